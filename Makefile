@@ -1,0 +1,28 @@
+# Everything sets itself up: npm packages here, the control plane in the tests that need it.
+SHELL := /bin/bash
+export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
+installed := node_modules/.package-lock.json
+
+.PHONY: test check bench soak build clean
+
+test: $(installed) ## one of everything
+	node test/run.ts
+
+check: $(installed) ## types, lint, format, the rules of the house
+	node test/run.ts check
+
+bench: $(installed) ## benchmarks, side by side
+	node bench/main.ts
+
+soak: $(installed) ## what repeats for long: make soak ROUNDS=20
+	node test/run.ts --repeat $(or $(ROUNDS),5) control-plane
+
+build: $(installed) ## one bundled program in dist/, as it goes into an image
+	node build/bundle.ts
+
+clean:
+	rm -rf node_modules dist logs
+
+$(installed): package.json package-lock.json
+	npm ci --loglevel=error
+	@touch $@

@@ -1,0 +1,40 @@
+/**
+ * Packs the command into a few files of plain JavaScript. Node then neither strips types nor looks for packages, and
+ * with one chunk per command `fenceline run` loads nothing that only the other commands need. Run it with
+ *
+ *     node build/bundle.ts
+ */
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+
+const root = join(import.meta.dirname, '..');
+
+// Dependencies in CommonJS call `require`, which modules do not have.
+const banner = `import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);`;
+
+/** Answers the path of the entry. */
+export async function bundle(outdir: string = join(root, 'dist', 'bundle')): Promise<string> {
+  await rm(outdir, { recursive: true, force: true });
+  await build({
+    absWorkingDir: root,
+    entryPoints: { fenceline: 'src/cli/main.ts' },
+    outdir,
+    outExtension: { '.js': '.mjs' },
+    bundle: true,
+    splitting: true,
+    platform: 'node',
+    target: 'node24',
+    format: 'esm',
+    charset: 'utf8',
+    banner: { js: banner },
+    // Names stay: a stack trace from a cluster must be readable, and they cost next to nothing.
+    minifyWhitespace: true,
+    minifySyntax: true,
+    legalComments: 'none',
+    logLevel: 'warning',
+  });
+  return join(outdir, 'fenceline.mjs');
+}
+
+if (import.meta.main) console.log(await bundle());

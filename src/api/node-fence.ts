@@ -1,0 +1,297 @@
+/**
+ * NodeFence: all that must survive a crash about one node in trouble. A decision is made from what is observed and
+ * from this object alone, so whatever is missing here is forgotten with the process. Users write only `node`,
+ * `policy` and `stop`; the status is the operator's.
+ *
+ * Every list is bounded. Without that, a node that fails for weeks would grow its object past what etcd takes, and the
+ * write that is refused would be the one that records why something was released.
+ */
+import { z } from 'zod';
+import { VERDICTS } from './view.ts';
+import { API_VERSION, conditions, metadata, objectName, observedGeneration, time } from './common.ts';
+import { asMap, withRules, withTransitionRules } from './rules.ts';
+
+export const NODE_FENCE_PREFIX = 'node-fence-';
+export const nodeFenceName = (node: string): string => `${NODE_FENCE_PREFIX}${node}`;
+
+export const FENCE_STEPS = ['isolation', 'power-management', 'recovery'] as const;
+export const FENCE_STATUSES = ['new', 'running', 'done', 'final', 'error'] as const;
+export const RETURN_STAGES = ['seen', 'clean', 'soaked', 'schedulable'] as const;
+export const BASES = [
+  'StorageSafeDetach',
+  'StorageFenced',
+  'PowerOff',
+  'KernelCrashed',
+  'NodeDeleted',
+  'Asserted',
+  'AcceptedRisk',
+] as const;
+export const EVIDENCE_SOURCES = [
+  'Condition',
+  'Lease',
+  'PowerState',
+  'BootId',
+  'Kdump',
+  'StorageFence',
+  'CloudShutdownTaint',
+  'OutOfServiceTaint',
+  'ForceEvictionTaint',
+  'NodeDeletion',
+] as const;
+export const LADDER_PHASES = ['running', 'waiting', 'recovering', 'exhausted'] as const;
+export const JOB_OUTCOMES = ['Succeeded', 'Failed', 'Unknown'] as const;
+export const APPLIED_KINDS = ['Taint', 'Cordon', 'Annotation', 'Finalizer', 'Method'] as const;
+
+export const MAX_HISTORY = 100;
+export const MAX_EVIDENCE = 32;
+export const MAX_RELEASES = 32;
+export const MAX_RELEASED_PODS = 512;
+export const MAX_PROBLEMS = 16;
+export const MAX_PROBLEM_TIMES = 50;
+
+const text = (max: number, description: string) => z.string().max(max).meta({ description });
+const at = (description: string) => time().meta({ description });
+const count = (description: string) => z.int().min(0).prefault(0).meta({ description });
+const nodeUid = () => text(64, 'The UID of the Node; a newcomer of the same name is another machine.');
+const bootId = () => text(64, 'The boot this is about. After a reboot it says nothing any more.');
+
+const incident = z.object({
+  id: text(64, 'What ties together everything done about it: Jobs, events, the audit record.'),
+  startedAt: at('When the trouble was first seen.'),
+  trouble: text(512, 'What was seen, such as Ready=Unknown.'),
+  nodeUid: nodeUid(),
+  bootId: bootId().optional(),
+  flaps: count('How often the trouble went away and came back within the period: one incident all the same.'),
+  clearedAt: at('When the trouble went away. The incident ends only when it has stayed away.').optional(),
+});
+
+const ladder = z.object({
+  threshold: text(
+    512,
+    'Which ladder: `Ready=NotTrue`, or `lease`. Not its position, which an edit of the policy would change.',
+  ),
+  position: count('Which rung, from 0.'),
+  remedy: text(63, 'The remedy on that rung.'),
+  phase: z.enum(LADDER_PHASES).meta({
+    description:
+      'Whether the remedy runs, its period passes, recovery runs, or the ladder has come to its end in vain.',
+  }),
+  startedAt: at('When the rung was reached.'),
+  until: at('When the next rung is due.').optional(),
+});
+
+const fence = z.object({
+  step: z.enum(FENCE_STEPS).meta({ description: 'The step of the fence.' }),
+  status: z.enum(FENCE_STATUSES).meta({
+    description: 'Where in it. `error` stays until somebody acts, or the node is Ready with a new boot ID.',
+  }),
+  method: text(128, 'The method that runs, or ran last.').optional(),
+  level: count('The level of methods, from 0; the next is tried when one of them fails.'),
+  retries: count('How often this step was tried again.'),
+  restarts: count('How often the whole fence began anew.'),
+  startedAt: at('When the fence began; `isolateAfter` and `powerManagementAfter` count from here.'),
+  stepStartedAt: at('When this step began.'),
+  until: at('When it is given up.').optional(),
+  irrevocableSince: at(
+    'When the first act was recorded that cannot be taken back. From here on nothing cancels the fence.',
+  ).optional(),
+  message: text(1024, 'What it waits for, or what went wrong. Never carries a credential.').optional(),
+});
+
+const job = z.object({
+  namespace: text(63, 'The namespace of the Job.'),
+  name: text(63, 'The name of the Job, fixed before it is made, so that it is made once.'),
+  uid: text(64, 'The UID of the Job.').optional(),
+  purpose: text(128, 'The remedy, or the method of the fence.'),
+  startedAt: at('When it was recorded, before it was made.'),
+  endedAt: at('When it ended.').optional(),
+  outcome: z
+    .enum(JOB_OUTCOMES)
+    .optional()
+    .meta({ description: 'How it ended. Unknown is not a failure, and not a success.' }),
+});
+
+const evidence = z.object({
+  source: z.enum(EVIDENCE_SOURCES).meta({ description: 'Where it comes from.' }),
+  says: z
+    .enum(['Alive', 'Dead', 'Unknown'])
+    .meta({ description: 'Silence says Unknown: a machine cut off is not dead.' }),
+  detail: text(512, 'What exactly was seen.'),
+  observedAt: at('When.'),
+  by: text(253, 'The device, or the person, that said so.').optional(),
+  bootId: bootId().optional(),
+});
+
+const releasedPod = z.object({
+  namespace: text(63, 'The namespace of the pod.'),
+  name: text(253, 'The name of the pod.'),
+  uid: text(64, 'Its UID: a successor of the same name is never touched.'),
+});
+
+const releaseRecord = z.object({
+  basis: z.enum(BASES).meta({
+    description:
+      'Why it was safe, or for `AcceptedRisk`, who accepted that it might not be. Without a basis nothing goes.',
+  }),
+  by: text(253, 'Who asserted it, or which policy accepted the risk.').optional(),
+  nodeUid: nodeUid(),
+  bootId: bootId().optional(),
+  epoch: count('The epoch in which it was decided.'),
+  recordedAt: at('When it was recorded, before the first pod went.'),
+  endedAt: at('When the last of it was gone.').optional(),
+  pods: z.array(releasedPod).max(MAX_RELEASED_PODS).prefault([]).meta({ description: 'The pods it covers.' }),
+  attachments: z.array(z.string().max(253)).max(MAX_RELEASED_PODS).prefault([]).meta({
+    description: 'The VolumeAttachments it covers.',
+  }),
+  volumes: z.array(z.string().max(253)).max(MAX_RELEASED_PODS).prefault([]).meta({
+    description: 'The PersistentVolumes it covers; the node is clean only when it reports none of them.',
+  }),
+});
+
+const applied = z.object({
+  kind: z
+    .enum(APPLIED_KINDS)
+    .meta({ description: 'What it is. `Method`: something a fence method did, to be undone in reverse.' }),
+  key: text(317, 'The key of the taint or annotation, or the name of the method.'),
+  value: text(512, 'Its value.').optional(),
+  effect: z
+    .enum(['NoSchedule', 'PreferNoSchedule', 'NoExecute'])
+    .optional()
+    .meta({ description: 'The effect of a taint.' }),
+  recordedAt: at('When it was recorded, before it was put there.'),
+});
+
+const returning = z.object({
+  stage: z.enum(RETURN_STAGES).meta({ description: 'How far the node has come back.' }),
+  since: at('Since when.'),
+  waitsFor: text(512, 'What the next stage waits for.').optional(),
+  soakUntil: at('When the soak ends, if nothing happens.').optional(),
+  failures: count('How often it failed lately. Each lengthens the soak.'),
+});
+
+const problem = z.object({
+  condition: text(316, 'The type of the condition.'),
+  count: count('How often, ever.'),
+  times: z
+    .array(time())
+    .max(MAX_PROBLEM_TIMES)
+    .prefault([])
+    .meta({ description: 'The latest times; alarms count these.' }),
+  pods: z
+    .array(z.object({ pod: text(317, 'Namespace and name of the pod.'), count: count('How often it was there.') }))
+    .max(64)
+    .prefault([])
+    .meta({ description: 'Which pods were on the node: one that is there every time may be what kills it.' }),
+});
+
+const historyEntry = z.object({
+  at: at('When.'),
+  reason: text(128, 'One word for programs; see the list of reasons.'),
+  message: text(1024, 'What happened.').optional(),
+  epoch: count('In which epoch.'),
+});
+
+const status = z.object({
+  observedGeneration: observedGeneration(),
+  epoch: withTransitionRules(z.int().min(0), [
+    {
+      cel: 'self >= oldSelf',
+      message: 'the epoch never goes back: read the object again, another instance has taken over',
+    },
+  ])
+    .prefault(0)
+    .meta({
+      description:
+        'Raised by whoever takes the fence over. A write with an older one comes from an instance that lost it.',
+    }),
+  holder: text(253, 'The instance that holds this epoch.').optional(),
+  verdict: z.enum(VERDICTS).optional().meta({ description: 'What is thought of the node.' }),
+  incident: incident.optional().meta({ description: 'The trouble that is being dealt with.' }),
+  ladder: ladder.optional().meta({ description: 'How far the remedies have come.' }),
+  fence: fence.optional().meta({ description: 'How far the fence has come.' }),
+  jobs: z
+    .array(job)
+    .max(64)
+    .prefault([])
+    .meta({ description: 'The Jobs of this incident. A running one is found again after a crash.' }),
+  evidence: z
+    .array(evidence)
+    .max(MAX_EVIDENCE)
+    .prefault([])
+    .meta({ description: 'What speaks for and against the verdict.' }),
+  releases: z.array(releaseRecord).max(MAX_RELEASES).prefault([]).meta({
+    description: 'What was let go, and on what basis; written before anything goes.',
+  }),
+  applied: z.array(applied).max(64).prefault([]).meta({
+    description: 'What we put on the node and have to take away. What is not listed here is not ours, and stays.',
+  }),
+  return: returning.optional().meta({ description: 'The way back into service.' }),
+  hold: z
+    .object({
+      reason: text(128, 'One word for programs; see the list of reasons.'),
+      message: text(1024, 'What it waits for.'),
+      since: at('Since when.'),
+    })
+    .optional()
+    .meta({ description: 'Why nothing happens just now. Goes away by itself when its cause does.' }),
+  approval: z
+    .object({ by: text(253, 'Who.'), at: at('When.'), incident: text(64, 'The incident it was given for; no other.') })
+    .optional()
+    .meta({ description: 'The approval of a person, under `mode: Approve`.' }),
+  problems: asMap(z.array(problem).max(MAX_PROBLEMS), 'condition').prefault([]).meta({
+    description: 'Problem counters of this node, kept across incidents.',
+  }),
+  history: z
+    .array(historyEntry)
+    .max(MAX_HISTORY)
+    .prefault([])
+    .meta({ description: 'What happened, oldest first; the oldest go.' }),
+  conditions: conditions(),
+});
+
+const spec = z.object({
+  node: objectName(242, 'worker-1.example.com').meta({
+    description: 'The node. The object is named after it, so that there is one for each.',
+  }),
+  policy: objectName(63, 'workers').optional().meta({
+    description: 'The RemedyPolicy in force when the trouble began. It also applies when the Node object is gone.',
+  }),
+  stop: z
+    .boolean()
+    .prefault(false)
+    .meta({
+      description:
+        'Stop the fence, and keep it stopped across restarts until this is false again. A machine that was powered off ' +
+        'stays off, and pods that were not released stay where they are.',
+    }),
+});
+
+export const NodeFenceSchema = withRules(
+  z.object({
+    apiVersion: z.literal(API_VERSION),
+    kind: z.literal('NodeFence'),
+    metadata,
+    spec: spec.meta({ description: 'What is wanted.' }),
+    status: status.prefault({}).meta({ description: 'What is, and all that has to survive a crash.' }),
+  }),
+  [
+    {
+      cel: `self.metadata.name == '${NODE_FENCE_PREFIX}' + self.spec.node`,
+      message: `the name must be ${NODE_FENCE_PREFIX} and the name of the node`,
+      messageExpression: `'write ${NODE_FENCE_PREFIX}' + self.spec.node + ', or another spec.node: the name tells which node it is about, so that two can never be about one'`,
+      fieldPath: '.metadata.name',
+      holds: (it) => it.metadata.name === nodeFenceName(it.spec.node),
+      explain: (it) =>
+        `write ${nodeFenceName(it.spec.node)}, or another spec.node: the name tells which node it is about, so that two can never be about one`,
+    },
+  ],
+);
+
+/** As the operator reads it, with every default filled in. */
+export type NodeFence = z.output<typeof NodeFenceSchema>;
+/** As a user may write it. */
+export type NodeFenceInput = z.input<typeof NodeFenceSchema>;
+export type NodeFenceStatus = NodeFence['status'];
+export type Basis = (typeof BASES)[number];
+export type Evidence = NodeFenceStatus['evidence'][number];
+export type ReleaseRecord = NodeFenceStatus['releases'][number];

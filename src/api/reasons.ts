@@ -1,0 +1,162 @@
+/**
+ * The words by which programs tell states apart: conditions, their reasons, the reasons of holds and events. They are
+ * API: a dashboard or an alert built on one must not break because a sentence was improved. Hence constants, each with
+ * the one line that the reference prints.
+ */
+export interface ReasonGroup<Name extends string = string> {
+  /** The condition these belong to, or what else carries them. */
+  readonly of: string;
+  readonly kind: 'RemedyPolicy' | 'NodeFence' | 'DrainPolicy' | 'Event';
+  /** What it means that the condition is True. */
+  readonly meaning: string;
+  readonly reason: { readonly [N in Name]: N };
+  readonly explanation: { readonly [N in Name]: string };
+}
+
+function group<Name extends string>(
+  kind: ReasonGroup['kind'],
+  of: string,
+  meaning: string,
+  explanation: { readonly [N in Name]: string },
+): ReasonGroup<Name> {
+  const names = Object.keys(explanation) as Name[];
+  const reason = Object.fromEntries(names.map((name) => [name, name])) as { [N in Name]: N };
+  return { kind, of, meaning, reason, explanation };
+}
+
+export const VALID = group('RemedyPolicy', 'Valid', 'The policy can be carried out as written.', {
+  Accepted: 'Everything the policy refers to exists and makes sense.',
+  PolicyTie: 'Another policy selects the same nodes just as specifically; neither is in force for them.',
+  FenceConfigInvalid: 'A fence configuration of a selected node cannot be carried out; the message names file and key.',
+  FenceConfigMissing: 'A selected node has no fence configuration, so a fence of it would fail.',
+  DefaultsMissing: 'The object lacks fields that the CRD fills in: the installed CRD is older than the operator.',
+});
+
+export const RISKY = group('RemedyPolicy', 'Risky', 'The policy is legal, and can lose data or availability.', {
+  NothingRisky: 'No dangerous value was found.',
+  NoStormLimit: 'maxUnresponsive lets every node be unresponsive: a broken switch can have all of them fenced.',
+  NoConcurrencyLimit: 'maxConcurrent is as large as the set of nodes.',
+  RiskAccepted: 'podDeletion or volumeAttachmentRecovery lets pods go without proof that they have stopped.',
+  RiskAfterFailedFence: 'Pods go without proof even where a fence has just failed.',
+  NoProvisioner: 'podDeletion or volumeAttachmentRecovery is set, but no provisioner is listed: it has no effect.',
+  PeriodTooShort: 'A period ends before the device, or a boot, can have done its work.',
+  LeaseTooEager: 'staleFor is shorter than the interval at which kubelets renew their Lease.',
+  PowerBeforeIsolation: 'powerManagementAfter is shorter than isolateAfter: isolation is never tried.',
+  RemedyUnused: 'A remedy is on no ladder.',
+  KubernetesDetaches: 'kube-controller-manager may detach volumes by force after 6 minutes, fenced or not.',
+});
+
+export const BRAKED = group('RemedyPolicy', 'Braked', 'Nothing is fenced under this policy just now.', {
+  NoStorm: 'The number of unresponsive nodes is within the limit.',
+  StormLimit: 'More nodes of the cluster are unresponsive than maxUnresponsive allows.',
+  ZoneStormLimit: 'More nodes of one zone are unresponsive than maxUnresponsive allows.',
+  Cooldown: 'A storm has ended, and its cooldown has not.',
+});
+
+export const FENCED = group('NodeFence', 'Fenced', 'The node is proven harmless.', {
+  NotNeeded: 'Nothing calls for a fence.',
+  WaitingToIsolate: 'isolateAfter has not passed; a node that comes back is left alone.',
+  Isolating: 'The methods of isolation run.',
+  Isolated: 'The node was cut off from its storage, as a later query confirmed.',
+  WaitingToPowerOff: 'powerManagementAfter has not passed.',
+  PoweringOff: 'The methods of power management run.',
+  PoweredOff: 'A query after the action said off.',
+  KernelCrashed: 'The crashed kernel of the node reported itself.',
+  NodeDeleted: 'The Node object is gone, and its machine with it.',
+  Recovering: 'The methods of recovery run.',
+  Recovered: 'The node is back, and what the fence did is undone.',
+  Cancelled: 'The node came back before the point of no return.',
+  StepFailed: 'A step failed and will be tried again.',
+  OutcomeUnknown: 'The device did not say what it did. Counts neither as success nor as failure.',
+  FenceFailed: 'All tries and restarts are used up. Nothing is released; somebody has to act.',
+  WrongMachine: 'The device answered for another machine; it was not used.',
+});
+
+export const RELEASED = group('NodeFence', 'Released', 'All pods and volumes that may go have gone.', {
+  NothingToRelease: 'No pod or volume of the node has to go.',
+  Releasing: 'Pods and volumes are being released; the message names the basis.',
+  Complete: 'They are gone.',
+  NoBasis: 'Nothing proves that the pods have stopped, and no policy accepts the risk.',
+  VolumeNotProtected: 'A pod has a volume that the basis does not cover; the message names it.',
+  DetachRefused: 'The driver refuses to detach a volume; tried again with growing pauses.',
+  KubeletAlive: 'The kubelet reported again: the node is not dead, and the release has stopped.',
+  NodeReady: 'A live read right before the act says that the node is Ready.',
+  BudgetExhausted: 'The disruption budget of a pod allows no more.',
+  GateOff: 'The feature gate of this kind of release is off.',
+});
+
+export const HELD = group('NodeFence', 'Held', 'Something else than the node itself keeps us from acting.', {
+  NotHeld: 'Nothing is in the way.',
+  StormLimit: 'More nodes of the cluster are unresponsive than maxUnresponsive allows.',
+  ZoneStormLimit: 'More nodes of one zone are unresponsive than maxUnresponsive allows.',
+  Cooldown: 'A storm has ended, and its cooldown has not.',
+  ConcurrencyLimit: 'As many nodes as maxConcurrent allows are being fenced.',
+  ReleaseRate: 'As many pods as podsPerMinute allows were released in the last minute.',
+  OperatorIsolated: 'It may be the operator that is cut off: its own contact to API, node or peers is disturbed.',
+  SkipCondition: 'The node has a condition of skipWhen.',
+  ControlPlaneQuorum: 'One control-plane node less could cost the quorum.',
+  OwnNode: 'The operator runs on this node and hands over the lead first.',
+  Maintenance: 'The annotation fenceline.dev/maintenance-until lies in the future.',
+  BeingRemoved: 'Cluster autoscaler, Karpenter or Cluster API is removing the node.',
+  OtherRemediator: 'Another remediation operator is at work on the node.',
+  AwaitingApproval: 'mode: Approve waits for a person.',
+  DryRun: 'mode: DryRun decides and does nothing.',
+  Paused: 'mode: Paused, or everything is paused.',
+  Stopped: 'spec.stop is true.',
+  PolicyTie: 'Two policies select the node just as specifically.',
+  NoPolicy: 'No policy selects the node any more.',
+  ApiUnreachable: 'The API server does not answer, so nothing can be read before the act.',
+});
+
+export const RETURNED = group('NodeFence', 'Returned', 'The node is back in service.', {
+  NotSeen: 'The node has not been Ready since.',
+  NotClean: 'The node may still hold what was released: no reboot is seen, and it reports old pods or volumes.',
+  DetachPending: 'A released volume is still attached to the node, or in use there.',
+  Soaking: 'The node has to stay well for a while.',
+  Schedulable: 'The node takes pods again.',
+});
+
+export const ALARM = group('NodeFence', 'Alarm', 'A person should look.', {
+  NoAlarm: 'Nothing has passed a limit.',
+  RepeatedTrouble: 'As many incidents as an alarm of the policy allows, within its time.',
+  LadderExhausted: 'The last remedy is done, and the trouble goes on.',
+  FenceInError: 'The fence has failed for good.',
+});
+
+export const GUARDING = group('DrainPolicy', 'Guarding', 'Drains of the selected nodes wait where they have to.', {
+  Guarding: 'The budgets stand.',
+  StorageEnforces: 'The storage system keeps its own budgets; we watch.',
+  Observing: 'enforcement: Observe reports and blocks nothing.',
+  StorageNotFound: 'The storage system does not run in that namespace: nothing is guarded.',
+  ForeignBudget: 'A storage pod has a budget of somebody else; a second one would make every eviction fail.',
+  PolicyTie: 'Another DrainPolicy selects the same nodes just as specifically.',
+});
+
+export const DRAINING = group('DrainPolicy', 'draining', 'Why the drain of one node waits, or does not.', {
+  Allowed: 'Nothing is lost with this node.',
+  LastReplica: 'The last healthy replica of a volume is here.',
+  LastRunningReplica: 'The last running replica of a volume is here.',
+  EvictingReplicas: 'Replicas are being rebuilt elsewhere.',
+  NowhereToRebuild: 'No other node can take the replica: the drain will never end by itself.',
+  WaitsForTurn: 'Another node is being let go; two must not count on each other.',
+  StateUnknown: 'The state of a replica could not be read. Unknown blocks.',
+});
+
+export const EVENTS = group('Event', 'Events of drains', 'What is reported on the replica, once per change.', {
+  EvictionAutomatic: 'The policy wants the replica to leave the node.',
+  EvictionCanceled: 'Neither the policy nor a user wants it any more.',
+});
+
+export const REASON_GROUPS: readonly ReasonGroup[] = [
+  VALID,
+  RISKY,
+  BRAKED,
+  FENCED,
+  RELEASED,
+  HELD,
+  RETURNED,
+  ALARM,
+  GUARDING,
+  DRAINING,
+  EVENTS,
+];

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { KINDS } from './kinds.ts';
+import { REASON_GROUPS } from './reasons.ts';
+import { renderReference } from './reference.ts';
+
+const page = renderReference();
+
+test('docs/reference.md is what the schemas say now', () => {
+  const written = readFileSync(new URL('../../docs/reference.md', import.meta.url), 'utf8');
+  assert.ok(written === page, 'docs/reference.md is out of date: npm run generate');
+});
+
+test('the reference has every kind, every reason, and no row that breaks its table', () => {
+  for (const kind of KINDS) assert.ok(page.includes(`\n## ${kind.kind}\n`));
+  for (const group of REASON_GROUPS)
+    for (const name of Object.keys(group.reason)) assert.ok(page.includes(`| \`${name}\` |`));
+  for (const line of page.split('\n')) {
+    if (!line.startsWith('|')) continue;
+    const columns = line.replaceAll(String.raw`\|`, '').split('|').length - 2;
+    assert.ok(columns === 2 || columns === 4, line);
+  }
+});
+
+test('the reference shows types, defaults and what has to be written', () => {
+  for (const row of [
+    '| `spec.nodeSelector` | object | *required* |',
+    '| `spec.fence.isolateAfter` | duration | `30s` |',
+    '| `spec.storm.maxUnresponsive` | share | `40%` |',
+    '| `spec.storm.maxConcurrent` | integer from 1 to 1000 | `1` |',
+    '| `spec.thresholds[].remedies[].name` | string | *required* |',
+    '| `spec.release.volumeAttachmentRecovery` | `never`, `wait`, `immediate` | `never` |',
+    '| `status.epoch` | integer from 0 | `0` |',
+    '| `spec.thresholds[]` | write exactly one of condition and lease',
+  ]) {
+    assert.ok(page.includes(`\n${row}`), row);
+  }
+});

@@ -1,0 +1,79 @@
+/**
+ * What is known of a node, and what is thought of it: the words that watching, judging and reporting share.
+ *
+ * Types and constants only, and none of the schemas, so that the operator does not load them.
+ */
+export type ConditionStatus = 'True' | 'False' | 'Unknown';
+
+export interface NodeCondition {
+  type: string;
+  status: ConditionStatus;
+  reason: string;
+  /** `lastTransitionTime` as written, by the clock of whoever wrote it. */
+  since: string;
+}
+
+/** A Node, projected to what matters. */
+export interface NodeFacts {
+  name: string;
+  uid: string;
+  bootId: string;
+  zone: string;
+  unschedulable: boolean;
+  conditions: NodeCondition[];
+}
+
+/** A node's heartbeat in kube-node-lease. */
+export interface LeaseFacts {
+  /** `renewTime` as written, by the node's own clock. For people: ages are never computed from it in the operator. */
+  renewTime: string;
+  /** How long it has not changed, by our own monotonic clock since it was first seen like this. */
+  unchangedForMs: number;
+  /** A quorum read, made after `unchangedForMs` had passed the limit, found it still the same. */
+  confirmed: boolean;
+}
+
+export interface NodeView {
+  name: string;
+  /** Absent: there is no such Node object. */
+  node?: NodeFacts;
+  lease?: LeaseFacts;
+  /** Everything that had happened this long ago is in here. */
+  ageMs: number;
+  /** Since the API server last answered anything. */
+  silentMs: number;
+}
+
+/** `dead` needs proof of a kind that silence never is. `unknown` is not a mild form of down: it says that we cannot see, and nothing may be concluded from it. */
+export const VERDICTS = ['healthy', 'suspect', 'down', 'dead', 'unknown'] as const;
+export type Verdict = (typeof VERDICTS)[number];
+
+/** Why a node is judged as it is. API: alerts are built on these words. */
+export const VERDICT_REASONS = {
+  ReadyAndRenewing: 'Ready is True, and its Lease is being renewed.',
+  ReadyWithoutLease: 'Ready is True; it has no Lease, so that its condition alone is judged.',
+  LeaseStale: 'Ready still reads True, but its Lease has not been renewed for too long.',
+  NotReady: 'Ready is False: its kubelet reports that it cannot work.',
+  ReadyUnknown: 'Ready is Unknown: Kubernetes has not heard from its kubelet for its grace period.',
+  NodeGone: 'There is no Node object of this name.',
+  NoReadyCondition: 'Its kubelet has not reported yet.',
+  ApiSilent: 'The API server does not answer: we are blind, the node may be well.',
+  ViewTooOld: 'What is known of it is too old to judge by.',
+} as const;
+export type VerdictReason = keyof typeof VERDICT_REASONS;
+
+export interface EvidenceItem {
+  source: 'Condition' | 'Lease' | 'NodeDeletion' | 'View';
+  says: 'Alive' | 'Dead' | 'Unknown';
+  detail: string;
+}
+
+export interface Judgement {
+  verdict: Verdict;
+  reason: VerdictReason;
+  evidence: EvidenceItem[];
+  /** Judge again after this time even if nothing changes. */
+  recheckInMs: number;
+  /** What has to be read live before the verdict can be given; until then it stays as it is. */
+  wants?: 'liveLease';
+}

@@ -1,0 +1,152 @@
+/** `fenceline run`: the operator. */
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Command } from 'commander';
+import { Command as Subcommand, InvalidArgumentError, Option } from 'commander';
+import { pino } from 'pino';
+import { parseDuration } from '../api/duration.ts';
+import { realClock } from '../clock.ts';
+import { defaultLimits } from '../judge/judge-node.ts';
+import type { LeaderTimings } from '../kube/leader.ts';
+import { defaultLeaderTimings } from '../kube/leader.ts';
+import type { Overrides } from '../kube/kubeconfig.ts';
+import { parseBindAddress } from '../operator/health-server.ts';
+import { Operator } from '../operator/operator.ts';
+import { version } from '../version.ts';
+import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
+
+interface RunFlags extends Overrides {
+  bindAddress: { host?: string; port: number };
+  leaderElect: boolean;
+  leaderElectNamespace?: string;
+  leaderElectName: string;
+  leaderElectLeaseDuration: number;
+  leaderElectRenewDeadline: number;
+  leaderElectRetryPeriod: number;
+  leaseStaleFor: number;
+  logLevel: string;
+}
+
+const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace'];
+
+export function runCommand(): Command {
+  const command = new Subcommand('run').description('run the operator');
+  return addKubeFlags(command)
+    .addOption(
+      new Option('--bind-address <host:port>', 'where /healthz, /readyz and /metrics are served')
+        .argParser(checked(parseBindAddress))
+        .default({ port: 8080 }, ':8080'),
+    )
+    .option('--no-leader-elect', 'lead without asking: only where a single instance can ever run')
+    .option('--leader-elect-namespace <name>', 'namespace of the Lease; default: the namespace of the connection')
+    .option('--leader-elect-name <name>', 'name of the Lease', 'fenceline')
+    .addOption(
+      durationOption(
+        '--leader-elect-lease-duration',
+        'how long others wait for a silent leader',
+        defaultLeaderTimings.leaseDurationMs,
+      ),
+    )
+    .addOption(
+      durationOption(
+        '--leader-elect-renew-deadline',
+        'how long a leader that cannot renew goes on',
+        defaultLeaderTimings.renewDeadlineMs,
+      ),
+    )
+    .addOption(
+      durationOption(
+        '--leader-elect-retry-period',
+        'how often the Lease is renewed or tried for',
+        defaultLeaderTimings.retryPeriodMs,
+      ),
+    )
+    .addOption(
+      durationOption(
+        '--lease-stale-for',
+        'a node whose Lease has not been renewed for so long is suspect',
+        defaultLimits.leaseStaleForMs,
+      ),
+    )
+    .option('--log-level <level>', `one of ${logLevels.join(', ')}`, checked(logLevel), 'info')
+    .action(run);
+}
+
+async function run(flags: RunFlags): Promise<void> {
+  const log = pino({ level: flags.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime });
+  const connection = await connect(flags);
+  const client = clientOf(connection);
+  const identity = `${hostname()}_${randomUUID()}`;
+  const operator = new Operator({
+    client,
+    clock: realClock,
+    random: Math.random,
+    log,
+    version,
+    limits: { ...defaultLimits, leaseStaleForMs: flags.leaseStaleFor },
+    bind: flags.bindAddress,
+    ...(flags.leaderElect && {
+      election: {
+        namespace: flags.leaderElectNamespace ?? connection.namespace,
+        name: flags.leaderElectName,
+        identity,
+        timings: timingsOf(flags),
+      },
+    }),
+  });
+  try {
+    await operator.run(shutdownSignal((name) => log.info({ signal: name }, 'stopping')));
+  } finally {
+    client.close();
+  }
+}
+
+function timingsOf(flags: RunFlags): LeaderTimings {
+  return {
+    leaseDurationMs: flags.leaderElectLeaseDuration,
+    renewDeadlineMs: flags.leaderElectRenewDeadline,
+    retryPeriodMs: flags.leaderElectRetryPeriod,
+  };
+}
+
+/** The first signal asks for a clean end; the second gets what it wants. */
+function shutdownSignal(onSignal: (name: string) => void): AbortSignal {
+  const controller = new AbortController();
+  for (const [name, code] of [
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+  ] as const) {
+    process.on(name, () => {
+      if (controller.signal.aborted) process.exit(code);
+      onSignal(name);
+      controller.abort();
+    });
+  }
+  return controller.signal;
+}
+
+function durationOption(flag: string, description: string, defaultMs: number): Option {
+  return new Option(`${flag} <duration>`, description).argParser(duration).default(defaultMs, `${defaultMs / 1000}s`);
+}
+
+function duration(text: string): number {
+  const ms = parseDuration(text);
+  if (ms === undefined || ms === 0) throw new InvalidArgumentError('write a duration such as 90s, 5m or 1h30m.');
+  return ms;
+}
+
+function logLevel(text: string): string {
+  if (!logLevels.includes(text)) throw new Error(`write one of ${logLevels.join(', ')}`);
+  return text;
+}
+
+/** Commander shows an InvalidArgumentError as a usage error; other errors would be stack traces. */
+function checked<T>(parse: (text: string) => T): (text: string) => T {
+  return (text) => {
+    try {
+      return parse(text);
+    } catch (error) {
+      throw new InvalidArgumentError(error instanceof Error ? error.message : String(error));
+    }
+  };
+}

@@ -1,0 +1,38 @@
+/**
+ * Time as an input. Nothing in the product reads a clock of its own: it is handed one, so that the same code runs in
+ * real time and in the simulator's virtual time.
+ */
+export interface Clock {
+  /** Wall clock, milliseconds since the epoch. May jump; never used to measure how long something took. */
+  now(): number;
+  /** Monotonic milliseconds from an arbitrary start. Goes on while the process is stopped. */
+  monotonic(): number;
+  /** Runs `callback` once after `delayMs`; the answer cancels it. */
+  after(delayMs: number, callback: () => void): () => void;
+}
+
+export const realClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  after(delayMs, callback) {
+    const timer = setTimeout(callback, delayMs);
+    return () => clearTimeout(timer);
+  },
+};
+
+/** Waits `delayMs`, or less when `signal` fires; never rejects: the caller looks at its signal anyway. */
+export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted) {
+      resolve();
+      return;
+    }
+    const done = (): void => {
+      cancel();
+      signal?.removeEventListener('abort', done);
+      resolve();
+    };
+    const cancel = clock.after(delayMs, done);
+    signal?.addEventListener('abort', done, { once: true });
+  });
+}

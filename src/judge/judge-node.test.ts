@@ -1,0 +1,79 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import type { LeaseFacts, NodeFacts, NodeView } from '../api/view.ts';
+import { defaultLimits, judgeNode } from './judge-node.ts';
+
+function node(ready?: 'True' | 'False' | 'Unknown'): NodeFacts {
+  const condition = { type: 'Ready', status: ready ?? 'True', reason: 'R', since: '2026-01-01T00:00:00Z' } as const;
+  const facts = { name: 'a', uid: 'u', bootId: 'b', zone: 'z', unschedulable: false };
+  return { ...facts, conditions: ready === undefined ? [] : [condition] };
+}
+
+function lease(unchangedForMs: number, confirmed = false): LeaseFacts {
+  return { renewTime: '2026-01-01T00:00:00.000000Z', unchangedForMs, confirmed };
+}
+
+function view(parts: Partial<NodeView>): NodeView {
+  return { name: 'a', ageMs: 0, silentMs: 0, ...parts };
+}
+
+function verdict(parts: Partial<NodeView>): string {
+  const { verdict, reason } = judgeNode(view(parts), defaultLimits);
+  return `${verdict} ${reason}`;
+}
+
+describe('verdict on a node', () => {
+  test('the table of verdicts', () => {
+    const fresh = lease(3000);
+    assert.equal(verdict({ node: node('True'), lease: fresh }), 'healthy ReadyAndRenewing');
+    assert.equal(verdict({ node: node('True') }), 'healthy ReadyWithoutLease');
+    assert.equal(verdict({ node: node('True'), lease: lease(12_000, true) }), 'suspect LeaseStale');
+    assert.equal(verdict({ node: node() }), 'unknown NoReadyCondition');
+    assert.equal(verdict({ node: node('True'), lease: fresh, silentMs: 15_001 }), 'unknown ApiSilent');
+    assert.equal(verdict({ node: node('True'), lease: fresh, ageMs: 80_001 }), 'unknown ViewTooOld');
+  });
+
+  test('[POD-3] a node is down when Ready is False or Unknown, or when there is no Node', () => {
+    assert.equal(verdict({ node: node('False'), lease: lease(3000) }), 'down NotReady');
+    assert.equal(verdict({ node: node('Unknown'), lease: lease(60_000) }), 'down ReadyUnknown');
+    assert.equal(verdict({ lease: lease(3000) }), 'down NodeGone');
+  });
+
+  test('[EVD-2] a Lease that went stale makes a node suspect while Ready still reads True, once a live read confirms it', () => {
+    const unconfirmed = judgeNode(view({ node: node('True'), lease: lease(12_000) }), defaultLimits);
+    assert.equal(unconfirmed.wants, 'liveLease');
+    assert.equal(unconfirmed.verdict, 'healthy');
+    const confirmed = judgeNode(view({ node: node('True'), lease: lease(12_000, true) }), defaultLimits);
+    assert.equal(confirmed.wants, undefined);
+    assert.equal(confirmed.verdict, 'suspect');
+    assert.match(confirmed.evidence.map(({ detail }) => detail).join('; '), /unchanged for 12.0 s, confirmed by a live read/);
+  });
+
+  test('a healthy node is looked at again at the moment its Lease would be stale', () => {
+    assert.equal(judgeNode(view({ node: node('True'), lease: lease(3000) }), defaultLimits).recheckInMs, 9000);
+  });
+
+  test('who is blind never calls anybody suspect or down, whatever else is known', () => {
+    const statuses = fc.constantFrom('True', 'False', 'Unknown', undefined);
+    const blind = fc.oneof(
+      fc.record({ silentMs: fc.integer({ min: 15_001 }), ageMs: fc.nat() }),
+      fc.record({ silentMs: fc.nat({ max: 15_000 }), ageMs: fc.integer({ min: 80_001 }) }),
+      fc.constant({ silentMs: Infinity, ageMs: Infinity }),
+    );
+    fc.assert(
+      fc.property(statuses, fc.nat(), fc.boolean(), blind, (status, unchangedForMs, confirmed, age) => {
+        const judged = judgeNode(view({ node: node(status), lease: lease(unchangedForMs, confirmed), ...age }), defaultLimits);
+        assert.equal(judged.verdict, 'unknown');
+      }),
+    );
+  });
+
+  test('no evidence says Dead: silence is not death', () => {
+    for (const status of ['True', 'False', 'Unknown'] as const) {
+      const judged = judgeNode(view({ node: node(status), lease: lease(1e9, true) }), defaultLimits);
+      assert.ok(judged.evidence.every(({ says }) => says !== 'Dead'));
+      assert.ok(judged.evidence.length > 0);
+    }
+  });
+});

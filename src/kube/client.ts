@@ -1,0 +1,339 @@
+/**
+ * Calls to the API server. Every call answers with a Result; nothing is thrown for what the server or the network does.
+ *
+ * Reads carry no resourceVersion, so each is a quorum read (S15). Every write to somebody else's object carries a
+ * precondition, because these methods offer no way to write without one (S14).
+ */
+import type { Clock } from '../clock.ts';
+import { sleep } from '../clock.ts';
+import type { KubeError, Result } from './errors.ts';
+import { errorFromAnswer, failure } from './errors.ts';
+import type { ObjectRef, Resource } from './resources.ts';
+import { apiVersionOf, collectionPath, objectPath, withQuery } from './resources.ts';
+import type { HttpRequest, HttpResponse, Transport } from './transport.ts';
+import { TransportError } from './transport.ts';
+
+/** The part of every object that the client itself needs; callers give the rest as a type of their own. */
+export interface KubeObject {
+  apiVersion?: string;
+  kind?: string;
+  metadata: ObjectMeta;
+}
+
+export interface ObjectMeta {
+  name: string;
+  namespace?: string;
+  uid?: string;
+  resourceVersion?: string;
+  generation?: number;
+  creationTimestamp?: string;
+  deletionTimestamp?: string;
+  deletionGracePeriodSeconds?: number;
+  labels?: Record<string, string>;
+  annotations?: Record<string, string>;
+  finalizers?: string[];
+  ownerReferences?: { apiVersion: string; kind: string; name: string; uid: string; controller?: boolean }[];
+}
+
+/** Which object exactly is meant: the one with this UID, and, where given, just as it was read. */
+export interface Precondition {
+  uid: string;
+  resourceVersion?: string;
+}
+
+export type JsonPatchOperation =
+  | { op: 'add' | 'replace' | 'test'; path: string; value: unknown }
+  | { op: 'remove'; path: string };
+
+export interface CallOptions {
+  signal?: AbortSignal;
+  /** For all attempts together. */
+  timeoutMs?: number;
+  /** Asked immediately before the bytes of each attempt leave; false: nothing is sent. */
+  guard?: () => boolean;
+}
+
+export interface KubeClientOptions {
+  transport: Transport;
+  clock: Clock;
+  /** Shown in the server's audit log. */
+  userAgent: string;
+  /** Field manager of applies and patches. */
+  fieldManager: string;
+  /** Default for a call, all attempts together. */
+  timeoutMs?: number;
+}
+
+const defaultTimeoutMs = 30_000;
+/** client-go gives up after ten; a server that sends Retry-After that often is better left alone. */
+const maxAttempts = 10;
+const defaultRetryAfterMs = 1000;
+
+interface Call {
+  method: HttpRequest['method'];
+  path: string;
+  body?: unknown;
+  contentType?: string;
+  /** An eviction answers 429 for a budget: repeating it at once would only hide that. */
+  retryTooMany?: boolean;
+}
+
+export class KubeClient {
+  readonly #options: KubeClientOptions;
+
+  constructor(options: KubeClientOptions) {
+    this.#options = options;
+  }
+
+  get<T extends KubeObject>(ref: ObjectRef, options?: CallOptions): Promise<Result<T>> {
+    return this.#call<T>({ method: 'GET', path: objectPath(ref) }, options);
+  }
+
+  /** One page, or everything when no limit is given. Large collections belong to a ListWatch, which streams them. */
+  list<T extends KubeObject>(
+    resource: Resource,
+    query: { namespace?: string; labelSelector?: string; fieldSelector?: string; limit?: number } = {},
+    options?: CallOptions,
+  ): Promise<Result<{ metadata: { resourceVersion: string; continue?: string }; items: T[] }>> {
+    const path = withQuery(collectionPath(resource, query.namespace), {
+      labelSelector: query.labelSelector,
+      fieldSelector: query.fieldSelector,
+      limit: query.limit?.toString(),
+    });
+    return this.#call({ method: 'GET', path }, options);
+  }
+
+  create<T extends KubeObject>(resource: Resource, object: T, options?: CallOptions): Promise<Result<T>> {
+    const path = withQuery(collectionPath(resource, object.metadata.namespace), this.#manager());
+    const body = { apiVersion: apiVersionOf(resource), kind: resource.kind, ...object };
+    return this.#call<T>({ method: 'POST', path, body }, options);
+  }
+
+  /** Replaces the object exactly as it was read: its resourceVersion is the precondition. */
+  replace<T extends KubeObject>(
+    ref: ObjectRef,
+    object: T,
+    subresource?: string,
+    options?: CallOptions,
+  ): Promise<Result<T>> {
+    if (object.metadata.resourceVersion === undefined) {
+      throw new Error(`replace of ${ref.resource.kind} ${ref.name} without a resourceVersion would clobber`);
+    }
+    const path = withQuery(objectPath(ref, subresource), this.#manager());
+    const body = { apiVersion: apiVersionOf(ref.resource), kind: ref.resource.kind, ...object };
+    return this.#call<T>({ method: 'PUT', path, body }, options);
+  }
+
+  /** JSON patch that applies only to the object meant by `only`: the server tests before it touches anything. */
+  patch<T extends KubeObject>(
+    ref: ObjectRef,
+    only: Precondition,
+    operations: JsonPatchOperation[],
+    options?: CallOptions & { subresource?: string },
+  ): Promise<Result<T>> {
+    const tests: JsonPatchOperation[] = [{ op: 'test', path: '/metadata/uid', value: only.uid }];
+    if (only.resourceVersion !== undefined) {
+      tests.push({ op: 'test', path: '/metadata/resourceVersion', value: only.resourceVersion });
+    }
+    return this.#call<T>(
+      {
+        method: 'PATCH',
+        path: withQuery(objectPath(ref, options?.subresource), this.#manager()),
+        body: [...tests, ...operations],
+        contentType: 'application/json-patch+json',
+      },
+      options,
+    ).then(testFailureIsConflict);
+  }
+
+  /** Server-side apply of the fields that are ours. A field that somebody else owns is a conflict, never taken by force. */
+  apply<T extends KubeObject>(
+    ref: ObjectRef,
+    object: T,
+    options?: CallOptions & { subresource?: string },
+  ): Promise<Result<T>> {
+    const path = withQuery(objectPath(ref, options?.subresource), { ...this.#manager(), force: 'false' });
+    const body = { apiVersion: apiVersionOf(ref.resource), kind: ref.resource.kind, ...object };
+    return this.#call<T>({ method: 'PATCH', path, body, contentType: 'application/apply-patch+yaml' }, options);
+  }
+
+  /** Deletes the very object that `only` names; a newcomer of the same name is a conflict and stays. */
+  delete(
+    ref: ObjectRef,
+    only: Precondition,
+    options?: CallOptions & { gracePeriodSeconds?: number; propagationPolicy?: 'Background' | 'Foreground' | 'Orphan' },
+  ): Promise<Result<KubeObject>> {
+    const body: Record<string, unknown> = { apiVersion: 'v1', kind: 'DeleteOptions', preconditions: only };
+    if (options?.gracePeriodSeconds !== undefined) body['gracePeriodSeconds'] = options.gracePeriodSeconds;
+    if (options?.propagationPolicy !== undefined) body['propagationPolicy'] = options.propagationPolicy;
+    return this.#call({ method: 'DELETE', path: objectPath(ref), body }, options);
+  }
+
+  /** Asks the server to let a live pod go; `tooManyRequests` with cause DisruptionBudget means that a budget forbids it. */
+  evict(
+    pod: ObjectRef,
+    only: Precondition,
+    options?: CallOptions & { gracePeriodSeconds?: number },
+  ): Promise<Result<KubeObject>> {
+    const deleteOptions: Record<string, unknown> = { preconditions: only };
+    if (options?.gracePeriodSeconds !== undefined) deleteOptions['gracePeriodSeconds'] = options.gracePeriodSeconds;
+    const body = {
+      apiVersion: 'policy/v1',
+      kind: 'Eviction',
+      metadata: { name: pod.name, namespace: pod.namespace },
+      deleteOptions,
+    };
+    return this.#call({ method: 'POST', path: objectPath(pod, 'eviction'), body, retryTooMany: false }, options);
+  }
+
+  /** An answer whose body is read by the caller as it arrives: lists page by page, and watches. */
+  async stream(
+    path: string,
+    purpose: HttpRequest['purpose'],
+    options: { signal: AbortSignal; timeoutMs?: number },
+  ): Promise<Result<HttpResponse>> {
+    const timeoutMs = options.timeoutMs ?? this.#timeoutMs();
+    const request: HttpRequest = { method: 'GET', path, headers: this.#headers(), purpose, timeoutMs };
+    const sent = await this.#send({ ...request, signal: options.signal });
+    if (!sent.ok) return sent;
+    if (sent.value.status === 200) return sent;
+    return this.#refusal(request, sent.value);
+  }
+
+  close(): void {
+    this.#options.transport.close();
+  }
+
+  async #call<T>(call: Call, options: CallOptions = {}): Promise<Result<T>> {
+    const { clock } = this.#options;
+    const deadline = clock.monotonic() + (options.timeoutMs ?? this.#timeoutMs());
+    for (let attempt = 1; ; attempt += 1) {
+      const result = await this.#once<T>(call, Math.max(1, deadline - clock.monotonic()), options);
+      if (result.ok || attempt === maxAttempts) return result;
+      const delayMs = retryDelayMs(call, result.error, attempt);
+      if (delayMs === undefined || clock.monotonic() + delayMs >= deadline) return result;
+      await sleep(clock, delayMs, options.signal);
+      // The process may have been stopped in its sleep: whoever wakes up late must not write on an old decision.
+      if (options.signal?.aborted || clock.monotonic() >= deadline) return result;
+    }
+  }
+
+  async #once<T>(call: Call, timeoutMs: number, options: CallOptions): Promise<Result<T>> {
+    const request: HttpRequest = {
+      method: call.method,
+      path: call.path,
+      headers: this.#headers(),
+      purpose: 'call',
+      timeoutMs,
+    };
+    if (call.body !== undefined) {
+      request.body = escaped(JSON.stringify(call.body));
+      request.headers = { ...request.headers, 'content-type': call.contentType ?? 'application/json' };
+    }
+    if (options.signal !== undefined) request.signal = options.signal;
+    if (options.guard !== undefined) request.guard = options.guard;
+    const sent = await this.#send(request);
+    if (!sent.ok) return sent;
+    if (sent.value.status < 200 || sent.value.status > 299) return this.#refusal(request, sent.value);
+    const text = await readAll(request, sent.value);
+    if (!text.ok) return text;
+    try {
+      return withServerTime<T>({ ok: true, value: JSON.parse(text.value) as T }, sent.value);
+    } catch {
+      return failure({
+        kind: 'malformed',
+        message: `${nameOf(request)}: the answer is not JSON: ${text.value.slice(0, 100)}`,
+        mayHaveHappened: true,
+      });
+    }
+  }
+
+  async #send(request: HttpRequest): Promise<Result<HttpResponse>> {
+    try {
+      const response = await this.#options.transport.send(request);
+      return withServerTime({ ok: true, value: response }, response);
+    } catch (error) {
+      return failure(transportFailure(request, error));
+    }
+  }
+
+  async #refusal(request: HttpRequest, response: HttpResponse): Promise<Result<never>> {
+    const text = await readAll(request, response);
+    const body = text.ok ? text.value : '';
+    return failure(errorFromAnswer(nameOf(request), response.status, body, response.headers['retry-after']));
+  }
+
+  #headers(): Record<string, string> {
+    return { accept: 'application/json', 'user-agent': this.#options.userAgent };
+  }
+
+  #manager(): { fieldManager: string } {
+    return { fieldManager: this.#options.fieldManager };
+  }
+
+  #timeoutMs(): number {
+    return this.#options.timeoutMs ?? defaultTimeoutMs;
+  }
+}
+
+/**
+ * When to repeat what failed. A 429 did nothing and may always be repeated; so may a 401 once, with fresh credentials.
+ * Anything else is repeated only for reads: the caller of a write decides with what it knows.
+ */
+function retryDelayMs(call: Call, error: KubeError, attempt: number): number | undefined {
+  if (error.kind === 'tooManyRequests') {
+    return call.retryTooMany === false ? undefined : (error.retryAfterMs ?? defaultRetryAfterMs);
+  }
+  if (error.kind === 'unauthorized') return attempt === 1 ? 0 : undefined;
+  if (call.method !== 'GET') return undefined;
+  if (error.kind === 'unreachable') return attempt === 1 ? 0 : undefined;
+  return error.kind === 'serverError' || error.kind === 'timeout' ? error.retryAfterMs : undefined;
+}
+
+/** What the server says when a value is another one, a list is shorter, or the parent is not there. */
+const testFailure = /testing value .* failed|error in test for path|test operation does not apply/;
+
+/** The API server answers 422 when a `test` fails; for the caller it is what any failed precondition is. */
+function testFailureIsConflict<T>(result: Result<T>): Result<T> {
+  if (result.ok || result.error.kind !== 'invalid') return result;
+  if (!testFailure.test(result.error.message)) return result;
+  return failure({ ...result.error, kind: 'conflict' });
+}
+
+/**
+ * The server compares the bytes of a `test`, and its own JSON is written as Go writes it: with these characters escaped.
+ * An annotation with a `<` in it would never equal itself otherwise.
+ */
+function escaped(json: string): string {
+  return json.replaceAll(/[<>&\u2028\u2029]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, '0')}`);
+}
+
+function nameOf(request: Pick<HttpRequest, 'method' | 'path'>): string {
+  return `${request.method} ${request.path.split('?', 1)[0]}`;
+}
+
+async function readAll(request: HttpRequest, response: HttpResponse): Promise<Result<string>> {
+  try {
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of response.body) chunks.push(chunk);
+    return { ok: true, value: Buffer.concat(chunks).toString('utf8') };
+  } catch (error) {
+    return failure(transportFailure(request, error));
+  }
+}
+
+/** Also used by those who read a body themselves. Anything but a TransportError is a bug of ours and goes on up. */
+export function transportFailure(request: Pick<HttpRequest, 'method' | 'path'>, error: unknown): KubeError {
+  if (!(error instanceof TransportError)) throw error;
+  const kinds = { notSent: 'unreachable', broken: 'unreachable', timeout: 'timeout', aborted: 'aborted' } as const;
+  return {
+    kind: kinds[error.failure],
+    message: `${nameOf(request)}: ${error.message}`,
+    mayHaveHappened: error.failure !== 'notSent' && request.method !== 'GET',
+  };
+}
+
+function withServerTime<T>(result: { ok: true; value: T }, response: HttpResponse): Result<T> {
+  const serverTime = Date.parse(response.headers['date'] ?? '');
+  return Number.isNaN(serverTime) ? result : { ...result, serverTime };
+}

@@ -1,0 +1,209 @@
+/** Transport over the network: finds out what the server speaks, keeps connections, adds who we are. */
+import type { Clock } from '../clock.ts';
+import type { Connection, Credential } from './credentials.ts';
+import type { Dialled, Protocol } from './dial.ts';
+import { dial } from './dial.ts';
+import { Http1Client } from './http1-client.ts';
+import { Http2Session } from './http2-session.ts';
+import type { HttpRequest, HttpResponse, Transport } from './transport.ts';
+import { TransportError } from './transport.ts';
+
+type Purpose = HttpRequest['purpose'];
+
+interface Entry {
+  opening: Promise<Http2Session | undefined>;
+  open?: Http2Session | undefined;
+}
+
+const connectWithinMs = 10_000;
+
+export class HttpTransport implements Transport {
+  readonly #connection: Connection;
+  readonly #clock: Clock;
+  readonly #offered: Protocol[];
+  readonly #sessions = new Map<Purpose, Entry>();
+  #http1: Http1Client | undefined;
+  /** The certificate that the open connections were made with: another one means new connections. */
+  #certificate: string | undefined;
+  #closed = false;
+
+  /** `protocols` is for tests and benchmarks; a server is always offered both. */
+  constructor(connection: Connection, clock: Clock, protocols: Protocol[] = ['h2', 'http/1.1']) {
+    this.#connection = connection;
+    this.#clock = clock;
+    this.#offered = protocols;
+  }
+
+  async send(request: HttpRequest): Promise<HttpResponse> {
+    const limit = new Limit(request, this.#clock);
+    try {
+      const credential = await this.#credential();
+      const headers = this.#headers(request, credential);
+      const response = await this.#dispatch(request, headers, credential, limit.signal);
+      if (response.status === 401) this.#connection.credentials.rejected(credential);
+      if (request.purpose === 'watch') limit.answered();
+      return { ...response, body: limit.bound(response.body) };
+    } catch (error) {
+      throw limit.explain(error);
+    }
+  }
+
+  close(): void {
+    this.#closed = true;
+    this.#dropConnections();
+  }
+
+  async #credential(): Promise<Credential> {
+    if (this.#closed) throw new TransportError('notSent', 'the client is closed');
+    try {
+      const credential = await this.#connection.credentials.current();
+      const certificate = credential.clientCertificate?.cert;
+      if (certificate !== this.#certificate) this.#dropConnections();
+      this.#certificate = certificate;
+      return credential;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new TransportError('notSent', `no credentials: ${reason}`, { cause: error });
+    }
+  }
+
+  #headers(request: HttpRequest, credential: Credential): Record<string, string | string[]> {
+    const headers: Record<string, string | string[]> = { ...request.headers };
+    for (const [name, value] of Object.entries(this.#connection.impersonation)) headers[name.toLowerCase()] = value;
+    if (credential.authorization !== undefined) headers['authorization'] = credential.authorization;
+    if (request.body !== undefined) headers['content-length'] = String(Buffer.byteLength(request.body));
+    return headers;
+  }
+
+  async #dispatch(
+    request: HttpRequest,
+    headers: Record<string, string | string[]>,
+    credential: Credential,
+    signal: AbortSignal,
+  ): Promise<HttpResponse> {
+    if (
+      this.#http1 === undefined &&
+      this.#offered.includes('h2') &&
+      this.#connection.endpoint.url.protocol === 'https:'
+    ) {
+      const session = await unlessAborted(this.#session(request.purpose, credential), signal);
+      if (session !== undefined) return session.send(request, headers, signal);
+    }
+    this.#http1 ??= new Http1Client(this.#connection.endpoint.url.host, async () => {
+      return (await this.#dial(await this.#credential(), ['http/1.1'])).socket;
+    });
+    return this.#http1.send(request, headers, signal);
+  }
+
+  /** The live session, or a new one; callers at the same time share it. Undefined: the server has no HTTP/2. */
+  #session(purpose: Purpose, credential: Credential): Promise<Http2Session | undefined> {
+    const known = this.#sessions.get(purpose);
+    if (known !== undefined && (known.open === undefined || known.open.usable)) return known.opening;
+    const entry: Entry = { opening: this.#connect(credential) };
+    this.#sessions.set(purpose, entry);
+    entry.opening.then(
+      (session) => {
+        entry.open = session;
+      },
+      () => {
+        if (this.#sessions.get(purpose) === entry) this.#sessions.delete(purpose);
+      },
+    );
+    return entry.opening;
+  }
+
+  async #connect(credential: Credential): Promise<Http2Session | undefined> {
+    const dialled = await this.#dial(credential, this.#offered);
+    if (dialled.protocol === 'h2') return new Http2Session(this.#connection.endpoint.url.origin, dialled, this.#clock);
+    dialled.socket.destroy();
+    return undefined;
+  }
+
+  /** Has a time limit of its own: a connection serves many requests, and must not die with the first that gives up. */
+  async #dial(credential: Credential, protocols: Protocol[]): Promise<Dialled> {
+    const limit = new AbortController();
+    const cancel = this.#clock.after(connectWithinMs, () => limit.abort());
+    try {
+      const dialled = await dial(this.#connection.endpoint, credential, protocols, limit.signal);
+      if (!this.#closed) return dialled;
+      dialled.socket.destroy();
+      throw new TransportError('notSent', 'the client is closed');
+    } finally {
+      cancel();
+    }
+  }
+
+  #dropConnections(): void {
+    for (const { opening } of this.#sessions.values()) {
+      opening.then(
+        (session) => session?.close(),
+        () => {},
+      );
+    }
+    this.#sessions.clear();
+    this.#http1?.close();
+    this.#http1 = undefined;
+  }
+}
+
+/** The caller's signal and the time-out of a request as one signal, and which of the two it was. */
+class Limit {
+  readonly #controller = new AbortController();
+  readonly #request: HttpRequest;
+  readonly #cancelTimer: () => void;
+  #timedOut = false;
+
+  constructor(request: HttpRequest, clock: Clock) {
+    this.#request = request;
+    this.#cancelTimer = clock.after(request.timeoutMs, () => {
+      this.#timedOut = true;
+      this.#controller.abort();
+    });
+    request.signal?.addEventListener('abort', this.#abort, { once: true });
+    if (request.signal?.aborted) this.#abort();
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** The head of a watch is there: from now on only the caller ends it. */
+  answered(): void {
+    this.#cancelTimer();
+  }
+
+  async *bound(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    try {
+      yield* body;
+    } catch (error) {
+      throw this.explain(error);
+    } finally {
+      this.#release();
+      // A reader that stops early leaves the rest unread: the stream must not stay open for it.
+      this.#controller.abort();
+    }
+  }
+
+  explain(error: unknown): unknown {
+    this.#release();
+    if (!(error instanceof TransportError) || !this.#timedOut) return error;
+    const message = `no answer within ${this.#request.timeoutMs / 1000} s`;
+    return new TransportError(error.failure === 'notSent' ? 'notSent' : 'timeout', message, { cause: error });
+  }
+
+  readonly #abort = (): void => this.#controller.abort();
+
+  #release(): void {
+    this.#cancelTimer();
+    this.#request.signal?.removeEventListener('abort', this.#abort);
+  }
+}
+
+/** The connection goes on being made for others when this caller gives up on it. */
+function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  const abort = (): void => aborted.reject(new TransportError('notSent', 'gave up connecting'));
+  signal.addEventListener('abort', abort, { once: true });
+  if (signal.aborted) abort();
+  return Promise.race([promise, aborted.promise]).finally(() => signal.removeEventListener('abort', abort));
+}

@@ -1,0 +1,84 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import fc from 'fast-check';
+import { lines, ProtocolError, readList } from './json-stream.ts';
+
+async function* chunked(text: string, sizes: number[]): AsyncGenerator<Uint8Array> {
+  const bytes = Buffer.from(text);
+  for (let at = 0, turn = 0; at < bytes.length; turn += 1) {
+    const size = sizes[turn % sizes.length] ?? 1;
+    // The scanner must not keep a chunk: this one is overwritten after use, as a socket's buffer would be.
+    const chunk = Buffer.from(bytes.subarray(at, at + size));
+    yield chunk;
+    chunk.fill(0x2a);
+    at += size;
+  }
+}
+
+const json = fc.json({ maxDepth: 4 }).map((text) => JSON.parse(text) as unknown);
+const item = fc.dictionary(fc.string(), json).map((object) => JSON.parse(JSON.stringify(object)) as object);
+const sizes = fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1, maxLength: 5 });
+
+test('a list is read item by item, whatever its items hold, however it is cut, in whatever order its keys stand', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(item),
+      fc.boolean(),
+      fc.integer({ min: 0, max: 2 }),
+      sizes,
+      async (items, last, indent, cut) => {
+        const metadata = { resourceVersion: '42', continue: 'a"b\\[{items' };
+        const document = last ? { apiVersion: 'items', items, kind: 'L', metadata } : { kind: 'L', metadata, items };
+        const seen: unknown[] = [];
+        const envelope = await readList(chunked(JSON.stringify(document, null, indent), cut), (one) => seen.push(one));
+        assert.deepEqual(seen, items);
+        assert.deepEqual(envelope, { ...document, items: [] });
+      },
+    ),
+  );
+});
+
+test('a list without items, or with null for them, is an empty list', async () => {
+  for (const text of ['{"metadata":{"resourceVersion":"1"},"items":null}', '{"metadata":{"resourceVersion":"1"}}']) {
+    const seen: unknown[] = [];
+    const envelope = await readList(chunked(text, [7]), (one) => seen.push(one));
+    assert.deepEqual(seen, []);
+    assert.equal(envelope.metadata?.resourceVersion, '1');
+  }
+});
+
+test('a list that is cut short is an error at every byte, never a short list', async () => {
+  const text = JSON.stringify({ metadata: { resourceVersion: '1' }, items: [{ a: 1 }, { b: [2, '}'] }] });
+  for (let length = 0; length < text.length; length += 1) {
+    await assert.rejects(
+      readList(chunked(text.slice(0, length), [5]), () => {}),
+      ProtocolError,
+      text.slice(0, length),
+    );
+  }
+});
+
+test('lines come whole, however they are cut', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(
+        fc.string().map((text) => JSON.stringify(text)),
+        { minLength: 1 },
+      ),
+      sizes,
+      async (input, cut) => {
+        const seen: string[] = [];
+        for await (const line of lines(chunked(`${input.join('\n')}\n`, cut))) seen.push(line);
+        assert.deepEqual(seen, input);
+      },
+    ),
+  );
+});
+
+test('an exception of the reader is not mistaken for a broken document', async () => {
+  const mistake = new SyntaxError('the reader’s own');
+  const reading = readList(chunked('{"items":[{}]}', [3]), () => {
+    throw mistake;
+  });
+  await assert.rejects(reading, (error) => error === mistake);
+});

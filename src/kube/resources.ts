@@ -1,0 +1,80 @@
+/** The resources that Fenceline speaks of, and how their paths are built. */
+export interface Resource {
+  group: string;
+  version: string;
+  plural: string;
+  kind: string;
+  namespaced: boolean;
+}
+
+function core(plural: string, kind: string, namespaced: boolean): Resource {
+  return { group: '', version: 'v1', plural, kind, namespaced };
+}
+
+export const nodes = core('nodes', 'Node', false);
+export const pods = core('pods', 'Pod', true);
+export const configMaps = core('configmaps', 'ConfigMap', true);
+export const namespaces = core('namespaces', 'Namespace', false);
+export const leases: Resource = {
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  plural: 'leases',
+  kind: 'Lease',
+  namespaced: true,
+};
+export const events: Resource = {
+  group: 'events.k8s.io',
+  version: 'v1',
+  plural: 'events',
+  kind: 'Event',
+  namespaced: true,
+};
+export const volumeAttachments: Resource = {
+  group: 'storage.k8s.io',
+  version: 'v1',
+  plural: 'volumeattachments',
+  kind: 'VolumeAttachment',
+  namespaced: false,
+};
+export const csiNodes: Resource = {
+  group: 'storage.k8s.io',
+  version: 'v1',
+  plural: 'csinodes',
+  kind: 'CSINode',
+  namespaced: false,
+};
+
+/** Where an object lives. `namespace` is absent for cluster-scoped resources. */
+export interface ObjectRef {
+  resource: Resource;
+  namespace?: string;
+  name: string;
+}
+
+export function apiVersionOf(resource: Resource): string {
+  return resource.group === '' ? resource.version : `${resource.group}/${resource.version}`;
+}
+
+/** Path of the collection; of one namespace where one is given. */
+export function collectionPath(resource: Resource, namespace?: string): string {
+  const root = resource.group === '' ? `/api/${resource.version}` : `/apis/${resource.group}/${resource.version}`;
+  const scope = namespace === undefined ? '' : `/namespaces/${encodeURIComponent(namespace)}`;
+  return `${root}${scope}/${resource.plural}`;
+}
+
+export function objectPath(ref: ObjectRef, subresource?: string): string {
+  if (ref.resource.namespaced !== (ref.namespace !== undefined)) {
+    throw new Error(`${ref.resource.kind} ${ref.name}: a namespace is ${ref.resource.namespaced ? 'needed' : 'wrong'}`);
+  }
+  const path = `${collectionPath(ref.resource, ref.namespace)}/${encodeURIComponent(ref.name)}`;
+  return subresource === undefined ? path : `${path}/${subresource}`;
+}
+
+export function withQuery(path: string, query: Record<string, string | undefined>): string {
+  const parameters = new URLSearchParams();
+  for (const [key, value] of Object.entries(query)) {
+    if (value !== undefined) parameters.set(key, value);
+  }
+  const text = parameters.toString();
+  return text === '' ? path : `${path}?${text}`;
+}

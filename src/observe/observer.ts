@@ -1,0 +1,177 @@
+/**
+ * Watches Nodes and their Leases, and says what is known of one node. It knows no rules and writes nothing. Pods are
+ * never watched: what a healthy node runs is nobody's business here, and costs gigabytes.
+ */
+import type { LeaseFacts, NodeFacts, NodeView } from '../api/view.ts';
+import type { Clock } from '../clock.ts';
+import type { KubeClient } from '../kube/client.ts';
+import type { KubeError } from '../kube/errors.ts';
+import { ListWatch } from '../kube/list-watch.ts';
+import { leases, nodes } from '../kube/resources.ts';
+import type { Change } from '../kube/view.ts';
+import { projectLease, projectNode } from './project.ts';
+
+export const leaseNamespace = 'kube-node-lease';
+const liveReadTimeoutMs = 5000;
+
+export interface ObserverOptions {
+  client: KubeClient;
+  clock: Clock;
+  random: () => number;
+  /** Something about this node changed. */
+  onNode: (name: string, what: 'node' | 'lease') => void;
+  onProblem: (watch: WatchName, error: KubeError) => void;
+}
+
+export type WatchName = 'nodes' | 'leases';
+
+export interface WatchState {
+  name: WatchName;
+  objects: number;
+  synced: boolean;
+  ageMs: number;
+  silentMs: number;
+  lists: number;
+  watches: number;
+  duplicates: number;
+}
+
+/** When this version of a Lease was first seen, and whether a live read found it still there later. */
+interface Sighting {
+  resourceVersion: string;
+  renewTime: string;
+  seenAtMs: number;
+  confirmed: boolean;
+}
+
+export class Observer {
+  readonly #options: ObserverOptions;
+  readonly #nodes: ListWatch<NodeFacts>;
+  readonly #leases: ListWatch<string>;
+  readonly #sightings = new Map<string, Sighting>();
+  readonly #firstSync = Promise.withResolvers<void>();
+
+  constructor(options: ObserverOptions) {
+    this.#options = options;
+    const { client, clock, random } = options;
+    this.#nodes = new ListWatch({
+      client,
+      clock,
+      random,
+      resource: nodes,
+      project: projectNode,
+      onChange: (change) => options.onNode(change.entry.key, 'node'),
+      onSync: () => this.#noteSync(),
+      onProblem: (error) => options.onProblem('nodes', error),
+      // A Node is some 12 kB of JSON: smaller pages keep a cold start from holding megabytes of it.
+      timings: { pageSize: 100 },
+    });
+    this.#leases = new ListWatch({
+      client,
+      clock,
+      random,
+      resource: leases,
+      namespace: leaseNamespace,
+      project: projectLease,
+      onChange: (change) => this.#sight(change),
+      onSync: () => this.#noteSync(),
+      onProblem: (error) => options.onProblem('leases', error),
+    });
+  }
+
+  /** Ends with `signal`; rejects only when something is broken beyond repair. */
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.#nodes.run(signal), this.#leases.run(signal)]);
+  }
+
+  get synced(): boolean {
+    return this.#nodes.synced && this.#leases.synced;
+  }
+
+  /** Both collections have been seen once. */
+  get firstSync(): Promise<void> {
+    return this.#firstSync.promise;
+  }
+
+  get nodeNames(): Iterable<string> {
+    return this.#nodes.entries.keys();
+  }
+
+  get watches(): WatchState[] {
+    return [stateOf('nodes', this.#nodes), stateOf('leases', this.#leases)];
+  }
+
+  view(name: string): NodeView {
+    const view: NodeView = {
+      name,
+      ageMs: Math.max(this.#nodes.ageMs, this.#leases.ageMs),
+      silentMs: Math.max(this.#nodes.silentMs, this.#leases.silentMs),
+    };
+    const node = this.#nodes.entries.get(name)?.value;
+    if (node !== undefined) view.node = node;
+    const lease = this.#lease(name);
+    if (lease !== undefined) view.lease = lease;
+    return view;
+  }
+
+  /** Reads the Lease live and compares it with what the watch says. Answers whether the read succeeded. */
+  async confirmLease(name: string): Promise<boolean> {
+    const before = this.#sightings.get(name);
+    const ref = { resource: leases, namespace: leaseNamespace, name };
+    const read = await this.#options.client.get(ref, { timeoutMs: liveReadTimeoutMs });
+    const sighting = this.#sightings.get(name);
+    // The watch was faster: what it said meanwhile is newer than this read, or at least as new.
+    if (sighting === undefined || sighting !== before) return true;
+    if (!read.ok) {
+      if (read.error.kind === 'notFound') this.#sightings.delete(name);
+      else this.#options.onProblem('leases', read.error);
+      return read.error.kind === 'notFound';
+    }
+    if (read.value.metadata.resourceVersion === sighting.resourceVersion) {
+      sighting.confirmed = true;
+      return true;
+    }
+    this.#sightings.set(name, {
+      resourceVersion: read.value.metadata.resourceVersion ?? '',
+      renewTime: projectLease(read.value),
+      seenAtMs: this.#options.clock.monotonic(),
+      confirmed: false,
+    });
+    return true;
+  }
+
+  #noteSync(): void {
+    if (this.synced) this.#firstSync.resolve();
+  }
+
+  #lease(name: string): LeaseFacts | undefined {
+    const sighting = this.#sightings.get(name);
+    if (sighting === undefined) return undefined;
+    const { renewTime, seenAtMs, confirmed } = sighting;
+    return { renewTime, unchangedForMs: this.#options.clock.monotonic() - seenAtMs, confirmed };
+  }
+
+  #sight(change: Change<string>): void {
+    const { key, resourceVersion, value: renewTime } = change.entry;
+    const name = key.slice(leaseNamespace.length + 1);
+    if (change.type === 'deleted') this.#sightings.delete(name);
+    else {
+      const seenAtMs = this.#options.clock.monotonic();
+      // Somebody may write to a Lease without renewing it; only a renewal is a sign of life.
+      const known = this.#sightings.get(name);
+      const renewed = known === undefined || known.renewTime !== renewTime;
+      this.#sightings.set(
+        name,
+        renewed
+          ? { resourceVersion, renewTime, seenAtMs, confirmed: false }
+          : { ...known, resourceVersion, confirmed: false },
+      );
+    }
+    this.#options.onNode(name, 'lease');
+  }
+}
+
+function stateOf<T>(name: WatchName, watch: ListWatch<T>): WatchState {
+  const { synced, ageMs, silentMs, statistics } = watch;
+  return { name, objects: watch.entries.size, synced, ageMs, silentMs, ...statistics };
+}

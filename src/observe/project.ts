@@ -1,0 +1,48 @@
+/** What is kept of Nodes and Leases. Total functions: an object half-written by somebody must not stop the watch. */
+import type { ConditionStatus, NodeCondition, NodeFacts } from '../api/view.ts';
+import type { KubeObject } from '../kube/client.ts';
+
+interface WireNode extends KubeObject {
+  spec?: { unschedulable?: boolean };
+  status?: {
+    conditions?: { type?: string; status?: string; reason?: string; lastTransitionTime?: string }[];
+    nodeInfo?: { bootID?: string };
+  };
+}
+
+interface WireLease extends KubeObject {
+  spec?: { renewTime?: string };
+}
+
+export function projectNode(object: KubeObject): NodeFacts {
+  const { metadata, spec, status } = object as WireNode;
+  return {
+    name: metadata.name,
+    uid: metadata.uid ?? '',
+    bootId: status?.nodeInfo?.bootID ?? '',
+    zone: metadata.labels?.['topology.kubernetes.io/zone'] ?? '',
+    unschedulable: spec?.unschedulable ?? false,
+    conditions: (status?.conditions ?? []).map(projectCondition),
+  };
+}
+
+function projectCondition(condition: {
+  type?: string;
+  status?: string;
+  reason?: string;
+  lastTransitionTime?: string;
+}): NodeCondition {
+  return {
+    type: condition.type ?? '',
+    // Whatever is neither True nor False is unknown, and never read as one of them.
+    status: (condition.status === 'True' || condition.status === 'False'
+      ? condition.status
+      : 'Unknown') satisfies ConditionStatus,
+    reason: condition.reason ?? '',
+    since: condition.lastTransitionTime ?? '',
+  };
+}
+
+export function projectLease(object: KubeObject): string {
+  return (object as WireLease).spec?.renewTime ?? '';
+}

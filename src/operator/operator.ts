@@ -1,0 +1,202 @@
+/**
+ * The operator: watches, judges, publishes. It writes nothing but its leader-election Lease.
+ *
+ * Every instance watches, so that a standby takes over with warm views; only the leader judges and publishes.
+ */
+import type { Judgement } from '../api/view.ts';
+import type { Clock } from '../clock.ts';
+import type { JudgeLimits } from '../judge/judge-node.ts';
+import { judgeNode } from '../judge/judge-node.ts';
+import type { KubeClient } from '../kube/client.ts';
+import type { LeaderProblem, LeaderTimings } from '../kube/leader.ts';
+import { LeaderElector } from '../kube/leader.ts';
+import { Observer } from '../observe/observer.ts';
+import { Metrics } from '../report/metrics.ts';
+import type { VerdictChange } from '../report/verdict-board.ts';
+import { VerdictBoard } from '../report/verdict-board.ts';
+import { HealthServer } from './health-server.ts';
+import { KeyedLoop } from './keyed-loop.ts';
+
+/** What the operator needs of a logger; pino's is one. */
+export interface Log {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+  debug(fields: object, message: string): void;
+}
+
+export interface OperatorOptions {
+  client: KubeClient;
+  clock: Clock;
+  random: () => number;
+  log: Log;
+  version: string;
+  limits: JudgeLimits;
+  bind: { host?: string; port: number };
+  /** Absent: no election; this instance leads. */
+  election?: { namespace: string; name: string; identity: string; timings?: Partial<LeaderTimings> };
+}
+
+/** How many nodes may be read live at a time. */
+const concurrency = 16;
+/** A view that stays old although the server answers is not going to recover by itself: a restart lists anew. */
+const hopelessAgeMs = 600_000;
+
+export class Operator {
+  readonly #options: OperatorOptions;
+  readonly #observer: Observer;
+  readonly #board: VerdictBoard;
+  readonly #metrics: Metrics;
+  readonly #loop: KeyedLoop;
+  readonly #elector: LeaderElector | undefined;
+  readonly #server: HealthServer;
+  #leading = false;
+
+  constructor(options: OperatorOptions) {
+    this.#options = options;
+    this.#board = new VerdictBoard((change) => this.#announce(change));
+    this.#observer = new Observer({
+      client: options.client,
+      clock: options.clock,
+      random: options.random,
+      onNode: (name, what) => this.#touched(name, what),
+      onProblem: (watch, error) => {
+        this.#metrics.problem(watch, error.kind);
+        options.log.warn({ watch, kind: error.kind, problem: error.message }, 'watch problem');
+      },
+    });
+    this.#loop = new KeyedLoop({ clock: options.clock, concurrency, work: (name) => this.#consider(name) });
+    if (options.election !== undefined) {
+      const { namespace, name, identity, timings } = options.election;
+      this.#elector = new LeaderElector({
+        client: options.client,
+        clock: options.clock,
+        random: options.random,
+        lease: { namespace, name },
+        identity,
+        ...(timings !== undefined && { timings }),
+        onProblem: (problem) => this.#electionProblem(problem),
+      });
+    }
+    const isLeading = (): boolean => this.#leading && (this.#elector?.isLeading() ?? true);
+    this.#metrics = new Metrics(
+      { board: this.#board, watches: () => this.#observer.watches, isLeading },
+      options.version,
+    );
+    this.#server = new HealthServer({
+      unhealthy: () => this.#unhealthy(),
+      unready: () => this.#unready(),
+      metrics: async () => ({ contentType: this.#metrics.contentType, text: await this.#metrics.text() }),
+    });
+  }
+
+  /** Ends when `shutdown` fires and everything is put down; rejects when something is broken beyond repair. */
+  async run(shutdown: AbortSignal): Promise<void> {
+    const { log, version } = this.#options;
+    const port = await this.#server.listen(this.#options.bind);
+    log.info({ version, port, identity: this.#options.election?.identity }, 'started');
+    const failed = new AbortController();
+    const signal = AbortSignal.any([shutdown, failed.signal]);
+    const parts = [this.#observer.run(signal), this.#lead(signal)].map((part) =>
+      part.catch((error: unknown) => {
+        failed.abort();
+        throw error;
+      }),
+    );
+    const outcomes = await Promise.allSettled(parts);
+    await this.#server.close();
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
+    log.info({}, 'stopped');
+  }
+
+  async #lead(signal: AbortSignal): Promise<void> {
+    const aborted = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+    await Promise.race([this.#observer.firstSync, aborted]);
+    if (signal.aborted) return;
+    const [nodes, leases] = this.#observer.watches;
+    this.#options.log.info({ nodes: nodes?.objects, leases: leases?.objects }, 'views are complete');
+    if (this.#elector === undefined) await this.#serve(signal);
+    else await this.#elector.run(signal, (term) => this.#serve(term.signal, term.epoch));
+  }
+
+  async #serve(signal: AbortSignal, epoch?: number): Promise<void> {
+    const { log } = this.#options;
+    this.#leading = true;
+    log.info({ epoch }, 'leading');
+    try {
+      await this.#loop.run(signal, this.#observer.nodeNames);
+    } finally {
+      this.#leading = false;
+      this.#board.clear();
+      log.info({ epoch }, 'no longer leading');
+    }
+  }
+
+  /** A renewal of a healthy node's Lease is no news: its timer is set to look in time. This is nearly all traffic. */
+  #touched(name: string, what: 'node' | 'lease'): void {
+    if (what === 'lease' && this.#board.verdicts.get(name)?.verdict === 'healthy') return;
+    this.#loop.add(name);
+  }
+
+  async #consider(name: string): Promise<number | undefined> {
+    const { limits } = this.#options;
+    let judgement = judgeNode(this.#observer.view(name), limits);
+    if (judgement.wants === 'liveLease') {
+      await this.#observer.confirmLease(name);
+      judgement = judgeNode(this.#observer.view(name), limits);
+    }
+    // The term may have ended while the Lease was read.
+    if (!this.#leading) return undefined;
+    return this.#publish(name, judgement);
+  }
+
+  #publish(name: string, judgement: Judgement): number | undefined {
+    const known = this.#board.verdicts.has(name);
+    if (judgement.reason === 'NodeGone') {
+      // A Lease may outlive its Node, or come before it: only a node that was there can be gone.
+      if (known) this.#board.publish(name, judgement);
+      this.#board.forget(name);
+      return undefined;
+    }
+    this.#board.publish(name, judgement);
+    return judgement.recheckInMs;
+  }
+
+  #announce(change: VerdictChange): void {
+    const { node, judgement, previous } = change;
+    this.#metrics.verdictChanged(change);
+    const { verdict, reason, evidence } = judgement;
+    const fields = { node, verdict, reason, previous: previous?.verdict, evidence };
+    if (verdict !== 'healthy') this.#options.log.warn(fields, 'verdict');
+    else if (previous === undefined) this.#options.log.debug(fields, 'verdict');
+    else this.#options.log.info(fields, 'verdict');
+  }
+
+  #electionProblem(problem: LeaderProblem): void {
+    const { log } = this.#options;
+    if (problem.kind === 'request') {
+      this.#metrics.problem('election', problem.error.kind);
+      log.warn({ during: problem.during, problem: problem.error.message }, 'leader election problem');
+    } else log.warn(problem, 'leader election');
+  }
+
+  #unready(): string | undefined {
+    if (!this.#observer.synced) return 'waiting for the first list of nodes and leases';
+    const { silentForMs, viewAgeMs } = this.#options.limits;
+    for (const { name, silentMs, ageMs } of this.#observer.watches) {
+      if (silentMs > silentForMs)
+        return `${name}: the API server has not answered for ${Math.round(silentMs / 1000)} s`;
+      if (ageMs > viewAgeMs) return `${name}: the view is ${Math.round(ageMs / 1000)} s old`;
+    }
+    return undefined;
+  }
+
+  /** While the server is silent a restart would only throw the views away. */
+  #unhealthy(): string | undefined {
+    const hopeless = this.#observer.watches.find(
+      ({ synced, ageMs, silentMs }) => synced && ageMs > hopelessAgeMs && silentMs < this.#options.limits.silentForMs,
+    );
+    return (
+      hopeless && `${hopeless.name}: the server answers, but the view stays ${Math.round(hopeless.ageMs / 1000)} s old`
+    );
+  }
+}

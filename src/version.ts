@@ -1,0 +1,4 @@
+/** The one source of the version is package.json. */
+import manifest from '../package.json' with { type: 'json' };
+
+export const version: string = manifest.version;

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { refusalOf, tolerates } from './admission.ts';
+import type { Node, Pod, Taint, Toleration } from './objects.ts';
+import { mirrorAnnotation } from './objects.ts';
+
+const outOfService: Taint = { key: 'node.kubernetes.io/out-of-service', value: 'nodeshutdown', effect: 'NoExecute' };
+
+function pod(tolerations: Toleration[], annotations: Record<string, string> = {}): Pod {
+  return { metadata: { name: 'web-0', annotations }, spec: { containers: [], tolerations } };
+}
+
+function node(...taints: Taint[]): Node {
+  return { metadata: { name: 'node-1' }, spec: { taints } };
+}
+
+test('a pod that does not tolerate a NoExecute taint is refused, in the words of the stock kubelet', () => {
+  assert.deepEqual(refusalOf(pod([]), node(outOfService)), {
+    reason: 'TaintToleration',
+    message: "Pod was rejected: Predicate TaintToleration failed: node(s) had taints that the pod didn't tolerate",
+  });
+  assert.equal(refusalOf(pod([{ key: outOfService.key, operator: 'Exists' }]), node(outOfService)), undefined);
+});
+
+test('every such taint must be tolerated', () => {
+  const other: Taint = { key: 'other', effect: 'NoExecute' };
+  const tolerant = pod([{ key: outOfService.key, operator: 'Exists' }]);
+  assert.ok(refusalOf(tolerant, node(outOfService, other)));
+});
+
+test('other effects do not concern a kubelet', () => {
+  assert.equal(refusalOf(pod([]), node({ ...outOfService, effect: 'NoSchedule' })), undefined);
+  assert.equal(refusalOf(pod([]), { metadata: { name: 'node-1' } }), undefined);
+});
+
+test('pods from files of the node are exempt', () => {
+  assert.equal(refusalOf(pod([], { [mirrorAnnotation]: 'hash' }), node(outOfService)), undefined);
+});
+
+test('tolerations match by effect, key and value, each of which may be left open', () => {
+  const cases: [Toleration, boolean][] = [
+    [{ operator: 'Exists' }, true],
+    [{ operator: 'Exists', effect: 'NoSchedule' }, false],
+    [{ key: outOfService.key, operator: 'Equal', value: 'nodeshutdown' }, true],
+    [{ key: outOfService.key, value: 'nodeshutdown', effect: 'NoExecute' }, true],
+    [{ key: outOfService.key, value: 'other' }, false],
+    [{ key: outOfService.key }, false],
+    [{ key: 'other', operator: 'Exists' }, false],
+    [{ key: outOfService.key, operator: 'Matches' }, false],
+  ];
+  for (const [toleration, expected] of cases) {
+    assert.equal(tolerates(toleration, outOfService), expected, JSON.stringify(toleration));
+  }
+  assert.ok(tolerates({ key: 'k' }, { key: 'k', effect: 'NoExecute' }), 'no value is the empty value');
+});

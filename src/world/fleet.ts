@@ -1,0 +1,133 @@
+/** Machines with their kubelets, and the attacher of their volumes, as clients of one API server. */
+import type { Clock } from '../clock.ts';
+import { KubeClient } from '../kube/client.ts';
+import type { KubeError } from '../kube/errors.ts';
+import type { Transport } from '../kube/transport.ts';
+import type { AttacherOptions, AttacherTimings } from './attacher.ts';
+import { Attacher } from './attacher.ts';
+import { ClusterFeed } from './feed.ts';
+import type { KubeletTimings, PodBehaviour } from './kubelet.ts';
+import { defaultKubeletTimings, Kubelet } from './kubelet.ts';
+import { LinkedTransport } from './linked-transport.ts';
+import { Machine } from './machine.ts';
+import type { NodeSpec } from './node-status.ts';
+import type { Pod } from './objects.ts';
+
+export type FleetNode = Pick<NodeSpec, 'name' | 'zone' | 'labels' | 'taints' | 'capacity'> & {
+  /** Default: those of the fleet. */
+  drivers?: readonly string[];
+};
+
+export interface FleetOptions {
+  clock: Clock;
+  random: () => number;
+  /** The way to the API for a user; may be the same for all. Closed by its owner, after the fleet has stopped. */
+  transportFor: (user: string) => Transport;
+  nodes: readonly FleetNode[];
+  /** CSI drivers, installed on every node and served by the attacher. */
+  drivers?: readonly string[];
+  bootTimeMs?: number;
+  kubelet?: Partial<KubeletTimings>;
+  attacher?: Partial<AttacherTimings>;
+  behaviourOf?: (pod: Pod) => PodBehaviour;
+  onStorage?: NonNullable<AttacherOptions['onStorage']>;
+  /** What failed and will be tried again; `who` is a node or `fleet`. */
+  onProblem?: (who: string, error: KubeError) => void;
+}
+
+export const defaultBootTimeMs = 90_000;
+const defaultBehaviour: PodBehaviour = { startupMs: 100, stopMs: 500 };
+
+export class Fleet {
+  readonly attacher: Attacher;
+  readonly #options: FleetOptions;
+  readonly #feed: ClusterFeed;
+  readonly #kubelets = new Map<string, Kubelet>();
+  readonly #ended = new AbortController();
+  #running: Promise<unknown> = Promise.resolve();
+
+  constructor(options: FleetOptions) {
+    this.#options = options;
+    const { clock, random, drivers = [], onStorage } = options;
+    const onProblem = (error: KubeError): void => options.onProblem?.('fleet', error);
+    this.#feed = new ClusterFeed({ client: this.#client('fleet', clock), clock, random, onProblem });
+    this.attacher = new Attacher({
+      client: this.#client('external-attacher', clock),
+      clock,
+      random,
+      drivers,
+      onProblem,
+      ...(options.attacher === undefined ? {} : { timings: options.attacher }),
+      ...(onStorage === undefined ? {} : { onStorage }),
+    });
+    for (const node of options.nodes) this.add(node);
+  }
+
+  get kubelets(): ReadonlyMap<string, Kubelet> {
+    return this.#kubelets;
+  }
+
+  get machines(): Machine[] {
+    return [...this.#kubelets.values()].map(({ machine }) => machine);
+  }
+
+  machine(name: string): Machine {
+    return this.kubelet(name).machine;
+  }
+
+  kubelet(name: string): Kubelet {
+    const kubelet = this.#kubelets.get(name);
+    if (kubelet === undefined) throw new Error(`the fleet has no machine ${name}`);
+    return kubelet;
+  }
+
+  /** A machine more, without power. */
+  add(node: FleetNode): Machine {
+    const { clock, random, bootTimeMs = defaultBootTimeMs, drivers = [], behaviourOf } = this.#options;
+    if (this.#kubelets.has(node.name)) throw new Error(`the fleet has a machine ${node.name} already`);
+    const machine = new Machine({ name: node.name, clock, random, bootTimeMs });
+    const index = this.#kubelets.size + 1;
+    const bytes = `${Math.floor(index / 250)}.${(index % 250) + 1}`;
+    const kubelet = new Kubelet({
+      spec: {
+        drivers,
+        ...node,
+        address: `10.10.${bytes}`,
+        podNetwork: `10.${100 + Math.floor(index / 250)}.${index % 250}`,
+      },
+      machine,
+      client: this.#client(`system:node:${node.name}`, machine.clock, machine),
+      feed: this.#feed,
+      random,
+      timings: { ...defaultKubeletTimings, ...this.#options.kubelet },
+      behaviourOf: behaviourOf ?? (() => defaultBehaviour),
+      onProblem: (error) => this.#options.onProblem?.(node.name, error),
+    });
+    this.#kubelets.set(node.name, kubelet);
+    return machine;
+  }
+
+  /** Watches, and turns every machine on without the wait for its boot. */
+  start(): void {
+    const { signal } = this.#ended;
+    this.#running = Promise.all([this.#feed.run(signal), this.attacher.run(signal)]);
+    for (const machine of this.machines) machine.powerOn(0);
+  }
+
+  /** All power off, for good. Rejects with what broke the fleet itself, if anything did. */
+  async stop(): Promise<void> {
+    for (const machine of this.machines) machine.powerOff();
+    this.#ended.abort();
+    await this.#running;
+  }
+
+  #client(user: string, clock: Clock, machine?: Machine): KubeClient {
+    const shared = this.#options.transportFor(user);
+    return new KubeClient({
+      transport: machine === undefined ? shared : new LinkedTransport(shared, machine),
+      clock,
+      userAgent: machine === undefined ? user : 'kubelet',
+      fieldManager: machine === undefined ? user : 'kubelet',
+    });
+  }
+}

@@ -1,0 +1,59 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { Process } from './machine.ts';
+import type { ContainerStatus, Pod } from './objects.ts';
+import { endedStatus, runningStatus, waitingStatus } from './pod-status.ts';
+
+const addresses = { host: '10.10.0.2', pod: '10.100.1.2' };
+const now = Date.UTC(2026, 0, 1);
+
+function process(id: string): Process {
+  return { id, podUid: 'uid-1', namespace: 'default', podName: 'web-0', bootId: 'boot', startedAt: now, volumes: [] };
+}
+
+function pod(status: Pod['status']): Pod {
+  const base: Pod = { metadata: { name: 'web-0', uid: 'uid-1' }, spec: { containers: [{ name: 'main', image: 'i' }] } };
+  return status === undefined ? base : { ...base, status };
+}
+
+function containers(status: { fields: Record<string, unknown> }): ContainerStatus[] {
+  return status.fields['containerStatuses'] as ContainerStatus[];
+}
+
+test('a first start counts no restart, a start in place of another one counts one more', () => {
+  const first = containers(runningStatus(pod(undefined), process('a-1'), addresses));
+  assert.deepEqual([first[0]?.restartCount, first[0]?.ready], [0, true]);
+  const again = containers(runningStatus(pod({ containerStatuses: first }), process('b-1'), addresses));
+  assert.equal(again[0]?.restartCount, 1);
+  const waited = containers(waitingStatus(pod({ containerStatuses: first }), now));
+  assert.deepEqual([waited[0]?.ready, waited[0]?.state], [false, { waiting: { reason: 'ContainerCreating' } }]);
+  assert.equal(
+    containers(runningStatus(pod({ containerStatuses: waited }), process('b-1'), addresses))[0]?.restartCount,
+    1,
+  );
+});
+
+test('what the server adds to a container status is no reason to write it again', () => {
+  const [written] = containers(runningStatus(pod(undefined), process('a-1'), addresses));
+  const stored = [{ ...written, lastState: {} }] as ContainerStatus[];
+  assert.equal(containers(runningStatus(pod({ containerStatuses: stored }), process('a-1'), addresses)), stored);
+});
+
+test('the start time of a pod outlives the restarts of its containers', () => {
+  const running = runningStatus(pod({ startTime: '2025-01-01T00:00:00Z' }), process('a-1'), addresses);
+  assert.equal(running.fields['startTime'], '2025-01-01T00:00:00Z');
+});
+
+test('how a pod ends depends on its exit code, and without one it failed', () => {
+  assert.equal(endedStatus(pod({}), 0, now).fields['phase'], 'Succeeded');
+  assert.equal(endedStatus(pod({}), 137, now).fields['phase'], 'Failed');
+  const unknown = endedStatus(pod({}), undefined, now);
+  assert.equal(unknown.fields['phase'], 'Failed');
+  assert.equal(containers(unknown)[0]?.state.terminated?.reason, 'ContainerStatusUnknown');
+});
+
+test('a pod in the network of its node has the address of the node', () => {
+  const hostNetwork = { ...pod({}), spec: { ...pod({}).spec, hostNetwork: true } };
+  assert.equal(runningStatus(hostNetwork, process('a-1'), addresses).fields['podIP'], addresses.host);
+  assert.equal(runningStatus(pod({}), process('a-1'), addresses).fields['podIP'], addresses.pod);
+});

@@ -1,0 +1,110 @@
+/**
+ * Runs the tests, tier by tier: `node test/run.ts [--repeat N] [tier…]`.
+ *
+ * A tier that this machine cannot run is skipped with one loud line and counted; with CI=true that is a failure. A tier
+ * in which no test ran is a failure too: a pattern that matches nothing must not look like success. The last line is
+ * `N passed, N failed, N skipped`.
+ */
+import { globSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { parseArgs } from 'node:util';
+import { run } from 'node:test';
+import { spec } from 'node:test/reporters';
+import { ensureControlPlane } from '../control-plane/build.ts';
+
+interface Tier {
+  name: string;
+  files: string[];
+  /** Throws, with one line why, where the machine cannot run it. */
+  setUp?: () => Promise<unknown>;
+  concurrency: number;
+  /** Mostly waits: runs beside the other tiers, and prints when it is done. */
+  beside?: boolean;
+}
+
+interface Count {
+  passed: number;
+  failed: number;
+  skipped: number;
+}
+
+const slow = ['test/control-plane/silence.test.ts'];
+const controlPlane = globSync('test/control-plane/**/*.test.ts').filter((file) => !slow.includes(file));
+
+const tiers: Tier[] = [
+  { name: 'silence', files: slow, setUp: () => ensureControlPlane(), concurrency: 1, beside: true },
+  { name: 'check', files: globSync('test/{check,tidy,docs}/**/*.test.ts'), concurrency: 1 },
+  { name: 'unit', files: globSync('src/**/*.test.ts'), concurrency: availableParallelism() },
+  { name: 'control-plane', files: controlPlane, setUp: () => ensureControlPlane(), concurrency: 2 },
+];
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { repeat: { type: 'string', default: '1' } },
+});
+const unknown = positionals.filter((name) => tiers.every((tier) => tier.name !== name));
+if (unknown.length > 0) {
+  console.error(`no tier ${unknown.join(', ')}; there are ${tiers.map((tier) => tier.name).join(', ')}`);
+  process.exit(2);
+}
+const chosen = tiers.filter((tier) => positionals.length === 0 || positionals.includes(tier.name));
+const repeat = Number(values.repeat);
+
+const total: Count = { passed: 0, failed: 0, skipped: 0 };
+const times: string[] = [];
+for (let round = 1; round <= repeat; round += 1) {
+  if (repeat > 1) console.log(`\n== round ${round} of ${repeat}`);
+  const beside = chosen.filter((tier) => tier.beside).map((tier) => account(tier));
+  for (const tier of chosen.filter((tier) => !tier.beside)) await account(tier);
+  await Promise.all(beside);
+}
+console.log(`\n${times.join('\n')}`);
+console.log(`${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
+process.exit(total.failed === 0 ? 0 : 1);
+
+async function account(tier: Tier): Promise<void> {
+  const startedAt = performance.now();
+  const count = await runTier(tier);
+  for (const key of ['passed', 'failed', 'skipped'] as const) total[key] += count[key];
+  const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+  const line = `tier ${tier.name}: ${count.passed} passed, ${count.failed} failed, ${count.skipped} skipped in ${seconds} s`;
+  times.push(line);
+  console.log(`== ${line}`);
+}
+
+async function runTier(tier: Tier): Promise<Count> {
+  try {
+    await tier.setUp?.();
+  } catch (error) {
+    const required = process.env['CI'] === 'true';
+    const reason = error instanceof Error ? error.message : String(error);
+    console.log(`\n!!!! TIER ${tier.name} ${required ? 'CANNOT RUN, AND CI REQUIRES IT' : 'IS SKIPPED'}: ${reason}\n`);
+    return { passed: 0, failed: required ? 1 : 0, skipped: required ? 0 : 1 };
+  }
+  const count = await runFiles(tier);
+  if (count.passed + count.failed === 0) {
+    console.log(`\n!!!! TIER ${tier.name}: NO TEST RAN\n`);
+    count.failed += 1;
+  }
+  return count;
+}
+
+async function runFiles(tier: Tier): Promise<Count> {
+  const count: Count = { passed: 0, failed: 0, skipped: 0 };
+  const stream = run({ files: tier.files, concurrency: tier.concurrency, timeout: 30 * 60_000 });
+  stream.on('test:pass', (event) => {
+    if (event.details.type === 'suite') return;
+    if (event.skip !== undefined || event.todo !== undefined) count.skipped += 1;
+    else count.passed += 1;
+  });
+  stream.on('test:fail', (event) => {
+    if (event.details.type !== 'suite') count.failed += 1;
+  });
+  const output: string[] = [];
+  for await (const text of stream.compose(new spec()) as AsyncIterable<Buffer>) {
+    if (tier.beside) output.push(text.toString());
+    else process.stdout.write(text);
+  }
+  if (tier.beside) process.stdout.write(`\n== output of tier ${tier.name}\n${output.join('')}`);
+  return count;
+}

@@ -1,0 +1,122 @@
+/** Keeps the house: who may import whom, what the pure rooms must not touch, nothing dead, nothing endless. */
+import assert from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
+import { dirname, join, normalize } from 'node:path';
+import { describe, test } from 'node:test';
+
+/** Other rooms that a room may import from; `clock` and `version` are the files of that name beside the rooms. */
+const mayImport: Record<string, string[]> = {
+  api: [],
+  judge: ['api'],
+  remedy: ['api'],
+  fence: ['api'],
+  release: ['api'],
+  return: ['api'],
+  drain: ['api'],
+  kube: ['clock'],
+  observe: ['api', 'clock', 'kube'],
+  act: ['api', 'clock', 'kube', 'devices', 'storage'],
+  devices: ['api', 'clock', 'kube'],
+  storage: ['api', 'clock', 'kube'],
+  report: ['api', 'clock', 'kube'],
+  world: ['clock', 'kube'],
+};
+const pureRooms = ['api', 'judge', 'remedy', 'fence', 'release', 'return', 'drain'];
+/** The command line is where the real clock and chance come in. */
+const edges = ['src/clock.ts', 'src/cli/'];
+
+const sources = globSync('src/**/*.ts').sort();
+const production = sources.filter((file) => !file.endsWith('.test.ts'));
+const everything = globSync('{src,test,bench,build,control-plane}/**/*.ts');
+
+function roomOf(file: string): string {
+  return (file.split('/')[1] ?? '').replace(/\.ts$/, '');
+}
+
+function importsOf(file: string): string[] {
+  const text = readFileSync(file, 'utf8');
+  const found = text.matchAll(/(?:\bfrom\s+|\bimport\s*\(?\s*)'([^']+)'/g);
+  return [...found].map((match) => match[1] ?? '');
+}
+
+function relativeImportsOf(file: string): string[] {
+  return importsOf(file)
+    .filter((path) => path.startsWith('.'))
+    .map((path) => normalize(join(dirname(file), path)));
+}
+
+/** Code without comments and strings: what is talked about is not used. */
+function codeOf(file: string): string {
+  return readFileSync(file, 'utf8')
+    .replaceAll(/\/\*[\s\S]*?\*\/|(?<!:)\/\/.*$/gm, '')
+    .replaceAll(/'(?:[^'\\\n]|\\.)*'/g, "''");
+}
+
+describe('the house', () => {
+  test('rooms import only from the rooms they may', () => {
+    const wrong = production.flatMap((file) => {
+      const allowed = mayImport[roomOf(file)];
+      if (allowed === undefined) return [];
+      return relativeImportsOf(file)
+        .filter((target) => roomOf(target) !== roomOf(file) && !allowed.includes(roomOf(target)))
+        .map((target) => `${file} imports ${target}`);
+    });
+    assert.deepEqual(wrong, []);
+  });
+
+  test('nothing but the world, its tests and the commands imports the world', () => {
+    const users = production.filter((file) => !/^src\/(world|scenario|console|cli)\//.test(file));
+    const wrong = users.filter((file) => relativeImportsOf(file).some((target) => roomOf(target) === 'world'));
+    assert.deepEqual(wrong, []);
+  });
+
+  test('the pure rooms have no clock, no chance, no input or output', () => {
+    const forbidden = /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bperformance\b|\bprocess\.|\bsetTimeout\b|\bconsole\b|\bfetch\(/;
+    const wrong = production
+      .filter((file) => pureRooms.includes(roomOf(file)))
+      .filter((file) => forbidden.test(codeOf(file)) || importsOf(file).some((path) => path.startsWith('node:')));
+    assert.deepEqual(wrong, []);
+  });
+
+  test('time and chance are handed in, everywhere but at the edge', () => {
+    const forbidden = /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bperformance\.now\b|\bset(?:Timeout|Interval)\(|AbortSignal\.timeout/;
+    const wrong = production
+      .filter((file) => !edges.some((edge) => file.startsWith(edge)))
+      .filter((file) => forbidden.test(codeOf(file)));
+    assert.deepEqual(wrong, []);
+  });
+
+  test('no dead files: everything is reached from the command, the tests of the whole, or the benchmarks', () => {
+    const roots = everything.filter((file) => !file.startsWith('src/') || file === 'src/cli/main.ts');
+    const reached = new Set<string>();
+    const visit = (file: string): void => {
+      if (reached.has(file)) return;
+      reached.add(file);
+      for (const target of relativeImportsOf(file).filter((path) => path.endsWith('.ts'))) visit(target);
+    };
+    for (const root of roots) visit(root);
+    assert.deepEqual(production.filter((file) => !reached.has(file)), []);
+  });
+
+  test('files stay under 400 lines', () => {
+    const long = everything.filter((file) => readFileSync(file, 'utf8').split('\n').length > 401);
+    assert.deepEqual(long, []);
+  });
+
+  test('no address of a package registry, and no path of somebody’s machine, in what is committed', () => {
+    const texts = globSync(['*', '{src,test,bench,build,control-plane,docs,bin,.ci}/**/*'], {
+      exclude: (path) => /^(node_modules|dist|logs)\b|\.sum$/.test(path),
+    });
+    const forbidden = new RegExp(['registry\\.npmjs', 'proxy\\.golang', 'pypi\\.org', '"/root/', "'/root/", '/home/[a-z]+/'].join('|'));
+    const wrong = texts.filter((file) => {
+      if (file === 'test/tidy/tidy.test.ts') return false;
+      try {
+        return forbidden.test(readFileSync(file, 'utf8'));
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'EISDIR') return false;
+        throw error;
+      }
+    });
+    assert.deepEqual(wrong, []);
+  });
+});
