@@ -27,6 +27,8 @@ export async function bundle(outdir: string = join(root, 'dist', 'bundle')): Pro
     target: 'node24',
     format: 'esm',
     charset: 'utf8',
+    // Its CommonJS form, which Node would take, loses its names when it is imported at run time from a chunk.
+    alias: { yaml: join(root, 'node_modules', 'yaml', 'browser', 'index.js') },
     banner: { js: banner },
     // Names stay: a stack trace from a cluster must be readable, and they cost next to nothing.
     minifyWhitespace: true,

@@ -36,7 +36,11 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 try {
   await main(process.argv);
 } catch (error) {
-  const known = error instanceof UserError || error instanceof CredentialError || isSystemError(error);
+  const known =
+    error instanceof UserError ||
+    error instanceof CredentialError ||
+    isSystemError(error) ||
+    error instanceof RangeError;
   console.error(known ? `fenceline: ${(error as Error).message}` : error);
   process.exitCode = 1;
 }

@@ -212,7 +212,7 @@ export class KubeClient {
       if (result.ok || attempt === maxAttempts) return result;
       const delayMs = retryDelayMs(call, result.error, attempt);
       if (delayMs === undefined || clock.monotonic() + delayMs >= deadline) return result;
-      await sleep(clock, delayMs, options.signal);
+      if (delayMs > 0) await sleep(clock, delayMs, options.signal);
       // The process may have been stopped in its sleep: whoever wakes up late must not write on an old decision.
       if (options.signal?.aborted || clock.monotonic() >= deadline) return result;
     }
@@ -290,8 +290,13 @@ function retryDelayMs(call: Call, error: KubeError, attempt: number): number | u
   return error.kind === 'serverError' || error.kind === 'timeout' ? error.retryAfterMs : undefined;
 }
 
-/** What the server says when a value is another one, a list is shorter, or the parent is not there. */
-const testFailure = /testing value .* failed|error in test for path|test operation does not apply/;
+/**
+ * The API server keeps to itself which operation of a JSON patch did not apply, and answers with the first of these. An
+ * object that would be invalid after the patch gets a message of its own instead: `Node "a" is invalid: …`. The others
+ * are the words of the library that applies patches, for servers that pass them on.
+ */
+const testFailure =
+  /rejected our request due to an error in our request|testing value .* failed|error in test for path|test operation does not apply/;
 
 /** The API server answers 422 when a `test` fails; for the caller it is what any failed precondition is. */
 function testFailureIsConflict<T>(result: Result<T>): Result<T> {

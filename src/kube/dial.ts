@@ -1,8 +1,9 @@
 /** Opens the connection: straight or through a proxy, plain or TLS, and says which protocol the server speaks. */
+import { readFile } from 'node:fs/promises';
 import * as net from 'node:net';
 import * as tls from 'node:tls';
 import type { Credential, Endpoint } from './credentials.ts';
-import { connectThroughProxy } from './proxy.ts';
+import { openTunnel } from './proxy.ts';
 import { TransportError } from './transport.ts';
 
 export type Protocol = 'h2' | 'http/1.1';
@@ -25,11 +26,12 @@ export async function dial(
   signal: AbortSignal,
 ): Promise<Dialled> {
   try {
-    const raw = await openSocket(endpoint, signal);
+    const trusted = await withFreshCa(endpoint);
+    const raw = await openSocket(trusted, signal);
     raw.setKeepAlive(true, keepAliveIdleMs);
     raw.setNoDelay(true);
     if (endpoint.url.protocol === 'http:') return { socket: raw, protocol: 'http/1.1' };
-    return await secure(raw, endpoint, credential, { offered, signal });
+    return await secure(raw, trusted, credential, { offered, signal });
   } catch (error) {
     if (error instanceof TransportError) throw error;
     const reason = signal.aborted ? 'gave up connecting' : `cannot connect: ${reasonOf(error)}`;
@@ -47,10 +49,25 @@ export function hostOf(url: URL): string {
   return url.hostname.replace(/^\[(.*)\]$/, '$1');
 }
 
+/** The authority may have been rotated since we started; a file that cannot be read just now leaves what was known. */
+async function withFreshCa(endpoint: Endpoint): Promise<Endpoint> {
+  if (endpoint.caFile === undefined) return endpoint;
+  const ca = await readFile(endpoint.caFile, 'utf8').catch(() => endpoint.ca);
+  return ca === undefined ? endpoint : { ...endpoint, ca };
+}
+
 function openSocket(endpoint: Endpoint, signal: AbortSignal): Promise<net.Socket> {
   const host = hostOf(endpoint.url);
   const port = portOf(endpoint.url);
-  if (endpoint.proxyUrl !== undefined) return connectThroughProxy(endpoint.proxyUrl, host, port, signal);
+  if (endpoint.proxyUrl !== undefined) {
+    // A proxy in front of the cluster often has a certificate of the cluster's own authority.
+    const { ca, insecureSkipTlsVerify } = endpoint;
+    return openTunnel(
+      endpoint.proxyUrl,
+      { host, port },
+      { signal, insecureSkipTlsVerify, ...(ca !== undefined && { ca }) },
+    );
+  }
   return new Promise((resolve, reject) => {
     const socket = net.connect({ host, port, signal });
     socket.once('error', reject);

@@ -21,6 +21,7 @@ export class HttpTransport implements Transport {
   readonly #connection: Connection;
   readonly #clock: Clock;
   readonly #offered: Protocol[];
+  readonly #prefix: string;
   readonly #sessions = new Map<Purpose, Entry>();
   #http1: Http1Client | undefined;
   /** The certificate that the open connections were made with: another one means new connections. */
@@ -30,11 +31,14 @@ export class HttpTransport implements Transport {
   /** `protocols` is for tests and benchmarks; a server is always offered both. */
   constructor(connection: Connection, clock: Clock, protocols: Protocol[] = ['h2', 'http/1.1']) {
     this.#connection = connection;
+    this.#prefix = connection.endpoint.url.pathname.replace(/\/+$/, '');
     this.#clock = clock;
     this.#offered = protocols;
   }
 
-  async send(request: HttpRequest): Promise<HttpResponse> {
+  async send(asked: HttpRequest): Promise<HttpResponse> {
+    // Some servers live under a path of their host, such as /k8s/clusters/a.
+    const request = { ...asked, path: `${this.#prefix}${asked.path}` };
     const limit = new Limit(request, this.#clock);
     try {
       const credential = await this.#credential();

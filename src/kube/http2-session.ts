@@ -47,7 +47,11 @@ export class Http2Session {
   }
 
   /** Rejects with a TransportError if the connection breaks before the head of the answer. */
-  async send(request: HttpRequest, headers: Record<string, string | string[]>, signal: AbortSignal): Promise<HttpResponse> {
+  async send(
+    request: HttpRequest,
+    headers: Record<string, string | string[]>,
+    signal: AbortSignal,
+  ): Promise<HttpResponse> {
     checkGuard(request);
     return new Promise((resolve, reject) => {
       const stream = this.#open(request, headers, reject);

@@ -96,6 +96,12 @@ test('an exec plugin beside the kubeconfig is run with the cluster that it asked
   });
 });
 
+test('the older exec protocol does without interactiveMode', async () => {
+  const exec = { apiVersion: 'client.authentication.k8s.io/v1beta1', command: 'no-such-plugin' };
+  const { credentials } = await files.loadParts({ user: { exec } });
+  await assert.rejects(credentials.current(), /exec plugin no-such-plugin was not found in PATH/);
+});
+
 test('impersonation comes from the user entry or from flags, as headers', async () => {
   const user = {
     token: 'x',

@@ -117,7 +117,6 @@ async function endpointOf(server: string, cluster: Fields, { overrides, env }: C
   const named = cluster.text('proxy-url');
   const proxy = named === undefined ? proxyFor(url, env) : parseProxyUrl(named, `${cluster.where}: proxy-url`);
   if (proxy) endpoint.proxyUrl = proxy;
-  if (url.protocol === 'http:') return endpoint;
 
   Object.assign(endpoint, await trustOf(cluster, overrides));
   // A name for the kubeconfig's server says nothing of another one.

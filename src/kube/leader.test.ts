@@ -5,7 +5,8 @@ import { MemoryLeaseServer } from '../../test/support/memory-lease-server.ts';
 import { ProcessWorld, WorldProcess } from '../../test/support/process-world.ts';
 import { KubeClient } from './client.ts';
 import type { LeaderProblem } from './leader.ts';
-import { LeaderElector, microTime } from './leader.ts';
+import { LeaderElector } from './leader.ts';
+import { microTime } from './micro-time.ts';
 import type { Term } from './term.ts';
 
 const lease = { namespace: 'fenceline', name: 'operator' };
@@ -120,14 +121,6 @@ test('[S19] a leader that was stopped past its deadline wakes up deposed, before
   await a.process.resume('answer');
   assert.equal(duringWake, false);
   assert.equal(term.signal.aborted, true);
-  assert.deepEqual(await term.guard(() => assert.fail('acted')), {
-    ok: false,
-    error: {
-      kind: 'aborted',
-      message: 'not done: the term of leadership with epoch 0 is over (deadline)',
-      mayHaveHappened: false,
-    },
-  });
   assert.deepEqual(
     a.process.sent.slice(sentBefore).map(({ method }) => method),
     ['GET'],

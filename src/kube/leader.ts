@@ -15,6 +15,7 @@ import type { Clock } from '../clock.ts';
 import { sleep } from '../clock.ts';
 import type { CallOptions, KubeClient, KubeObject } from './client.ts';
 import type { KubeError, Result } from './errors.ts';
+import { microTime } from './micro-time.ts';
 import type { ObjectRef } from './resources.ts';
 import { leases } from './resources.ts';
 import type { Moment, Term, TermEnd } from './term.ts';
@@ -248,7 +249,7 @@ export class LeaderElector {
       if (term.remainingMs() <= 0 || this.holder !== this.#options.identity) return;
       const now = microTime(this.#options.clock.now());
       const spec = { ...this.#seen?.lease.spec, holderIdentity: '', leaseDurationSeconds: 1 };
-      const limits = { timeoutMs: this.#timeoutMs(term) };
+      const limits = { timeoutMs: this.#timeoutMs(term), guard: () => term.remainingMs() > 0 };
       const written = await this.#write(this.#seen?.lease, { ...spec, acquireTime: now, renewTime: now }, limits);
       if (written.ok) return;
       if (written.error.kind !== 'conflict' || attempt === 2) {
@@ -288,7 +289,7 @@ export class LeaderElector {
   }
 
   #limits(term: LeaseTerm): CallOptions {
-    return { signal: term.signal, timeoutMs: this.#timeoutMs(term) };
+    return { signal: term.signal, timeoutMs: this.#timeoutMs(term), guard: term.isLeading };
   }
 
   #timeoutMs(term: LeaseTerm): number {
@@ -320,16 +321,11 @@ function runWork(
 
 function checkedTimings(timings: LeaderTimings): LeaderTimings {
   const { leaseDurationMs, renewDeadlineMs, retryPeriodMs } = timings;
-  if (leaseDurationMs % 1000 !== 0) throw new Error('the lease duration must be whole seconds');
-  if (leaseDurationMs <= renewDeadlineMs) throw new Error('the lease duration must be longer than the renew deadline');
+  if (leaseDurationMs % 1000 !== 0) throw new RangeError('the lease duration must be whole seconds');
+  if (leaseDurationMs <= renewDeadlineMs) throw new RangeError('the lease duration must be longer than the renew deadline');
   if (renewDeadlineMs <= jitterFactor * retryPeriodMs) {
-    throw new Error(`the renew deadline must be longer than ${jitterFactor} retry periods`);
+    throw new RangeError(`the renew deadline must be longer than ${jitterFactor} retry periods`);
   }
-  if (retryPeriodMs <= 0) throw new Error('the retry period must be positive');
+  if (retryPeriodMs <= 0) throw new RangeError('the retry period must be positive');
   return timings;
-}
-
-/** The format of MicroTime: six digits, of which this clock knows three. */
-export function microTime(wallMs: number): string {
-  return new Date(wallMs).toISOString().replace('Z', '000Z');
 }

@@ -342,6 +342,20 @@ describe('list-watch', () => {
     await end();
   });
 
+  test('age: a bookmark settles every question that it has passed, so that a quiet view is never older than it must be', async () => {
+    const { server, subject, end, pass } = begin();
+    await server.list('10', []);
+    const watch = await server.watch();
+    for (let turn = 1; turn <= 12; turn += 1) {
+      await pass(5000);
+      await server.probe(String(10 + turn));
+    }
+    assert.equal(subject.ageMs, 60_000);
+    await watch.event('BOOKMARK', { metadata: { resourceVersion: '21' } });
+    assert.equal(subject.ageMs, 5000, 'the server was at 21 five seconds ago');
+    await end();
+  });
+
   test('age: a probe that fails makes nothing younger', async () => {
     const { server, subject, end, pass } = begin();
     await server.list('10', []);

@@ -62,6 +62,9 @@ export const defaultTimings: ListWatchTimings = {
   watchSeconds: { min: 300, max: 600 },
 };
 
+/** A watch that is this many questions behind is long being reopened. */
+const maxProbes = 100;
+
 interface WatchEvent {
   type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
   object: KubeObject;
@@ -76,7 +79,8 @@ export class ListWatch<T> {
   #resumeFrom: string | undefined;
   #currentAsOf: number | undefined;
   #answeredAt: number | undefined;
-  #probe: { version: string; sentAt: number } | undefined;
+  /** Questions that the watch has not passed yet, oldest first. */
+  #probes: { version: string; sentAt: number }[] = [];
   #failures = 0;
   #lists = 0;
   #watches = 0;
@@ -138,7 +142,8 @@ export class ListWatch<T> {
       else await this.#backOff(signal);
       return;
     }
-    this.#options.onProblem?.(result.error);
+    // Only we ourselves abort, and have said why.
+    if (result.error.kind !== 'aborted') this.#options.onProblem?.(result.error);
     if (result.error.kind === 'gone') this.#resumeFrom = undefined;
     await this.#backOff(signal, result.error.retryAfterMs);
   }
@@ -170,7 +175,7 @@ export class ListWatch<T> {
     }
     this.#resumeFrom = version;
     this.#currentAsOf = startedAt;
-    this.#probe = undefined;
+    this.#probes = [];
     this.#options.onSync?.();
     return { ok: true, value: { progress: true } };
   }
@@ -290,25 +295,26 @@ export class ListWatch<T> {
     const path = this.#query({ limit: '1' });
     while (!signal.aborted) {
       await sleep(clock, this.#timings.probeEveryMs, signal);
-      // The first unanswered question is the one to keep: replacing it would let the answer run away for ever.
-      if (signal.aborted || this.#probe !== undefined || !this.synced) continue;
+      if (signal.aborted || this.#probes.length >= maxProbes || !this.synced) continue;
       const sentAt = clock.monotonic();
       const opened = await client.stream(path, 'call', { signal });
       const read = opened.ok ? await this.#guarded(() => readList(opened.value.body, () => {})) : opened;
       // A failed probe is no news of its own: the age goes on growing, which is what there is to know.
       if (!read.ok || !isVersion(read.value.metadata?.resourceVersion)) continue;
       this.#answeredAt = clock.monotonic();
-      this.#probe = { version: read.value.metadata.resourceVersion, sentAt };
+      this.#probes.push({ version: read.value.metadata.resourceVersion, sentAt });
       this.#settleProbe();
     }
   }
 
   #settleProbe(): void {
     const { version } = this.#view;
-    if (this.#probe === undefined || version === undefined) return;
-    if (compareVersions(version, this.#probe.version) < 0) return;
-    this.#currentAsOf = Math.max(this.#currentAsOf ?? 0, this.#probe.sentAt);
-    this.#probe = undefined;
+    if (version === undefined) return;
+    for (let [oldest] = this.#probes; oldest !== undefined; [oldest] = this.#probes) {
+      if (compareVersions(version, oldest.version) < 0) return;
+      this.#currentAsOf = Math.max(this.#currentAsOf ?? 0, oldest.sentAt);
+      this.#probes.shift();
+    }
   }
 
   #query(more: Record<string, string | undefined>): string {

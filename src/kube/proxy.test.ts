@@ -4,7 +4,16 @@ import { type AddressInfo, connect, createServer, type Server, type Socket } fro
 import { afterEach, test } from 'node:test';
 import { connect as connectTls, createServer as createTlsServer } from 'node:tls';
 import { createCertificateAuthority } from '../../test/support/certificates.ts';
-import { connectThroughProxy, openTunnel, parseProxyUrl, proxyFor } from './proxy.ts';
+import { openTunnel, parseProxyUrl, proxyFor } from './proxy.ts';
+
+function connectThroughProxy(
+  proxy: URL,
+  host: string,
+  port: number,
+  signal?: AbortSignal,
+): ReturnType<typeof openTunnel> {
+  return openTunnel(proxy, { host, port }, signal === undefined ? {} : { signal });
+}
 
 const cleanups: (() => void)[] = [];
 afterEach(() => {

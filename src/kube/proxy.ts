@@ -100,11 +100,6 @@ interface Tunnel {
   options: TunnelOptions;
 }
 
-/** A socket on which the next byte is the first of the conversation with `host`. */
-export function connectThroughProxy(proxy: URL, host: string, port: number, signal?: AbortSignal): Promise<Socket> {
-  return openTunnel(proxy, { host, port }, signal ? { signal } : {});
-}
-
 export async function openTunnel(
   proxy: URL,
   target: { host: string; port: number },

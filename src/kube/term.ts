@@ -7,8 +7,6 @@
  * so everyone who waits for the Lease to run out waits longer than we lead.
  */
 import type { Clock } from '../clock.ts';
-import type { Result } from './errors.ts';
-import { failure } from './errors.ts';
 
 /**
  * A moment on both clocks. The monotonic one may stand still while a virtual machine is suspended; the other jumps then.
@@ -43,10 +41,11 @@ export interface Term {
   readonly epoch: number;
   /** Fires when the term ends; late, if the process was stopped. Good for giving up, not for leave to act. */
   readonly signal: AbortSignal;
-  /** Ask immediately before every act, with nothing awaited in between. */
-  isLeading(): boolean;
-  /** Runs `act` if the term lasts; otherwise nothing happens, and the answer says so. */
-  guard<T>(act: () => Promise<Result<T>>): Promise<Result<T>>;
+  /**
+   * Ask immediately before every act, with nothing awaited in between. For a request that is `guard: term.isLeading`:
+   * the transport then asks when all that takes time is done, and again before each repetition.
+   */
+  readonly isLeading: () => boolean;
 }
 
 export class LeaseTerm implements Term {
@@ -75,16 +74,10 @@ export class LeaseTerm implements Term {
     return this.#end;
   }
 
-  isLeading(): boolean {
+  readonly isLeading = (): boolean => {
     if (this.#end === undefined && this.remainingMs() <= 0) this.end('deadline');
     return this.#end === undefined;
-  }
-
-  guard<T>(act: () => Promise<Result<T>>): Promise<Result<T>> {
-    if (this.isLeading()) return act();
-    const message = `not done: the term of leadership with epoch ${this.epoch} is over (${this.#end})`;
-    return Promise.resolve(failure({ kind: 'aborted', message, mayHaveHappened: false }));
-  }
+  };
 
   /** Until the renew deadline, by the clock that ran further. Also counts on after the term has ended otherwise. */
   remainingMs(): number {

@@ -51,5 +51,5 @@ test('tolerations match by effect, key and value, each of which may be left open
   for (const [toleration, expected] of cases) {
     assert.equal(tolerates(toleration, outOfService), expected, JSON.stringify(toleration));
   }
-  assert.ok(tolerates({ key: 'k' }, { key: 'k', effect: 'NoExecute' }), 'no value is the empty value');
+  assert.ok(tolerates({ key: 'k', value: '' }, { key: 'k', effect: 'NoExecute' }), 'no value is the empty value');
 });

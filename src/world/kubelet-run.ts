@@ -55,6 +55,8 @@ export class KubeletRun implements PodHost, FeedListener {
   readonly #addresses = new Map<string, PodAddresses>();
   readonly #unsubscribe: (() => void)[];
   #lastSeenAttached = '';
+  /** No connection: since the link went down, and for a while after it came back. */
+  #offline: boolean;
   #listed = false;
   #looking = false;
 
@@ -64,6 +66,7 @@ export class KubeletRun implements PodHost, FeedListener {
     this.machine = options.machine;
     this.client = options.client;
     this.retryMs = options.timings.retryMs;
+    this.#offline = !this.machine.connected;
     for (const [uid, volumes] of this.machine.mounts) this.#claims.set(uid, volumes);
     this.#statics = new StaticPods(this, disk.manifests);
     this.#reporter = new NodeReporter({
@@ -75,7 +78,7 @@ export class KubeletRun implements PodHost, FeedListener {
     });
     this.#unsubscribe = [options.feed.listen(this.nodeName, this), this.machine.on((event) => this.#onMachine(event))];
     this.#reporter.start();
-    this.#look(0);
+    this.#look();
   }
 
   get signal(): AbortSignal {
@@ -139,6 +142,8 @@ export class KubeletRun implements PodHost, FeedListener {
   }
 
   claimsReported(volumes: readonly MountedVolume[]): boolean {
+    // Where there is no Node there is nothing to report to; the stock kubelet lets its pods go then, too.
+    if (this.node() === undefined) return this.#reporter.nodeGone;
     const reported = new Set(this.node()?.status?.volumesInUse);
     const wanted = new Set(this.#volumesInUse());
     const agrees = volumes.every(
@@ -161,26 +166,29 @@ export class KubeletRun implements PodHost, FeedListener {
   // What the feed tells. Only a kubelet that is connected hears it, and acts when its machine gets round to it.
 
   podChanged(_pod: Pod): void {
-    this.#look(0);
+    this.#look();
   }
 
   podGone(pod: Pod): void {
-    if (this.machine.connected) this.#workers.get(pod.metadata.uid ?? '')?.notice(pod);
-    this.#look(0);
+    if (!this.#offline) this.#workers.get(pod.metadata.uid ?? '')?.notice(pod);
+    this.#look();
   }
 
   nodeChanged(_node: Node): void {
-    this.#look(0);
+    this.#look();
   }
 
   synced(): void {
-    this.#look(0);
+    this.#look();
   }
 
   #onMachine(event: MachineEvent): void {
     switch (event.type) {
+      case 'linkDown':
+        this.#offline = true;
+        break;
       case 'linkUp':
-        this.#look(this.#options.timings.reconnectMs * (0.5 + this.random()));
+        this.machine.clock.after(this.#options.timings.reconnectMs * (0.5 + this.random()), () => this.#reconnected());
         break;
       case 'processStarted':
       case 'processStopped':
@@ -190,6 +198,14 @@ export class KubeletRun implements PodHost, FeedListener {
     }
   }
 
+  #reconnected(): void {
+    if (this.signal.aborted || !this.machine.connected) return;
+    this.#offline = false;
+    this.#reporter.heartbeat();
+    for (const worker of this.#workers.values()) worker.kick();
+    this.#look();
+  }
+
   #kick(podUid: string): void {
     if (this.signal.aborted) return;
     this.#workers.get(podUid)?.kick();
@@ -197,12 +213,12 @@ export class KubeletRun implements PodHost, FeedListener {
   }
 
   /** Once for however many changes; on the machine's clock, so that a hung machine looks when it resumes. */
-  #look(delayMs: number): void {
-    if (this.#looking || !this.machine.connected) return;
+  #look(): void {
+    if (this.#looking || this.#offline) return;
     this.#looking = true;
-    this.machine.clock.after(delayMs, () => {
+    this.machine.clock.after(0, () => {
       this.#looking = false;
-      if (!this.signal.aborted && this.machine.connected && this.#options.feed.synced) this.#takeOver();
+      if (!this.signal.aborted && !this.#offline && this.#options.feed.synced) this.#takeOver();
     });
   }
 
@@ -236,9 +252,9 @@ export class KubeletRun implements PodHost, FeedListener {
     return worker;
   }
 
-  #onNode(node: Node): void {
-    const { volumesAttached, volumesInUse } = node.status ?? {};
-    const attached = JSON.stringify([volumesAttached, volumesInUse]);
+  #onNode(node: Node | undefined): void {
+    const { volumesAttached, volumesInUse } = node?.status ?? {};
+    const attached = JSON.stringify([node?.metadata.uid, volumesAttached, volumesInUse]);
     if (attached === this.#lastSeenAttached) return;
     this.#lastSeenAttached = attached;
     for (const worker of this.#workers.values()) worker.kick();

@@ -28,7 +28,7 @@ export interface ReporterTimings {
   leaseDurationSeconds: number;
   /** How often the status is written although nothing changed. */
   statusEveryMs: number;
-  /** After a call that failed. */
+  /** After a call that failed; twice as long after the next, up to the usual distance. */
   retryMs: number;
 }
 
@@ -42,8 +42,8 @@ export interface ReporterOptions {
   overrides: ReadonlyMap<string, ConditionOverride>;
   /** Undefined: not known yet, and what the API says stays. */
   volumesInUse: () => readonly string[] | undefined;
-  /** Something else is known of the Node than before. */
-  onNode: (node: Node) => void;
+  /** Something else is known of the Node than before; undefined: it was deleted. */
+  onNode: (node: Node | undefined) => void;
   onProblem: (error: KubeError) => void;
 }
 
@@ -54,6 +54,8 @@ export class NodeReporter {
   readonly #ref: ObjectRef;
   readonly #leaseRef: ObjectRef;
   #node: Node | undefined;
+  #gone = false;
+  #failures = { status: 0, lease: 0 };
   #registered = false;
   #refresh = true;
   #lease: Lease | undefined;
@@ -70,6 +72,11 @@ export class NodeReporter {
 
   get node(): Node | undefined {
     return this.#node;
+  }
+
+  /** Somebody deleted the Node. */
+  get nodeGone(): boolean {
+    return this.#gone;
   }
 
   start(): void {
@@ -98,13 +105,14 @@ export class NodeReporter {
     const known = this.#node;
     if (known !== undefined && known.metadata.uid === node.metadata.uid && !isNewer(node, known)) return;
     this.#node = node;
+    this.#gone = false;
     this.#options.onNode(node);
   }
 
   async #statusStep(): Promise<number | undefined> {
-    const { machine, timings, random } = this.#options;
+    const { machine, timings } = this.#options;
     if (!this.#registered) {
-      if (!(await this.#register())) return timings.retryMs * (0.5 + random());
+      if (!(await this.#register())) return this.#retryMs('status', timings.statusEveryMs);
       this.#registered = true;
       this.#leaseLoop.kick();
     }
@@ -112,7 +120,8 @@ export class NodeReporter {
     if (now >= this.#statusDueAt) this.#refresh = true;
     const written = await this.#write();
     if (written === 'again') return 0;
-    if (written === 'failed') return timings.retryMs * (0.5 + random());
+    if (written === 'failed') return this.#retryMs('status', timings.statusEveryMs);
+    this.#failures.status = 0;
     if (this.#refresh) this.#statusDueAt = now + timings.statusEveryMs;
     this.#refresh = false;
     return Math.max(1, this.#statusDueAt - machine.clock.monotonic());
@@ -131,16 +140,27 @@ export class NodeReporter {
       return 'done';
     }
     this.#problem(written);
-    // Something else is there than what the patch was made for; a Node that is gone stays gone.
-    this.#node = undefined;
+    if (written.error.kind === 'notFound') this.#lost();
+    // Something else is there than what the patch was made for.
+    if (written.error.kind === 'conflict' || written.error.kind === 'invalid') this.#node = undefined;
     return written.error.kind === 'conflict' ? 'again' : 'failed';
   }
 
   async #read(): Promise<Node | undefined> {
     const read = await this.#options.client.get<Node>(this.#ref, this.#call());
-    if (!read.ok) return this.#problem(read);
+    if (!read.ok) {
+      if (read.error.kind === 'notFound') this.#lost();
+      return this.#problem(read);
+    }
     this.seen(read.value);
     return read.value;
+  }
+
+  #lost(): void {
+    this.#node = undefined;
+    if (this.#gone) return;
+    this.#gone = true;
+    this.#options.onNode(undefined);
   }
 
   async #register(): Promise<boolean> {
@@ -198,13 +218,22 @@ export class NodeReporter {
   async #leaseStep(): Promise<number | undefined> {
     const { timings, random } = this.#options;
     const renewed = await this.#renew();
-    if (renewed.ok) this.#lease = renewed.value;
-    else {
+    if (!renewed.ok) {
       this.#lease = undefined;
       this.#problem(renewed);
+      return this.#retryMs('lease', timings.leaseRenewMs);
     }
+    this.#lease = renewed.value;
+    this.#failures.lease = 0;
     // Spread a little, as the stock kubelet does, so that a fleet started at once does not renew at once for ever.
-    return renewed.ok ? timings.leaseRenewMs * (1 + 0.04 * random()) : timings.retryMs * (0.5 + random());
+    return timings.leaseRenewMs * (1 + 0.04 * random());
+  }
+
+  #retryMs(what: 'status' | 'lease', mostMs: number): number {
+    const { timings, random } = this.#options;
+    const fullMs = Math.min(mostMs, timings.retryMs * 2 ** Math.min(20, this.#failures[what]));
+    this.#failures[what] += 1;
+    return fullMs * (0.5 + random() / 2);
   }
 
   async #renew(): Promise<Result<Lease>> {

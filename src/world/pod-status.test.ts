@@ -35,7 +35,7 @@ test('a first start counts no restart, a start in place of another one counts on
 
 test('what the server adds to a container status is no reason to write it again', () => {
   const [written] = containers(runningStatus(pod(undefined), process('a-1'), addresses));
-  const stored = [{ ...written, lastState: {} }] as ContainerStatus[];
+  const stored = [Object.assign({}, written, { lastState: {} })];
   assert.equal(containers(runningStatus(pod({ containerStatuses: stored }), process('a-1'), addresses)), stored);
 });
 

@@ -109,8 +109,8 @@ export class PodWorker {
 
   async #run(pod: Pod): Promise<number | undefined> {
     const node = this.#host.node();
-    if (node === undefined) return this.#retry();
     if (!this.#admitted) {
+      if (node === undefined) return this.#retry();
       const refusal = refusalOf(pod, node);
       if (refusal !== undefined) return this.#publish(pod, refusedStatus(refusal));
       this.#admitted = true;
@@ -125,7 +125,7 @@ export class PodWorker {
       return this.#publish(pod, endedStatus(pod, exitCode, machine.clock.now()));
     }
     if (isReady(pod)) return this.#publish(pod, waitingStatus(pod, machine.clock.now()));
-    return this.#start(pod, node);
+    return node === undefined ? this.#retry() : this.#start(pod, node);
   }
 
   async #start(pod: Pod, node: Node): Promise<number | undefined> {
@@ -235,7 +235,9 @@ export class PodWorker {
     return { signal: this.#host.signal, timeoutMs: 10_000 };
   }
 
-  #retry(): number {
+  /** Without a link every attempt is in vain; the kubelet kicks when it is back. */
+  #retry(): number | undefined {
+    if (!this.#host.machine.connected) return undefined;
     return this.#host.retryMs * (0.5 + this.#host.random());
   }
 

@@ -68,7 +68,8 @@ export class StaticPods {
       if (this.#looked && !(await (removed ? this.#dropMirror(hash) : this.#showMirror(hash, pod)))) settled = false;
       if (signal.aborted) return undefined;
     }
-    return settled ? undefined : this.#host.retryMs * (0.5 + this.#host.random());
+    // Without a link every attempt is in vain; the kubelet looks when it is back.
+    return settled || !machine.connected ? undefined : this.#host.retryMs * (0.5 + this.#host.random());
   }
 
   async #showMirror(hash: string, manifest: Pod): Promise<boolean> {

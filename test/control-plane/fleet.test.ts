@@ -89,6 +89,7 @@ describe('a simulated fleet on the real control plane', { timeout: 240_000 }, ()
   });
 
   afterEach(async () => {
+    controlPlane.resume('kube-controller-manager');
     fleet.attacher.setDetachFault(driver, 'none');
     for (const machine of fleet.machines) {
       machine.heal();
@@ -218,7 +219,14 @@ describe('a simulated fleet on the real control plane', { timeout: 240_000 }, ()
 
   test('a NoExecute taint: admission refuses, but not pods from files of the node', async () => {
     const name = 'node-2';
+    // The taint eviction would race with the kubelet for the same pods.
+    controlPlane.pause('kube-controller-manager');
+    const mark = writes.length;
     await cluster.taint(name, { key: 'test/out', value: 'x', effect: 'NoExecute' });
+    await waitFor('the kubelet to have read the taint: it has had the answer to its last status', () => {
+      const reports = writes.slice(mark).filter((write) => write === `PATCH /api/v1/nodes/${name}/status`);
+      return reports.length >= 2;
+    });
     await cluster.createPod('tolerant', { nodeName: name, tolerations: [{ key: 'test/out', operator: 'Exists' }] });
     await cluster.createPod('refused', { nodeName: name });
     // Kubelets give their static pods this toleration; without it the taint eviction would delete every mirror.
@@ -234,6 +242,7 @@ describe('a simulated fleet on the real control plane', { timeout: 240_000 }, ()
     await waitFor('the others to run', async () => (await isReady('tolerant')) && (await isReady('static')));
     assert.equal(fleet.machine(name).processOf(refused.metadata.uid ?? ''), undefined);
     assert.ok(fleet.machine(name).processOf('file-1'));
+    controlPlane.resume('kube-controller-manager');
 
     const mirror = (await cluster.pod('static')) as Pod;
     await cluster.forceDelete(mirror);
@@ -286,6 +295,21 @@ describe('a simulated fleet on the real control plane', { timeout: 240_000 }, ()
     fleet.kubelet(machine.name).start();
     await waitFor('the pod to go', async () => (await cluster.pod('crash-0')) === undefined);
     assert.equal(machine.processOf(uid), undefined);
+  });
+
+  test('a deleted Node stays away until its kubelet starts anew', async () => {
+    const name = 'node-5';
+    const { uid } = (await cluster.node(name)).metadata;
+    await cluster.deleteNode(name);
+    await staysTrue(5000, async () => assert.equal(await cluster.hasNode(name), false));
+    fleet.kubelet(name).stop();
+    fleet.kubelet(name).start();
+    await cluster.allReady();
+    const again = await cluster.node(name);
+    assert.notEqual(again.metadata.uid, uid);
+    await waitFor('a lease of the new Node', async () => {
+      return (await cluster.lease(name)).metadata.ownerReferences?.[0]?.uid === again.metadata.uid;
+    });
   });
 
   test('a detach that fails or hangs keeps the attachment until the fault is over', async () => {

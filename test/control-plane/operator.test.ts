@@ -28,7 +28,9 @@ class HandMadeNode {
   async register(): Promise<void> {
     await taken(this.#client.create(nodes, { metadata: { name: this.name } }));
     await this.setReady('True');
-    await taken(this.#client.create(leases, { metadata: { name: this.name, namespace: 'kube-node-lease' }, ...beat() }));
+    await taken(
+      this.#client.create(leases, { metadata: { name: this.name, namespace: 'kube-node-lease' }, ...beat() }),
+    );
     this.resume();
   }
 
@@ -45,9 +47,14 @@ class HandMadeNode {
     const { metadata } = await taken(this.#client.get(ref));
     const condition = { type: 'Ready', status, reason: 'ByHand', lastTransitionTime: '2026-01-01T00:00:00Z' };
     await taken(
-      this.#client.patch(ref, { uid: metadata.uid ?? '' }, [{ op: 'add', path: '/status/conditions', value: [condition] }], {
-        subresource: 'status',
-      }),
+      this.#client.patch(
+        ref,
+        { uid: metadata.uid ?? '' },
+        [{ op: 'add', path: '/status/conditions', value: [condition] }],
+        {
+          subresource: 'status',
+        },
+      ),
     );
   }
 
@@ -62,7 +69,9 @@ function beat(): { spec: object } {
   return { spec: { renewTime: new Date().toISOString().replace('Z', '000Z'), leaseDurationSeconds: 40 } };
 }
 
-async function taken<T>(result: Promise<{ ok: true; value: T } | { ok: false; error: { message: string } }>): Promise<T> {
+async function taken<T>(
+  result: Promise<{ ok: true; value: T } | { ok: false; error: { message: string } }>,
+): Promise<T> {
   const settled = await result;
   if (!settled.ok) throw new Error(settled.error.message);
   return settled.value;
@@ -79,7 +88,10 @@ describe('the operator on the real API server', () => {
     controlPlane = await startControlPlane({ name: 'operator', users, audit: true });
     client = clientFor(controlPlane);
     for (const { name } of users) await grantOperatorRights(controlPlane, name);
-    await waitFor('kube-node-lease', async () => (await controlPlane.kubectl(['get', 'ns', 'kube-node-lease'])).code === 0);
+    await waitFor(
+      'kube-node-lease',
+      async () => (await controlPlane.kubectl(['get', 'ns', 'kube-node-lease'])).code === 0,
+    );
     first = new HandMadeNode(client, 'first');
     second = new HandMadeNode(client, 'second');
     await first.register();
@@ -111,7 +123,10 @@ describe('the operator on the real API server', () => {
     assert.match((await running.get('/metrics')).text, /fenceline_node_verdict\{node="first",verdict="healthy"\} 1/);
 
     first.stop();
-    const suspect = await running.said('first is suspect', (line) => line['node'] === 'first' && line['verdict'] === 'suspect');
+    const suspect = await running.said(
+      'first is suspect',
+      (line) => line['node'] === 'first' && line['verdict'] === 'suspect',
+    );
     assert.equal(suspect['reason'], 'LeaseStale');
     assert.match(JSON.stringify(suspect['evidence']), /Ready is True.*unchanged for 4\.\d s, confirmed by a live read/);
     const metrics = (await running.get('/metrics')).text;
@@ -121,15 +136,23 @@ describe('the operator on the real API server', () => {
     await first.setReady('Unknown');
     await running.said('first is down', (line) => line['node'] === 'first' && line['reason'] === 'ReadyUnknown');
     const listed = JSON.parse((await status('-o', 'json')).stdout) as { node: string; verdict: string }[];
-    assert.deepEqual(listed.map(({ node, verdict }) => `${node} ${verdict}`), ['first down', 'second healthy']);
-    assert.match((await status('first')).stdout, /^NAME +VERDICT +REASON +ZONE +SCHEDULABLE\nfirst +down +ReadyUnknown +<none> +yes\n$/);
+    assert.deepEqual(
+      listed.map(({ node, verdict }) => `${node} ${verdict}`),
+      ['first down', 'second healthy'],
+    );
+    assert.match(
+      (await status('first')).stdout,
+      /^NAME +VERDICT +REASON +ZONE +SCHEDULABLE\nfirst +down +ReadyUnknown +<none> +yes\n$/,
+    );
     const missing = await status('third');
     assert.deepEqual([missing.code, missing.stderr], [1, 'fenceline: no such node: third\n']);
 
     const since = running.lines.length;
     first.resume();
     await first.setReady('True');
-    await running.said('first is healthy again', (line) => line['node'] === 'first' && line['verdict'] === 'healthy', { since });
+    await running.said('first is healthy again', (line) => line['node'] === 'first' && line['verdict'] === 'healthy', {
+      since,
+    });
 
     const third = new HandMadeNode(client, 'third');
     await third.register();
@@ -156,17 +179,19 @@ describe('the operator on the real API server', () => {
     } finally {
       controlPlane.resume('kube-apiserver');
     }
-    await running.said('second is healthy again', (line) => line['node'] === 'second' && line['verdict'] === 'healthy', { since, timeoutMs: 60_000 });
+    await running.said(
+      'second is healthy again',
+      (line) => line['node'] === 'second' && line['verdict'] === 'healthy',
+      { since, timeoutMs: 60_000 },
+    );
     const wrong = running.lines.slice(since).filter(({ verdict }) => verdict === 'down' || verdict === 'suspect');
     assert.deepEqual(wrong, []);
   });
 
   test('two operators: one leads; paused for 30 s it is replaced, and when it wakes it writes nothing', async () => {
-    const one = await operator('one');
-    await using _one = one;
+    await using one = await operator('one');
     await one.said('leading', ({ msg }) => msg === 'leading');
-    const two = await operator('two');
-    await using _two = two;
+    await using two = await operator('two');
     await two.said('views are complete', ({ msg }) => msg === 'views are complete');
     assert.match((await one.get('/metrics')).text, /^fenceline_leading 1$/m);
     assert.match((await two.get('/metrics')).text, /^fenceline_leading 0$/m);
@@ -201,11 +226,18 @@ describe('the operator on the real API server', () => {
   test('the operator writes its own Lease and nothing else, and never asks for a pod', async () => {
     const events = await controlPlane.auditEvents();
     const mine = events.filter(({ user }) => user.username === 'one' || user.username === 'two');
-    const written = new Set(mine.filter(({ verb }) => writes.includes(verb)).map(({ objectRef }) => `${objectRef?.resource} ${objectRef?.namespace}/${objectRef?.name}`));
+    const written = new Set(
+      mine
+        .filter(({ verb }) => writes.includes(verb))
+        .map(({ objectRef }) => `${objectRef?.resource} ${objectRef?.namespace}/${objectRef?.name}`),
+    );
     assert.deepEqual([...written], ['leases default/fenceline']);
-    const read = new Set(mine.map(({ objectRef }) => objectRef?.resource));
+    const read = new Set(mine.map(({ objectRef }) => objectRef?.resource ?? ''));
     assert.deepEqual([...read].sort(), ['leases', 'nodes']);
-    assert.deepEqual(mine.filter(({ responseStatus }) => responseStatus?.code === 403), []);
+    assert.deepEqual(
+      mine.filter(({ responseStatus }) => responseStatus?.code === 403),
+      [],
+    );
   });
 
   test('a bind address that is taken, and a namespace that is not there, are said plainly', async () => {

@@ -53,6 +53,8 @@ export interface ControlPlaneOptions {
 }
 
 const READY_TIMEOUT_MS = 120_000;
+/** Whoever won a race for the port may accept a connection and never answer. */
+const PROBE_TIMEOUT_MS = 3_000;
 const PORT_ATTEMPTS = 5;
 
 export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
@@ -244,9 +246,8 @@ export class ControlPlane implements AsyncDisposable {
 
   /**
    * Makes etcd forget all history before the current revision, which it answers; the latest change stays, so a watch may
-   * go on from the revision just before. The API server goes on answering from
-   * its own memory of recent history: clients meet 410 after it was restarted, or at once if it was started with
-   * `--watch-cache=false`.
+   * go on from the revision just before. The API server goes on answering from its own memory of recent history: clients
+   * meet 410 after it was restarted, or at once if it was started with `--watch-cache=false`.
    */
   compact(): Promise<number> {
     return etcdCompact(this.etcdUrl);
@@ -257,7 +258,7 @@ export class ControlPlane implements AsyncDisposable {
     this.etcdPort = await this.#startComponent('etcd', {
       args: (port) => etcdArgs({ dir: this.dir, port, member, options: this.#options.etcd ?? {} }),
       // Asks for the name as well: whoever won a race for the port would answer just as healthily.
-      ready: (port) => etcdHasMember(`http://127.0.0.1:${port}`, member),
+      ready: (port) => etcdHasMember(`http://127.0.0.1:${port}`, member, PROBE_TIMEOUT_MS),
     });
   }
 
@@ -315,7 +316,7 @@ export class ControlPlane implements AsyncDisposable {
 
   async #answersOk(port: number, path: string): Promise<boolean> {
     const url = `https://127.0.0.1:${port}${path}`;
-    const { status } = await httpRequest({ url, caCert: this.caCert, token: this.token, timeoutMs: 5_000 });
+    const { status } = await httpRequest({ url, caCert: this.caCert, token: this.token, timeoutMs: PROBE_TIMEOUT_MS });
     return status === 200;
   }
 

@@ -56,6 +56,14 @@ export class FleetCluster {
     return valueOf(await this.#client.get<Node>({ resource: nodes, name }));
   }
 
+  async hasNode(name: string): Promise<boolean> {
+    return presentOf(await this.#client.get<Node>({ resource: nodes, name })) !== undefined;
+  }
+
+  async deleteNode(name: string): Promise<void> {
+    await this.#remove(nodes, name);
+  }
+
   async lease(name: string): Promise<Lease> {
     return valueOf(await this.#client.get<Lease>({ resource: leases, namespace: 'kube-node-lease', name }));
   }

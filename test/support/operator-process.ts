@@ -35,7 +35,11 @@ export class OperatorProcess implements AsyncDisposable {
   }
 
   /** The first line that fits, from line `since` on. */
-  said(description: string, fits: (line: LogLine) => boolean, how: { timeoutMs?: number; since?: number } = {}): Promise<LogLine> {
+  said(
+    description: string,
+    fits: (line: LogLine) => boolean,
+    how: { timeoutMs?: number; since?: number } = {},
+  ): Promise<LogLine> {
     return waitFor(`an operator to say: ${description}`, () => this.lines.slice(how.since ?? 0).find(fits), {
       timeoutMs: how.timeoutMs ?? 30_000,
     }).catch((error: Error) => {

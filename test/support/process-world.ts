@@ -4,7 +4,7 @@
  */
 import type { Clock } from '../../src/clock.ts';
 import type { HttpRequest, HttpResponse, Transport } from '../../src/kube/transport.ts';
-import { TransportError } from '../../src/kube/transport.ts';
+import { checkGuard, TransportError } from '../../src/kube/transport.ts';
 
 interface Scheduled {
   atMs: number;
@@ -145,7 +145,8 @@ export class WorldProcess {
     else this.#held.push({ kind, run });
   }
 
-  #send(request: HttpRequest): Promise<HttpResponse> {
+  async #send(request: HttpRequest): Promise<HttpResponse> {
+    checkGuard(request);
     this.sent.push({ method: request.method, atMs: this.world.nowMs });
     const { requestMs, answerMs, lose } = this.link;
     return new Promise((resolve, reject) => {

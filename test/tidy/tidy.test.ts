@@ -71,7 +71,8 @@ describe('the house', () => {
   });
 
   test('the pure rooms have no clock, no chance, no input or output', () => {
-    const forbidden = /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bperformance\b|\bprocess\.|\bsetTimeout\b|\bconsole\b|\bfetch\(/;
+    const forbidden =
+      /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bperformance\b|\bprocess\.|\bsetTimeout\b|\bconsole\b|\bfetch\(/;
     const wrong = production
       .filter((file) => pureRooms.includes(roomOf(file)))
       .filter((file) => forbidden.test(codeOf(file)) || importsOf(file).some((path) => path.startsWith('node:')));
@@ -79,7 +80,8 @@ describe('the house', () => {
   });
 
   test('time and chance are handed in, everywhere but at the edge', () => {
-    const forbidden = /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bperformance\.now\b|\bset(?:Timeout|Interval)\(|AbortSignal\.timeout/;
+    const forbidden =
+      /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bperformance\.now\b|\bset(?:Timeout|Interval)\(|AbortSignal\.timeout/;
     const wrong = production
       .filter((file) => !edges.some((edge) => file.startsWith(edge)))
       .filter((file) => forbidden.test(codeOf(file)));
@@ -95,7 +97,10 @@ describe('the house', () => {
       for (const target of relativeImportsOf(file).filter((path) => path.endsWith('.ts'))) visit(target);
     };
     for (const root of roots) visit(root);
-    assert.deepEqual(production.filter((file) => !reached.has(file)), []);
+    assert.deepEqual(
+      production.filter((file) => !reached.has(file)),
+      [],
+    );
   });
 
   test('files stay under 400 lines', () => {
@@ -107,7 +112,9 @@ describe('the house', () => {
     const texts = globSync(['*', '{src,test,bench,build,control-plane,docs,bin,.ci}/**/*'], {
       exclude: (path) => /^(node_modules|dist|logs)\b|\.sum$/.test(path),
     });
-    const forbidden = new RegExp(['registry\\.npmjs', 'proxy\\.golang', 'pypi\\.org', '"/root/', "'/root/", '/home/[a-z]+/'].join('|'));
+    const forbidden = new RegExp(
+      ['registry\\.npmjs', 'proxy\\.golang', 'pypi\\.org', '"/root/', "'/root/", '/home/[a-z]+/'].join('|'),
+    );
     const wrong = texts.filter((file) => {
       if (file === 'test/tidy/tidy.test.ts') return false;
       try {

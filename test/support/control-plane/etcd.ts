@@ -28,8 +28,9 @@ export async function etcdPut(etcdUrl: string, entries: Iterable<EtcdEntry>): Pr
   await flush();
 }
 
-export async function etcdHasMember(etcdUrl: string, name: string): Promise<boolean> {
-  const { members } = (await etcdCall(etcdUrl, 'cluster/member/list', {})) as { members: { name?: string }[] };
+export async function etcdHasMember(etcdUrl: string, name: string, timeoutMs: number): Promise<boolean> {
+  const answer = await etcdCall(etcdUrl, 'cluster/member/list', {}, timeoutMs);
+  const { members } = answer as { members: { name?: string }[] };
   return members.some((member) => member.name === name);
 }
 
@@ -45,8 +46,9 @@ export async function etcdCompact(etcdUrl: string): Promise<number> {
   return revision;
 }
 
-async function etcdCall(etcdUrl: string, path: string, body: object): Promise<unknown> {
-  const response = await fetch(`${etcdUrl}/v3/${path}`, { method: 'POST', body: JSON.stringify(body) });
+async function etcdCall(etcdUrl: string, path: string, body: object, timeoutMs = 60_000): Promise<unknown> {
+  const signal = AbortSignal.timeout(timeoutMs);
+  const response = await fetch(`${etcdUrl}/v3/${path}`, { method: 'POST', body: JSON.stringify(body), signal });
   if (!response.ok) throw new Error(`etcd ${path}: ${response.status} ${await response.text()}`);
   return response.json();
 }

@@ -22,7 +22,7 @@ export class Watchdog {
   readonly #pids = new Set<number>();
 
   constructor(removeAtTheEnd: string) {
-    // In a session of its own: a signal to the whole process group must not take the watchdog first.
+    // Detached, in a process group of its own: a signal to that of the tests must not end the watchdog first.
     this.#shell = spawn('sh', ['-c', WATCHDOG_SCRIPT, 'sh', removeAtTheEnd], {
       detached: true,
       stdio: ['pipe', 'ignore', 'ignore'],
