@@ -47,7 +47,10 @@ describe('verdict on a node', () => {
     const confirmed = judgeNode(view({ node: node('True'), lease: lease(12_000, true) }), defaultLimits);
     assert.equal(confirmed.wants, undefined);
     assert.equal(confirmed.verdict, 'suspect');
-    assert.match(confirmed.evidence.map(({ detail }) => detail).join('; '), /unchanged for 12.0 s, confirmed by a live read/);
+    assert.match(
+      confirmed.evidence.map(({ detail }) => detail).join('; '),
+      /unchanged for 12.0 s, confirmed by a live read/,
+    );
   });
 
   test('a healthy node is looked at again at the moment its Lease would be stale', () => {
@@ -63,7 +66,10 @@ describe('verdict on a node', () => {
     );
     fc.assert(
       fc.property(statuses, fc.nat(), fc.boolean(), blind, (status, unchangedForMs, confirmed, age) => {
-        const judged = judgeNode(view({ node: node(status), lease: lease(unchangedForMs, confirmed), ...age }), defaultLimits);
+        const judged = judgeNode(
+          view({ node: node(status), lease: lease(unchangedForMs, confirmed), ...age }),
+          defaultLimits,
+        );
         assert.equal(judged.verdict, 'unknown');
       }),
     );

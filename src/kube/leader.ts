@@ -322,7 +322,8 @@ function runWork(
 function checkedTimings(timings: LeaderTimings): LeaderTimings {
   const { leaseDurationMs, renewDeadlineMs, retryPeriodMs } = timings;
   if (leaseDurationMs % 1000 !== 0) throw new RangeError('the lease duration must be whole seconds');
-  if (leaseDurationMs <= renewDeadlineMs) throw new RangeError('the lease duration must be longer than the renew deadline');
+  if (leaseDurationMs <= renewDeadlineMs)
+    throw new RangeError('the lease duration must be longer than the renew deadline');
   if (renewDeadlineMs <= jitterFactor * retryPeriodMs) {
     throw new RangeError(`the renew deadline must be longer than ${jitterFactor} retry periods`);
   }

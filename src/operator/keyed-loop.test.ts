@@ -94,7 +94,11 @@ describe('keyed loop', () => {
   });
 
   test('what the work throws ends the loop with it', async () => {
-    const loop = new KeyedLoop({ clock: manualClock(), concurrency: 1, work: () => Promise.reject(new Error('broken')) });
+    const loop = new KeyedLoop({
+      clock: manualClock(),
+      concurrency: 1,
+      work: () => Promise.reject(new Error('broken')),
+    });
     await assert.rejects(loop.run(new AbortController().signal, ['a']), /broken/);
   });
 
