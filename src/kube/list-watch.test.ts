@@ -2,124 +2,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { manualClock } from '../../test/support/manual-clock.ts';
+import { response, ScriptedServer, settle } from '../../test/support/scripted-server.ts';
 import type { KubeObject } from './client.ts';
 import { KubeClient } from './client.ts';
 import { ListWatch } from './list-watch.ts';
 import { configMaps } from './resources.ts';
-import type { HttpRequest, HttpResponse } from './transport.ts';
 import { TransportError } from './transport.ts';
 import type { Change } from './view.ts';
-
-interface Waiting {
-  request: HttpRequest;
-  answer: (response: HttpResponse) => void;
-  fail: (error: Error) => void;
-}
-
-/** Answers requests by hand: the test takes the next one of a kind, and says what the server does. */
-class ScriptedServer {
-  readonly #waiting: Waiting[] = [];
-
-  send = (request: HttpRequest): Promise<HttpResponse> =>
-    new Promise((answer, fail) => {
-      this.#waiting.push({ request, answer, fail });
-      request.signal?.addEventListener('abort', () => fail(new TransportError('aborted', 'aborted')), { once: true });
-    });
-
-  /** The next request that is waiting; probes are those with limit=1. */
-  async next(kind: 'list' | 'watch' | 'probe'): Promise<Waiting> {
-    for (let turn = 0; turn < 200; turn += 1) {
-      const at = this.#waiting.findIndex(({ request }) => kindOf(request) === kind);
-      const found = at === -1 ? undefined : this.#waiting.splice(at, 1)[0];
-      if (found !== undefined) return found;
-      await settle();
-    }
-    throw new Error(`no ${kind} was asked for; waiting: ${this.#waiting.map((one) => one.request.path).join(', ')}`);
-  }
-
-  async list(version: string, items: KubeObject[], more?: string): Promise<HttpRequest> {
-    const { request, answer } = await this.next('list');
-    const metadata = { resourceVersion: version, ...(more !== undefined && { continue: more }) };
-    answer(response(JSON.stringify({ metadata, items })));
-    return request;
-  }
-
-  async watch(): Promise<WatchStream> {
-    const { request, answer } = await this.next('watch');
-    const stream = new WatchStream(request);
-    answer({ status: 200, headers: {}, body: stream.body() });
-    return stream;
-  }
-
-  async probe(version: string): Promise<void> {
-    (await this.next('probe')).answer(response(JSON.stringify({ metadata: { resourceVersion: version }, items: [] })));
-    await settle();
-  }
-}
-
-class WatchStream {
-  readonly request: HttpRequest;
-  #queue: (string | Error | undefined)[] = [];
-  #wake: () => void = () => {};
-
-  constructor(request: HttpRequest) {
-    this.request = request;
-    request.signal?.addEventListener('abort', () => void this.#push(new TransportError('aborted', 'aborted')));
-  }
-
-  event(type: string, object: unknown): Promise<void> {
-    return this.#push(`${JSON.stringify({ type, object })}\n`);
-  }
-
-  raw(text: string): Promise<void> {
-    return this.#push(text);
-  }
-
-  end(error?: Error): Promise<void> {
-    return this.#push(error);
-  }
-
-  async *body(): AsyncGenerator<Uint8Array> {
-    for (;;) {
-      if (this.#queue.length === 0) {
-        await new Promise<void>((resolve) => {
-          this.#wake = resolve;
-        });
-        continue;
-      }
-      const next = this.#queue.shift();
-      if (next === undefined) return;
-      if (next instanceof Error) throw next;
-      yield Buffer.from(next);
-    }
-  }
-
-  #push(item: string | Error | undefined): Promise<void> {
-    this.#queue.push(item);
-    this.#wake();
-    return settle();
-  }
-}
-
-function kindOf(request: HttpRequest): string {
-  const query = new URLSearchParams(request.path.split('?')[1]);
-  if (query.has('watch')) return 'watch';
-  return query.get('limit') === '1' ? 'probe' : 'list';
-}
-
-function response(body: string, status = 200, headers: Record<string, string> = {}): HttpResponse {
-  return {
-    status,
-    headers,
-    body: (async function* () {
-      yield Buffer.from(body);
-    })(),
-  };
-}
-
-async function settle(): Promise<void> {
-  for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-}
 
 function object(name: string, resourceVersion: string, uid = `uid-${name}`): KubeObject {
   return { metadata: { name, namespace: 'ns', uid, resourceVersion } };

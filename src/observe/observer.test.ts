@@ -1,0 +1,115 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { manualClock } from '../../test/support/manual-clock.ts';
+import { response, ScriptedServer, settle, type WatchStream } from '../../test/support/scripted-server.ts';
+import type { KubeObject } from '../kube/client.ts';
+import { KubeClient } from '../kube/client.ts';
+import { TransportError } from '../kube/transport.ts';
+import { Observer } from './observer.ts';
+import { projectNode } from './project.ts';
+
+function node(name: string, resourceVersion: string): KubeObject {
+  const conditions = [{ type: 'Ready', status: 'True', reason: 'KubeletReady', lastTransitionTime: 'then' }];
+  return { metadata: { name, uid: `uid-${name}`, resourceVersion }, status: { conditions } } as KubeObject;
+}
+
+function lease(name: string, resourceVersion: string, renewTime: string): KubeObject {
+  const metadata = { name, namespace: 'kube-node-lease', uid: `lease-${name}`, resourceVersion };
+  return { metadata, spec: { renewTime } } as KubeObject;
+}
+
+async function begin() {
+  const server = new ScriptedServer();
+  const clock = manualClock();
+  const transport = { send: server.send, close: () => {} };
+  const touched: string[] = [];
+  const problems: string[] = [];
+  const observer = new Observer({
+    client: new KubeClient({ transport, clock, userAgent: 't', fieldManager: 't' }),
+    clock,
+    random: () => 1,
+    onNode: (name, what) => touched.push(`${what} ${name}`),
+    onProblem: (watch, error) => problems.push(`${watch} ${error.kind}`),
+  });
+  const stop = new AbortController();
+  const running = observer.run(stop.signal);
+  await server.list('10', [node('a', '5')], undefined, '/nodes');
+  await server.list('10', [lease('a', '6', 'one')], undefined, '/leases');
+  await observer.firstSync;
+  const watches: Record<'nodes' | 'leases', WatchStream> = {
+    nodes: await server.watch('/nodes'),
+    leases: await server.watch('/leases'),
+  };
+  const end = async (): Promise<void> => {
+    stop.abort();
+    await running;
+  };
+  return { server, clock, observer, touched, problems, watches, end };
+}
+
+describe('observer', () => {
+  test('how long a Lease is unchanged counts on our own clock, from the last renewal that was seen', async () => {
+    const { clock, observer, watches, touched, end } = await begin();
+    clock.advance(3000);
+    assert.equal(observer.view('a').lease?.unchangedForMs, 3000);
+    await watches.leases.event('MODIFIED', lease('a', '11', 'a time of another clock'));
+    assert.equal(observer.view('a').lease?.unchangedForMs, 0);
+    clock.advance(1000);
+    await watches.leases.event('MODIFIED', lease('a', '12', 'a time of another clock'));
+    assert.equal(observer.view('a').lease?.unchangedForMs, 1000, 'written to, but not renewed');
+    assert.deepEqual(touched.slice(0, 2).toSorted(), ['lease a', 'node a']);
+    await end();
+  });
+
+  test('a live read that finds the same Lease confirms that it is stale; a renewal takes the confirmation back', async () => {
+    const { server, observer, watches, end } = await begin();
+    const confirming = observer.confirmLease('a');
+    (await server.next('read')).answer(response(JSON.stringify(lease('a', '6', 'one'))));
+    assert.equal(await confirming, true);
+    assert.equal(observer.view('a').lease?.confirmed, true);
+    await watches.leases.event('MODIFIED', lease('a', '11', 'two'));
+    assert.equal(observer.view('a').lease?.confirmed, false);
+    await end();
+  });
+
+  test('a live read that finds a newer Lease shows that the watch lags: the node is alive', async () => {
+    const { server, clock, observer, end } = await begin();
+    clock.advance(20_000);
+    const confirming = observer.confirmLease('a');
+    (await server.next('read')).answer(response(JSON.stringify(lease('a', '99', 'two'))));
+    await confirming;
+    assert.deepEqual(observer.view('a').lease, { renewTime: 'two', unchangedForMs: 0, confirmed: false });
+    await end();
+  });
+
+  test('a live read that fails confirms nothing, and is reported', async () => {
+    const { server, observer, problems, end } = await begin();
+    const confirming = observer.confirmLease('a');
+    for (let attempt = 0; attempt < 2; attempt += 1) {
+      (await server.next('read')).fail(new TransportError('broken', 'reset'));
+      await settle();
+    }
+    assert.equal(await confirming, false);
+    assert.equal(observer.view('a').lease?.confirmed, false);
+    assert.deepEqual(problems, ['leases unreachable']);
+    await end();
+  });
+
+  test('a Lease that is gone is no Lease; a node that is gone is no node', async () => {
+    const { server, observer, watches, end } = await begin();
+    const confirming = observer.confirmLease('a');
+    (await server.next('read')).answer(response('{}', 404));
+    assert.equal(await confirming, true);
+    assert.equal(observer.view('a').lease, undefined);
+    await watches.nodes.event('DELETED', node('a', '20'));
+    assert.equal(observer.view('a').node, undefined);
+    await end();
+  });
+
+  test('half-written objects are projected without a fuss, and what is neither True nor False is Unknown', () => {
+    const bare = projectNode({ metadata: { name: 'a' } });
+    assert.deepEqual([bare.bootId, bare.zone, bare.conditions], ['', '', []]);
+    const odd = { metadata: { name: 'a' }, status: { conditions: [{ type: 'Ready', status: 'Maybe' }] } };
+    assert.equal(projectNode(odd).conditions[0]?.status, 'Unknown');
+  });
+});
