@@ -299,6 +299,15 @@ describe('HTTP transport', () => {
     transport.close();
   });
 
+  test('HTTP/2: an answer that ends before its caller comes to read it is not lost', async () => {
+    hosts.h2.handler = (_request, response) => response.end('whole');
+    const transport = new HttpTransport(connection(hosts.h2.port), realClock);
+    const response = await transport.send(get);
+    for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    assert.equal(await text(response), 'whole');
+    transport.close();
+  });
+
   test('HTTP/2: a ping that stays unanswered ends the connection; a timer that is late because we were stopped does not', async () => {
     hosts.h2.handler = (_request, response) => void response.write('hello');
     await using proxy = await FaultProxy.start(hosts.h2.port);

@@ -6,6 +6,7 @@
  * same until the next bookmark, a minute later. bench/http-client.ts has the figures.
  */
 import * as http2 from 'node:http2';
+import { PassThrough, pipeline } from 'node:stream';
 import type { Clock } from '../clock.ts';
 import type { Dialled } from './dial.ts';
 import type { HttpRequest, HttpResponse } from './transport.ts';
@@ -94,13 +95,29 @@ export class Http2Session {
     }
   }
 
-  async *#body(
+  /**
+   * Reads at once into a stream of our own. Node destroys an HTTP/2 stream that has ended before anybody began to read
+   * it, and a caller begins only when its promise has come round: of many short answers at a time, some would be lost.
+   */
+  #body(
+    stream: http2.ClientHttp2Stream,
+    signal: AbortSignal,
+    failed: () => Error | undefined,
+  ): AsyncIterable<Uint8Array> {
+    const received = new PassThrough();
+    // What breaks the one destroys the other, and the reader learns it there.
+    pipeline(stream, received, () => {});
+    return this.#read(received, stream, signal, failed);
+  }
+
+  async *#read(
+    received: PassThrough,
     stream: http2.ClientHttp2Stream,
     signal: AbortSignal,
     failed: () => Error | undefined,
   ): AsyncGenerator<Uint8Array> {
     try {
-      for await (const chunk of stream) yield chunk as Uint8Array;
+      for await (const chunk of received) yield chunk as Uint8Array;
     } catch (error) {
       throw this.#broken(stream, signal, failed() ?? (error as Error));
     }

@@ -246,5 +246,14 @@ describe('the operator on the real API server', () => {
     await using late = await operator('two', '--no-leader-elect', '--bind-address', `127.0.0.1:${port}`);
     await waitFor('the refusal', () => late.stderr !== '');
     assert.match(late.stderr, /^fenceline: listen EADDRINUSE: address already in use 127\.0\.0\.1:\d+\n$/);
+
+    await using lost = new OperatorProcess([
+      '--kubeconfig',
+      controlPlane.kubeconfigPath,
+      '--leader-elect-namespace',
+      'nowhere',
+    ]);
+    const problem = await lost.said('the namespace is missing', ({ msg }) => msg === 'leader election problem');
+    assert.match(String(problem['problem']), /namespaces "nowhere" not found \(HTTP 404\)/);
   });
 });
