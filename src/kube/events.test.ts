@@ -185,7 +185,7 @@ test('what failed is tried again; an attempt that took place all the same makes 
   assert.equal(stage.events()[0]?.series?.count, 2);
 });
 
-test('[S26] what cannot be written is given up after a few attempts, and said', async () => {
+test('S26: what cannot be written is given up after a few attempts, and said', async () => {
   const stage = new Stage({ attempts: 3 });
   stage.refusals = Array.from({ length: 3 }, () => ({ status: 500 }));
   stage.recorder.record(happened);

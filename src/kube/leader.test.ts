@@ -1,73 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import fc from 'fast-check';
-import { MemoryLeaseServer } from '../../test/support/memory-lease-server.ts';
+import { Election, lease } from '../../test/support/election.ts';
 import { ProcessWorld, WorldProcess } from '../../test/support/process-world.ts';
 import { KubeClient } from './client.ts';
-import type { LeaderProblem } from './leader.ts';
 import { LeaderElector } from './leader.ts';
 import { microTime } from './micro-time.ts';
-import type { Term } from './term.ts';
-
-const lease = { namespace: 'fenceline', name: 'operator' };
-
-interface Candidate {
-  identity: string;
-  process: WorldProcess;
-  elector: LeaderElector;
-  terms: Term[];
-  problems: LeaderProblem[];
-  shutdown: AbortController;
-  ended: Promise<void>;
-}
-
-class Election {
-  readonly world = new ProcessWorld();
-  readonly server = new MemoryLeaseServer();
-  readonly candidates: Candidate[] = [];
-
-  join(
-    identity: string,
-    options: { rate?: number; wallOffsetMs?: number; work?: (term: Term) => Promise<void> | void } = {},
-  ): Candidate {
-    const { rate = 1, wallOffsetMs = 0 } = options;
-    const process = new WorldProcess(this.world, ({ method, path, body }) => this.server.handle(method, path, body), {
-      rate,
-      wallOffsetMs,
-    });
-    const { clock, transport } = process;
-    const problems: LeaderProblem[] = [];
-    const elector = new LeaderElector({
-      client: new KubeClient({ transport, clock, userAgent: 'test', fieldManager: 'test' }),
-      clock,
-      random: () => 0.5,
-      lease,
-      identity,
-      onProblem: (problem) => problems.push(problem),
-    });
-    const terms: Term[] = [];
-    const shutdown = new AbortController();
-    const ended = elector.run(shutdown.signal, (term) => {
-      terms.push(term);
-      return options.work?.(term);
-    });
-    ended.catch(() => {});
-    const candidate = { identity, process, elector, terms, problems, shutdown, ended };
-    this.candidates.push(candidate);
-    return candidate;
-  }
-
-  /** Who could act now. */
-  leaders(): string[] {
-    return this.candidates
-      .filter(({ process, elector }) => !process.stopped && elector.isLeading())
-      .map(({ identity }) => identity);
-  }
-
-  spec(): Record<string, unknown> {
-    return this.server.lease(lease.namespace, lease.name)?.spec ?? {};
-  }
-}
 
 test('the record of a first leader is what client-go would write', async () => {
   const election = new Election();
@@ -105,7 +42,7 @@ test('a second candidate takes over when it has seen no renewal for the lease du
   assert.equal(election.spec()['leaseTransitions'], 1);
 });
 
-test('[S19] a leader that was stopped past its deadline wakes up deposed, before anything else happens', async () => {
+test('S19: a leader that was stopped past its deadline wakes up deposed, before anything else happens', async () => {
   const election = new Election();
   const a = election.join('a');
   await election.world.advance(1000);
@@ -129,7 +66,7 @@ test('[S19] a leader that was stopped past its deadline wakes up deposed, before
   assert.deepEqual(a.problems, [{ kind: 'lost', epoch: 0, reason: 'deadline' }]);
 });
 
-test('[S19] leadership ends when only the wall clock saw the time pass, as after a suspend', async () => {
+test('S19: leadership ends when only the wall clock saw the time pass, as after a suspend', async () => {
   const election = new Election();
   const a = election.join('a');
   await election.world.advance(1000);
@@ -140,7 +77,7 @@ test('[S19] leadership ends when only the wall clock saw the time pass, as after
   assert.equal(a.terms[0]?.isLeading(), false);
 });
 
-test('[S19] a renewal that is answered late counts from when it was asked', async () => {
+test('S19: a renewal that is answered late counts from when it was asked', async () => {
   const election = new Election();
   const a = election.join('a');
   await election.world.advance(1900);
@@ -156,7 +93,7 @@ test('[S19] a renewal that is answered late counts from when it was asked', asyn
   assert.equal(term.isLeading(), false, `at ${election.world.nowMs}`);
 });
 
-test('[S19] so does an election that is answered late', async () => {
+test('S19: so does an election that is answered late', async () => {
   const election = new Election();
   const a = election.join('a');
   a.process.link = { requestMs: 10, answerMs: 4000, lose: 'nothing' };
@@ -364,74 +301,4 @@ test('timings that cannot be safe are refused', () => {
 
 test('microTime has six digits', () => {
   assert.equal(microTime(1_700_000_000_123.9), '2023-11-14T22:13:20.123000Z');
-});
-
-const delayMs = fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 9000 }));
-const lose = fc.constantFrom('nothing' as const, 'nothing' as const, 'request' as const, 'answer' as const);
-const who = fc.integer({ min: 0, max: 2 });
-const first = fc.constantFrom('timer' as const, 'answer' as const);
-const link = fc.record({ requestMs: delayMs, answerMs: delayMs, lose });
-const step = fc.oneof(
-  fc.record({ kind: fc.constant('wait' as const), ms: fc.integer({ min: 1, max: 9000 }) }),
-  fc.record({ kind: fc.constant('stop' as const), who }),
-  fc.record({ kind: fc.constant('resume' as const), who, first }),
-  fc.record({ kind: fc.constant('pause' as const), who, first, ms: fc.integer({ min: 1, max: 25_000 }) }),
-  fc.record({ kind: fc.constant('link' as const), who, link }),
-  fc.record({ kind: fc.constant('clock' as const), who, ms: fc.integer({ min: -30, max: 30 }) }),
-);
-type Step = typeof step extends fc.Arbitrary<infer T> ? T : never;
-
-async function perform(election: Election, action: Step, suspends: boolean): Promise<void> {
-  if (action.kind === 'wait') {
-    await election.world.advance(action.ms);
-    return;
-  }
-  const { process } = election.candidates[action.who]!;
-  switch (action.kind) {
-    case 'stop':
-      process.stop(suspends);
-      break;
-    case 'resume':
-      await process.resume(action.first);
-      break;
-    case 'pause':
-      process.stop(suspends);
-      await election.world.advance(action.ms);
-      await process.resume(action.first);
-      break;
-    case 'link':
-      process.link = action.link;
-      break;
-    case 'clock':
-      // Nobody can know of a time that the one clock slept through while the other was set back over it.
-      process.jumpWallClock(suspends ? Math.abs(action.ms) * 1000 : action.ms * 1000);
-      break;
-  }
-}
-
-test('[S19] whatever is slow, lost, stopped or askew, two candidates never lead at once', async () => {
-  const clocks = fc.record({ rate: fc.double({ min: 0.9, max: 1.2, noNaN: true }), offset: fc.integer() });
-  await fc.assert(
-    fc.asyncProperty(
-      fc.tuple(clocks, clocks, clocks),
-      fc.boolean(),
-      fc.array(step, { minLength: 5, maxLength: 60 }),
-      async (clocks, suspends, steps) => {
-        const election = new Election();
-        const { world } = election;
-        const overlaps: string[] = [];
-        world.afterEach = () => {
-          const leaders = election.leaders();
-          if (leaders.length > 1) overlaps.push(`${leaders.join(' and ')} at ${world.nowMs}`);
-        };
-        for (const [index, { rate, offset }] of clocks.entries()) {
-          election.join(`candidate-${index}`, { rate, wallOffsetMs: offset % 86_400_000 });
-          await world.advance(700);
-        }
-        for (const action of steps) await perform(election, action, suspends);
-        assert.deepEqual(overlaps, []);
-      },
-    ),
-    { numRuns: Number(process.env['FENCELINE_RUNS'] ?? 300) },
-  );
 });

@@ -31,7 +31,8 @@ export interface OperatorOptions {
   log: Log;
   version: string;
   limits: JudgeLimits;
-  bind: { host?: string; port: number };
+  /** Absent: /healthz, /readyz and /metrics are not served, as in a simulation that has no real network. */
+  bind?: { host?: string; port: number };
   /** Absent: no election; this instance leads. */
   election?: { namespace: string; name: string; identity: string; timings?: Partial<LeaderTimings> };
 }
@@ -92,7 +93,8 @@ export class Operator {
   /** Ends when `shutdown` fires and everything is put down; rejects when something is broken beyond repair. */
   async run(shutdown: AbortSignal): Promise<void> {
     const { log, version } = this.#options;
-    const port = await this.#server.listen(this.#options.bind);
+    const { bind } = this.#options;
+    const port = bind === undefined ? undefined : await this.#server.listen(bind);
     log.info({ version, port, identity: this.#options.election?.identity }, 'started');
     const failed = new AbortController();
     const signal = AbortSignal.any([shutdown, failed.signal]);

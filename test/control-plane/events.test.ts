@@ -109,7 +109,7 @@ test('the server takes a note that was cut, and a name that had to be replaced',
   assert.equal((await eventsOf('system:node:4')).length, 1);
 });
 
-test('[S26] what the server refuses for good is reported', async () => {
+test('S26: what the server refuses for good is reported', async () => {
   const regarding = await create(nodes, { metadata: { name: 'node-5' } });
   recorder.record({ ...warning(regarding, 'no action'), action: '' });
   recorder.record(warning({ ...regarding, namespace: 'no-such-namespace' }, 'nowhere'));

@@ -152,7 +152,7 @@ describe('election', () => {
     assert.equal(a.terms[1]?.epoch, 1);
   });
 
-  test('[S18] a deposed leader that writes all the same fails on the version that it read', async () => {
+  test('S18: a deposed leader that writes all the same fails on the version that it read', async () => {
     await using a = new Candidate('a', 'version');
     await using b = new Candidate('b', 'version');
     const record = { resource: configMaps, namespace: 'default', name: 'record' };
@@ -263,7 +263,7 @@ async function stoppedLeader(controlPlane: ControlPlane, naive: boolean): Promis
 }
 
 describe('a leader that is stopped for longer than its Lease', () => {
-  test('[S19] wakes up and writes nothing until it leads again', async () => {
+  test('S19: wakes up and writes nothing until it leads again', async () => {
     const { late, afterwards, bySecond } = await stoppedLeader(controlPlane(), false);
     assert.deepEqual(late, []);
     assert.ok(bySecond.length > 10, `the second wrote ${bySecond.length} times meanwhile`);

@@ -58,7 +58,7 @@ async function newNode(name: string, spec: NodeLike['spec'] = {}): Promise<{ ref
   return { ref, node: value(await client.patch<NodeLike>(ref, only(created), removeTaint(created, notReady))) };
 }
 
-describe('[S8] patches of a node', () => {
+describe('S8: patches of a node', () => {
   test('the first taint, a second one of somebody else, and ours goes again', async () => {
     const { ref, node } = await newNode('taints');
     assert.equal(node.spec?.taints, undefined);
@@ -97,6 +97,12 @@ describe('[S8] patches of a node', () => {
     const now = value(await client.get<NodeLike>(ref));
     assert.deepEqual(now.spec, tainted.spec);
     assert.equal(now.metadata.resourceVersion, tainted.metadata.resourceVersion, 'nothing was written');
+  });
+
+  test('a patch that no state of the node could make right is invalid, and no conflict', async () => {
+    const { ref, node } = await newNode('mistakes');
+    const refused = error(await client.patch(ref, only(node), addTaint(node, { key: 'a', effect: 'NoSuchEffect' })));
+    assert.equal(refused.kind, 'invalid', refused.message);
   });
 
   test('cordon and uncordon', async () => {
@@ -140,7 +146,7 @@ describe('[S8] patches of a node', () => {
   });
 });
 
-describe('[S14] preconditions', () => {
+describe('S14: preconditions', () => {
   const ref = (name: string): ObjectRef => ({ resource: configMaps, namespace: 'default', name });
   const create = async (name: string, data: Record<string, string> = {}): Promise<ConfigMap> =>
     value(await client.create<ConfigMap>(configMaps, { metadata: { name, namespace: 'default' }, data }));
@@ -181,7 +187,7 @@ describe('[S14] preconditions', () => {
   });
 });
 
-describe('[S24] evictions', () => {
+describe('S24: evictions', () => {
   interface Budget extends KubeObject {
     spec: object;
     status?: object;
