@@ -95,6 +95,8 @@ export class View<T> {
     const known = this.#entries.get(entry.key);
     if (known !== undefined && known.uid !== entry.uid) this.#remove(known);
     const previous = this.#entries.get(entry.key);
+    // Every event brings a copy of the key; the map keeps the first, and so does the entry.
+    if (previous !== undefined) entry.key = previous.key;
     this.#entries.set(entry.key, entry);
     this.#onChange(previous === undefined ? { type: 'added', entry } : { type: 'updated', entry, previous });
   }

@@ -14,13 +14,25 @@ interface WireLease extends KubeObject {
   spec?: { renewTime?: string };
 }
 
+/** Conditions use the same few words on every node. Kept once, they cost nothing; bounded, they never will. */
+const words = new Map<string, string>();
+const maxWords = 1000;
+
+function word(text: string | undefined): string {
+  if (text === undefined) return '';
+  const known = words.get(text);
+  if (known !== undefined) return known;
+  if (words.size < maxWords) words.set(text, text);
+  return text;
+}
+
 export function projectNode(object: KubeObject): NodeFacts {
   const { metadata, spec, status } = object as WireNode;
   return {
     name: metadata.name,
     uid: metadata.uid ?? '',
     bootId: status?.nodeInfo?.bootID ?? '',
-    zone: metadata.labels?.['topology.kubernetes.io/zone'] ?? '',
+    zone: word(metadata.labels?.['topology.kubernetes.io/zone']),
     unschedulable: spec?.unschedulable ?? false,
     conditions: (status?.conditions ?? []).map(projectCondition),
   };
@@ -33,12 +45,12 @@ function projectCondition(condition: {
   lastTransitionTime?: string;
 }): NodeCondition {
   return {
-    type: condition.type ?? '',
+    type: word(condition.type),
     // Whatever is neither True nor False is unknown, and never read as one of them.
     status: (condition.status === 'True' || condition.status === 'False'
       ? condition.status
       : 'Unknown') satisfies ConditionStatus,
-    reason: condition.reason ?? '',
+    reason: word(condition.reason),
     since: condition.lastTransitionTime ?? '',
   };
 }

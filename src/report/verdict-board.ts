@@ -30,8 +30,11 @@ export class VerdictBoard {
   /** Evidence changes all the time, a verdict or its reason rarely: only that is news. */
   publish(node: string, judgement: Judgement): void {
     const previous = this.#verdicts.get(node);
+    const news = previous?.verdict !== judgement.verdict || previous.reason !== judgement.reason;
+    // Evidence of health is never looked at, and replacing it for every node all the time is most of the garbage.
+    if (!news && judgement.verdict === 'healthy') return;
     this.#verdicts.set(node, judgement);
-    if (previous?.verdict === judgement.verdict && previous.reason === judgement.reason) return;
+    if (!news) return;
     this.#onChange(previous === undefined ? { node, judgement } : { node, judgement, previous });
   }
 
