@@ -10,7 +10,7 @@ export class Http1Client {
 
   constructor(host: string, open: () => Promise<Duplex>) {
     this.#host = host;
-    this.#agent = new http.Agent({ keepAlive: true, maxSockets: 64 });
+    this.#agent = new http.Agent({ keepAlive: true });
     this.#agent.createConnection = (_options, callback) => {
       open().then(
         (socket) => callback?.(null, socket),

@@ -90,6 +90,11 @@ export class Operator {
     });
   }
 
+  /** What this instance thinks of each node; empty while it does not lead. */
+  get verdicts(): ReadonlyMap<string, Judgement> {
+    return this.#board.verdicts;
+  }
+
   /** Ends when `shutdown` fires and everything is put down; rejects when something is broken beyond repair. */
   async run(shutdown: AbortSignal): Promise<void> {
     const { log, version } = this.#options;
