@@ -14,6 +14,7 @@ import { parseBindAddress } from '../operator/health-server.ts';
 import { Operator } from '../operator/operator.ts';
 import { version } from '../version.ts';
 import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
+import { shutdownSignal } from './shutdown.ts';
 
 interface RunFlags extends Overrides {
   bindAddress: { host?: string; port: number };
@@ -107,22 +108,6 @@ function timingsOf(flags: RunFlags): LeaderTimings {
     renewDeadlineMs: flags.leaderElectRenewDeadline,
     retryPeriodMs: flags.leaderElectRetryPeriod,
   };
-}
-
-/** The first signal asks for a clean end; the second gets what it wants. */
-function shutdownSignal(onSignal: (name: string) => void): AbortSignal {
-  const controller = new AbortController();
-  for (const [name, code] of [
-    ['SIGTERM', 143],
-    ['SIGINT', 130],
-  ] as const) {
-    process.on(name, () => {
-      if (controller.signal.aborted) process.exit(code);
-      onSignal(name);
-      controller.abort();
-    });
-  }
-  return controller.signal;
 }
 
 function durationOption(flag: string, description: string, defaultMs: number): Option {

@@ -272,7 +272,10 @@ export class LeaderElector {
     return read;
   }
 
-  /** Without `known` the Lease is created; otherwise this very version of it is replaced. */
+  /**
+   * Without `known` the Lease is created; otherwise this very version of it is replaced. That needs its UID as well: a
+   * PUT creates a Lease that is gone, resourceVersion or not, and a deleted one would come back with its old leader.
+   */
   async #write(known: Lease | undefined, spec: LeaseSpec, options: CallOptions = {}): Promise<Result<Lease>> {
     const limits = { timeoutMs: this.#timings.renewDeadlineMs / 2, ...options };
     const written =

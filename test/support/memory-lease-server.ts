@@ -6,7 +6,7 @@ export interface LeaseAnswer {
 }
 
 interface StoredLease {
-  metadata: { name: string; namespace: string; resourceVersion: string; uid: string };
+  metadata: { name: string; namespace: string; resourceVersion: string; uid?: string };
   spec?: Record<string, unknown>;
 }
 
@@ -38,6 +38,7 @@ export class MemoryLeaseServer {
     const sent = body === undefined ? undefined : (JSON.parse(body) as StoredLease);
     if (method === 'POST' && sent !== undefined) return this.#create(`${path}/${sent.metadata.name}`, sent);
     const known = this.#leases.get(path);
+    if (known === undefined && method === 'PUT' && sent !== undefined) return this.#replaceMissing(path, sent);
     if (known === undefined) return refusal(404, 'NotFound', `leases "${path}" not found`);
     if (method === 'GET') return { status: 200, body: JSON.stringify(known) };
     if (method === 'PUT' && sent !== undefined) return this.#replace(path, known, sent);
@@ -49,6 +50,12 @@ export class MemoryLeaseServer {
     this.writes.push(`POST ${String(sent.spec?.['holderIdentity'])}`);
     const uid = `uid-${this.#version + 1}`;
     return { status: 201, body: JSON.stringify(this.#store(path, { ...sent, metadata: { ...sent.metadata, uid } })) };
+  }
+
+  /** A Lease may be created by PUT, whatever version it claims to be of; only a UID tells that another one was meant. */
+  #replaceMissing(path: string, sent: StoredLease): LeaseAnswer {
+    if (sent.metadata.uid === undefined) return this.#create(path, sent);
+    return refusal(409, 'Conflict', `Precondition failed: UID in precondition: ${sent.metadata.uid}`);
   }
 
   #replace(path: string, known: StoredLease, sent: StoredLease): LeaseAnswer {
