@@ -86,6 +86,8 @@ describe('client', () => {
       ],
     );
     assert.throws(() => client.replace(node, { metadata: { name: 'a' } }), /without a resourceVersion would clobber/);
+    const unidentified = { metadata: { name: 'a', resourceVersion: '1' } };
+    assert.throws(() => client.replace(node, unidentified), /without a UID could resurrect/);
     assert.throws(() => client.get({ resource: leases, name: 'l' }), /a namespace is needed/);
     assert.throws(() => client.get({ ...node, namespace: 'n' }), /a namespace is wrong/);
   });
@@ -121,6 +123,8 @@ describe('client', () => {
 
   test('a failed test of a JSON patch is a conflict, in all the server’s wordings; another mistake is not', async () => {
     for (const [message, kind] of [
+      ['the server rejected our request due to an error in our request', 'conflict'],
+      ['Node "a" is invalid: spec.taints[0].effect: Unsupported value', 'invalid'],
       [
         'the server rejected our request due to an error in our request: testing value /metadata/uid failed: test failed',
         'conflict',

@@ -109,16 +109,19 @@ export class KubeClient {
     return this.#call<T>({ method: 'POST', path, body }, options);
   }
 
-  /** Replaces the object exactly as it was read: its resourceVersion is the precondition. */
+  /** Replaces the object exactly as it was read: its UID and resourceVersion are the precondition. */
   replace<T extends KubeObject>(
     ref: ObjectRef,
     object: T,
     subresource?: string,
     options?: CallOptions,
   ): Promise<Result<T>> {
-    if (object.metadata.resourceVersion === undefined) {
+    const { uid, resourceVersion } = object.metadata;
+    if (resourceVersion === undefined) {
       throw new Error(`replace of ${ref.resource.kind} ${ref.name} without a resourceVersion would clobber`);
     }
+    // Kinds that may be created by an update, Leases among them, come back to life without it.
+    if (uid === undefined) throw new Error(`replace of ${ref.resource.kind} ${ref.name} without a UID could resurrect`);
     const path = withQuery(objectPath(ref, subresource), this.#manager());
     const body = { apiVersion: apiVersionOf(ref.resource), kind: ref.resource.kind, ...object };
     return this.#call<T>({ method: 'PUT', path, body }, options);

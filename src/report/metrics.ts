@@ -20,7 +20,8 @@ export class Metrics {
 
   constructor(sources: MetricSources, version: string) {
     const registers = [this.#registry];
-    collectDefaultMetrics({ register: this.#registry });
+    // Sampling the event loop every 10 ms, as is the default, costs a third of what the idle operator costs.
+    collectDefaultMetrics({ register: this.#registry, eventLoopMonitoringPrecision: 100 });
     const info = new Gauge({ name: 'fenceline_build_info', help: 'Always 1.', labelNames: ['version'], registers });
     info.set({ version }, 1);
     this.#changes = new Counter({

@@ -7,6 +7,7 @@
 import type { Clock } from '../clock.ts';
 import type { CallOptions, JsonPatchOperation, KubeClient, KubeObject } from '../kube/client.ts';
 import type { KubeError } from '../kube/errors.ts';
+import type { ListWatchTimings } from '../kube/list-watch.ts';
 import { ListWatch } from '../kube/list-watch.ts';
 import { compareVersions } from '../kube/resource-version.ts';
 import { volumeAttachments } from '../kube/resources.ts';
@@ -32,6 +33,7 @@ export interface AttacherOptions {
   random: () => number;
   drivers: readonly string[];
   timings?: Partial<AttacherTimings>;
+  watch?: Partial<ListWatchTimings>;
   onProblem: (error: KubeError) => void;
   /** The storage has done it. */
   onStorage?: (change: { type: 'attached' | 'detached'; attachment: VolumeAttachment }) => void;
@@ -59,6 +61,7 @@ export class Attacher {
       clock: options.clock,
       random: options.random,
       onProblem: options.onProblem,
+      timings: options.watch ?? {},
       resource: volumeAttachments,
       project: (object: KubeObject) => object as VolumeAttachment,
       onChange: (change) => this.#onChange(change),

@@ -6,6 +6,7 @@
 import type { Clock } from '../clock.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { KubeError } from '../kube/errors.ts';
+import type { ListWatchTimings } from '../kube/list-watch.ts';
 import { ListWatch } from '../kube/list-watch.ts';
 import { nodes, pods } from '../kube/resources.ts';
 import type { Change } from '../kube/view.ts';
@@ -24,6 +25,7 @@ export interface FeedOptions {
   clock: Clock;
   random: () => number;
   onProblem: (error: KubeError) => void;
+  timings?: Partial<ListWatchTimings>;
 }
 
 export class ClusterFeed {
@@ -32,8 +34,8 @@ export class ClusterFeed {
   readonly #podsByNode = new Map<string, Map<string, Pod>>();
   readonly #listeners = new Map<string, FeedListener>();
 
-  constructor({ client, clock, random, onProblem }: FeedOptions) {
-    const common = { client, clock, random, onProblem, onSync: () => this.#onSync() };
+  constructor({ client, clock, random, onProblem, timings = {} }: FeedOptions) {
+    const common = { client, clock, random, onProblem, timings, onSync: () => this.#onSync() };
     this.#pods = new ListWatch<Pod>({
       ...common,
       resource: pods,

@@ -2,6 +2,7 @@
 import type { Clock } from '../clock.ts';
 import { KubeClient } from '../kube/client.ts';
 import type { KubeError } from '../kube/errors.ts';
+import type { ListWatchTimings } from '../kube/list-watch.ts';
 import type { Transport } from '../kube/transport.ts';
 import type { AttacherOptions, AttacherTimings } from './attacher.ts';
 import { Attacher } from './attacher.ts';
@@ -29,6 +30,8 @@ export interface FleetOptions {
   bootTimeMs?: number;
   kubelet?: Partial<KubeletTimings>;
   attacher?: Partial<AttacherTimings>;
+  /** How closely the fleet's own watches look after themselves; a server in the same process needs no questions. */
+  watch?: Partial<ListWatchTimings>;
   behaviourOf?: (pod: Pod) => PodBehaviour;
   onStorage?: NonNullable<AttacherOptions['onStorage']>;
   /** What failed and will be tried again; `who` is a node or `fleet`. */
@@ -50,13 +53,15 @@ export class Fleet {
     this.#options = options;
     const { clock, random, drivers = [], onStorage } = options;
     const onProblem = (error: KubeError): void => options.onProblem?.('fleet', error);
-    this.#feed = new ClusterFeed({ client: this.#client('fleet', clock), clock, random, onProblem });
+    const watch = options.watch ?? {};
+    this.#feed = new ClusterFeed({ client: this.#client('fleet', clock), clock, random, onProblem, timings: watch });
     this.attacher = new Attacher({
       client: this.#client('external-attacher', clock),
       clock,
       random,
       drivers,
       onProblem,
+      watch,
       ...(options.attacher === undefined ? {} : { timings: options.attacher }),
       ...(onStorage === undefined ? {} : { onStorage }),
     });

@@ -26,8 +26,10 @@ import { statusPatch } from './status-patch.ts';
 export interface ReporterTimings {
   leaseRenewMs: number;
   leaseDurationSeconds: number;
-  /** How often the status is written although nothing changed. */
+  /** How often the status is looked at, and written if it says something else. */
   statusEveryMs: number;
+  /** How often it is written although nothing changed; absent: every time. The stock kubelet does so every 5 minutes. */
+  reportEveryMs?: number;
   /** After a call that failed; twice as long after the next, up to the usual distance. */
   retryMs: number;
 }
@@ -122,9 +124,10 @@ export class NodeReporter {
     if (written === 'again') return 0;
     if (written === 'failed') return this.#retryMs('status', timings.statusEveryMs);
     this.#failures.status = 0;
-    if (this.#refresh) this.#statusDueAt = now + timings.statusEveryMs;
+    if (this.#refresh) this.#statusDueAt = now + (timings.reportEveryMs ?? timings.statusEveryMs);
     this.#refresh = false;
-    return Math.max(1, this.#statusDueAt - machine.clock.monotonic());
+    const untilDueMs = this.#statusDueAt - machine.clock.monotonic();
+    return Math.max(1, Math.min(timings.statusEveryMs, untilDueMs));
   }
 
   async #write(): Promise<'done' | 'again' | 'failed'> {

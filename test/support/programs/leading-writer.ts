@@ -3,7 +3,8 @@
  *
  *   leading-writer.ts KUBECONFIG IDENTITY [--naive]
  *
- * With --naive it believes in its leadership until a timer tells it otherwise, as most programs do.
+ * With --naive it looks whether it leads and then writes, as most programs do. On SIGUSR2 it stops itself, as SIGSTOP
+ * would, at the worst moment: when it has looked, and before it writes.
  */
 import { readFileSync } from 'node:fs';
 import { realClock } from '../../../src/clock.ts';
@@ -59,24 +60,28 @@ async function lead(term: Term): Promise<void> {
   if (!read.ok) throw new Error(read.error.message);
   const uid = read.value.metadata.uid ?? '';
   say('leading', { epoch: term.epoch });
-  let believes = true;
-  term.signal.addEventListener('abort', () => {
-    believes = false;
-  });
   await new Promise<void>((resolve) => {
     const tick = (count: number): void => {
-      if (naive ? !believes : !term.isLeading()) {
+      if (!term.isLeading()) {
         say('lost', { epoch: term.epoch });
         resolve();
         return;
       }
       realClock.after(50, () => tick(count + 1));
+      if (stopHere) {
+        stopHere = false;
+        process.kill(process.pid, 'SIGSTOP');
+      }
       void write(uid, count, naive ? {} : { guard: term.isLeading });
     };
     tick(0);
   });
 }
 
+let stopHere = false;
+process.on('SIGUSR2', () => {
+  stopHere = true;
+});
 const elector = new LeaderElector({
   client,
   clock: realClock,
