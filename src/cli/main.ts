@@ -8,6 +8,7 @@ import { version } from '../version.ts';
 import { UserError } from './user-error.ts';
 
 const commands: Record<string, () => Promise<Command>> = {
+  demo: async () => (await import('./demo.ts')).demoCommand(),
   run: async () => (await import('./run.ts')).runCommand(),
   status: async () => (await import('./status.ts')).statusCommand(),
   crds: async () => (await import('./crds.ts')).crdsCommand(),

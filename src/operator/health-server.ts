@@ -1,12 +1,13 @@
 /** /healthz, /readyz and /metrics. */
 import * as http from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { contentType } from '../report/prometheus.ts';
 
 export interface HealthSources {
   /** Undefined: all is well; else what is wrong. A process that is not healthy is restarted: only for what that mends. */
   unhealthy: () => string | undefined;
   unready: () => string | undefined;
-  metrics: () => Promise<{ contentType: string; text: string }>;
+  metrics: () => string;
 }
 
 /** `:8080`, `127.0.0.1:0`, `[::1]:8080`. */
@@ -27,10 +28,9 @@ export class HealthServer {
 
   constructor(sources: HealthSources) {
     this.#server = http.createServer((request, response) => {
-      void answer(request, sources).then(({ status, text, contentType }) => {
-        response.writeHead(status, { 'content-type': contentType ?? 'text/plain; charset=utf-8' });
-        response.end(request.method === 'HEAD' ? undefined : text);
-      });
+      const { status, text, contentType } = answer(request, sources);
+      response.writeHead(status, { 'content-type': contentType ?? 'text/plain; charset=utf-8' });
+      response.end(request.method === 'HEAD' ? undefined : text);
     });
   }
 
@@ -59,17 +59,15 @@ interface Answer {
   contentType?: string;
 }
 
-async function answer(request: http.IncomingMessage, sources: HealthSources): Promise<Answer> {
+function answer(request: http.IncomingMessage, sources: HealthSources): Answer {
   if (request.method !== 'GET' && request.method !== 'HEAD') return { status: 405, text: 'GET or HEAD only\n' };
   switch ((request.url ?? '').split('?', 1)[0]) {
     case '/healthz':
       return verdictOf(sources.unhealthy());
     case '/readyz':
       return verdictOf(sources.unready());
-    case '/metrics': {
-      const { contentType, text } = await sources.metrics();
-      return { status: 200, text, contentType };
-    }
+    case '/metrics':
+      return { status: 200, text: sources.metrics(), contentType };
     default:
       return { status: 404, text: 'there are /healthz, /readyz and /metrics\n' };
   }

@@ -86,7 +86,7 @@ export class Operator {
     this.#server = new HealthServer({
       unhealthy: () => this.#unhealthy(),
       unready: () => this.#unready(),
-      metrics: async () => ({ contentType: this.#metrics.contentType, text: await this.#metrics.text() }),
+      metrics: () => this.#metrics.text(),
     });
   }
 
