@@ -3,7 +3,10 @@ SHELL := /bin/bash
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 installed := node_modules/.package-lock.json
 
-.PHONY: test check bench soak build clean
+.PHONY: run test check bench soak build clean
+
+run: $(installed) ## a cluster of six nodes to play with: make run PORT=8088
+	bin/fenceline demo $(if $(PORT),--port $(PORT))
 
 test: $(installed) ## one of everything
 	node test/run.ts

@@ -15,10 +15,24 @@ const banner = `import { createRequire as __createRequire } from 'node:module'; 
 
 /**
  * With which Node runs the operator best. Its objects live for the ten seconds between two heartbeats and then die, so
- * that a large young generation only fills memory, and V8 would let the heap double before it cleans up. See
- * docs/benchmarks.md; the second one is not accepted in NODE_OPTIONS.
+ * that a large young generation only fills memory, and V8 would let the heap double before it cleans up. Only the first
+ * is accepted in NODE_OPTIONS. bin/fenceline and docs/benchmarks.md have the same.
  */
-export const nodeFlags: readonly string[] = ['--max-semi-space-size=1', '--heap-growing-percent=20'];
+export const nodeFlags: readonly string[] = [
+  '--max-semi-space-size=1',
+  '--heap-growing-percent=20',
+  '--optimize-for-size',
+];
+
+/**
+ * For the C library. Every read from a connection takes 64 KiB and gives most of it back; out of the common heap that
+ * leaves holes, as mappings of their own it does not.
+ */
+export const nodeEnv: Readonly<Record<string, string>> = {
+  MALLOC_ARENA_MAX: '1',
+  MALLOC_MMAP_THRESHOLD_: '16384',
+  MALLOC_TRIM_THRESHOLD_: '65536',
+};
 
 /** Answers the path of the entry. */
 export async function bundle(outdir: string = join(root, 'dist', 'bundle')): Promise<string> {

@@ -35,6 +35,9 @@ const tiers: Tier[] = [
   { name: 'silence', files: slow, setUp: () => ensureControlPlane(), concurrency: 1, beside: true },
   { name: 'check', files: globSync('test/{check,tidy,docs}/**/*.test.ts'), concurrency: 1 },
   { name: 'unit', files: globSync('src/**/*.test.ts'), concurrency: availableParallelism() },
+  { name: 'contract', files: globSync('test/contract/**/*.test.ts'), concurrency: availableParallelism() },
+  { name: 'simulation', files: globSync('test/simulation/**/*.test.ts'), concurrency: availableParallelism() },
+  { name: 'console', files: globSync('test/console/**/*.test.ts'), concurrency: 1 },
   { name: 'control-plane', files: controlPlane, setUp: () => ensureControlPlane(), concurrency: 2 },
 ];
 

@@ -23,6 +23,8 @@ export function* nodeEntries(count: number): Generator<EtcdEntry> {
 /** Strings are filled in rather than objects built: thirty thousand of them are seeded in one go. */
 export function* podEntries(count: number, nodes: number): Generator<EtcdEntry> {
   const template = JSON.stringify(pod());
+  // Without it the server refuses changes to what is in it.
+  yield { key: '/registry/namespaces/workloads', value: namespace('workloads') };
   for (let index = 0; index < count; index += 1) {
     const name = `web-${index}`;
     const value = template
@@ -59,7 +61,11 @@ function node(index: number): object {
       },
       managedFields: nodeManagers,
     },
-    spec: { providerID: `aws:///${zone}/i-${uid(name).slice(0, 8)}`, podCIDR: '10.244.0.0/24', podCIDRs: ['10.244.0.0/24'] },
+    spec: {
+      providerID: `aws:///${zone}/i-${uid(name).slice(0, 8)}`,
+      podCIDR: '10.244.0.0/24',
+      podCIDRs: ['10.244.0.0/24'],
+    },
     status: {
       addresses: [
         { type: 'InternalIP', address: address(index) },
@@ -169,10 +175,7 @@ const nodeManagers = [
       'f:metadata': {
         'f:annotations': {
           '.': {},
-          ...fields(
-            'alpha.kubernetes.io/provided-node-ip',
-            'volumes.kubernetes.io/controller-managed-attach-detach',
-          ),
+          ...fields('alpha.kubernetes.io/provided-node-ip', 'volumes.kubernetes.io/controller-managed-attach-detach'),
         },
         'f:labels': { '.': {}, ...fields(...Object.keys(nodeLabels('', ''))) },
       },
@@ -230,6 +233,16 @@ function lease(index: number): object {
       ],
     },
     spec: { holderIdentity: name, leaseDurationSeconds: 40, renewTime: '2026-01-05T08:00:00.000000Z' },
+  };
+}
+
+function namespace(name: string): object {
+  return {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name, uid: uid(`namespace-${name}`), creationTimestamp: createdAt },
+    spec: { finalizers: ['kubernetes'] },
+    status: { phase: 'Active' },
   };
 }
 
@@ -331,7 +344,10 @@ const podManagers = ['kube-controller-manager', 'kubelet'].map((manager) => ({
           {
             ...fields('args', 'image', 'imagePullPolicy', 'name', 'readinessProbe', 'resources', 'volumeMounts'),
             'f:env': Object.fromEntries(
-              Array.from({ length: 6 }, (_, index) => [`k:{"name":"WEB_FEATURE_SETTING_${index}"}`, fields('name', 'value')]),
+              Array.from({ length: 6 }, (_, index) => [
+                `k:{"name":"WEB_FEATURE_SETTING_${index}"}`,
+                fields('name', 'value'),
+              ]),
             ),
           },
         ]),

@@ -6,11 +6,12 @@ import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { access, cp, mkdir, readdir, readFile, rename, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import { withLock } from '../../control-plane/lock.ts';
 import { findGo } from '../../control-plane/toolchain.ts';
+import { resultsDir, root } from './report.ts';
 
 const run = promisify(execFile);
 const peersDir = join(import.meta.dirname, '..', 'peers');
@@ -21,6 +22,37 @@ export function ensureNpmPeer(name: string): Promise<string> {
   return ensure(name, async (dir) => {
     await run('npm', ['ci', '--no-audit', '--no-fund', '--ignore-scripts'], { cwd: dir });
   });
+}
+
+const banner = {
+  js: `import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);`,
+};
+
+/**
+ * A program of the benchmarks themselves as plain JavaScript: the stripping of types alone weighs more than most of what
+ * is measured. What it imports at run time stays apart and is loaded only then.
+ */
+export async function bundleChild(file: string): Promise<string> {
+  const name = basename(file, '.ts');
+  const outdir = join(resultsDir, 'children', name);
+  await build({
+    entryPoints: { [name]: file },
+    outdir,
+    outExtension: { '.js': '.mjs' },
+    bundle: true,
+    splitting: true,
+    platform: 'node',
+    target: 'node24',
+    format: 'esm',
+    minifyWhitespace: true,
+    minifySyntax: true,
+    legalComments: 'none',
+    logLevel: 'error',
+    // As in build/bundle.ts.
+    alias: { yaml: join(root, 'node_modules', 'yaml', 'browser', 'index.js') },
+    banner,
+  });
+  return join(outdir, `${name}.mjs`);
 }
 
 /** Path of one of the peer's files, packed like the project itself: only what it uses is loaded. */
@@ -40,9 +72,7 @@ export async function ensureBundledPeer(name: string, file: string): Promise<str
     minifySyntax: true,
     legalComments: 'none',
     logLevel: 'error',
-    banner: {
-      js: `import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);`,
-    },
+    banner,
   });
   return outfile;
 }

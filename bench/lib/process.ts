@@ -73,6 +73,11 @@ export class Child implements AsyncDisposable {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
+  /** The last line that it said. */
+  get latest(): string {
+    return this.#tail.at(-1) ?? '';
+  }
+
   /** The first line, from now on, of which `pick` makes something. */
   async line<T>(what: string, pick: (line: string) => T | undefined, timeoutMs: number): Promise<T> {
     const found = Promise.withResolvers<T>();

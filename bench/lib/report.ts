@@ -15,7 +15,10 @@ export interface Report {
 
 export async function keep(report: Report, figures: unknown): Promise<Report> {
   await mkdir(resultsDir, { recursive: true });
-  await writeFile(join(resultsDir, `${report.name}.json`), `${JSON.stringify({ machine: machine(), figures }, null, 2)}\n`);
+  await writeFile(
+    join(resultsDir, `${report.name}.json`),
+    `${JSON.stringify({ machine: machine(), figures }, null, 2)}\n`,
+  );
   await writeFile(join(resultsDir, `${report.name}.md`), `${report.text}\n`);
   return report;
 }

@@ -10,6 +10,7 @@ import { UserError } from './user-error.ts';
 const commands: Record<string, () => Promise<Command>> = {
   demo: async () => (await import('./demo.ts')).demoCommand(),
   run: async () => (await import('./run.ts')).runCommand(),
+  simulate: async () => (await import('./simulate.ts')).simulateCommand(),
   status: async () => (await import('./status.ts')).statusCommand(),
   crds: async () => (await import('./crds.ts')).crdsCommand(),
 };

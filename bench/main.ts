@@ -1,0 +1,40 @@
+/**
+ * All benchmarks, one after the other, with all tables at the end. Takes about an hour; each can be run alone and in
+ * part, see docs/benchmarks.md.
+ *
+ *     node bench/main.ts [--quick]
+ */
+import { parseArgs } from 'node:util';
+import { flagsBench } from './flags.ts';
+import { footprintBench } from './footprint.ts';
+import { httpClientBench } from './http-client.ts';
+import { machine, say, type Report } from './lib/report.ts';
+import { fullRun, operatorBench } from './operator.ts';
+
+const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false } } });
+const where = machine();
+const quickRun = { nodes: [100], pods: [0], seconds: 15 };
+
+const benches: [string, () => Promise<Report>][] = [
+  ['What libraries weigh', () => footprintBench(values.quick ? 1 : 3)],
+  ['HTTP clients', () => httpClientBench(values.quick ? 1 : 3)],
+  [
+    'Settings of Node',
+    () => flagsBench(values.quick ? { nodes: [100], seconds: 45 } : { nodes: [1000], seconds: 300 }),
+  ],
+  ['The operator beside stock informers', () => operatorBench(values.quick ? quickRun : fullRun)],
+];
+
+const sections: string[] = [];
+for (const [title, run] of benches) {
+  say(title);
+  try {
+    sections.push(`## ${title}\n\n${(await run()).text}`);
+  } catch (error) {
+    // The others are still worth having.
+    process.exitCode = 1;
+    console.error(error);
+    sections.push(`## ${title}\n\nfailed, see above`);
+  }
+}
+console.log(`${where}\n\n${sections.join('\n\n')}`);

@@ -1,0 +1,63 @@
+/** `fenceline simulate`: runs scenario files in virtual time and says whether what they expect came true. */
+import { readFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import { Command as Subcommand, InvalidArgumentError, Option } from 'commander';
+import { parseScenarios } from '../scenario/parse.ts';
+import { ScenarioError } from '../scenario/reader.ts';
+import type { Report } from '../scenario/report.ts';
+import { renderReport } from '../scenario/report.ts';
+import { runScenario } from '../scenario/runner.ts';
+
+interface Flags {
+  seed?: number;
+  runs: number;
+  output?: 'json';
+}
+
+export function simulateCommand(): Command {
+  return new Subcommand('simulate')
+    .description('run scenarios in virtual time; exits 0 if all is as expected, 1 if not, 2 if a file is wrong')
+    .argument('<file...>', 'scenario files; - is the standard input')
+    .option('--seed <n>', 'instead of the seed in the file', whole(0))
+    .option('--runs <n>', 'run each scenario so many times, each time with the next seed', whole(1), 1)
+    .addOption(new Option('-o, --output <format>', 'instead of the story').choices(['json']))
+    .action(simulate);
+}
+
+async function simulate(files: string[], { seed, runs, output }: Flags): Promise<void> {
+  try {
+    const scenarios = files.flatMap(readScenarios);
+    const reports: Report[] = [];
+    for (const scenario of scenarios) {
+      for (let run = 0; run < runs; run += 1) {
+        const report = await runScenario({ ...scenario, seed: (seed ?? scenario.seed) + run }, () => performance.now());
+        reports.push(report);
+        if (output === undefined) process.stdout.write(`${renderReport(report)}\n`);
+      }
+    }
+    if (output === 'json') process.stdout.write(`${JSON.stringify(reports, null, 2)}\n`);
+    process.exitCode = reports.every(({ ok }) => ok) ? 0 : 1;
+  } catch (error) {
+    if (!(error instanceof ScenarioError)) throw error;
+    process.stderr.write(`${error.problems.join('\n')}\n`);
+    process.exitCode = 2;
+  }
+}
+
+function readScenarios(file: string): ReturnType<typeof parseScenarios> {
+  let text: string;
+  try {
+    text = readFileSync(file === '-' ? 0 : file, 'utf8');
+  } catch (error) {
+    throw new ScenarioError([`${file}: ${(error as Error).message}`]);
+  }
+  return parseScenarios(file === '-' ? 'stdin' : file, text);
+}
+
+function whole(least: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (/^\d+$/.test(text) && value >= least) return value;
+    throw new InvalidArgumentError(`write a whole number of at least ${least}.`);
+  };
+}

@@ -1,0 +1,90 @@
+// Draws the snapshots that the server streams. Elements are kept and updated in place, so that a button does not vanish
+// under the pointer of whoever is about to press it.
+const cards = new Map();
+const status = document.querySelector('#connection');
+const element = (tag, className, text = '') => {
+  const made = document.createElement(tag);
+  if (className) made.className = className;
+  made.textContent = text;
+  return made;
+};
+
+function cardOf(name) {
+  if (cards.has(name)) return cards.get(name);
+  const root = element('article');
+  root.dataset.node = name;
+  const head = element('h3');
+  const verdict = element('span', 'verdict');
+  head.append(element('span', '', name), verdict);
+  const parts = {
+    root,
+    verdict,
+    explanation: element('p'),
+    facts: element('p', 'facts'),
+    evidence: element('p', 'evidence'),
+  };
+  parts.pods = element('ul', 'pods');
+  parts.plug = button(name, () => (parts.power === 'on' ? 'power-off' : 'power-on'));
+  parts.cable = button(name, () => (parts.linked ? 'partition' : 'heal'));
+  root.append(head, parts.explanation, parts.facts, parts.pods, parts.plug, parts.cable, parts.evidence);
+  document.querySelector('#nodes').append(root);
+  cards.set(name, parts);
+  return parts;
+}
+
+function button(node, action) {
+  const made = element('button');
+  made.type = 'button';
+  made.addEventListener('click', () => {
+    const request = { method: 'POST', headers: { 'x-fenceline-console': '1' } };
+    fetch(`nodes/${encodeURIComponent(node)}/${action()}`, request).catch(() => {
+      status.textContent = 'not done: connection lost';
+    });
+  });
+  return made;
+}
+
+function podLine(pod) {
+  const state = pod.terminating ? 'terminating' : pod.ready ? 'running' : 'waiting';
+  const volumes = pod.volumes.length > 0 ? ` · ${pod.volumes.join(', ')}` : '';
+  return element('li', state, `${pod.name} · ${state === 'waiting' ? pod.phase.toLowerCase() : state}${volumes}`);
+}
+
+function draw(snapshot) {
+  for (const node of snapshot.nodes) {
+    const card = cardOf(node.name);
+    card.power = node.power;
+    card.linked = node.linked;
+    card.verdict.textContent = node.verdict ?? '…';
+    card.verdict.className = `verdict ${node.verdict ?? ''}`;
+    card.explanation.textContent = node.explanation ?? 'not judged yet';
+    card.facts.textContent = `zone ${node.zone} · Ready ${node.ready} · ${node.schedulable ? 'schedulable' : 'unschedulable'}`;
+    card.evidence.textContent = node.evidence.join(' · ');
+    card.plug.textContent = node.power === 'on' ? 'Pull the plug' : 'Plug in';
+    card.cable.textContent = node.linked ? 'Cut its network' : 'Mend its network';
+    card.pods.replaceChildren(...node.pods.map(podLine));
+  }
+  const present = new Set(snapshot.nodes.map((node) => node.name));
+  for (const [name, card] of cards) {
+    if (present.has(name)) continue;
+    card.root.remove();
+    cards.delete(name);
+  }
+  document.querySelector('#waiting').replaceChildren(...snapshot.waiting.map(podLine));
+  document.querySelector('#story').replaceChildren(
+    ...snapshot.story.map(({ at, text }) => {
+      const line = element('li');
+      line.append(element('time', '', new Date(at).toLocaleTimeString()), text);
+      return line;
+    }),
+  );
+}
+
+const events = new EventSource('events');
+events.addEventListener('open', () => {
+  status.textContent = 'live';
+});
+events.addEventListener('error', () => {
+  status.textContent = 'connection lost; what you see is old. Trying again…';
+});
+events.addEventListener('message', ({ data }) => draw(JSON.parse(data)));

@@ -1,0 +1,63 @@
+/**
+ * A checker watches one invariant during a run, from the ground truth and from what the API server was asked, never
+ * from what the product thinks. Only acts of the operator can violate: what Kubernetes or a person does by itself is
+ * none of its doing (S32).
+ */
+import type { KubeObject } from '../../kube/client.ts';
+import type { MachineEvent, Process } from '../../world/machine.ts';
+import type { WriterChange } from '../../world/storage.ts';
+import type { ClusterState } from '../cluster-state.ts';
+
+/** One write as it reached the API server, after it was carried out or refused. */
+export interface Write {
+  user: string;
+  verb: 'create' | 'update' | 'patch' | 'delete' | 'deletecollection';
+  resource: string;
+  subresource: string | undefined;
+  namespace: string | undefined;
+  name: string | undefined;
+  contentType: string;
+  body: unknown;
+  /** HTTP status of the answer. */
+  status: number;
+  /** What was stored before and after, where the write was carried out and is about one object. */
+  before: KubeObject | undefined;
+  after: KubeObject | undefined;
+}
+
+/** What an operator asked for and got, at its end of the wire. */
+export type WireEvent =
+  | { type: 'started'; operator: number }
+  /** A watch of this collection, its path without query, has come to this version. */
+  | { type: 'delivered'; operator: number; collection: string; version: string }
+  | { type: 'watching'; operator: number; collection: string; from: string };
+
+export interface CheckContext {
+  state: ClusterState;
+  /** Whether a process does anything at this moment: it can write to a volume of its, or it has none and runs. */
+  isActive: (machine: string, process: Process) => boolean;
+  violated: (detail: string) => void;
+  /** Worth telling, but nobody's fault. */
+  note: (what: string, object: string) => void;
+}
+
+export interface Checker {
+  /** Writes of operators only. */
+  onWrite?: (write: Write) => void;
+  onWriter?: (change: WriterChange) => void;
+  onWire?: (event: WireEvent) => void;
+  onMachine?: (event: MachineEvent, machine: string) => void;
+}
+
+export interface Invariant {
+  id: string;
+  check: (context: CheckContext) => Checker;
+}
+
+export function succeeded({ status }: Write): boolean {
+  return status >= 200 && status < 300;
+}
+
+export function objectOf({ resource, namespace, name }: Write): string {
+  return [resource, namespace, name].filter((part) => part !== undefined).join('/');
+}

@@ -1,0 +1,111 @@
+/**
+ * What the API server holds, as it happens: every write is told here once, in order. It belongs to the simulation, not
+ * to anybody in it, so it needs no watch and is never behind.
+ */
+import type { KubeObject } from '../kube/client.ts';
+import type { Condition, Node, Pod, VolumeAttachment } from '../world/objects.ts';
+
+export interface StoredChange {
+  type: 'ADDED' | 'MODIFIED' | 'DELETED';
+  object: KubeObject;
+  previous: KubeObject | undefined;
+}
+
+export interface StoredEvent extends KubeObject {
+  reason?: string;
+  count?: number;
+  deprecatedCount?: number;
+  series?: { count?: number };
+}
+
+export interface StoredFence extends KubeObject {
+  spec?: { node?: string };
+  status?: {
+    fence?: { step?: string; status?: string; startedAt?: string; message?: string };
+    releases?: {
+      basis: string;
+      nodeUid: string;
+      bootId?: string;
+      pods?: { namespace: string; name: string; uid: string }[];
+      attachments?: string[];
+    }[];
+  };
+}
+
+export interface StoredBudget extends KubeObject {
+  spec?: { selector?: { matchLabels?: Record<string, string>; matchExpressions?: never[] } };
+  status?: { disruptionsAllowed?: number };
+}
+
+export interface StoredVolume extends KubeObject {
+  spec?: { accessModes?: string[]; csi?: { driver: string; volumeHandle: string } };
+}
+
+export function keyOf({ metadata: { namespace, name } }: KubeObject): string {
+  return namespace === undefined ? name : `${namespace}/${name}`;
+}
+
+export class ClusterState {
+  readonly pods = new Map<string, Pod>();
+  readonly nodes = new Map<string, Node>();
+  readonly attachments = new Map<string, VolumeAttachment>();
+  readonly fences = new Map<string, StoredFence>();
+  readonly budgets = new Map<string, StoredBudget>();
+  readonly volumes = new Map<string, StoredVolume>();
+  readonly drivers = new Map<string, KubeObject>();
+  /** The last that was known of each Node, also when it is gone. */
+  readonly lastNodes = new Map<string, Node>();
+  readonly #eventCounts = new Map<string, { reason: string; count: number }>();
+  readonly #kinds: Record<string, Map<string, KubeObject>> = {
+    Pod: this.pods,
+    Node: this.nodes,
+    VolumeAttachment: this.attachments,
+    NodeFence: this.fences,
+    PodDisruptionBudget: this.budgets,
+    PersistentVolume: this.volumes,
+    CSIDriver: this.drivers,
+  };
+
+  apply(change: StoredChange): void {
+    const { type, object } = change;
+    if (object.kind === 'Event') {
+      this.#countEvent(object);
+      return;
+    }
+    const kind = this.#kinds[object.kind ?? ''];
+    if (kind === undefined) return;
+    if (type === 'DELETED') kind.delete(keyOf(object));
+    else kind.set(keyOf(object), object);
+    if (object.kind === 'Node') this.lastNodes.set(object.metadata.name, object);
+  }
+
+  /** How often something of this reason was reported, repetitions in a series included. */
+  eventCount(reason: string): number {
+    let sum = 0;
+    for (const event of this.#eventCounts.values()) if (event.reason === reason) sum += event.count;
+    return sum;
+  }
+
+  eventReasons(): Set<string> {
+    return new Set([...this.#eventCounts.values()].map(({ reason }) => reason));
+  }
+
+  #countEvent(event: StoredEvent): void {
+    const count = event.series?.count ?? event.deprecatedCount ?? event.count ?? 1;
+    const key = event.metadata.uid ?? keyOf(event);
+    const known = this.#eventCounts.get(key);
+    // An event that expires has happened all the same.
+    this.#eventCounts.set(key, { reason: event.reason ?? '', count: Math.max(count, known?.count ?? 0) });
+  }
+}
+
+export function conditionOf(
+  object: { status?: { conditions?: Condition[] } } | undefined,
+  type: string,
+): Condition | undefined {
+  return object?.status?.conditions?.find((condition) => condition.type === type);
+}
+
+export function isReady(object: { status?: { conditions?: Condition[] } } | undefined): boolean {
+  return conditionOf(object, 'Ready')?.status === 'True';
+}

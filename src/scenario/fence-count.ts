@@ -1,0 +1,29 @@
+/** How many fences there are and were: flows that recorded the intent to isolate a machine or to change its power. */
+import type { StoredChange, StoredFence } from './cluster-state.ts';
+
+/** A flow waits in `new`, and is over in `final`; in `error` it stands still until somebody acts. */
+const active = ['running', 'done'];
+
+export class FenceCount {
+  readonly #flows = new Set<string>();
+  readonly #active = new Map<string, string>();
+
+  /** Counts all that ever ran. */
+  get total(): number {
+    return this.#flows.size;
+  }
+
+  get now(): number {
+    return this.#active.size;
+  }
+
+  take({ type, object }: StoredChange): void {
+    const { name, uid = '' } = object.metadata;
+    const fence = (object as StoredFence).status?.fence;
+    const flow = `${uid} ${fence?.startedAt ?? ''}`;
+    const started = fence?.status !== undefined && fence.status !== 'new';
+    if (started) this.#flows.add(flow);
+    if (type !== 'DELETED' && active.includes(fence?.status ?? '')) this.#active.set(name, flow);
+    else this.#active.delete(name);
+  }
+}

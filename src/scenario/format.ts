@@ -1,0 +1,141 @@
+/** A scenario as it is understood, with every default filled in and every time in milliseconds since time 0. */
+import type { KubeObject } from '../kube/client.ts';
+import type { BmcFault } from '../world/bmc.ts';
+
+export interface Scenario {
+  name: string;
+  seed: number;
+  cluster: ClusterSpec;
+  objects: Manifest[];
+  events: ScenarioEvent[];
+  runForMs: number;
+  expectations: Expectation[];
+}
+
+/** An object as a user applies it, and where it stands in the file. */
+export interface Manifest {
+  object: KubeObject & { apiVersion: string; kind: string };
+  where: string;
+}
+
+export interface ClusterSpec {
+  nodes: NodeSpec[];
+  kubernetes: KubernetesSpec;
+  operators: { count: number; onNodes: boolean };
+  featureGates: Record<string, boolean>;
+  /** Where it stands; storage with replicas is not modelled yet. */
+  longhorn?: { where: string };
+}
+
+export interface NodeSpec {
+  name: string;
+  zone: string;
+  labels: Record<string, string>;
+  bmc: boolean;
+}
+
+export interface KubernetesSpec {
+  nodeMonitorGracePeriodMs: number;
+  forceDetachAfterMs: number;
+  bootTimeMs: number;
+}
+
+/** A node by name, or the one where a pod was at time 0. */
+export type NodeRef = { node: string } | { podOf: PodRef; where: string };
+
+export type PodRef = { namespace: string; name: string } | { namespace?: string; label: string };
+
+export const nodeActs = [
+  'powerOff',
+  'powerOn',
+  'reboot',
+  'hang',
+  'resume',
+  'partition',
+  'heal',
+  'storagePartition',
+  'storageHeal',
+  'kubeletStop',
+  'kubeletStart',
+  'cordon',
+  'uncordon',
+  'drain',
+  'deleteNode',
+  'kdump',
+] as const;
+export type NodeAct = (typeof nodeActs)[number];
+
+export const operatorActs = ['crashOperator', 'isolateOperator', 'restoreOperator'] as const;
+export const zoneActs = ['zonePartition', 'zoneHeal'] as const;
+export const apiActs = ['apiDown', 'apiUp'] as const;
+export const detachFaults = ['errors', 'hangs', 'none'] as const;
+export const conditionStatuses = ['True', 'False', 'Unknown'] as const;
+
+export type Act =
+  | { do: NodeAct; node: NodeRef }
+  | { do: (typeof operatorActs)[number]; operator: number }
+  | { do: (typeof zoneActs)[number]; zone: string }
+  | { do: (typeof apiActs)[number] }
+  | { do: 'apply'; manifest: Manifest }
+  | { do: 'delete'; kind: string; name: string; namespace?: string }
+  | { do: 'taint'; node: NodeRef; key: string; value?: string; effect: string }
+  | { do: 'untaint'; node: NodeRef; key: string }
+  | { do: 'condition'; node: NodeRef; type: string; status: (typeof conditionStatuses)[number] }
+  | { do: 'device'; node: NodeRef; fault: BmcFault }
+  | { do: 'detach'; driver: string; fault: (typeof detachFaults)[number] }
+  | { do: 'clockSkew'; operator: number; byMs: number };
+
+export interface ScenarioEvent {
+  atMs: number;
+  act: Act;
+  where: string;
+}
+
+export type When = { type: 'at' | 'by'; atMs: number } | { type: 'never' | 'always' | 'end' };
+
+export interface Expectation {
+  when: When;
+  state: State;
+  /** As it was written, for the report. */
+  text: unknown;
+  where: string;
+}
+
+export const robustnesses = ['healthy', 'degraded', 'faulted'] as const;
+
+export type State =
+  | { of: 'pod'; pod: PodState }
+  | { of: 'node'; node: NodeState }
+  | { of: 'fence'; node: NodeRef; status?: string; step?: string }
+  | { of: 'drain'; node: NodeRef; done: boolean }
+  | { of: 'fencesAtMost'; count: number }
+  | { of: 'fences'; count: number }
+  | { of: 'event'; reason: string; count?: number }
+  | { of: 'ledger'; volume: string; writersAtMost?: number; dataIntact?: boolean }
+  | {
+      of: 'volume';
+      name: string;
+      robustness?: (typeof robustnesses)[number];
+      replicasOn?: NodeRef[];
+      dataIntact?: boolean;
+    }
+  | { of: 'replica'; volume: string; node: NodeRef; evictionRequested: boolean }
+  | { of: 'storageNode'; node: NodeRef; autoEvicting: boolean }
+  | { of: 'budget'; node: NodeRef; blocks: boolean };
+
+export interface PodState {
+  ref: PodRef;
+  running?: boolean;
+  ready?: boolean;
+  terminating?: boolean;
+  deleted?: boolean;
+  moved?: boolean;
+  node?: NodeRef;
+}
+
+export interface NodeState {
+  node: NodeRef;
+  ready?: boolean;
+  schedulable?: boolean;
+  taints?: string[];
+}

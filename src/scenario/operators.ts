@@ -1,0 +1,169 @@
+/** The operators of a scenario: the product's own, as users run it, each a process that can be killed at any moment. */
+import type { Clock } from '../clock.ts';
+import { defaultLimits } from '../judge/judge-node.ts';
+import { KubeClient } from '../kube/client.ts';
+import type { HttpRequest, Transport } from '../kube/transport.ts';
+import type { Log } from '../operator/operator.ts';
+import { Operator } from '../operator/operator.ts';
+import { version } from '../version.ts';
+import { Life } from '../world/life.ts';
+import { uuid } from '../world/machine.ts';
+import type { Machine } from '../world/machine.ts';
+import { LinkedTransport } from '../world/linked-transport.ts';
+import type { Random } from '../world/random.ts';
+import { SkewedClock } from '../world/skewed-clock.ts';
+import type { WireEvent } from './checkers/checker.ts';
+import { tapped } from './wire-tap.ts';
+
+export const operatorNamespace = 'fenceline';
+const restartMs = 5000;
+
+/** Something that is run like the operator; tests put others in its place. */
+export interface Program {
+  run(shutdown: AbortSignal): Promise<void>;
+}
+
+export interface ProgramContext {
+  number: number;
+  transport: Transport;
+  clock: Clock;
+  random: () => number;
+  log: Log;
+  featureGates: Readonly<Record<string, boolean>>;
+}
+
+export interface OperatorHostOptions {
+  number: number;
+  clock: Clock;
+  random: Random;
+  transport: Transport;
+  /** The machine that it runs on; absent: one outside the cluster, which never fails. */
+  machine?: Machine;
+  featureGates: Readonly<Record<string, boolean>>;
+  program?: (context: ProgramContext) => Program;
+  onWire: (event: WireEvent) => void;
+  onSend?: (request: HttpRequest) => void;
+  /** For the history: what it says that it saw or did. */
+  onLog: (what: string, object: string) => void;
+}
+
+/** Where one operator runs: starts it, and starts it again five seconds after it died. */
+export class OperatorHost {
+  readonly #options: OperatorHostOptions;
+  #life: Life | undefined;
+  #clock: SkewedClock | undefined;
+  #skewMs = 0;
+  #isolated = false;
+  #starts = 0;
+  #ended = false;
+  #cancelRestart: () => void = () => {};
+
+  constructor(options: OperatorHostOptions) {
+    this.#options = options;
+    options.machine?.on((event) => {
+      if (event.type === 'off') this.#kill();
+      if (event.type === 'booted') this.#startIn(restartMs);
+    });
+  }
+
+  start(): void {
+    if (this.#life !== undefined || this.#ended || this.#options.machine?.alive === false) return;
+    const { number, random, onWire } = this.#options;
+    this.#starts += 1;
+    const life = this.#newLife();
+    this.#life = life;
+    this.#clock = new SkewedClock(life.clock, { byMs: this.#skewMs });
+    onWire({ type: 'started', operator: number });
+    const program = (this.#options.program ?? productOperator)({
+      number,
+      transport: tapped(life.transport, number, onWire),
+      clock: this.#clock,
+      random: random.stream(`operator-${number}/${this.#starts}`),
+      log: this.#log(),
+      featureGates: this.#options.featureGates,
+    });
+    program.run(new AbortController().signal).then(
+      () => this.#stopped(life, 'ended by itself'),
+      (error: unknown) => this.#stopped(life, `failed: ${error instanceof Error ? error.message : String(error)}`),
+    );
+  }
+
+  crash(): void {
+    this.#kill();
+    this.#startIn(restartMs);
+  }
+
+  isolate(): void {
+    this.#isolated = true;
+    this.#life?.isolate();
+  }
+
+  restore(): void {
+    this.#isolated = false;
+    this.#life?.restore();
+  }
+
+  /** Sets its wall clock, which stays wrong across restarts: it is the machine's. */
+  skew(byMs: number): void {
+    this.#skewMs += byMs;
+    this.#clock?.jump(byMs);
+  }
+
+  end(): void {
+    this.#ended = true;
+    this.#kill();
+  }
+
+  #newLife(): Life {
+    const { clock, transport, machine, onSend } = this.#options;
+    const life = new Life({
+      clock: machine?.clock ?? clock,
+      transport: machine === undefined ? transport : new LinkedTransport(transport, machine),
+      ...(onSend === undefined ? {} : { onSend }),
+    });
+    if (this.#isolated) life.isolate();
+    return life;
+  }
+
+  #kill(): void {
+    this.#cancelRestart();
+    this.#life?.kill();
+    this.#life = undefined;
+  }
+
+  #startIn(delayMs: number): void {
+    this.#cancelRestart();
+    if (!this.#ended) this.#cancelRestart = this.#options.clock.after(delayMs, () => this.start());
+  }
+
+  #stopped(life: Life, how: string): void {
+    if (this.#life !== life) return;
+    this.#options.onLog(how, `operator-${this.#options.number}`);
+    this.crash();
+  }
+
+  #log(): Log {
+    const { onLog, number } = this.#options;
+    const say = (fields: object, message: string): void => {
+      const { node, verdict, reason } = fields as { node?: string; verdict?: string; reason?: string };
+      if (message === 'verdict') onLog(`${verdict}: ${reason}`, `node/${node}`);
+      else if (message === 'leading' || message === 'no longer leading') onLog(message, `operator-${number}`);
+    };
+    return { info: say, warn: say, debug: () => {} };
+  }
+}
+
+/** As `fenceline run` makes it, but for the ports that a simulation does not have. */
+export function productOperator({ number, transport, clock, random, log }: ProgramContext): Program {
+  const client = new KubeClient({ transport, clock, userAgent: `fenceline/${version}`, fieldManager: 'fenceline' });
+  const identity = `operator-${number}_${uuid(random)}`;
+  return new Operator({
+    client,
+    clock,
+    random,
+    log,
+    version,
+    limits: defaultLimits,
+    election: { namespace: operatorNamespace, name: 'fenceline', identity },
+  });
+}

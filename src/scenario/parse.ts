@@ -1,0 +1,230 @@
+/** From the text of a file to scenarios: strict about what it does not know, lenient about what is left out. */
+import { basename } from 'node:path';
+import type { ClusterSpec, KubernetesSpec, NodeSpec, Scenario } from './format.ts';
+import { manifest } from './manifest.ts';
+import { eventReader } from './parse-events.ts';
+import { expectationReader } from './parse-expectations.ts';
+import type { Place, Read } from './reader.ts';
+import {
+  duration,
+  entriesOf,
+  fields,
+  File,
+  flag,
+  isNothing,
+  list,
+  plain,
+  problem,
+  record,
+  scalar,
+  ScenarioError,
+  text,
+  textMap,
+  whereOf,
+  whole,
+} from './reader.ts';
+
+const apiVersion = 'fenceline.dev/v1alpha1';
+/** Those of Kubernetes 1.36. */
+const defaults = {
+  seed: 1,
+  nodes: 3,
+  operators: 1,
+  kubernetes: { nodeMonitorGracePeriodMs: 50_000, forceDetachAfterMs: 360_000, bootTimeMs: 90_000 },
+  runForMs: 600_000,
+};
+const zones = ['z1', 'z2', 'z3'];
+
+/** One per document of the file. Throws a ScenarioError that says all that is wrong. */
+export function parseScenarios(fileName: string, content: string): Scenario[] {
+  const file = new File(fileName, content);
+  const filled = file.documents.filter(({ contents }) => contents !== null);
+  if (filled.length === 0) throw new ScenarioError([`${fileName}:1: the file is empty`]);
+  const problems: string[] = [];
+  const scenarios = filled.flatMap((document, index) => {
+    try {
+      return [
+        readScenario({ file, document, node: document.contents, path: '' }, nameFrom(fileName, index, filled.length)),
+      ];
+    } catch (error) {
+      if (!(error instanceof ScenarioError)) throw error;
+      problems.push(...error.problems);
+      return [];
+    }
+  });
+  if (problems.length > 0) throw new ScenarioError(problems);
+  return scenarios;
+}
+
+function nameFrom(fileName: string, index: number, count: number): string {
+  const name = basename(fileName).replace(/\.[^.]*$/, '');
+  return count === 1 ? name : `${name}-${index + 1}`;
+}
+
+function readScenario(place: Place, defaultName: string): Scenario {
+  const { metadata, spec } = record<{ apiVersion: string; kind: string; metadata: { name?: string }; spec: Place }>(
+    {
+      apiVersion: exactly(apiVersion),
+      kind: exactly('Scenario'),
+      metadata: fields<{ name: string; labels: unknown; annotations: unknown }>({
+        name: text,
+        labels: plain,
+        annotations: plain,
+      }),
+      spec: (inner) => inner,
+    },
+    ['apiVersion', 'kind', 'spec'],
+  )(place);
+  return readSpec(spec, metadata?.name ?? defaultName);
+}
+
+function readSpec(place: Place, name: string): Scenario {
+  // The cluster first, whatever the order in the file: events and expectations name its nodes.
+  const clusterPlace = entriesOf(place).find(({ key, value }) => key === 'cluster' && !isNothing(value))?.value;
+  const problems: string[] = [];
+  let cluster = clusterOf({});
+  try {
+    if (clusterPlace !== undefined) cluster = readCluster(clusterPlace);
+  } catch (error) {
+    if (!(error instanceof ScenarioError)) throw error;
+    problems.push(...error.problems);
+  }
+  const known = problems.length === 0 ? { cluster } : {};
+  type Fields = Pick<Scenario, 'seed' | 'objects' | 'events' | 'expectations'> & {
+    cluster: unknown;
+    runFor: number;
+    expect: Scenario['expectations'];
+  };
+  const read = fields<Omit<Fields, 'expectations'>>({
+    seed: whole(0),
+    cluster: () => undefined,
+    objects: list(manifest),
+    events: list(eventReader(known)),
+    runFor: duration,
+    expect: list(expectationReader(known)),
+  });
+  try {
+    const { seed, objects, events = [], runFor, expect = [] } = read(place);
+    if (problems.length > 0) throw new ScenarioError([]);
+    const needed = [...events.map(({ atMs }) => atMs), ...expect.map(({ when }) => ('atMs' in when ? when.atMs : 0))];
+    return {
+      name,
+      seed: seed ?? defaults.seed,
+      cluster,
+      objects: objects ?? [],
+      // Those of one moment stay in the order of the file.
+      events: events.toSorted((a, b) => a.atMs - b.atMs),
+      // What is asked for after the end is waited for.
+      runForMs: Math.max(runFor ?? defaults.runForMs, ...needed),
+      expectations: expect,
+    };
+  } catch (error) {
+    if (!(error instanceof ScenarioError)) throw error;
+    throw new ScenarioError([...problems, ...error.problems]);
+  }
+}
+
+interface ClusterFields {
+  nodes: NodeSpec[];
+  kubernetes: Partial<KubernetesSpec>;
+  operators: ClusterSpec['operators'];
+  featureGates: Record<string, boolean>;
+  longhorn: { where: string };
+}
+
+function readCluster(place: Place): ClusterSpec {
+  const read = fields<ClusterFields>({
+    nodes: nodesOf,
+    kubernetes: (inner) => {
+      const found = fields<{ nodeMonitorGracePeriod: number; forceDetachAfter: number; bootTime: number }>({
+        nodeMonitorGracePeriod: duration,
+        forceDetachAfter: duration,
+        bootTime: duration,
+      })(inner);
+      return withoutUndefined({
+        nodeMonitorGracePeriodMs: found.nodeMonitorGracePeriod,
+        forceDetachAfterMs: found.forceDetachAfter,
+        bootTimeMs: found.bootTime,
+      });
+    },
+    operators: operatorsOf,
+    featureGates: textMap(flag),
+    longhorn: longhornOf,
+  });
+  const cluster = clusterOf(read(place));
+  if (cluster.operators.onNodes && cluster.nodes.length === 0) problem(place, 'operators on nodes need a node');
+  return cluster;
+}
+
+function clusterOf(found: Partial<ClusterFields>): ClusterSpec {
+  return {
+    nodes: found.nodes ?? numbered(defaults.nodes),
+    kubernetes: { ...defaults.kubernetes, ...found.kubernetes },
+    operators: found.operators ?? { count: defaults.operators, onNodes: false },
+    featureGates: found.featureGates ?? {},
+    ...(found.longhorn === undefined ? {} : { longhorn: found.longhorn }),
+  };
+}
+
+const nodesOf: Read<NodeSpec[]> = (place) => {
+  if (typeof scalar(place) === 'number') return numbered(whole(0)(place));
+  const nodes = list(nodeOf)(place);
+  const names = nodes.map(({ name }) => name);
+  const twice = names.find((name, index) => names.indexOf(name) !== index);
+  if (twice !== undefined) problem(place, `two nodes are called ${twice}`);
+  return nodes.map((node, index) => ({ ...node, zone: node.zone ?? zoneOf(index) }));
+};
+
+const nodeOf: Read<Omit<NodeSpec, 'zone'> & { zone?: string }> = (place) => {
+  if (scalar(place) !== undefined) return { name: text(place), labels: {}, bmc: true };
+  const found = record<{ name: string; zone?: string; labels?: Record<string, string>; bmc?: boolean }>(
+    { name: text, zone: text, labels: textMap(text), bmc: flag },
+    ['name'],
+  )(place);
+  const { name, zone, labels = {}, bmc = true } = found;
+  return { name, labels, bmc, ...(zone === undefined ? {} : { zone }) };
+};
+
+function numbered(count: number): NodeSpec[] {
+  return Array.from({ length: count }, (_, index) => ({
+    name: `node-${index + 1}`,
+    zone: zoneOf(index),
+    labels: {},
+    bmc: true,
+  }));
+}
+
+function zoneOf(index: number): string {
+  return zones[index % zones.length] ?? '';
+}
+
+const operatorsOf: Read<ClusterSpec['operators']> = (place) => {
+  if (scalar(place) !== undefined) return { count: whole(0)(place), onNodes: false };
+  const { count = 1, onNodes = false } = fields<ClusterSpec['operators']>({ count: whole(0), onNodes: flag })(place);
+  return { count, onNodes };
+};
+
+/** Read with all its keys, so that a file is checked whole although nothing of it can run yet. */
+const longhornOf: Read<{ where: string }> = (place) => {
+  fields<{ diskGiB: number; rebuildMiBps: number; softAntiAffinity: boolean; volumes: unknown }>({
+    diskGiB: whole(1),
+    rebuildMiBps: whole(1),
+    softAntiAffinity: flag,
+    volumes: list(
+      record<{ name: string; sizeGiB: number; replicas: string[]; attachedTo: string }>(
+        { name: text, sizeGiB: whole(1), replicas: list(text), attachedTo: text },
+        ['name'],
+      ),
+    ),
+  })(place);
+  return { where: whereOf(place) };
+};
+
+function exactly(value: string): Read<string> {
+  return (place) => (scalar(place) === value ? value : problem(place, `write ${value}`));
+}
+
+function withoutUndefined<T extends object>(value: T): { [K in keyof T]?: Exclude<T[K], undefined> } {
+  const kept = Object.entries(value).filter(([, one]) => one !== undefined);
+  return Object.fromEntries(kept) as { [K in keyof T]?: Exclude<T[K], undefined> };
+}

@@ -1,0 +1,134 @@
+/** Keeps the books of a run: what is stored, what happened, what was broken. Reads only what the server itself tells. */
+import type { KubeObject } from '../kube/client.ts';
+import type { AuditRecord } from '../world/api-server/server.ts';
+import type { MachineEvent } from '../world/machine.ts';
+import type { Pod } from '../world/objects.ts';
+import type { World } from '../world/world.ts';
+import type { Baseline } from './baseline.ts';
+import type { Write } from './checkers/checker.ts';
+import type { StoredChange } from './cluster-state.ts';
+import { ClusterState, keyOf } from './cluster-state.ts';
+import { FenceCount } from './fence-count.ts';
+import { isOperator } from './operator-user.ts';
+import type { Violation } from './report.ts';
+import { Workloads } from './settle.ts';
+import type { TimelineEntry } from './timeline.ts';
+import { describeChange, objectName } from './timeline.ts';
+
+export class Recorder {
+  readonly state = new ClusterState();
+  readonly fences = new FenceCount();
+  readonly timeline: TimelineEntry[] = [];
+  readonly violations: Violation[] = [];
+  readonly #workloads = new Workloads();
+  readonly #now: () => number;
+  #baseline: Baseline | undefined;
+  #touched = true;
+  #finished = false;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  follow(world: World, onOperatorWrite: (write: Write) => void): void {
+    world.server.onChange(({ type, version, previous }, user) => {
+      const change = { type, object: version.object, previous: previous?.object } as unknown as StoredChange;
+      this.#take(change, user ?? 'api');
+    });
+    world.server.onAudit((record) => {
+      if (isOperator(record.user)) onOperatorWrite(writeOf(record));
+    });
+    for (const machine of world.fleet.machines) {
+      machine.on((event, { name }) => this.#onMachine(event, name));
+    }
+  }
+
+  /** Time 0: the history begins. */
+  begin(baseline: Baseline): void {
+    this.#baseline = baseline;
+    this.#touched = true;
+  }
+
+  /** The history ends: what is taken down afterwards is no part of it. */
+  finish(): void {
+    this.#finished = true;
+  }
+
+  note(actor: string, what: string, object: string): void {
+    if (this.#baseline !== undefined && !this.#finished)
+      this.timeline.push({ at: Math.floor(this.#now()), actor, what, object });
+  }
+
+  violated(invariant: string, detail: string): void {
+    if (!this.#finished) this.violations.push({ invariant, at: Math.floor(this.#now()), detail });
+  }
+
+  /** Something may look different now. */
+  touched(): void {
+    this.#touched = true;
+  }
+
+  takeTouched(): boolean {
+    const touched = this.#touched;
+    this.#touched = false;
+    return touched;
+  }
+
+  unsettled(nodeCount: number): string[] {
+    return this.#workloads.unsettled(this.state, nodeCount);
+  }
+
+  #take(change: StoredChange, user: string): void {
+    const { kind = '' } = change.object;
+    // Heartbeats, which are nearly all that happens.
+    if (kind === 'Lease') return;
+    this.state.apply(change);
+    this.#workloads.take(change);
+    if (kind === 'NodeFence') this.fences.take(change);
+    if (kind === 'Pod') this.#baseline?.note(keyOf(change.object), change.object as Pod);
+    const news = this.#baseline === undefined ? [] : describeChange(change);
+    for (const what of news) this.note(actorOf(user), what, objectName(change.object));
+    if (kind !== 'Node' || news.length > 0) this.#touched = true;
+  }
+
+  #onMachine(event: MachineEvent, name: string): void {
+    switch (event.type) {
+      case 'processStarted':
+      case 'processStopped':
+        break;
+      default:
+        this.#touched = true;
+        this.note(name, event.type, `machine/${name}`);
+    }
+  }
+}
+
+function writeOf(record: AuditRecord): Write {
+  const { user, verb, resource, subresource, namespace, name, contentType, code } = record;
+  return {
+    user,
+    verb: verb as Write['verb'],
+    resource,
+    subresource,
+    namespace,
+    name,
+    contentType,
+    body: bodyOf(record.body),
+    status: code,
+    before: record.before as KubeObject | undefined,
+    after: record.after as KubeObject | undefined,
+  };
+}
+
+function bodyOf(text: string): unknown {
+  try {
+    return text === '' ? undefined : JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Users as people call them. */
+function actorOf(user: string): string {
+  return user.slice(user.lastIndexOf(':') + 1);
+}

@@ -1,0 +1,65 @@
+/** What a run came to: as JSON for programs, and as a story for people. */
+import type { TimelineEntry } from './timeline.ts';
+import type { ExpectationReport } from './tracker.ts';
+
+export interface Violation {
+  invariant: string;
+  at: number;
+  detail: string;
+}
+
+/** Times in milliseconds since time 0. */
+export interface Report {
+  scenario: string;
+  seed: number;
+  ok: boolean;
+  expectations: ExpectationReport[];
+  violations: Violation[];
+  timeline: TimelineEntry[];
+  virtualMs: number;
+  wallMs: number;
+}
+
+export function renderReport(report: Report): string {
+  const { scenario, seed, ok, expectations, violations, timeline, virtualMs, wallMs } = report;
+  const width = Math.max(0, ...timeline.map(({ actor }) => actor.length));
+  const speed = wallMs > 0 ? `, ${Math.round(virtualMs / wallMs).toLocaleString('en')} times faster than life` : '';
+  const lines = [
+    `${ok ? '✓' : '✗'} ${scenario} (seed ${seed})`,
+    '',
+    ...timeline.map(({ at, actor, what, object }) => `  ${clockText(at)}  ${actor.padEnd(width)}  ${object} ${what}`),
+    ...(timeline.length > 0 ? [''] : []),
+    ...expectations.map(expectationLine),
+    ...violations.map(({ invariant, at, detail }) => `  ✗ ${invariant} broken at ${clockText(at).trim()}: ${detail}`),
+    ...(violations.length === 0 ? ['  ✓ no invariant was broken'] : []),
+    '',
+    `  ${clockText(virtualMs).trim()} in ${(wallMs / 1000).toFixed(1)} s${speed}`,
+    '',
+  ];
+  return lines.join('\n');
+}
+
+function expectationLine({ expectation, ok, at, detail }: ExpectationReport): string {
+  const when = at === null ? '' : ` at ${clockText(at).trim()}`;
+  return `  ${ok ? '✓' : '✗'} ${inline(expectation)}${ok ? when : `\n      ${detail}${when}`}`;
+}
+
+/** As one would write it in a file. */
+function inline(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(inline).join(', ')}]`;
+  if (typeof value !== 'object' || value === null) return String(value);
+  return `{${Object.entries(value)
+    .map(([key, inner]) => `${key}: ${inline(inner)}`)
+    .join(', ')}}`;
+}
+
+/** `   5:45.0`, with hours where there are any. */
+function clockText(ms: number): string {
+  const tenths = Math.floor(ms / 100);
+  const hours = Math.floor(tenths / 36_000);
+  const minutes = Math.floor(tenths / 600) % 60;
+  const seconds = Math.floor(tenths / 10) % 60;
+  const two = (value: number): string => String(value).padStart(2, '0');
+  const text = `${hours > 0 ? `${hours}:${two(minutes)}` : minutes}:${two(seconds)}.${tenths % 10}`;
+  return text.padStart(9);
+}

@@ -1,0 +1,323 @@
+/** Runs one scenario in virtual time: settle, let happen what it says, look at every moment, report. */
+import { customResourceDefinitions } from '../api/crds.ts';
+import { KubeClient } from '../kube/client.ts';
+import type { Transport } from '../kube/transport.ts';
+import { Random } from '../world/random.ts';
+import { VirtualClock } from '../world/virtual-clock.ts';
+import { World } from '../world/world.ts';
+import { Actor } from './acts.ts';
+import { Baseline } from './baseline.ts';
+import type { CheckContext, Checker, Invariant } from './checkers/checker.ts';
+import { invariants } from './checkers/index.ts';
+import { evaluate } from './evaluate.ts';
+import type { Moment } from './evaluate.ts';
+import type { Scenario } from './format.ts';
+import { Manifests } from './manifests.ts';
+import { OperatorHost, operatorNamespace } from './operators.ts';
+import type { OperatorHostOptions } from './operators.ts';
+import { operatorUser } from './operator-user.ts';
+import { ScenarioError } from './reader.ts';
+import { Recorder } from './recorder.ts';
+import type { Report } from './report.ts';
+import { Tracker } from './tracker.ts';
+
+export interface RunOptions {
+  /** In the operator's place, for tests of the checkers. */
+  program?: NonNullable<OperatorHostOptions['program']>;
+  invariants?: readonly Invariant[];
+  /** Sees the world when it is built, before anything runs. */
+  onWorld?: (world: World, clock: VirtualClock) => void;
+  /** Time 0 has come. */
+  onZero?: () => void;
+}
+
+const administrator = 'kubernetes-admin';
+/** Long enough for the operators to lead and to know every node. */
+const leastSettleMs = 30_000;
+const mostSettleMs = 900_000;
+
+export async function runScenario(
+  scenario: Scenario,
+  wallNow: () => number,
+  options: RunOptions = {},
+): Promise<Report> {
+  const { longhorn } = scenario.cluster;
+  if (longhorn !== undefined) {
+    throw new ScenarioError([`${longhorn.where}: spec.cluster.longhorn: storage with replicas is not modelled yet`]);
+  }
+  const startedAt = wallNow();
+  const run = new Run(scenario, options);
+  try {
+    await run.settle();
+    options.onZero?.();
+    await run.play();
+  } finally {
+    await run.end();
+  }
+  return run.report(wallNow() - startedAt);
+}
+
+class Run {
+  readonly #scenario: Scenario;
+  readonly #clock = new VirtualClock();
+  readonly #world: World;
+  readonly #recorder: Recorder;
+  readonly #client: KubeClient;
+  readonly #manifests: Manifests;
+  readonly #operators: OperatorHost[];
+  readonly #checkers: Checker[];
+  readonly #drains = new Map<string, 'running' | 'done' | 'failed'>();
+  readonly #trackers: Tracker[];
+  #zeroMs = 0;
+  #baseline: Baseline | undefined;
+
+  constructor(scenario: Scenario, options: RunOptions) {
+    this.#scenario = scenario;
+    this.#trackers = scenario.expectations.map((expectation) => new Tracker(expectation));
+    const { nodes, kubernetes, operators } = scenario.cluster;
+    const random = new Random(scenario.seed);
+    this.#recorder = new Recorder(() => this.#sinceZero());
+    this.#world = new World({
+      clock: this.#clock,
+      random,
+      nodes,
+      drivers: driversOf(scenario),
+      bootTimeMs: kubernetes.bootTimeMs,
+      fieldOwnership: false,
+      timings: {
+        nodeMonitorGraceMs: kubernetes.nodeMonitorGracePeriodMs,
+        maxWaitForUnmountMs: kubernetes.forceDetachAfterMs,
+      },
+      onWriter: (change) => {
+        this.#recorder.touched();
+        for (const checker of this.#checkers) checker.onWriter?.(change);
+      },
+      onDevice: (node, action) => this.#recorder.note('device', `asked for ${action}`, `node/${node}`),
+    });
+    this.#recorder.follow(this.#world, (write) => {
+      for (const checker of this.#checkers) checker.onWrite?.(write);
+    });
+    for (const machine of this.#world.fleet.machines) {
+      machine.on((event, { name }) => {
+        for (const checker of this.#checkers) checker.onMachine?.(event, name);
+      });
+    }
+    this.#checkers = (options.invariants ?? invariants).map((invariant) => invariant.check(this.#contextOf(invariant)));
+    this.#client = this.#clientFor(administrator);
+    this.#manifests = new Manifests(this.#client);
+    this.#operators = Array.from({ length: operators.count }, (_, index) => this.#operator(index + 1, random, options));
+    options.onWorld?.(this.#world, this.#clock);
+  }
+
+  /** Until time 0: everything applied, started and at rest, and every node freshly seen by the node controller. */
+  async settle(): Promise<void> {
+    await this.#during(this.#prepare());
+    this.#world.start();
+    for (const operator of this.#operators) operator.start();
+    const tickMs = 5000;
+    const startMs = this.#clock.monotonic();
+    const nodeCount = this.#scenario.cluster.nodes.length;
+    const settled = (): boolean =>
+      this.#clock.monotonic() - startMs >= mostSettleMs || this.#recorder.unsettled(nodeCount).length === 0;
+    await this.#clock.runFor(leastSettleMs - 1);
+    // The node controller looks every five seconds from its start on: time 0 is right after such a look, and the nodes
+    // have all just reported.
+    for (;;) {
+      this.#world.heartbeat();
+      await this.#clock.runFor(1);
+      if (settled()) break;
+      await this.#clock.runFor(tickMs - 1);
+    }
+    this.#zeroMs = this.#clock.monotonic();
+    this.#baseline = new Baseline(this.#recorder.state);
+    this.#recorder.begin(this.#baseline);
+    for (const what of this.#recorder.unsettled(nodeCount)) this.#recorder.note('scenario', 'not settled', what);
+  }
+
+  async play(): Promise<void> {
+    const { events, runForMs } = this.#scenario;
+    const actor = this.#actor();
+    const firstMs = events[0]?.atMs ?? 0;
+    for (const { atMs, act, where } of events) {
+      this.#clock.after(atMs, () => {
+        this.#perform(actor.perform(act), where);
+      });
+    }
+    const stops = [...new Set([...this.#trackers.flatMap(stopsOf), runForMs])].sort((a, b) => a - b);
+    for (const stop of stops) {
+      await this.#clock.runUntil(this.#zeroMs + stop, () => this.#look(firstMs));
+      this.#throwIfBroken();
+      this.#settleTrackers(stop, stop === runForMs);
+    }
+  }
+
+  async end(): Promise<void> {
+    this.#recorder.finish();
+    for (const operator of this.#operators) operator.end();
+    await this.#during(this.#world.stop());
+  }
+
+  report(wallMs: number): Report {
+    const expectations = this.#trackers.map(({ report }) => report);
+    const { violations, timeline } = this.#recorder;
+    return {
+      scenario: this.#scenario.name,
+      seed: this.#scenario.seed,
+      ok: violations.length === 0 && expectations.every(({ ok }) => ok),
+      expectations,
+      violations,
+      timeline,
+      virtualMs: this.#scenario.runForMs,
+      wallMs: Math.round(wallMs),
+    };
+  }
+
+  async #prepare(): Promise<void> {
+    const own = [
+      ...customResourceDefinitions(),
+      { apiVersion: 'v1', kind: 'Namespace', metadata: { name: operatorNamespace } },
+    ];
+    for (const object of own) {
+      const wrong = await this.#manifests.apply(object);
+      if (wrong !== undefined) throw new Error(wrong);
+    }
+    const problems: string[] = [];
+    for (const { object, where } of this.#scenario.objects) {
+      const wrong = await this.#manifests.apply(object);
+      if (wrong !== undefined) problems.push(`${where}: ${object.kind} ${object.metadata.name}: ${wrong}`);
+    }
+    if (problems.length > 0) throw new ScenarioError(problems);
+  }
+
+  /** Work that needs time to pass, if only because its answers come as timers. */
+  async #during(work: Promise<void>): Promise<void> {
+    const state = { over: false };
+    const outcome = work.finally(() => (state.over = true));
+    outcome.catch(() => {});
+    while (!state.over) await this.#clock.runUntil(this.#clock.monotonic() + 1000, () => state.over);
+    await outcome;
+  }
+
+  #broken: { error: unknown } | undefined;
+
+  #throwIfBroken(): void {
+    if (this.#broken !== undefined) throw this.#broken.error;
+  }
+
+  #perform(work: Promise<string | undefined>, where: string): void {
+    this.#recorder.touched();
+    work.then(
+      (wrong) => {
+        if (wrong !== undefined) this.#recorder.note('scenario', `could not: ${wrong}`, where);
+        this.#recorder.touched();
+      },
+      (error: unknown) => (this.#broken = { error }),
+    );
+  }
+
+  /** The end of a moment. */
+  #look(firstMs: number): boolean {
+    if (this.#broken !== undefined) return true;
+    const nowMs = Math.floor(this.#sinceZero());
+    if (nowMs < firstMs || !this.#recorder.takeTouched()) return false;
+    const moment = this.#moment();
+    for (const tracker of this.#trackers) {
+      if (tracker.watches) tracker.look(nowMs, evaluate(tracker.expectation.state, moment));
+    }
+    return false;
+  }
+
+  #settleTrackers(nowMs: number, isEnd: boolean): void {
+    const moment = this.#moment();
+    for (const tracker of this.#trackers) {
+      const { when } = tracker.expectation;
+      const due = 'atMs' in when ? when.atMs === nowMs : isEnd;
+      if (due) tracker.settle(nowMs, evaluate(tracker.expectation.state, moment));
+    }
+  }
+
+  #moment(): Moment {
+    const { state, fences } = this.#recorder;
+    return {
+      state,
+      fences,
+      baseline: this.#baselineNow(),
+      drainOf: (node) => this.#drains.get(node),
+      ledgerOf: (volume) => this.#world.storage.report(volume),
+    };
+  }
+
+  #baselineNow(): Baseline {
+    if (this.#baseline === undefined) throw new Error('before time 0');
+    return this.#baseline;
+  }
+
+  #actor(): Actor {
+    return new Actor({
+      world: this.#world,
+      client: this.#client,
+      manifests: this.#manifests,
+      clock: this.#clock,
+      baseline: this.#baselineNow(),
+      operators: this.#operators,
+      onNote: (what, object) => this.#recorder.note('scenario', what, object),
+      onDrain: (node, state) => {
+        this.#drains.set(node, state);
+        this.#recorder.note('drain', state, `node/${node}`);
+        this.#recorder.touched();
+      },
+    });
+  }
+
+  #operator(number: number, random: Random, options: RunOptions): OperatorHost {
+    const { nodes, operators, featureGates } = this.#scenario.cluster;
+    const name = nodes[(number - 1) % Math.max(1, nodes.length)]?.name;
+    return new OperatorHost({
+      number,
+      clock: this.#clock,
+      random,
+      transport: this.#world.server.transport(operatorUser(number)),
+      featureGates,
+      onWire: (event) => {
+        for (const checker of this.#checkers) checker.onWire?.(event);
+      },
+      onLog: (what, object) => this.#recorder.note(`operator-${number}`, what, object),
+      ...(operators.onNodes && name !== undefined ? { machine: this.#world.fleet.machine(name) } : {}),
+      ...(options.program === undefined ? {} : { program: options.program }),
+    });
+  }
+
+  #contextOf({ id }: Invariant): CheckContext {
+    return {
+      state: this.#recorder.state,
+      isActive: (machine, process) => this.#world.isActive(machine, process),
+      violated: (detail) => this.#recorder.violated(id, detail),
+      note: (what, object) => this.#recorder.note('ledger', what, object),
+    };
+  }
+
+  #clientFor(user: string): KubeClient {
+    const transport: Transport = this.#world.server.transport(user);
+    return new KubeClient({ transport, clock: this.#clock, userAgent: user, fieldManager: 'kubectl' });
+  }
+
+  #sinceZero(): number {
+    return this.#clock.monotonic() - this.#zeroMs;
+  }
+}
+
+function stopsOf({ expectation: { when } }: Tracker): number[] {
+  return 'atMs' in when ? [when.atMs] : [];
+}
+
+/** Whatever a volume or a class names, now or later in the scenario. */
+function driversOf({ objects, events }: Scenario): string[] {
+  const applied = events.flatMap(({ act }) => (act.do === 'apply' ? [act.manifest] : []));
+  const named = [...objects, ...applied].flatMap(({ object }) => {
+    const { spec, provisioner } = object as { spec?: { csi?: { driver?: string } }; provisioner?: string };
+    const { kind, metadata } = object;
+    if (kind === 'CSIDriver') return [metadata.name];
+    return [spec?.csi?.driver, kind === 'StorageClass' ? provisioner : undefined];
+  });
+  return [...new Set(named.filter((name) => name !== undefined))];
+}

@@ -1,0 +1,208 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { KubeObject } from '../../kube/client.ts';
+import { KubeClient } from '../../kube/client.ts';
+import { configMaps, nodes } from '../../kube/resources.ts';
+import { TransportError } from '../../kube/transport.ts';
+import { manualClock } from '../../../test/support/manual-clock.ts';
+import type { AuditRecord } from './server.ts';
+import { ApiServer } from './server.ts';
+
+function generator(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
+
+function setUp(seed = 1) {
+  const clock = manualClock();
+  const server = new ApiServer({ clock, random: generator(seed) });
+  const client = new KubeClient({ transport: server.transport('me'), clock, userAgent: 'test', fieldManager: 'test' });
+  const add = async (name: string): Promise<string> => {
+    const made = await client.create<KubeObject>(configMaps, { metadata: { name, namespace: 'default' } });
+    assert.ok(made.ok, JSON.stringify(made));
+    return made.value.metadata.uid ?? '';
+  };
+  const watch = async (query = ''): Promise<AsyncIterator<Uint8Array>> => {
+    const path = `/api/v1/namespaces/default/configmaps?watch=1&resourceVersion=${server.revision}${query}`;
+    const { body } = await server.handle({ method: 'GET', path, user: 'me' });
+    return body[Symbol.asyncIterator]();
+  };
+  return { clock, server, client, add, watch };
+}
+
+async function nameIn(watch: AsyncIterator<Uint8Array>): Promise<string> {
+  const { value } = await watch.next();
+  const { type, object } = JSON.parse(Buffer.from(value as Uint8Array).toString('utf8')) as {
+    type: string;
+    object: { metadata: { name?: string; resourceVersion: string } };
+  };
+  return `${type} ${object.metadata.name ?? object.metadata.resourceVersion}`;
+}
+
+const ref = (name: string) => ({ resource: configMaps, namespace: 'default', name });
+
+test('the same requests with the same chance give the same answers', async () => {
+  const uidOf = async (seed: number): Promise<string> => setUp(seed).add('a');
+  assert.equal(await uidOf(7), await uidOf(7));
+  assert.notEqual(await uidOf(7), await uidOf(8));
+});
+
+test('writes are told to those who listen, refused ones too, with what was before and after', async () => {
+  const { server, client, add } = setUp();
+  const records: AuditRecord[] = [];
+  const stop = server.onAudit((record) => records.push(record));
+  const uid = await add('a');
+  await client.delete(ref('a'), { uid: 'other' });
+  await client.get(ref('a'));
+  await client.delete(ref('a'), { uid });
+  stop();
+  await add('b');
+  assert.deepEqual(
+    records.map(({ user, verb, resource, namespace, name, code }) => [user, verb, resource, namespace, name, code]),
+    [
+      ['me', 'create', 'configmaps', 'default', 'a', 201],
+      ['me', 'delete', 'configmaps', 'default', 'a', 409],
+      ['me', 'delete', 'configmaps', 'default', 'a', 200],
+    ],
+  );
+  assert.equal(records[0]?.after?.metadata.uid, uid);
+  assert.equal(records[2]?.before?.metadata.uid, uid);
+  assert.equal(records[2]?.after, undefined);
+});
+
+test('while the server is down calls fail as told and watches break; afterwards it is as it was', async () => {
+  const { server, client, add, watch } = setUp();
+  await add('a');
+  const open = await watch();
+  const waiting = open.next();
+  server.faults.down('notSent');
+  await assert.rejects(waiting, (error) => error instanceof TransportError && error.failure === 'broken');
+  const read = await client.get(ref('a'));
+  assert.ok(!read.ok && read.error.kind === 'unreachable' && !read.error.mayHaveHappened);
+  server.faults.up();
+  assert.ok((await client.get(ref('a'))).ok);
+});
+
+test('an injected error is answered as often as told, and what matches nothing is not', async () => {
+  const { server, client, add } = setUp();
+  server.faults.inject({
+    matches: ({ verb, resource }) => verb === 'create' && resource === 'configmaps',
+    code: 409,
+    times: 1,
+  });
+  const refused = await client.create(configMaps, { metadata: { name: 'a', namespace: 'default' } });
+  assert.ok(!refused.ok && refused.error.kind === 'conflict');
+  await add('a');
+  assert.ok((await client.create(nodes, { metadata: { name: 'n' } })).ok);
+});
+
+test('an error after the fact leaves the write done', async () => {
+  const { server, client } = setUp();
+  server.faults.inject({ matches: ({ verb }) => verb === 'create', code: 500, when: 'after', times: 1 });
+  const lost = await client.create(configMaps, { metadata: { name: 'a', namespace: 'default' } });
+  assert.ok(!lost.ok && lost.error.mayHaveHappened);
+  assert.ok((await client.get(ref('a'))).ok);
+});
+
+test('events can be dropped and doubled', async () => {
+  const { server, add, watch } = setUp();
+  const open = await watch();
+  const stopDropping = server.faults.dropEvents(({ version }) => version.object.metadata.name === 'a');
+  await add('a');
+  stopDropping();
+  const stopDoubling = server.faults.duplicateEvents(() => true);
+  await add('b');
+  stopDoubling();
+  await add('c');
+  assert.deepEqual([await nameIn(open), await nameIn(open), await nameIn(open)], ['ADDED b', 'ADDED b', 'ADDED c']);
+});
+
+test('a watch that lags tells everything later and in order, and claims nothing meanwhile', async () => {
+  const { clock, server, add, watch } = setUp();
+  const open = await watch('&allowWatchBookmarks=true');
+  const before = server.revision;
+  server.faults.lag(90_000);
+  await add('a');
+  clock.advance(1000);
+  server.faults.lag(10_000);
+  await add('b');
+  clock.advance(60_000);
+  assert.equal(await nameIn(open), `BOOKMARK ${before}`);
+  clock.advance(30_000);
+  assert.deepEqual([await nameIn(open), await nameIn(open)], ['ADDED a', 'ADDED b']);
+});
+
+test('a lagging server answers cached lists from behind, and quorum reads from now', async () => {
+  const { clock, server, client, add } = setUp();
+  await add('a');
+  clock.advance(20_000);
+  server.faults.lag(10_000);
+  await add('b');
+  const count = async (query: string): Promise<number> => {
+    const path = `/api/v1/namespaces/default/configmaps${query}`;
+    const { body } = await server.handle({ method: 'GET', path, user: 'me' });
+    for await (const chunk of body)
+      return (JSON.parse(Buffer.from(chunk).toString('utf8')) as { items: [] }).items.length;
+    return -1;
+  };
+  assert.equal(await count('?resourceVersion=0'), 1);
+  assert.equal(await count(''), 2);
+  assert.ok((await client.get(ref('b'))).ok);
+});
+
+test('after a compaction old versions are gone', async () => {
+  const { server, add } = setUp();
+  await add('a');
+  const old = server.revision;
+  await add('b');
+  server.faults.compact();
+  const path = `/api/v1/namespaces/default/configmaps?watch=1&resourceVersion=${old}`;
+  const { body } = await server.handle({ method: 'GET', path, user: 'me' });
+  const { value } = await body[Symbol.asyncIterator]().next();
+  assert.match(Buffer.from(value as Uint8Array).toString('utf8'), /"type":"ERROR".*"code":410/);
+});
+
+test('a slow answer comes late, and too late is a time-out', async () => {
+  const { clock, server, client, add } = setUp();
+  await add('a');
+  server.faults.slow(5000);
+  const slow = client.get(ref('a'), { timeoutMs: 10_000 });
+  const tooSlow = client.get(ref('a'), { timeoutMs: 1000 });
+  await Promise.resolve();
+  clock.advance(1000);
+  const late = await tooSlow;
+  assert.ok(!late.ok && late.error.kind === 'timeout');
+  clock.advance(4000);
+  assert.ok((await slow).ok);
+});
+
+test('who reads no more costs nothing more', async () => {
+  const { server, watch } = setUp();
+  const open = await watch();
+  assert.equal(server.openWatches, 1);
+  await open.return?.();
+  assert.equal(server.openWatches, 0);
+  const abort = new AbortController();
+  const path = '/api/v1/nodes?watch=1';
+  const { body } = await server.handle({ method: 'GET', path, user: 'me', signal: abort.signal });
+  abort.abort();
+  await assert.rejects(
+    body[Symbol.asyncIterator]().next(),
+    (error) => error instanceof TransportError && error.failure === 'aborted',
+  );
+  assert.equal(server.openWatches, 0);
+});
+
+test('a request whose guard no longer holds is not carried out', async () => {
+  const { client } = setUp();
+  const made = await client.create(
+    configMaps,
+    { metadata: { name: 'a', namespace: 'default' } },
+    { guard: () => false },
+  );
+  assert.ok(!made.ok && !made.error.mayHaveHappened);
+  assert.ok(!(await client.get(ref('a'))).ok);
+});

@@ -1,0 +1,35 @@
+/** Pods by what several controllers look them up by, kept once for all. */
+import type { Informers } from './informer.ts';
+import type { Index } from './informer.ts';
+import { pods } from './resources.ts';
+import type { Pod } from './types.ts';
+import { controllerOf } from './types.ts';
+
+export interface PodIndexes {
+  podsByNode: Index<Pod>;
+  /** By the UID of their controller. */
+  podsByController: Index<Pod>;
+  /** By `namespace/name` of the claims they use. */
+  podsByClaim: Index<Pod>;
+  podsByNamespace: Index<Pod>;
+}
+
+export function indexPods(informers: Informers): PodIndexes {
+  const informer = informers.of<Pod>(pods);
+  return {
+    podsByNode: informer.indexBy(({ spec }) => (spec.nodeName === undefined ? [] : [spec.nodeName])),
+    podsByController: informer.indexBy((pod) => {
+      const uid = controllerOf(pod)?.uid;
+      return uid === undefined ? [] : [uid];
+    }),
+    podsByClaim: informer.indexBy((pod) => claimsOf(pod).map((name) => `${pod.metadata.namespace ?? ''}/${name}`)),
+    podsByNamespace: informer.indexBy(({ metadata }) => [metadata.namespace ?? '']),
+  };
+}
+
+export function claimsOf({ metadata, spec }: Pod): string[] {
+  return (spec.volumes ?? []).flatMap((volume) => {
+    if (volume.persistentVolumeClaim !== undefined) return [volume.persistentVolumeClaim.claimName];
+    return volume.ephemeral === undefined ? [] : [`${metadata.name}-${volume.name}`];
+  });
+}

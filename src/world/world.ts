@@ -1,0 +1,173 @@
+/**
+ * A cluster put together: the API server, the controllers and the scheduler of Kubernetes, machines with their kubelets,
+ * the storage behind their volumes, and a power device for each. In virtual time it is the simulator, in real time the
+ * cluster that people play with. It knows nothing of the product that is tested in it.
+ */
+import type { Clock } from '../clock.ts';
+import type { KubeError } from '../kube/errors.ts';
+import type { Transport } from '../kube/transport.ts';
+import { ApiServer } from './api-server/server.ts';
+import { Bmc } from './bmc.ts';
+import type { BmcAction } from './bmc.ts';
+import { ControllerManager } from './controllers/controller-manager.ts';
+import { Scheduler } from './controllers/scheduler.ts';
+import type { ControllerTimings } from './controllers/timings.ts';
+import type { FleetOptions } from './fleet.ts';
+import { Fleet } from './fleet.ts';
+import type { Process } from './machine.ts';
+import type { Random } from './random.ts';
+import type { WriterChange } from './storage.ts';
+import { Storage } from './storage.ts';
+
+export interface WorldNode {
+  name: string;
+  zone?: string;
+  labels?: Record<string, string>;
+  /** Default: it has one. */
+  bmc?: boolean;
+}
+
+export interface WorldOptions {
+  clock: Clock;
+  random: Random;
+  nodes: readonly WorldNode[];
+  /** CSI drivers: installed on every node, attached by the attacher, provisioned where a StorageClass names them. */
+  drivers?: readonly string[];
+  bootTimeMs?: number;
+  timings?: Partial<ControllerTimings>;
+  /** False: nobody keeps book of who set which field, which is a quarter of what the API server does. */
+  fieldOwnership?: boolean;
+  fleet?: Partial<Pick<FleetOptions, 'kubelet' | 'attacher' | 'behaviourOf'>>;
+  onWriter?: (change: WriterChange) => void;
+  onDevice?: (node: string, action: BmcAction) => void;
+  onKdump?: (node: string) => void;
+  /** What failed and will be tried again. */
+  onProblem?: (who: string, error: KubeError) => void;
+}
+
+/** As the stock kubelet: with a Lease to show that it lives, a status without news is written seldom. */
+const defaultReportEveryMs = 300_000;
+/** Watches inside one process do not lag, and asking whether they do is a tenth of all requests. */
+const unasked = { probeEveryMs: 2 ** 31 - 1, reopenAfterMs: 2 ** 31 - 1 };
+/** Detaching with a driver that says this takes the node's access away. */
+const safeDetachAnnotation = 'fenceline.dev/safe-detach';
+
+export class World {
+  readonly server: ApiServer;
+  readonly fleet: Fleet;
+  readonly storage: Storage;
+  readonly bmcs: ReadonlyMap<string, Bmc>;
+  readonly #options: WorldOptions;
+  readonly #controllers: ControllerManager;
+  readonly #scheduler: Scheduler;
+  readonly #ended = new AbortController();
+  #running: Promise<unknown> = Promise.resolve();
+
+  constructor(options: WorldOptions) {
+    this.#options = options;
+    const { clock, random, drivers = [] } = options;
+    this.server = new ApiServer({
+      clock,
+      random: random.stream('api-server'),
+      without: options.fieldOwnership === false ? ['managedFields'] : [],
+    });
+    const shared = { clock, transportFor: (user: string): Transport => this.server.transport(user) };
+    const onProblem = (who: string, error: KubeError): void => options.onProblem?.(who, error);
+    this.storage = new Storage({
+      clock,
+      isShared: (volume) => this.#isShared(volume),
+      isSafeDetach: (driver) => this.#isSafeDetach(driver),
+      ...(options.onWriter === undefined ? {} : { onWriter: options.onWriter }),
+    });
+    this.fleet = new Fleet({
+      ...shared,
+      ...options.fleet,
+      kubelet: { reportEveryMs: defaultReportEveryMs, ...options.fleet?.kubelet },
+      random: random.stream('fleet'),
+      nodes: options.nodes.map(({ bmc: _bmc, ...node }) => node),
+      drivers,
+      watch: unasked,
+      onProblem,
+      onStorage: (change) => this.storage.attachmentChanged(change),
+      ...(options.bootTimeMs === undefined ? {} : { bootTimeMs: options.bootTimeMs }),
+    });
+    for (const machine of this.fleet.machines) this.storage.watch(machine);
+    this.#controllers = new ControllerManager({
+      ...shared,
+      random: random.stream('controllers'),
+      provisioners: drivers,
+      onProblem,
+      ...(options.timings === undefined ? {} : { timings: options.timings }),
+    });
+    const { informers, indexes } = this.#controllers;
+    this.#scheduler = new Scheduler({ ...shared, random: random.stream('scheduler'), informers, indexes, onProblem });
+    this.bmcs = this.#wire();
+  }
+
+  start(): void {
+    const { signal } = this.#ended;
+    this.#running = Promise.all([this.#controllers.run(signal), this.#scheduler.run(signal)]);
+    // Whoever stops the world hears of it.
+    this.#running.catch(() => {});
+    this.fleet.start();
+  }
+
+  /** Rejects with what broke the world itself, if anything did. */
+  async stop(): Promise<void> {
+    await this.fleet.stop();
+    this.#ended.abort();
+    await this.#running;
+  }
+
+  nodesOf(zone: string): string[] {
+    return this.#options.nodes.filter((node) => node.zone === zone).map(({ name }) => name);
+  }
+
+  /** Every node that can renews its Lease and status now. */
+  heartbeat(): void {
+    for (const kubelet of this.fleet.kubelets.values()) kubelet.heartbeat();
+  }
+
+  /** Whether a process does anything at this moment: it can write to a volume of its, or it has none and runs. */
+  isActive(machine: string, process: Process): boolean {
+    return process.volumes.length === 0 ? this.fleet.machine(machine).alive : this.storage.canWrite(machine, process);
+  }
+
+  /** Nothing of the machine runs any more; it says so, writes its memory down, and boots by itself. */
+  kernelCrash(node: string, dumpMs: number): void {
+    const machine = this.fleet.machine(node);
+    if (machine.power === 'off') return;
+    machine.powerOff();
+    machine.powerOn(dumpMs + machine.bootTimeMs);
+    this.#options.onKdump?.(node);
+  }
+
+  #wire(): Map<string, Bmc> {
+    const { nodes, clock, onDevice } = this.#options;
+    const names = nodes.filter(({ bmc = true }) => bmc).map(({ name }) => name);
+    return new Map(
+      names.map((name, index) => {
+        const other = names[(index + 1) % names.length];
+        const bmc = new Bmc({
+          machine: this.fleet.machine(name),
+          clock,
+          other: () => (other === undefined ? undefined : this.fleet.machine(other)),
+          onRequest: (action) => onDevice?.(name, action),
+        });
+        return [name, bmc];
+      }),
+    );
+  }
+
+  #isShared(volume: string): boolean {
+    const modes = (this.server.peek('', 'persistentvolumes', volume)?.spec as { accessModes?: string[] } | undefined)
+      ?.accessModes;
+    return modes?.includes('ReadWriteMany') ?? false;
+  }
+
+  #isSafeDetach(driver: string): boolean {
+    return (
+      this.server.peek('storage.k8s.io', 'csidrivers', driver)?.metadata.annotations?.[safeDetachAnnotation] === 'true'
+    );
+  }
+}

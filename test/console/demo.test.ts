@@ -1,0 +1,124 @@
+/** `fenceline demo` as `make run` starts it: what a newcomer sees in the first minute. */
+import assert from 'node:assert/strict';
+import { spawn, type ChildProcess } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import * as http from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { test } from 'node:test';
+import type { NodeSnapshot, Snapshot } from '../../src/console/snapshot.ts';
+import { waitFor } from '../support/wait.ts';
+
+class Demo implements AsyncDisposable {
+  readonly #child: ChildProcess;
+  readonly ended: Promise<number | null>;
+  output = '';
+  latest: Snapshot | undefined;
+
+  constructor(...args: string[]) {
+    this.#child = spawn('bin/fenceline', ['demo', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+    this.ended = new Promise((resolve) => this.#child.once('exit', (code) => resolve(code)));
+    for (const stream of [this.#child.stdout, this.#child.stderr]) {
+      stream?.on('data', (chunk) => {
+        this.output += String(chunk);
+      });
+    }
+  }
+
+  async url(): Promise<URL> {
+    const match = await waitFor('the address', () => /console +(http:\S+)/.exec(this.output)).catch((error: Error) => {
+      throw new Error(`${error.message}; it said: ${this.output}`, { cause: error });
+    });
+    return new URL(match[1] ?? '');
+  }
+
+  get kubeconfig(): string {
+    return /export KUBECONFIG=(\S+)/.exec(this.output)?.[1] ?? '';
+  }
+
+  /** Follows the page's stream of pictures. */
+  async follow(): Promise<void> {
+    const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
+      this.url().then((url) => http.get(new URL('events', url), resolve), reject);
+    });
+    let text = '';
+    response.on('error', () => {});
+    response.on('data', (chunk) => {
+      const pictures = (text + String(chunk)).split('\n\n');
+      text = pictures.pop() ?? '';
+      const last = pictures.at(-1);
+      if (last !== undefined) this.latest = JSON.parse(last.replace('data: ', '')) as Snapshot;
+    });
+  }
+
+  node(fits: (node: NodeSnapshot) => boolean): NodeSnapshot | undefined {
+    return this.latest?.nodes.find(fits);
+  }
+
+  async act(node: string, action: string): Promise<number> {
+    const headers = { 'x-fenceline-console': '1' };
+    return (await fetch(new URL(`nodes/${node}/${action}`, await this.url()), { method: 'POST', headers })).status;
+  }
+
+  interrupt(): void {
+    this.#child.kill('SIGINT');
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#child.kill('SIGKILL');
+    await this.ended;
+  }
+}
+
+test('six nodes, a database and a shop come up; a pulled plug is suspected; Ctrl-C leaves nothing behind', async () => {
+  await using demo = new Demo('--port', '0');
+  const url = await demo.url();
+  assert.equal((await fetch(url)).status, 200);
+  assert.equal((await fetch(url, { method: 'HEAD' })).status, 200);
+  await demo.follow();
+  await waitFor('everything to be well', () => {
+    const { nodes = [], waiting = [] } = demo.latest ?? {};
+    const pods = nodes.flatMap((node) => node.pods);
+    return (
+      nodes.length === 6 &&
+      waiting.length === 0 &&
+      pods.filter(({ ready }) => ready).length === 4 &&
+      nodes.every(({ verdict }) => verdict === 'healthy')
+    );
+  });
+  assert.equal(new Set(demo.latest?.nodes.map(({ zone }) => zone)).size, 3);
+
+  const victim = demo.node(({ pods }) => pods.some(({ name }) => name === 'database-0'));
+  assert.ok(victim);
+  assert.equal(await demo.act(victim.name, 'power-off'), 202);
+  const found = await waitFor('suspicion', () => demo.node((node) => node.verdict === 'suspect'), {
+    timeoutMs: 40_000,
+  });
+  assert.deepEqual(
+    [found.name, found.power, found.ready],
+    [victim.name, 'off', 'True'],
+    'before Kubernetes says a word',
+  );
+  assert.match(
+    demo.latest?.story.map(({ text }) => text).join('\n') ?? '',
+    /healthy → suspect \(LeaseStale\)\n.*pulled the plug/s,
+  );
+
+  assert.ok(existsSync(demo.kubeconfig));
+  demo.interrupt();
+  assert.equal(await demo.ended, 0);
+  assert.ok(!existsSync(demo.kubeconfig), 'nothing is left');
+});
+
+test('a port that is taken: said plainly if it was asked for, another one if it was not', async () => {
+  const holder = http.createServer();
+  await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve));
+  const { port } = holder.address() as AddressInfo;
+  await using refused = new Demo('--port', String(port));
+  assert.equal(await refused.ended, 1);
+  assert.equal(refused.output, `fenceline: port ${port} is taken; write another --port, or 0 for any that is free\n`);
+  holder.close();
+  await using first = new Demo();
+  await first.url();
+  await using second = new Demo();
+  assert.notEqual((await second.url()).port, (await first.url()).port);
+});

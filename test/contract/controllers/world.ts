@@ -1,0 +1,150 @@
+/** What a behaviour of the controllers is tried out in: an API server, some controllers, and the simulated fleet. */
+import type { Clock } from '../../../src/clock.ts';
+import { sleep } from '../../../src/clock.ts';
+import type { KubeClient } from '../../../src/kube/client.ts';
+import type { Transport } from '../../../src/kube/transport.ts';
+import { Informers } from '../../../src/world/controllers/informer.ts';
+import * as resources from '../../../src/world/controllers/resources.ts';
+import type { FleetNode } from '../../../src/world/fleet.ts';
+import { Fleet } from '../../../src/world/fleet.ts';
+import type { Pod } from '../../../src/world/objects.ts';
+
+/** The times that the controllers under test run with. */
+export interface ContractTimes {
+  /** Silence until a node is Unknown. */
+  graceMs: number;
+  monitorMs: number;
+  /** What a pod tolerates that says nothing else. */
+  tolerationMs: number;
+  /** One node of a zone after the other gets its NoExecute taint so far apart. */
+  evictionGapMs: number;
+  podGcMs: number;
+  quarantineMs: number;
+  attachSyncMs: number;
+  forceDetachMs: number;
+}
+
+export const driver = 'csi.contract.test';
+/** A second one, for volumes that need no attaching. */
+export const attachlessDriver = 'attachless.contract.test';
+
+export interface WorldOptions {
+  clock: Clock;
+  random: () => number;
+  client: KubeClient;
+  transportFor: (user: string) => Transport;
+  nodes: readonly FleetNode[];
+  times: ContractTimes;
+}
+
+const watched = [
+  resources.pods,
+  resources.nodes,
+  resources.volumeAttachments,
+  resources.persistentVolumes,
+  resources.persistentVolumeClaims,
+  resources.statefulSets,
+  resources.replicaSets,
+  resources.deployments,
+  resources.daemonSets,
+  resources.jobs,
+  resources.podDisruptionBudgets,
+  resources.namespaces,
+];
+
+export class ContractWorld {
+  readonly clock: Clock;
+  readonly client: KubeClient;
+  readonly times: ContractTimes;
+  readonly fleet: Fleet;
+  /** An eye of its own: dozens of behaviours that ask the server ten times a second would be most of its load. */
+  readonly seen: Informers;
+  /** Longer than anything takes that the controllers do by themselves. */
+  readonly #patienceMs: number;
+  readonly #ended = new AbortController();
+  readonly #running: Promise<unknown>[] = [];
+
+  constructor(options: WorldOptions) {
+    const { clock, random, client, times } = options;
+    this.clock = clock;
+    this.client = client;
+    this.times = times;
+    this.#patienceMs = 20_000 + times.graceMs + times.tolerationMs + times.evictionGapMs + 1.6 * times.quarantineMs;
+    this.seen = new Informers({ client, clock, random, onProblem: () => {} });
+    for (const resource of watched) this.seen.of(resource);
+    this.fleet = new Fleet({
+      clock,
+      random,
+      transportFor: options.transportFor,
+      nodes: options.nodes,
+      drivers: [driver, attachlessDriver],
+      bootTimeMs: 1500,
+      kubelet: { leaseRenewMs: times.graceMs / 4, statusEveryMs: times.graceMs / 4, reconnectMs: 500 },
+      behaviourOf,
+    });
+  }
+
+  async start(): Promise<void> {
+    this.#running.push(this.seen.run(this.#ended.signal));
+    await new Promise<void>((resolve) => this.seen.whenSynced(resolve));
+    this.fleet.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.fleet.stop();
+    this.#ended.abort();
+    await Promise.all(this.#running);
+  }
+
+  /**
+   * Looks until `look` answers something; what it last threw is told when it never does. Meanwhile `always` must hold:
+   * what it throws ends the wait.
+   */
+  async until<T>(
+    what: string,
+    look: () => T | Promise<T>,
+    withinMs = this.#patienceMs,
+    always: () => void = () => {},
+  ): Promise<Exclude<T, false | undefined>> {
+    const deadline = this.clock.monotonic() + withinMs;
+    let last: unknown;
+    for (;;) {
+      always();
+      try {
+        const answer = await look();
+        if (answer !== undefined && answer !== false) return answer as Exclude<T, false | undefined>;
+        last = undefined;
+      } catch (error) {
+        last = error;
+      }
+      if (this.clock.monotonic() >= deadline) {
+        const detail = last instanceof Error ? `: ${last.message}` : '';
+        throw new Error(`waited ${withinMs} ms in vain for ${what}${detail}`, { cause: last });
+      }
+      await sleep(this.clock, lookEveryMs);
+    }
+  }
+
+  /** Something that must hold all the time. */
+  async stays(forMs: number, check: () => void | Promise<void>): Promise<void> {
+    const until = this.clock.monotonic() + forMs;
+    for (;;) {
+      await check();
+      if (this.clock.monotonic() >= until) return;
+      await sleep(this.clock, 100);
+    }
+  }
+}
+
+const lookEveryMs = 50;
+
+/** How the containers of a pod behave, as its annotations want it. */
+function behaviourOf(pod: Pod): { startupMs: number; stopMs: number; exit?: { afterMs: number; code: number } } {
+  const { annotations = {} } = pod.metadata;
+  const code = annotations['test/exit'];
+  return {
+    startupMs: Number(annotations['test/startup-ms'] ?? 100),
+    stopMs: Number(annotations['test/stop-ms'] ?? 100),
+    ...(code === undefined ? {} : { exit: { afterMs: 300, code: Number(code) } }),
+  };
+}

@@ -1,0 +1,51 @@
+/** Scenarios for tests: by file, with another program in the operator's place, or with other events. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Scenario } from '../../src/scenario/format.ts';
+import { parseScenarios } from '../../src/scenario/parse.ts';
+import type { Report } from '../../src/scenario/report.ts';
+import type { RunOptions } from '../../src/scenario/runner.ts';
+import { runScenario } from '../../src/scenario/runner.ts';
+
+export const scenarioDirectory = join(import.meta.dirname, '..', '..', 'scenarios');
+
+export function scenarioOf(name: string): Scenario {
+  const file = join(scenarioDirectory, `${name}.yaml`);
+  return only(parseScenarios(file, readFileSync(file, 'utf8')));
+}
+
+/** The cluster and objects of a file, with other events and expectations, given as in a file. */
+export function variation(
+  name: string,
+  spec: { cluster?: object; events?: object[]; expect?: object[]; runFor?: string; seed?: number; objects?: object[] },
+): Scenario {
+  const base = scenarioOf(name);
+  const text = JSON.stringify({ apiVersion: 'fenceline.dev/v1alpha1', kind: 'Scenario', spec });
+  const other = only(parseScenarios(`${name}-variation`, text));
+  return {
+    ...other,
+    name,
+    cluster: spec.cluster === undefined ? base.cluster : other.cluster,
+    objects: [...base.objects, ...other.objects],
+  };
+}
+
+export function run(scenario: Scenario, options?: RunOptions): Promise<Report> {
+  return runScenario(scenario, () => performance.now(), options);
+}
+
+/** What was not as expected, in words; empty if all was. */
+export function failuresOf({ expectations, violations }: Report): string[] {
+  return [
+    ...expectations
+      .filter(({ ok }) => !ok)
+      .map(({ expectation, detail }) => `${JSON.stringify(expectation)}: ${detail}`),
+    ...violations.map(({ invariant, at, detail }) => `${invariant} at ${at}: ${detail}`),
+  ];
+}
+
+function only<T>(values: T[]): T {
+  const [value] = values;
+  if (value === undefined || values.length > 1) throw new Error(`expected one, found ${values.length}`);
+  return value;
+}
