@@ -29,7 +29,11 @@ interface Count {
 }
 
 const slow = ['test/control-plane/silence.test.ts'];
-const controlPlane = globSync('test/control-plane/**/*.test.ts').filter((file) => !slow.includes(file));
+/** Dozens of behaviours side by side, on times of a few seconds: it wants the machine for itself. */
+const crowded = ['test/control-plane/controllers.test.ts'];
+const controlPlane = globSync('test/control-plane/**/*.test.ts').filter(
+  (file) => ![...slow, ...crowded].includes(file),
+);
 
 const tiers: Tier[] = [
   { name: 'silence', files: slow, setUp: () => ensureControlPlane(), concurrency: 1, beside: true },
@@ -39,6 +43,7 @@ const tiers: Tier[] = [
   { name: 'simulation', files: globSync('test/simulation/**/*.test.ts'), concurrency: availableParallelism() },
   { name: 'console', files: globSync('test/console/**/*.test.ts'), concurrency: 1 },
   { name: 'control-plane', files: controlPlane, setUp: () => ensureControlPlane(), concurrency: 2 },
+  { name: 'controllers', files: crowded, setUp: () => ensureControlPlane(), concurrency: 1 },
 ];
 
 const { values, positionals } = parseArgs({
