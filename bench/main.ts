@@ -10,6 +10,7 @@ import { footprintBench } from './footprint.ts';
 import { httpClientBench } from './http-client.ts';
 import { machine, say, type Report } from './lib/report.ts';
 import { fullRun, operatorBench } from './operator.ts';
+import { simulatorBench } from './simulator.ts';
 
 const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false } } });
 const where = machine();
@@ -23,6 +24,7 @@ const benches: [string, () => Promise<Report>][] = [
     () => flagsBench(values.quick ? { nodes: [100], seconds: 45 } : { nodes: [1000], seconds: 300 }),
   ],
   ['The operator beside stock informers', () => operatorBench(values.quick ? quickRun : fullRun)],
+  ['The simulator', () => simulatorBench(values.quick ? ['20:200'] : undefined)],
 ];
 
 const sections: string[] = [];

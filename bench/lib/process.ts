@@ -36,7 +36,7 @@ export function cpuSecondsOf(pid: number): number {
 export interface Command {
   file: string;
   args: string[];
-  env?: Record<string, string>;
+  env?: Readonly<Record<string, string>>;
 }
 
 /** A child whose lines can be waited for, and which never outlives its `dispose`. */

@@ -8,14 +8,13 @@ import type { Subject } from './run-subject.ts';
 export interface Tuning {
   /** For Node itself. */
   flags?: string[];
-  env?: Record<string, string>;
+  env?: Readonly<Record<string, string>>;
 }
 
+const shipped: Tuning = { flags: [...nodeFlags], env: nodeEnv };
+
 /** As it is shipped, unless told otherwise. */
-export async function bundledOperator(
-  name = 'Fenceline',
-  tuning: Tuning = { flags: [...nodeFlags], env: { ...nodeEnv } },
-): Promise<Subject> {
+export async function bundledOperator(name = 'Fenceline', tuning: Tuning = shipped): Promise<Subject> {
   return operator(name, await bundled(), tuning);
 }
 
@@ -23,11 +22,16 @@ export function operatorFromSource(name = 'Fenceline from source'): Subject {
   return operator(name, join(root, 'src', 'cli', 'main.ts'), { flags: ['--disable-warning=ExperimentalWarning'] });
 }
 
-export async function clientNodeInformers(): Promise<Subject> {
+/** As anybody would start it, and with the settings that we give ourselves. */
+export async function clientNodeInformers(settings: 'stock' | 'ours'): Promise<Subject> {
   const program = await ensureBundledPeer('client-node', 'informers.mjs');
   return {
-    name: 'client-node informers',
-    command: (kubeconfig) => ({ file: process.execPath, args: [program, kubeconfig] }),
+    name: settings === 'stock' ? 'client-node informers' : 'client-node, our settings',
+    command: (kubeconfig) => ({
+      file: process.execPath,
+      args: settings === 'stock' ? [program, kubeconfig] : [...nodeFlags, program, kubeconfig],
+      env: settings === 'stock' ? {} : nodeEnv,
+    }),
     synced: (line) => line.startsWith('synced'),
   };
 }

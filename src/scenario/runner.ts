@@ -2,6 +2,7 @@
 import { customResourceDefinitions } from '../api/crds.ts';
 import { KubeClient } from '../kube/client.ts';
 import type { Transport } from '../kube/transport.ts';
+import { defaultControllerTimings } from '../world/controllers/timings.ts';
 import { Random } from '../world/random.ts';
 import { VirtualClock } from '../world/virtual-clock.ts';
 import { World } from '../world/world.ts';
@@ -34,6 +35,8 @@ export interface RunOptions {
 const administrator = 'kubernetes-admin';
 /** Long enough for the operators to lead and to know every node. */
 const leastSettleMs = 30_000;
+const nodesUpMs = 1000;
+const { nodeMonitorPeriodMs } = defaultControllerTimings;
 const mostSettleMs = 900_000;
 
 export async function runScenario(
@@ -111,22 +114,21 @@ class Run {
 
   /** Until time 0: everything applied, started and at rest, and every node freshly seen by the node controller. */
   async settle(): Promise<void> {
-    await this.#during(this.#prepare());
-    this.#world.start();
-    for (const operator of this.#operators) operator.start();
-    const tickMs = 5000;
+    await this.#during(this.#install());
     const startMs = this.#clock.monotonic();
+    this.#world.start();
+    // The nodes first, as in life: pods that wait for a node in thousands cost more than the run.
+    await this.#clock.runUntil(startMs + nodesUpMs);
+    await this.#during(this.#applyObjects());
+    for (const operator of this.#operators) operator.start();
     const nodeCount = this.#scenario.cluster.nodes.length;
-    const settled = (): boolean =>
-      this.#clock.monotonic() - startMs >= mostSettleMs || this.#recorder.unsettled(nodeCount).length === 0;
-    await this.#clock.runFor(leastSettleMs - 1);
     // The node controller looks every five seconds from its start on: time 0 is right after such a look, and the nodes
     // have all just reported.
-    for (;;) {
+    for (let atMs = startMs + leastSettleMs; ; atMs += nodeMonitorPeriodMs) {
+      await this.#clock.runUntil(atMs - 1);
       this.#world.heartbeat();
-      await this.#clock.runFor(1);
-      if (settled()) break;
-      await this.#clock.runFor(tickMs - 1);
+      await this.#clock.runUntil(atMs);
+      if (atMs - startMs >= mostSettleMs || this.#recorder.unsettled(nodeCount).length === 0) break;
     }
     this.#zeroMs = this.#clock.monotonic();
     this.#baseline = new Baseline(this.#recorder.state);
@@ -172,7 +174,7 @@ class Run {
     };
   }
 
-  async #prepare(): Promise<void> {
+  async #install(): Promise<void> {
     const own = [
       ...customResourceDefinitions(),
       { apiVersion: 'v1', kind: 'Namespace', metadata: { name: operatorNamespace } },
@@ -181,6 +183,9 @@ class Run {
       const wrong = await this.#manifests.apply(object);
       if (wrong !== undefined) throw new Error(wrong);
     }
+  }
+
+  async #applyObjects(): Promise<void> {
     const problems: string[] = [];
     for (const { object, where } of this.#scenario.objects) {
       const wrong = await this.#manifests.apply(object);

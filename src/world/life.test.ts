@@ -72,6 +72,16 @@ describe('one life of a program', () => {
     });
   }
 
+  test('an answer that was already on its way does not reach the dead', async () => {
+    const deaf: Transport = { ...server, send: ({ signal: _signal, ...request }) => server.send(request) };
+    life = new Life({ clock, transport: deaf });
+    void program();
+    await clock.runUntil(5);
+    life.kill();
+    await clock.runUntil(100);
+    assert.deepEqual(log, []);
+  });
+
   test('isolated, calls fail and streams break until it is restored', async () => {
     void program();
     await clock.runUntil(25);

@@ -45,7 +45,8 @@ class Trial implements AsyncDisposable {
     this.proxy = proxy;
     const { port } = proxy;
     const client = clientFor(controlPlane, { port, ...(how.protocol && { protocols: [how.protocol] }) });
-    const naiveClient = clientFor(controlPlane, { port, protocols: ['http/1.1'] });
+    // It reads everything in one go, which may take a while on a busy machine.
+    const naiveClient = clientFor(controlPlane, { port, protocols: ['http/1.1'], timeoutMs: 120_000 });
     this.#clients = [client, naiveClient];
     this.subject = new ListWatch<unknown>({
       client,
@@ -252,8 +253,8 @@ describe('list-watch on the real API server', () => {
     await using trial = new Trial(controlPlane, proxy, namespace);
     await waitFor('the first pages', () => trial.subject.statistics.lists === 1 && proxy.accepted > 0);
     await writer.bustle('zz-meanwhile', 5);
-    await waitFor('the list', () => trial.subject.synced, { timeoutMs: 60_000 });
-    await waitFor('the naive list', () => trial.naive.log.length >= 50_000, { timeoutMs: 60_000 });
+    await waitFor('the list', () => trial.subject.synced, { timeoutMs: 150_000 });
+    await waitFor('the naive list', () => trial.naive.log.length >= 50_000, { timeoutMs: 150_000 });
     proxy.reset();
     await writer.bustle('zz-afterwards', 5);
     await waitFor('the last event', () =>
@@ -267,6 +268,6 @@ describe('list-watch on the real API server', () => {
       trial.log.filter((one) => one.name.startsWith('zz-')),
       writer.history,
     );
-    await waitFor('the naive one to list again', () => trial.naive.log.length >= 100_000, { timeoutMs: 60_000 });
+    await waitFor('the naive one to list again', () => trial.naive.log.length >= 100_000, { timeoutMs: 150_000 });
   });
 });

@@ -13,6 +13,7 @@ export interface ClientOptions {
   port?: number;
   protocols?: Protocol[];
   userAgent?: string;
+  timeoutMs?: number;
 }
 
 export function connectionTo(controlPlane: ControlPlane, options: ClientOptions = {}): Connection {
@@ -37,5 +38,6 @@ export function clientFor(controlPlane: ControlPlane, options: ClientOptions = {
     clock: realClock,
     userAgent: options.userAgent ?? 'fenceline-test',
     fieldManager: 'fenceline-test',
+    ...(options.timeoutMs !== undefined && { timeoutMs: options.timeoutMs }),
   });
 }

@@ -126,6 +126,7 @@ export const attachBehaviours: Behaviour[] = [
       });
       await scene.stays(8000, () => {
         same(nodesOf(scene, volume), [nodeName]);
+        same(volumesAttached(scene, nodeName), [attachName(scene, 'db-0')]);
         same(isReady(scene.pod('db-0')), false);
       });
     },
