@@ -18,7 +18,7 @@ bench: $(installed) ## benchmarks, side by side
 	node bench/main.ts
 
 soak: $(installed) ## what repeats for long: make soak ROUNDS=20
-	node test/run.ts --repeat $(or $(ROUNDS),5) control-plane
+	node test/run.ts --repeat $(or $(ROUNDS),5) control-plane controllers
 
 build: $(installed) ## one bundled program in dist/, as it goes into an image
 	node build/bundle.ts
