@@ -5,7 +5,8 @@ import { DRAIN_POLICIES, DrainPolicySchema } from './drain-policy.ts';
 import { EXAMPLES } from './examples.ts';
 import { KINDS } from './kinds.ts';
 import { remedyAction, thresholdKey } from './ladder.ts';
-import { BASES, FENCE_STATUSES, FENCE_STEPS, nodeFenceName, NodeFenceSchema, RETURN_STAGES } from './node-fence.ts';
+import { EMPTY_STATUS, nodeFenceName } from './fence-names.ts';
+import { BASES, FENCE_STATUSES, FENCE_STEPS, NodeFenceSchema, RETURN_STAGES } from './node-fence.ts';
 import { parseObject } from './parse.ts';
 import {
   ATTACHMENT_RECOVERY_POLICIES,
@@ -161,16 +162,7 @@ test('a NodeFence is named after its node, and begins with nothing on record', (
   const fence = NodeFenceSchema.parse({ apiVersion, kind: 'NodeFence', metadata, spec: { node: 'worker-1' } });
   assert.equal(fence.metadata.name, 'node-fence-worker-1');
   assert.equal(fence.spec.stop, false);
-  assert.deepEqual(fence.status, {
-    epoch: 0,
-    jobs: [],
-    evidence: [],
-    releases: [],
-    applied: [],
-    problems: [],
-    history: [],
-    conditions: [],
-  });
+  assert.deepEqual(fence.status, EMPTY_STATUS);
 });
 
 test('what was parsed once is parsed again to the same', () => {

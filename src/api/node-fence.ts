@@ -8,11 +8,19 @@
  */
 import { z } from 'zod';
 import { VERDICTS } from './view.ts';
+import {
+  MAX_EVIDENCE,
+  MAX_HISTORY,
+  MAX_PROBLEM_TIMES,
+  MAX_PROBLEMS,
+  MAX_RELEASED_PODS,
+  MAX_RELEASES,
+  MAX_STUCK,
+  NODE_FENCE_PREFIX,
+  nodeFenceName,
+} from './fence-names.ts';
 import { API_VERSION, conditions, metadata, objectName, observedGeneration, time } from './common.ts';
 import { asMap, withRules, withTransitionRules } from './rules.ts';
-
-export const NODE_FENCE_PREFIX = 'node-fence-';
-export const nodeFenceName = (node: string): string => `${NODE_FENCE_PREFIX}${node}`;
 
 export const FENCE_STEPS = ['isolation', 'power-management', 'recovery'] as const;
 export const FENCE_STATUSES = ['new', 'running', 'done', 'final', 'error'] as const;
@@ -41,13 +49,6 @@ export const EVIDENCE_SOURCES = [
 export const LADDER_PHASES = ['running', 'waiting', 'recovering', 'exhausted'] as const;
 export const JOB_OUTCOMES = ['Succeeded', 'Failed', 'Unknown'] as const;
 export const APPLIED_KINDS = ['Taint', 'Cordon', 'Annotation', 'Finalizer', 'Method'] as const;
-
-export const MAX_HISTORY = 100;
-export const MAX_EVIDENCE = 32;
-export const MAX_RELEASES = 32;
-export const MAX_RELEASED_PODS = 512;
-export const MAX_PROBLEMS = 16;
-export const MAX_PROBLEM_TIMES = 50;
 
 const text = (max: number, description: string) => z.string().max(max).meta({ description });
 const at = (description: string) => time().meta({ description });
@@ -138,7 +139,12 @@ const releaseRecord = z.object({
   bootId: bootId().optional(),
   epoch: count('The epoch in which it was decided.'),
   recordedAt: at('When it was recorded, before the first pod went.'),
-  endedAt: at('When the last of it was gone.').optional(),
+  podsStay: z.boolean().prefault(false).meta({
+    description: 'Only the volumes go; the objects of the pods stay until their kubelet is back.',
+  }),
+  freedAt: at('When the volumes were seen to be out of `volumesInUse`.').optional(),
+  podsGoneAt: at('When the last of the pods was seen to be gone.').optional(),
+  endedAt: at('When the last of it was gone, or the node was back.').optional(),
   pods: z.array(releasedPod).max(MAX_RELEASED_PODS).prefault([]).meta({ description: 'The pods it covers.' }),
   attachments: z.array(z.string().max(253)).max(MAX_RELEASED_PODS).prefault([]).meta({
     description: 'The VolumeAttachments it covers.',
@@ -146,6 +152,17 @@ const releaseRecord = z.object({
   volumes: z.array(z.string().max(253)).max(MAX_RELEASED_PODS).prefault([]).meta({
     description: 'The PersistentVolumes it covers; the node is clean only when it reports none of them.',
   }),
+  freed: z.array(z.string().max(512)).max(MAX_RELEASED_PODS).prefault([]).meta({
+    description: 'What of `volumesInUse` goes with them. An entry that comes back was written by a kubelet that lives.',
+  }),
+});
+
+const stuckPod = z.object({
+  namespace: text(63, 'The namespace of the pod.'),
+  name: text(253, 'The name of the pod.'),
+  reason: text(64, 'One word for programs; see the list of reasons.'),
+  message: text(512, 'Why it is still there, for each way it could go.'),
+  until: at('When it may go, if nothing else happens.').optional(),
 });
 
 const applied = z.object({
@@ -222,6 +239,10 @@ const status = z.object({
   releases: z.array(releaseRecord).max(MAX_RELEASES).prefault([]).meta({
     description: 'What was let go, and on what basis; written before anything goes.',
   }),
+  stuck: z.array(stuckPod).max(MAX_STUCK).prefault([]).meta({
+    description:
+      'Pods that should have gone and are still there, each with the reason. The first ones, if there are more.',
+  }),
   applied: z.array(applied).max(64).prefault([]).meta({
     description: 'What we put on the node and have to take away. What is not listed here is not ours, and stays.',
   }),
@@ -294,4 +315,5 @@ export type NodeFenceInput = z.input<typeof NodeFenceSchema>;
 export type NodeFenceStatus = NodeFence['status'];
 export type Basis = (typeof BASES)[number];
 export type Evidence = NodeFenceStatus['evidence'][number];
+export type StuckPod = NodeFenceStatus['stuck'][number];
 export type ReleaseRecord = NodeFenceStatus['releases'][number];

@@ -85,6 +85,35 @@ export const RELEASED = group('NodeFence', 'Released', 'All pods and volumes tha
   GateOff: 'The feature gate of this kind of release is off.',
 });
 
+export const STUCK = group('NodeFence', 'stuck', 'Why a pod of a node in trouble is still there.', {
+  NoPolicy: 'No policy selects the node, so that nobody accepts a risk for it.',
+  PolicyTie: 'Two policies select the node just as specifically; neither is in force.',
+  DoNothing: 'podDeletion is do-nothing, which covers no pod.',
+  OwnerNotCovered: 'podDeletion does not cover the kind of owner that the pod has.',
+  NodeNotDown: 'The node is not down.',
+  NodeReady: 'A live read says that the node is Ready.',
+  NodeGone: 'There is no Node object; PodGC of Kubernetes looks after its pods.',
+  NotTerminating: 'Nobody has asked the pod to go.',
+  TimeNotUp: 'Its time to terminate is not up.',
+  NoPersistentVolume: 'It has no persistent volume.',
+  NoListedVolume: 'None of its volumes is of a listed provisioner.',
+  VolumeUnknown: 'One of its claims or volumes is missing or cannot be read. Unknown is not no.',
+  VolumeNotProtected: 'One of its volumes is not of a driver that detaches safely.',
+  VolumeShared: 'One of its volumes may be written by several nodes.',
+  VolumeInUseHere: 'Another pod of the node, which stays, uses one of its volumes.',
+  AttachedElsewhere: 'One of its volumes, for one node, is attached to another one as well.',
+  GateOff: 'The feature gate of this way is off.',
+  NoAssertion: 'Nobody has asserted that nothing runs on the node any more.',
+  TaintEffect: 'The taint has an effect that says nothing of this kind.',
+  Tolerated: 'It tolerates the taint.',
+  MirrorPod: 'A kubelet runs it from a file; the object is a copy.',
+  DaemonSetPod: 'It belongs to the node, and would be made again there.',
+  KubeletAlive: 'The kubelet of the node shows signs of life: it stops the pod itself.',
+  RecoveryNever: 'volumeAttachmentRecovery is never.',
+  NoReplacement: 'No other pod waits for its volumes.',
+  FenceUnsettled: 'A fence of the node has failed, or its outcome is not known.',
+});
+
 export const HELD = group('NodeFence', 'Held', 'Something else than the node itself keeps us from acting.', {
   NotHeld: 'Nothing is in the way.',
   StormLimit: 'More nodes of the cluster are unresponsive than maxUnresponsive allows.',
@@ -147,16 +176,27 @@ export const EVENTS = group('Event', 'Events of drains', 'What is reported on th
   EvictionCanceled: 'Neither the policy nor a user wants it any more.',
 });
 
+export const RELEASE_EVENTS = group('Event', 'Events of releases', 'What is reported on the pod and on the node.', {
+  Released: 'The pod was let go, on the basis that the note names.',
+  VolumesFreed: 'The volumes of the pod were let go; its object stays.',
+  NotReleased: 'The pod should be gone and is still there; the note says why.',
+  Quarantined: 'The node takes no pods until it is back and clean.',
+  ReleaseStopped: 'What the release rested on is no longer so; nothing more goes.',
+  BackInService: 'The node is back, and what was put on it is taken away.',
+});
+
 export const REASON_GROUPS: readonly ReasonGroup[] = [
   VALID,
   RISKY,
   BRAKED,
   FENCED,
   RELEASED,
+  STUCK,
   HELD,
   RETURNED,
   ALARM,
   GUARDING,
   DRAINING,
   EVENTS,
+  RELEASE_EVENTS,
 ];

@@ -20,6 +20,8 @@ export interface NodeFacts {
   bootId: string;
   zone: string;
   unschedulable: boolean;
+  /** The taints among those that mean something to us, by key. */
+  marks: readonly string[];
   conditions: NodeCondition[];
 }
 

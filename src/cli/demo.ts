@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { featureGates } from '../api/feature-gates.ts';
 import type { Judgement } from '../api/view.ts';
 import { realClock } from '../clock.ts';
 import { ConsoleServer } from '../console/console-server.ts';
@@ -52,6 +53,8 @@ async function demo(flags: { port?: number }): Promise<void> {
     log: { info: (fields, text) => told(fields, text), warn: (fields, text) => told(fields, text), debug: () => {} },
     version,
     limits: defaultLimits,
+    gates: featureGates(),
+    identity: 'demo',
   });
   const source = new DemoSource({
     world,

@@ -4,6 +4,8 @@ import { hostname } from 'node:os';
 import type { Command } from 'commander';
 import { Command as Subcommand, InvalidArgumentError, Option } from 'commander';
 import { pino } from 'pino';
+import type { FeatureGates } from '../api/feature-gates.ts';
+import { FEATURE_GATES, featureGates, parseFeatureGates } from '../api/feature-gates.ts';
 import { parseDuration } from '../api/duration.ts';
 import { realClock } from '../clock.ts';
 import { defaultLimits } from '../judge/judge-node.ts';
@@ -25,6 +27,7 @@ interface RunFlags extends Overrides {
   leaderElectRenewDeadline: number;
   leaderElectRetryPeriod: number;
   leaseStaleFor: number;
+  featureGates: FeatureGates;
   logLevel: string;
 }
 
@@ -69,6 +72,11 @@ export function runCommand(): Command {
         defaultLimits.leaseStaleForMs,
       ),
     )
+    .addOption(
+      new Option('--feature-gates <list>', `such as ${Object.keys(FEATURE_GATES)[0]}=true; ${gateHelp()}`)
+        .argParser(checked(parseFeatureGates))
+        .default(featureGates(), 'all off'),
+    )
     .option('--log-level <level>', `one of ${logLevels.join(', ')}`, checked(logLevel), 'info')
     .action(run);
 }
@@ -84,13 +92,14 @@ async function run(flags: RunFlags): Promise<void> {
     random: Math.random,
     log,
     version,
+    gates: flags.featureGates,
+    identity,
     limits: { ...defaultLimits, leaseStaleForMs: flags.leaseStaleFor },
     bind: flags.bindAddress,
     ...(flags.leaderElect && {
       election: {
         namespace: flags.leaderElectNamespace ?? connection.namespace,
         name: flags.leaderElectName,
-        identity,
         timings: timingsOf(flags),
       },
     }),
@@ -100,6 +109,12 @@ async function run(flags: RunFlags): Promise<void> {
   } finally {
     client.close();
   }
+}
+
+function gateHelp(): string {
+  return Object.entries(FEATURE_GATES)
+    .map(([name, gate]) => `${name} (${gate.stage}, default ${gate.default})`)
+    .join(', ');
 }
 
 function timingsOf(flags: RunFlags): LeaderTimings {

@@ -44,6 +44,22 @@ export const csiNodes: Resource = {
   namespaced: false,
 };
 
+export const csiDrivers: Resource = {
+  group: 'storage.k8s.io',
+  version: 'v1',
+  plural: 'csidrivers',
+  kind: 'CSIDriver',
+  namespaced: false,
+};
+export const persistentVolumes = core('persistentvolumes', 'PersistentVolume', false);
+export const persistentVolumeClaims = core('persistentvolumeclaims', 'PersistentVolumeClaim', true);
+export const remedyPolicies = own('remedypolicies', 'RemedyPolicy');
+export const nodeFences = own('nodefences', 'NodeFence');
+
+function own(plural: string, kind: string): Resource {
+  return { group: 'fenceline.dev', version: 'v1alpha1', plural, kind, namespaced: false };
+}
+
 /** Where an object lives. `namespace` is absent for cluster-scoped resources. */
 export interface ObjectRef {
   resource: Resource;

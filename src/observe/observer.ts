@@ -2,6 +2,7 @@
  * Watches Nodes and their Leases, and says what is known of one node. It knows no rules and writes nothing. Pods are
  * never watched: what a healthy node runs is nobody's business here, and costs gigabytes.
  */
+import type { LeaseSign } from '../api/release-view.ts';
 import type { LeaseFacts, NodeFacts, NodeView } from '../api/view.ts';
 import type { Clock } from '../clock.ts';
 import type { KubeClient } from '../kube/client.ts';
@@ -10,6 +11,8 @@ import { ListWatch } from '../kube/list-watch.ts';
 import { leases, nodes } from '../kube/resources.ts';
 import type { Change } from '../kube/view.ts';
 import { projectLease, projectNode } from './project.ts';
+import type { WatchState } from './watch-state.ts';
+import { stateOf } from './watch-state.ts';
 
 export const leaseNamespace = 'kube-node-lease';
 const liveReadTimeoutMs = 5000;
@@ -25,23 +28,14 @@ export interface ObserverOptions {
 
 export type WatchName = 'nodes' | 'leases';
 
-export interface WatchState {
-  name: WatchName;
-  objects: number;
-  synced: boolean;
-  ageMs: number;
-  silentMs: number;
-  lists: number;
-  watches: number;
-  duplicates: number;
-}
-
 /** When this version of a Lease was first seen, and whether a live read found it still there later. */
 interface Sighting {
   resourceVersion: string;
   renewTime: string;
   seenAtMs: number;
   confirmed: boolean;
+  /** It was seen to change; the first sight of a Lease says nothing about when it was renewed. */
+  renewed: boolean;
 }
 
 export class Observer {
@@ -49,6 +43,8 @@ export class Observer {
   readonly #nodes: ListWatch<NodeFacts>;
   readonly #leases: ListWatch<string>;
   readonly #sightings = new Map<string, Sighting>();
+  /** Since when each node that is not Ready has been seen to be so. */
+  readonly #notReadySince = new Map<string, number>();
   readonly #firstSync = Promise.withResolvers<void>();
 
   constructor(options: ObserverOptions) {
@@ -60,7 +56,7 @@ export class Observer {
       random,
       resource: nodes,
       project: projectNode,
-      onChange: (change) => options.onNode(change.entry.key, 'node'),
+      onChange: (change) => this.#noteNode(change),
       onSync: () => this.#noteSync(),
       onProblem: (error) => options.onProblem('nodes', error),
       // A Node is some 12 kB of JSON: smaller pages keep a cold start from holding megabytes of it.
@@ -97,7 +93,7 @@ export class Observer {
     return this.#nodes.entries.keys();
   }
 
-  get watches(): WatchState[] {
+  get watches(): WatchState<WatchName>[] {
     return [stateOf('nodes', this.#nodes), stateOf('leases', this.#leases)];
   }
 
@@ -112,6 +108,19 @@ export class Observer {
     const lease = this.#lease(name);
     if (lease !== undefined) view.lease = lease;
     return view;
+  }
+
+  /** What the Lease of a node says about whether its kubelet lives. */
+  leaseSign(name: string): LeaseSign | undefined {
+    const sighting = this.#sightings.get(name);
+    if (sighting === undefined) return undefined;
+    const { renewTime, seenAtMs, renewed } = sighting;
+    const notReadySince = this.#notReadySince.get(name);
+    return {
+      renewTime,
+      unchangedForMs: this.#options.clock.monotonic() - seenAtMs,
+      renewedSinceNotReady: renewed && notReadySince !== undefined && seenAtMs > notReadySince,
+    };
   }
 
   /** Reads the Lease live and compares it with what the watch says. Answers whether the read succeeded. */
@@ -136,12 +145,21 @@ export class Observer {
       renewTime: projectLease(read.value),
       seenAtMs: this.#options.clock.monotonic(),
       confirmed: false,
+      renewed: true,
     });
     return true;
   }
 
   #noteSync(): void {
     if (this.synced) this.#firstSync.resolve();
+  }
+
+  #noteNode(change: Change<NodeFacts>): void {
+    const { name, conditions } = change.entry.value;
+    const isReady = conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
+    if (change.type === 'deleted' || isReady) this.#notReadySince.delete(name);
+    else if (!this.#notReadySince.has(name)) this.#notReadySince.set(name, this.#options.clock.monotonic());
+    this.#options.onNode(name, 'node');
   }
 
   #lease(name: string): LeaseFacts | undefined {
@@ -163,15 +181,10 @@ export class Observer {
       this.#sightings.set(
         name,
         renewed
-          ? { resourceVersion, renewTime, seenAtMs, confirmed: false }
+          ? { resourceVersion, renewTime, seenAtMs, confirmed: false, renewed: known !== undefined }
           : { ...known, resourceVersion, confirmed: false },
       );
     }
     this.#options.onNode(name, 'lease');
   }
-}
-
-function stateOf<T>(name: WatchName, watch: ListWatch<T>): WatchState {
-  const { synced, ageMs, silentMs, statistics } = watch;
-  return { name, objects: watch.entries.size, synced, ageMs, silentMs, ...statistics };
 }

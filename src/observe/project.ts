@@ -1,9 +1,10 @@
 /** What is kept of Nodes and Leases. Total functions: an object half-written by somebody must not stop the watch. */
+import { CLOUD_SHUTDOWN_KEY, FORCE_EVICTION_KEY, OUT_OF_SERVICE_KEY, QUARANTINE_KEY } from '../api/release-view.ts';
 import type { ConditionStatus, NodeCondition, NodeFacts } from '../api/view.ts';
 import type { KubeObject } from '../kube/client.ts';
 
 interface WireNode extends KubeObject {
-  spec?: { unschedulable?: boolean };
+  spec?: { unschedulable?: boolean; taints?: { key?: string }[] };
   status?: {
     conditions?: { type?: string; status?: string; reason?: string; lastTransitionTime?: string }[];
     nodeInfo?: { bootID?: string };
@@ -34,8 +35,18 @@ export function projectNode(object: KubeObject): NodeFacts {
     bootId: status?.nodeInfo?.bootID ?? '',
     zone: word(metadata.labels?.['topology.kubernetes.io/zone']),
     unschedulable: spec?.unschedulable ?? false,
+    marks: marksOf(spec?.taints),
     conditions: (status?.conditions ?? []).map(projectCondition),
   };
+}
+
+const meaningful = new Set([QUARANTINE_KEY, FORCE_EVICTION_KEY, OUT_OF_SERVICE_KEY, CLOUD_SHUTDOWN_KEY]);
+const unmarked: readonly string[] = [];
+
+/** Hardly any node has one; those that have none share the same empty list. */
+function marksOf(taints: { key?: string }[] | undefined): readonly string[] {
+  const marks = taints?.flatMap(({ key }) => (key !== undefined && meaningful.has(key) ? [word(key)] : []));
+  return marks === undefined || marks.length === 0 ? unmarked : marks;
 }
 
 function projectCondition(condition: {

@@ -1,21 +1,28 @@
 /**
- * The operator: watches, judges, publishes. It writes nothing but its leader-election Lease.
+ * The operator: watches, judges, publishes, and attends to nodes in trouble.
  *
- * Every instance watches, so that a standby takes over with warm views; only the leader judges and publishes.
+ * Every instance watches, so that a standby takes over with warm views; only the leader judges, publishes and acts.
  */
+import type { FeatureGates } from '../api/feature-gates.ts';
 import type { Judgement } from '../api/view.ts';
 import type { Clock } from '../clock.ts';
 import type { JudgeLimits } from '../judge/judge-node.ts';
 import { judgeNode } from '../judge/judge-node.ts';
 import type { KubeClient } from '../kube/client.ts';
+import type { KubeError } from '../kube/errors.ts';
 import type { LeaderProblem, LeaderTimings } from '../kube/leader.ts';
 import { LeaderElector } from '../kube/leader.ts';
+import { EventRecorder } from '../kube/events.ts';
+import { ClusterView } from '../observe/cluster-view.ts';
 import { Observer } from '../observe/observer.ts';
 import { Metrics } from '../report/metrics.ts';
+import type { WatchState } from '../observe/watch-state.ts';
 import type { VerdictChange } from '../report/verdict-board.ts';
 import { VerdictBoard } from '../report/verdict-board.ts';
 import { HealthServer } from './health-server.ts';
 import { KeyedLoop } from './keyed-loop.ts';
+import { PassReporter } from './pass-reporter.ts';
+import { Recovery } from './recovery.ts';
 
 /** What the operator needs of a logger; pino's is one. */
 export interface Log {
@@ -31,14 +38,18 @@ export interface OperatorOptions {
   log: Log;
   version: string;
   limits: JudgeLimits;
+  gates: FeatureGates;
+  /** Never used by another process: the holder of records, and who reports events. */
+  identity: string;
   /** Absent: /healthz, /readyz and /metrics are not served, as in a simulation that has no real network. */
   bind?: { host?: string; port: number };
   /** Absent: no election; this instance leads. */
-  election?: { namespace: string; name: string; identity: string; timings?: Partial<LeaderTimings> };
+  election?: { namespace: string; name: string; timings?: Partial<LeaderTimings> };
 }
 
-/** How many nodes may be read live at a time. */
-const concurrency = 16;
+/** How many nodes may be worked on at a time. */
+const concurrency = 64;
+const eventsFlushMs = 2000;
 /** A view that stays old although the server answers is not going to recover by itself: a restart lists anew. */
 const hopelessAgeMs = 600_000;
 
@@ -48,6 +59,9 @@ export class Operator {
   readonly #board: VerdictBoard;
   readonly #metrics: Metrics;
   readonly #loop: KeyedLoop;
+  readonly #cluster: ClusterView;
+  readonly #recovery: Recovery;
+  readonly #events: EventRecorder;
   readonly #elector: LeaderElector | undefined;
   readonly #server: HealthServer;
   #leading = false;
@@ -60,14 +74,20 @@ export class Operator {
       clock: options.clock,
       random: options.random,
       onNode: (name, what) => this.#touched(name, what),
-      onProblem: (watch, error) => {
-        this.#metrics.problem(watch, error.kind);
-        options.log.warn({ watch, kind: error.kind, problem: error.message }, 'watch problem');
-      },
+      onProblem: (watch, error) => this.#problem(watch, error),
+    });
+    this.#cluster = new ClusterView({
+      client: options.client,
+      clock: options.clock,
+      random: options.random,
+      onNode: (name) => this.#loop.add(name),
+      onAll: () => this.#reconsiderAll(),
+      onProblem: (watch, error) => this.#problem(watch, error),
     });
     this.#loop = new KeyedLoop({ clock: options.clock, concurrency, work: (name) => this.#consider(name) });
     if (options.election !== undefined) {
-      const { namespace, name, identity, timings } = options.election;
+      const { namespace, name, timings } = options.election;
+      const { identity } = options;
       this.#elector = new LeaderElector({
         client: options.client,
         clock: options.clock,
@@ -79,10 +99,31 @@ export class Operator {
       });
     }
     const isLeading = (): boolean => this.#leading && (this.#elector?.isLeading() ?? true);
-    this.#metrics = new Metrics(
-      { board: this.#board, watches: () => this.#observer.watches, isLeading },
-      options.version,
-    );
+    const { client, clock, random, gates, identity } = options;
+    this.#events = new EventRecorder({
+      client,
+      clock,
+      random,
+      reportingController: 'fenceline.dev/operator',
+      reportingInstance: identity,
+      onProblem: (problem) => options.log.warn({ problem: problem.kind }, 'events'),
+    });
+    const reporter = new PassReporter({ log: options.log, events: this.#events });
+    this.#recovery = new Recovery({
+      client,
+      clock,
+      random,
+      observer: this.#observer,
+      cluster: this.#cluster,
+      gates,
+      identity,
+      isLeading,
+      onNode: (name) => this.#loop.add(name),
+      onPass: (pass) => reporter.report(pass),
+      onProblem: (source, error) => this.#problem(source, error),
+    });
+    const watches = (): WatchState[] => [...this.#observer.watches, ...this.#cluster.watches];
+    this.#metrics = new Metrics({ board: this.#board, watches, isLeading, releases: reporter }, options.version);
     this.#server = new HealthServer({
       unhealthy: () => this.#unhealthy(),
       unready: () => this.#unready(),
@@ -100,16 +141,17 @@ export class Operator {
     const { log, version } = this.#options;
     const { bind } = this.#options;
     const port = bind === undefined ? undefined : await this.#server.listen(bind);
-    log.info({ version, port, identity: this.#options.election?.identity }, 'started');
+    log.info({ version, port, identity: this.#options.identity }, 'started');
     const failed = new AbortController();
     const signal = AbortSignal.any([shutdown, failed.signal]);
-    const parts = [this.#observer.run(signal), this.#lead(signal)].map((part) =>
+    const parts = [this.#observer.run(signal), this.#cluster.run(signal), this.#lead(signal)].map((part) =>
       part.catch((error: unknown) => {
         failed.abort();
         throw error;
       }),
     );
     const outcomes = await Promise.allSettled(parts);
+    await this.#events.close(eventsFlushMs);
     await this.#server.close();
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
     log.info({}, 'stopped');
@@ -130,9 +172,11 @@ export class Operator {
     this.#leading = true;
     log.info({ epoch }, 'leading');
     try {
-      await this.#loop.run(signal, this.#observer.nodeNames);
+      const keys = new Set([...this.#observer.nodeNames, ...this.#cluster.fencedNodes]);
+      await Promise.race([this.#loop.run(signal, keys), this.#recovery.broken]);
     } finally {
       this.#leading = false;
+      this.#recovery.close();
       this.#board.clear();
       log.info({ epoch }, 'no longer leading');
     }
@@ -153,7 +197,27 @@ export class Operator {
     }
     // The term may have ended while the Lease was read.
     if (!this.#leading) return undefined;
-    return this.#publish(name, judgement);
+    const judgeInMs = this.#publish(name, judgement);
+    // Whoever is blind neither acts nor forgets.
+    if (judgement.verdict === 'unknown' && judgement.reason !== 'NoReadyCondition') return judgeInMs;
+    if (!this.#recovery.concerns(name, judgement)) {
+      this.#recovery.leave(name);
+      return judgeInMs;
+    }
+    const attendInMs = await this.#recovery.attend(name, judgement);
+    return Math.min(attendInMs, judgeInMs ?? Infinity);
+  }
+
+  /** A policy or a driver changed: what was stuck may go now, or the other way round. */
+  #reconsiderAll(): void {
+    for (const [name, { verdict }] of this.#board.verdicts) if (verdict !== 'healthy') this.#loop.add(name);
+    for (const name of this.#recovery.attended) this.#loop.add(name);
+    for (const name of this.#cluster.fencedNodes) this.#loop.add(name);
+  }
+
+  #problem(source: string, error: KubeError): void {
+    this.#metrics.problem(source, error.kind);
+    this.#options.log.warn({ source, kind: error.kind, problem: error.message }, 'API problem');
   }
 
   #publish(name: string, judgement: Judgement): number | undefined {

@@ -7,10 +7,18 @@ import type { Metric, Sample } from './prometheus.ts';
 import { Counter, render } from './prometheus.ts';
 import type { VerdictBoard, VerdictChange } from './verdict-board.ts';
 
+/** What is counted of releases. */
+export interface ReleaseMetrics {
+  released: Counter;
+  refused: Counter;
+  stuck: ReadonlyMap<string, number>;
+}
+
 export interface MetricSources {
   board: VerdictBoard;
   watches: () => { name: string; objects: number; ageMs: number; lists: number; watches: number; duplicates: number }[];
   isLeading: () => boolean;
+  releases: ReleaseMetrics;
 }
 
 export class Metrics {
@@ -29,6 +37,11 @@ export class Metrics {
         'fenceline_api_problems_total',
         'Requests to the API server that failed and were tried again.',
         this.#problems,
+      ),
+      counter('fenceline_released_pods_total', 'Pods let go, by basis.', sources.releases.released),
+      counter('fenceline_release_refusals_total', 'Acts that were not carried out, by why.', sources.releases.refused),
+      gauge('fenceline_stuck_pods', 'Pods that should have gone and have not, by why.', () =>
+        [...sources.releases.stuck].map(([reason, value]) => ({ labels: { reason }, value })),
       ),
       ...processMetrics(),
     ];

@@ -1,5 +1,5 @@
 /** Whether a state holds at this moment, and in words what is the case instead. */
-import { nodeFenceName } from '../api/node-fence.ts';
+import { nodeFenceName } from '../api/fence-names.ts';
 import type { Pod } from '../world/objects.ts';
 import type { VolumeReport } from '../world/storage.ts';
 import type { Baseline } from './baseline.ts';

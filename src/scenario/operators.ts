@@ -1,4 +1,5 @@
 /** The operators of a scenario: the product's own, as users run it, each a process that can be killed at any moment. */
+import { featureGates } from '../api/feature-gates.ts';
 import type { Clock } from '../clock.ts';
 import { defaultLimits } from '../judge/judge-node.ts';
 import { KubeClient } from '../kube/client.ts';
@@ -154,7 +155,14 @@ export class OperatorHost {
 }
 
 /** As `fenceline run` makes it, but for the ports that a simulation does not have. */
-export function productOperator({ number, transport, clock, random, log }: ProgramContext): Program {
+export function productOperator({
+  number,
+  transport,
+  clock,
+  random,
+  log,
+  featureGates: gates,
+}: ProgramContext): Program {
   const client = new KubeClient({ transport, clock, userAgent: `fenceline/${version}`, fieldManager: 'fenceline' });
   const identity = `operator-${number}_${uuid(random)}`;
   return new Operator({
@@ -164,6 +172,8 @@ export function productOperator({ number, transport, clock, random, log }: Progr
     log,
     version,
     limits: defaultLimits,
-    election: { namespace: operatorNamespace, name: 'fenceline', identity },
+    gates: featureGates(gates),
+    identity,
+    election: { namespace: operatorNamespace, name: 'fenceline' },
   });
 }

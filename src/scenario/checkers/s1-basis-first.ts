@@ -2,7 +2,7 @@
  * S1: no grace-0 delete of a pod and no delete of a VolumeAttachment before a durable record of its basis, for this
  * node's UID and boot. Durable is what the API server had stored when the delete arrived.
  */
-import { nodeFenceName } from '../../api/node-fence.ts';
+import { nodeFenceName } from '../../api/fence-names.ts';
 import type { Pod, VolumeAttachment } from '../../world/objects.ts';
 import type { ClusterState } from '../cluster-state.ts';
 import type { Invariant, Write } from './checker.ts';

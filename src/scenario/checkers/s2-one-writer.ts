@@ -3,7 +3,7 @@
  * under AcceptedRisk. The truth is the ledger's. It is the operator's doing when it had let go of what the earlier
  * writer holds: its pod, its attachment, or its entry among the volumes in use.
  */
-import { nodeFenceName } from '../../api/node-fence.ts';
+import { nodeFenceName } from '../../api/fence-names.ts';
 import type { MachineEvent, Process } from '../../world/machine.ts';
 import type { Node, Pod, VolumeAttachment } from '../../world/objects.ts';
 import type { WriterChange } from '../../world/storage.ts';

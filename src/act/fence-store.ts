@@ -1,0 +1,63 @@
+/**
+ * Writes NodeFence, the memory of the operator. Every write is a compare-and-swap against the object as it was read, so
+ * that of two instances which both believe to lead one fails (S18).
+ */
+import { EMPTY_STATUS, nodeFenceName } from '../api/fence-names.ts';
+import type { NodeFence, NodeFenceStatus } from '../api/node-fence.ts';
+import type { CallOptions, KubeClient, KubeObject } from '../kube/client.ts';
+import type { Result } from '../kube/errors.ts';
+import { nodeFences } from '../kube/resources.ts';
+
+type Stored = NodeFence & KubeObject;
+
+export interface FenceStoreOptions {
+  client: KubeClient;
+  guard: () => boolean;
+  timeoutMs: number;
+}
+
+export class FenceStore {
+  readonly #options: FenceStoreOptions;
+
+  constructor(options: FenceStoreOptions) {
+    this.#options = options;
+  }
+
+  /** Undefined: there is none. */
+  async read(node: string): Promise<Result<NodeFence | undefined>> {
+    const read = await this.#options.client.get<Stored>(refOf(node), { timeoutMs: this.#options.timeoutMs });
+    if (read.ok) return whole(read);
+    return read.error.kind === 'notFound' ? { ok: true, value: undefined } : read;
+  }
+
+  async create(node: string, policy: string | undefined): Promise<Result<NodeFence>> {
+    const object = {
+      metadata: { name: refOf(node).name },
+      spec: { node, ...(policy === undefined ? {} : { policy }), stop: false },
+    };
+    return whole(await this.#options.client.create<Stored>(nodeFences, object as unknown as Stored, this.#calls()));
+  }
+
+  async setPolicy(fence: NodeFence, policy: string): Promise<Result<NodeFence>> {
+    const next = { ...fence, spec: { ...fence.spec, policy } } as Stored;
+    return whole(await this.#options.client.replace<Stored>(refOf(fence.spec.node), next, undefined, this.#calls()));
+  }
+
+  async update(fence: NodeFence, status: NodeFenceStatus): Promise<Result<NodeFence>> {
+    const next = { ...fence, status } as Stored;
+    return whole(await this.#options.client.replace<Stored>(refOf(fence.spec.node), next, 'status', this.#calls()));
+  }
+
+  #calls(): CallOptions {
+    return { guard: this.#options.guard, timeoutMs: this.#options.timeoutMs };
+  }
+}
+
+function whole(result: Result<Stored>): Result<NodeFence> {
+  if (!result.ok) return result;
+  return { ...result, value: { ...result.value, status: { ...EMPTY_STATUS, ...result.value.status } } };
+}
+
+function refOf(node: string): { resource: typeof nodeFences; name: string } {
+  return { resource: nodeFences, name: nodeFenceName(node) };
+}

@@ -1,0 +1,118 @@
+/**
+ * Reads live what a decision rests on, right before the act, and says what is no longer so (S15). It knows no rules: the
+ * decision names its grounds, and here they are compared.
+ */
+import { nodeFenceName } from '../api/fence-names.ts';
+import { SAFE_DETACH_ANNOTATION } from '../api/release-view.ts';
+import type { Grounds } from '../api/release-view.ts';
+import type { CallOptions, KubeClient, KubeObject } from '../kube/client.ts';
+import type { KubeError, Result } from '../kube/errors.ts';
+import type { ObjectRef } from '../kube/resources.ts';
+import { csiDrivers, leases, nodeFences, nodes, remedyPolicies } from '../kube/resources.ts';
+
+export type Refusal =
+  /** Something is different now: decide anew. */
+  | { kind: 'changed'; what: string }
+  /** It could not be read, and unknown is not no. */
+  | { kind: 'unreadable'; error: KubeError };
+
+interface WireNode extends KubeObject {
+  spec?: { taints?: { key: string; effect: string }[] };
+  status?: {
+    conditions?: { type: string; status: string }[];
+    nodeInfo?: { bootID?: string };
+    volumesInUse?: string[];
+  };
+}
+
+interface WireFence extends KubeObject {
+  spec?: { stop?: boolean };
+  status?: { epoch?: number };
+}
+
+const leaseNamespace = 'kube-node-lease';
+
+type Comparison = (client: KubeClient, grounds: Grounds, options: CallOptions) => Promise<Refusal | undefined>;
+
+const comparisons: readonly Comparison[] = [sameNode, silentLease, sameRecord, samePolicy, sameDrivers];
+
+export async function verify(client: KubeClient, grounds: Grounds, options: CallOptions): Promise<Refusal | undefined> {
+  const found = await Promise.all(comparisons.map((compare) => compare(client, grounds, options)));
+  return found.find((refusal) => refusal !== undefined);
+}
+
+async function sameNode(client: KubeClient, grounds: Grounds, options: CallOptions): Promise<Refusal | undefined> {
+  const read = await client.get<WireNode>({ resource: nodes, name: grounds.node }, options);
+  if (grounds.nodeUid === undefined) return absent(read, `node ${grounds.node}`);
+  if (!read.ok) return missing(read.error, `node ${grounds.node}`);
+  const { metadata, spec, status } = read.value;
+  if (metadata.uid !== grounds.nodeUid) return changed(`${grounds.node} is another node of the same name`);
+  if ((status?.nodeInfo?.bootID ?? '') !== grounds.bootId) return changed(`${grounds.node} was booted again`);
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status;
+  if (ready !== 'False' && ready !== 'Unknown')
+    return changed(`Ready of ${grounds.node} is ${ready ?? 'not reported'}`);
+  for (const { key, effect } of grounds.taints) {
+    const has = spec?.taints?.some((taint) => taint.key === key && taint.effect === effect) ?? false;
+    if (!has) return changed(`the taint ${key}:${effect} is not on ${grounds.node}`);
+  }
+  const back = grounds.freed.find((entry) => status?.volumesInUse?.includes(entry));
+  return back === undefined ? undefined : changed(`${back} is in volumesInUse of ${grounds.node}: a kubelet wrote it`);
+}
+
+async function silentLease(client: KubeClient, grounds: Grounds, options: CallOptions): Promise<Refusal | undefined> {
+  if (grounds.leaseRenewTime === undefined) return undefined;
+  const ref = { resource: leases, namespace: leaseNamespace, name: grounds.node };
+  const read = await client.get<KubeObject & { spec?: { renewTime?: string } }>(ref, options);
+  if (!read.ok) return read.error.kind === 'notFound' ? undefined : { kind: 'unreadable', error: read.error };
+  if ((read.value.spec?.renewTime ?? '') === grounds.leaseRenewTime) return undefined;
+  return changed(`the kubelet of ${grounds.node} has renewed its Lease`);
+}
+
+async function sameRecord(client: KubeClient, grounds: Grounds, options: CallOptions): Promise<Refusal | undefined> {
+  const name = nodeFenceName(grounds.node);
+  const read = await client.get<WireFence>({ resource: nodeFences, name }, options);
+  if (!read.ok) return missing(read.error, `NodeFence ${name}`);
+  if (read.value.spec?.stop === true) return changed(`NodeFence ${name} is stopped`);
+  if (read.value.status?.epoch === grounds.epoch) return undefined;
+  return changed(`NodeFence ${name} was taken over by another instance`);
+}
+
+async function samePolicy(client: KubeClient, { policy }: Grounds, options: CallOptions): Promise<Refusal | undefined> {
+  if (policy === undefined) return undefined;
+  const read = await client.get({ resource: remedyPolicies, name: policy.name }, options);
+  if (!read.ok) return missing(read.error, `RemedyPolicy ${policy.name}`);
+  const { uid, generation } = read.value.metadata;
+  return uid === policy.uid && generation === policy.generation
+    ? undefined
+    : changed(`RemedyPolicy ${policy.name} was edited`);
+}
+
+async function sameDrivers(
+  client: KubeClient,
+  { safeDrivers }: Grounds,
+  options: CallOptions,
+): Promise<Refusal | undefined> {
+  const refusals = await Promise.all(
+    safeDrivers.map(async (name) => {
+      const ref: ObjectRef = { resource: csiDrivers, name };
+      const read = await client.get(ref, options);
+      if (!read.ok) return missing(read.error, `CSIDriver ${name}`);
+      const says = read.value.metadata.annotations?.[SAFE_DETACH_ANNOTATION];
+      return says === 'true' ? undefined : changed(`CSIDriver ${name} does not detach safely any more`);
+    }),
+  );
+  return refusals.find((refusal) => refusal !== undefined);
+}
+
+function absent(read: Result<unknown>, what: string): Refusal | undefined {
+  if (read.ok) return changed(`there is a ${what} again`);
+  return read.error.kind === 'notFound' ? undefined : { kind: 'unreadable', error: read.error };
+}
+
+function missing(error: KubeError, what: string): Refusal {
+  return error.kind === 'notFound' ? changed(`${what} is gone`) : { kind: 'unreadable', error };
+}
+
+function changed(what: string): Refusal {
+  return { kind: 'changed', what };
+}

@@ -1,0 +1,191 @@
+/**
+ * Carries out the steps of a plan: the live read of its grounds, then the writes, each with its preconditions. Nothing
+ * else in the house writes to nodes, pods and attachments. Every act can be repeated; one that finds its work done is
+ * content. A step that fails ends the rest: what comes next rests on it.
+ */
+import type { Action, PodFacts, Step } from '../api/release-view.ts';
+import { UNPUBLISH_FENCE_ANNOTATION } from '../api/release-view.ts';
+import type { CallOptions, JsonPatchOperation, KubeClient, KubeObject } from '../kube/client.ts';
+import type { KubeError, Result } from '../kube/errors.ts';
+import type { NodeLike } from '../kube/patches.ts';
+import { addTaint, removeTaint, setAnnotation } from '../kube/patches.ts';
+import { nodes, pods, volumeAttachments } from '../kube/resources.ts';
+import type { Refusal } from './grounds.ts';
+import { verify } from './grounds.ts';
+
+export interface ActOptions {
+  client: KubeClient;
+  /** Asked at the wire before every write: whether this instance still leads (S19). */
+  guard: () => boolean;
+  /** ISO time for what is written into conditions. */
+  now: () => string;
+  timeoutMs: number;
+}
+
+export type Outcome =
+  | { kind: 'done'; action: Action }
+  /** It was so already, or the object is gone. */
+  | { kind: 'needless'; action: Action }
+  /** Somebody changed what it rests on: decide anew. */
+  | { kind: 'changed'; action?: Action; what: string }
+  | { kind: 'failed'; action?: Action; error: KubeError };
+
+interface WireNode extends NodeLike {
+  status?: { volumesInUse?: string[] };
+}
+
+export async function perform(steps: readonly Step[], node: string, options: ActOptions): Promise<Outcome[]> {
+  const outcomes: Outcome[] = [];
+  const calls = { timeoutMs: options.timeoutMs };
+  for (const { actions, grounds } of steps) {
+    const refusal = grounds === undefined ? undefined : await verify(options.client, grounds, calls);
+    if (refusal !== undefined) return [...outcomes, refusedAs(refusal)];
+    const done = await Promise.all(actions.map((action) => new Act(node, options).do(action)));
+    outcomes.push(...done);
+    if (done.some(({ kind }) => kind === 'changed' || kind === 'failed')) return outcomes;
+  }
+  return outcomes;
+}
+
+function refusedAs(refusal: Refusal): Outcome {
+  return refusal.kind === 'changed'
+    ? { kind: 'changed', what: refusal.what }
+    : { kind: 'failed', error: refusal.error };
+}
+
+class Act {
+  readonly #node: string;
+  readonly #options: ActOptions;
+  readonly #calls: CallOptions;
+
+  constructor(node: string, options: ActOptions) {
+    this.#node = node;
+    this.#options = options;
+    this.#calls = { guard: options.guard, timeoutMs: options.timeoutMs };
+  }
+
+  async do(action: Action): Promise<Outcome> {
+    switch (action.do) {
+      case 'taint':
+        return this.#onNode(action, (node) => addTaint(node, { key: action.key, effect: action.effect }));
+      case 'untaint':
+        return this.#untaint(action);
+      case 'freeVolumes':
+        return this.#onNode(action, (node) => withoutEntries(node, action.volumes), 'status');
+      case 'requestFence':
+        return this.#requestFence(action);
+      case 'deleteAttachment': {
+        const ref = { resource: volumeAttachments, name: action.attachment };
+        return outcomeOf(action, await this.#options.client.delete(ref, { uid: action.uid }, this.#calls));
+      }
+      case 'failPod':
+        return outcomeOf(action, await this.#fail(action.pod, action.basis));
+      case 'forceDelete':
+        return this.#forceDelete(action);
+    }
+  }
+
+  async #onNode(
+    action: Action,
+    change: (node: WireNode) => JsonPatchOperation[],
+    subresource?: string,
+  ): Promise<Outcome> {
+    const { client } = this.#options;
+    const ref = { resource: nodes, name: this.#node };
+    const read = await client.get<WireNode>(ref, this.#calls);
+    if (!read.ok) return outcomeOf(action, read);
+    const operations = change(read.value);
+    if (operations.length === 0) return { kind: 'needless', action };
+    const { uid = '' } = read.value.metadata;
+    const options = subresource === undefined ? this.#calls : { ...this.#calls, subresource };
+    return outcomeOf(action, await client.patch(ref, { uid }, operations, options));
+  }
+
+  /** Live, and on the very node that was read: a pod that came meanwhile keeps the taint where it is. */
+  async #untaint(action: Extract<Action, { do: 'untaint' }>): Promise<Outcome> {
+    const fieldSelector = `spec.nodeName=${this.#node}`;
+    const read = await this.#options.client.list(pods, { fieldSelector }, this.#calls);
+    if (!read.ok) return outcomeOf(action, read);
+    const unexpected = read.value.items.find(({ metadata }) => !action.pods.includes(metadata.uid ?? ''));
+    if (unexpected !== undefined) {
+      const { namespace, name } = unexpected.metadata;
+      return { kind: 'changed', action, what: `pod ${namespace}/${name} is new on ${this.#node}` };
+    }
+    return this.#onNode(action, (node) => removeTaint(node, action));
+  }
+
+  /** Read back before anything relies on it: an attacher that never sees the wish would detach without a fence. */
+  async #requestFence(action: Extract<Action, { do: 'requestFence' }>): Promise<Outcome> {
+    const { client } = this.#options;
+    const ref = { resource: volumeAttachments, name: action.attachment };
+    const before = await client.get(ref, this.#calls);
+    if (!before.ok) return outcomeOf(action, before);
+    const operations = setAnnotation(before.value, UNPUBLISH_FENCE_ANNOTATION, 'true');
+    if (operations.length === 0) return { kind: 'needless', action };
+    const patched = await client.patch(ref, { uid: action.uid }, operations, this.#calls);
+    if (!patched.ok) return outcomeOf(action, patched);
+    const after = await client.get(ref, this.#calls);
+    if (!after.ok) return outcomeOf(action, after);
+    return after.value.metadata.annotations?.[UNPUBLISH_FENCE_ANNOTATION] === 'true'
+      ? { kind: 'done', action }
+      : { kind: 'changed', action, what: `VolumeAttachment ${action.attachment} has lost its annotation` };
+  }
+
+  /** As PodGC does it: a pod that is not over keeps its volumes for as long as a finalizer keeps its object (POD-6). */
+  async #forceDelete(action: Extract<Action, { do: 'forceDelete' }>): Promise<Outcome> {
+    const { pod, basis } = action;
+    const { namespace, name, uid } = pod;
+    let { resourceVersion } = pod;
+    if (pod.phase !== 'Failed' && pod.phase !== 'Succeeded') {
+      const failed = await this.#fail(pod, basis);
+      if (!failed.ok) return outcomeOf(action, failed);
+      resourceVersion = failed.value.metadata.resourceVersion ?? resourceVersion;
+    }
+    const ref = { resource: pods, namespace, name };
+    const only = { uid, resourceVersion };
+    return outcomeOf(action, await this.#options.client.delete(ref, only, { ...this.#calls, gracePeriodSeconds: 0 }));
+  }
+
+  #fail(pod: PodFacts, basis: string): Promise<Result<KubeObject>> {
+    const { namespace, name, uid, resourceVersion } = pod;
+    const condition = {
+      type: 'DisruptionTarget',
+      status: 'True',
+      reason: 'DeletionByFenceline',
+      message: `released from node ${this.#node} on the basis ${basis}`,
+      lastTransitionTime: this.#options.now(),
+    };
+    const operations: JsonPatchOperation[] = [
+      { op: 'add', path: '/status/phase', value: 'Failed' },
+      pod.hasConditions
+        ? { op: 'add', path: '/status/conditions/-', value: condition }
+        : { op: 'add', path: '/status/conditions', value: [condition] },
+    ];
+    const ref = { resource: pods, namespace, name };
+    return this.#options.client.patch(ref, { uid, resourceVersion }, operations, {
+      ...this.#calls,
+      subresource: 'status',
+    });
+  }
+}
+
+function outcomeOf(action: Action, result: Result<unknown>): Outcome {
+  if (result.ok) return { kind: 'done', action };
+  const { error } = result;
+  // What is gone needs nothing any more, and a newcomer of its name was not meant.
+  if (error.kind === 'notFound') return { kind: 'needless', action };
+  if (error.kind === 'conflict') return { kind: 'changed', action, what: error.message };
+  return { kind: 'failed', action, error };
+}
+
+/** Tests the whole list: whoever wrote it meanwhile is a kubelet that lives. */
+function withoutEntries(node: WireNode, entries: readonly string[]): JsonPatchOperation[] {
+  const before = node.status?.volumesInUse ?? [];
+  const after = before.filter((entry) => !entries.includes(entry));
+  if (after.length === before.length) return [];
+  const path = '/status/volumesInUse';
+  return [
+    { op: 'test', path, value: before },
+    { op: 'replace', path, value: after },
+  ];
+}

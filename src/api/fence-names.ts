@@ -1,0 +1,26 @@
+/** How a NodeFence is called and how much it holds; apart from its schema, so that the operator does not load that. */
+import type { NodeFenceStatus } from './node-fence.ts';
+
+export const NODE_FENCE_PREFIX = 'node-fence-';
+export const nodeFenceName = (node: string): string => `${NODE_FENCE_PREFIX}${node}`;
+
+export const MAX_HISTORY = 100;
+export const MAX_EVIDENCE = 32;
+export const MAX_RELEASES = 32;
+export const MAX_RELEASED_PODS = 512;
+export const MAX_STUCK = 64;
+export const MAX_PROBLEMS = 16;
+export const MAX_PROBLEM_TIMES = 50;
+
+/** What the API server fills in; an object that was just made has no status at all. */
+export const EMPTY_STATUS: NodeFenceStatus = {
+  epoch: 0,
+  jobs: [],
+  evidence: [],
+  releases: [],
+  stuck: [],
+  applied: [],
+  problems: [],
+  history: [],
+  conditions: [],
+};

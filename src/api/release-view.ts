@@ -1,0 +1,210 @@
+/**
+ * What is known of a node in trouble and of what hangs on it: the words that observing, releasing, returning and acting
+ * share. Types and constants only, so that the operator does not load the schemas.
+ */
+import type { FeatureGates } from './feature-gates.ts';
+import type { NodeFence } from './node-fence.ts';
+import type { ConditionStatus } from './view.ts';
+
+export const QUARANTINE_KEY = 'fenceline.dev/quarantine';
+export const FORCE_EVICTION_KEY = 'fenceline.dev/force-eviction';
+export const OUT_OF_SERVICE_KEY = 'node.kubernetes.io/out-of-service';
+export const CLOUD_SHUTDOWN_KEY = 'node.cloudprovider.kubernetes.io/shutdown';
+/** On a CSIDriver: it detaches only what is not written to any more. */
+export const SAFE_DETACH_ANNOTATION = 'fenceline.dev/safe-detach';
+/** On a CSIDriver: its attacher understands the same annotation on a VolumeAttachment as the wish to fence. */
+export const UNPUBLISH_FENCE_ANNOTATION = 'fenceline.dev/unpublish-fence';
+
+export interface TaintFacts {
+  key: string;
+  effect: string;
+  value?: string;
+  timeAdded?: string;
+}
+
+/** A Node, read live. */
+export interface LiveNode {
+  name: string;
+  uid: string;
+  resourceVersion: string;
+  bootId: string;
+  labels: Readonly<Record<string, string>>;
+  ready: ConditionStatus | undefined;
+  taints: readonly TaintFacts[];
+  volumesInUse: readonly string[];
+  volumesAttached: readonly string[];
+  /** Who last wrote the list of taints, as far as the API server knows. */
+  taintedBy?: string;
+}
+
+export interface TolerationFacts {
+  key?: string;
+  operator?: string;
+  value?: string;
+  effect?: string;
+  tolerationSeconds?: number;
+}
+
+export interface PodFacts {
+  namespace: string;
+  name: string;
+  uid: string;
+  resourceVersion: string;
+  /** The controller among its owners; absent: a bare pod. */
+  owner?: { kind: string; name: string; uid: string };
+  phase: string;
+  /** When its time to terminate is up, by the API server's clock; absent: it is not terminating. */
+  deletionAtMs?: number;
+  /** 0: it was force-deleted, and only finalizers keep the object. */
+  graceSeconds?: number;
+  /** A copy in the API of what a kubelet runs from a file of its own. */
+  mirror: boolean;
+  tolerations: readonly TolerationFacts[];
+  /** Its claims, by the name of the volume in the pod. */
+  claims: readonly { volume: string; claim: string }[];
+  /** Volumes that lead to storage without a claim, such as `data (iscsi)`. */
+  directVolumes: readonly string[];
+  hasConditions: boolean;
+}
+
+export type VolumeFacts =
+  | {
+      claim: string;
+      known: false;
+      reason: 'ClaimMissing' | 'ClaimUnbound' | 'VolumeMissing' | 'Unreadable';
+      message: string;
+    }
+  | {
+      claim: string;
+      known: true;
+      /** The name of the PersistentVolume. */
+      volume: string;
+      csi?: { driver: string; handle: string };
+      local: boolean;
+      provisionedBy?: string;
+      accessModes: readonly string[];
+    };
+
+export interface DriverFacts {
+  name: string;
+  safeDetach: boolean;
+  unpublishFence: boolean;
+  /** An annotation of ours that is neither "true" nor "false". */
+  malformed?: string;
+}
+
+export interface AttachmentFacts {
+  name: string;
+  uid: string;
+  node: string;
+  volume: string;
+  driver: string;
+  attached: boolean;
+  deleting: boolean;
+  fenceWanted: boolean;
+  detachError?: string;
+}
+
+export type Mode = 'Enforce' | 'DryRun' | 'Paused' | 'Approve';
+export type PodDeletion =
+  | 'do-nothing'
+  | 'delete-statefulset-pod'
+  | 'delete-deployment-pod'
+  | 'delete-both-statefulset-and-deployment-pod';
+
+export interface Selector {
+  matchLabels: Readonly<Record<string, string>>;
+  matchExpressions: readonly { key: string; operator: string; values: readonly string[] }[];
+}
+
+/** A RemedyPolicy, as far as releases and returns need it. */
+export interface PolicyFacts {
+  name: string;
+  uid: string;
+  generation: number;
+  selector: Selector;
+  mode: Mode;
+  podDeletion: PodDeletion;
+  provisioners: readonly string[];
+  volumeAttachmentRecovery: 'never' | 'wait' | 'immediate';
+  assertions: readonly string[];
+  riskAfterFailedFence: boolean;
+  soakMs: number;
+}
+
+/** Which policy is in force for a node. */
+export type PolicyMatch =
+  | { kind: 'none' }
+  | { kind: 'one'; policy: PolicyFacts }
+  | { kind: 'tie'; names: readonly string[] };
+
+export interface LeaseSign {
+  renewTime: string;
+  /** By our own clock, since this version was first seen. */
+  unchangedForMs: number;
+  /** It was seen to be renewed after the node was seen to be not Ready. */
+  renewedSinceNotReady: boolean;
+}
+
+/** Everything that a decision about one node rests on. */
+export interface NodeCase {
+  name: string;
+  /** The API server's clock, from the answer to the read of the node: never ahead of the truth. */
+  serverNowMs: number;
+  /** Absent: there is no Node object. */
+  node?: LiveNode;
+  lease?: LeaseSign;
+  policy: PolicyMatch;
+  gates: FeatureGates;
+  pods: readonly PodFacts[];
+  /** By `namespace/claim`. */
+  volumes: ReadonlyMap<string, VolumeFacts>;
+  drivers: ReadonlyMap<string, DriverFacts>;
+  /** Those of this node, and those elsewhere of the volumes that its pods use. */
+  attachments: readonly AttachmentFacts[];
+  /** Claims, as `namespace/claim`, that a pending pod on no node or another one waits for. */
+  awaited: ReadonlySet<string>;
+  fence?: NodeFence;
+}
+
+export interface PodRef {
+  namespace: string;
+  name: string;
+  uid: string;
+}
+
+/** What a decision rests on, to be found unchanged by a live read right before each act (S15). */
+export interface Grounds {
+  node: string;
+  /** Absent: the Node object is gone, and has to be gone still. */
+  nodeUid?: string;
+  bootId?: string;
+  /** Taints that must be on the node: the quarantine, and an assertion that the release rests on. */
+  taints: readonly { key: string; effect: string }[];
+  /** The Lease must not have been renewed since; absent where a living kubelet is no objection. */
+  leaseRenewTime?: string;
+  policy?: { name: string; uid: string; generation: number };
+  /** Drivers whose word is taken. */
+  safeDrivers: readonly string[];
+  /** Entries of volumesInUse that were taken out: one that is back proves a living kubelet. */
+  freed: readonly string[];
+  /** The record of the basis. */
+  epoch: number;
+}
+
+export type Action =
+  | { do: 'taint'; key: string; effect: string }
+  /** `pods`: the UIDs of all that may be on the node; one more, and the taint stays. */
+  | { do: 'untaint'; key: string; effect: string; pods: readonly string[] }
+  | { do: 'requestFence'; attachment: string; uid: string }
+  | { do: 'freeVolumes'; volumes: readonly string[] }
+  | { do: 'forceDelete'; pod: PodFacts; basis: string }
+  | { do: 'failPod'; pod: PodFacts; basis: string }
+  | { do: 'deleteAttachment'; attachment: string; uid: string };
+
+/** Steps run one after the other, the actions of one side by side; a failure ends the rest. */
+export interface Step {
+  actions: readonly Action[];
+  /** Absent: the step can be taken back, and needs no more than its preconditions. */
+  grounds?: Grounds;
+}

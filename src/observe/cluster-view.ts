@@ -1,0 +1,174 @@
+/**
+ * Watches what all nodes share: policies, records, drivers and attachments, each projected to a few fields. What belongs
+ * to one node in trouble is watched only while it is (see node-pods.ts).
+ */
+import { nodeFenceName } from '../api/fence-names.ts';
+import type { AttachmentFacts, DriverFacts, PolicyFacts } from '../api/release-view.ts';
+import type { Clock } from '../clock.ts';
+import type { KubeClient, KubeObject } from '../kube/client.ts';
+import type { KubeError } from '../kube/errors.ts';
+import { ListWatch } from '../kube/list-watch.ts';
+import type { Resource } from '../kube/resources.ts';
+import { csiDrivers, nodeFences, remedyPolicies, volumeAttachments } from '../kube/resources.ts';
+import type { Change } from '../kube/view.ts';
+import type { AnyWatch, WatchState } from './watch-state.ts';
+import { stateOf } from './watch-state.ts';
+import { projectAttachment, projectDriver, projectPolicy } from './project-release.ts';
+
+export type SharedName = 'remedypolicies' | 'nodefences' | 'csidrivers' | 'volumeattachments';
+
+export interface ClusterViewOptions {
+  client: KubeClient;
+  clock: Clock;
+  random: () => number;
+  /** Something about this node changed. */
+  onNode: (name: string) => void;
+  /** Something changed that concerns every node. */
+  onAll: () => void;
+  onProblem: (watch: SharedName, error: KubeError) => void;
+}
+
+interface FenceSummary {
+  node: string;
+  /** It has something under way, or something to undo. */
+  open: boolean;
+}
+
+export class ClusterView {
+  readonly #policies: ListWatch<PolicyFacts | undefined>;
+  readonly #fences: ListWatch<FenceSummary>;
+  readonly #drivers: ListWatch<DriverFacts>;
+  readonly #attachments: ListWatch<AttachmentFacts>;
+  readonly #byNode = new Index();
+  readonly #byVolume = new Index();
+  readonly #options: ClusterViewOptions;
+
+  constructor(options: ClusterViewOptions) {
+    this.#options = options;
+    this.#policies = this.#watch(remedyPolicies, projectPolicy, () => options.onAll());
+    this.#drivers = this.#watch(csiDrivers, projectDriver, () => options.onAll());
+    this.#fences = this.#watch(nodeFences, summaryOf, ({ entry }) => options.onNode(entry.value.node));
+    this.#attachments = this.#watch(volumeAttachments, projectAttachment, (change) => this.#attached(change));
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all(this.#all.map((watch) => watch.run(signal)));
+  }
+
+  get synced(): boolean {
+    return this.#all.every(({ synced }) => synced);
+  }
+
+  get watches(): WatchState[] {
+    return [
+      stateOf('remedypolicies', this.#policies),
+      stateOf('nodefences', this.#fences),
+      stateOf('csidrivers', this.#drivers),
+      stateOf('volumeattachments', this.#attachments),
+    ];
+  }
+
+  /** Everything that had happened this long ago is known; Infinity before the first lists. */
+  get ageMs(): number {
+    return Math.max(...this.#all.map(({ ageMs }) => ageMs));
+  }
+
+  get policies(): PolicyFacts[] {
+    return [...this.#policies.entries.values()].flatMap(({ value }) => value ?? []);
+  }
+
+  get drivers(): Map<string, DriverFacts> {
+    return new Map([...this.#drivers.entries.values()].map(({ value }) => [value.name, value]));
+  }
+
+  hasOpenFence(node: string): boolean {
+    return this.#fences.entries.get(nodeFenceName(node))?.value.open ?? false;
+  }
+
+  /** Nodes with a record that is open, whether the Node object is still there or not. */
+  get fencedNodes(): string[] {
+    return [...this.#fences.entries.values()].flatMap(({ value }) => (value.open ? [value.node] : []));
+  }
+
+  attachmentsOf(node: string): AttachmentFacts[] {
+    return this.#pick(this.#byNode.of(node));
+  }
+
+  attachmentsOfVolume(volume: string): AttachmentFacts[] {
+    return this.#pick(this.#byVolume.of(volume));
+  }
+
+  get #all(): AnyWatch[] {
+    return [this.#policies, this.#fences, this.#drivers, this.#attachments];
+  }
+
+  #pick(names: Iterable<string>): AttachmentFacts[] {
+    return [...names].flatMap((name) => this.#attachments.entries.get(name)?.value ?? []);
+  }
+
+  #attached(change: Change<AttachmentFacts>): void {
+    const { key, value } = change.entry;
+    if (change.type === 'updated') {
+      this.#byNode.remove(change.previous.value.node, key);
+      this.#byVolume.remove(change.previous.value.volume, key);
+    }
+    if (change.type === 'deleted') {
+      this.#byNode.remove(value.node, key);
+      this.#byVolume.remove(value.volume, key);
+    } else {
+      this.#byNode.add(value.node, key);
+      this.#byVolume.add(value.volume, key);
+    }
+    this.#options.onNode(value.node);
+  }
+
+  #watch<T>(
+    resource: Resource,
+    project: (object: KubeObject) => T,
+    onChange: (change: Change<T>) => void,
+  ): ListWatch<T> {
+    const { client, clock, random, onProblem, onAll } = this.#options;
+    return new ListWatch<T>({
+      client,
+      clock,
+      random,
+      resource,
+      project,
+      onChange,
+      onSync: onAll,
+      onProblem: (error) => onProblem(resource.plural as SharedName, error),
+    });
+  }
+}
+
+/** Names by something that several share. */
+class Index {
+  readonly #names = new Map<string, Set<string>>();
+
+  of(key: string): Iterable<string> {
+    return this.#names.get(key) ?? [];
+  }
+
+  add(key: string, name: string): void {
+    const names = this.#names.get(key);
+    if (names === undefined) this.#names.set(key, new Set([name]));
+    else names.add(name);
+  }
+
+  remove(key: string, name: string): void {
+    const names = this.#names.get(key);
+    names?.delete(name);
+    if (names?.size === 0) this.#names.delete(key);
+  }
+}
+
+function summaryOf(object: KubeObject): FenceSummary {
+  const { spec, status } = object as KubeObject & {
+    spec?: { node?: string };
+    status?: { incident?: object; applied?: object[] };
+  };
+  return {
+    node: spec?.node ?? '',
+    open: status?.incident !== undefined || (status?.applied ?? []).length > 0,
+  };
+}

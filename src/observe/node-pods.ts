@@ -1,0 +1,156 @@
+/**
+ * The pods of one node in trouble and the volumes they use, watched for as long as the trouble lasts. Such a watch costs
+ * the API server what the kubelet of that node cost it, and that one is silent now.
+ */
+import type { PodFacts, VolumeFacts } from '../api/release-view.ts';
+import type { Clock } from '../clock.ts';
+import type { KubeClient, KubeObject } from '../kube/client.ts';
+import type { KubeError } from '../kube/errors.ts';
+import { ListWatch } from '../kube/list-watch.ts';
+import { persistentVolumeClaims, persistentVolumes, pods } from '../kube/resources.ts';
+import { claimsOf, projectPod } from './project-release.ts';
+
+export interface NodePodsOptions {
+  client: KubeClient;
+  clock: Clock;
+  random: () => number;
+  node: string;
+  onChange: () => void;
+  onProblem: (error: KubeError) => void;
+}
+
+const readTimeoutMs = 5000;
+/** Of a bound claim and its volume nothing changes that matters here; what could not be read is tried again at once. */
+const rereadAfterMs = 60_000;
+
+interface WireClaim extends KubeObject {
+  spec?: { volumeName?: string };
+}
+
+interface WireVolume extends KubeObject {
+  spec?: { csi?: { driver?: string; volumeHandle?: string }; local?: object; accessModes?: string[] };
+}
+
+interface WirePending extends KubeObject {
+  spec?: { nodeName?: string; volumes?: { name: string }[] };
+}
+
+export class NodePods {
+  readonly #options: NodePodsOptions;
+  readonly #watch: ListWatch<PodFacts>;
+  readonly #stop = new AbortController();
+  readonly #volumes = new Map<string, { facts: VolumeFacts; readAtMs: number }>();
+  readonly #running: Promise<void>;
+
+  constructor(options: NodePodsOptions) {
+    this.#options = options;
+    const { client, clock, random, node, onChange, onProblem } = options;
+    this.#watch = new ListWatch<PodFacts>({
+      client,
+      clock,
+      random,
+      resource: pods,
+      fieldSelector: `spec.nodeName=${node}`,
+      project: projectPod,
+      onChange,
+      onSync: onChange,
+      onProblem,
+    });
+    this.#running = this.#watch.run(this.#stop.signal);
+  }
+
+  /** Rejects when something is broken beyond repair; ends with `close`. */
+  get running(): Promise<void> {
+    return this.#running;
+  }
+
+  get synced(): boolean {
+    return this.#watch.synced;
+  }
+
+  get ageMs(): number {
+    return this.#watch.ageMs;
+  }
+
+  get pods(): PodFacts[] {
+    return [...this.#watch.entries.values()].map(({ value }) => value);
+  }
+
+  close(): void {
+    this.#stop.abort();
+  }
+
+  /** What is known of the volumes of these pods, read where it is not, or not any more. */
+  async volumesOf(these: readonly PodFacts[]): Promise<Map<string, VolumeFacts>> {
+    const claims = new Set(
+      these.flatMap(({ namespace, claims: own }) => own.map(({ claim }) => `${namespace}/${claim}`)),
+    );
+    for (const key of this.#volumes.keys()) if (!claims.has(key)) this.#volumes.delete(key);
+    await Promise.all([...claims].map((key) => this.#refresh(key)));
+    return new Map([...this.#volumes].map(([key, { facts }]) => [key, facts]));
+  }
+
+  /** Of these claims, which a pod elsewhere, or nowhere yet, waits for. */
+  async awaitedOf(claims: ReadonlySet<string>): Promise<Set<string>> {
+    const { client, node, onProblem } = this.#options;
+    const namespaces = new Set([...claims].map((claim) => claim.slice(0, claim.indexOf('/'))));
+    const awaited = new Set<string>();
+    await Promise.all(
+      [...namespaces].map(async (namespace) => {
+        const query = { namespace, fieldSelector: 'status.phase=Pending' };
+        const read = await client.list<WirePending>(pods, query, { timeoutMs: readTimeoutMs });
+        if (!read.ok) {
+          onProblem(read.error);
+          return;
+        }
+        for (const { metadata, spec } of read.value.items) {
+          if (metadata.deletionTimestamp !== undefined || spec?.nodeName === node) continue;
+          for (const { claim } of claimsOf(metadata.name, spec?.volumes ?? [])) awaited.add(`${namespace}/${claim}`);
+        }
+      }),
+    );
+    return new Set([...awaited].filter((claim) => claims.has(claim)));
+  }
+
+  async #refresh(key: string): Promise<void> {
+    const known = this.#volumes.get(key);
+    const now = this.#options.clock.monotonic();
+    if (known?.facts.known === true && now - known.readAtMs < rereadAfterMs) return;
+    this.#volumes.set(key, { facts: await this.#read(key), readAtMs: now });
+  }
+
+  async #read(key: string): Promise<VolumeFacts> {
+    const { client } = this.#options;
+    const [namespace = '', name = ''] = key.split('/', 2);
+    const options = { timeoutMs: readTimeoutMs };
+    const claim = await client.get<WireClaim>({ resource: persistentVolumeClaims, namespace, name }, options);
+    if (!claim.ok) return this.#unknown(key, 'ClaimMissing', `claim ${key}`, claim.error);
+    const volumeName = claim.value.spec?.volumeName ?? '';
+    if (volumeName === '') {
+      return { claim: key, known: false, reason: 'ClaimUnbound', message: `claim ${key} has no volume` };
+    }
+    const volume = await client.get<WireVolume>({ resource: persistentVolumes, name: volumeName }, options);
+    if (!volume.ok) return this.#unknown(key, 'VolumeMissing', `volume ${volumeName} of claim ${key}`, volume.error);
+    return { claim: key, known: true, volume: volumeName, ...volumeFacts(volume.value) };
+  }
+
+  #unknown(claim: string, reason: 'ClaimMissing' | 'VolumeMissing', what: string, error: KubeError): VolumeFacts {
+    if (error.kind === 'notFound') return { claim, known: false, reason, message: `${what} does not exist` };
+    this.#options.onProblem(error);
+    return { claim, known: false, reason: 'Unreadable', message: `${what} cannot be read: ${error.message}` };
+  }
+}
+
+function volumeFacts({
+  metadata,
+  spec,
+}: WireVolume): Omit<Extract<VolumeFacts, { known: true }>, 'claim' | 'known' | 'volume'> {
+  const { driver, volumeHandle } = spec?.csi ?? {};
+  const provisionedBy = metadata.annotations?.['pv.kubernetes.io/provisioned-by'];
+  return {
+    ...(driver === undefined ? {} : { csi: { driver, handle: volumeHandle ?? '' } }),
+    local: spec?.local !== undefined,
+    ...(provisionedBy === undefined ? {} : { provisionedBy }),
+    accessModes: spec?.accessModes ?? [],
+  };
+}

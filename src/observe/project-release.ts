@@ -1,0 +1,199 @@
+/** What is kept of the objects that hang on a node in trouble. Total functions: half-written objects stop nothing. */
+import type {
+  AttachmentFacts,
+  DriverFacts,
+  LiveNode,
+  Mode,
+  PodDeletion,
+  PodFacts,
+  PolicyFacts,
+  TaintFacts,
+  TolerationFacts,
+} from '../api/release-view.ts';
+import { SAFE_DETACH_ANNOTATION, UNPUBLISH_FENCE_ANNOTATION } from '../api/release-view.ts';
+import { parseDuration } from '../api/duration.ts';
+import type { KubeObject } from '../kube/client.ts';
+
+const mirrorAnnotation = 'kubernetes.io/config.mirror';
+/** Volumes that hold nothing which outlives the pod, or lead to no storage that a second pod could reach. */
+const harmlessVolumes = new Set([
+  'configMap',
+  'csi',
+  'downwardAPI',
+  'emptyDir',
+  'ephemeral',
+  'hostPath',
+  'image',
+  'persistentVolumeClaim',
+  'projected',
+  'secret',
+]);
+
+interface WireManagedField {
+  manager?: string;
+  fieldsV1?: { 'f:spec'?: { 'f:taints'?: unknown } };
+}
+
+interface WireNode extends KubeObject {
+  metadata: KubeObject['metadata'] & { managedFields?: WireManagedField[] };
+  spec?: { taints?: TaintFacts[] };
+  status?: {
+    conditions?: { type?: string; status?: string }[];
+    nodeInfo?: { bootID?: string };
+    volumesInUse?: string[];
+    volumesAttached?: { name?: string }[];
+  };
+}
+
+export function liveNode(object: KubeObject): LiveNode {
+  const { metadata, spec, status } = object as WireNode;
+  const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status;
+  const writer = metadata.managedFields?.find(({ fieldsV1 }) => fieldsV1?.['f:spec']?.['f:taints'] !== undefined);
+  return {
+    name: metadata.name,
+    uid: metadata.uid ?? '',
+    resourceVersion: metadata.resourceVersion ?? '',
+    bootId: status?.nodeInfo?.bootID ?? '',
+    labels: metadata.labels ?? {},
+    ready: ready === undefined || ready === 'True' || ready === 'False' ? ready : 'Unknown',
+    taints: spec?.taints ?? [],
+    volumesInUse: status?.volumesInUse ?? [],
+    volumesAttached: (status?.volumesAttached ?? []).flatMap(({ name }) => name ?? []),
+    ...(writer?.manager === undefined ? {} : { taintedBy: writer.manager }),
+  };
+}
+
+interface WirePod extends KubeObject {
+  spec?: { tolerations?: TolerationFacts[]; volumes?: WireVolume[] };
+  status?: { phase?: string; conditions?: unknown[] };
+}
+
+interface WireVolume {
+  name: string;
+  persistentVolumeClaim?: { claimName?: string };
+  ephemeral?: object;
+}
+
+export function projectPod(object: KubeObject): PodFacts {
+  const { metadata, spec, status } = object as WirePod;
+  const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
+  const deletionAtMs = Date.parse(metadata.deletionTimestamp ?? '');
+  const volumes = spec?.volumes ?? [];
+  return {
+    namespace: metadata.namespace ?? '',
+    name: metadata.name,
+    uid: metadata.uid ?? '',
+    resourceVersion: metadata.resourceVersion ?? '',
+    ...(owner === undefined ? {} : { owner: { kind: owner.kind, name: owner.name, uid: owner.uid } }),
+    phase: status?.phase ?? '',
+    ...(Number.isNaN(deletionAtMs) ? {} : { deletionAtMs }),
+    ...(metadata.deletionGracePeriodSeconds === undefined ? {} : { graceSeconds: metadata.deletionGracePeriodSeconds }),
+    mirror: metadata.annotations?.[mirrorAnnotation] !== undefined,
+    tolerations: spec?.tolerations ?? [],
+    claims: claimsOf(metadata.name, volumes),
+    directVolumes: volumes.flatMap((volume) => directVolume(volume) ?? []),
+    hasConditions: status?.conditions !== undefined,
+  };
+}
+
+export function claimsOf(pod: string, volumes: readonly WireVolume[]): PodFacts['claims'] {
+  return volumes.flatMap(({ name, persistentVolumeClaim, ephemeral }) => {
+    if (persistentVolumeClaim?.claimName !== undefined)
+      return [{ volume: name, claim: persistentVolumeClaim.claimName }];
+    return ephemeral === undefined ? [] : [{ volume: name, claim: `${pod}-${name}` }];
+  });
+}
+
+function directVolume(volume: WireVolume): string | undefined {
+  const source = Object.keys(volume).find((key) => key !== 'name');
+  return source === undefined || harmlessVolumes.has(source) ? undefined : `${volume.name} (${source})`;
+}
+
+interface WireAttachment extends KubeObject {
+  spec?: { attacher?: string; nodeName?: string; source?: { persistentVolumeName?: string } };
+  status?: { attached?: boolean; detachError?: { message?: string } };
+}
+
+export function projectAttachment(object: KubeObject): AttachmentFacts {
+  const { metadata, spec, status } = object as WireAttachment;
+  return {
+    name: metadata.name,
+    uid: metadata.uid ?? '',
+    node: spec?.nodeName ?? '',
+    volume: spec?.source?.persistentVolumeName ?? '',
+    driver: spec?.attacher ?? '',
+    attached: status?.attached ?? false,
+    deleting: metadata.deletionTimestamp !== undefined,
+    fenceWanted: metadata.annotations?.[UNPUBLISH_FENCE_ANNOTATION] === 'true',
+    ...(status?.detachError === undefined ? {} : { detachError: status.detachError.message ?? 'an error' }),
+  };
+}
+
+export function projectDriver({ metadata }: KubeObject): DriverFacts {
+  const said = (key: string): string | undefined => metadata.annotations?.[key];
+  const malformed = [SAFE_DETACH_ANNOTATION, UNPUBLISH_FENCE_ANNOTATION].find(
+    (key) => said(key) !== undefined && said(key) !== 'true' && said(key) !== 'false',
+  );
+  return {
+    name: metadata.name,
+    safeDetach: said(SAFE_DETACH_ANNOTATION) === 'true',
+    unpublishFence: said(UNPUBLISH_FENCE_ANNOTATION) === 'true',
+    ...(malformed === undefined
+      ? {}
+      : {
+          malformed: `annotation ${malformed} of CSIDriver ${metadata.name} is "${said(malformed)}": write "true" or "false"`,
+        }),
+  };
+}
+
+interface WirePolicy extends KubeObject {
+  spec?: {
+    nodeSelector?: { matchLabels?: Record<string, string>; matchExpressions?: WireRequirement[] };
+    mode?: Mode;
+    release?: {
+      podDeletion?: PodDeletion;
+      provisioners?: string[];
+      volumeAttachmentRecovery?: PolicyFacts['volumeAttachmentRecovery'];
+      assertions?: string[];
+      riskAfterFailedFence?: boolean;
+    };
+    return?: { soak?: string };
+  };
+}
+
+interface WireRequirement {
+  key: string;
+  operator: string;
+  values?: string[];
+}
+
+/** Undefined: fields are missing that the CRD fills in, so that what was meant is not known; it is not in force. */
+export function projectPolicy(object: KubeObject): PolicyFacts | undefined {
+  const { metadata, spec } = object as WirePolicy;
+  const { nodeSelector, mode, release } = spec ?? {};
+  const soakMs = parseDuration(spec?.return?.soak ?? '');
+  if (nodeSelector === undefined || mode === undefined || release === undefined || soakMs === undefined)
+    return undefined;
+  const { podDeletion, volumeAttachmentRecovery, provisioners = [], assertions = [], riskAfterFailedFence } = release;
+  if (podDeletion === undefined || volumeAttachmentRecovery === undefined) return undefined;
+  return {
+    name: metadata.name,
+    uid: metadata.uid ?? '',
+    generation: metadata.generation ?? 0,
+    selector: {
+      matchLabels: nodeSelector.matchLabels ?? {},
+      matchExpressions: (nodeSelector.matchExpressions ?? []).map(({ key, operator, values = [] }) => ({
+        key,
+        operator,
+        values,
+      })),
+    },
+    mode,
+    podDeletion,
+    provisioners,
+    volumeAttachmentRecovery,
+    assertions,
+    riskAfterFailedFence: riskAfterFailedFence ?? false,
+    soakMs,
+  };
+}

@@ -1,0 +1,132 @@
+/** All that is decided about one node in trouble in one pass, from what is known alone. */
+import { MAX_STUCK } from '../api/fence-names.ts';
+import type { ReleaseRecord, StuckPod } from '../api/node-fence.ts';
+import { FORCE_EVICTION_KEY } from '../api/release-view.ts';
+import type { NodeCase, Step } from '../api/release-view.ts';
+import { assertionOf, isEvictable } from '../release/by-assertion.ts';
+import type { Assertion } from '../release/by-assertion.ts';
+import { clockTime, isOver } from '../release/checks.ts';
+import { endOfEviction } from '../release/end-of-eviction.ts';
+import type { Hold } from '../release/hold.ts';
+import { holdOf } from '../release/hold.ts';
+import { detachByOurselvesAfterMs, planRelease } from '../release/plan.ts';
+import type { Outcome } from '../release/release-node.ts';
+import { releaseNode } from '../release/release-node.ts';
+import type { ReturnDecision } from '../return/return-node.ts';
+import { isQuarantined, returnNode } from '../return/return-node.ts';
+
+export interface Decision {
+  outcomes: readonly Outcome[];
+  stuck: StuckPod[];
+  records: ReleaseRecord[];
+  /** What may be done now; empty where a hold stands in the way. */
+  steps: Step[];
+  back: ReturnDecision;
+  hold: Hold | undefined;
+  assertion: Assertion | undefined;
+  /** The node needs attention; otherwise its incident is over. */
+  trouble: string | undefined;
+  /** By the API server's clock. */
+  recheckAtMs: number;
+}
+
+/** While nothing changes, a node in trouble is looked at again after this. */
+const idleMs = 30_000;
+/** Nobody tells us when a replacement appears. */
+const replacementPollMs = 2000;
+
+export function decide(known: NodeCase, epoch: number): Decision {
+  const outcomes = releaseNode(known);
+  const hold = holdOf(known);
+  const plan = planRelease(known, hold === undefined ? outcomes : [], epoch);
+  const back = returnNode(known, plan.records);
+  const eviction = endOfEviction(known, plan.records);
+  const steps = hold?.holds === 'everything' ? [] : [...plan.steps, ...(eviction === undefined ? [] : [eviction])];
+  const isReturning = isQuarantined(known) && steps.length === 0 && hold?.holds !== 'everything';
+  if (isReturning && !hasForceEviction(known)) steps.push(...back.steps);
+  return {
+    outcomes,
+    stuck: stuckPods(known, outcomes),
+    records: plan.records,
+    steps,
+    back,
+    hold,
+    assertion: assertionOf(known),
+    trouble: troubleOf(known),
+    recheckAtMs: recheckAt(known, outcomes, plan.records, back),
+  };
+}
+
+function hasForceEviction({ node }: NodeCase): boolean {
+  return node?.taints.some(({ key }) => key === FORCE_EVICTION_KEY) ?? false;
+}
+
+/** What is wrong with the node, in a few words; undefined: nothing that concerns us. */
+function troubleOf(known: NodeCase): string | undefined {
+  const { node, pods, attachments, name } = known;
+  if (node === undefined) {
+    const hasLeft = pods.length > 0 || attachments.some((attachment) => attachment.node === name);
+    return hasLeft ? 'there is no Node object' : undefined;
+  }
+  if (node.ready !== 'True') return `Ready=${node.ready ?? 'not reported'}`;
+  if (isQuarantined(known)) return 'in quarantine';
+  return assertionOf(known) === undefined ? undefined : 'asserted to be dead';
+}
+
+/** Terminating beyond its time, or meant by an assertion: a pod that somebody misses. */
+function stuckPods(known: NodeCase, outcomes: readonly Outcome[]): StuckPod[] {
+  const isAsserted = assertionOf(known) !== undefined;
+  return outcomes
+    .filter(({ pod }) => {
+      if (isOver(pod) || pod.mirror || pod.owner?.kind === 'DaemonSet') return false;
+      return isAsserted
+        ? isEvictable(known, pod)
+        : pod.deletionAtMs !== undefined && known.serverNowMs >= pod.deletionAtMs;
+    })
+    .flatMap((outcome) => (outcome.goes ? [] : [stuckPod(outcome)]))
+    .slice(0, MAX_STUCK);
+}
+
+/** Ways that nobody has opened explain nothing, unless there is no other. */
+const closedWays: ReadonlySet<string> = new Set(['GateOff', 'NoAssertion', 'NoPolicy', 'RecoveryNever']);
+
+function stuckPod({ pod, objections }: Extract<Outcome, { goes: false }>): StuckPod {
+  const open = objections.filter(({ objection }) => !closedWays.has(objection.reason));
+  const told = open.length > 0 ? open : objections.filter(({ way }) => way === 'policy');
+  const [first] = told;
+  const untilMs = Math.min(...objections.flatMap(({ objection }) => objection.untilMs ?? []));
+  return {
+    namespace: pod.namespace,
+    name: pod.name,
+    reason: first?.objection.reason ?? 'NoPolicy',
+    message: told
+      .map(({ way, objection }) => `${way}: ${objection.message}`)
+      .join('; ')
+      .slice(0, 512),
+    ...(Number.isFinite(untilMs) ? { until: clockTime(untilMs) } : {}),
+  };
+}
+
+function recheckAt(
+  known: NodeCase,
+  outcomes: readonly Outcome[],
+  records: readonly ReleaseRecord[],
+  back: ReturnDecision,
+): number {
+  const { serverNowMs } = known;
+  const times = [serverNowMs + idleMs];
+  for (const outcome of outcomes) {
+    if (outcome.goes) continue;
+    for (const { objection } of outcome.objections) {
+      if (objection.untilMs !== undefined) times.push(objection.untilMs);
+      if (objection.reason === 'NoReplacement') times.push(serverNowMs + replacementPollMs);
+      if (objection.reason === 'KubeletAlive') times.push(serverNowMs + replacementPollMs);
+    }
+  }
+  for (const { podsGoneAt, endedAt } of records) {
+    if (podsGoneAt !== undefined && endedAt === undefined)
+      times.push(Date.parse(podsGoneAt) + detachByOurselvesAfterMs);
+  }
+  if (back.soakUntilMs !== undefined) times.push(back.soakUntilMs);
+  return Math.min(...times.filter((time) => time > serverNowMs));
+}

@@ -1,0 +1,162 @@
+/**
+ * What the NodeFence of a node says after a decision: the incident, the records of what is released, what waits and why,
+ * what we put on the node. Written before the steps are taken, so that whoever comes next knows what was meant.
+ */
+import { EMPTY_STATUS, MAX_EVIDENCE, MAX_HISTORY } from '../api/fence-names.ts';
+import type { NodeFenceStatus, ReleaseRecord } from '../api/node-fence.ts';
+import { QUARANTINE_KEY } from '../api/release-view.ts';
+import type { NodeCase } from '../api/release-view.ts';
+import type { Judgement } from '../api/view.ts';
+import { isQuarantined } from '../return/return-node.ts';
+import { clockTime } from '../release/checks.ts';
+import type { Decision } from './decide.ts';
+
+type HistoryEntry = NodeFenceStatus['history'][number];
+
+export interface StatusInput {
+  known: NodeCase;
+  decision: Decision;
+  judgement: Judgement;
+  identity: string;
+}
+
+export function nextStatus(input: StatusInput): NodeFenceStatus {
+  const { known, decision, judgement, identity } = input;
+  const before = known.fence?.status ?? EMPTY_STATUS;
+  const now = clockTime(known.serverNowMs);
+  const taken = before.holder === identity ? before : { ...before, epoch: before.epoch + 1, holder: identity };
+  const news: Omit<HistoryEntry, 'epoch'>[] = [];
+  const after =
+    decision.trouble === undefined
+      ? closed(taken, now, news)
+      : ongoing({ ...input, before: taken, trouble: decision.trouble }, now, news);
+  const history = [...taken.history, ...news.map((entry) => ({ ...entry, epoch: after.epoch }))];
+  return { ...after, verdict: judgement.verdict, history: history.slice(-MAX_HISTORY) };
+}
+
+/** The node is well, or gone with all that hung on it: what was open is over. */
+function closed(before: NodeFenceStatus, now: string, news: Omit<HistoryEntry, 'epoch'>[]): NodeFenceStatus {
+  const { incident, return: _, hold: __, ...rest } = before;
+  if (incident !== undefined) {
+    news.push({ at: now, reason: 'BackInService', message: `the incident ${incident.id} is over` });
+  }
+  return { ...rest, stuck: [], applied: [], releases: before.releases.map((record) => ended(record, now)) };
+}
+
+function ended(record: ReleaseRecord, now: string): ReleaseRecord {
+  return record.endedAt === undefined ? { ...record, endedAt: now } : record;
+}
+
+function ongoing(
+  input: StatusInput & { before: NodeFenceStatus; trouble: string },
+  now: string,
+  news: Omit<HistoryEntry, 'epoch'>[],
+): NodeFenceStatus {
+  const { known, decision, before } = input;
+  const { node } = known;
+  const isOther = before.incident !== undefined && node !== undefined && before.incident.nodeUid !== node.uid;
+  const incident = isOther ? undefined : before.incident;
+  if (incident === undefined) news.push({ at: now, reason: 'Incident', message: input.trouble });
+  // A newcomer of the same name has nothing to do with what was released from its predecessor.
+  const records = decision.records.map((record) =>
+    node !== undefined && record.nodeUid !== node.uid ? ended(record, now) : record,
+  );
+  for (const record of records) tellRecord(before, record, now, news);
+  const { return: _, hold: __, ...rest } = before;
+  const isMarked = isQuarantined(known) || plansQuarantine(decision);
+  return {
+    ...rest,
+    incident: incident ?? {
+      id: `${known.name}-${now.replaceAll(/[^0-9]/g, '')}`.slice(-64),
+      startedAt: now,
+      trouble: input.trouble,
+      nodeUid: node?.uid ?? '',
+      ...(node === undefined ? {} : { bootId: node.bootId }),
+      flaps: 0,
+    },
+    evidence: evidenceOf(input, now),
+    releases: records,
+    stuck: decision.stuck,
+    applied: appliedOf(before, isMarked, now),
+    ...returnOf(input, isMarked, now, news),
+    ...holdOf(before, decision, now),
+  };
+}
+
+function tellRecord(
+  before: NodeFenceStatus,
+  record: ReleaseRecord,
+  now: string,
+  news: Omit<HistoryEntry, 'epoch'>[],
+): void {
+  const known = before.releases.find(
+    ({ recordedAt, basis, by, podsStay }) =>
+      recordedAt === record.recordedAt && basis === record.basis && by === record.by && podsStay === record.podsStay,
+  );
+  const by = record.by === undefined ? '' : ` (${record.by})`;
+  const count = record.pods.length;
+  const what = `${count} ${count === 1 ? 'pod' : 'pods'} on the basis ${record.basis}${by}`;
+  if (known === undefined || known.pods.length < count) news.push({ at: now, reason: 'Releasing', message: what });
+  if (record.endedAt !== undefined && known?.endedAt === undefined) {
+    news.push({ at: now, reason: 'Complete', message: what });
+  }
+}
+
+/** What the verdict rested on when the trouble began, and every assertion since it was first seen. */
+function evidenceOf({ known, decision, judgement }: StatusInput, now: string): NodeFenceStatus['evidence'] {
+  const before = known.fence?.status.evidence ?? [];
+  const bootId = known.node?.bootId;
+  const boot = bootId === undefined ? {} : { bootId };
+  const items = known.fence?.status.incident === undefined ? [] : [...before];
+  if (items.length === 0) {
+    for (const { source, says, detail } of judgement.evidence) {
+      if (source !== 'View') items.push({ source, says, detail: detail.slice(0, 512), observedAt: now, ...boot });
+    }
+  }
+  const { assertion } = decision;
+  if (assertion !== undefined && !items.some(({ source }) => source === assertion.source)) {
+    const detail = `${assertion.taint.key}:${assertion.taint.effect}`;
+    items.push({ source: assertion.source, says: 'Dead', detail, observedAt: now, by: assertion.by, ...boot });
+  }
+  return items.slice(-MAX_EVIDENCE);
+}
+
+function plansQuarantine({ steps }: Decision): boolean {
+  return steps.some(({ actions }) => actions.some((action) => action.do === 'taint' && action.key === QUARANTINE_KEY));
+}
+
+function appliedOf(before: NodeFenceStatus, isMarked: boolean, now: string): NodeFenceStatus['applied'] {
+  const others = before.applied.filter(({ key }) => key !== QUARANTINE_KEY);
+  if (!isMarked) return others;
+  const known = before.applied.find(({ key }) => key === QUARANTINE_KEY);
+  return [...others, known ?? { kind: 'Taint', key: QUARANTINE_KEY, effect: 'NoSchedule', recordedAt: now }];
+}
+
+function returnOf(
+  { decision, known }: StatusInput,
+  isMarked: boolean,
+  now: string,
+  news: Omit<HistoryEntry, 'epoch'>[],
+): Pick<NodeFenceStatus, 'return'> {
+  const { stage, waitsFor, soakUntilMs } = decision.back;
+  if (!isMarked || stage === undefined) return {};
+  const before = known.fence?.status.return;
+  if (before?.stage !== stage) news.push({ at: now, reason: 'Returning', message: stage });
+  // The soak counts from `clean`, and a later stage keeps that time.
+  const since = before === undefined || before.stage === 'seen' || stage === 'seen' ? now : before.since;
+  return {
+    return: {
+      stage,
+      since: before?.stage === stage ? before.since : since,
+      ...(waitsFor === undefined ? {} : { waitsFor: waitsFor.message.slice(0, 512) }),
+      ...(soakUntilMs === undefined ? {} : { soakUntil: clockTime(soakUntilMs) }),
+      failures: before?.failures ?? 0,
+    },
+  };
+}
+
+function holdOf(before: NodeFenceStatus, { hold }: Decision, now: string): Pick<NodeFenceStatus, 'hold'> {
+  if (hold === undefined) return {};
+  const since = before.hold?.reason === hold.reason ? before.hold.since : now;
+  return { hold: { reason: hold.reason, message: hold.message, since } };
+}

@@ -1,0 +1,119 @@
+/** Tells about passes over nodes in trouble: in the log, in events, in metrics. All from the one value of the pass. */
+import type { Outcome as ActOutcome } from '../act/perform.ts';
+import { RELEASE_EVENTS } from '../api/reasons.ts';
+import type { Action } from '../api/release-view.ts';
+import { QUARANTINE_KEY } from '../api/release-view.ts';
+import type { EventRecorder, ObjectReference } from '../kube/events.ts';
+import type { ReleaseMetrics } from '../report/metrics.ts';
+import { Counter } from '../report/prometheus.ts';
+import type { Log } from './operator.ts';
+import type { Pass } from './recovery.ts';
+
+const { reason } = RELEASE_EVENTS;
+
+export class PassReporter implements ReleaseMetrics {
+  readonly released = new Counter();
+  readonly refused = new Counter();
+  readonly #options: { log: Log; events: EventRecorder };
+  /** What was last said of each stuck pod, by node. */
+  readonly #stuck = new Map<string, Map<string, string>>();
+
+  constructor(options: { log: Log; events: EventRecorder }) {
+    this.#options = options;
+  }
+
+  /** Pods that should have gone, by why they have not. */
+  get stuck(): Map<string, number> {
+    const counts = new Map<string, number>();
+    for (const pods of this.#stuck.values()) {
+      for (const said of pods.values()) {
+        const why = said.slice(0, said.indexOf(':'));
+        counts.set(why, (counts.get(why) ?? 0) + 1);
+      }
+    }
+    return counts;
+  }
+
+  report(pass: Pass): void {
+    for (const act of pass.acts) this.#tellAct(pass, act);
+    this.#tellStuck(pass);
+  }
+
+  #tellAct(pass: Pass, act: ActOutcome): void {
+    const { log } = this.#options;
+    const node = pass.known.name;
+    switch (act.kind) {
+      case 'done':
+        log.info({ node, did: nameOf(act.action), tookMs: Math.round(pass.tookMs) }, 'acted');
+        this.#tellDone(pass, act.action);
+        return;
+      case 'needless':
+        return;
+      case 'changed':
+        this.refused.increase({ why: 'changed' });
+        log.warn({ node, why: act.what }, 'stopped before an act');
+        this.#onNode(pass, reason.ReleaseStopped, 'Warning', act.what);
+        return;
+      case 'failed':
+        this.refused.increase({ why: act.error.kind });
+        log.warn({ node, problem: act.error.message }, 'an act failed');
+    }
+  }
+
+  #tellDone(pass: Pass, action: Action): void {
+    if (action.do === 'taint') {
+      this.#onNode(pass, reason.Quarantined, 'Warning', 'takes no pods until it is back and clean');
+    } else if (action.do === 'untaint' && action.key === QUARANTINE_KEY) {
+      this.#onNode(pass, reason.BackInService, 'Normal', 'is clean and takes pods again');
+    } else if (action.do === 'forceDelete' || action.do === 'failPod') {
+      const { pod, basis } = action;
+      this.released.increase({ basis });
+      const regarding = { apiVersion: 'v1', kind: 'Pod', namespace: pod.namespace, name: pod.name, uid: pod.uid };
+      const why = action.do === 'failPod' ? reason.VolumesFreed : reason.Released;
+      const note = `released from node ${pass.known.name} on the basis ${basis}`;
+      this.#options.events.record({ regarding, type: 'Normal', reason: why, action: 'Release', note });
+    }
+  }
+
+  #tellStuck({ known, decision }: Pass): void {
+    const before = this.#stuck.get(known.name) ?? new Map<string, string>();
+    const now = new Map<string, string>();
+    for (const { namespace, name, reason: why, message } of decision.stuck) {
+      const key = `${namespace}/${name}`;
+      const said = `${why}: ${message}`;
+      now.set(key, said);
+      if (before.get(key) === said) continue;
+      const pod = known.pods.find((one) => one.namespace === namespace && one.name === name);
+      if (pod === undefined) continue;
+      const regarding = { apiVersion: 'v1', kind: 'Pod', namespace, name, uid: pod.uid };
+      this.#options.log.info({ node: known.name, pod: key, reason: why, why: message }, 'stuck');
+      const type = 'Warning';
+      this.#options.events.record({ regarding, type, reason: reason.NotReleased, action: 'Release', note: message });
+    }
+    if (now.size === 0) this.#stuck.delete(known.name);
+    else this.#stuck.set(known.name, now);
+  }
+
+  #onNode({ known }: Pass, why: string, type: 'Normal' | 'Warning', note: string): void {
+    const { node } = known;
+    if (node === undefined) return;
+    const regarding: ObjectReference = { apiVersion: 'v1', kind: 'Node', name: node.name, uid: node.uid };
+    this.#options.events.record({ regarding, type, reason: why, action: 'Release', note });
+  }
+}
+
+function nameOf(action: Action): string {
+  switch (action.do) {
+    case 'taint':
+    case 'untaint':
+      return `${action.do} ${action.key}:${action.effect}`;
+    case 'forceDelete':
+    case 'failPod':
+      return `${action.do} ${action.pod.namespace}/${action.pod.name} (${action.basis})`;
+    case 'freeVolumes':
+      return `${action.do} ${action.volumes.join(' ')}`;
+    case 'requestFence':
+    case 'deleteAttachment':
+      return `${action.do} ${action.attachment}`;
+  }
+}

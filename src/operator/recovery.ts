@@ -1,0 +1,245 @@
+/**
+ * Attends to nodes in trouble, one pass at a time: read live, decide, record, act. A pass holds nothing over to the next
+ * but what is stored in the NodeFence, so that another instance can go on at any point.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import type { NodeFence } from '../api/node-fence.ts';
+import type { FeatureGates } from '../api/feature-gates.ts';
+import type { Judgement } from '../api/view.ts';
+import type { LiveNode, NodeCase, PodFacts, PolicyMatch } from '../api/release-view.ts';
+import { FenceStore } from '../act/fence-store.ts';
+import { perform } from '../act/perform.ts';
+import type { Outcome as ActOutcome } from '../act/perform.ts';
+import type { Clock } from '../clock.ts';
+import { matchPolicy } from '../judge/match-policy.ts';
+import type { KubeClient } from '../kube/client.ts';
+import type { KubeError, Result } from '../kube/errors.ts';
+import { nodes } from '../kube/resources.ts';
+import type { ClusterView } from '../observe/cluster-view.ts';
+import { NodePods } from '../observe/node-pods.ts';
+import type { Observer } from '../observe/observer.ts';
+import { liveNode } from '../observe/project-release.ts';
+import type { Decision } from './decide.ts';
+import { decide } from './decide.ts';
+import { nextStatus } from './fence-status.ts';
+import { ServerTime } from './server-time.ts';
+
+export interface RecoveryOptions {
+  client: KubeClient;
+  clock: Clock;
+  random: () => number;
+  observer: Observer;
+  cluster: ClusterView;
+  gates: FeatureGates;
+  identity: string;
+  /** Asked at the wire before every write. */
+  isLeading: () => boolean;
+  /** A node whose pods have changed. */
+  onNode: (name: string) => void;
+  onPass: (pass: Pass) => void;
+  onProblem: (source: string, error: KubeError) => void;
+}
+
+/** One pass over one node: what was known, decided and done. Log, events and metrics all tell from this. */
+export interface Pass {
+  known: NodeCase;
+  decision: Decision;
+  acts: readonly ActOutcome[];
+  tookMs: number;
+}
+
+const callTimeoutMs = 10_000;
+const firstRetryMs = 500;
+const maxRetryMs = 15_000;
+const conflictRetryMs = 100;
+/** A view of pods that is older than this may hide what came since. */
+const maxPodsAgeMs = 80_000;
+
+export class Recovery {
+  readonly #options: RecoveryOptions;
+  readonly #store: FenceStore;
+  readonly #serverTime: ServerTime;
+  readonly #pods = new Map<string, NodePods>();
+  readonly #failures = new Map<string, number>();
+  readonly #broken = Promise.withResolvers<never>();
+
+  constructor(options: RecoveryOptions) {
+    this.#options = options;
+    const { client, isLeading } = options;
+    this.#store = new FenceStore({ client, guard: isLeading, timeoutMs: callTimeoutMs });
+    this.#serverTime = new ServerTime(options.clock);
+    this.#broken.promise.catch(() => {});
+  }
+
+  /** Rejects when a watch of pods is broken beyond repair; never resolves. */
+  get broken(): Promise<never> {
+    return this.#broken.promise;
+  }
+
+  /** Nodes that are attended to. */
+  get attended(): Iterable<string> {
+    return this.#pods.keys();
+  }
+
+  /** Whether a node needs attention. One that is down in a cluster without policy or gate is left to Kubernetes. */
+  concerns(name: string, judgement: Judgement): boolean {
+    const { observer, cluster, gates } = this.#options;
+    if (cluster.hasOpenFence(name)) return true;
+    if ((observer.view(name).node?.marks ?? []).length > 0) return true;
+    if (judgement.verdict !== 'down' || judgement.reason === 'NodeGone') return false;
+    return gates.NonGracefulFailover || cluster.policies.length > 0;
+  }
+
+  leave(name: string): void {
+    this.#pods.get(name)?.close();
+    this.#pods.delete(name);
+    this.#failures.delete(name);
+  }
+
+  close(): void {
+    for (const name of this.#pods.keys()) this.leave(name);
+  }
+
+  /** One pass; answers when to come back, in milliseconds. */
+  async attend(name: string, judgement: Judgement): Promise<number> {
+    const { clock, cluster, isLeading } = this.#options;
+    const pods = this.#podsOf(name);
+    if (!cluster.synced || !pods.synced || pods.ageMs > maxPodsAgeMs) return maxRetryMs;
+    const startedMs = clock.monotonic();
+    const read = await this.#read(name, pods);
+    if (!read.ok) return this.#failed(name, read.error);
+    const known = read.value;
+    const epoch = epochOf(known, this.#options.identity);
+    const decision = decide(known, epoch);
+    if (!isLeading()) return maxRetryMs;
+    const recorded = await this.#record(known, decision, judgement);
+    if (!recorded.ok) return this.#failed(name, recorded.error);
+    const now = (): string => `${new Date(known.serverNowMs).toISOString().slice(0, 19)}Z`;
+    const { client } = this.#options;
+    const acts = await perform(decision.steps, name, { client, guard: isLeading, now, timeoutMs: callTimeoutMs });
+    this.#options.onPass({ known, decision, acts, tookMs: clock.monotonic() - startedMs });
+    return this.#again(name, known, decision, acts);
+  }
+
+  #again(name: string, known: NodeCase, decision: Decision, acts: readonly ActOutcome[]): number {
+    const failed = acts.find((act) => act.kind === 'failed');
+    if (failed?.kind === 'failed') return this.#failed(name, failed.error);
+    this.#failures.delete(name);
+    if (acts.some(({ kind }) => kind === 'changed')) return conflictRetryMs;
+    return this.#serverTime.until(decision.recheckAtMs, known.serverNowMs);
+  }
+
+  #failed(name: string, error: KubeError): number {
+    this.#options.onProblem(`release of ${name}`, error);
+    if (error.kind === 'conflict') return conflictRetryMs;
+    const failures = this.#failures.get(name) ?? 0;
+    this.#failures.set(name, failures + 1);
+    return Math.min(maxRetryMs, firstRetryMs * 2 ** failures);
+  }
+
+  #podsOf(name: string): NodePods {
+    const open = this.#pods.get(name);
+    if (open !== undefined) return open;
+    const { client, clock, random, onNode, onProblem } = this.#options;
+    const pods = new NodePods({
+      client,
+      clock,
+      random,
+      node: name,
+      onChange: () => onNode(name),
+      onProblem: (error) => onProblem('pods', error),
+    });
+    pods.running.catch((error: unknown) => this.#broken.reject(error));
+    this.#pods.set(name, pods);
+    return pods;
+  }
+
+  /** Node and NodeFence by quorum reads, so that our own writes are in what the next decision sees (S15, S17). */
+  async #read(name: string, pods: NodePods): Promise<Result<NodeCase>> {
+    const { client, observer, cluster, gates } = this.#options;
+    const [node, fence] = await Promise.all([
+      client.get({ resource: nodes, name }, { timeoutMs: callTimeoutMs }),
+      this.#store.read(name),
+    ]);
+    if (!fence.ok) return fence;
+    if (!node.ok && node.error.kind !== 'notFound') return node;
+    const serverNowMs = node.ok ? node.serverTime : fence.serverTime;
+    if (serverNowMs === undefined) return failure('the API server does not say what time it is');
+    this.#serverTime.note(serverNowMs);
+    const live = node.ok ? liveNode(node.value) : undefined;
+    const policy = policyFor(cluster, live, fence.value);
+    const here = pods.pods;
+    const volumes = await pods.volumesOf(here);
+    const names = new Set([...volumes.values()].flatMap((volume) => (volume.known ? [volume.volume] : [])));
+    const elsewhere = [...names].flatMap((volume) =>
+      cluster.attachmentsOfVolume(volume).filter((attachment) => attachment.node !== name),
+    );
+    const lease = observer.leaseSign(name);
+    const value: NodeCase = {
+      name,
+      serverNowMs,
+      ...(live === undefined ? {} : { node: live }),
+      ...(lease === undefined ? {} : { lease }),
+      policy,
+      gates,
+      pods: here,
+      volumes,
+      drivers: cluster.drivers,
+      attachments: [...cluster.attachmentsOf(name), ...elsewhere],
+      awaited: await awaitedFor(policy, here, pods),
+      ...(fence.value === undefined ? {} : { fence: fence.value }),
+    };
+    return { ok: true, value };
+  }
+
+  /** The intent, before any act. Answers with the NodeFence as it is stored, if there is one. */
+  async #record(known: NodeCase, decision: Decision, judgement: Judgement): Promise<Result<NodeFence | undefined>> {
+    const policy = known.policy.kind === 'one' ? known.policy.policy.name : undefined;
+    let { fence } = known;
+    if (fence === undefined) {
+      if (!isWorthRecording(known, decision)) return { ok: true, value: undefined };
+      const created = await this.#store.create(known.name, policy);
+      if (!created.ok) return created;
+      fence = created.value;
+    } else if (policy !== undefined && fence.spec.policy !== policy && decision.trouble !== undefined) {
+      const updated = await this.#store.setPolicy(fence, policy);
+      if (!updated.ok) return updated;
+      fence = updated.value;
+    }
+    const status = nextStatus({ known: { ...known, fence }, decision, judgement, identity: this.#options.identity });
+    if (isDeepStrictEqual(status, fence.status)) return { ok: true, value: fence };
+    if (fence.status.incident === undefined && decision.trouble === undefined) return { ok: true, value: fence };
+    return this.#store.update(fence, status);
+  }
+}
+
+function epochOf({ fence }: NodeCase, identity: string): number {
+  const { epoch = 0, holder } = fence?.status ?? {};
+  return holder === identity ? epoch : epoch + 1;
+}
+
+function failure(message: string): Result<never> {
+  return { ok: false, error: { kind: 'malformed', message, mayHaveHappened: false } };
+}
+
+/** Where there is no Node object the policy last recorded for it applies (POD-3); none recorded means none. */
+function policyFor(cluster: ClusterView, node: LiveNode | undefined, fence: NodeFence | undefined): PolicyMatch {
+  if (node !== undefined) return matchPolicy(cluster.policies, node.labels);
+  const recorded = cluster.policies.find(({ name }) => name === fence?.spec.policy);
+  return recorded === undefined ? { kind: 'none' } : { kind: 'one', policy: recorded };
+}
+
+async function awaitedFor(policy: PolicyMatch, here: readonly PodFacts[], pods: NodePods): Promise<Set<string>> {
+  if (policy.kind !== 'one' || policy.policy.volumeAttachmentRecovery === 'never') return new Set();
+  const claims = here
+    .filter(({ deletionAtMs }) => deletionAtMs !== undefined)
+    .flatMap((pod) => pod.claims.map(({ claim }) => `${pod.namespace}/${claim}`));
+  return claims.length === 0 ? new Set() : pods.awaitedOf(new Set(claims));
+}
+
+/** Where nobody asked for anything, nothing is written: Kubernetes is alone with its node. */
+function isWorthRecording(known: NodeCase, { trouble, outcomes, stuck, assertion }: Decision): boolean {
+  if (trouble === undefined) return false;
+  if (known.policy.kind !== 'none' || assertion !== undefined) return true;
+  return outcomes.some(({ goes }) => goes) || stuck.length > 0 || trouble === 'in quarantine';
+}

@@ -1,0 +1,140 @@
+/**
+ * By the word of whoever set a taint (FEV): it asserts that nothing runs on the node any more. What tolerates the taint
+ * stays, and so do the pods that belong to the node.
+ */
+import type { NodeCase, PodFacts, TaintFacts, TolerationFacts } from '../api/release-view.ts';
+import { CLOUD_SHUTDOWN_KEY, FORCE_EVICTION_KEY, OUT_OF_SERVICE_KEY } from '../api/release-view.ts';
+import type { Check, KnownVolume, Objection } from './checks.ts';
+import {
+  clockTime,
+  isKnown,
+  isOver,
+  kubeletSilent,
+  nodeDown,
+  nodeExists,
+  notDaemon,
+  notMirror,
+  nothingReappeared,
+  objection,
+  volumesOf,
+} from './checks.ts';
+
+export interface Assertion {
+  taint: TaintFacts;
+  /** How NodeFence calls this kind of evidence. */
+  source: 'ForceEvictionTaint' | 'OutOfServiceTaint' | 'CloudShutdownTaint';
+  by: string;
+}
+
+interface Kind {
+  key: string;
+  effect: string;
+  source: Assertion['source'];
+  /** Why it is not listened to, if it is not. */
+  deaf: (known: NodeCase) => Objection | undefined;
+}
+
+const kinds: readonly Kind[] = [
+  {
+    key: FORCE_EVICTION_KEY,
+    effect: 'NoExecute',
+    source: 'ForceEvictionTaint',
+    deaf: ({ gates }) =>
+      gates.ForceEviction ? undefined : objection('GateOff', 'the feature gate ForceEviction is off'),
+  },
+  {
+    key: OUT_OF_SERVICE_KEY,
+    effect: 'NoExecute',
+    source: 'OutOfServiceTaint',
+    deaf: (known) => unlisted(known, 'OutOfService'),
+  },
+  {
+    // The effect with which cloud providers set it.
+    key: CLOUD_SHUTDOWN_KEY,
+    effect: 'NoSchedule',
+    source: 'CloudShutdownTaint',
+    deaf: (known) => unlisted(known, 'CloudShutdown'),
+  },
+];
+
+export const assertionChecks: readonly Check[] = [
+  notMirror,
+  asserted,
+  notDaemon,
+  notTolerated,
+  nodeExists,
+  nodeDown,
+  kubeletSilent,
+  nothingReappeared,
+];
+
+function unlisted({ policy }: NodeCase, name: string): Objection | undefined {
+  if (policy.kind === 'one' && policy.policy.assertions.includes(name)) return undefined;
+  return objection('NoAssertion', `no policy in force has ${name} among its assertions`);
+}
+
+/** The assertion that is listened to; the first in the order above. */
+export function assertionOf(known: NodeCase): Assertion | undefined {
+  for (const { key, effect, source, deaf } of kinds) {
+    const taint = known.node?.taints.find((one) => one.key === key && one.effect === effect);
+    if (taint === undefined || deaf(known) !== undefined) continue;
+    const { taintedBy } = known.node ?? {};
+    return { taint, source, by: taintedBy === undefined ? `taint ${key}` : `taint ${key}, set by ${taintedBy}` };
+  }
+  return undefined;
+}
+
+function asserted(known: NodeCase): Objection | undefined {
+  if (assertionOf(known) !== undefined) return undefined;
+  for (const { key, effect, deaf } of kinds) {
+    const taint = known.node?.taints.find((one) => one.key === key);
+    if (taint === undefined) continue;
+    if (taint.effect !== effect) {
+      return objection('TaintEffect', `the taint ${key} has the effect ${taint.effect}: write ${key}:${effect}`);
+    }
+    return deaf(known);
+  }
+  return objection('NoAssertion', 'nobody has asserted that nothing runs on the node');
+}
+
+/** As Kubernetes reads tolerations: of several that match, the shortest time counts; one without a time has none. */
+function notTolerated(known: NodeCase, pod: PodFacts): Objection | undefined {
+  const assertion = assertionOf(known);
+  if (assertion === undefined) return undefined;
+  const { taint } = assertion;
+  const matching = pod.tolerations.filter((toleration) => tolerates(toleration, taint));
+  if (matching.length === 0) return undefined;
+  const seconds = matching.flatMap(({ tolerationSeconds }) => tolerationSeconds ?? []);
+  if (seconds.length === 0) return objection('Tolerated', `it tolerates the taint ${taint.key}`);
+  const sinceMs = assertedSinceMs(known, assertion);
+  const untilMs = sinceMs + Math.max(0, Math.min(...seconds)) * 1000;
+  if (known.serverNowMs >= untilMs) return undefined;
+  return objection('Tolerated', `it tolerates the taint ${taint.key} until ${clockTime(untilMs)}`, untilMs);
+}
+
+/** Most who set a taint leave out when; then it counts from when we first recorded it. */
+export function assertedSinceMs({ fence, serverNowMs }: NodeCase, { taint, source }: Assertion): number {
+  const written = Date.parse(taint.timeAdded ?? '');
+  if (!Number.isNaN(written)) return written;
+  const seen = fence?.status.evidence.find((item) => item.source === source)?.observedAt;
+  return seen === undefined ? serverNowMs : Date.parse(seen);
+}
+
+export function tolerates(toleration: TolerationFacts, taint: TaintFacts): boolean {
+  const { key = '', operator = 'Equal', value = '', effect = '' } = toleration;
+  if (effect !== '' && effect !== taint.effect) return false;
+  if (key === '') return operator === 'Exists';
+  if (key !== taint.key) return false;
+  return operator === 'Exists' || value === (taint.value ?? '');
+}
+
+export function assertedVolumes(known: NodeCase, pod: PodFacts): KnownVolume[] {
+  return volumesOf(known, pod).filter(isKnown);
+}
+
+/** Whether the taint would have it go at some time: what belongs to the node or tolerates for ever stays. */
+export function isEvictable(known: NodeCase, pod: PodFacts): boolean {
+  if (isOver(pod) || notMirror(known, pod) !== undefined || notDaemon(known, pod) !== undefined) return false;
+  const tolerated = notTolerated(known, pod);
+  return tolerated === undefined || tolerated.untilMs !== undefined;
+}

@@ -1,0 +1,123 @@
+/**
+ * By the policy of the user, who accepts the risk (POD): terminating pods of a node that is down, whose time is up, of
+ * the owners and the storage that the policy names. Nothing proves that they have stopped.
+ */
+import type { NodeCase, PodDeletion, PodFacts, PolicyFacts } from '../api/release-view.ts';
+import type { Check, KnownVolume, Objection } from './checks.ts';
+import {
+  attachedOnce,
+  fenceSettled,
+  isListed,
+  nodeDown,
+  notDaemon,
+  notMirror,
+  nothingReappeared,
+  objection,
+  terminating,
+  timeIsUp,
+  volumesOf,
+} from './checks.ts';
+
+/** The owner that is the controller decides; a pod of any other owner, or of none, is never deleted by force. */
+const coveredOwners: Record<PodDeletion, readonly string[]> = {
+  'do-nothing': [],
+  'delete-statefulset-pod': ['StatefulSet'],
+  'delete-deployment-pod': ['ReplicaSet'],
+  'delete-both-statefulset-and-deployment-pod': ['StatefulSet', 'ReplicaSet'],
+};
+
+export const policyChecks: readonly Check[] = [
+  notMirror,
+  policyInForce,
+  ownerCovered,
+  nodeDown,
+  terminating,
+  timeIsUp,
+  listedVolume,
+  attachedOnce,
+  fenceSettled,
+  nothingReappeared,
+];
+
+/** For pods that `podDeletion` leaves alone: the volume goes, the old pod's object stays (POD-7). */
+export const recoveryChecks: readonly Check[] = [
+  notMirror,
+  notDaemon,
+  policyInForce,
+  recoveryWanted,
+  leftAlone,
+  nodeDown,
+  terminating,
+  timeIsUpIfWaiting,
+  listedVolume,
+  replacementWaits,
+  attachedOnce,
+  fenceSettled,
+  nothingReappeared,
+];
+
+export function policyInForce({ policy }: NodeCase): Objection | undefined {
+  switch (policy.kind) {
+    case 'one':
+      return undefined;
+    case 'none':
+      return objection('NoPolicy', 'no RemedyPolicy selects the node');
+    case 'tie':
+      return objection('PolicyTie', `the policies ${policy.names.join(', ')} select the node just as specifically`);
+  }
+}
+
+function policyOf({ policy }: NodeCase): PolicyFacts | undefined {
+  return policy.kind === 'one' ? policy.policy : undefined;
+}
+
+function ownerCovered(known: NodeCase, pod: PodFacts): Objection | undefined {
+  const { name, podDeletion = 'do-nothing' } = policyOf(known) ?? {};
+  const covered = coveredOwners[podDeletion];
+  if (pod.owner !== undefined && covered.includes(pod.owner.kind)) return undefined;
+  if (podDeletion === 'do-nothing') return objection('DoNothing', `podDeletion of policy ${name} is do-nothing`);
+  const owner = pod.owner === undefined ? 'no controller' : `a ${pod.owner.kind}`;
+  return objection('OwnerNotCovered', `it belongs to ${owner}, and podDeletion of policy ${name} is ${podDeletion}`);
+}
+
+/** One volume of the listed storage is enough: the risk is accepted for the pod as a whole. */
+function listedVolume(known: NodeCase, pod: PodFacts): Objection | undefined {
+  const volumes = volumesOf(known, pod);
+  const provisioners = policyOf(known)?.provisioners ?? [];
+  if (volumes.some((volume) => isListed(volume, provisioners))) return undefined;
+  const missing = volumes.find((volume) => !volume.known);
+  if (missing?.known === false) return objection('VolumeUnknown', missing.message);
+  if (volumes.length === 0) return objection('NoPersistentVolume', 'it has no persistent volume');
+  return objection(
+    'NoListedVolume',
+    `none of its volumes is of ${provisioners.join(', ') || 'any listed provisioner'}`,
+  );
+}
+
+export function listedVolumes(known: NodeCase, pod: PodFacts): KnownVolume[] {
+  const provisioners = policyOf(known)?.provisioners ?? [];
+  return volumesOf(known, pod).filter((volume) => isListed(volume, provisioners));
+}
+
+function recoveryWanted(known: NodeCase): Objection | undefined {
+  const { name, volumeAttachmentRecovery } = policyOf(known) ?? {};
+  if (volumeAttachmentRecovery !== 'never') return undefined;
+  return objection('RecoveryNever', `volumeAttachmentRecovery of policy ${name} is never`);
+}
+
+/** What will be deleted needs no recovery: it would only be the same risk, earlier. */
+function leftAlone(known: NodeCase, pod: PodFacts): Objection | undefined {
+  if (ownerCovered(known, pod) !== undefined) return undefined;
+  return objection('TimeNotUp', `podDeletion of policy ${policyOf(known)?.name} covers it`);
+}
+
+function timeIsUpIfWaiting(known: NodeCase, pod: PodFacts): Objection | undefined {
+  return policyOf(known)?.volumeAttachmentRecovery === 'wait' ? timeIsUp(known, pod) : undefined;
+}
+
+function replacementWaits(known: NodeCase, pod: PodFacts): Objection | undefined {
+  const listed = listedVolumes(known, pod);
+  if (listed.some(({ claim }) => known.awaited.has(claim))) return undefined;
+  const volumes = listed.map(({ volume }) => volume).join(', ');
+  return objection('NoReplacement', `no other pod waits for ${volumes}`);
+}

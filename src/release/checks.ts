@@ -1,0 +1,154 @@
+/** The questions that several ways of release ask of a pod. Each answers with an objection, or with nothing. */
+import type { AttachmentFacts, LiveNode, NodeCase, PodFacts, VolumeFacts } from '../api/release-view.ts';
+import type { STUCK } from '../api/reasons.ts';
+
+export type StuckReason = keyof (typeof STUCK)['reason'];
+
+export interface Objection {
+  reason: StuckReason;
+  /** For people; says which volume, which rule, what to do. */
+  message: string;
+  /** By the API server's clock: when this objection falls by itself. */
+  untilMs?: number;
+}
+
+export type Check = (known: NodeCase, pod: PodFacts) => Objection | undefined;
+
+/** A kubelet renews its Lease every 10 s. */
+export const kubeletSilentAfterMs = 12_000;
+/** deletionTimestamp and the Date of an answer are whole seconds: this much later it has passed for certain. */
+const roundingMs = 1000;
+
+export function objection(reason: StuckReason, message: string, untilMs?: number): Objection {
+  return untilMs === undefined ? { reason, message } : { reason, message, untilMs };
+}
+
+export function nodeDown({ node }: NodeCase): Objection | undefined {
+  if (node === undefined || node.ready === 'False' || node.ready === 'Unknown') return undefined;
+  return node.ready === 'True'
+    ? objection('NodeReady', 'the node is Ready')
+    : objection('NodeNotDown', 'the node has no Ready condition, so that nothing is known of it');
+}
+
+export function nodeExists({ node }: NodeCase): Objection | undefined {
+  return node === undefined ? objection('NodeGone', 'there is no Node object of this name any more') : undefined;
+}
+
+/** A mirror pod is what a kubelet runs from its own files: its object says nothing, and comes back. */
+export function notMirror(_: NodeCase, pod: PodFacts): Objection | undefined {
+  return pod.mirror ? objection('MirrorPod', 'its kubelet runs it from a file') : undefined;
+}
+
+export function notDaemon(_: NodeCase, pod: PodFacts): Objection | undefined {
+  return pod.owner?.kind === 'DaemonSet'
+    ? objection('DaemonSetPod', `DaemonSet ${pod.owner.name} would make it again on this node`)
+    : undefined;
+}
+
+export function terminating(_: NodeCase, pod: PodFacts): Objection | undefined {
+  return pod.deletionAtMs === undefined ? objection('NotTerminating', 'nobody has asked it to go') : undefined;
+}
+
+/** By the API server's clock, so that an operator with a wrong one does not delete early. */
+export function timeIsUp({ serverNowMs }: NodeCase, pod: PodFacts): Objection | undefined {
+  const untilMs = (pod.deletionAtMs ?? Infinity) + roundingMs;
+  if (serverNowMs >= untilMs) return undefined;
+  return objection('TimeNotUp', `its time to terminate is up at ${clockTime(untilMs)}`, untilMs);
+}
+
+/**
+ * Whoever renews a Lease lives. With Ready Unknown it is Kubernetes that has not heard of it for its whole grace period,
+ * and only what was renewed since counts; with False it may be a kubelet that reports trouble, and must have been
+ * silent for as long as we watch it.
+ */
+export function kubeletSilent({ node, lease }: NodeCase): Objection | undefined {
+  if (lease === undefined || node === undefined) return undefined;
+  const alive = node.ready === 'Unknown' ? lease.renewedSinceNotReady : lease.unchangedForMs < kubeletSilentAfterMs;
+  if (!alive) return undefined;
+  return objection('KubeletAlive', `the kubelet of ${node.name} renewed its Lease at ${lease.renewTime}`);
+}
+
+/** What was taken out of `volumesInUse` and stands there again was written by a kubelet that lives. */
+export function nothingReappeared({ node, fence }: NodeCase): Objection | undefined {
+  if (node === undefined) return undefined;
+  for (const { freedAt, freed, endedAt, bootId } of fence?.status.releases ?? []) {
+    if (freedAt === undefined || endedAt !== undefined || bootId !== node.bootId) continue;
+    const back = freed.find((entry) => node.volumesInUse.includes(entry));
+    if (back !== undefined) {
+      return objection('KubeletAlive', `${back} is in volumesInUse of ${node.name} again: a kubelet wrote it`);
+    }
+  }
+  return undefined;
+}
+
+/** A fence that has failed, or runs, is just when nobody knows what the machine does (S3). */
+export function fenceSettled({ fence, policy }: NodeCase): Objection | undefined {
+  const status = fence?.status.fence?.status;
+  if (status === undefined || status === 'done' || status === 'final') return undefined;
+  if (status === 'error') {
+    if (policy.kind === 'one' && policy.policy.riskAfterFailedFence) return undefined;
+    return objection('FenceUnsettled', 'its fence has failed, and riskAfterFailedFence is false');
+  }
+  return objection('FenceUnsettled', `its fence is ${status}`);
+}
+
+export function volumesOf({ volumes }: NodeCase, pod: PodFacts): VolumeFacts[] {
+  return pod.claims.map(({ claim }) => {
+    const key = `${pod.namespace}/${claim}`;
+    const known = volumes.get(key);
+    return known ?? { claim: key, known: false, reason: 'Unreadable', message: `claim ${key} has not been read` };
+  });
+}
+
+export type KnownVolume = Extract<VolumeFacts, { known: true }>;
+
+export function isKnown(volume: VolumeFacts): volume is KnownVolume {
+  return volume.known;
+}
+
+/** A volume for one node that is attached to two is in disorder, and nobody knows who writes. */
+export function attachedOnce(known: NodeCase, pod: PodFacts): Objection | undefined {
+  for (const volume of volumesOf(known, pod).filter(isKnown)) {
+    if (isShared(volume)) continue;
+    const other = known.attachments.find(
+      (one) => one.volume === volume.volume && one.node !== known.name && one.attached,
+    );
+    if (other !== undefined) {
+      return objection('AttachedElsewhere', `volume ${volume.volume} is attached to ${other.node} as well`);
+    }
+  }
+  return undefined;
+}
+
+/** Of a listed provisioner: by its CSI driver, or, for volumes of the old kind, by who made it. */
+export function isListed(volume: VolumeFacts, provisioners: readonly string[]): volume is KnownVolume {
+  if (!volume.known) return false;
+  const provisioner = volume.csi?.driver ?? volume.provisionedBy;
+  return provisioner !== undefined && provisioners.includes(provisioner);
+}
+
+export function isShared({ accessModes }: KnownVolume): boolean {
+  return accessModes.includes('ReadWriteMany');
+}
+
+/** As kubelets and the attach-detach controller call a CSI volume in the status of a Node. */
+export function nameInUse(volume: KnownVolume): string | undefined {
+  return volume.csi === undefined ? undefined : `kubernetes.io/csi/${volume.csi.driver}^${volume.csi.handle}`;
+}
+
+export function attachmentsHere({ attachments, name }: NodeCase): AttachmentFacts[] {
+  return attachments.filter(({ node }) => node === name);
+}
+
+/** Its processes have ended, or the object says so: it uses nothing any more. */
+export function isOver({ phase }: PodFacts): boolean {
+  return phase === 'Failed' || phase === 'Succeeded';
+}
+
+export function hasTaint(node: LiveNode | undefined, key: string, effect: string): boolean {
+  return node?.taints.some((taint) => taint.key === key && taint.effect === effect) ?? false;
+}
+
+export function clockTime(ms: number): string {
+  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
+}

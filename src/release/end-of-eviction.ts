@@ -1,0 +1,31 @@
+/**
+ * When the force-eviction taint goes (FEV-3, FEV-5): at once from a node that is Ready and of which nothing was evicted;
+ * otherwise when everything that the taint is about is gone and detached, whoever did it. A node that comes back in the
+ * middle finishes first: its kubelet refuses what does not tolerate the taint, and takes it away itself.
+ */
+import type { ReleaseRecord } from '../api/node-fence.ts';
+import type { NodeCase, Step } from '../api/release-view.ts';
+import { FORCE_EVICTION_KEY } from '../api/release-view.ts';
+import { isEvictable } from './by-assertion.ts';
+import { attachmentsHere, hasTaint, isKnown, isOver, volumesOf } from './checks.ts';
+
+const effect = 'NoExecute';
+
+export function endOfEviction(known: NodeCase, records: readonly ReleaseRecord[]): Step | undefined {
+  const { node, gates, pods } = known;
+  if (node === undefined || !hasTaint(node, FORCE_EVICTION_KEY, effect)) return undefined;
+  const asserted = records.filter(({ basis }) => basis === 'Asserted');
+  // Switched off, the taint means nothing to us, unless it is one that we have begun to act on.
+  if (!gates.ForceEviction && asserted.length === 0) return undefined;
+  if (asserted.some(({ endedAt }) => endedAt === undefined)) return undefined;
+  if (node.ready !== 'True' && (pods.some((pod) => isEvictable(known, pod)) || hasLeftovers(known))) return undefined;
+  const uids = pods.map(({ uid }) => uid);
+  return { actions: [{ do: 'untaint', key: FORCE_EVICTION_KEY, effect, pods: uids }] };
+}
+
+/** Attached to the node, and no pod that stays uses it. */
+function hasLeftovers(known: NodeCase): boolean {
+  const staying = known.pods.filter((pod) => !isOver(pod));
+  const used = new Set(staying.flatMap((pod) => volumesOf(known, pod).filter(isKnown)).map(({ volume }) => volume));
+  return attachmentsHere(known).some(({ volume }) => !used.has(volume));
+}

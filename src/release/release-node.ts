@@ -1,0 +1,133 @@
+/**
+ * For each pod of a node in trouble: may it go, on what basis, or exactly why not.
+ *
+ * There are four ways, each an ordered list of checks in a file of its own; the first way to which nothing objects is
+ * taken, so that the strongest basis comes first. Then what pods share is looked at together.
+ */
+import type { Basis } from '../api/node-fence.ts';
+import type { NodeCase, PodFacts } from '../api/release-view.ts';
+import { assertedVolumes, assertionChecks, assertionOf } from './by-assertion.ts';
+import { listedVolumes, policyChecks, recoveryChecks } from './by-policy.ts';
+import { protectedVolumes, safeDetachChecks } from './by-safe-detach.ts';
+import type { Check, KnownVolume, Objection } from './checks.ts';
+import { isOver, objection, volumesOf } from './checks.ts';
+
+export type WayName = 'assertion' | 'safe detach' | 'policy' | 'attachment recovery';
+
+export interface Way {
+  name: WayName;
+  basis: Basis;
+  checks: readonly Check[];
+  /** Who answers for it. */
+  by: (known: NodeCase) => string | undefined;
+  /** Which volumes of the pod are freed with it. */
+  frees: (known: NodeCase, pod: PodFacts) => KnownVolume[];
+  podStays: boolean;
+}
+
+const byPolicy = ({ policy }: NodeCase): string | undefined =>
+  policy.kind === 'one' ? `policy ${policy.policy.name}` : undefined;
+
+export const assertionWay: Way = {
+  name: 'assertion',
+  basis: 'Asserted',
+  checks: assertionChecks,
+  by: (known) => assertionOf(known)?.by,
+  frees: assertedVolumes,
+  podStays: false,
+};
+
+const ways: readonly Way[] = [
+  assertionWay,
+  {
+    name: 'safe detach',
+    basis: 'StorageSafeDetach',
+    checks: safeDetachChecks,
+    by: () => undefined,
+    frees: protectedVolumes,
+    podStays: false,
+  },
+  {
+    name: 'policy',
+    basis: 'AcceptedRisk',
+    checks: policyChecks,
+    by: byPolicy,
+    frees: listedVolumes,
+    podStays: false,
+  },
+  {
+    name: 'attachment recovery',
+    basis: 'AcceptedRisk',
+    checks: recoveryChecks,
+    by: byPolicy,
+    frees: listedVolumes,
+    podStays: true,
+  },
+];
+
+export type Outcome =
+  | { pod: PodFacts; goes: true; way: Way; frees: readonly KnownVolume[] }
+  | { pod: PodFacts; goes: false; objections: readonly { way: WayName; objection: Objection }[] };
+
+export type Going = Extract<Outcome, { goes: true }>;
+
+export function releaseNode(known: NodeCase): Outcome[] {
+  const outcomes = known.pods.map((pod) => judgePod(known, pod));
+  return withoutShared(known, outcomes);
+}
+
+function judgePod(known: NodeCase, pod: PodFacts): Outcome {
+  const objections: { way: WayName; objection: Objection }[] = [];
+  for (const way of ways) {
+    const found = firstObjection(way.checks, known, pod);
+    if (found === undefined) return { pod, goes: true, way, frees: way.frees(known, pod) };
+    objections.push({ way: way.name, objection: found });
+  }
+  return { pod, goes: false, objections };
+}
+
+function firstObjection(checks: readonly Check[], known: NodeCase, pod: PodFacts): Objection | undefined {
+  for (const check of checks) {
+    const found = check(known, pod);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/**
+ * A volume that a pod which stays uses as well is not freed. Where the release rests on the volumes being detached, the
+ * pod then stays too, and with it perhaps the next: until nothing changes any more.
+ */
+function withoutShared(known: NodeCase, before: readonly Outcome[]): Outcome[] {
+  let outcomes = [...before];
+  for (;;) {
+    const kept = usedByStaying(known, outcomes);
+    let changed = false;
+    outcomes = outcomes.map((outcome) => {
+      if (!outcome.goes) return outcome;
+      const shared = outcome.frees.find(({ volume }) => kept.has(volume));
+      if (shared === undefined) return outcome;
+      changed = true;
+      const user = kept.get(shared.volume);
+      if (outcome.way.name === 'assertion' || outcome.way.name === 'policy') {
+        return { ...outcome, frees: outcome.frees.filter(({ volume }) => !kept.has(volume)) };
+      }
+      const message = `pod ${user} of the same node uses volume ${shared.volume} and stays`;
+      const found = { way: outcome.way.name, objection: objection('VolumeInUseHere', message) };
+      return { pod: outcome.pod, goes: false, objections: [found] };
+    });
+    if (!changed) return outcomes;
+  }
+}
+
+/** Volumes by name, each with a pod that goes on using it. */
+function usedByStaying(known: NodeCase, outcomes: readonly Outcome[]): Map<string, string> {
+  const kept = new Map<string, string>();
+  for (const { goes, pod } of outcomes) {
+    if (goes || isOver(pod)) continue;
+    for (const volume of volumesOf(known, pod)) {
+      if (volume.known) kept.set(volume.volume, `${pod.namespace}/${pod.name}`);
+    }
+  }
+  return kept;
+}

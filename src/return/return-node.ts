@@ -1,0 +1,115 @@
+/**
+ * The way back into service, in named stages: `seen` again, `clean`, `soaked`, `schedulable`. The quarantine goes last,
+ * and only from a node that was rebooted or is verified clean (S7, S9).
+ *
+ * Clean means that nothing of what was released is left: by another boot ID, or by what the returned kubelet reports of
+ * its volumes. We have taken the released volumes out of `volumesInUse` ourselves, so their absence says something only
+ * once a kubelet has written that list again; it does so together with Ready.
+ */
+import type { NodeFenceStatus, ReleaseRecord } from '../api/node-fence.ts';
+import type { NodeCase, PodFacts, Step } from '../api/release-view.ts';
+import { QUARANTINE_KEY } from '../api/release-view.ts';
+import { formatDuration } from '../api/duration.ts';
+
+type Stage = NonNullable<NodeFenceStatus['return']>['stage'];
+
+export interface ReturnDecision {
+  stage: Stage | undefined;
+  /** What the next stage waits for. */
+  waitsFor?: { reason: 'NotSeen' | 'NotClean' | 'DetachPending' | 'Soaking'; message: string };
+  /** By the API server's clock. */
+  soakUntilMs?: number;
+  steps: Step[];
+}
+
+export const defaultSoakMs = 30_000;
+const effect = 'NoSchedule';
+
+export function isQuarantined({ node }: Pick<NodeCase, 'node'>): boolean {
+  return node?.taints.some((taint) => taint.key === QUARANTINE_KEY && taint.effect === effect) ?? false;
+}
+
+export function returnNode(known: NodeCase, records: readonly ReleaseRecord[]): ReturnDecision {
+  const { node, fence } = known;
+  if (node?.ready !== 'True') {
+    return waiting(undefined, 'NotSeen', `${known.name} is not Ready`);
+  }
+  const attached = stillAttached(known, records);
+  if (attached !== undefined) return waiting('seen', 'DetachPending', attached);
+  const leftover = notClean(known, records);
+  if (leftover !== undefined) return waiting('seen', 'NotClean', leftover);
+  const { soakMs } = known.policy.kind === 'one' ? known.policy.policy : { soakMs: defaultSoakMs };
+  const stored = fence?.status.return;
+  const cleanSinceMs = stored === undefined || stored.stage === 'seen' ? known.serverNowMs : Date.parse(stored.since);
+  const soakUntilMs = cleanSinceMs + soakMs;
+  if (known.serverNowMs < soakUntilMs) {
+    const message = `${known.name} has to stay Ready and clean for ${formatDuration(soakMs)}`;
+    return { ...waiting('clean', 'Soaking', message), soakUntilMs };
+  }
+  const pods = known.pods.map(({ uid }) => uid);
+  return { stage: 'soaked', steps: [{ actions: [{ do: 'untaint', key: QUARANTINE_KEY, effect, pods }] }] };
+}
+
+function waiting(
+  stage: Stage | undefined,
+  reason: NonNullable<ReturnDecision['waitsFor']>['reason'],
+  message: string,
+): ReturnDecision {
+  return { stage, waitsFor: { reason, message }, steps: [] };
+}
+
+/** Detach has to be finished. A pod that was never taken away, because the node came back in time, keeps its volume. */
+function stillAttached(known: NodeCase, records: readonly ReleaseRecord[]): string | undefined {
+  const used = volumesInService(known);
+  const released = new Set(records.flatMap(({ volumes }) => volumes).filter((volume) => !used.has(volume)));
+  const left = known.attachments.find(({ node, volume }) => node === known.name && released.has(volume));
+  if (left === undefined) return undefined;
+  const refused = left.detachError === undefined ? '' : `: the driver says ${left.detachError}`;
+  return `volume ${left.volume} was released and is still attached${refused}`;
+}
+
+function notClean(known: NodeCase, records: readonly ReleaseRecord[]): string | undefined {
+  const { node } = known;
+  if (node === undefined) return 'there is no Node object';
+  const inService = entriesInService(known);
+  const current = records.filter(({ bootId, nodeUid }) => bootId === node.bootId && nodeUid === node.uid);
+  if (records.length > 0 && current.length === 0) return undefined;
+  const over = known.pods.find(
+    ({ uid, deletionAtMs, phase }) =>
+      deletionAtMs !== undefined &&
+      phase === 'Failed' &&
+      current.some(({ pods }) => pods.some((pod) => pod.uid === uid)),
+  );
+  if (over !== undefined) return `pod ${over.namespace}/${over.name} was released and is still there`;
+  // Without any record, as when somebody deleted it, whatever no pod accounts for counts as a leftover.
+  const freed = records.length === 0 ? node.volumesInUse : current.flatMap((record) => record.freed);
+  const left = freed.find((entry) => node.volumesInUse.includes(entry) && !inService.has(entry));
+  return left === undefined ? undefined : `its kubelet still uses ${left}, which was released`;
+}
+
+function inServicePods({ pods }: NodeCase): PodFacts[] {
+  return pods.filter(
+    ({ phase, deletionAtMs }) => deletionAtMs === undefined && phase !== 'Failed' && phase !== 'Succeeded',
+  );
+}
+
+function volumesInService(known: NodeCase): Set<string> {
+  return new Set(knownVolumes(known).map(({ volume }) => volume));
+}
+
+function entriesInService(known: NodeCase): Set<string> {
+  return new Set(
+    knownVolumes(known).flatMap(({ csi }) =>
+      csi === undefined ? [] : [`kubernetes.io/csi/${csi.driver}^${csi.handle}`],
+    ),
+  );
+}
+
+function knownVolumes(known: NodeCase): { volume: string; csi?: { driver: string; handle: string } }[] {
+  return inServicePods(known).flatMap(({ namespace, claims }) =>
+    claims.flatMap(({ claim }) => {
+      const volume = known.volumes.get(`${namespace}/${claim}`);
+      return volume?.known ? [volume] : [];
+    }),
+  );
+}
