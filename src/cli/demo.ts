@@ -6,6 +6,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
+import { customResourceDefinitions } from '../api/crds.ts';
 import { featureGates } from '../api/feature-gates.ts';
 import type { Judgement } from '../api/view.ts';
 import { realClock } from '../clock.ts';
@@ -13,7 +14,9 @@ import { ConsoleServer } from '../console/console-server.ts';
 import { demoDriver, demoObjects } from '../console/demo-objects.ts';
 import { DemoSource } from '../console/demo-source.ts';
 import { defaultLimits } from '../judge/judge-node.ts';
+import type { KubeObject } from '../kube/client.ts';
 import { KubeClient } from '../kube/client.ts';
+import { customResourceDefinitions as definitionResource } from '../kube/resources.ts';
 import { Operator } from '../operator/operator.ts';
 import { version } from '../version.ts';
 import { HttpFront } from '../world/api-server/http-front.ts';
@@ -23,6 +26,8 @@ import { shutdownSignal } from './shutdown.ts';
 import { UserError } from './user-error.ts';
 
 const defaultPort = 8088;
+/** Kubernetes takes 50 s to notice a silent node; half of that is enough to see what it does meanwhile. */
+const hurried = { nodeMonitorPeriodMs: 1000, nodeMonitorGraceMs: 25_000 };
 
 export function demoCommand(): Command {
   return new Command('demo')
@@ -43,6 +48,7 @@ async function demo(flags: { port?: number }): Promise<void> {
     nodes: Array.from({ length: 6 }, (_, index) => ({ name: `node-${index + 1}`, zone: `z${(index % 3) + 1}` })),
     drivers: [demoDriver],
     bootTimeMs: 15_000,
+    timings: hurried,
   });
   const clientOf = (user: string): KubeClient =>
     new KubeClient({ transport: world.server.transport(user), clock: realClock, userAgent: user, fieldManager: user });
@@ -53,7 +59,7 @@ async function demo(flags: { port?: number }): Promise<void> {
     log: { info: (fields, text) => told(fields, text), warn: (fields, text) => told(fields, text), debug: () => {} },
     version,
     limits: defaultLimits,
-    gates: featureGates(),
+    gates: featureGates({ NonGracefulFailover: true }),
     identity: 'demo',
   });
   const source = new DemoSource({
@@ -63,8 +69,14 @@ async function demo(flags: { port?: number }): Promise<void> {
     random: random.stream('console'),
     verdicts: () => operator.verdicts,
   });
+  const tellVerdict = ({ node, verdict, reason, previous }: VerdictFields): void => {
+    if (previous !== verdict) source.tell(`${node}: ${previous ?? 'new'} → ${verdict} (${reason})`);
+  };
   const told = (fields: object, text: string): void => {
-    if (text === 'verdict') source.tell(verdictLine(fields as VerdictFields));
+    if (text === 'verdict') tellVerdict(fields as VerdictFields);
+    const { node, did, pod, why } = fields as { node?: string; did?: string; pod?: string; why?: string };
+    if (text === 'acted') source.tell(`${node}: ${did}`);
+    if (text === 'stuck') source.tell(`${node}: ${pod} is stuck: ${why}`);
   };
 
   const console = new ConsoleServer(source, realClock);
@@ -92,13 +104,10 @@ interface VerdictFields extends Pick<Judgement, 'verdict' | 'reason'> {
   previous?: string;
 }
 
-function verdictLine({ node, verdict, reason, previous }: VerdictFields): string {
-  return `${node}: ${previous === undefined ? '' : `${previous} → `}${verdict} (${reason})`;
-}
-
 async function populate(client: KubeClient): Promise<void> {
-  for (const { resource, object } of demoObjects) {
-    const created = await client.create(resource, object);
+  const definitions = customResourceDefinitions().map((object) => ({ resource: definitionResource, object }));
+  for (const { resource, object } of [...definitions, ...demoObjects]) {
+    const created = await client.create<KubeObject>(resource, object);
     if (!created.ok) throw new Error(created.error.message);
   }
 }

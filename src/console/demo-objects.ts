@@ -1,12 +1,13 @@
-/** What runs on the embedded cluster: a database with a volume per member, and a shop with one. */
+/** What runs on the embedded cluster: a database with a volume per member, a shop with one, and a policy for both. */
 import type { KubeObject } from '../kube/client.ts';
+import { SAFE_DETACH_ANNOTATION } from '../api/release-view.ts';
 import type { Resource } from '../kube/resources.ts';
+import { csiDrivers, persistentVolumeClaims, remedyPolicies } from '../kube/resources.ts';
 
 export const demoDriver = 'driver.longhorn.io';
 
 const apps = { group: 'apps', version: 'v1', namespaced: true };
 const storage = { group: 'storage.k8s.io', version: 'v1', namespaced: false };
-const core = { group: '', version: 'v1', namespaced: true };
 
 export interface DemoObject {
   resource: Resource;
@@ -19,21 +20,42 @@ const claim = {
   resources: { requests: { storage: '1Gi' } },
 };
 
+/** Kubernetes waits five minutes by default; people who watch do not. */
+const tolerations = ['not-ready', 'unreachable'].map((what) => ({
+  key: `node.kubernetes.io/${what}`,
+  operator: 'Exists',
+  effect: 'NoExecute',
+  tolerationSeconds: 5,
+}));
+
 function podTemplate(app: string, volumes: object[]): object {
   const container = { name: app, image: `example/${app}:1`, volumeMounts: [{ name: 'data', mountPath: '/data' }] };
   return {
     metadata: { labels: { app } },
-    spec: { terminationGracePeriodSeconds: 10, containers: [container], volumes },
+    spec: { terminationGracePeriodSeconds: 5, tolerations, containers: [container], volumes },
   };
 }
 
-function make(resource: Resource, name: string, rest: object): DemoObject {
-  const metadata = { name, ...(resource.namespaced && { namespace: 'default' }) };
+function make(resource: Resource, name: string, rest: object, annotations?: Record<string, string>): DemoObject {
+  const metadata = { name, ...(resource.namespaced && { namespace: 'default' }), ...(annotations && { annotations }) };
   return { resource, object: { metadata, ...rest } };
 }
 
 export const demoObjects: readonly DemoObject[] = [
-  make({ ...storage, plural: 'csidrivers', kind: 'CSIDriver' }, demoDriver, { spec: { attachRequired: true } }),
+  make(
+    csiDrivers,
+    demoDriver,
+    { spec: { attachRequired: true } },
+    // Its storage refuses a node whose volume was detached, so that a node that is merely cut off does no harm.
+    { [SAFE_DETACH_ANNOTATION]: 'true' },
+  ),
+  make(remedyPolicies, 'demo', {
+    spec: {
+      nodeSelector: {},
+      release: { podDeletion: 'delete-both-statefulset-and-deployment-pod', provisioners: [demoDriver] },
+      return: { soak: '10s' },
+    },
+  }),
   make({ ...storage, plural: 'storageclasses', kind: 'StorageClass' }, 'fast', { provisioner: demoDriver }),
   make({ ...apps, plural: 'statefulsets', kind: 'StatefulSet' }, 'database', {
     spec: {
@@ -44,7 +66,7 @@ export const demoObjects: readonly DemoObject[] = [
       volumeClaimTemplates: [{ metadata: { name: 'data' }, spec: claim }],
     },
   }),
-  make({ ...core, plural: 'persistentvolumeclaims', kind: 'PersistentVolumeClaim' }, 'shop', { spec: claim }),
+  make(persistentVolumeClaims, 'shop', { spec: claim }),
   make({ ...apps, plural: 'deployments', kind: 'Deployment' }, 'shop', {
     spec: {
       replicas: 1,

@@ -1,15 +1,25 @@
 /** What the page shows of the embedded cluster: its API through a client, its machines as they really are. */
+import { nodeFenceName } from '../api/fence-names.ts';
+import type { NodeFence } from '../api/node-fence.ts';
 import type { Judgement } from '../api/view.ts';
 import { VERDICT_REASONS } from '../api/view.ts';
 import type { Clock } from '../clock.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
 import { ListWatch } from '../kube/list-watch.ts';
-import { nodes, pods } from '../kube/resources.ts';
+import { nodeFences, nodes, pods } from '../kube/resources.ts';
 import type { World } from '../world/world.ts';
-import type { ConsoleSource, MachineAction, NodeSnapshot, PodSnapshot, Snapshot, StoryLine } from './snapshot.ts';
+import type {
+  ConsoleSource,
+  MachineAction,
+  NodeSnapshot,
+  PodSnapshot,
+  RecoverySnapshot,
+  Snapshot,
+  StoryLine,
+} from './snapshot.ts';
 
 interface WireNode extends KubeObject {
-  spec?: { unschedulable?: boolean };
+  spec?: { unschedulable?: boolean; taints?: { key: string; effect: string }[] };
   status?: { conditions?: { type: string; status: string }[] };
 }
 
@@ -26,6 +36,7 @@ export class DemoSource implements ConsoleSource {
   readonly #verdicts: () => ReadonlyMap<string, Judgement>;
   readonly #nodes: ListWatch<WireNode>;
   readonly #pods: ListWatch<WirePod>;
+  readonly #fences: ListWatch<Partial<NodeFence['status']>>;
   readonly #story: StoryLine[] = [];
   readonly #listeners = new Set<() => void>();
 
@@ -43,10 +54,15 @@ export class DemoSource implements ConsoleSource {
     const common = { client, clock, random, onChange: () => this.changed() };
     this.#nodes = new ListWatch({ ...common, resource: nodes, project: (object) => object });
     this.#pods = new ListWatch({ ...common, resource: pods, project: (object) => object });
+    this.#fences = new ListWatch({
+      ...common,
+      resource: nodeFences,
+      project: (object) => (object as { status?: NodeFence['status'] }).status ?? {},
+    });
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.#nodes.run(signal), this.#pods.run(signal)]);
+    await Promise.all([this.#nodes, this.#pods, this.#fences].map((watch) => watch.run(signal)));
   }
 
   /** Adds a line to what happened. */
@@ -108,15 +124,19 @@ export class DemoSource implements ConsoleSource {
     const { name, labels } = node.metadata;
     const judgement = this.#verdicts().get(name);
     const machine = this.#world.fleet.machine(name);
+    const taints = node.spec?.taints ?? [];
+    const recovery = recoveryOf(this.#fences.entries.get(nodeFenceName(name))?.value);
     return {
       name,
       zone: labels?.['topology.kubernetes.io/zone'] ?? '',
       ready: node.status?.conditions?.find(({ type }) => type === 'Ready')?.status ?? 'Unknown',
-      schedulable: node.spec?.unschedulable !== true,
+      schedulable: node.spec?.unschedulable !== true && taints.every(({ effect }) => effect === 'PreferNoSchedule'),
+      taints: taints.map(({ key, effect }) => `${key}:${effect}`),
       evidence: judgement?.evidence.map(({ detail }) => detail) ?? [],
       power: machine.power,
       linked: machine.linked,
       pods: ownPods.sort((a, b) => a.name.localeCompare(b.name)),
+      ...(recovery && { recovery }),
       ...(judgement && {
         verdict: judgement.verdict,
         reason: judgement.reason,
@@ -128,6 +148,30 @@ export class DemoSource implements ConsoleSource {
 
 function byName(a: KubeObject, b: KubeObject): number {
   return a.metadata.name.localeCompare(b.metadata.name, 'en', { numeric: true });
+}
+
+/** Also of an incident that is over: what was released on which basis is what people come back to read. */
+function recoveryOf(status: Partial<NodeFence['status']> | undefined): RecoverySnapshot | undefined {
+  const { incident, hold, return: back, stuck = [], releases = [] } = status ?? {};
+  if (incident === undefined && releases.length === 0) return undefined;
+  return {
+    trouble: incident?.trouble ?? 'over',
+    ...(hold && { hold: hold.message }),
+    ...(back && { stage: back.stage }),
+    ...(back?.waitsFor !== undefined && { waitsFor: back.waitsFor }),
+    stuck: stuck.map(({ name, message, until }) => ({
+      pod: name,
+      why: message,
+      ...(until !== undefined && { until }),
+    })),
+    releases: releases.map(({ recordedAt, basis, by, pods: released, endedAt }) => ({
+      at: recordedAt,
+      basis,
+      ...(by !== undefined && { by }),
+      pods: released.map(({ name }) => name),
+      ended: endedAt !== undefined,
+    })),
+  };
 }
 
 function podOf(pod: WirePod): PodSnapshot {

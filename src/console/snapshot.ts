@@ -11,11 +11,25 @@ export interface PodSnapshot {
   volumes: string[];
 }
 
+/** What Fenceline has done about a node in trouble, and what it waits for; from its NodeFence. */
+export interface RecoverySnapshot {
+  trouble: string;
+  /** What stands in the way of everything. */
+  hold?: string;
+  /** How far the node has come back, and what the next stage waits for. */
+  stage?: string;
+  waitsFor?: string;
+  stuck: { pod: string; why: string; until?: string }[];
+  releases: { at: string; basis: string; by?: string; pods: string[]; ended: boolean }[];
+}
+
 export interface NodeSnapshot {
   name: string;
   zone: string;
   ready: string;
   schedulable: boolean;
+  /** Taints as `key:effect`. */
+  taints: string[];
   /** Absent while nobody leads. */
   verdict?: Judgement['verdict'];
   reason?: string;
@@ -25,6 +39,7 @@ export interface NodeSnapshot {
   power: 'on' | 'off';
   linked: boolean;
   pods: PodSnapshot[];
+  recovery?: RecoverySnapshot;
 }
 
 export interface StoryLine {

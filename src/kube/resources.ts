@@ -56,6 +56,14 @@ export const persistentVolumeClaims = core('persistentvolumeclaims', 'Persistent
 export const remedyPolicies = own('remedypolicies', 'RemedyPolicy');
 export const nodeFences = own('nodefences', 'NodeFence');
 
+export const customResourceDefinitions: Resource = {
+  group: 'apiextensions.k8s.io',
+  version: 'v1',
+  plural: 'customresourcedefinitions',
+  kind: 'CustomResourceDefinition',
+  namespaced: false,
+};
+
 function own(plural: string, kind: string): Resource {
   return { group: 'fenceline.dev', version: 'v1alpha1', plural, kind, namespaced: false };
 }

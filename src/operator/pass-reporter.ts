@@ -44,7 +44,7 @@ export class PassReporter implements ReleaseMetrics {
     const node = pass.known.name;
     switch (act.kind) {
       case 'done':
-        log.info({ node, did: nameOf(act.action), tookMs: Math.round(pass.tookMs) }, 'acted');
+        log.info({ node, did: described(act.action), tookMs: Math.round(pass.tookMs) }, 'acted');
         this.#tellDone(pass, act.action);
         return;
       case 'needless':
@@ -102,18 +102,22 @@ export class PassReporter implements ReleaseMetrics {
   }
 }
 
-function nameOf(action: Action): string {
+/** In words, for the log and the console. */
+function described(action: Action): string {
   switch (action.do) {
     case 'taint':
+      return `tainted ${action.key}:${action.effect}`;
     case 'untaint':
-      return `${action.do} ${action.key}:${action.effect}`;
+      return `took the taint ${action.key}:${action.effect} away`;
     case 'forceDelete':
+      return `released pod ${action.pod.namespace}/${action.pod.name} on the basis ${action.basis}`;
     case 'failPod':
-      return `${action.do} ${action.pod.namespace}/${action.pod.name} (${action.basis})`;
+      return `released the volumes of pod ${action.pod.namespace}/${action.pod.name} on the basis ${action.basis}`;
     case 'freeVolumes':
-      return `${action.do} ${action.volumes.join(' ')}`;
+      return `took out of volumesInUse: ${action.volumes.join(', ')}`;
     case 'requestFence':
+      return `asked the driver to fence when it detaches ${action.attachment}`;
     case 'deleteAttachment':
-      return `${action.do} ${action.attachment}`;
+      return `deleted VolumeAttachment ${action.attachment}`;
   }
 }

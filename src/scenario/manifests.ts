@@ -3,7 +3,7 @@ import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { Result } from '../kube/errors.ts';
 import { failure } from '../kube/errors.ts';
 import type { ObjectRef, Resource } from '../kube/resources.ts';
-import { apiVersionOf, namespaces } from '../kube/resources.ts';
+import { apiVersionOf, customResourceDefinitions, namespaces } from '../kube/resources.ts';
 import * as worldResources from '../world/controllers/resources.ts';
 
 interface ResourceList {
@@ -16,14 +16,6 @@ interface GroupList {
 }
 
 type FullObject = KubeObject & { apiVersion: string; kind: string; status?: unknown };
-
-const customResourceDefinitions: Resource = {
-  group: 'apiextensions.k8s.io',
-  version: 'v1',
-  plural: 'customresourcedefinitions',
-  kind: 'CustomResourceDefinition',
-  namespaced: false,
-};
 
 /** Those that every cluster has need not be asked for. */
 const wellKnown: readonly Resource[] = [

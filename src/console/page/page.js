@@ -24,9 +24,19 @@ function cardOf(name) {
     evidence: element('p', 'evidence'),
   };
   parts.pods = element('ul', 'pods');
+  parts.recovery = element('ul', 'recovery');
   parts.plug = button(name, () => (parts.power === 'on' ? 'power-off' : 'power-on'));
   parts.cable = button(name, () => (parts.linked ? 'partition' : 'heal'));
-  root.append(head, parts.explanation, parts.facts, parts.pods, parts.plug, parts.cable, parts.evidence);
+  root.append(
+    head,
+    parts.explanation,
+    parts.facts,
+    parts.pods,
+    parts.recovery,
+    parts.plug,
+    parts.cable,
+    parts.evidence,
+  );
   document.querySelector('#nodes').append(root);
   cards.set(name, parts);
   return parts;
@@ -50,6 +60,23 @@ function podLine(pod) {
   return element('li', state, `${pod.name} · ${state === 'waiting' ? pod.phase.toLowerCase() : state}${volumes}`);
 }
 
+// What was let go, on whose word, and what everybody waits for.
+function recoveryLines({ hold, stage, waitsFor, stuck, releases }) {
+  const lines = releases.map(({ at, basis, by, pods, ended }) => {
+    const state = ended ? 'released' : 'releasing';
+    const line = element('li', state, `${state} ${pods.join(', ')} · ${basis}${by ? ` · ${by}` : ''}`);
+    line.prepend(element('time', '', new Date(at).toLocaleTimeString()));
+    return line;
+  });
+  for (const { pod, why, until } of stuck) {
+    const when = until ? ` · until ${new Date(until).toLocaleTimeString()}` : '';
+    lines.push(element('li', 'stuck', `${pod} waits: ${why}${when}`));
+  }
+  if (hold) lines.push(element('li', 'stuck', `on hold: ${hold}`));
+  if (stage) lines.push(element('li', 'returning', `on its way back: ${stage}${waitsFor ? `, ${waitsFor}` : ''}`));
+  return lines;
+}
+
 function draw(snapshot) {
   for (const node of snapshot.nodes) {
     const card = cardOf(node.name);
@@ -58,7 +85,14 @@ function draw(snapshot) {
     card.verdict.textContent = node.verdict ?? '…';
     card.verdict.className = `verdict ${node.verdict ?? ''}`;
     card.explanation.textContent = node.explanation ?? 'not judged yet';
-    card.facts.textContent = `zone ${node.zone} · Ready ${node.ready} · ${node.schedulable ? 'schedulable' : 'unschedulable'}`;
+    const marks = node.taints.filter((taint) => taint.startsWith('fenceline.dev/'));
+    card.facts.textContent = [
+      `zone ${node.zone}`,
+      `Ready ${node.ready}`,
+      node.schedulable ? 'schedulable' : 'unschedulable',
+      ...marks,
+    ].join(' · ');
+    card.recovery.replaceChildren(...(node.recovery ? recoveryLines(node.recovery) : []));
     card.evidence.textContent = node.evidence.join(' · ');
     card.plug.textContent = node.power === 'on' ? 'Pull the plug' : 'Plug in';
     card.cable.textContent = node.linked ? 'Cut its network' : 'Mend its network';
