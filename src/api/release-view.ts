@@ -181,7 +181,7 @@ export interface Grounds {
   bootId?: string;
   /** Taints that must be on the node: the quarantine, and an assertion that the release rests on. */
   taints: readonly { key: string; effect: string }[];
-  /** The Lease must not have been renewed since; absent where a living kubelet is no objection. */
+  /** The Lease must not have been renewed since, or made, if it is empty; absent where a living kubelet is no objection. */
   leaseRenewTime?: string;
   policy?: { name: string; uid: string; generation: number };
   /** Drivers whose word is taken. */

@@ -5,7 +5,7 @@ import { FORCE_EVICTION_KEY } from '../api/release-view.ts';
 import type { NodeCase, Step } from '../api/release-view.ts';
 import { assertionOf, isEvictable } from '../release/by-assertion.ts';
 import type { Assertion } from '../release/by-assertion.ts';
-import { clockTime, isOver } from '../release/checks.ts';
+import { clockTime, isOver, timeIsUp } from '../release/checks.ts';
 import { endOfEviction } from '../release/end-of-eviction.ts';
 import type { Hold } from '../release/hold.ts';
 import { holdOf } from '../release/hold.ts';
@@ -38,7 +38,7 @@ const replacementPollMs = 2000;
 export function decide(known: NodeCase, epoch: number): Decision {
   const outcomes = releaseNode(known);
   const hold = holdOf(known);
-  const plan = planRelease(known, hold === undefined ? outcomes : [], epoch);
+  const plan = planRelease(known, hold === undefined ? outcomes : undefined, epoch);
   const back = returnNode(known, plan.records);
   const eviction = endOfEviction(known, plan.records);
   const steps = hold?.holds === 'everything' ? [] : [...plan.steps, ...(eviction === undefined ? [] : [eviction])];
@@ -81,7 +81,7 @@ function stuckPods(known: NodeCase, outcomes: readonly Outcome[]): StuckPod[] {
       if (isOver(pod) || pod.mirror || pod.owner?.kind === 'DaemonSet') return false;
       return isAsserted
         ? isEvictable(known, pod)
-        : pod.deletionAtMs !== undefined && known.serverNowMs >= pod.deletionAtMs;
+        : pod.deletionAtMs !== undefined && timeIsUp(known, pod) === undefined;
     })
     .flatMap((outcome) => (outcome.goes ? [] : [stuckPod(outcome)]))
     .slice(0, MAX_STUCK);

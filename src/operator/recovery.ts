@@ -52,8 +52,8 @@ const callTimeoutMs = 10_000;
 const firstRetryMs = 500;
 const maxRetryMs = 15_000;
 const conflictRetryMs = 100;
-/** A view of pods that is older than this may hide what came since. */
-const maxPodsAgeMs = 80_000;
+/** A view that is older than this may hide what came since. */
+const maxViewAgeMs = 80_000;
 
 export class Recovery {
   readonly #options: RecoveryOptions;
@@ -104,7 +104,7 @@ export class Recovery {
   async attend(name: string, judgement: Judgement): Promise<number> {
     const { clock, cluster, isLeading } = this.#options;
     const pods = this.#podsOf(name);
-    if (!cluster.synced || !pods.synced || pods.ageMs > maxPodsAgeMs) return maxRetryMs;
+    if (!cluster.synced || !pods.synced || Math.max(pods.ageMs, cluster.ageMs) > maxViewAgeMs) return maxRetryMs;
     const startedMs = clock.monotonic();
     const read = await this.#read(name, pods);
     if (!read.ok) return this.#failed(name, read.error);

@@ -9,6 +9,7 @@ import {
   fenceSettled,
   isListed,
   nodeDown,
+  notComingBack,
   notDaemon,
   notMirror,
   nothingReappeared,
@@ -36,6 +37,7 @@ export const policyChecks: readonly Check[] = [
   listedVolume,
   attachedOnce,
   fenceSettled,
+  notComingBack,
   nothingReappeared,
 ];
 
@@ -53,6 +55,7 @@ export const recoveryChecks: readonly Check[] = [
   replacementWaits,
   attachedOnce,
   fenceSettled,
+  notComingBack,
   nothingReappeared,
 ];
 

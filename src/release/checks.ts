@@ -68,6 +68,11 @@ export function kubeletSilent({ node, lease }: NodeCase): Objection | undefined 
   return objection('KubeletAlive', `the kubelet of ${node.name} renewed its Lease at ${lease.renewTime}`);
 }
 
+/** Kubernetes has not said so yet, but the kubelet renews its Lease again: the node is on its way back (S23). */
+export function notComingBack(known: NodeCase): Objection | undefined {
+  return known.node?.ready === 'Unknown' ? kubeletSilent(known) : undefined;
+}
+
 /** What was taken out of `volumesInUse` and stands there again was written by a kubelet that lives. */
 export function nothingReappeared({ node, fence }: NodeCase): Objection | undefined {
   if (node === undefined) return undefined;

@@ -44,11 +44,12 @@ interface Group {
   attachments: AttachmentFacts[];
 }
 
-export function planRelease(known: NodeCase, outcomes: readonly Outcome[], epoch: number): ReleasePlan {
+/** Without outcomes nothing new is begun; what has begun is followed to its end. */
+export function planRelease(known: NodeCase, outcomes: readonly Outcome[] | undefined, epoch: number): ReleasePlan {
   const records = (known.fence?.status.releases ?? []).map((record) => progressed(known, record));
   const steps: Step[] = [];
-  for (const [way, goings] of grouped(known, outcomes)) {
-    const group = groupOf(known, { way, goings }, outcomes);
+  for (const [way, goings] of outcomes === undefined ? [] : grouped(known, outcomes)) {
+    const group = groupOf(known, { way, goings }, outcomes ?? []);
     if (goings.length === 0 && group.attachments.length === 0) continue;
     const record = recordFor(known, group, records, epoch);
     steps.push(...stepsOf(known, group, groundsOf(known, group, record, epoch)));
@@ -201,7 +202,7 @@ function groundsOf(known: NodeCase, group: Group, record: ReleaseRecord, epoch: 
     node: known.name,
     ...(node === undefined ? {} : { nodeUid: node.uid, bootId: node.bootId }),
     taints,
-    ...(lease === undefined || mayRenew || node === undefined ? {} : { leaseRenewTime: lease.renewTime }),
+    ...(mayRenew || node === undefined ? {} : { leaseRenewTime: lease?.renewTime ?? '' }),
     ...(policy.kind === 'one' ? { policy: identityOf(policy.policy) } : {}),
     safeDrivers: name === 'safe detach' ? [...new Set([...drivers, ...volumes])] : [],
     freed: record.freed,
