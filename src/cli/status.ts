@@ -5,6 +5,7 @@
  * node's clock wrote with the API server's clock; a node whose clock is wrong shows up as such.
  */
 import { Command, Option } from 'commander';
+import type { NodeFence, NodeFenceStatus } from '../api/node-fence.ts';
 import type { Judgement, NodeFacts, NodeView } from '../api/view.ts';
 import { VERDICT_REASONS } from '../api/view.ts';
 import { defaultLimits, judgeNode } from '../judge/judge-node.ts';
@@ -13,7 +14,7 @@ import type { Overrides } from '../kube/kubeconfig.ts';
 import type { Result } from '../kube/errors.ts';
 import { readList } from '../kube/json-stream.ts';
 import type { Resource } from '../kube/resources.ts';
-import { collectionPath, leases, nodes } from '../kube/resources.ts';
+import { collectionPath, leases, nodeFences, nodes } from '../kube/resources.ts';
 import { leaseNamespace } from '../observe/observer.ts';
 import { projectLease, projectNode } from '../observe/project.ts';
 import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
@@ -31,6 +32,17 @@ export interface NodeStatus {
   zone: string;
   unschedulable: boolean;
   evidence: Judgement['evidence'];
+  /** What is being done about it; absent where there is nothing to do. */
+  recovery?: Recovery;
+}
+
+/** From the NodeFence of the node, which the operator keeps. */
+export interface Recovery {
+  trouble: string;
+  hold?: string;
+  waitsFor?: string;
+  releases: { basis: string; by?: string; pods: number; ended: boolean }[];
+  stuck: NodeFenceStatus['stuck'];
 }
 
 export function statusCommand(): Command {
@@ -61,8 +73,10 @@ export async function readStatus(client: KubeClient): Promise<NodeStatus[]> {
   const serverTime = await readAll(client, leases, leaseNamespace, (object) =>
     renewals.set(object.metadata.name, projectLease(object)),
   );
+  const recoveries = await readRecoveries(client);
   return [...facts.values()]
     .map((node) => statusOf(node, renewals.get(node.name), serverTime))
+    .map((one) => ({ ...one, ...recoveries.get(one.node) }))
     .sort((a, b) => a.node.localeCompare(b.node, 'en', { numeric: true }));
 }
 
@@ -75,6 +89,32 @@ function statusOf(node: NodeFacts, renewTime: string | undefined, serverTime: nu
   const { verdict, reason, evidence } = judgeNode(view, defaultLimits);
   const { name, zone, unschedulable } = node;
   return { node: name, verdict, reason, explanation: VERDICT_REASONS[reason], zone, unschedulable, evidence };
+}
+
+/** A cluster in which Fenceline is not installed, or whose records the user may not read, has verdicts all the same. */
+async function readRecoveries(client: KubeClient): Promise<Map<string, { recovery: Recovery }>> {
+  const read = await client.list<NodeFence & KubeObject>(nodeFences);
+  if (!read.ok) {
+    if (read.error.kind === 'notFound' || read.error.kind === 'forbidden') return new Map();
+    throw new UserError(read.error.message);
+  }
+  const open = read.value.items.filter(({ status }) => status?.incident !== undefined);
+  return new Map(open.map(({ spec, status }) => [spec.node, { recovery: recoveryOf(status) }]));
+}
+
+function recoveryOf({ incident, hold, return: back, releases = [], stuck = [] }: NodeFenceStatus): Recovery {
+  return {
+    trouble: incident?.trouble ?? '',
+    ...(hold && { hold: hold.message }),
+    ...(back?.waitsFor !== undefined && { waitsFor: back.waitsFor }),
+    releases: releases.map(({ basis, by, pods, endedAt }) => ({
+      basis,
+      ...(by !== undefined && { by }),
+      pods: pods.length,
+      ended: endedAt !== undefined,
+    })),
+    stuck,
+  };
 }
 
 /** Answers the server's clock. */
@@ -109,21 +149,49 @@ async function render(statuses: NodeStatus[], format: Format | undefined): Promi
       return (await import('yaml')).stringify(statuses);
     case 'wide':
     case undefined: {
-      const heads = ['NAME', 'VERDICT', 'REASON', 'ZONE', 'SCHEDULABLE', ...(format === 'wide' ? ['EVIDENCE'] : [])];
+      const withRecovery = statuses.some(({ recovery }) => recovery !== undefined);
+      const heads = [
+        ...['NAME', 'VERDICT', 'REASON', 'ZONE', 'SCHEDULABLE'],
+        ...(withRecovery ? ['RECOVERY'] : []),
+        ...(format === 'wide' ? ['EVIDENCE'] : []),
+      ];
       const rows = statuses.map((one) => [
         one.node,
         one.verdict,
         one.reason,
         one.zone || '<none>',
         one.unschedulable ? 'no' : 'yes',
-        one.evidence.map(({ detail }) => detail).join('; '),
+        ...(withRecovery ? [summaryOf(one.recovery)] : []),
+        ...(format === 'wide' ? [one.evidence.map(({ detail }) => detail).join('; ')] : []),
       ]);
-      return statuses.length === 0
-        ? 'No nodes found\n'
-        : renderTable(
-            heads,
-            rows.map((row) => row.slice(0, heads.length)),
-          );
+      return statuses.length === 0 ? 'No nodes found\n' : renderTable(heads, rows) + renderStuck(statuses);
     }
   }
+}
+
+/** The one thing that matters most just now. */
+function summaryOf(recovery: Recovery | undefined): string {
+  if (recovery === undefined) return '<none>';
+  const { hold, stuck, releases, waitsFor, trouble } = recovery;
+  if (hold !== undefined) return `held: ${hold}`;
+  if (stuck.length > 0) return `${stuck.length} ${stuck.length === 1 ? 'pod' : 'pods'} stuck`;
+  const open = releases.filter(({ ended }) => !ended);
+  const released = open.length > 0 ? open : releases;
+  const last = released.at(-1);
+  if (last === undefined) return trouble;
+  const what = `${last.ended ? 'released' : 'releasing'} ${last.pods} (${last.basis})`;
+  return waitsFor === undefined ? what : `${what}; ${waitsFor}`;
+}
+
+function renderStuck(statuses: NodeStatus[]): string {
+  const rows = statuses.flatMap(({ node, recovery }) =>
+    (recovery?.stuck ?? []).map(({ namespace, name, reason, message, until }) => [
+      `${namespace}/${name}`,
+      node,
+      reason,
+      until ?? '<none>',
+      message,
+    ]),
+  );
+  return rows.length === 0 ? '' : `\n${renderTable(['STUCK POD', 'NODE', 'REASON', 'UNTIL', 'WHY'], rows)}`;
 }

@@ -1,4 +1,4 @@
-/** Every command of the README, as a newcomer types it, on a real cluster. */
+/** Every command of the documents, as somebody types it who reads them from top to bottom, on a real cluster. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -10,14 +10,18 @@ import { OperatorProcess } from '../support/operator-process.ts';
 import { useControlPlane } from '../support/use-control-plane.ts';
 import { waitFor } from '../support/wait.ts';
 
-const commands = [...readFileSync('README.md', 'utf8').matchAll(/```sh\n([\s\S]*?)```/g)]
-  .flatMap(([, block = '']) => block.split('\n'))
-  .filter((line) => line !== '');
+const documents = ['README.md', 'docs/recovery.md', 'docs/production-readiness.md', 'docs/simulator.md'];
+
+/** Lines of a shell block, but for a here-document, which is one command. */
+function commandsOf(file: string): string[] {
+  const blocks = [...readFileSync(file, 'utf8').matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block);
+  return blocks.flatMap((block) => (block.includes('<<') ? [block.trimEnd()] : block.split('\n'))).filter(Boolean);
+}
 
 /** `make run` never ends by itself; test/console runs what it runs. */
 const elsewhere = ['make run'];
 
-describe('README', () => {
+describe('documents', () => {
   const controlPlane = useControlPlane({ name: 'readme' });
   let env: NodeJS.ProcessEnv;
 
@@ -25,15 +29,25 @@ describe('README', () => {
     const { kubectl } = await ensureControlPlane();
     const KUBECONFIG = controlPlane().kubeconfigPath;
     env = { ...process.env, KUBECONFIG, PATH: `${dirname(kubectl)}:${process.env['PATH']}` };
-    const node = { apiVersion: 'v1', kind: 'Node', metadata: { name: 'worker-1' } };
-    const created = await controlPlane().kubectl(['create', '-f', '-'], { input: JSON.stringify(node) });
+    const driver = { metadata: { name: 'driver.longhorn.io' }, spec: { attachRequired: true } };
+    const items = [
+      { apiVersion: 'v1', kind: 'Node', metadata: { name: 'worker-1' } },
+      { apiVersion: 'v1', kind: 'Node', metadata: { name: 'worker-3' } },
+      { apiVersion: 'storage.k8s.io/v1', kind: 'CSIDriver', ...driver },
+    ];
+    const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
+    const created = await controlPlane().kubectl(['create', '-f', '-'], { input: list });
     assert.equal(created.code, 0, created.stderr);
   });
 
-  test('has commands', () => assert.ok(commands.length >= 5));
+  test('have commands', () => {
+    for (const file of documents) assert.notEqual(commandsOf(file).length, 0, file);
+    assert.ok(commandsOf('README.md').length >= 5);
+  });
 
-  for (const command of commands.filter((line) => !elsewhere.includes(line))) {
-    test(command, async () => {
+  const commands = documents.flatMap((file) => commandsOf(file).map((command) => ({ file, command })));
+  for (const { file, command } of commands.filter((one) => !elsewhere.includes(one.command))) {
+    test(`${file}: ${command.split('\n', 1)[0]}`, async () => {
       const [program, subcommand, ...args] = command.split(' ');
       if (program === 'bin/fenceline' && subcommand === 'run') {
         // The later --bind-address wins: the port of the README may be taken on this machine.
@@ -44,8 +58,10 @@ describe('README', () => {
         assert.equal(await running.stop(), 0);
         return;
       }
-      const { stdout } = await promisify(execFile)('bash', ['-c', `set -o pipefail; ${command}`], { env });
-      assert.match(stdout, /worker-1|serverside-applied|no invariant was broken/);
+      const { stdout, stderr } = await promisify(execFile)('bash', ['-c', `set -o pipefail; ${command}`], { env });
+      const expected =
+        /worker-[13]|serverside-applied|no invariant was broken|annotate|created|patched|^apiVersion: v1$/m;
+      assert.match(`${stdout}${stderr}`, /get (events|nodefences)$|get events/.test(command) ? /No resources found/ : expected);
     });
   }
 });
