@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { withLock } from './lock.ts';
-import { compareVersions, readRecipe } from './recipe.ts';
+import { compareVersions, readNodeRecipe, readRecipe } from './recipe.ts';
 import { ControlPlaneUnavailable, findGo } from './toolchain.ts';
 
 async function temporaryDir(t: TestContext): Promise<string> {
@@ -29,8 +29,20 @@ describe('the recipe of a control plane', () => {
     assert.ok(modules[0]?.ldflags.includes('version.gitMinor=36'));
   });
 
+  test('has the node of the same version beside it', async () => {
+    const [node, { version }] = await Promise.all([readNodeRecipe('1.36'), readRecipe('1.36')]);
+    assert.equal(node.version, version);
+    assert.match(node.hash, /^[0-9a-f]{12}$/);
+    assert.deepEqual(
+      node.modules.map(({ programs }) => programs.map(({ name }) => name)),
+      [['csi-plugin', 'workload', 'kubelet']],
+    );
+    assert.ok(node.modules[0]?.ldflags.includes(`version.gitVersion=v${version}`));
+  });
+
   test('is refused for a version that has none', async () => {
     await assert.rejects(readRecipe('1.2'), /no recipe for a control plane of Kubernetes 1\.2/);
+    await assert.rejects(readNodeRecipe('1.2'), /no recipe for a node of Kubernetes 1\.2/);
   });
 
   test('orders versions by number', () => {

@@ -1,6 +1,6 @@
 /**
- * The real control plane that tests run against, built from its pinned recipe once per machine and kept outside the
- * work tree, under the hash of what it was built from. Run it to build ahead of the tests:
+ * The real control plane that tests run against, and what a real node needs, each built from its pinned recipe once per
+ * machine and kept outside the work tree, under the hash of what it was built from. Run it to build ahead of the tests:
  *
  *     node control-plane/build.ts [minor]
  */
@@ -10,12 +10,13 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { isAlive, withLock } from './lock.ts';
-import { BUILD_FLAGS, readRecipe, type Module, type Recipe } from './recipe.ts';
+import { BUILD_FLAGS, readNodeRecipe, readRecipe, type Module, type Recipe } from './recipe.ts';
 import { ControlPlaneUnavailable, findGo } from './toolchain.ts';
 
 export { ControlPlaneUnavailable } from './toolchain.ts';
 
 const BINARIES = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubectl'] as const;
+const NODE_BINARIES = ['csi-plugin', 'kubelet', 'workload'] as const;
 
 export const DEFAULT_VERSION = '1.36';
 
@@ -23,6 +24,8 @@ export type BinaryName = (typeof BINARIES)[number];
 
 /** Where the binaries are, each by its name. */
 export type ControlPlaneBinaries = Readonly<Record<BinaryName, string>> & { readonly dir: string };
+
+export type NodeBinaries = Readonly<Record<(typeof NODE_BINARIES)[number], string>> & { readonly dir: string };
 
 const run = promisify(execFile);
 
@@ -32,26 +35,36 @@ const run = promisify(execFile);
  */
 export async function ensureControlPlane(version: string = DEFAULT_VERSION): Promise<ControlPlaneBinaries> {
   const given = process.env['FENCELINE_CONTROL_PLANE_BIN'];
-  if (given) return binariesIn(given);
+  if (given) return binariesIn(given, BINARIES);
   const recipe = await readRecipe(version);
+  return binariesIn(await ensureBuilt(recipe, `${recipe.version}-${recipe.hash}`), BINARIES);
+}
+
+/** Apart from the control plane, so that only the tests that run a real node pay for it. Throws as above. */
+export async function ensureNodePrograms(version: string = DEFAULT_VERSION): Promise<NodeBinaries> {
+  const recipe = await readNodeRecipe(version);
+  return binariesIn(await ensureBuilt(recipe, `node-${recipe.version}-${recipe.hash}`), NODE_BINARIES);
+}
+
+async function ensureBuilt(recipe: Recipe, name: string): Promise<string> {
   const root = join(cacheDir(), 'control-plane');
-  const dir = join(root, `${recipe.version}-${recipe.hash}`);
-  if (await exists(dir)) return binariesIn(dir);
+  const dir = join(root, name);
+  if (await exists(dir)) return dir;
   await mkdir(root, { recursive: true });
   await withLock(
     `${dir}.lock`,
     async () => {
       if (!(await exists(dir))) await build(recipe, root, dir);
     },
-    { onWait: (holder) => say(`process ${holder} is building the control plane; waiting for it`) },
+    { onWait: (holder) => say(`process ${holder} is building ${recipe.title}; waiting for it`) },
   );
-  return binariesIn(dir);
+  return dir;
 }
 
 async function build(recipe: Recipe, root: string, dir: string): Promise<void> {
   const go = await findGo(recipe.goVersion, root);
   const started = performance.now();
-  say(`building Kubernetes ${recipe.version} and etcd ${recipe.etcdVersion} into ${dir}, which takes minutes, once`);
+  say(`building ${recipe.title} into ${dir}, which takes minutes, once`);
   const unfinished = `${dir}.unfinished-${process.pid}`;
   await removeAbandoned(root);
   await mkdir(unfinished);
@@ -64,7 +77,7 @@ async function build(recipe: Recipe, root: string, dir: string): Promise<void> {
   } finally {
     await rm(unfinished, { recursive: true, force: true });
   }
-  say(`built Kubernetes ${recipe.version} in ${Math.round((performance.now() - started) / 1000)} s`);
+  say(`built ${recipe.title} in ${Math.round((performance.now() - started) / 1000)} s`);
 }
 
 /** What builds that were killed left behind: hundreds of megabytes each. */
@@ -94,8 +107,11 @@ function cacheDir(): string {
   return FENCELINE_CACHE || join(XDG_CACHE_HOME || join(homedir(), '.cache'), 'fenceline');
 }
 
-function binariesIn(dir: string): ControlPlaneBinaries {
-  const paths = Object.fromEntries(BINARIES.map((name) => [name, join(dir, name)])) as Record<BinaryName, string>;
+function binariesIn<Name extends string>(
+  dir: string,
+  names: readonly Name[],
+): Readonly<Record<Name, string>> & { readonly dir: string } {
+  const paths = Object.fromEntries(names.map((name) => [name, join(dir, name)])) as Record<Name, string>;
   return { dir, ...paths };
 }
 
@@ -112,8 +128,7 @@ function say(line: string): void {
 
 if (import.meta.main) {
   try {
-    const { dir } = await ensureControlPlane(process.argv[2]);
-    console.log(dir);
+    for (const ensure of [ensureControlPlane, ensureNodePrograms]) console.log((await ensure(process.argv[2])).dir);
   } catch (error) {
     if (!(error instanceof ControlPlaneUnavailable)) throw error;
     say(error.message);

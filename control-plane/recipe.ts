@@ -1,9 +1,10 @@
 /**
- * What a control plane is built from: two pinned Go modules, kubernetes-<minor>/ and etcd/, whose go.mod names the
- * versions and the programs (its `tool` lines). Read without Go, so that finding a finished build needs none.
+ * What a control plane and its nodes are built from: pinned Go modules, kubernetes-<minor>/ and etcd/ for the one,
+ * node-<minor>/ for the others, whose go.mod names the versions and the programs (its `tool` lines). Read without Go, so
+ * that finding a finished build needs none.
  */
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 
 export interface Program {
@@ -20,17 +21,22 @@ export interface Module {
 export interface Recipe {
   /** Of Kubernetes, for instance 1.36.3. */
   readonly version: string;
-  readonly etcdVersion: string;
-  /** The oldest Go that both modules accept. */
+  /** What is built, for people. */
+  readonly title: string;
+  /** The oldest Go that all modules accept. */
   readonly goVersion: string;
   readonly modules: readonly Module[];
   /** Of everything that decides what the binaries are. */
   readonly hash: string;
 }
 
+export interface ControlPlaneRecipe extends Recipe {
+  readonly etcdVersion: string;
+}
+
 export const BUILD_FLAGS = ['-trimpath', '-buildvcs=false'] as const;
 
-export async function readRecipe(minor: string): Promise<Recipe> {
+export async function readRecipe(minor: string): Promise<ControlPlaneRecipe> {
   const kubernetesDir = join(import.meta.dirname, `kubernetes-${minor}`);
   const etcdDir = join(import.meta.dirname, 'etcd');
   const files = await Promise.all(
@@ -40,25 +46,49 @@ export async function readRecipe(minor: string): Promise<Recipe> {
   });
   const [kubernetesMod = '', , etcdMod = ''] = files;
   const version = requiredVersion(kubernetesMod, 'k8s.io/kubernetes');
+  const etcdVersion = requiredVersion(etcdMod, 'go.etcd.io/etcd/server/v3');
   const modules: readonly Module[] = [
-    {
-      dir: kubernetesDir,
-      programs: tools(kubernetesMod).map((importPath) => ({ name: basename(importPath), importPath })),
-      ldflags: kubernetesLdflags(version),
-    },
+    kubernetesModule(kubernetesDir, kubernetesMod, version),
     { dir: etcdDir, programs: [{ name: 'etcd', importPath: 'go.etcd.io/etcd/server/v3' }], ldflags: '-s -w' },
   ];
-  const flags = [...BUILD_FLAGS, ...modules.map(({ ldflags }) => ldflags), process.platform, process.arch];
   return {
     version,
-    etcdVersion: requiredVersion(etcdMod, 'go.etcd.io/etcd/server/v3'),
+    title: `Kubernetes ${version} and etcd ${etcdVersion}`,
+    etcdVersion,
     goVersion: [goLine(kubernetesMod), goLine(etcdMod)].sort(compareVersions).at(-1) ?? '',
     modules,
-    hash: createHash('sha256')
-      .update(JSON.stringify([files, flags]))
-      .digest('hex')
-      .slice(0, 12),
+    hash: hashOf(files, modules),
   };
+}
+
+/** The kubelet, and the programs of ours that run beside it and in its pods: their source is part of what is hashed. */
+export async function readNodeRecipe(minor: string): Promise<Recipe> {
+  const dir = join(import.meta.dirname, `node-${minor}`);
+  const sources = (await readdir(dir, { recursive: true }).catch(() => []))
+    .filter((file) => file.endsWith('.go'))
+    .sort();
+  const files = await Promise.all(
+    ['go.mod', 'go.sum', ...sources].map((file) => readFile(join(dir, file), 'utf8')),
+  ).catch((cause: unknown) => {
+    throw new Error(`there is no recipe for a node of Kubernetes ${minor}`, { cause });
+  });
+  const [goMod = ''] = files;
+  const version = requiredVersion(goMod, 'k8s.io/kubernetes');
+  const modules = [kubernetesModule(dir, goMod, version)];
+  return { version, title: `the kubelet ${version}`, goVersion: goLine(goMod), modules, hash: hashOf(files, modules) };
+}
+
+function kubernetesModule(dir: string, goMod: string, version: string): Module {
+  const programs = tools(goMod).map((importPath) => ({ name: basename(importPath), importPath }));
+  return { dir, programs, ldflags: kubernetesLdflags(version) };
+}
+
+function hashOf(files: readonly string[], modules: readonly Module[]): string {
+  const flags = [...BUILD_FLAGS, ...modules.map(({ ldflags }) => ldflags), process.platform, process.arch];
+  return createHash('sha256')
+    .update(JSON.stringify([files, flags]))
+    .digest('hex')
+    .slice(0, 12);
 }
 
 /** Dotted numbers, oldest first. */

@@ -11,6 +11,8 @@ import { parseArgs } from 'node:util';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { ensureControlPlane } from '../control-plane/build.ts';
+import { ensurePackages } from './support/debian.ts';
+import { ensureRealNodes } from './support/real-node/needs.ts';
 
 interface Tier {
   name: string;
@@ -20,8 +22,6 @@ interface Tier {
   concurrency: number;
   /** Mostly waits: runs beside the other tiers, and prints when it is done. */
   beside?: boolean;
-  /** Only where it is named: `make soak`. */
-  byName?: boolean;
 }
 
 interface Count {
@@ -31,7 +31,7 @@ interface Count {
 }
 
 const slow = ['test/control-plane/silence.test.ts'];
-/** Dozens of behaviours side by side, on times of a few seconds: it wants the machine for itself. */
+/** Dozens of behaviours side by side: it holds on a busy machine, but would make it one for the others. */
 const crowded = ['test/control-plane/controllers.test.ts'];
 const controlPlane = globSync('test/control-plane/**/*.test.ts').filter(
   (file) => ![...slow, ...crowded].includes(file),
@@ -40,12 +40,19 @@ const controlPlane = globSync('test/control-plane/**/*.test.ts').filter(
 const tiers: Tier[] = [
   { name: 'silence', files: slow, setUp: () => ensureControlPlane(), concurrency: 1, beside: true },
   { name: 'check', files: globSync('test/{check,tidy,docs}/**/*.test.ts'), concurrency: 1 },
-  { name: 'unit', files: globSync('src/**/*.test.ts'), concurrency: availableParallelism() },
+  { name: 'unit', files: globSync('{src/**,control-plane}/*.test.ts'), concurrency: availableParallelism() },
   { name: 'contract', files: globSync('test/contract/**/*.test.ts'), concurrency: availableParallelism() },
   { name: 'simulation', files: globSync('test/simulation/**/*.test.ts'), concurrency: availableParallelism() },
   { name: 'console', files: globSync('test/console/**/*.test.ts'), concurrency: 1 },
+  {
+    name: 'browser',
+    files: globSync('test/browser/**/*.test.ts'),
+    setUp: () => ensurePackages('a browser', [{ name: 'chromium', file: '/usr/bin/chromium' }]),
+    concurrency: 1,
+  },
   { name: 'control-plane', files: controlPlane, setUp: () => ensureControlPlane(), concurrency: 2 },
-  { name: 'controllers', files: crowded, setUp: () => ensureControlPlane(), concurrency: 1, byName: true },
+  { name: 'controllers', files: crowded, setUp: () => ensureControlPlane(), concurrency: 1 },
+  { name: 'nodes', files: globSync('test/nodes/**/*.test.ts'), setUp: () => ensureRealNodes(), concurrency: 1 },
 ];
 
 const { values, positionals } = parseArgs({
@@ -57,7 +64,7 @@ if (unknown.length > 0) {
   console.error(`no tier ${unknown.join(', ')}; there are ${tiers.map((tier) => tier.name).join(', ')}`);
   process.exit(2);
 }
-const chosen = tiers.filter((tier) => (positionals.length === 0 ? !tier.byName : positionals.includes(tier.name)));
+const chosen = tiers.filter((tier) => positionals.length === 0 || positionals.includes(tier.name));
 const repeat = Number(values.repeat);
 
 const total: Count = { passed: 0, failed: 0, skipped: 0 };

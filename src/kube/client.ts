@@ -8,10 +8,11 @@ import type { Clock } from '../clock.ts';
 import { sleep } from '../clock.ts';
 import type { KubeError, Result } from './errors.ts';
 import { errorFromAnswer, failure } from './errors.ts';
+import { asBuffer } from './json-stream.ts';
 import type { ObjectRef, Resource } from './resources.ts';
 import { apiVersionOf, collectionPath, objectPath, withQuery } from './resources.ts';
 import type { HttpRequest, HttpResponse, Transport } from './transport.ts';
-import { TransportError } from './transport.ts';
+import { Document, TransportError } from './transport.ts';
 
 /** The part of every object that the client itself needs; callers give the rest as a type of their own. */
 export interface KubeObject {
@@ -51,6 +52,8 @@ export interface CallOptions {
   timeoutMs?: number;
   /** Asked immediately before the bytes of each attempt leave; false: nothing is sent. */
   guard?: () => boolean;
+  /** Of the object in the answer only its metadata is wanted: the rest of a Node or a Pod is kilobytes. */
+  metadataOnly?: boolean;
 }
 
 export interface KubeClientOptions {
@@ -65,6 +68,8 @@ export interface KubeClientOptions {
 }
 
 const defaultTimeoutMs = 30_000;
+/** A server that cannot do so, an aggregated one for instance, sends the whole object. */
+const metadataAccepted = 'application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json';
 /** client-go gives up after ten; a server that sends Retry-After that often is better left alone. */
 const maxAttempts = 10;
 const defaultRetryAfterMs = 1000;
@@ -80,9 +85,13 @@ interface Call {
 
 export class KubeClient {
   readonly #options: KubeClientOptions;
+  /** The query of writes, the same for all of them. */
+  readonly #asManager: string;
+  #date = { text: '', ms: Number.NaN };
 
   constructor(options: KubeClientOptions) {
     this.#options = options;
+    this.#asManager = withQuery('', this.#manager());
   }
 
   get<T extends KubeObject>(ref: ObjectRef, options?: CallOptions): Promise<Result<T>> {
@@ -104,7 +113,7 @@ export class KubeClient {
   }
 
   create<T extends KubeObject>(resource: Resource, object: T, options?: CallOptions): Promise<Result<T>> {
-    const path = withQuery(collectionPath(resource, object.metadata.namespace), this.#manager());
+    const path = collectionPath(resource, object.metadata.namespace) + this.#asManager;
     const body = { apiVersion: apiVersionOf(resource), kind: resource.kind, ...object };
     return this.#call<T>({ method: 'POST', path, body }, options);
   }
@@ -122,7 +131,7 @@ export class KubeClient {
     }
     // Kinds that may be created by an update, Leases among them, come back to life without it.
     if (uid === undefined) throw new Error(`replace of ${ref.resource.kind} ${ref.name} without a UID could resurrect`);
-    const path = withQuery(objectPath(ref, subresource), this.#manager());
+    const path = objectPath(ref, subresource) + this.#asManager;
     const body = { apiVersion: apiVersionOf(ref.resource), kind: ref.resource.kind, ...object };
     return this.#call<T>({ method: 'PUT', path, body }, options);
   }
@@ -141,7 +150,7 @@ export class KubeClient {
     return this.#call<T>(
       {
         method: 'PATCH',
-        path: withQuery(objectPath(ref, options?.subresource), this.#manager()),
+        path: objectPath(ref, options?.subresource) + this.#asManager,
         body: [...tests, ...operations],
         contentType: 'application/json-patch+json',
       },
@@ -225,7 +234,7 @@ export class KubeClient {
     const request: HttpRequest = {
       method: call.method,
       path: call.path,
-      headers: this.#headers(),
+      headers: this.#headers(options.metadataOnly),
       purpose: 'call',
       timeoutMs,
     };
@@ -238,14 +247,16 @@ export class KubeClient {
     const sent = await this.#send(request);
     if (!sent.ok) return sent;
     if (sent.value.status < 200 || sent.value.status > 299) return this.#refusal(request, sent.value);
-    const text = await readAll(request, sent.value);
-    if (!text.ok) return text;
+    const read = await readAll(request, sent.value);
+    if (!read.ok) return read;
+    if (read.value instanceof Document) return { ...sent, value: read.value.value as T };
+    const text = read.value.toString('utf8');
     try {
-      return withServerTime<T>({ ok: true, value: JSON.parse(text.value) as T }, sent.value);
+      return { ...sent, value: JSON.parse(text) as T };
     } catch {
       return failure({
         kind: 'malformed',
-        message: `${nameOf(request)}: the answer is not JSON: ${text.value.slice(0, 100)}`,
+        message: `${nameOf(request)}: the answer is not JSON: ${text.slice(0, 100)}`,
         mayHaveHappened: true,
       });
     }
@@ -254,20 +265,28 @@ export class KubeClient {
   async #send(request: HttpRequest): Promise<Result<HttpResponse>> {
     try {
       const response = await this.#options.transport.send(request);
-      return withServerTime({ ok: true, value: response }, response);
+      return this.#withServerTime(response);
     } catch (error) {
       return failure(transportFailure(request, error));
     }
   }
 
   async #refusal(request: HttpRequest, response: HttpResponse): Promise<Result<never>> {
-    const text = await readAll(request, response);
-    const body = text.ok ? text.value : '';
+    const read = await readAll(request, response);
+    const body = read.ok ? read.value.toString('utf8') : '';
     return failure(errorFromAnswer(nameOf(request), response.status, body, response.headers['retry-after']));
   }
 
-  #headers(): Record<string, string> {
-    return { accept: 'application/json', 'user-agent': this.#options.userAgent };
+  #withServerTime(response: HttpResponse): Result<HttpResponse> {
+    const text = response.headers['date'] ?? '';
+    // It names a second, in which there may be many answers.
+    if (text !== this.#date.text) this.#date = { text, ms: Date.parse(text) };
+    const serverTime = this.#date.ms;
+    return Number.isNaN(serverTime) ? { ok: true, value: response } : { ok: true, value: response, serverTime };
+  }
+
+  #headers(metadataOnly = false): Record<string, string> {
+    return { accept: metadataOnly ? metadataAccepted : 'application/json', 'user-agent': this.#options.userAgent };
   }
 
   #manager(): { fieldManager: string } {
@@ -320,11 +339,15 @@ function nameOf(request: Pick<HttpRequest, 'method' | 'path'>): string {
   return `${request.method} ${request.path.split('?', 1)[0]}`;
 }
 
-async function readAll(request: HttpRequest, response: HttpResponse): Promise<Result<string>> {
+/** The whole body, or the document that it is. */
+async function readAll(request: HttpRequest, response: HttpResponse): Promise<Result<Buffer | Document>> {
   try {
     const chunks: Uint8Array[] = [];
     for await (const chunk of response.body) chunks.push(chunk);
-    return { ok: true, value: Buffer.concat(chunks).toString('utf8') };
+    const [first] = chunks;
+    if (first === undefined || chunks.length > 1) return { ok: true, value: Buffer.concat(chunks) };
+    // Most answers come in one piece, which needs no copy.
+    return { ok: true, value: first instanceof Document ? first : asBuffer(first) };
   } catch (error) {
     return failure(transportFailure(request, error));
   }
@@ -339,9 +362,4 @@ export function transportFailure(request: Pick<HttpRequest, 'method' | 'path'>, 
     message: `${nameOf(request)}: ${error.message}`,
     mayHaveHappened: error.failure !== 'notSent' && request.method !== 'GET',
   };
-}
-
-function withServerTime<T>(result: { ok: true; value: T }, response: HttpResponse): Result<T> {
-  const serverTime = Date.parse(response.headers['date'] ?? '');
-  return Number.isNaN(serverTime) ? result : { ...result, serverTime };
 }

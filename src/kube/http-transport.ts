@@ -150,6 +150,9 @@ export class HttpTransport implements Transport {
   }
 }
 
+/** Given as the reason, which otherwise is an error made for each request, with its stack. */
+const unread = 'what is left of the answer is not wanted';
+
 /** The caller's signal and the time-out of a request as one signal, and which of the two it was. */
 class Limit {
   readonly #controller = new AbortController();
@@ -177,14 +180,16 @@ class Limit {
   }
 
   async *bound(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+    let ended = false;
     try {
       yield* body;
+      ended = true;
     } catch (error) {
       throw this.explain(error);
     } finally {
       this.#release();
       // A reader that stops early leaves the rest unread: the stream must not stay open for it.
-      this.#controller.abort();
+      if (!ended) this.#controller.abort(unread);
     }
   }
 

@@ -6,7 +6,6 @@
  * same until the next bookmark, a minute later. bench/http-client.ts has the figures.
  */
 import * as http2 from 'node:http2';
-import { PassThrough, pipeline } from 'node:stream';
 import type { Clock } from '../clock.ts';
 import type { Dialled } from './dial.ts';
 import type { HttpRequest, HttpResponse } from './transport.ts';
@@ -17,6 +16,8 @@ const pingAnswerWithinMs = 5000;
 /** Node's default of 64 KiB makes a list wait for a round trip every 64 KiB. */
 const streamWindowBytes = 1024 * 1024;
 const connectionWindowBytes = 8 * 1024 * 1024;
+/** More of an answer than this is not read before its reader has come round. */
+const unreadBytes = 64 * 1024;
 
 export class Http2Session {
   readonly #session: http2.ClientHttp2Session;
@@ -95,36 +96,29 @@ export class Http2Session {
     }
   }
 
-  /**
-   * Reads at once into a stream of our own. Node destroys an HTTP/2 stream that has ended before anybody began to read
-   * it, and a caller begins only when its promise has come round: of many short answers at a time, some would be lost.
-   */
+  /** Begins to read at once: Node destroys an HTTP/2 stream that has ended before anybody began. */
   #body(
     stream: http2.ClientHttp2Stream,
     signal: AbortSignal,
     failed: () => Error | undefined,
   ): AsyncIterable<Uint8Array> {
-    const received = new PassThrough();
-    // What breaks the one destroys the other, and the reader learns it there.
-    pipeline(stream, received, () => {});
-    return this.#read(received, stream, signal, failed);
+    return this.#read(new Received(stream), { stream, signal, failed });
   }
 
   async *#read(
-    received: PassThrough,
-    stream: http2.ClientHttp2Stream,
-    signal: AbortSignal,
-    failed: () => Error | undefined,
+    received: Received,
+    of: { stream: http2.ClientHttp2Stream; signal: AbortSignal; failed: () => Error | undefined },
   ): AsyncGenerator<Uint8Array> {
-    try {
-      for await (const chunk of received) yield chunk as Uint8Array;
-    } catch (error) {
-      throw this.#broken(stream, signal, failed() ?? (error as Error));
+    const { stream, signal, failed } = of;
+    for (;;) {
+      const chunk = received.take();
+      if (chunk !== undefined) yield chunk;
+      else if (received.closed) break;
+      else await received.more();
     }
-    // A reset without an error code, or a connection that ended, also ends the iteration, quietly.
-    if (signal.aborted || stream.rstCode !== http2.constants.NGHTTP2_NO_ERROR || stream.aborted) {
-      throw this.#broken(stream, signal, failed());
-    }
+    // A reset without an error code, or a connection that ended, also ends a stream, quietly.
+    const isReset = stream.rstCode !== http2.constants.NGHTTP2_NO_ERROR || stream.aborted;
+    if (!received.complete || signal.aborted || isReset) throw this.#broken(stream, signal, failed());
   }
 
   #broken(stream: http2.ClientHttp2Stream, signal: AbortSignal, error: Error | undefined): TransportError {
@@ -163,6 +157,50 @@ export class Http2Session {
       }
       this.#failure = new Error(`no answer to a ping for ${pingAnswerWithinMs / 1000} s`);
       this.#session.destroy(this.#failure);
+    });
+  }
+}
+
+/** What has arrived and is not taken yet. A stream and an iterator of Node's own would be most of the cost of a small answer. */
+class Received {
+  readonly #stream: http2.ClientHttp2Stream;
+  #chunks: Uint8Array[] = [];
+  #bytes = 0;
+  #wake: (() => void) | undefined;
+  complete = false;
+  closed = false;
+
+  constructor(stream: http2.ClientHttp2Stream) {
+    this.#stream = stream;
+    stream.on('data', (chunk: Uint8Array) => {
+      this.#chunks.push(chunk);
+      this.#bytes += chunk.length;
+      if (this.#bytes > unreadBytes) stream.pause();
+      this.#wake?.();
+    });
+    stream.once('end', () => {
+      this.complete = true;
+    });
+    stream.once('close', () => {
+      this.closed = true;
+      this.#wake?.();
+    });
+  }
+
+  take(): Uint8Array | undefined {
+    const chunk = this.#chunks.shift();
+    if (chunk === undefined) return undefined;
+    this.#bytes -= chunk.length;
+    if (this.#bytes <= unreadBytes && this.#stream.isPaused()) this.#stream.resume();
+    return chunk;
+  }
+
+  more(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = () => {
+        this.#wake = undefined;
+        resolve();
+      };
     });
   }
 }

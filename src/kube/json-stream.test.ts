@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { lines, ProtocolError, readList } from './json-stream.ts';
+import { documents, lines, ProtocolError, readList } from './json-stream.ts';
+import { Document } from './transport.ts';
 
 async function* chunked(text: string, sizes: number[]): AsyncGenerator<Uint8Array> {
   const bytes = Buffer.from(text);
@@ -73,6 +74,24 @@ test('lines come whole, however they are cut', async () => {
       },
     ),
   );
+});
+
+test('documents come as they were sent, in bytes or as values, and what is not JSON is an error', async () => {
+  const value = { a: 1 };
+  async function* body(last: string): AsyncGenerator<Uint8Array> {
+    yield* chunked('{"b":2}\n[3]\n', [4]);
+    yield new Document(value);
+    yield* chunked(last, [2]);
+  }
+  const read = async (last: string): Promise<unknown[]> => {
+    const seen: unknown[] = [];
+    for await (const one of documents(body(last))) seen.push(one);
+    return seen;
+  };
+  const seen = await read('{"c":4}');
+  assert.deepEqual(seen, [{ b: 2 }, [3], value, { c: 4 }]);
+  assert.equal(seen[2], value);
+  await assert.rejects(read('{"c":'), ProtocolError);
 });
 
 test('an exception of the reader is not mistaken for a broken document', async () => {

@@ -3,6 +3,8 @@
  * fields that matter and forgotten. Parsing a page as a whole would hold hundreds of full objects at once: at 5,000
  * nodes that is 57 MB of JSON and several times as much on the heap.
  */
+import { Document } from './transport.ts';
+
 const quote = 0x22;
 const backslash = 0x5c;
 const openBrace = 0x7b;
@@ -42,19 +44,37 @@ class Pieces {
   }
 }
 
-/** A watch is one JSON document per line. */
-export async function* lines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
-  const pieces = new Pieces();
-  for await (const bytes of body) {
-    const chunk = asBuffer(bytes);
+class LineCutter {
+  readonly #pieces = new Pieces();
+
+  *push(chunk: Buffer): Generator<string> {
     let start = 0;
     for (let end = chunk.indexOf(newline); end !== -1; end = chunk.indexOf(newline, start)) {
-      yield pieces.take(chunk, start, end);
+      yield this.#pieces.take(chunk, start, end);
       start = end + 1;
     }
-    pieces.keep(chunk, start, chunk.length);
+    this.#pieces.keep(chunk, start, chunk.length);
   }
-  if (!pieces.empty) yield pieces.take(Buffer.alloc(0), 0, 0);
+
+  *end(): Generator<string> {
+    if (!this.#pieces.empty) yield this.#pieces.take(Buffer.alloc(0), 0, 0);
+  }
+}
+
+export async function* lines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  const cutter = new LineCutter();
+  for await (const bytes of body) for (const line of cutter.push(asBuffer(bytes))) yield line;
+  for (const line of cutter.end()) yield line;
+}
+
+/** A watch is one JSON document per line. */
+export async function* documents(body: AsyncIterable<Uint8Array>): AsyncGenerator {
+  const cutter = new LineCutter();
+  for await (const bytes of body) {
+    if (bytes instanceof Document) yield bytes.value;
+    else for (const line of cutter.push(asBuffer(bytes))) yield parseJson(line);
+  }
+  for (const line of cutter.end()) yield parseJson(line);
 }
 
 /** What a list says besides its items. */
@@ -182,6 +202,6 @@ class ListScanner {
   }
 }
 
-function asBuffer(bytes: Uint8Array): Buffer {
+export function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

@@ -14,7 +14,7 @@ import type { KubeClient, KubeObject } from './client.ts';
 import { transportFailure } from './client.ts';
 import type { KubeError, Result } from './errors.ts';
 import { errorFromStatus, failure } from './errors.ts';
-import { lines, parseJson, ProtocolError, readList } from './json-stream.ts';
+import { documents, ProtocolError, readList } from './json-stream.ts';
 import { compareVersions, isVersion } from './resource-version.ts';
 import type { Resource } from './resources.ts';
 import { collectionPath, withQuery } from './resources.ts';
@@ -226,8 +226,8 @@ export class ListWatch<T> {
   async #follow(response: HttpResponse): Promise<Result<{ progress: boolean }>> {
     let progress = false;
     const result = await this.#guarded(async () => {
-      for await (const line of lines(response.body)) {
-        const problem = this.#take(parseJson(line) as WatchEvent);
+      for await (const event of documents(response.body)) {
+        const problem = this.#take(event as WatchEvent);
         if (problem !== undefined) return problem;
         progress = true;
       }

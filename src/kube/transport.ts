@@ -32,6 +32,18 @@ export interface HttpResponse {
   body: AsyncIterable<Uint8Array>;
 }
 
+/**
+ * A piece of a body that holds no bytes but the document that they would say: from a server in the same process to
+ * those of its clients that asked for it. Both ends share the value, so nobody may change it.
+ */
+export class Document extends Uint8Array {
+  readonly value: unknown;
+  constructor(value: unknown) {
+    super(0);
+    this.value = value;
+  }
+}
+
 export interface Transport {
   /** Rejects only with a TransportError. */
   send(request: HttpRequest): Promise<HttpResponse>;

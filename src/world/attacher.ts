@@ -35,6 +35,8 @@ export interface AttacherOptions {
   timings?: Partial<AttacherTimings>;
   watch?: Partial<ListWatchTimings>;
   onProblem: (error: KubeError) => void;
+  /** Why the storage does not attach it now, if it does not: asked again until it does. */
+  refuses?: (attachment: VolumeAttachment) => string | undefined;
   /** The storage has done it. */
   onStorage?: (change: { type: 'attached' | 'detached'; attachment: VolumeAttachment }) => void;
 }
@@ -160,8 +162,18 @@ class AttachmentWorker {
   async #attach(attachment: VolumeAttachment): Promise<number | undefined> {
     const waitMs = this.#untilDue(this.#options.timings.attachMs);
     if (waitMs > 0) return waitMs;
+    const refusal = this.#options.refuses?.(attachment);
+    if (refusal !== undefined) return this.#refused(attachment, refusal);
     this.#options.onStorage?.({ type: 'attached', attachment });
     return this.#patch([{ op: 'add', path: '/status', value: { attached: true } }], 'status');
+  }
+
+  async #refused(attachment: VolumeAttachment, message: string): Promise<number> {
+    const { clock, timings } = this.#options;
+    const value = { attached: false, attachError: { time: apiTime(clock.now()), message } };
+    const known = attachment.status?.attachError?.message === message;
+    if (!known) await this.#patch([{ op: 'add', path: '/status', value }], 'status');
+    return timings.retryMs;
   }
 
   async #detach(attachment: VolumeAttachment): Promise<number | undefined> {

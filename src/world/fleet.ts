@@ -34,6 +34,8 @@ export interface FleetOptions {
   watch?: Partial<ListWatchTimings>;
   behaviourOf?: (pod: Pod) => PodBehaviour;
   onStorage?: NonNullable<AttacherOptions['onStorage']>;
+  /** Default: the storage attaches whatever it is asked to. */
+  refuses?: NonNullable<AttacherOptions['refuses']>;
   /** What failed and will be tried again; `who` is a node or `fleet`. */
   onProblem?: (who: string, error: KubeError) => void;
 }
@@ -51,7 +53,7 @@ export class Fleet {
 
   constructor(options: FleetOptions) {
     this.#options = options;
-    const { clock, random, drivers = [], onStorage } = options;
+    const { clock, random, drivers = [], onStorage, refuses } = options;
     const onProblem = (error: KubeError): void => options.onProblem?.('fleet', error);
     const watch = options.watch ?? {};
     this.#feed = new ClusterFeed({ client: this.#client('fleet', clock), clock, random, onProblem, timings: watch });
@@ -64,6 +66,7 @@ export class Fleet {
       watch,
       ...(options.attacher === undefined ? {} : { timings: options.attacher }),
       ...(onStorage === undefined ? {} : { onStorage }),
+      ...(refuses === undefined ? {} : { refuses }),
     });
     for (const node of options.nodes) this.add(node);
   }

@@ -4,6 +4,8 @@
  */
 import type { KubeClient } from '../kube/client.ts';
 import type { KubeError } from '../kube/errors.ts';
+import type { Refusal } from './admission.ts';
+import { refusalOf } from './admission.ts';
 import type { ClusterFeed, FeedListener } from './feed.ts';
 import type { Machine, MachineEvent, MountedVolume } from './machine.ts';
 import type { ReporterTimings } from './node-reporter.ts';
@@ -119,6 +121,13 @@ export class KubeletRun implements PodHost, FeedListener {
 
   behaviourOf(pod: Pod): PodBehaviour {
     return this.#options.behaviourOf(pod);
+  }
+
+  refusalOf(pod: Pod, node: Node): Refusal | undefined {
+    const others = [...this.#workers.values()].flatMap(({ active }) => {
+      return active === undefined || active.metadata.uid === pod.metadata.uid ? [] : [active];
+    });
+    return refusalOf(pod, node, others);
   }
 
   addressesOf(podUid: string): PodAddresses {
@@ -261,9 +270,10 @@ export class KubeletRun implements PodHost, FeedListener {
   }
 
   #volumesInUse(): string[] {
-    const names = [...this.#claims.values()].flatMap((volumes) =>
-      volumes.flatMap(({ attachName }) => (attachName === undefined ? [] : [attachName])),
-    );
-    return [...new Set(names)].sort();
+    const names = new Set<string>();
+    for (const volumes of this.#claims.values()) {
+      for (const { attachName } of volumes) if (attachName !== undefined) names.add(attachName);
+    }
+    return [...names].sort();
   }
 }

@@ -3,6 +3,8 @@ import { KubeletRun } from './kubelet-run.ts';
 import type { KubeletDisk, KubeletOptions, KubeletTimings } from './kubelet-run.ts';
 import type { Machine } from './machine.ts';
 import type { ConditionOverride, NodeSpec } from './node-status.ts';
+import type { StaticPodFile } from './static-pods.ts';
+import { mirrorOf } from './static-pods.ts';
 
 export type { KubeletOptions, KubeletTimings } from './kubelet-run.ts';
 export type { PodBehaviour } from './pod-worker.ts';
@@ -61,6 +63,15 @@ export class Kubelet {
     if (status === undefined) this.#disk.overrides.delete(conditionType);
     else this.#disk.overrides.set(conditionType, status);
     if (this.machine.alive) this.#run?.reportChanged();
+  }
+
+  /** Puts the file of a static pod on the disk; the hash stands for its content. */
+  addStaticPod(hash: string, file: StaticPodFile): void {
+    this.#disk.manifests.set(hash, {
+      pod: mirrorOf(hash, file, this.spec.name, this.machine.clock.now()),
+      removed: false,
+    });
+    if (this.machine.alive) this.#run?.manifestsChanged();
   }
 
   /** Takes the file of a static pod off the disk: its process ends and its mirror goes. */

@@ -129,17 +129,17 @@ describe('a machine', () => {
     clock.advance(2999);
     assert.ok(machine.processOf(pod.uid));
     clock.advance(1);
-    assert.equal(machine.exitCodeOf(pod.uid), 0);
+    assert.equal(machine.exitOf(pod.uid)?.code, 0);
 
     machine.startProcess(pod);
     machine.stopProcess(pod.uid, 60_000, 30_000);
     machine.stopProcess(pod.uid, 60_000, 1000);
     machine.stopProcess(pod.uid, 60_000, 50_000);
     clock.advance(1000);
-    assert.equal(machine.exitCodeOf(pod.uid), 137);
+    assert.equal(machine.exitOf(pod.uid)?.code, 137);
     assert.deepEqual(events, ['processStarted', 'processStopped 0', 'processStarted', 'processStopped 137']);
     machine.forget(pod.uid);
-    assert.equal(machine.exitCodeOf(pod.uid), undefined);
+    assert.equal(machine.exitOf(pod.uid)?.code, undefined);
   });
 
   test('gives a process what is mounted for it, and does not unmount under it', () => {
@@ -150,7 +150,7 @@ describe('a machine', () => {
     assert.throws(() => machine.startProcess(pod), /runs already/);
     assert.throws(() => machine.unmount(pod.uid), /under a running process/);
     clock.advance(500);
-    assert.equal(machine.exitCodeOf(pod.uid), 3);
+    assert.equal(machine.exitOf(pod.uid)?.code, 3);
     assert.ok(machine.mounts.has(pod.uid));
     machine.unmount(pod.uid);
     assert.equal(machine.mounts.size, 0);

@@ -28,6 +28,14 @@ export interface Process {
   volumes: readonly MountedVolume[];
 }
 
+/** How a pod's containers ended while the machine watched. */
+export interface Exit {
+  code: number;
+  /** By the wall clock. */
+  at: number;
+  process: Process;
+}
+
 export type MachineEvent =
   | { type: 'booting' }
   | { type: 'booted'; bootId: string }
@@ -68,7 +76,9 @@ export class Machine {
   readonly #timers: Timers;
   readonly #running = new Map<string, Running>();
   readonly #mounts = new Map<string, readonly MountedVolume[]>();
-  readonly #exitCodes = new Map<string, number>();
+  readonly #exits = new Map<string, Exit>();
+  /** Pods whose containers were ever started, as the disk remembers it: it outlives a loss of power. */
+  readonly #started = new Set<string>();
   #state: 'off' | 'booting' | 'running' = 'off';
   #hung = false;
   #linked = true;
@@ -132,8 +142,13 @@ export class Machine {
   }
 
   /** How the pod's containers ended, if they ended by themselves or were stopped in this boot. */
-  exitCodeOf(podUid: string): number | undefined {
-    return this.#exitCodes.get(podUid);
+  exitOf(podUid: string): Exit | undefined {
+    return this.#exits.get(podUid);
+  }
+
+  /** Whether the pod's containers were ever started here, in this boot or before. */
+  hasRun(podUid: string): boolean {
+    return this.#started.has(podUid);
   }
 
   on(listener: MachineListener): () => void {
@@ -161,7 +176,7 @@ export class Machine {
     const ended = [...this.#running.values()];
     this.#running.clear();
     this.#mounts.clear();
-    this.#exitCodes.clear();
+    this.#exits.clear();
     for (const { process } of ended) this.#emit({ type: 'processStopped', process });
     this.#emit({ type: 'off' });
     this.#wakeUp();
@@ -232,7 +247,8 @@ export class Machine {
       startedAt: this.#base.now(),
       volumes: this.#mounts.get(pod.uid) ?? [],
     };
-    this.#exitCodes.delete(pod.uid);
+    this.#exits.delete(pod.uid);
+    this.#started.add(pod.uid);
     this.#running.set(pod.uid, { process });
     if (exit !== undefined) {
       this.clock.after(exit.afterMs, () => {
@@ -260,7 +276,8 @@ export class Machine {
 
   /** The pod is no more: nothing about it needs to be remembered. */
   forget(podUid: string): void {
-    this.#exitCodes.delete(podUid);
+    this.#exits.delete(podUid);
+    this.#started.delete(podUid);
   }
 
   #end(podUid: string, exitCode: number): void {
@@ -268,7 +285,7 @@ export class Machine {
     if (running === undefined) return;
     running.cancelStop?.();
     this.#running.delete(podUid);
-    this.#exitCodes.set(podUid, exitCode);
+    this.#exits.set(podUid, { code: exitCode, at: this.#base.now(), process: running.process });
     this.#emit({ type: 'processStopped', process: running.process, exitCode });
   }
 

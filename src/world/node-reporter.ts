@@ -62,6 +62,8 @@ export class NodeReporter {
   #refresh = true;
   #lease: Lease | undefined;
   #statusDueAt = 0;
+  /** A Node that says all there is to say of a state. */
+  #agreed: { node?: Node; told: string } = { told: '' };
 
   constructor(options: ReporterOptions) {
     this.#options = options;
@@ -134,8 +136,15 @@ export class NodeReporter {
     const { spec, machine, client } = this.#options;
     const node = this.#node ?? (await this.#read());
     if (node === undefined) return 'failed';
-    const patch = statusPatch(node, wantedNodeStatus(spec, machine, this.#state()), this.#refresh);
-    if (patch === undefined) return 'done';
+    const state = this.#state();
+    const told = toldBy(machine, state);
+    // Asked every few seconds by every node, and mostly there is nothing to say.
+    if (!this.#refresh && node === this.#agreed.node && told === this.#agreed.told) return 'done';
+    const patch = statusPatch(node, wantedNodeStatus(spec, machine, state), this.#refresh);
+    if (patch === undefined) {
+      this.#agreed = { node, told };
+      return 'done';
+    }
     const options = { ...this.#call(), subresource: 'status' };
     const written = await client.patch<Node>(this.#ref, patch.only, patch.operations, options);
     if (written.ok) {
@@ -272,4 +281,9 @@ export class NodeReporter {
 
 function isNewer(node: Node, known: Node): boolean {
   return compareVersions(node.metadata.resourceVersion ?? '', known.metadata.resourceVersion ?? '') > 0;
+}
+
+/** All that a status says and that can change, times left out. */
+function toldBy({ bootId }: Machine, { volumesInUse, overrides }: NodeState): string {
+  return JSON.stringify([bootId, volumesInUse, overrides.size === 0 ? [] : [...overrides]]);
 }

@@ -42,6 +42,8 @@ export function registeredLabels({ name, zone, labels }: NodeSpec): Record<strin
     'kubernetes.io/hostname': name,
     'kubernetes.io/os': 'linux',
     'kubernetes.io/arch': 'amd64',
+    'beta.kubernetes.io/os': 'linux',
+    'beta.kubernetes.io/arch': 'amd64',
     ...(zone === undefined ? {} : { 'topology.kubernetes.io/zone': zone }),
     ...labels,
   };
@@ -122,14 +124,18 @@ export function csiNodeDrivers(spec: NodeSpec): CsiNode['spec']['drivers'] {
   return spec.drivers.map((name) => ({ name, nodeID: spec.name, topologyKeys: null }));
 }
 
-/** `previous`: what is kept of a lease that exists. */
+/**
+ * `previous`: what is kept of a lease that exists, its owner included: that of a Node which was deleted and registered
+ * anew goes with the old one, and is made again.
+ */
 export function renewedLease(
   nodeName: string,
   timing: { nowMs: number; durationSeconds: number },
   node: Node | undefined,
   previous?: Lease,
 ): Lease {
-  const owner = node === undefined ? [] : ownerOf(node);
+  const known = previous?.metadata.ownerReferences ?? [];
+  const owner = known.length > 0 || node === undefined ? known : ownerOf(node);
   return {
     ...previous,
     metadata: {

@@ -62,11 +62,15 @@ export interface ContainerStatus {
   ready: boolean;
   started?: boolean;
   restartCount: number;
-  state: {
-    waiting?: { reason: string };
-    running?: { startedAt: string };
-    terminated?: { exitCode: number; reason: string; finishedAt: string; startedAt?: string; containerID?: string };
-  };
+  state: ContainerState;
+  /** How the container before this one ended. */
+  lastState?: ContainerState;
+}
+
+export interface ContainerState {
+  waiting?: { reason: string; message?: string };
+  running?: { startedAt: string };
+  terminated?: { exitCode: number; reason: string; finishedAt: string; startedAt?: string; containerID?: string };
 }
 
 export interface PodVolumeSource {
@@ -76,13 +80,24 @@ export interface PodVolumeSource {
   ephemeral?: object;
 }
 
+export interface Container {
+  name: string;
+  image?: string;
+  args?: string[];
+  resources?: { requests?: Record<string, string> };
+  volumeMounts?: { name: string; mountPath: string }[];
+}
+
 export interface Pod extends KubeObject {
   spec: {
     nodeName?: string;
-    containers: { name: string; image?: string }[];
+    nodeSelector?: Record<string, string>;
+    containers: Container[];
     volumes?: PodVolumeSource[];
     tolerations?: Toleration[];
+    readinessGates?: { conditionType: string }[];
     terminationGracePeriodSeconds?: number;
+    activeDeadlineSeconds?: number;
     restartPolicy?: string;
     hostNetwork?: boolean;
   };
@@ -92,7 +107,9 @@ export interface Pod extends KubeObject {
     message?: string;
     startTime?: string;
     hostIP?: string;
+    hostIPs?: { ip: string }[];
     podIP?: string;
+    podIPs?: { ip: string }[];
     conditions?: Condition[];
     containerStatuses?: ContainerStatus[];
   };
@@ -164,5 +181,5 @@ export function apiTime(nowMs: number): string {
 
 /** `MicroTime` of the API. */
 export function apiMicroTime(nowMs: number): string {
-  return new Date(nowMs).toISOString().replace('Z', '000Z');
+  return `${new Date(nowMs).toISOString().slice(0, -1)}000Z`;
 }

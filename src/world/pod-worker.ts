@@ -8,13 +8,14 @@ import type { KubeError } from '../kube/errors.ts';
 import { compareVersions } from '../kube/resource-version.ts';
 import type { ObjectRef } from '../kube/resources.ts';
 import { pods } from '../kube/resources.ts';
-import { refusalOf } from './admission.ts';
+import type { Refusal } from './admission.ts';
+import { BackOff } from './back-off.ts';
 import { LevelLoop } from './level-loop.ts';
 import type { Machine, MountedVolume } from './machine.ts';
 import type { Node, Pod } from './objects.ts';
 import { isTerminal } from './objects.ts';
-import type { PodAddresses } from './pod-status.ts';
-import { endedStatus, refusedStatus, runningStatus, waitingStatus } from './pod-status.ts';
+import type { PodAddresses, Waiting } from './pod-status.ts';
+import { endedStatus, refusedStatus, runningStatus, unseenExitCode, waitingStatus } from './pod-status.ts';
 import { attachmentsConfirmed, volumesOf } from './pod-volumes.ts';
 import type { WantedStatus } from './status-patch.ts';
 import { statusPatch } from './status-patch.ts';
@@ -39,6 +40,8 @@ export interface PodHost {
   random(): number;
   node(): Node | undefined;
   behaviourOf(pod: Pod): PodBehaviour;
+  /** Undefined: the pod may run here. */
+  refusalOf(pod: Pod, node: Node): Refusal | undefined;
   addressesOf(podUid: string): PodAddresses;
   /** Puts the volumes into the Node's volumesInUse, from where they go with an empty list. */
   claim(podUid: string, volumes: readonly MountedVolume[]): void;
@@ -50,6 +53,10 @@ export interface PodHost {
 
 /** The least that a kubelet grants, also to pods that were deleted by force. */
 const leastGraceMs = 1000;
+const overdue: Refusal = {
+  reason: 'DeadlineExceeded',
+  message: 'Pod was active on the node longer than the specified deadline',
+};
 
 export class PodWorker {
   readonly #host: PodHost;
@@ -59,6 +66,11 @@ export class PodWorker {
   #gone = false;
   #admitted = false;
   #deleted = false;
+  /** Its containers were asked to end. They are asked once: what has begun takes the grace that it began with. */
+  #ending = false;
+  /** What is said of a pod that has ended, whatever others make of it. */
+  #final: WantedStatus | undefined;
+  readonly #backOff = new BackOff();
   #volumes: readonly MountedVolume[] | undefined;
   #startAt: number | undefined;
 
@@ -99,11 +111,18 @@ export class PodWorker {
     this.#loop.stop();
   }
 
+  /** The pod as it is known here, if it takes its share of the node. */
+  get active(): Pod | undefined {
+    return this.#admitted && this.#final === undefined && !this.#gone ? this.#pod : undefined;
+  }
+
   #step(): Promise<number | undefined> {
     const pod = this.#pod;
     if (this.#gone || pod === undefined) return this.#cleanUp();
     if (pod.metadata.deletionTimestamp !== undefined) return this.#terminate(pod);
-    if (isTerminal(pod)) return this.#windDown(pod);
+    if (this.#final !== undefined) return this.#conclude(pod, this.#final);
+    // Only of a pod that is new to this kubelet does it believe what others say of its end.
+    if (isTerminal(pod) && !this.#admitted) return this.#windDown(pod);
     return this.#run(pod);
   }
 
@@ -111,21 +130,60 @@ export class PodWorker {
     const node = this.#host.node();
     if (!this.#admitted) {
       if (node === undefined) return this.#retry();
-      const refusal = refusalOf(pod, node);
-      if (refusal !== undefined) return this.#publish(pod, refusedStatus(refusal));
+      const refusal = this.#host.refusalOf(pod, node);
+      if (refusal !== undefined) return this.#conclude(pod, refusedStatus(refusal));
       this.#admitted = true;
     }
+    const leftMs = this.#leftMs(pod);
+    if (leftMs !== undefined && leftMs <= 0) return this.#expire(pod);
+    const nextMs = await this.#keepRunning(pod, node);
+    return leftMs === undefined || nextMs === undefined ? (nextMs ?? leftMs) : Math.min(leftMs, nextMs);
+  }
+
+  async #keepRunning(pod: Pod, node: Node | undefined): Promise<number | undefined> {
     const { machine } = this.#host;
+    const addresses = this.#host.addressesOf(this.#uid);
     const process = machine.processOf(this.#uid);
-    if (process !== undefined) {
-      return this.#publish(pod, runningStatus(pod, process, this.#host.addressesOf(this.#uid)));
-    }
-    const exitCode = machine.exitCodeOf(this.#uid);
-    if (exitCode !== undefined && !restarts(pod, exitCode)) {
-      return this.#publish(pod, endedStatus(pod, exitCode, machine.clock.now()));
-    }
-    if (isReady(pod)) return this.#publish(pod, waitingStatus(pod, machine.clock.now()));
+    if (process !== undefined) return this.#publish(pod, runningStatus(pod, process, addresses));
+    const now = machine.clock.now();
+    const exit = machine.exitOf(this.#uid);
+    const hasRun = machine.hasRun(this.#uid);
+    // Started and not seen to end: the machine died under it.
+    const code = exit?.code ?? (hasRun ? unseenExitCode : undefined);
+    if (code !== undefined && !restarts(pod, code)) return this.#conclude(pod, endedStatus(pod, exit, now));
+    const waitMs = exit === undefined ? 0 : this.#backOff.waitMs(exit.at, now);
+    const waiting = waitMs > 0 ? this.#backingOff(pod) : { reason: 'ContainerCreating' };
+    const wanted = waitingStatus(pod, addresses, now, { waiting, hasRun, ...(exit === undefined ? {} : { exit }) });
+    // Back from a back-off: what was said before it still holds, until the container runs.
+    const again = exit !== undefined && waitMs === 0 && !isReady(pod);
+    if (!again && statusPatch(pod, wanted) !== undefined) return this.#publish(pod, wanted);
+    if (waitMs > 0) return waitMs;
     return node === undefined ? this.#retry() : this.#start(pod, node);
+  }
+
+  #backingOff({ metadata, spec }: Pod): Waiting {
+    const names = spec.containers.map(({ name }) => name).join();
+    const who = `container=${names} pod=${metadata.name}_${metadata.namespace}(${this.#uid})`;
+    return { reason: 'CrashLoopBackOff', message: `back-off ${this.#backOff.text} restarting failed ${who}` };
+  }
+
+  /** Until the pod's own deadline; undefined where it has none, or has not started yet. */
+  #leftMs({ spec, status }: Pod): number | undefined {
+    if (spec.activeDeadlineSeconds === undefined || status?.startTime === undefined) return undefined;
+    return Date.parse(status.startTime) + spec.activeDeadlineSeconds * 1000 - this.#host.machine.clock.now();
+  }
+
+  async #expire(pod: Pod): Promise<number | undefined> {
+    const { machine } = this.#host;
+    if (!this.#halted(pod)) return undefined;
+    return this.#conclude(pod, endedStatus(pod, machine.exitOf(this.#uid), machine.clock.now(), overdue));
+  }
+
+  /** The pod has ended by itself: say so, then let go of everything. */
+  async #conclude(pod: Pod, final: WantedStatus): Promise<number | undefined> {
+    this.#final ??= final;
+    if (statusPatch(pod, this.#final) !== undefined) return this.#publish(pod, this.#final);
+    return this.#windDown(pod);
   }
 
   async #start(pod: Pod, node: Node): Promise<number | undefined> {
@@ -145,6 +203,8 @@ export class PodWorker {
     // Time has passed since the pod was looked at: it may be another one now, or none.
     if (host.signal.aborted || this.#gone || this.#pod !== pod) return 0;
     host.machine.mount(this.#uid, volumes);
+    const exit = host.machine.exitOf(this.#uid);
+    if (exit !== undefined) this.#backOff.started(exit.at, host.machine.clock.now());
     const { namespace = '', name } = pod.metadata;
     host.machine.startProcess({ uid: this.#uid, namespace, name }, behaviour.exit);
     this.#startAt = undefined;
@@ -163,8 +223,8 @@ export class PodWorker {
     if (!this.#halted(pod)) return undefined;
     const host = this.#host;
     if (!isTerminal(pod)) {
-      const exitCode = host.machine.exitCodeOf(this.#uid);
-      return this.#publish(pod, endedStatus(pod, exitCode, host.machine.clock.now()));
+      const exit = host.machine.exitOf(this.#uid);
+      return this.#publish(pod, endedStatus(pod, exit, host.machine.clock.now()));
     }
     if (!this.#released()) return undefined;
     if (this.#deleted) return undefined;
@@ -196,6 +256,8 @@ export class PodWorker {
   #halted(pod: Pod | undefined): boolean {
     const { machine } = this.#host;
     if (machine.processOf(this.#uid) === undefined) return true;
+    if (this.#ending) return false;
+    this.#ending = true;
     const grace = pod?.metadata.deletionGracePeriodSeconds ?? pod?.spec.terminationGracePeriodSeconds ?? 0;
     const needsMs = pod === undefined ? leastGraceMs : this.#host.behaviourOf(pod).stopMs;
     machine.stopProcess(this.#uid, needsMs, Math.max(leastGraceMs, grace * 1000));

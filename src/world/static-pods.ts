@@ -6,8 +6,9 @@
 import type { ObjectRef } from '../kube/resources.ts';
 import { pods } from '../kube/resources.ts';
 import { LevelLoop } from './level-loop.ts';
+import { ownerOf } from './node-status.ts';
 import type { Pod } from './objects.ts';
-import { mirrorAnnotation } from './objects.ts';
+import { apiTime, mirrorAnnotation } from './objects.ts';
 import { runningStatus } from './pod-status.ts';
 import type { PodHost } from './pod-worker.ts';
 import { statusPatch } from './status-patch.ts';
@@ -16,6 +17,28 @@ export interface StaticManifest {
   pod: Pod;
   /** Taken off the disk again. Remembered, else its mirror, while it lasts, would be taken for news. */
   removed: boolean;
+}
+
+/** What stands in a file of the node. */
+export interface StaticPodFile {
+  name: string;
+  namespace: string;
+  spec: Omit<Pod['spec'], 'nodeName'>;
+}
+
+/** The copy of it that goes to the API, but for its owner. No taint can drive it away, so it tolerates them all. */
+export function mirrorOf(hash: string, { name, namespace, spec }: StaticPodFile, nodeName: string, now: number): Pod {
+  const annotations = {
+    [mirrorAnnotation]: hash,
+    'kubernetes.io/config.hash': hash,
+    'kubernetes.io/config.seen': apiTime(now),
+    'kubernetes.io/config.source': 'file',
+  };
+  const tolerations = [...(spec.tolerations ?? []), { operator: 'Exists', effect: 'NoExecute' }];
+  return {
+    metadata: { name: `${name}-${nodeName}`, namespace, annotations },
+    spec: { ...spec, nodeName, tolerations },
+  };
 }
 
 export class StaticPods {
@@ -82,7 +105,7 @@ export class StaticPods {
         this.#missed.add(hash);
         return false;
       }
-      const created = await client.create<Pod>(pods, manifest, { signal });
+      const created = await client.create<Pod>(pods, this.#owned(manifest), { signal });
       return created.ok || created.error.kind === 'alreadyExists';
     }
     if (mirror.metadata.deletionTimestamp !== undefined) return this.#dropMirror(hash);
@@ -95,6 +118,13 @@ export class StaticPods {
     });
     if (written.ok) this.#mirrors.set(hash, written.value);
     return written.ok;
+  }
+
+  #owned(manifest: Pod): Pod {
+    const node = this.#host.node();
+    if (node === undefined) return manifest;
+    const ownerReferences = ownerOf(node).map((owner) => ({ ...owner, controller: true }));
+    return { ...manifest, metadata: { ...manifest.metadata, ownerReferences } };
   }
 
   async #dropMirror(hash: string): Promise<boolean> {

@@ -82,6 +82,8 @@ export class Storage {
   readonly #fenced = new Map<string, Set<string>>();
   /** `machine/volume`: detached so that the machine has no access left. */
   readonly #revoked = new Set<string>();
+  /** By volume: the machines that it was attached to and not detached from. */
+  readonly #attachedTo = new Map<string, Set<string>>();
 
   constructor(options: StorageOptions) {
     this.#options = options;
@@ -99,9 +101,27 @@ export class Storage {
     const volume = source.persistentVolumeName;
     if (volume === undefined) return;
     const key = `${nodeName}/${volume}`;
-    if (change.type === 'attached') this.#revoked.delete(key);
-    else if (this.#options.isSafeDetach(attacher)) this.#revoked.add(key);
+    const machines = this.#attachedTo.get(volume) ?? new Set();
+    if (change.type === 'attached') {
+      this.#attachedTo.set(volume, machines.add(nodeName));
+      this.#revoked.delete(key);
+    } else {
+      machines.delete(nodeName);
+      if (this.#options.isSafeDetach(attacher)) this.#revoked.add(key);
+    }
     this.#review(nodeName);
+  }
+
+  /**
+   * Why a volume is not attached to a machine: one for one machine that its driver has not detached from another. Only
+   * drivers that detach safely know; the others attach to whatever they are asked to.
+   */
+  refusalOf({ spec: { nodeName, source, attacher } }: VolumeAttachment): string | undefined {
+    const { isShared, isSafeDetach } = this.#options;
+    const volume = source.persistentVolumeName ?? '';
+    if (isShared(volume) || !isSafeDetach(attacher)) return undefined;
+    const other = [...(this.#attachedTo.get(volume) ?? [])].find((machine) => machine !== nodeName);
+    return other === undefined ? undefined : `volume ${volume} is attached to ${other}`;
   }
 
   /** Between a machine and all storage. */

@@ -37,7 +37,11 @@ export interface WorldOptions {
   timings?: Partial<ControllerTimings>;
   /** False: nobody keeps book of who set which field, which is a quarter of what the API server does. */
   fieldOwnership?: boolean;
+  /** Makes it an error to change what the server holds, which everybody in the world shares: for tests. */
+  freezes?: boolean;
   fleet?: Partial<Pick<FleetOptions, 'kubelet' | 'attacher' | 'behaviourOf'>>;
+  /** What lies between a user of the API and the server; the kubelet of a node is `system:node:` and its name. */
+  wire?: (user: string, inner: Transport) => Transport;
   onWriter?: (change: WriterChange) => void;
   onDevice?: (node: string, action: BmcAction) => void;
   onKdump?: (node: string) => void;
@@ -70,8 +74,11 @@ export class World {
       clock,
       random: random.stream('api-server'),
       without: options.fieldOwnership === false ? ['managedFields'] : [],
+      freezes: options.freezes ?? false,
     });
-    const shared = { clock, transportFor: (user: string): Transport => this.server.transport(user) };
+    const wire = options.wire ?? ((_user, inner) => inner);
+    const transportFor = (user: string): Transport => wire(user, this.server.transport(user, { shares: true }));
+    const shared = { clock, transportFor };
     const onProblem = (who: string, error: KubeError): void => options.onProblem?.(who, error);
     this.storage = new Storage({
       clock,
@@ -89,6 +96,7 @@ export class World {
       watch: unasked,
       onProblem,
       onStorage: (change) => this.storage.attachmentChanged(change),
+      refuses: (attachment) => this.storage.refusalOf(attachment),
       ...(options.bootTimeMs === undefined ? {} : { bootTimeMs: options.bootTimeMs }),
     });
     for (const machine of this.fleet.machines) this.storage.watch(machine);

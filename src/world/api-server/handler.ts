@@ -31,11 +31,13 @@ export interface Call {
   headers: Record<string, string>;
   body: string;
   user: string;
+  /** The caller takes stored objects as they are, and promises to leave them so. */
+  shares: boolean;
 }
 
 export interface Answer {
   status: number;
-  text?: string;
+  text?: string | Uint8Array;
   contentType?: string;
   watch?: Watch;
   /** For the audit record. */
@@ -79,6 +81,10 @@ export function verbOf(call: Call, { name }: Route): string {
   }
 }
 
+function bodyOf(version: Version, shares: boolean): Uint8Array {
+  return shares ? version.document() : version.bytes;
+}
+
 function isTrue(value: string | null): boolean {
   return value === '1' || value === 'true';
 }
@@ -106,7 +112,11 @@ export class Handler {
       case 'update':
         return this.#replace(call, target, subresource);
       case 'patch':
-        return this.#answer(patch(this.#core, target, this.#patchBody(call), this.#write(call, subresource)), kind);
+        return this.#answer(
+          patch(this.#core, target, this.#patchBody(call), this.#write(call, subresource)),
+          call,
+          kind,
+        );
       case 'delete':
         if (subresource !== undefined) throw methodNotAllowed();
         return this.#delete(call, target);
@@ -125,7 +135,7 @@ export class Handler {
         if (kind.namespaced && namespace === undefined) throw methodNotAllowed();
         const object = this.#decode(kind, call);
         const written = create(this.#core, { kind, namespace }, object, this.#write(call));
-        return this.#answer(written, kind);
+        return this.#answer(written, call, kind);
       }
       case 'deletecollection':
         return this.#deleteAll(call, kind, namespace);
@@ -158,10 +168,10 @@ export class Handler {
     return { text: call.body, contentType, force: isTrue(call.query.get('force')), yaml: this.#options.yaml };
   }
 
-  #answer({ version, created, before }: Written, kind: Kind): Answer {
+  #answer({ version, created, before }: Written, { shares }: Call, kind: Kind): Answer {
     const shown = version.as(this.#core.has('eventFaces') ? kind.fromStored : undefined);
     const status = created ? 201 : 200;
-    return { status, text: shown.text, before, after: shown.object, name: shown.object.metadata.name };
+    return { status, text: bodyOf(shown, shares), before, after: shown.object, name: shown.object.metadata.name };
   }
 
   #get(call: Call, target: Target): Answer {
@@ -171,7 +181,7 @@ export class Handler {
     const version = current(this.#core, target).as(target.kind.fromStored);
     if (!this.#core.has('typeMeta')) return { status: 200, text: version.itemText };
     const shown = this.#options.presentationOf(call.headers['accept'] ?? '');
-    if (shown === undefined) return { status: 200, text: version.text };
+    if (shown === undefined) return { status: 200, text: bodyOf(version, call.shares) };
     const metadata = { resourceVersion: String(version.revision) };
     if (shown.single !== undefined) return { status: 200, text: shown.single(version) };
     return { status: 200, text: shown.list(target.kind, [version], metadata) };
@@ -197,13 +207,13 @@ export class Handler {
   }
 
   #watch(call: Call, kind: Kind, namespace: string | undefined): Answer {
-    const { query, user } = call;
+    const { query, user, shares } = call;
     const selection = selectionOf(this.#core, kind, namespace, query);
     const shown = this.#options.presentationOf(call.headers['accept'] ?? '');
     const render =
       shown === undefined ? undefined : (type: EventType, version: Version) => shown.event(kind, type, version);
     const { faults } = this.#options;
-    return { status: 200, watch: new Watch(this.#core, { kind, selection, query, faults, user, render }) };
+    return { status: 200, watch: new Watch(this.#core, { kind, selection, query, faults, user, shares, render }) };
   }
 
   #replace(call: Call, target: Target, subresource: string | undefined): Answer {
@@ -232,13 +242,13 @@ export class Handler {
                 data: { ...recordOf(live['data']), ...recordOf(object['data']) },
               },
             };
-      return this.#answer(update(this.#core, target, replace, options), kind);
+      return this.#answer(update(this.#core, target, replace, options), call, kind);
     } catch (error) {
       const missing = error instanceof ApiError && error.code === 404;
       if (!missing || !createsToo || object.metadata.uid !== undefined) throw error;
       delete object.metadata.resourceVersion;
       if (object.metadata.name !== name) throw error;
-      return this.#answer(create(this.#core, { kind, namespace }, object, options), kind);
+      return this.#answer(create(this.#core, { kind, namespace }, object, options), call, kind);
     }
   }
 
@@ -250,7 +260,8 @@ export class Handler {
     const shown = version.as(kind.fromStored);
     if (gone) this.#options.onDeleted(target, before);
     const returns = kind.rules.returnsDeleted ? this.#core.has('deletedObject') : !this.#core.has('deletedStatus');
-    if (!gone || returns) return { status: 200, text: shown.text, before, after: gone ? undefined : shown.object };
+    if (!gone || returns)
+      return { status: 200, text: bodyOf(shown, call.shares), before, after: gone ? undefined : shown.object };
     const details: JsonRecord = {
       name,
       ...(kind.group === '' ? {} : { group: kind.group }),

@@ -53,10 +53,8 @@ function applyOne(document: unknown, operation: Operation): unknown {
 }
 
 function keysOf(path: string): string[] {
-  return path
-    .split('/')
-    .slice(1)
-    .map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
+  const keys = path.split('/').slice(1);
+  return path.includes('~') ? keys.map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~')) : keys;
 }
 
 interface Change {

@@ -116,3 +116,22 @@ export function dropNulls(value: unknown): void {
     else dropNulls(value[key]);
   }
 }
+
+/** The same for a value that others hold too: what has no null in it is shared. */
+export function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) {
+    const items = value.map(withoutNulls);
+    return items.every((item, index) => item === value[index]) ? value : items;
+  }
+  if (!isRecord(value)) return value;
+  let copy: JsonRecord | undefined;
+  for (const key in value) {
+    const old = value[key];
+    const next = withoutNulls(old);
+    if (next === old && old !== null) continue;
+    copy ??= { ...value };
+    if (old === null) delete copy[key];
+    else copy[key] = next;
+  }
+  return copy ?? value;
+}

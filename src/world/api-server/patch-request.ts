@@ -8,7 +8,7 @@ import type { Kind } from './kind.ts';
 import { applyConfig } from './managed-fields.ts';
 import { applyMergePatch } from './merge-patch.ts';
 import type { ApiObject, JsonRecord } from './object.ts';
-import { apiTime, dropNulls, isRecord } from './object.ts';
+import { apiTime, isRecord, withoutNulls } from './object.ts';
 import { applyShapeLeft, jsonPatchLeft, mergePatchLeft, strategicPatchLeft, strategicShapeLeft } from './sabotage.ts';
 import { ApiError, badRequest, unsupportedMediaType } from './status-error.ts';
 import { applyStrategicMerge } from './strategic-merge.ts';
@@ -90,9 +90,7 @@ function asObject(kind: Kind, patched: unknown, text: string): ApiObject {
   if (!isRecord(patched)) throw badRequest('the patch does not leave an object');
   checkType(kind, patched);
   if (kind.custom || !text.includes('null')) return normalized(kind, patched);
-  const copy = structuredClone(patched);
-  dropNulls(copy);
-  return normalized(kind, copy);
+  return normalized(kind, withoutNulls(patched) as JsonRecord);
 }
 
 function apply(core: Core, target: Target, { text, force, yaml }: PatchBody, options: WriteOptions): Written {

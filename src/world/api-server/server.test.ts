@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { KubeObject } from '../../kube/client.ts';
 import { KubeClient } from '../../kube/client.ts';
 import { configMaps, nodes } from '../../kube/resources.ts';
-import { TransportError } from '../../kube/transport.ts';
+import { Document, TransportError } from '../../kube/transport.ts';
 import { manualClock } from '../../../test/support/manual-clock.ts';
 import type { AuditRecord } from './server.ts';
 import { ApiServer } from './server.ts';
@@ -205,4 +205,46 @@ test('a request whose guard no longer holds is not carried out', async () => {
   );
   assert.ok(!made.ok && !made.error.mayHaveHappened);
   assert.ok(!(await client.get(ref('a'))).ok);
+});
+
+test('those who ask for it read what is stored itself, in answers and watches; others read copies', async () => {
+  const { clock, server, client, add } = setUp();
+  await add('a');
+  const stored = (): unknown => server.peek('', 'configmaps', 'default/a');
+  const options = { clock, userAgent: 'test', fieldManager: 'test' };
+  const sharing = new KubeClient({ transport: server.transport('me', { shares: true }), ...options });
+  const [shared, copied] = [await sharing.get(ref('a')), await client.get(ref('a'))];
+  assert.ok(shared.ok && copied.ok);
+  assert.equal(shared.value, stored());
+  assert.notEqual(copied.value, stored());
+  assert.deepEqual(copied.value, stored());
+
+  const path = `/api/v1/namespaces/default/configmaps?watch=1&resourceVersion=${server.revision}`;
+  const watch = await sharing.stream(path, 'watch', { signal: new AbortController().signal });
+  assert.ok(watch.ok);
+  const uid = shared.value.metadata.uid ?? '';
+  const patched = await sharing.patch(ref('a'), { uid }, [{ op: 'add', path: '/data', value: { key: 'value' } }]);
+  assert.ok(patched.ok);
+  assert.equal(patched.value, stored());
+  const { value } = await watch.value.body[Symbol.asyncIterator]().next();
+  assert.ok(value instanceof Document);
+  assert.deepEqual(value.value, { type: 'MODIFIED', object: stored() });
+
+  const missing = await sharing.get(ref('b'));
+  assert.ok(!missing.ok && missing.error.kind === 'notFound');
+});
+
+test('a null in a patch leaves what is stored as it was', async () => {
+  const { server, client, add } = setUp();
+  const uid = await add('a');
+  await client.patch(ref('a'), { uid }, [{ op: 'add', path: '/data', value: { one: '1', two: '2' } }]);
+  const before = structuredClone(server.peek('', 'configmaps', 'default/a'));
+  const kept = server.peek('', 'configmaps', 'default/a');
+  await client.patch(ref('a'), { uid }, [
+    { op: 'add', path: '/data/two', value: null },
+    { op: 'add', path: '/binaryData', value: [{ deep: null, rest: 1 }] },
+  ]);
+  assert.deepEqual(kept, before);
+  const after = server.peek('', 'configmaps', 'default/a');
+  assert.deepEqual([after?.['data'], after?.['binaryData']], [{ one: '1' }, [{ rest: 1 }]]);
 });

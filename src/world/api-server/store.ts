@@ -2,6 +2,7 @@
  * What the server remembers: every object once, as an immutable version with its JSON text made at most once, and per
  * collection the recent history, from which watches start and old states are told.
  */
+import { Document } from '../../kube/transport.ts';
 import type { ApiObject, JsonRecord } from './object.ts';
 
 export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED';
@@ -9,10 +10,16 @@ export type EventType = 'ADDED' | 'MODIFIED' | 'DELETED';
 /** How an object looks in another version of its API. */
 export type Conversion = (object: ApiObject) => ApiObject;
 
-const encoder = new TextEncoder();
-
 export function encode(text: string): Uint8Array {
-  return encoder.encode(text);
+  return Buffer.from(text);
+}
+
+const lineEnd = '}\n';
+
+const eventTypes: readonly EventType[] = ['MODIFIED', 'ADDED', 'DELETED'];
+
+function lineStart(type: EventType): string {
+  return `{"type":"${type}","object":`;
 }
 
 /** One object at one revision. Readers share it and its text: it is never changed. */
@@ -21,6 +28,7 @@ export class Version {
   readonly revision: number;
   #tail: string | undefined;
   #lines: Partial<Record<EventType, Uint8Array>> | undefined;
+  #documents: Partial<Record<EventType | 'alone', Document>> | undefined;
   #views: Map<Conversion, Version> | undefined;
 
   constructor(object: ApiObject, revision: number) {
@@ -41,7 +49,23 @@ export class Version {
 
   line(type: EventType): Uint8Array {
     this.#lines ??= {};
-    return (this.#lines[type] ??= encoder.encode(`{"type":"${type}","object":${this.text}}\n`));
+    return (this.#lines[type] ??= encode(lineStart(type) + this.text + lineEnd));
+  }
+
+  /** The whole object as it goes over the wire: cut out of what watches were told, where they were. */
+  get bytes(): Uint8Array {
+    for (const type of eventTypes) {
+      const line = this.#lines?.[type];
+      if (line !== undefined) return line.subarray(lineStart(type).length, line.length - lineEnd.length);
+    }
+    return encode(this.text);
+  }
+
+  /** The object, or what a watch tells of it, for those who share it instead of reading bytes. */
+  document(type?: EventType): Document {
+    const { object } = this;
+    this.#documents ??= {};
+    return (this.#documents[type ?? 'alone'] ??= new Document(type === undefined ? object : { type, object }));
   }
 
   as(conversion: Conversion | undefined): Version {
@@ -323,9 +347,9 @@ export function bookmarkLine(
   const metadata: JsonRecord = { resourceVersion: String(revision), creationTimestamp: null };
   if (initialEnd) metadata['annotations'] = { 'k8s.io/initial-events-end': 'true' };
   const object = { kind: kind.kind, apiVersion: kind.apiVersion, metadata };
-  return encoder.encode(`${JSON.stringify({ type: 'BOOKMARK', object })}\n`);
+  return encode(`${JSON.stringify({ type: 'BOOKMARK', object })}\n`);
 }
 
 export function errorLine(status: JsonRecord): Uint8Array {
-  return encoder.encode(`${JSON.stringify({ type: 'ERROR', object: status })}\n`);
+  return encode(`${JSON.stringify({ type: 'ERROR', object: status })}\n`);
 }

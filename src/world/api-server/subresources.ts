@@ -33,7 +33,7 @@ export function evict(core: Core, target: Target, body: JsonRecord, write: Write
   const unguarded = isTerminalPod(pod) || waits || pod.metadata.deletionTimestamp !== undefined;
   if (!unguarded && core.has('budgets')) takeFromBudget(core, target, pod, options);
   if ((options.dryRun ?? []).length > 0 && core.has('dryRun')) return success;
-  if (pod.metadata.deletionTimestamp === undefined && core.has('disruptionTarget')) markDisrupted(core, target, write);
+  if (core.has('disruptionTarget')) markDisrupted(core, target, write);
   remove(core, target, { ...options, ...(options.preconditions === undefined ? {} : { preconditions: {} }) });
   return success;
 }
@@ -56,14 +56,16 @@ function markDisrupted(core: Core, target: Target, write: WriteOptions): void {
     core,
     target,
     (live) => {
-      const others = recordsOf(at(live, 'status', 'conditions')).filter(({ type }) => type !== 'DisruptionTarget');
+      const conditions = recordsOf(at(live, 'status', 'conditions'));
+      const others = conditions.filter(({ type }) => type !== 'DisruptionTarget');
+      const known = conditions.find(({ type, status }) => type === 'DisruptionTarget' && status === 'True');
       const condition = {
         type: 'DisruptionTarget',
         status: 'True',
         reason: 'EvictionByEvictionAPI',
         message: 'Eviction API: evicting',
         lastProbeTime: null,
-        lastTransitionTime: apiTime(core.clock.now()),
+        lastTransitionTime: known?.['lastTransitionTime'] ?? apiTime(core.clock.now()),
       };
       return { object: { ...live, status: { ...live.status, conditions: [...others, condition] } } };
     },

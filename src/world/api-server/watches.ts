@@ -16,6 +16,7 @@ export interface WatchRequest {
   query: URLSearchParams;
   faults: WatchFaults;
   user: string;
+  shares: boolean;
   /** How a line is shown, where it is not the object itself. */
   render?: ((type: EventType, version: Version) => Uint8Array) | undefined;
 }
@@ -160,8 +161,9 @@ export class Watch implements Watcher {
   }
 
   #line(type: EventType, version: Version): Uint8Array {
-    const { kind, render } = this.#request;
+    const { kind, render, shares } = this.#request;
     const shown = version.as(kind.fromStored);
+    if (shares) return shown.document(type);
     if (!this.#core.has('watchObjects')) return encode(`{"type":"${type}","object":${shown.itemText}}\n`);
     return render === undefined ? shown.line(type) : render(type, shown);
   }

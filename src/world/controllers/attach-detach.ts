@@ -4,10 +4,13 @@
  * It trusts its own memory, not the VolumeAttachments: one that somebody deletes is missed only when the two are compared,
  * once a minute, and is made again if a pod still wants it, be it a dead one. It never takes a volume that the node
  * calls in use, until it has waited six minutes for an unhealthy node or the node is declared out of service.
+ *
+ * A detach that fails makes it forget what it knew: the volume may then be attached to another node although it was
+ * never detached from the first.
  */
 import { attachmentNameOf, attachNameOf } from '../pod-volumes.ts';
 import type { Api } from './api.ts';
-import type { Attachment } from './attach-state.ts';
+import type { Attachment, Operation } from './attach-state.ts';
 import { needsNoVolumes, VolumeLookup, VolumeState } from './attach-state.ts';
 import type { ControllerHost } from './host.ts';
 import type { Informer } from './informer.ts';
@@ -150,6 +153,7 @@ export class AttachDetach {
       if (!state.wanted.has(nodeName)) waits.push(await this.#detach(state, nodeName, attachment));
     }
     for (const nodeName of state.wanted.keys()) waits.push(await this.#attach(state, nodeName));
+    waits.push(state.untilTimeoutMs(this.#host.clock.monotonic()));
     if (state.idle) this.#volumes.delete(name);
     const nextMs = Math.min(...waits, Infinity);
     return nextMs === Infinity ? undefined : nextMs;
@@ -158,18 +162,26 @@ export class AttachDetach {
   /** How an operation ended, if it has. */
   #conclude(state: VolumeState, nodeName: string): void {
     const attachment = this.#attachmentOf(state, nodeName);
-    if (state.operations.get(nodeName) === 'detach') {
-      if (attachment !== undefined) return;
-      this.#detached(state, nodeName);
-      state.succeed();
+    const timedOut = state.hasTimedOut(nodeName, this.#host.clock.monotonic());
+    if (state.operations.get(nodeName)?.kind === 'detach') {
+      if (attachment === undefined) {
+        this.#detached(state, nodeName);
+        state.succeed();
+      } else if (timedOut || attachment.status?.detachError !== undefined) {
+        this.#failed(state, nodeName, 'detach');
+      } else {
+        return;
+      }
     } else if (attachment === undefined || isTerminating(attachment) || attachment.status?.attachError !== undefined) {
-      this.#failed(state, nodeName);
+      this.#failed(state, nodeName, 'attach');
     } else if (attachment.status?.attached === true) {
       const known = state.attachments.has(nodeName);
       this.#attached(state, nodeName, { confirmed: true, reported: true, detachRequestedAt: undefined });
       if (!known) this.#nodeVolumes.assumeInUse(nodeName, state.name);
       this.#nodeVolumes.reportSoon(nodeName);
       state.succeed();
+    } else if (timedOut) {
+      this.#failed(state, nodeName, 'attach');
     } else {
       return;
     }
@@ -187,10 +199,10 @@ export class AttachDetach {
     this.#volumesByNode.get(nodeName)?.delete(state);
   }
 
-  #failed(state: VolumeState, nodeName: string): void {
+  #failed(state: VolumeState, nodeName: string, kind: Operation['kind']): void {
     const { detachRequestedAt } = state.attachments.get(nodeName) ?? {};
     this.#attached(state, nodeName, { confirmed: false, reported: false, detachRequestedAt });
-    state.fail(this.#host.clock.monotonic());
+    state.fail(kind, this.#host.clock.monotonic());
   }
 
   /** Answers after how long to look again, Infinity for when something changes. */
@@ -206,17 +218,18 @@ export class AttachDetach {
     if (this.#nodeVolumes.isInUse(nodeName, state.name) && !force && !outOfService) {
       return timings.forceDetachOnTimeout && untilForceMs > 0 ? untilForceMs : Infinity;
     }
-    if (state.retryAt > now) return state.retryAt - now;
+    const pauseMs = state.pauseMs('detach', now);
+    if (pauseMs > 0) return pauseMs;
     // Said before it is done: a kubelet that reads the old list would mount what is about to go.
     attachment.reported = false;
     if (!(await this.#host.attempt(who, () => this.#nodeVolumes.report(nodeName)))) {
       attachment.reported = attachment.confirmed;
-      state.fail(now);
-      return state.retryAt - now;
+      state.fail('detach', now);
+      return state.pauseMs('detach', now);
     }
     if (!timedOut && !outOfService && (await this.#nodeVolumes.isInUseNow(nodeName, state.name))) {
-      this.#failed(state, nodeName);
-      return state.retryAt - now;
+      this.#failed(state, nodeName, 'detach');
+      return state.pauseMs('detach', now);
     }
     this.#begin(state, nodeName, 'detach');
     const known = this.#attachmentOf(state, nodeName);
@@ -226,11 +239,11 @@ export class AttachDetach {
       (await this.#host.attempt(who, () => this.#api.delete(volumeAttachments, known)));
     if (asked) {
       this.#conclude(state, nodeName);
-      return Infinity;
+      return state.operations.has(nodeName) ? Infinity : state.pauseMs('detach', now) || Infinity;
     }
-    this.#failed(state, nodeName);
+    this.#failed(state, nodeName, 'detach');
     state.operations.delete(nodeName);
-    return state.retryAt - now;
+    return state.pauseMs('detach', now);
   }
 
   async #attach(state: VolumeState, nodeName: string): Promise<number> {
@@ -241,7 +254,8 @@ export class AttachDetach {
     const taken = [...state.attachments.values()].some(({ confirmed }) => confirmed);
     if (taken && this.#lookup.isExclusive(state.name)) return Infinity;
     const now = this.#host.clock.monotonic();
-    if (state.retryAt > now) return state.retryAt - now;
+    const pauseMs = state.pauseMs('attach', now);
+    if (pauseMs > 0) return pauseMs;
     const volume = this.#lookup.persistentVolumeOf(state.name);
     if (volume === undefined) return Infinity;
     this.#begin(state, nodeName, 'attach');
@@ -253,15 +267,15 @@ export class AttachDetach {
       if (created === undefined) await this.#api.get(volumeAttachments, name);
     }
     this.#conclude(state, nodeName);
-    return state.operations.has(nodeName) ? Infinity : Math.max(0, state.retryAt - now);
+    return state.operations.has(nodeName) ? Infinity : state.pauseMs('attach', now);
   }
 
   #isBusy(state: VolumeState, nodeName: string): boolean {
     return this.#lookup.isExclusive(state.name) ? state.operations.size > 0 : state.operations.has(nodeName);
   }
 
-  #begin(state: VolumeState, nodeName: string, operation: 'attach' | 'detach'): void {
-    state.operations.set(nodeName, operation);
+  #begin(state: VolumeState, nodeName: string, kind: Operation['kind']): void {
+    state.operations.set(nodeName, { kind, since: this.#host.clock.monotonic() });
     this.#concerned.set(this.#attachmentName(state, nodeName), state.name);
   }
 

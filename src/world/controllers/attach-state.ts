@@ -16,6 +16,14 @@ export interface Attachment {
   detachRequestedAt: number | undefined;
 }
 
+export interface Operation {
+  kind: 'attach' | 'detach';
+  since: number;
+}
+
+/** How long an operation waits for its driver; then nobody knows how far it got. */
+const operationTimeoutMs = 120_000;
+
 /** One volume, under the name that nodes know it by. */
 export class VolumeState {
   readonly name: string;
@@ -25,9 +33,9 @@ export class VolumeState {
   /** UIDs of the pods that want it, by node. */
   readonly wanted = new Map<string, Set<string>>();
   /** Under way, by node. A volume for one node at a time has at most one. */
-  readonly operations = new Map<string, 'attach' | 'detach'>();
-  failures = 0;
-  retryAt = 0;
+  readonly operations = new Map<string, Operation>();
+  /** Of the same kind, one after the other. */
+  #failed: { kind: Operation['kind']; count: number; retryAt: number } | undefined;
 
   constructor(name: string) {
     this.name = name;
@@ -41,14 +49,28 @@ export class VolumeState {
   }
 
   /** Pauses grow as with the stock operations: half a second, doubled up to two minutes. */
-  fail(nowMs: number): void {
-    this.retryAt = nowMs + Math.min(122_000, 500 * 2 ** this.failures);
-    this.failures = Math.min(this.failures + 1, 10);
+  fail(kind: Operation['kind'], nowMs: number): void {
+    const count = this.#failed?.kind === kind ? this.#failed.count : 0;
+    this.#failed = { kind, count: count + 1, retryAt: nowMs + Math.min(122_000, 500 * 2 ** Math.min(count, 10)) };
   }
 
   succeed(): void {
-    this.failures = 0;
-    this.retryAt = 0;
+    this.#failed = undefined;
+  }
+
+  /** Only the kind that failed has to wait, not the other one. */
+  pauseMs(kind: Operation['kind'], nowMs: number): number {
+    return this.#failed?.kind === kind ? Math.max(0, this.#failed.retryAt - nowMs) : 0;
+  }
+
+  /** Until the first of its operations has waited long enough. */
+  untilTimeoutMs(nowMs: number): number {
+    return Math.min(Infinity, ...[...this.operations.values()].map(({ since }) => since + operationTimeoutMs - nowMs));
+  }
+
+  hasTimedOut(nodeName: string, nowMs: number): boolean {
+    const { since } = this.operations.get(nodeName) ?? {};
+    return since !== undefined && nowMs - since >= operationTimeoutMs;
   }
 }
 

@@ -16,10 +16,16 @@ import { conditionOf, controllerOf, isFinished, isReady, isTerminating } from '.
 
 const who = 'job-controller';
 const finalizer = 'batch.kubernetes.io/job-tracking';
+/**
+ * What happens to its pods a Job looks at a second later, all at once. So a pod that is deleted and ends well within that
+ * second has succeeded.
+ */
+const batchMs = 1000;
 
 interface Failures {
   count: number;
-  lastAt: number;
+  /** Wall time at which the last of them ended. */
+  lastAtMs: number;
 }
 
 type Ending = { type: 'Complete' | 'Failed'; reason: string; message: string };
@@ -42,7 +48,9 @@ export class JobController {
     const queue = host.queue(who, (key) => this.#sync(key));
     const orphans = host.queue(who, (key) => this.#releaseOrphan(key));
     this.#jobs.on(({ key, object, previous }) => {
-      queue.add(key);
+      const isStatus = object !== undefined && object.metadata.generation === previous?.metadata.generation;
+      if (isStatus) queue.addAfter(key, batchMs);
+      else queue.add(key);
       if (object !== undefined) return;
       for (const pod of podsByController.of(previous.metadata.uid ?? '').keys()) orphans.add(pod);
     });
@@ -51,7 +59,7 @@ export class JobController {
       const owner = pod === undefined ? undefined : controllerOf(pod);
       if (pod === undefined || owner?.kind !== 'Job') return;
       if (object === undefined) this.#counted.delete(pod.metadata.uid ?? '');
-      queue.add(`${pod.metadata.namespace ?? ''}/${owner.name}`);
+      queue.addAfter(`${pod.metadata.namespace ?? ''}/${owner.name}`, batchMs);
       if (object !== undefined && isTerminating(object)) orphans.add(key);
     });
   }
@@ -84,7 +92,11 @@ export class JobController {
       succeeded: (job.status?.succeeded ?? 0) + won.length,
       failed: (job.status?.failed ?? 0) + news.length - won.length,
     };
-    this.#noteFailures(key, won.length, news.length - won.length);
+    this.#noteFailures(
+      key,
+      won.length,
+      news.filter((pod) => !won.includes(pod)),
+    );
     const active = own.filter(isActive);
     const ending = this.#endingOf(job, counts, active.length);
     if (ending !== undefined) return this.#finish(job, { ending, counts, news, own });
@@ -100,11 +112,11 @@ export class JobController {
     return isFinished(pod) || (isTerminating(pod) && !onlyFailed);
   }
 
-  #noteFailures(key: string, won: number, lost: number): void {
+  #noteFailures(key: string, won: number, lost: readonly Pod[]): void {
     if (won > 0) this.#failures.delete(key);
-    if (lost === 0) return;
-    const count = (this.#failures.get(key)?.count ?? 0) + lost;
-    this.#failures.set(key, { count, lastAt: this.#host.clock.monotonic() });
+    if (lost.length === 0) return;
+    const count = (this.#failures.get(key)?.count ?? 0) + lost.length;
+    this.#failures.set(key, { count, lastAtMs: Math.max(...lost.map(endedAtMs)) });
   }
 
   #endingOf(job: Job, counts: { succeeded: number; failed: number }, active: number): Ending | undefined {
@@ -158,8 +170,8 @@ export class JobController {
     if (failures !== undefined) {
       const { jobBackoffFirstMs, jobBackoffMaxMs } = this.#host.timings;
       const pauseMs = Math.min(jobBackoffMaxMs, jobBackoffFirstMs * 2 ** (failures.count - 1));
-      const waitMs = failures.lastAt + pauseMs - this.#host.clock.monotonic();
-      if (waitMs > 0) return waitMs;
+      const waitMs = failures.lastAtMs + pauseMs - this.#host.clock.now();
+      if (waitMs > 0) return Math.max(batchMs, waitMs);
     }
     const { name, uid = '' } = job.metadata;
     const labels = { 'batch.kubernetes.io/controller-uid': uid, 'batch.kubernetes.io/job-name': name };
@@ -196,6 +208,21 @@ export class JobController {
     for (const pod of news)
       await this.#release(this.#pods.get(`${pod.metadata.namespace ?? ''}/${pod.metadata.name}`) ?? pod);
   }
+}
+
+/**
+ * As the stock controller reckons: when the containers ended, else when the pod was last ready, else when it was deleted.
+ * On a dead node that is long ago when the pod is at last evicted, and the next one does not have to wait.
+ */
+function endedAtMs(pod: Pod): number {
+  const { deletionTimestamp, deletionGracePeriodSeconds = 0, creationTimestamp = '' } = pod.metadata;
+  const ends = (pod.status?.containerStatuses ?? []).map(({ state }) => state.terminated?.finishedAt);
+  const known = ends.filter((end) => end !== undefined);
+  if (known.length > 0 && known.length === ends.length) return Math.max(...known.map((end) => Date.parse(end)));
+  const ready = conditionOf(pod, 'Ready');
+  if (ready?.status === 'False' && ready.lastTransitionTime !== undefined) return Date.parse(ready.lastTransitionTime);
+  if (deletionTimestamp !== undefined) return Date.parse(deletionTimestamp) - deletionGracePeriodSeconds * 1000;
+  return Date.parse(creationTimestamp);
 }
 
 function endOf(job: Job): Condition | undefined {

@@ -13,6 +13,8 @@ export class NodeVolumes {
   readonly #api: Api;
   readonly #nodes: Informer<Node>;
   readonly #volumesOf: (nodeName: string) => Iterable<VolumeState>;
+  /** What a node that is gone had last called in use: nobody can take that back but a node of its name. */
+  readonly #lastWords = new Map<string, readonly string[]>();
   /** Attached since the node last wrote its status: mounted until it says otherwise. */
   readonly #assumed = new Map<string, Set<string>>();
   /** The last write to each node; the next one waits for it, so that they arrive in their order. */
@@ -35,6 +37,9 @@ export class NodeVolumes {
     });
     this.#nodes.on(({ key, object, previous }) => {
       this.#assumed.delete(key);
+      const { volumesInUse = [] } = (object === undefined ? previous : undefined)?.status ?? {};
+      if (volumesInUse.length === 0) this.#lastWords.delete(key);
+      else this.#lastWords.set(key, volumesInUse);
       // Something else may have been written into a node that was just made.
       if (previous === undefined) this.reportSoon(key);
       if (object !== undefined && previous !== undefined && saysTheSame(object, previous)) return;
@@ -49,7 +54,8 @@ export class NodeVolumes {
 
   isInUse(nodeName: string, volume: string): boolean {
     if (this.#assumed.get(nodeName)?.has(volume) === true) return true;
-    return this.#nodes.get(nodeName)?.status?.volumesInUse?.includes(volume) ?? false;
+    const said = this.#nodes.get(nodeName)?.status?.volumesInUse ?? this.#lastWords.get(nodeName);
+    return said?.includes(volume) ?? false;
   }
 
   isHealthy(nodeName: string): boolean {

@@ -8,10 +8,21 @@ import { conditionOf, controlledBy, isFinished, isReady, isTerminating } from '.
 /** Letters that never make a word. */
 const alphabet = 'bcdfghjklmnpqrstvwxz2456789';
 
+/** Every look at a set asks for the hash of its template, and there are few templates. */
+const knownHashes = new Map<string, string>();
+const mostHashes = 1000;
+
 /** The same template has the same hash for ever. */
 export function templateHash(template: PodTemplate): string {
-  const digest = createHash('sha256').update(canonical(template)).digest();
-  return Array.from({ length: 10 }, (_, at) => alphabet[(digest[at] ?? 0) % alphabet.length]).join('');
+  const text = JSON.stringify(template);
+  let hash = knownHashes.get(text);
+  if (hash === undefined) {
+    const digest = createHash('sha256').update(canonical(template)).digest();
+    hash = Array.from({ length: 10 }, (_, at) => alphabet[(digest[at] ?? 0) % alphabet.length]).join('');
+    if (knownHashes.size >= mostHashes) knownHashes.clear();
+    knownHashes.set(text, hash);
+  }
+  return hash;
 }
 
 function canonical(value: unknown): string {

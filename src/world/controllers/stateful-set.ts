@@ -177,19 +177,26 @@ export class StatefulSetController {
   async #report({ set, revision, replicas, condemned }: Scene): Promise<number | undefined> {
     const all = [...replicas.filter((pod) => pod !== undefined), ...condemned];
     const now = this.#host.clock.now();
-    const waits = all.filter(isRunningAndReady).map((pod) => availableInMs(pod, set.spec.minReadySeconds, now));
-    const updated = all.filter((pod) => !isTerminating(pod) && pod.metadata.labels?.[revisionLabel] === revision);
+    const waits: number[] = [];
+    /** How many pods there are of each revision. */
+    const made = new Map<string | undefined, number>();
+    for (const pod of all) {
+      if (isRunningAndReady(pod)) waits.push(availableInMs(pod, set.spec.minReadySeconds, now));
+      if (isTerminating(pod)) continue;
+      const label = pod.metadata.labels?.[revisionLabel];
+      made.set(label, (made.get(label) ?? 0) + 1);
+    }
+    const updated = made.get(revision) ?? 0;
     const { currentRevision } = set.status ?? {};
-    const finished = updated.length === all.length && updated.length === (set.spec.replicas ?? 1);
+    const finished = updated === all.length && updated === (set.spec.replicas ?? 1);
     const current = finished || currentRevision === undefined ? revision : currentRevision;
     await this.#api.counters(statefulSets, set, {
       observedGeneration: set.metadata.generation,
       replicas: all.length,
       readyReplicas: waits.length,
       availableReplicas: waits.filter((wait) => wait === 0).length,
-      updatedReplicas: updated.length,
-      currentReplicas: all.filter((pod) => !isTerminating(pod) && pod.metadata.labels?.[revisionLabel] === current)
-        .length,
+      updatedReplicas: updated,
+      currentReplicas: made.get(current) ?? 0,
       currentRevision: current,
       updateRevision: revision,
     });
@@ -207,8 +214,10 @@ function isRunningAndReady(pod: Pod): boolean {
 }
 
 function ordinalOf(set: StatefulSet, pod: Pod): number | undefined {
-  const prefix = `${set.metadata.name}-`;
-  const rest = pod.metadata.name.startsWith(prefix) ? pod.metadata.name.slice(prefix.length) : '';
+  const { name } = pod.metadata;
+  const dash = set.metadata.name.length;
+  if (name[dash] !== '-' || !name.startsWith(set.metadata.name)) return undefined;
+  const rest = name.slice(dash + 1);
   return /^[0-9]+$/.test(rest) ? Number(rest) : undefined;
 }
 

@@ -61,6 +61,25 @@ export const evictions = group([
     },
   ],
   [
+    'whoever evicts a pod that is on its way out is named last',
+    'disruptionTarget',
+    async (api) => {
+      await api.runningPod('p');
+      const before = {
+        type: 'DisruptionTarget',
+        status: 'True',
+        reason: 'Other',
+        lastTransitionTime: '2026-01-02T03:04:05Z',
+      };
+      await api.ok('PATCH', api.pods('p', 'status'), { status: { conditions: [before] } }, merge);
+      await api.ok('DELETE', api.pods('p'));
+      await evict(api);
+      const pod = await api.ok('GET', api.pods('p'));
+      const condition = pod.status.conditions.find((one: Json) => one.type === 'DisruptionTarget');
+      has(condition, { reason: 'EvictionByEvictionAPI', lastTransitionTime: before.lastTransitionTime });
+    },
+  ],
+  [
     'an eviction may say its time of grace',
     'eviction',
     async (api) => {

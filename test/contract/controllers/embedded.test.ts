@@ -23,7 +23,15 @@ async function embedded(nodes: FleetNode[]): Promise<Subject> {
   });
   const transportFor = (user: string): Transport => server.transport(user);
   const client = new KubeClient({ transport: transportFor('admin'), clock, userAgent: 'test', fieldManager: 'test' });
-  const world = new ContractWorld({ clock, random: random.stream('world'), client, transportFor, nodes, times });
+  const world = new ContractWorld({
+    clock,
+    random: random.stream('world'),
+    client,
+    transportFor,
+    nodes,
+    times,
+    exact: true,
+  });
   const common = { clock, random: random.stream('controllers'), transportFor };
   const manager = new ControllerManager({
     ...common,

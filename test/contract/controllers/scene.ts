@@ -67,6 +67,23 @@ export class Scene {
     return this.world.until(`${this.namespace}: ${what}`, look, undefined, always);
   }
 
+  /** Where time is exact: that it took no longer than this. */
+  atMost(tookMs: number, mostMs: number): void {
+    if (this.world.exact) assert.ok(tookMs <= mostMs, `${tookMs} ms`);
+  }
+
+  now(): number {
+    return this.world.clock.now();
+  }
+
+  /** By the server's own record, which is in whole seconds: nobody asked for this before `notBeforeMs`. */
+  deletedNotBefore(object: KubeObject, notBeforeMs: number): void {
+    const begun = this.world.endings.get(object.metadata.uid ?? '')?.begun;
+    const { deletionTimestamp = '', deletionGracePeriodSeconds = 0 } = begun?.metadata ?? {};
+    const askedMs = Date.parse(deletionTimestamp) - deletionGracePeriodSeconds * 1000;
+    notEarlier(`the deletion of ${object.metadata.name}`, askedMs, notBeforeMs);
+  }
+
   stays(forMs: number, check: () => void | Promise<void>): Promise<void> {
     return this.world.stays(forMs, check);
   }
@@ -263,6 +280,11 @@ export class Scene {
 export function valueOf<T>(result: Result<T>): T {
   if (!result.ok) throw new Error(result.error.message);
   return result.value;
+}
+
+/** `atMs` was written down in whole seconds, cut off. */
+export function notEarlier(what: string, atMs: number, notBeforeMs: number): void {
+  assert.ok(atMs + 1000 > notBeforeMs, `${what} is ${notBeforeMs - atMs} ms early`);
 }
 
 export function same(actual: unknown, expected: unknown): void {

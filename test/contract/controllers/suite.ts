@@ -3,31 +3,29 @@ import { after, before, describe, test } from 'node:test';
 import * as resources from '../../../src/world/controllers/resources.ts';
 import type { Node } from '../../../src/world/controllers/types.ts';
 import { isReady } from '../../../src/world/controllers/types.ts';
+import type { CsiDriver } from '../../../src/world/objects.ts';
 import type { FleetNode } from '../../../src/world/fleet.ts';
 import { behaviours } from './behaviours/index.ts';
 import type { Behaviour } from './scene.ts';
 import { idOf, poolLabel, Scene, valueOf } from './scene.ts';
 import type { ContractWorld } from './world.ts';
+import { attachlessDriver } from './world.ts';
 
 const poolSize = 4;
+/** All at once would start with a rush in which seconds are lost. */
+const atOnce = 20;
 
 export interface Subject {
   world: ContractWorld;
   stop: () => Promise<void>;
 }
 
-/** The nodes that a run of these behaviours needs. */
-export function nodesFor(chosen: readonly Behaviour[]): FleetNode[] {
-  const group = (name: string, count: number): FleetNode[] =>
-    Array.from({ length: count }, (_, at) => ({
-      name: `${name}-${at + 1}`,
-      zone: name,
-      labels: { 'contract-test': name },
-    }));
-  return [
-    ...group(poolLabel, poolSize),
-    ...chosen.flatMap((behaviour) => group(idOf(behaviour), behaviour.nodes ?? 0)),
-  ];
+function group(name: string, count: number): FleetNode[] {
+  return Array.from({ length: count }, (_, at) => ({
+    name: `${name}-${at + 1}`,
+    zone: name,
+    labels: { 'contract-test': name },
+  }));
 }
 
 /** Those of which every set of controllers has to be capable in reasonable time. */
@@ -40,7 +38,7 @@ export function chosen(options: { slow: boolean }): Behaviour[] {
 
 export function controllerContract(
   title: string,
-  options: { behaviours: readonly Behaviour[]; concurrency?: number },
+  options: { behaviours: readonly Behaviour[] },
   start: (nodes: FleetNode[]) => Promise<Subject>,
 ): void {
   const together = options.behaviours.filter(({ alone }) => alone !== true);
@@ -50,28 +48,40 @@ export function controllerContract(
     const run = async (behaviour: Behaviour): Promise<void> => {
       if (subject === undefined) throw new Error('nothing to try it on');
       const scene = new Scene(subject.world, behaviour);
-      const { client } = subject.world;
+      const { client, fleet } = subject.world;
       valueOf(await client.create(resources.namespaces, { metadata: { name: scene.namespace } }));
-      await behaviour.run(scene);
+      // Its machines are there only as long as it runs: those of all would be most of the load.
+      subject.world.join(group(idOf(behaviour), behaviour.nodes ?? 0));
+      try {
+        await allFit(subject.world, scene.nodes);
+        await behaviour.run(scene);
+      } finally {
+        for (const name of scene.nodes) fleet.machine(name).powerOff();
+      }
     };
     before(async () => {
-      subject = await start(nodesFor(options.behaviours));
+      subject = await start(group(poolLabel, poolSize));
       const { world } = subject;
-      const names = [...world.fleet.kubelets.keys()];
-      await world.until('all nodes to be ready', () => {
-        const seen = world.seen.of<Node>(resources.nodes);
-        return names.every((name) => isFit(seen.get(name)));
-      });
+      const metadata = { name: attachlessDriver };
+      valueOf(
+        await world.client.create<CsiDriver>(resources.csiDrivers, { metadata, spec: { attachRequired: false } }),
+      );
+      await allFit(world, [...world.fleet.kubelets.keys()]);
     });
     after(() => subject?.stop());
 
-    describe('side by side', { concurrency: options.concurrency ?? together.length }, () => {
+    describe('side by side', { concurrency: atOnce }, () => {
       for (const behaviour of together) test(behaviour.name, () => run(behaviour));
     });
     describe('alone', () => {
       for (const behaviour of alone) test(behaviour.name, () => run(behaviour));
     });
   });
+}
+
+async function allFit(world: ContractWorld, names: readonly string[]): Promise<void> {
+  const seen = world.seen.of<Node>(resources.nodes);
+  await world.until(`${names.join()} to be ready`, () => names.every((name) => isFit(seen.get(name))));
 }
 
 function isFit(node: Node | undefined): boolean {

@@ -4,10 +4,11 @@ import type { ContractTimes } from './world.ts';
 
 /** Of the stock controllers, scaled down as far as their flags allow. */
 export const stockTimes: ContractTimes = {
-  graceMs: 8000,
+  // Long enough for a machine that has other things to do than the heartbeats of a fleet.
+  graceMs: 16_000,
   monitorMs: 1000,
   tolerationMs: 5000,
-  evictionGapMs: 10_000,
+  evictionGapMs: 5000,
   attachSyncMs: 5000,
   // They offer no way to change these.
   podGcMs: 20_000,

@@ -1,7 +1,12 @@
-/** What a behaviour of the controllers is tried out in: an API server, some controllers, and the simulated fleet. */
+/**
+ * What a behaviour of the controllers is tried out in: an API server, some controllers, and the simulated fleet.
+ *
+ * In real time everything may be late, because the machine is busy: there only what comes too early is wrong, by the
+ * times that the server and the controllers write down. In virtual time nothing is late, and being late is wrong too.
+ */
 import type { Clock } from '../../../src/clock.ts';
 import { sleep } from '../../../src/clock.ts';
-import type { KubeClient } from '../../../src/kube/client.ts';
+import type { KubeClient, KubeObject } from '../../../src/kube/client.ts';
 import type { Transport } from '../../../src/kube/transport.ts';
 import { Informers } from '../../../src/world/controllers/informer.ts';
 import * as resources from '../../../src/world/controllers/resources.ts';
@@ -33,8 +38,11 @@ export interface WorldOptions {
   random: () => number;
   client: KubeClient;
   transportFor: (user: string) => Transport;
+  /** Those that are there all the time. */
   nodes: readonly FleetNode[];
   times: ContractTimes;
+  /** Time is virtual: everything is done at the moment in which it is due. */
+  exact: boolean;
 }
 
 const watched = [
@@ -59,8 +67,9 @@ export class ContractWorld {
   readonly fleet: Fleet;
   /** An eye of its own: dozens of behaviours that ask the server ten times a second would be most of its load. */
   readonly seen: Informers;
-  /** Longer than anything takes that the controllers do by themselves. */
-  readonly #patienceMs: number;
+  readonly exact: boolean;
+  /** How each object was shown when it first was on its way out, and when it was gone, by UID. */
+  readonly endings = new Map<string, { begun?: KubeObject; gone?: KubeObject }>();
   readonly #ended = new AbortController();
   readonly #running: Promise<unknown>[] = [];
 
@@ -69,9 +78,9 @@ export class ContractWorld {
     this.clock = clock;
     this.client = client;
     this.times = times;
-    this.#patienceMs = 20_000 + times.graceMs + times.tolerationMs + times.evictionGapMs + 1.6 * times.quarantineMs;
+    this.exact = options.exact;
     this.seen = new Informers({ client, clock, random, onProblem: () => {} });
-    for (const resource of watched) this.seen.of(resource);
+    for (const resource of watched) this.seen.of(resource).on((change) => this.#note(change.object, change.previous));
     this.fleet = new Fleet({
       clock,
       random,
@@ -79,7 +88,13 @@ export class ContractWorld {
       nodes: options.nodes,
       drivers: [driver, attachlessDriver],
       bootTimeMs: 1500,
-      kubelet: { leaseRenewMs: times.graceMs / 4, statusEveryMs: times.graceMs / 4, reconnectMs: 500 },
+      // Many renewals fit into the grace period, so that it takes a very busy machine to make a living node silent.
+      kubelet: {
+        leaseRenewMs: times.graceMs / 8,
+        statusEveryMs: times.graceMs / 8,
+        reportEveryMs: 60_000,
+        reconnectMs: 500,
+      },
       behaviourOf,
     });
   }
@@ -96,16 +111,22 @@ export class ContractWorld {
     await Promise.all(this.#running);
   }
 
+  /** Machines that are there from now on. */
+  join(nodes: readonly FleetNode[]): void {
+    for (const node of nodes) this.fleet.add(node).powerOn(0);
+  }
+
   /**
    * Looks until `look` answers something; what it last threw is told when it never does. Meanwhile `always` must hold:
-   * what it throws ends the wait.
+   * what it throws ends the wait. `wantedMs` counts where time is exact.
    */
   async until<T>(
     what: string,
     look: () => T | Promise<T>,
-    withinMs = this.#patienceMs,
+    wantedMs?: number,
     always: () => void = () => {},
   ): Promise<Exclude<T, false | undefined>> {
+    const withinMs = (this.exact ? wantedMs : undefined) ?? patienceMs;
     const deadline = this.clock.monotonic() + withinMs;
     let last: unknown;
     for (;;) {
@@ -134,9 +155,19 @@ export class ContractWorld {
       await sleep(this.clock, 100);
     }
   }
+
+  #note(object: KubeObject | undefined, previous: KubeObject | undefined): void {
+    const { uid = '' } = (object ?? previous)?.metadata ?? {};
+    const known = this.endings.get(uid) ?? {};
+    if (object === undefined && previous !== undefined)
+      this.endings.set(uid, { begun: previous, ...known, gone: previous });
+    if (object?.metadata.deletionTimestamp !== undefined) this.endings.set(uid, { begun: object, ...known });
+  }
 }
 
 const lookEveryMs = 50;
+/** Longer than anything takes that the controllers do by themselves, on however busy a machine. */
+const patienceMs = 240_000;
 
 /** How the containers of a pod behave, as its annotations want it. */
 function behaviourOf(pod: Pod): { startupMs: number; stopMs: number; exit?: { afterMs: number; code: number } } {

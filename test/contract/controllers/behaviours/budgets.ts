@@ -2,9 +2,10 @@
 import assert from 'node:assert/strict';
 import * as resources from '../../../../src/world/controllers/resources.ts';
 import type { PodDisruptionBudget } from '../../../../src/world/controllers/types.ts';
+import { isReady } from '../../../../src/world/controllers/types.ts';
 import type { Behaviour, Scene } from '../scene.ts';
 import { same } from '../scene.ts';
-import { allReady, budget, deployment, statefulSet } from '../workloads.ts';
+import { allReady, budget, deployment, newImage, statefulSet } from '../workloads.ts';
 
 /** expected, healthy, desired, allowed */
 async function counts(scene: Scene, name: string, expected: readonly [number, number, number, number]): Promise<void> {
@@ -42,15 +43,25 @@ export const budgetBehaviours: Behaviour[] = [
   {
     name: 'an eviction takes its share and the next is refused until the loss is made up',
     async run(scene) {
-      await deployment(scene, 'web', { replicas: 2, annotations: { 'test/startup-ms': '3000' } });
+      // What is told to end takes its time, so that it can be looked at meanwhile.
+      await deployment(scene, 'web', {
+        replicas: 2,
+        spec: { terminationGracePeriodSeconds: 3600 },
+        annotations: { 'test/startup-ms': '10000', 'test/stop-ms': '3600000' },
+      });
       const [first, second] = await allReady(scene, 'web', 2);
       await budget(scene, 'keep', 'web', { minAvailable: 1 });
       await counts(scene, 'keep', [2, 2, 1, 1]);
       same(await scene.evict(first?.metadata.name ?? ''), undefined);
       const refusal = await scene.evict(second?.metadata.name ?? '');
       same([refusal?.kind, refusal?.causes], ['tooManyRequests', ['DisruptionBudget']]);
-      await allReady(scene, 'web', 2);
-      await counts(scene, 'keep', [2, 2, 1, 1]);
+      await scene.until('the pod on its way out to be counted out', () => {
+        const { status } = scene.get<PodDisruptionBudget>(resources.podDisruptionBudgets, 'keep') ?? {};
+        same([status?.disruptedPods ?? {}, status?.['currentHealthy']], [{}, 1]);
+        return true;
+      });
+      assert.ok(scene.pod(first?.metadata.name ?? '')?.metadata.deletionTimestamp, 'it is still there');
+      await counts(scene, 'keep', [3, 2, 1, 1]);
       const { status } = scene.get<PodDisruptionBudget>(resources.podDisruptionBudgets, 'keep') ?? {};
       same(status?.disruptedPods ?? {}, {});
       same(await scene.evict(second?.metadata.name ?? ''), undefined);
@@ -67,6 +78,28 @@ export const budgetBehaviours: Behaviour[] = [
       same([refusal?.status, refusal?.kind], [500, 'serverError']);
       assert.match(refusal?.message ?? '', /more than one PodDisruptionBudget/);
       await scene.stays(1000, () => same(scene.pod(pod?.metadata.name ?? '')?.metadata.deletionTimestamp, undefined));
+    },
+  },
+  {
+    name: 'in a roll-over the deployment counts, not its replica sets',
+    async run(scene) {
+      await deployment(scene, 'web', { replicas: 4, annotations: { 'test/startup-ms': '1500' } });
+      await allReady(scene, 'web', 4);
+      await budget(scene, 'keep', 'web', { maxUnavailable: 1 });
+      await counts(scene, 'keep', [4, 4, 3, 1]);
+      await scene.patch(resources.deployments, 'web', newImage('example/main:2'));
+      const status = (field: string): unknown =>
+        scene.get<PodDisruptionBudget>(resources.podDisruptionBudgets, 'keep')?.status?.[field];
+      await scene.untilWhile(
+        'all to be new',
+        () => same([status('expectedPods'), status('desiredHealthy')], [4, 3]),
+        () => {
+          const own = scene.pods('web');
+          return (
+            own.length === 4 && own.every((pod) => isReady(pod) && pod.spec.containers[0]?.image === 'example/main:2')
+          );
+        },
+      );
     },
   },
   {

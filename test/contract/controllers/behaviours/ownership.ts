@@ -1,11 +1,14 @@
 /** What belongs to whom, and goes with it. */
 import assert from 'node:assert/strict';
+import type { KubeObject } from '../../../../src/kube/client.ts';
 import * as resources from '../../../../src/world/controllers/resources.ts';
 import type { Namespace } from '../../../../src/world/controllers/types.ts';
 import { isTerminating } from '../../../../src/world/controllers/types.ts';
 import type { Behaviour } from '../scene.ts';
 import { same } from '../scene.ts';
 import { allReady, deployment, job, statefulSet } from '../workloads.ts';
+
+const versionOf = (object: KubeObject | undefined): number => Number(object?.metadata.resourceVersion);
 
 export const ownershipBehaviours: Behaviour[] = [
   {
@@ -28,11 +31,13 @@ export const ownershipBehaviours: Behaviour[] = [
         const set = scene.get(resources.statefulSets, 'db');
         return set !== undefined && isTerminating(set);
       });
-      const ownerLast = (): void => {
-        if (scene.pods('db').length > 0) assert.ok(scene.get(resources.statefulSets, 'db'), 'the owner went first');
-      };
-      await scene.untilWhile('the pods to go', ownerLast, () => scene.pods('db').length === 0);
-      await scene.until('the set', () => scene.get(resources.statefulSets, 'db') === undefined);
+      const all = [scene.get(resources.statefulSets, 'db'), ...scene.pods('db')];
+      const [owner, ...own] = await scene.until('all to go', () => {
+        const gone = all.flatMap((one) => scene.world.endings.get(one?.metadata.uid ?? '')?.gone ?? []);
+        return gone.length === 3 && gone;
+      });
+      // By the order in the store, not in which two watches told it.
+      for (const pod of own) assert.ok(versionOf(owner) > versionOf(pod), 'the owner went first');
     },
   },
   {

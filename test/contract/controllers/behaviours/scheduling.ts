@@ -1,6 +1,7 @@
 /** The scheduler: where pods go, and why not. */
 import assert from 'node:assert/strict';
 import * as resources from '../../../../src/world/controllers/resources.ts';
+import type { PodSpec } from '../../../../src/world/controllers/types.ts';
 import { conditionOf } from '../../../../src/world/controllers/types.ts';
 import type { Behaviour, Scene } from '../scene.ts';
 import { same } from '../scene.ts';
@@ -14,6 +15,16 @@ async function refused(scene: Scene, name: string, message: RegExp): Promise<voi
     assert.match(told ?? '', message);
     return true;
   });
+}
+
+/** The scheduler may need a moment to hear of what was just done to a node: the first pods may still get through. */
+async function firstRefused(scene: Scene, prefix: string, spec: Partial<PodSpec> = {}): Promise<string> {
+  for (let count = 1; ; count += 1) {
+    const name = `${prefix}-${count}`;
+    await scene.createPod(name, spec);
+    const decided = await scene.until('a decision', () => conditionOf(scene.pod(name), 'PodScheduled'));
+    if (decided.status === 'False') return name;
+  }
 }
 
 export const schedulingBehaviours: Behaviour[] = [
@@ -67,15 +78,15 @@ export const schedulingBehaviours: Behaviour[] = [
     async run(scene) {
       const [nodeName = ''] = scene.nodes;
       await scene.taint(nodeName, { key: 'example.com/only', value: 'db', effect: 'NoSchedule' });
-      await scene.createPod('ordinary');
+      const ordinary = await firstRefused(scene, 'ordinary');
       await scene.createPod('wrong', {
         tolerations: [{ key: 'example.com/only', value: 'web', effect: 'NoSchedule' }],
       });
       await scene.createPod('right', { tolerations: [{ key: 'example.com/only', value: 'db', effect: 'NoSchedule' }] });
       await scene.ready('right');
-      for (const name of ['ordinary', 'wrong']) await refused(scene, name, /untolerated taint/);
+      for (const name of [ordinary, 'wrong']) await refused(scene, name, /untolerated taint/);
       await scene.untaint(nodeName, 'example.com/only');
-      await Promise.all(['ordinary', 'wrong'].map((name) => scene.ready(name)));
+      await Promise.all([ordinary, 'wrong'].map((name) => scene.ready(name)));
     },
   },
   {
@@ -103,6 +114,10 @@ export const schedulingBehaviours: Behaviour[] = [
     name: 'replicas are spread over the nodes',
     nodes: 3,
     async run(scene) {
+      // A pod that runs on a node shows that the scheduler knows it.
+      for (const name of scene.nodes)
+        await scene.createPod(`on-${name}`, { nodeSelector: { 'kubernetes.io/hostname': name } });
+      for (const name of scene.nodes) await scene.ready(`on-${name}`);
       await deployment(scene, 'web', { replicas: 3 });
       const own = await allReady(scene, 'web', 3);
       same(new Set(own.map(({ spec }) => spec.nodeName)), new Set(scene.nodes));
@@ -117,9 +132,30 @@ export const schedulingBehaviours: Behaviour[] = [
       await scene.patch(resources.nodes, cordoned, [{ op: 'add', path: '/spec/unschedulable', value: true }]);
       await scene.unknown(dead);
       await scene.until('the taints', () => scene.taintsOf(dead).length > 0 && scene.taintsOf(cordoned).length > 0);
+      const insisting = (name: string): Partial<PodSpec> => ({ nodeSelector: { 'kubernetes.io/hostname': name } });
+      await refused(scene, await firstRefused(scene, 'on-cordoned', insisting(cordoned)), /were unschedulable/);
+      await refused(scene, await firstRefused(scene, 'on-dead', insisting(dead)), /untolerated taint/);
       await deployment(scene, 'web', { replicas: 3 });
       const own = await allReady(scene, 'web', 3);
       same(new Set(own.map(({ spec }) => spec.nodeName)), new Set([good]));
+    },
+  },
+  {
+    name: 'a pod that avoids others is kept from them, and they from it',
+    nodes: 2,
+    async run(scene) {
+      const at = (name: string): Record<string, string> => ({ 'kubernetes.io/hostname': name });
+      const [first = '', second = ''] = scene.nodes;
+      const terms = [{ labelSelector: { matchLabels: { app: 'web' } }, topologyKey: 'kubernetes.io/hostname' }];
+      const affinity = { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: terms } };
+      await scene.createPod('web-1', { nodeSelector: at(first) }, { app: 'web' });
+      await scene.ready('web-1');
+      await scene.createPod('loner-1', { nodeSelector: at(first), affinity });
+      await refused(scene, 'loner-1', /didn't match pod anti-affinity rules/);
+      await scene.createPod('loner-2', { nodeSelector: at(second), affinity });
+      await scene.ready('loner-2');
+      await scene.createPod('web-2', { nodeSelector: at(second) }, { app: 'web' });
+      await refused(scene, 'web-2', /didn't satisfy existing pods anti-affinity rules/);
     },
   },
 ];

@@ -1,0 +1,16 @@
+/** Starts a real node that finds no API server, says so, and goes on until it is killed. For one test. */
+import { ensureNodePrograms } from '../../../control-plane/build.ts';
+import { NodeNetwork } from '../real-node/network.ts';
+import { RealNode } from '../real-node/real-node.ts';
+
+const [logDir = ''] = process.argv.slice(2);
+const network = await NodeNetwork.make();
+await RealNode.start({
+  name: 'lonely',
+  binaries: await ensureNodePrograms(),
+  network,
+  api: { port: 9, caPem: '', token: '' },
+  logDir,
+});
+console.log('running');
+setInterval(() => {}, 60_000);

@@ -1,0 +1,23 @@
+/** What a machine has to have so that real nodes can run on it. */
+import { ensureControlPlane, ensureNodePrograms } from '../../../control-plane/build.ts';
+import { ensurePackages } from '../debian.ts';
+
+const packages = [
+  { name: 'containerd', file: 'containerd' },
+  { name: 'runc', file: 'runc' },
+  { name: 'containernetworking-plugins', file: '/usr/lib/cni/ptp' },
+  { name: 'iproute2', file: 'ip' },
+  { name: 'util-linux', file: 'nsenter' },
+] as const;
+
+export const cniPlugins = '/usr/lib/cni';
+
+/** Throws, with one line why, where real nodes cannot run. */
+export async function ensureRealNodes(): Promise<void> {
+  if (process.platform !== 'linux') throw new Error('a real node needs Linux');
+  if (process.getuid?.() !== 0) throw new Error('a real node needs root: namespaces, cgroups and mounts');
+  await ensurePackages('a real node', packages);
+  // One after the other: most of what the kubelet is compiled from, the control plane is, too.
+  await ensureControlPlane();
+  await ensureNodePrograms();
+}

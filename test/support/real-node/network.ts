@@ -1,0 +1,85 @@
+/** The network between real nodes and their API server: a bridge, and a cable from it to each node. */
+import { randomBytes } from 'node:crypto';
+import { readdir } from 'node:fs/promises';
+import { isAlive } from '../../../control-plane/lock.ts';
+import { command } from './commands.ts';
+import type { Namespaces } from './namespaces.ts';
+
+/** From the range for documentation and benchmarks, which nobody's network uses. */
+const range = '198.18';
+const bridgePrefix = 'fl-br-';
+
+export class NodeNetwork {
+  /** The bridge, whose own address is that of this machine. */
+  readonly #bridge: string;
+  readonly #prefix: string;
+  #cables = 0;
+
+  private constructor(bridge: string, prefix: string) {
+    this.#bridge = bridge;
+    this.#prefix = prefix;
+  }
+
+  /** One for each process: it is named after it, so that what a killed one left behind can be told. */
+  static async make(): Promise<NodeNetwork> {
+    const used = await command('ip', '-oneline', '-4', 'address');
+    const thirds = Array.from({ length: 254 }, (_, index) => index + 1);
+    const third = thirds.find((candidate) => !used.includes(`${range}.${candidate}.`));
+    if (third === undefined) throw new Error('no range of addresses is left for another network of nodes');
+    const network = new NodeNetwork(`${bridgePrefix}${process.pid}`, `${range}.${third}`);
+    await command('ip', 'link', 'add', network.#bridge, 'type', 'bridge');
+    await command('ip', 'address', 'add', `${network.address}/24`, 'dev', network.#bridge);
+    await command('ip', 'link', 'set', network.#bridge, 'up');
+    return network;
+  }
+
+  static async removeAbandoned(): Promise<void> {
+    for (const name of await readdir('/sys/class/net')) {
+      const pid = Number(name.startsWith(bridgePrefix) ? name.slice(bridgePrefix.length) : Number.NaN);
+      if (Number.isInteger(pid) && !isAlive(pid)) await command('ip', 'link', 'delete', name);
+    }
+  }
+
+  /** Of this machine, as the nodes see it. */
+  get address(): string {
+    return `${this.#prefix}.1`;
+  }
+
+  cable(): Cable {
+    this.#cables += 1;
+    return new Cable(this.#bridge, `${this.#prefix}.${this.#cables + 1}`);
+  }
+
+  async remove(): Promise<void> {
+    await command('ip', 'link', 'delete', this.#bridge);
+  }
+}
+
+/** Goes with the node's network namespace, and has to be laid again after that. */
+export class Cable {
+  readonly address: string;
+  readonly #bridge: string;
+  readonly #end = `fl${randomBytes(4).toString('hex')}`;
+
+  constructor(bridge: string, address: string) {
+    this.#bridge = bridge;
+    this.address = address;
+  }
+
+  async lay(to: Namespaces): Promise<void> {
+    const inside = 'eth0';
+    await command('ip', 'link', 'add', this.#end, 'type', 'veth', 'peer', 'name', inside, 'netns', String(to.pid));
+    await command('ip', 'link', 'set', this.#end, 'master', this.#bridge, 'up');
+    await to.run('ip', 'link', 'set', 'lo', 'up');
+    await to.run('ip', 'address', 'add', `${this.address}/24`, 'dev', inside);
+    await to.run('ip', 'link', 'set', inside, 'up');
+  }
+
+  async unplug(): Promise<void> {
+    await command('ip', 'link', 'set', this.#end, 'down');
+  }
+
+  async plug(): Promise<void> {
+    await command('ip', 'link', 'set', this.#end, 'up');
+  }
+}

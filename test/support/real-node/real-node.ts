@@ -1,0 +1,217 @@
+/**
+ * A real node for tests: the stock kubelet with containerd, in namespaces and a cgroup of its own, with a cable to the
+ * API server that can be pulled and power that can be cut. Any number of them run on one machine, about 130 MB each.
+ */
+import { randomUUID } from 'node:crypto';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { NodeBinaries } from '../../../control-plane/build.ts';
+import { isAlive } from '../../../control-plane/lock.ts';
+import { cgroupsNamed, makeCgroup, processesOfPod, removeCgroup } from './cgroups.ts';
+import type { KubeletTimes, NodePlaces } from './config.ts';
+import { cniConfig, containerdConfig, kubeletConfig, kubeletKubeconfig } from './config.ts';
+import { makeImages } from './images.ts';
+import { Namespaces, Service } from './namespaces.ts';
+import type { Cable, NodeNetwork } from './network.ts';
+
+export interface RealNodeOptions {
+  name: string;
+  binaries: NodeBinaries;
+  network: NodeNetwork;
+  api: { port: number; caPem: string; token: string };
+  logDir: string;
+  times?: Partial<KubeletTimes>;
+  labels?: Readonly<Record<string, string>>;
+  /** CSI drivers, each served by a plugin on the node. */
+  drivers?: readonly string[];
+}
+
+const prefix = 'fenceline-node-';
+
+export class RealNode {
+  readonly name: string;
+  readonly address: string;
+  readonly #options: RealNodeOptions;
+  readonly #dir: string;
+  readonly #places: NodePlaces;
+  readonly #cgroup: string;
+  readonly #cable: Cable;
+  readonly #containerd: Service;
+  readonly #kubelet: Service;
+  readonly #plugins: readonly { driver: string; service: Service }[];
+  #namespaces: Namespaces | undefined;
+
+  private constructor(options: RealNodeOptions, dir: string) {
+    this.name = options.name;
+    this.#options = options;
+    this.#dir = dir;
+    this.#cable = options.network.cable();
+    this.address = this.#cable.address;
+    this.#cgroup = `${prefix}${process.pid}-${options.name}`;
+    this.#places = {
+      containerdRoot: join(dir, 'containerd'),
+      containerdState: '/run/containerd',
+      containerdSocket: '/run/containerd/containerd.sock',
+      cniConfig: join(dir, 'cni'),
+      kubeletRoot: join(dir, 'kubelet'),
+      certificates: join(dir, 'pki'),
+      manifests: join(dir, 'manifests'),
+      podLogs: '/var/log/pods',
+    };
+    const service = (name: string): Service => new Service(name, join(options.logDir, `${options.name}-${name}.log`));
+    this.#containerd = service('containerd');
+    this.#kubelet = service('kubelet');
+    this.#plugins = (options.drivers ?? []).map((driver) => ({ driver, service: service(driver) }));
+  }
+
+  /** Starts it; whether it joins the cluster is for the API to tell. */
+  static async start(options: RealNodeOptions): Promise<RealNode> {
+    await removeAbandonedNodes();
+    const node = new RealNode(options, await mkdtemp(join(tmpdir(), `${prefix}${process.pid}-`)));
+    try {
+      await node.#install();
+      await node.powerOn();
+      return node;
+    } catch (error) {
+      await node.remove();
+      throw error;
+    }
+  }
+
+  /** Where the files of static pods go. */
+  get manifestDir(): string {
+    return this.#places.manifests;
+  }
+
+  /** Changes with every boot. */
+  async bootId(): Promise<string> {
+    return (await readFile(this.#bootIdPath, 'utf8')).trim();
+  }
+
+  async powerOn(): Promise<void> {
+    if (this.#namespaces !== undefined) return;
+    await makeCgroup(this.#cgroup);
+    await writeFile(this.#bootIdPath, `${randomUUID()}\n`);
+    this.#namespaces = await Namespaces.make(join(this.#dir, 'log'));
+    await this.#cable.lay(this.#namespaces);
+    await this.#containerd.start(this.#namespaces, ['containerd', '--config', join(this.#dir, 'containerd.toml')]);
+    await this.#containerd.untilReady(() => this.#ctr('version').then(() => true));
+    await this.#ctr('--namespace=k8s.io', 'images', 'import', join(this.#dir, 'images', 'images.tar'));
+    for (const { driver, service } of this.#plugins) await service.start(this.#namespaces, this.#pluginArgs(driver));
+    await this.startKubelet();
+  }
+
+  /** Everything that runs on it is gone at once; its disk stays. */
+  async powerOff(): Promise<void> {
+    await this.#namespaces?.end();
+    this.#namespaces = undefined;
+    const services = [this.#kubelet, this.#containerd, ...this.#plugins.map(({ service }) => service)];
+    for (const service of services) await service.ended();
+    await removeCgroup(this.#cgroup);
+  }
+
+  async startKubelet(): Promise<void> {
+    if (this.#namespaces === undefined) throw new Error(`node ${this.name} has no power`);
+    if (this.#kubelet.running) return;
+    await this.#kubelet.start(this.#namespaces, this.#kubeletArgs());
+  }
+
+  /** The containers run on. */
+  async stopKubelet(): Promise<void> {
+    await this.#kubelet.kill();
+  }
+
+  async partition(): Promise<void> {
+    await this.#cable.unplug();
+  }
+
+  async heal(): Promise<void> {
+    await this.#cable.plug();
+  }
+
+  /** The containers of a pod that run, without the one that only holds its namespaces. */
+  async containersOf(podUid: string): Promise<string[]> {
+    const found = await processesOfPod(this.#cgroup, podUid);
+    const own = await Promise.all(
+      found.map(async ({ pid, id }) => {
+        const words = (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).split('\0');
+        return words[0] === '/workload' && words[1] !== 'pause' ? [id] : [];
+      }),
+    );
+    return [...new Set(own.flat())].sort();
+  }
+
+  /** Ends it and leaves nothing of it behind. */
+  async remove(): Promise<void> {
+    await this.powerOff();
+    await rm(this.#dir, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  get #bootIdPath(): string {
+    return join(this.#dir, 'boot-id');
+  }
+
+  async #install(): Promise<void> {
+    const { api, network, times = {}, binaries } = this.#options;
+    const places = this.#places;
+    const { containerdRoot, cniConfig: cniDir, kubeletRoot, certificates, manifests } = places;
+    for (const dir of [containerdRoot, cniDir, kubeletRoot, certificates, manifests]) {
+      await mkdir(dir, { recursive: true });
+    }
+    const json = (name: string, value: object): Promise<void> =>
+      writeFile(join(this.#dir, name), JSON.stringify(value, undefined, 2), { mode: 0o600 });
+    await writeFile(join(this.#dir, 'containerd.toml'), containerdConfig(places));
+    await json('cni/pods.conflist', cniConfig('10.88.0'));
+    const usual = { leaseDurationSeconds: 8, statusEveryMs: 2000 };
+    await json('kubelet.json', kubeletConfig(places, this.#cgroup, { ...usual, ...times }));
+    const server = `https://${network.address}:${api.port}`;
+    await json('kubeconfig', kubeletKubeconfig({ ...api, server }));
+    await makeImages(join(this.#dir, 'images'), binaries.workload);
+  }
+
+  #kubeletArgs(): string[] {
+    const { binaries, labels = {} } = this.#options;
+    const shown = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
+    return [
+      binaries.kubelet,
+      `--config=${join(this.#dir, 'kubelet.json')}`,
+      `--kubeconfig=${join(this.#dir, 'kubeconfig')}`,
+      `--hostname-override=${this.name}`,
+      `--node-ip=${this.address}`,
+      `--root-dir=${this.#places.kubeletRoot}`,
+      `--cert-dir=${this.#places.certificates}`,
+      `--boot-id-file=${this.#bootIdPath}`,
+      ...(shown.length === 0 ? [] : [`--node-labels=${shown.join()}`]),
+    ];
+  }
+
+  #pluginArgs(driver: string): string[] {
+    const { kubeletRoot } = this.#places;
+    return [
+      this.#options.binaries['csi-plugin'],
+      `--driver=${driver}`,
+      `--node-id=${this.name}`,
+      `--socket=${join(kubeletRoot, 'plugins', driver, 'csi.sock')}`,
+      `--registry=${join(kubeletRoot, 'plugins_registry')}`,
+      `--volumes=${join(this.#dir, 'volumes')}`,
+    ];
+  }
+
+  async #ctr(...args: string[]): Promise<string> {
+    if (this.#namespaces === undefined) throw new Error(`node ${this.name} has no power`);
+    return this.#namespaces.run('ctr', `--address=${this.#places.containerdSocket}`, ...args);
+  }
+}
+
+/** What the tests of a process that was killed left behind: its nodes died with it, their disks and names did not. */
+export async function removeAbandonedNodes(): Promise<void> {
+  const isAbandoned = (name: string): boolean => {
+    const pid = name.startsWith(prefix) ? Number.parseInt(name.slice(prefix.length), 10) : Number.NaN;
+    return Number.isInteger(pid) && !isAlive(pid);
+  };
+  for (const name of (await readdir(tmpdir())).filter(isAbandoned)) {
+    await rm(join(tmpdir(), name), { recursive: true, force: true });
+  }
+  for (const name of (await cgroupsNamed(prefix)).filter(isAbandoned)) await removeCgroup(name);
+}
