@@ -1,0 +1,4 @@
+import { deviceContract } from './contract.ts';
+import { eaton } from './endpoints/snmp.ts';
+
+deviceContract(eaton);
