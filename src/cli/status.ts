@@ -5,6 +5,7 @@
  * node's clock wrote with the API server's clock; a node whose clock is wrong shows up as such.
  */
 import { Command, Option } from 'commander';
+import { EMPTY_STATUS } from '../api/fence-names.ts';
 import type { NodeFence, NodeFenceStatus } from '../api/node-fence.ts';
 import type { Judgement, NodeFacts, NodeView } from '../api/view.ts';
 import { VERDICT_REASONS } from '../api/view.ts';
@@ -99,10 +100,10 @@ async function readRecoveries(client: KubeClient): Promise<Map<string, { recover
     throw new UserError(read.error.message);
   }
   const open = read.value.items.filter(({ status }) => status?.incident !== undefined);
-  return new Map(open.map(({ spec, status }) => [spec.node, { recovery: recoveryOf(status) }]));
+  return new Map(open.map(({ spec, status }) => [spec.node, { recovery: recoveryOf({ ...EMPTY_STATUS, ...status }) }]));
 }
 
-function recoveryOf({ incident, hold, return: back, releases = [], stuck = [] }: NodeFenceStatus): Recovery {
+function recoveryOf({ incident, hold, return: back, releases, stuck }: NodeFenceStatus): Recovery {
   return {
     trouble: incident?.trouble ?? '',
     ...(hold && { hold: hold.message }),
@@ -151,7 +152,11 @@ async function render(statuses: NodeStatus[], format: Format | undefined): Promi
     case undefined: {
       const withRecovery = statuses.some(({ recovery }) => recovery !== undefined);
       const heads = [
-        ...['NAME', 'VERDICT', 'REASON', 'ZONE', 'SCHEDULABLE'],
+        'NAME',
+        'VERDICT',
+        'REASON',
+        'ZONE',
+        'SCHEDULABLE',
         ...(withRecovery ? ['RECOVERY'] : []),
         ...(format === 'wide' ? ['EVIDENCE'] : []),
       ];

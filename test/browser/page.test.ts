@@ -1,0 +1,62 @@
+/** The page of `make run`, in a browser, as somebody uses it who has never seen it. */
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { after, before, test } from 'node:test';
+import type { Browser, Page } from 'playwright-core';
+import { chromium } from 'playwright-core';
+import { waitFor } from '../support/wait.ts';
+
+const demo = spawn('bin/fenceline', ['demo', '--port', '0'], { stdio: ['ignore', 'pipe', 'inherit'] });
+const problems: string[] = [];
+let browser: Browser;
+let page: Page;
+
+before(async () => {
+  let output = '';
+  demo.stdout.on('data', (chunk) => {
+    output += String(chunk);
+  });
+  const [, url = ''] = await waitFor('the address', () => /console +(http:\S+)/.exec(output));
+  // It talks to nobody but the page: everything else that a browser does by itself is off.
+  const quiet = [
+    '--no-sandbox',
+    '--disable-gpu',
+    '--disable-quic',
+    '--no-first-run',
+    '--disable-background-networking',
+  ];
+  const args = [...quiet, '--disable-component-update', '--disable-sync'];
+  browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args });
+  page = await browser.newPage();
+  page.setDefaultTimeout(90_000);
+  page.on('pageerror', (error) => problems.push(error.message));
+  page.on('console', (message) => {
+    if (message.type() === 'error') problems.push(message.text());
+  });
+  await page.goto(url);
+});
+
+after(async () => {
+  await browser?.close();
+  demo.kill('SIGINT');
+  if (demo.exitCode === null) await once(demo, 'exit');
+});
+
+test('[POD-10, NGS-7] pull the plug of the database: it comes back elsewhere, with the basis; plug in: the node comes back', async () => {
+  await page.locator('article .verdict.healthy').nth(5).waitFor();
+  const database = page.locator('article', { hasText: 'database-0 · running' });
+  const node = (await database.getAttribute('data-node')) ?? '';
+  const card = page.locator(`article[data-node="${node}"]`);
+  await card.getByRole('button', { name: 'Pull the plug' }).click();
+  await card.locator('.verdict.suspect').waitFor();
+  await card.locator('.recovery .released', { hasText: 'released database-0 · StorageSafeDetach' }).waitFor();
+  await page.locator(`article:not([data-node="${node}"])`, { hasText: 'database-0 · running' }).waitFor();
+  await page.locator('#story li', { hasText: `${node}: released pod default/database-0` }).waitFor();
+  await card.getByText('fenceline.dev/quarantine:NoSchedule').waitFor();
+
+  await card.getByRole('button', { name: 'Plug in' }).click();
+  await card.locator('.returning', { hasText: 'on its way back: clean' }).waitFor();
+  await card.getByText('· schedulable').waitFor();
+  assert.deepEqual(problems, []);
+});
