@@ -3,7 +3,7 @@ SHELL := /bin/bash
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 installed := node_modules/.package-lock.json
 
-.PHONY: run test check bench soak build clean
+.PHONY: run test test-skew check bench soak build clean
 
 run: $(installed) ## a cluster of six nodes to play with: make run PORT=8088
 	bin/fenceline demo $(if $(PORT),--port $(PORT))
@@ -19,6 +19,11 @@ bench: $(installed) ## benchmarks, side by side
 
 soak: $(installed) ## what repeats for long: make soak ROUNDS=20
 	node test/run.ts --repeat $(or $(ROUNDS),5) control-plane controllers
+	FENCELINE_EXHAUSTIVE=1 node test/run.ts simulation
+	$(MAKE) test-skew
+
+test-skew: $(installed) ## releases on a second minor of Kubernetes; builds it once, which takes minutes
+	FENCELINE_KUBERNETES=1.34 node test/run.ts release
 
 build: $(installed) ## one bundled program in dist/, as it goes into an image
 	node build/bundle.ts

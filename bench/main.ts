@@ -10,6 +10,7 @@ import { footprintBench } from './footprint.ts';
 import { httpClientBench } from './http-client.ts';
 import { machine, say, type Report } from './lib/report.ts';
 import { fullRun, operatorBench } from './operator.ts';
+import { fullRelease, releaseBench } from './release.ts';
 import { simulatorBench } from './simulator.ts';
 
 const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false } } });
@@ -24,6 +25,10 @@ const benches: [string, () => Promise<Report>][] = [
     () => flagsBench(values.quick ? { nodes: [100], seconds: 45 } : { nodes: [1000], seconds: 300 }),
   ],
   ['The operator beside stock informers', () => operatorBench(values.quick ? quickRun : fullRun)],
+  [
+    'Releases',
+    () => releaseBench(values.quick ? { ...fullRelease, releases: 5, nodes: 10, rounds: 1, slow: false } : fullRelease),
+  ],
   ['The simulator', () => simulatorBench(values.quick ? ['20:200'] : undefined)],
 ];
 

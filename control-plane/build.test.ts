@@ -29,6 +29,15 @@ describe('the recipe of a control plane', () => {
     assert.ok(modules[0]?.ldflags.includes('version.gitMinor=36'));
   });
 
+  test('exists for a second minor, with the same programs and the same etcd', async () => {
+    const [older, newer] = await Promise.all([readRecipe('1.34'), readRecipe('1.36')]);
+    assert.match(older.version, /^1\.34\.\d+$/);
+    assert.equal(older.etcdVersion, newer.etcdVersion);
+    assert.notEqual(older.hash, newer.hash);
+    const programs = ({ modules }: typeof older): unknown => modules.map((module) => module.programs);
+    assert.deepEqual(programs(older), programs(newer));
+  });
+
   test('has the node of the same version beside it', async () => {
     const [node, { version }] = await Promise.all([readNodeRecipe('1.36'), readRecipe('1.36')]);
     assert.equal(node.version, version);

@@ -4,12 +4,13 @@ import { execFile } from 'node:child_process';
 import { after, before, describe, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { customResourceDefinitions } from '../../src/api/crds.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { leases, nodes } from '../../src/kube/resources.ts';
 import { clientFor } from '../support/client.ts';
 import { startControlPlane, type ControlPlane } from '../support/control-plane.ts';
 import { OperatorProcess } from '../support/operator-process.ts';
-import { grantOperatorRights } from '../support/operator-rights.ts';
+import { grantOperatorRights, operatorNamespace } from '../support/operator-rights.ts';
 import { waitFor } from '../support/wait.ts';
 
 const writes = ['create', 'update', 'patch', 'delete', 'deletecollection'];
@@ -87,11 +88,9 @@ describe('the operator on the real API server', () => {
     const users = ['one', 'two'].map((name) => ({ name, token: `token-of-${name}` }));
     controlPlane = await startControlPlane({ name: 'operator', users, audit: true });
     client = clientFor(controlPlane);
+    const definitions = { apiVersion: 'v1', kind: 'List', items: customResourceDefinitions() };
+    await controlPlane.kubectl(['apply', '-f', '-'], { input: JSON.stringify(definitions) });
     for (const { name } of users) await grantOperatorRights(controlPlane, name);
-    await waitFor(
-      'kube-node-lease',
-      async () => (await controlPlane.kubectl(['get', 'ns', 'kube-node-lease'])).code === 0,
-    );
     first = new HandMadeNode(client, 'first');
     second = new HandMadeNode(client, 'second');
     await first.register();
@@ -105,7 +104,12 @@ describe('the operator on the real API server', () => {
   });
 
   async function operator(user: string, ...args: string[]): Promise<OperatorProcess> {
-    return new OperatorProcess(['--kubeconfig', await controlPlane.kubeconfigFor(user), ...args]);
+    const kubeconfig = await controlPlane.kubeconfigFor(user);
+    return new OperatorProcess([
+      `--kubeconfig=${kubeconfig}`,
+      `--leader-elect-namespace=${operatorNamespace}`,
+      ...args,
+    ]);
   }
 
   async function status(...args: string[]): Promise<{ code: number; stdout: string; stderr: string }> {
@@ -231,9 +235,16 @@ describe('the operator on the real API server', () => {
         .filter(({ verb }) => writes.includes(verb))
         .map(({ objectRef }) => `${objectRef?.resource} ${objectRef?.namespace}/${objectRef?.name}`),
     );
-    assert.deepEqual([...written], ['leases default/fenceline']);
+    assert.deepEqual([...written], ['leases fenceline/fenceline']);
     const read = new Set(mine.map(({ objectRef }) => objectRef?.resource ?? ''));
-    assert.deepEqual([...read].sort(), ['leases', 'nodes']);
+    assert.deepEqual([...read].sort(), [
+      'csidrivers',
+      'leases',
+      'nodefences',
+      'nodes',
+      'remedypolicies',
+      'volumeattachments',
+    ]);
     assert.deepEqual(
       mine.filter(({ responseStatus }) => responseStatus?.code === 403),
       [],

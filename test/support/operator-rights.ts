@@ -1,43 +1,100 @@
-/** The rights that the operator has today, and nothing beyond: what a test grants is what the documents promise. */
-import type { ControlPlane } from './control-plane.ts';
+/** The rights that the operator is deployed with, and nothing beyond: tests run it with the very file that users apply. */
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseAllDocuments } from 'yaml';
+import type { AuditEvent, ControlPlane } from './control-plane.ts';
+import { writeKubeconfig } from './control-plane/files.ts';
+import { waitFor } from './wait.ts';
 
+const roleFile = join(import.meta.dirname, '../../deploy/role.yaml');
+
+export const operatorNamespace = 'fenceline';
+export const operatorAccount = `system:serviceaccount:${operatorNamespace}:fenceline`;
+
+interface Rule {
+  apiGroups: string[];
+  resources: string[];
+  resourceNames?: string[];
+  verbs: string[];
+}
+
+interface Manifest {
+  kind: string;
+  metadata: { name: string; namespace?: string };
+  rules?: Rule[];
+  subjects?: object[];
+}
+
+export async function operatorRole(): Promise<Manifest[]> {
+  const text = await readFile(roleFile, 'utf8');
+  return parseAllDocuments(text).map((document) => document.toJS() as Manifest);
+}
+
+/** To a user of the test, beside the ServiceAccount of the file. The Lease of the election is in `operatorNamespace`. */
 export async function grantOperatorRights(controlPlane: ControlPlane, user: string): Promise<void> {
-  const rbac = { apiVersion: 'rbac.authorization.k8s.io/v1' };
   const subjects = [{ kind: 'User', name: user, apiGroup: 'rbac.authorization.k8s.io' }];
-  const leases = { apiGroups: ['coordination.k8s.io'], resources: ['leases'] };
-  const read = ['get', 'list', 'watch'];
-  const bind = (kind: 'Role' | 'ClusterRole', name: string, namespace?: string): object => ({
-    ...rbac,
-    kind: `${kind}Binding`,
-    metadata: { name: `${name}-${user}`, ...(namespace !== undefined && { namespace }) },
-    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind, name },
-    subjects,
+  const items = (await operatorRole()).map((manifest) => {
+    if (manifest.subjects === undefined) return manifest;
+    const metadata = { ...manifest.metadata, name: `${manifest.metadata.name}-${user}` };
+    return { ...manifest, metadata, subjects };
   });
-  const items = [
-    {
-      ...rbac,
-      kind: 'ClusterRole',
-      metadata: { name: 'fenceline' },
-      rules: [{ apiGroups: [''], resources: ['nodes'], verbs: read }],
-    },
-    bind('ClusterRole', 'fenceline'),
-    {
-      ...rbac,
-      kind: 'Role',
-      metadata: { name: 'fenceline-heartbeats', namespace: 'kube-node-lease' },
-      rules: [{ ...leases, verbs: read }],
-    },
-    bind('Role', 'fenceline-heartbeats', 'kube-node-lease'),
-    {
-      ...rbac,
-      kind: 'Role',
-      metadata: { name: 'fenceline-election', namespace: 'default' },
-      rules: [{ ...leases, verbs: ['get', 'create', 'update'] }],
-    },
-    bind('Role', 'fenceline-election', 'default'),
-  ];
-  const applied = await controlPlane.kubectl(['apply', '-f', '-'], {
-    input: JSON.stringify({ apiVersion: 'v1', kind: 'List', items }),
-  });
+  await apply(controlPlane, items);
+}
+
+/** The operator's own account with a token of its own; answers the path of a kubeconfig. */
+export async function operatorKubeconfig(controlPlane: ControlPlane): Promise<string> {
+  await apply(controlPlane, await operatorRole());
+  const minted = await controlPlane.kubectl(['create', 'token', 'fenceline', '-n', operatorNamespace]);
+  if (minted.code !== 0) throw new Error(minted.stderr);
+  const path = join(controlPlane.dir, 'operator.kubeconfig');
+  const user = { token: minted.stdout.trim() };
+  await writeKubeconfig({ path, url: controlPlane.url, caPem: controlPlane.caCert, user });
+  return path;
+}
+
+async function apply(controlPlane: ControlPlane, items: readonly object[]): Promise<void> {
+  await waitFor(
+    'kube-node-lease',
+    async () => (await controlPlane.kubectl(['get', 'ns', 'kube-node-lease'])).code === 0,
+  );
+  const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
+  const applied = await controlPlane.kubectl(['apply', '-f', '-'], { input });
   if (applied.code !== 0) throw new Error(applied.stderr);
+}
+
+/** One line for each thing that the role allows, such as `patch nodes/status` or `update leases.coordination.k8s.io in fenceline`. */
+export function grantedBy(manifests: readonly Manifest[]): string[] {
+  const lines = manifests.flatMap(({ rules = [], metadata: { namespace } }) =>
+    rules.flatMap(({ apiGroups, resources, verbs }) =>
+      apiGroups.flatMap((group) =>
+        resources.flatMap((resource) => verbs.map((verb) => rightName({ verb, resource, group, namespace }))),
+      ),
+    ),
+  );
+  return lines.sort();
+}
+
+/** The same for what was asked of the API server. Discovery and the like need no rights. */
+export function usedBy(events: readonly AuditEvent[], roles: readonly Manifest[]): string[] {
+  const namespaced = new Map(
+    roles.flatMap(({ kind, rules = [], metadata: { namespace } }) =>
+      kind === 'Role'
+        ? rules.flatMap(({ resources }) => resources.map((name) => [`${name} ${namespace}`, namespace]))
+        : [],
+    ),
+  );
+  const lines = events.flatMap(({ verb, objectRef }) => {
+    if (objectRef?.resource === undefined) return [];
+    const { apiGroup = '', subresource, namespace } = objectRef;
+    const resource = subresource === undefined ? objectRef.resource : `${objectRef.resource}/${subresource}`;
+    return [rightName({ verb, resource, group: apiGroup, namespace: namespaced.get(`${resource} ${namespace}`) })];
+  });
+  return [...new Set(lines)].sort();
+}
+
+function rightName(right: { verb: string; resource: string; group: string; namespace: string | undefined }): string {
+  const { verb, resource, group, namespace } = right;
+  const [name, subresource] = resource.split('/', 2);
+  const whole = `${name}${group === '' ? '' : `.${group}`}${subresource === undefined ? '' : `/${subresource}`}`;
+  return `${verb} ${whole}${namespace === undefined ? '' : ` in ${namespace}`}`;
 }

@@ -1,0 +1,252 @@
+/**
+ * The operator's own share of a release: from the write that satisfies the rule to the last write of the release, by the
+ * times that the API server wrote into its audit log. No controllers and no kubelets: nothing else is at work.
+ */
+import { customResourceDefinitions } from '../../src/api/crds.ts';
+import { FORCE_EVICTION_KEY } from '../../src/api/release-view.ts';
+import type { KubeClient } from '../../src/kube/client.ts';
+import { nodeFences, nodes, pods, remedyPolicies } from '../../src/kube/resources.ts';
+import { clientFor } from '../../test/support/client.ts';
+import { startControlPlane, type AuditEvent, type ControlPlane } from '../../test/support/control-plane.ts';
+import { operatorAccount, operatorKubeconfig, operatorNamespace } from '../../test/support/operator-rights.ts';
+import { waitFor } from '../../test/support/wait.ts';
+import { driver, failedNodeEntries, nodeOfPod, podNamespace } from './failed-nodes.ts';
+import { nodeName } from './objects.ts';
+import type { Pod } from '../../src/world/objects.ts';
+import { Child, cpuSecondsOf } from './process.ts';
+import { say } from './report.ts';
+import { bundledOperator } from './subjects.ts';
+
+export interface Share {
+  /** From the rule being satisfied to the last write, one per release. */
+  totalMs: number[];
+  /** To the record of the basis, and from there to the last write. */
+  decidedMs: number[];
+  requests: number;
+  writes: number;
+  wallSeconds: number;
+  /** CPU seconds meanwhile. */
+  cpu: { operator: number; apiserver: number; etcd: number };
+}
+
+const policyName = 'bench';
+
+class FailedCluster implements AsyncDisposable {
+  readonly controlPlane: ControlPlane;
+  readonly client: KubeClient;
+  readonly operator: Child;
+  readonly nodeCount: number;
+
+  private constructor(controlPlane: ControlPlane, operator: Child, nodeCount: number) {
+    this.controlPlane = controlPlane;
+    this.client = clientFor(controlPlane);
+    this.operator = operator;
+    this.nodeCount = nodeCount;
+  }
+
+  static async start(nodeCount: number, podsPerNode: number): Promise<FailedCluster> {
+    const controlPlane = await startControlPlane({ name: 'bench-release', audit: true });
+    try {
+      const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: customResourceDefinitions() });
+      await controlPlane.kubectl(['apply', '-f', '-'], { input });
+      const kubeconfig = await operatorKubeconfig(controlPlane);
+      await controlPlane.etcdPut(failedNodeEntries(nodeCount, podsPerNode));
+      const subject = await bundledOperator();
+      const { args, ...command } = subject.command(kubeconfig);
+      const more = [`--leader-elect-namespace=${operatorNamespace}`, '--leader-elect-name=fenceline'];
+      const gates = '--feature-gates=ForceEviction=true';
+      const operator = new Child('the operator', { ...command, args: [...args, ...more, gates] });
+      const cluster = new FailedCluster(controlPlane, operator, nodeCount);
+      await cluster.#settle(podsPerNode).catch(async (error: unknown) => {
+        await operator[Symbol.asyncDispose]();
+        cluster.client.close();
+        throw error;
+      });
+      return cluster;
+    } catch (error) {
+      await controlPlane.stop({ keepLogs: true });
+      throw error;
+    }
+  }
+
+  /** Until the operator knows every node, and waits. */
+  async #settle(podsPerNode: number): Promise<void> {
+    const release = { podDeletion: 'do-nothing', provisioners: [driver] };
+    const spec = { nodeSelector: {}, release };
+    await waitFor('the policy to be accepted', async () => {
+      const policy = { metadata: { name: policyName }, spec };
+      return (await this.client.create(remedyPolicies, policy)).ok;
+    });
+    await waitFor(
+      'every node to be recorded',
+      async () => {
+        const listed = await this.client.list<{ metadata: { name: string }; status?: { stuck?: unknown[] } }>(
+          nodeFences,
+        );
+        return (
+          listed.ok &&
+          listed.value.items.filter(({ status }) => (status?.stuck ?? []).length === podsPerNode).length ===
+            this.nodeCount
+        );
+      },
+      { timeoutMs: 300_000, intervalMs: 500 },
+    );
+    say(`${this.nodeCount} failed nodes with ${podsPerNode} pods each are known to the operator`);
+  }
+
+  cpu(): Share['cpu'] {
+    const pids = this.controlPlane.pids();
+    return {
+      operator: cpuSecondsOf(this.operator.pid),
+      apiserver: cpuSecondsOf(pids['kube-apiserver'] ?? 0),
+      etcd: cpuSecondsOf(pids.etcd ?? 0),
+    };
+  }
+
+  async gone(count: number): Promise<void> {
+    await waitFor(
+      'the pods to go',
+      async () => {
+        const query = { namespace: podNamespace, limit: 1 };
+        const listed = await this.client.list(pods, query);
+        if (!listed.ok) throw new Error(listed.error.message);
+        const { remainingItemCount = 0 } = listed.value.metadata as { remainingItemCount?: number };
+        return listed.value.items.length + remainingItemCount === count;
+      },
+      { timeoutMs: 600_000, intervalMs: 100 },
+    );
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.operator[Symbol.asyncDispose]();
+    this.client.close();
+    await this.controlPlane.stop();
+  }
+}
+
+/**
+ * One node after the other, each by a taint that asserts that nothing runs there. In between, of as many other nodes, the
+ * same writes to the same pods by a client that looks at nothing: what the API server needs in any case.
+ */
+export async function oneByOne(releases: number, podsPerNode: number): Promise<{ share: Share; bareMs: number[] }> {
+  await using cluster = await FailedCluster.start(2 * releases, podsPerNode);
+  const bareMs: number[] = [];
+  const before = { cpu: cluster.cpu(), at: performance.now() };
+  for (let index = 0; index < releases; index += 1) {
+    await taint(cluster.client, nodeName(index));
+    await cluster.gone((2 * (releases - index) - 1) * podsPerNode);
+    bareMs.push(await bareWrites(cluster.client, nodeName(releases + index)));
+  }
+  const after = { cpu: cluster.cpu(), at: performance.now() };
+  const events = await cluster.controlPlane.auditEvents();
+  const names = Array.from({ length: releases }, (_, index) => nodeName(index));
+  const what = { nodes: 2 * releases, names, trigger: (node: string) => taintedAt(events, node) };
+  return { share: shareOf(events, what, before, after), bareMs };
+}
+
+async function bareWrites(client: KubeClient, node: string): Promise<number> {
+  const listed = await client.list<Pod>(pods, { fieldSelector: `spec.nodeName=${node}` });
+  if (!listed.ok) throw new Error(listed.error.message);
+  const startedAt = performance.now();
+  await Promise.all(
+    listed.value.items.map(async ({ metadata: { name, uid = '' } }) => {
+      const ref = { resource: pods, namespace: podNamespace, name };
+      const condition = { type: 'DisruptionTarget', status: 'True', reason: 'Bench', message: 'released' };
+      const operations = [
+        { op: 'add' as const, path: '/status/phase', value: 'Failed' },
+        { op: 'add' as const, path: '/status/conditions/-', value: condition },
+      ];
+      await client.patch(ref, { uid }, operations, { subresource: 'status' });
+      const deleted = await client.delete(ref, { uid }, { gracePeriodSeconds: 0 });
+      if (!deleted.ok) throw new Error(deleted.error.message);
+    }),
+  );
+  return performance.now() - startedAt;
+}
+
+/** All at once, by one edit of the policy that covers them. */
+export async function allAtOnce(nodeCount: number, podsPerNode: number): Promise<Share> {
+  await using cluster = await FailedCluster.start(nodeCount, podsPerNode);
+  const before = { cpu: cluster.cpu(), at: performance.now() };
+  const ref = { resource: remedyPolicies, name: policyName };
+  const read = await cluster.client.get(ref);
+  if (!read.ok) throw new Error(read.error.message);
+  const operations = [{ op: 'replace' as const, path: '/spec/release/podDeletion', value: 'delete-statefulset-pod' }];
+  await cluster.client.patch(ref, { uid: read.value.metadata.uid ?? '' }, operations);
+  await cluster.gone(0);
+  const after = { cpu: cluster.cpu(), at: performance.now() };
+  const events = await cluster.controlPlane.auditEvents();
+  const edited = events.find(({ verb, objectRef }) => verb === 'patch' && objectRef?.resource === 'remedypolicies');
+  const editedAt = timeOf(edited);
+  const names = Array.from({ length: nodeCount }, (_, index) => nodeName(index));
+  return shareOf(events, { nodes: nodeCount, names, trigger: () => editedAt }, before, after);
+}
+
+interface Snapshot {
+  cpu: Share['cpu'];
+  at: number;
+}
+
+function shareOf(
+  events: readonly AuditEvent[],
+  what: { nodes: number; names: readonly string[]; trigger: (node: string) => number },
+  before: Snapshot,
+  after: Snapshot,
+): Share {
+  const mine = events.filter(({ user }) => user.username === operatorAccount);
+  const deleted = Map.groupBy(
+    mine.filter(({ verb, objectRef }) => verb === 'delete' && objectRef?.resource === 'pods'),
+    ({ objectRef }) => nodeOfPod(objectRef?.name ?? '', what.nodes),
+  );
+  const recorded = Map.groupBy(
+    mine.filter(({ verb, objectRef }) => verb === 'update' && objectRef?.resource === 'nodefences'),
+    ({ objectRef }) => (objectRef?.name ?? '').slice('node-fence-'.length),
+  );
+  const { names } = what;
+  const startedAt = Math.min(...names.map(what.trigger));
+  const during = mine.filter((event) => timeOf(event) >= startedAt);
+  return {
+    totalMs: names.map((name) => Math.max(...(deleted.get(name) ?? []).map(timeOf)) - what.trigger(name)),
+    decidedMs: names.map((name) => {
+      const first = (recorded.get(name) ?? []).map(timeOf).find((at) => at >= what.trigger(name)) ?? NaN;
+      return first - what.trigger(name);
+    }),
+    requests: during.length,
+    writes: during.filter(({ verb }) => !['get', 'list', 'watch'].includes(verb)).length,
+    wallSeconds: (after.at - before.at) / 1000,
+    cpu: {
+      operator: after.cpu.operator - before.cpu.operator,
+      apiserver: after.cpu.apiserver - before.cpu.apiserver,
+      etcd: after.cpu.etcd - before.cpu.etcd,
+    },
+  };
+}
+
+function taintedAt(events: readonly AuditEvent[], node: string): number {
+  return timeOf(
+    events.find(
+      ({ verb, user, objectRef }) =>
+        verb === 'patch' && user.username === 'admin' && objectRef?.resource === 'nodes' && objectRef.name === node,
+    ),
+  );
+}
+
+/** When the answer was complete. */
+function timeOf(event: AuditEvent | undefined): number {
+  return event === undefined ? NaN : Date.parse(event.stageTimestamp) + microseconds(event.stageTimestamp);
+}
+
+/** Date drops what is below a millisecond. */
+function microseconds(time: string): number {
+  return Number(time.match(/\.\d{3}(\d{3})/)?.[1] ?? 0) / 1000;
+}
+
+async function taint(client: KubeClient, name: string): Promise<void> {
+  const ref = { resource: nodes, name };
+  const read = await client.get<{ metadata: { name: string; uid?: string } }>(ref);
+  if (!read.ok) throw new Error(read.error.message);
+  const value = [{ key: FORCE_EVICTION_KEY, effect: 'NoExecute' }];
+  const { uid = '' } = read.value.metadata;
+  const patched = await client.patch(ref, { uid }, [{ op: 'add', path: '/spec/taints', value }]);
+  if (!patched.ok) throw new Error(patched.error.message);
+}

@@ -1,0 +1,167 @@
+/** A node in trouble, for tests of the rules: a node without power with one pod of a StatefulSet and its volume. */
+import { featureGates } from '../../src/api/feature-gates.ts';
+import { EMPTY_STATUS } from '../../src/api/fence-names.ts';
+import type { NodeFence, NodeFenceStatus, ReleaseRecord } from '../../src/api/node-fence.ts';
+import type {
+  AttachmentFacts,
+  LiveNode,
+  NodeCase,
+  PodFacts,
+  PolicyFacts,
+  VolumeFacts,
+} from '../../src/api/release-view.ts';
+
+export const driver = 'driver.longhorn.io';
+export const nowMs = Date.parse('2026-01-01T00:10:00Z');
+export const entry = `kubernetes.io/csi/${driver}^pv-0`;
+
+export function aPod(change: Partial<PodFacts> = {}): PodFacts {
+  return {
+    namespace: 'default',
+    name: 'web-0',
+    uid: 'pod-0',
+    resourceVersion: '7',
+    owner: { kind: 'StatefulSet', name: 'web', uid: 'set-0' },
+    phase: 'Running',
+    deletionAtMs: nowMs - 60_000,
+    graceSeconds: 30,
+    mirror: false,
+    tolerations: [],
+    claims: [{ volume: 'data', claim: 'data-web-0' }],
+    directVolumes: [],
+    hasConditions: true,
+    ...change,
+  };
+}
+
+export function aNode(change: Partial<LiveNode> = {}): LiveNode {
+  return {
+    name: 'node-1',
+    uid: 'node-uid',
+    resourceVersion: '5',
+    bootId: 'boot-1',
+    labels: {},
+    ready: 'Unknown',
+    taints: [],
+    volumesInUse: [entry],
+    volumesAttached: [entry],
+    ...change,
+  };
+}
+
+export function aVolume(change: Partial<Extract<VolumeFacts, { known: true }>> = {}): VolumeFacts {
+  return {
+    claim: 'default/data-web-0',
+    known: true,
+    volume: 'pv-0',
+    csi: { driver, handle: 'pv-0' },
+    local: false,
+    accessModes: ['ReadWriteOnce'],
+    ...change,
+  };
+}
+
+export function anAttachment(change: Partial<AttachmentFacts> = {}): AttachmentFacts {
+  return {
+    name: 'csi-0',
+    uid: 'attachment-0',
+    node: 'node-1',
+    volume: 'pv-0',
+    driver,
+    attached: true,
+    deleting: false,
+    fenceWanted: false,
+    ...change,
+  };
+}
+
+export function aPolicy(change: Partial<PolicyFacts> = {}): PolicyFacts {
+  return {
+    name: 'release',
+    uid: 'policy-0',
+    generation: 1,
+    selector: { matchLabels: {}, matchExpressions: [] },
+    mode: 'Enforce',
+    podDeletion: 'delete-statefulset-pod',
+    provisioners: [driver],
+    volumeAttachmentRecovery: 'never',
+    assertions: [],
+    riskAfterFailedFence: false,
+    soakMs: 30_000,
+    ...change,
+  };
+}
+
+export function inForce(change: Partial<PolicyFacts> = {}): NodeCase['policy'] {
+  return { kind: 'one', policy: aPolicy(change) };
+}
+
+export function aRecord(change: Partial<ReleaseRecord> = {}): ReleaseRecord {
+  return {
+    basis: 'AcceptedRisk',
+    by: 'policy release',
+    nodeUid: 'node-uid',
+    bootId: 'boot-1',
+    epoch: 1,
+    recordedAt: '2026-01-01T00:09:00Z',
+    podsStay: false,
+    pods: [{ namespace: 'default', name: 'web-0', uid: 'pod-0' }],
+    attachments: ['csi-0'],
+    volumes: ['pv-0'],
+    freed: [entry],
+    ...change,
+  };
+}
+
+export function aFence(status: Partial<NodeFenceStatus> = {}, spec: Partial<NodeFence['spec']> = {}): NodeFence {
+  return {
+    apiVersion: 'fenceline.dev/v1alpha1',
+    kind: 'NodeFence',
+    metadata: { name: 'node-fence-node-1', resourceVersion: '3', uid: 'fence-0' },
+    spec: { node: 'node-1', stop: false, ...spec },
+    status: { ...EMPTY_STATUS, epoch: 1, holder: 'me', ...status },
+  };
+}
+
+export function anIncident(change: object = {}): NonNullable<NodeFenceStatus['incident']> {
+  const startedAt = '2026-01-01T00:01:00Z';
+  return {
+    id: 'node-1-1',
+    startedAt,
+    trouble: 'Ready=Unknown',
+    nodeUid: 'node-uid',
+    bootId: 'boot-1',
+    flaps: 0,
+    ...change,
+  };
+}
+
+/** Both gates on, a policy in force that covers the pod, the driver safe, the kubelet silent. */
+export function aCase(change: Partial<NodeCase> = {}): NodeCase {
+  return {
+    name: 'node-1',
+    serverNowMs: nowMs,
+    node: aNode(),
+    lease: { renewTime: '2026-01-01T00:00:00.000000Z', unchangedForMs: 600_000, renewedSinceNotReady: false },
+    policy: inForce(),
+    gates: featureGates(),
+    pods: [aPod()],
+    volumes: new Map([['default/data-web-0', aVolume()]]),
+    drivers: new Map([[driver, { name: driver, safeDetach: false, unpublishFence: false }]]),
+    attachments: [anAttachment()],
+    awaited: new Set(),
+    ...change,
+  };
+}
+
+export const safeDriver = new Map([[driver, { name: driver, safeDetach: true, unpublishFence: false }]]);
+export const failover = featureGates({ NonGracefulFailover: true });
+export const eviction = featureGates({ ForceEviction: true });
+export const quarantine = { key: 'fenceline.dev/quarantine', effect: 'NoSchedule' };
+export const forceEviction = { key: 'fenceline.dev/force-eviction', effect: 'NoExecute' };
+
+/** Without the Node object. */
+export function withoutNode(known: NodeCase): NodeCase {
+  const { node: _, ...rest } = known;
+  return rest;
+}
