@@ -60,11 +60,11 @@ async function sameNode(client: KubeClient, grounds: Grounds, options: CallOptio
 }
 
 async function silentLease(client: KubeClient, grounds: Grounds, options: CallOptions): Promise<Refusal | undefined> {
-  if (grounds.leaseRenewTime === undefined) return undefined;
   const ref = { resource: leases, namespace: leaseNamespace, name: grounds.node };
   const read = await client.get<KubeObject & { spec?: { renewTime?: string } }>(ref, options);
   if (!read.ok) return read.error.kind === 'notFound' ? undefined : { kind: 'unreadable', error: read.error };
-  if ((read.value.spec?.renewTime ?? '') === grounds.leaseRenewTime) return undefined;
+  const { leaseRenewTime } = grounds;
+  if (leaseRenewTime === undefined || (read.value.spec?.renewTime ?? '') === leaseRenewTime) return undefined;
   return changed(`the kubelet of ${grounds.node} has renewed its Lease`);
 }
 

@@ -12,6 +12,7 @@ import { addTaint, removeTaint, setAnnotation } from '../kube/patches.ts';
 import { nodes, pods, volumeAttachments } from '../kube/resources.ts';
 import type { Refusal } from './grounds.ts';
 import { verify } from './grounds.ts';
+import type { Room } from './room.ts';
 
 export interface ActOptions {
   client: KubeClient;
@@ -20,6 +21,10 @@ export interface ActOptions {
   /** ISO time for what is written into conditions. */
   now: () => string;
   timeoutMs: number;
+  /** A pod was written, to be seen before the next decision (S17): its version now; undefined: it was deleted. */
+  onPod: (uid: string, version: string | undefined) => void;
+  /** Shared by all nodes. */
+  room: Room;
 }
 
 export type Outcome =
@@ -38,11 +43,16 @@ export async function perform(steps: readonly Step[], node: string, options: Act
   const outcomes: Outcome[] = [];
   const calls = { timeoutMs: options.timeoutMs };
   for (const { actions, grounds } of steps) {
-    const refusal = grounds === undefined ? undefined : await verify(options.client, grounds, calls);
-    if (refusal !== undefined) return [...outcomes, refusedAs(refusal)];
-    const done = await Promise.all(actions.map((action) => new Act(node, options).do(action)));
-    outcomes.push(...done);
-    if (done.some(({ kind }) => kind === 'changed' || kind === 'failed')) return outcomes;
+    const leave = await options.room.enter(actions.length);
+    try {
+      const refusal = grounds === undefined ? undefined : await verify(options.client, grounds, calls);
+      if (refusal !== undefined) return [...outcomes, refusedAs(refusal)];
+      const done = await Promise.all(actions.map((action) => new Act(node, options).do(action)));
+      outcomes.push(...done);
+      if (done.some(({ kind }) => kind === 'changed' || kind === 'failed')) return outcomes;
+    } finally {
+      leave();
+    }
   }
   return outcomes;
 }
@@ -74,10 +84,8 @@ class Act {
         return this.#onNode(action, (node) => withoutEntries(node, action.volumes), 'status');
       case 'requestFence':
         return this.#requestFence(action);
-      case 'deleteAttachment': {
-        const ref = { resource: volumeAttachments, name: action.attachment };
-        return outcomeOf(action, await this.#options.client.delete(ref, { uid: action.uid }, this.#calls));
-      }
+      case 'deleteAttachment':
+        return this.#deleteAttachment(action);
       case 'failPod':
         return outcomeOf(action, await this.#fail(action.pod, action.basis));
       case 'forceDelete':
@@ -97,7 +105,8 @@ class Act {
     const operations = change(read.value);
     if (operations.length === 0) return { kind: 'needless', action };
     const { uid = '' } = read.value.metadata;
-    const options = subresource === undefined ? this.#calls : { ...this.#calls, subresource };
+    const calls = { ...this.#calls, metadataOnly: true };
+    const options = subresource === undefined ? calls : { ...calls, subresource };
     return outcomeOf(action, await client.patch(ref, { uid }, operations, options));
   }
 
@@ -131,22 +140,38 @@ class Act {
       : { kind: 'changed', action, what: `VolumeAttachment ${action.attachment} has lost its annotation` };
   }
 
+  /** Its finalizers keep it for a while, and a view that lags does not show that it is on its way already. */
+  async #deleteAttachment(action: Extract<Action, { do: 'deleteAttachment' }>): Promise<Outcome> {
+    const { client } = this.#options;
+    const ref = { resource: volumeAttachments, name: action.attachment };
+    const read = await client.get(ref, this.#calls);
+    if (!read.ok) return outcomeOf(action, read);
+    if (read.value.metadata.deletionTimestamp !== undefined) return { kind: 'needless', action };
+    return outcomeOf(action, await client.delete(ref, { uid: action.uid }, this.#calls));
+  }
+
   /** As PodGC does it: a pod that is not over keeps its volumes for as long as a finalizer keeps its object (POD-6). */
   async #forceDelete(action: Extract<Action, { do: 'forceDelete' }>): Promise<Outcome> {
     const { pod, basis } = action;
     const { namespace, name, uid } = pod;
     let { resourceVersion } = pod;
-    if (pod.phase !== 'Failed' && pod.phase !== 'Succeeded') {
+    const isOver = pod.phase === 'Failed' || pod.phase === 'Succeeded';
+    if (!isOver) {
       const failed = await this.#fail(pod, basis);
       if (!failed.ok) return outcomeOf(action, failed);
       resourceVersion = failed.value.metadata.resourceVersion ?? resourceVersion;
     }
     const ref = { resource: pods, namespace, name };
     const only = { uid, resourceVersion };
-    return outcomeOf(action, await this.#options.client.delete(ref, only, { ...this.#calls, gracePeriodSeconds: 0 }));
+    const calls = { ...this.#calls, metadataOnly: true, gracePeriodSeconds: 0 };
+    const deleted = await this.#options.client.delete(ref, only, calls);
+    if (deleted.ok) this.#options.onPod(uid, undefined);
+    // A controller may take away at once what we have just called over: that was our doing, and is told as such.
+    if (!isOver && !deleted.ok && deleted.error.kind === 'notFound') return { kind: 'done', action };
+    return outcomeOf(action, deleted);
   }
 
-  #fail(pod: PodFacts, basis: string): Promise<Result<KubeObject>> {
+  async #fail(pod: PodFacts, basis: string): Promise<Result<KubeObject>> {
     const { namespace, name, uid, resourceVersion } = pod;
     const condition = {
       type: 'DisruptionTarget',
@@ -157,15 +182,13 @@ class Act {
     };
     const operations: JsonPatchOperation[] = [
       { op: 'add', path: '/status/phase', value: 'Failed' },
-      pod.hasConditions
-        ? { op: 'add', path: '/status/conditions/-', value: condition }
-        : { op: 'add', path: '/status/conditions', value: [condition] },
+      conditionSet(pod, condition),
     ];
     const ref = { resource: pods, namespace, name };
-    return this.#options.client.patch(ref, { uid, resourceVersion }, operations, {
-      ...this.#calls,
-      subresource: 'status',
-    });
+    const options = { ...this.#calls, metadataOnly: true, subresource: 'status' };
+    const failed = await this.#options.client.patch(ref, { uid, resourceVersion }, operations, options);
+    if (failed.ok) this.#options.onPod(uid, failed.value.metadata.resourceVersion ?? resourceVersion);
+    return failed;
   }
 }
 
@@ -176,6 +199,13 @@ function outcomeOf(action: Action, result: Result<unknown>): Outcome {
   if (error.kind === 'notFound') return { kind: 'needless', action };
   if (error.kind === 'conflict') return { kind: 'changed', action, what: error.message };
   return { kind: 'failed', action, error };
+}
+
+/** In place of the one that eviction has set: a list of conditions has one of each type. */
+function conditionSet({ disruptionAt, hasConditions }: PodFacts, value: object): JsonPatchOperation {
+  const path = '/status/conditions';
+  if (disruptionAt !== undefined) return { op: 'replace', path: `${path}/${disruptionAt}`, value };
+  return hasConditions ? { op: 'add', path: `${path}/-`, value } : { op: 'add', path, value: [value] };
 }
 
 /** Tests the whole list: whoever wrote it meanwhile is a kubelet that lives. */

@@ -65,6 +65,8 @@ export interface PodFacts {
   /** Volumes that lead to storage without a claim, such as `data (iscsi)`. */
   directVolumes: readonly string[];
   hasConditions: boolean;
+  /** Where among its conditions DisruptionTarget is, if it is there. */
+  disruptionAt?: number;
 }
 
 export type VolumeFacts =

@@ -48,7 +48,11 @@ class Host {
 }
 
 const hosts = {
-  h2: new Host((handle) => http2.createSecureServer({ ...tls, allowHTTP1: false }, handle as never)),
+  h2: new Host((handle) => {
+    // As many as the API server takes on one connection.
+    const settings = { maxConcurrentStreams: 100 };
+    return http2.createSecureServer({ ...tls, allowHTTP1: false, settings }, handle as never);
+  }),
   'http/1.1': new Host((handle) =>
     https.createServer({ ...tls, requestCert: true, rejectUnauthorized: false }, handle),
   ),
@@ -296,6 +300,25 @@ describe('HTTP transport', () => {
     proxy.reset();
     await assert.rejects(transport.send(get).then(text), TransportError).catch(() => {});
     assert.equal(await text(await transport.send(get)), '{}');
+    transport.close();
+  });
+
+  test('HTTP/2: more watches than fit on one connection all run, and afterwards one connection is left', async () => {
+    const open: http.ServerResponse[] = [];
+    hosts.h2.handler = (_request, response) => {
+      response.write('hello');
+      open.push(response);
+    };
+    const before = hosts.h2.connections;
+    const transport = new HttpTransport(connection(hosts.h2.port), realClock);
+    const watch: HttpRequest = { ...get, purpose: 'watch', timeoutMs: 5000 };
+    const watches = await Promise.all(Array.from({ length: 250 }, () => transport.send(watch)));
+    assert.equal(hosts.h2.connections - before, 3);
+    for (const response of open) response.end();
+    await Promise.all(watches.map(text));
+    open.length = 0;
+    await transport.send(watch);
+    assert.equal(hosts.h2.connections - before, 3, 'it takes the one that is left');
     transport.close();
   });
 

@@ -13,7 +13,15 @@ type Purpose = HttpRequest['purpose'];
 interface Entry {
   opening: Promise<Http2Session | undefined>;
   open?: Http2Session | undefined;
+  /** Requests on it, or about to be. */
+  streams: number;
 }
+
+/**
+ * The API server takes so many requests at a time on one connection and lets further ones wait: for ever, where those
+ * before them are watches. It says so only in its first frame, too late for those that are sent at once.
+ */
+const maxStreams = 100;
 
 const connectWithinMs = 10_000;
 
@@ -22,7 +30,7 @@ export class HttpTransport implements Transport {
   readonly #clock: Clock;
   readonly #offered: Protocol[];
   readonly #prefix: string;
-  readonly #sessions = new Map<Purpose, Entry>();
+  readonly #sessions = new Map<Purpose, Set<Entry>>();
   #http1: Http1Client | undefined;
   /** The certificate that the open connections were made with: another one means new connections. */
   #certificate: string | undefined;
@@ -90,8 +98,15 @@ export class HttpTransport implements Transport {
       this.#offered.includes('h2') &&
       this.#connection.endpoint.url.protocol === 'https:'
     ) {
-      const session = await unlessAborted(this.#session(request.purpose, credential), signal);
-      if (session !== undefined) return session.send(request, headers, signal);
+      const entry = this.#entry(request.purpose, credential);
+      entry.streams += 1;
+      const leave = (): void => this.#leave(request.purpose, entry);
+      const session = await unlessAborted(entry.opening, signal).catch((error: unknown) => {
+        leave();
+        throw error;
+      });
+      if (session !== undefined) return session.send(request, headers, signal, leave);
+      leave();
     }
     this.#http1 ??= new Http1Client(this.#connection.endpoint.url.host, async () => {
       return (await this.#dial(await this.#credential(), ['http/1.1'])).socket;
@@ -99,23 +114,35 @@ export class HttpTransport implements Transport {
     return this.#http1.send(request, headers, signal);
   }
 
-  /** The live session, or a new one; callers at the same time share it. Undefined: the server has no HTTP/2. */
-  #session(purpose: Purpose, credential: Credential): Promise<Http2Session | undefined> {
-    const known = this.#sessions.get(purpose);
-    if (known !== undefined && (known.open === undefined || known.open.usable)) return known.opening;
-    const entry: Entry = { opening: this.#connect(credential) };
-    this.#sessions.set(purpose, entry);
+  /** A live connection with room for one more, or a new one; callers at the same time share it. */
+  #entry(purpose: Purpose, credential: Credential): Entry {
+    const entries = this.#sessions.get(purpose) ?? new Set();
+    this.#sessions.set(purpose, entries);
+    for (const known of entries) {
+      const isUsable = known.open === undefined || known.open.usable;
+      if (!isUsable) entries.delete(known);
+      else if (known.streams < maxStreams) return known;
+    }
+    const entry: Entry = { opening: this.#connect(credential), streams: 0 };
+    entries.add(entry);
     entry.opening.then(
       (session) => {
         entry.open = session;
       },
-      () => {
-        if (this.#sessions.get(purpose) === entry) this.#sessions.delete(purpose);
-      },
+      () => entries.delete(entry),
     );
-    return entry.opening;
+    return entry;
   }
 
+  /** One connection stays for the next request; those that a rush has needed go. */
+  #leave(purpose: Purpose, entry: Entry): void {
+    entry.streams -= 1;
+    const entries = this.#sessions.get(purpose);
+    if (entry.streams > 0 || entries === undefined || entries.size < 2) return;
+    if (entries.delete(entry)) entry.open?.close();
+  }
+
+  /** Undefined: the server has no HTTP/2. */
   async #connect(credential: Credential): Promise<Http2Session | undefined> {
     const dialled = await this.#dial(credential, this.#offered);
     if (dialled.protocol === 'h2') return new Http2Session(this.#connection.endpoint.url.origin, dialled, this.#clock);
@@ -138,7 +165,7 @@ export class HttpTransport implements Transport {
   }
 
   #dropConnections(): void {
-    for (const { opening } of this.#sessions.values()) {
+    for (const { opening } of [...this.#sessions.values()].flatMap((entries) => [...entries])) {
       opening.then(
         (session) => session?.close(),
         () => {},

@@ -48,16 +48,29 @@ export class Http2Session {
     this.#session.destroy();
   }
 
-  /** Rejects with a TransportError if the connection breaks before the head of the answer. */
+  /**
+   * Rejects with a TransportError if the connection breaks before the head of the answer. `onEnd`: the request, which may
+   * go on long after its head is there, has nothing to do with the connection any more.
+   */
   async send(
     request: HttpRequest,
     headers: Record<string, string | string[]>,
     signal: AbortSignal,
+    onEnd: () => void,
   ): Promise<HttpResponse> {
-    checkGuard(request);
+    try {
+      checkGuard(request);
+    } catch (error) {
+      onEnd();
+      throw error;
+    }
     return new Promise((resolve, reject) => {
       const stream = this.#open(request, headers, reject);
-      if (stream === undefined) return;
+      if (stream === undefined) {
+        onEnd();
+        return;
+      }
+      stream.once('close', onEnd);
       const abort = (): void => stream.close(http2.constants.NGHTTP2_CANCEL);
       signal.addEventListener('abort', abort, { once: true });
       if (signal.aborted) abort();

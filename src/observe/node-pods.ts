@@ -7,6 +7,7 @@ import type { Clock } from '../clock.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { KubeError } from '../kube/errors.ts';
 import { ListWatch } from '../kube/list-watch.ts';
+import { compareVersions } from '../kube/resource-version.ts';
 import { persistentVolumeClaims, persistentVolumes, pods } from '../kube/resources.ts';
 import { claimsOf, projectPod } from './project-release.ts';
 
@@ -20,8 +21,11 @@ export interface NodePodsOptions {
 }
 
 const readTimeoutMs = 5000;
-/** Of a bound claim and its volume nothing changes that matters here; what could not be read is tried again at once. */
-const rereadAfterMs = 60_000;
+/**
+ * Of a bound claim and its volume nothing changes that matters here; what could not be read is tried again at once. A
+ * hundred nodes that stay down with thirty volumes each would otherwise cost a hundred reads a second.
+ */
+const rereadAfterMs = 300_000;
 
 interface WireClaim extends KubeObject {
   spec?: { volumeName?: string };
@@ -41,6 +45,7 @@ export class NodePods {
   readonly #stop = new AbortController();
   readonly #volumes = new Map<string, { facts: VolumeFacts; readAtMs: number }>();
   readonly #running: Promise<void>;
+  readonly #written = new Map<string, string | undefined>();
 
   constructor(options: NodePodsOptions) {
     this.#options = options;
@@ -74,6 +79,28 @@ export class NodePods {
 
   get pods(): PodFacts[] {
     return [...this.#watch.entries.values()].map(({ value }) => value);
+  }
+
+  /** We have made this version of a pod, or deleted it: until that is seen, the view is behind ourselves. */
+  wrote(uid: string, version: string | undefined): void {
+    this.#written.set(uid, version);
+  }
+
+  /** Whether the view shows all that we have written (S17). */
+  get showsOwnWrites(): boolean {
+    if (this.#written.size === 0) return true;
+    for (const { value } of this.#watch.entries.values()) {
+      if (!this.#written.has(value.uid)) continue;
+      const version = this.#written.get(value.uid);
+      // A pod that finalizers keep is still there, without any grace left.
+      const isSeen =
+        version === undefined
+          ? value.deletionAtMs !== undefined && value.graceSeconds === 0
+          : compareVersions(value.resourceVersion, version) >= 0;
+      if (!isSeen) return false;
+    }
+    this.#written.clear();
+    return true;
   }
 
   close(): void {

@@ -12,6 +12,7 @@ import type {
 } from '../api/release-view.ts';
 import { SAFE_DETACH_ANNOTATION, UNPUBLISH_FENCE_ANNOTATION } from '../api/release-view.ts';
 import { parseDuration } from '../api/duration.ts';
+import type { ConditionStatus } from '../api/view.ts';
 import type { KubeObject } from '../kube/client.ts';
 
 const mirrorAnnotation = 'kubernetes.io/config.mirror';
@@ -55,7 +56,7 @@ export function liveNode(object: KubeObject): LiveNode {
     resourceVersion: metadata.resourceVersion ?? '',
     bootId: status?.nodeInfo?.bootID ?? '',
     labels: metadata.labels ?? {},
-    ready: ready === undefined || ready === 'True' || ready === 'False' ? ready : 'Unknown',
+    ready: ready === undefined ? undefined : statusOf(ready),
     taints: spec?.taints ?? [],
     volumesInUse: status?.volumesInUse ?? [],
     volumesAttached: (status?.volumesAttached ?? []).flatMap(({ name }) => name ?? []),
@@ -63,9 +64,14 @@ export function liveNode(object: KubeObject): LiveNode {
   };
 }
 
+/** Whatever is neither True nor False is unknown, and never read as one of them. */
+function statusOf(text: string | undefined): ConditionStatus {
+  return text === 'True' || text === 'False' ? text : 'Unknown';
+}
+
 interface WirePod extends KubeObject {
   spec?: { tolerations?: TolerationFacts[]; volumes?: WireVolume[] };
-  status?: { phase?: string; conditions?: unknown[] };
+  status?: { phase?: string; conditions?: { type?: string }[] };
 }
 
 interface WireVolume {
@@ -79,6 +85,7 @@ export function projectPod(object: KubeObject): PodFacts {
   const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
   const deletionAtMs = Date.parse(metadata.deletionTimestamp ?? '');
   const volumes = spec?.volumes ?? [];
+  const disruptionAt = status?.conditions?.findIndex(({ type }) => type === 'DisruptionTarget') ?? -1;
   return {
     namespace: metadata.namespace ?? '',
     name: metadata.name,
@@ -93,6 +100,7 @@ export function projectPod(object: KubeObject): PodFacts {
     claims: claimsOf(metadata.name, volumes),
     directVolumes: volumes.flatMap((volume) => directVolume(volume) ?? []),
     hasConditions: status?.conditions !== undefined,
+    ...(disruptionAt === -1 ? {} : { disruptionAt }),
   };
 }
 

@@ -5,7 +5,7 @@ import { FORCE_EVICTION_KEY } from '../api/release-view.ts';
 import type { NodeCase, Step } from '../api/release-view.ts';
 import { assertionOf, isEvictable } from '../release/by-assertion.ts';
 import type { Assertion } from '../release/by-assertion.ts';
-import { clockTime, isOver, timeIsUp } from '../release/checks.ts';
+import { attachmentsHere, clockTime, isOver, timeIsUp } from '../release/checks.ts';
 import { endOfEviction } from '../release/end-of-eviction.ts';
 import type { Hold } from '../release/hold.ts';
 import { holdOf } from '../release/hold.ts';
@@ -18,6 +18,8 @@ import { isQuarantined, returnNode } from '../return/return-node.ts';
 export interface Decision {
   outcomes: readonly Outcome[];
   stuck: StuckPod[];
+  /** Released volumes that their drivers do not detach, each with what the driver says. */
+  refusals: { volume: string; message: string }[];
   records: ReleaseRecord[];
   /** What may be done now; empty where a hold stands in the way. */
   steps: Step[];
@@ -30,6 +32,8 @@ export interface Decision {
   recheckAtMs: number;
 }
 
+/** What a driver says may be long; here it is one of many. */
+const maxRefusal = 200;
 /** While nothing changes, a node in trouble is looked at again after this. */
 const idleMs = 30_000;
 /** Nobody tells us when a replacement appears. */
@@ -39,6 +43,7 @@ export function decide(known: NodeCase, epoch: number): Decision {
   const outcomes = releaseNode(known);
   const hold = holdOf(known);
   const plan = planRelease(known, hold === undefined ? outcomes : undefined, epoch);
+  const trouble = troubleOf(known);
   const back = returnNode(known, plan.records);
   const eviction = endOfEviction(known, plan.records);
   const steps = hold?.holds === 'everything' ? [] : [...plan.steps, ...(eviction === undefined ? [] : [eviction])];
@@ -46,13 +51,15 @@ export function decide(known: NodeCase, epoch: number): Decision {
   if (isReturning && !hasForceEviction(known)) steps.push(...back.steps);
   return {
     outcomes,
-    stuck: stuckPods(known, outcomes),
+    // Of a node that is well its kubelet takes care.
+    stuck: trouble === undefined ? [] : stuckPods(known, outcomes),
+    refusals: refusalsOf(known, plan.records),
     records: plan.records,
     steps,
     back,
     hold,
     assertion: assertionOf(known),
-    trouble: troubleOf(known),
+    trouble,
     recheckAtMs: recheckAt(known, outcomes, plan.records, back),
   };
 }
@@ -70,7 +77,14 @@ function troubleOf(known: NodeCase): string | undefined {
   }
   if (node.ready !== 'True') return `Ready=${node.ready ?? 'not reported'}`;
   if (isQuarantined(known)) return 'in quarantine';
-  return assertionOf(known) === undefined ? undefined : 'asserted to be dead';
+  if (assertionOf(known) !== undefined) return 'asserted to be dead';
+  return isHalfEvicted(known) ? 'its eviction is not finished' : undefined;
+}
+
+/** The gate was switched off meanwhile: the taint goes only when what is on record is gone (S7). */
+function isHalfEvicted(known: NodeCase): boolean {
+  const records = known.fence?.status.releases ?? [];
+  return hasForceEviction(known) && records.some(({ basis, endedAt }) => basis === 'Asserted' && endedAt === undefined);
 }
 
 /** Terminating beyond its time, or meant by an assertion: a pod that somebody misses. */
@@ -87,11 +101,22 @@ function stuckPods(known: NodeCase, outcomes: readonly Outcome[]): StuckPod[] {
     .slice(0, MAX_STUCK);
 }
 
+/** A driver that is not sure is respected, and tries again by itself; whoever waits for the volume wants to know. */
+function refusalsOf(known: NodeCase, records: readonly ReleaseRecord[]): Decision['refusals'] {
+  const open = new Set(records.flatMap(({ endedAt, attachments }) => (endedAt === undefined ? attachments : [])));
+  return attachmentsHere(known).flatMap(({ name, volume, detachError }) =>
+    detachError === undefined || !open.has(name) ? [] : [{ volume, message: detachError.slice(0, maxRefusal) }],
+  );
+}
+
 /** Ways that nobody has opened explain nothing, unless there is no other. */
 const closedWays: ReadonlySet<string> = new Set(['GateOff', 'NoAssertion', 'NoPolicy', 'RecoveryNever']);
 
 function stuckPod({ pod, objections }: Extract<Outcome, { goes: false }>): StuckPod {
-  const open = objections.filter(({ objection }) => !closedWays.has(objection.reason));
+  // A taint that is there and not listened to is a way that somebody meant to open.
+  const open = objections.filter(
+    ({ way, objection: { reason } }) => !closedWays.has(reason) || (way === 'assertion' && reason === 'GateOff'),
+  );
   const told = open.length > 0 ? open : objections.filter(({ way }) => way === 'policy');
   const [first] = told;
   const untilMs = Math.min(...objections.flatMap(({ objection }) => objection.untilMs ?? []));
@@ -116,7 +141,8 @@ function recheckAt(
   const { serverNowMs } = known;
   const times = [serverNowMs + idleMs];
   for (const outcome of outcomes) {
-    if (outcome.goes) continue;
+    // What is over waits for nothing: its object may stay for as long as the node is away.
+    if (outcome.goes || isOver(outcome.pod)) continue;
     for (const { objection } of outcome.objections) {
       if (objection.untilMs !== undefined) times.push(objection.untilMs);
       if (objection.reason === 'NoReplacement') times.push(serverNowMs + replacementPollMs);

@@ -4,6 +4,7 @@
  */
 import { EMPTY_STATUS, MAX_EVIDENCE, MAX_HISTORY } from '../api/fence-names.ts';
 import type { NodeFenceStatus, ReleaseRecord } from '../api/node-fence.ts';
+import { RELEASED } from '../api/reasons.ts';
 import { QUARANTINE_KEY } from '../api/release-view.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import type { Judgement } from '../api/view.ts';
@@ -40,7 +41,9 @@ function closed(before: NodeFenceStatus, now: string, news: Omit<HistoryEntry, '
   if (incident !== undefined) {
     news.push({ at: now, reason: 'BackInService', message: `the incident ${incident.id} is over` });
   }
-  return { ...rest, stuck: [], applied: [], releases: before.releases.map((record) => ended(record, now)) };
+  const releases = before.releases.map((record) => ended(record, now));
+  const conditions = withReleased(before, releasedOf(releases, { refusals: [] }), now);
+  return { ...rest, stuck: [], applied: [], releases, conditions };
 }
 
 function ended(record: ReleaseRecord, now: string): ReleaseRecord {
@@ -80,7 +83,32 @@ function ongoing(
     applied: appliedOf(before, isMarked, now),
     ...returnOf(input, isMarked, now, news),
     ...holdOf(before, decision, now),
+    conditions: withReleased(before, releasedOf(records, decision), now),
   };
+}
+
+type Condition = NodeFenceStatus['conditions'][number];
+type Finding = Pick<Condition, 'status' | 'reason' | 'message'>;
+
+/** Undefined: there was never anything to release. */
+function releasedOf(records: readonly ReleaseRecord[], { refusals }: Pick<Decision, 'refusals'>): Finding | undefined {
+  if (records.length === 0) return undefined;
+  const open = records.filter(({ endedAt }) => endedAt === undefined);
+  if (open.length === 0) return { status: 'True', reason: RELEASED.reason.Complete, message: 'all is gone' };
+  if (refusals.length > 0) {
+    const message = refusals.map(({ volume, message: said }) => `volume ${volume}: ${said}`).join('; ');
+    return { status: 'False', reason: RELEASED.reason.DetachRefused, message: message.slice(0, 1024) };
+  }
+  const bases = [...new Set(open.map(({ basis }) => basis))].join(', ');
+  return { status: 'False', reason: RELEASED.reason.Releasing, message: `on the basis ${bases}` };
+}
+
+function withReleased(before: NodeFenceStatus, finding: Finding | undefined, now: string): Condition[] {
+  const known = before.conditions.find(({ type }) => type === RELEASED.of);
+  const others = before.conditions.filter(({ type }) => type !== RELEASED.of);
+  if (finding === undefined) return others;
+  const since = known?.status === finding.status ? known.lastTransitionTime : now;
+  return [...others, { type: RELEASED.of, ...finding, lastTransitionTime: since }];
 }
 
 function tellRecord(

@@ -62,6 +62,7 @@ export class Operator {
   readonly #cluster: ClusterView;
   readonly #recovery: Recovery;
   readonly #events: EventRecorder;
+  readonly #reporter: PassReporter;
   readonly #elector: LeaderElector | undefined;
   readonly #server: HealthServer;
   #leading = false;
@@ -108,7 +109,7 @@ export class Operator {
       reportingInstance: identity,
       onProblem: (problem) => options.log.warn({ problem: problem.kind }, 'events'),
     });
-    const reporter = new PassReporter({ log: options.log, events: this.#events });
+    this.#reporter = new PassReporter({ log: options.log, events: this.#events });
     this.#recovery = new Recovery({
       client,
       clock,
@@ -119,11 +120,12 @@ export class Operator {
       identity,
       isLeading,
       onNode: (name) => this.#loop.add(name),
-      onPass: (pass) => reporter.report(pass),
+      onPass: (pass) => this.#reporter.report(pass),
       onProblem: (source, error) => this.#problem(source, error),
     });
     const watches = (): WatchState[] => [...this.#observer.watches, ...this.#cluster.watches];
-    this.#metrics = new Metrics({ board: this.#board, watches, isLeading, releases: reporter }, options.version);
+    const sources = { board: this.#board, watches, isLeading, releases: this.#reporter };
+    this.#metrics = new Metrics(sources, options.version);
     this.#server = new HealthServer({
       unhealthy: () => this.#unhealthy(),
       unready: () => this.#unready(),
@@ -177,6 +179,7 @@ export class Operator {
     } finally {
       this.#leading = false;
       this.#recovery.close();
+      this.#reporter.clear();
       this.#board.clear();
       log.info({ epoch }, 'no longer leading');
     }

@@ -17,6 +17,8 @@ export class PassReporter implements ReleaseMetrics {
   readonly #options: { log: Log; events: EventRecorder };
   /** What was last said of each stuck pod, by node. */
   readonly #stuck = new Map<string, Map<string, string>>();
+  /** What drivers last said of volumes that they do not detach, by node. */
+  readonly #refusals = new Map<string, Set<string>>();
 
   constructor(options: { log: Log; events: EventRecorder }) {
     this.#options = options;
@@ -37,6 +39,13 @@ export class PassReporter implements ReleaseMetrics {
   report(pass: Pass): void {
     for (const act of pass.acts) this.#tellAct(pass, act);
     this.#tellStuck(pass);
+    this.#tellRefusals(pass);
+  }
+
+  /** Whoever no longer leads knows of nothing that is stuck. */
+  clear(): void {
+    this.#stuck.clear();
+    this.#refusals.clear();
   }
 
   #tellAct(pass: Pass, act: ActOutcome): void {
@@ -92,6 +101,15 @@ export class PassReporter implements ReleaseMetrics {
     }
     if (now.size === 0) this.#stuck.delete(known.name);
     else this.#stuck.set(known.name, now);
+  }
+
+  #tellRefusals(pass: Pass): void {
+    const { known, decision } = pass;
+    const before = this.#refusals.get(known.name);
+    const now = new Set(decision.refusals.map(({ volume, message }) => `volume ${volume}: ${message}`));
+    for (const note of now) if (!before?.has(note)) this.#onNode(pass, reason.DetachRefused, 'Warning', note);
+    if (now.size === 0) this.#refusals.delete(known.name);
+    else this.#refusals.set(known.name, now);
   }
 
   #onNode({ known }: Pass, why: string, type: 'Normal' | 'Warning', note: string): void {

@@ -9,6 +9,7 @@ import type { Judgement } from '../api/view.ts';
 import type { LiveNode, NodeCase, PodFacts, PolicyMatch } from '../api/release-view.ts';
 import { FenceStore } from '../act/fence-store.ts';
 import { perform } from '../act/perform.ts';
+import { Room } from '../act/room.ts';
 import type { Outcome as ActOutcome } from '../act/perform.ts';
 import type { Clock } from '../clock.ts';
 import { matchPolicy } from '../judge/match-policy.ts';
@@ -52,6 +53,8 @@ const callTimeoutMs = 10_000;
 const firstRetryMs = 500;
 const maxRetryMs = 15_000;
 const conflictRetryMs = 100;
+/** Acts under way at a time, over all nodes. */
+const maxActs = 100;
 /** A view that is older than this may hide what came since. */
 const maxViewAgeMs = 80_000;
 
@@ -61,6 +64,7 @@ export class Recovery {
   readonly #serverTime: ServerTime;
   readonly #pods = new Map<string, NodePods>();
   readonly #failures = new Map<string, number>();
+  readonly #room = new Room(maxActs);
   readonly #broken = Promise.withResolvers<never>();
 
   constructor(options: RecoveryOptions) {
@@ -105,6 +109,8 @@ export class Recovery {
     const { clock, cluster, isLeading } = this.#options;
     const pods = this.#podsOf(name);
     if (!cluster.synced || !pods.synced || Math.max(pods.ageMs, cluster.ageMs) > maxViewAgeMs) return maxRetryMs;
+    // It looks again when the view of pods changes.
+    if (!pods.showsOwnWrites) return maxRetryMs;
     const startedMs = clock.monotonic();
     const read = await this.#read(name, pods);
     if (!read.ok) return this.#failed(name, read.error);
@@ -116,7 +122,9 @@ export class Recovery {
     if (!recorded.ok) return this.#failed(name, recorded.error);
     const now = (): string => `${new Date(known.serverNowMs).toISOString().slice(0, 19)}Z`;
     const { client } = this.#options;
-    const acts = await perform(decision.steps, name, { client, guard: isLeading, now, timeoutMs: callTimeoutMs });
+    const onPod = pods.wrote.bind(pods);
+    const calls = { client, guard: isLeading, now, timeoutMs: callTimeoutMs, onPod, room: this.#room };
+    const acts = await perform(decision.steps, name, calls);
     this.#options.onPass({ known, decision, acts, tookMs: clock.monotonic() - startedMs });
     return this.#again(name, known, decision, acts);
   }
@@ -124,17 +132,21 @@ export class Recovery {
   #again(name: string, known: NodeCase, decision: Decision, acts: readonly ActOutcome[]): number {
     const failed = acts.find((act) => act.kind === 'failed');
     if (failed?.kind === 'failed') return this.#failed(name, failed.error);
+    if (acts.some(({ kind }) => kind === 'changed')) return this.#pause(name, conflictRetryMs);
     this.#failures.delete(name);
-    if (acts.some(({ kind }) => kind === 'changed')) return conflictRetryMs;
     return this.#serverTime.until(decision.recheckAtMs, known.serverNowMs);
   }
 
   #failed(name: string, error: KubeError): number {
     this.#options.onProblem(`release of ${name}`, error);
-    if (error.kind === 'conflict') return conflictRetryMs;
+    return this.#pause(name, error.kind === 'conflict' ? conflictRetryMs : firstRetryMs);
+  }
+
+  /** Longer each time in a row: what does not change by itself must not keep us busy. */
+  #pause(name: string, firstMs: number): number {
     const failures = this.#failures.get(name) ?? 0;
     this.#failures.set(name, failures + 1);
-    return Math.min(maxRetryMs, firstRetryMs * 2 ** failures);
+    return Math.min(maxRetryMs, firstMs * 2 ** failures);
   }
 
   #podsOf(name: string): NodePods {
@@ -232,7 +244,7 @@ function policyFor(cluster: ClusterView, node: LiveNode | undefined, fence: Node
 async function awaitedFor(policy: PolicyMatch, here: readonly PodFacts[], pods: NodePods): Promise<Set<string>> {
   if (policy.kind !== 'one' || policy.policy.volumeAttachmentRecovery === 'never') return new Set();
   const claims = here
-    .filter(({ deletionAtMs }) => deletionAtMs !== undefined)
+    .filter(({ deletionAtMs, phase }) => deletionAtMs !== undefined && phase !== 'Failed' && phase !== 'Succeeded')
     .flatMap((pod) => pod.claims.map(({ claim }) => `${pod.namespace}/${claim}`));
   return claims.length === 0 ? new Set() : pods.awaitedOf(new Set(claims));
 }

@@ -78,10 +78,19 @@ export function assertionOf(known: NodeCase): Assertion | undefined {
   for (const { key, effect, source, deaf } of kinds) {
     const taint = known.node?.taints.find((one) => one.key === key && one.effect === effect);
     if (taint === undefined || deaf(known) !== undefined) continue;
-    const { taintedBy } = known.node ?? {};
-    return { taint, source, by: taintedBy === undefined ? `taint ${key}` : `taint ${key}, set by ${taintedBy}` };
+    return { taint, source, by: recordedAuthor(known, source) ?? authorOf(known, key) };
   }
   return undefined;
+}
+
+/** The API server knows who wrote the list last, not each taint: after our own quarantine that would be ourselves. */
+function recordedAuthor({ node, fence }: NodeCase, source: Assertion['source']): string | undefined {
+  const evidence = fence?.status.incident === undefined ? [] : fence.status.evidence;
+  return evidence.find((item) => item.source === source && item.bootId === node?.bootId)?.by;
+}
+
+function authorOf({ node }: NodeCase, key: string): string {
+  return node?.taintedBy === undefined ? `taint ${key}` : `taint ${key}, set by ${node.taintedBy}`;
 }
 
 function asserted(known: NodeCase): Objection | undefined {

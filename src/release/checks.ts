@@ -65,7 +65,8 @@ export function kubeletSilent({ node, lease }: NodeCase): Objection | undefined 
   if (lease === undefined || node === undefined) return undefined;
   const alive = node.ready === 'Unknown' ? lease.renewedSinceNotReady : lease.unchangedForMs < kubeletSilentAfterMs;
   if (!alive) return undefined;
-  return objection('KubeletAlive', `the kubelet of ${node.name} renewed its Lease at ${lease.renewTime}`);
+  // Not when: what is told must not change with every renewal, or it would be told as often.
+  return objection('KubeletAlive', `the kubelet of ${node.name} renews its Lease`);
 }
 
 /** Kubernetes has not said so yet, but the kubelet renews its Lease again: the node is on its way back (S23). */
@@ -89,7 +90,7 @@ export function nothingReappeared({ node, fence }: NodeCase): Objection | undefi
 /** A fence that has failed, or runs, is just when nobody knows what the machine does (S3). */
 export function fenceSettled({ fence, policy }: NodeCase): Objection | undefined {
   const status = fence?.status.fence?.status;
-  if (status === undefined || status === 'done' || status === 'final') return undefined;
+  if (status === undefined || status === 'final') return undefined;
   if (status === 'error') {
     if (policy.kind === 'one' && policy.policy.riskAfterFailedFence) return undefined;
     return objection('FenceUnsettled', 'its fence has failed, and riskAfterFailedFence is false');
@@ -111,8 +112,12 @@ export function isKnown(volume: VolumeFacts): volume is KnownVolume {
   return volume.known;
 }
 
-/** A volume for one node that is attached to two is in disorder, and nobody knows who writes. */
+/**
+ * A volume for one node that is attached to two is in disorder, and nobody knows who writes. Of a pod that is over it is
+ * where it should be: with the replacement.
+ */
 export function attachedOnce(known: NodeCase, pod: PodFacts): Objection | undefined {
+  if (isOver(pod)) return undefined;
   for (const volume of volumesOf(known, pod).filter(isKnown)) {
     if (isShared(volume)) continue;
     const other = known.attachments.find(

@@ -6,7 +6,7 @@
  */
 import { MAX_RELEASES } from '../api/fence-names.ts';
 import type { ReleaseRecord } from '../api/node-fence.ts';
-import type { Action, AttachmentFacts, Grounds, NodeCase, PodFacts, Step } from '../api/release-view.ts';
+import type { Action, AttachmentFacts, Grounds, LiveNode, NodeCase, PodFacts, Step } from '../api/release-view.ts';
 import { QUARANTINE_KEY } from '../api/release-view.ts';
 import { assertionOf } from './by-assertion.ts';
 import {
@@ -48,7 +48,7 @@ interface Group {
 export function planRelease(known: NodeCase, outcomes: readonly Outcome[] | undefined, epoch: number): ReleasePlan {
   const records = (known.fence?.status.releases ?? []).map((record) => progressed(known, record));
   const steps: Step[] = [];
-  for (const [way, goings] of outcomes === undefined ? [] : grouped(known, outcomes)) {
+  for (const [way, goings] of outcomes === undefined ? [] : grouped(known, outcomes, records)) {
     const group = groupOf(known, { way, goings }, outcomes ?? []);
     if (goings.length === 0 && group.attachments.length === 0) continue;
     const record = recordFor(known, group, records, epoch);
@@ -60,17 +60,27 @@ export function planRelease(known: NodeCase, outcomes: readonly Outcome[] | unde
   return { records: bounded(records), steps };
 }
 
-function grouped(known: NodeCase, outcomes: readonly Outcome[]): Map<Way, Going[]> {
+function grouped(known: NodeCase, outcomes: readonly Outcome[], records: readonly ReleaseRecord[]): Map<Way, Going[]> {
   const groups = new Map<Way, Going[]>();
   // Volumes may hang on a node whose pods are long gone.
   if (isAsserted(known)) groups.set(assertionWay, []);
   for (const outcome of outcomes) {
-    if (!outcome.goes) continue;
+    if (!outcome.goes || isBehindUs(known, outcome, records)) continue;
     const goings = groups.get(outcome.way) ?? [];
     goings.push(outcome);
     groups.set(outcome.way, goings);
   }
   return groups;
+}
+
+/** Let go to the end, and on record: a pod whose object stays would otherwise be recorded anew in every pass. */
+function isBehindUs(known: NodeCase, going: Going, records: readonly ReleaseRecord[]): boolean {
+  if (actionsOf(going).length > 0) return false;
+  const boot = bootOf(known);
+  const { uid } = going.pod;
+  return records.some(
+    ({ endedAt, bootId, pods }) => endedAt !== undefined && bootId === boot && pods.some((pod) => pod.uid === uid),
+  );
 }
 
 /** The word is given, and nothing that is known of the node speaks against it. */
@@ -117,7 +127,7 @@ function keptBy(known: NodeCase, outcomes: readonly Outcome[]): { entries: Set<s
 function recordFor(known: NodeCase, group: Group, records: ReleaseRecord[], epoch: number): ReleaseRecord {
   const { basis, podStays, by } = group.way;
   const nodeUid = known.node?.uid ?? known.fence?.status.incident?.nodeUid ?? '';
-  const bootId = known.node?.bootId ?? known.fence?.status.incident?.bootId;
+  const bootId = bootOf(known);
   const author = by(known);
   const fits = (record: ReleaseRecord): boolean =>
     record.endedAt === undefined &&
@@ -187,27 +197,36 @@ function isGone({ pods }: NodeCase, uid: string): boolean {
 }
 
 function groundsOf(known: NodeCase, group: Group, record: ReleaseRecord, epoch: number): Grounds {
-  const { name } = group.way;
+  const grounds = commonGrounds(known, record, epoch);
+  if (group.way.basis !== 'StorageSafeDetach') return grounds;
+  const drivers = group.attachments.map(({ driver }) => driver);
+  const volumes = group.goings.flatMap(({ frees }) => frees.flatMap(({ csi }) => csi?.driver ?? []));
+  return { ...grounds, safeDrivers: [...new Set([...drivers, ...volumes])] };
+}
+
+/** What every act on a record rests on. */
+function commonGrounds(known: NodeCase, { basis, freed }: ReleaseRecord, epoch: number): Grounds {
   const { node, lease, policy } = known;
-  const assertion = name === 'assertion' ? assertionOf(known) : undefined;
+  const assertion = basis === 'Asserted' ? assertionOf(known) : undefined;
   const taints = [
     ...(node === undefined ? [] : [{ key: QUARANTINE_KEY, effect: 'NoSchedule' }]),
     ...(assertion === undefined ? [] : [{ key: assertion.taint.key, effect: assertion.taint.effect }]),
   ];
-  // A kubelet that reports False lives and renews; who accepts the risk accepts that too.
-  const mayRenew = node?.ready === 'False' && (name === 'policy' || name === 'attachment recovery');
-  const drivers = name === 'safe detach' ? group.attachments.map(({ driver }) => driver) : [];
-  const volumes = group.goings.flatMap(({ frees }) => frees.flatMap(({ csi }) => csi?.driver ?? []));
   return {
     node: known.name,
     ...(node === undefined ? {} : { nodeUid: node.uid, bootId: node.bootId }),
     taints,
-    ...(mayRenew || node === undefined ? {} : { leaseRenewTime: lease?.renewTime ?? '' }),
+    ...(mayRenew(node, basis) || node === undefined ? {} : { leaseRenewTime: lease?.renewTime ?? '' }),
     ...(policy.kind === 'one' ? { policy: identityOf(policy.policy) } : {}),
-    safeDrivers: name === 'safe detach' ? [...new Set([...drivers, ...volumes])] : [],
-    freed: record.freed,
+    safeDrivers: [],
+    freed,
     epoch,
   };
+}
+
+/** The boot that a release from this node is about. */
+function bootOf({ node, fence }: NodeCase): string | undefined {
+  return node?.bootId ?? fence?.status.incident?.bootId;
 }
 
 function identityOf(policy: { name: string; uid: string; generation: number }): NonNullable<Grounds['policy']> {
@@ -246,35 +265,52 @@ function actionsOf({ pod, way }: Going): Action[] {
 /** Where Kubernetes has not detached by itself, although nothing uses the volume any more. */
 function detachSteps(known: NodeCase, records: readonly ReleaseRecord[], epoch: number): Step[] {
   const { node } = known;
-  if (node === undefined || node.ready === 'True') return [];
+  if (node?.ready === 'True') return [];
+  const boot = bootOf(known);
   const used = keptBy(
     known,
     known.pods.map((pod) => ({ pod, goes: false, objections: [] })),
   ).volumes;
-  const due = records.filter(
-    ({ endedAt, podsGoneAt, bootId, basis }) =>
+  const due = records.filter((record) => {
+    const { endedAt, podsGoneAt, bootId } = record;
+    return (
       endedAt === undefined &&
-      (basis !== 'StorageSafeDetach' || known.gates.NonGracefulFailover) &&
-      bootId === node.bootId &&
+      isStillAccepted(known, record) &&
+      bootId === boot &&
       podsGoneAt !== undefined &&
-      known.serverNowMs >= Date.parse(podsGoneAt) + detachByOurselvesAfterMs,
-  );
+      known.serverNowMs >= Date.parse(podsGoneAt) + detachByOurselvesAfterMs
+    );
+  });
   return due.flatMap((record) => {
     const actions: Action[] = attachmentsHere(known)
       .filter(({ name, deleting, volume }) => record.attachments.includes(name) && !deleting && !used.has(volume))
       .map(({ name, uid }) => ({ do: 'deleteAttachment', attachment: name, uid }));
     if (actions.length === 0) return [];
-    const grounds: Grounds = {
-      node: known.name,
-      nodeUid: node.uid,
-      bootId: node.bootId,
-      taints: [{ key: QUARANTINE_KEY, effect: 'NoSchedule' }],
-      safeDrivers: [],
-      freed: record.freed,
-      epoch,
-    };
-    return [{ actions, grounds }];
+    return [{ actions, grounds: commonGrounds(known, record, epoch) }];
   });
+}
+
+/** A kubelet that reports False lives and renews; who accepts the risk accepts that too. */
+function mayRenew(node: LiveNode | undefined, basis: string): boolean {
+  return node?.ready === 'False' && basis === 'AcceptedRisk';
+}
+
+/**
+ * Nobody unmounts under a kubelet that lives; a risk counts only while somebody accepts it, a word only while it stands,
+ * and a gate that was switched off lets nothing more go.
+ */
+function isStillAccepted(known: NodeCase, { basis, by }: ReleaseRecord): boolean {
+  if (!mayRenew(known.node, basis) && kubeletSilent(known) !== undefined) return false;
+  switch (basis) {
+    case 'AcceptedRisk':
+      return known.policy.kind === 'one' && by === `policy ${known.policy.policy.name}`;
+    case 'StorageSafeDetach':
+      return known.gates.NonGracefulFailover;
+    case 'Asserted':
+      return assertionOf(known) !== undefined;
+    default:
+      return true;
+  }
 }
 
 function quarantineStep({ node }: NodeCase): Step | undefined {

@@ -76,10 +76,11 @@ export function releaseNode(known: NodeCase): Outcome[] {
   return withoutShared(known, outcomes);
 }
 
-function judgePod(known: NodeCase, pod: PodFacts): Outcome {
+/** `refused`: what speaks against a way beyond its own checks. */
+function judgePod(known: NodeCase, pod: PodFacts, refused: ReadonlyMap<WayName, Objection> = new Map()): Outcome {
   const objections: { way: WayName; objection: Objection }[] = [];
   for (const way of ways) {
-    const found = firstObjection(way.checks, known, pod);
+    const found = refused.get(way.name) ?? firstObjection(way.checks, known, pod);
     if (found === undefined) return { pod, goes: true, way, frees: way.frees(known, pod) };
     objections.push({ way: way.name, objection: found });
   }
@@ -96,9 +97,10 @@ function firstObjection(checks: readonly Check[], known: NodeCase, pod: PodFacts
 
 /**
  * A volume that a pod which stays uses as well is not freed. Where the release rests on the volumes being detached, the
- * pod then stays too, and with it perhaps the next: until nothing changes any more.
+ * pod needs another way or stays too, and with it perhaps the next: until nothing changes any more.
  */
 function withoutShared(known: NodeCase, before: readonly Outcome[]): Outcome[] {
+  const refused = new Map<string, Map<WayName, Objection>>();
   let outcomes = [...before];
   for (;;) {
     const kept = usedByStaying(known, outcomes);
@@ -113,8 +115,10 @@ function withoutShared(known: NodeCase, before: readonly Outcome[]): Outcome[] {
         return { ...outcome, frees: outcome.frees.filter(({ volume }) => !kept.has(volume)) };
       }
       const message = `pod ${user} of the same node uses volume ${shared.volume} and stays`;
-      const found = { way: outcome.way.name, objection: objection('VolumeInUseHere', message) };
-      return { pod: outcome.pod, goes: false, objections: [found] };
+      const { pod, way } = outcome;
+      const against = refused.get(pod.uid) ?? new Map<WayName, Objection>();
+      refused.set(pod.uid, against.set(way.name, objection('VolumeInUseHere', message)));
+      return judgePod(known, pod, against);
     });
     if (!changed) return outcomes;
   }

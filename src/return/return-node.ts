@@ -4,7 +4,7 @@
  *
  * Clean means that nothing of what was released is left: by another boot ID, or by what the returned kubelet reports of
  * its volumes. We have taken the released volumes out of `volumesInUse` ourselves, so their absence says something only
- * once a kubelet has written that list again; it does so together with Ready.
+ * once a kubelet has had the time to write that list again.
  */
 import type { NodeFenceStatus, ReleaseRecord } from '../api/node-fence.ts';
 import type { NodeCase, PodFacts, Step } from '../api/release-view.ts';
@@ -23,6 +23,11 @@ export interface ReturnDecision {
 }
 
 export const defaultSoakMs = 30_000;
+/**
+ * A kubelet that returns says first that it is Ready, on the strength of the Node as it last knew it, and corrects the
+ * rest in the next reports, one every 10 s: only then is the absence of a volume its word.
+ */
+const believedAfterMs = 20_000;
 const effect = 'NoSchedule';
 
 export function isQuarantined({ node }: Pick<NodeCase, 'node'>): boolean {
@@ -41,9 +46,10 @@ export function returnNode(known: NodeCase, records: readonly ReleaseRecord[]): 
   const { soakMs } = known.policy.kind === 'one' ? known.policy.policy : { soakMs: defaultSoakMs };
   const stored = fence?.status.return;
   const cleanSinceMs = stored === undefined || stored.stage === 'seen' ? known.serverNowMs : Date.parse(stored.since);
-  const soakUntilMs = cleanSinceMs + soakMs;
+  const forMs = isRebooted(known, records) ? soakMs : Math.max(soakMs, believedAfterMs);
+  const soakUntilMs = cleanSinceMs + forMs;
   if (known.serverNowMs < soakUntilMs) {
-    const message = `${known.name} has to stay Ready and clean for ${formatDuration(soakMs)}`;
+    const message = `${known.name} has to stay Ready and clean for ${formatDuration(forMs)}`;
     return { ...waiting('clean', 'Soaking', message), soakUntilMs };
   }
   const pods = known.pods.map(({ uid }) => uid);
@@ -68,23 +74,32 @@ function stillAttached(known: NodeCase, records: readonly ReleaseRecord[]): stri
   return `volume ${left.volume} was released and is still attached${refused}`;
 }
 
+function ofThisBoot({ node }: NodeCase, records: readonly ReleaseRecord[]): ReleaseRecord[] {
+  return records.filter(({ bootId, nodeUid }) => bootId === node?.bootId && nodeUid === node?.uid);
+}
+
+/** Since all that is on record; where nothing is, nobody knows. */
+function isRebooted(known: NodeCase, records: readonly ReleaseRecord[]): boolean {
+  return records.length > 0 && ofThisBoot(known, records).length === 0;
+}
+
 function notClean(known: NodeCase, records: readonly ReleaseRecord[]): string | undefined {
   const { node } = known;
   if (node === undefined) return 'there is no Node object';
   const inService = entriesInService(known);
-  const current = records.filter(({ bootId, nodeUid }) => bootId === node.bootId && nodeUid === node.uid);
-  if (records.length > 0 && current.length === 0) return undefined;
+  // Without any record, as when somebody deleted it, whatever no pod accounts for counts as a leftover.
+  const freed = records.length === 0 ? node.volumesInUse : records.flatMap((record) => record.freed);
+  const left = freed.find((entry) => node.volumesInUse.includes(entry) && !inService.has(entry));
+  if (left !== undefined) return `its kubelet still uses ${left}, which was released`;
+  // What an earlier boot ran is not running any more.
+  const current = ofThisBoot(known, records);
   const over = known.pods.find(
     ({ uid, deletionAtMs, phase }) =>
       deletionAtMs !== undefined &&
       phase === 'Failed' &&
       current.some(({ pods }) => pods.some((pod) => pod.uid === uid)),
   );
-  if (over !== undefined) return `pod ${over.namespace}/${over.name} was released and is still there`;
-  // Without any record, as when somebody deleted it, whatever no pod accounts for counts as a leftover.
-  const freed = records.length === 0 ? node.volumesInUse : current.flatMap((record) => record.freed);
-  const left = freed.find((entry) => node.volumesInUse.includes(entry) && !inService.has(entry));
-  return left === undefined ? undefined : `its kubelet still uses ${left}, which was released`;
+  return over === undefined ? undefined : `pod ${over.namespace}/${over.name} was released and is still there`;
 }
 
 function inServicePods({ pods }: NodeCase): PodFacts[] {

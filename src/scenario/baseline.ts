@@ -33,8 +33,8 @@ export class Baseline {
     return this.#pods.get(key);
   }
 
-  labelled(ref: { label: string; namespace?: string }): KnownPod[] {
-    return [...this.#pods.values()].filter(({ key, labels }) => matches(key, labels, ref));
+  *labelled(ref: { label: string; namespace?: string }): Generator<KnownPod, undefined> {
+    for (const pod of this.#pods.values()) if (matches(pod.key, pod.labels, ref)) yield pod;
   }
 
   /** How many had been reported before. */
@@ -45,7 +45,7 @@ export class Baseline {
   nodeName(ref: NodeRef): string {
     if ('node' in ref) return ref.node;
     const found =
-      'name' in ref.podOf ? [this.pod(`${ref.podOf.namespace}/${ref.podOf.name}`)] : this.labelled(ref.podOf);
+      'name' in ref.podOf ? [this.pod(`${ref.podOf.namespace}/${ref.podOf.name}`)] : [...this.labelled(ref.podOf)];
     const node = found.find((pod) => pod?.node !== undefined)?.node;
     if (node === undefined) throw new ScenarioError([`${ref.where}: there was no pod ${textOf(ref.podOf)} at time 0`]);
     return node;

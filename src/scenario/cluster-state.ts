@@ -22,14 +22,22 @@ export interface StoredFence extends KubeObject {
   spec?: { node?: string };
   status?: {
     fence?: { step?: string; status?: string; startedAt?: string; message?: string };
-    releases?: {
-      basis: string;
-      nodeUid: string;
-      bootId?: string;
-      pods?: { namespace: string; name: string; uid: string }[];
-      attachments?: string[];
-    }[];
+    incident?: { id: string };
+    releases?: StoredRelease[];
   };
+}
+
+/** What the operator has written down of something that it lets go. */
+export interface StoredRelease {
+  basis: string;
+  by?: string;
+  nodeUid: string;
+  bootId?: string;
+  recordedAt: string;
+  endedAt?: string;
+  pods?: { namespace: string; name: string; uid: string }[];
+  attachments?: string[];
+  volumes?: string[];
 }
 
 export interface StoredBudget extends KubeObject {
@@ -38,7 +46,15 @@ export interface StoredBudget extends KubeObject {
 }
 
 export interface StoredVolume extends KubeObject {
-  spec?: { accessModes?: string[]; csi?: { driver: string; volumeHandle: string } };
+  spec?: {
+    accessModes?: string[];
+    csi?: { driver: string; volumeHandle: string };
+    claimRef?: { namespace?: string; name?: string };
+  };
+}
+
+export interface StoredPolicy extends KubeObject {
+  spec?: { release?: { riskAfterFailedFence?: boolean } };
 }
 
 export function keyOf({ metadata: { namespace, name } }: KubeObject): string {
@@ -53,6 +69,7 @@ export class ClusterState {
   readonly budgets = new Map<string, StoredBudget>();
   readonly volumes = new Map<string, StoredVolume>();
   readonly drivers = new Map<string, KubeObject>();
+  readonly policies = new Map<string, StoredPolicy>();
   /** The last that was known of each Node, also when it is gone. */
   readonly lastNodes = new Map<string, Node>();
   readonly #eventCounts = new Map<string, { reason: string; count: number }>();
@@ -64,6 +81,7 @@ export class ClusterState {
     PodDisruptionBudget: this.budgets,
     PersistentVolume: this.volumes,
     CSIDriver: this.drivers,
+    RemedyPolicy: this.policies,
   };
 
   apply(change: StoredChange): void {

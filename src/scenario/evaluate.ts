@@ -60,19 +60,28 @@ export function evaluate(wanted: State, moment: Moment): Finding {
 
 function podFinding(wanted: PodState, { state, baseline }: Moment): Finding {
   const { ref } = wanted;
-  const keys =
-    'name' in ref
-      ? [`${ref.namespace}/${ref.name}`]
-      : [
-          ...new Set([
-            ...baseline.labelled(ref).map(({ key }) => key),
-            ...[...state.pods].filter(([key, pod]) => matches(key, pod.metadata.labels, ref)).map(([key]) => key),
-          ]),
-        ];
-  const findings = keys.map((key) => onePod(key, wanted, state, baseline));
-  const found = findings.find(({ holds }) => holds);
-  if (found !== undefined) return found;
-  return { holds: false, detail: findings.map(({ detail }) => detail).join('; ') || 'no such pod' };
+  const keys = 'name' in ref ? [`${ref.namespace}/${ref.name}`] : labelledKeys(ref, state, baseline);
+  const details: string[] = [];
+  for (const key of keys) {
+    const finding = onePod(key, wanted, state, baseline);
+    if (finding.holds) return finding;
+    details.push(finding.detail);
+  }
+  return { holds: false, detail: details.join('; ') || 'no such pod' };
+}
+
+/** One after the other, because mostly the first that is looked at will do: those of time 0, then those that came. */
+function* labelledKeys(
+  ref: { label: string; namespace?: string },
+  state: ClusterState,
+  baseline: Baseline,
+): Generator<string> {
+  const told = new Set<string>();
+  for (const { key } of baseline.labelled(ref)) {
+    told.add(key);
+    yield key;
+  }
+  for (const [key, pod] of state.pods) if (!told.has(key) && matches(key, pod.metadata.labels, ref)) yield key;
 }
 
 function onePod(key: string, wanted: PodState, state: ClusterState, baseline: Baseline): Finding {
@@ -113,7 +122,7 @@ function elsewhere(
   const own = baseline.pod(key);
   const original = own !== undefined && own.node !== undefined;
   if (original) return own.node !== pod.spec.nodeName;
-  const all = baseline.labelled(ref).filter(({ node }) => node !== undefined);
+  const all = [...baseline.labelled(ref)].filter(({ node }) => node !== undefined);
   const gone = all.filter((known) => {
     const now = state.pods.get(known.key);
     return now?.metadata.uid !== known.uid || now.metadata.deletionTimestamp !== undefined;

@@ -77,7 +77,7 @@ export class OperatorHost {
     onWire({ type: 'started', operator: number });
     const program = (this.#options.program ?? productOperator)({
       number,
-      transport: tapped(life.transport, number, onWire),
+      transport: tapped(life.transport, { operator: number, clock: this.#options.clock, onWire }),
       clock: this.#clock,
       random: random.stream(`operator-${number}/${this.#starts}`),
       log: this.#log(),

@@ -1,7 +1,8 @@
 /** How files name nodes, pods and operators, checked against the cluster of the file. */
 import type { ClusterSpec, NodeRef, PodRef } from './format.ts';
 import type { Read } from './reader.ts';
-import { nearest, problem, record, scalar, text, whereOf, whole } from './reader.ts';
+import { nearest } from '../api/nearest.ts';
+import { problem, record, scalar, text, whereOf, whole } from './reader.ts';
 
 /** Without a cluster it was wrong itself, and nothing can be checked against it. */
 export interface Known {

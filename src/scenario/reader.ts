@@ -2,6 +2,7 @@
  * Reads a YAML document into typed values and remembers where everything stands. Whatever is wrong is collected, so
  * that one look at the message mends the whole file: each problem names the file, the line and what to write instead.
  */
+import { nearest } from '../api/nearest.ts';
 import type { Document, Node as YamlNode } from 'yaml';
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseAllDocuments } from 'yaml';
 import { parseDuration } from '../api/duration.ts';
@@ -208,30 +209,4 @@ function collect(problems: string[], work: () => void): void {
     if (!(error instanceof ScenarioError)) throw error;
     problems.push(...error.problems);
   }
-}
-
-/** The valid word with the fewest letters to change, or one that only begins like it; letter case does not count. */
-export function nearest(word: string, valid: readonly string[]): string {
-  const lower = word.toLowerCase();
-  const score = (one: string): number =>
-    one.toLowerCase().startsWith(lower) || lower.startsWith(one.toLowerCase()) ? 1 : distance(lower, one.toLowerCase());
-  const scored = valid.map((one) => ({ one, score: score(one) }));
-  return scored.reduce((best, next) => (next.score < best.score ? next : best)).one;
-}
-
-function distance(a: string, b: string): number {
-  let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let row = 1; row <= a.length; row += 1) {
-    const current = [row];
-    for (let column = 1; column <= b.length; column += 1) {
-      const same = a[row - 1] === b[column - 1];
-      current[column] = Math.min(
-        (previous[column] ?? 0) + 1,
-        (current[column - 1] ?? 0) + 1,
-        (previous[column - 1] ?? 0) + (same ? 0 : 1),
-      );
-    }
-    previous = current;
-  }
-  return previous[b.length] ?? 0;
 }

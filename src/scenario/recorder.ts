@@ -30,13 +30,19 @@ export class Recorder {
     this.#now = now;
   }
 
-  follow(world: World, onOperatorWrite: (write: Write) => void): void {
+  follow(
+    world: World,
+    { onWrite, onStored }: { onWrite: (write: Write) => void; onStored: (change: StoredChange) => void },
+  ): void {
     world.server.onChange(({ type, version, previous }, user) => {
       const change = { type, object: version.object, previous: previous?.object } as unknown as StoredChange;
+      // Heartbeats, which are nearly all that happens.
+      if (change.object.kind === 'Lease') return;
+      onStored(change);
       this.#take(change, user ?? 'api');
     });
     world.server.onAudit((record) => {
-      if (isOperator(record.user)) onOperatorWrite(writeOf(record));
+      if (isOperator(record.user)) onWrite(writeOf(record));
     });
     for (const machine of world.fleet.machines) {
       machine.on((event, { name }) => this.#onMachine(event, name));
@@ -80,8 +86,6 @@ export class Recorder {
 
   #take(change: StoredChange, user: string): void {
     const { kind = '' } = change.object;
-    // Heartbeats, which are nearly all that happens.
-    if (kind === 'Lease') return;
     this.state.apply(change);
     this.#workloads.take(change);
     if (kind === 'NodeFence') this.fences.take(change);
@@ -113,7 +117,10 @@ function writeOf(record: AuditRecord): Write {
     namespace,
     name,
     contentType,
-    body: bodyOf(record.body),
+    // Few checkers look inside, and most writes are renewals of a lock.
+    get body() {
+      return bodyOf(record.body);
+    },
     status: code,
     before: record.before as KubeObject | undefined,
     after: record.after as KubeObject | undefined,

@@ -26,10 +26,18 @@ export interface RunOptions {
   /** In the operator's place, for tests of the checkers. */
   program?: NonNullable<OperatorHostOptions['program']>;
   invariants?: readonly Invariant[];
+  /** Makes it an error to change what the API server holds: for tests. */
+  freezes?: boolean;
+  /** What lies between a user of the API, operators and kubelets among them, and the server. */
+  wire?: (user: string, inner: Transport) => Transport;
   /** Sees the world when it is built, before anything runs. */
   onWorld?: (world: World, clock: VirtualClock) => void;
   /** Time 0 has come. */
   onZero?: () => void;
+  /** Asked after every moment; what it answers with is thrown, and the run is over. */
+  abandon?: () => Error | undefined;
+  /** Each operator, as it can be killed. */
+  onOperator?: (operator: { number: number; crash: () => void }) => void;
 }
 
 const administrator = 'kubernetes-admin';
@@ -76,6 +84,7 @@ class Run {
 
   constructor(scenario: Scenario, options: RunOptions) {
     this.#scenario = scenario;
+    this.#abandon = options.abandon;
     this.#trackers = scenario.expectations.map((expectation) => new Tracker(expectation));
     const { nodes, kubernetes, operators } = scenario.cluster;
     const random = new Random(scenario.seed);
@@ -87,6 +96,8 @@ class Run {
       drivers: driversOf(scenario),
       bootTimeMs: kubernetes.bootTimeMs,
       fieldOwnership: false,
+      freezes: options.freezes ?? false,
+      ...(options.wire === undefined ? {} : { wire: options.wire }),
       timings: {
         nodeMonitorGraceMs: kubernetes.nodeMonitorGracePeriodMs,
         maxWaitForUnmountMs: kubernetes.forceDetachAfterMs,
@@ -97,8 +108,13 @@ class Run {
       },
       onDevice: (node, action) => this.#recorder.note('device', `asked for ${action}`, `node/${node}`),
     });
-    this.#recorder.follow(this.#world, (write) => {
-      for (const checker of this.#checkers) checker.onWrite?.(write);
+    this.#recorder.follow(this.#world, {
+      onWrite: (write) => {
+        for (const checker of this.#checkers) checker.onWrite?.(write);
+      },
+      onStored: (change) => {
+        for (const checker of this.#checkers) checker.onStored?.(change);
+      },
     });
     for (const machine of this.#world.fleet.machines) {
       machine.on((event, { name }) => {
@@ -204,6 +220,7 @@ class Run {
   }
 
   #broken: { error: unknown } | undefined;
+  readonly #abandon: (() => Error | undefined) | undefined;
 
   #throwIfBroken(): void {
     if (this.#broken !== undefined) throw this.#broken.error;
@@ -222,6 +239,8 @@ class Run {
 
   /** The end of a moment. */
   #look(firstMs: number): boolean {
+    const reason = this.#abandon?.();
+    if (reason !== undefined) this.#broken ??= { error: reason };
     if (this.#broken !== undefined) return true;
     const nowMs = Math.floor(this.#sinceZero());
     if (nowMs < firstMs || !this.#recorder.takeTouched()) return false;
@@ -277,11 +296,13 @@ class Run {
   #operator(number: number, random: Random, options: RunOptions): OperatorHost {
     const { nodes, operators, featureGates } = this.#scenario.cluster;
     const name = nodes[(number - 1) % Math.max(1, nodes.length)]?.name;
-    return new OperatorHost({
+    const user = operatorUser(number);
+    const direct = this.#world.server.transport(user);
+    const host = new OperatorHost({
       number,
       clock: this.#clock,
       random,
-      transport: this.#world.server.transport(operatorUser(number)),
+      transport: options.wire?.(user, direct) ?? direct,
       featureGates,
       onWire: (event) => {
         for (const checker of this.#checkers) checker.onWire?.(event);
@@ -290,11 +311,15 @@ class Run {
       ...(operators.onNodes && name !== undefined ? { machine: this.#world.fleet.machine(name) } : {}),
       ...(options.program === undefined ? {} : { program: options.program }),
     });
+    options.onOperator?.({ number, crash: () => host.crash() });
+    return host;
   }
 
   #contextOf({ id }: Invariant): CheckContext {
     return {
       state: this.#recorder.state,
+      machineOf: (node) => this.#world.fleet.kubelets.get(node)?.machine,
+      nowMs: () => this.#clock.monotonic(),
       isActive: (machine, process) => this.#world.isActive(machine, process),
       violated: (detail) => this.#recorder.violated(id, detail),
       note: (what, object) => this.#recorder.note('ledger', what, object),

@@ -1,14 +1,27 @@
 /** Listens at an operator's end of the wire, between it and whatever the network does. */
+import type { Clock } from '../clock.ts';
 import type { HttpRequest, HttpResponse, Transport } from '../kube/transport.ts';
-import type { WireEvent } from './checkers/checker.ts';
+import type { Node } from '../world/objects.ts';
+import type { ReadEvent, WireEvent } from './checkers/checker.ts';
 
 const versionField = '"resourceVersion":"';
+const nodePath = /^\/api\/v1\/nodes\/[^/]+$/;
 
-export function tapped(inner: Transport, operator: number, onWire: (event: WireEvent) => void): Transport {
+export interface TapOptions {
+  operator: number;
+  clock: Clock;
+  onWire: (event: WireEvent) => void;
+}
+
+export function tapped(inner: Transport, { operator, clock, onWire }: TapOptions): Transport {
   return {
     async send(request: HttpRequest): Promise<HttpResponse> {
       const watch = watchOf(request);
-      if (watch === undefined) return inner.send(request);
+      if (watch === undefined) {
+        return request.method === 'GET' && request.purpose === 'call'
+          ? sendRead(inner, request, { operator, clock, onWire })
+          : inner.send(request);
+      }
       onWire({ type: 'watching', operator, ...watch });
       const response = await inner.send(request);
       if (response.status !== 200) return response;
@@ -23,11 +36,52 @@ export function tapped(inner: Transport, operator: number, onWire: (event: WireE
   };
 }
 
+async function sendRead(inner: Transport, request: HttpRequest, options: TapOptions): Promise<HttpResponse> {
+  const { operator, clock, onWire } = options;
+  const [path = '', query = ''] = request.path.split('?', 2);
+  const version = new URLSearchParams(query).get('resourceVersion') ?? '';
+  const read: ReadEvent = { type: 'read', operator, path, live: version === '', askedAtMs: clock.monotonic() };
+  let response: HttpResponse;
+  try {
+    response = await inner.send(request);
+  } catch (error) {
+    onWire(read);
+    throw error;
+  }
+  const { status } = response;
+  if (status !== 200 || !nodePath.test(path)) {
+    onWire({ ...read, status });
+    return response;
+  }
+  return { ...response, body: taken(response.body, (text) => onWire({ ...read, status, ...nodeIn(text) })) };
+}
+
+async function* taken(body: AsyncIterable<Uint8Array>, onText: (text: string) => void): AsyncGenerator<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of body) {
+    chunks.push(chunk);
+    yield chunk;
+  }
+  onText(Buffer.concat(chunks).toString('utf8'));
+}
+
+function nodeIn(text: string): { node?: Node } {
+  try {
+    return { node: JSON.parse(text) as Node };
+  } catch {
+    return {};
+  }
+}
+
 function watchOf({ method, path }: HttpRequest): { collection: string; from: string } | undefined {
   const [collection = '', query] = path.split('?', 2);
   if (method !== 'GET' || query === undefined || !query.includes('watch=')) return undefined;
-  const from = new URLSearchParams(query).get('resourceVersion');
-  return from === null || from === '' || from === '0' ? undefined : { collection, from };
+  const asked = new URLSearchParams(query);
+  const from = asked.get('resourceVersion');
+  if (from === null || from === '' || from === '0') return undefined;
+  // Watches of parts of a collection are followed one by one: each comes to its own versions.
+  const selector = asked.get('fieldSelector');
+  return { collection: selector === null ? collection : `${collection}?${selector}`, from };
 }
 
 async function* listened(

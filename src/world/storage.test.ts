@@ -48,6 +48,22 @@ describe('the ledger of who can write', () => {
   }
 
   const writers = (): string[] => storage.writersOf('pv').map(({ machine }) => machine);
+
+  test('a driver that detaches safely attaches a volume for one machine to no second one', () => {
+    const asked = (machine: Machine, attacher: string): string | undefined => {
+      const spec = { attacher, nodeName: machine.name, source: { persistentVolumeName: 'pv' } };
+      return storage.refusalOf({ metadata: { name: 'va' }, spec });
+    };
+    attach(a, safe);
+    assert.equal(asked(a, safe), undefined);
+    assert.equal(asked(b, safe), 'volume pv is attached to a');
+    assert.equal(asked(b, plainDriver), undefined, 'another driver knows nothing');
+    shared.add('pv');
+    assert.equal(asked(b, safe), undefined);
+    shared.clear();
+    detach(a, safe);
+    assert.equal(asked(b, safe), undefined);
+  });
   const intact = (): boolean | undefined => storage.report('pv')?.dataIntact;
 
   test('one after the other is what it should be: the next reads what the last wrote', () => {

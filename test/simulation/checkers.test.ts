@@ -7,7 +7,7 @@ import { describe, test } from 'node:test';
 import type { KubeObject } from '../../src/kube/client.ts';
 import type { Scenario } from '../../src/scenario/format.ts';
 import type { Report } from '../../src/scenario/report.ts';
-import type { Node, Pod } from '../../src/world/objects.ts';
+import type { Node, Pod, VolumeAttachment } from '../../src/world/objects.ts';
 import type { Rogue } from './rogue-operator.ts';
 import { rogueOperator } from './rogue-operator.ts';
 import { run, variation } from './run-file.ts';
@@ -67,14 +67,23 @@ async function recordBasis(rogue: Rogue, basis: string, change: object = {}, nod
   await rogue.ask('PUT', `${fences}/${name}/status`, { ...stored, status: { releases: [release] } });
 }
 
+/** So that it is only what the test is about that is missing. */
+async function readLive(rogue: Rogue, node: string): Promise<void> {
+  await rogue.get(`/api/v1/nodes/${node}`);
+  await rogue.get(`/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${node}`);
+}
+
 async function forceDelete(rogue: Rogue): Promise<void> {
-  const { uid } = (await rogue.get<Pod>(pod)).metadata;
+  const { metadata, spec } = await rogue.get<Pod>(pod);
+  const { uid } = metadata;
+  await readLive(rogue, spec.nodeName ?? '');
   await rogue.ask('DELETE', pod, { gracePeriodSeconds: 0, preconditions: { uid } });
 }
 
 /** So that attach-detach lets go of the volume. */
 async function clearVolumesInUse(rogue: Rogue): Promise<void> {
   const { node } = await nodeOfPod(rogue);
+  await readLive(rogue, node.metadata.name);
   await rogue.ask(
     'PATCH',
     `/api/v1/nodes/${node.metadata.name}/status`,
@@ -90,10 +99,7 @@ describe('S1', () => {
   test('a pod deleted by force without a recorded basis', async () => {
     const report = await runRogue(off, forceDelete);
     assert.deepEqual(violatedBy(report), ['S1']);
-    assert.match(
-      report.violations[0]!.detail,
-      /^pods\/default\/web-0 on node-\d was deleted by force without a record/,
-    );
+    assert.match(report.violations[0]!.detail, /^pod default\/web-0 on node-\d was deleted by force without a record/);
   });
 
   test('a VolumeAttachment deleted without a recorded basis', async () => {
@@ -101,9 +107,11 @@ describe('S1', () => {
       const path = '/apis/storage.k8s.io/v1/volumeattachments';
       const { items } = await rogue.get<{ items: KubeObject[] }>(path);
       const { name, uid } = items[0]!.metadata;
+      await readLive(rogue, (items[0] as VolumeAttachment).spec.nodeName);
       await rogue.ask('DELETE', `${path}/${name}`, { preconditions: { uid } });
     });
-    assert.deepEqual(violatedBy(report), ['S1']);
+    // Its pod is still there, too.
+    assert.deepEqual(violatedBy(report), ['S1', 'S11']);
   });
 
   for (const [what, change] of [
@@ -170,6 +178,7 @@ describe('S2', () => {
       const { metadata, spec } = await rogue.get<Pod>(lone);
       const pods = [{ namespace: 'default', name: 'lone-0', uid: metadata.uid }];
       await recordBasis(rogue, 'PowerOff', { pods }, spec.nodeName);
+      await readLive(rogue, spec.nodeName ?? '');
       await rogue.ask('DELETE', lone, { gracePeriodSeconds: 0, preconditions: { uid: metadata.uid } });
     });
     assert.deepEqual(violatedBy(report), ['S2']);
@@ -267,6 +276,32 @@ describe('S8', () => {
   });
 });
 
+describe('S10', () => {
+  test('a mirror pod is nobody’s to touch', async () => {
+    const mirror = '/api/v1/namespaces/default/pods/static';
+    const scenario = variation('stuck-pod', {
+      objects: [
+        {
+          apiVersion: 'v1',
+          kind: 'Pod',
+          metadata: { name: 'static', annotations: { 'kubernetes.io/config.mirror': 'hash' } },
+          spec: { nodeName: 'node-1', containers: [{ name: 'main', image: 'x' }] },
+        },
+      ],
+      runFor: '15m',
+    });
+    const report = await runRogue(scenario, async (rogue) => {
+      const { uid } = (await rogue.get<Pod>(mirror)).metadata;
+      await rogue.ask('DELETE', mirror, { preconditions: { uid } });
+    });
+    assert.deepEqual(violatedBy(report), ['S10']);
+    assert.match(
+      report.violations[0]!.detail,
+      /^pods\/default\/static, which its kubelet runs from a file, was touched$/,
+    );
+  });
+});
+
 describe('S14', () => {
   const quiet = variation('stuck-pod', { runFor: '15m' });
 
@@ -290,6 +325,19 @@ describe('S14', () => {
       await rogue.ask('PATCH', '/api/v1/nodes/node-1', body, 'application/merge-patch+json');
     });
     assert.deepEqual(violatedBy(report), ['S14']);
+  });
+
+  test('a replacement without a version', async () => {
+    const replace = async (rogue: Rogue, drop: boolean): Promise<void> => {
+      const node = await rogue.get<Node>('/api/v1/nodes/node-1');
+      const { resourceVersion, uid, ...metadata } = node.metadata;
+      const own = drop ? metadata : { ...metadata, resourceVersion, uid };
+      await rogue.ask('PUT', '/api/v1/nodes/node-1', { ...node, metadata: own });
+    };
+    const without = await runRogue(quiet, (rogue) => replace(rogue, true));
+    assert.deepEqual(violatedBy(without), ['S14']);
+    assert.match(without.violations[0]!.detail, /^update of nodes\/node-1 without a resourceVersion$/);
+    assert.deepEqual(violatedBy(await runRogue(quiet, (rogue) => replace(rogue, false))), []);
   });
 
   test('a patch that tests the UID is in order', async () => {

@@ -4,9 +4,10 @@
  * none of its doing (S32).
  */
 import type { KubeObject } from '../../kube/client.ts';
-import type { MachineEvent, Process } from '../../world/machine.ts';
+import type { Machine, MachineEvent, Process } from '../../world/machine.ts';
+import type { Node } from '../../world/objects.ts';
 import type { WriterChange } from '../../world/storage.ts';
-import type { ClusterState } from '../cluster-state.ts';
+import type { ClusterState, StoredChange } from '../cluster-state.ts';
 
 /** One write as it reached the API server, after it was carried out or refused. */
 export interface Write {
@@ -30,10 +31,30 @@ export type WireEvent =
   | { type: 'started'; operator: number }
   /** A watch of this collection, its path without query, has come to this version. */
   | { type: 'delivered'; operator: number; collection: string; version: string }
-  | { type: 'watching'; operator: number; collection: string; from: string };
+  | { type: 'watching'; operator: number; collection: string; from: string }
+  /** A read that is no watch, once its answer was taken, or was known not to come. */
+  | ReadEvent;
+
+export interface ReadEvent {
+  type: 'read';
+  operator: number;
+  /** Without query. */
+  path: string;
+  /** By quorum: it did not ask for a version that some cache may have. */
+  live: boolean;
+  /** When it was asked, on the simulation's clock. */
+  askedAtMs: number;
+  /** HTTP status; absent: no answer. */
+  status?: number;
+  /** What the answer says, where one Node was asked for. */
+  node?: Node;
+}
 
 export interface CheckContext {
   state: ClusterState;
+  /** The machine behind a node; absent: there is none of this name. */
+  machineOf: (node: string) => Machine | undefined;
+  nowMs: () => number;
   /** Whether a process does anything at this moment: it can write to a volume of its, or it has none and runs. */
   isActive: (machine: string, process: Process) => boolean;
   violated: (detail: string) => void;
@@ -44,6 +65,8 @@ export interface CheckContext {
 export interface Checker {
   /** Writes of operators only. */
   onWrite?: (write: Write) => void;
+  /** Everything that is stored but heartbeats, whoever wrote it; told before it is in `state`. */
+  onStored?: (change: StoredChange) => void;
   onWriter?: (change: WriterChange) => void;
   onWire?: (event: WireEvent) => void;
   onMachine?: (event: MachineEvent, machine: string) => void;

@@ -1,8 +1,42 @@
 import type { Invariant } from './checker.ts';
 import { s1 } from './s1-basis-first.ts';
+import { s10 } from './s10-mirrors-and-tolerations.ts';
+import { s11 } from './s11-attachments-last.ts';
+import { s13 } from './s13-no-node-deleted.ts';
 import { s14 } from './s14-preconditions.ts';
+import { s15 } from './s15-live-reads.ts';
 import { s16 } from './s16-no-going-back.ts';
+import { s17 } from './s17-own-writes.ts';
 import { s2 } from './s2-one-writer.ts';
+import { s20 } from './s20-once.ts';
+import { s23 } from './s23-cancelled.ts';
+import { s26 } from './s26-unknown-is-not-no.ts';
+import { s3 } from './s3-unsettled-fence.ts';
+import { s30 } from './s30-mixed-storage.ts';
+import { s5 } from './s5-not-while-restarting.ts';
+import { s6 } from './s6-no-execute.ts';
+import { s7 } from './s7-taints-in-order.ts';
 import { s8 } from './s8-only-ours.ts';
+import { s9 } from './s9-clean-return.ts';
 
-export const invariants: readonly Invariant[] = [s1, s2, s8, s14, s16];
+export const invariants: readonly Invariant[] = [
+  s1,
+  s2,
+  s3,
+  s5,
+  s6,
+  s7,
+  s8,
+  s9,
+  s10,
+  s11,
+  s13,
+  s14,
+  s15,
+  s16,
+  s17,
+  s20,
+  s23,
+  s26,
+  s30,
+];

@@ -153,7 +153,7 @@ export class AttachDetach {
       if (!state.wanted.has(nodeName)) waits.push(await this.#detach(state, nodeName, attachment));
     }
     for (const nodeName of state.wanted.keys()) waits.push(await this.#attach(state, nodeName));
-    waits.push(state.untilTimeoutMs(this.#host.clock.monotonic()));
+    waits.push(state.untilTimeoutMs(this.#host.clock.monotonic(), this.#host.timings.attachTimeoutMs));
     if (state.idle) this.#volumes.delete(name);
     const nextMs = Math.min(...waits, Infinity);
     return nextMs === Infinity ? undefined : nextMs;
@@ -162,7 +162,8 @@ export class AttachDetach {
   /** How an operation ended, if it has. */
   #conclude(state: VolumeState, nodeName: string): void {
     const attachment = this.#attachmentOf(state, nodeName);
-    const timedOut = state.hasTimedOut(nodeName, this.#host.clock.monotonic());
+    const { clock, timings } = this.#host;
+    const timedOut = state.hasTimedOut(nodeName, clock.monotonic(), timings.attachTimeoutMs);
     if (state.operations.get(nodeName)?.kind === 'detach') {
       if (attachment === undefined) {
         this.#detached(state, nodeName);

@@ -21,9 +21,6 @@ export interface Operation {
   since: number;
 }
 
-/** How long an operation waits for its driver; then nobody knows how far it got. */
-const operationTimeoutMs = 120_000;
-
 /** One volume, under the name that nodes know it by. */
 export class VolumeState {
   readonly name: string;
@@ -64,13 +61,13 @@ export class VolumeState {
   }
 
   /** Until the first of its operations has waited long enough. */
-  untilTimeoutMs(nowMs: number): number {
-    return Math.min(Infinity, ...[...this.operations.values()].map(({ since }) => since + operationTimeoutMs - nowMs));
+  untilTimeoutMs(nowMs: number, timeoutMs: number): number {
+    return Math.min(Infinity, ...[...this.operations.values()].map(({ since }) => since + timeoutMs - nowMs));
   }
 
-  hasTimedOut(nodeName: string, nowMs: number): boolean {
+  hasTimedOut(nodeName: string, nowMs: number, timeoutMs: number): boolean {
     const { since } = this.operations.get(nodeName) ?? {};
-    return since !== undefined && nowMs - since >= operationTimeoutMs;
+    return since !== undefined && nowMs - since >= timeoutMs;
   }
 }
 

@@ -4,6 +4,7 @@ import type { Api } from './api.ts';
 import { nodes } from './resources.ts';
 import type { Node, Taint } from './types.ts';
 import { conditionOf } from './types.ts';
+import { StepFailed } from './work-queue.ts';
 
 export const outOfServiceTaint = 'node.kubernetes.io/out-of-service';
 export const notReadyTaint = 'node.kubernetes.io/not-ready';
@@ -58,8 +59,27 @@ export function noScheduleSwap(node: Node): TaintSwap {
   };
 }
 
-/** One write for both; none when the node is so already. */
+const tries = 5;
+
+/**
+ * One write for both; none when the node is so already. Tried again at once when somebody else wrote: a NoExecute taint
+ * that waited for its turn would otherwise wait for another one.
+ */
 export async function swapTaints(api: Api, node: Node, swap: TaintSwap, nowMs: number): Promise<Node | undefined> {
+  let current = node;
+  for (let count = 1; ; count += 1) {
+    try {
+      return await writeSwap(api, current, swap, nowMs);
+    } catch (error) {
+      if (!(error instanceof StepFailed) || error.error.kind !== 'conflict' || count === tries) throw error;
+      const fresh = await api.get<Node>(nodes, node.metadata.name);
+      if (fresh === undefined || fresh.metadata.uid !== node.metadata.uid) return undefined;
+      current = fresh;
+    }
+  }
+}
+
+async function writeSwap(api: Api, node: Node, swap: TaintSwap, nowMs: number): Promise<Node | undefined> {
   const before = node.spec?.taints ?? [];
   const isOneOf = (taint: Taint, list: TaintSwap['add']): boolean =>
     list.some(({ key, effect }) => key === taint.key && effect === taint.effect);

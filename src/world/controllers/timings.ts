@@ -19,6 +19,8 @@ export interface ControllerTimings {
   maxWaitForUnmountMs: number;
   /** False: it waits for ever (--disable-force-detach-on-timeout). */
   forceDetachOnTimeout: boolean;
+  /** How long an attach or detach waits for the driver; then nobody knows how far it got. */
+  attachTimeoutMs: number;
   /** How often attach-detach compares what it believes with the VolumeAttachments. */
   attachSyncPeriodMs: number;
   /** Entries of disruptedPods that are older did not happen. */
@@ -41,6 +43,7 @@ export const defaultControllerTimings: ControllerTimings = {
   podGcQuarantineMs: 40_000,
   maxWaitForUnmountMs: 360_000,
   forceDetachOnTimeout: true,
+  attachTimeoutMs: 120_000,
   attachSyncPeriodMs: 60_000,
   disruptionTimeoutMs: 120_000,
   jobBackoffFirstMs: 10_000,

@@ -1,0 +1,236 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { ActCluster, attachmentRef, nodeRef, podRef } from '../../test/support/act-cluster.ts';
+import { entry, forceEviction, quarantine } from '../../test/support/release-case.ts';
+import type { Action, Grounds, Step } from '../api/release-view.ts';
+import type { KubeObject } from '../kube/client.ts';
+import type { Outcome } from './perform.ts';
+import { perform } from './perform.ts';
+import { Room } from './room.ts';
+
+interface Pod extends KubeObject {
+  status: { phase: string; conditions: { type: string; reason: string; message?: string }[] };
+}
+
+interface Node extends KubeObject {
+  spec: { taints?: { key: string; effect: string }[] };
+  status: { volumesInUse?: string[] };
+}
+
+const other = 'kubernetes.io/csi/other^x';
+
+function act(cluster: ActCluster, ...steps: Step[]): Promise<Outcome[]> {
+  const now = (): string => '2026-01-01T00:10:00Z';
+  return perform(steps, 'node-1', {
+    client: cluster.client,
+    guard: () => true,
+    now,
+    timeoutMs: 5000,
+    onPod: () => {},
+    room: new Room(8),
+  });
+}
+
+const one = (action: Action, grounds?: Grounds): Step => ({
+  actions: [action],
+  ...(grounds === undefined ? {} : { grounds }),
+});
+const kinds = (outcomes: readonly Outcome[]): string[] => outcomes.map(({ kind }) => kind);
+
+describe('a pod', () => {
+  test('[POD-6] is called over with one DisruptionTarget, then deleted with grace 0, its UID and version', async () => {
+    const cluster = await ActCluster.create();
+    const pod = await cluster.pod();
+    assert.equal(pod.disruptionAt, 1);
+    assert.deepEqual(kinds(await act(cluster, one({ do: 'forceDelete', pod, basis: 'PowerOff' }))), ['done']);
+    assert.equal(await cluster.exists(podRef), false);
+    const [failed, deleted, ...more] = cluster.writes;
+    assert.deepEqual([failed?.verb, failed?.subresource, deleted?.verb, more.length], ['patch', 'status', 'delete', 0]);
+    assert.ok(deleted);
+    const { status, metadata } = deleted.before as unknown as Pod;
+    assert.equal(status.phase, 'Failed');
+    assert.deepEqual(
+      status.conditions.map(({ type, reason }) => `${type} ${reason}`),
+      ['Ready Before', 'DisruptionTarget DeletionByFenceline'],
+    );
+    assert.match(status.conditions[1]?.message ?? '', /node node-1 on the basis PowerOff/);
+    assert.deepEqual(JSON.parse(deleted.body), {
+      apiVersion: 'v1',
+      kind: 'DeleteOptions',
+      gracePeriodSeconds: 0,
+      preconditions: { uid: pod.uid, resourceVersion: metadata.resourceVersion },
+    });
+  });
+
+  test('[POD-6] of the same name, born meanwhile, is never touched', async () => {
+    const cluster = await ActCluster.create();
+    const pod = await cluster.pod();
+    await cluster.remove(podRef);
+    await cluster.addPod('web-0');
+    assert.deepEqual(kinds(await act(cluster, one({ do: 'forceDelete', pod, basis: 'PowerOff' }))), ['changed']);
+    assert.notEqual((await cluster.pod()).uid, pod.uid);
+    assert.equal((await cluster.pod()).phase, 'Running');
+  });
+
+  test('[POD-6] that changed meanwhile is looked at again first', async () => {
+    const cluster = await ActCluster.create();
+    const pod = await cluster.pod();
+    await cluster.patch(podRef, '/metadata/labels', { a: 'b' });
+    assert.deepEqual(kinds(await act(cluster, one({ do: 'forceDelete', pod, basis: 'PowerOff' }))), ['changed']);
+    assert.equal((await cluster.pod()).phase, 'Running');
+  });
+
+  test('[POD-6] with a finalizer stays, but is over', async () => {
+    const cluster = await ActCluster.create();
+    await cluster.addPod('held', { finalizers: ['example.com/held'] });
+    const pod = await cluster.pod('held');
+    assert.deepEqual(kinds(await act(cluster, one({ do: 'forceDelete', pod, basis: 'PowerOff' }))), ['done']);
+    const left = await cluster.pod('held');
+    assert.deepEqual([left.phase, left.graceSeconds, left.deletionAtMs !== undefined], ['Failed', 0, true]);
+  });
+
+  test('that is over already is only deleted; one that is gone needs nothing', async () => {
+    const cluster = await ActCluster.create();
+    await cluster.patch(podRef, '/status/phase', 'Succeeded', 'status');
+    const pod = await cluster.pod();
+    cluster.writes.length = 0;
+    assert.deepEqual(kinds(await act(cluster, one({ do: 'forceDelete', pod, basis: 'PowerOff' }))), ['done']);
+    assert.deepEqual(
+      cluster.writes.map(({ verb }) => verb),
+      ['delete'],
+    );
+    assert.deepEqual(kinds(await act(cluster, one({ do: 'forceDelete', pod, basis: 'PowerOff' }))), ['needless']);
+  });
+
+  test('that somebody deletes as soon as we call it over was released by us', async () => {
+    const cluster = await ActCluster.create();
+    const pod = await cluster.pod();
+    let gone: Promise<void> | undefined;
+    cluster.server.onAudit(({ subresource }) => {
+      if (subresource === 'status') gone ??= cluster.remove(podRef);
+    });
+    const outcomes = await act(cluster, one({ do: 'forceDelete', pod, basis: 'PowerOff' }));
+    await gone;
+    assert.equal(await cluster.exists(podRef), false);
+    assert.ok(
+      kinds(outcomes).every((kind) => kind === 'done' || kind === 'changed'),
+      kinds(outcomes).join(),
+    );
+  });
+
+  test('[POD-7] whose object stays is only called over', async () => {
+    const cluster = await ActCluster.create();
+    const pod = await cluster.pod();
+    assert.deepEqual(kinds(await act(cluster, one({ do: 'failPod', pod, basis: 'AcceptedRisk' }))), ['done']);
+    const left = await cluster.pod();
+    assert.deepEqual([left.phase, left.deletionAtMs, left.uid], ['Failed', undefined, pod.uid]);
+  });
+});
+
+describe('a node', () => {
+  test('[NGS-6] keeps the taints of others, and does not get ours twice', async () => {
+    const cluster = await ActCluster.create();
+    const theirs = { key: 'example.com/theirs', effect: 'NoSchedule' };
+    await cluster.patch(nodeRef, '/spec/taints', [theirs]);
+    const step = one({ do: 'taint', ...quarantine });
+    assert.deepEqual(kinds(await act(cluster, step)), ['done']);
+    assert.deepEqual(kinds(await act(cluster, step)), ['needless']);
+    assert.deepEqual((await cluster.read<Node>(nodeRef)).spec.taints, [theirs, quarantine]);
+  });
+
+  test('[NGS-7, FEV-5] loses our taint only, and only with the pods on it that were known', async () => {
+    const cluster = await ActCluster.create();
+    await cluster.patch(nodeRef, '/spec/taints', [quarantine, forceEviction]);
+    const uid = (await cluster.pod()).uid;
+    const stranger = await act(cluster, one({ do: 'untaint', ...forceEviction, pods: [] }));
+    assert.deepEqual(
+      stranger.map((outcome) => outcome.kind === 'changed' && outcome.what),
+      ['pod default/web-0 is new on node-1'],
+    );
+    assert.deepEqual(kinds(await act(cluster, one({ do: 'untaint', ...forceEviction, pods: [uid] }))), ['done']);
+    assert.deepEqual((await cluster.read<Node>(nodeRef)).spec.taints, [quarantine]);
+    assert.deepEqual(kinds(await act(cluster, one({ do: 'untaint', ...forceEviction, pods: [uid] }))), ['needless']);
+  });
+
+  test('[NGS-4, FEV-4] only the released volumes leave volumesInUse', async () => {
+    const cluster = await ActCluster.create();
+    assert.deepEqual(kinds(await act(cluster, one({ do: 'freeVolumes', volumes: [entry] }))), ['done']);
+    assert.deepEqual((await cluster.read<Node>(nodeRef)).status.volumesInUse, [other]);
+    assert.deepEqual(kinds(await act(cluster, one({ do: 'freeVolumes', volumes: [entry] }))), ['needless']);
+  });
+});
+
+describe('a VolumeAttachment', () => {
+  test('[NGS-5] is annotated, and read back', async () => {
+    const cluster = await ActCluster.create();
+    const step = one({ do: 'requestFence', attachment: 'csi-0', uid: await cluster.uidOf(attachmentRef) });
+    assert.deepEqual(kinds(await act(cluster, step)), ['done']);
+    const { annotations } = (await cluster.read(attachmentRef)).metadata;
+    assert.equal(annotations?.['fenceline.dev/unpublish-fence'], 'true');
+    assert.deepEqual(kinds(await act(cluster, step)), ['needless']);
+  });
+
+  test('[NGS-5] a newcomer of its name is not the one that was meant', async () => {
+    const cluster = await ActCluster.create();
+    assert.deepEqual(kinds(await act(cluster, one({ do: 'requestFence', attachment: 'csi-0', uid: 'earlier' }))), [
+      'changed',
+    ]);
+    assert.deepEqual(kinds(await act(cluster, one({ do: 'deleteAttachment', attachment: 'csi-0', uid: 'earlier' }))), [
+      'changed',
+    ]);
+    assert.equal(await cluster.exists(attachmentRef), true);
+  });
+
+  test('[NGS-4] goes by its UID', async () => {
+    const cluster = await ActCluster.create();
+    const step = one({ do: 'deleteAttachment', attachment: 'csi-0', uid: await cluster.uidOf(attachmentRef) });
+    assert.deepEqual(kinds(await act(cluster, step)), ['done']);
+    assert.deepEqual(kinds(await act(cluster, step)), ['needless']);
+  });
+});
+
+describe('steps', () => {
+  const missing: Grounds = { node: 'node-1', taints: [], safeDrivers: [], freed: [], epoch: 3 };
+
+  test('whose grounds have changed are not taken, nor what comes after them', async () => {
+    const cluster = await ActCluster.create();
+    const pod = await cluster.pod();
+    const outcomes = await act(
+      cluster,
+      one({ do: 'freeVolumes', volumes: [entry] }, missing),
+      one({ do: 'forceDelete', pod, basis: 'PowerOff' }),
+    );
+    assert.deepEqual(outcomes, [{ kind: 'changed', what: 'there is a node node-1 again' }]);
+    assert.deepEqual(cluster.writes, []);
+  });
+
+  test('that fail end the rest, but not what runs beside them', async () => {
+    const cluster = await ActCluster.create();
+    await cluster.addPod('web-1');
+    const [first, second] = [await cluster.pod('web-0'), await cluster.pod('web-1')];
+    await cluster.patch({ ...podRef, name: 'web-0' }, '/metadata/labels', { a: 'b' });
+    const forceDelete = (pod: typeof first): Action => ({ do: 'forceDelete', pod, basis: 'PowerOff' });
+    const outcomes = await act(
+      cluster,
+      { actions: [forceDelete(first), forceDelete(second)] },
+      one({ do: 'taint', key: 'x', effect: 'NoSchedule' }),
+    );
+    assert.deepEqual(kinds(outcomes), ['changed', 'done']);
+    assert.equal(await cluster.exists({ ...podRef, name: 'web-1' }), false);
+  });
+
+  test('S19: an instance that no longer leads writes nothing', async () => {
+    const cluster = await ActCluster.create();
+    const pod = await cluster.pod();
+    const options = {
+      client: cluster.client,
+      guard: () => false,
+      now: () => '',
+      timeoutMs: 5000,
+      onPod: () => {},
+      room: new Room(8),
+    };
+    const outcomes = await perform([one({ do: 'forceDelete', pod, basis: 'PowerOff' })], 'node-1', options);
+    assert.deepEqual([kinds(outcomes), cluster.writes], [['failed'], []]);
+  });
+});

@@ -1,0 +1,114 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { KubeObject } from '../kube/client.ts';
+import { claimsOf, liveNode, projectAttachment, projectDriver, projectPod, projectPolicy } from './project-release.ts';
+
+const object = (rest: object = {}, metadata: object = {}): KubeObject => ({
+  metadata: { name: 'x', ...metadata },
+  ...rest,
+});
+
+describe('a driver', () => {
+  const says = (value?: string): [boolean, boolean] => {
+    const annotations = value === undefined ? {} : { 'fenceline.dev/safe-detach': value };
+    const { safeDetach, malformed } = projectDriver(object({}, { annotations }));
+    return [safeDetach, malformed !== undefined];
+  };
+
+  test('[NGS-1] detaches safely only if it says exactly "true"', () => {
+    assert.deepEqual(says('true'), [true, false]);
+    assert.deepEqual(says('false'), [false, false]);
+    assert.deepEqual(says(), [false, false]);
+    for (const wrong of ['yes', 'True', ' true', '', '1']) assert.deepEqual(says(wrong), [false, true], wrong);
+  });
+
+  test('[NGS-1] what is malformed says what to write', () => {
+    const { malformed } = projectDriver(object({}, { annotations: { 'fenceline.dev/unpublish-fence': 'yes' } }));
+    assert.equal(
+      malformed,
+      'annotation fenceline.dev/unpublish-fence of CSIDriver x is "yes": write "true" or "false"',
+    );
+  });
+});
+
+describe('a pod', () => {
+  test('[POD-2] the owner that is the controller counts, whatever the others are called', () => {
+    const owner = (kind: string, controller?: boolean): object => ({
+      apiVersion: 'v1',
+      kind,
+      name: kind,
+      uid: kind,
+      ...(controller === undefined ? {} : { controller }),
+    });
+    const owners = [owner('StatefulSet'), owner('Database', true), owner('ReplicaSet', false)];
+    assert.equal(projectPod(object({}, { ownerReferences: owners })).owner?.kind, 'Database');
+    assert.equal(projectPod(object({}, { ownerReferences: [owner('StatefulSet')] })).owner, undefined);
+  });
+
+  test('[POD-5, NGS-3] its claims, by name or by its own, and storage without a claim', () => {
+    const volumes = [
+      { name: 'a', persistentVolumeClaim: { claimName: 'data' } },
+      { name: 'b', ephemeral: {} },
+      { name: 'c', emptyDir: {} },
+      { name: 'd', iscsi: {} },
+      { name: 'e', csi: {} },
+    ];
+    const pod = projectPod(object({ spec: { volumes } }));
+    assert.deepEqual(pod.claims, [
+      { volume: 'a', claim: 'data' },
+      { volume: 'b', claim: 'x-b' },
+    ]);
+    assert.deepEqual(pod.directVolumes, ['d (iscsi)']);
+    assert.deepEqual(claimsOf('x', []), []);
+  });
+
+  test('[POD-6] where DisruptionTarget stands among its conditions', () => {
+    const at = (...types: string[]): number | undefined =>
+      projectPod(object({ status: { conditions: types.map((type) => ({ type })) } })).disruptionAt;
+    assert.deepEqual(
+      [at('Ready', 'DisruptionTarget'), at('DisruptionTarget'), at('Ready'), at()],
+      [1, 0, undefined, undefined],
+    );
+    assert.equal(projectPod(object()).hasConditions, false);
+  });
+
+  test('half-written ones stop nothing', () => {
+    const pod = projectPod(object({}, { deletionTimestamp: 'soon' }));
+    assert.deepEqual([pod.phase, pod.deletionAtMs, pod.mirror, pod.claims], ['', undefined, false, []]);
+  });
+});
+
+describe('a node', () => {
+  test('[POD-3] what is neither True nor False is Unknown, and what is not reported is not Unknown', () => {
+    const ready = (status?: string): unknown =>
+      liveNode(object({ status: { conditions: status === undefined ? [] : [{ type: 'Ready', status }] } })).ready;
+    assert.deepEqual([ready('True'), ready('False'), ready('Maybe'), ready()], ['True', 'False', 'Unknown', undefined]);
+  });
+
+  test('[FEV-8] who wrote the taints, where the API server keeps book', () => {
+    const managedFields = [
+      { manager: 'kubelet', fieldsV1: { 'f:status': {} } },
+      { manager: 'kubectl', fieldsV1: { 'f:spec': { 'f:taints': {} } } },
+    ];
+    assert.equal(liveNode(object({}, { managedFields })).taintedBy, 'kubectl');
+    assert.equal(liveNode(object()).taintedBy, undefined);
+  });
+});
+
+test('[NGS-5] an attachment says what its driver says', () => {
+  const refused = projectAttachment(object({ status: { attached: true, detachError: { message: 'in use' } } }));
+  assert.deepEqual([refused.attached, refused.detachError], [true, 'in use']);
+  assert.equal(projectAttachment(object({ status: { detachError: {} } })).detachError, 'an error');
+  const fenced = object({}, { annotations: { 'fenceline.dev/unpublish-fence': 'true' }, deletionTimestamp: 'x' });
+  assert.deepEqual([projectAttachment(fenced).fenceWanted, projectAttachment(fenced).deleting], [true, true]);
+});
+
+test('[POD-1] a policy without the defaults of its CRD is not in force', () => {
+  const release = { podDeletion: 'do-nothing', volumeAttachmentRecovery: 'never' };
+  const spec = { nodeSelector: {}, mode: 'Enforce', release, return: { soak: '45s' } };
+  assert.equal(projectPolicy(object({ spec }))?.soakMs, 45_000);
+  for (const missing of ['nodeSelector', 'mode', 'release', 'return']) {
+    assert.equal(projectPolicy(object({ spec: { ...spec, [missing]: undefined } })), undefined, missing);
+  }
+  assert.equal(projectPolicy(object({ spec: { ...spec, release: { podDeletion: 'do-nothing' } } })), undefined);
+});

@@ -1,0 +1,191 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import {
+  aCase,
+  aFence,
+  anAttachment,
+  anIncident,
+  aNode,
+  aPod,
+  aRecord,
+  entry,
+  eviction,
+  failover,
+  forceEviction,
+  inForce,
+  nowMs,
+  quarantine,
+  safeDriver,
+  withoutNode,
+} from '../../test/support/release-case.ts';
+import { MAX_STUCK } from '../api/fence-names.ts';
+import { featureGates } from '../api/feature-gates.ts';
+import type { Action, NodeCase } from '../api/release-view.ts';
+import type { Decision } from './decide.ts';
+import { decide } from './decide.ts';
+
+const deeds = ({ steps }: Decision): Action['do'][] =>
+  steps.flatMap(({ actions }) => actions.map((action) => action.do));
+const isRelease = (deed: Action['do']): boolean => !['taint', 'untaint'].includes(deed);
+const over = aRecord({ freedAt: 'x', podsGoneAt: 'x', endedAt: 'x' });
+const cleanBack = { ready: 'True', taints: [quarantine], volumesInUse: [] } as const;
+
+describe('what is done', () => {
+  test('nothing while a hold stands; with an approval missing, only the way back goes on', () => {
+    for (const mode of ['Paused', 'DryRun', 'Approve'] as const) {
+      assert.deepEqual(deeds(decide(aCase({ policy: inForce({ mode }) }), 1)), [], mode);
+    }
+    assert.deepEqual(deeds(decide(aCase({ fence: aFence({}, { stop: true }) }), 1)), []);
+    const soaked = aFence({ releases: [over], return: { stage: 'clean', since: '2026-01-01T00:00:00Z', failures: 0 } });
+    const back = (mode: 'Paused' | 'Approve'): Decision =>
+      decide(aCase({ policy: inForce({ mode }), node: aNode(cleanBack), pods: [], attachments: [], fence: soaked }), 1);
+    assert.deepEqual(deeds(back('Approve')), ['untaint']);
+    assert.deepEqual(deeds(back('Paused')), []);
+  });
+
+  test('[NGS-7, FEV-5] the quarantine outlasts the force-eviction taint', () => {
+    const fence = aFence({ releases: [over], return: { stage: 'clean', since: '2026-01-01T00:00:00Z', failures: 0 } });
+    const node = aNode({ ...cleanBack, taints: [quarantine, forceEviction] });
+    const decision = decide(aCase({ gates: eviction, node, pods: [], attachments: [], fence }), 1);
+    assert.deepEqual(
+      decision.steps.flatMap(({ actions }) => actions).map((action) => 'key' in action && action.key),
+      [forceEviction.key],
+    );
+    const deaf = decide(aCase({ node, pods: [], attachments: [], fence }), 1);
+    assert.deepEqual(deeds(deaf), [], 'also where the taint is not ours to end');
+  });
+
+  test('[NGS-9, FEV-9] switched off, nothing that rests on a gate goes', () => {
+    const gates = [
+      featureGates(),
+      failover,
+      eviction,
+      featureGates({ NonGracefulFailover: true, ForceEviction: true }),
+    ];
+    const known = fc.record({
+      gates: fc.constantFrom(...gates),
+      tainted: fc.boolean(),
+      record: fc.constantFrom(undefined, aRecord({ basis: 'Asserted' }), aRecord({ basis: 'StorageSafeDetach' })),
+      podsGone: fc.boolean(),
+      ready: fc.constantFrom('True', 'False', 'Unknown'),
+    });
+    fc.assert(
+      fc.property(known, ({ gates: set, tainted, record, podsGone, ready }) => {
+        const releases = record === undefined ? [] : [{ ...record, podsGoneAt: '2026-01-01T00:00:00Z' }];
+        const taints = [quarantine, ...(tainted ? [forceEviction] : [])];
+        const decision = decide(
+          aCase({
+            gates: set,
+            drivers: safeDriver,
+            policy: { kind: 'none' },
+            node: aNode({ taints, ready, volumesInUse: [] }),
+            pods: podsGone ? [] : [aPod()],
+            fence: aFence({ releases, incident: anIncident() }),
+          }),
+          1,
+        );
+        const released = deeds(decision).filter(isRelease);
+        if (ready === 'True') assert.deepEqual(released, []);
+        if (!set.NonGracefulFailover && !(set.ForceEviction && tainted)) assert.deepEqual(released, []);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe('what is told', () => {
+  const stuckOf = (change: Partial<NodeCase>): string[] =>
+    decide(aCase(change), 1).stuck.map(({ reason, message }) => `${reason} | ${message}`);
+  const nothing = inForce({ podDeletion: 'do-nothing' });
+
+  test('[POD-2] only ways that somebody opened explain why a pod is stuck', () => {
+    assert.deepEqual(stuckOf({ policy: nothing }), ['DoNothing | policy: podDeletion of policy release is do-nothing']);
+    assert.deepEqual(stuckOf({ policy: { kind: 'none' } }), ['NoPolicy | policy: no RemedyPolicy selects the node']);
+    const [both] = stuckOf({ policy: nothing, gates: failover });
+    assert.match(both ?? '', /^VolumeNotProtected \| safe detach: .*; policy: /);
+    const tainted = aNode({ taints: [forceEviction] });
+    assert.match(
+      stuckOf({ policy: { kind: 'none' }, node: tainted })[0] ?? '',
+      /^GateOff \| assertion: .*ForceEviction is off/,
+    );
+  });
+
+  test('only pods that somebody misses', () => {
+    assert.deepEqual(stuckOf({ policy: nothing, pods: [aPod({ deletionAtMs: nowMs + 1000 })] }), []);
+    assert.deepEqual(stuckOf({ policy: nothing, pods: [aPod({ phase: 'Failed' })] }), []);
+    assert.deepEqual(stuckOf({ policy: nothing, pods: [aPod({ mirror: true })] }), []);
+    assert.deepEqual(
+      stuckOf({ policy: nothing, pods: [aPod({ owner: { kind: 'DaemonSet', name: 'a', uid: 'a' } })] }),
+      [],
+    );
+    assert.deepEqual(stuckOf({}), [], 'what goes is not stuck');
+  });
+
+  test('nothing of a node that is well: its kubelet takes care', () => {
+    assert.deepEqual(stuckOf({ policy: nothing, node: aNode({ ready: 'True' }) }), []);
+    assert.equal(decide(aCase({ node: aNode({ ready: 'True' }) }), 1).trouble, undefined);
+  });
+
+  test('bounded, however many there are', () => {
+    const pods = Array.from({ length: 200 }, (_, at) => aPod({ name: `web-${at}`, uid: `${at}` }));
+    const { stuck } = decide(aCase({ policy: nothing, pods }), 1);
+    assert.equal(stuck.length, MAX_STUCK);
+    assert.ok(stuck.every(({ message }) => message.length <= 512));
+  });
+
+  test('[NGS-5] a refusal of the driver, as long as the release is not over', () => {
+    const attachments = [anAttachment({ deleting: true, detachError: 'x'.repeat(1000) })];
+    const open = aCase({ pods: [], attachments, fence: aFence({ releases: [aRecord()] }) });
+    const [refusal] = decide(open, 1).refusals;
+    assert.deepEqual([refusal?.volume, refusal?.message.length], ['pv-0', 200]);
+    assert.deepEqual(decide({ ...open, fence: aFence({ releases: [over] }) }, 1).refusals, []);
+  });
+});
+
+describe('what is wrong with the node', () => {
+  const trouble = (known: NodeCase): string | undefined => decide(known, 1).trouble;
+
+  test('by its condition, its marks, or its absence', () => {
+    assert.equal(trouble(aCase()), 'Ready=Unknown');
+    assert.equal(trouble(aCase({ node: aNode({ ready: undefined }) })), 'Ready=not reported');
+    assert.equal(trouble(aCase({ node: aNode(cleanBack) })), 'in quarantine');
+    assert.equal(
+      trouble(aCase({ gates: eviction, node: aNode({ ready: 'True', taints: [forceEviction] }) })),
+      'asserted to be dead',
+    );
+    assert.equal(trouble(withoutNode(aCase())), 'there is no Node object');
+    assert.equal(trouble(withoutNode(aCase({ pods: [], attachments: [] }))), undefined);
+  });
+
+  test('[FEV-5, FEV-9] an eviction on record that is not finished is trouble until it is, whatever the gate', () => {
+    const node = aNode({ ready: 'True', taints: [forceEviction] });
+    const half = (record: object): NodeCase =>
+      aCase({ node, fence: aFence({ releases: [aRecord({ basis: 'Asserted', ...record })] }) });
+    assert.equal(trouble(half({})), 'its eviction is not finished');
+    assert.equal(trouble(half({ endedAt: 'x' })), undefined);
+  });
+});
+
+describe('when to look again', () => {
+  const inMs = (change: Partial<NodeCase>): number => decide(aCase(change), 1).recheckAtMs - nowMs;
+
+  test('[POD-4] when the time of a pod is up, a second later at the latest', () => {
+    assert.equal(inMs({ pods: [aPod({ deletionAtMs: nowMs + 7000 })] }), 8000);
+    assert.equal(inMs({ pods: [] }), 30_000);
+  });
+
+  test('soon where nobody tells: a replacement, a kubelet that falls silent', () => {
+    const policy = inForce({ podDeletion: 'do-nothing', volumeAttachmentRecovery: 'immediate' });
+    assert.equal(inMs({ policy }), 2000);
+    assert.equal(inMs({ policy, pods: [aPod({ phase: 'Failed' })], attachments: [] }), 30_000, 'not for what is over');
+    const lease = { renewTime: 'x', unchangedForMs: 1, renewedSinceNotReady: true };
+    assert.equal(inMs({ gates: failover, drivers: safeDriver, lease }), 2000);
+  });
+
+  test('never in the past, whatever is known', () => {
+    const goneAt = '2026-01-01T00:00:00Z';
+    assert.ok(inMs({ pods: [], fence: aFence({ releases: [aRecord({ podsGoneAt: goneAt })] }) }) > 0);
+    assert.ok(inMs({ node: aNode({ volumesInUse: [entry] }) }) > 0);
+  });
+});

@@ -1,0 +1,220 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import {
+  aCase,
+  aFence,
+  anAttachment,
+  anIncident,
+  aNode,
+  aPod,
+  aRecord,
+  eviction,
+  forceEviction,
+  inForce,
+  nowMs,
+  quarantine,
+  withoutNode,
+} from '../../test/support/release-case.ts';
+import { MAX_EVIDENCE, MAX_HISTORY, MAX_RELEASES } from '../api/fence-names.ts';
+import { NodeFenceSchema } from '../api/node-fence.ts';
+import type { NodeFenceStatus } from '../api/node-fence.ts';
+import type { NodeCase } from '../api/release-view.ts';
+import type { Judgement } from '../api/view.ts';
+import { decide } from './decide.ts';
+import { nextStatus } from './fence-status.ts';
+
+const judgement: Judgement = {
+  verdict: 'down',
+  reason: 'ReadyUnknown',
+  evidence: [
+    { source: 'Condition', says: 'Unknown', detail: 'Ready is Unknown' },
+    { source: 'View', says: 'Unknown', detail: 'left out' },
+  ],
+  recheckInMs: 1000,
+};
+
+function next(known: NodeCase, identity = 'me'): NodeFenceStatus {
+  return nextStatus({ known, decision: decide(known, 1), judgement, identity });
+}
+
+/** As it is stored after each pass, over and over. */
+function afterwards(known: NodeCase, ...later: ((known: NodeCase) => NodeCase)[]): NodeFenceStatus {
+  let status = next(known);
+  for (const change of later) status = next({ ...change(known), fence: aFence(status) });
+  return status;
+}
+
+const reasons = ({ history }: NodeFenceStatus): string[] => history.map(({ reason }) => reason);
+
+describe('the memory of a node', () => {
+  test('[EVD-1] the first pass: incident, evidence, record and what will be put on the node, all at once', () => {
+    const status = next(aCase({ fence: aFence({ epoch: 0 }, {}) }));
+    assert.deepEqual(
+      [status.incident?.trouble, status.incident?.nodeUid, status.incident?.bootId],
+      ['Ready=Unknown', 'node-uid', 'boot-1'],
+    );
+    assert.deepEqual(
+      status.evidence.map(({ source }) => source),
+      ['Condition'],
+    );
+    assert.deepEqual([status.releases.length, status.releases[0]?.basis], [1, 'AcceptedRisk']);
+    assert.deepEqual(
+      status.applied.map(({ key, effect }) => `${key}:${effect}`),
+      ['fenceline.dev/quarantine:NoSchedule'],
+    );
+    assert.deepEqual(reasons(status), ['Incident', 'Releasing']);
+    assert.equal(status.verdict, 'down');
+    assert.equal(status.conditions.find(({ type }) => type === 'Released')?.reason, 'Releasing');
+  });
+
+  test('a pass in which nothing happened changes nothing', () => {
+    const known = aCase({ policy: inForce({ podDeletion: 'do-nothing' }) });
+    const once = next({ ...known, fence: aFence() });
+    assert.deepEqual(next({ ...known, fence: aFence(once), serverNowMs: nowMs + 60_000 }), once);
+  });
+
+  test('another instance takes over with a higher epoch; the same one keeps its own', () => {
+    assert.deepEqual([next(aCase({ fence: aFence({ epoch: 3 }) })).epoch], [3]);
+    const taken = next(aCase({ fence: aFence({ epoch: 3, holder: 'other' }) }));
+    assert.deepEqual([taken.epoch, taken.holder], [4, 'me']);
+  });
+
+  test('[NGS-7] the end: incident, marks and stuck pods are gone, the record and its history stay', () => {
+    const well = (known: NodeCase): NodeCase => ({
+      ...known,
+      node: aNode({ ready: 'True', volumesInUse: [] }),
+      pods: [],
+      attachments: [],
+    });
+    const status = afterwards(aCase({ fence: aFence() }), well);
+    assert.deepEqual([status.incident, status.applied, status.stuck, status.return], [undefined, [], [], undefined]);
+    assert.equal(status.releases.length, 1);
+    assert.ok(status.releases[0]?.endedAt !== undefined);
+    assert.equal(reasons(status).at(-1), 'BackInService');
+    assert.equal(status.conditions.find(({ type }) => type === 'Released')?.status, 'True');
+  });
+
+  test('[NGS-7] the stages of the way back, each told once; the soak counts from clean', () => {
+    const back =
+      (change: Partial<NodeCase>) =>
+      (known: NodeCase): NodeCase => ({
+        ...known,
+        node: aNode({ ready: 'True', taints: [quarantine], volumesInUse: [] }),
+        pods: [],
+        attachments: [],
+        ...change,
+      });
+    const attached = back({ attachments: [anAttachment()] });
+    const seen = afterwards(aCase({ fence: aFence() }), attached, attached);
+    assert.equal(seen.return?.stage, 'seen');
+    assert.match(seen.return?.waitsFor ?? '', /still attached/);
+    const clean = afterwards(
+      aCase({ fence: aFence() }),
+      attached,
+      back({ serverNowMs: nowMs + 5000 }),
+      back({ serverNowMs: nowMs + 15_000 }),
+    );
+    assert.deepEqual([clean.return?.stage, clean.return?.since], ['clean', '2026-01-01T00:10:05Z']);
+    assert.equal(clean.return?.soakUntil, '2026-01-01T00:10:35Z');
+    assert.deepEqual(reasons(clean).filter((reason) => reason === 'Returning').length, 2);
+  });
+
+  test('a newcomer of the same name is another incident, and nothing of the old one is open', () => {
+    const known = aCase({
+      node: aNode({ uid: 'newcomer' }),
+      fence: aFence({ incident: anIncident(), releases: [aRecord()] }),
+    });
+    const status = next(known);
+    assert.equal(status.incident?.nodeUid, 'newcomer');
+    assert.deepEqual(
+      status.releases.map(({ nodeUid, endedAt }) => [nodeUid, endedAt !== undefined]),
+      [
+        ['node-uid', true],
+        ['newcomer', false],
+      ],
+    );
+  });
+
+  test('[FEV-8] an assertion is evidence, with its author, once', () => {
+    const known = aCase({
+      gates: eviction,
+      node: aNode({ taints: [forceEviction], taintedBy: 'kubectl' }),
+      fence: aFence({ incident: anIncident() }),
+    });
+    const status = afterwards(known, (before) => ({
+      ...before,
+      node: aNode({ taints: [forceEviction, quarantine], taintedBy: 'fenceline' }),
+    }));
+    const said = status.evidence.filter(({ source }) => source === 'ForceEvictionTaint');
+    assert.deepEqual(
+      said.map(({ by }) => by),
+      ['taint fenceline.dev/force-eviction, set by kubectl'],
+    );
+    assert.deepEqual(
+      status.releases.map(({ by }) => by),
+      said.map(({ by }) => by),
+      'and one record',
+    );
+  });
+
+  test('[NGS-5] a refusal of the driver is the state of the release', () => {
+    const refused = aCase({
+      pods: [],
+      attachments: [anAttachment({ deleting: true, detachError: 'in use' })],
+      fence: aFence({ releases: [aRecord()], incident: anIncident() }),
+    });
+    const condition = next(refused).conditions.find(({ type }) => type === 'Released');
+    assert.deepEqual(
+      [condition?.status, condition?.reason, condition?.message],
+      ['False', 'DetachRefused', 'volume pv-0: in use'],
+    );
+  });
+
+  test('a hold says since when', () => {
+    const paused = aCase({ policy: inForce({ mode: 'Paused' }), fence: aFence({ incident: anIncident() }) });
+    const status = afterwards(paused, (known) => ({ ...known, serverNowMs: nowMs + 60_000 }));
+    assert.deepEqual([status.hold?.reason, status.hold?.since], ['Paused', '2026-01-01T00:10:00Z']);
+  });
+
+  test('without a Node object it still says what was on it', () => {
+    const status = next(withoutNode(aCase({ fence: aFence({ incident: anIncident() }) })));
+    assert.deepEqual([status.incident?.nodeUid, status.releases[0]?.nodeUid], ['node-uid', 'node-uid']);
+  });
+
+  test('full lists stay full, and lose their oldest', () => {
+    const at = '2026-01-01T00:00:00Z';
+    const history = Array.from({ length: MAX_HISTORY }, (_, count) => ({ at, reason: `${count}`, epoch: 1 }));
+    const status = next(aCase({ fence: aFence({ history }) }));
+    assert.equal(status.history.length, MAX_HISTORY);
+    assert.deepEqual([status.history[0]?.reason, reasons(status).at(-1)], ['2', 'Releasing']);
+  });
+
+  test('whatever was stored, what is stored next fits the schema', () => {
+    const many = (count: number, of: () => object): fc.Arbitrary<object[]> =>
+      fc.integer({ min: 0, max: count }).map((size) => Array.from({ length: size }, of));
+    const stored = fc.record({
+      history: many(MAX_HISTORY, () => ({ at: '2026-01-01T00:00:00Z', reason: 'Incident', message: 'x', epoch: 1 })),
+      evidence: many(MAX_EVIDENCE, () => ({
+        source: 'Lease',
+        says: 'Unknown',
+        detail: 'x',
+        observedAt: '2026-01-01T00:00:00Z',
+      })),
+      releases: many(MAX_RELEASES, () => aRecord({ by: 'policy earlier', endedAt: '2026-01-01T00:09:30Z' })),
+    });
+    const names = fc.array(fc.stringMatching(/^[a-z]{1,50}$/), { maxLength: 100 });
+    fc.assert(
+      fc.property(stored, names, fc.boolean(), (status, pods, covered) => {
+        const known = aCase({
+          policy: inForce({ podDeletion: covered ? 'delete-statefulset-pod' : 'do-nothing' }),
+          pods: pods.map((name, at) => aPod({ name: `${name}-${at}`, uid: `${at}` })),
+          fence: aFence({ ...(status as Partial<NodeFenceStatus>), incident: anIncident() }),
+        });
+        const checked = NodeFenceSchema.safeParse({ ...aFence(), status: next(known) });
+        assert.ok(checked.success, JSON.stringify(checked.error?.issues.slice(0, 3)));
+      }),
+      { numRuns: 60 },
+    );
+  });
+});

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import {
+  aCase,
+  aFence,
+  anAttachment,
+  aNode,
+  aPod,
+  aRecord,
+  forceEviction,
+  inForce,
+  quarantine,
+} from '../../test/support/release-case.ts';
+import type { Outcome } from '../act/perform.ts';
+import type { NodeCase } from '../api/release-view.ts';
+import type { EventInput, EventRecorder } from '../kube/events.ts';
+import { decide } from './decide.ts';
+import { PassReporter } from './pass-reporter.ts';
+
+function setUp(): { reporter: PassReporter; said: string[]; pass: (known: NodeCase, ...acts: Outcome[]) => void } {
+  const said: string[] = [];
+  const record = ({ regarding, reason, note }: EventInput): void =>
+    void said.push(`${regarding.kind} ${regarding.name}: ${reason}: ${note}`);
+  const quiet = { info: () => {}, warn: () => {}, debug: () => {} };
+  const reporter = new PassReporter({ log: quiet, events: { record } as unknown as EventRecorder });
+  const pass = (known: NodeCase, ...acts: Outcome[]): void =>
+    reporter.report({ known, decision: decide(known, 1), acts, tookMs: 1 });
+  return { reporter, said, pass };
+}
+
+const stuck = aCase({ policy: inForce({ podDeletion: 'do-nothing' }) });
+const counts = (counter: PassReporter['released']): string[] =>
+  [...counter.samples].map(({ labels, value }) => `${JSON.stringify(labels)} ${value}`);
+
+describe('events and metrics', () => {
+  test('[POD-2] a stuck pod is told once, again when the reason is another, and counted by reason', () => {
+    const { reporter, said, pass } = setUp();
+    for (let round = 0; round < 3; round += 1) pass(stuck);
+    assert.deepEqual(said, ['Pod web-0: NotReleased: policy: podDeletion of policy release is do-nothing']);
+    assert.deepEqual([...reporter.stuck], [['DoNothing', 1]]);
+    pass(aCase({ policy: { kind: 'tie', names: ['a', 'b'] } }));
+    assert.equal(said.length, 2);
+    assert.deepEqual([...reporter.stuck], [['PolicyTie', 1]]);
+  });
+
+  test('[POD-11] what goes, or belongs to a node that is well, is no longer stuck', () => {
+    const { reporter, pass } = setUp();
+    pass(stuck);
+    pass(aCase());
+    assert.deepEqual([...reporter.stuck], []);
+    pass(stuck);
+    pass({ ...stuck, node: aNode({ ready: 'True' }) });
+    assert.deepEqual([...reporter.stuck], [], 'or its kubelet will never be counted out');
+  });
+
+  test('who no longer leads has nothing stuck', () => {
+    const { reporter, pass } = setUp();
+    pass(stuck);
+    reporter.clear();
+    assert.deepEqual([...reporter.stuck], []);
+  });
+
+  test('[EVD-1] a release is told on the pod with its basis, and counted by it', () => {
+    const { reporter, said, pass } = setUp();
+    const pod = aPod();
+    pass(
+      aCase(),
+      { kind: 'done', action: { do: 'taint', ...quarantine } },
+      { kind: 'done', action: { do: 'forceDelete', pod, basis: 'AcceptedRisk' } },
+    );
+    pass(
+      aCase(),
+      { kind: 'done', action: { do: 'failPod', pod, basis: 'AcceptedRisk' } },
+      { kind: 'needless', action: { do: 'forceDelete', pod, basis: 'PowerOff' } },
+    );
+    assert.deepEqual(said, [
+      'Node node-1: Quarantined: takes no pods until it is back and clean',
+      'Pod web-0: Released: released from node node-1 on the basis AcceptedRisk',
+      'Pod web-0: VolumesFreed: released from node node-1 on the basis AcceptedRisk',
+    ]);
+    assert.deepEqual(counts(reporter.released), ['{"basis":"AcceptedRisk"} 2']);
+  });
+
+  test('the way back is told when the quarantine goes, not when another taint does', () => {
+    const { said, pass } = setUp();
+    const well = aCase({ node: aNode({ ready: 'True' }), pods: [] });
+    pass(well, { kind: 'done', action: { do: 'untaint', ...forceEviction, pods: [] } });
+    assert.deepEqual(said, []);
+    pass(well, { kind: 'done', action: { do: 'untaint', ...quarantine, pods: [] } });
+    assert.deepEqual(said, ['Node node-1: BackInService: is clean and takes pods again']);
+  });
+
+  test('[NGS-5] a refusal of the driver is told once, and again after it had agreed', () => {
+    const { said, pass } = setUp();
+    const fence = aFence({ releases: [aRecord()] });
+    const refused = aCase({ pods: [], fence, attachments: [anAttachment({ deleting: true, detachError: 'in use' })] });
+    pass(refused);
+    pass(refused);
+    assert.deepEqual(said, ['Node node-1: DetachRefused: volume pv-0: in use']);
+    pass({ ...refused, attachments: [anAttachment({ deleting: true })] });
+    pass(refused);
+    assert.equal(said.length, 2);
+  });
+
+  test('[NGS-4] an act that was stopped says what had changed, and is counted', () => {
+    const { reporter, said, pass } = setUp();
+    const error = { kind: 'timeout', message: 'no answer', mayHaveHappened: true } as const;
+    pass(aCase(), { kind: 'changed', what: 'Ready of node-1 is True' }, { kind: 'failed', error });
+    assert.deepEqual(said, ['Node node-1: ReleaseStopped: Ready of node-1 is True']);
+    assert.deepEqual(counts(reporter.refused), ['{"why":"changed"} 1', '{"why":"timeout"} 1']);
+  });
+});

@@ -1,0 +1,30 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { aCase, aFence, anIncident, inForce } from '../../test/support/release-case.ts';
+import type { NodeCase } from '../api/release-view.ts';
+import { holdOf } from './hold.ts';
+
+const held = (known: Partial<NodeCase>): string => {
+  const hold = holdOf(aCase(known));
+  return hold === undefined ? 'free' : `${hold.reason} holds ${hold.holds}`;
+};
+
+test('what keeps us from acting, and from how much', () => {
+  assert.equal(held({}), 'free');
+  assert.equal(held({ policy: { kind: 'none' } }), 'free');
+  assert.equal(held({ fence: aFence({}, { stop: true }) }), 'Stopped holds everything');
+  assert.equal(held({ policy: { kind: 'none' }, fence: aFence({}, { stop: true }) }), 'Stopped holds everything');
+  assert.equal(held({ policy: inForce({ mode: 'Paused' }) }), 'Paused holds everything');
+  assert.equal(held({ policy: inForce({ mode: 'DryRun' }) }), 'DryRun holds everything');
+  assert.equal(held({ policy: inForce({ mode: 'Approve' }) }), 'AwaitingApproval holds releases');
+});
+
+test('an approval counts for the incident that it was given for', () => {
+  const policy = inForce({ mode: 'Approve' });
+  const approval = { by: 'somebody', at: '2026-01-01T00:00:00Z', incident: 'node-1-1' };
+  assert.equal(held({ policy, fence: aFence({ approval, incident: anIncident() }) }), 'free');
+  assert.equal(
+    held({ policy, fence: aFence({ approval, incident: anIncident({ id: 'node-1-2' }) }) }),
+    'AwaitingApproval holds releases',
+  );
+});

@@ -1,0 +1,263 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import fc from 'fast-check';
+import {
+  aCase,
+  aFence,
+  anAttachment,
+  anIncident,
+  aNode,
+  aPod,
+  aRecord,
+  aVolume,
+  driver,
+  entry,
+  eviction,
+  failover,
+  forceEviction,
+  inForce,
+  nowMs,
+  quarantine,
+  safeDriver,
+  withoutNode,
+} from '../../test/support/release-case.ts';
+import { MAX_RELEASES } from '../api/fence-names.ts';
+import { featureGates } from '../api/feature-gates.ts';
+import type { ReleaseRecord } from '../api/node-fence.ts';
+import type { Action, NodeCase, Step } from '../api/release-view.ts';
+import type { ReleasePlan } from './plan.ts';
+import { detachByOurselvesAfterMs, planRelease, progressed } from './plan.ts';
+import { releaseNode } from './release-node.ts';
+
+const plan = (known: NodeCase): ReleasePlan => planRelease(known, releaseNode(known), 4);
+const deeds = (steps: readonly Step[]): Action['do'][][] =>
+  steps.map(({ actions }) => actions.map((action) => action.do));
+const safely = { gates: failover, drivers: safeDriver, policy: { kind: 'none' } } as const;
+
+describe('the order of a release', () => {
+  test('[NGS-4, NGS-6] quarantine, volumesInUse, pod; and the record says all of it', () => {
+    const { steps, records } = plan(aCase());
+    assert.deepEqual(deeds(steps), [['taint'], ['freeVolumes'], ['forceDelete']]);
+    const [record, ...more] = records;
+    assert.deepEqual(more, []);
+    assert.deepEqual(record, {
+      ...aRecord({ epoch: 4, recordedAt: '2026-01-01T00:10:00Z' }),
+    });
+  });
+
+  test('[NGS-5] a driver that can fence is asked to, before the volume leaves volumesInUse', () => {
+    const drivers = new Map([[driver, { name: driver, safeDetach: true, unpublishFence: true }]]);
+    const known = aCase({ ...safely, drivers });
+    assert.deepEqual(deeds(plan(known).steps), [['taint'], ['requestFence'], ['freeVolumes'], ['forceDelete']]);
+    const asked = { ...known, attachments: [anAttachment({ fenceWanted: true })] };
+    assert.deepEqual(deeds(plan(asked).steps), [['taint'], ['freeVolumes'], ['forceDelete']]);
+    const risk = aCase({ drivers });
+    assert.deepEqual(deeds(plan(risk).steps), [['taint'], ['freeVolumes'], ['forceDelete']], 'not for another basis');
+  });
+
+  test('[POD-7] where the object stays, the pod is only called over', () => {
+    const known = aCase({
+      policy: inForce({ podDeletion: 'do-nothing', volumeAttachmentRecovery: 'wait' }),
+      awaited: new Set(['default/data-web-0']),
+    });
+    assert.deepEqual(deeds(plan(known).steps), [['taint'], ['freeVolumes'], ['failPod']]);
+    assert.equal(plan(known).records[0]?.podsStay, true);
+  });
+
+  test('[EVD-1] every irreversible step rests on the node, its boot, its quarantine, its Lease, the policy, the record', () => {
+    for (const [what, known] of Object.entries({ policy: aCase(), safe: aCase(safely) })) {
+      const [first, ...rest] = plan(known).steps;
+      assert.equal(first?.grounds, undefined, 'a quarantine can be taken back');
+      for (const { grounds } of rest) {
+        assert.deepEqual([grounds?.nodeUid, grounds?.bootId, grounds?.epoch], ['node-uid', 'boot-1', 4], what);
+        assert.deepEqual(grounds?.taints, [quarantine]);
+        assert.equal(grounds?.leaseRenewTime, known.lease?.renewTime);
+      }
+      assert.deepEqual(rest.at(-1)?.grounds?.freed, [entry], 'what was freed must not be back when the pod goes');
+      assert.deepEqual(rest.at(-1)?.grounds?.safeDrivers, what === 'safe' ? [driver] : []);
+      assert.deepEqual(
+        rest.at(-1)?.grounds?.policy,
+        what === 'safe' ? undefined : { name: 'release', uid: 'policy-0', generation: 1 },
+      );
+    }
+  });
+
+  test('[FEV-4] an assertion is one of its grounds, and covers volumes whose pods are long gone', () => {
+    const known = aCase({
+      gates: eviction,
+      policy: { kind: 'none' },
+      node: aNode({ taints: [forceEviction] }),
+      pods: [],
+    });
+    const { steps, records } = plan(known);
+    assert.deepEqual(deeds(steps), [['taint'], ['freeVolumes']]);
+    assert.deepEqual(steps[1]?.grounds?.taints, [quarantine, forceEviction]);
+    assert.deepEqual([records[0]?.basis, records[0]?.attachments], ['Asserted', ['csi-0']]);
+  });
+
+  test('[POD-3] without a Node object there is nothing to mark, and it has to be absent still', () => {
+    const known = withoutNode(aCase({ fence: aFence({ incident: anIncident() }) }));
+    const { steps, records } = plan(known);
+    assert.deepEqual(deeds(steps), [['forceDelete']]);
+    assert.equal(steps[0]?.grounds?.nodeUid, undefined);
+    assert.deepEqual([records[0]?.nodeUid, records[0]?.bootId], ['node-uid', 'boot-1']);
+  });
+
+  test('110 pods go on the strength of one live read for every 32', () => {
+    const pods = Array.from({ length: 110 }, (_, at) => aPod({ name: `web-${at}`, uid: `pod-${at}` }));
+    assert.deepEqual(
+      deeds(plan(aCase({ pods })).steps)
+        .slice(2)
+        .map((step) => step.length),
+      [32, 32, 32, 14],
+    );
+  });
+});
+
+describe('what is done already makes no step', () => {
+  const recorded = (change: Partial<NodeCase> = {}, record: Partial<ReleaseRecord> = {}): NodeCase =>
+    aCase({ fence: aFence({ releases: [aRecord(record)] }), ...change });
+
+  test('after a crash at any write the same plan goes on, under the same record', () => {
+    const marked = { taints: [quarantine] };
+    const stages: [Partial<NodeCase>, Action['do'][][]][] = [
+      [{}, [['taint'], ['freeVolumes'], ['forceDelete']]],
+      [{ node: aNode(marked) }, [['freeVolumes'], ['forceDelete']]],
+      [{ node: aNode({ ...marked, volumesInUse: [] }) }, [['forceDelete']]],
+      [{ node: aNode({ ...marked, volumesInUse: [] }), pods: [aPod({ phase: 'Failed' })] }, [['forceDelete']]],
+      [{ node: aNode({ ...marked, volumesInUse: [] }), pods: [aPod({ phase: 'Failed', graceSeconds: 0 })] }, []],
+      [{ node: aNode({ ...marked, volumesInUse: [] }), pods: [] }, []],
+    ];
+    for (const [stage, expected] of stages) {
+      const { steps, records } = plan(recorded(stage));
+      assert.deepEqual(deeds(steps), expected);
+      assert.equal(records.length, 1);
+      assert.equal(records[0]?.epoch, 1, 'as it was first decided');
+    }
+  });
+
+  test('a record of another boot, author or node is another record', () => {
+    for (const other of [{ bootId: 'boot-0' }, { by: 'policy other' }, { nodeUid: 'other' }, { endedAt: 'x' }]) {
+      assert.equal(plan(recorded({}, other)).records.length, 2, JSON.stringify(other));
+    }
+  });
+
+  test('progress is noted once, and noting it again changes nothing', () => {
+    const arbitrary = fc.record({
+      pods: fc.constantFrom([], [aPod()], [aPod({ phase: 'Failed' })]),
+      volumesInUse: fc.constantFrom([], [entry]),
+      attachments: fc.constantFrom([], [anAttachment()]),
+      laterMs: fc.integer({ min: 0, max: 100_000 }),
+    });
+    fc.assert(
+      fc.property(arbitrary, ({ pods, volumesInUse, attachments, laterMs }) => {
+        const known = aCase({ pods, node: aNode({ volumesInUse }), attachments });
+        const once = progressed(known, aRecord());
+        assert.deepEqual(progressed({ ...known, serverNowMs: nowMs + laterMs }, once), once);
+        if (once.endedAt !== undefined) assert.ok(once.podsGoneAt !== undefined && attachments.length === 0);
+        if (once.freedAt !== undefined) assert.deepEqual(volumesInUse, []);
+        if (once.podsGoneAt !== undefined) assert.ok(pods.every(({ phase }) => phase === 'Failed'));
+      }),
+    );
+  });
+
+  test('[POD-7] a pod whose object stays is recorded once, not in every pass', () => {
+    const policy = inForce({ podDeletion: 'do-nothing', volumeAttachmentRecovery: 'immediate' });
+    const over = {
+      policy,
+      pods: [aPod({ phase: 'Failed' })],
+      attachments: [],
+      awaited: new Set(['default/data-web-0']),
+    };
+    const record = { podsStay: true, freedAt: 'x', podsGoneAt: 'x', endedAt: 'x' };
+    const { steps, records } = plan(
+      recorded({ ...over, node: aNode({ taints: [quarantine], volumesInUse: [] }) }, record),
+    );
+    assert.deepEqual([deeds(steps), records.length], [[], 1]);
+  });
+
+  test('records are bounded: the oldest that are over go, one that is open never', () => {
+    const old = Array.from({ length: MAX_RELEASES }, (_, at) =>
+      aRecord({ by: `policy ${at}`, ...(at === 0 ? {} : { endedAt: 'x' }) }),
+    );
+    const { records } = plan(aCase({ fence: aFence({ releases: old }) }));
+    assert.equal(records.length, MAX_RELEASES);
+    assert.ok(
+      records.some(({ by }) => by === 'policy 0'),
+      'the open one',
+    );
+    assert.ok(
+      records.every(({ by }) => by !== 'policy 1'),
+      'the oldest of the others',
+    );
+    assert.ok(
+      records.some(({ by }) => by === 'policy release'),
+      'the new one',
+    );
+  });
+});
+
+describe('where Kubernetes does not detach by itself', () => {
+  const goneAt = '2026-01-01T00:09:30Z';
+  const dueMs = Date.parse(goneAt) + detachByOurselvesAfterMs;
+  const left = (change: Partial<NodeCase> = {}, record: Partial<ReleaseRecord> = {}): NodeCase =>
+    aCase({
+      pods: [],
+      node: aNode({ taints: [quarantine], volumesInUse: [] }),
+      serverNowMs: dueMs,
+      fence: aFence({
+        releases: [aRecord({ freedAt: goneAt, podsGoneAt: goneAt, ...record })],
+        incident: anIncident(),
+      }),
+      ...change,
+    });
+
+  test('[NGS-4] the VolumeAttachment goes some time after its pods, on all the grounds of the release', () => {
+    const { steps } = plan(left());
+    assert.deepEqual(steps[0]?.actions, [{ do: 'deleteAttachment', attachment: 'csi-0', uid: 'attachment-0' }]);
+    const { grounds } = steps[0];
+    assert.deepEqual(grounds?.taints, [quarantine]);
+    assert.equal(grounds.policy?.name, 'release');
+    assert.equal(grounds.leaseRenewTime, left().lease?.renewTime);
+    assert.deepEqual(plan(left({ serverNowMs: dueMs - 1 })).steps, []);
+  });
+
+  const rows: [string, Partial<NodeCase>, Partial<ReleaseRecord>][] = [
+    ['it is being detached', { attachments: [anAttachment({ deleting: true })] }, {}],
+    ['the record does not cover it', {}, { attachments: [] }],
+    ['a pod that stays uses it', { pods: [staying()] }, {}],
+    ['the node is Ready', { node: aNode({ ready: 'True', taints: [quarantine], volumesInUse: [] }) }, {}],
+    ['it was booted since', { node: aNode({ bootId: 'boot-2', taints: [quarantine], volumesInUse: [] }) }, {}],
+    ['the policy is another', { policy: inForce({ name: 'other', podDeletion: 'do-nothing' }) }, {}],
+    ['no policy is in force', { policy: { kind: 'none' } }, {}],
+    ['the gate of its way is off', { gates: featureGates() }, { basis: 'StorageSafeDetach' }],
+    ['nobody asserts it any more', { gates: eviction }, { basis: 'Asserted' }],
+  ];
+  for (const [when, change, record] of rows) {
+    test(`[NGS-4, NGS-9] not while ${when}`, () => {
+      assert.deepEqual(
+        deeds(plan(left(change, record)).steps)
+          .flat()
+          .filter((deed) => deed === 'deleteAttachment'),
+        [],
+      );
+    });
+  }
+
+  test('[POD-3] without a Node object nobody says that the volume is not in use: it goes the same way', () => {
+    const { steps } = plan(withoutNode(left()));
+    assert.deepEqual(deeds(steps), [['deleteAttachment']]);
+    assert.deepEqual([steps[0]?.grounds?.nodeUid, steps[0]?.grounds?.taints], [undefined, []]);
+  });
+
+  function staying(): NodeCase['pods'][number] {
+    const { deletionAtMs: _, ...pod } = aPod({ name: 'other', uid: 'pod-9' });
+    return pod;
+  }
+});
+
+test('a hold begins nothing new, and follows what has begun', () => {
+  const { steps, records } = planRelease(aCase(), undefined, 4);
+  assert.deepEqual([steps, records], [[], []]);
+  assert.ok(aVolume().known);
+});

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import {
+  aCase,
+  aFence,
+  anAttachment,
+  aNode,
+  aPod,
+  aRecord,
+  entry,
+  inForce,
+  nowMs,
+  quarantine,
+  withoutNode,
+} from '../../test/support/release-case.ts';
+import type { NodeFenceStatus, ReleaseRecord } from '../api/node-fence.ts';
+import type { LiveNode, NodeCase } from '../api/release-view.ts';
+import type { ReturnDecision } from './return-node.ts';
+import { isQuarantined, returnNode } from './return-node.ts';
+
+const over = aRecord({ freedAt: 'x', podsGoneAt: 'x', endedAt: 'x' });
+/** Back, Ready and in quarantine, with nothing left of what was released; the same boot. */
+function back(node: Partial<LiveNode> = {}, change: Partial<NodeCase> = {}): NodeCase {
+  const known = { ready: 'True', taints: [quarantine], volumesInUse: [], ...node } as const;
+  return aCase({ node: aNode(known), pods: [], attachments: [], ...change });
+}
+
+function stage({ stage: at, waitsFor }: ReturnDecision): string {
+  return `${at ?? 'away'}: ${waitsFor?.reason ?? 'nothing'}`;
+}
+
+function stored(at: NonNullable<NodeFenceStatus['return']>['stage'], sinceMs: number): NodeCase['fence'] & object {
+  const since = `${new Date(sinceMs).toISOString().slice(0, 19)}Z`;
+  return aFence({ return: { stage: at, since, failures: 0 } });
+}
+
+describe('the way back', () => {
+  const rows: [string, string, NodeCase, ReleaseRecord[]][] = [
+    ['it is not Ready', 'away: NotSeen', back({ ready: 'Unknown' }), [over]],
+    ['there is no Node', 'away: NotSeen', withoutNode(back()), [over]],
+    ['a released volume is attached', 'seen: DetachPending', back({}, { attachments: [anAttachment()] }), [over]],
+    ['another volume is', 'clean: Soaking', back({}, { attachments: [anAttachment({ volume: 'pv-9' })] }), [over]],
+    ['a released volume is in use', 'seen: NotClean', back({ volumesInUse: [entry] }), [over]],
+    ['another is', 'clean: Soaking', back({ volumesInUse: ['kubernetes.io/csi/x^y'] }), [over]],
+    ['a released pod is there', 'seen: NotClean', back({}, { pods: [aPod({ phase: 'Failed' })] }), [over]],
+    ['all is gone', 'clean: Soaking', back(), [over]],
+    [
+      'it was booted since',
+      'clean: Soaking',
+      back({ bootId: 'boot-2' }, { pods: [aPod({ phase: 'Failed' })] }),
+      [over],
+    ],
+    ['booted, and in use again', 'seen: NotClean', back({ bootId: 'boot-2', volumesInUse: [entry] }), [over]],
+    [
+      'booted, and still attached',
+      'seen: DetachPending',
+      back({ bootId: 'boot-2' }, { attachments: [anAttachment()] }),
+      [over],
+    ],
+    ['the record is gone, a volume is left', 'seen: NotClean', back({ volumesInUse: [entry] }), []],
+    ['the record is gone, nothing is left', 'clean: Soaking', back(), []],
+  ];
+  for (const [when, expected, known, records] of rows) {
+    test(`[NGS-7, FEV-5] ${when}: ${expected}`, () => {
+      const decision = returnNode(known, records);
+      assert.equal(stage(decision), expected);
+      assert.deepEqual(decision.steps, [], 'and nothing is taken away');
+    });
+  }
+
+  test('[NGS-7] a pod that was never taken away keeps its volume', () => {
+    const { deletionAtMs: _, ...pod } = aPod();
+    const inService = back({ volumesInUse: [entry] }, { pods: [pod], attachments: [anAttachment()] });
+    assert.equal(stage(returnNode(inService, [over])), 'clean: Soaking');
+  });
+
+  test('[NGS-5] a driver that refuses is quoted', () => {
+    const refused = back({}, { attachments: [anAttachment({ detachError: 'in use' })] });
+    assert.match(returnNode(refused, [over]).waitsFor?.message ?? '', /pv-0 .*the driver says in use/);
+  });
+
+  test('[NGS-7] after the soak the quarantine goes, if no other pod has come', () => {
+    const since = nowMs - 30_000;
+    const decision = returnNode(back({}, { fence: stored('clean', since), pods: [] }), [over]);
+    assert.equal(decision.stage, 'soaked');
+    assert.deepEqual(decision.steps, [{ actions: [{ do: 'untaint', ...quarantine, pods: [] }] }]);
+    assert.equal(stage(returnNode(back({}, { fence: stored('clean', since + 1000) }), [over])), 'clean: Soaking');
+  });
+
+  test('[NGS-7] the soak counts from when it was clean, and is the policy’s', () => {
+    assert.equal(returnNode(back(), [over]).soakUntilMs, nowMs + 30_000);
+    assert.equal(returnNode(back({}, { fence: stored('seen', nowMs - 600_000) }), [over]).soakUntilMs, nowMs + 30_000);
+    const patient = back({}, { policy: inForce({ soakMs: 300_000 }) });
+    assert.equal(returnNode(patient, [over]).soakUntilMs, nowMs + 300_000);
+    assert.equal(returnNode(back({}, { policy: { kind: 'none' } }), [over]).soakUntilMs, nowMs + 30_000);
+  });
+
+  test('[NGS-7] without a reboot a soak of nothing is still long enough for the kubelet to report', () => {
+    const policy = inForce({ soakMs: 0 });
+    assert.equal(stage(returnNode(back({}, { policy }), [over])), 'clean: Soaking');
+    assert.equal(returnNode(back({ bootId: 'boot-2' }, { policy }), [over]).stage, 'soaked');
+  });
+});
+
+test('a quarantine is known by key and effect', () => {
+  assert.equal(isQuarantined(back()), true);
+  assert.equal(isQuarantined(back({ taints: [{ ...quarantine, effect: 'NoExecute' }] })), false);
+  assert.equal(isQuarantined({}), false);
+});

@@ -1,0 +1,48 @@
+/** Remembers what operators have read, at their end of the wire, for the checkers that ask whether they have. */
+import type { ReadEvent, WireEvent, Write } from './checker.ts';
+
+export interface Remembered extends ReadEvent {
+  /** In the order of what the operator read and wrote. */
+  order: number;
+}
+
+export class Reads {
+  readonly #latest = new Map<string, Remembered>();
+  readonly #writes = new Map<string, number>();
+  #order = 0;
+
+  take(event: WireEvent): void {
+    if (event.type === 'started') {
+      // A new process remembers nothing.
+      for (const key of this.#latest.keys()) if (key.startsWith(`${event.operator} `)) this.#latest.delete(key);
+    } else if (event.type === 'read' && event.live) {
+      this.#order += 1;
+      this.#latest.set(`${event.operator} ${event.path}`, { ...event, order: this.#order });
+    }
+  }
+
+  /** Something that the operator did, after which what it read before is no longer fresh. */
+  wrote({ user }: Pick<Write, 'user'>): void {
+    this.#writes.set(user, this.mark());
+  }
+
+  /** A point in that order, after all that was read up to now. */
+  mark(): number {
+    this.#order += 1;
+    return this.#order;
+  }
+
+  /** The last live read of an object, whatever came of it. */
+  of(user: string, path: string): Remembered | undefined {
+    return this.#latest.get(`${numberOf(user)} ${path}`);
+  }
+
+  /** Whether it was read since the operator last did something. */
+  sinceWrite(user: string, path: string): boolean {
+    return (this.of(user, path)?.order ?? -1) > (this.#writes.get(user) ?? 0);
+  }
+}
+
+function numberOf(user: string): string {
+  return user.slice(user.lastIndexOf('-') + 1);
+}

@@ -1,0 +1,62 @@
+/**
+ * S10: mirror pods are untouched, always; pods that tolerate a taint are untouched by a release that rests on it, for as
+ * long as they tolerate it.
+ */
+import { mirrorAnnotation } from '../../world/objects.ts';
+import type { Node, Pod, Taint, Toleration } from '../../world/objects.ts';
+import type { Invariant, Write } from './checker.ts';
+import { objectOf, succeeded } from './checker.ts';
+import { recordsFor, releaseOf, toldOf } from './release.ts';
+import { assertingKeys } from './s5-not-while-restarting.ts';
+import { tolerates } from './tolerates.ts';
+
+const keys = [...assertingKeys, 'node.cloudprovider.kubernetes.io/shutdown'];
+
+export const s10: Invariant = {
+  id: 'S10',
+  check: ({ state, nowMs, violated }) => {
+    /** Since when each taint has been seen on a node by whoever watches this run: `node key:effect`. */
+    const since = new Map<string, number>();
+    return {
+      onStored({ object }) {
+        if (object.kind !== 'Node') return;
+        const { name } = object.metadata;
+        const has = new Set(taintsOf(object as Node).map(({ key, effect }) => `${name} ${key}:${effect}`));
+        for (const taint of has) if (!since.has(taint)) since.set(taint, nowMs());
+        for (const taint of since.keys()) if (taint.startsWith(`${name} `) && !has.has(taint)) since.delete(taint);
+      },
+      onWrite(write) {
+        if (isMirror(write)) violated(`${objectOf(write)}, which its kubelet runs from a file, was touched`);
+        const release = releaseOf(write);
+        if (release === undefined || !('pod' in release)) return;
+        const records = recordsFor(state, release);
+        if (records.length === 0 || records.some(({ basis }) => basis !== 'Asserted')) return;
+        const taints = taintsOf(state.nodes.get(release.node));
+        const isTolerated = (taint: Taint): boolean => {
+          const heldMs = nowMs() - (since.get(`${release.node} ${taint.key}:${taint.effect}`) ?? 0);
+          return heldMs < toleratedMs(release.pod.spec.tolerations ?? [], taint);
+        };
+        if (taints.length > 0 && taints.every(isTolerated)) {
+          violated(`${toldOf(release)} although it tolerates ${taints.map(({ key }) => key).join(', ')}`);
+        }
+      },
+    };
+  },
+};
+
+function isMirror(write: Write): boolean {
+  if (write.resource !== 'pods' || !succeeded(write)) return false;
+  return (write.before as Pod | undefined)?.metadata.annotations?.[mirrorAnnotation] !== undefined;
+}
+
+function taintsOf(node: Node | undefined): Taint[] {
+  return (node?.spec?.taints ?? []).filter(({ key }) => keys.includes(key));
+}
+
+/** The shortest of those that match; one without a time has none. 0: not at all. */
+function toleratedMs(tolerations: readonly (Toleration & { tolerationSeconds?: number })[], taint: Taint): number {
+  const matching = tolerations.filter((toleration) => tolerates(toleration, taint));
+  if (matching.length === 0) return 0;
+  const seconds = matching.flatMap(({ tolerationSeconds }) => tolerationSeconds ?? []);
+  return seconds.length === 0 ? Infinity : Math.min(...seconds) * 1000;
+}

@@ -1,0 +1,30 @@
+/**
+ * S11: the VolumeAttachment of a volume goes only when its pods on that node are gone, or a record that names it covers
+ * them. Its pods are those that the API still shows, and those that really run.
+ */
+import type { Invariant } from './checker.ts';
+import { isOver, recordsFor, releaseOf, toldOf, volumesOf } from './release.ts';
+
+export const s11: Invariant = {
+  id: 'S11',
+  check: ({ state, machineOf, violated }) => ({
+    onWrite(write) {
+      const release = releaseOf(write);
+      if (release?.what !== 'deleted') return;
+      const { node } = release;
+      const volume = release.attachment.spec.source.persistentVolumeName ?? '';
+      const covered = new Set(recordsFor(state, release).flatMap(({ pods = [] }) => pods.map(({ uid }) => uid)));
+      const shown = [...state.pods.values()].filter(
+        (pod) => pod.spec.nodeName === node && !isOver(pod) && volumesOf(state, pod).includes(volume),
+      );
+      const running = [...(machineOf(node)?.processes.values() ?? [])].filter(({ volumes }) =>
+        volumes.some(({ persistentVolume }) => persistentVolume === volume),
+      );
+      const user = [
+        ...shown.map(({ metadata }) => ({ uid: metadata.uid ?? '', name: metadata.name })),
+        ...running.map(({ podUid, podName }) => ({ uid: podUid, name: podName })),
+      ].find(({ uid }) => !covered.has(uid));
+      if (user !== undefined) violated(`${toldOf(release)} although pod ${user.name} there still uses it`);
+    },
+  }),
+};

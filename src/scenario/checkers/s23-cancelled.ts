@@ -1,0 +1,32 @@
+/**
+ * S23: what has not passed its point of no return is cancelled when the node returns: an operator that has read that the
+ * node is Ready begins no release of it, and one that is in the middle may end. (Releases on the strength of a record
+ * from before a boot are S1.)
+ */
+import { isReady } from '../cluster-state.ts';
+import type { Invariant } from './checker.ts';
+import { Reads } from './reads.ts';
+import { releaseOf, toldOf } from './release.ts';
+
+export const s23: Invariant = {
+  id: 'S23',
+  check: ({ violated }) => {
+    const reads = new Reads();
+    /** Nodes of which something was let go, and in which boot. */
+    const begun = new Map<string, string>();
+    return {
+      onWire: (event) => reads.take(event),
+      onWrite(write) {
+        const release = releaseOf(write);
+        if (release === undefined) return;
+        const { node: name } = release;
+        const node = reads.of(write.user, `/api/v1/nodes/${name}`)?.node;
+        const boot = node?.status?.nodeInfo?.bootID ?? '';
+        if (begun.get(name) !== boot && isReady(node)) {
+          violated(`${toldOf(release)} although the node was read to be Ready`);
+        }
+        begun.set(name, boot);
+      },
+    };
+  },
+};

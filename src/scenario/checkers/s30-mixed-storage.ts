@@ -1,0 +1,29 @@
+/**
+ * S30: a pod with one volume that is protected and another that is not does not go on the strength of the first, unless
+ * somebody accepts the risk or answers for the whole machine.
+ */
+import type { ClusterState } from '../cluster-state.ts';
+import type { Invariant } from './checker.ts';
+import { recordsFor, releaseOf, toldOf, volumesOf } from './release.ts';
+
+const byStorage = ['StorageSafeDetach', 'StorageFenced'];
+
+export const s30: Invariant = {
+  id: 'S30',
+  check: ({ state, violated }) => ({
+    onWrite(write) {
+      const release = releaseOf(write);
+      if (release === undefined || !('pod' in release)) return;
+      const records = recordsFor(state, release);
+      if (records.length === 0 || records.some(({ basis }) => !byStorage.includes(basis))) return;
+      const volume = volumesOf(state, release.pod).find((name) => !isProtected(state, name));
+      if (volume !== undefined) violated(`${toldOf(release)} although nothing protects its volume ${volume}`);
+    },
+  }),
+};
+
+function isProtected({ volumes, drivers }: ClusterState, name: string): boolean {
+  const { csi, accessModes = [] } = volumes.get(name)?.spec ?? {};
+  if (csi === undefined || accessModes.includes('ReadWriteMany')) return false;
+  return drivers.get(csi.driver)?.metadata.annotations?.['fenceline.dev/safe-detach'] === 'true';
+}

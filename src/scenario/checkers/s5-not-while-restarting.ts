@@ -1,0 +1,40 @@
+/**
+ * S5: a taint of ours that says that nothing runs on a node is not on one that restarts. The machine itself says when it
+ * does; whose the taint is says who put it there.
+ */
+import type { Node, Taint } from '../../world/objects.ts';
+import type { Invariant } from './checker.ts';
+import { succeeded } from './checker.ts';
+
+export const assertingKeys = ['fenceline.dev/force-eviction', 'node.kubernetes.io/out-of-service'];
+
+export const s5: Invariant = {
+  id: 'S5',
+  check: ({ state, machineOf, violated }) => {
+    /** `node key` */
+    const ours = new Set<string>();
+    const judge = (node: string): void => {
+      const machine = machineOf(node);
+      if (machine === undefined || machine.power === 'off' || machine.alive) return;
+      for (const { key } of assertingTaints(state.nodes.get(node))) {
+        if (ours.has(`${node} ${key}`)) violated(`${node} restarts with the taint ${key}, which is ours`);
+      }
+    };
+    return {
+      onWrite(write) {
+        if (write.resource !== 'nodes' || !succeeded(write)) return;
+        const had = new Set(assertingTaints(write.before).map(({ key }) => key));
+        const node = write.after?.metadata.name ?? '';
+        for (const { key } of assertingTaints(write.after)) if (!had.has(key)) ours.add(`${node} ${key}`);
+        judge(node);
+      },
+      onMachine({ type }, machine) {
+        if (type === 'booting') judge(machine);
+      },
+    };
+  },
+};
+
+function assertingTaints(node: Node | undefined): Taint[] {
+  return (node?.spec?.taints ?? []).filter(({ key }) => assertingKeys.includes(key));
+}

@@ -1,0 +1,44 @@
+/**
+ * S6: a taint that drives pods away is never put on a Ready node, only on one that was read live right before, and only
+ * when its machine is really off or can really write to nothing any more.
+ */
+import { isReady } from '../cluster-state.ts';
+import type { Node } from '../../world/objects.ts';
+import type { CheckContext, Invariant } from './checker.ts';
+import { succeeded } from './checker.ts';
+import { Reads } from './reads.ts';
+
+export const s6: Invariant = {
+  id: 'S6',
+  check: (context) => {
+    const reads = new Reads();
+    return {
+      onWire: (event) => reads.take(event),
+      onWrite(write) {
+        if (write.resource !== 'nodes' || !succeeded(write)) return;
+        const had = driving(write.before);
+        const added = [...driving(write.after)].filter((taint) => !had.has(taint));
+        if (added.length === 0) return;
+        const name = write.after?.metadata.name ?? '';
+        const what = `${name} got the taint ${added.join(', ')}`;
+        if (isReady(write.before as Node)) context.violated(`${what} while it is Ready`);
+        else if (!isHarmless(context, name)) context.violated(`${what} while its machine can still write`);
+        else if (!reads.sinceWrite(write.user, `/api/v1/nodes/${name}`)) {
+          context.violated(`${what} without a live read of it before`);
+        }
+        reads.wrote(write);
+      },
+    };
+  },
+};
+
+function driving(node: Node | undefined): Set<string> {
+  const taints = (node?.spec?.taints ?? []).filter(({ effect }) => effect === 'NoExecute');
+  return new Set(taints.map(({ key, effect }) => `${key}:${effect}`));
+}
+
+function isHarmless({ machineOf, isActive }: CheckContext, node: string): boolean {
+  const machine = machineOf(node);
+  if (machine === undefined || machine.power === 'off') return true;
+  return [...machine.processes.values()].every((process) => !isActive(node, process));
+}

@@ -1,0 +1,85 @@
+/**
+ * S7: force-eviction and out-of-service go once the pods and attachments that they are about are gone; the quarantine
+ * goes last, from a node that is Ready. Judged when an operator takes one away. That the machine is clean is S9.
+ */
+import { isReady } from '../cluster-state.ts';
+import type { ClusterState, StoredRelease } from '../cluster-state.ts';
+import { mirrorAnnotation } from '../../world/objects.ts';
+import type { Node, Pod, Taint } from '../../world/objects.ts';
+import type { Invariant, Write } from './checker.ts';
+import { succeeded } from './checker.ts';
+import { isOver, recordsOf, volumesOf } from './release.ts';
+import { assertingKeys } from './s5-not-while-restarting.ts';
+import { tolerates } from './tolerates.ts';
+
+const quarantine = 'fenceline.dev/quarantine';
+
+export const s7: Invariant = {
+  id: 'S7',
+  check: ({ state, violated }) => ({
+    onWrite(write) {
+      for (const taint of removedFrom(write)) {
+        const node = write.after as Node;
+        const early = taint.key === quarantine ? tooEarly(state, node) : unfinished(state, node, taint);
+        if (early !== undefined) violated(`${node.metadata.name} lost its taint ${taint.key} while ${early}`);
+      }
+    },
+  }),
+};
+
+function removedFrom(write: Write): Taint[] {
+  if (write.resource !== 'nodes' || write.verb === 'delete' || !succeeded(write)) return [];
+  const before: Node | undefined = write.before;
+  const after: Node | undefined = write.after;
+  const kept = new Set((after?.spec?.taints ?? []).map(({ key, effect }) => `${key}:${effect}`));
+  return (before?.spec?.taints ?? []).filter(
+    ({ key, effect }) => (key === quarantine || assertingKeys.includes(key)) && !kept.has(`${key}:${effect}`),
+  );
+}
+
+/** Something that was released on the word of a taint, or has to be because of it. */
+function unfinished(state: ClusterState, node: Node, taint: Taint): string | undefined {
+  const { name } = node.metadata;
+  const begun = releasesOf(state, node).filter(({ basis }) => basis === 'Asserted');
+  const left = leftOf(state, name, begun);
+  if (left !== undefined) return left;
+  // Nothing was begun, and the node is back: nothing has to go any more.
+  if (isReady(node)) return undefined;
+  const pod = [...state.pods.values()].find((one) => one.spec.nodeName === name && isMeant(one, taint));
+  return pod === undefined ? undefined : `pod ${pod.metadata.namespace}/${pod.metadata.name} is still there`;
+}
+
+function tooEarly(state: ClusterState, node: Node): string | undefined {
+  if (!isReady(node)) return 'it is not Ready';
+  const other = node.spec?.taints?.find(({ key }) => key === assertingKeys[0]);
+  if (other !== undefined) return `it still has ${other.key}`;
+  return leftOf(state, node.metadata.name, releasesOf(state, node));
+}
+
+/** Of this Node, in whatever boot: a detach has to be finished also after a reboot. */
+function releasesOf(state: ClusterState, node: Node): StoredRelease[] {
+  const { uid } = node.metadata;
+  return recordsOf(state, node.metadata.name).filter(({ nodeUid }) => nodeUid === uid);
+}
+
+function leftOf(state: ClusterState, node: string, records: readonly StoredRelease[]): string | undefined {
+  const here = [...state.pods.values()].filter((pod) => pod.spec.nodeName === node && !isOver(pod));
+  const released = new Set(records.flatMap(({ pods = [] }) => pods.map(({ uid }) => uid)));
+  const pod = here.find(({ metadata }) => metadata.deletionTimestamp !== undefined && released.has(metadata.uid ?? ''));
+  if (pod !== undefined) return `released pod ${pod.metadata.namespace}/${pod.metadata.name} is still there`;
+  const used = new Set(here.flatMap((one) => volumesOf(state, one)));
+  const names = new Set(records.flatMap(({ attachments = [] }) => attachments));
+  const attachment = [...state.attachments.values()].find(
+    ({ metadata, spec }) =>
+      spec.nodeName === node && names.has(metadata.name) && !used.has(spec.source.persistentVolumeName ?? ''),
+  );
+  return attachment && `released volume ${attachment.spec.source.persistentVolumeName} is still attached`;
+}
+
+/** Pods that belong to the node and those that tolerate the taint, for ever or for a while, are not. */
+function isMeant(pod: Pod, taint: Taint): boolean {
+  const { annotations = {}, ownerReferences = [] } = pod.metadata;
+  if (isOver(pod) || annotations[mirrorAnnotation] !== undefined) return false;
+  if (ownerReferences.some(({ kind, controller }) => controller === true && kind === 'DaemonSet')) return false;
+  return !(pod.spec.tolerations ?? []).some((toleration) => tolerates(toleration, taint));
+}

@@ -1,0 +1,50 @@
+/**
+ * Every checker against the product itself with one line sabotaged: it reports that, no other checker reports anything,
+ * and nothing throws. The product as it is breaks nothing in the same run. An invariant whose checker was never seen to
+ * fail is not tested.
+ */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { invariants } from '../../src/scenario/checkers/index.ts';
+import type { Report } from '../../src/scenario/report.ts';
+import type * as runner from '../../src/scenario/runner.ts';
+import { mutant } from './mutant.ts';
+import type { MutantCase } from './mutants.ts';
+import { mutantCases } from './mutants.ts';
+import { run } from './run-file.ts';
+
+/** With a file of their own: no-going-back.test.ts. */
+const elsewhere = ['S16'];
+
+function violatedBy({ violations }: Report): string[] {
+  return [...new Set(violations.map(({ invariant }) => invariant))];
+}
+
+async function runMutant({ sabotage, scenario, options }: MutantCase): Promise<Report> {
+  using sabotaged = mutant(sabotage);
+  const { runScenario } = await sabotaged.load<typeof runner>('src/scenario/runner.ts');
+  return await runScenario(scenario, () => performance.now(), options?.());
+}
+
+describe('mutants', () => {
+  for (const one of mutantCases) {
+    test(`${one.invariant}: ${one.mistake}`, async () => {
+      assert.deepEqual(violatedBy(await run(one.scenario, one.options?.())), [], 'the product breaks nothing');
+      const report = await runMutant(one);
+      assert.deepEqual(violatedBy(report), [one.invariant]);
+      assert.match(report.violations[0]!.detail, one.says);
+      assert.ok(
+        report.timeline.every(({ what }) => !what.startsWith('failed')),
+        'nothing threw',
+      );
+    });
+  }
+
+  test('there is one for every checker', () => {
+    const covered = new Set([...mutantCases.map(({ invariant }) => invariant), ...elsewhere]);
+    assert.deepEqual(
+      invariants.map(({ id }) => id).filter((id) => !covered.has(id)),
+      [],
+    );
+  });
+});
