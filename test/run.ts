@@ -12,6 +12,7 @@ import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { ensureControlPlane } from '../control-plane/build.ts';
 import { ensurePackages } from './support/debian.ts';
+import { ensureDeviceEndpoints } from './devices/needs.ts';
 import { ensureRealNodes } from './support/real-node/needs.ts';
 
 interface Tier {
@@ -31,8 +32,8 @@ interface Count {
 }
 
 const slow = ['test/control-plane/silence.test.ts'];
-/** Dozens of behaviours side by side: it holds on a busy machine, but would make it one for the others. */
-const crowded = ['test/control-plane/controllers.test.ts'];
+/** Dozens of behaviours and scenarios side by side: they hold on a busy machine, but would make it one for the others. */
+const crowded = ['test/control-plane/controllers.test.ts', 'test/control-plane/random-faults.test.ts'];
 const controlPlane = globSync('test/control-plane/**/*.test.ts').filter(
   (file) => ![...slow, ...crowded].includes(file),
 );
@@ -42,7 +43,7 @@ const tiers: Tier[] = [
   { name: 'check', files: globSync('test/{check,tidy,docs}/**/*.test.ts'), concurrency: 1 },
   { name: 'unit', files: globSync('{src/**,control-plane}/*.test.ts'), concurrency: availableParallelism() },
   { name: 'contract', files: globSync('test/contract/**/*.test.ts'), concurrency: availableParallelism() },
-  { name: 'simulation', files: globSync('test/simulation/**/*.test.ts'), concurrency: availableParallelism() },
+  { name: 'simulation', files: globSync('test/{simulation,twins}/**/*.test.ts'), concurrency: availableParallelism() },
   { name: 'console', files: globSync('test/console/**/*.test.ts'), concurrency: 1 },
   {
     name: 'browser',
@@ -50,8 +51,21 @@ const tiers: Tier[] = [
     setUp: () => ensurePackages('a browser', [{ name: 'chromium', file: '/usr/bin/chromium' }]),
     concurrency: 1,
   },
+  {
+    name: 'devices',
+    files: globSync('test/devices/**/*.test.ts'),
+    setUp: () => ensureDeviceEndpoints(),
+    concurrency: 3,
+  },
   { name: 'control-plane', files: controlPlane, setUp: () => ensureControlPlane(), concurrency: 2 },
-  { name: 'controllers', files: crowded, setUp: () => ensureControlPlane(), concurrency: 1 },
+  { name: 'controllers', files: crowded, setUp: () => ensureControlPlane(), concurrency: 2 },
+  {
+    name: 'release',
+    files: globSync('test/release/**/*.test.ts'),
+    setUp: () => ensureControlPlane(process.env['FENCELINE_KUBERNETES']),
+    concurrency: 1,
+    beside: true,
+  },
   { name: 'nodes', files: globSync('test/nodes/**/*.test.ts'), setUp: () => ensureRealNodes(), concurrency: 1 },
 ];
 

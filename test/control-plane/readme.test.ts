@@ -61,7 +61,10 @@ describe('documents', () => {
       const { stdout, stderr } = await promisify(execFile)('bash', ['-c', `set -o pipefail; ${command}`], { env });
       const expected =
         /worker-[13]|serverside-applied|no invariant was broken|annotate|created|patched|^apiVersion: v1$/m;
-      assert.match(`${stdout}${stderr}`, /get (events|nodefences)$|get events/.test(command) ? /No resources found/ : expected);
+      assert.match(
+        `${stdout}${stderr}`,
+        /get (events|nodefences)$|get events/.test(command) ? /No resources found/ : expected,
+      );
     });
   }
 });

@@ -13,6 +13,7 @@ export const stockTimes: ContractTimes = {
   // They offer no way to change these.
   podGcMs: 20_000,
   quarantineMs: 40_000,
+  attachTimeoutMs: 120_000,
   forceDetachMs: 360_000,
 };
 
@@ -21,6 +22,7 @@ export const simulatedTimes: ContractTimes = {
   ...stockTimes,
   podGcMs: 5000,
   quarantineMs: 8000,
+  attachTimeoutMs: 10_000,
   forceDetachMs: 15_000,
 };
 
@@ -33,6 +35,7 @@ export function timingsFor(times: ContractTimes): Partial<ControllerTimings> {
     podGcPeriodMs: times.podGcMs,
     podGcQuarantineMs: times.quarantineMs,
     attachSyncPeriodMs: times.attachSyncMs,
+    attachTimeoutMs: times.attachTimeoutMs,
     maxWaitForUnmountMs: times.forceDetachMs,
   };
 }

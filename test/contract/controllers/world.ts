@@ -26,6 +26,8 @@ export interface ContractTimes {
   podGcMs: number;
   quarantineMs: number;
   attachSyncMs: number;
+  /** How long a detach waits for its driver. */
+  attachTimeoutMs: number;
   forceDetachMs: number;
 }
 

@@ -6,7 +6,7 @@ import { isReady } from '../../../../src/world/controllers/types.ts';
 import { attachmentNameOf, attachNameOf } from '../../../../src/world/pod-volumes.ts';
 import { apiTime } from '../../../../src/world/objects.ts';
 import type { Behaviour, Scene } from '../scene.ts';
-import { same } from '../scene.ts';
+import { notEarlier, same } from '../scene.ts';
 import { database } from '../workloads.ts';
 import { attachlessDriver, driver } from '../world.ts';
 
@@ -235,32 +235,8 @@ export const attachBehaviours: Behaviour[] = [
       same(nodesOf(scene, `${scene.namespace}-free`), []);
     },
   },
-  {
-    // The fault is that of a driver, which all behaviours share.
-    name: 'a detach that fails is forgotten: the volume is attached to a second node',
-    nodes: 2,
-    alone: true,
-    async run(scene) {
-      const { attacher } = scene.world.fleet;
-      const { pod, nodeName, volume } = await database(scene);
-      await scene.patch(resources.nodes, nodeName, [{ op: 'add', path: '/spec/unschedulable', value: true }]);
-      await scene.until('the taint', () => scene.taintsOf(nodeName).length === 1);
-      attacher.setDetachFault(driver, 'errors');
-      try {
-        // The scheduler may not have heard of the cordon yet.
-        let last = pod;
-        while (last.spec.nodeName === nodeName) {
-          await scene.delete(resources.pods, 'db-0');
-          last = await scene.ready('db-0', last);
-        }
-        same(nodesOf(scene, volume), [...scene.nodes].sort());
-        assert.ok(scene.attachments(volume).some(({ status }) => status?.detachError !== undefined));
-      } finally {
-        attacher.setDetachFault(driver, 'none');
-      }
-      await scene.until('the detach', () => !nodesOf(scene, volume).includes(nodeName));
-    },
-  },
+  forgottenDetach('a detach that fails is forgotten: the volume is attached to a second node', 'errors'),
+  forgottenDetach('so is one that hangs, when its time is up', 'hangs'),
   {
     name: 'a volume of a dead node is detached by force when its time is up',
     nodes: 2,
@@ -280,3 +256,40 @@ export const attachBehaviours: Behaviour[] = [
     },
   },
 ];
+
+/** Alone: the fault is that of a driver, which all behaviours share. */
+function forgottenDetach(name: string, fault: 'errors' | 'hangs'): Behaviour {
+  return {
+    name,
+    nodes: 2,
+    alone: true,
+    slow: fault === 'hangs',
+    async run(scene) {
+      const { attacher } = scene.world.fleet;
+      const { pod, nodeName, volume } = await database(scene);
+      await scene.patch(resources.nodes, nodeName, [{ op: 'add', path: '/spec/unschedulable', value: true }]);
+      await scene.until('the taint', () => scene.taintsOf(nodeName).length === 1);
+      attacher.setDetachFault(driver, fault);
+      const startedAtMs = scene.now();
+      try {
+        // The scheduler may not have heard of the cordon yet.
+        let last = pod;
+        while (last.spec.nodeName === nodeName) {
+          await scene.delete(resources.pods, 'db-0');
+          last = await scene.ready('db-0', last);
+        }
+        same(nodesOf(scene, volume), [...scene.nodes].sort());
+        const second = scene.attachments(volume).find(({ spec }) => spec.nodeName !== nodeName);
+        const attachedAtMs = Date.parse(second?.metadata.creationTimestamp ?? '');
+        if (fault === 'hangs') notEarlier('the second', attachedAtMs, startedAtMs + scene.times.attachTimeoutMs);
+        same(
+          scene.attachments(volume).some(({ status }) => status?.detachError !== undefined),
+          fault === 'errors',
+        );
+      } finally {
+        attacher.setDetachFault(driver, 'none');
+      }
+      await scene.until('the detach', () => !nodesOf(scene, volume).includes(nodeName));
+    },
+  };
+}
