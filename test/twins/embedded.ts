@@ -17,8 +17,8 @@ import type { VirtualClock } from '../../src/world/virtual-clock.ts';
 import * as clocks from '../../src/world/virtual-clock.ts';
 import { Chance } from './chance.ts';
 import type { History } from './history.ts';
-import type { Scenario } from './scenario.ts';
-import { driverOf, times } from './scenario.ts';
+import type { NodeAt, Scenario } from './scenario.ts';
+import { driverOf, nodeName, poolSize, times } from './scenario.ts';
 import type { Cluster } from './stage.ts';
 import { bystander, Stage } from './stage.ts';
 
@@ -148,6 +148,7 @@ async function act(cluster: Cluster, scenario: Scenario, chance: Chance | undefi
   await sleep(clock, 1000 + (chance?.between(0, times.podGcMs) ?? 0));
   const stage = new Stage(cluster, scenario);
   await stage.setUp();
+  if (chance !== undefined) await addBallast(cluster, scenario, chance);
   const histories: History[] = [];
   for (const { afterMs, fault } of scenario.steps) {
     await sleep(clock, afterMs + (chance?.between(0, 2500) ?? 0));
@@ -157,6 +158,19 @@ async function act(cluster: Cluster, scenario: Scenario, chance: Chance | undefi
   await sleep(clock, scenario.restMs);
   histories.push(stage.recorder.history());
   return histories;
+}
+
+/** Other pods here and there, so that a scheduler that prefers the emptiest node has other preferences. */
+async function addBallast({ client }: Cluster, { name }: Scenario, chance: Chance): Promise<void> {
+  const namespace = 'ballast';
+  await client.create(resources.namespaces, { metadata: { name: namespace } });
+  const spec = { containers: [{ name: 'main', image: 'example/main:1' }], tolerations: [{ operator: 'Exists' }] };
+  for (let at = 0; at < poolSize; at += 1) {
+    for (let count = chance.between(0, 4); count > 0; count -= 1) {
+      const metadata = { name: `ballast-${at}-${count}`, namespace };
+      await client.create<Pod>(resources.pods, { metadata, spec: { ...spec, nodeName: nodeName(name, at as NodeAt) } });
+    }
+  }
 }
 
 class SlowTransport implements Transport {

@@ -188,7 +188,14 @@ export class Stage {
     const { clock } = this.#cluster;
     const deadline = clock.monotonic() + setUpWithinMs;
     while (!look()) {
-      if (clock.monotonic() > deadline) throw new Error(`${this.#scenario.name}: waited in vain for ${what}`);
+      if (clock.monotonic() > deadline) {
+        const pods = this.#pods().map(({ metadata, spec, status }) => ({
+          name: metadata.name,
+          at: spec.nodeName,
+          status,
+        }));
+        throw new Error(`${this.#scenario.name}: waited in vain for ${what}: ${JSON.stringify(pods)}`);
+      }
       await sleep(clock, 100);
     }
   }

@@ -106,6 +106,18 @@ export class Scene {
     );
   }
 
+  /** Of its pods, for whoever has to find out why something did not happen. */
+  told(): string {
+    const lines = this.pods().map(({ metadata, spec, status }) => {
+      const conditions = (status?.conditions ?? []).map(
+        ({ type, status: is, message = '' }) => `${type}=${is} ${message}`,
+      );
+      const ending = metadata.deletionTimestamp === undefined ? '' : `, to be gone by ${metadata.deletionTimestamp}`;
+      return `${metadata.name}: ${status?.phase} at ${spec.nodeName}${ending}: ${conditions.join('; ')}`;
+    });
+    return lines.join('\n');
+  }
+
   node(name: string): Node | undefined {
     return this.get<Node>(resources.nodes, name);
   }

@@ -55,6 +55,8 @@ export function controllerContract(
       try {
         await allFit(subject.world, scene.nodes);
         await behaviour.run(scene);
+      } catch (error) {
+        throw new Error(`${error instanceof Error ? error.message : String(error)}\n${scene.told()}`, { cause: error });
       } finally {
         for (const name of scene.nodes) fleet.machine(name).powerOff();
       }

@@ -125,7 +125,8 @@ export const morePolicyRows: readonly RowSpec[] = [
       row.machine.powerOff();
       await row.terminating(database);
       const stuck = await row.world.until('it to be told why it is stuck', () => row.stuck(database));
-      assert.equal(stuck.reason, 'DoNothing');
+      // Which way is told first depends on the gates, and those are switched by other rows meanwhile.
+      assert.match(stuck.message, /policy: podDeletion of policy \S+ is do-nothing/);
       assert.ok(row.left(database));
       const policy = { resource: remedyPolicies, name: row.name };
       const read = await row.world.client.get(policy);
@@ -185,7 +186,7 @@ export const morePolicyRows: readonly RowSpec[] = [
       await row.terminating(database);
       await row.terminating(shell);
       const stuck = await row.world.until('it to be told why it is stuck', () => row.stuck(database));
-      assert.equal(stuck.reason, 'NoListedVolume');
+      assert.match(stuck.message, /policy: none of its volumes is of /);
       await row.world.observed();
       const asked = await row.world.asked();
       for (const app of [database, shell]) check.untouched(row, app, asked);
