@@ -113,7 +113,11 @@ export class PodWorker {
 
   /** The pod as it is known here, if it takes its share of the node. */
   get active(): Pod | undefined {
-    return this.#admitted && this.#final === undefined && !this.#gone ? this.#pod : undefined;
+    const pod = this.#pod;
+    if (!this.#admitted || this.#final !== undefined || this.#gone) return undefined;
+    // A deleted pod of which nothing runs any more takes no place, though its object may still be there.
+    const over = pod?.metadata.deletionTimestamp !== undefined && this.#host.machine.processOf(this.#uid) === undefined;
+    return over ? undefined : pod;
   }
 
   #step(): Promise<number | undefined> {
