@@ -25,7 +25,7 @@ export interface Cluster {
 /** A node that belongs to no scenario, so that the pool of one is not the whole cluster. */
 export const bystander = { name: 'bystander', zone: 'bystander' };
 
-const setUpWithinMs = 120_000;
+const setUpWithinMs = 240_000;
 
 export class Stage {
   readonly #cluster: Cluster;
