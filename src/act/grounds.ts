@@ -8,7 +8,7 @@ import type { Grounds } from '../api/release-view.ts';
 import type { CallOptions, KubeClient, KubeObject } from '../kube/client.ts';
 import type { KubeError, Result } from '../kube/errors.ts';
 import type { ObjectRef } from '../kube/resources.ts';
-import { csiDrivers, leases, nodeFences, nodes, remedyPolicies } from '../kube/resources.ts';
+import { csiDrivers, leases, nodeFences, nodeLeaseNamespace, nodes, remedyPolicies } from '../kube/resources.ts';
 
 export type Refusal =
   /** Something is different now: decide anew. */
@@ -29,8 +29,6 @@ interface WireFence extends KubeObject {
   spec?: { stop?: boolean };
   status?: { epoch?: number };
 }
-
-const leaseNamespace = 'kube-node-lease';
 
 type Comparison = (client: KubeClient, grounds: Grounds, options: CallOptions) => Promise<Refusal | undefined>;
 
@@ -60,7 +58,7 @@ async function sameNode(client: KubeClient, grounds: Grounds, options: CallOptio
 }
 
 async function silentLease(client: KubeClient, grounds: Grounds, options: CallOptions): Promise<Refusal | undefined> {
-  const ref = { resource: leases, namespace: leaseNamespace, name: grounds.node };
+  const ref = { resource: leases, namespace: nodeLeaseNamespace, name: grounds.node };
   const read = await client.get<KubeObject & { spec?: { renewTime?: string } }>(ref, options);
   if (!read.ok) return read.error.kind === 'notFound' ? undefined : { kind: 'unreadable', error: read.error };
   const { leaseRenewTime } = grounds;

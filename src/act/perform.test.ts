@@ -4,7 +4,7 @@ import { ActCluster, attachmentRef, nodeRef, podRef } from '../../test/support/a
 import { entry, forceEviction, quarantine } from '../../test/support/release-case.ts';
 import type { Action, Grounds, Step } from '../api/release-view.ts';
 import type { KubeObject } from '../kube/client.ts';
-import type { Outcome } from './perform.ts';
+import type { Outcome, Target } from './perform.ts';
 import { perform } from './perform.ts';
 import { Room } from './room.ts';
 
@@ -19,16 +19,20 @@ interface Node extends KubeObject {
 
 const other = 'kubernetes.io/csi/other^x';
 
-function act(cluster: ActCluster, ...steps: Step[]): Promise<Outcome[]> {
-  const now = (): string => '2026-01-01T00:10:00Z';
-  return perform(steps, 'node-1', {
+async function act(cluster: ActCluster, ...steps: Step[]): Promise<Outcome[]> {
+  return perform(steps, await target(cluster), {
     client: cluster.client,
     guard: () => true,
-    now,
+    at: '2026-01-01T00:10:00Z',
     timeoutMs: 5000,
     onPod: () => {},
     room: new Room(8),
   });
+}
+
+async function target(cluster: ActCluster): Promise<Target> {
+  const { uid = '' } = (await cluster.read<Node>(nodeRef)).metadata;
+  return { name: 'node-1', uid };
 }
 
 const one = (action: Action, grounds?: Grounds): Step => ({
@@ -128,6 +132,23 @@ describe('a pod', () => {
 });
 
 describe('a node', () => {
+  test('S14: a newcomer of the same name is not marked, cleared or freed', async () => {
+    const cluster = await ActCluster.create();
+    const decided = await target(cluster);
+    await cluster.replaceNode();
+    const steps: Action[] = [
+      { do: 'taint', key: 'x', effect: 'NoSchedule' },
+      { do: 'untaint', ...quarantine, pods: [(await cluster.pod()).uid] },
+      { do: 'freeVolumes', volumes: [entry] },
+    ];
+    for (const action of steps) {
+      const options = { client: cluster.client, guard: () => true, at: '', timeoutMs: 5000, onPod: () => {} };
+      const outcomes = await perform([one(action)], decided, { ...options, room: new Room(8) });
+      assert.deepEqual(kinds(outcomes), ['changed'], action.do);
+    }
+    assert.deepEqual(cluster.writes, []);
+  });
+
   test('[NGS-6] keeps the taints of others, and does not get ours twice', async () => {
     const cluster = await ActCluster.create();
     const theirs = { key: 'example.com/theirs', effect: 'NoSchedule' };
@@ -225,12 +246,13 @@ describe('steps', () => {
     const options = {
       client: cluster.client,
       guard: () => false,
-      now: () => '',
+      at: '',
       timeoutMs: 5000,
       onPod: () => {},
       room: new Room(8),
     };
-    const outcomes = await perform([one({ do: 'forceDelete', pod, basis: 'PowerOff' })], 'node-1', options);
+    const steps = [one({ do: 'forceDelete', pod, basis: 'PowerOff' })];
+    const outcomes = await perform(steps, await target(cluster), options);
     assert.deepEqual([kinds(outcomes), cluster.writes], [['failed'], []]);
   });
 });

@@ -3,6 +3,7 @@
  * else in the house writes to nodes, pods and attachments. Every act can be repeated; one that finds its work done is
  * content. A step that fails ends the rest: what comes next rests on it.
  */
+import { isOver } from '../api/facts.ts';
 import type { Action, PodFacts, Step } from '../api/release-view.ts';
 import { UNPUBLISH_FENCE_ANNOTATION } from '../api/release-view.ts';
 import type { CallOptions, JsonPatchOperation, KubeClient, KubeObject } from '../kube/client.ts';
@@ -18,8 +19,8 @@ export interface ActOptions {
   client: KubeClient;
   /** Asked at the wire before every write: whether this instance still leads (S19). */
   guard: () => boolean;
-  /** ISO time for what is written into conditions. */
-  now: () => string;
+  /** The time that is written into conditions. */
+  at: string;
   timeoutMs: number;
   /** A pod was written, to be seen before the next decision (S17): its version now; undefined: it was deleted. */
   onPod: (uid: string, version: string | undefined) => void;
@@ -39,7 +40,13 @@ interface WireNode extends NodeLike {
   status?: { volumesInUse?: string[] };
 }
 
-export async function perform(steps: readonly Step[], node: string, options: ActOptions): Promise<Outcome[]> {
+/** Whose pods and taints these are. `uid` is absent where there is no Node object, and nothing is done to one then. */
+export interface Target {
+  name: string;
+  uid?: string;
+}
+
+export async function perform(steps: readonly Step[], node: Target, options: ActOptions): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
   const calls = { timeoutMs: options.timeoutMs };
   for (const { actions, grounds } of steps) {
@@ -64,11 +71,11 @@ function refusedAs(refusal: Refusal): Outcome {
 }
 
 class Act {
-  readonly #node: string;
+  readonly #node: Target;
   readonly #options: ActOptions;
   readonly #calls: CallOptions;
 
-  constructor(node: string, options: ActOptions) {
+  constructor(node: Target, options: ActOptions) {
     this.#node = node;
     this.#options = options;
     this.#calls = { guard: options.guard, timeoutMs: options.timeoutMs };
@@ -99,12 +106,16 @@ class Act {
     subresource?: string,
   ): Promise<Outcome> {
     const { client } = this.#options;
-    const ref = { resource: nodes, name: this.#node };
+    const { name, uid } = this.#node;
+    const ref = { resource: nodes, name };
     const read = await client.get<WireNode>(ref, this.#calls);
     if (!read.ok) return outcomeOf(action, read);
+    // A newcomer of the same name is another machine, which nobody has decided anything about (S14).
+    if (uid === undefined || read.value.metadata.uid !== uid) {
+      return { kind: 'changed', action, what: `${name} is another node of the same name` };
+    }
     const operations = change(read.value);
     if (operations.length === 0) return { kind: 'needless', action };
-    const { uid = '' } = read.value.metadata;
     const calls = { ...this.#calls, metadataOnly: true };
     const options = subresource === undefined ? calls : { ...calls, subresource };
     return outcomeOf(action, await client.patch(ref, { uid }, operations, options));
@@ -112,13 +123,14 @@ class Act {
 
   /** Live, and on the very node that was read: a pod that came meanwhile keeps the taint where it is. */
   async #untaint(action: Extract<Action, { do: 'untaint' }>): Promise<Outcome> {
-    const fieldSelector = `spec.nodeName=${this.#node}`;
+    const { name: node } = this.#node;
+    const fieldSelector = `spec.nodeName=${node}`;
     const read = await this.#options.client.list(pods, { fieldSelector }, this.#calls);
     if (!read.ok) return outcomeOf(action, read);
     const unexpected = read.value.items.find(({ metadata }) => !action.pods.includes(metadata.uid ?? ''));
     if (unexpected !== undefined) {
       const { namespace, name } = unexpected.metadata;
-      return { kind: 'changed', action, what: `pod ${namespace}/${name} is new on ${this.#node}` };
+      return { kind: 'changed', action, what: `pod ${namespace}/${name} is new on ${node}` };
     }
     return this.#onNode(action, (node) => removeTaint(node, action));
   }
@@ -155,8 +167,8 @@ class Act {
     const { pod, basis } = action;
     const { namespace, name, uid } = pod;
     let { resourceVersion } = pod;
-    const isOver = pod.phase === 'Failed' || pod.phase === 'Succeeded';
-    if (!isOver) {
+    const wasOver = isOver(pod);
+    if (!wasOver) {
       const failed = await this.#fail(pod, basis);
       if (!failed.ok) return outcomeOf(action, failed);
       resourceVersion = failed.value.metadata.resourceVersion ?? resourceVersion;
@@ -167,7 +179,7 @@ class Act {
     const deleted = await this.#options.client.delete(ref, only, calls);
     if (deleted.ok) this.#options.onPod(uid, undefined);
     // A controller may take away at once what we have just called over: that was our doing, and is told as such.
-    if (!isOver && !deleted.ok && deleted.error.kind === 'notFound') return { kind: 'done', action };
+    if (!wasOver && !deleted.ok && deleted.error.kind === 'notFound') return { kind: 'done', action };
     return outcomeOf(action, deleted);
   }
 
@@ -177,8 +189,8 @@ class Act {
       type: 'DisruptionTarget',
       status: 'True',
       reason: 'DeletionByFenceline',
-      message: `released from node ${this.#node} on the basis ${basis}`,
-      lastTransitionTime: this.#options.now(),
+      message: `released from node ${this.#node.name} on the basis ${basis}`,
+      lastTransitionTime: this.#options.at,
     };
     const operations: JsonPatchOperation[] = [
       { op: 'add', path: '/status/phase', value: 'Failed' },

@@ -32,7 +32,6 @@ export interface LiveNode {
   ready: ConditionStatus | undefined;
   taints: readonly TaintFacts[];
   volumesInUse: readonly string[];
-  volumesAttached: readonly string[];
   /** Who last wrote the list of taints, as far as the API server knows. */
   taintedBy?: string;
 }

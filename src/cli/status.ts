@@ -15,8 +15,7 @@ import type { Overrides } from '../kube/kubeconfig.ts';
 import type { Result } from '../kube/errors.ts';
 import { readList } from '../kube/json-stream.ts';
 import type { Resource } from '../kube/resources.ts';
-import { collectionPath, leases, nodeFences, nodes } from '../kube/resources.ts';
-import { leaseNamespace } from '../observe/observer.ts';
+import { collectionPath, leases, nodeFences, nodeLeaseNamespace, nodes } from '../kube/resources.ts';
 import { projectLease, projectNode } from '../observe/project.ts';
 import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
 import { renderTable } from './table.ts';
@@ -71,7 +70,7 @@ export async function readStatus(client: KubeClient): Promise<NodeStatus[]> {
   const facts = new Map<string, NodeFacts>();
   const renewals = new Map<string, string>();
   await readAll(client, nodes, undefined, (object) => facts.set(object.metadata.name, projectNode(object)));
-  const serverTime = await readAll(client, leases, leaseNamespace, (object) =>
+  const serverTime = await readAll(client, leases, nodeLeaseNamespace, (object) =>
     renewals.set(object.metadata.name, projectLease(object)),
   );
   const recoveries = await readRecoveries(client);

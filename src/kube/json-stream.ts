@@ -61,12 +61,6 @@ class LineCutter {
   }
 }
 
-export async function* lines(body: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
-  const cutter = new LineCutter();
-  for await (const bytes of body) for (const line of cutter.push(asBuffer(bytes))) yield line;
-  for (const line of cutter.end()) yield line;
-}
-
 /** A watch is one JSON document per line. */
 export async function* documents(body: AsyncIterable<Uint8Array>): AsyncGenerator {
   const cutter = new LineCutter();

@@ -45,7 +45,7 @@ export class ClusterView {
 
   constructor(options: ClusterViewOptions) {
     this.#options = options;
-    this.#policies = this.#watch(remedyPolicies, projectPolicy, () => options.onAll());
+    this.#policies = this.#watch(remedyPolicies, projectPolicy, (change) => this.#policyChanged(change));
     this.#drivers = this.#watch(csiDrivers, projectDriver, () => options.onAll());
     this.#fences = this.#watch(nodeFences, summaryOf, ({ entry }) => options.onNode(entry.value.node));
     this.#attachments = this.#watch(volumeAttachments, projectAttachment, (change) => this.#attached(change));
@@ -104,6 +104,14 @@ export class ClusterView {
 
   #pick(names: Iterable<string>): AttachmentFacts[] {
     return [...names].flatMap((name) => this.#attachments.entries.get(name)?.value ?? []);
+  }
+
+  #policyChanged({ type, entry }: Change<PolicyFacts | undefined>): void {
+    if (type !== 'deleted' && entry.value === undefined) {
+      const message = `RemedyPolicy ${entry.key} lacks fields that its CRD fills in, and is not in force: install the CRDs of this version`;
+      this.#options.onProblem('remedypolicies', { kind: 'malformed', message, mayHaveHappened: false });
+    }
+    this.#options.onAll();
   }
 
   #attached(change: Change<AttachmentFacts>): void {

@@ -5,7 +5,7 @@
 import type { PodFacts, VolumeFacts } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
-import type { KubeError } from '../kube/errors.ts';
+import type { KubeError, Result } from '../kube/errors.ts';
 import { ListWatch } from '../kube/list-watch.ts';
 import { compareVersions } from '../kube/resource-version.ts';
 import { persistentVolumeClaims, persistentVolumes, pods } from '../kube/resources.ts';
@@ -117,26 +117,28 @@ export class NodePods {
     return new Map([...this.#volumes].map(([key, { facts }]) => [key, facts]));
   }
 
-  /** Of these claims, which a pod elsewhere, or nowhere yet, waits for. */
-  async awaitedOf(claims: ReadonlySet<string>): Promise<Set<string>> {
-    const { client, node, onProblem } = this.#options;
+  /** Of these claims, which a pod elsewhere, or nowhere yet, waits for. Unread is not unwanted: then it is an error. */
+  async awaitedOf(claims: ReadonlySet<string>): Promise<Result<Set<string>>> {
+    const { client, node } = this.#options;
     const namespaces = new Set([...claims].map((claim) => claim.slice(0, claim.indexOf('/'))));
-    const awaited = new Set<string>();
-    await Promise.all(
-      [...namespaces].map(async (namespace) => {
-        const query = { namespace, fieldSelector: 'status.phase=Pending' };
-        const read = await client.list<WirePending>(pods, query, { timeoutMs: readTimeoutMs });
-        if (!read.ok) {
-          onProblem(read.error);
-          return;
-        }
-        for (const { metadata, spec } of read.value.items) {
-          if (metadata.deletionTimestamp !== undefined || spec?.nodeName === node) continue;
-          for (const { claim } of claimsOf(metadata.name, spec?.volumes ?? [])) awaited.add(`${namespace}/${claim}`);
-        }
-      }),
+    const fieldSelector = 'status.phase=Pending';
+    const reads = await Promise.all(
+      [...namespaces].map((namespace) =>
+        client.list<WirePending>(pods, { namespace, fieldSelector }, { timeoutMs: readTimeoutMs }),
+      ),
     );
-    return new Set([...awaited].filter((claim) => claims.has(claim)));
+    const awaited = new Set<string>();
+    for (const read of reads) {
+      if (!read.ok) return read;
+      for (const { metadata, spec } of read.value.items) {
+        if (metadata.deletionTimestamp !== undefined || spec?.nodeName === node) continue;
+        for (const { claim } of claimsOf(metadata.name, spec?.volumes ?? [])) {
+          const key = `${metadata.namespace}/${claim}`;
+          if (claims.has(key)) awaited.add(key);
+        }
+      }
+    }
+    return { ok: true, value: awaited };
   }
 
   async #refresh(key: string): Promise<void> {

@@ -8,13 +8,12 @@ import type { Clock } from '../clock.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { KubeError } from '../kube/errors.ts';
 import { ListWatch } from '../kube/list-watch.ts';
-import { leases, nodes } from '../kube/resources.ts';
+import { leases, nodeLeaseNamespace, nodes } from '../kube/resources.ts';
 import type { Change } from '../kube/view.ts';
 import { projectLease, projectNode } from './project.ts';
 import type { WatchState } from './watch-state.ts';
 import { stateOf } from './watch-state.ts';
 
-export const leaseNamespace = 'kube-node-lease';
 const liveReadTimeoutMs = 5000;
 
 export interface ObserverOptions {
@@ -67,7 +66,7 @@ export class Observer {
       clock,
       random,
       resource: leases,
-      namespace: leaseNamespace,
+      namespace: nodeLeaseNamespace,
       project: projectLease,
       onChange: (change) => this.#sight(change),
       onSync: () => this.#noteSync(),
@@ -126,7 +125,7 @@ export class Observer {
   /** Reads the Lease live and compares it with what the watch says. Answers whether the read succeeded. */
   async confirmLease(name: string): Promise<boolean> {
     const before = this.#sightings.get(name);
-    const ref = { resource: leases, namespace: leaseNamespace, name };
+    const ref = { resource: leases, namespace: nodeLeaseNamespace, name };
     const read = await this.#options.client.get(ref, { timeoutMs: liveReadTimeoutMs });
     const sighting = this.#sightings.get(name);
     // The watch was faster: what it said meanwhile is newer than this read, or at least as new.
@@ -171,7 +170,7 @@ export class Observer {
 
   #sight(change: Change<string>): void {
     const { key, resourceVersion, value: renewTime } = change.entry;
-    const name = key.slice(leaseNamespace.length + 1);
+    const name = key.slice(nodeLeaseNamespace.length + 1);
     if (change.type === 'deleted') this.#sightings.delete(name);
     else {
       const seenAtMs = this.#options.clock.monotonic();

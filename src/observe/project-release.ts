@@ -42,7 +42,6 @@ interface WireNode extends KubeObject {
     conditions?: { type?: string; status?: string }[];
     nodeInfo?: { bootID?: string };
     volumesInUse?: string[];
-    volumesAttached?: { name?: string }[];
   };
 }
 
@@ -59,7 +58,6 @@ export function liveNode(object: KubeObject): LiveNode {
     ready: ready === undefined ? undefined : statusOf(ready),
     taints: spec?.taints ?? [],
     volumesInUse: status?.volumesInUse ?? [],
-    volumesAttached: (status?.volumesAttached ?? []).flatMap(({ name }) => name ?? []),
     ...(writer?.manager === undefined ? {} : { taintedBy: writer.manager }),
   };
 }

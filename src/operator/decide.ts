@@ -5,7 +5,8 @@ import { FORCE_EVICTION_KEY } from '../api/release-view.ts';
 import type { NodeCase, Step } from '../api/release-view.ts';
 import { assertionOf, isEvictable } from '../release/by-assertion.ts';
 import type { Assertion } from '../release/by-assertion.ts';
-import { attachmentsHere, clockTime, isOver, timeIsUp } from '../release/checks.ts';
+import { clockTime, isOver } from '../api/facts.ts';
+import { attachmentsHere, timeIsUp } from '../release/checks.ts';
 import { endOfEviction } from '../release/end-of-eviction.ts';
 import type { Hold } from '../release/hold.ts';
 import { holdOf } from '../release/hold.ts';
@@ -36,8 +37,8 @@ export interface Decision {
 const maxRefusal = 200;
 /** While nothing changes, a node in trouble is looked at again after this. */
 const idleMs = 30_000;
-/** Nobody tells us when a replacement appears. */
-const replacementPollMs = 2000;
+/** Nobody tells us when a replacement appears, or when a kubelet has been silent for long enough. */
+const untoldMs = 2000;
 
 export function decide(known: NodeCase, epoch: number): Decision {
   const outcomes = releaseNode(known);
@@ -145,8 +146,8 @@ function recheckAt(
     if (outcome.goes || isOver(outcome.pod)) continue;
     for (const { objection } of outcome.objections) {
       if (objection.untilMs !== undefined) times.push(objection.untilMs);
-      if (objection.reason === 'NoReplacement') times.push(serverNowMs + replacementPollMs);
-      if (objection.reason === 'KubeletAlive') times.push(serverNowMs + replacementPollMs);
+      if (objection.reason === 'NoReplacement' || objection.reason === 'KubeletAlive')
+        times.push(serverNowMs + untoldMs);
     }
   }
   for (const { podsGoneAt, endedAt } of records) {

@@ -158,6 +158,21 @@ describe('the memory of a node', () => {
     );
   });
 
+  test('[FEV-2] an assertion that was withdrawn, or was about a predecessor, counts anew', () => {
+    const observedAt = '2026-01-01T00:00:00Z';
+    const old = { source: 'ForceEvictionTaint', says: 'Dead', detail: 'x', observedAt, bootId: 'boot-1' } as const;
+    const fence = aFence({ incident: anIncident(), evidence: [old] });
+    const since = ({ evidence }: NodeFenceStatus): (string | undefined)[] =>
+      evidence.filter(({ source }) => source === 'ForceEvictionTaint').map((item) => item.observedAt);
+    const tainted = aCase({ gates: eviction, node: aNode({ taints: [forceEviction] }), fence });
+    assert.deepEqual(since(next(tainted)), [observedAt], 'it stands');
+    const withdrawn = next({ ...tainted, node: aNode() });
+    assert.deepEqual(since(withdrawn), []);
+    assert.notDeepEqual(since(next({ ...tainted, fence: aFence(withdrawn) })), [observedAt]);
+    const newcomer = next({ ...tainted, node: aNode({ taints: [forceEviction], uid: 'newcomer' }) });
+    assert.notDeepEqual(since(newcomer), [observedAt]);
+  });
+
   test('[NGS-5] a refusal of the driver is the state of the release', () => {
     const refused = aCase({
       pods: [],

@@ -9,7 +9,7 @@ import { QUARANTINE_KEY } from '../api/release-view.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import type { Judgement } from '../api/view.ts';
 import { isQuarantined } from '../return/return-node.ts';
-import { clockTime } from '../release/checks.ts';
+import { clockTime } from '../api/facts.ts';
 import type { Decision } from './decide.ts';
 
 type HistoryEntry = NodeFenceStatus['history'][number];
@@ -77,7 +77,7 @@ function ongoing(
       ...(node === undefined ? {} : { bootId: node.bootId }),
       flaps: 0,
     },
-    evidence: evidenceOf(input, now),
+    evidence: evidenceOf(input, incident === undefined ? [] : before.evidence, now),
     releases: records,
     stuck: decision.stuck,
     applied: appliedOf(before, isMarked, now),
@@ -130,12 +130,23 @@ function tellRecord(
   }
 }
 
-/** What the verdict rested on when the trouble began, and every assertion since it was first seen. */
-function evidenceOf({ known, decision, judgement }: StatusInput, now: string): NodeFenceStatus['evidence'] {
-  const before = known.fence?.status.evidence ?? [];
+const assertions: ReadonlySet<string> = new Set(['ForceEvictionTaint', 'OutOfServiceTaint', 'CloudShutdownTaint']);
+
+/**
+ * What the verdict rested on when the trouble began, and the assertion that stands, since it was first seen. One that was
+ * withdrawn counts anew when it comes back: what tolerates it for a time would otherwise go too early.
+ */
+function evidenceOf(
+  { known, decision, judgement }: StatusInput,
+  before: NodeFenceStatus['evidence'],
+  now: string,
+): NodeFenceStatus['evidence'] {
   const bootId = known.node?.bootId;
   const boot = bootId === undefined ? {} : { bootId };
-  const items = known.fence?.status.incident === undefined ? [] : [...before];
+  const stands = decision.assertion?.source;
+  // What was released on its word keeps it: we take that taint away ourselves when all is gone.
+  const restsOnIt = (by: string | undefined): boolean => decision.records.some((record) => record.by === by);
+  const items = before.filter(({ source, by }) => !assertions.has(source) || source === stands || restsOnIt(by));
   if (items.length === 0) {
     for (const { source, says, detail } of judgement.evidence) {
       if (source !== 'View') items.push({ source, says, detail: detail.slice(0, 512), observedAt: now, ...boot });

@@ -1,5 +1,6 @@
 /** Tells about passes over nodes in trouble: in the log, in events, in metrics. All from the one value of the pass. */
 import type { Outcome as ActOutcome } from '../act/perform.ts';
+import type { StuckPod } from '../api/node-fence.ts';
 import { RELEASE_EVENTS } from '../api/reasons.ts';
 import type { Action } from '../api/release-view.ts';
 import { QUARANTINE_KEY } from '../api/release-view.ts';
@@ -16,7 +17,7 @@ export class PassReporter implements ReleaseMetrics {
   readonly refused = new Counter();
   readonly #options: { log: Log; events: EventRecorder };
   /** What was last said of each stuck pod, by node. */
-  readonly #stuck = new Map<string, Map<string, string>>();
+  readonly #stuck = new Map<string, Map<string, StuckPod>>();
   /** What drivers last said of volumes that they do not detach, by node. */
   readonly #refusals = new Map<string, Set<string>>();
 
@@ -28,10 +29,7 @@ export class PassReporter implements ReleaseMetrics {
   get stuck(): Map<string, number> {
     const counts = new Map<string, number>();
     for (const pods of this.#stuck.values()) {
-      for (const said of pods.values()) {
-        const why = said.slice(0, said.indexOf(':'));
-        counts.set(why, (counts.get(why) ?? 0) + 1);
-      }
+      for (const { reason: why } of pods.values()) counts.set(why, (counts.get(why) ?? 0) + 1);
     }
     return counts;
   }
@@ -85,13 +83,11 @@ export class PassReporter implements ReleaseMetrics {
   }
 
   #tellStuck({ known, decision }: Pass): void {
-    const before = this.#stuck.get(known.name) ?? new Map<string, string>();
-    const now = new Map<string, string>();
-    for (const { namespace, name, reason: why, message } of decision.stuck) {
-      const key = `${namespace}/${name}`;
-      const said = `${why}: ${message}`;
-      now.set(key, said);
-      if (before.get(key) === said) continue;
+    const before = this.#stuck.get(known.name);
+    const now = new Map(decision.stuck.map((stuck) => [`${stuck.namespace}/${stuck.name}`, stuck]));
+    for (const [key, { namespace, name, reason: why, message }] of now) {
+      const said = before?.get(key);
+      if (said?.reason === why && said.message === message) continue;
       const pod = known.pods.find((one) => one.namespace === namespace && one.name === name);
       if (pod === undefined) continue;
       const regarding = { apiVersion: 'v1', kind: 'Pod', namespace, name, uid: pod.uid };

@@ -5,6 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { NodeFence } from '../api/node-fence.ts';
 import type { FeatureGates } from '../api/feature-gates.ts';
+import { clockTime, isOver } from '../api/facts.ts';
 import type { Judgement } from '../api/view.ts';
 import type { LiveNode, NodeCase, PodFacts, PolicyMatch } from '../api/release-view.ts';
 import { FenceStore } from '../act/fence-store.ts';
@@ -20,6 +21,7 @@ import type { ClusterView } from '../observe/cluster-view.ts';
 import { NodePods } from '../observe/node-pods.ts';
 import type { Observer } from '../observe/observer.ts';
 import { liveNode } from '../observe/project-release.ts';
+import { isQuarantined } from '../return/return-node.ts';
 import type { Decision } from './decide.ts';
 import { decide } from './decide.ts';
 import { nextStatus } from './fence-status.ts';
@@ -120,11 +122,12 @@ export class Recovery {
     if (!isLeading()) return maxRetryMs;
     const recorded = await this.#record(known, decision, judgement);
     if (!recorded.ok) return this.#failed(name, recorded.error);
-    const now = (): string => `${new Date(known.serverNowMs).toISOString().slice(0, 19)}Z`;
     const { client } = this.#options;
+    const at = clockTime(known.serverNowMs);
     const onPod = pods.wrote.bind(pods);
-    const calls = { client, guard: isLeading, now, timeoutMs: callTimeoutMs, onPod, room: this.#room };
-    const acts = await perform(decision.steps, name, calls);
+    const calls = { client, guard: isLeading, at, timeoutMs: callTimeoutMs, onPod, room: this.#room };
+    const target = known.node === undefined ? { name } : { name, uid: known.node.uid };
+    const acts = await perform(decision.steps, target, calls);
     this.#options.onPass({ known, decision, acts, tookMs: clock.monotonic() - startedMs });
     return this.#again(name, known, decision, acts);
   }
@@ -186,6 +189,8 @@ export class Recovery {
     const elsewhere = [...names].flatMap((volume) =>
       cluster.attachmentsOfVolume(volume).filter((attachment) => attachment.node !== name),
     );
+    const awaited = await awaitedFor(policy, here, pods);
+    if (!awaited.ok) return awaited;
     const lease = observer.leaseSign(name);
     const value: NodeCase = {
       name,
@@ -198,7 +203,7 @@ export class Recovery {
       volumes,
       drivers: cluster.drivers,
       attachments: [...cluster.attachmentsOf(name), ...elsewhere],
-      awaited: await awaitedFor(policy, here, pods),
+      awaited: awaited.value,
       ...(fence.value === undefined ? {} : { fence: fence.value }),
     };
     return { ok: true, value };
@@ -241,17 +246,22 @@ function policyFor(cluster: ClusterView, node: LiveNode | undefined, fence: Node
   return recorded === undefined ? { kind: 'none' } : { kind: 'one', policy: recorded };
 }
 
-async function awaitedFor(policy: PolicyMatch, here: readonly PodFacts[], pods: NodePods): Promise<Set<string>> {
-  if (policy.kind !== 'one' || policy.policy.volumeAttachmentRecovery === 'never') return new Set();
+async function awaitedFor(
+  policy: PolicyMatch,
+  here: readonly PodFacts[],
+  pods: NodePods,
+): Promise<Result<Set<string>>> {
+  const none = { ok: true, value: new Set<string>() } as const;
+  if (policy.kind !== 'one' || policy.policy.volumeAttachmentRecovery === 'never') return none;
   const claims = here
-    .filter(({ deletionAtMs, phase }) => deletionAtMs !== undefined && phase !== 'Failed' && phase !== 'Succeeded')
+    .filter((pod) => pod.deletionAtMs !== undefined && !isOver(pod))
     .flatMap((pod) => pod.claims.map(({ claim }) => `${pod.namespace}/${claim}`));
-  return claims.length === 0 ? new Set() : pods.awaitedOf(new Set(claims));
+  return claims.length === 0 ? none : pods.awaitedOf(new Set(claims));
 }
 
 /** Where nobody asked for anything, nothing is written: Kubernetes is alone with its node. */
 function isWorthRecording(known: NodeCase, { trouble, outcomes, stuck, assertion }: Decision): boolean {
   if (trouble === undefined) return false;
   if (known.policy.kind !== 'none' || assertion !== undefined) return true;
-  return outcomes.some(({ goes }) => goes) || stuck.length > 0 || trouble === 'in quarantine';
+  return outcomes.some(({ goes }) => goes) || stuck.length > 0 || isQuarantined(known);
 }

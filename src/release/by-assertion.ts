@@ -5,10 +5,9 @@
 import type { NodeCase, PodFacts, TaintFacts, TolerationFacts } from '../api/release-view.ts';
 import { CLOUD_SHUTDOWN_KEY, FORCE_EVICTION_KEY, OUT_OF_SERVICE_KEY } from '../api/release-view.ts';
 import type { Check, KnownVolume, Objection } from './checks.ts';
+import { clockTime, isOver } from '../api/facts.ts';
 import {
-  clockTime,
   isKnown,
-  isOver,
   kubeletSilent,
   nodeDown,
   nodeExists,

@@ -1,5 +1,6 @@
 /** The questions that several ways of release ask of a pod. Each answers with an objection, or with nothing. */
-import type { AttachmentFacts, LiveNode, NodeCase, PodFacts, VolumeFacts } from '../api/release-view.ts';
+import { clockTime, isOver } from '../api/facts.ts';
+import type { AttachmentFacts, NodeCase, PodFacts, VolumeFacts } from '../api/release-view.ts';
 import type { STUCK } from '../api/reasons.ts';
 
 export type StuckReason = keyof (typeof STUCK)['reason'];
@@ -141,24 +142,6 @@ export function isShared({ accessModes }: KnownVolume): boolean {
   return accessModes.includes('ReadWriteMany');
 }
 
-/** As kubelets and the attach-detach controller call a CSI volume in the status of a Node. */
-export function nameInUse(volume: KnownVolume): string | undefined {
-  return volume.csi === undefined ? undefined : `kubernetes.io/csi/${volume.csi.driver}^${volume.csi.handle}`;
-}
-
 export function attachmentsHere({ attachments, name }: NodeCase): AttachmentFacts[] {
   return attachments.filter(({ node }) => node === name);
-}
-
-/** Its processes have ended, or the object says so: it uses nothing any more. */
-export function isOver({ phase }: PodFacts): boolean {
-  return phase === 'Failed' || phase === 'Succeeded';
-}
-
-export function hasTaint(node: LiveNode | undefined, key: string, effect: string): boolean {
-  return node?.taints.some((taint) => taint.key === key && taint.effect === effect) ?? false;
-}
-
-export function clockTime(ms: number): string {
-  return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }

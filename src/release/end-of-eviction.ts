@@ -7,7 +7,8 @@ import type { ReleaseRecord } from '../api/node-fence.ts';
 import type { NodeCase, Step } from '../api/release-view.ts';
 import { FORCE_EVICTION_KEY } from '../api/release-view.ts';
 import { isEvictable } from './by-assertion.ts';
-import { attachmentsHere, hasTaint, isKnown, isOver, volumesOf } from './checks.ts';
+import { hasTaint, isOver } from '../api/facts.ts';
+import { attachmentsHere, isKnown, volumesOf } from './checks.ts';
 
 const effect = 'NoExecute';
 

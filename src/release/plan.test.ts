@@ -95,6 +95,27 @@ describe('the order of a release', () => {
     assert.deepEqual([records[0]?.basis, records[0]?.attachments], ['Asserted', ['csi-0']]);
   });
 
+  test('S26: what a pod that stays uses cannot be read: only what is known to go is freed and detached', () => {
+    const tolerations = [{ key: forceEviction.key, operator: 'Exists' }];
+    const stays = aPod({ name: 'stays', uid: 'stays', tolerations, claims: [{ volume: 'data', claim: 'unread' }] });
+    const known = aCase({ gates: eviction, policy: { kind: 'none' }, node: aNode({ taints: [forceEviction] }) });
+    const other = anAttachment({ name: 'csi-1', volume: 'pv-1' });
+    const attachments = [...known.attachments, other];
+    const all = plan({ ...known, attachments });
+    assert.deepEqual(all.records[0]?.attachments, ['csi-0', 'csi-1'], 'nobody stays');
+    const some = plan({ ...known, attachments, pods: [...known.pods, stays] });
+    assert.deepEqual(some.records[0]?.attachments, ['csi-0']);
+    const podsGoneAt = new Date(nowMs - detachByOurselvesAfterMs).toISOString();
+    const record = aRecord({ basis: 'Asserted', by: some.records[0]?.by ?? '', podsGoneAt });
+    const later = { ...known, fence: aFence({ incident: anIncident(), releases: [record] }), pods: [stays] };
+    assert.ok(!deeds(plan(later).steps).flat().includes('deleteAttachment'));
+    assert.ok(
+      deeds(plan({ ...later, pods: [] }).steps)
+        .flat()
+        .includes('deleteAttachment'),
+    );
+  });
+
   test('[POD-3] without a Node object there is nothing to mark, and it has to be absent still', () => {
     const known = withoutNode(aCase({ fence: aFence({ incident: anIncident() }) }));
     const { steps, records } = plan(known);

@@ -9,18 +9,8 @@ import type { ReleaseRecord } from '../api/node-fence.ts';
 import type { Action, AttachmentFacts, Grounds, LiveNode, NodeCase, PodFacts, Step } from '../api/release-view.ts';
 import { QUARANTINE_KEY } from '../api/release-view.ts';
 import { assertionOf } from './by-assertion.ts';
-import {
-  attachmentsHere,
-  clockTime,
-  hasTaint,
-  isKnown,
-  isOver,
-  kubeletSilent,
-  nameInUse,
-  nodeDown,
-  nothingReappeared,
-  volumesOf,
-} from './checks.ts';
+import { clockTime, hasTaint, isOver, nameInUse } from '../api/facts.ts';
+import { attachmentsHere, isKnown, kubeletSilent, nodeDown, nothingReappeared, volumesOf } from './checks.ts';
 import type { Going, Outcome, Way } from './release-node.ts';
 import { assertionWay } from './release-node.ts';
 
@@ -98,9 +88,9 @@ function groupOf(
   const volumes = new Set(freed.map(({ volume }) => volume));
   const entries = new Set(freed.flatMap((volume) => nameInUse(volume) ?? []));
   const here = attachmentsHere(known);
-  if (way === assertionWay) {
+  const kept = keptBy(known, outcomes);
+  if (way === assertionWay && !kept.isUnknown) {
     // Nothing runs there: what no pod that stays uses goes too, also where its pod is long gone.
-    const kept = keptBy(known, outcomes);
     for (const entry of known.node?.volumesInUse ?? []) if (!kept.entries.has(entry)) entries.add(entry);
     for (const { volume } of here) if (!kept.volumes.has(volume)) volumes.add(volume);
   }
@@ -114,12 +104,21 @@ function groupOf(
   };
 }
 
-function keptBy(known: NodeCase, outcomes: readonly Outcome[]): { entries: Set<string>; volumes: Set<string> } {
+interface Kept {
+  entries: Set<string>;
+  volumes: Set<string>;
+  /** A volume of a pod that stays could not be read: it may be any of those that seem unused (S26). */
+  isUnknown: boolean;
+}
+
+function keptBy(known: NodeCase, outcomes: readonly Outcome[]): Kept {
   const staying = outcomes.filter(({ goes, pod }) => !goes && !isOver(pod));
-  const used = staying.flatMap(({ pod }) => volumesOf(known, pod)).filter(isKnown);
+  const volumes = staying.flatMap(({ pod }) => volumesOf(known, pod));
+  const used = volumes.filter(isKnown);
   return {
     entries: new Set(used.flatMap((volume) => nameInUse(volume) ?? [])),
     volumes: new Set(used.map(({ volume }) => volume)),
+    isUnknown: used.length < volumes.length,
   };
 }
 
@@ -270,7 +269,8 @@ function detachSteps(known: NodeCase, records: readonly ReleaseRecord[], epoch: 
   const used = keptBy(
     known,
     known.pods.map((pod) => ({ pod, goes: false, objections: [] })),
-  ).volumes;
+  );
+  if (used.isUnknown) return [];
   const due = records.filter((record) => {
     const { endedAt, podsGoneAt, bootId } = record;
     return (
@@ -283,7 +283,9 @@ function detachSteps(known: NodeCase, records: readonly ReleaseRecord[], epoch: 
   });
   return due.flatMap((record) => {
     const actions: Action[] = attachmentsHere(known)
-      .filter(({ name, deleting, volume }) => record.attachments.includes(name) && !deleting && !used.has(volume))
+      .filter(
+        ({ name, deleting, volume }) => record.attachments.includes(name) && !deleting && !used.volumes.has(volume),
+      )
       .map(({ name, uid }) => ({ do: 'deleteAttachment', attachment: name, uid }));
     if (actions.length === 0) return [];
     return [{ actions, grounds: commonGrounds(known, record, epoch) }];

@@ -10,7 +10,8 @@ import { assertedVolumes, assertionChecks, assertionOf } from './by-assertion.ts
 import { listedVolumes, policyChecks, recoveryChecks } from './by-policy.ts';
 import { protectedVolumes, safeDetachChecks } from './by-safe-detach.ts';
 import type { Check, KnownVolume, Objection } from './checks.ts';
-import { isOver, objection, volumesOf } from './checks.ts';
+import { isOver } from '../api/facts.ts';
+import { objection, volumesOf } from './checks.ts';
 
 export type WayName = 'assertion' | 'safe detach' | 'policy' | 'attachment recovery';
 

@@ -10,6 +10,7 @@ import type { NodeFenceStatus, ReleaseRecord } from '../api/node-fence.ts';
 import type { NodeCase, PodFacts, Step } from '../api/release-view.ts';
 import { QUARANTINE_KEY } from '../api/release-view.ts';
 import { formatDuration } from '../api/duration.ts';
+import { hasTaint, isOver, nameInUse } from '../api/facts.ts';
 
 type Stage = NonNullable<NodeFenceStatus['return']>['stage'];
 
@@ -31,7 +32,7 @@ const believedAfterMs = 20_000;
 const effect = 'NoSchedule';
 
 export function isQuarantined({ node }: Pick<NodeCase, 'node'>): boolean {
-  return node?.taints.some((taint) => taint.key === QUARANTINE_KEY && taint.effect === effect) ?? false;
+  return hasTaint(node, QUARANTINE_KEY, effect);
 }
 
 export function returnNode(known: NodeCase, records: readonly ReleaseRecord[]): ReturnDecision {
@@ -103,9 +104,7 @@ function notClean(known: NodeCase, records: readonly ReleaseRecord[]): string | 
 }
 
 function inServicePods({ pods }: NodeCase): PodFacts[] {
-  return pods.filter(
-    ({ phase, deletionAtMs }) => deletionAtMs === undefined && phase !== 'Failed' && phase !== 'Succeeded',
-  );
+  return pods.filter((pod) => pod.deletionAtMs === undefined && !isOver(pod));
 }
 
 function volumesInService(known: NodeCase): Set<string> {
@@ -113,11 +112,7 @@ function volumesInService(known: NodeCase): Set<string> {
 }
 
 function entriesInService(known: NodeCase): Set<string> {
-  return new Set(
-    knownVolumes(known).flatMap(({ csi }) =>
-      csi === undefined ? [] : [`kubernetes.io/csi/${csi.driver}^${csi.handle}`],
-    ),
-  );
+  return new Set(knownVolumes(known).flatMap((volume) => nameInUse(volume) ?? []));
 }
 
 function knownVolumes(known: NodeCase): { volume: string; csi?: { driver: string; handle: string } }[] {

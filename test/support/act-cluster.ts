@@ -54,12 +54,7 @@ export class ActCluster {
   static async create(): Promise<ActCluster> {
     const cluster = new ActCluster();
     for (const definition of customResourceDefinitions()) await cluster.#make(definitions, definition);
-    await cluster.#make(nodes, { metadata: { name: 'node-1' }, spec: { taints: [quarantine] } });
-    await cluster.patchStatus(nodeRef, {
-      conditions: [{ type: 'Ready', status: 'Unknown' }],
-      nodeInfo: { bootID: 'boot-1' },
-      volumesInUse: [entry, 'kubernetes.io/csi/other^x'],
-    });
+    await cluster.#makeNode();
     const spec = { holderIdentity: 'node-1', renewTime };
     await cluster.#make(leases, { metadata: { name: 'node-1', namespace: 'kube-node-lease' }, spec });
     await cluster.#make(nodeFences, { metadata: { name: fenceRef.name }, spec: { node: 'node-1' } });
@@ -74,6 +69,22 @@ export class ActCluster {
     await cluster.addPod('web-0');
     cluster.server.onAudit((record) => cluster.writes.push(record));
     return cluster;
+  }
+
+  /** Somebody deletes the Node and registers another machine under its name; its writes are not among `writes`. */
+  async replaceNode(): Promise<void> {
+    await this.remove(nodeRef);
+    await this.#makeNode();
+    this.writes.length = 0;
+  }
+
+  async #makeNode(): Promise<void> {
+    await this.#make(nodes, { metadata: { name: 'node-1' }, spec: { taints: [quarantine] } });
+    await this.patchStatus(nodeRef, {
+      conditions: [{ type: 'Ready', status: 'Unknown' }],
+      nodeInfo: { bootID: 'boot-1' },
+      volumesInUse: [entry, 'kubernetes.io/csi/other^x'],
+    });
   }
 
   async addPod(name: string, metadata: Json = {}): Promise<void> {

@@ -7,7 +7,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { KubeClient, KubeObject } from '../../src/kube/client.ts';
-import { lines } from '../../src/kube/json-stream.ts';
+import { documents } from '../../src/kube/json-stream.ts';
 import type { Resource } from '../../src/kube/resources.ts';
 import { collectionPath, withQuery } from '../../src/kube/resources.ts';
 
@@ -40,7 +40,7 @@ export class NaiveListWatch {
       const opened = await client.stream(path, 'watch', { signal });
       if (!opened.ok) continue;
       try {
-        for await (const line of lines(opened.value.body)) this.#take(JSON.parse(line) as never);
+        for await (const event of documents(opened.value.body)) this.#take(event as never);
       } catch {
         await delay(100);
       }

@@ -44,7 +44,6 @@ export function aNode(change: Partial<LiveNode> = {}): LiveNode {
     ready: 'Unknown',
     taints: [],
     volumesInUse: [entry],
-    volumesAttached: [entry],
     ...change,
   };
 }
