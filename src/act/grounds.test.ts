@@ -32,7 +32,7 @@ async function groundsOf(cluster: ActCluster): Promise<Grounds> {
 
 function said(refusal: Refusal | undefined): string {
   if (refusal === undefined) return 'nothing';
-  return refusal.kind === 'changed' ? refusal.what : `unreadable: ${refusal.error.kind}`;
+  return refusal.kind === 'unreadable' ? `unreadable: ${refusal.error.kind}` : refusal.what;
 }
 
 describe('the grounds of an act', () => {

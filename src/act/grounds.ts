@@ -13,6 +13,8 @@ import { csiDrivers, leases, nodeFences, nodeLeaseNamespace, nodes, remedyPolici
 export type Refusal =
   /** Something is different now: decide anew. */
   | { kind: 'changed'; what: string }
+  /** A device does not confirm it. */
+  | { kind: 'unconfirmed'; what: string }
   /** It could not be read, and unknown is not no. */
   | { kind: 'unreadable'; error: KubeError };
 
@@ -34,8 +36,21 @@ type Comparison = (client: KubeClient, grounds: Grounds, options: CallOptions) =
 
 const comparisons: readonly Comparison[] = [sameNode, silentLease, sameRecord, samePolicy, sameDrivers];
 
-export async function verify(client: KubeClient, grounds: Grounds, options: CallOptions): Promise<Refusal | undefined> {
-  const found = await Promise.all(comparisons.map((compare) => compare(client, grounds, options)));
+/** Asks the devices of the node: why it cannot be taken for off, or undefined. */
+export type AskPower = () => Promise<string | undefined>;
+
+export async function verify(
+  client: KubeClient,
+  grounds: Grounds,
+  options: CallOptions & { notOff?: AskPower },
+): Promise<Refusal | undefined> {
+  const { notOff, ...calls } = options;
+  // Devices are slow: what the API server knows is read after they have answered.
+  if (grounds.isOff === true) {
+    const on = notOff === undefined ? 'there is nobody to ask' : await notOff();
+    if (on !== undefined) return { kind: 'unconfirmed', what: `${grounds.node} is not known to be off: ${on}` };
+  }
+  const found = await Promise.all(comparisons.map((compare) => compare(client, grounds, calls)));
   return found.find((refusal) => refusal !== undefined);
 }
 
@@ -47,7 +62,8 @@ async function sameNode(client: KubeClient, grounds: Grounds, options: CallOptio
   if (metadata.uid !== grounds.nodeUid) return changed(`${grounds.node} is another node of the same name`);
   if ((status?.nodeInfo?.bootID ?? '') !== grounds.bootId) return changed(`${grounds.node} was booted again`);
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status;
-  if (ready !== 'False' && ready !== 'Unknown')
+  const mayBeReady = grounds.isOff === true || grounds.mayBeReady === true;
+  if (!mayBeReady && ready !== 'False' && ready !== 'Unknown')
     return changed(`Ready of ${grounds.node} is ${ready ?? 'not reported'}`);
   for (const { key, effect } of grounds.taints) {
     const has = spec?.taints?.some((taint) => taint.key === key && taint.effect === effect) ?? false;

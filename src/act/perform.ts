@@ -11,7 +11,7 @@ import type { KubeError, Result } from '../kube/errors.ts';
 import type { NodeLike } from '../kube/patches.ts';
 import { addTaint, removeTaint, setAnnotation } from '../kube/patches.ts';
 import { nodes, pods, volumeAttachments } from '../kube/resources.ts';
-import type { Refusal } from './grounds.ts';
+import type { AskPower, Refusal } from './grounds.ts';
 import { verify } from './grounds.ts';
 import type { Room } from './room.ts';
 
@@ -26,6 +26,8 @@ export interface ActOptions {
   onPod: (uid: string, version: string | undefined) => void;
   /** Shared by all nodes. */
   room: Room;
+  /** For steps that rest on the machine being off. */
+  notOff?: AskPower;
 }
 
 export type Outcome =
@@ -34,6 +36,8 @@ export type Outcome =
   | { kind: 'needless'; action: Action }
   /** Somebody changed what it rests on: decide anew. */
   | { kind: 'changed'; action?: Action; what: string }
+  /** A device does not say what it rests on: ask again, but not at once. */
+  | { kind: 'unconfirmed'; what: string }
   | { kind: 'failed'; action?: Action; error: KubeError };
 
 interface WireNode extends NodeLike {
@@ -48,7 +52,8 @@ export interface Target {
 
 export async function perform(steps: readonly Step[], node: Target, options: ActOptions): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
-  const calls = { timeoutMs: options.timeoutMs };
+  const { notOff } = options;
+  const calls = { timeoutMs: options.timeoutMs, ...(notOff === undefined ? {} : { notOff }) };
   for (const { actions, grounds } of steps) {
     const leave = await options.room.enter(actions.length);
     try {
@@ -65,9 +70,7 @@ export async function perform(steps: readonly Step[], node: Target, options: Act
 }
 
 function refusedAs(refusal: Refusal): Outcome {
-  return refusal.kind === 'changed'
-    ? { kind: 'changed', what: refusal.what }
-    : { kind: 'failed', error: refusal.error };
+  return refusal.kind === 'unreadable' ? { kind: 'failed', error: refusal.error } : refusal;
 }
 
 class Act {

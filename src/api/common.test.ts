@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { share, shareOf } from './common.ts';
+import { share } from './common.ts';
+import { shareOf } from './share.ts';
 
 test('a share is rounded down, so that a limit never lets one node more through than it says', () => {
   assert.equal(shareOf('40%', 3), 1);

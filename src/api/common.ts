@@ -46,9 +46,6 @@ export function time() {
   return z.iso.datetime({ offset: true });
 }
 
-/** A share of the nodes: `40%`, or their number. */
-export type Share = number | string;
-
 const PERCENT = /^(100|[0-9]{1,2})%$/;
 
 export function share() {
@@ -64,15 +61,6 @@ export function share() {
       },
     ],
   );
-}
-
-/**
- * How many of `total` a share allows. Rounded down: 40% of 4 nodes is one, since a limit that rounds up lets a storm in
- * on the smallest clusters, which can stand it least.
- */
-export function shareOf(value: Share, total: number): number {
-  if (typeof value === 'number') return value;
-  return Math.floor((Number.parseInt(value, 10) * total) / 100);
 }
 
 const LABEL_KEY = /^([a-z0-9]([-a-z0-9.]*[a-z0-9])?\/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/;

@@ -4,6 +4,13 @@ import type { NodeFenceStatus } from './node-fence.ts';
 export const NODE_FENCE_PREFIX = 'node-fence-';
 export const nodeFenceName = (node: string): string => `${NODE_FENCE_PREFIX}${node}`;
 
+/** ConfigMaps of how nodes are fenced, and of what their methods have in common. */
+export const CONFIG_PREFIX = 'fence-config-';
+export const METHOD_PREFIX = 'fence-method-';
+export const TEMPLATE_PREFIX = 'fence-method-template-';
+export const isFenceConfig = (name: string): boolean =>
+  name.startsWith(CONFIG_PREFIX) || name.startsWith(TEMPLATE_PREFIX);
+
 export const MAX_HISTORY = 100;
 export const MAX_EVIDENCE = 32;
 export const MAX_RELEASES = 32;

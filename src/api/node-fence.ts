@@ -24,6 +24,18 @@ import { asMap, withRules, withTransitionRules } from './rules.ts';
 
 export const FENCE_STEPS = ['isolation', 'power-management', 'recovery'] as const;
 export const FENCE_STATUSES = ['new', 'running', 'done', 'final', 'error'] as const;
+export const FENCE_PHASES = [
+  'waiting',
+  'isolating',
+  'isolated',
+  'poweringOff',
+  'off',
+  'poweringOn',
+  'booting',
+  'recovering',
+  'finished',
+  'failed',
+] as const;
 export const RETURN_STAGES = ['seen', 'clean', 'soaked', 'schedulable'] as const;
 export const BASES = [
   'StorageSafeDetach',
@@ -86,13 +98,22 @@ const fence = z.object({
   status: z.enum(FENCE_STATUSES).meta({
     description: 'Where in it. `error` stays until somebody acts, or the node is Ready with a new boot ID.',
   }),
-  method: text(128, 'The method that runs, or ran last.').optional(),
+  phase: z
+    .enum(FENCE_PHASES)
+    .prefault('waiting')
+    .meta({ description: 'The same in finer steps, which is what the operator goes by.' }),
+  method: text(512, 'The method that runs, or those that made it so.').optional(),
   level: count('The level of methods, from 0; the next is tried when one of them fails.'),
+  index: count('Which method of the level.'),
+  bootId: bootId().optional(),
+  cleanResources: z.boolean().prefault(false).meta({
+    description: 'Whether the pods and volumes go while the machine is off: as the remedy says.',
+  }),
   retries: count('How often this step was tried again.'),
   restarts: count('How often the whole fence began anew.'),
   startedAt: at('When the fence began; `isolateAfter` and `powerManagementAfter` count from here.'),
   stepStartedAt: at('When this step began.'),
-  until: at('When it is given up.').optional(),
+  until: at('Before this a method that failed is not tried again.').optional(),
   irrevocableSince: at(
     'When the first act was recorded that cannot be taken back. From here on nothing cancels the fence.',
   ).optional(),

@@ -61,6 +61,8 @@ export const FENCED = group('NodeFence', 'Fenced', 'The node is proven harmless.
   WaitingToPowerOff: 'powerManagementAfter has not passed.',
   PoweringOff: 'The methods of power management run.',
   PoweredOff: 'A query after the action said off.',
+  PoweringOn: 'What had to go has gone, and the methods that switch it on run.',
+  Booting: 'It was switched on, and has not been Ready since.',
   KernelCrashed: 'The crashed kernel of the node reported itself.',
   NodeDeleted: 'The Node object is gone, and its machine with it.',
   Recovering: 'The methods of recovery run.',
@@ -112,6 +114,9 @@ export const STUCK = group('NodeFence', 'stuck', 'Why a pod of a node in trouble
   RecoveryNever: 'volumeAttachmentRecovery is never.',
   NoReplacement: 'No other pod waits for its volumes.',
   FenceUnsettled: 'A fence of the node has failed, or its outcome is not known.',
+  NoFence: 'No remedy of its policy fences the node just now.',
+  NotPoweredOff: 'No device has confirmed that the machine is off, for this boot of it.',
+  NotWanted: 'The remedy does not ask for the pods to go.',
 });
 
 export const HELD = group('NodeFence', 'Held', 'Something else than the node itself keeps us from acting.', {
@@ -184,6 +189,7 @@ export const RELEASE_EVENTS = group('Event', 'Events of releases', 'What is repo
   DetachRefused: 'The driver refuses to detach a released volume; it tries again by itself, and nothing is forced.',
   ReleaseStopped: 'What the release rested on is no longer so; nothing more goes.',
   BackInService: 'The node is back, and what was put on it is taken away.',
+  Held: 'Something else than the node keeps us from acting; the note says what.',
 });
 
 export const REASON_GROUPS: readonly ReasonGroup[] = [

@@ -10,6 +10,8 @@ export const QUARANTINE_KEY = 'fenceline.dev/quarantine';
 export const FORCE_EVICTION_KEY = 'fenceline.dev/force-eviction';
 export const OUT_OF_SERVICE_KEY = 'node.kubernetes.io/out-of-service';
 export const CLOUD_SHUTDOWN_KEY = 'node.cloudprovider.kubernetes.io/shutdown';
+/** On a Node: we cordoned it, and may take that back. */
+export const CORDONED_ANNOTATION = 'fenceline.dev/cordoned';
 /** On a CSIDriver: it detaches only what is not written to any more. */
 export const SAFE_DETACH_ANNOTATION = 'fenceline.dev/safe-detach';
 /** On a CSIDriver: its attacher understands the same annotation on a VolumeAttachment as the wish to fence. */
@@ -34,6 +36,12 @@ export interface LiveNode {
   volumesInUse: readonly string[];
   /** Who last wrote the list of taints, as far as the API server knows. */
   taintedBy?: string;
+  /** By what devices and clouds know the machine. */
+  systemUuid?: string;
+  providerId?: string;
+  /** All conditions but for times, which are by the clock of whoever wrote them. */
+  conditions?: readonly { type: string; status: ConditionStatus }[];
+  isCordoned?: boolean;
 }
 
 export interface TolerationFacts {
@@ -118,7 +126,34 @@ export interface Selector {
   matchExpressions: readonly { key: string; operator: string; values: readonly string[] }[];
 }
 
-/** A RemedyPolicy, as far as releases and returns need it. */
+/** One ladder of a policy. */
+export interface LadderThreshold {
+  /** What identifies it in stored state; its position would change with an edit of the policy. */
+  key: string;
+  condition?: { type: string; status: string; forMs: number } | undefined;
+  lease?: { staleForMs: number } | undefined;
+  remedies: readonly { name: string; periodMs: number; cleanResources: boolean }[];
+  recovery: readonly string[];
+}
+
+/** What a policy wants done about trouble. */
+export interface RemedyFacts {
+  thresholds: readonly LadderThreshold[];
+  /** What each remedy is: `fence`, `cordon`, `uncordon`. */
+  kinds: Readonly<Record<string, string>>;
+  fence: {
+    isolateAfterMs: number;
+    powerManagementAfterMs: number;
+    bootTimeoutMs: number;
+    retries: number;
+    restarts: number;
+  };
+  storm: { maxUnresponsive: number | string; maxConcurrent: number };
+  /** Remedies that are on a ladder and cannot be run; the ladders that need them are not in force. */
+  unsupported: readonly string[];
+}
+
+/** A RemedyPolicy, as far as the operator needs it. */
 export interface PolicyFacts {
   name: string;
   uid: string;
@@ -131,6 +166,8 @@ export interface PolicyFacts {
   assertions: readonly string[];
   riskAfterFailedFence: boolean;
   soakMs: number;
+  /** Absent: it has no ladders. */
+  remedy?: RemedyFacts;
 }
 
 /** Which policy is in force for a node. */
@@ -145,6 +182,8 @@ export interface LeaseSign {
   unchangedForMs: number;
   /** It was seen to be renewed after the node was seen to be not Ready. */
   renewedSinceNotReady: boolean;
+  /** It was seen to change at all; the first sight of a Lease says nothing about when it was renewed. */
+  renewed?: boolean;
 }
 
 /** Everything that a decision about one node rests on. */
@@ -191,6 +230,10 @@ export interface Grounds {
   freed: readonly string[];
   /** The record of the basis. */
   epoch: number;
+  /** The machine has to be off, as its devices say when asked again (S4); whether Ready has noticed does not matter. */
+  isOff?: boolean;
+  /** Ready does not matter: trouble was seen by other signs. */
+  mayBeReady?: boolean;
 }
 
 export type Action =

@@ -18,6 +18,7 @@ import type { KubeObject } from '../kube/client.ts';
 import { KubeClient } from '../kube/client.ts';
 import { customResourceDefinitions as definitionResource } from '../kube/resources.ts';
 import { Operator } from '../operator/operator.ts';
+import { simulatedDevices } from '../scenario/simulated-devices.ts';
 import { version } from '../version.ts';
 import { HttpFront } from '../world/api-server/http-front.ts';
 import { Random } from '../world/random.ts';
@@ -61,6 +62,8 @@ async function demo(flags: { port?: number }): Promise<void> {
     limits: defaultLimits,
     gates: featureGates({ NonGracefulFailover: true }),
     identity: 'demo',
+    namespace: 'default',
+    devices: simulatedDevices(world.bmcs),
   });
   const source = new DemoSource({
     world,

@@ -12,6 +12,8 @@ import { defaultLimits } from '../judge/judge-node.ts';
 import type { LeaderTimings } from '../kube/leader.ts';
 import { defaultLeaderTimings } from '../kube/leader.ts';
 import type { Overrides } from '../kube/kubeconfig.ts';
+import { defaultAgentSettings } from '../devices/agent.ts';
+import { ClusterDevices } from '../operator/device-provider.ts';
 import { parseBindAddress } from '../operator/health-server.ts';
 import { Operator } from '../operator/operator.ts';
 import { version } from '../version.ts';
@@ -86,6 +88,7 @@ async function run(flags: RunFlags): Promise<void> {
   const connection = await connect(flags);
   const client = clientOf(connection);
   const identity = `${hostname()}_${randomUUID()}`;
+  const namespace = flags.leaderElectNamespace ?? connection.namespace;
   const operator = new Operator({
     client,
     clock: realClock,
@@ -93,12 +96,14 @@ async function run(flags: RunFlags): Promise<void> {
     log,
     version,
     gates: flags.featureGates,
+    namespace,
+    devices: new ClusterDevices({ client, clock: realClock, namespace, agents: defaultAgentSettings }),
     identity,
     limits: { ...defaultLimits, leaseStaleForMs: flags.leaseStaleFor },
     bind: flags.bindAddress,
     ...(flags.leaderElect && {
       election: {
-        namespace: flags.leaderElectNamespace ?? connection.namespace,
+        namespace,
         name: flags.leaderElectName,
         timings: timingsOf(flags),
       },

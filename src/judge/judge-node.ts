@@ -64,7 +64,13 @@ function noReadyCondition(view: NodeView, limits: JudgeLimits): Judgement | unde
 function notReady(view: NodeView, limits: JudgeLimits): Judgement | undefined {
   const status = readyOf(view);
   if (status === 'True') return undefined;
-  return judgement('down', status === 'False' ? 'NotReady' : 'ReadyUnknown', evidenceOf(view, limits));
+  const reason = status === 'False' ? 'NotReady' : 'ReadyUnknown';
+  const { lease } = view;
+  if (lease === undefined || lease.confirmed) return judgement('down', reason, evidenceOf(view, limits));
+  // Ladders count from the Lease as well, also where Kubernetes has said its word before we began to look.
+  const staleInMs = limits.leaseStaleForMs - lease.unchangedForMs;
+  if (staleInMs > 0) return judgement('down', reason, evidenceOf(view, limits), staleInMs);
+  return { ...judgement('down', reason, evidenceOf(view, limits), liveReadRecheckMs), wants: 'liveLease' };
 }
 
 function leaseStale(view: NodeView, limits: JudgeLimits): Judgement | undefined {

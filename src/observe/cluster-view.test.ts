@@ -32,6 +32,7 @@ test('a policy that lacks what its CRD fills in is not in force, and somebody is
     client,
     clock,
     random: () => 0,
+    namespace: 'fenceline',
     onNode: () => {},
     onAll: () => {},
     onProblem: (watch, { message }) => told.push(`${watch}: ${message}`),

@@ -1,26 +1,29 @@
 /**
- * Watches what all nodes share: policies, records, drivers and attachments, each projected to a few fields. What belongs
+ * Watches what all nodes share: policies, records, fence configurations, drivers and attachments, each projected to a few fields. What belongs
  * to one node in trouble is watched only while it is (see node-pods.ts).
  */
-import { nodeFenceName } from '../api/fence-names.ts';
+import type { NamedData } from '../api/fence-config.ts';
+import { isFenceConfig, nodeFenceName } from '../api/fence-names.ts';
 import type { AttachmentFacts, DriverFacts, PolicyFacts } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { KubeError } from '../kube/errors.ts';
 import { ListWatch } from '../kube/list-watch.ts';
 import type { Resource } from '../kube/resources.ts';
-import { csiDrivers, nodeFences, remedyPolicies, volumeAttachments } from '../kube/resources.ts';
+import { configMaps, csiDrivers, nodeFences, remedyPolicies, volumeAttachments } from '../kube/resources.ts';
 import type { Change } from '../kube/view.ts';
 import type { AnyWatch, WatchState } from './watch-state.ts';
 import { stateOf } from './watch-state.ts';
 import { projectAttachment, projectDriver, projectPolicy } from './project-release.ts';
 
-export type SharedName = 'remedypolicies' | 'nodefences' | 'csidrivers' | 'volumeattachments';
+export type SharedName = 'remedypolicies' | 'nodefences' | 'configmaps' | 'csidrivers' | 'volumeattachments';
 
 export interface ClusterViewOptions {
   client: KubeClient;
   clock: Clock;
   random: () => number;
+  /** Where the configuration of fences is. */
+  namespace: string;
   /** Something about this node changed. */
   onNode: (name: string) => void;
   /** Something changed that concerns every node. */
@@ -32,11 +35,14 @@ interface FenceSummary {
   node: string;
   /** It has something under way, or something to undo. */
   open: boolean;
+  /** A fence was begun and has not ended. */
+  fencing: boolean;
 }
 
 export class ClusterView {
   readonly #policies: ListWatch<PolicyFacts | undefined>;
   readonly #fences: ListWatch<FenceSummary>;
+  readonly #configs: ListWatch<NamedData | undefined>;
   readonly #drivers: ListWatch<DriverFacts>;
   readonly #attachments: ListWatch<AttachmentFacts>;
   readonly #byNode = new Index();
@@ -48,6 +54,7 @@ export class ClusterView {
     this.#policies = this.#watch(remedyPolicies, projectPolicy, (change) => this.#policyChanged(change));
     this.#drivers = this.#watch(csiDrivers, projectDriver, () => options.onAll());
     this.#fences = this.#watch(nodeFences, summaryOf, ({ entry }) => options.onNode(entry.value.node));
+    this.#configs = this.#watch(configMaps, projectConfig, () => options.onAll(), options.namespace);
     this.#attachments = this.#watch(volumeAttachments, projectAttachment, (change) => this.#attached(change));
   }
 
@@ -63,6 +70,7 @@ export class ClusterView {
     return [
       stateOf('remedypolicies', this.#policies),
       stateOf('nodefences', this.#fences),
+      stateOf('configmaps', this.#configs),
       stateOf('csidrivers', this.#drivers),
       stateOf('volumeattachments', this.#attachments),
     ];
@@ -75,6 +83,11 @@ export class ClusterView {
 
   get policies(): PolicyFacts[] {
     return [...this.#policies.entries.values()].flatMap(({ value }) => value ?? []);
+  }
+
+  /** Every ConfigMap that is about fences. */
+  get fenceConfigs(): NamedData[] {
+    return [...this.#configs.entries.values()].flatMap(({ value }) => value ?? []);
   }
 
   get drivers(): Map<string, DriverFacts> {
@@ -90,6 +103,11 @@ export class ClusterView {
     return [...this.#fences.entries.values()].flatMap(({ value }) => (value.open ? [value.node] : []));
   }
 
+  /** Nodes whose fence was begun and has not ended. */
+  get fencingNodes(): string[] {
+    return [...this.#fences.entries.values()].flatMap(({ value }) => (value.fencing ? [value.node] : []));
+  }
+
   attachmentsOf(node: string): AttachmentFacts[] {
     return this.#pick(this.#byNode.of(node));
   }
@@ -99,7 +117,7 @@ export class ClusterView {
   }
 
   get #all(): AnyWatch[] {
-    return [this.#policies, this.#fences, this.#drivers, this.#attachments];
+    return [this.#policies, this.#fences, this.#configs, this.#drivers, this.#attachments];
   }
 
   #pick(names: Iterable<string>): AttachmentFacts[] {
@@ -134,6 +152,7 @@ export class ClusterView {
     resource: Resource,
     project: (object: KubeObject) => T,
     onChange: (change: Change<T>) => void,
+    namespace?: string,
   ): ListWatch<T> {
     const { client, clock, random, onProblem, onAll } = this.#options;
     return new ListWatch<T>({
@@ -141,6 +160,7 @@ export class ClusterView {
       clock,
       random,
       resource,
+      ...(namespace === undefined ? {} : { namespace }),
       project,
       onChange,
       onSync: onAll,
@@ -170,13 +190,21 @@ class Index {
   }
 }
 
+/** What is about something else is not kept. */
+function projectConfig(object: KubeObject): NamedData | undefined {
+  const { metadata, data } = object as KubeObject & { data?: Record<string, string> };
+  return isFenceConfig(metadata.name) ? { name: metadata.name, data: data ?? {} } : undefined;
+}
+
 function summaryOf(object: KubeObject): FenceSummary {
   const { spec, status } = object as KubeObject & {
     spec?: { node?: string };
-    status?: { incident?: object; applied?: object[] };
+    status?: { incident?: object; applied?: object[]; fence?: { irrevocableSince?: string; phase?: string } };
   };
+  const { irrevocableSince, phase } = status?.fence ?? {};
   return {
     node: spec?.node ?? '',
+    fencing: irrevocableSince !== undefined && phase !== 'finished' && phase !== 'failed',
     open: status?.incident !== undefined || (status?.applied ?? []).length > 0,
   };
 }

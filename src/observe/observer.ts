@@ -118,6 +118,7 @@ export class Observer {
     return {
       renewTime,
       unchangedForMs: this.#options.clock.monotonic() - seenAtMs,
+      renewed,
       renewedSinceNotReady: renewed && notReadySince !== undefined && seenAtMs > notReadySince,
     };
   }

@@ -14,6 +14,8 @@ import { SAFE_DETACH_ANNOTATION, UNPUBLISH_FENCE_ANNOTATION } from '../api/relea
 import { parseDuration } from '../api/duration.ts';
 import type { ConditionStatus } from '../api/view.ts';
 import type { KubeObject } from '../kube/client.ts';
+import type { WireRemedies } from './project-remedy.ts';
+import { remedyOf } from './project-remedy.ts';
 
 const mirrorAnnotation = 'kubernetes.io/config.mirror';
 /** Volumes that hold nothing which outlives the pod, or lead to no storage that a second pod could reach. */
@@ -37,10 +39,10 @@ interface WireManagedField {
 
 interface WireNode extends KubeObject {
   metadata: KubeObject['metadata'] & { managedFields?: WireManagedField[] };
-  spec?: { taints?: TaintFacts[] };
+  spec?: { taints?: TaintFacts[]; providerID?: string; unschedulable?: boolean };
   status?: {
     conditions?: { type?: string; status?: string }[];
-    nodeInfo?: { bootID?: string };
+    nodeInfo?: { bootID?: string; systemUUID?: string };
     volumesInUse?: string[];
   };
 }
@@ -59,6 +61,10 @@ export function liveNode(object: KubeObject): LiveNode {
     taints: spec?.taints ?? [],
     volumesInUse: status?.volumesInUse ?? [],
     ...(writer?.manager === undefined ? {} : { taintedBy: writer.manager }),
+    systemUuid: status?.nodeInfo?.systemUUID ?? '',
+    providerId: spec?.providerID ?? '',
+    conditions: (status?.conditions ?? []).map((one) => ({ type: one.type ?? '', status: statusOf(one.status) })),
+    isCordoned: spec?.unschedulable === true,
   };
 }
 
@@ -164,7 +170,7 @@ interface WirePolicy extends KubeObject {
       riskAfterFailedFence?: boolean;
     };
     return?: { soak?: string };
-  };
+  } & WireRemedies;
 }
 
 interface WireRequirement {
@@ -201,5 +207,6 @@ export function projectPolicy(object: KubeObject): PolicyFacts | undefined {
     assertions,
     riskAfterFailedFence: riskAfterFailedFence ?? false,
     soakMs,
+    ...remedyOf(spec ?? {}),
   };
 }

@@ -16,6 +16,7 @@ import {
   inForce,
   nowMs,
   quarantine,
+  renewedLease,
   safeDriver,
   withoutNode,
 } from '../../test/support/release-case.ts';
@@ -30,6 +31,7 @@ const deeds = ({ steps }: Decision): Action['do'][] =>
 const isRelease = (deed: Action['do']): boolean => !['taint', 'untaint'].includes(deed);
 const over = aRecord({ freedAt: 'x', podsGoneAt: 'x', endedAt: 'x' });
 const cleanBack = { ready: 'True', taints: [quarantine], volumesInUse: [] } as const;
+const cleanBackCase = { node: aNode(cleanBack), lease: renewedLease, pods: [], attachments: [] };
 
 describe('what is done', () => {
   test('nothing while a hold stands; with an approval missing, only the way back goes on', () => {
@@ -39,7 +41,7 @@ describe('what is done', () => {
     assert.deepEqual(deeds(decide(aCase({ fence: aFence({}, { stop: true }) }), 1)), []);
     const soaked = aFence({ releases: [over], return: { stage: 'clean', since: '2026-01-01T00:00:00Z', failures: 0 } });
     const back = (mode: 'Paused' | 'Approve'): Decision =>
-      decide(aCase({ policy: inForce({ mode }), node: aNode(cleanBack), pods: [], attachments: [], fence: soaked }), 1);
+      decide(aCase({ ...cleanBackCase, policy: inForce({ mode }), fence: soaked }), 1);
     assert.deepEqual(deeds(back('Approve')), ['untaint']);
     assert.deepEqual(deeds(back('Paused')), []);
   });

@@ -15,6 +15,8 @@ import type { Outcome } from '../release/release-node.ts';
 import { releaseNode } from '../release/release-node.ts';
 import type { ReturnDecision } from '../return/return-node.ts';
 import { isQuarantined, returnNode } from '../return/return-node.ts';
+import type { FencingDecision } from './decide-fencing.ts';
+import { isUnderFence } from './decide-fencing.ts';
 
 export interface Decision {
   outcomes: readonly Outcome[];
@@ -25,7 +27,8 @@ export interface Decision {
   /** What may be done now; empty where a hold stands in the way. */
   steps: Step[];
   back: ReturnDecision;
-  hold: Hold | undefined;
+  hold: Pick<Hold, 'reason' | 'message'> | undefined;
+  fencing: FencingDecision;
   assertion: Assertion | undefined;
   /** The node needs attention; otherwise its incident is over. */
   trouble: string | undefined;
@@ -40,15 +43,17 @@ const idleMs = 30_000;
 /** Nobody tells us when a replacement appears, or when a kubelet has been silent for long enough. */
 const untoldMs = 2000;
 
-export function decide(known: NodeCase, epoch: number): Decision {
+export function decide(known: NodeCase, epoch: number, fencing: FencingDecision = {}): Decision {
   const outcomes = releaseNode(known);
   const hold = holdOf(known);
   const plan = planRelease(known, hold === undefined ? outcomes : undefined, epoch);
-  const trouble = troubleOf(known);
+  const trouble = troubleOf(known) ?? fencing.ladder?.threshold ?? fenceUnderWay(known, fencing.fence);
   const back = returnNode(known, plan.records);
   const eviction = endOfEviction(known, plan.records);
   const steps = hold?.holds === 'everything' ? [] : [...plan.steps, ...(eviction === undefined ? [] : [eviction])];
-  const isReturning = isQuarantined(known) && steps.length === 0 && hold?.holds !== 'everything';
+  // A machine that is off, or about to be, may still read Ready: nothing about it counts as a return.
+  const isReturning =
+    isQuarantined(known) && steps.length === 0 && hold?.holds !== 'everything' && !isUnderFence(fencing.fence);
   if (isReturning && !hasForceEviction(known)) steps.push(...back.steps);
   return {
     outcomes,
@@ -58,11 +63,17 @@ export function decide(known: NodeCase, epoch: number): Decision {
     records: plan.records,
     steps,
     back,
-    hold,
+    hold: hold ?? fencing.hold,
+    fencing,
     assertion: assertionOf(known),
     trouble,
-    recheckAtMs: recheckAt(known, outcomes, plan.records, back),
+    recheckAtMs: Math.min(recheckAt(known, outcomes, plan.records, back), fencing.recheckAtMs ?? Infinity),
   };
+}
+
+/** What was begun is brought to its end, whether or not Kubernetes has noticed and whoever still wants it. */
+function fenceUnderWay({ node }: NodeCase, fence: FencingDecision['fence']): string | undefined {
+  return node !== undefined && isUnderFence(fence) ? 'being fenced' : undefined;
 }
 
 function hasForceEviction({ node }: NodeCase): boolean {
@@ -111,7 +122,7 @@ function refusalsOf(known: NodeCase, records: readonly ReleaseRecord[]): Decisio
 }
 
 /** Ways that nobody has opened explain nothing, unless there is no other. */
-const closedWays: ReadonlySet<string> = new Set(['GateOff', 'NoAssertion', 'NoPolicy', 'RecoveryNever']);
+const closedWays: ReadonlySet<string> = new Set(['GateOff', 'NoAssertion', 'NoFence', 'NoPolicy', 'RecoveryNever']);
 
 function stuckPod({ pod, objections }: Extract<Outcome, { goes: false }>): StuckPod {
   // A taint that is there and not listened to is a way that somebody meant to open.

@@ -14,6 +14,7 @@ import {
   inForce,
   nowMs,
   quarantine,
+  renewedLease,
   withoutNode,
 } from '../../test/support/release-case.ts';
 import { MAX_EVIDENCE, MAX_HISTORY, MAX_RELEASES } from '../api/fence-names.ts';
@@ -101,6 +102,7 @@ describe('the memory of a node', () => {
       (known: NodeCase): NodeCase => ({
         ...known,
         node: aNode({ ready: 'True', taints: [quarantine], volumesInUse: [] }),
+        lease: renewedLease,
         pods: [],
         attachments: [],
         ...change,

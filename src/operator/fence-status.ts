@@ -4,7 +4,8 @@
  */
 import { EMPTY_STATUS, MAX_EVIDENCE, MAX_HISTORY } from '../api/fence-names.ts';
 import type { NodeFenceStatus, ReleaseRecord } from '../api/node-fence.ts';
-import { RELEASED } from '../api/reasons.ts';
+import { FENCED, RELEASED } from '../api/reasons.ts';
+import { fenceNews } from '../fence/told.ts';
 import { QUARANTINE_KEY } from '../api/release-view.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import type { Judgement } from '../api/view.ts';
@@ -25,25 +26,54 @@ export function nextStatus(input: StatusInput): NodeFenceStatus {
   const { known, decision, judgement, identity } = input;
   const before = known.fence?.status ?? EMPTY_STATUS;
   const now = clockTime(known.serverNowMs);
-  const taken = before.holder === identity ? before : { ...before, epoch: before.epoch + 1, holder: identity };
+  // A fence that begins anew is another one: its power cycle is not that of the first (S20).
+  const isAnew = (decision.fencing.fence?.restarts ?? 0) > (before.fence?.restarts ?? 0);
+  const epoch = before.epoch + (before.holder === identity && !isAnew ? 0 : 1);
+  const taken = { ...before, epoch, holder: identity };
   const news: Omit<HistoryEntry, 'epoch'>[] = [];
+  const fence = known.node === undefined ? withoutMachine(before.fence, now) : decision.fencing.fence;
+  const told = fence === undefined ? undefined : fenceNews(fence);
+  if (told !== undefined && (fence?.phase !== before.fence?.phase || fence?.retries !== before.fence?.retries)) {
+    news.push({ at: now, reason: told.reason, ...(told.message === '' ? {} : { message: told.message }) });
+  }
+  if (isCancelled(before.fence, fence)) news.push({ at: now, reason: FENCED.reason.Cancelled });
   const after =
     decision.trouble === undefined
-      ? closed(taken, now, news)
-      : ongoing({ ...input, before: taken, trouble: decision.trouble }, now, news);
+      ? closed(withFence(taken, fence), now, news)
+      : ongoing({ ...input, before: withFence(taken, fence), trouble: decision.trouble }, now, news);
   const history = [...taken.history, ...news.map((entry) => ({ ...entry, epoch: after.epoch }))];
-  return { ...after, verdict: judgement.verdict, history: history.slice(-MAX_HISTORY) };
+  const conditions = withCondition(after.conditions, FENCED.of, told, now);
+  return { ...after, verdict: judgement.verdict, conditions, history: history.slice(-MAX_HISTORY) };
 }
 
 /** The node is well, or gone with all that hung on it: what was open is over. */
 function closed(before: NodeFenceStatus, now: string, news: Omit<HistoryEntry, 'epoch'>[]): NodeFenceStatus {
-  const { incident, return: _, hold: __, ...rest } = before;
+  const { incident, return: _, hold: __, ladder: ___, ...rest } = before;
   if (incident !== undefined) {
     news.push({ at: now, reason: 'BackInService', message: `the incident ${incident.id} is over` });
   }
   const releases = before.releases.map((record) => ended(record, now));
-  const conditions = withReleased(before, releasedOf(releases, { refusals: [] }), now);
+  const conditions = withCondition(before.conditions, RELEASED.of, releasedOf(releases, { refusals: [] }), now);
   return { ...rest, stuck: [], applied: [], releases, conditions };
+}
+
+type Fence = NodeFenceStatus['fence'];
+
+function withFence(status: NodeFenceStatus, fence: Fence): NodeFenceStatus {
+  const { fence: _, ...rest } = status;
+  return fence === undefined ? rest : { ...rest, fence };
+}
+
+/** Nobody wants it any more, or the node came back, before anything was begun. */
+function isCancelled(before: Fence, after: Fence): boolean {
+  return before !== undefined && after === undefined && before.irrevocableSince === undefined;
+}
+
+/** Its Node object was deleted in the middle: nothing more is done to that machine, and it holds nobody else up. */
+function withoutMachine(fence: Fence, now: string): Fence {
+  if (fence === undefined || fence.phase === 'finished' || fence.phase === 'failed') return fence;
+  const message = 'the Node object was deleted before the fence had ended';
+  return { ...fence, status: 'error', phase: 'failed', stepStartedAt: now, message };
 }
 
 function ended(record: ReleaseRecord, now: string): ReleaseRecord {
@@ -65,7 +95,8 @@ function ongoing(
     node !== undefined && record.nodeUid !== node.uid ? ended(record, now) : record,
   );
   for (const record of records) tellRecord(before, record, now, news);
-  const { return: _, hold: __, ...rest } = before;
+  const { return: _, hold: __, ladder: ___, ...rest } = before;
+  const { ladder } = decision.fencing;
   const isMarked = isQuarantined(known) || plansQuarantine(decision);
   return {
     ...rest,
@@ -78,12 +109,13 @@ function ongoing(
       flaps: 0,
     },
     evidence: evidenceOf(input, incident === undefined ? [] : before.evidence, now),
+    ...(ladder === undefined ? {} : { ladder }),
     releases: records,
     stuck: decision.stuck,
     applied: appliedOf(before, isMarked, now),
     ...returnOf(input, isMarked, now, news),
     ...holdOf(before, decision, now),
-    conditions: withReleased(before, releasedOf(records, decision), now),
+    conditions: withCondition(before.conditions, RELEASED.of, releasedOf(records, decision), now),
   };
 }
 
@@ -103,12 +135,17 @@ function releasedOf(records: readonly ReleaseRecord[], { refusals }: Pick<Decisi
   return { status: 'False', reason: RELEASED.reason.Releasing, message: `on the basis ${bases}` };
 }
 
-function withReleased(before: NodeFenceStatus, finding: Finding | undefined, now: string): Condition[] {
-  const known = before.conditions.find(({ type }) => type === RELEASED.of);
-  const others = before.conditions.filter(({ type }) => type !== RELEASED.of);
+function withCondition(
+  before: readonly Condition[],
+  type: string,
+  finding: Finding | undefined,
+  now: string,
+): Condition[] {
+  const known = before.find((condition) => condition.type === type);
+  const others = before.filter((condition) => condition.type !== type);
   if (finding === undefined) return others;
   const since = known?.status === finding.status ? known.lastTransitionTime : now;
-  return [...others, { type: RELEASED.of, ...finding, lastTransitionTime: since }];
+  return [...others, { type, ...finding, lastTransitionTime: since }];
 }
 
 function tellRecord(

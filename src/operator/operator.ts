@@ -3,6 +3,7 @@
  *
  * Every instance watches, so that a standby takes over with warm views; only the leader judges, publishes and acts.
  */
+import type { DeviceProvider } from '../act/device-tasks.ts';
 import type { FeatureGates } from '../api/feature-gates.ts';
 import type { Judgement } from '../api/view.ts';
 import type { Clock } from '../clock.ts';
@@ -19,6 +20,7 @@ import { Metrics } from '../report/metrics.ts';
 import type { WatchState } from '../observe/watch-state.ts';
 import type { VerdictChange } from '../report/verdict-board.ts';
 import { VerdictBoard } from '../report/verdict-board.ts';
+import { Fencing } from './fencing.ts';
 import { HealthServer } from './health-server.ts';
 import { KeyedLoop } from './keyed-loop.ts';
 import { PassReporter } from './pass-reporter.ts';
@@ -39,6 +41,9 @@ export interface OperatorOptions {
   version: string;
   limits: JudgeLimits;
   gates: FeatureGates;
+  /** Where the configuration of fences is. */
+  namespace: string;
+  devices: DeviceProvider;
   /** Never used by another process: the holder of records, and who reports events. */
   identity: string;
   /** Absent: /healthz, /readyz and /metrics are not served, as in a simulation that has no real network. */
@@ -69,30 +74,27 @@ export class Operator {
 
   constructor(options: OperatorOptions) {
     this.#options = options;
+    const { client, clock, random, gates, identity, election, log } = options;
+    const base = { client, clock, random };
+    const onNode = (name: string): void => this.#loop.add(name);
     this.#board = new VerdictBoard((change) => this.#announce(change));
     this.#observer = new Observer({
-      client: options.client,
-      clock: options.clock,
-      random: options.random,
+      ...base,
       onNode: (name, what) => this.#touched(name, what),
       onProblem: (watch, error) => this.#problem(watch, error),
     });
     this.#cluster = new ClusterView({
-      client: options.client,
-      clock: options.clock,
-      random: options.random,
-      onNode: (name) => this.#loop.add(name),
+      ...base,
+      namespace: options.namespace,
+      onNode,
       onAll: () => this.#reconsiderAll(),
       onProblem: (watch, error) => this.#problem(watch, error),
     });
-    this.#loop = new KeyedLoop({ clock: options.clock, concurrency, work: (name) => this.#consider(name) });
-    if (options.election !== undefined) {
-      const { namespace, name, timings } = options.election;
-      const { identity } = options;
+    this.#loop = new KeyedLoop({ clock, concurrency, work: (name) => this.#consider(name) });
+    if (election !== undefined) {
+      const { namespace, name, timings } = election;
       this.#elector = new LeaderElector({
-        client: options.client,
-        clock: options.clock,
-        random: options.random,
+        ...base,
         lease: { namespace, name },
         identity,
         ...(timings !== undefined && { timings }),
@@ -100,26 +102,30 @@ export class Operator {
       });
     }
     const isLeading = (): boolean => this.#leading && (this.#elector?.isLeading() ?? true);
-    const { client, clock, random, gates, identity } = options;
     this.#events = new EventRecorder({
-      client,
-      clock,
-      random,
+      ...base,
       reportingController: 'fenceline.dev/operator',
       reportingInstance: identity,
-      onProblem: (problem) => options.log.warn({ problem: problem.kind }, 'events'),
+      onProblem: (problem) => log.warn({ problem: problem.kind }, 'events'),
     });
-    this.#reporter = new PassReporter({ log: options.log, events: this.#events });
+    this.#reporter = new PassReporter({ log, events: this.#events });
+    const views = { observer: this.#observer, cluster: this.#cluster };
+    const fencing = new Fencing({
+      ...base,
+      ...views,
+      provider: options.devices,
+      isLeading,
+      verdicts: () => this.#board.verdicts,
+      onNode,
+    });
     this.#recovery = new Recovery({
-      client,
-      clock,
-      random,
-      observer: this.#observer,
-      cluster: this.#cluster,
+      ...base,
+      ...views,
+      fencing,
       gates,
       identity,
       isLeading,
-      onNode: (name) => this.#loop.add(name),
+      onNode,
       onPass: (pass) => this.#reporter.report(pass),
       onProblem: (source, error) => this.#problem(source, error),
     });

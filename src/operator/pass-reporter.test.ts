@@ -24,7 +24,7 @@ function setUp(): { reporter: PassReporter; said: string[]; pass: (known: NodeCa
   const quiet = { info: () => {}, warn: () => {}, debug: () => {} };
   const reporter = new PassReporter({ log: quiet, events: { record } as unknown as EventRecorder });
   const pass = (known: NodeCase, ...acts: Outcome[]): void =>
-    reporter.report({ known, decision: decide(known, 1), acts, tookMs: 1 });
+    reporter.report({ known, decision: decide(known, 1), acts, news: [], fence: undefined, tookMs: 1 });
   return { reporter, said, pass };
 }
 
@@ -51,6 +51,35 @@ describe('events and metrics', () => {
     pass(stuck);
     pass({ ...stuck, node: aNode({ ready: 'True' }) });
     assert.deepEqual([...reporter.stuck], [], 'or its kubelet will never be counted out');
+  });
+
+  test('[ADM-1] every step of a fence is told of the node and of its record, and counted', () => {
+    const { reporter, said } = setUp();
+    const known = aCase();
+    const news = [
+      { at: 'x', reason: 'PoweringOff', message: 'ipmi-off', epoch: 1 },
+      { at: 'x', reason: 'Releasing', message: 'of pods is told elsewhere', epoch: 1 },
+    ];
+    reporter.report({ known, decision: decide(known, 1), acts: [], news, fence: aFence(), tookMs: 1 });
+    assert.deepEqual(said, [
+      'Node node-1: PoweringOff: ipmi-off',
+      'NodeFence node-fence-node-1: PoweringOff: ipmi-off',
+    ]);
+    assert.deepEqual(counts(reporter.fenceSteps), ['{"step":"PoweringOff"} 1']);
+  });
+
+  test('[STM-6] what holds a node is told once, and counted until it is gone', () => {
+    const { reporter, said, pass } = setUp();
+    const held = aCase({ policy: inForce({ mode: 'Paused' }) });
+    pass(held);
+    pass(held);
+    assert.deepEqual(
+      said.filter((one) => one.includes(': Held: ')).map((one) => one.slice(0, 26)),
+      ['Node node-1: Held: Paused:'],
+    );
+    assert.deepEqual([...reporter.held], [['Paused', 1]]);
+    pass(aCase());
+    assert.deepEqual([...reporter.held], []);
   });
 
   test('who no longer leads has nothing stuck', () => {

@@ -1,10 +1,12 @@
 /** Tells about passes over nodes in trouble: in the log, in events, in metrics. All from the one value of the pass. */
 import type { Outcome as ActOutcome } from '../act/perform.ts';
 import type { StuckPod } from '../api/node-fence.ts';
-import { RELEASE_EVENTS } from '../api/reasons.ts';
+import { FENCED, RELEASE_EVENTS } from '../api/reasons.ts';
 import type { Action } from '../api/release-view.ts';
 import { QUARANTINE_KEY } from '../api/release-view.ts';
-import type { EventRecorder, ObjectReference } from '../kube/events.ts';
+import { isBadNews } from '../fence/told.ts';
+import type { EventInput, EventRecorder, ObjectReference } from '../kube/events.ts';
+import { nodeFences } from '../kube/resources.ts';
 import type { ReleaseMetrics } from '../report/metrics.ts';
 import { Counter } from '../report/prometheus.ts';
 import type { Log } from './operator.ts';
@@ -15,11 +17,15 @@ const { reason } = RELEASE_EVENTS;
 export class PassReporter implements ReleaseMetrics {
   readonly released = new Counter();
   readonly refused = new Counter();
+  readonly fenceSteps = new Counter();
   readonly #options: { log: Log; events: EventRecorder };
   /** What was last said of each stuck pod, by node. */
   readonly #stuck = new Map<string, Map<string, StuckPod>>();
   /** What drivers last said of volumes that they do not detach, by node. */
   readonly #refusals = new Map<string, Set<string>>();
+
+  /** Why each node is held, where it is. */
+  readonly #holds = new Map<string, string>();
 
   constructor(options: { log: Log; events: EventRecorder }) {
     this.#options = options;
@@ -34,7 +40,16 @@ export class PassReporter implements ReleaseMetrics {
     return counts;
   }
 
+  /** Nodes that are held, by why. */
+  get held(): Map<string, number> {
+    const counts = new Map<string, number>();
+    for (const why of this.#holds.values()) counts.set(why, (counts.get(why) ?? 0) + 1);
+    return counts;
+  }
+
   report(pass: Pass): void {
+    this.#tellNews(pass);
+    this.#tellHold(pass);
     for (const act of pass.acts) this.#tellAct(pass, act);
     this.#tellStuck(pass);
     this.#tellRefusals(pass);
@@ -43,6 +58,7 @@ export class PassReporter implements ReleaseMetrics {
   /** Whoever no longer leads knows of nothing that is stuck. */
   clear(): void {
     this.#stuck.clear();
+    this.#holds.clear();
     this.#refusals.clear();
   }
 
@@ -59,7 +75,12 @@ export class PassReporter implements ReleaseMetrics {
       case 'changed':
         this.refused.increase({ why: 'changed' });
         log.warn({ node, why: act.what }, 'stopped before an act');
-        this.#onNode(pass, reason.ReleaseStopped, 'Warning', act.what);
+        this.#onNode(pass, { reason: reason.ReleaseStopped, type: 'Warning', note: act.what, action: 'Release' });
+        return;
+      case 'unconfirmed':
+        this.refused.increase({ why: 'unconfirmed' });
+        log.warn({ node, why: act.what }, 'waits for a device');
+        this.#onNode(pass, { reason: reason.ReleaseStopped, type: 'Warning', note: act.what, action: 'Release' });
         return;
       case 'failed':
         this.refused.increase({ why: act.error.kind });
@@ -67,11 +88,55 @@ export class PassReporter implements ReleaseMetrics {
     }
   }
 
+  /** Every step of a fence, on the node and on its record (ADM-1). */
+  #tellNews(pass: Pass): void {
+    for (const { reason: why, message = '' } of pass.news) {
+      if (!Object.hasOwn(FENCED.reason, why)) continue;
+      this.fenceSteps.increase({ step: why });
+      const type = isBadNews(why) ? 'Warning' : 'Normal';
+      this.#options.log.info({ node: pass.known.name, step: why, what: message }, 'fence');
+      this.#onNode(pass, { reason: why, type, note: message, action: 'Fence' });
+      const uid = pass.fence?.metadata.uid;
+      if (uid === undefined) continue;
+      const { name } = pass.fence?.metadata ?? { name: '' };
+      const regarding: ObjectReference = {
+        apiVersion: `${nodeFences.group}/${nodeFences.version}`,
+        kind: nodeFences.kind,
+        name,
+        uid,
+      };
+      this.#options.events.record({ regarding, type, reason: why, action: 'Fence', note: message });
+    }
+  }
+
+  #tellHold(pass: Pass): void {
+    const { known, decision } = pass;
+    const { hold } = decision;
+    const before = this.#holds.get(known.name);
+    if (hold === undefined || decision.trouble === undefined) this.#holds.delete(known.name);
+    else if (before !== hold.reason) {
+      this.#holds.set(known.name, hold.reason);
+      this.#options.log.info({ node: known.name, reason: hold.reason, why: hold.message }, 'held');
+      const note = `${hold.reason}: ${hold.message}`;
+      this.#onNode(pass, { reason: reason.Held, type: 'Warning', note, action: 'Fence' });
+    }
+  }
+
   #tellDone(pass: Pass, action: Action): void {
     if (action.do === 'taint') {
-      this.#onNode(pass, reason.Quarantined, 'Warning', 'takes no pods until it is back and clean');
+      this.#onNode(pass, {
+        reason: reason.Quarantined,
+        type: 'Warning',
+        note: 'takes no pods until it is back and clean',
+        action: 'Release',
+      });
     } else if (action.do === 'untaint' && action.key === QUARANTINE_KEY) {
-      this.#onNode(pass, reason.BackInService, 'Normal', 'is clean and takes pods again');
+      this.#onNode(pass, {
+        reason: reason.BackInService,
+        type: 'Normal',
+        note: 'is clean and takes pods again',
+        action: 'Release',
+      });
     } else if (action.do === 'forceDelete' || action.do === 'failPod') {
       const { pod, basis } = action;
       this.released.increase({ basis });
@@ -103,16 +168,18 @@ export class PassReporter implements ReleaseMetrics {
     const { known, decision } = pass;
     const before = this.#refusals.get(known.name);
     const now = new Set(decision.refusals.map(({ volume, message }) => `volume ${volume}: ${message}`));
-    for (const note of now) if (!before?.has(note)) this.#onNode(pass, reason.DetachRefused, 'Warning', note);
+    for (const note of now)
+      if (!before?.has(note))
+        this.#onNode(pass, { reason: reason.DetachRefused, type: 'Warning', note: note, action: 'Release' });
     if (now.size === 0) this.#refusals.delete(known.name);
     else this.#refusals.set(known.name, now);
   }
 
-  #onNode({ known }: Pass, why: string, type: 'Normal' | 'Warning', note: string): void {
+  #onNode({ known }: Pass, event: Omit<EventInput, 'regarding'>): void {
     const { node } = known;
     if (node === undefined) return;
     const regarding: ObjectReference = { apiVersion: 'v1', kind: 'Node', name: node.name, uid: node.uid };
-    this.#options.events.record({ regarding, type, reason: why, action: 'Release', note });
+    this.#options.events.record({ regarding, ...event });
   }
 }
 

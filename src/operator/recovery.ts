@@ -22,9 +22,12 @@ import { NodePods } from '../observe/node-pods.ts';
 import type { Observer } from '../observe/observer.ts';
 import { liveNode } from '../observe/project-release.ts';
 import { isQuarantined } from '../return/return-node.ts';
+import { isWanted } from '../remedy/ladder.ts';
 import type { Decision } from './decide.ts';
 import { decide } from './decide.ts';
 import { nextStatus } from './fence-status.ts';
+import type { FencingDecision } from './decide-fencing.ts';
+import type { Fencing } from './fencing.ts';
 import { ServerTime } from './server-time.ts';
 
 export interface RecoveryOptions {
@@ -33,6 +36,7 @@ export interface RecoveryOptions {
   random: () => number;
   observer: Observer;
   cluster: ClusterView;
+  fencing: Fencing;
   gates: FeatureGates;
   identity: string;
   /** Asked at the wire before every write. */
@@ -48,6 +52,9 @@ export interface Pass {
   known: NodeCase;
   decision: Decision;
   acts: readonly ActOutcome[];
+  /** What was added to its history. */
+  news: readonly HistoryEntry[];
+  fence: NodeFence | undefined;
   tookMs: number;
 }
 
@@ -57,6 +64,8 @@ const maxRetryMs = 15_000;
 const conflictRetryMs = 100;
 /** Acts under way at a time, over all nodes. */
 const maxActs = 100;
+/** Whoever was taken over from lets the other be for so long: two that both believe to lead would take turns for ever. */
+const deposedForMs = 15_000;
 /** A view that is older than this may hide what came since. */
 const maxViewAgeMs = 80_000;
 
@@ -67,6 +76,9 @@ export class Recovery {
   readonly #pods = new Map<string, NodePods>();
   readonly #failures = new Map<string, number>();
   readonly #room = new Room(maxActs);
+  /** The epoch that we last wrote of each node, and until when we leave it to who took it over. */
+  readonly #held = new Map<string, number>();
+  readonly #deposedUntilMs = new Map<string, number>();
   readonly #broken = Promise.withResolvers<never>();
 
   constructor(options: RecoveryOptions) {
@@ -92,14 +104,31 @@ export class Recovery {
     const { observer, cluster, gates } = this.#options;
     if (cluster.hasOpenFence(name)) return true;
     if ((observer.view(name).node?.marks ?? []).length > 0) return true;
-    if (judgement.verdict !== 'down' || judgement.reason === 'NodeGone') return false;
-    return gates.NonGracefulFailover || cluster.policies.length > 0;
+    if (judgement.reason === 'NodeGone') return false;
+    if (judgement.verdict === 'down' && (gates.NonGracefulFailover || cluster.policies.length > 0)) return true;
+    return this.#isTrouble(name, judgement);
+  }
+
+  /** Whether a policy has a ladder for what is seen of the node. */
+  #isTrouble(name: string, judgement: Judgement): boolean {
+    const { observer, cluster } = this.#options;
+    const conditions = observer.view(name).node?.conditions ?? [];
+    return cluster.policies.some(({ remedy }) =>
+      remedy?.thresholds.some(({ condition, lease }) =>
+        lease === undefined
+          ? conditions.some(({ type, status }) => type === condition?.type && isWanted(status, condition.status))
+          : judgement.verdict === 'suspect',
+      ),
+    );
   }
 
   leave(name: string): void {
+    this.#options.fencing.forget(name);
     this.#pods.get(name)?.close();
     this.#pods.delete(name);
     this.#failures.delete(name);
+    this.#held.delete(name);
+    this.#deposedUntilMs.delete(name);
   }
 
   close(): void {
@@ -116,26 +145,47 @@ export class Recovery {
     const startedMs = clock.monotonic();
     const read = await this.#read(name, pods);
     if (!read.ok) return this.#failed(name, read.error);
-    const known = read.value;
-    const epoch = epochOf(known, this.#options.identity);
-    const decision = decide(known, epoch);
+    const deposedMs = this.#deposedFor(name, read.value.fence);
+    if (deposedMs > 0) return deposedMs;
     if (!isLeading()) return maxRetryMs;
-    const recorded = await this.#record(known, decision, judgement);
+    const { fencing } = this.#options;
+    const fenced = fencing.decide(read.value);
+    const known = withFence(read.value, fenced);
+    const epoch = epochOf(known, this.#options.identity);
+    const decision = decide(known, epoch, fenced);
+    const recorded = await this.#record(read.value, decision, judgement);
     if (!recorded.ok) return this.#failed(name, recorded.error);
+    if (recorded.value?.status.holder === this.#options.identity) this.#held.set(name, recorded.value.status.epoch);
+    await fencing.perform(known, fenced, recorded.value);
     const { client } = this.#options;
     const at = clockTime(known.serverNowMs);
     const onPod = pods.wrote.bind(pods);
-    const calls = { client, guard: isLeading, at, timeoutMs: callTimeoutMs, onPod, room: this.#room };
+    const notOff = (): Promise<string | undefined> => fencing.notOff(known);
+    const calls = { client, guard: isLeading, at, timeoutMs: callTimeoutMs, onPod, room: this.#room, notOff };
     const target = known.node === undefined ? { name } : { name, uid: known.node.uid };
     const acts = await perform(decision.steps, target, calls);
-    this.#options.onPass({ known, decision, acts, tookMs: clock.monotonic() - startedMs });
+    const news = newsOf(read.value.fence, recorded.value);
+    const tookMs = clock.monotonic() - startedMs;
+    this.#options.onPass({ known, decision, acts, news, fence: recorded.value, tookMs });
     return this.#again(name, known, decision, acts);
+  }
+
+  #deposedFor(name: string, fence: NodeFence | undefined): number {
+    const nowMs = this.#options.clock.monotonic();
+    const held = this.#held.get(name);
+    const { epoch = 0, holder } = fence?.status ?? {};
+    if (held !== undefined && epoch > held && holder !== this.#options.identity) {
+      this.#held.delete(name);
+      this.#deposedUntilMs.set(name, nowMs + deposedForMs);
+    }
+    return Math.max(0, (this.#deposedUntilMs.get(name) ?? 0) - nowMs);
   }
 
   #again(name: string, known: NodeCase, decision: Decision, acts: readonly ActOutcome[]): number {
     const failed = acts.find((act) => act.kind === 'failed');
     if (failed?.kind === 'failed') return this.#failed(name, failed.error);
     if (acts.some(({ kind }) => kind === 'changed')) return this.#pause(name, conflictRetryMs);
+    if (acts.some(({ kind }) => kind === 'unconfirmed')) return this.#pause(name, firstRetryMs);
     this.#failures.delete(name);
     return this.#serverTime.until(decision.recheckAtMs, known.serverNowMs);
   }
@@ -228,6 +278,20 @@ export class Recovery {
     if (fence.status.incident === undefined && decision.trouble === undefined) return { ok: true, value: fence };
     return this.#store.update(fence, status);
   }
+}
+
+/** As if what is decided about the fence were stored already: it is, before anything rests on it. */
+function withFence(known: NodeCase, { fence }: FencingDecision): NodeCase {
+  if (known.fence === undefined) return known;
+  const { fence: _, ...status } = known.fence.status;
+  return { ...known, fence: { ...known.fence, status: fence === undefined ? status : { ...status, fence } } };
+}
+
+type HistoryEntry = NodeFence['status']['history'][number];
+
+function newsOf(before: NodeFence | undefined, after: NodeFence | undefined): HistoryEntry[] {
+  const old = before?.status.history ?? [];
+  return (after?.status.history ?? []).filter((entry) => !old.some((one) => isDeepStrictEqual(one, entry)));
 }
 
 function epochOf({ fence }: NodeCase, identity: string): number {

@@ -12,7 +12,7 @@ import { assertionOf } from './by-assertion.ts';
 import { clockTime, hasTaint, isOver, nameInUse } from '../api/facts.ts';
 import { attachmentsHere, isKnown, kubeletSilent, nodeDown, nothingReappeared, volumesOf } from './checks.ts';
 import type { Going, Outcome, Way } from './release-node.ts';
-import { assertionWay } from './release-node.ts';
+import { assertionWay, powerWay } from './release-node.ts';
 
 /** Kubernetes detaches within a second once nothing uses a volume; after so long it needs help. */
 export const detachByOurselvesAfterMs = 15_000;
@@ -53,7 +53,8 @@ export function planRelease(known: NodeCase, outcomes: readonly Outcome[] | unde
 function grouped(known: NodeCase, outcomes: readonly Outcome[], records: readonly ReleaseRecord[]): Map<Way, Going[]> {
   const groups = new Map<Way, Going[]>();
   // Volumes may hang on a node whose pods are long gone.
-  if (isAsserted(known)) groups.set(assertionWay, []);
+  if (isPoweredOff(known)) groups.set(powerWay, []);
+  else if (isAsserted(known)) groups.set(assertionWay, []);
   for (const outcome of outcomes) {
     if (!outcome.goes || isBehindUs(known, outcome, records)) continue;
     const goings = groups.get(outcome.way) ?? [];
@@ -73,6 +74,12 @@ function isBehindUs(known: NodeCase, going: Going, records: readonly ReleaseReco
   );
 }
 
+/** Its fence says off for this boot, and the pods are to go with it. */
+function isPoweredOff({ node, fence }: NodeCase): boolean {
+  const stored = fence?.status.fence;
+  return stored?.phase === 'off' && stored.cleanResources && stored.bootId === node?.bootId;
+}
+
 /** The word is given, and nothing that is known of the node speaks against it. */
 function isAsserted(known: NodeCase): boolean {
   if (known.node === undefined || assertionOf(known) === undefined) return false;
@@ -89,7 +96,7 @@ function groupOf(
   const entries = new Set(freed.flatMap((volume) => nameInUse(volume) ?? []));
   const here = attachmentsHere(known);
   const kept = keptBy(known, outcomes);
-  if (way === assertionWay && !kept.isUnknown) {
+  if ((way === assertionWay || way === powerWay) && !kept.isUnknown) {
     // Nothing runs there: what no pod that stays uses goes too, also where its pod is long gone.
     for (const entry of known.node?.volumesInUse ?? []) if (!kept.entries.has(entry)) entries.add(entry);
     for (const { volume } of here) if (!kept.volumes.has(volume)) volumes.add(volume);
@@ -220,6 +227,7 @@ function commonGrounds(known: NodeCase, { basis, freed }: ReleaseRecord, epoch: 
     safeDrivers: [],
     freed,
     epoch,
+    ...(basis === 'PowerOff' ? { isOff: true } : {}),
   };
 }
 
@@ -310,6 +318,8 @@ function isStillAccepted(known: NodeCase, { basis, by }: ReleaseRecord): boolean
       return known.gates.NonGracefulFailover;
     case 'Asserted':
       return assertionOf(known) !== undefined;
+    case 'PowerOff':
+      return isPoweredOff(known);
     default:
       return true;
   }

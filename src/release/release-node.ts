@@ -8,12 +8,13 @@ import type { Basis } from '../api/node-fence.ts';
 import type { NodeCase, PodFacts } from '../api/release-view.ts';
 import { assertedVolumes, assertionChecks, assertionOf } from './by-assertion.ts';
 import { listedVolumes, policyChecks, recoveryChecks } from './by-policy.ts';
+import { poweredOffBy, poweredOffVolumes, powerChecks } from './by-power.ts';
 import { protectedVolumes, safeDetachChecks } from './by-safe-detach.ts';
 import type { Check, KnownVolume, Objection } from './checks.ts';
 import { isOver } from '../api/facts.ts';
 import { objection, volumesOf } from './checks.ts';
 
-export type WayName = 'assertion' | 'safe detach' | 'policy' | 'attachment recovery';
+export type WayName = 'power' | 'assertion' | 'safe detach' | 'policy' | 'attachment recovery';
 
 export interface Way {
   name: WayName;
@@ -29,6 +30,15 @@ export interface Way {
 const byPolicy = ({ policy }: NodeCase): string | undefined =>
   policy.kind === 'one' ? `policy ${policy.policy.name}` : undefined;
 
+export const powerWay: Way = {
+  name: 'power',
+  basis: 'PowerOff',
+  checks: powerChecks,
+  by: poweredOffBy,
+  frees: poweredOffVolumes,
+  podStays: false,
+};
+
 export const assertionWay: Way = {
   name: 'assertion',
   basis: 'Asserted',
@@ -39,6 +49,7 @@ export const assertionWay: Way = {
 };
 
 const ways: readonly Way[] = [
+  powerWay,
   assertionWay,
   {
     name: 'safe detach',
@@ -112,7 +123,7 @@ function withoutShared(known: NodeCase, before: readonly Outcome[]): Outcome[] {
       if (shared === undefined) return outcome;
       changed = true;
       const user = kept.get(shared.volume);
-      if (outcome.way.name === 'assertion' || outcome.way.name === 'policy') {
+      if (outcome.way.name !== 'safe detach' && outcome.way.name !== 'attachment recovery') {
         return { ...outcome, frees: outcome.frees.filter(({ volume }) => !kept.has(volume)) };
       }
       const message = `pod ${user} of the same node uses volume ${shared.volume} and stays`;

@@ -12,6 +12,8 @@ export interface ReleaseMetrics {
   released: Counter;
   refused: Counter;
   stuck: ReadonlyMap<string, number>;
+  fenceSteps: Counter;
+  held: ReadonlyMap<string, number>;
 }
 
 export interface MetricSources {
@@ -42,6 +44,10 @@ export class Metrics {
       counter('fenceline_release_refusals_total', 'Acts that were not carried out, by why.', sources.releases.refused),
       gauge('fenceline_stuck_pods', 'Pods that should have gone and have not, by why.', () =>
         [...sources.releases.stuck].map(([reason, value]) => ({ labels: { reason }, value })),
+      ),
+      counter('fenceline_fence_steps_total', 'Steps of fences, by what they came to.', sources.releases.fenceSteps),
+      gauge('fenceline_held_nodes', 'Nodes in trouble that nothing is done about just now, by why.', () =>
+        [...sources.releases.held].map(([reason, value]) => ({ labels: { reason }, value })),
       ),
       ...processMetrics(),
     ];

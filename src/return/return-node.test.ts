@@ -11,6 +11,7 @@ import {
   inForce,
   nowMs,
   quarantine,
+  renewedLease,
   withoutNode,
 } from '../../test/support/release-case.ts';
 import type { NodeFenceStatus, ReleaseRecord } from '../api/node-fence.ts';
@@ -22,7 +23,7 @@ const over = aRecord({ freedAt: 'x', podsGoneAt: 'x', endedAt: 'x' });
 /** Back, Ready and in quarantine, with nothing left of what was released; the same boot. */
 function back(node: Partial<LiveNode> = {}, change: Partial<NodeCase> = {}): NodeCase {
   const known = { ready: 'True', taints: [quarantine], volumesInUse: [], ...node } as const;
-  return aCase({ node: aNode(known), pods: [], attachments: [], ...change });
+  return aCase({ node: aNode(known), lease: renewedLease, pods: [], attachments: [], ...change });
 }
 
 function stage({ stage: at, waitsFor }: ReturnDecision): string {
@@ -37,6 +38,12 @@ function stored(at: NonNullable<NodeFenceStatus['return']>['stage'], sinceMs: nu
 describe('the way back', () => {
   const rows: [string, string, NodeCase, ReleaseRecord[]][] = [
     ['it is not Ready', 'away: NotSeen', back({ ready: 'Unknown' }), [over]],
+    [
+      'its Lease is not renewed',
+      'away: NotSeen',
+      back({}, { lease: { ...renewedLease, unchangedForMs: 12_000 } }),
+      [over],
+    ],
     ['there is no Node', 'away: NotSeen', withoutNode(back()), [over]],
     ['a released volume is attached', 'seen: DetachPending', back({}, { attachments: [anAttachment()] }), [over]],
     ['another volume is', 'clean: Soaking', back({}, { attachments: [anAttachment({ volume: 'pv-9' })] }), [over]],

@@ -29,17 +29,25 @@ export const defaultSoakMs = 30_000;
  * rest in the next reports, one every 10 s: only then is the absence of a volume its word.
  */
 const believedAfterMs = 20_000;
+/** A kubelet renews its Lease every 10 s. */
+const silentAfterMs = 12_000;
 const effect = 'NoSchedule';
 
 export function isQuarantined({ node }: Pick<NodeCase, 'node'>): boolean {
   return hasTaint(node, QUARANTINE_KEY, effect);
 }
 
+function whyAway({ name, node, lease }: NodeCase): string | undefined {
+  if (node?.ready !== 'True') return `${name} is not Ready`;
+  // Otherwise Kubernetes has not noticed yet.
+  const isSilent = lease !== undefined && lease.unchangedForMs >= silentAfterMs;
+  return isSilent ? `the Lease of ${name} is not renewed` : undefined;
+}
+
 export function returnNode(known: NodeCase, records: readonly ReleaseRecord[]): ReturnDecision {
-  const { node, fence } = known;
-  if (node?.ready !== 'True') {
-    return waiting(undefined, 'NotSeen', `${known.name} is not Ready`);
-  }
+  const { fence } = known;
+  const away = whyAway(known);
+  if (away !== undefined) return waiting(undefined, 'NotSeen', away);
   const attached = stillAttached(known, records);
   if (attached !== undefined) return waiting('seen', 'DetachPending', attached);
   const leftover = notClean(known, records);

@@ -19,9 +19,18 @@ export interface StoredEvent extends KubeObject {
 }
 
 export interface StoredFence extends KubeObject {
-  spec?: { node?: string };
+  spec?: { node?: string; policy?: string; stop?: boolean };
   status?: {
-    fence?: { step?: string; status?: string; startedAt?: string; message?: string };
+    holder?: string;
+    fence?: {
+      step?: string;
+      status?: string;
+      phase?: string;
+      startedAt?: string;
+      stepStartedAt?: string;
+      irrevocableSince?: string;
+      message?: string;
+    };
     incident?: { id: string };
     releases?: StoredRelease[];
   };
@@ -54,7 +63,10 @@ export interface StoredVolume extends KubeObject {
 }
 
 export interface StoredPolicy extends KubeObject {
-  spec?: { release?: { riskAfterFailedFence?: boolean } };
+  spec?: {
+    release?: { riskAfterFailedFence?: boolean };
+    storm?: { maxUnresponsive?: number | string; maxConcurrent?: number };
+  };
 }
 
 export function keyOf({ metadata: { namespace, name } }: KubeObject): string {

@@ -1,8 +1,8 @@
 /** How many fences there are and were: flows that recorded the intent to isolate a machine or to change its power. */
 import type { StoredChange, StoredFence } from './cluster-state.ts';
 
-/** A flow waits in `new`, and is over in `final`; in `error` it stands still until somebody acts. */
-const active = ['running', 'done'];
+/** A flow is over in `final`; in `error` it stands still until somebody acts. */
+const ended = ['final', 'error'];
 
 export class FenceCount {
   readonly #flows = new Set<string>();
@@ -21,9 +21,10 @@ export class FenceCount {
     const { name, uid = '' } = object.metadata;
     const fence = (object as StoredFence).status?.fence;
     const flow = `${uid} ${fence?.startedAt ?? ''}`;
-    const started = fence?.status !== undefined && fence.status !== 'new';
+    const isWaiting = fence?.status === 'new' && fence.irrevocableSince === undefined;
+    const started = fence?.status !== undefined && !isWaiting;
     if (started) this.#flows.add(flow);
-    if (type !== 'DELETED' && active.includes(fence?.status ?? '')) this.#active.set(name, flow);
+    if (type !== 'DELETED' && started && !ended.includes(fence.status ?? '')) this.#active.set(name, flow);
     else this.#active.delete(name);
   }
 }

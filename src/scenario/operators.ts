@@ -1,4 +1,5 @@
 /** The operators of a scenario: the product's own, as users run it, each a process that can be killed at any moment. */
+import type { DeviceProvider } from '../act/device-tasks.ts';
 import { featureGates } from '../api/feature-gates.ts';
 import type { Clock } from '../clock.ts';
 import { defaultLimits } from '../judge/judge-node.ts';
@@ -14,6 +15,8 @@ import { LinkedTransport } from '../world/linked-transport.ts';
 import type { Random } from '../world/random.ts';
 import { SkewedClock } from '../world/skewed-clock.ts';
 import type { WireEvent } from './checkers/checker.ts';
+import type { Bmc } from '../world/bmc.ts';
+import { simulatedDevices } from './simulated-devices.ts';
 import { tapped } from './wire-tap.ts';
 
 export const operatorNamespace = 'fenceline';
@@ -31,6 +34,7 @@ export interface ProgramContext {
   random: () => number;
   log: Log;
   featureGates: Readonly<Record<string, boolean>>;
+  devices: DeviceProvider;
 }
 
 export interface OperatorHostOptions {
@@ -41,6 +45,7 @@ export interface OperatorHostOptions {
   /** The machine that it runs on; absent: one outside the cluster, which never fails. */
   machine?: Machine;
   featureGates: Readonly<Record<string, boolean>>;
+  bmcs: ReadonlyMap<string, Bmc>;
   program?: (context: ProgramContext) => Program;
   onWire: (event: WireEvent) => void;
   onSend?: (request: HttpRequest) => void;
@@ -82,6 +87,10 @@ export class OperatorHost {
       random: random.stream(`operator-${number}/${this.#starts}`),
       log: this.#log(),
       featureGates: this.#options.featureGates,
+      devices: simulatedDevices(this.#options.bmcs, {
+        holder: life,
+        onAsk: (node, action) => onWire({ type: 'device', operator: number, node, action }),
+      }),
     });
     program.run(new AbortController().signal).then(
       () => this.#stopped(life, 'ended by itself'),
@@ -162,6 +171,7 @@ export function productOperator({
   random,
   log,
   featureGates: gates,
+  devices,
 }: ProgramContext): Program {
   const client = new KubeClient({ transport, clock, userAgent: `fenceline/${version}`, fieldManager: 'fenceline' });
   const identity = `operator-${number}_${uuid(random)}`;
@@ -172,6 +182,8 @@ export function productOperator({
     log,
     version,
     limits: defaultLimits,
+    namespace: operatorNamespace,
+    devices,
     gates: featureGates(gates),
     identity,
     election: { namespace: operatorNamespace, name: 'fenceline' },

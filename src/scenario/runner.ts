@@ -304,6 +304,7 @@ class Run {
       random,
       transport: options.wire?.(user, direct) ?? direct,
       featureGates,
+      bmcs: this.#world.bmcs,
       onWire: (event) => {
         for (const checker of this.#checkers) checker.onWire?.(event);
       },

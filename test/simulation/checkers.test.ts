@@ -121,7 +121,7 @@ describe('S1', () => {
   ] as const) {
     test(`a basis that is about ${what} does not count`, async () => {
       const report = await runRogue(off, async (rogue) => {
-        await recordBasis(rogue, 'PowerOff', change);
+        await recordBasis(rogue, 'KernelCrashed', change);
         await forceDelete(rogue);
       });
       assert.deepEqual(violatedBy(report), ['S1']);
@@ -130,7 +130,7 @@ describe('S1', () => {
 
   test('with its basis on record nothing is broken', async () => {
     const report = await runRogue(off, async (rogue) => {
-      await recordBasis(rogue, 'PowerOff');
+      await recordBasis(rogue, 'KernelCrashed');
       await forceDelete(rogue);
     });
     assert.deepEqual(violatedBy(report), []);
@@ -148,7 +148,7 @@ describe('S1', () => {
 describe('S2', () => {
   test('a pod released on a machine that goes on writing', async () => {
     const report = await runRogue(cutOff, async (rogue) => {
-      await recordBasis(rogue, 'PowerOff');
+      await recordBasis(rogue, 'KernelCrashed');
       await clearVolumesInUse(rogue);
       await forceDelete(rogue);
     });
@@ -177,7 +177,7 @@ describe('S2', () => {
     const report = await runRogue(bare, async (rogue) => {
       const { metadata, spec } = await rogue.get<Pod>(lone);
       const pods = [{ namespace: 'default', name: 'lone-0', uid: metadata.uid }];
-      await recordBasis(rogue, 'PowerOff', { pods }, spec.nodeName);
+      await recordBasis(rogue, 'KernelCrashed', { pods }, spec.nodeName);
       await readLive(rogue, spec.nodeName ?? '');
       await rogue.ask('DELETE', lone, { gracePeriodSeconds: 0, preconditions: { uid: metadata.uid } });
     });

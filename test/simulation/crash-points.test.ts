@@ -88,7 +88,7 @@ const count = { points: 0, run: 0 };
 
 describe('crash points', () => {
   for (const [index, path] of paths.entries()) {
-    test(`[S20] ${path.name}`, async () => {
+    test(`S20: ${path.name}`, async () => {
       const { writes, report, world } = await runPath(path);
       assert.deepEqual([...failuresOf(report), ...leftoversOf(world)], [], 'without a crash');
       const points = writes.flatMap((_, write) => [

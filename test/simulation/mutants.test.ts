@@ -10,11 +10,14 @@ import type { Report } from '../../src/scenario/report.ts';
 import type * as runner from '../../src/scenario/runner.ts';
 import { mutant } from './mutant.ts';
 import type { MutantCase } from './mutants.ts';
+import { fenceMutantCases } from './fencing/mutants.ts';
 import { mutantCases } from './mutants.ts';
 import { run } from './run-file.ts';
 
 /** With a file of their own: no-going-back.test.ts. */
 const elsewhere = ['S16'];
+
+const cases = [...mutantCases, ...fenceMutantCases];
 
 function violatedBy({ violations }: Report): string[] {
   return [...new Set(violations.map(({ invariant }) => invariant))];
@@ -27,7 +30,7 @@ async function runMutant({ sabotage, scenario, options }: MutantCase): Promise<R
 }
 
 describe('mutants', () => {
-  for (const one of mutantCases) {
+  for (const one of cases) {
     test(`${one.invariant}: ${one.mistake}`, async () => {
       assert.deepEqual(violatedBy(await run(one.scenario, one.options?.())), [], 'the product breaks nothing');
       const report = await runMutant(one);
@@ -41,7 +44,7 @@ describe('mutants', () => {
   }
 
   test('there is one for every checker', () => {
-    const covered = new Set([...mutantCases.map(({ invariant }) => invariant), ...elsewhere]);
+    const covered = new Set([...cases.map(({ invariant }) => invariant), ...elsewhere]);
     assert.deepEqual(
       invariants.map(({ id }) => id).filter((id) => !covered.has(id)),
       [],

@@ -47,7 +47,7 @@ export const mutantCases: readonly MutantCase[] = [
     sabotage: {
       file: 'src/release/release-node.ts',
       line: "name: 'policy',\n    basis: 'AcceptedRisk',",
-      instead: "name: 'policy',\n    basis: 'PowerOff',",
+      instead: "name: 'policy',\n    basis: 'KernelCrashed',",
     },
     scenario: t.trouble('cut-off', { release: t.acceptsRisk, events: t.partition }),
     says: /^volume pv-0 is written from node-\d and node-\d at the same time$/,
@@ -91,8 +91,8 @@ export const mutantCases: readonly MutantCase[] = [
     mistake: 'takes the quarantine from a node that is not Ready',
     sabotage: {
       file: 'src/return/return-node.ts',
-      line: "if (node?.ready !== 'True') {",
-      instead: 'if (node === undefined) {',
+      line: "if (away !== undefined) return waiting(undefined, 'NotSeen', away);",
+      instead: '',
     },
     scenario: offForGood,
     says: /^node-\d lost its taint fenceline\.dev\/quarantine while it is not Ready$/,
@@ -242,7 +242,7 @@ export const mutantCases: readonly MutantCase[] = [
     mistake: 'goes on although the node is back',
     sabotage: {
       file: 'src/act/grounds.ts',
-      line: "if (ready !== 'False' && ready !== 'Unknown')",
+      line: "if (!mayBeReady && ready !== 'False' && ready !== 'Unknown')",
       instead: "if (ready === 'never')",
     },
     scenario: byPolicy,
@@ -298,6 +298,7 @@ function failedFence(node: string): object {
       fence: {
         step: 'power-management',
         status: 'error',
+        phase: 'failed',
         startedAt: '2026-01-01T00:00:00Z',
         stepStartedAt: '2026-01-01T00:00:00Z',
         level: 0,

@@ -4,6 +4,7 @@
  * none of its doing (S32).
  */
 import type { KubeObject } from '../../kube/client.ts';
+import type { BmcAction } from '../../world/bmc.ts';
 import type { Machine, MachineEvent, Process } from '../../world/machine.ts';
 import type { Node } from '../../world/objects.ts';
 import type { WriterChange } from '../../world/storage.ts';
@@ -32,6 +33,8 @@ export type WireEvent =
   /** A watch of this collection, its path without query, has come to this version. */
   | { type: 'delivered'; operator: number; collection: string; version: string }
   | { type: 'watching'; operator: number; collection: string; from: string }
+  /** It asked the power device of a node for something. */
+  | { type: 'device'; operator: number; node: string; action: BmcAction }
   /** A read that is no watch, once its answer was taken, or was known not to come. */
   | ReadEvent;
 

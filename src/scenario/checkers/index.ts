@@ -7,12 +7,16 @@ import { s14 } from './s14-preconditions.ts';
 import { s15 } from './s15-live-reads.ts';
 import { s16 } from './s16-no-going-back.ts';
 import { s17 } from './s17-own-writes.ts';
+import { s18 } from './s18-one-holder.ts';
 import { s2 } from './s2-one-writer.ts';
 import { s20 } from './s20-once.ts';
+import { s21 } from './s21-storm-limits.ts';
 import { s23 } from './s23-cancelled.ts';
 import { s26 } from './s26-unknown-is-not-no.ts';
+import { s27 } from './s27-no-delay.ts';
 import { s3 } from './s3-unsettled-fence.ts';
 import { s30 } from './s30-mixed-storage.ts';
+import { s4 } from './s4-really-off.ts';
 import { s5 } from './s5-not-while-restarting.ts';
 import { s6 } from './s6-no-execute.ts';
 import { s7 } from './s7-taints-in-order.ts';
@@ -23,6 +27,7 @@ export const invariants: readonly Invariant[] = [
   s1,
   s2,
   s3,
+  s4,
   s5,
   s6,
   s7,
@@ -35,8 +40,11 @@ export const invariants: readonly Invariant[] = [
   s15,
   s16,
   s17,
+  s18,
   s20,
+  s21,
   s23,
   s26,
+  s27,
   s30,
 ];

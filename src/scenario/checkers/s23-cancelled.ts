@@ -6,11 +6,11 @@
 import { isReady } from '../cluster-state.ts';
 import type { Invariant } from './checker.ts';
 import { Reads } from './reads.ts';
-import { releaseOf, toldOf } from './release.ts';
+import { recordsFor, releaseOf, toldOf } from './release.ts';
 
 export const s23: Invariant = {
   id: 'S23',
-  check: ({ violated }) => {
+  check: ({ state, violated }) => {
     const reads = new Reads();
     /** Nodes of which something was let go, and in which boot. */
     const begun = new Map<string, string>();
@@ -19,6 +19,8 @@ export const s23: Invariant = {
       onWrite(write) {
         const release = releaseOf(write);
         if (release === undefined) return;
+        // A machine that is off does not return, whatever Ready still says.
+        if (recordsFor(state, release).some(({ basis }) => basis === 'PowerOff')) return;
         const { node: name } = release;
         const node = reads.of(write.user, `/api/v1/nodes/${name}`)?.node;
         const boot = node?.status?.nodeInfo?.bootID ?? '';

@@ -8,7 +8,8 @@ import type { Invariant } from './checker.ts';
 import { recordsFor, releaseOf, toldOf } from './release.ts';
 
 const settled = [undefined, 'done', 'final'];
-const independent = ['StorageSafeDetach', 'StorageFenced', 'Asserted', 'NodeDeleted', 'KernelCrashed'];
+/** Power has a checker of its own, S4. */
+const independent = ['PowerOff', 'StorageSafeDetach', 'StorageFenced', 'Asserted', 'NodeDeleted', 'KernelCrashed'];
 
 export const s3: Invariant = {
   id: 'S3',

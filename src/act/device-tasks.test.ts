@@ -1,0 +1,144 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { manualClock } from '../../test/support/manual-clock.ts';
+import { aNode } from '../../test/support/release-case.ts';
+import type { Method } from '../api/fence-config.ts';
+import type { Device, DeviceAction, DeviceAnswer } from '../devices/device.ts';
+import type { DeviceTasksOptions, Try } from './device-tasks.ts';
+import { DeviceTasks } from './device-tasks.ts';
+
+const off: Method = { name: 'pdu-off', action: 'off', driver: 'puppet', parameters: {}, secrets: [] };
+const node = aNode();
+
+interface Bench {
+  tasks: DeviceTasks;
+  asked: DeviceAction[];
+  done: string[];
+  answer: (answer: DeviceAnswer) => Promise<void>;
+}
+
+/** Devices answer when the test says so. */
+function bench(change: Partial<DeviceTasksOptions> = {}): Bench {
+  const asked: DeviceAction[] = [];
+  const done: string[] = [];
+  const open: ((answer: DeviceAnswer) => void)[] = [];
+  const device: Device = {
+    name: 'puppet',
+    ask: (action) => {
+      asked.push(action);
+      return new Promise((resolve) => open.push(resolve));
+    },
+  };
+  const tasks = new DeviceTasks({
+    clock: manualClock(),
+    provider: { device: async () => ({ ok: true, device }) },
+    schedule: async (_, action) => ({ outcome: 'succeeded', message: action }),
+    onDone: (name) => done.push(name),
+    ...change,
+  });
+  const settle = async (): Promise<void> => {
+    for (let turn = 0; turn < 5; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+  };
+  return {
+    tasks,
+    asked,
+    done,
+    async answer(answer) {
+      await settle();
+      open.shift()?.(answer);
+      await settle();
+    },
+  };
+}
+
+const attempt = (change: Partial<Try> = {}): Try => ({
+  key: 'k',
+  method: off,
+  mayAct: async () => undefined,
+  ...change,
+});
+const status = (power: 'on' | 'off'): DeviceAnswer => ({ kind: 'status', power });
+
+describe('device tasks', () => {
+  test('S27: nobody waits: it runs, and tells when it has ended', async () => {
+    const { tasks, asked, done, answer } = bench();
+    await tasks.ensure(node, attempt());
+    assert.deepEqual(tasks.stateOf('node-1', 'k'), { outcome: 'running' });
+    assert.equal(tasks.stateOf('node-1', 'other'), undefined);
+    await answer(status('on'));
+    await answer({ kind: 'accepted' });
+    await answer(status('off'));
+    assert.deepEqual(asked, ['status', 'off', 'status']);
+    assert.deepEqual(done, ['node-1']);
+    assert.equal(tasks.stateOf('node-1', 'k')?.outcome, 'succeeded');
+  });
+
+  test('S20: one for each node: asked again, or for another try, nothing begins while it runs', async () => {
+    const { tasks, asked, answer } = bench();
+    await tasks.ensure(node, attempt());
+    await tasks.ensure(node, attempt());
+    await tasks.ensure(node, attempt({ key: 'next' }));
+    await answer(status('off'));
+    assert.deepEqual(asked, ['status']);
+    await tasks.ensure(node, attempt());
+    assert.deepEqual(asked, ['status'], 'its answer is there');
+    await tasks.ensure(node, attempt({ key: 'next' }));
+    await answer(status('off'));
+    assert.deepEqual(asked, ['status', 'status']);
+  });
+
+  test('S15, S19: asked again right before the device is told: dropped without a trace where it must not be', async () => {
+    const { tasks, asked, done, answer } = bench();
+    await tasks.ensure(node, attempt({ mayAct: async () => 'stopped' }));
+    await answer(status('on'));
+    assert.deepEqual(asked, ['status']);
+    assert.equal(tasks.stateOf('node-1', 'k'), undefined);
+    assert.deepEqual(done, ['node-1']);
+  });
+
+  test('S26: a driver that throws leaves it unknown, a device that is not there is a failure', async () => {
+    const broken = bench({ provider: { device: () => Promise.reject(new Error('bug')) } });
+    await broken.tasks.ensure(node, attempt());
+    await broken.answer(status('on'));
+    assert.deepEqual(broken.tasks.stateOf('node-1', 'k'), { outcome: 'unknown', message: 'pdu-off: bug' });
+    const missing = bench({ provider: { device: async () => ({ ok: false, problem: 'no such agent' }) } });
+    await missing.tasks.ensure(node, attempt());
+    await missing.answer(status('on'));
+    assert.deepEqual(missing.tasks.stateOf('node-1', 'k'), { outcome: 'failed', message: 'pdu-off: no such agent' });
+  });
+
+  test('S17: what writes to the Node is awaited', async () => {
+    const { tasks } = bench();
+    await tasks.ensure(node, attempt({ method: { ...off, name: 'cordon', action: 'cordon' } }));
+    assert.equal(tasks.stateOf('node-1', 'k')?.outcome, 'succeeded');
+  });
+
+  test('S4: not off: whoever says on, then whoever does not say; nobody to ask is not off', async () => {
+    assert.deepEqual(await bench().tasks.notOff(node, []), {
+      message: 'no device is known to have switched it off',
+      isOn: false,
+    });
+    const says = async (...answers: DeviceAnswer[]): Promise<unknown> => {
+      const { tasks, answer } = bench();
+      const found = tasks.notOff(
+        node,
+        answers.map(() => off),
+      );
+      for (const one of answers) await answer(one);
+      return found;
+    };
+    assert.equal(await says(status('off'), status('off')), undefined);
+    assert.deepEqual(await says({ kind: 'unknown', message: 'silence' }, status('on')), {
+      message: 'pdu-off: puppet: it says on',
+      isOn: true,
+    });
+    assert.deepEqual(await says({ kind: 'unknown', message: 'silence' }), {
+      message: 'pdu-off: puppet: silence',
+      isOn: false,
+    });
+    assert.deepEqual(await says({ kind: 'status', power: 'off', identity: { kind: 'name', value: 'node-2' } }), {
+      message: 'pdu-off: puppet answers for node-2, and the node is node-1',
+      isOn: false,
+    });
+  });
+});

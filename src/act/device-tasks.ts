@@ -1,0 +1,124 @@
+/**
+ * Device actions under way, one for each node at most. They take their time, so that nobody waits for them: whoever asks
+ * learns how it stands, and is told when it has ended. Nothing of this survives the process, and nothing has to: what
+ * was begun is in the NodeFence, and beginning it again is harmless (S20).
+ */
+import type { FenceConfig, Method } from '../api/fence-config.ts';
+import type { LiveNode } from '../api/release-view.ts';
+import type { Clock } from '../clock.ts';
+import type { Device, Identity } from '../devices/device.ts';
+import type { PowerOutcome } from './power.ts';
+import { bringTo, isAt } from './power.ts';
+
+export type FoundDevice = { ok: true; device: Device } | { ok: false; problem: string };
+
+/** Where devices come from: agents and clouds in a real cluster, simulated ones in a simulated. */
+export interface DeviceProvider {
+  device(node: LiveNode, method: Method): Promise<FoundDevice>;
+  /** How nodes are fenced for which nothing is written; absent: as the cloud provider does it. */
+  defaultConfig?(node: LiveNode): FenceConfig | undefined;
+}
+
+export interface DeviceTasksOptions {
+  clock: Clock;
+  provider: DeviceProvider;
+  /** For what needs no device: to let no pods in, or in again. */
+  schedule: (node: LiveNode, action: 'cordon' | 'uncordon') => Promise<PowerOutcome>;
+  /** A task of this node has ended. */
+  onDone: (node: string) => void;
+}
+
+export type TaskState = Exclude<PowerOutcome, { outcome: 'dropped' }> | { outcome: 'running' };
+
+/** Why a machine cannot be taken for off: because its device says on, or does not say. */
+export interface NotOff {
+  message: string;
+  isOn: boolean;
+}
+
+/** What is to run. `key` tells tries apart. */
+export interface Try {
+  key: string;
+  method: Method;
+  /** Asked right before a device is told: why it must not be, or undefined. */
+  mayAct: () => Promise<string | undefined>;
+}
+
+interface Task {
+  key: string;
+  state: TaskState;
+}
+
+export class DeviceTasks {
+  readonly #options: DeviceTasksOptions;
+  readonly #tasks = new Map<string, Task>();
+
+  constructor(options: DeviceTasksOptions) {
+    this.#options = options;
+  }
+
+  /** Undefined: this process has not begun it. */
+  stateOf(node: string, key: string): TaskState | undefined {
+    const task = this.#tasks.get(node);
+    return task?.key === key ? task.state : undefined;
+  }
+
+  /** Begins it, unless it is under way. What writes to the Node is awaited: the next decision has to see it (S17). */
+  async ensure(node: LiveNode, attempt: Try): Promise<void> {
+    const { key } = attempt;
+    const known = this.#tasks.get(node.name);
+    if (known?.key === key || known?.state.outcome === 'running') return;
+    const task: Task = { key, state: { outcome: 'running' } };
+    this.#tasks.set(node.name, task);
+    const done = this.#run(node, attempt).then((outcome) => {
+      if (outcome.outcome === 'dropped') this.#tasks.delete(node.name);
+      else task.state = outcome;
+      this.#options.onDone(node.name);
+    });
+    const { action } = attempt.method;
+    if (action === 'cordon' || action === 'uncordon') await done;
+  }
+
+  forget(node: string): void {
+    if (this.#tasks.get(node)?.state.outcome !== 'running') this.#tasks.delete(node);
+  }
+
+  /** Asked right before something rests on it: undefined if every one of them says off, else who says otherwise. */
+  async notOff(node: LiveNode, methods: readonly Method[]): Promise<NotOff | undefined> {
+    if (methods.length === 0) return { message: 'no device is known to have switched it off', isOn: false };
+    const found = await Promise.all(methods.map((method) => this.#notOff(node, method)));
+    return found.find((one) => one?.isOn) ?? found.find((one) => one !== undefined);
+  }
+
+  async #notOff(node: LiveNode, method: Method): Promise<NotOff | undefined> {
+    const found = await this.#options.provider.device(node, method);
+    if (!found.ok) return { message: `${method.name}: ${found.problem}`, isOn: false };
+    const answer = await isAt('off', found.device, this.#powerOptions(node));
+    return answer.ok ? undefined : { message: `${method.name}: ${answer.message}`, isOn: answer.isOpposite };
+  }
+
+  async #run(node: LiveNode, { method, mayAct }: Try): Promise<PowerOutcome> {
+    const { action } = method;
+    try {
+      if (action === 'cordon' || action === 'uncordon') return await this.#options.schedule(node, action);
+      const found = await this.#options.provider.device(node, method);
+      if (!found.ok) return { outcome: 'failed', message: `${method.name}: ${found.problem}` };
+      const outcome = await bringTo(action, found.device, { ...this.#powerOptions(node), mayAct });
+      return { ...outcome, message: `${method.name}: ${outcome.message}` };
+    } catch (error) {
+      // A driver that throws is broken; what it did before is not known.
+      return { outcome: 'unknown', message: `${method.name}: ${error instanceof Error ? error.message : 'failed'}` };
+    }
+  }
+
+  #powerOptions(node: LiveNode): { clock: Clock; identities: Identity[] } {
+    return { clock: this.#options.clock, identities: identitiesOf(node) };
+  }
+}
+
+function identitiesOf({ name, systemUuid, providerId }: LiveNode): Identity[] {
+  const identities: Identity[] = [{ kind: 'name', value: name }];
+  if (systemUuid !== undefined && systemUuid !== '') identities.push({ kind: 'systemUUID', value: systemUuid });
+  if (providerId !== undefined && providerId !== '') identities.push({ kind: 'providerID', value: providerId });
+  return identities;
+}

@@ -1,0 +1,123 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { manualClock } from '../../test/support/manual-clock.ts';
+import type { Device, DeviceAction, DeviceAnswer } from '../devices/device.ts';
+import { bringTo, isAt } from './power.ts';
+import type { PowerOptions } from './power.ts';
+
+/** Answers as it is told; notes what it was asked. */
+class Puppet implements Device {
+  readonly name = 'puppet';
+  readonly asked: DeviceAction[] = [];
+  readonly #answer: (action: DeviceAction, count: number) => DeviceAnswer | Promise<DeviceAnswer>;
+
+  constructor(answer: (action: DeviceAction, count: number) => DeviceAnswer | Promise<DeviceAnswer>) {
+    this.#answer = answer;
+  }
+
+  async ask(action: DeviceAction, signal: AbortSignal): Promise<DeviceAnswer> {
+    this.asked.push(action);
+    const gaveUp = new Promise<DeviceAnswer>((resolve) => {
+      signal.addEventListener('abort', () => resolve({ kind: 'unknown', message: 'no answer' }), { once: true });
+    });
+    return Promise.race([Promise.resolve(this.#answer(action, this.asked.length)), gaveUp]);
+  }
+}
+
+const on: DeviceAnswer = {
+  kind: 'status',
+  power: 'on',
+  identity: { kind: 'systemUUID', value: '4C4C4544-0042-3510-8052-B4C04F4B3932' },
+};
+const off: DeviceAnswer = { ...on, power: 'off' };
+const accepted: DeviceAnswer = { kind: 'accepted' };
+
+async function run(device: Device, more: Partial<PowerOptions> = {}): Promise<string> {
+  const clock = manualClock();
+  const identities = [{ kind: 'systemUUID' as const, value: '4c4c4544-0042-3510-8052-b4c04f4b3932' }];
+  const options = { clock, identities, confirmWithinMs: 5000, pollEveryMs: 1000, askTimeoutMs: 2000, ...more };
+  const outcome = bringTo('off', device, options);
+  const state = { done: false };
+  void outcome.then(() => (state.done = true));
+  for (let tick = 0; tick < 50 && !state.done; tick += 1) {
+    await new Promise((resolve) => setImmediate(resolve));
+    clock.advance(500);
+  }
+  return (await outcome).outcome;
+}
+
+describe('power', () => {
+  test('S4: believed only when a question after the action says so', async () => {
+    let power = on;
+    const honest = new Puppet((action) => {
+      if (action === 'off') power = off;
+      return action === 'status' ? power : accepted;
+    });
+    assert.equal(await run(honest), 'succeeded');
+    assert.deepEqual(honest.asked, ['status', 'off', 'status']);
+    assert.equal(
+      await run(new Puppet((action) => (action === 'status' ? on : accepted))),
+      'failed',
+      'says yes, does nothing',
+    );
+    let told = 0;
+    const late = new Puppet((action, count) => {
+      if (action === 'off') told = count;
+      return action !== 'status' ? accepted : told > 0 && count > told + 2 ? off : on;
+    });
+    assert.equal(await run(late), 'succeeded');
+  });
+
+  test('[FEN-10] already off is success, and nothing is sent', async () => {
+    const device = new Puppet(() => off);
+    assert.equal(await run(device), 'succeeded');
+    assert.deepEqual(device.asked, ['status']);
+  });
+
+  test('S15: what it rests on is asked again right before the command, and not where none is needed', async () => {
+    const alive = new Puppet((action) => (action === 'status' ? on : accepted));
+    assert.equal(await run(alive, { mayAct: async () => 'taken over' }), 'dropped');
+    assert.deepEqual(alive.asked, ['status']);
+    assert.equal(await run(new Puppet(() => off), { mayAct: async () => 'taken over' }), 'succeeded');
+  });
+
+  test('S29: a device that answers for another machine is not used', async () => {
+    const stranger: DeviceAnswer = {
+      kind: 'status',
+      power: 'on',
+      identity: { kind: 'systemUUID', value: '00000000-0042-3510-8052-b4c04f4b3932' },
+    };
+    const device = new Puppet(() => stranger);
+    assert.equal(await run(device), 'failed');
+    assert.deepEqual(device.asked, ['status']);
+    assert.deepEqual(
+      await isAt('off', new Puppet(() => ({ ...stranger, power: 'off' })), {
+        clock: manualClock(),
+        identities: [{ kind: 'systemUUID', value: '4c4c4544-0042-3510-8052-b4c04f4b3932' }],
+      }),
+      {
+        ok: false,
+        isOpposite: false,
+        message:
+          'puppet answers for 00000000-0042-3510-8052-b4c04f4b3932, and the node is 4c4c4544-0042-3510-8052-b4c04f4b3932',
+      },
+    );
+  });
+
+  test('S26: refused is a failure, silence is unknown, an unclear answer is followed up', async () => {
+    assert.equal(
+      await run(new Puppet((action) => (action === 'status' ? on : { kind: 'refused', message: 'no' }))),
+      'failed',
+    );
+    assert.equal(await run(new Puppet(() => ({ kind: 'refused', message: 'login' }))), 'failed');
+    assert.equal(await run(new Puppet(() => new Promise(() => {}))), 'unknown', 'hangs');
+    let power = on;
+    const actsAndFails = new Puppet((action) => {
+      if (action === 'off') power = off;
+      return action === 'status' ? power : { kind: 'unknown', message: 'failed' };
+    });
+    assert.equal(await run(actsAndFails), 'succeeded');
+    const vanishes = new Puppet((_, count) => (count === 1 ? on : { kind: 'unknown', message: 'gone' }));
+    assert.equal(await run(vanishes), 'unknown');
+  });
+});

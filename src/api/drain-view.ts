@@ -1,0 +1,176 @@
+/**
+ * What the drain guard decides from, and what it decides: facts of a storage system with replicas, its pods and their
+ * budgets, and the cordons of nodes. Types only.
+ *
+ * Whatever could not be read is `unknown`, a value of its own: a copy that may be healthy is guarded like one that is,
+ * and never counted upon like one that is.
+ */
+import type { DRAIN_POLICIES } from './drain-policy.ts';
+import type { DRAINING, EVENTS, GUARDING } from './reasons.ts';
+
+export type DrainPolicyName = (typeof DRAIN_POLICIES)[number];
+
+/** Who keeps the budgets: we, the storage system by itself, or nobody because we are only to watch. */
+export type EffectiveEnforcement = 'enforce' | 'storage' | 'observe';
+
+/** Which DrainPolicy is in force for a node, and what may be done under it. */
+export type DrainPolicyMatch =
+  | { kind: 'one'; name: string; policy: DrainPolicyName; enforcement: EffectiveEnforcement }
+  | { kind: 'none' }
+  /** Two select the node just as specifically: nothing is begun, and nothing that stands is taken away. */
+  | { kind: 'tie'; names: readonly string[] };
+
+/** One object exactly as it was read. */
+export interface ObjectVersion {
+  name: string;
+  uid: string;
+  resourceVersion: string;
+}
+
+/** One copy of a volume. */
+export interface ReplicaFacts extends ObjectVersion {
+  /** Absent: not written yet. */
+  volume?: string;
+  /** Absent: on no node yet, or not written. */
+  node?: string;
+  disk?: string;
+  /** `empty`: it never held data. `rebuilding`: it does not hold all of it. */
+  copy: 'healthy' | 'rebuilding' | 'failed' | 'empty' | 'unknown';
+  activity: 'running' | 'stopped' | 'unknown';
+  evictionRequested: boolean;
+  /** The DrainPolicy for which we asked it to leave; absent: we did not. */
+  requestedFor?: string;
+  deleting: boolean;
+  /** What has to be there before the mark of a request can be added. */
+  annotated: boolean;
+}
+
+export interface VolumeFacts {
+  name: string;
+  attachment: 'attached' | 'detached' | 'unknown';
+  /** Absent: not written. */
+  sizeBytes?: number;
+  /** How many copies there should be; absent: not written. */
+  wantedReplicas?: number;
+  /** Two replicas may share a node; absent: as the storage system does in general. */
+  softAntiAffinity?: boolean;
+}
+
+export interface DiskFacts {
+  name: string;
+  evictionRequested: boolean;
+  /** It takes no new replica. */
+  closed: boolean;
+  /** Absent: not known. */
+  roomBytes?: number;
+}
+
+/** A node as the storage system sees it. */
+export interface StorageNodeFacts extends ObjectVersion {
+  ready: boolean | 'unknown';
+  /** A user wants every replica gone from it. */
+  evictionRequested: boolean;
+  closed: boolean;
+  autoEvicting: boolean;
+  /** The object has a status to which something can be added. */
+  reported: boolean;
+  disks: readonly DiskFacts[];
+}
+
+/** A pod that serves the replicas of one node; known also while no such pod runs. */
+export interface StoragePodFacts {
+  name: string;
+  node: string;
+  /** Labels that it has and no pod of another node. */
+  labels: Readonly<Record<string, string>>;
+}
+
+export interface BudgetFacts extends ObjectVersion {
+  ours: boolean;
+  /** Of one of ours: the node that it was made for. */
+  node?: string;
+  /** Being taken away by us: nobody may count on it any more. */
+  withdrawing: boolean;
+  deleting: boolean;
+  /** Lets no pod go, as far as it is about one. */
+  blocks: boolean;
+  selector: { matchLabels: Readonly<Record<string, string>>; hasExpressions: boolean };
+}
+
+export interface DrainNode {
+  name: string;
+  /** Absent: there is no Node of this name, so that nobody knows whether it is to be drained. */
+  cordoned?: boolean;
+  policy: DrainPolicyMatch;
+  /** Absent: the storage system does not know the node. */
+  storage?: StorageNodeFacts;
+}
+
+/** Everything that a decision rests on, of one installation of one storage system. */
+export interface DrainView {
+  namespace: string;
+  nodes: readonly DrainNode[];
+  pods: readonly StoragePodFacts[];
+  volumes: readonly VolumeFacts[];
+  replicas: readonly ReplicaFacts[];
+  /** All of that namespace, whoever made them. */
+  budgets: readonly BudgetFacts[];
+  /** Replicas of one volume may share a node unless the volume says otherwise. */
+  softAntiAffinity: boolean;
+}
+
+export type DrainingReason = keyof (typeof DRAINING)['reason'];
+export type GuardingReason = keyof (typeof GUARDING)['reason'];
+export type DrainEvent = keyof (typeof EVENTS)['reason'];
+
+/** Why a drain of the node waits. */
+export interface Block {
+  reason: DrainingReason;
+  message: string;
+  volume?: string;
+  replica?: string;
+}
+
+/** A copy elsewhere that the withdrawal of a budget counts upon; to be found like this by a live read right before. */
+export interface CountedCopy {
+  volume: string;
+  replica: { name: string; uid: string };
+  node: string;
+  budget: { name: string; uid: string };
+}
+
+export type DrainAction =
+  | { do: 'createBudget'; node: string; name: string; selector: Readonly<Record<string, string>> }
+  /** Says that it is about to go, so that nobody counts on it; taken back by `keepBudget`. */
+  | { do: 'announceWithdrawal'; node: string; budget: ObjectVersion }
+  | { do: 'keepBudget'; node: string; budget: ObjectVersion }
+  /** Only if every copy it counts upon is still healthy, and its budget stands and is not being withdrawn (S31). */
+  | { do: 'deleteBudget'; node: string; budget: ObjectVersion; counts: readonly CountedCopy[] }
+  | { do: 'requestEviction'; node: string; replica: ReplicaFacts; policy: string; event: DrainEvent; message: string }
+  | { do: 'withdrawEviction'; node: string; replica: ReplicaFacts; event: DrainEvent; message: string }
+  | { do: 'setAutoEvicting'; node: string; storage: StorageNodeFacts; value: boolean };
+
+export interface NodeDrainDecision {
+  node: string;
+  policy: DrainPolicyMatch;
+  /** Undefined: there is no Node of this name. */
+  cordoned: boolean | undefined;
+  /** Whether a drain is to wait: now, or, of a node that is not cordoned, if it were. */
+  blocked: boolean;
+  /** Replicas are leaving because of the policy. */
+  autoEvicting: boolean;
+  /** The first of `blocks`, or why there is none. */
+  reason: DrainingReason;
+  message: string;
+  blocks: readonly Block[];
+  guarding: GuardingReason;
+  guardingMessage: string;
+}
+
+export interface DrainDecision {
+  nodes: readonly NodeDrainDecision[];
+  /** In this order; those of one node that fail end what follows for it. */
+  actions: readonly DrainAction[];
+  /** The node whose budget is being withdrawn. */
+  withdrawing?: string;
+}

@@ -1,0 +1,42 @@
+/** How a node is fenced: the words that reading the configuration, deciding and acting share. */
+export type MethodAction = 'off' | 'on' | 'cordon' | 'uncordon';
+
+export interface Method {
+  name: string;
+  action: MethodAction;
+  /** `agent:fence_ipmilan`, `driver:aws`, `built-in`. */
+  driver: string;
+  parameters: Readonly<Record<string, string>>;
+  /** Names of Secrets whose keys are parameters too. */
+  secrets: readonly string[];
+}
+
+/** What one level of a step does: all that switches off, then, when what it runs was let go, all that switches on. */
+export interface Level {
+  off: readonly Method[];
+  on: readonly Method[];
+}
+
+export interface FenceConfig {
+  /** The ConfigMap that it comes from; undefined: the default of the provider. */
+  source?: string;
+  isolation: readonly Level[];
+  powerManagement: readonly Level[];
+  recovery: readonly Level[];
+}
+
+/** A ConfigMap. */
+export interface NamedData {
+  name: string;
+  data: Readonly<Record<string, string>>;
+}
+
+export interface ConfigProblem {
+  /** The ConfigMap. */
+  file: string;
+  /** The entry, and where it helps the line and property in it. */
+  key: string;
+  reason: string;
+}
+
+export type ConfigResult = { ok: true; config: FenceConfig } | { ok: false; problems: readonly ConfigProblem[] };

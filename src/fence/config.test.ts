@@ -1,0 +1,196 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { NamedData } from '../api/fence-config.ts';
+import type { ConfigSources } from './config.ts';
+import { configOf, defaultConfig } from './config.ts';
+import { parseProperties } from './properties.ts';
+
+const templates: NamedData[] = [
+  {
+    name: 'fence-method-template-fc-switch-brocade',
+    data: { 'template.properties': 'agent=fence_brocade\nip=10.0.0.9\nsecret=switch-login' },
+  },
+  {
+    name: 'fence-method-template-eaton-pdu',
+    data: { 'template.properties': '# the rack of {{rack}}\nagent=fence_eaton_snmp\nip=pdu-{{node}}.example.com' },
+  },
+];
+const secrets = new Set(['switch-login']);
+
+/** The source's own example, but for names. */
+const bareMetal: NamedData = {
+  name: 'fence-config-worker-1',
+  data: {
+    'config.properties': 'node_name=worker-1\nisolation=fc-off\npower_management=eaton-off eaton-on\nrecovery=fc-on',
+    'fence-method-fc-on': 'template=fence-method-template-fc-switch-brocade\nplug=2\naction=on',
+    'fence-method-fc-off': 'template=fence-method-template-fc-switch-brocade\nplug=2\naction=off',
+    'fence-method-eaton-on': 'template=fence-method-template-eaton-pdu\nplug=1\naction=on',
+    'fence-method-eaton-off': 'template=fence-method-template-eaton-pdu\nplug=1\naction=off',
+  },
+};
+
+const worker = { name: 'worker-1', labels: { type: 'compute' } };
+
+function sources(...configs: NamedData[]): ConfigSources {
+  return { maps: [...configs, ...templates], secrets };
+}
+
+function edited(changes: Record<string, string | undefined>): NamedData {
+  const data: Record<string, string> = {};
+  for (const [key, value] of Object.entries({ ...bareMetal.data, ...changes }))
+    if (value !== undefined) data[key] = value;
+  return { ...bareMetal, data };
+}
+
+function problemsOf(config: NamedData, more: Partial<ConfigSources> = {}): string[] {
+  const result = configOf(worker, { ...sources(config), ...more });
+  return result.ok ? [] : result.problems.map(({ file, key, reason }) => `${file} ${key}: ${reason}`);
+}
+
+describe('fence configuration', () => {
+  test("[FEN-6] the source's example: methods made from templates, off before on", () => {
+    const result = configOf(worker, sources(bareMetal));
+    assert.ok(result.ok);
+    const { isolation, powerManagement, recovery, source } = result.config;
+    assert.equal(source, 'fence-config-worker-1');
+    assert.deepEqual(isolation, [
+      {
+        off: [
+          {
+            name: 'fc-off',
+            action: 'off',
+            driver: 'agent:fence_brocade',
+            parameters: { ip: '10.0.0.9', plug: '2' },
+            secrets: ['switch-login'],
+          },
+        ],
+        on: [],
+      },
+    ]);
+    assert.deepEqual(
+      powerManagement.map(({ off, on }) => [off.map(({ name }) => name), on.map(({ name }) => name)]),
+      [[['eaton-off'], ['eaton-on']]],
+    );
+    assert.equal(powerManagement[0]?.off[0]?.parameters['ip'], 'pdu-worker-1.example.com');
+    assert.deepEqual(
+      recovery[0]?.on.map(({ name }) => name),
+      ['fc-on'],
+    );
+  });
+
+  test('[FEN-6] without a ConfigMap the default of the provider applies', () => {
+    const result = configOf(worker, sources());
+    assert.deepEqual(result, { ok: true, config: defaultConfig });
+    const written = 'isolation=mark-unschedulable\npower_management=restart-instance\nrecovery=mark-unschedulable';
+    const same = configOf(worker, sources({ name: 'fence-config-worker-1', data: { 'config.properties': written } }));
+    assert.deepEqual(
+      same,
+      { ok: true, config: { ...defaultConfig, source: 'fence-config-worker-1' } },
+      'as in the source',
+    );
+  });
+
+  test('[FEN-6] a selector makes one ConfigMap serve many nodes, each with its own values', () => {
+    const shared: NamedData = {
+      name: 'fence-config-rack-7',
+      data: {
+        'config.properties': 'selector=type=compute\npower_management=pdu-off pdu-on',
+        'fence-method-pdu-off': 'template=fence-method-template-eaton-pdu\nplug={{plug}}\naction=off',
+        'fence-method-pdu-on': 'template=fence-method-template-eaton-pdu\nplug={{ plug }}\naction=on',
+        'values.worker-1': 'plug=4',
+        'values.worker-2': 'plug=5',
+      },
+    };
+    const plugOf = (name: string): string | undefined => {
+      const result = configOf({ name, labels: { type: 'compute' } }, sources(shared));
+      return result.ok ? result.config.powerManagement[0]?.off[0]?.parameters['plug'] : undefined;
+    };
+    assert.deepEqual([plugOf('worker-1'), plugOf('worker-2'), plugOf('worker-3')], ['4', '5', undefined]);
+    const missing = configOf({ name: 'worker-3', labels: { type: 'compute' } }, sources(shared));
+    assert.match(
+      missing.ok ? '' : (missing.problems[0]?.reason ?? ''),
+      /\{\{plug\}\} has no value for node worker-3: write plug=/,
+    );
+    const other = configOf({ name: 'worker-3', labels: { type: 'storage' } }, sources(shared));
+    assert.deepEqual(other, { ok: true, config: defaultConfig });
+    const twice = configOf(worker, sources(shared, { ...shared, name: 'fence-config-rack-8' }));
+    assert.match(twice.ok ? '' : (twice.problems[0]?.reason ?? ''), /rack-7 and fence-config-rack-8 both select/);
+    const own = configOf(worker, sources(shared, bareMetal));
+    assert.equal(own.ok && own.config.source, 'fence-config-worker-1', 'its own comes first');
+  });
+
+  test('[FEN-14] levels are separated by a bar', () => {
+    const levels = 'node_name=worker-1\npower_management=eaton-off eaton-on | fc-off | restart-instance';
+    const result = configOf(worker, sources(edited({ 'config.properties': levels })));
+    assert.ok(result.ok);
+    assert.deepEqual(
+      result.config.powerManagement.map(({ off, on }) =>
+        [...off, ...on].map(({ name, action }) => `${name}:${action}`),
+      ),
+      [['eaton-off:off', 'eaton-on:on'], ['fc-off:off'], ['restart-instance:off', 'restart-instance:on']],
+    );
+  });
+
+  test('[FEN-7] every mistake is found where it stands, with what to write instead', () => {
+    const properties = (text: string): NamedData => edited({ 'config.properties': text });
+    const cases: [NamedData, RegExp][] = [
+      [properties('isolation=fc-of'), /config.properties: there is no method fc-of: did you mean fc-off\?/],
+      [
+        properties('node_name=worker-2\nisolation=fc-off'),
+        /config.properties:1 node_name: it says worker-2, and the node is worker-1/,
+      ],
+      [
+        properties('power_managment=eaton-off'),
+        /config.properties:1: "power_managment" is not known: did you mean power_management\?/,
+      ],
+      [properties('power_management=eaton-on'), /it only switches on/],
+      [properties('power_management=eaton-on eaton-off'), /eaton-off switches off after something was switched on/],
+      [properties('node_name=worker-1'), /there is nothing to fence with/],
+      [properties('isolation'), /config.properties:1: "isolation" is no property: write key=value/],
+      [
+        properties('isolation=fc-off\nisolation=fc-off'),
+        /config.properties:2: isolation was written in line 1 already/,
+      ],
+      [edited({ 'config.properties': undefined }), /config.properties: the entry is missing/],
+      [edited({ 'fence-metod-x': 'a=b' }), /"fence-metod-x" is not known: did you mean fence-method-\?/],
+      [edited({ 'fence-method-fc-off': 'plug=2\naction=off' }), /fence-method-fc-off: it names no template/],
+      [
+        edited({ 'fence-method-fc-off': 'template=fence-method-template-fc-switch\naction=off' }),
+        /fence-method-fc-off: template: there is no ConfigMap .* did you mean fence-method-template-fc-switch-brocade\?/,
+      ],
+      [
+        edited({ 'fence-method-fc-off': 'template=fence-method-template-eaton-pdu\naction=reboot' }),
+        /fence-method-fc-off: action: "reboot" is not known: write two methods/,
+      ],
+      [
+        edited({ 'fence-method-fc-off': 'template=fence-method-template-eaton-pdu' }),
+        /fence-method-fc-off: action: it is missing: write off or on/,
+      ],
+    ];
+    assert.deepEqual(problemsOf(bareMetal), []);
+    for (const [config, expected] of cases) assert.match(problemsOf(config).join('\n'), expected);
+    assert.match(
+      problemsOf(bareMetal, { secrets: new Set() }).join('\n'),
+      /brocade template.properties: secret: there is no Secret switch-login/,
+    );
+    const eatonOnly = edited({ 'config.properties': 'power_management=eaton-off' });
+    const cyclic = [
+      {
+        name: 'fence-method-template-eaton-pdu',
+        data: { 'template.properties': 'template=fence-method-template-eaton-pdu' },
+      },
+    ];
+    const found = problemsOf(eatonOnly, { maps: [eatonOnly, ...cyclic] });
+    assert.match(found.join('\n'), /a template is not made from another one/);
+    const both = [{ name: 'fence-method-template-eaton-pdu', data: { 'template.properties': 'agent=a\ndriver=b' } }];
+    const twofold = problemsOf(eatonOnly, { maps: [eatonOnly, ...both] });
+    assert.match(twofold.join('\n'), /exactly one of agent and driver/);
+  });
+});
+
+test('properties: blanks, comments and values with an equals sign', () => {
+  assert.deepEqual(parseProperties('# a\n\n a = b=c \nx=').entries, [
+    { key: 'a', value: 'b=c', line: 3 },
+    { key: 'x', value: '', line: 4 },
+  ]);
+});

@@ -1,0 +1,33 @@
+/** `key=value` lines, as the entries of fence ConfigMaps hold them. `#` begins a comment line. */
+export interface Property {
+  key: string;
+  value: string;
+  line: number;
+}
+
+export interface Properties {
+  entries: readonly Property[];
+  problems: readonly { line: number; problem: string }[];
+}
+
+export function parseProperties(text: string): Properties {
+  const entries: Property[] = [];
+  const problems: { line: number; problem: string }[] = [];
+  const seen = new Map<string, number>();
+  for (const [index, raw] of text.split('\n').entries()) {
+    const line = index + 1;
+    const content = raw.trim();
+    if (content === '' || content.startsWith('#')) continue;
+    const at = content.indexOf('=');
+    const key = content.slice(0, at).trim();
+    if (at <= 0 || key === '') {
+      problems.push({ line, problem: `"${content}" is no property: write key=value` });
+      continue;
+    }
+    const before = seen.get(key);
+    if (before !== undefined) problems.push({ line, problem: `${key} was written in line ${before} already` });
+    seen.set(key, line);
+    entries.push({ key, value: content.slice(at + 1).trim(), line });
+  }
+  return { entries, problems };
+}

@@ -1,0 +1,99 @@
+/** The state of a fence as NodeFence keeps it, in the words of the source, and back. */
+import type { NodeFenceStatus } from '../api/node-fence.ts';
+import type { FenceState, Phase } from './automaton.ts';
+import type { FenceConfig, Level } from '../api/fence-config.ts';
+
+export type StoredFence = NonNullable<NodeFenceStatus['fence']>;
+
+const words: Record<Phase, Pick<StoredFence, 'step' | 'status'>> = {
+  waiting: { step: 'isolation', status: 'new' },
+  isolating: { step: 'isolation', status: 'new' },
+  isolated: { step: 'isolation', status: 'running' },
+  poweringOff: { step: 'power-management', status: 'running' },
+  off: { step: 'power-management', status: 'running' },
+  poweringOn: { step: 'power-management', status: 'running' },
+  booting: { step: 'power-management', status: 'done' },
+  recovering: { step: 'recovery', status: 'done' },
+  finished: { step: 'recovery', status: 'final' },
+  failed: { step: 'power-management', status: 'error' },
+};
+
+export function stateOf(stored: StoredFence): FenceState {
+  return {
+    phase: stored.phase,
+    level: stored.level,
+    method: stored.index,
+    retries: stored.retries,
+    restarts: stored.restarts,
+    startedAtMs: Date.parse(stored.startedAt),
+    phaseStartedAtMs: Date.parse(stored.stepStartedAt),
+    bootId: stored.bootId ?? '',
+    begun: stored.irrevocableSince !== undefined,
+    ...(stored.until === undefined ? {} : { notBeforeMs: Date.parse(stored.until) }),
+    ...(stored.message === undefined ? {} : { message: stored.message }),
+  };
+}
+
+export interface Storing {
+  before: StoredFence | undefined;
+  config: FenceConfig;
+  cleanResources: boolean;
+  nowMs: number;
+}
+
+export function storedOf(state: FenceState, { before, config, cleanResources, nowMs }: Storing): StoredFence {
+  const method = methodNames(state, config);
+  // With nothing to isolate it by, a node that waits for its power to be cut is as untouched as before.
+  const isUntouched = state.phase === 'isolated' && !state.begun;
+  const { step, status } = words[isUntouched ? 'waiting' : state.phase];
+  const begunSince = before?.irrevocableSince ?? timeOf(nowMs);
+  return {
+    // A step that has failed is told by its name, not by that of the failure.
+    step: state.phase === 'failed' ? (before?.step ?? step) : step,
+    status,
+    phase: state.phase,
+    level: state.level,
+    index: state.method,
+    retries: state.retries,
+    restarts: state.restarts,
+    startedAt: timeOf(state.startedAtMs),
+    stepStartedAt: timeOf(state.phaseStartedAtMs),
+    bootId: state.bootId,
+    cleanResources,
+    ...(method === undefined ? {} : { method }),
+    ...(state.begun ? { irrevocableSince: begunSince } : {}),
+    ...(state.notBeforeMs === undefined ? {} : { until: timeOf(state.notBeforeMs) }),
+    ...(state.message === undefined ? {} : { message: state.message.slice(0, 1024) }),
+  };
+}
+
+/** The method under way; of a level that is done, all that made it so. */
+function methodNames(state: FenceState, config: FenceConfig): string | undefined {
+  const level = levelsOf(state.phase, config)[state.level];
+  if (level === undefined) return undefined;
+  const methods = state.phase === 'poweringOn' || state.phase === 'recovering' ? level.on : level.off;
+  const current = methods[state.method]?.name;
+  return (current ?? methods.map(({ name }) => name).join(' ')) || undefined;
+}
+
+export function levelsOf(phase: Phase, config: FenceConfig): readonly Level[] {
+  switch (phase) {
+    case 'waiting':
+    case 'isolating':
+    case 'isolated':
+      return config.isolation;
+    case 'poweringOff':
+    case 'off':
+    case 'poweringOn':
+    case 'booting':
+    case 'failed':
+      return config.powerManagement;
+    case 'recovering':
+    case 'finished':
+      return config.recovery;
+  }
+}
+
+function timeOf(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,51 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import type { NodeFenceStatus } from '../api/node-fence.ts';
+import { FENCE_PHASES } from '../api/node-fence.ts';
+import { FENCED } from '../api/reasons.ts';
+import { fenceNews, isBadNews } from './told.ts';
+
+const fence: NonNullable<NodeFenceStatus['fence']> = {
+  step: 'power-management',
+  status: 'running',
+  phase: 'poweringOff',
+  level: 0,
+  index: 0,
+  retries: 0,
+  restarts: 0,
+  cleanResources: true,
+  startedAt: '2026-01-01T00:00:00Z',
+  stepStartedAt: '2026-01-01T00:00:00Z',
+  irrevocableSince: '2026-01-01T00:00:00Z',
+  method: 'ipmi-off',
+};
+
+test('[FEN-3] every phase has a word, and only what a device has confirmed counts as harmless', () => {
+  const told = FENCE_PHASES.map((phase) => fenceNews({ ...fence, phase }));
+  assert.equal(new Set(told.map(({ reason }) => reason)).size, FENCE_PHASES.length);
+  assert.ok(told.every(({ reason }) => Object.hasOwn(FENCED.reason, reason)));
+  assert.deepEqual(
+    told.filter(({ status }) => status === 'True').map(({ reason }) => reason),
+    ['Isolated', 'PoweredOff'],
+  );
+  assert.deepEqual(
+    told.filter(({ reason }) => isBadNews(reason)).map(({ reason }) => reason),
+    ['FenceFailed'],
+  );
+});
+
+test('[FEN-1] a node that nothing isolates waits for its power to be cut, and is not harmless', () => {
+  const { irrevocableSince: _, ...untouched } = fence;
+  assert.deepEqual(
+    [fenceNews({ ...untouched, phase: 'isolated' })].map(({ status, reason }) => `${reason} ${status}`),
+    ['WaitingToPowerOff False'],
+  );
+});
+
+test('[FEN-2] failed tries are counted and the last of them quoted', () => {
+  assert.equal(fenceNews(fence).message, 'ipmi-off');
+  assert.equal(
+    fenceNews({ ...fence, retries: 2, message: 'no answer' }).message,
+    'ipmi-off: 2 tries failed: no answer',
+  );
+});

@@ -1,0 +1,44 @@
+/** How a fence is told: in the condition Fenced, in the history and in events, all by the same word. */
+import type { NodeFenceStatus } from '../api/node-fence.ts';
+import { FENCED } from '../api/reasons.ts';
+
+type Fence = NonNullable<NodeFenceStatus['fence']>;
+
+export interface FenceNews {
+  status: 'True' | 'False';
+  reason: keyof typeof FENCED.reason;
+  message: string;
+}
+
+const words: Record<Fence['phase'], keyof typeof FENCED.reason> = {
+  waiting: 'WaitingToIsolate',
+  isolating: 'Isolating',
+  isolated: 'Isolated',
+  poweringOff: 'PoweringOff',
+  off: 'PoweredOff',
+  poweringOn: 'PoweringOn',
+  booting: 'Booting',
+  recovering: 'Recovering',
+  finished: 'Recovered',
+  failed: 'FenceFailed',
+};
+/** In these the machine does no harm, as a device has said. */
+const harmless: ReadonlySet<Fence['phase']> = new Set(['isolated', 'off']);
+
+export function fenceNews(fence: Fence): FenceNews {
+  const { phase, irrevocableSince, retries, method, message } = fence;
+  const isUntouched = irrevocableSince === undefined;
+  const reason = phase === 'isolated' && isUntouched ? 'WaitingToPowerOff' : words[phase];
+  const tries = retries === 0 ? undefined : `${retries} ${retries === 1 ? 'try' : 'tries'} failed`;
+  const parts = [method, tries, message].filter((part) => part !== undefined);
+  return {
+    status: harmless.has(phase) && !isUntouched ? 'True' : 'False',
+    reason,
+    message: parts.join(': ').slice(0, 1024),
+  };
+}
+
+/** What should be looked at by a person. */
+export function isBadNews(reason: string): boolean {
+  return reason === FENCED.reason.FenceFailed || reason === FENCED.reason.StepFailed;
+}

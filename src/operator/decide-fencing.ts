@@ -1,0 +1,223 @@
+/**
+ * What ladder and fence come to in one pass, from what is known and stored alone. Whoever performs it stores it first and
+ * runs the method then.
+ */
+import type { ConfigResult, Method } from '../api/fence-config.ts';
+import { EMPTY_STATUS } from '../api/fence-names.ts';
+import type { NodeFenceStatus } from '../api/node-fence.ts';
+import type { HELD } from '../api/reasons.ts';
+import type { LiveNode, NodeCase, RemedyFacts } from '../api/release-view.ts';
+import type { TaskOutcome } from '../fence/automaton.ts';
+import type { FenceDecision } from '../fence/decide-fence.ts';
+import { decideFence, fenceOutcome } from '../fence/decide-fence.ts';
+import type { ClusterCount } from '../judge/storm.ts';
+import { brakeFor } from '../judge/storm.ts';
+import type { LadderState, RemedyOutcome, TroubleFacts } from '../remedy/ladder.ts';
+import { climb, isTroubled, nextDueMs } from '../remedy/ladder.ts';
+
+type HoldReason = keyof (typeof HELD)['reason'];
+type Fence = NonNullable<NodeFenceStatus['fence']>;
+
+export interface FencingDecision {
+  ladder?: LadderState;
+  fence?: Fence;
+  hold?: { reason: HoldReason; message: string };
+  /** What has to run, once the rest is stored. */
+  run?: { key: string; method: Method };
+  recheckAtMs?: number;
+}
+
+export interface FencingInput {
+  known: NodeCase;
+  node: LiveNode;
+  config: ConfigResult;
+  facts: TroubleFacts;
+  /** The whole cluster, for the brake. */
+  count: ClusterCount;
+  /** How the try of this key is doing; undefined: this process has not begun it. */
+  taskOf: (key: string) => { outcome: TaskOutcome; message?: string } | undefined;
+  /** Its devices say on although it was confirmed off, and what they say. */
+  onAgain?: string | undefined;
+}
+
+/** Where there is no policy any more that could say: what was begun is brought to its end, and nothing else begins. */
+const withoutPolicy: Pick<RemedyFacts, 'fence' | 'storm'> = {
+  fence: {
+    isolateAfterMs: 30_000,
+    powerManagementAfterMs: 300_000,
+    bootTimeoutMs: 600_000,
+    retries: 3,
+    restarts: 0,
+  },
+  storm: { maxUnresponsive: 0, maxConcurrent: 1 },
+};
+const kubeletRenewsWithinMs = 12_000;
+/** On waits for the detach as well, but not for ever. */
+const detachPatienceMs = 60_000;
+
+export function remedyOf({ policy }: NodeCase): RemedyFacts | undefined {
+  return policy.kind === 'one' ? policy.policy.remedy : undefined;
+}
+
+/** As it stands: nothing moves. */
+export function keptFencing(known: NodeCase): FencingDecision {
+  const { ladder, fence } = ofThisNode(known);
+  return { ...(ladder === undefined ? {} : { ladder }), ...(fence === undefined ? {} : { fence }) };
+}
+
+export function decideFencing(input: FencingInput): FencingDecision {
+  const { known, facts } = input;
+  const remedy = remedyOf(known);
+  const { serverNowMs: nowMs } = known;
+  const status = ofThisNode(known);
+  const before = status.ladder;
+  const wasFence = before?.phase === 'running' && kindOf(remedy, before.remedy) === 'fence';
+  let decision = fenceOf(input, { status, ladder: before, isWanted: wasFence });
+  const outcome = wasFence ? fenceOutcome(decision, (remedy ?? withoutPolicy).fence) : outcomeOf(input, remedy, before);
+  const climbed = climb(before, remedy?.thresholds ?? [], { ...facts, nowMs, outcome });
+  const { ladder } = climbed;
+  const isNewRung = ladder !== undefined && keyOf(ladder) !== (before && keyOf(before));
+  const kind = kindOf(remedy, climbed.remedy);
+  if (isNewRung && kind === 'fence') {
+    const { fence: _, ...fresh } = status;
+    decision = fenceOf(input, { status: fresh, ladder, isWanted: true });
+  }
+  const dueMs = ladder === undefined ? nextDueMs(remedy?.thresholds ?? [], facts) : undefined;
+  const dueAtMs = dueMs === undefined ? undefined : nowMs + dueMs;
+  const times = [decision.recheckAtMs, climbed.recheckAtMs, dueAtMs].filter((time) => time !== undefined);
+  const run = runOf(decision, ladder, kind);
+  return {
+    ...(ladder === undefined ? {} : { ladder }),
+    ...(decision.fence === undefined ? {} : { fence: decision.fence }),
+    ...(decision.hold === undefined ? {} : { hold: { ...decision.hold, reason: decision.hold.reason as HoldReason } }),
+    ...(run === undefined ? {} : { run }),
+    ...(times.length === 0 ? {} : { recheckAtMs: Math.min(...times) }),
+  };
+}
+
+/** Its fence has been begun and has not ended. */
+export function isUnderFence(fence: NodeFenceStatus['fence']): boolean {
+  return fence?.irrevocableSince !== undefined && fence.phase !== 'finished' && fence.phase !== 'failed';
+}
+
+interface Rung {
+  status: NodeFenceStatus;
+  ladder: LadderState | undefined;
+  isWanted: boolean;
+}
+
+function fenceOf(input: FencingInput, { status, ladder, isWanted }: Rung): FenceDecision {
+  const { known, node, config, onAgain } = input;
+  const remedy = remedyOf(known);
+  const threshold = remedy?.thresholds.find(({ key }) => key === ladder?.threshold);
+  const { fence } = status;
+  const task = fence === undefined ? undefined : input.taskOf(taskKey(fence));
+  const brake = brakeOf(input, remedy);
+  const isStillTroubled = threshold !== undefined && isTroubled(threshold, input.facts);
+  return decideFence({
+    nowMs: known.serverNowMs,
+    status,
+    isWanted,
+    cleanResources: threshold?.remedies[ladder?.position ?? 0]?.cleanResources ?? false,
+    bootId: node.bootId,
+    config,
+    limits: (remedy ?? withoutPolicy).fence,
+    ...(task === undefined ? {} : { task }),
+    // Before anything was begun, a node that is Ready and has the trouble that its fence is for is not back.
+    isBack: isBack(known) && !(isUntouched(fence) && isStillTroubled),
+    onAgain,
+    isReleased: isReleased(known),
+    isStopped: known.fence?.spec.stop === true,
+    ...(brake === undefined ? {} : { brake }),
+  });
+}
+
+function brakeOf({ known, count }: FencingInput, remedy: RemedyFacts | undefined): FencingDecision['hold'] {
+  const { policy, fence } = known;
+  if (policy.kind === 'one' && policy.policy.mode === 'Approve') {
+    const { approval, incident } = fence?.status ?? {};
+    if (approval === undefined || approval.incident !== incident?.id) {
+      const message = `policy ${policy.policy.name} waits for the approval of a person`;
+      return { reason: 'AwaitingApproval', message };
+    }
+  }
+  return brakeFor(known.name, (remedy ?? withoutPolicy).storm, count);
+}
+
+/** How a remedy is doing that is not a fence. */
+function outcomeOf(
+  { taskOf }: FencingInput,
+  remedy: RemedyFacts | undefined,
+  ladder: LadderState | undefined,
+): RemedyOutcome {
+  if (ladder === undefined) return 'running';
+  const kind = kindOf(remedy, ladder.remedy);
+  if (kind !== 'cordon' && kind !== 'uncordon') return 'failed';
+  const { outcome = 'running' } = taskOf(ladderKey(ladder)) ?? {};
+  return outcome === 'unknown' ? 'failed' : outcome;
+}
+
+function runOf(
+  { run, fence }: FenceDecision,
+  ladder: LadderState | undefined,
+  kind: string | undefined,
+): FencingDecision['run'] {
+  if (ladder !== undefined && (kind === 'cordon' || kind === 'uncordon')) {
+    return {
+      key: ladderKey(ladder),
+      method: { name: kind, action: kind, driver: 'built-in', parameters: {}, secrets: [] },
+    };
+  }
+  return run === undefined || fence === undefined ? undefined : { key: taskKey(fence), method: run };
+}
+
+/** A newcomer of the same name has nothing to do with what was begun about its predecessor. */
+function ofThisNode({ fence, node }: NodeCase): NodeFenceStatus {
+  const status = fence?.status ?? EMPTY_STATUS;
+  const { nodeUid = '' } = status.incident ?? {};
+  if (node === undefined || nodeUid === '' || nodeUid === node.uid) return status;
+  const { ladder: _, fence: __, ...rest } = status;
+  return rest;
+}
+
+function kindOf(remedy: RemedyFacts | undefined, name: string | undefined): string | undefined {
+  return name === undefined ? undefined : remedy?.kinds[name];
+}
+
+function keyOf({ threshold, position, phase, startedAt }: LadderState): string {
+  return `${threshold} ${phase === 'recovering' ? 'recovery' : 'rung'} ${position} ${startedAt}`;
+}
+
+function ladderKey(ladder: LadderState): string {
+  return `ladder ${keyOf(ladder)}`;
+}
+
+/** One try of one method: another try is another task. */
+function taskKey({ phase, level, index, retries, restarts, stepStartedAt }: Fence): string {
+  return [phase, level, index, retries, restarts, stepStartedAt].join(' ');
+}
+
+/** Ready, and its kubelet renews: Ready alone may be what Kubernetes has not noticed yet. */
+function isBack({ node, lease }: NodeCase): boolean {
+  return node?.ready === 'True' && lease?.renewed === true && lease.unchangedForMs < kubeletRenewsWithinMs;
+}
+
+function isUntouched(fence: NodeFenceStatus['fence']): boolean {
+  return fence === undefined || fence.phase === 'waiting' || fence.phase === 'isolated';
+}
+
+function isReleased({ fence, pods, serverNowMs, node }: NodeCase): boolean {
+  const stored = fence?.status.fence;
+  if (stored?.phase !== 'off') return false;
+  if (!stored.cleanResources) return true;
+  const left = pods.some(
+    ({ mirror, owner, phase }) => !mirror && owner?.kind !== 'DaemonSet' && phase !== 'Failed' && phase !== 'Succeeded',
+  );
+  if (left) return false;
+  return (fence?.status.releases ?? [])
+    .filter(({ basis, bootId }) => basis === 'PowerOff' && bootId === node?.bootId)
+    .every(
+      ({ endedAt, podsGoneAt }) =>
+        endedAt !== undefined || (podsGoneAt !== undefined && serverNowMs >= Date.parse(podsGoneAt) + detachPatienceMs),
+    );
+}

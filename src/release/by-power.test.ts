@@ -1,0 +1,65 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { aCase, aFence, aNode, aPod } from '../../test/support/release-case.ts';
+import type { NodeFenceStatus } from '../api/node-fence.ts';
+import type { NodeCase, PodFacts } from '../api/release-view.ts';
+import { poweredOffBy, poweredOffVolumes, powerChecks } from './by-power.ts';
+
+type Fence = NonNullable<NodeFenceStatus['fence']>;
+
+const off: Fence = {
+  step: 'power-management',
+  status: 'running',
+  phase: 'off',
+  method: 'a-off b-off',
+  level: 0,
+  index: 2,
+  bootId: 'boot-1',
+  cleanResources: true,
+  retries: 0,
+  restarts: 0,
+  startedAt: '2026-01-01T00:00:00Z',
+  stepStartedAt: '2026-01-01T00:00:00Z',
+  irrevocableSince: '2026-01-01T00:00:00Z',
+};
+
+function objects(
+  fence: Partial<Fence> | undefined,
+  change: Partial<NodeCase> = {},
+  pod: Partial<PodFacts> = {},
+): string {
+  const known = aCase({ fence: aFence(fence === undefined ? {} : { fence: { ...off, ...fence } }), ...change });
+  const found = powerChecks.map((check) => check(known, aPod(pod))).find((one) => one !== undefined);
+  return found?.reason ?? 'goes';
+}
+
+describe('released by the power supply', () => {
+  test('[FEN-11] every pod of a machine that is off, also while Kubernetes calls the node Ready', () => {
+    assert.equal(objects({}), 'goes');
+    assert.equal(objects({}, { node: aNode({ ready: 'True' }) }), 'goes');
+    const { deletionAtMs: _, ...running } = aPod();
+    assert.equal(objects({}, {}, { ...running }), 'goes');
+  });
+
+  test('[FEN-10] S4: in no other phase, and not after another boot', () => {
+    const others = ['waiting', 'isolating', 'isolated', 'poweringOff', 'poweringOn', 'booting', 'recovering', 'failed'];
+    for (const phase of others as Fence['phase'][]) assert.equal(objects({ phase }), 'NotPoweredOff', phase);
+    for (const nothing of [undefined, { phase: 'finished' } as const]) assert.equal(objects(nothing), 'NoFence');
+    assert.equal(objects({ bootId: 'boot-0' }), 'NotPoweredOff');
+  });
+
+  test('[REM-1, FEN-11] not without cleanResources; mirror and DaemonSet pods stay', () => {
+    assert.equal(objects({ cleanResources: false }), 'NotWanted');
+    assert.notEqual(objects({}, {}, { mirror: true }), 'goes');
+    assert.notEqual(objects({}, {}, { owner: { kind: 'DaemonSet', name: 'd', uid: 'u' } }), 'goes');
+  });
+
+  test('[EVD-1] who answers for it are the methods that were confirmed, and all its volumes are freed', () => {
+    const known = aCase({ fence: aFence({ fence: off }) });
+    assert.equal(poweredOffBy(known), 'a-off b-off');
+    assert.deepEqual(
+      poweredOffVolumes(known, aPod()).map(({ volume }) => volume),
+      ['pv-0'],
+    );
+  });
+});

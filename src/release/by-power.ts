@@ -1,0 +1,34 @@
+/**
+ * By the power supply (FEN-11): the machine is off, as its device said after the action and says again right before each
+ * act. Nothing runs there, so that every pod may go, also while Kubernetes still calls the node Ready.
+ */
+import type { NodeCase, PodFacts } from '../api/release-view.ts';
+import type { Check, KnownVolume, Objection } from './checks.ts';
+import { isKnown, nodeExists, notDaemon, notMirror, objection, volumesOf } from './checks.ts';
+
+export const powerChecks: readonly Check[] = [notMirror, notDaemon, nodeExists, poweredOff, wantedByLadder];
+
+/** A power that went on again voids it, and so does another boot: the same kubelet starts the same pods (FEN-10). */
+function poweredOff({ node, fence }: NodeCase): Objection | undefined {
+  const stored = fence?.status.fence;
+  if (stored === undefined || stored.phase === 'finished')
+    return objection('NoFence', 'no fence of the node is under way');
+  if (stored.phase !== 'off') return objection('NotPoweredOff', 'no device has confirmed that the machine is off');
+  if (stored.bootId === node?.bootId) return undefined;
+  return objection('NotPoweredOff', 'the machine was booted again since its power was cut');
+}
+
+/** Whoever does not want the pods to go with the fence says so on the rung of the ladder. */
+function wantedByLadder({ fence }: NodeCase): Objection | undefined {
+  return fence?.status.fence?.cleanResources === true
+    ? undefined
+    : objection('NotWanted', 'cleanResources of the remedy is false');
+}
+
+export function poweredOffBy({ fence }: NodeCase): string | undefined {
+  return fence?.status.fence?.method;
+}
+
+export function poweredOffVolumes(known: NodeCase, pod: PodFacts): KnownVolume[] {
+  return volumesOf(known, pod).filter(isKnown);
+}

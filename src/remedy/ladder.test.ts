@@ -1,0 +1,108 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { LadderThreshold } from '../api/release-view.ts';
+import type { LadderDecision, LadderFacts, LadderState } from './ladder.ts';
+import { climb, isTroubled, nextDueMs, thresholdMet } from './ladder.ts';
+
+const ready: LadderThreshold = {
+  key: 'Ready=NotTrue',
+  condition: { type: 'Ready', status: 'NotTrue', forMs: 5000 },
+  remedies: [
+    { name: 'repair', periodMs: 180_000, cleanResources: false },
+    { name: 'fence', periodMs: 0, cleanResources: true },
+  ],
+  recovery: ['uncordon', 'tell'],
+};
+const lease: LadderThreshold = {
+  key: 'lease',
+  lease: { staleForMs: 12_000 },
+  remedies: [{ name: 'fence', periodMs: 0, cleanResources: true }],
+  recovery: [],
+};
+
+const sick = { type: 'Ready', status: 'Unknown' as const, forMs: 5000 };
+const well = { type: 'Ready', status: 'True' as const, forMs: 0 };
+
+function look(
+  state: LadderState | undefined,
+  facts: Partial<LadderFacts>,
+  thresholds = [ready, lease],
+): LadderDecision {
+  return climb(state, thresholds, { nowMs: 0, outcome: 'running', conditions: [sick], ...facts });
+}
+
+function brief({ ladder, remedy }: LadderDecision): string {
+  return ladder === undefined ? 'none' : `${ladder.threshold} ${ladder.position} ${ladder.phase} ${remedy ?? '-'}`;
+}
+
+describe('ladder', () => {
+  test('[REM-1] a threshold is met by its status for its time, by our own clock', () => {
+    assert.equal(brief(look(undefined, {})), 'Ready=NotTrue 0 running repair');
+    assert.equal(brief(look(undefined, { conditions: [{ ...sick, forMs: 4999 }] })), 'none');
+    assert.equal(brief(look(undefined, { conditions: [well] })), 'none');
+    assert.equal(brief(look(undefined, { conditions: [well], leaseSilentMs: 12_000 })), 'lease 0 running fence');
+    assert.equal(brief(look(undefined, { conditions: [well], leaseSilentMs: 11_999 })), 'none');
+  });
+
+  test('[REM-4] remedy, its period, the next remedy, the end of the ladder', () => {
+    const first = look(undefined, {}).ladder;
+    assert.equal(brief(look(first, { nowMs: 10_000 })), 'Ready=NotTrue 0 running repair');
+    const waiting = look(first, { nowMs: 10_000, outcome: 'succeeded' });
+    assert.deepEqual([brief(waiting), waiting.recheckAtMs], ['Ready=NotTrue 0 waiting -', 190_000]);
+    assert.equal(brief(look(waiting.ladder, { nowMs: 189_999 })), 'Ready=NotTrue 0 waiting -');
+    const second = look(waiting.ladder, { nowMs: 190_000 });
+    assert.equal(brief(second), 'Ready=NotTrue 1 running fence');
+    assert.equal(
+      brief(look(first, { outcome: 'failed' })),
+      'Ready=NotTrue 1 running fence',
+      'no use to wait for what failed',
+    );
+    const exhausted = look(second.ladder, { nowMs: 200_000, outcome: 'failed' });
+    assert.equal(brief(exhausted), 'Ready=NotTrue 1 exhausted -');
+    assert.equal(brief(look(exhausted.ladder, { nowMs: 1e9 })), 'Ready=NotTrue 1 exhausted -');
+  });
+
+  test('[REM-4] recovery when the trouble clears, one remedy after the other', () => {
+    const first = look(undefined, {}).ladder;
+    assert.equal(brief(look(first, { conditions: [well] })), 'Ready=NotTrue 0 running repair', 'what runs is let end');
+    const recovering = look(first, { conditions: [well], outcome: 'succeeded' });
+    assert.equal(brief(recovering), 'Ready=NotTrue 0 recovering uncordon');
+    const next = look(recovering.ladder, { conditions: [well], outcome: 'succeeded' });
+    assert.equal(brief(next), 'Ready=NotTrue 1 recovering tell');
+    assert.equal(brief(look(next.ladder, { conditions: [well], outcome: 'failed' })), 'none');
+    const exhausted: LadderState = { ...first, phase: 'exhausted' } as LadderState;
+    assert.equal(brief(look(exhausted, { conditions: [well] })), 'Ready=NotTrue 0 recovering uncordon');
+  });
+
+  test('a ladder that the policy no longer has is over; an edit elsewhere does not move the node to another rung', () => {
+    const first = look(undefined, {}).ladder;
+    assert.equal(brief(look(first, {}, [lease])), 'none');
+    assert.equal(brief(look(first, {}, [lease, ready])), 'Ready=NotTrue 0 running repair');
+  });
+});
+
+describe('thresholds', () => {
+  test('[REM-1] the first one that is due, if nothing changes', () => {
+    const unknown = { ...sick, forMs: 2000 };
+    assert.equal(nextDueMs([ready, lease], { conditions: [unknown], leaseSilentMs: 11_000 }), 1000);
+    assert.equal(nextDueMs([ready, lease], { conditions: [unknown] }), 3000);
+    assert.equal(
+      nextDueMs([ready, lease], { conditions: [sick], leaseSilentMs: 4000 }),
+      8000,
+      'met already is not due',
+    );
+    assert.equal(nextDueMs([ready], { conditions: [well] }), undefined);
+    assert.equal(nextDueMs([ready, lease], { conditions: [] }), undefined);
+    assert.equal(nextDueMs([lease], { conditions: [], leaseSilentMs: 12_000 }), undefined);
+  });
+
+  test('S26: a Lease that no live read has confirmed, and a condition that nobody reports, meet nothing', () => {
+    assert.equal(thresholdMet(lease, { conditions: [] }), false);
+    assert.equal(thresholdMet(ready, { conditions: [] }), false);
+    assert.equal(thresholdMet(lease, { conditions: [], leaseSilentMs: 12_000 }), true);
+    assert.equal(thresholdMet(lease, { conditions: [], leaseSilentMs: 11_999 }), false);
+    assert.equal(thresholdMet(ready, { conditions: [{ ...sick, forMs: 4999 }] }), false);
+    assert.equal(isTroubled(ready, { conditions: [{ ...sick, forMs: 0 }] }), true);
+    assert.equal(isTroubled(ready, { conditions: [well] }), false);
+  });
+});

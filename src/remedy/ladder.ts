@@ -1,0 +1,160 @@
+/**
+ * The ladder: what counts as trouble, which remedy is on, how long it is waited for, and when the next one is due (REM-1,
+ * REM-4). Pure: it says which remedy has to run; how it ends is told to it.
+ */
+import type { NodeFenceStatus } from '../api/node-fence.ts';
+import type { LadderThreshold } from '../api/release-view.ts';
+import type { ConditionStatus } from '../api/view.ts';
+
+export type LadderState = NonNullable<NodeFenceStatus['ladder']>;
+
+export interface TroubleFacts {
+  /** Conditions of the node, each with the time for which we have seen it so, by our own clock. */
+  conditions: readonly { type: string; status: ConditionStatus; forMs: number }[];
+  /** How long its Lease has been seen unchanged; absent: there is none, or no live read has confirmed it. */
+  leaseSilentMs?: number;
+}
+
+/** How the remedy that the ladder names is doing. */
+export type RemedyOutcome = 'running' | 'succeeded' | 'failed';
+
+export interface LadderFacts extends TroubleFacts {
+  nowMs: number;
+  outcome: RemedyOutcome;
+}
+
+export interface LadderDecision {
+  /** Absent: there is no trouble, or the last of it is over. */
+  ladder?: LadderState;
+  /** Which remedy has to be running now. */
+  remedy?: string;
+  recheckAtMs?: number;
+}
+
+export function thresholdMet({ condition, lease }: LadderThreshold, facts: TroubleFacts): boolean {
+  if (lease !== undefined) return facts.leaseSilentMs !== undefined && facts.leaseSilentMs >= lease.staleForMs;
+  if (condition === undefined) return false;
+  const seen = facts.conditions.find(({ type }) => type === condition.type);
+  return seen !== undefined && isWanted(seen.status, condition.status) && seen.forMs >= condition.forMs;
+}
+
+/** The same without the time: whether the trouble that started the ladder goes on. */
+export function isTroubled({ condition, lease }: LadderThreshold, facts: TroubleFacts): boolean {
+  if (condition === undefined) return thresholdMet({ key: '', lease, remedies: [], recovery: [] }, facts);
+  const seen = facts.conditions.find(({ type }) => type === condition.type);
+  return seen !== undefined && isWanted(seen.status, condition.status);
+}
+
+/** When the first threshold will be met if nothing changes. */
+export function nextDueMs(thresholds: readonly LadderThreshold[], facts: TroubleFacts): number | undefined {
+  const waits = thresholds.flatMap((threshold) => {
+    const { condition, lease } = threshold;
+    if (lease !== undefined && facts.leaseSilentMs !== undefined) return [lease.staleForMs - facts.leaseSilentMs];
+    const seen = facts.conditions.find(({ type }) => type === condition?.type);
+    const isBad = condition !== undefined && seen !== undefined && isWanted(seen.status, condition.status);
+    return isBad ? [condition.forMs - seen.forMs] : [];
+  });
+  const due = waits.filter((ms) => ms > 0);
+  return due.length === 0 ? undefined : Math.min(...due);
+}
+
+export function isWanted(status: ConditionStatus, wanted: string): boolean {
+  return wanted === 'NotTrue' ? status !== 'True' : status === wanted;
+}
+
+export function climb(
+  state: LadderState | undefined,
+  thresholds: readonly LadderThreshold[],
+  facts: LadderFacts,
+): LadderDecision {
+  if (state === undefined) {
+    const met = thresholds.find((threshold) => thresholdMet(threshold, facts));
+    return met === undefined ? {} : onRung(met, 0, facts);
+  }
+  const threshold = thresholds.find(({ key }) => key === state.threshold);
+  // The policy was edited, and this ladder is no more: what stands on the node is undone by its return.
+  if (threshold === undefined) return {};
+  const isOver = !isTroubled(threshold, facts);
+  switch (state.phase) {
+    case 'running':
+      return running(state, threshold, facts, isOver);
+    case 'waiting':
+      return isOver ? recover(state, threshold, facts) : waiting(state, threshold, facts);
+    case 'exhausted':
+      return isOver ? recover(state, threshold, facts) : { ladder: state };
+    case 'recovering':
+      return recovering(state, threshold, facts);
+  }
+}
+
+function running(state: LadderState, threshold: LadderThreshold, facts: LadderFacts, isOver: boolean): LadderDecision {
+  switch (facts.outcome) {
+    case 'running':
+      return { ladder: state, remedy: state.remedy };
+    case 'failed':
+      return isOver ? recover(state, threshold, facts) : onRung(threshold, state.position + 1, facts, state);
+    case 'succeeded': {
+      if (isOver) return recover(state, threshold, facts);
+      const untilMs = facts.nowMs + (threshold.remedies[state.position]?.periodMs ?? 0);
+      const ladder: LadderState = { ...state, phase: 'waiting', until: timeOf(untilMs) };
+      return waiting(ladder, threshold, facts);
+    }
+  }
+}
+
+/** The remedy has done its work; the trouble has its period to go away. */
+function waiting(state: LadderState, threshold: LadderThreshold, facts: LadderFacts): LadderDecision {
+  const untilMs = Date.parse(state.until ?? '');
+  if (facts.nowMs < untilMs) return { ladder: state, recheckAtMs: untilMs };
+  return onRung(threshold, state.position + 1, facts, state);
+}
+
+function onRung(
+  threshold: LadderThreshold,
+  position: number,
+  { nowMs }: LadderFacts,
+  before?: LadderState,
+): LadderDecision {
+  const rung = threshold.remedies[position];
+  const startedAt = timeOf(nowMs);
+  if (rung === undefined) {
+    if (before === undefined) return {};
+    return {
+      ladder: {
+        threshold: before.threshold,
+        position: before.position,
+        remedy: before.remedy,
+        phase: 'exhausted',
+        startedAt,
+      },
+    };
+  }
+  const ladder: LadderState = { threshold: threshold.key, position, remedy: rung.name, phase: 'running', startedAt };
+  return { ladder, remedy: rung.name };
+}
+
+/** Recovery remedies one after the other; `position` counts them. */
+function recover(state: LadderState, { recovery }: LadderThreshold, { nowMs }: LadderFacts): LadderDecision {
+  const [first] = recovery;
+  if (first === undefined) return {};
+  const ladder: LadderState = {
+    threshold: state.threshold,
+    position: 0,
+    remedy: first,
+    phase: 'recovering',
+    startedAt: timeOf(nowMs),
+  };
+  return { ladder, remedy: first };
+}
+
+function recovering(state: LadderState, { recovery }: LadderThreshold, facts: LadderFacts): LadderDecision {
+  if (facts.outcome === 'running') return { ladder: state, remedy: state.remedy };
+  const position = state.position + 1;
+  const next = recovery[position];
+  if (next === undefined) return {};
+  return { ladder: { ...state, position, remedy: next, startedAt: timeOf(facts.nowMs) }, remedy: next };
+}
+
+function timeOf(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,36 @@
+/**
+ * S21: never beyond the limits of a storm. When a fence is recorded as begun, no more nodes are unresponsive than its
+ * policy allows, those counted that Kubernetes itself calls not Ready and those under a fence, and no more fences are
+ * under way than may be. (Whether the observer is the isolated party shows in S15: who cannot read does not act.)
+ */
+import { shareOf } from '../../api/share.ts';
+import type { StoredFence } from '../cluster-state.ts';
+import { isReady } from '../cluster-state.ts';
+import type { Invariant } from './checker.ts';
+
+export const s21: Invariant = {
+  id: 'S21',
+  check: ({ state, violated }) => ({
+    onStored({ type, object, previous }) {
+      if (object.kind !== 'NodeFence' || type === 'DELETED') return;
+      const fence = object as StoredFence;
+      if (!isUnderWay(fence) || isUnderWay(previous)) return;
+      const storm = state.policies.get(fence.spec?.policy ?? '')?.spec?.storm;
+      const node = fence.spec?.node ?? '';
+      const others = [...state.fences.values()].filter((one) => isUnderWay(one) && one.spec?.node !== node);
+      const fencing = new Set([node, ...others.map(({ spec }) => spec?.node ?? '')]);
+      const { maxUnresponsive = '100%', maxConcurrent = Infinity } = storm ?? {};
+      if (fencing.size > maxConcurrent) {
+        violated(`the fence of ${node} is begun as number ${fencing.size}, and ${maxConcurrent} may run`);
+      }
+      const silent = [...state.nodes.values()].filter((one) => !isReady(one) || fencing.has(one.metadata.name));
+      if (silent.length <= shareOf(maxUnresponsive, state.nodes.size)) return;
+      violated(`the fence of ${node} is begun while ${silent.length} of ${state.nodes.size} nodes do not respond`);
+    },
+  }),
+};
+
+function isUnderWay(fence: StoredFence | undefined): boolean {
+  const { irrevocableSince, status } = fence?.status?.fence ?? {};
+  return irrevocableSince !== undefined && status !== 'final' && status !== 'error';
+}

@@ -1,0 +1,41 @@
+/**
+ * S27: the device of one node does not delay another. Where a record says that power is about to be switched, the device
+ * of that node is asked soon: an operator that keeps asking the device of another one meanwhile is held up by it.
+ */
+import type { StoredFence } from '../cluster-state.ts';
+import type { Invariant } from './checker.ts';
+
+const switching = ['poweringOff', 'poweringOn'];
+/** Longer than a pass may take, live reads that time out included. */
+const patienceMs = 25_000;
+
+export const s27: Invariant = {
+  id: 'S27',
+  check: ({ nowMs, violated }) => {
+    /** Nodes whose device is waited for, by when that was recorded. */
+    const waiting = new Map<string, { step: string; sinceMs: number }>();
+    return {
+      onStored({ type, object }) {
+        if (object.kind !== 'NodeFence') return;
+        const { spec, status } = object as StoredFence;
+        const node = spec?.node ?? '';
+        const { phase = '', stepStartedAt = '', startedAt = '' } = status?.fence ?? {};
+        // Whoever takes it over begins anew.
+        const step = [phase, stepStartedAt, startedAt, status?.holder].join(' ');
+        if (type === 'DELETED' || spec?.stop === true || !switching.includes(phase)) waiting.delete(node);
+        else if (waiting.get(node)?.step !== step) waiting.set(node, { step, sinceMs: nowMs() });
+      },
+      onWire(event) {
+        if (event.type === 'started') waiting.clear();
+        if (event.type !== 'device') return;
+        const own = waiting.get(event.node);
+        if (own !== undefined) own.sinceMs = Infinity;
+        for (const [node, { sinceMs }] of waiting) {
+          if (nowMs() - sinceMs <= patienceMs) continue;
+          violated(`the device of ${node} is not asked while that of ${event.node} is`);
+          waiting.delete(node);
+        }
+      },
+    };
+  },
+};

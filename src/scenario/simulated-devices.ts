@@ -1,0 +1,63 @@
+/** The power devices of a simulated cluster, as the product sees devices. */
+import type { DeviceProvider, FoundDevice } from '../act/device-tasks.ts';
+import type { FenceConfig, Method } from '../api/fence-config.ts';
+import type { Device, DeviceAction, DeviceAnswer } from '../devices/device.ts';
+import type { Bmc, BmcAnswer } from '../world/bmc.ts';
+
+/** While it is dead, whoever holds the devices neither asks nor hears of an answer. */
+export interface Holder {
+  readonly dead: boolean;
+}
+
+const never = new Promise<never>(() => {});
+
+export interface DeviceUser {
+  holder?: Holder;
+  onAsk?: (node: string, action: DeviceAction) => void;
+}
+
+export function simulatedDevices(bmcs: ReadonlyMap<string, Bmc>, user: DeviceUser = {}): DeviceProvider {
+  return {
+    async device(node, method): Promise<FoundDevice> {
+      const bmc = bmcs.get(node.name);
+      if (bmc === undefined || method.driver !== 'simulated') return { ok: false, problem: 'there is no such device' };
+      return { ok: true, device: deviceOf(node.name, bmc, user) };
+    },
+    defaultConfig: (node) => (bmcs.has(node.name) ? defaultConfig : undefined),
+  };
+}
+
+const defaultConfig: FenceConfig = {
+  source: 'the device of the machine',
+  isolation: [],
+  powerManagement: [{ off: [method('power-off', 'off')], on: [method('power-on', 'on')] }],
+  recovery: [],
+};
+
+function method(name: string, action: 'off' | 'on'): Method {
+  return { name, action, driver: 'simulated', parameters: {}, secrets: [] };
+}
+
+function deviceOf(node: string, bmc: Bmc, { holder, onAsk }: DeviceUser): Device {
+  return {
+    name: `the device of ${node}`,
+    async ask(action, signal): Promise<DeviceAnswer> {
+      if (holder?.dead) return never;
+      onAsk?.(node, action);
+      const answer = await bmc.request(action, signal);
+      return holder?.dead ? never : told(action, answer);
+    },
+  };
+}
+
+function told(action: DeviceAction, answer: BmcAnswer): DeviceAnswer {
+  if (answer.ok) {
+    const { power, identity } = answer;
+    return action === 'status'
+      ? { kind: 'status', power, identity: { kind: 'name', value: identity } }
+      : { kind: 'accepted' };
+  }
+  return answer.error === 'refused'
+    ? { kind: 'refused', message: 'the device refused' }
+    : { kind: 'unknown', message: `the device says: ${answer.error}` };
+}

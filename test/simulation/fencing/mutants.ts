@@ -1,0 +1,106 @@
+/** As in ../mutants.ts: one line of the product sabotaged for each invariant about fences, and the run in which it shows. */
+import type { RunOptions } from '../../../src/scenario/runner.ts';
+import type { MutantCase } from '../mutants.ts';
+import { atOnce, fenced, place } from './fenced.ts';
+
+/** The first answer about power takes its time, as that of a BMC behind a slow network does. */
+function slowFirstAnswer(delayMs: number): () => RunOptions {
+  return () => ({
+    onWorld(world, clock) {
+      let isFirst = true;
+      for (const bmc of world.bmcs.values()) {
+        const request = bmc.request.bind(bmc);
+        bmc.request = async (action, signal) => {
+          const answer = await request(action, signal);
+          const isIt = isFirst && action === 'status';
+          isFirst &&= !isIt;
+          if (isIt) await new Promise<void>((resolve) => clock.after(delayMs, resolve));
+          return answer;
+        };
+      }
+    },
+  });
+}
+
+export const fenceMutantCases: readonly MutantCase[] = [
+  {
+    invariant: 'S4',
+    mistake: 'believes a device that answers for another machine',
+    sabotage: {
+      file: 'src/act/power.ts',
+      line: 'if (known === undefined || isSameMachine(known, identity)) return undefined;',
+      instead: 'return undefined;',
+    },
+    scenario: fenced('wrong-machine', {
+      events: [
+        { at: '0s', device: { node: place, fault: 'wrongMachine' } },
+        // So that two machines do not write at the same time, which has a checker of its own.
+        { at: '0s', storagePartition: place },
+        { at: '0s', partition: place },
+      ],
+      runFor: '30s',
+    }),
+    says: /on the basis PowerOff although its machine is on$/,
+  },
+  {
+    invariant: 'S18',
+    mistake: 'tells a device what was true when it began to ask',
+    sabotage: {
+      file: 'src/act/power.ts',
+      line: 'const objection = await settings.mayAct();',
+      instead: 'const objection = undefined as string | undefined;',
+    },
+    scenario: fenced('deposed', {
+      cluster: { operators: 2 },
+      policy: { fence: { ...atOnce, bootTimeout: '5m' } },
+      events: [
+        { at: '0s', partition: place },
+        // The one that leads.
+        { at: '14s', isolateOperator: 1 },
+        { at: '90s', restoreOperator: 1 },
+      ],
+      runFor: '3m',
+    }),
+    options: slowFirstAnswer(50_000),
+    says: /^operator-\d told the device of node-\d off although operator-\d_\S+ holds its record$/,
+  },
+  {
+    invariant: 'S21',
+    mistake: 'does not count those that do not respond',
+    sabotage: {
+      file: 'src/judge/storm.ts',
+      line: 'if (silent.length > allowed) {',
+      instead: 'if (silent.length > nodes.length + allowed) {',
+    },
+    scenario: fenced('storm', {
+      policy: {
+        fence: { ...atOnce, isolateAfter: '15s', powerManagementAfter: '15s' },
+        storm: { maxUnresponsive: '40%', maxConcurrent: 2 },
+      },
+      events: ['node-1', 'node-2'].map((partition) => ({ at: '0s', partition })),
+      runFor: '1m',
+    }),
+    says: /^the fence of node-\d is begun while 2 of 3 nodes do not respond$/,
+  },
+  {
+    invariant: 'S27',
+    mistake: 'lets one device be asked at a time',
+    sabotage: {
+      file: 'src/act/device-tasks.ts',
+      line: "if (known?.key === key || known?.state.outcome === 'running') return;",
+      instead:
+        "if (known?.key === key || [...this.#tasks.values()].some((it) => it.state.outcome === 'running')) return;",
+    },
+    scenario: fenced('slow-neighbour', {
+      cluster: { nodes: 5 },
+      policy: { storm: { maxUnresponsive: '60%', maxConcurrent: 2 } },
+      events: [
+        { at: '0s', device: { node: 'node-1', fault: 'ignores' } },
+        { at: '0s', partition: 'node-1' },
+        { at: '1s', partition: 'node-2' },
+      ],
+      runFor: '2m',
+    }),
+    says: /^the device of node-2 is not asked while that of node-1 is$/,
+  },
+];

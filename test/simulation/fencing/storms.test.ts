@@ -1,0 +1,143 @@
+/** The brake: whatever makes many nodes silent at once is not mended by cutting their power. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { failuresOf } from '../run-file.ts';
+import { observe } from '../release/observed.ts';
+import { askedOf, atOnce, fenced, fenceOf } from './fenced.ts';
+
+const patient = { ...atOnce, isolateAfter: '15s', powerManagementAfter: '15s', bootTimeout: '3m' };
+const cut = (at: string, ...nodes: string[]): object[] => nodes.map((partition) => ({ at, partition }));
+const mend = (at: string, ...nodes: string[]): object[] => nodes.map((heal) => ({ at, heal }));
+
+describe('storms', () => {
+  test('[STM-1, STM-6] two of three nodes: none is fenced, with the reason; when one is back the other is', async () => {
+    const seen = await observe(
+      fenced('storm', {
+        policy: { fence: patient },
+        events: [...cut('0s', 'node-1', 'node-2'), ...mend('90s', 'node-1'), ...mend('3m', 'node-2')],
+        expect: [
+          { at: '85s', fence: { node: 'node-1', status: 'new' } },
+          { by: '2m30s', fence: { node: 'node-2', status: 'done' } },
+          { by: '5m', fence: { node: 'node-2', status: 'final' } },
+          { fences: 1 },
+        ],
+        runFor: '6m',
+      }),
+    );
+    assert.deepEqual(failuresOf(seen.report), []);
+    assert.deepEqual(askedOf(seen, 'node-1'), []);
+    const holds = seen.statuses.filter(({ atMs }) => atMs < 85_000).map(({ status }) => status.hold);
+    assert.ok(holds.some((hold) => hold?.reason === 'StormLimit' && /2 of 3 nodes do not respond/.test(hold.message)));
+    assert.equal(fenceOf(seen.world, 'node-2')?.status.hold, undefined);
+  });
+
+  test('[STM-1] a zone: two of its three nodes, two of six in all', async () => {
+    const seen = await observe(
+      fenced('zone-storm', {
+        cluster: {
+          nodes: ['a', 'b'].flatMap((zone) => [1, 2, 3].map((number) => ({ name: `${zone}-${number}`, zone }))),
+        },
+        policy: { fence: patient },
+        events: [...cut('0s', 'a-1', 'a-2')],
+        expect: [{ fences: 0 }],
+        runFor: '5m',
+      }),
+    );
+    assert.deepEqual(failuresOf(seen.report), []);
+    assert.equal(fenceOf(seen.world, 'a-1')?.status.hold?.reason, 'ZoneStormLimit');
+  });
+
+  test('[STM-7] a switch: a whole zone is cut off and comes back, and no node is fenced', async () => {
+    const seen = await observe(
+      fenced('switch', {
+        cluster: {
+          nodes: ['a', 'b'].flatMap((zone) => [1, 2, 3].map((number) => ({ name: `${zone}-${number}`, zone }))),
+        },
+        policy: { fence: patient },
+        events: [
+          { at: '0s', zonePartition: 'a' },
+          { at: '5m', zoneHeal: 'a' },
+        ],
+        expect: [{ fences: 0 }],
+        runFor: '8m',
+      }),
+    );
+    assert.deepEqual(failuresOf(seen.report), []);
+    assert.deepEqual(askedOf(seen), []);
+  });
+
+  test('[STM-4] one at a time: the second begins by itself when the first is over', async () => {
+    const seen = await observe(
+      fenced('one-at-a-time', {
+        cluster: { nodes: 5 },
+        policy: { fence: patient },
+        events: [...cut('0s', 'node-1', 'node-2'), ...mend('60s', 'node-1', 'node-2')],
+        expect: [{ always: { fencesAtMost: 1 } }, { fences: 1 }],
+        runFor: '5m',
+      }),
+    );
+    assert.deepEqual(failuresOf(seen.report), []);
+    const first = askedOf(seen, 'node-1').length > 0 ? 'node-1' : 'node-2';
+    const second = first === 'node-1' ? 'node-2' : 'node-1';
+    assert.deepEqual(askedOf(seen, second), [], 'it was back before its turn came');
+  });
+
+  test('[STM-4] one at a time, both without power: each has its turn', async () => {
+    const seen = await observe(
+      fenced('turns', {
+        cluster: { nodes: 5 },
+        policy: { fence: patient },
+        events: ['node-1', 'node-2'].map((powerOff) => ({ at: '0s', powerOff })),
+        expect: [
+          { always: { fencesAtMost: 1 } },
+          { fences: 2 },
+          ...['node-1', 'node-2'].map((node) => ({ by: '5m', fence: { node, status: 'final' } })),
+        ],
+        runFor: '5m',
+      }),
+    );
+    assert.deepEqual(failuresOf(seen.report), []);
+  });
+
+  test('[STM-4] S20: measured across restarts', async () => {
+    const seen = await observe(
+      fenced('turns-restarted', {
+        cluster: { nodes: 5 },
+        policy: { fence: patient },
+        events: [
+          ...cut('0s', 'node-1', 'node-2'),
+          { at: '28s', crashOperator: 1 },
+          { at: '45s', crashOperator: 1 },
+          { at: '80s', crashOperator: 1 },
+        ],
+        expect: [{ always: { fencesAtMost: 1 } }],
+        runFor: '4m',
+      }),
+    );
+    assert.deepEqual(failuresOf(seen.report), []);
+  });
+
+  test('[STM-1] S26: an operator that has just started takes no node for healthy that it has not judged', async () => {
+    const many = Array.from({ length: 150 }, (_, index) => `node-${index + 1}`);
+    const down = many.slice(0, 70);
+    const seen = await observe(
+      fenced('restarted-in-a-storm', {
+        cluster: { nodes: 150 },
+        policy: {
+          thresholds: [
+            {
+              condition: { type: 'Ready', status: 'NotTrue', for: '1s' },
+              remedies: [{ name: 'fence', cleanResources: true }],
+            },
+          ],
+          fence: patient,
+          storm: { maxUnresponsive: '40%', maxConcurrent: 100 },
+        },
+        events: [...cut('0s', ...down), { at: '60s', crashOperator: 1 }],
+        expect: [{ fences: 0 }],
+        runFor: '2m30s',
+      }),
+    );
+    assert.deepEqual(failuresOf(seen.report), []);
+  });
+});
