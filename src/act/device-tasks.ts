@@ -24,6 +24,8 @@ export interface DeviceTasksOptions {
   provider: DeviceProvider;
   /** For what needs no device: to let no pods in, or in again. */
   schedule: (node: LiveNode, action: 'cordon' | 'uncordon') => Promise<PowerOutcome>;
+  /** Whether this instance still leads. */
+  guard?: () => boolean;
   /** A task of this node has ended. */
   onDone: (node: string) => void;
 }
@@ -37,12 +39,14 @@ export interface NotOff {
 }
 
 /** What is to run. `key` tells tries apart. */
-export interface Try {
-  key: string;
-  method: Method;
-  /** Asked right before a device is told: why it must not be, or undefined. */
-  mayAct: () => Promise<string | undefined>;
-}
+export type Try = { key: string } & (
+  | {
+      method: Method;
+      /** Asked right before a device is told: why it must not be, or undefined. */
+      mayAct: () => Promise<string | undefined>;
+    }
+  | { run: () => Promise<PowerOutcome> }
+);
 
 interface Task {
   key: string;
@@ -70,13 +74,12 @@ export class DeviceTasks {
     if (known?.key === key || known?.state.outcome === 'running') return;
     const task: Task = { key, state: { outcome: 'running' } };
     this.#tasks.set(node.name, task);
-    const done = this.#run(node, attempt).then((outcome) => {
+    const done = ('run' in attempt ? attempt.run() : this.#run(node, attempt)).then((outcome) => {
       if (outcome.outcome === 'dropped') this.#tasks.delete(node.name);
       else task.state = outcome;
       this.#options.onDone(node.name);
     });
-    const { action } = attempt.method;
-    if (action === 'cordon' || action === 'uncordon') await done;
+    if ('method' in attempt && (attempt.method.action === 'cordon' || attempt.method.action === 'uncordon')) await done;
   }
 
   forget(node: string): void {
@@ -97,7 +100,7 @@ export class DeviceTasks {
     return answer.ok ? undefined : { message: `${method.name}: ${answer.message}`, isOn: answer.isOpposite };
   }
 
-  async #run(node: LiveNode, { method, mayAct }: Try): Promise<PowerOutcome> {
+  async #run(node: LiveNode, { method, mayAct }: Extract<Try, { method: Method }>): Promise<PowerOutcome> {
     const { action } = method;
     try {
       if (action === 'cordon' || action === 'uncordon') return await this.#options.schedule(node, action);
@@ -111,12 +114,13 @@ export class DeviceTasks {
     }
   }
 
-  #powerOptions(node: LiveNode): { clock: Clock; identities: Identity[] } {
-    return { clock: this.#options.clock, identities: identitiesOf(node) };
+  #powerOptions(node: LiveNode): { clock: Clock; identities: Identity[]; guard: () => boolean } {
+    const { clock, guard = () => true } = this.#options;
+    return { clock, guard, identities: identitiesOf(node) };
   }
 }
 
-function identitiesOf({ name, systemUuid, providerId }: LiveNode): Identity[] {
+export function identitiesOf({ name, systemUuid, providerId }: LiveNode): Identity[] {
   const identities: Identity[] = [{ kind: 'name', value: name }];
   if (systemUuid !== undefined && systemUuid !== '') identities.push({ kind: 'systemUUID', value: systemUuid });
   if (providerId !== undefined && providerId !== '') identities.push({ kind: 'providerID', value: providerId });

@@ -4,12 +4,16 @@
  * content. A step that fails ends the rest: what comes next rests on it.
  */
 import { isOver } from '../api/facts.ts';
-import type { Action, PodFacts, Step } from '../api/release-view.ts';
-import { UNPUBLISH_FENCE_ANNOTATION } from '../api/release-view.ts';
+import type { Action, PodFacts, Remediation, Step } from '../api/release-view.ts';
+import {
+  REMEDIATION_POD_ANNOTATION,
+  REMEDIATION_TIME_ANNOTATION,
+  UNPUBLISH_FENCE_ANNOTATION,
+} from '../api/release-view.ts';
 import type { CallOptions, JsonPatchOperation, KubeClient, KubeObject } from '../kube/client.ts';
 import type { KubeError, Result } from '../kube/errors.ts';
 import type { NodeLike } from '../kube/patches.ts';
-import { addTaint, removeTaint, setAnnotation } from '../kube/patches.ts';
+import { addTaint, removeTaint, setAnnotation, setAnnotations } from '../kube/patches.ts';
 import { nodes, pods, volumeAttachments } from '../kube/resources.ts';
 import type { AskPower, Refusal } from './grounds.ts';
 import { verify } from './grounds.ts';
@@ -100,6 +104,8 @@ class Act {
         return outcomeOf(action, await this.#fail(action.pod, action.basis));
       case 'forceDelete':
         return this.#forceDelete(action);
+      case 'noteRemediation':
+        return this.#onNode(action, (node) => remediationNotes(node, action.remediation));
     }
   }
 
@@ -233,4 +239,11 @@ function withoutEntries(node: WireNode, entries: readonly string[]): JsonPatchOp
     { op: 'test', path, value: before },
     { op: 'replace', path, value: after },
   ];
+}
+
+function remediationNotes(node: WireNode, remediation: Remediation | undefined): JsonPatchOperation[] {
+  return setAnnotations(node, {
+    [REMEDIATION_TIME_ANNOTATION]: remediation?.since,
+    [REMEDIATION_POD_ANNOTATION]: remediation?.pod,
+  });
 }

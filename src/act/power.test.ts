@@ -81,6 +81,16 @@ describe('power', () => {
     assert.equal(await run(new Puppet(() => off), { mayAct: async () => 'taken over' }), 'succeeded');
   });
 
+  test('S19: an instance that does not lead any more asks nothing more, and says so', async () => {
+    let leads = true;
+    const device = new Puppet((action, count) => {
+      if (count === 3) leads = false;
+      return action === 'status' ? on : accepted;
+    });
+    assert.equal(await run(device, { guard: () => leads }), 'dropped');
+    assert.deepEqual(device.asked, ['status', 'off', 'status']);
+  });
+
   test('S29: a device that answers for another machine is not used', async () => {
     const stranger: DeviceAnswer = {
       kind: 'status',

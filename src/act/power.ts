@@ -15,7 +15,7 @@ export type PowerOutcome =
   /** Nothing was done, or what was done has provably not worked. */
   | { outcome: 'failed'; message: string }
   | { outcome: 'unknown'; message: string }
-  /** Nothing was done, because what it rested on is not so any more: decide anew. */
+  /** Nothing was done, because what it rested on is not so any more, or another instance has to see to it: decide anew. */
   | { outcome: 'dropped'; message: string };
 
 export interface PowerOptions {
@@ -24,13 +24,21 @@ export interface PowerOptions {
   identities: readonly Identity[];
   /** Asked right before the command: why it must not be given, or undefined. */
   mayAct?: () => Promise<string | undefined>;
+  /** Whether this instance still leads; one that does not leaves the rest to its successor, and need not stay for it. */
+  guard?: () => boolean;
   /** How long a command may take to show. Longer than devices need, because a repeated command may act twice. */
   confirmWithinMs?: number;
   askTimeoutMs?: number;
   pollEveryMs?: number;
 }
 
-const defaults = { confirmWithinMs: 90_000, askTimeoutMs: 60_000, pollEveryMs: 1000, mayAct: async () => undefined };
+const defaults = {
+  confirmWithinMs: 90_000,
+  askTimeoutMs: 60_000,
+  pollEveryMs: 1000,
+  mayAct: async () => undefined,
+  guard: () => true,
+};
 
 export async function bringTo(power: 'on' | 'off', device: Device, options: PowerOptions): Promise<PowerOutcome> {
   const settings = { ...defaults, ...options };
@@ -73,6 +81,7 @@ async function confirm(
   const untilMs = clock.monotonic() + settings.confirmWithinMs;
   let last: DeviceAnswer = answer;
   while (clock.monotonic() < untilMs) {
+    if (!settings.guard()) return { outcome: 'dropped', message: 'this instance does not lead any more' };
     last = await ask(device, 'status', settings);
     const wrong = wrongMachine(device, last, settings.identities);
     if (wrong !== undefined) return wrong;
@@ -99,7 +108,7 @@ async function ask(
   }
 }
 
-function wrongMachine(
+export function wrongMachine(
   device: Device,
   answer: DeviceAnswer,
   identities: readonly Identity[],

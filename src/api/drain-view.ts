@@ -94,7 +94,8 @@ export interface BudgetFacts extends ObjectVersion {
   deleting: boolean;
   /** Lets no pod go, as far as it is about one. */
   blocks: boolean;
-  selector: { matchLabels: Readonly<Record<string, string>>; hasExpressions: boolean };
+  /** Absent: it selects no pod. */
+  selector?: { matchLabels: Readonly<Record<string, string>>; hasExpressions: boolean };
 }
 
 export interface DrainNode {

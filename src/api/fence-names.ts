@@ -15,6 +15,7 @@ export const MAX_HISTORY = 100;
 export const MAX_EVIDENCE = 32;
 export const MAX_RELEASES = 32;
 export const MAX_RELEASED_PODS = 512;
+export const MAX_JOBS = 64;
 export const MAX_STUCK = 64;
 export const MAX_PROBLEMS = 16;
 export const MAX_PROBLEM_TIMES = 50;

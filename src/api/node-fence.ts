@@ -11,6 +11,7 @@ import { VERDICTS } from './view.ts';
 import {
   MAX_EVIDENCE,
   MAX_HISTORY,
+  MAX_JOBS,
   MAX_PROBLEM_TIMES,
   MAX_PROBLEMS,
   MAX_RELEASED_PODS,
@@ -249,7 +250,7 @@ const status = z.object({
   fence: fence.optional().meta({ description: 'How far the fence has come.' }),
   jobs: z
     .array(job)
-    .max(64)
+    .max(MAX_JOBS)
     .prefault([])
     .meta({ description: 'The Jobs of this incident. A running one is found again after a crash.' }),
   evidence: z

@@ -29,7 +29,24 @@ export const VALID = group('RemedyPolicy', 'Valid', 'The policy can be carried o
   PolicyTie: 'Another policy selects the same nodes just as specifically; neither is in force for them.',
   FenceConfigInvalid: 'A fence configuration of a selected node cannot be carried out; the message names file and key.',
   FenceConfigMissing: 'A selected node has no fence configuration, so a fence of it would fail.',
+  RemedyUnsupported: 'A ladder needs a remedy that this version cannot run; that ladder is not in force.',
+  SecretsUnreadable: 'Whether the Secrets of the fence configurations exist could not be found out.',
   DefaultsMissing: 'The object lacks fields that the CRD fills in: the installed CRD is older than the operator.',
+});
+
+export const FENCEABLE = group('RemedyPolicy', 'Fenceable', 'Every selected node could be fenced right now.', {
+  AllFenceable: 'The devices of all selected nodes answered the last time they were asked.',
+  NotFenceable: 'Some nodes could not be fenced; the message names them with the reasons.',
+  NotChecked: 'Not all devices have been asked yet.',
+});
+
+export const UNFENCEABLE = group('RemedyPolicy', 'not fenceable', 'Why a node could not be fenced today.', {
+  NoConfiguration: 'There is no fence configuration for the node, and no provider that knows its machine.',
+  ConfigurationInvalid: 'Its fence configuration cannot be carried out.',
+  NoDevice: 'A device cannot be used: its agent, driver or Secret is missing, or a parameter is wrong.',
+  DeviceRefused: 'A device answered, and refused.',
+  DeviceSilent: 'A device did not answer, or not in a way that means anything.',
+  WrongMachine: 'A device answered for another machine, or says off while the node is Ready.',
 });
 
 export const RISKY = group('RemedyPolicy', 'Risky', 'The policy is legal, and can lose data or availability.', {
@@ -97,6 +114,7 @@ export const STUCK = group('NodeFence', 'stuck', 'Why a pod of a node in trouble
   NodeGone: 'There is no Node object; PodGC of Kubernetes looks after its pods.',
   NotTerminating: 'Nobody has asked the pod to go.',
   TimeNotUp: 'Its time to terminate is not up.',
+  Maintenance: 'The annotation fenceline.dev/maintenance-until of the node lies in the future.',
   NoPersistentVolume: 'It has no persistent volume.',
   NoListedVolume: 'None of its volumes is of a listed provisioner.',
   VolumeUnknown: 'One of its claims or volumes is missing or cannot be read. Unknown is not no.',
@@ -117,6 +135,7 @@ export const STUCK = group('NodeFence', 'stuck', 'Why a pod of a node in trouble
   NoFence: 'No remedy of its policy fences the node just now.',
   NotPoweredOff: 'No device has confirmed that the machine is off, for this boot of it.',
   NotWanted: 'The remedy does not ask for the pods to go.',
+  NotRemedied: 'No remedy whose success lets the pods go has succeeded, for this boot of the machine.',
 });
 
 export const HELD = group('NodeFence', 'Held', 'Something else than the node itself keeps us from acting.', {
@@ -194,6 +213,8 @@ export const RELEASE_EVENTS = group('Event', 'Events of releases', 'What is repo
 
 export const REASON_GROUPS: readonly ReasonGroup[] = [
   VALID,
+  FENCEABLE,
+  UNFENCEABLE,
   RISKY,
   BRAKED,
   FENCED,

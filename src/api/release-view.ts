@@ -11,7 +11,12 @@ export const FORCE_EVICTION_KEY = 'fenceline.dev/force-eviction';
 export const OUT_OF_SERVICE_KEY = 'node.kubernetes.io/out-of-service';
 export const CLOUD_SHUTDOWN_KEY = 'node.cloudprovider.kubernetes.io/shutdown';
 /** On a Node: we cordoned it, and may take that back. */
+/** While a remedy runs: since when, and in which pod. */
+export const REMEDIATION_TIME_ANNOTATION = 'fenceline.dev/remediation-timestamp';
+export const REMEDIATION_POD_ANNOTATION = 'fenceline.dev/remediation-podname';
 export const CORDONED_ANNOTATION = 'fenceline.dev/cordoned';
+/** On a Node: somebody works on it until then, an RFC 3339 time. */
+export const MAINTENANCE_ANNOTATION = 'fenceline.dev/maintenance-until';
 /** On a CSIDriver: it detaches only what is not written to any more. */
 export const SAFE_DETACH_ANNOTATION = 'fenceline.dev/safe-detach';
 /** On a CSIDriver: its attacher understands the same annotation on a VolumeAttachment as the wish to fence. */
@@ -42,6 +47,10 @@ export interface LiveNode {
   /** All conditions but for times, which are by the clock of whoever wrote them. */
   conditions?: readonly { type: string; status: ConditionStatus }[];
   isCordoned?: boolean;
+  /** As it is written on the node. */
+  maintenanceUntil?: string;
+  /** What we noted of a remedy that runs. */
+  remediation?: Remediation;
 }
 
 export interface TolerationFacts {
@@ -126,6 +135,12 @@ export interface Selector {
   matchExpressions: readonly { key: string; operator: string; values: readonly string[] }[];
 }
 
+/** Which pod remedies the node, and since when. */
+export interface Remediation {
+  since: string;
+  pod: string;
+}
+
 /** One ladder of a policy. */
 export interface LadderThreshold {
   /** What identifies it in stored state; its position would change with an edit of the policy. */
@@ -139,8 +154,10 @@ export interface LadderThreshold {
 /** What a policy wants done about trouble. */
 export interface RemedyFacts {
   thresholds: readonly LadderThreshold[];
-  /** What each remedy is: `fence`, `cordon`, `uncordon`. */
+  /** What each remedy is: `fence`, `cordon`, `uncordon`, `drain`, `podTemplate`. */
   kinds: Readonly<Record<string, string>>;
+  /** From which the Jobs of remedies are made, as users wrote them. */
+  templates: Readonly<Record<string, object>>;
   fence: {
     isolateAfterMs: number;
     powerManagementAfterMs: number;
@@ -244,7 +261,9 @@ export type Action =
   | { do: 'freeVolumes'; volumes: readonly string[] }
   | { do: 'forceDelete'; pod: PodFacts; basis: string }
   | { do: 'failPod'; pod: PodFacts; basis: string }
-  | { do: 'deleteAttachment'; attachment: string; uid: string };
+  | { do: 'deleteAttachment'; attachment: string; uid: string }
+  /** On the node, for as long as a remedy runs (REM-5). Absent: none does any more. */
+  | { do: 'noteRemediation'; remediation?: Remediation };
 
 /** Steps run one after the other, the actions of one side by side; a failure ends the rest. */
 export interface Step {

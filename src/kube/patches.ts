@@ -65,6 +65,25 @@ export function removeAnnotation(object: KubeObject, key: string): JsonPatchOper
   return removeEntry('/metadata/annotations', object.metadata.annotations, key);
 }
 
+/** Several at once; undefined takes one away. */
+export function setAnnotations(
+  object: KubeObject,
+  changes: Readonly<Record<string, string | undefined>>,
+): JsonPatchOperation[] {
+  const path = '/metadata/annotations';
+  const operations: JsonPatchOperation[] = [];
+  let { annotations } = object.metadata;
+  for (const [key, value] of Object.entries(changes)) {
+    if (value === undefined) {
+      operations.push(...removeEntry(path, annotations, key));
+      continue;
+    }
+    operations.push(...setEntry(path, annotations, key, value));
+    annotations = { ...annotations, [key]: value };
+  }
+  return operations;
+}
+
 export function setLabel(object: KubeObject, key: string, value: string): JsonPatchOperation[] {
   return setEntry('/metadata/labels', object.metadata.labels, key, value);
 }

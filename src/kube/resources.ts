@@ -14,6 +14,7 @@ function core(plural: string, kind: string, namespaced: boolean): Resource {
 export const nodes = core('nodes', 'Node', false);
 export const pods = core('pods', 'Pod', true);
 export const configMaps = core('configmaps', 'ConfigMap', true);
+export const jobs: Resource = { group: 'batch', version: 'v1', plural: 'jobs', kind: 'Job', namespaced: true };
 export const secrets = core('secrets', 'Secret', true);
 export const namespaces = core('namespaces', 'Namespace', false);
 /** Where kubelets renew theirs. */

@@ -7,10 +7,17 @@ import type {
   PodDeletion,
   PodFacts,
   PolicyFacts,
+  Remediation,
   TaintFacts,
   TolerationFacts,
 } from '../api/release-view.ts';
-import { SAFE_DETACH_ANNOTATION, UNPUBLISH_FENCE_ANNOTATION } from '../api/release-view.ts';
+import {
+  MAINTENANCE_ANNOTATION,
+  REMEDIATION_POD_ANNOTATION,
+  REMEDIATION_TIME_ANNOTATION,
+  SAFE_DETACH_ANNOTATION,
+  UNPUBLISH_FENCE_ANNOTATION,
+} from '../api/release-view.ts';
 import { parseDuration } from '../api/duration.ts';
 import type { ConditionStatus } from '../api/view.ts';
 import type { KubeObject } from '../kube/client.ts';
@@ -47,6 +54,17 @@ interface WireNode extends KubeObject {
   };
 }
 
+function remediationOf(annotations: Record<string, string> = {}): { remediation?: Remediation } {
+  const since = annotations[REMEDIATION_TIME_ANNOTATION];
+  const pod = annotations[REMEDIATION_POD_ANNOTATION];
+  return since === undefined && pod === undefined ? {} : { remediation: { since: since ?? '', pod: pod ?? '' } };
+}
+
+function maintenanceOf(annotations: Record<string, string> = {}): { maintenanceUntil?: string } {
+  const maintenanceUntil = annotations[MAINTENANCE_ANNOTATION];
+  return maintenanceUntil === undefined ? {} : { maintenanceUntil };
+}
+
 export function liveNode(object: KubeObject): LiveNode {
   const { metadata, spec, status } = object as WireNode;
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status;
@@ -65,6 +83,8 @@ export function liveNode(object: KubeObject): LiveNode {
     providerId: spec?.providerID ?? '',
     conditions: (status?.conditions ?? []).map((one) => ({ type: one.type ?? '', status: statusOf(one.status) })),
     isCordoned: spec?.unschedulable === true,
+    ...remediationOf(metadata.annotations),
+    ...maintenanceOf(metadata.annotations),
   };
 }
 

@@ -24,7 +24,8 @@ const wire: WireRemedies = {
     { name: 'keep-out', cordon: {} },
     { name: 'off', fence: {} },
     { name: 'let-in', uncordon: {} },
-    { name: 'repair', job: {} },
+    { name: 'repair', podTemplate: { spec: {} } },
+    { name: 'gone', deleteMachine: {} },
   ],
 };
 
@@ -49,7 +50,14 @@ describe('what is kept of the ladders of a policy', () => {
             recovery: [],
           },
         ],
-        kinds: { 'keep-out': 'cordon', off: 'fence', 'let-in': 'uncordon', repair: 'job' },
+        kinds: {
+          'keep-out': 'cordon',
+          off: 'fence',
+          'let-in': 'uncordon',
+          repair: 'podTemplate',
+          gone: 'deleteMachine',
+        },
+        templates: { repair: { spec: {} } },
         fence: {
           isolateAfterMs: 30_000,
           powerManagementAfterMs: 300_000,
@@ -65,13 +73,13 @@ describe('what is kept of the ladders of a policy', () => {
 
   test('a ladder that needs what cannot be run is not in force, and says which remedy that is', () => {
     const [ready, lease] = wire.thresholds ?? [];
-    const more = { ...ready, remedies: [{ name: 'repair', period: '0s' }] };
+    const more = { ...ready, remedies: [{ name: 'gone', period: '0s' }] };
     const { remedy } = remedyOf({ ...wire, thresholds: [more, lease ?? {}] });
     assert.deepEqual(
       remedy?.thresholds.map(({ key }) => key),
       ['lease'],
     );
-    assert.deepEqual(remedy?.unsupported, ['repair']);
+    assert.deepEqual(remedy?.unsupported, ['gone']);
   });
 
   test('without ladders, or without what the CRD fills in, there is nothing', () => {

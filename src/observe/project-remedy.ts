@@ -21,7 +21,7 @@ export interface WireRemedies {
 }
 
 /** Those that this version can run. */
-const supported = ['fence', 'cordon', 'uncordon'];
+const supported = ['fence', 'cordon', 'uncordon', 'drain', 'podTemplate'];
 
 /** Nothing, where the policy has no ladder, or lacks what the CRD fills in: then what was meant is not known. */
 export function remedyOf({ thresholds = [], remedies = [], fence, storm }: WireRemedies): { remedy?: RemedyFacts } {
@@ -48,11 +48,18 @@ export function remedyOf({ thresholds = [], remedies = [], fence, storm }: WireR
     remedy: {
       thresholds: ladders.filter((ladder) => namesOf(ladder).every(isSupported)),
       kinds,
+      templates: Object.fromEntries(
+        remedies.flatMap(({ name, podTemplate }) => (isObject(podTemplate) ? [[name, podTemplate]] : [])),
+      ),
       fence: { isolateAfterMs, powerManagementAfterMs, bootTimeoutMs, retries, restarts },
       storm: { maxUnresponsive, maxConcurrent },
       unsupported: [...new Set(ladders.flatMap(namesOf).filter((name) => !isSupported(name)))],
     },
   };
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }
 
 type WireThreshold = NonNullable<WireRemedies['thresholds']>[number];

@@ -3,27 +3,35 @@
  * runs the method then.
  */
 import type { ConfigResult, Method } from '../api/fence-config.ts';
-import { EMPTY_STATUS } from '../api/fence-names.ts';
+import { EMPTY_STATUS, MAX_JOBS } from '../api/fence-names.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { HELD } from '../api/reasons.ts';
-import type { LiveNode, NodeCase, RemedyFacts } from '../api/release-view.ts';
+import type { LiveNode, NodeCase, Remediation, RemedyFacts } from '../api/release-view.ts';
 import type { TaskOutcome } from '../fence/automaton.ts';
 import type { FenceDecision } from '../fence/decide-fence.ts';
 import { decideFence, fenceOutcome } from '../fence/decide-fence.ts';
 import type { ClusterCount } from '../judge/storm.ts';
 import { brakeFor } from '../judge/storm.ts';
+import type { JobOrder } from '../remedy/job.ts';
+import { jobName } from '../remedy/job.ts';
 import type { LadderState, RemedyOutcome, TroubleFacts } from '../remedy/ladder.ts';
-import { climb, isTroubled, nextDueMs } from '../remedy/ladder.ts';
+import { afterFlaps, climb, isTroubled, nextDueMs } from '../remedy/ladder.ts';
 
 type HoldReason = keyof (typeof HELD)['reason'];
 type Fence = NonNullable<NodeFenceStatus['fence']>;
+/** Which incident it belongs to is known when that is on record. */
+type PlannedJob = Omit<JobOrder, 'incident'>;
+type JobRecord = NodeFenceStatus['jobs'][number];
 
 export interface FencingDecision {
   ladder?: LadderState;
   fence?: Fence;
   hold?: { reason: HoldReason; message: string };
   /** What has to run, once the rest is stored. */
-  run?: { key: string; method: Method };
+  run?: { key: string } & ({ method: Method } | { job: PlannedJob; wasMade: boolean } | { drain: true });
+  jobs: readonly JobRecord[];
+  /** Which pod remedies the node just now. */
+  remediation?: Remediation;
   recheckAtMs?: number;
 }
 
@@ -36,6 +44,10 @@ export interface FencingInput {
   count: ClusterCount;
   /** How the try of this key is doing; undefined: this process has not begun it. */
   taskOf: (key: string) => { outcome: TaskOutcome; message?: string } | undefined;
+  /** Where the Jobs of remedies are made. */
+  namespace: string;
+  /** A Job that runs: its UID, and its pod once there is one. */
+  seenJob: (job: string) => { uid: string; pod?: string } | undefined;
   /** Its devices say on although it was confirmed off, and what they say. */
   onAgain?: string | undefined;
 }
@@ -61,8 +73,8 @@ export function remedyOf({ policy }: NodeCase): RemedyFacts | undefined {
 
 /** As it stands: nothing moves. */
 export function keptFencing(known: NodeCase): FencingDecision {
-  const { ladder, fence } = ofThisNode(known);
-  return { ...(ladder === undefined ? {} : { ladder }), ...(fence === undefined ? {} : { fence }) };
+  const { ladder, fence, jobs } = ofThisNode(known);
+  return { jobs, ...(ladder === undefined ? {} : { ladder }), ...(fence === undefined ? {} : { fence }) };
 }
 
 export function decideFencing(input: FencingInput): FencingDecision {
@@ -70,11 +82,14 @@ export function decideFencing(input: FencingInput): FencingDecision {
   const remedy = remedyOf(known);
   const { serverNowMs: nowMs } = known;
   const status = ofThisNode(known);
+  const thresholds = afterFlaps(remedy?.thresholds ?? [], flapsOf(status.incident));
   const before = status.ladder;
   const wasFence = before?.phase === 'running' && kindOf(remedy, before.remedy) === 'fence';
   let decision = fenceOf(input, { status, ladder: before, isWanted: wasFence });
-  const outcome = wasFence ? fenceOutcome(decision, (remedy ?? withoutPolicy).fence) : outcomeOf(input, remedy, before);
-  const climbed = climb(before, remedy?.thresholds ?? [], { ...facts, nowMs, outcome });
+  const task = before === undefined ? undefined : input.taskOf(ladderKey(before));
+  const outcome = wasFence ? fenceOutcome(decision, (remedy ?? withoutPolicy).fence) : outcomeOf(task?.outcome);
+  const ended = endedJobs(status.jobs, before === undefined ? undefined : jobName(before, input.node.uid), task, nowMs);
+  const climbed = climb(before, thresholds, { ...facts, nowMs, outcome });
   const { ladder } = climbed;
   const isNewRung = ladder !== undefined && keyOf(ladder) !== (before && keyOf(before));
   const kind = kindOf(remedy, climbed.remedy);
@@ -82,11 +97,16 @@ export function decideFencing(input: FencingInput): FencingDecision {
     const { fence: _, ...fresh } = status;
     decision = fenceOf(input, { status: fresh, ladder, isWanted: true });
   }
-  const dueMs = ladder === undefined ? nextDueMs(remedy?.thresholds ?? [], facts) : undefined;
+  const dueMs = ladder === undefined ? nextDueMs(thresholds, facts) : undefined;
   const dueAtMs = dueMs === undefined ? undefined : nowMs + dueMs;
   const times = [decision.recheckAtMs, climbed.recheckAtMs, dueAtMs].filter((time) => time !== undefined);
-  const run = runOf(decision, ladder, kind);
+  const order = kind === 'podTemplate' && ladder !== undefined ? orderOf(input, ladder) : undefined;
+  const jobs = order === undefined ? ended : withJob(ended, order, input);
+  const run = order === undefined ? runOf(decision, ladder, kind) : jobRun(order, ladder, status.jobs);
+  const remediation = order === undefined ? undefined : remediationOf(input, order, jobs);
   return {
+    jobs,
+    ...(remediation === undefined ? {} : { remediation }),
     ...(ladder === undefined ? {} : { ladder }),
     ...(decision.fence === undefined ? {} : { fence: decision.fence }),
     ...(decision.hold === undefined ? {} : { hold: { ...decision.hold, reason: decision.hold.reason as HoldReason } }),
@@ -144,17 +164,69 @@ function brakeOf({ known, count }: FencingInput, remedy: RemedyFacts | undefined
   return brakeFor(known.name, (remedy ?? withoutPolicy).storm, count);
 }
 
-/** How a remedy is doing that is not a fence. */
-function outcomeOf(
-  { taskOf }: FencingInput,
-  remedy: RemedyFacts | undefined,
+/** How a remedy is doing that is not a fence. Of one that nobody has begun here it has to be found out. */
+function outcomeOf(task: TaskOutcome = 'running'): RemedyOutcome {
+  return task === 'unknown' ? 'failed' : task;
+}
+
+function orderOf({ known, node }: FencingInput, ladder: LadderState): PlannedJob {
+  const template = remedyOf(known)?.templates[ladder.remedy] ?? {};
+  return {
+    name: jobName(ladder, node.uid),
+    remedy: ladder.remedy,
+    template,
+    node: { name: node.name, uid: node.uid },
+    trouble: ladder.threshold,
+  };
+}
+
+/** On record before it is made. */
+function withJob(
+  jobs: readonly JobRecord[],
+  { name, remedy }: PlannedJob,
+  { namespace, known, seenJob }: FencingInput,
+): readonly JobRecord[] {
+  const uid = seenJob(name)?.uid;
+  if (jobs.some((job) => job.name === name)) {
+    return uid === undefined ? jobs : jobs.map((job) => (job.name === name ? { ...job, uid } : job));
+  }
+  return [...jobs, { namespace, name, purpose: remedy, startedAt: new Date(known.serverNowMs).toISOString() }].slice(
+    -MAX_JOBS,
+  );
+}
+
+/** One that was seen before does not run a second time, should it be gone. */
+function jobRun(
+  order: PlannedJob,
   ladder: LadderState | undefined,
-): RemedyOutcome {
-  if (ladder === undefined) return 'running';
-  const kind = kindOf(remedy, ladder.remedy);
-  if (kind !== 'cordon' && kind !== 'uncordon') return 'failed';
-  const { outcome = 'running' } = taskOf(ladderKey(ladder)) ?? {};
-  return outcome === 'unknown' ? 'failed' : outcome;
+  jobs: readonly JobRecord[],
+): FencingDecision['run'] {
+  if (ladder === undefined) return undefined;
+  const wasMade = jobs.some(({ name, uid }) => name === order.name && uid !== undefined);
+  return { key: ladderKey(ladder), job: order, wasMade };
+}
+
+const outcomes = { succeeded: 'Succeeded', failed: 'Failed', unknown: 'Unknown' } as const;
+
+function endedJobs(
+  jobs: readonly JobRecord[],
+  name: string | undefined,
+  task: { outcome: TaskOutcome } | undefined,
+  nowMs: number,
+): readonly JobRecord[] {
+  if (task === undefined || task.outcome === 'running') return jobs;
+  const end = { endedAt: new Date(nowMs).toISOString(), outcome: outcomes[task.outcome] };
+  return jobs.map((job) => (job.name === name && job.endedAt === undefined ? { ...job, ...end } : job));
+}
+
+function remediationOf(
+  { seenJob }: FencingInput,
+  { name }: PlannedJob,
+  jobs: readonly JobRecord[],
+): Remediation | undefined {
+  const pod = seenJob(name)?.pod;
+  const since = jobs.find((job) => job.name === name)?.startedAt;
+  return pod === undefined || since === undefined ? undefined : { since, pod };
 }
 
 function runOf(
@@ -168,7 +240,13 @@ function runOf(
       method: { name: kind, action: kind, driver: 'built-in', parameters: {}, secrets: [] },
     };
   }
+  if (ladder !== undefined && kind === 'drain') return { key: ladderKey(ladder), drain: true };
   return run === undefined || fence === undefined ? undefined : { key: taskKey(fence), method: run };
+}
+
+/** One that is cleared and has come back will count as one more. */
+function flapsOf(incident: NodeFenceStatus['incident']): number {
+  return incident === undefined ? 0 : incident.flaps + (incident.clearedAt === undefined ? 0 : 1);
 }
 
 /** A newcomer of the same name has nothing to do with what was begun about its predecessor. */

@@ -16,7 +16,8 @@ import { releaseNode } from '../release/release-node.ts';
 import type { ReturnDecision } from '../return/return-node.ts';
 import { isQuarantined, returnNode } from '../return/return-node.ts';
 import type { FencingDecision } from './decide-fencing.ts';
-import { isUnderFence } from './decide-fencing.ts';
+import { stayAwayMs } from './fence-status.ts';
+import { isUnderFence, keptFencing } from './decide-fencing.ts';
 
 export interface Decision {
   outcomes: readonly Outcome[];
@@ -43,10 +44,10 @@ const idleMs = 30_000;
 /** Nobody tells us when a replacement appears, or when a kubelet has been silent for long enough. */
 const untoldMs = 2000;
 
-export function decide(known: NodeCase, epoch: number, fencing: FencingDecision = {}): Decision {
+export function decide(known: NodeCase, epoch: number, fencing: FencingDecision = keptFencing(known)): Decision {
   const outcomes = releaseNode(known);
   const hold = holdOf(known);
-  const plan = planRelease(known, hold === undefined ? outcomes : undefined, epoch);
+  const plan = planRelease(known, hold === undefined || hold.holds === 'remedies' ? outcomes : undefined, epoch);
   const trouble = troubleOf(known) ?? fencing.ladder?.threshold ?? fenceUnderWay(known, fencing.fence);
   const back = returnNode(known, plan.records);
   const eviction = endOfEviction(known, plan.records);
@@ -55,6 +56,7 @@ export function decide(known: NodeCase, epoch: number, fencing: FencingDecision 
   const isReturning =
     isQuarantined(known) && steps.length === 0 && hold?.holds !== 'everything' && !isUnderFence(fencing.fence);
   if (isReturning && !hasForceEviction(known)) steps.push(...back.steps);
+  if (hold?.holds !== 'everything') steps.push(...remediationNote(known, fencing));
   return {
     outcomes,
     // Of a node that is well its kubelet takes care.
@@ -67,13 +69,25 @@ export function decide(known: NodeCase, epoch: number, fencing: FencingDecision 
     fencing,
     assertion: assertionOf(known),
     trouble,
-    recheckAtMs: Math.min(recheckAt(known, outcomes, plan.records, back), fencing.recheckAtMs ?? Infinity),
+    recheckAtMs: Math.min(
+      recheckAt(known, outcomes, plan.records, back),
+      fencing.recheckAtMs ?? Infinity,
+      hold?.untilMs ?? Infinity,
+    ),
   };
 }
 
 /** What was begun is brought to its end, whether or not Kubernetes has noticed and whoever still wants it. */
 function fenceUnderWay({ node }: NodeCase, fence: FencingDecision['fence']): string | undefined {
   return node !== undefined && isUnderFence(fence) ? 'being fenced' : undefined;
+}
+
+/** Which pod remedies the node is noted there, for as long as it does (REM-5). */
+function remediationNote({ node }: NodeCase, { remediation }: FencingDecision): Step[] {
+  const noted = node?.remediation;
+  const isSame = noted?.pod === remediation?.pod && noted?.since === remediation?.since;
+  if (node === undefined || isSame) return [];
+  return [{ actions: [{ do: 'noteRemediation', ...(remediation === undefined ? {} : { remediation }) }] }];
 }
 
 function hasForceEviction({ node }: NodeCase): boolean {
@@ -122,7 +136,14 @@ function refusalsOf(known: NodeCase, records: readonly ReleaseRecord[]): Decisio
 }
 
 /** Ways that nobody has opened explain nothing, unless there is no other. */
-const closedWays: ReadonlySet<string> = new Set(['GateOff', 'NoAssertion', 'NoFence', 'NoPolicy', 'RecoveryNever']);
+const closedWays: ReadonlySet<string> = new Set([
+  'GateOff',
+  'NoAssertion',
+  'NoFence',
+  'NoPolicy',
+  'NotRemedied',
+  'RecoveryNever',
+]);
 
 function stuckPod({ pod, objections }: Extract<Outcome, { goes: false }>): StuckPod {
   // A taint that is there and not listened to is a way that somebody meant to open.
@@ -152,6 +173,8 @@ function recheckAt(
 ): number {
   const { serverNowMs } = known;
   const times = [serverNowMs + idleMs];
+  const clearedAt = known.fence?.status.incident?.clearedAt;
+  if (clearedAt !== undefined) times.push(Date.parse(clearedAt) + stayAwayMs(known));
   for (const outcome of outcomes) {
     // What is over waits for nothing: its object may stay for as long as the node is away.
     if (outcome.goes || isOver(outcome.pod)) continue;

@@ -6,6 +6,7 @@ import { EMPTY_STATUS, MAX_EVIDENCE, MAX_HISTORY } from '../api/fence-names.ts';
 import type { NodeFenceStatus, ReleaseRecord } from '../api/node-fence.ts';
 import { FENCED, RELEASED } from '../api/reasons.ts';
 import { fenceNews } from '../fence/told.ts';
+import { flapWindowMs } from '../remedy/ladder.ts';
 import { QUARANTINE_KEY } from '../api/release-view.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import type { Judgement } from '../api/view.ts';
@@ -39,7 +40,7 @@ export function nextStatus(input: StatusInput): NodeFenceStatus {
   if (isCancelled(before.fence, fence)) news.push({ at: now, reason: FENCED.reason.Cancelled });
   const after =
     decision.trouble === undefined
-      ? closed(withFence(taken, fence), now, news)
+      ? closed(withFence(taken, fence), { now, stayAwayMs: stayAwayMs(known) }, news)
       : ongoing({ ...input, before: withFence(taken, fence), trouble: decision.trouble }, now, news);
   const history = [...taken.history, ...news.map((entry) => ({ ...entry, epoch: after.epoch }))];
   const conditions = withCondition(after.conditions, FENCED.of, told, now);
@@ -47,14 +48,26 @@ export function nextStatus(input: StatusInput): NodeFenceStatus {
 }
 
 /** The node is well, or gone with all that hung on it: what was open is over. */
-function closed(before: NodeFenceStatus, now: string, news: Omit<HistoryEntry, 'epoch'>[]): NodeFenceStatus {
-  const { incident, return: _, hold: __, ladder: ___, ...rest } = before;
-  if (incident !== undefined) {
+function closed(
+  before: NodeFenceStatus,
+  { now, stayAwayMs: windowMs }: { now: string; stayAwayMs: number },
+  news: Omit<HistoryEntry, 'epoch'>[],
+): NodeFenceStatus {
+  const { incident, approval: _, return: __, hold: ___, ladder: ____, ...rest } = before;
+  const clearedAt = incident?.clearedAt ?? now;
+  const isOver = Date.parse(now) >= Date.parse(clearedAt) + windowMs;
+  if (incident !== undefined && isOver) {
     news.push({ at: now, reason: 'BackInService', message: `the incident ${incident.id} is over` });
   }
   const releases = before.releases.map((record) => ended(record, now));
   const conditions = withCondition(before.conditions, RELEASED.of, releasedOf(releases, { refusals: [] }), now);
-  return { ...rest, stuck: [], applied: [], releases, conditions };
+  const kept = incident === undefined || isOver ? {} : { incident: { ...incident, clearedAt } };
+  return { ...rest, ...kept, stuck: [], applied: [], releases, conditions };
+}
+
+/** Trouble that comes back within the period of a remedy is the same incident (REM-6). A machine that is gone stays away. */
+export function stayAwayMs({ node, policy }: NodeCase): number {
+  return node === undefined || policy.kind !== 'one' ? 0 : flapWindowMs(policy.policy.remedy?.thresholds ?? []);
 }
 
 type Fence = NodeFenceStatus['fence'];
@@ -100,7 +113,7 @@ function ongoing(
   const isMarked = isQuarantined(known) || plansQuarantine(decision);
   return {
     ...rest,
-    incident: incident ?? {
+    incident: (incident && resumed(incident, node)) ?? {
       id: `${known.name}-${now.replaceAll(/[^0-9]/g, '')}`.slice(-64),
       startedAt: now,
       trouble: input.trouble,
@@ -110,6 +123,7 @@ function ongoing(
     },
     evidence: evidenceOf(input, incident === undefined ? [] : before.evidence, now),
     ...(ladder === undefined ? {} : { ladder }),
+    jobs: [...decision.fencing.jobs],
     releases: records,
     stuck: decision.stuck,
     applied: appliedOf(before, isMarked, now),
@@ -117,6 +131,16 @@ function ongoing(
     ...holdOf(before, decision, now),
     conditions: withCondition(before.conditions, RELEASED.of, releasedOf(records, decision), now),
   };
+}
+
+/** It went away and is back: the same incident, in whatever boot the machine is now. */
+function resumed(
+  incident: NonNullable<NodeFenceStatus['incident']>,
+  node: NodeCase['node'],
+): NodeFenceStatus['incident'] {
+  const { clearedAt, ...rest } = incident;
+  if (clearedAt === undefined) return rest;
+  return { ...rest, flaps: rest.flaps + 1, ...(node === undefined ? {} : { bootId: node.bootId }) };
 }
 
 type Condition = NodeFenceStatus['conditions'][number];

@@ -9,6 +9,10 @@ import type { Judgement } from '../api/view.ts';
 import type { DeviceProvider } from '../act/device-tasks.ts';
 import { DeviceTasks } from '../act/device-tasks.ts';
 import { verify } from '../act/grounds.ts';
+import { drainNode } from '../act/drain-node.ts';
+import type { SeenJob } from '../act/jobs.ts';
+import { runJob } from '../act/jobs.ts';
+import type { PowerOutcome } from '../act/power.ts';
 import { setScheduling } from '../act/scheduling.ts';
 import type { Clock } from '../clock.ts';
 import { configOf } from '../fence/config.ts';
@@ -18,6 +22,7 @@ import type { KubeClient } from '../kube/client.ts';
 import type { ClusterView } from '../observe/cluster-view.ts';
 import type { Observer } from '../observe/observer.ts';
 import { holdOf } from '../release/hold.ts';
+import { jobOf, NODE_LABEL } from '../remedy/job.ts';
 import type { TroubleFacts } from '../remedy/ladder.ts';
 import type { FencingDecision } from './decide-fencing.ts';
 import { decideFencing, isUnderFence, keptFencing, remedyOf } from './decide-fencing.ts';
@@ -28,6 +33,8 @@ export interface FencingOptions {
   observer: Observer;
   cluster: ClusterView;
   provider: DeviceProvider;
+  /** Where the Jobs of remedies are made. */
+  namespace: string;
   isLeading: () => boolean;
   verdicts: () => ReadonlyMap<string, Judgement>;
   onNode: (name: string) => void;
@@ -44,6 +51,8 @@ export class Fencing {
   readonly #begun = new Set<string>();
   /** Nodes that were confirmed off and whose devices say on: what they say. */
   readonly #onAgain = new Map<string, string>();
+  /** The Jobs that run: by their name, what is known of them. */
+  readonly #jobs = new Map<string, SeenJob>();
 
   constructor(options: FencingOptions) {
     this.#options = options;
@@ -53,6 +62,7 @@ export class Fencing {
       clock,
       provider,
       schedule: (node, action) => setScheduling(node, action, calls),
+      guard: isLeading,
       onDone: onNode,
     });
   }
@@ -68,8 +78,9 @@ export class Fencing {
   decide(known: NodeCase): FencingDecision {
     const { name, node, fence } = known;
     if (node === undefined) this.#begun.delete(name);
-    if (node === undefined || holdOf(known)?.holds === 'everything') return keptFencing(known);
-    if (remedyOf(known) === undefined && fence?.status.fence === undefined) return {};
+    const held = holdOf(known)?.holds;
+    if (node === undefined || held === 'everything' || held === 'remedies') return keptFencing(known);
+    if (remedyOf(known) === undefined && fence?.status.fence === undefined) return { jobs: fence?.status.jobs ?? [] };
     const decided = decideFencing({
       known,
       node,
@@ -77,6 +88,8 @@ export class Fencing {
       facts: this.#troubleOf(node),
       count: this.#count(),
       taskOf: (key) => this.#tasks.stateOf(name, key),
+      namespace: this.#options.namespace,
+      seenJob: (job) => this.#jobs.get(job),
       onAgain: this.#onAgain.get(name),
     });
     if (isUnderFence(decided.fence)) this.#begun.add(name);
@@ -88,6 +101,8 @@ export class Fencing {
   /** `stored`: the record as it was written, without which nothing runs. */
   async perform({ node, policy }: NodeCase, { run }: FencingDecision, stored: NodeFence | undefined): Promise<void> {
     if (node === undefined || run === undefined || stored === undefined) return;
+    if (!('method' in run))
+      return this.#tasks.ensure(node, { key: run.key, run: () => this.#runOther(node, run, stored) });
     const { name, uid: nodeUid, bootId } = node;
     const grounds: Grounds = {
       node: name,
@@ -101,6 +116,28 @@ export class Fencing {
       freed: [],
     };
     await this.#tasks.ensure(node, { ...run, mayAct: () => this.#mayAct(grounds) });
+  }
+
+  async #runOther(
+    node: LiveNode,
+    run: Exclude<NonNullable<FencingDecision['run']>, { method: unknown }>,
+    { status }: NodeFence,
+  ): Promise<PowerOutcome> {
+    const { client, clock, isLeading, namespace, onNode } = this.#options;
+    const calls = { client, clock, guard: isLeading, timeoutMs: callTimeoutMs };
+    if ('drain' in run) return drainNode(node.name, calls);
+    const { wasMade } = run;
+    const job = { ...run.job, incident: status.incident?.id ?? '' };
+    const label = { key: NODE_LABEL, value: node.uid };
+    const onSeen = (seen: SeenJob): void => {
+      this.#jobs.set(job.name, seen);
+      onNode(node.name);
+    };
+    try {
+      return await runJob({ namespace, name: job.name, label, object: jobOf(job), wasMade }, { ...calls, onSeen });
+    } finally {
+      this.#jobs.delete(job.name);
+    }
   }
 
   /** Why the machine cannot be taken for off, asked of its devices now; undefined: it is off. */

@@ -24,6 +24,7 @@ import { Fencing } from './fencing.ts';
 import { HealthServer } from './health-server.ts';
 import { KeyedLoop } from './keyed-loop.ts';
 import { PassReporter } from './pass-reporter.ts';
+import { PolicyStatus } from './policy-status.ts';
 import { Recovery } from './recovery.ts';
 
 /** What the operator needs of a logger; pino's is one. */
@@ -44,6 +45,8 @@ export interface OperatorOptions {
   /** Where the configuration of fences is. */
   namespace: string;
   devices: DeviceProvider;
+  /** How often the devices of all nodes are asked whether they could be used; default: every ten minutes. */
+  checkDevicesEveryMs?: number;
   /** Never used by another process: the holder of records, and who reports events. */
   identity: string;
   /** Absent: /healthz, /readyz and /metrics are not served, as in a simulation that has no real network. */
@@ -68,6 +71,7 @@ export class Operator {
   readonly #recovery: Recovery;
   readonly #events: EventRecorder;
   readonly #reporter: PassReporter;
+  readonly #policies: PolicyStatus;
   readonly #elector: LeaderElector | undefined;
   readonly #server: HealthServer;
   #leading = false;
@@ -87,7 +91,7 @@ export class Operator {
       ...base,
       namespace: options.namespace,
       onNode,
-      onAll: () => this.#reconsiderAll(),
+      onAll: () => this.#changedForAll(),
       onProblem: (watch, error) => this.#problem(watch, error),
     });
     this.#loop = new KeyedLoop({ clock, concurrency, work: (name) => this.#consider(name) });
@@ -114,6 +118,7 @@ export class Operator {
       ...base,
       ...views,
       provider: options.devices,
+      namespace: options.namespace,
       isLeading,
       verdicts: () => this.#board.verdicts,
       onNode,
@@ -129,8 +134,18 @@ export class Operator {
       onPass: (pass) => this.#reporter.report(pass),
       onProblem: (source, error) => this.#problem(source, error),
     });
+    this.#policies = new PolicyStatus({
+      ...base,
+      ...views,
+      provider: options.devices,
+      namespace: options.namespace,
+      isLeading,
+      ...(options.checkDevicesEveryMs !== undefined && { checkEveryMs: options.checkDevicesEveryMs }),
+      onProblem: (source, error) => this.#problem(source, error),
+    });
     const watches = (): WatchState[] => [...this.#observer.watches, ...this.#cluster.watches];
-    const sources = { board: this.#board, watches, isLeading, releases: this.#reporter };
+    const unfenceable = (): Map<string, string> => this.#policies.unfenceable;
+    const sources = { board: this.#board, watches, isLeading, releases: this.#reporter, unfenceable };
     this.#metrics = new Metrics(sources, options.version);
     this.#server = new HealthServer({
       unhealthy: () => this.#unhealthy(),
@@ -181,7 +196,8 @@ export class Operator {
     log.info({ epoch }, 'leading');
     try {
       const keys = new Set([...this.#observer.nodeNames, ...this.#cluster.fencedNodes]);
-      await Promise.race([this.#loop.run(signal, keys), this.#recovery.broken]);
+      const work = Promise.all([this.#loop.run(signal, keys), this.#policies.run(signal)]);
+      await Promise.race([work, this.#recovery.broken]);
     } finally {
       this.#leading = false;
       this.#recovery.close();
@@ -217,6 +233,11 @@ export class Operator {
     return Math.min(attendInMs, judgeInMs ?? Infinity);
   }
 
+  #changedForAll(): void {
+    this.#policies.touch();
+    this.#reconsiderAll();
+  }
+
   /** A policy or a driver changed: what was stuck may go now, or the other way round. */
   #reconsiderAll(): void {
     for (const [name, { verdict }] of this.#board.verdicts) if (verdict !== 'healthy') this.#loop.add(name);
@@ -234,9 +255,11 @@ export class Operator {
     if (judgement.reason === 'NodeGone') {
       // A Lease may outlive its Node, or come before it: only a node that was there can be gone.
       if (known) this.#board.publish(name, judgement);
+      if (known) this.#policies.touch();
       this.#board.forget(name);
       return undefined;
     }
+    if (!known) this.#policies.touch();
     this.#board.publish(name, judgement);
     return judgement.recheckInMs;
   }

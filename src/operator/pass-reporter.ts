@@ -200,5 +200,9 @@ function described(action: Action): string {
       return `asked the driver to fence when it detaches ${action.attachment}`;
     case 'deleteAttachment':
       return `deleted VolumeAttachment ${action.attachment}`;
+    case 'noteRemediation':
+      return action.remediation === undefined
+        ? 'noted that no remedy runs any more'
+        : `noted that pod ${action.remediation.pod} remedies it`;
   }
 }

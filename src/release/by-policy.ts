@@ -4,6 +4,7 @@
  */
 import type { NodeCase, PodDeletion, PodFacts, PolicyFacts } from '../api/release-view.ts';
 import type { Check, KnownVolume, Objection } from './checks.ts';
+import { notInMaintenance } from './maintenance.ts';
 import {
   attachedOnce,
   fenceSettled,
@@ -31,6 +32,7 @@ export const policyChecks: readonly Check[] = [
   notMirror,
   policyInForce,
   ownerCovered,
+  notInMaintenance,
   nodeDown,
   terminating,
   timeIsUp,
@@ -48,6 +50,7 @@ export const recoveryChecks: readonly Check[] = [
   policyInForce,
   recoveryWanted,
   leftAlone,
+  notInMaintenance,
   nodeDown,
   terminating,
   timeIsUpIfWaiting,

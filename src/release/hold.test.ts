@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { aCase, aFence, anIncident, inForce } from '../../test/support/release-case.ts';
+import { aCase, aFence, aNode, anIncident, inForce } from '../../test/support/release-case.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import { holdOf } from './hold.ts';
 
@@ -26,5 +26,20 @@ test('an approval counts for the incident that it was given for', () => {
   assert.equal(
     held({ policy, fence: aFence({ approval, incident: anIncident({ id: 'node-1-2' }) }) }),
     'AwaitingApproval holds releases',
+  );
+});
+
+test('[ADM-7] maintenance holds remedies, and never lets through what waits for approval', () => {
+  const node = aNode({ maintenanceUntil: '2026-01-01T01:00:00Z' });
+  assert.equal(held({ node }), 'Maintenance holds remedies');
+  assert.equal(holdOf(aCase({ node }))?.untilMs, Date.parse('2026-01-01T01:00:00Z'));
+  assert.equal(held({ node, policy: inForce({ mode: 'Paused' }) }), 'Paused holds everything');
+  assert.equal(held({ node, fence: aFence({}, { stop: true }) }), 'Stopped holds everything');
+  const policy = inForce({ mode: 'Approve' });
+  assert.equal(held({ node, policy }), 'Maintenance holds everything');
+  const approval = { by: 'somebody', at: '2026-01-01T00:00:00Z', incident: 'node-1-1' };
+  assert.equal(
+    held({ node, policy, fence: aFence({ approval, incident: anIncident() }) }),
+    'Maintenance holds remedies',
   );
 });

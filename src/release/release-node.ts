@@ -9,12 +9,13 @@ import type { NodeCase, PodFacts } from '../api/release-view.ts';
 import { assertedVolumes, assertionChecks, assertionOf } from './by-assertion.ts';
 import { listedVolumes, policyChecks, recoveryChecks } from './by-policy.ts';
 import { poweredOffBy, poweredOffVolumes, powerChecks } from './by-power.ts';
+import { remediedBy, remediedVolumes, remedyChecks } from './by-remedy.ts';
 import { protectedVolumes, safeDetachChecks } from './by-safe-detach.ts';
 import type { Check, KnownVolume, Objection } from './checks.ts';
 import { isOver } from '../api/facts.ts';
 import { objection, volumesOf } from './checks.ts';
 
-export type WayName = 'power' | 'assertion' | 'safe detach' | 'policy' | 'attachment recovery';
+export type WayName = 'power' | 'remedy' | 'assertion' | 'safe detach' | 'policy' | 'attachment recovery';
 
 export interface Way {
   name: WayName;
@@ -50,6 +51,14 @@ export const assertionWay: Way = {
 
 const ways: readonly Way[] = [
   powerWay,
+  {
+    name: 'remedy',
+    basis: 'Asserted',
+    checks: remedyChecks,
+    by: remediedBy,
+    frees: remediedVolumes,
+    podStays: false,
+  },
   assertionWay,
   {
     name: 'safe detach',

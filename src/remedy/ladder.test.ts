@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { LadderThreshold } from '../api/release-view.ts';
 import type { LadderDecision, LadderFacts, LadderState } from './ladder.ts';
-import { climb, isTroubled, nextDueMs, thresholdMet } from './ladder.ts';
+import { afterFlaps, climb, flapWindowMs, isTroubled, nextDueMs, thresholdMet } from './ladder.ts';
 
 const ready: LadderThreshold = {
   key: 'Ready=NotTrue',
@@ -52,11 +52,8 @@ describe('ladder', () => {
     assert.equal(brief(look(waiting.ladder, { nowMs: 189_999 })), 'Ready=NotTrue 0 waiting -');
     const second = look(waiting.ladder, { nowMs: 190_000 });
     assert.equal(brief(second), 'Ready=NotTrue 1 running fence');
-    assert.equal(
-      brief(look(first, { outcome: 'failed' })),
-      'Ready=NotTrue 1 running fence',
-      'no use to wait for what failed',
-    );
+    const failed = look(first, { nowMs: 10_000, outcome: 'failed' });
+    assert.deepEqual([brief(failed), failed.recheckAtMs], ['Ready=NotTrue 0 waiting -', 190_000]);
     const exhausted = look(second.ladder, { nowMs: 200_000, outcome: 'failed' });
     assert.equal(brief(exhausted), 'Ready=NotTrue 1 exhausted -');
     assert.equal(brief(look(exhausted.ladder, { nowMs: 1e9 })), 'Ready=NotTrue 1 exhausted -');
@@ -94,6 +91,21 @@ describe('thresholds', () => {
     assert.equal(nextDueMs([ready], { conditions: [well] }), undefined);
     assert.equal(nextDueMs([ready, lease], { conditions: [] }), undefined);
     assert.equal(nextDueMs([lease], { conditions: [], leaseSilentMs: 12_000 }), undefined);
+  });
+
+  test('[REM-6] trouble that comes back again and again has to last longer each time, up to eight times as long', () => {
+    const times = [0, 1, 2, 3, 9].map((flaps) =>
+      afterFlaps([ready, lease], flaps).map((one) => one.condition?.forMs ?? one.lease?.staleForMs),
+    );
+    assert.deepEqual(times, [
+      [5000, 12_000],
+      [10_000, 24_000],
+      [20_000, 48_000],
+      [40_000, 96_000],
+      [40_000, 96_000],
+    ]);
+    assert.equal(flapWindowMs([lease, ready]), 180_000);
+    assert.equal(flapWindowMs([]), 0);
   });
 
   test('S26: a Lease that no live read has confirmed, and a condition that nobody reports, meet nothing', () => {

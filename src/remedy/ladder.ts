@@ -8,6 +8,9 @@ import type { ConditionStatus } from '../api/view.ts';
 
 export type LadderState = NonNullable<NodeFenceStatus['ladder']>;
 
+/** Eight times as long, and not longer: the node may really be dead this time. */
+const maxDoublings = 3;
+
 export interface TroubleFacts {
   /** Conditions of the node, each with the time for which we have seen it so, by our own clock. */
   conditions: readonly { type: string; status: ConditionStatus; forMs: number }[];
@@ -43,6 +46,21 @@ export function isTroubled({ condition, lease }: LadderThreshold, facts: Trouble
   if (condition === undefined) return thresholdMet({ key: '', lease, remedies: [], recovery: [] }, facts);
   const seen = facts.conditions.find(({ type }) => type === condition.type);
   return seen !== undefined && isWanted(seen.status, condition.status);
+}
+
+/** Trouble that keeps going away and coming back is given longer to go away by itself, each time twice as long (REM-6). */
+export function afterFlaps(thresholds: readonly LadderThreshold[], flaps: number): LadderThreshold[] {
+  const factor = 2 ** Math.min(flaps, maxDoublings);
+  return thresholds.map(({ condition, lease, ...rest }) => ({
+    ...rest,
+    condition: condition && { ...condition, forMs: condition.forMs * factor },
+    lease: lease && { ...lease, staleForMs: lease.staleForMs * factor },
+  }));
+}
+
+/** How long trouble has to stay away until its incident is over: what comes back sooner is the same. */
+export function flapWindowMs(thresholds: readonly LadderThreshold[]): number {
+  return Math.max(0, ...thresholds.flatMap(({ remedies }) => remedies.map(({ periodMs }) => periodMs)));
 }
 
 /** When the first threshold will be met if nothing changes. */
@@ -91,8 +109,8 @@ function running(state: LadderState, threshold: LadderThreshold, facts: LadderFa
   switch (facts.outcome) {
     case 'running':
       return { ladder: state, remedy: state.remedy };
+    // What failed may have helped all the same, and what follows is harsher.
     case 'failed':
-      return isOver ? recover(state, threshold, facts) : onRung(threshold, state.position + 1, facts, state);
     case 'succeeded': {
       if (isOver) return recover(state, threshold, facts);
       const untilMs = facts.nowMs + (threshold.remedies[state.position]?.periodMs ?? 0);

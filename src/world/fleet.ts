@@ -7,6 +7,7 @@ import type { Transport } from '../kube/transport.ts';
 import type { AttacherOptions, AttacherTimings } from './attacher.ts';
 import { Attacher } from './attacher.ts';
 import { ClusterFeed } from './feed.ts';
+import { behaviourOf as ordinary } from './pod-behaviour.ts';
 import type { KubeletTimings, PodBehaviour } from './kubelet.ts';
 import { defaultKubeletTimings, Kubelet } from './kubelet.ts';
 import { LinkedTransport } from './linked-transport.ts';
@@ -14,7 +15,7 @@ import { Machine } from './machine.ts';
 import type { NodeSpec } from './node-status.ts';
 import type { Pod } from './objects.ts';
 
-export type FleetNode = Pick<NodeSpec, 'name' | 'zone' | 'labels' | 'taints' | 'capacity'> & {
+export type FleetNode = Pick<NodeSpec, 'name' | 'zone' | 'labels' | 'taints' | 'capacity' | 'systemUuid'> & {
   /** Default: those of the fleet. */
   drivers?: readonly string[];
 };
@@ -41,7 +42,6 @@ export interface FleetOptions {
 }
 
 export const defaultBootTimeMs = 90_000;
-const defaultBehaviour: PodBehaviour = { startupMs: 100, stopMs: 500 };
 
 export class Fleet {
   readonly attacher: Attacher;
@@ -108,7 +108,7 @@ export class Fleet {
       feed: this.#feed,
       random,
       timings: { ...defaultKubeletTimings, ...this.#options.kubelet },
-      behaviourOf: behaviourOf ?? (() => defaultBehaviour),
+      behaviourOf: behaviourOf ?? ordinary,
       onProblem: (error) => this.#options.onProblem?.(node.name, error),
     });
     this.#kubelets.set(node.name, kubelet);

@@ -1,8 +1,10 @@
 /** Programs that tests need and that a machine may lack. */
 import { execFile } from 'node:child_process';
 import { access, constants } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
+import { withLock } from '../../control-plane/lock.ts';
 
 const run = promisify(execFile);
 
@@ -20,7 +22,11 @@ export async function ensurePackages(purpose: string, packages: readonly DebianP
   const missing = await missingOf(packages);
   if (missing.length === 0) return;
   if (process.env['CI'] !== 'true') throw new Error(`${purpose} needs ${missing.join(', ')}: install them`);
-  await install(purpose, missing);
+  // Tiers run side by side, and apt-get does not wait for another.
+  await withLock(join(tmpdir(), 'fenceline-apt.lock'), async () => {
+    const wanted = await missingOf(packages);
+    if (wanted.length > 0) await install(purpose, wanted);
+  });
   const still = await missingOf(packages);
   if (still.length > 0) throw new Error(`installed ${missing.join(', ')}, and ${still.join(', ')} is still not there`);
 }

@@ -29,6 +29,10 @@ export class OperatorProcess implements AsyncDisposable {
     });
   }
 
+  get pid(): number | undefined {
+    return this.#child.pid;
+  }
+
   /** Everything that it said on stderr: nothing, as long as nothing is broken. */
   get stderr(): string {
     return this.#stderr;

@@ -74,7 +74,11 @@ describe('a node is fenced, released and brought back', () => {
 
   test('[REM-1] cleanResources false: power is cycled, and nothing is released', async () => {
     const seen = await asExpected('unclean', {
-      policy: { thresholds: [{ lease: { staleFor: '12s' }, remedies: [{ name: 'fence', cleanResources: false }] }] },
+      policy: {
+        thresholds: [
+          { lease: { staleFor: '12s' }, remedies: [{ name: 'fence', cleanResources: false, period: '10s' }] },
+        ],
+      },
       events: [partition[0]!, { at: '18s', heal: place }],
       expect: [fenceIs('2m', 'final'), ...wellBy('2m')],
     });

@@ -4,8 +4,6 @@ import { after, describe, test } from 'node:test';
 import { featureGates } from '../../../src/api/feature-gates.ts';
 import { defaultLimits } from '../../../src/judge/judge-node.ts';
 import { KubeClient } from '../../../src/kube/client.ts';
-import type { HttpRequest, Transport } from '../../../src/kube/transport.ts';
-import { TransportError } from '../../../src/kube/transport.ts';
 import { Operator } from '../../../src/operator/operator.ts';
 import type { Program, ProgramContext } from '../../../src/scenario/operators.ts';
 import { operatorNamespace } from '../../../src/scenario/operators.ts';
@@ -14,6 +12,8 @@ import type { BmcAction } from '../../../src/world/bmc.ts';
 import type { World } from '../../../src/world/world.ts';
 import { failuresOf } from '../run-file.ts';
 import type { Observed } from '../release/observed.ts';
+import type { CrashPoint } from './killed.ts';
+import { killedAtWrite } from './killed.ts';
 import { observe, statusAt } from '../release/observed.ts';
 import { askedOf, atOnce, cutsOf, elsewhere, fenced, fenceIs, fenceOf, place, victimOf, wellBy } from './fenced.ts';
 
@@ -46,37 +46,7 @@ function onceEach(seen: Observed, where: string): void {
   assert.equal(status?.incident, undefined, `${where}: the incident is over`);
 }
 
-interface CrashPoint {
-  at: number;
-  side: 'before' | 'after';
-}
-
-function isWrite({ method, path }: HttpRequest): boolean {
-  return method !== 'GET' && !/\/(leases|events)(\/|\?|$)/.test(path);
-}
-
-async function killedAtWrite(point?: CrashPoint): Promise<{ seen: Observed; writes: string[] }> {
-  const writes: string[] = [];
-  let crash: (() => void) | undefined;
-  const wire = (user: string, inner: Transport): Transport => ({
-    async send(request) {
-      if (user !== 'operator-1' || !isWrite(request)) return inner.send(request);
-      const isIt = writes.length === point?.at;
-      writes.push(`${request.method} ${request.path.split('?', 1)[0]}`);
-      if (isIt && point?.side === 'before') {
-        crash?.();
-        throw new TransportError('notSent', 'killed');
-      }
-      const response = await inner.send(request);
-      if (isIt) crash?.();
-      return response;
-    },
-    close: () => inner.close(),
-  });
-  const scenario = fenced('killed', { policy: { fence }, events: partition, expect: end, runFor: '4m' });
-  const seen = await observe(scenario, { wire, onOperator: (operator) => (crash = operator.crash) });
-  return { seen, writes };
-}
+const killed = fenced('killed', { policy: { fence }, events: partition, expect: end, runFor: '4m' });
 
 type Asked = { node: string; action: BmcAction };
 
@@ -128,12 +98,12 @@ function pointsOf(total: number): CrashPoint[] {
 
 describe('an operator that is killed', () => {
   test('[FEN-3] S20: before and after every write: the next one goes on, and the power is cut once', async () => {
-    const { writes, seen } = await killedAtWrite();
+    const { writes, seen } = await killedAtWrite(killed);
     assert.deepEqual(failuresOf(seen.report), []);
     onceEach(seen, 'without a crash');
     for (const point of pointsOf(writes.length)) {
       const where = `killed ${point.side} write ${point.at + 1} of ${writes.length}: ${writes[point.at]}`;
-      const crashed = await killedAtWrite(point);
+      const crashed = await killedAtWrite(killed, point);
       assert.deepEqual(failuresOf(crashed.seen.report), [], where);
       onceEach(crashed.seen, where);
     }

@@ -1,0 +1,57 @@
+/**
+ * Empties a node as `kubectl drain` does: by the Eviction API alone, so that every budget is respected (S24). A kubelet
+ * that is silent ends nothing: after a while the drain gives up, and the ladder goes on.
+ */
+import type { Clock } from '../clock.ts';
+import { sleep } from '../clock.ts';
+import type { KubeClient, KubeObject } from '../kube/client.ts';
+import { pods } from '../kube/resources.ts';
+import type { PowerOutcome } from './power.ts';
+
+export interface DrainCalls {
+  client: KubeClient;
+  clock: Clock;
+  guard: () => boolean;
+  timeoutMs: number;
+}
+
+interface WirePod extends KubeObject {
+  status?: { phase?: string };
+}
+
+const againEveryMs = 5000;
+const patienceMs = 300_000;
+const mirrorAnnotation = 'kubernetes.io/config.mirror';
+
+export async function drainNode(node: string, calls: DrainCalls): Promise<PowerOutcome> {
+  const { client, clock, guard, timeoutMs } = calls;
+  const untilMs = clock.monotonic() + patienceMs;
+  let left = 'its pods could not be listed';
+  while (guard() && clock.monotonic() < untilMs) {
+    const listed = await client.list<WirePod>(pods, { fieldSelector: `spec.nodeName=${node}` }, { timeoutMs });
+    if (listed.ok) {
+      const leaving = listed.value.items.filter(hasToLeave);
+      if (leaving.length === 0) return { outcome: 'succeeded', message: `${node} is empty` };
+      const refusals = await Promise.all(
+        leaving.filter(({ metadata }) => metadata.deletionTimestamp === undefined).map((pod) => evict(pod, calls)),
+      );
+      left = refusals.find((refusal) => refusal !== undefined) ?? `${leaving.length} pods are still terminating`;
+    }
+    await sleep(clock, againEveryMs);
+  }
+  return { outcome: 'failed', message: `${node} could not be drained: ${left}` };
+}
+
+/** What belongs to the node, or has ended, stays. */
+function hasToLeave({ metadata, status }: WirePod): boolean {
+  if (metadata.annotations?.[mirrorAnnotation] !== undefined) return false;
+  if (status?.phase === 'Succeeded' || status?.phase === 'Failed') return false;
+  return !(metadata.ownerReferences ?? []).some(({ kind, controller }) => kind === 'DaemonSet' && controller === true);
+}
+
+async function evict({ metadata }: WirePod, { client, guard, timeoutMs }: DrainCalls): Promise<string | undefined> {
+  const { name, namespace = '', uid = '' } = metadata;
+  const done = await client.evict({ resource: pods, namespace, name }, { uid }, { guard, timeoutMs });
+  if (done.ok || done.error.kind === 'notFound') return undefined;
+  return `${namespace}/${name}: ${done.error.message}`;
+}

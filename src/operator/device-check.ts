@@ -1,0 +1,135 @@
+/**
+ * Whether a node could be fenced right now: every device of its configuration is asked how it is, and nothing is switched
+ * (EXP-3). What would go wrong in a fence has to show here: an agent that is not installed, a credential that has expired,
+ * a device that answers for another machine (S29).
+ */
+import type { DeviceProvider } from '../act/device-tasks.ts';
+import { identitiesOf } from '../act/device-tasks.ts';
+import { wrongMachine } from '../act/power.ts';
+import type { ConfigResult, Level, Method } from '../api/fence-config.ts';
+import type { LiveNode } from '../api/release-view.ts';
+import type { Clock } from '../clock.ts';
+import type { Device, DeviceAnswer } from '../devices/device.ts';
+import type { CheckReason, NodeCheck } from '../report/policy-conditions.ts';
+
+export interface CheckOptions {
+  provider: DeviceProvider;
+  clock: Clock;
+  askTimeoutMs?: number;
+}
+
+type Problem = NonNullable<NodeCheck['problem']>;
+
+const defaultTimeoutMs = 60_000;
+const maxMessage = 600;
+
+export async function checkNode(node: LiveNode, config: ConfigResult, options: CheckOptions): Promise<NodeCheck> {
+  const problem = await problemOf(node, config, options);
+  return problem === undefined ? { node: node.name } : { node: node.name, problem };
+}
+
+async function problemOf(node: LiveNode, config: ConfigResult, options: CheckOptions): Promise<Problem | undefined> {
+  if (!config.ok) {
+    const [first] = config.problems;
+    const more = config.problems.length > 1 ? ` (and ${config.problems.length - 1} more)` : '';
+    return problem('ConfigurationInvalid', `ConfigMap ${first?.file}, ${first?.key}: ${first?.reason}${more}`);
+  }
+  const { isolation, powerManagement, recovery, source } = config.config;
+  const asked = new Map<string, Promise<Problem | undefined>>();
+  const ask = (method: Method, isPower: boolean): Promise<Problem | undefined> => {
+    const { driver, parameters, secrets } = method;
+    // Off and on are mostly of one device, which needs to be asked once.
+    const key = JSON.stringify([driver, parameters, secrets, isPower]);
+    const known = asked.get(key) ?? askDevice(node, method, isPower, options);
+    asked.set(key, known);
+    return known;
+  };
+  for (const [levels, isPower] of [
+    [isolation, false],
+    [powerManagement, true],
+    [recovery, false],
+  ] as const) {
+    const found = await stepProblem(levels, (method) => ask(method, isPower));
+    if (found === undefined) continue;
+    // Nobody wrote anything: what is missing is not a device but a configuration.
+    return source === undefined && found.reason === 'NoDevice' ? problem('NoConfiguration', found.message) : found;
+  }
+  return undefined;
+}
+
+/** One level that works is enough, as in a fence. */
+async function stepProblem(
+  levels: readonly Level[],
+  ask: (method: Method) => Promise<Problem | undefined>,
+): Promise<Problem | undefined> {
+  const problems: Problem[] = [];
+  for (const { off, on } of levels) {
+    const methods = [...off, ...on].filter(({ action }) => action === 'off' || action === 'on');
+    const found = (await Promise.all(methods.map((method) => ask(method)))).filter((one) => one !== undefined);
+    if (found.length === 0) return undefined;
+    problems.push(...found);
+  }
+  const [first] = problems;
+  const messages = [...new Set(problems.map(({ message }) => message))];
+  return first && problem(first.reason, messages.join('; '));
+}
+
+async function askDevice(
+  node: LiveNode,
+  method: Method,
+  isPower: boolean,
+  options: CheckOptions,
+): Promise<Problem | undefined> {
+  const { provider } = options;
+  try {
+    const found = await provider.device(node, method);
+    if (!found.ok) return problem('NoDevice', `${method.name}: ${found.problem}`);
+    const first = await askOnce(found.device, options);
+    // One lost packet is no reason to wake somebody up.
+    const answer = first.kind === 'unknown' ? await askOnce(found.device, options) : first;
+    return judged(node, { method, device: found.device, answer, isPower });
+  } catch (error) {
+    // A driver that throws is broken; that it would not throw in a fence is not to be counted on.
+    return problem('DeviceSilent', `${method.name}: ${error instanceof Error ? error.message : 'it failed'}`);
+  }
+}
+
+function judged(
+  node: LiveNode,
+  { method, device, answer, isPower }: { method: Method; device: Device; answer: DeviceAnswer; isPower: boolean },
+): Problem | undefined {
+  const wrong = wrongMachine(device, answer, identitiesOf(node));
+  if (wrong !== undefined) return problem('WrongMachine', `${method.name}: ${wrong.message}`);
+  switch (answer.kind) {
+    case 'status': {
+      // A socket or an outlet has no name to compare; that it is off under a living node tells as much.
+      const isOther = isPower && answer.power === 'off' && node.ready === 'True';
+      return isOther
+        ? problem('WrongMachine', `${method.name}: ${device.name} says off, and the node is Ready`)
+        : undefined;
+    }
+    case 'refused':
+      return problem('DeviceRefused', `${method.name}: ${device.name}: ${answer.message}`);
+    case 'accepted':
+      return problem('DeviceSilent', `${method.name}: ${device.name} does not say whether it is on or off`);
+    case 'unknown':
+      return problem('DeviceSilent', `${method.name}: ${device.name}: ${answer.message}`);
+  }
+}
+
+async function askOnce(
+  device: Device,
+  { clock, askTimeoutMs = defaultTimeoutMs }: CheckOptions,
+): Promise<DeviceAnswer> {
+  const limit = new AbortController();
+  const cancel = clock.after(askTimeoutMs, () => limit.abort());
+  try {
+    return await device.ask('status', limit.signal);
+  } finally {
+    cancel();
+  }
+}
+
+function problem(reason: CheckReason, message: string): Problem {
+  return { reason, message: message.slice(0, maxMessage) };
+}

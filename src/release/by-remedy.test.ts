@@ -1,0 +1,66 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { aCase, aFence, anIncident, aNode, aPod, inForce, renewedLease } from '../../test/support/release-case.ts';
+import type { NodeFenceStatus } from '../api/node-fence.ts';
+import type { NodeCase, PodFacts } from '../api/release-view.ts';
+import { remedyChecks, remediedBy } from './by-remedy.ts';
+
+const startedAt = '2026-01-01T00:00:00Z';
+const ladder = { threshold: 'Ready=NotTrue', position: 0, remedy: 'terminate', phase: 'waiting', startedAt } as const;
+const job = { namespace: 'fenceline', name: 'j', purpose: 'terminate', startedAt, outcome: 'Succeeded' } as const;
+
+function remedied(status: Partial<NodeFenceStatus> = {}, cleanResources = true, kind = 'podTemplate'): NodeCase {
+  const remedy = {
+    thresholds: [
+      { key: 'Ready=NotTrue', remedies: [{ name: 'terminate', periodMs: 0, cleanResources }], recovery: [] },
+    ],
+    kinds: { terminate: kind },
+    templates: {},
+    fence: { isolateAfterMs: 0, powerManagementAfterMs: 0, bootTimeoutMs: 0, retries: 0, restarts: 0 },
+    storm: { maxUnresponsive: 1, maxConcurrent: 1 },
+    unsupported: [],
+  };
+  const fence = aFence({ incident: anIncident(), ladder, jobs: [job], ...status });
+  return aCase({ policy: inForce({ podDeletion: 'do-nothing', remedy }), fence });
+}
+
+function objects(known: NodeCase, pod: Partial<PodFacts> = {}): string {
+  const found = remedyChecks.map((check) => check(known, aPod(pod))).find((one) => one !== undefined);
+  return found?.reason ?? 'goes';
+}
+
+describe('released by the word of a remedy', () => {
+  test('[REM-2, EVD-1] a Job that cleans resources has succeeded, and says so', () => {
+    assert.equal(objects(remedied()), 'goes');
+    assert.equal(remediedBy(remedied()), 'remedy terminate, Job fenceline/j');
+    assert.equal(objects(remedied({ ladder: { ...ladder, phase: 'exhausted' } })), 'goes');
+  });
+
+  test('not before it has ended, nor when it failed, nor where nobody asked for it', () => {
+    const { outcome: _, ...running } = job;
+    const none: NodeCase[] = [
+      remedied({ jobs: [running] }),
+      remedied({ jobs: [{ ...job, outcome: 'Failed' }] }),
+      remedied({ jobs: [{ ...job, outcome: 'Unknown' }] }),
+      remedied({ jobs: [job, { ...job, name: 'k', outcome: 'Failed' }] }),
+      remedied({ jobs: [{ ...job, purpose: 'repair' }] }),
+      remedied({ ladder: { ...ladder, phase: 'running' } }),
+      remedied({ ladder: { ...ladder, phase: 'recovering' } }),
+      remedied({}, false),
+      remedied({}, true, 'cordon'),
+      { ...remedied(), policy: { kind: 'none' } },
+    ];
+    for (const known of none) assert.equal(objects(known), 'NotRemedied');
+  });
+
+  test('S4: neither from a machine that was booted again, nor from one whose kubelet lives', () => {
+    assert.equal(objects({ ...remedied(), node: aNode({ bootId: 'boot-2' }) }), 'NotRemedied');
+    assert.equal(objects({ ...remedied(), node: aNode({ ready: 'True' }) }), 'NodeReady');
+    assert.equal(objects({ ...remedied(), lease: renewedLease }), 'KubeletAlive');
+  });
+
+  test('[FEN-11] mirror and DaemonSet pods stay', () => {
+    assert.equal(objects(remedied(), { mirror: true }), 'MirrorPod');
+    assert.equal(objects(remedied(), { owner: { kind: 'DaemonSet', name: 'd' } as never }), 'DaemonSetPod');
+  });
+});

@@ -1,0 +1,58 @@
+/**
+ * By the word of a remedy (REM-2): whoever put cleanResources beside a Job says that its success makes the node harmless.
+ * Nobody else can know what such a Job did, so that it is an assertion like any other, and recorded as one.
+ */
+import type { NodeCase, PodFacts } from '../api/release-view.ts';
+import type { Check, KnownVolume, Objection } from './checks.ts';
+import { notInMaintenance } from './maintenance.ts';
+import {
+  isKnown,
+  kubeletSilent,
+  nodeDown,
+  nodeExists,
+  notDaemon,
+  notMirror,
+  nothingReappeared,
+  objection,
+  volumesOf,
+} from './checks.ts';
+
+export const remedyChecks: readonly Check[] = [
+  notMirror,
+  notDaemon,
+  nodeExists,
+  remedied,
+  notInMaintenance,
+  sameBoot,
+  nodeDown,
+  kubeletSilent,
+  nothingReappeared,
+];
+
+export const REMEDY_AUTHOR = 'remedy ';
+
+/** Who says so; undefined: no remedy that should clean up has succeeded. */
+export function remediedBy({ policy, fence }: NodeCase): string | undefined {
+  const { ladder, jobs = [] } = fence?.status ?? {};
+  if (policy.kind !== 'one' || (ladder?.phase !== 'waiting' && ladder?.phase !== 'exhausted')) return undefined;
+  const { thresholds = [], kinds = {} } = policy.policy.remedy ?? {};
+  const rung = thresholds.find(({ key }) => key === ladder.threshold)?.remedies[ladder.position];
+  if (rung?.cleanResources !== true || kinds[rung.name] !== 'podTemplate') return undefined;
+  const job = jobs.findLast(({ purpose }) => purpose === rung.name);
+  return job?.outcome === 'Succeeded' ? `${REMEDY_AUTHOR}${rung.name}, Job ${job.namespace}/${job.name}` : undefined;
+}
+
+function remedied(known: NodeCase): Objection | undefined {
+  if (remediedBy(known) !== undefined) return undefined;
+  return objection('NotRemedied', 'no remedy that cleans resources has succeeded');
+}
+
+/** A rebooted kubelet starts the same pods again. */
+function sameBoot({ node, fence }: NodeCase): Objection | undefined {
+  if (node?.bootId === fence?.status.incident?.bootId) return undefined;
+  return objection('NotRemedied', 'the machine was booted again since the trouble began');
+}
+
+export function remediedVolumes(known: NodeCase, pod: PodFacts): KnownVolume[] {
+  return volumesOf(known, pod).filter(isKnown);
+}

@@ -1,0 +1,38 @@
+/**
+ * Somebody works on a node and has said until when: what is wrong with it meanwhile is no trouble (ADM-7). What was begun
+ * before is brought to its end: a machine that was switched off and left so would be no help to whoever works there.
+ */
+import { clockTime } from '../api/facts.ts';
+import type { NodeCase, PodFacts } from '../api/release-view.ts';
+import { MAINTENANCE_ANNOTATION } from '../api/release-view.ts';
+import type { Objection } from './checks.ts';
+import { objection } from './checks.ts';
+
+export interface Maintenance {
+  message: string;
+  /** By the API server's clock; absent: what is written is no time, and holds until it is mended. */
+  untilMs?: number;
+}
+
+const rfc3339 = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/;
+
+export function maintenanceOf({ node, fence, serverNowMs }: NodeCase): Maintenance | undefined {
+  const written = node?.maintenanceUntil;
+  const { irrevocableSince, phase } = fence?.status.fence ?? {};
+  const isUnderFence = irrevocableSince !== undefined && phase !== 'finished' && phase !== 'failed';
+  if (written === undefined || isUnderFence) return undefined;
+  const untilMs = rfc3339.test(written) ? Date.parse(written) : Number.NaN;
+  // Somebody meant to hold us back, and we do not know for how long: unknown is not no.
+  if (Number.isNaN(untilMs)) {
+    const shown = JSON.stringify(written.slice(0, 64));
+    const example = clockTime(serverNowMs + 7_200_000);
+    const message = `the annotation ${MAINTENANCE_ANNOTATION} is ${shown}, which is no time: write one such as ${example}, or remove it`;
+    return { message };
+  }
+  return serverNowMs < untilMs ? { message: `under maintenance until ${clockTime(untilMs)}`, untilMs } : undefined;
+}
+
+export function notInMaintenance(known: NodeCase, _: PodFacts): Objection | undefined {
+  const found = maintenanceOf(known);
+  return found === undefined ? undefined : objection('Maintenance', found.message, found.untilMs);
+}

@@ -1,0 +1,221 @@
+/** Remedies that are Jobs, drains and cordons, in the simulated cluster. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Scenario } from '../../../src/scenario/format.ts';
+import { elsewhere, fenced, fenceOf, place, victimOf } from '../fencing/fenced.ts';
+import { killedAtWrite } from '../fencing/killed.ts';
+import type { Observed } from '../release/observed.ts';
+import { observe } from '../release/observed.ts';
+import { failuresOf } from '../run-file.ts';
+
+const exitCode = 'simulation.fenceline.dev/exit-code';
+
+function job(name: string, code = 0): object {
+  const annotations = { [exitCode]: String(code) };
+  const container = { name: 'main', image: 'example/remedy:1' };
+  return {
+    name,
+    podTemplate: { metadata: { annotations }, spec: { restartPolicy: 'Never', containers: [container] } },
+  };
+}
+
+const onReady = { condition: { type: 'Ready', status: 'NotTrue', for: '5s' } };
+const repairThenTerminate = {
+  thresholds: [
+    {
+      ...onReady,
+      remedies: [
+        { name: 'repair', period: '3m' },
+        { name: 'terminate', cleanResources: true, period: '1m' },
+      ],
+      recovery: [{ name: 'recovery' }],
+    },
+  ],
+  remedies: [job('repair', 1), job('terminate'), { name: 'recovery', uncordon: {} }],
+};
+
+interface MadeJob {
+  at: number;
+  remedy: string;
+}
+
+function jobsOf({ writes }: Observed): MadeJob[] {
+  return writes
+    .filter(({ what }) => what.startsWith('create jobs/fenceline'))
+    .map(({ atMs, body }) => {
+      const made = JSON.parse(body) as { spec: { template: { metadata: { annotations: Record<string, string> } } } };
+      return { at: atMs, remedy: made.spec.template.metadata.annotations['fenceline.dev/remedy'] ?? '' };
+    });
+}
+
+function lost(
+  name: string,
+  policy: object,
+  more: { runFor?: string; expect?: object[]; events?: object[] } = {},
+): Scenario {
+  const {
+    events = [
+      { at: '0s', powerOff: place },
+      { at: '8m', powerOn: place },
+    ],
+  } = more;
+  return fenced(name, { policy, runFor: '12m', ...more, events });
+}
+
+describe('a ladder of Jobs', () => {
+  test('[REM-4] repair fails, three minutes, terminate, resources cleaned, recovery', async () => {
+    const seen = await observe(
+      lost('repair-terminate', repairThenTerminate, {
+        expect: [
+          { at: '3m', pod: { label: 'app=web', terminating: true } },
+          elsewhere('5m'),
+          { by: '11m', node: { name: place, ready: true, schedulable: true, taints: [] } },
+          { ledger: { volume: 'pv-0', writersAtMost: 1, dataIntact: true } },
+        ],
+      }),
+    );
+    assert.deepEqual(failuresOf(seen.report), []);
+    const [repair, terminate, ...rest] = jobsOf(seen);
+    assert.deepEqual([repair?.remedy, terminate?.remedy, rest.length], ['repair', 'terminate', 0]);
+    const repaired = seen.statuses.find(({ status }) => status.jobs[0]?.outcome === 'Failed')?.atMs ?? NaN;
+    assert.equal(Math.round(((terminate?.at ?? 0) - repaired) / 1000), 180);
+    const [release] = seen.statuses.at(-1)?.status.releases ?? [];
+    assert.equal(release?.basis, 'Asserted');
+    assert.match(release?.by ?? '', /^remedy terminate, Job fenceline\/fenceline-terminate-/);
+  });
+
+  test('[REM-2] a remedy that helps ends the ladder', async () => {
+    const seen = await observe(
+      lost(
+        'helped',
+        { ...repairThenTerminate, remedies: [job('repair'), job('terminate'), { name: 'recovery', uncordon: {} }] },
+        {
+          events: [
+            { at: '0s', powerOff: place },
+            { at: '60s', powerOn: place },
+          ],
+        },
+      ),
+    );
+    assert.deepEqual(
+      jobsOf(seen).map(({ remedy }) => remedy),
+      ['repair'],
+    );
+    assert.equal(fenceOf(seen.world, victimOf(seen))?.status.ladder, undefined);
+  });
+
+  test('[REM-3] the pod of a remedy runs on another node, also where only the node in trouble would do', async () => {
+    const seen = await observe(lost('elsewhere', repairThenTerminate, { runFor: '2m' }));
+    const victim = victimOf(seen);
+    const bodies = seen.writes.filter(({ what }) => what.startsWith('create jobs/')).map(({ body }) => body);
+    assert.ok(bodies.length > 0);
+    for (const body of bodies) assert.ok(body.includes(`"operator":"NotIn","values":["${victim}"]`));
+    const places = seen.report.timeline.filter(
+      ({ what, object }) => what.startsWith('started') && object.includes('fenceline-repair'),
+    );
+    assert.ok(places.every(({ actor }) => actor !== victim));
+  });
+
+  test('[REM-5] while it runs, the node says since when and in which pod; afterwards no more', async () => {
+    const seen = await observe(lost('annotated', repairThenTerminate, { runFor: '2m' }));
+    const notes = seen.writes
+      .filter(({ what }) => /^patch nodes\/node-\d$/.test(what))
+      .map(({ body }) => body)
+      .filter((body) => body.includes('remediation'));
+    assert.equal(notes.length, 4, 'of each of two: once when it runs, once when it has ended');
+    assert.match(notes[0] ?? '', /remediation-timestamp.*remediation-podname.*fenceline-repair-/);
+    assert.match(notes[1] ?? '', /"op":"remove".*remediation-podname/);
+  });
+
+  test('[REM-5] killed before and after every write, no remedy runs twice for one step', async () => {
+    const scenario = lost('crashed', repairThenTerminate, { expect: [elsewhere('6m')] });
+    const { writes } = await killedAtWrite(scenario);
+    const total = writes.length;
+    const stride = process.env['FENCELINE_EXHAUSTIVE'] === undefined ? 5 : 1;
+    for (let at = 0; at < total; at += stride) {
+      for (const side of ['before', 'after'] as const) {
+        const { seen } = await killedAtWrite(scenario, { at, side });
+        const where = `killed ${side} write ${at + 1} of ${total}`;
+        assert.deepEqual(failuresOf(seen.report), [], where);
+        const remedies = jobsOf(seen).map(({ remedy }) => remedy);
+        assert.deepEqual(remedies, ['repair', 'terminate'], where);
+      }
+    }
+    console.log(`# ${total} writes, ${Math.ceil(total / stride) * 2} crashes`);
+  });
+});
+
+describe('flapping', () => {
+  const away = (from: number): object[] => [
+    { at: `${from}s`, kubeletStop: place },
+    { at: `${from + 60}s`, kubeletStart: place },
+  ];
+  const thresholds = [{ ...onReady, remedies: [{ name: 'repair', period: '3m' }] }];
+  const run = (events: object[]): Promise<Observed> =>
+    observe(fenced('flapping', { policy: { thresholds, remedies: [job('repair')] }, events, runFor: '10m' }));
+
+  test('[REM-6] trouble that comes back within the period is one incident, and has to last longer', async () => {
+    const seen = await run([...away(0), ...away(100)]);
+    const incidents = new Set(seen.statuses.flatMap(({ status }) => status.incident?.id ?? []));
+    assert.equal(incidents.size, 1);
+    const flaps = seen.statuses.flatMap(({ status }) => status.incident?.flaps ?? []);
+    assert.equal(Math.max(...flaps), 1);
+    assert.equal(seen.statuses.at(-1)?.status.incident, undefined, 'over when it has stayed away');
+    const alone = jobsOf(await run(away(100)));
+    assert.equal(Math.round(((jobsOf(seen)[1]?.at ?? 0) - (alone[0]?.at ?? 0)) / 1000), 5, 'twice 5 s');
+  });
+
+  test('[REM-6] trouble that comes back later is another incident', async () => {
+    const seen = await run([...away(0), ...away(300)]);
+    assert.equal(new Set(seen.statuses.flatMap(({ status }) => status.incident?.id ?? [])).size, 2);
+  });
+});
+
+describe('the example of the source', () => {
+  test('[REM-9] cordon, detach, remove the pods, restart the node, uncordon', async () => {
+    const type = 'VolumeUnreachable';
+    const seen = await observe(
+      fenced('volume-unreachable', {
+        policy: {
+          thresholds: [
+            {
+              condition: { type, status: 'True', for: '10s' },
+              remedies: [
+                { name: 'keep-out', period: '0s' },
+                { name: 'detach', period: '0s' },
+                { name: 'empty', period: '0s' },
+                { name: 'restart', period: '2m' },
+              ],
+              recovery: [{ name: 'let-in' }],
+            },
+          ],
+          remedies: [
+            { name: 'keep-out', cordon: {} },
+            job('detach'),
+            { name: 'empty', drain: {} },
+            { name: 'restart', fence: {} },
+            { name: 'let-in', uncordon: {} },
+          ],
+        },
+        events: [
+          { at: '0s', condition: { node: place, type, status: 'True' } },
+          { at: '60s', condition: { node: place, type, status: 'False' } },
+        ],
+        expect: [
+          elsewhere('60s'),
+          { by: '4m', node: { name: place, ready: true, schedulable: true, taints: [] } },
+          { fences: 1 },
+        ],
+        runFor: '6m',
+      }),
+    );
+    assert.deepEqual(failuresOf(seen.report), []);
+    const steps = seen.statuses.flatMap(({ status }) => (status.ladder === undefined ? [] : [status.ladder.remedy]));
+    assert.deepEqual(
+      steps.filter((step, index) => step !== steps[index - 1]),
+      ['keep-out', 'detach', 'empty', 'restart', 'let-in'],
+    );
+    const evicted = seen.writes.filter(({ what }) => what.endsWith('/eviction'));
+    assert.equal(evicted.length, 1, 'live pods leave by eviction alone');
+  });
+});
