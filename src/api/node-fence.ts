@@ -161,6 +161,7 @@ const releaseRecord = z.object({
   bootId: bootId().optional(),
   epoch: count('The epoch in which it was decided.'),
   recordedAt: at('When it was recorded, before the first pod went.'),
+  joinedAt: at('When the last of the pods joined it, if that was later.').optional(),
   podsStay: z.boolean().prefault(false).meta({
     description: 'Only the volumes go; the objects of the pods stay until their kubelet is back.',
   }),

@@ -183,6 +183,7 @@ export interface PolicyFacts {
   assertions: readonly string[];
   riskAfterFailedFence: boolean;
   soakMs: number;
+  podsPerMinute: number;
   /** Absent: it has no ladders. */
   remedy?: RemedyFacts;
 }

@@ -37,6 +37,8 @@ interface FenceSummary {
   open: boolean;
   /** A fence was begun and has not ended. */
   fencing: boolean;
+  /** How many pods were let go when; those of a record all at the time of the last. */
+  released: readonly { atMs: number; pods: number }[];
 }
 
 export class ClusterView {
@@ -106,6 +108,12 @@ export class ClusterView {
   /** Nodes whose fence was begun and has not ended. */
   get fencingNodes(): string[] {
     return [...this.#fences.entries.values()].flatMap(({ value }) => (value.fencing ? [value.node] : []));
+  }
+
+  /** By node: how many pods were let go when. */
+  get released(): ReadonlyMap<string, FenceSummary['released']> {
+    const all = [...this.#fences.entries.values()];
+    return new Map(all.flatMap(({ value }) => (value.released.length === 0 ? [] : [[value.node, value.released]])));
   }
 
   attachmentsOf(node: string): AttachmentFacts[] {
@@ -199,12 +207,21 @@ function projectConfig(object: KubeObject): NamedData | undefined {
 function summaryOf(object: KubeObject): FenceSummary {
   const { spec, status } = object as KubeObject & {
     spec?: { node?: string };
-    status?: { incident?: object; applied?: object[]; fence?: { irrevocableSince?: string; phase?: string } };
+    status?: {
+      incident?: object;
+      applied?: object[];
+      fence?: { irrevocableSince?: string; phase?: string };
+      releases?: { recordedAt?: string; joinedAt?: string; pods?: object[] }[];
+    };
   };
   const { irrevocableSince, phase } = status?.fence ?? {};
   return {
     node: spec?.node ?? '',
     fencing: irrevocableSince !== undefined && phase !== 'finished' && phase !== 'failed',
+    released: (status?.releases ?? []).map(({ recordedAt, joinedAt, pods = [] }) => ({
+      atMs: Date.parse(joinedAt ?? recordedAt ?? ''),
+      pods: pods.length,
+    })),
     open: status?.incident !== undefined || (status?.applied ?? []).length > 0,
   };
 }

@@ -24,6 +24,8 @@ import type { KubeObject } from '../kube/client.ts';
 import type { WireRemedies } from './project-remedy.ts';
 import { remedyOf } from './project-remedy.ts';
 
+/** As the CRD has it, for objects from before it did. */
+const defaultPodsPerMinute = 300;
 const mirrorAnnotation = 'kubernetes.io/config.mirror';
 /** Volumes that hold nothing which outlives the pod, or lead to no storage that a second pod could reach. */
 const harmlessVolumes = new Set([
@@ -227,6 +229,7 @@ export function projectPolicy(object: KubeObject): PolicyFacts | undefined {
     assertions,
     riskAfterFailedFence: riskAfterFailedFence ?? false,
     soakMs,
+    podsPerMinute: spec?.storm?.podsPerMinute ?? defaultPodsPerMinute,
     ...remedyOf(spec ?? {}),
   };
 }

@@ -17,7 +17,7 @@ export interface WireRemedies {
     retries?: number;
     restarts?: number;
   };
-  storm?: { maxUnresponsive?: number | string; maxConcurrent?: number };
+  storm?: { maxUnresponsive?: number | string; maxConcurrent?: number; podsPerMinute?: number };
 }
 
 /** Those that this version can run. */

@@ -11,6 +11,8 @@ import { endOfEviction } from '../release/end-of-eviction.ts';
 import type { Hold } from '../release/hold.ts';
 import { holdOf } from '../release/hold.ts';
 import { detachByOurselvesAfterMs, planRelease } from '../release/plan.ts';
+import type { Allowance } from '../release/rate.ts';
+import { withinRate } from '../release/rate.ts';
 import type { Outcome } from '../release/release-node.ts';
 import { releaseNode } from '../release/release-node.ts';
 import type { ReturnDecision } from '../return/return-node.ts';
@@ -44,8 +46,14 @@ const idleMs = 30_000;
 /** Nobody tells us when a replacement appears, or when a kubelet has been silent for long enough. */
 const untoldMs = 2000;
 
-export function decide(known: NodeCase, epoch: number, fencing: FencingDecision = keptFencing(known)): Decision {
-  const outcomes = releaseNode(known);
+export function decide(
+  known: NodeCase,
+  epoch: number,
+  fencing: FencingDecision = keptFencing(known),
+  allowance?: Allowance,
+): Decision {
+  const wanted = releaseNode(known);
+  const outcomes = allowance === undefined ? wanted : withinRate(wanted, known.fence?.status.releases ?? [], allowance);
   const hold = holdOf(known);
   const plan = planRelease(known, hold === undefined || hold.holds === 'remedies' ? outcomes : undefined, epoch);
   const trouble = troubleOf(known) ?? fencing.ladder?.threshold ?? fenceUnderWay(known, fencing.fence);

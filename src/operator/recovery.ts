@@ -28,6 +28,7 @@ import { decide } from './decide.ts';
 import { nextStatus } from './fence-status.ts';
 import type { FencingDecision } from './decide-fencing.ts';
 import type { Fencing } from './fencing.ts';
+import { ReleaseRate } from './release-rate.ts';
 import { ServerTime } from './server-time.ts';
 
 export interface RecoveryOptions {
@@ -76,6 +77,7 @@ export class Recovery {
   readonly #pods = new Map<string, NodePods>();
   readonly #failures = new Map<string, number>();
   readonly #room = new Room(maxActs);
+  readonly #rate = new ReleaseRate();
   /** The epoch that we last wrote of each node, and until when we leave it to who took it over. */
   readonly #held = new Map<string, number>();
   readonly #deposedUntilMs = new Map<string, number>();
@@ -152,7 +154,9 @@ export class Recovery {
     const fenced = fencing.decide(read.value);
     const known = withFence(read.value, fenced);
     const epoch = epochOf(known, this.#options.identity);
-    const decision = decide(known, epoch, fenced);
+    // Nothing is awaited between the look at what others have let go and the decision: two never take the same share.
+    const decision = decide(known, epoch, fenced, this.#rate.allowance(known, cluster.released));
+    this.#rate.took(name, known.serverNowMs, newPods(known, decision));
     const recorded = await this.#record(read.value, decision, judgement);
     if (!recorded.ok) return this.#failed(name, recorded.error);
     if (recorded.value?.status.holder === this.#options.identity) this.#held.set(name, recorded.value.status.epoch);
@@ -292,6 +296,13 @@ type HistoryEntry = NodeFence['status']['history'][number];
 function newsOf(before: NodeFence | undefined, after: NodeFence | undefined): HistoryEntry[] {
   const old = before?.status.history ?? [];
   return (after?.status.history ?? []).filter((entry) => !old.some((one) => isDeepStrictEqual(one, entry)));
+}
+
+function newPods({ fence }: NodeCase, { records }: Decision): number {
+  const uids = (all: readonly { pods: readonly { uid: string }[] }[]): string[] =>
+    all.flatMap(({ pods }) => pods.map(({ uid }) => uid));
+  const before = new Set(uids(fence?.status.releases ?? []));
+  return uids(records).filter((uid) => !before.has(uid)).length;
 }
 
 function epochOf({ fence }: NodeCase, identity: string): number {

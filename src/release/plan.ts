@@ -157,19 +157,20 @@ function recordFor(known: NodeCase, group: Group, records: ReleaseRecord[], epoc
     volumes: [],
     freed: [],
   };
-  const record = joined(before, group);
+  const record = joined(before, group, clockTime(known.serverNowMs));
   if (index === -1) records.push(record);
   else records[index] = record;
   return record;
 }
 
-function joined(before: ReleaseRecord, group: Group): ReleaseRecord {
+function joined(before: ReleaseRecord, group: Group, now: string): ReleaseRecord {
   const known = new Set(before.pods.map(({ uid }) => uid));
   const added = group.pods.filter(({ uid }) => !known.has(uid));
   const pods = [...before.pods, ...added.map(({ namespace, name, uid }) => ({ namespace, name, uid }))];
   const freed = union(before.freed, group.entries);
   const { podsGoneAt: _, freedAt: __, ...open } = before;
   const times = {
+    ...(added.length > 0 && before.pods.length > 0 ? { joinedAt: now } : {}),
     ...(added.length === 0 && before.podsGoneAt !== undefined ? { podsGoneAt: before.podsGoneAt } : {}),
     ...(freed.length === before.freed.length && before.freedAt !== undefined ? { freedAt: before.freedAt } : {}),
   };

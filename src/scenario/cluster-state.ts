@@ -50,7 +50,10 @@ export interface StoredRelease {
 }
 
 export interface StoredBudget extends KubeObject {
-  spec?: { selector?: { matchLabels?: Record<string, string>; matchExpressions?: never[] } };
+  spec?: {
+    minAvailable?: number | string;
+    selector?: { matchLabels?: Record<string, string>; matchExpressions?: never[] };
+  };
   status?: { disruptionsAllowed?: number };
 }
 
@@ -65,8 +68,27 @@ export interface StoredVolume extends KubeObject {
 export interface StoredPolicy extends KubeObject {
   spec?: {
     release?: { riskAfterFailedFence?: boolean };
-    storm?: { maxUnresponsive?: number | string; maxConcurrent?: number };
+    storm?: { maxUnresponsive?: number | string; maxConcurrent?: number; podsPerMinute?: number };
   };
+}
+
+/** What the storage system and the product write of a replica. */
+export interface StoredReplica extends KubeObject {
+  spec?: {
+    volumeName?: string;
+    nodeID?: string;
+    evictionRequested?: boolean;
+    healthyAt?: string;
+    failedAt?: string;
+  };
+}
+
+export interface StoredStorageNode extends KubeObject {
+  status?: { autoEvicting?: boolean };
+}
+
+export interface StoredDrainPolicy extends KubeObject {
+  spec?: { policy?: string; nodeSelector?: { matchLabels?: Record<string, string> } };
 }
 
 export function keyOf({ metadata: { namespace, name } }: KubeObject): string {
@@ -82,6 +104,9 @@ export class ClusterState {
   readonly volumes = new Map<string, StoredVolume>();
   readonly drivers = new Map<string, KubeObject>();
   readonly policies = new Map<string, StoredPolicy>();
+  readonly drainPolicies = new Map<string, StoredDrainPolicy>();
+  readonly replicas = new Map<string, StoredReplica>();
+  readonly storageNodes = new Map<string, StoredStorageNode>();
   /** The last that was known of each Node, also when it is gone. */
   readonly lastNodes = new Map<string, Node>();
   readonly #eventCounts = new Map<string, { reason: string; count: number }>();
@@ -94,6 +119,9 @@ export class ClusterState {
     PersistentVolume: this.volumes,
     CSIDriver: this.drivers,
     RemedyPolicy: this.policies,
+    DrainPolicy: this.drainPolicies,
+    Replica: this.replicas,
+    StorageNode: this.storageNodes,
   };
 
   apply(change: StoredChange): void {

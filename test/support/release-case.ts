@@ -87,6 +87,7 @@ export function aPolicy(change: Partial<PolicyFacts> = {}): PolicyFacts {
     assertions: [],
     riskAfterFailedFence: false,
     soakMs: 30_000,
+    podsPerMinute: 300,
     ...change,
   };
 }

@@ -3,23 +3,42 @@ import type { RunOptions } from '../../../src/scenario/runner.ts';
 import type { MutantCase } from '../mutants.ts';
 import { atOnce, fenced, place } from './fenced.ts';
 
-/** The first answer about power takes its time, as that of a BMC behind a slow network does. */
+/** Once there is trouble, the first answer about power takes its time, as that of a BMC behind a slow network does. */
 function slowFirstAnswer(delayMs: number): () => RunOptions {
-  return () => ({
-    onWorld(world, clock) {
-      let isFirst = true;
-      for (const bmc of world.bmcs.values()) {
-        const request = bmc.request.bind(bmc);
-        bmc.request = async (action, signal) => {
-          const answer = await request(action, signal);
-          const isIt = isFirst && action === 'status';
-          isFirst &&= !isIt;
-          if (isIt) await new Promise<void>((resolve) => clock.after(delayMs, resolve));
-          return answer;
-        };
-      }
-    },
-  });
+  return () => {
+    let isFirst = false;
+    return {
+      onZero: () => (isFirst = true),
+      onWorld(world, clock) {
+        for (const bmc of world.bmcs.values()) {
+          const request = bmc.request.bind(bmc);
+          bmc.request = async (action, signal) => {
+            const answer = await request(action, signal);
+            const isIt = isFirst && action === 'status';
+            isFirst &&= !isIt;
+            if (isIt) await new Promise<void>((resolve) => clock.after(delayMs, resolve));
+            return answer;
+          };
+        }
+      },
+    };
+  };
+}
+
+/** More than one minute's worth, all on the node of the pod with the volume. */
+export function manyPods(replicas: number): object {
+  const labels = { app: 'many' };
+  const near = { labelSelector: { matchLabels: { app: 'web' } }, topologyKey: 'kubernetes.io/hostname' };
+  const spec = {
+    affinity: { podAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [near] } },
+    containers: [{ name: 'main', image: 'example/many:1' }],
+  };
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'many', namespace: 'default' },
+    spec: { replicas, selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
+  };
 }
 
 export const fenceMutantCases: readonly MutantCase[] = [
@@ -52,7 +71,11 @@ export const fenceMutantCases: readonly MutantCase[] = [
     },
     scenario: fenced('deposed', {
       cluster: { operators: 2 },
-      policy: { fence: { ...atOnce, bootTimeout: '5m' } },
+      policy: {
+        // Its incident is still open when the first one wakes up.
+        thresholds: [{ lease: { staleFor: '12s' }, remedies: [{ name: 'fence', cleanResources: true, period: '3m' }] }],
+        fence: { ...atOnce, bootTimeout: '5m' },
+      },
       events: [
         { at: '0s', partition: place },
         // The one that leads.
@@ -81,6 +104,18 @@ export const fenceMutantCases: readonly MutantCase[] = [
       runFor: '1m',
     }),
     says: /^the fence of node-\d is begun while 2 of 3 nodes do not respond$/,
+  },
+  {
+    invariant: 'S21',
+    mistake: 'does not count the pods that it lets go',
+    sabotage: { file: 'src/release/rate.ts', line: 'if (left >= 0) return outcome;', instead: 'return outcome;' },
+    scenario: fenced('rush', {
+      policy: { storm: { podsPerMinute: 2 } },
+      objects: [manyPods(6)],
+      events: [{ at: '0s', powerOff: place }],
+      runFor: '1m',
+    }),
+    says: /was (called over|deleted by force) as number 3 in a minute, and 2 may go$/,
   },
   {
     invariant: 'S27',

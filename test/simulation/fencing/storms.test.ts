@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { failuresOf } from '../run-file.ts';
 import { observe } from '../release/observed.ts';
-import { askedOf, atOnce, fenced, fenceOf } from './fenced.ts';
+import { askedOf, atOnce, fenced, fenceOf, place } from './fenced.ts';
+import { manyPods } from './mutants.ts';
 
 const patient = { ...atOnce, isolateAfter: '15s', powerManagementAfter: '15s', bootTimeout: '3m' };
 const cut = (at: string, ...nodes: string[]): object[] => nodes.map((partition) => ({ at, partition }));
@@ -80,6 +81,28 @@ describe('storms', () => {
     const first = askedOf(seen, 'node-1').length > 0 ? 'node-1' : 'node-2';
     const second = first === 'node-1' ? 'node-2' : 'node-1';
     assert.deepEqual(askedOf(seen, second), [], 'it was back before its turn came');
+  });
+
+  test('[STM-4] so many pods a minute: the next ones when it has passed, also after a crash, and on waits for the last', async () => {
+    const seen = await observe(
+      fenced('paced', {
+        policy: { storm: { podsPerMinute: 3 } },
+        objects: [manyPods(6)],
+        events: [
+          { at: '0s', powerOff: place },
+          { at: '20s', crashOperator: 1 },
+        ],
+        expect: [{ by: '5m', node: { name: place, ready: true, schedulable: true, taints: [] } }],
+        runFor: '6m',
+      }),
+    );
+    assert.deepEqual(failuresOf(seen.report), []);
+    const gone = seen.writes.filter(({ what }) => what.startsWith('delete pods/')).map(({ atMs }) => atMs);
+    assert.equal(gone.length, 7);
+    for (const at of gone) assert.ok(gone.filter((other) => other > at - 60_000 && other <= at).length <= 3);
+    const on = askedOf(seen).find(({ what }) => what === 'on')?.at ?? 0;
+    assert.ok(on > Math.max(...gone));
+    assert.ok(seen.events.some(({ note }) => /3 pods a minute may go; the next ones at/.test(note)));
   });
 
   test('[STM-4] one at a time, both without power: each has its turn', async () => {

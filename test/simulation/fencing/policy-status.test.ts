@@ -1,0 +1,177 @@
+/** What policies say of themselves: mistakes the moment they are written, contenders, and who could not be fenced. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { Condition } from '../../../src/api/common.ts';
+import type { RunOptions } from '../../../src/scenario/runner.ts';
+import { failuresOf, run } from '../run-file.ts';
+import type { Fenced } from './fenced.ts';
+import { fenced, policyOf } from './fenced.ts';
+
+interface Seen {
+  atMs: number;
+  policy: string;
+  conditions: Condition[];
+}
+
+/** Every state of the conditions of every policy; times are since time 0. */
+async function conditionsOf(name: string, what: Fenced, options: RunOptions = {}): Promise<Seen[]> {
+  const seen: Seen[] = [];
+  let [nowMs, zeroMs] = [(): number => 0, 0];
+  const report = await run(fenced(name, what), {
+    ...options,
+    onWorld: (world, clock) => {
+      nowMs = () => clock.monotonic();
+      world.server.onChange(({ type, version: { object } }) => {
+        const { kind, status } = object as { kind?: string; status?: { conditions?: Condition[] } };
+        if (kind !== 'RemedyPolicy' || type !== 'MODIFIED' || status?.conditions === undefined) return;
+        seen.push({ atMs: nowMs() - zeroMs, policy: object.metadata.name, conditions: status.conditions });
+      });
+    },
+    onZero: () => {
+      const beforeMs = nowMs();
+      for (const one of seen) one.atMs -= beforeMs;
+      zeroMs = beforeMs;
+    },
+  });
+  assert.deepEqual(failuresOf(report), []);
+  return seen;
+}
+
+/** What a condition was at a moment. */
+function at(seen: readonly Seen[], atMs: number, policy: string, type: string): string {
+  const last = seen.findLast((one) => one.policy === policy && one.atMs <= atMs);
+  const condition = last?.conditions.find((one) => one.type === type);
+  return condition === undefined ? 'nothing' : `${condition.status} ${condition.reason}: ${condition.message}`;
+}
+
+const configMap = (data: Record<string, string>, name = 'fence-config-node-2'): object => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name, namespace: 'fenceline' },
+  data,
+});
+
+describe('the status of policies', () => {
+  test('of one of which all is well', async () => {
+    const seen = await conditionsOf('well', { events: [{ at: '0s', cordon: 'node-1' }], runFor: '1m' });
+    assert.equal(at(seen, 0, 'fence', 'Valid'), 'True Accepted: in force for 3 nodes');
+    assert.equal(at(seen, 0, 'fence', 'Fenceable'), 'True AllFenceable: the devices of 3 nodes answer');
+    assert.match(at(seen, 0, 'fence', 'Risky'), /^(True|False) /);
+    const late = seen.filter(({ atMs }) => atMs > 0);
+    assert.deepEqual(late, [], 'nothing is written while nothing changes');
+  });
+
+  test('[FEN-7] a mistake in a configuration is found when it is written, and forgotten when it is mended', async () => {
+    const broken = { 'config.properties': 'node_name=node-2\npower_management=ipmi-off ipmi-on\nlevel=3' };
+    const mended = { 'config.properties': 'node_name=node-9\npower_management=restart-instance' };
+    const seen = await conditionsOf('mistake', {
+      events: [
+        { at: '60s', apply: configMap(broken) },
+        { at: '90s', delete: { kind: 'ConfigMap', name: 'fence-config-node-2', namespace: 'fenceline' } },
+        { at: '120s', apply: configMap(mended, 'fence-config-node-9') },
+        { at: '150s', apply: configMap(broken, 'fence-config-node-9') },
+      ],
+      runFor: '4m',
+    });
+    const valid = (atMs: number): string => at(seen, atMs, 'fence', 'Valid');
+    assert.match(valid(59_000), /^True Accepted/);
+    assert.match(
+      valid(65_000),
+      /^False FenceConfigInvalid: .*fence-config-node-2, config.properties: there is no method ipmi-off/,
+    );
+    assert.match(valid(65_000), /config.properties:3: "level" is not known/);
+    assert.match(at(seen, 65_000, 'fence', 'Fenceable'), /^False NotFenceable: 1 of 3.*node-2: ConfigurationInvalid/);
+    assert.match(valid(95_000), /^True Accepted/);
+    assert.match(at(seen, 96_000, 'fence', 'Fenceable'), /^True AllFenceable/);
+    assert.match(valid(125_000), /^True Accepted/, 'of a node that is not there');
+    assert.match(
+      valid(155_000),
+      /^False FenceConfigInvalid: .*fence-config-node-9.*it says node-2, and the node is node-9/,
+    );
+  });
+
+  test('[FEN-7] a Secret that is not there is missed, and found when it is made by the next look', async () => {
+    const template = configMap(
+      { 'template.properties': 'agent=fence_ipmilan\nip=10.0.0.1\nsecret=bmc' },
+      'fence-method-template-ipmi',
+    );
+    const config = configMap({
+      'config.properties': 'power_management=ipmi-off',
+      'fence-method-ipmi-off': 'template=fence-method-template-ipmi\naction=off',
+    });
+    const secret = { apiVersion: 'v1', kind: 'Secret', metadata: { name: 'bmc', namespace: 'fenceline' }, data: {} };
+    const seen = await conditionsOf('secret', {
+      objects: [template, config],
+      events: [
+        { at: '60s', apply: secret },
+        { at: '70s', apply: configMap({}, 'fence-method-template-unused') },
+      ],
+      runFor: '2m',
+    });
+    assert.match(
+      at(seen, 0, 'fence', 'Valid'),
+      /^False FenceConfigInvalid: ConfigMap fence-method-template-ipmi, template.properties: secret: there is no Secret bmc/,
+    );
+    assert.match(at(seen, 80_000, 'fence', 'Valid'), /^True Accepted/);
+  });
+
+  test('[REM-8] two that select the same nodes say so, both of them', async () => {
+    const seen = await conditionsOf('tie', {
+      objects: [policyOf({}, 'other')],
+      events: [{ at: '60s', delete: { kind: 'RemedyPolicy', name: 'other' } }],
+      runFor: '2m',
+    });
+    for (const policy of ['fence', 'other']) {
+      assert.match(
+        at(seen, 59_000, policy, 'Valid'),
+        /^False PolicyTie: fence and other select node-1, node-2, node-3 just as specifically/,
+      );
+    }
+    assert.match(at(seen, 65_000, 'fence', 'Valid'), /^True Accepted: in force for 3 nodes/);
+  });
+
+  test('[EXP-3] a device that stops to answer is noticed by the next round, and when it answers again', async () => {
+    const seen = await conditionsOf('round', {
+      events: [
+        { at: '60s', device: { node: 'node-3', fault: 'refuses' } },
+        { at: '61s', device: { node: 'node-2', fault: 'wrongMachine' } },
+        { at: '15m', device: { node: 'node-3', fault: 'none' } },
+      ],
+      runFor: '20m',
+    });
+    const fenceable = (atMs: number): string => at(seen, atMs, 'fence', 'Fenceable');
+    assert.match(fenceable(60_000), /^True AllFenceable/);
+    assert.match(fenceable(660_000), /^False NotFenceable: 2 of 3.*node-2: WrongMachine: .*node-3: DeviceRefused: /);
+    assert.match(fenceable(1_200_000), /^False NotFenceable: 1 of 3.*node-2: WrongMachine: /);
+  });
+
+  test('[EXP-3] a node that loses its power is not taken for one with a wrong device', async () => {
+    const seen = await conditionsOf('power', { events: [{ at: '8m', powerOff: 'node-1' }], runFor: '25m' });
+    assert.deepEqual(
+      seen.filter(({ conditions }) => conditions.some(({ reason }) => reason === 'NotFenceable')),
+      [],
+    );
+  });
+
+  test('[S18] of two operators only the one that leads writes', async () => {
+    const writers = new Set<string>();
+    await conditionsOf(
+      'two',
+      {
+        cluster: { operators: 2 },
+        events: [{ at: '60s', apply: configMap({ 'config.properties': 'selector=a=b' }) }],
+        runFor: '2m',
+      },
+      {
+        wire: (user, inner) => ({
+          send: (request) => {
+            if (request.method === 'PUT' && request.path.includes('/remedypolicies/')) writers.add(user);
+            return inner.send(request);
+          },
+          close: () => inner.close(),
+        }),
+      },
+    );
+    assert.equal(writers.size, 1);
+  });
+});
