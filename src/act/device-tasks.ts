@@ -48,6 +48,9 @@ export type Try = { key: string } & (
   | { run: () => Promise<PowerOutcome> }
 );
 
+/** Clouds let a guest shut down for a minute or more before they cut its power. */
+const cloudConfirmsWithinMs = 180_000;
+
 interface Task {
   key: string;
   state: TaskState;
@@ -106,7 +109,9 @@ export class DeviceTasks {
       if (action === 'cordon' || action === 'uncordon') return await this.#options.schedule(node, action);
       const found = await this.#options.provider.device(node, method);
       if (!found.ok) return { outcome: 'failed', message: `${method.name}: ${found.problem}` };
-      const outcome = await bringTo(action, found.device, { ...this.#powerOptions(node), mayAct });
+      const isCloud = method.driver.startsWith('driver:') || method.driver === 'built-in';
+      const patience = isCloud ? { confirmWithinMs: cloudConfirmsWithinMs } : {};
+      const outcome = await bringTo(action, found.device, { ...this.#powerOptions(node), mayAct, ...patience });
       return { ...outcome, message: `${method.name}: ${outcome.message}` };
     } catch (error) {
       // A driver that throws is broken; what it did before is not known.

@@ -308,6 +308,14 @@ const spec = z.object({
         'Stop the fence, and keep it stopped across restarts until this is false again. A machine that was powered off ' +
         'stays off, and pods that were not released stay where they are.',
     }),
+  requested: z
+    .object({ by: text(253, 'Who.'), at: at('When. A fence that began later is the answer to it.') })
+    .optional()
+    .meta({
+      description:
+        'Somebody asks for a fence of the node now, whatever is known of it: its power is cut while it runs. Written by ' +
+        '`fenceline fence` and `fenceline drill`; once the fence has ended it means nothing any more.',
+    }),
 });
 
 export const NodeFenceSchema = withRules(

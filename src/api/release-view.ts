@@ -184,6 +184,8 @@ export interface PolicyFacts {
   riskAfterFailedFence: boolean;
   soakMs: number;
   podsPerMinute: number;
+  /** Absent: crashed kernels are not listened to. */
+  kdump?: { timeoutMs: number };
   /** Absent: it has no ladders. */
   remedy?: RemedyFacts;
 }
@@ -223,6 +225,8 @@ export interface NodeCase {
   /** Claims, as `namespace/claim`, that a pending pod on no node or another one waits for. */
   awaited: ReadonlySet<string>;
   fence?: NodeFence;
+  /** A crashed kernel has reported itself from this address, when the node was known to be in this boot. */
+  crash?: { bootId: string; address: string };
 }
 
 export interface PodRef {

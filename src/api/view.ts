@@ -18,6 +18,8 @@ export interface NodeFacts {
   name: string;
   uid: string;
   bootId: string;
+  /** Where its kubelet, or its crashed kernel, sends from. */
+  addresses: readonly string[];
   zone: string;
   unschedulable: boolean;
   /** The taints among those that mean something to us, by key. */

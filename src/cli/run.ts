@@ -1,5 +1,6 @@
 /** `fenceline run`: the operator. */
 import { randomUUID } from 'node:crypto';
+import { createSocket } from 'node:dgram';
 import { hostname } from 'node:os';
 import type { Command } from 'commander';
 import { Command as Subcommand, InvalidArgumentError, Option } from 'commander';
@@ -13,8 +14,10 @@ import type { LeaderTimings } from '../kube/leader.ts';
 import { defaultLeaderTimings } from '../kube/leader.ts';
 import type { Overrides } from '../kube/kubeconfig.ts';
 import { defaultAgentSettings } from '../devices/agent.ts';
+import { KDUMP_PORT, KdumpListener } from '../devices/kdump.ts';
 import { ClusterDevices } from '../operator/device-provider.ts';
 import { parseBindAddress } from '../operator/health-server.ts';
+import type { Log } from '../operator/operator.ts';
 import { Operator } from '../operator/operator.ts';
 import { version } from '../version.ts';
 import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
@@ -30,6 +33,7 @@ interface RunFlags extends Overrides {
   leaderElectRetryPeriod: number;
   leaseStaleFor: number;
   featureGates: FeatureGates;
+  kdumpBindAddress?: { host?: string; port: number };
   logLevel: string;
 }
 
@@ -42,6 +46,12 @@ export function runCommand(): Command {
       new Option('--bind-address <host:port>', 'where /healthz, /readyz and /metrics are served')
         .argParser(checked(parseBindAddress))
         .default({ port: 8080 }, ':8080'),
+    )
+    .addOption(
+      new Option(
+        '--kdump-bind-address <host:port>',
+        `where crashed kernels report themselves by fence_kdump_send, such as :${KDUMP_PORT}; default: nobody listens`,
+      ).argParser(checked(parseBindAddress)),
     )
     .option('--no-leader-elect', 'lead without asking: only where a single instance can ever run')
     .option('--leader-elect-namespace <name>', 'namespace of the Lease; default: the namespace of the connection')
@@ -109,11 +119,31 @@ async function run(flags: RunFlags): Promise<void> {
       },
     }),
   });
+  const kdump = flags.kdumpBindAddress === undefined ? undefined : await listen(operator, flags.kdumpBindAddress, log);
   try {
     await operator.run(shutdownSignal((name) => log.info({ signal: name }, 'stopping')));
   } finally {
+    await kdump?.stop();
     client.close();
   }
+}
+
+/** A socket that breaks later is told, and the rest goes on: crashed kernels are then not heard, and fences take longer. */
+async function listen(
+  operator: Operator,
+  { host, port }: { host?: string; port: number },
+  log: Log,
+): Promise<KdumpListener> {
+  const listener = new KdumpListener({
+    createSocket: () => createSocket({ type: 'udp6', ipv6Only: false }),
+    port,
+    ...(host === undefined ? {} : { address: host }),
+    nodesAt: (address) => operator.nodesAt(address),
+    onMessage: (message) => operator.crashed(message),
+    onBroken: (error) => log.warn({ problem: error.message }, 'crashed kernels are not heard any more'),
+  });
+  log.info({ port: await listener.start() }, 'listening for crashed kernels');
+  return listener;
 }
 
 function gateHelp(): string {

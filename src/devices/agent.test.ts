@@ -135,6 +135,7 @@ ${behaviour}
     const hang = `sleep 300 & echo $! > '${dir}/grandchild'; echo $$ > '${dir}/child'; wait`;
     const timers: [number, () => void][] = [];
     const world: DeviceWorld = {
+      now: () => 0,
       monotonic: () => 0,
       after(ms, callback) {
         timers.push([ms, callback]);
@@ -194,6 +195,7 @@ ${behaviour}
     const limits: number[] = [];
     let now = 0;
     const world: DeviceWorld = {
+      now: () => 0,
       monotonic: () => now,
       after(ms) {
         // Each of its programs takes 40 s.

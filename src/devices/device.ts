@@ -46,6 +46,8 @@ export interface ParameterProblem {
 
 /** What a driver needs of the world; all injected, so that tests and the simulator bring their own. */
 export interface DeviceWorld {
+  /** Wall clock, milliseconds since the epoch: clouds want to know when a request was signed. */
+  now: () => number;
   /** Milliseconds on a clock that never goes back. */
   monotonic: () => number;
   /** Fires after so many milliseconds; the answer cancels it. */

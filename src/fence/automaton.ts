@@ -54,6 +54,8 @@ export interface FenceFacts {
   task?: { outcome: TaskOutcome; message?: string };
   /** Its device says on although it was confirmed off: somebody else has switched it on, and what it says. */
   onAgain?: string | undefined;
+  /** A crashed kernel writes its memory down: its power stays on until then. */
+  dumpUntilMs?: number;
   /** All that may go has gone. */
   isReleased: boolean;
   /** Nothing may be begun just now: a storm, or as many fences as may run, or nobody has approved. */
@@ -126,7 +128,7 @@ function waiting(state: FenceState, { facts, config, limits }: FenceContext): Tr
   const isolateAtMs = state.startedAtMs + limits.isolateAfterMs;
   const powerAtMs = state.startedAtMs + limits.powerManagementAfterMs;
   const isPowerFirst = powerAtMs < isolateAtMs;
-  const dueAtMs = isPowerFirst ? powerAtMs : isolateAtMs;
+  const dueAtMs = isPowerFirst ? Math.max(powerAtMs, facts.dumpUntilMs ?? 0) : isolateAtMs;
   if (facts.nowMs < dueAtMs) return stay(state, dueAtMs);
   if (facts.isBraked) return stay(state);
   if (isPowerFirst) return begin(state, 'poweringOff', facts);
@@ -136,7 +138,7 @@ function waiting(state: FenceState, { facts, config, limits }: FenceContext): Tr
 function isolated(state: FenceState, { facts, config, limits }: FenceContext): Transition {
   if (facts.isBack) return state.begun ? enter(state, 'recovering', facts) : { kind: 'cancelled' };
   if (config.powerManagement.length === 0) return stay(state);
-  const powerAtMs = state.startedAtMs + limits.powerManagementAfterMs;
+  const powerAtMs = Math.max(state.startedAtMs + limits.powerManagementAfterMs, facts.dumpUntilMs ?? 0);
   if (facts.nowMs < powerAtMs) return stay(state, powerAtMs);
   return facts.isBraked ? stay(state) : begin(state, 'poweringOff', facts);
 }

@@ -21,6 +21,7 @@ export interface FenceCase {
   task?: { outcome: TaskOutcome; message?: string };
   isBack: boolean;
   onAgain?: string | undefined;
+  dumpUntilMs?: number | undefined;
   isReleased: boolean;
   isStopped: boolean;
   /** Why nothing may be begun. */
@@ -95,6 +96,7 @@ function factsOf(known: FenceCase): FenceFacts {
     bootId: known.bootId,
     onAgain: known.onAgain,
     isReleased: known.isReleased,
+    ...(known.dumpUntilMs === undefined ? {} : { dumpUntilMs: known.dumpUntilMs }),
     isStopped: known.isStopped,
     isBraked: known.brake !== undefined,
     ...(known.task === undefined ? {} : { task: known.task }),

@@ -230,6 +230,12 @@ export function projectPolicy(object: KubeObject): PolicyFacts | undefined {
     riskAfterFailedFence: riskAfterFailedFence ?? false,
     soakMs,
     podsPerMinute: spec?.storm?.podsPerMinute ?? defaultPodsPerMinute,
+    ...kdumpOf(spec?.fence?.kdump),
     ...remedyOf(spec ?? {}),
   };
+}
+
+function kdumpOf(kdump: { enabled?: boolean; timeout?: string } | undefined): { kdump?: { timeoutMs: number } } {
+  const timeoutMs = parseDuration(kdump?.timeout ?? '');
+  return kdump?.enabled === true && timeoutMs !== undefined ? { kdump: { timeoutMs } } : {};
 }

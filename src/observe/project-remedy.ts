@@ -16,6 +16,7 @@ export interface WireRemedies {
     bootTimeout?: string;
     retries?: number;
     restarts?: number;
+    kdump?: { enabled?: boolean; timeout?: string };
   };
   storm?: { maxUnresponsive?: number | string; maxConcurrent?: number; podsPerMinute?: number };
 }

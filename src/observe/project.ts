@@ -8,6 +8,7 @@ interface WireNode extends KubeObject {
   status?: {
     conditions?: { type?: string; status?: string; reason?: string; lastTransitionTime?: string }[];
     nodeInfo?: { bootID?: string };
+    addresses?: { address?: string }[];
   };
 }
 
@@ -33,6 +34,7 @@ export function projectNode(object: KubeObject): NodeFacts {
     name: metadata.name,
     uid: metadata.uid ?? '',
     bootId: status?.nodeInfo?.bootID ?? '',
+    addresses: (status?.addresses ?? []).flatMap(({ address }) => address ?? []),
     zone: word(metadata.labels?.['topology.kubernetes.io/zone']),
     unschedulable: spec?.unschedulable ?? false,
     marks: marksOf(spec?.taints),

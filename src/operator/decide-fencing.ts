@@ -146,6 +146,7 @@ function fenceOf(input: FencingInput, { status, ladder, isWanted }: Rung): Fence
     // Before anything was begun, a node that is Ready and has the trouble that its fence is for is not back.
     isBack: isBack(known) && !(isUntouched(fence) && isStillTroubled),
     onAgain,
+    dumpUntilMs: dumpUntilMs(known),
     isReleased: isReleased(known),
     isStopped: known.fence?.spec.stop === true,
     ...(brake === undefined ? {} : { brake }),
@@ -278,6 +279,15 @@ function taskKey({ phase, level, index, retries, restarts, stepStartedAt }: Fenc
 /** Ready, and its kubelet renews: Ready alone may be what Kubernetes has not noticed yet. */
 function isBack({ node, lease }: NodeCase): boolean {
   return node?.ready === 'True' && lease?.renewed === true && lease.unchangedForMs < kubeletRenewsWithinMs;
+}
+
+/** Power management waits for the dump, for as long as the policy says (FEN-12). */
+function dumpUntilMs({ policy, node, fence, crash, serverNowMs }: NodeCase): number | undefined {
+  const timeoutMs = policy.kind === 'one' ? policy.policy.kdump?.timeoutMs : undefined;
+  if (timeoutMs === undefined) return undefined;
+  const told = fence?.status.evidence.find(({ source, bootId }) => source === 'Kdump' && bootId === node?.bootId);
+  if (told !== undefined) return Date.parse(told.observedAt) + timeoutMs;
+  return crash?.bootId === node?.bootId && crash !== undefined ? serverNowMs + timeoutMs : undefined;
 }
 
 function isUntouched(fence: NodeFenceStatus['fence']): boolean {

@@ -147,6 +147,7 @@ function refusalsOf(known: NodeCase, records: readonly ReleaseRecord[]): Decisio
 const closedWays: ReadonlySet<string> = new Set([
   'GateOff',
   'NoAssertion',
+  'NoCrash',
   'NoFence',
   'NoPolicy',
   'NotRemedied',

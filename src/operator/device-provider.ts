@@ -1,12 +1,15 @@
 /**
- * Devices of a real cluster: fence agents, with what the templates say and the Secrets hold. A Secret is read when its
- * device is used and kept nowhere.
+ * Devices of a real cluster: fence agents and clouds, with what the templates say and the Secrets hold. A Secret is read
+ * when its device is used and kept nowhere.
  */
 import type { DeviceProvider, FoundDevice } from '../act/device-tasks.ts';
 import type { Method } from '../api/fence-config.ts';
+import type { LiveNode } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';
 import type { AgentSettings } from '../devices/agent.ts';
 import { AgentCatalogue } from '../devices/agent.ts';
+import { cloudDrivers } from '../devices/clouds/index.ts';
+import type { DeviceDriver } from '../devices/device.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { Result } from '../kube/errors.ts';
 import { secrets } from '../kube/resources.ts';
@@ -17,6 +20,10 @@ interface WireSecret extends KubeObject {
 
 const readTimeoutMs = 10_000;
 const agentPrefix = 'agent:';
+const cloudPrefix = 'driver:';
+const builtIn = 'built-in';
+/** Of `restart-instance`, for which nothing is written but credentials: one Secret for each provider. */
+export const providerSecret = (provider: string): string => `fence-provider-${provider}`;
 
 export class ClusterDevices implements DeviceProvider {
   readonly #client: KubeClient;
@@ -31,18 +38,30 @@ export class ClusterDevices implements DeviceProvider {
     this.#agents = new AgentCatalogue(options.agents, options.clock);
   }
 
-  async device(_node: unknown, method: Method): Promise<FoundDevice> {
-    if (!method.driver.startsWith(agentPrefix)) {
-      return { ok: false, problem: `there is no driver ${method.driver}: write a template with an agent` };
-    }
-    const found = await this.#agents.driver(method.driver.slice(agentPrefix.length));
-    if (found.kind === 'problem') return { ok: false, problem: found.problem };
-    const secret = await this.#secretOf(method);
+  async device(node: LiveNode, method: Method): Promise<FoundDevice> {
+    const wanted = method.driver === builtIn ? byProvider(node, method) : { ok: true as const, method };
+    if (!wanted.ok) return wanted;
+    const found = await this.#driver(wanted.method.driver);
+    if (!found.ok) return found;
+    const secret = await this.#secretOf(wanted.method);
     if (!secret.ok) return { ok: false, problem: secret.error.message };
-    const parameters = { plain: method.parameters, secret: secret.value };
+    const isCloud = wanted.method.driver.startsWith(cloudPrefix);
+    const plain = isCloud ? withInstance(node, wanted.method, secret.value) : wanted.method.parameters;
+    const parameters = { plain, secret: secret.value };
     const [wrong] = found.driver.check(parameters);
     if (wrong !== undefined) return { ok: false, problem: `${wrong.key}: ${wrong.problem}` };
     return { ok: true, device: found.driver.device(parameters, this.#clock) };
+  }
+
+  async #driver(name: string): Promise<{ ok: true; driver: DeviceDriver } | { ok: false; problem: string }> {
+    if (name.startsWith(agentPrefix)) {
+      const found = await this.#agents.driver(name.slice(agentPrefix.length));
+      return found.kind === 'problem' ? { ok: false, problem: found.problem } : { ok: true, driver: found.driver };
+    }
+    const cloud = name.slice(cloudPrefix.length);
+    const driver = cloudDrivers.get(cloud);
+    if (driver !== undefined) return { ok: true, driver };
+    return { ok: false, problem: `there is no driver ${cloud}: write one of ${[...cloudDrivers.keys()].join(', ')}` };
   }
 
   async #secretOf({ secrets: names }: Method): Promise<Result<Record<string, string>>> {
@@ -57,4 +76,27 @@ export class ClusterDevices implements DeviceProvider {
     }
     return { ok: true, value: values };
   }
+}
+
+/** The provider knows its instances by the ID that it gave their nodes. */
+function byProvider(
+  { name, providerId = '' }: LiveNode,
+  method: Method,
+): { ok: true; method: Method } | { ok: false; problem: string } {
+  const provider = providerId.split('://', 1)[0] ?? '';
+  if (providerId === '' || !cloudDrivers.has(provider)) {
+    const has = providerId === '' ? 'no provider ID' : `the provider ID ${providerId}`;
+    const problem = `${name} has ${has}: write a ConfigMap fence-config-${name} that says how it is fenced`;
+    return { ok: false, problem };
+  }
+  return { ok: true, method: { ...method, driver: `${cloudPrefix}${provider}`, secrets: [providerSecret(provider)] } };
+}
+
+function withInstance(
+  { name, providerId = '' }: LiveNode,
+  { parameters }: Method,
+  secret: Readonly<Record<string, string>>,
+): Readonly<Record<string, string>> {
+  const isGiven = Object.hasOwn(parameters, 'instance') || Object.hasOwn(secret, 'instance');
+  return isGiven ? parameters : { ...parameters, instance: providerId === '' ? name : providerId };
 }

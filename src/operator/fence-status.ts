@@ -5,6 +5,7 @@
 import { EMPTY_STATUS, MAX_EVIDENCE, MAX_HISTORY } from '../api/fence-names.ts';
 import type { NodeFenceStatus, ReleaseRecord } from '../api/node-fence.ts';
 import { FENCED, RELEASED } from '../api/reasons.ts';
+import { messageFrom } from '../release/by-kernel-crash.ts';
 import { fenceNews } from '../fence/told.ts';
 import { flapWindowMs } from '../remedy/ladder.ts';
 import { QUARANTINE_KEY } from '../api/release-view.ts';
@@ -217,6 +218,12 @@ function evidenceOf(
   if (assertion !== undefined && !items.some(({ source }) => source === assertion.source)) {
     const detail = `${assertion.taint.key}:${assertion.taint.effect}`;
     items.push({ source: assertion.source, says: 'Dead', detail, observedAt: now, by: assertion.by, ...boot });
+  }
+  const { crash, node } = known;
+  const isHeard = items.some(({ source, bootId: of }) => source === 'Kdump' && of === node?.bootId);
+  if (crash !== undefined && crash.bootId === node?.bootId && !isHeard) {
+    const by = messageFrom(crash.address);
+    items.push({ source: 'Kdump', says: 'Dead', detail: 'its kernel has crashed', observedAt: now, by, ...boot });
   }
   return items.slice(-MAX_EVIDENCE);
 }

@@ -20,6 +20,7 @@ import { Metrics } from '../report/metrics.ts';
 import type { WatchState } from '../observe/watch-state.ts';
 import type { VerdictChange } from '../report/verdict-board.ts';
 import { VerdictBoard } from '../report/verdict-board.ts';
+import { CrashReports } from './crash-reports.ts';
 import { Fencing } from './fencing.ts';
 import { HealthServer } from './health-server.ts';
 import { KeyedLoop } from './keyed-loop.ts';
@@ -70,6 +71,7 @@ export class Operator {
   readonly #cluster: ClusterView;
   readonly #recovery: Recovery;
   readonly #events: EventRecorder;
+  readonly #crashes: CrashReports;
   readonly #reporter: PassReporter;
   readonly #policies: PolicyStatus;
   readonly #elector: LeaderElector | undefined;
@@ -81,6 +83,7 @@ export class Operator {
     const { client, clock, random, gates, identity, election, log } = options;
     const base = { client, clock, random };
     const onNode = (name: string): void => this.#loop.add(name);
+    this.#crashes = new CrashReports(clock);
     this.#board = new VerdictBoard((change) => this.#announce(change));
     this.#observer = new Observer({
       ...base,
@@ -95,16 +98,7 @@ export class Operator {
       onProblem: (watch, error) => this.#problem(watch, error),
     });
     this.#loop = new KeyedLoop({ clock, concurrency, work: (name) => this.#consider(name) });
-    if (election !== undefined) {
-      const { namespace, name, timings } = election;
-      this.#elector = new LeaderElector({
-        ...base,
-        lease: { namespace, name },
-        identity,
-        ...(timings !== undefined && { timings }),
-        onProblem: (problem) => this.#electionProblem(problem),
-      });
-    }
+    this.#elector = election && this.#electorFor(election);
     const isLeading = (): boolean => this.#leading && (this.#elector?.isLeading() ?? true);
     this.#events = new EventRecorder({
       ...base,
@@ -127,6 +121,7 @@ export class Operator {
       ...base,
       ...views,
       fencing,
+      crashes: this.#crashes,
       gates,
       identity,
       isLeading,
@@ -152,6 +147,33 @@ export class Operator {
       unready: () => this.#unready(),
       metrics: () => this.#metrics.text(),
     });
+  }
+
+  #electorFor({ namespace, name, timings }: NonNullable<OperatorOptions['election']>): LeaderElector {
+    const { client, clock, random, identity } = this.#options;
+    return new LeaderElector({
+      client,
+      clock,
+      random,
+      lease: { namespace, name },
+      identity,
+      ...(timings !== undefined && { timings }),
+      onProblem: (problem) => this.#electionProblem(problem),
+    });
+  }
+
+  /** The nodes that have this address. */
+  nodesAt(address: string): string[] {
+    return [...this.#observer.nodeNames].filter((name) => this.#observer.view(name).node?.addresses.includes(address));
+  }
+
+  /** The crashed kernel of a node has reported itself. */
+  crashed({ node, address }: { node: string; address: string }): void {
+    const bootId = this.#observer.view(node).node?.bootId;
+    if (bootId === undefined) return;
+    this.#crashes.heard(node, { bootId, address });
+    this.#options.log.info({ node, address }, 'the kernel has crashed');
+    if (this.#leading) this.#loop.add(node);
   }
 
   /** What this instance thinks of each node; empty while it does not lead. */

@@ -28,6 +28,7 @@ import { decide } from './decide.ts';
 import { nextStatus } from './fence-status.ts';
 import type { FencingDecision } from './decide-fencing.ts';
 import type { Fencing } from './fencing.ts';
+import type { CrashReports } from './crash-reports.ts';
 import { ReleaseRate } from './release-rate.ts';
 import { ServerTime } from './server-time.ts';
 
@@ -38,6 +39,7 @@ export interface RecoveryOptions {
   observer: Observer;
   cluster: ClusterView;
   fencing: Fencing;
+  crashes: CrashReports;
   gates: FeatureGates;
   identity: string;
   /** Asked at the wire before every write. */
@@ -246,6 +248,7 @@ export class Recovery {
     const awaited = await awaitedFor(policy, here, pods);
     if (!awaited.ok) return awaited;
     const lease = observer.leaseSign(name);
+    const crash = this.#options.crashes.of(name);
     const value: NodeCase = {
       name,
       serverNowMs,
@@ -259,6 +262,7 @@ export class Recovery {
       attachments: [...cluster.attachmentsOf(name), ...elsewhere],
       awaited: awaited.value,
       ...(fence.value === undefined ? {} : { fence: fence.value }),
+      ...(crash === undefined ? {} : { crash }),
     };
     return { ok: true, value };
   }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aCase, aFence, aNode, nowMs } from '../../test/support/release-case.ts';
+import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import { maintenanceOf } from './maintenance.ts';
 import { releaseNode } from './release-node.ts';
@@ -41,12 +42,12 @@ test('[ADM-7] a fence that was begun before is brought to its end', () => {
     stepStartedAt: '2026-01-01T00:00:00Z',
   };
   const irrevocable = { ...begun, irrevocableSince: '2026-01-01T00:00:00Z' };
-  const held = (fence: typeof begun & { irrevocableSince?: string; phase?: string }): boolean =>
-    maintenanceOf(until('2026-01-01T01:00:00Z', { fence: aFence({ fence: fence as never }) })) !== undefined;
+  const held = (fence: NonNullable<NodeFenceStatus['fence']>): boolean =>
+    maintenanceOf(until('2026-01-01T01:00:00Z', { fence: aFence({ fence }) })) !== undefined;
   assert.equal(held(irrevocable), false);
   assert.equal(held(begun), true, 'one that only waits is not begun');
-  assert.equal(held({ ...irrevocable, phase: 'finished' as never }), true);
-  assert.equal(held({ ...irrevocable, phase: 'failed' as never }), true);
+  assert.equal(held({ ...irrevocable, phase: 'finished' }), true);
+  assert.equal(held({ ...irrevocable, phase: 'failed' }), true);
 });
 
 test('[ADM-7] a pod that would go by policy stays, with the time', () => {

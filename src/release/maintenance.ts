@@ -3,7 +3,7 @@
  * before is brought to its end: a machine that was switched off and left so would be no help to whoever works there.
  */
 import { clockTime } from '../api/facts.ts';
-import type { NodeCase, PodFacts } from '../api/release-view.ts';
+import type { NodeCase } from '../api/release-view.ts';
 import { MAINTENANCE_ANNOTATION } from '../api/release-view.ts';
 import type { Objection } from './checks.ts';
 import { objection } from './checks.ts';
@@ -32,7 +32,7 @@ export function maintenanceOf({ node, fence, serverNowMs }: NodeCase): Maintenan
   return serverNowMs < untilMs ? { message: `under maintenance until ${clockTime(untilMs)}`, untilMs } : undefined;
 }
 
-export function notInMaintenance(known: NodeCase, _: PodFacts): Objection | undefined {
+export function notInMaintenance(known: NodeCase): Objection | undefined {
   const found = maintenanceOf(known);
   return found === undefined ? undefined : objection('Maintenance', found.message, found.untilMs);
 }

@@ -9,6 +9,7 @@ import type { ReleaseRecord } from '../api/node-fence.ts';
 import type { Action, AttachmentFacts, Grounds, LiveNode, NodeCase, PodFacts, Step } from '../api/release-view.ts';
 import { QUARANTINE_KEY } from '../api/release-view.ts';
 import { assertionOf } from './by-assertion.ts';
+import { crashedBy } from './by-kernel-crash.ts';
 import { REMEDY_AUTHOR, remediedBy } from './by-remedy.ts';
 import { clockTime, hasTaint, isOver, nameInUse } from '../api/facts.ts';
 import { attachmentsHere, isKnown, kubeletSilent, nodeDown, nothingReappeared, volumesOf } from './checks.ts';
@@ -322,6 +323,8 @@ function isStillAccepted(known: NodeCase, { basis, by }: ReleaseRecord): boolean
       return by?.startsWith(REMEDY_AUTHOR) ? remediedBy(known) === by : assertionOf(known) !== undefined;
     case 'PowerOff':
       return isPoweredOff(known);
+    case 'KernelCrashed':
+      return crashedBy(known) === by;
     default:
       return true;
   }

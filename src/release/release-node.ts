@@ -7,6 +7,7 @@
 import type { Basis } from '../api/node-fence.ts';
 import type { NodeCase, PodFacts } from '../api/release-view.ts';
 import { assertedVolumes, assertionChecks, assertionOf } from './by-assertion.ts';
+import { crashChecks, crashedBy, crashedVolumes } from './by-kernel-crash.ts';
 import { listedVolumes, policyChecks, recoveryChecks } from './by-policy.ts';
 import { poweredOffBy, poweredOffVolumes, powerChecks } from './by-power.ts';
 import { remediedBy, remediedVolumes, remedyChecks } from './by-remedy.ts';
@@ -15,7 +16,14 @@ import type { Check, KnownVolume, Objection } from './checks.ts';
 import { isOver } from '../api/facts.ts';
 import { objection, volumesOf } from './checks.ts';
 
-export type WayName = 'power' | 'remedy' | 'assertion' | 'safe detach' | 'policy' | 'attachment recovery';
+export type WayName =
+  | 'power'
+  | 'kernel crash'
+  | 'remedy'
+  | 'assertion'
+  | 'safe detach'
+  | 'policy'
+  | 'attachment recovery';
 
 export interface Way {
   name: WayName;
@@ -51,6 +59,14 @@ export const assertionWay: Way = {
 
 const ways: readonly Way[] = [
   powerWay,
+  {
+    name: 'kernel crash',
+    basis: 'KernelCrashed',
+    checks: crashChecks,
+    by: crashedBy,
+    frees: crashedVolumes,
+    podStays: false,
+  },
   {
     name: 'remedy',
     basis: 'Asserted',

@@ -25,6 +25,8 @@ const restartMs = 5000;
 /** Something that is run like the operator; tests put others in its place. */
 export interface Program {
   run(shutdown: AbortSignal): Promise<void>;
+  /** A datagram of a crashed kernel has arrived. */
+  crashed?(message: { node: string; address: string }): void;
 }
 
 export interface ProgramContext {
@@ -57,6 +59,7 @@ export interface OperatorHostOptions {
 export class OperatorHost {
   readonly #options: OperatorHostOptions;
   #life: Life | undefined;
+  #program: Program | undefined;
   #clock: SkewedClock | undefined;
   #skewMs = 0;
   #isolated = false;
@@ -92,10 +95,16 @@ export class OperatorHost {
         onAsk: (node, action) => onWire({ type: 'device', operator: number, node, action }),
       }),
     });
+    this.#program = program;
     program.run(new AbortController().signal).then(
       () => this.#stopped(life, 'ended by itself'),
       (error: unknown) => this.#stopped(life, `failed: ${error instanceof Error ? error.message : String(error)}`),
     );
+  }
+
+  /** A crashed kernel reports itself, to whoever listens just now. */
+  hear(node: string, address: string): void {
+    if (!this.#isolated) this.#program?.crashed?.({ node, address });
   }
 
   crash(): void {
@@ -139,6 +148,7 @@ export class OperatorHost {
     this.#cancelRestart();
     this.#life?.kill();
     this.#life = undefined;
+    this.#program = undefined;
   }
 
   #startIn(delayMs: number): void {

@@ -52,10 +52,6 @@ export async function runScenario(
   wallNow: () => number,
   options: RunOptions = {},
 ): Promise<Report> {
-  const { longhorn } = scenario.cluster;
-  if (longhorn !== undefined) {
-    throw new ScenarioError([`${longhorn.where}: spec.cluster.longhorn: storage with replicas is not modelled yet`]);
-  }
   const startedAt = wallNow();
   const run = new Run(scenario, options);
   try {
@@ -86,7 +82,7 @@ class Run {
     this.#scenario = scenario;
     this.#abandon = options.abandon;
     this.#trackers = scenario.expectations.map((expectation) => new Tracker(expectation));
-    const { nodes, kubernetes, operators } = scenario.cluster;
+    const { nodes, kubernetes, operators, longhorn } = scenario.cluster;
     const random = new Random(scenario.seed);
     this.#recorder = new Recorder(() => this.#sinceZero());
     this.#world = new World({
@@ -94,6 +90,11 @@ class Run {
       random,
       nodes,
       drivers: driversOf(scenario),
+      ...(longhorn === undefined ? {} : { longhorn }),
+      onReplicas: () => {
+        this.#recorder.touched();
+        for (const checker of this.#checkers) checker.onReplicas?.();
+      },
       bootTimeMs: kubernetes.bootTimeMs,
       fieldOwnership: false,
       freezes: options.freezes ?? false,
@@ -105,6 +106,9 @@ class Run {
       onWriter: (change) => {
         this.#recorder.touched();
         for (const checker of this.#checkers) checker.onWriter?.(change);
+      },
+      onKdump: (node) => {
+        for (const host of this.#operators) host.hear(node, `the address of ${node}`);
       },
       onDevice: (node, action) => this.#recorder.note('device', `asked for ${action}`, `node/${node}`),
     });
@@ -268,6 +272,7 @@ class Run {
       baseline: this.#baselineNow(),
       drainOf: (node) => this.#drains.get(node),
       ledgerOf: (volume) => this.#world.storage.report(volume),
+      replicatedOf: (volume) => this.#world.longhorn?.report(volume),
     };
   }
 
@@ -322,6 +327,7 @@ class Run {
       machineOf: (node) => this.#world.fleet.kubelets.get(node)?.machine,
       nowMs: () => this.#clock.monotonic(),
       isActive: (machine, process) => this.#world.isActive(machine, process),
+      volumes: () => this.#world.longhorn?.reports() ?? [],
       violated: (detail) => this.#recorder.violated(id, detail),
       note: (what, object) => this.#recorder.note('ledger', what, object),
     };

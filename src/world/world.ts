@@ -14,6 +14,8 @@ import { Scheduler } from './controllers/scheduler.ts';
 import type { ControllerTimings } from './controllers/timings.ts';
 import type { FleetOptions } from './fleet.ts';
 import { Fleet } from './fleet.ts';
+import type { LonghornOptions, LonghornSpec } from './longhorn/longhorn.ts';
+import { Longhorn } from './longhorn/longhorn.ts';
 import type { Process } from './machine.ts';
 import type { Random } from './random.ts';
 import type { WriterChange } from './storage.ts';
@@ -33,6 +35,8 @@ export interface WorldOptions {
   nodes: readonly WorldNode[];
   /** CSI drivers: installed on every node, attached by the attacher, provisioned where a StorageClass names them. */
   drivers?: readonly string[];
+  /** A storage system with replicas on the disks of the nodes; absent: there is none. */
+  longhorn?: LonghornSpec;
   bootTimeMs?: number;
   timings?: Partial<ControllerTimings>;
   /** False: nobody keeps book of who set which field, which is a quarter of what the API server does. */
@@ -43,6 +47,8 @@ export interface WorldOptions {
   /** What lies between a user of the API and the server; the kubelet of a node is `system:node:` and its name. */
   wire?: (user: string, inner: Transport) => Transport;
   onWriter?: (change: WriterChange) => void;
+  /** Something about the replicas of volumes is different now. */
+  onReplicas?: () => void;
   onDevice?: (node: string, action: BmcAction) => void;
   onKdump?: (node: string) => void;
   /** What failed and will be tried again. */
@@ -54,12 +60,14 @@ const defaultReportEveryMs = 300_000;
 /** Watches inside one process do not lag, and asking whether they do is a tenth of all requests. */
 const unasked = { probeEveryMs: 2 ** 31 - 1, reopenAfterMs: 2 ** 31 - 1 };
 /** Detaching with a driver that says this takes the node's access away. */
+const kdumpEveryMs = 10_000;
 const safeDetachAnnotation = 'fenceline.dev/safe-detach';
 
 export class World {
   readonly server: ApiServer;
   readonly fleet: Fleet;
   readonly storage: Storage;
+  readonly longhorn: Longhorn | undefined;
   readonly bmcs: ReadonlyMap<string, Bmc>;
   readonly #options: WorldOptions;
   readonly #controllers: ControllerManager;
@@ -109,12 +117,17 @@ export class World {
     });
     const { informers, indexes } = this.#controllers;
     this.#scheduler = new Scheduler({ ...shared, random: random.stream('scheduler'), informers, indexes, onProblem });
+    this.longhorn = this.#longhorn(shared);
     this.bmcs = this.#wire();
   }
 
   start(): void {
     const { signal } = this.#ended;
-    this.#running = Promise.all([this.#controllers.run(signal), this.#scheduler.run(signal)]);
+    this.#running = Promise.all([
+      this.#controllers.run(signal),
+      this.#scheduler.run(signal),
+      this.longhorn?.run(signal),
+    ]);
     // Whoever stops the world hears of it.
     this.#running.catch(() => {});
     this.fleet.start();
@@ -147,7 +160,23 @@ export class World {
     if (machine.power === 'off') return;
     machine.powerOff();
     machine.powerOn(dumpMs + machine.bootTimeMs);
-    this.#options.onKdump?.(node);
+    // fence_kdump_send repeats itself until the dump is written.
+    for (let ms = 0; ms < dumpMs; ms += kdumpEveryMs) {
+      this.#options.clock.after(ms, () => this.#options.onKdump?.(node));
+    }
+  }
+
+  #longhorn(shared: Pick<LonghornOptions, 'clock' | 'transportFor'>): Longhorn | undefined {
+    const { longhorn: spec, random, onReplicas, onProblem } = this.#options;
+    if (spec === undefined) return undefined;
+    return new Longhorn({
+      ...shared,
+      random: random.stream('longhorn'),
+      machines: this.fleet.machines,
+      spec,
+      ...(onReplicas === undefined ? {} : { onChange: onReplicas }),
+      ...(onProblem === undefined ? {} : { onProblem }),
+    });
   }
 
   #wire(): Map<string, Bmc> {

@@ -8,24 +8,31 @@ export interface Exposure {
   where: 'arguments' | 'environment';
 }
 
+export interface WatchOptions {
+  /** Below which process is looked, itself included if it is not this one; asked each time. Default: this one. */
+  root?: () => number | undefined;
+  everyMs?: number;
+}
+
 const LOOK_EVERY_MS = 5;
 
 /** Runs `work` and looks at every process below this one all the while. */
 export async function watchForCanary<T>(
   canary: string,
   work: () => Promise<T>,
+  { root = () => process.pid, everyMs = LOOK_EVERY_MS }: WatchOptions = {},
 ): Promise<{ result: T; exposures: Exposure[] }> {
   const found = new Map<string, Exposure>();
   const seen = new Set<string>();
   const end = new AbortController();
   const watch = async (): Promise<void> => {
     while (!end.signal.aborted) {
-      for (const pid of await descendants(process.pid)) {
+      for (const pid of await familyOf(root())) {
         for (const exposure of await exposuresOf(pid, canary, seen)) {
           found.set(`${exposure.program} ${exposure.where}`, exposure);
         }
       }
-      await delay(LOOK_EVERY_MS);
+      await delay(everyMs);
     }
   };
   const watching = watch();
@@ -48,6 +55,12 @@ async function exposuresOf(pid: string, canary: string, seen: Set<string>): Prom
   if (cmdline.includes(canary)) exposed.push({ program, where: 'arguments' });
   if (environ.includes(canary)) exposed.push({ program, where: 'environment' });
   return exposed;
+}
+
+async function familyOf(pid: number | undefined): Promise<string[]> {
+  if (pid === undefined) return [];
+  const below = await descendants(pid);
+  return pid === process.pid ? below : [String(pid), ...below];
 }
 
 async function descendants(pid: number | string): Promise<string[]> {

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { withLock } from '../../control-plane/lock.ts';
 import { ensurePackages } from '../support/debian.ts';
+import { ensureVcsim } from './endpoints/vcsim.ts';
 
 const run = promisify(execFile);
 
@@ -26,14 +27,20 @@ const requirements = join(import.meta.dirname, 'requirements.txt');
 
 /** Throws, with one line why, where the devices cannot be tested. */
 export async function ensureDeviceEndpoints(): Promise<void> {
+  await ensureFenceAgents();
+  await ensureVcsim();
+}
+
+/** As above, for those alone that are spoken to by fence agents. */
+export async function ensureFenceAgents(): Promise<void> {
   if (process.platform !== 'linux') throw new Error('the fence agents need Linux');
   await ensurePackages('the device tests', packages);
   await pythonWithEndpoints();
 }
 
 /**
- * A Python with the Redfish emulator and an SSH server, made once per machine and list of packages, and kept outside the
- * work tree.
+ * A Python with the Redfish emulator, an SSH server and an EC2, made once per machine and list of packages, and kept
+ * outside the work tree.
  */
 export async function pythonWithEndpoints(): Promise<string> {
   const hash = createHash('sha256')
@@ -53,7 +60,7 @@ export async function pythonWithEndpoints(): Promise<string> {
 }
 
 async function install(dir: string): Promise<void> {
-  process.stderr.write(`the device tests: installing the Redfish emulator into ${dir}, once\n`);
+  process.stderr.write(`the device tests: installing the Python endpoints into ${dir}, once\n`);
   const unfinished = `${dir}.unfinished-${process.pid}`;
   try {
     await run('/usr/bin/python3', ['-m', 'venv', unfinished]);
@@ -65,7 +72,7 @@ async function install(dir: string): Promise<void> {
     await rename(unfinished, dir);
   } catch (error) {
     const output = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : String(error);
-    throw new Error(`pip could not install the Redfish emulator: ${output.split('\n').at(-1)}`, { cause: error });
+    throw new Error(`pip could not install the Python endpoints: ${output.split('\n').at(-1)}`, { cause: error });
   } finally {
     await rm(unfinished, { recursive: true, force: true });
   }

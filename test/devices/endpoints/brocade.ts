@@ -3,14 +3,21 @@ import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import type { Endpoint, Machine, Subject } from '../endpoint.ts';
+import type { DeviceParameters } from '../../../src/devices/device.ts';
+import type { Endpoint, Machine, Subject, Variant } from '../endpoint.ts';
 import { pythonWithEndpoints } from '../needs.ts';
 import { agentDevices, Workshop } from './workshop.ts';
 
 const canary = 'BrocadeCanary2342';
 const ports = { a: '2', b: '3' } as const;
 
-async function start(): Promise<Endpoint> {
+export interface SwitchEndpoint extends Endpoint {
+  /** Where `port-N` and `actions-N` tell of each port, as 1 and 0. */
+  dir: string;
+  parameters(machine: Machine, variant?: Variant): DeviceParameters;
+}
+
+export async function startSwitch(): Promise<SwitchEndpoint> {
   return Workshop.build(async (workshop) => {
     const devices = await agentDevices('fence_brocade');
     const server = workshop.start(await pythonWithEndpoints(), [
@@ -38,22 +45,25 @@ async function start(): Promise<Endpoint> {
         () => '',
       );
     const impatient = new Set<Machine>();
-    return {
-      device(machine, { credential, trust, wiredTo = machine, timeoutMs } = {}) {
-        const plain = {
-          ip: '127.0.0.1',
-          ipport: String(port),
-          username: 'admin',
-          plug: ports[wiredTo],
-          ssh: '1',
-          ssh_options: `-o StrictHostKeyChecking=yes -o UserKnownHostsFile=${trust === 'missing' ? nobody : trusted}`,
-          ...(impatient.has(machine) && { power_timeout: '2' }),
-          // Who is asked for the password again waits for another one in vain.
-          ...(credential === 'wrong' && { login_timeout: '2' }),
-        };
-        const password = credential === 'wrong' ? canary.toLowerCase() : canary;
-        return devices({ plain, secret: { password } }, timeoutMs === undefined ? {} : { timeoutMs });
+    const parameters: SwitchEndpoint['parameters'] = (machine, { credential, trust, wiredTo = machine } = {}) => ({
+      plain: {
+        ip: '127.0.0.1',
+        ipport: String(port),
+        username: 'admin',
+        plug: ports[wiredTo],
+        ssh: '1',
+        ssh_options: `-o StrictHostKeyChecking=yes -o UserKnownHostsFile=${trust === 'missing' ? nobody : trusted}`,
+        ...(impatient.has(machine) && { power_timeout: '2' }),
+        // Who is asked for the password again waits for another one in vain.
+        ...(credential === 'wrong' && { login_timeout: '2' }),
       },
+      secret: { password: credential === 'wrong' ? canary.toLowerCase() : canary },
+    });
+    return {
+      dir: workshop.dir,
+      parameters,
+      device: (machine, variant = {}) =>
+        devices(parameters(machine, variant), variant.timeoutMs === undefined ? {} : { timeoutMs: variant.timeoutMs }),
       power: async (machine) => ((await read(machine, 'port')) === '0' ? 'off' : 'on'),
       setPower: (machine, power) => writeFile(file(machine, 'port'), power === 'on' ? '1' : '0'),
       async fault(machine, fault) {
@@ -71,7 +81,7 @@ async function start(): Promise<Endpoint> {
 
 export const brocade: Subject = {
   name: 'SSH: fence_brocade against a Fibre Channel switch',
-  start,
+  start: startSwitch,
   faults: ['refuses', 'hangs', 'ignores', 'late', 'reportsFailure'],
   wrongCredential: 'refused',
   checksTrust: true,

@@ -26,7 +26,7 @@ esac
 exit 0
 `;
 
-interface Bmc {
+export interface Bmc {
   dir: string;
   port: number;
   process: ChildProcess;

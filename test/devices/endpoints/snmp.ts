@@ -40,19 +40,23 @@ const eatonModel: Model = {
   firstRow: 0,
 };
 
-interface Outlet {
+export interface Outlet {
   power: 'on' | 'off';
   fault: EndpointFault;
   held: 'on' | 'off' | undefined;
   actions: number;
 }
 
+type OnSet = (plug: string, power: 'on' | 'off') => void;
+
 class Pdu {
   readonly outlets = new Map<string, Outlet>();
   readonly #model: Model;
+  readonly #onSet: OnSet;
 
-  constructor(model: Model) {
+  constructor(model: Model, onSet: OnSet) {
     this.#model = model;
+    this.#onSet = onSet;
     for (const plug of ['1', '2', '3', '4']) {
       this.outlets.set(plug, { power: 'on', fault: 'none', held: undefined, actions: 0 });
     }
@@ -66,7 +70,8 @@ class Pdu {
 
   handle(request: MibRequest, column: number): void {
     const [requested, row] = request.instanceNode.oid.split('.').slice(-2).map(Number);
-    const outlet = this.outlets.get(String((row ?? 0) - this.#model.firstRow + 1));
+    const plug = String((row ?? 0) - this.#model.firstRow + 1);
+    const outlet = this.outlets.get(plug);
     if (outlet === undefined || requested !== column) {
       request.done();
       return;
@@ -74,7 +79,11 @@ class Pdu {
     if (outlet.fault === 'hangs') return;
     const { on, off } = this.#model;
     if (request.operation === snmp.PduType.SetRequest) {
-      if (request.commitSet) this.#set(outlet, request.setValue === on ? 'on' : 'off');
+      if (request.commitSet) {
+        const power = request.setValue === on ? 'on' : 'off';
+        this.#set(outlet, power);
+        this.#onSet(plug, power);
+      }
       const fails = outlet.fault === 'refuses' || (request.commitSet && outlet.fault === 'reportsFailure');
       request.done(fails ? { errorStatus: snmp.ErrorStatus.GeneralError } : undefined);
       return;
@@ -138,13 +147,16 @@ function startAgent(model: Model, pdu: Pdu, port: number): () => Promise<void> {
 }
 
 export interface PduEndpoint extends Endpoint {
+  /** By plug: what comes out of each, whoever switches it. */
+  outlets: ReadonlyMap<string, Outlet>;
   parameters(machine: Machine, variant?: Variant): DeviceParameters;
 }
 
-export async function startPdu(model: Model): Promise<PduEndpoint> {
+/** `onSet` hears of every command that is taken, after it took effect. */
+export async function startPdu(model: Model, onSet: OnSet = () => {}): Promise<PduEndpoint> {
   return Workshop.build(async (workshop) => {
     const devices = await agentDevices(model.agent);
-    const pdu = new Pdu(model);
+    const pdu = new Pdu(model, onSet);
     const port = await freePort('udp');
     workshop.onClose(startAgent(model, pdu, port));
     const parameters: PduEndpoint['parameters'] = (machine, { credential, wiredTo = machine } = {}) => {
@@ -161,6 +173,7 @@ export async function startPdu(model: Model): Promise<PduEndpoint> {
       return { plain, secret: { community: credential === 'wrong' ? `${canary}x` : canary } };
     };
     return {
+      outlets: pdu.outlets,
       parameters,
       device: (machine, variant = {}) =>
         devices(parameters(machine, variant), variant.timeoutMs === undefined ? {} : { timeoutMs: variant.timeoutMs }),
@@ -189,10 +202,11 @@ const common: Pick<Subject, 'faults' | 'wrongCredential' | 'checksTrust' | 'cana
   handedOnTo: ['snmpget', 'snmpset', 'snmpwalk'],
 };
 
+export const startEaton = (onSet?: OnSet): Promise<PduEndpoint> => startPdu(eatonModel, onSet);
 export const startApc = (): Promise<PduEndpoint> => startPdu(apcModel);
 export const apc: Subject = { name: 'SNMP: fence_apc_snmp against APC outlets', start: startApc, ...common };
 export const eaton: Subject = {
   name: 'SNMP: fence_eaton_snmp against Eaton outlets',
-  start: () => startPdu(eatonModel),
+  start: () => startEaton(),
   ...common,
 };

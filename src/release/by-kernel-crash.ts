@@ -1,0 +1,48 @@
+/**
+ * By the word of the crashed kernel (FEN-12): the kernel that kdump boots into says that it writes the memory down, so that
+ * nothing that ran there before runs any more. Counts for that boot, and only where the policy listens to it.
+ */
+import type { NodeCase, PodFacts } from '../api/release-view.ts';
+import type { Check, KnownVolume, Objection } from './checks.ts';
+import {
+  isKnown,
+  kubeletSilent,
+  nodeDown,
+  nodeExists,
+  notDaemon,
+  notMirror,
+  nothingReappeared,
+  objection,
+  volumesOf,
+} from './checks.ts';
+
+export const crashChecks: readonly Check[] = [
+  notMirror,
+  notDaemon,
+  nodeExists,
+  crashed,
+  nodeDown,
+  kubeletSilent,
+  nothingReappeared,
+];
+
+/** Who said so, for the boot that the node is in; undefined: nobody, or nobody listens. */
+export function crashedBy({ node, policy, fence, crash }: NodeCase): string | undefined {
+  if (node === undefined || policy.kind !== 'one' || policy.policy.kdump === undefined) return undefined;
+  if (crash?.bootId === node.bootId) return messageFrom(crash.address);
+  const { incident, evidence = [] } = fence?.status ?? {};
+  if (incident === undefined) return undefined;
+  return evidence.find(({ source, bootId }) => source === 'Kdump' && bootId === node.bootId)?.by;
+}
+
+export function messageFrom(address: string): string {
+  return `kdump message from ${address}`;
+}
+
+function crashed(known: NodeCase): Objection | undefined {
+  return crashedBy(known) === undefined ? objection('NoCrash', 'no crashed kernel has reported itself') : undefined;
+}
+
+export function crashedVolumes(known: NodeCase, pod: PodFacts): KnownVolume[] {
+  return volumesOf(known, pod).filter(isKnown);
+}
