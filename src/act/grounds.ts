@@ -36,19 +36,21 @@ type Comparison = (client: KubeClient, grounds: Grounds, options: CallOptions) =
 
 const comparisons: readonly Comparison[] = [sameNode, silentLease, sameRecord, samePolicy, sameDrivers];
 
-/** Asks the devices of the node: why it cannot be taken for off, or undefined. */
-export type AskPower = () => Promise<string | undefined>;
+/** Asks the devices of the node: why it cannot be taken for off, or for cut off from its storage, or undefined. */
+export type AskDevices = (what: 'power' | 'storage') => Promise<string | undefined>;
 
 export async function verify(
   client: KubeClient,
   grounds: Grounds,
-  options: CallOptions & { notOff?: AskPower },
+  options: CallOptions & { notOff?: AskDevices },
 ): Promise<Refusal | undefined> {
   const { notOff, ...calls } = options;
   // Devices are slow: what the API server knows is read after they have answered.
-  if (grounds.isOff === true) {
-    const on = notOff === undefined ? 'there is nobody to ask' : await notOff();
-    if (on !== undefined) return { kind: 'unconfirmed', what: `${grounds.node} is not known to be off: ${on}` };
+  if (grounds.isOff === true || grounds.isCutOff === true) {
+    const on = await notOff?.(grounds.isOff === true ? 'power' : 'storage');
+    const why = notOff === undefined ? 'there is nobody to ask' : on;
+    const off = grounds.isOff === true ? 'off' : 'cut off from its storage';
+    if (why !== undefined) return { kind: 'unconfirmed', what: `${grounds.node} is not known to be ${off}: ${why}` };
   }
   const found = await Promise.all(comparisons.map((compare) => compare(client, grounds, calls)));
   return found.find((refusal) => refusal !== undefined);

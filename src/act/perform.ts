@@ -15,7 +15,7 @@ import type { KubeError, Result } from '../kube/errors.ts';
 import type { NodeLike } from '../kube/patches.ts';
 import { addTaint, removeTaint, setAnnotation, setAnnotations } from '../kube/patches.ts';
 import { nodes, pods, volumeAttachments } from '../kube/resources.ts';
-import type { AskPower, Refusal } from './grounds.ts';
+import type { AskDevices, Refusal } from './grounds.ts';
 import { verify } from './grounds.ts';
 import type { Room } from './room.ts';
 
@@ -31,7 +31,7 @@ export interface ActOptions {
   /** Shared by all nodes. */
   room: Room;
   /** For steps that rest on the machine being off. */
-  notOff?: AskPower;
+  notOff?: AskDevices;
 }
 
 export type Outcome =

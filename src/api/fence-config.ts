@@ -9,6 +9,8 @@ export interface Method {
   parameters: Readonly<Record<string, string>>;
   /** Names of Secrets whose keys are parameters too. */
   secrets: readonly string[];
+  /** The CSI drivers whose storage the node cannot reach while this is off. */
+  storage?: readonly string[];
 }
 
 /** What one level of a step does: all that switches off, then, when what it runs was let go, all that switches on. */

@@ -107,6 +107,9 @@ const fence = z.object({
   level: count('The level of methods, from 0; the next is tried when one of them fails.'),
   index: count('Which method of the level.'),
   bootId: bootId().optional(),
+  storage: z.array(z.string().max(128)).max(64).prefault([]).meta({
+    description: 'The CSI drivers whose storage the node is cut off from, while it is isolated.',
+  }),
   cleanResources: z.boolean().prefault(false).meta({
     description: 'Whether the pods and volumes go while the machine is off: as the remedy says.',
   }),

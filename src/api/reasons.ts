@@ -136,6 +136,7 @@ export const STUCK = group('NodeFence', 'stuck', 'Why a pod of a node in trouble
   NotPoweredOff: 'No device has confirmed that the machine is off, for this boot of it.',
   NotWanted: 'The remedy does not ask for the pods to go.',
   ReleaseRate: 'As many pods as podsPerMinute allows were released in the last minute.',
+  StorageNotFenced: 'No device has cut the node off from the storage of the pod.',
   NoCrash: 'No crashed kernel has reported itself, or the policy does not listen to it.',
   NotRemedied: 'No remedy whose success lets the pods go has succeeded, for this boot of the machine.',
 });

@@ -254,6 +254,8 @@ export interface Grounds {
   epoch: number;
   /** The machine has to be off, as its devices say when asked again (S4); whether Ready has noticed does not matter. */
   isOff?: boolean;
+  /** The node is cut off from its storage, as its devices say now. */
+  isCutOff?: boolean;
   /** Ready does not matter: trouble was seen by other signs. */
   mayBeReady?: boolean;
 }

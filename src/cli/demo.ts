@@ -63,7 +63,7 @@ async function demo(flags: { port?: number }): Promise<void> {
     gates: featureGates({ NonGracefulFailover: true }),
     identity: 'demo',
     namespace: 'default',
-    devices: simulatedDevices(world.bmcs),
+    devices: simulatedDevices(world),
   });
   const source = new DemoSource({
     world,

@@ -13,6 +13,13 @@ const commands: Record<string, () => Promise<Command>> = {
   simulate: async () => (await import('./simulate.ts')).simulateCommand(),
   status: async () => (await import('./status.ts')).statusCommand(),
   crds: async () => (await import('./crds.ts')).crdsCommand(),
+  convert: async () => (await import('./convert.ts')).convertCommand(),
+  check: async () => (await import('./check.ts')).checkCommand(),
+  stop: async () => (await import('./stop.ts')).stopCommand(),
+  resume: async () => (await import('./resume.ts')).resumeCommand(),
+  approve: async () => (await import('./approve.ts')).approveCommand(),
+  fence: async () => (await import('./fence.ts')).fenceCommand(),
+  drill: async () => (await import('./drill.ts')).drillCommand(),
 };
 
 async function main(argv: string[]): Promise<void> {

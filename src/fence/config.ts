@@ -8,7 +8,8 @@
  *
  * `|` separates levels: the methods of a level all have to succeed, and where one fails the next level is tried
  * (FEN-14). With `selector=type=compute` one ConfigMap serves every node with that label; `{{node}}` in any value stands
- * for the name of the node, and `{{plug}}` for what the entry `values.<node>` says of it.
+ * for the name of the node, and `{{plug}}` for what the entry `values.<node>` says of it. `storage=driver.example.com` of a
+ * template says which CSI driver's volumes a node cannot reach while the method is off.
  */
 import type {
   ConfigProblem,
@@ -86,6 +87,13 @@ function readConfig(node: NodeIdentity, source: NamedData, sources: ConfigSource
   const reader = new ConfigReader(node, source, sources);
   const config = reader.read();
   return reader.problems.length > 0 ? { ok: false, problems: reader.problems } : { ok: true, config };
+}
+
+interface Template {
+  driver: string;
+  parameters: Record<string, string>;
+  secrets: string[];
+  storage?: string;
 }
 
 class ConfigReader {
@@ -190,15 +198,15 @@ class ConfigReader {
     if (inherited === undefined) return [];
     const parameters = { ...inherited.parameters };
     for (const { key, value, line } of own) {
-      if (key !== 'template' && key !== 'action') parameters[key] = this.#filled(value, `${entry}:${line} ${key}`);
+      if (key !== 'template' && key !== 'action' && key !== 'storage')
+        parameters[key] = this.#filled(value, `${entry}:${line} ${key}`);
     }
-    return [{ name, action, driver: inherited.driver, parameters, secrets: inherited.secrets }];
+    const { driver, secrets } = inherited;
+    const storage = wordsOf(valueOf('storage') ?? inherited.storage);
+    return [{ name, action, driver, parameters, secrets, ...(storage.length === 0 ? {} : { storage }) }];
   }
 
-  #template(
-    name: string,
-    usedIn: string,
-  ): { driver: string; parameters: Record<string, string>; secrets: string[] } | undefined {
+  #template(name: string, usedIn: string): Template | undefined {
     const template = this.#templates.find((one) => one.name === name);
     if (template === undefined) {
       const known = this.#templates.map((one) => one.name);
@@ -217,7 +225,7 @@ class ConfigReader {
       this.#problem(templateEntry, 'write exactly one of agent and driver, such as agent=fence_ipmilan', name);
       return undefined;
     }
-    const secrets = (valueOf('secret') ?? '').split(/[\s,]+/).filter(Boolean);
+    const secrets = wordsOf(valueOf('secret'));
     for (const secret of secrets) {
       if (this.#sources.secrets?.has(secret) === false) {
         this.#problem(`${templateEntry}: secret`, `there is no Secret ${secret}: create it, or correct the name`, name);
@@ -225,10 +233,12 @@ class ConfigReader {
     }
     const parameters: Record<string, string> = {};
     for (const { key, value, line } of entries) {
-      if (key === 'agent' || key === 'driver' || key === 'secret') continue;
+      if (['agent', 'driver', 'secret', 'storage'].includes(key)) continue;
       parameters[key] = this.#filled(value, `${templateEntry}:${line} ${key}`, name);
     }
-    return { driver: agent === undefined ? `driver:${driver}` : `agent:${agent}`, parameters, secrets };
+    const storage = valueOf('storage');
+    const common = { parameters, secrets, ...(storage === undefined ? {} : { storage }) };
+    return { driver: agent === undefined ? `driver:${driver}` : `agent:${agent}`, ...common };
   }
 
   get #templates(): NamedData[] {
@@ -276,6 +286,10 @@ class ConfigReader {
   #problem(key: string, reason: string, file: string = this.#source.name): void {
     this.problems.push({ file, key, reason });
   }
+}
+
+function wordsOf(text: string | undefined): string[] {
+  return (text ?? '').split(/[\s,]+/).filter(Boolean);
 }
 
 function isStep(key: string): key is keyof typeof stepKeys {

@@ -60,11 +60,16 @@ export function storedOf(state: FenceState, { before, config, cleanResources, no
     stepStartedAt: timeOf(state.phaseStartedAtMs),
     bootId: state.bootId,
     cleanResources,
+    storage: state.phase === 'isolated' && state.begun ? storageOf(config.isolation[state.level]) : [],
     ...(method === undefined ? {} : { method }),
     ...(state.begun ? { irrevocableSince: begunSince } : {}),
     ...(state.notBeforeMs === undefined ? {} : { until: timeOf(state.notBeforeMs) }),
     ...(state.message === undefined ? {} : { message: state.message.slice(0, 1024) }),
   };
+}
+
+function storageOf(level: Level | undefined): string[] {
+  return [...new Set((level?.off ?? []).flatMap(({ storage }) => storage ?? []))];
 }
 
 /** The method under way; of a level that is done, all that made it so. */

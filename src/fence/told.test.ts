@@ -14,6 +14,7 @@ const fence: NonNullable<NodeFenceStatus['fence']> = {
   retries: 0,
   restarts: 0,
   cleanResources: true,
+  storage: [],
   startedAt: '2026-01-01T00:00:00Z',
   stepStartedAt: '2026-01-01T00:00:00Z',
   irrevocableSince: '2026-01-01T00:00:00Z',

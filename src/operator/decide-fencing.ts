@@ -15,6 +15,7 @@ import { brakeFor } from '../judge/storm.ts';
 import type { JobOrder } from '../remedy/job.ts';
 import { jobName } from '../remedy/job.ts';
 import type { LadderState, RemedyOutcome, TroubleFacts } from '../remedy/ladder.ts';
+import { returnNode } from '../return/return-node.ts';
 import { afterFlaps, climb, isTroubled, nextDueMs } from '../remedy/ladder.ts';
 
 type HoldReason = keyof (typeof HELD)['reason'];
@@ -144,7 +145,7 @@ function fenceOf(input: FencingInput, { status, ladder, isWanted }: Rung): Fence
     limits: (remedy ?? withoutPolicy).fence,
     ...(task === undefined ? {} : { task }),
     // Before anything was begun, a node that is Ready and has the trouble that its fence is for is not back.
-    isBack: isBack(known) && !(isUntouched(fence) && isStillTroubled),
+    isBack: isBack(known) && isHarmlessBack(known) && !(isUntouched(fence) && isStillTroubled),
     onAgain,
     dumpUntilMs: dumpUntilMs(known),
     isReleased: isReleased(known),
@@ -288,6 +289,18 @@ function dumpUntilMs({ policy, node, fence, crash, serverNowMs }: NodeCase): num
   const told = fence?.status.evidence.find(({ source, bootId }) => source === 'Kdump' && bootId === node?.bootId);
   if (told !== undefined) return Date.parse(told.observedAt) + timeoutMs;
   return crash?.bootId === node?.bootId && crash !== undefined ? serverNowMs + timeoutMs : undefined;
+}
+
+/**
+ * What was released while the node was cut off from its storage may still run there: it is let back to the storage when
+ * it was booted again, or is clean (S9).
+ */
+function isHarmlessBack(known: NodeCase): boolean {
+  const { node } = known;
+  const open = (known.fence?.status.releases ?? []).filter(
+    ({ basis, nodeUid, bootId }) => basis === 'StorageFenced' && nodeUid === node?.uid && bootId === node?.bootId,
+  );
+  return open.length === 0 || returnNode(known, open).stage === 'soaked';
 }
 
 function isUntouched(fence: NodeFenceStatus['fence']): boolean {

@@ -152,6 +152,7 @@ const closedWays: ReadonlySet<string> = new Set([
   'NoPolicy',
   'NotRemedied',
   'RecoveryNever',
+  'StorageNotFenced',
 ]);
 
 function stuckPod({ pod, objections }: Extract<Outcome, { goes: false }>): StuckPod {

@@ -2,7 +2,7 @@
  * Ladders and fences of nodes in trouble: gathers what they rest on and has the methods run. Like everything about a node
  * it is done in passes; what has to survive is in the NodeFence.
  */
-import type { ConfigResult } from '../api/fence-config.ts';
+import type { ConfigResult, FenceConfig, Method } from '../api/fence-config.ts';
 import type { NodeFence } from '../api/node-fence.ts';
 import type { Grounds, LiveNode, NodeCase } from '../api/release-view.ts';
 import type { Judgement } from '../api/view.ts';
@@ -140,13 +140,14 @@ export class Fencing {
     }
   }
 
-  /** Why the machine cannot be taken for off, asked of its devices now; undefined: it is off. */
-  async notOff({ name, node, fence }: NodeCase): Promise<string | undefined> {
+  /** Why the machine, or its way to the storage, cannot be taken for off, asked of its devices now; undefined: it is. */
+  async notOff({ name, node, fence }: NodeCase, what: 'power' | 'storage'): Promise<string | undefined> {
     const stored = fence?.status.fence;
     const config = node === undefined ? undefined : this.#configOf(node);
-    if (node === undefined || config?.ok !== true || stored?.phase !== 'off') return 'its fence is not there any more';
-    const found = await this.#tasks.notOff(node, levelsOf('off', config.config)[stored.level]?.off ?? []);
-    if (found?.isOn) this.#onAgain.set(name, found.message);
+    const phase = what === 'power' ? 'off' : 'isolated';
+    if (node === undefined || config?.ok !== true || stored?.phase !== phase) return 'its fence is not there any more';
+    const found = await this.#tasks.notOff(node, devicesOf(config.config, phase, stored.level));
+    if (what === 'power' && found?.isOn) this.#onAgain.set(name, found.message);
     return found?.message;
   }
 
@@ -194,4 +195,11 @@ export class Fencing {
     const { lease } = observer.view(name);
     return { conditions: seen, ...(lease?.confirmed === true ? { leaseSilentMs: lease.unchangedForMs } : {}) };
   }
+}
+
+/** What was switched off to come to this phase; a cordon is none of it. */
+function devicesOf(config: FenceConfig, phase: 'off' | 'isolated', level: number): Method[] {
+  return (levelsOf(phase, config)[level]?.off ?? []).filter(
+    ({ action, storage = [] }) => action === 'off' && (phase === 'off' || storage.length > 0),
+  );
 }

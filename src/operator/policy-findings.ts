@@ -177,7 +177,7 @@ function add<T>(map: Map<string, T[]>, key: string, value: T): void {
   else known.push(value);
 }
 
-async function inTurns<T>(items: readonly T[], work: (item: T) => Promise<unknown>): Promise<void> {
+export async function inTurns<T>(items: readonly T[], work: (item: T) => Promise<unknown>): Promise<void> {
   const queue = [...items];
   await Promise.all(
     Array.from({ length: Math.min(atATime, queue.length) }, async () => {

@@ -9,6 +9,7 @@ import { clockTime, isOver } from '../api/facts.ts';
 import type { Judgement } from '../api/view.ts';
 import type { LiveNode, NodeCase, PodFacts, PolicyMatch } from '../api/release-view.ts';
 import { FenceStore } from '../act/fence-store.ts';
+import type { AskDevices } from '../act/grounds.ts';
 import { perform } from '../act/perform.ts';
 import { Room } from '../act/room.ts';
 import type { Outcome as ActOutcome } from '../act/perform.ts';
@@ -166,7 +167,7 @@ export class Recovery {
     const { client } = this.#options;
     const at = clockTime(known.serverNowMs);
     const onPod = pods.wrote.bind(pods);
-    const notOff = (): Promise<string | undefined> => fencing.notOff(known);
+    const notOff: AskDevices = (what) => fencing.notOff(known, what);
     const calls = { client, guard: isLeading, at, timeoutMs: callTimeoutMs, onPod, room: this.#room, notOff };
     const target = known.node === undefined ? { name } : { name, uid: known.node.uid };
     const acts = await perform(decision.steps, target, calls);

@@ -16,6 +16,7 @@ const off: Fence = {
   index: 2,
   bootId: 'boot-1',
   cleanResources: true,
+  storage: [],
   retries: 0,
   restarts: 0,
   startedAt: '2026-01-01T00:00:00Z',

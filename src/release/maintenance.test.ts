@@ -36,6 +36,7 @@ test('[ADM-7] a fence that was begun before is brought to its end', () => {
     level: 0,
     index: 0,
     cleanResources: true,
+    storage: [],
     retries: 0,
     restarts: 0,
     startedAt: '2026-01-01T00:00:00Z',

@@ -11,6 +11,7 @@ import { QUARANTINE_KEY } from '../api/release-view.ts';
 import { assertionOf } from './by-assertion.ts';
 import { crashedBy } from './by-kernel-crash.ts';
 import { REMEDY_AUTHOR, remediedBy } from './by-remedy.ts';
+import { cutOffFrom } from './by-storage-fence.ts';
 import { clockTime, hasTaint, isOver, nameInUse } from '../api/facts.ts';
 import { attachmentsHere, isKnown, kubeletSilent, nodeDown, nothingReappeared, volumesOf } from './checks.ts';
 import type { Going, Outcome, Way } from './release-node.ts';
@@ -231,6 +232,7 @@ function commonGrounds(known: NodeCase, { basis, freed }: ReleaseRecord, epoch: 
     freed,
     epoch,
     ...(basis === 'PowerOff' ? { isOff: true } : {}),
+    ...(basis === 'StorageFenced' ? { isCutOff: true } : {}),
   };
 }
 
@@ -323,6 +325,8 @@ function isStillAccepted(known: NodeCase, { basis, by }: ReleaseRecord): boolean
       return by?.startsWith(REMEDY_AUTHOR) ? remediedBy(known) === by : assertionOf(known) !== undefined;
     case 'PowerOff':
       return isPoweredOff(known);
+    case 'StorageFenced':
+      return cutOffFrom(known) !== undefined;
     case 'KernelCrashed':
       return crashedBy(known) === by;
     default:

@@ -12,12 +12,14 @@ import { listedVolumes, policyChecks, recoveryChecks } from './by-policy.ts';
 import { poweredOffBy, poweredOffVolumes, powerChecks } from './by-power.ts';
 import { remediedBy, remediedVolumes, remedyChecks } from './by-remedy.ts';
 import { protectedVolumes, safeDetachChecks } from './by-safe-detach.ts';
+import { cutOffBy, cutOffVolumes, storageFenceChecks } from './by-storage-fence.ts';
 import type { Check, KnownVolume, Objection } from './checks.ts';
 import { isOver } from '../api/facts.ts';
 import { objection, volumesOf } from './checks.ts';
 
 export type WayName =
   | 'power'
+  | 'storage fence'
   | 'kernel crash'
   | 'remedy'
   | 'assertion'
@@ -57,8 +59,19 @@ export const assertionWay: Way = {
   podStays: false,
 };
 
+/** These rest on what is known of each volume: with one that another pod goes on using, the pod stays. */
+const byVolume: ReadonlySet<WayName> = new Set(['safe detach', 'storage fence', 'attachment recovery']);
+
 const ways: readonly Way[] = [
   powerWay,
+  {
+    name: 'storage fence',
+    basis: 'StorageFenced',
+    checks: storageFenceChecks,
+    by: cutOffBy,
+    frees: cutOffVolumes,
+    podStays: false,
+  },
   {
     name: 'kernel crash',
     basis: 'KernelCrashed',
@@ -148,7 +161,7 @@ function withoutShared(known: NodeCase, before: readonly Outcome[]): Outcome[] {
       if (shared === undefined) return outcome;
       changed = true;
       const user = kept.get(shared.volume);
-      if (outcome.way.name !== 'safe detach' && outcome.way.name !== 'attachment recovery') {
+      if (!byVolume.has(outcome.way.name)) {
         return { ...outcome, frees: outcome.frees.filter(({ volume }) => !kept.has(volume)) };
       }
       const message = `pod ${user} of the same node uses volume ${shared.volume} and stays`;

@@ -21,6 +21,8 @@ export interface MetricSources {
   watches: () => { name: string; objects: number; ageMs: number; lists: number; watches: number; duplicates: number }[];
   isLeading: () => boolean;
   releases: ReleaseMetrics;
+  /** Nodes that could not be fenced today, with why. */
+  unfenceable: () => ReadonlyMap<string, string>;
 }
 
 export class Metrics {
@@ -49,6 +51,7 @@ export class Metrics {
       gauge('fenceline_held_nodes', 'Nodes in trouble that nothing is done about just now, by why.', () =>
         [...sources.releases.held].map(([reason, value]) => ({ labels: { reason }, value })),
       ),
+      ...unfenceableMetrics(sources.unfenceable),
       ...processMetrics(),
     ];
   }
@@ -86,6 +89,19 @@ function verdictMetrics(board: VerdictBoard): Metric[] {
     }),
     gauge('fenceline_node_verdict', 'The present verdict on each node; always 1.', () =>
       [...board.verdicts].map(([node, { verdict }]) => ({ labels: { node, verdict }, value: 1 })),
+    ),
+  ];
+}
+
+function unfenceableMetrics(unfenceable: MetricSources['unfenceable']): Metric[] {
+  return [
+    gauge('fenceline_unfenceable_nodes', 'Nodes that could not be fenced when last checked, by why.', () => {
+      const counts = new Map<string, number>();
+      for (const reason of unfenceable().values()) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+      return [...counts].map(([reason, value]) => ({ labels: { reason }, value }));
+    }),
+    gauge('fenceline_node_unfenceable', 'A node that could not be fenced when last checked; always 1.', () =>
+      [...unfenceable()].map(([node, reason]) => ({ labels: { node, reason }, value: 1 })),
     ),
   ];
 }

@@ -30,6 +30,7 @@ export interface StoredFence extends KubeObject {
       stepStartedAt?: string;
       irrevocableSince?: string;
       message?: string;
+      storage?: string[];
     };
     incident?: { id: string };
     releases?: StoredRelease[];

@@ -30,7 +30,14 @@ describe('whether a state holds', () => {
   }
 
   function holds(wanted: State): boolean {
-    return evaluate(wanted, { state, baseline, fences, drainOf: () => undefined, ledgerOf: () => undefined }).holds;
+    return evaluate(wanted, {
+      state,
+      baseline,
+      fences,
+      drainOf: () => undefined,
+      ledgerOf: () => undefined,
+      replicatedOf: () => undefined,
+    }).holds;
   }
 
   const ofPod = (fields: Omit<PodState, 'ref'>, name = 'web-0'): boolean =>

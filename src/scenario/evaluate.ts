@@ -1,12 +1,14 @@
 /** Whether a state holds at this moment, and in words what is the case instead. */
 import { nodeFenceName } from '../api/fence-names.ts';
 import type { Pod } from '../world/objects.ts';
+import type { StorageReport } from '../world/longhorn/truth.ts';
 import type { VolumeReport } from '../world/storage.ts';
 import type { Baseline } from './baseline.ts';
 import { matches } from './baseline.ts';
 import type { ClusterState } from './cluster-state.ts';
 import { conditionOf, isReady } from './cluster-state.ts';
 import type { FenceCount } from './fence-count.ts';
+import { replicatedFinding } from './evaluate-storage.ts';
 import type { NodeState, PodState, State } from './format.ts';
 
 export interface Moment {
@@ -16,6 +18,8 @@ export interface Moment {
   /** Undefined: no drain of this node was begun. */
   drainOf: (node: string) => 'running' | 'done' | 'failed' | undefined;
   ledgerOf: (volume: string) => VolumeReport | undefined;
+  /** A volume with replicas, as it really is. */
+  replicatedOf: (volume: string) => StorageReport | undefined;
 }
 
 export interface Finding {
@@ -54,7 +58,7 @@ export function evaluate(wanted: State, moment: Moment): Finding {
     case 'volume':
     case 'replica':
     case 'storageNode':
-      return { holds: false, detail: 'storage with replicas is not modelled yet' };
+      return replicatedFinding(wanted, moment);
   }
 }
 

@@ -1,6 +1,7 @@
 /** A scenario as it is understood, with every default filled in and every time in milliseconds since time 0. */
 import type { KubeObject } from '../kube/client.ts';
 import type { BmcFault } from '../world/bmc.ts';
+import type { LonghornSpec } from '../world/longhorn/longhorn.ts';
 
 export interface Scenario {
   name: string;
@@ -23,8 +24,8 @@ export interface ClusterSpec {
   kubernetes: KubernetesSpec;
   operators: { count: number; onNodes: boolean };
   featureGates: Record<string, boolean>;
-  /** Where it stands; storage with replicas is not modelled yet. */
-  longhorn?: { where: string };
+  /** Storage with replicas on the disks of the nodes. */
+  longhorn?: LonghornSpec;
 }
 
 export interface NodeSpec {

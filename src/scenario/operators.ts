@@ -16,6 +16,7 @@ import type { Random } from '../world/random.ts';
 import { SkewedClock } from '../world/skewed-clock.ts';
 import type { WireEvent } from './checkers/checker.ts';
 import type { Bmc } from '../world/bmc.ts';
+import type { StorageSwitch } from './simulated-devices.ts';
 import { simulatedDevices } from './simulated-devices.ts';
 import { tapped } from './wire-tap.ts';
 
@@ -48,6 +49,7 @@ export interface OperatorHostOptions {
   machine?: Machine;
   featureGates: Readonly<Record<string, boolean>>;
   bmcs: ReadonlyMap<string, Bmc>;
+  storage: StorageSwitch;
   program?: (context: ProgramContext) => Program;
   onWire: (event: WireEvent) => void;
   onSend?: (request: HttpRequest) => void;
@@ -90,7 +92,7 @@ export class OperatorHost {
       random: random.stream(`operator-${number}/${this.#starts}`),
       log: this.#log(),
       featureGates: this.#options.featureGates,
-      devices: simulatedDevices(this.#options.bmcs, {
+      devices: simulatedDevices(this.#options, {
         holder: life,
         onAsk: (node, action) => onWire({ type: 'device', operator: number, node, action }),
       }),

@@ -4,6 +4,8 @@ import type { ClusterSpec, KubernetesSpec, NodeSpec, Scenario } from './format.t
 import { manifest } from './manifest.ts';
 import { eventReader } from './parse-events.ts';
 import { expectationReader } from './parse-expectations.ts';
+import type { LonghornFields } from './parse-longhorn.ts';
+import { longhornFields, longhornOf } from './parse-longhorn.ts';
 import type { Place, Read } from './reader.ts';
 import {
   duration,
@@ -20,7 +22,6 @@ import {
   ScenarioError,
   text,
   textMap,
-  whereOf,
   whole,
 } from './reader.ts';
 
@@ -129,7 +130,7 @@ interface ClusterFields {
   kubernetes: Partial<KubernetesSpec>;
   operators: ClusterSpec['operators'];
   featureGates: Record<string, boolean>;
-  longhorn: { where: string };
+  longhorn: LonghornFields;
 }
 
 function readCluster(place: Place): ClusterSpec {
@@ -149,7 +150,7 @@ function readCluster(place: Place): ClusterSpec {
     },
     operators: operatorsOf,
     featureGates: textMap(flag),
-    longhorn: longhornOf,
+    longhorn: longhornFields,
   });
   const cluster = clusterOf(read(place));
   if (cluster.operators.onNodes && cluster.nodes.length === 0) problem(place, 'operators on nodes need a node');
@@ -157,12 +158,13 @@ function readCluster(place: Place): ClusterSpec {
 }
 
 function clusterOf(found: Partial<ClusterFields>): ClusterSpec {
+  const nodes = found.nodes ?? numbered(defaults.nodes);
   return {
-    nodes: found.nodes ?? numbered(defaults.nodes),
+    nodes,
     kubernetes: { ...defaults.kubernetes, ...found.kubernetes },
     operators: found.operators ?? { count: defaults.operators, onNodes: false },
     featureGates: found.featureGates ?? {},
-    ...(found.longhorn === undefined ? {} : { longhorn: found.longhorn }),
+    ...(found.longhorn === undefined ? {} : { longhorn: longhornOf(found.longhorn, nodes) }),
   };
 }
 
@@ -202,22 +204,6 @@ const operatorsOf: Read<ClusterSpec['operators']> = (place) => {
   if (scalar(place) !== undefined) return { count: whole(0)(place), onNodes: false };
   const { count = 1, onNodes = false } = fields<ClusterSpec['operators']>({ count: whole(0), onNodes: flag })(place);
   return { count, onNodes };
-};
-
-/** Read with all its keys, so that a file is checked whole although nothing of it can run yet. */
-const longhornOf: Read<{ where: string }> = (place) => {
-  fields<{ diskGiB: number; rebuildMiBps: number; softAntiAffinity: boolean; volumes: unknown }>({
-    diskGiB: whole(1),
-    rebuildMiBps: whole(1),
-    softAntiAffinity: flag,
-    volumes: list(
-      record<{ name: string; sizeGiB: number; replicas: string[]; attachedTo: string }>(
-        { name: text, sizeGiB: whole(1), replicas: list(text), attachedTo: text },
-        ['name'],
-      ),
-    ),
-  })(place);
-  return { where: whereOf(place) };
 };
 
 function exactly(value: string): Read<string> {

@@ -35,7 +35,7 @@ export class Recorder {
     { onWrite, onStored }: { onWrite: (write: Write) => void; onStored: (change: StoredChange) => void },
   ): void {
     world.server.onChange(({ type, version, previous }, user) => {
-      const change = { type, object: version.object, previous: previous?.object } as unknown as StoredChange;
+      const change = told({ type, object: version.object, previous: previous?.object } as unknown as StoredChange);
       // Heartbeats, which are nearly all that happens.
       if (change.object.kind === 'Lease') return;
       onStored(change);
@@ -107,8 +107,21 @@ export class Recorder {
   }
 }
 
+/** Longhorn calls its own idea of a node Node as well: whoever hears of one has to know which of the two. */
+function told(change: StoredChange): StoredChange {
+  const { object, previous } = change;
+  if (object.kind !== 'Node' || !isLonghorn(object.apiVersion)) return change;
+  const named = (one: KubeObject): KubeObject => ({ ...one, kind: 'StorageNode' });
+  return { ...change, object: named(object), previous: previous === undefined ? undefined : named(previous) };
+}
+
+function isLonghorn(apiVersion = ''): boolean {
+  return apiVersion.startsWith('longhorn.io/');
+}
+
 function writeOf(record: AuditRecord): Write {
-  const { user, verb, resource, subresource, namespace, name, contentType, code } = record;
+  const { user, verb, group, subresource, namespace, name, contentType, code } = record;
+  const resource = group === 'longhorn.io' ? `${record.resource}.${group}` : record.resource;
   return {
     user,
     verb: verb as Write['verb'],

@@ -310,6 +310,7 @@ class Run {
       transport: options.wire?.(user, direct) ?? direct,
       featureGates,
       bmcs: this.#world.bmcs,
+      storage: this.#world.storage,
       onWire: (event) => {
         for (const checker of this.#checkers) checker.onWire?.(event);
       },

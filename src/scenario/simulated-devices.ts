@@ -16,11 +16,23 @@ export interface DeviceUser {
   onAsk?: (node: string, action: DeviceAction) => void;
 }
 
-export function simulatedDevices(bmcs: ReadonlyMap<string, Bmc>, user: DeviceUser = {}): DeviceProvider {
+/** The switch between the nodes and their storage: off is a port that lets nothing through. */
+export interface StorageSwitch {
+  isCutOff(node: string): boolean;
+  partition(node: string): void;
+  heal(node: string): void;
+}
+
+export function simulatedDevices(
+  { bmcs, storage }: { bmcs: ReadonlyMap<string, Bmc>; storage: StorageSwitch },
+  user: DeviceUser = {},
+): DeviceProvider {
   return {
     async device(node, method): Promise<FoundDevice> {
+      if (method.driver === 'driver:simulated-switch') return { ok: true, device: portOf(node.name, storage, user) };
       const bmc = bmcs.get(node.name);
-      if (bmc === undefined || method.driver !== 'simulated') return { ok: false, problem: 'there is no such device' };
+      if (bmc === undefined || !['simulated', 'driver:simulated'].includes(method.driver))
+        return { ok: false, problem: 'there is no such device' };
       return { ok: true, device: deviceOf(node.name, bmc, user) };
     },
     defaultConfig: (node) => (bmcs.has(node.name) ? defaultConfig : undefined),
@@ -46,6 +58,19 @@ function deviceOf(node: string, bmc: Bmc, { holder, onAsk }: DeviceUser): Device
       onAsk?.(node, action);
       const answer = await bmc.request(action, signal);
       return holder?.dead ? never : told(action, answer);
+    },
+  };
+}
+
+function portOf(node: string, storage: StorageSwitch, { holder }: DeviceUser): Device {
+  return {
+    name: `the switch port of ${node}`,
+    async ask(action): Promise<DeviceAnswer> {
+      if (holder?.dead) return never;
+      if (action === 'off') storage.partition(node);
+      if (action === 'on') storage.heal(node);
+      if (action !== 'status') return { kind: 'accepted' };
+      return { kind: 'status', power: storage.isCutOff(node) ? 'off' : 'on', identity: { kind: 'name', value: node } };
     },
   };
 }

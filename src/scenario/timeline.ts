@@ -1,7 +1,7 @@
 /** The history that a person reads: what changed that matters, and who did it. Heartbeats and bookkeeping are left out. */
 import type { KubeObject } from '../kube/client.ts';
 import type { Node, Pod, VolumeAttachment } from '../world/objects.ts';
-import type { StoredChange, StoredFence } from './cluster-state.ts';
+import type { StoredChange, StoredFence, StoredReplica, StoredStorageNode } from './cluster-state.ts';
 import { conditionOf, keyOf } from './cluster-state.ts';
 
 export interface TimelineEntry {
@@ -35,6 +35,8 @@ const kinds: Record<string, Describe> = {
   DaemonSet: existence,
   Job: existence,
   PodDisruptionBudget: existence,
+  Replica: (now, before) => replicaChanges(now, before),
+  StorageNode: (now, before) => storageNodeChanges(now, before),
 };
 
 function existence(now: KubeObject | undefined, before: KubeObject | undefined): string[] {
@@ -107,4 +109,25 @@ function fenceChanges(now: StoredFence | undefined, before: StoredFence | undefi
       : [`${fence.step} is ${fence.status}`]),
     ...releases.slice(known).map(({ basis }) => `recorded a release on the basis ${basis}`),
   ];
+}
+
+function replicaChanges(now: StoredReplica | undefined, before: StoredReplica | undefined): string[] {
+  const { volumeName, nodeID } = (now ?? before)?.spec ?? {};
+  if (now === undefined || before === undefined) {
+    return existence(now, before).map((what) => `${what}: ${volumeName} on ${nodeID}`);
+  }
+  const requested = now.spec?.evictionRequested === true;
+  const failed = (now.spec?.failedAt ?? '') !== '' && (before.spec?.failedAt ?? '') === '';
+  const healthy = (now.spec?.healthyAt ?? '') !== '' && (before.spec?.healthyAt ?? '') === '';
+  return [
+    ...(requested === (before.spec?.evictionRequested === true) ? [] : [requested ? 'asked to leave' : 'may stay']),
+    ...(failed ? [`failed: ${volumeName} on ${nodeID}`] : []),
+    ...(healthy ? [`is whole: ${volumeName} on ${nodeID}`] : []),
+  ];
+}
+
+function storageNodeChanges(now: StoredStorageNode | undefined, before: StoredStorageNode | undefined): string[] {
+  const evicting = now?.status?.autoEvicting === true;
+  if (now === undefined || evicting === (before?.status?.autoEvicting === true)) return [];
+  return [evicting ? 'auto-evicting' : 'not auto-evicting any more'];
 }

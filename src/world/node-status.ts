@@ -16,6 +16,8 @@ export interface NodeSpec {
   podNetwork: string;
   /** CSI drivers installed on the node. */
   drivers: readonly string[];
+  /** What its firmware calls the machine, where a device is to be told from another by it; default: its name. */
+  systemUuid?: string;
 }
 
 export type ConditionOverride = 'True' | 'False' | 'Unknown';
@@ -71,7 +73,7 @@ export function wantedNodeStatus(spec: NodeSpec, machine: Machine, state: NodeSt
     ],
     capacity,
     allocatable: capacity,
-    nodeInfo: nodeInfo(machine),
+    nodeInfo: nodeInfo(spec, machine),
     daemonEndpoints: { kubeletEndpoint: { Port: 10250 } },
   };
   if (state.volumesInUse !== undefined) fields['volumesInUse'] = state.volumesInUse;
@@ -93,10 +95,10 @@ function conditions({ nowMs, overrides }: NodeState): Condition[] {
   });
 }
 
-function nodeInfo(machine: Machine): NodeInfo {
+function nodeInfo({ systemUuid }: NodeSpec, machine: Machine): NodeInfo {
   return {
     machineID: machine.name,
-    systemUUID: machine.name,
+    systemUUID: systemUuid ?? machine.name,
     bootID: machine.bootId,
     kernelVersion: '6.12.0',
     osImage: 'Simulated Linux',

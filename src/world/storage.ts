@@ -124,6 +124,10 @@ export class Storage {
     return other === undefined ? undefined : `volume ${volume} is attached to ${other}`;
   }
 
+  isCutOff(machine: string): boolean {
+    return this.#cutOff.has(machine);
+  }
+
   /** Between a machine and all storage. */
   partition(machine: string): void {
     this.#cutOff.add(machine);

@@ -10,7 +10,13 @@ import { OperatorProcess } from '../support/operator-process.ts';
 import { useControlPlane } from '../support/use-control-plane.ts';
 import { waitFor } from '../support/wait.ts';
 
-const documents = ['README.md', 'docs/recovery.md', 'docs/production-readiness.md', 'docs/simulator.md'];
+const documents = [
+  'README.md',
+  'docs/recovery.md',
+  'docs/production-readiness.md',
+  'docs/simulator.md',
+  'docs/fencing.md',
+];
 
 /** Lines of a shell block, but for a here-document, which is one command. */
 function commandsOf(file: string): string[] {
@@ -19,7 +25,13 @@ function commandsOf(file: string): string[] {
 }
 
 /** `make run` never ends by itself; test/console runs what it runs. A test inside a test does nothing: a tier runs that. */
-const elsewhere = ['make run', 'TWINS_SEED=77 node_modules/.bin/node --test test/control-plane/random-faults.test.ts'];
+const elsewhere = [
+  'make run',
+  // These need an operator and a node in trouble: commands.test.ts and src/cli have them.
+  'bin/fenceline drill worker-1',
+  'bin/fenceline approve worker-1',
+  'TWINS_SEED=77 node_modules/.bin/node --test test/control-plane/random-faults.test.ts',
+];
 
 describe('documents', () => {
   const controlPlane = useControlPlane({ name: 'readme' });
@@ -60,7 +72,7 @@ describe('documents', () => {
       }
       const { stdout, stderr } = await promisify(execFile)('bash', ['-c', `set -o pipefail; ${command}`], { env });
       const expected =
-        /worker-[13]|serverside-applied|no invariant was broken|annotate|created|patched|^apiVersion: v1$/m;
+        /worker-[13]|serverside-applied|no invariant was broken|annotate|created|patched|^workers +|^apiVersion: v1$/m;
       assert.match(
         `${stdout}${stderr}`,
         /get (events|nodefences)$|get events/.test(command) ? /No resources found/ : expected,

@@ -50,7 +50,8 @@ async function exposuresOf(pid: string, canary: string, seen: Set<string>): Prom
   if (!cmdline.includes(canary) && !environ.includes(canary)) return exposed;
   const program = await readlink(`/proc/${pid}/exe`).then(
     (path) => basename(path),
-    () => 'gone',
+    // It has ended meanwhile; what it called itself is all that is left of it.
+    () => basename(cmdline.split('\0', 1)[0] ?? ''),
   );
   if (cmdline.includes(canary)) exposed.push({ program, where: 'arguments' });
   if (environ.includes(canary)) exposed.push({ program, where: 'environment' });

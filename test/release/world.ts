@@ -4,6 +4,7 @@
  * goes to one of a few spare nodes, which join when everything runs, so that it runs where it is wanted.
  */
 import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
 import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { customResourceDefinitions } from '../../src/api/crds.ts';
@@ -17,7 +18,10 @@ import type { Transport } from '../../src/kube/transport.ts';
 import type { FleetNode } from '../../src/world/fleet.ts';
 import { Fleet } from '../../src/world/fleet.ts';
 import type { Pod, VolumeAttachment } from '../../src/world/objects.ts';
+import { behaviourOf as usualBehaviourOf } from '../../src/world/pod-behaviour.ts';
+import type { PodBehaviour } from '../../src/world/pod-worker.ts';
 import { Storage } from '../../src/world/storage.ts';
+import type { Exposure } from '../devices/canary.ts';
 import { clientFor, connectionTo } from '../support/client.ts';
 import { startControlPlane, type AuditEvent, type ControlPlane } from '../support/control-plane.ts';
 import { OperatorProcess } from '../support/operator-process.ts';
@@ -62,12 +66,16 @@ export class ReleaseWorld {
   readonly fleet: Fleet;
   readonly storage: Storage;
   readonly history: History;
+  /** Of a password in the processes of the operator, while it had a machine switched off and on. */
+  readonly exposures: Exposure[] = [];
   readonly #transport: Transport;
   readonly #sharedVolumes = new Set<string>();
   /** The node to which the storage has published each volume. */
   readonly #holders = new Map<string, string>();
   readonly #gatesOpen = Promise.withResolvers<void>();
   #kubeconfig = '';
+  readonly #undo: (() => Promise<unknown>)[] = [];
+  readonly #said: string[] = [];
   #operator: OperatorProcess | undefined;
   #observedAtMs = Infinity;
   #asked: Promise<AuditEvent[]> | undefined;
@@ -87,7 +95,7 @@ export class ReleaseWorld {
       random: Math.random,
       transportFor: () => this.#transport,
       // A zone of its own for each: a zone in which everything fails is still evicted while others are well.
-      nodes: rows.map((row): FleetNode => ({ name: row, zone: row, labels: { row } })),
+      nodes: rows.map((row): FleetNode => ({ name: row, zone: row, labels: { row }, systemUuid: systemUuidOf(row) })),
       drivers: Object.keys(drivers),
       bootTimeMs: 1500,
       kubelet: { leaseRenewMs: heartbeatMs, statusEveryMs: heartbeatMs, reportEveryMs: 60_000, reconnectMs: 500 },
@@ -146,12 +154,30 @@ export class ReleaseWorld {
   }
 
   async stop({ keepLogs }: { keepLogs: boolean }): Promise<void> {
-    await this.stopOperator();
-    await this.fleet.stop();
-    await this.history.stop();
-    this.client.close();
-    this.#transport.close();
-    await this.controlPlane.stop({ keepLogs });
+    try {
+      await this.stopOperator();
+    } finally {
+      for (const undo of this.#undo.splice(0)) await undo();
+      await this.fleet.stop();
+      await this.history.stop();
+      this.client.close();
+      this.#transport.close();
+      await this.controlPlane.stop({ keepLogs });
+    }
+  }
+
+  /** For what a row has started. */
+  onStop(undo: () => Promise<unknown>): void {
+    this.#undo.push(undo);
+  }
+
+  get operatorPid(): number | undefined {
+    return this.#operator?.pid;
+  }
+
+  /** The log and the metrics of every operator that has ended. */
+  get said(): readonly string[] {
+    return this.#said;
   }
 
   /** As its Deployment would: asks it to end. What it said is kept with the logs of the others. */
@@ -159,9 +185,15 @@ export class ReleaseWorld {
     const operator = this.#operator;
     if (operator === undefined) return;
     this.#operator = undefined;
+    // One that is broken has none, which its exit tells better.
+    const metrics = await operator.get('/metrics').then(
+      ({ text }) => text,
+      () => '',
+    );
     assert.equal(await operator.stop(), 0);
     assert.equal(operator.stderr, '');
     const said = operator.lines.map((line) => `${JSON.stringify(line)}\n`).join('');
+    this.#said.push(said, metrics);
     await appendFile(join(this.controlPlane.logs, 'operator.log'), said);
   }
 
@@ -254,7 +286,13 @@ export class ReleaseWorld {
   }
 }
 
+/** What firmware would say, and a device of the machine with it. */
+export function systemUuidOf(node: string): string {
+  const hex = createHash('sha256').update(node).digest('hex');
+  return [0, 8, 12, 16, 20].map((start, index, starts) => hex.slice(start, starts[index + 1] ?? 32)).join('-');
+}
+
 /** How long its containers take to end can be asked for. */
-function behaviourOf({ metadata }: Pod): { startupMs: number; stopMs: number } {
-  return { startupMs: 100, stopMs: Number(metadata.annotations?.['test/stop-ms'] ?? 300) };
+function behaviourOf(pod: Pod): PodBehaviour {
+  return { ...usualBehaviourOf(pod), stopMs: Number(pod.metadata.annotations?.['test/stop-ms'] ?? 300) };
 }

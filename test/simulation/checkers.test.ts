@@ -306,9 +306,10 @@ describe('S14', () => {
   const quiet = variation('stuck-pod', { runFor: '15m' });
 
   test('a delete without a UID', async () => {
-    const report = await runRogue(quiet, async (rogue) => void (await rogue.ask('DELETE', pod)));
+    const set = '/apis/apps/v1/namespaces/default/statefulsets/web';
+    const report = await runRogue(quiet, async (rogue) => void (await rogue.ask('DELETE', set)));
     assert.deepEqual(violatedBy(report), ['S14']);
-    assert.match(report.violations[0]!.detail, /^delete of pods\/default\/web-0 without a UID precondition$/);
+    assert.match(report.violations[0]!.detail, /^delete of statefulsets\/default\/web without a UID precondition$/);
   });
 
   test('an eviction without a UID', async () => {

@@ -14,8 +14,8 @@ import { fenceMutantCases } from './fencing/mutants.ts';
 import { mutantCases } from './mutants.ts';
 import { run } from './run-file.ts';
 
-/** With a file of their own: no-going-back.test.ts. */
-const elsewhere = ['S16'];
+/** With a file of their own: no-going-back.test.ts, drain/checkers.test.ts. */
+const elsewhere = ['S16', 'S24', 'S31'];
 
 const cases = [...mutantCases, ...fenceMutantCases];
 

@@ -113,7 +113,7 @@ describe('what is not as expected', () => {
     );
   });
 
-  test('what the product does not do yet does not hold, and says why', async () => {
+  test('what never came about does not hold, and says why', async () => {
     const report = await run(
       variation('stuck-pod', {
         events,
@@ -140,9 +140,9 @@ describe('what is not as expected', () => {
         [false, 'EvictionAutomatic was reported 0 times'],
         [false, 'no drain of node-1 was begun'],
         [false, 'no budget blocks node-1'],
-        [false, 'storage with replicas is not modelled yet'],
-        [false, 'storage with replicas is not modelled yet'],
-        [false, 'storage with replicas is not modelled yet'],
+        [false, 'there is no volume v1 with replicas'],
+        [false, 'replica of v1 on node-1: there is none'],
+        [false, 'the storage system does not know node-1'],
         [false, 'nobody ever wrote to pv-9'],
       ],
     );

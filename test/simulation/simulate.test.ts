@@ -117,7 +117,11 @@ describe('fenceline simulate', () => {
       'spec:\n  objects:\n  - {apiVersion: fenceline.dev/v1alpha1, kind: RemedyPolicy, metadata: {name: p}, spec: {mode: Enforced}}\n',
       /:5: RemedyPolicy p: .*mode/,
     ],
-    ['replicated storage', 'spec:\n  cluster: {longhorn: {diskGiB: 100}}\n', /:4: .*not modelled yet/],
+    [
+      'a replica on a node that is not there',
+      'spec:\n  cluster: {longhorn: {volumes: [{name: v, replicas: [node-9]}]}}\n',
+      /:4: .*there is no node node-9/,
+    ],
   ] as const) {
     test(`${what}: file, line and reason on stderr, nothing on stdout, exit code 2`, async () => {
       const { code, stdout, stderr } = await simulate(file('wrong.yaml', text), '-o', 'json');

@@ -7,6 +7,7 @@ import type { KubeObject } from '../../kube/client.ts';
 import type { BmcAction } from '../../world/bmc.ts';
 import type { Machine, MachineEvent, Process } from '../../world/machine.ts';
 import type { Node } from '../../world/objects.ts';
+import type { StorageReport } from '../../world/longhorn/truth.ts';
 import type { WriterChange } from '../../world/storage.ts';
 import type { ClusterState, StoredChange } from '../cluster-state.ts';
 
@@ -60,6 +61,8 @@ export interface CheckContext {
   nowMs: () => number;
   /** Whether a process does anything at this moment: it can write to a volume of its, or it has none and runs. */
   isActive: (machine: string, process: Process) => boolean;
+  /** Volumes with replicas, as they are on the disks. */
+  volumes: () => readonly StorageReport[];
   violated: (detail: string) => void;
   /** Worth telling, but nobody's fault. */
   note: (what: string, object: string) => void;
@@ -71,6 +74,8 @@ export interface Checker {
   /** Everything that is stored but heartbeats, whoever wrote it; told before it is in `state`. */
   onStored?: (change: StoredChange) => void;
   onWriter?: (change: WriterChange) => void;
+  /** The replicas of some volume are different now. */
+  onReplicas?: () => void;
   onWire?: (event: WireEvent) => void;
   onMachine?: (event: MachineEvent, machine: string) => void;
 }

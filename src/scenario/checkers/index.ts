@@ -12,10 +12,12 @@ import { s2 } from './s2-one-writer.ts';
 import { s20 } from './s20-once.ts';
 import { s21 } from './s21-storm-limits.ts';
 import { s23 } from './s23-cancelled.ts';
+import { s24 } from './s24-eviction-only.ts';
 import { s26 } from './s26-unknown-is-not-no.ts';
 import { s27 } from './s27-no-delay.ts';
 import { s3 } from './s3-unsettled-fence.ts';
 import { s30 } from './s30-mixed-storage.ts';
+import { s31 } from './s31-last-replica.ts';
 import { s4 } from './s4-really-off.ts';
 import { s5 } from './s5-not-while-restarting.ts';
 import { s6 } from './s6-no-execute.ts';
@@ -44,7 +46,9 @@ export const invariants: readonly Invariant[] = [
   s20,
   s21,
   s23,
+  s24,
   s26,
   s27,
   s30,
+  s31,
 ];

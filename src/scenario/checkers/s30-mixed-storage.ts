@@ -2,6 +2,7 @@
  * S30: a pod with one volume that is protected and another that is not does not go on the strength of the first, unless
  * somebody accepts the risk or answers for the whole machine.
  */
+import { nodeFenceName } from '../../api/fence-names.ts';
 import type { ClusterState } from '../cluster-state.ts';
 import type { Invariant } from './checker.ts';
 import { recordsFor, releaseOf, toldOf, volumesOf } from './release.ts';
@@ -16,14 +17,21 @@ export const s30: Invariant = {
       if (release === undefined || !('pod' in release)) return;
       const records = recordsFor(state, release);
       if (records.length === 0 || records.some(({ basis }) => !byStorage.includes(basis))) return;
-      const volume = volumesOf(state, release.pod).find((name) => !isProtected(state, name));
+      const cutOff = cutOffFrom(state, release.node);
+      const volume = volumesOf(state, release.pod).find((name) => !isProtected(state, name, cutOff));
       if (volume !== undefined) violated(`${toldOf(release)} although nothing protects its volume ${volume}`);
     },
   }),
 };
 
-function isProtected({ volumes, drivers }: ClusterState, name: string): boolean {
+/** The drivers whose storage the record says that the node was cut off from. */
+function cutOffFrom(state: ClusterState, node: string): readonly string[] {
+  return state.fences.get(nodeFenceName(node))?.status?.fence?.storage ?? [];
+}
+
+function isProtected({ volumes, drivers }: ClusterState, name: string, cutOff: readonly string[]): boolean {
   const { csi, accessModes = [] } = volumes.get(name)?.spec ?? {};
+  if (csi !== undefined && cutOff.includes(csi.driver)) return true;
   if (csi === undefined || accessModes.includes('ReadWriteMany')) return false;
   return drivers.get(csi.driver)?.metadata.annotations?.['fenceline.dev/safe-detach'] === 'true';
 }

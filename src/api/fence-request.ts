@@ -1,5 +1,5 @@
 /** A fence that a person asks for. The request stays where it was written; what answers it is a fence that began later. */
-import type { NodeFence } from '../api/node-fence.ts';
+import type { NodeFence } from './node-fence.ts';
 
 export interface FenceRequest {
   by: string;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isTakenUp, requestOf } from './requested.ts';
+import { isTakenUp, requestOf } from './fence-request.ts';
 
 const requested = { by: 'jane', at: '2026-01-01T00:10:00Z' };
 const record = (phase?: string, startedAt = '2026-01-01T00:10:00Z'): Parameters<typeof requestOf>[0] => ({

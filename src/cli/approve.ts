@@ -1,0 +1,67 @@
+/**
+ * `fenceline approve NODE`: a person lets an incident go past the point of no return, under `mode: Approve` (ADM-8). It
+ * counts for this incident alone; who gave it is asked of the API server and kept.
+ */
+import type { Command } from 'commander';
+import { clockTime } from '../api/facts.ts';
+import type { KubeClient, KubeObject } from '../kube/client.ts';
+import { remedyPolicies } from '../kube/resources.ts';
+import type { ActFlags, Done, StoredFence } from './node-fence.ts';
+import { nodeCommand, readFence, refOf, whoAmI } from './node-fence.ts';
+import { UserError } from './user-error.ts';
+
+/** The operator writes the same status; it is read again and tried again. */
+const maxTries = 10;
+
+export interface ApproveFlags extends ActFlags {
+  incident?: string;
+}
+
+export function approveCommand(): Command {
+  return nodeCommand(
+    'approve',
+    'let the incident of a node go past the point of no return (mode: Approve)',
+    approve,
+  ).option('--incident <id>', 'only if this is still the incident, as status.incident.id of the NodeFence says');
+}
+
+async function approve(client: KubeClient, node: string, flags: ApproveFlags): Promise<Done> {
+  return approveAs(client, node, await whoAmI(client), flags);
+}
+
+export async function approveAs(client: KubeClient, node: string, by: string, flags: ApproveFlags): Promise<Done> {
+  let wanted = flags.incident;
+  for (let tries = 1; ; tries += 1) {
+    const { fence, serverTime } = await readFence(client, node);
+    const { incident, approval } = fence?.status ?? {};
+    if (fence === undefined || incident === undefined) throw new UserError(`${node} has no incident to approve`);
+    if (wanted !== undefined && wanted !== incident.id) {
+      throw new UserError(`the incident of ${node} is ${incident.id} (${incident.trouble}), not ${wanted}`);
+    }
+    wanted = incident.id;
+    const what = `approved: ${incident.trouble} since ${incident.startedAt} (${incident.id})`;
+    if (approval?.incident === incident.id) {
+      return { what: `was approved by ${approval.by} at ${approval.at}`, fence, notes: [] };
+    }
+    if (serverTime === undefined) throw new UserError('the API server does not say what time it is');
+    const given = { by, at: clockTime(serverTime), incident: incident.id };
+    const next: StoredFence = { ...fence, status: { ...fence.status, approval: given } };
+    const notes = await notesOf(client, fence);
+    if (flags.dryRun === true) return { what, fence: next, notes };
+    const written = await client.replace(refOf(node), next, 'status');
+    if (written.ok) return { what, fence: written.value, notes };
+    if (written.error.kind !== 'conflict' || tries === maxTries) throw new UserError(written.error.message);
+  }
+}
+
+async function notesOf(client: KubeClient, { spec, status }: StoredFence): Promise<string[]> {
+  const notes = status?.hold === undefined ? [] : [`it is held: ${status.hold.message}`];
+  if (spec.policy === undefined) return notes;
+  const read = await client.get<KubeObject & { spec?: { mode?: string } }>({
+    resource: remedyPolicies,
+    name: spec.policy,
+  });
+  const mode = read.ok ? read.value.spec?.mode : undefined;
+  if (mode === undefined || mode === 'Approve') return notes;
+  return [...notes, `policy ${spec.policy} has mode ${mode}, which waits for no approval`];
+}

@@ -1,0 +1,143 @@
+/**
+ * `fenceline check`: asks every fence device how it is, from where the command runs, and says which nodes could not be
+ * fenced today (EXP-3). Nothing is switched. Nodes count that a policy would fence, and those for which a configuration is
+ * written: whoever sets fencing up wants to know before switching it on.
+ */
+import { Command, Option } from 'commander';
+import type { DeviceProvider } from '../act/device-tasks.ts';
+import type { NamedData } from '../api/fence-config.ts';
+import { isFenceConfig } from '../api/fence-names.ts';
+import type { LiveNode, PolicyFacts } from '../api/release-view.ts';
+import type { Clock } from '../clock.ts';
+import { realClock } from '../clock.ts';
+import { defaultAgentSettings } from '../devices/agent.ts';
+import { matchPolicy } from '../judge/match-policy.ts';
+import type { KubeClient, KubeObject } from '../kube/client.ts';
+import type { Overrides } from '../kube/kubeconfig.ts';
+import { configMaps, remedyPolicies } from '../kube/resources.ts';
+import { projectPolicy } from '../observe/project-release.ts';
+import { checkNode } from '../operator/device-check.ts';
+import { ClusterDevices } from '../operator/device-provider.ts';
+import { listNodes } from '../operator/list-nodes.ts';
+import { configFor, fencesBy, inTurns } from '../operator/policy-findings.ts';
+import type { CheckReason } from '../report/policy-conditions.ts';
+import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
+import { taken } from './node-fence.ts';
+import { renderTable } from './table.ts';
+import { UserError } from './user-error.ts';
+
+const formats = ['wide', 'json', 'yaml'] as const;
+
+interface CheckFlags extends Overrides {
+  output?: (typeof formats)[number];
+}
+
+export interface CheckedNode {
+  node: string;
+  /** The policy that would fence it; absent: none does. */
+  policy?: string;
+  /** The ConfigMap, or where else it comes from. */
+  configuration: string;
+  fenceable: boolean;
+  reason?: CheckReason;
+  message?: string;
+}
+
+export interface CheckContext {
+  client: KubeClient;
+  provider: DeviceProvider;
+  clock: Clock;
+  namespace: string;
+}
+
+export function checkCommand(): Command {
+  const command = new Command('check').description('ask every fence device, and say which nodes could not be fenced');
+  return addKubeFlags(command)
+    .argument('[node...]', 'only these nodes')
+    .addOption(new Option('-o, --output <format>', 'instead of the table').choices(formats))
+    .action(check);
+}
+
+async function check(names: string[], flags: CheckFlags): Promise<void> {
+  const context = await checkContext(flags);
+  try {
+    const checked = await checkDevices(context, names);
+    process.stdout.write(await render(checked, flags.output));
+    process.exitCode = checked.every(({ fenceable }) => fenceable) ? 0 : 1;
+  } finally {
+    context.client.close();
+  }
+}
+
+/** Devices as the operator uses them, but from here. */
+export async function checkContext(flags: Overrides): Promise<CheckContext> {
+  const connection = await connect(flags);
+  const client = clientOf(connection);
+  const { namespace } = connection;
+  const provider = new ClusterDevices({ client, clock: realClock, namespace, agents: defaultAgentSettings });
+  return { client, provider, clock: realClock, namespace };
+}
+
+export async function checkDevices(context: CheckContext, names: readonly string[]): Promise<CheckedNode[]> {
+  const { client, provider, clock, namespace } = context;
+  const policies = await readPolicies(client);
+  const maps = await readConfigs(client, namespace);
+  const nodes = taken(await listNodes(client, new AbortController().signal));
+  const missing = names.filter((name) => nodes.every((node) => node.name !== name));
+  if (missing.length > 0) throw new UserError(`no such node: ${missing.join(', ')}`);
+  const chosen = nodes.filter(({ name }) => names.length === 0 || names.includes(name));
+  const checked: CheckedNode[] = [];
+  await inTurns(chosen, async (node) => {
+    const policy = fencingPolicy(policies, node);
+    const config = configFor(node, maps, provider);
+    const isWritten = !config.ok || config.config.source !== undefined;
+    if (policy === undefined && !isWritten && names.length === 0) return;
+    const { problem } = await checkNode(node, config, { provider, clock });
+    checked.push({
+      node: node.name,
+      ...(policy === undefined ? {} : { policy }),
+      configuration: (config.ok ? config.config.source : config.problems[0]?.file) ?? '<none>',
+      fenceable: problem === undefined,
+      ...problem,
+    });
+  });
+  return checked.sort((one, other) => one.node.localeCompare(other.node, 'en', { numeric: true }));
+}
+
+function fencingPolicy(policies: readonly PolicyFacts[], { labels }: LiveNode): string | undefined {
+  const match = matchPolicy(policies, labels);
+  return match.kind === 'one' && fencesBy(match.policy) ? match.policy.name : undefined;
+}
+
+async function readPolicies(client: KubeClient): Promise<PolicyFacts[]> {
+  const read = await client.list<KubeObject>(remedyPolicies);
+  // Without the CRDs there are no policies; configurations may be there all the same.
+  if (!read.ok && read.error.kind === 'notFound') return [];
+  return taken(read).items.flatMap((policy): PolicyFacts | [] => projectPolicy(policy) ?? []);
+}
+
+async function readConfigs(client: KubeClient, namespace: string): Promise<NamedData[]> {
+  const { items } = taken(await client.list<KubeObject & { data?: Record<string, string> }>(configMaps, { namespace }));
+  return items
+    .filter(({ metadata }) => isFenceConfig(metadata.name))
+    .map(({ metadata, data = {} }) => ({ name: metadata.name, data }));
+}
+
+async function render(checked: readonly CheckedNode[], format: CheckFlags['output']): Promise<string> {
+  if (format === 'json') return `${JSON.stringify(checked, null, 2)}\n`;
+  if (format === 'yaml') return (await import('yaml')).stringify(checked);
+  if (checked.length === 0) {
+    return 'No node has a fence configuration, and no policy fences one. Configurations are read from one namespace: -n\n';
+  }
+  const isWide = format === 'wide';
+  const heads = ['NAME', 'POLICY', ...(isWide ? ['CONFIGURATION'] : []), 'FENCEABLE', 'REASON', 'WHY'];
+  const rows = checked.map((one) => [
+    one.node,
+    one.policy ?? '<none>',
+    ...(isWide ? [one.configuration] : []),
+    one.fenceable ? 'yes' : 'no',
+    one.reason ?? '<none>',
+    (one.message ?? '').replaceAll(/\s+/g, ' '),
+  ]);
+  return renderTable(heads, rows);
+}

@@ -1,0 +1,219 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { ActCluster, fenceRef, nodeRef } from '../../test/support/act-cluster.ts';
+import { aRecord, anIncident } from '../../test/support/release-case.ts';
+import type { DeviceProvider } from '../act/device-tasks.ts';
+import type { DeviceAnswer } from '../devices/device.ts';
+import type { KubeObject } from '../kube/client.ts';
+import { KubeClient } from '../kube/client.ts';
+import { configMaps, namespaces, nodes, remedyPolicies } from '../kube/resources.ts';
+import { approveAs } from './approve.ts';
+import { checkDevices } from './check.ts';
+import type { StoredFence } from './node-fence.ts';
+import { resume } from './resume.ts';
+import { stop } from './stop.ts';
+import { UserError } from './user-error.ts';
+
+async function stored(cluster: ActCluster): Promise<StoredFence> {
+  return cluster.read<StoredFence>(fenceRef);
+}
+
+const fenceIn = (phase: string): object => ({
+  step: 'power-management',
+  status: 'running',
+  phase,
+  startedAt: '2026-01-01T00:00:00Z',
+  stepStartedAt: '2026-01-01T00:00:00Z',
+});
+
+describe('stop and resume', () => {
+  test('[FEN-13] a fence is stopped, and goes on where it stood; the status stays the operator’s', async () => {
+    const cluster = await ActCluster.create();
+    await cluster.patchStatus(fenceRef, { epoch: 3, holder: 'me', fence: fenceIn('off') });
+    const before = (await stored(cluster)).status;
+    const stopped = await stop(cluster.client, 'node-1', {});
+    assert.equal(stopped.what, 'stopped');
+    assert.match(stopped.notes.join(), /node-1 may be off, and stays so/);
+    assert.equal((await stored(cluster)).spec.stop, true);
+    assert.equal((await stop(cluster.client, 'node-1', {})).what, 'stopped already');
+    const resumed = await resume(cluster.client, 'node-1', {});
+    assert.match(resumed.notes.join(), /goes on with power-management \(off\)/);
+    assert.equal((await stored(cluster)).spec.stop, false);
+    assert.deepEqual((await stored(cluster)).status, before);
+    assert.equal((await resume(cluster.client, 'node-1', {})).what, 'was not stopped');
+  });
+
+  test('[FEN-13] a node without a record gets one; a node that is not there gets none', async () => {
+    const cluster = await ActCluster.create();
+    await cluster.remove(fenceRef);
+    assert.equal((await resume(cluster.client, 'node-1', {})).what, 'was not stopped');
+    assert.equal(await cluster.exists(fenceRef), false);
+    await stop(cluster.client, 'node-1', {});
+    assert.deepEqual((await stored(cluster)).spec, { node: 'node-1', stop: true });
+    await assert.rejects(stop(cluster.client, 'node-7', {}), new UserError('no such node: node-7'));
+    await cluster.remove(nodeRef);
+    assert.equal((await resume(cluster.client, 'node-1', {})).what, 'resumed', 'the record outlives its node');
+  });
+
+  test('--dry-run writes nothing and shows what would be there', async () => {
+    const cluster = await ActCluster.create();
+    const before = cluster.writes.length;
+    assert.equal((await stop(cluster.client, 'node-1', { dryRun: true })).fence.spec.stop, true);
+    await cluster.remove(fenceRef);
+    assert.equal((await stop(cluster.client, 'node-1', { dryRun: true })).fence.spec.stop, true);
+    assert.equal(cluster.writes.length, before + 1, 'the one that removed it');
+  });
+});
+
+describe('approve', () => {
+  const status = { epoch: 3, holder: 'me', incident: anIncident(), releases: [aRecord()] };
+
+  test('[ADM-8] who approved which incident, and when, is kept; nothing else is touched', async () => {
+    const cluster = await ActCluster.create();
+    await cluster.patchStatus(fenceRef, status);
+    const before = (await stored(cluster)).status;
+    const done = await approveAs(cluster.client, 'node-1', 'jane', {});
+    assert.match(done.what, /^approved: Ready=Unknown since .* \(node-1-1\)$/);
+    const { approval, ...rest } = (await stored(cluster)).status ?? {};
+    assert.deepEqual(approval, { by: 'jane', at: '2026-01-01T00:00:00Z', incident: 'node-1-1' });
+    assert.deepEqual(rest, before);
+    assert.match((await approveAs(cluster.client, 'node-1', 'joe', {})).what, /^was approved by jane at /);
+  });
+
+  test('[ADM-8] an approval of an earlier incident is none of this one', async () => {
+    const cluster = await ActCluster.create();
+    const approval = { by: 'jane', at: '2026-01-01T00:00:00Z', incident: 'node-1-0' };
+    await cluster.patchStatus(fenceRef, { ...status, approval });
+    await approveAs(cluster.client, 'node-1', 'joe', {});
+    assert.equal((await stored(cluster)).status?.approval?.by, 'joe');
+  });
+
+  test('[ADM-8] without an incident, or with another one than was looked at, nothing is approved', async () => {
+    const cluster = await ActCluster.create();
+    await assert.rejects(approveAs(cluster.client, 'node-1', 'jane', {}), /node-1 has no incident to approve/);
+    await cluster.patchStatus(fenceRef, status);
+    await assert.rejects(
+      approveAs(cluster.client, 'node-1', 'jane', { incident: 'node-1-7' }),
+      /the incident of node-1 is node-1-1 \(Ready=Unknown\), not node-1-7/,
+    );
+    await approveAs(cluster.client, 'node-1', 'jane', { dryRun: true });
+    assert.equal((await stored(cluster)).status?.approval, undefined);
+  });
+
+  test('[ADM-8] the operator writes meanwhile: tried again, but never for another incident', async () => {
+    for (const [next, outcome] of [
+      ['node-1-1', 'approved'],
+      ['node-1-2', 'refused'],
+    ]) {
+      const cluster = await ActCluster.create();
+      await cluster.patchStatus(fenceRef, status);
+      let isFirst = true;
+      const inner = cluster.server.transport('jane');
+      const client = new KubeClient({
+        clock: cluster.clock,
+        userAgent: 'test',
+        fieldManager: 'test',
+        transport: {
+          async send(request) {
+            if (request.method === 'PUT' && isFirst) {
+              isFirst = false;
+              await cluster.patchStatus(fenceRef, { ...status, epoch: 4, incident: anIncident({ id: next }) });
+            }
+            return inner.send(request);
+          },
+          close: () => inner.close(),
+        },
+      });
+      const done = approveAs(client, 'node-1', 'jane', {});
+      if (outcome === 'refused') await assert.rejects(done, /the incident of node-1 is node-1-2/);
+      else await done;
+      const { approval, epoch } = (await stored(cluster)).status ?? {};
+      assert.deepEqual([approval?.incident, epoch], [outcome === 'refused' ? undefined : 'node-1-1', 4]);
+    }
+  });
+
+  test('a policy that waits for no approval is told', async () => {
+    const cluster = await ActCluster.create();
+    await cluster.patch(fenceRef, '/spec/policy', 'release');
+    await cluster.patchStatus(fenceRef, status);
+    const { notes } = await approveAs(cluster.client, 'node-1', 'jane', {});
+    assert.match(notes.join(), /policy release has mode Enforce, which waits for no approval/);
+  });
+});
+
+describe('check', () => {
+  const on: DeviceAnswer = { kind: 'status', power: 'on' };
+  const provider: DeviceProvider = {
+    device: async (node, { driver }) =>
+      driver === 'built-in'
+        ? { ok: false, problem: 'there is no driver' }
+        : {
+            ok: true,
+            device: {
+              name: driver,
+              ask: async () => (node.name === 'node-2' ? { kind: 'unknown', message: 'no route' } : on),
+            },
+          },
+  };
+
+  async function cluster(): Promise<ActCluster> {
+    const made = await ActCluster.create();
+    const create = async (...[resource, object]: Parameters<KubeClient['create']>): Promise<void> => {
+      const result = await made.client.create(resource, object);
+      assert.ok(result.ok, JSON.stringify(result));
+    };
+    for (const name of ['node-2', 'node-3', 'node-10'])
+      await create(nodes, { metadata: { name, labels: { type: 'x' } } });
+    await made.client.create(namespaces, { metadata: { name: 'fenceline' } });
+    const data = (text: string): object => ({
+      'config.properties': text,
+      'fence-method-ipmi-off': 'template=fence-method-template-ipmi\naction=off',
+    });
+    const maps: [string, object][] = [
+      ['fence-method-template-ipmi', { 'template.properties': 'agent=fence_ipmilan\nip=10.0.0.{{node}}' }],
+      ['fence-config-node-1', data('power_management=ipmi-off')],
+      ['fence-config-node-2', data('power_management=ipmi-off')],
+      ['fence-config-node-3', data('power_management=ipmi-of')],
+      ['unrelated', {}],
+    ];
+    for (const [name, content] of maps) {
+      await create(configMaps, { metadata: { name, namespace: 'fenceline' }, data: content } as KubeObject);
+    }
+    return made;
+  }
+
+  const told = async (made: ActCluster, ...names: string[]): Promise<string[]> => {
+    const context = { client: made.client, provider, clock: made.clock, namespace: 'fenceline' };
+    return (await checkDevices(context, names)).map(({ node, policy, configuration, reason }) =>
+      [node, policy ?? '-', configuration, reason ?? 'ok'].join(' '),
+    );
+  };
+
+  test('[EXP-3] every node for which something is written, whether or not a policy fences', async () => {
+    const made = await cluster();
+    assert.deepEqual(await told(made), [
+      'node-1 - fence-config-node-1 ok',
+      'node-2 - fence-config-node-2 DeviceSilent',
+      'node-3 - fence-config-node-3 ConfigurationInvalid',
+    ]);
+    assert.deepEqual(await told(made, 'node-10'), ['node-10 - <none> NoConfiguration'], 'who is named is checked');
+    await assert.rejects(told(made, 'node-7'), new UserError('no such node: node-7'));
+  });
+
+  test('[EXP-3] and every node that a policy fences', async () => {
+    const made = await cluster();
+    const spec = {
+      nodeSelector: { matchLabels: { type: 'x' } },
+      thresholds: [{ lease: {}, remedies: [{ name: 'fence' }] }],
+      remedies: [{ name: 'fence', fence: {} }],
+    };
+    const policy = { metadata: { name: 'workers' }, spec } as KubeObject;
+    assert.ok((await made.client.create(remedyPolicies, policy)).ok);
+    assert.deepEqual(await told(made), [
+      'node-1 - fence-config-node-1 ok',
+      'node-2 workers fence-config-node-2 DeviceSilent',
+      'node-3 workers fence-config-node-3 ConfigurationInvalid',
+      'node-10 workers <none> NoConfiguration',
+    ]);
+  });
+});

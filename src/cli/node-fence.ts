@@ -1,0 +1,120 @@
+/** What the commands about one node have in common: its NodeFence, read and written, and how the outcome is told. */
+import type { Command } from 'commander';
+import { Command as Subcommand, Option } from 'commander';
+import { nodeFenceName } from '../api/fence-names.ts';
+import type { NodeFence } from '../api/node-fence.ts';
+import type { JsonPatchOperation, KubeClient, KubeObject } from '../kube/client.ts';
+import type { Result } from '../kube/errors.ts';
+import type { Overrides } from '../kube/kubeconfig.ts';
+import type { ObjectRef, Resource } from '../kube/resources.ts';
+import { nodeFences, nodes } from '../kube/resources.ts';
+import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
+import { UserError } from './user-error.ts';
+
+/** As it is stored: one that was just made has no status. */
+export type StoredFence = KubeObject & Pick<NodeFence, 'spec'> & { status?: Partial<NodeFence['status']> };
+
+export interface ActFlags extends Overrides {
+  output?: 'json' | 'yaml' | 'wide';
+  dryRun?: boolean;
+}
+
+export interface Done {
+  /** `stopped`, `not stopped, nothing to do`. */
+  what: string;
+  /** As it is now, or with `--dry-run` as it would be. */
+  fence: StoredFence;
+  /** What somebody ought to know besides. */
+  notes: readonly string[];
+}
+
+/** A command `NAME NODE` that changes the NodeFence of a node and tells. */
+export function nodeCommand(
+  name: string,
+  description: string,
+  act: (client: KubeClient, node: string, flags: ActFlags) => Promise<Done>,
+): Command {
+  return addKubeFlags(new Subcommand(name).description(description))
+    .argument('<node>', 'the name of the node')
+    .option('--dry-run', 'say what would be done, and do nothing')
+    .addOption(new Option('-o, --output <format>', 'print the NodeFence').choices(['json', 'yaml', 'wide']))
+    .action(async (node: string, flags: ActFlags) => {
+      const client = clientOf(await connect(flags));
+      try {
+        await tell(await act(client, node, flags), flags);
+      } finally {
+        client.close();
+      }
+    });
+}
+
+export async function tell({ what, fence, notes }: Done, { output, dryRun }: ActFlags): Promise<void> {
+  for (const note of notes) process.stderr.write(`${note}\n`);
+  if (output === 'json') process.stdout.write(`${JSON.stringify(fence, null, 2)}\n`);
+  else if (output === 'yaml') process.stdout.write((await import('yaml')).stringify(fence));
+  else process.stdout.write(`nodefence.fenceline.dev/${fence.metadata.name} ${what}${dryRun ? ' (dry run)' : ''}\n`);
+}
+
+export function taken<T>(result: Result<T>): T {
+  if (!result.ok) throw new UserError(result.error.message);
+  return result.value;
+}
+
+export interface ReadFence {
+  /** Undefined: there is none. */
+  fence: StoredFence | undefined;
+  serverTime: number | undefined;
+}
+
+/** A node that was never there is a mistake; one that is gone may have left its record. */
+export async function readFence(client: KubeClient, node: string): Promise<ReadFence> {
+  const read = await client.get<StoredFence>(refOf(node));
+  if (read.ok) return { fence: read.value, serverTime: read.serverTime };
+  if (read.error.kind !== 'notFound') throw new UserError(read.error.message);
+  const there = await client.get({ resource: nodes, name: node });
+  if (!there.ok) throw new UserError(there.error.kind === 'notFound' ? `no such node: ${node}` : there.error.message);
+  return { fence: undefined, serverTime: there.serverTime };
+}
+
+export function newFence(node: string, spec: Partial<NodeFence['spec']>): StoredFence {
+  return { metadata: { name: nodeFenceName(node) }, spec: { node, stop: false, ...spec } };
+}
+
+export async function createFence(client: KubeClient, fence: StoredFence): Promise<StoredFence> {
+  const created = await client.create(nodeFences, fence);
+  if (created.ok) return created.value;
+  const hint =
+    created.error.kind === 'notFound'
+      ? ' (are the CRDs installed? fenceline crds | kubectl apply --server-side -f -)'
+      : '';
+  throw new UserError(`${created.error.message}${hint}`);
+}
+
+/** Of the spec only: the operator writes the status at any time, and neither is in the other's way. */
+export async function patchFence(
+  client: KubeClient,
+  { metadata, spec }: StoredFence,
+  operations: JsonPatchOperation[],
+): Promise<StoredFence> {
+  return taken(await client.patch<StoredFence>(refOf(spec.node), { uid: metadata.uid ?? '' }, operations));
+}
+
+export function refOf(node: string): ObjectRef {
+  return { resource: nodeFences, name: nodeFenceName(node) };
+}
+
+const selfSubjectReviews: Resource = {
+  group: 'authentication.k8s.io',
+  version: 'v1',
+  plural: 'selfsubjectreviews',
+  kind: 'SelfSubjectReview',
+  namespaced: false,
+};
+
+/** Who the API server takes us for: what is in a kubeconfig is only what somebody called it. */
+export async function whoAmI(client: KubeClient): Promise<string> {
+  const asked = await client.create(selfSubjectReviews, { metadata: {} } as KubeObject);
+  if (!asked.ok) throw new UserError(`the API server does not say who you are: ${asked.error.message}`);
+  const { status } = asked.value as { status?: { userInfo?: { username?: string } } };
+  return (status?.userInfo?.username ?? 'unknown').slice(0, 253);
+}

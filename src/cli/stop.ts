@@ -1,0 +1,42 @@
+/** `fenceline stop NODE`: nothing more is done to the node, across restarts of the operator, until `resume` (FEN-13). */
+import type { Command } from 'commander';
+import type { KubeClient } from '../kube/client.ts';
+import type { ActFlags, Done, StoredFence } from './node-fence.ts';
+import { createFence, newFence, nodeCommand, patchFence, readFence } from './node-fence.ts';
+
+export function stopCommand(): Command {
+  return nodeCommand('stop', 'stop whatever is being done about a node, until resume', stop);
+}
+
+export async function stop(client: KubeClient, node: string, { dryRun }: ActFlags): Promise<Done> {
+  const { fence } = await readFence(client, node);
+  if (fence?.spec.stop === true) return { what: 'stopped already', fence, notes: notesOf(fence) };
+  const what = 'stopped';
+  if (fence === undefined) {
+    const made = newFence(node, { stop: true });
+    return { what, fence: dryRun ? made : await createFence(client, made), notes: [] };
+  }
+  const notes = notesOf(fence);
+  if (dryRun) return { what, fence: { ...fence, spec: { ...fence.spec, stop: true } }, notes };
+  return { what, fence: await patchFence(client, fence, [{ op: 'add', path: '/spec/stop', value: true }]), notes };
+}
+
+/** Whoever stops a fence half-way has to know where it stands. */
+function notesOf({ spec, status }: StoredFence): string[] {
+  switch (status?.fence?.phase) {
+    case 'poweringOff':
+    case 'off':
+    case 'poweringOn':
+      return [`${spec.node} may be off, and stays so: switch it on yourself, or resume`];
+    case 'isolating':
+    case 'isolated':
+      return [`${spec.node} may be cut off from its storage, and stays so until resume`];
+    case 'waiting':
+    case 'booting':
+    case 'recovering':
+    case 'finished':
+    case 'failed':
+    case undefined:
+      return [];
+  }
+}

@@ -1,0 +1,126 @@
+/**
+ * Which budgets stand, come and go. A budget is withdrawn in two steps, announced and then deleted, and one node after
+ * the other: of two operators that withdraw two budgets at the same time, each sees the announcement of the other one
+ * before it deletes, so that two nodes never both go because each counts on the other (DRN-3).
+ */
+import type {
+  BudgetFacts,
+  CountedCopy,
+  DrainAction,
+  DrainNode,
+  GuardingReason,
+  ObjectVersion,
+  StoragePodFacts,
+} from '../api/drain-view.ts';
+import type { Rule } from './checks.ts';
+import type { Known } from './known.ts';
+import { protectedElsewhere, stands } from './protection.ts';
+
+/** `release`: the drain may begin, in its turn. `drop`: nothing is guarded here by us. `leave`: nobody can say. */
+export type Wish = 'stand' | 'release' | 'drop' | 'leave';
+
+export interface BudgetPlan {
+  actions: readonly DrainAction[];
+  guarding: GuardingReason;
+  message: string;
+}
+
+export function budgetWish({ policy, cordoned }: DrainNode, blocked: boolean): Wish {
+  if (policy.kind === 'tie') return 'leave';
+  if (policy.kind === 'none' || policy.enforcement !== 'enforce' || policy.policy === 'always-allow') return 'drop';
+  if (cordoned === undefined) return 'leave';
+  return cordoned && !blocked ? 'release' : 'stand';
+}
+
+/** Ours that are about a node, by what they select or by what they say. */
+export function budgetsOf(facts: Known, node: string): BudgetFacts[] {
+  const over = facts.podsOf(node).flatMap((pod) => facts.budgetsOver(pod).ours);
+  return [...new Set(over)];
+}
+
+/** Each pod gets one budget that blocks, unless somebody else has one over it: two make every eviction fail. */
+export function keep(facts: Known, node: string): BudgetPlan {
+  const pods = facts.podsOf(node);
+  if (pods.length === 0 && facts.replicasOn(node).length > 0) {
+    const message = `no storage pod of ${node} is known, so that no budget can hold a drain of it up`;
+    return { actions: [], guarding: 'StorageNotFound', message };
+  }
+  const actions: DrainAction[] = [];
+  let foreign: string | undefined;
+  for (const pod of pods) {
+    const over = facts.budgetsOver(pod);
+    const [other] = over.foreign;
+    if (other !== undefined) foreign ??= `pod ${pod.name} of ${node} has the budget ${other.name} of somebody else`;
+    actions.push(...keepOne(facts, pod, other === undefined));
+  }
+  if (foreign !== undefined) return { actions, guarding: 'ForeignBudget', message: foreign };
+  return { actions, guarding: 'Guarding', message: `drains of ${node} wait where they have to` };
+}
+
+function keepOne(facts: Known, pod: StoragePodFacts, mayCreate: boolean): DrainAction[] {
+  const { node } = pod;
+  const { ours } = facts.budgetsOver(pod);
+  if (ours.some(stands)) return [];
+  const announced = ours.find(({ withdrawing, blocks }) => withdrawing && blocks);
+  if (announced !== undefined) return [{ do: 'keepBudget', node, budget: versionOf(announced) }];
+  const name = budgetName(pod);
+  const changed = facts.view.budgets.find((budget) => budget.name === name);
+  // One of that name that does not block is one that somebody edited: it goes, and the next pass makes it anew.
+  if (changed?.ours === true && !changed.deleting) {
+    return [{ do: 'deleteBudget', node, budget: versionOf(changed), counts: [] }];
+  }
+  if (changed !== undefined || !mayCreate) return [];
+  return [{ do: 'createBudget', node, name, selector: pod.labels }];
+}
+
+/** What is not guarded by us needs no budget of ours, and nobody's turn. */
+export function drop(facts: Known, node: string): DrainAction[] {
+  return budgetsOf(facts, node).map((budget) => deletion(node, budget, []));
+}
+
+/** The node whose turn it is: one that has announced it already, else the first that may go. */
+export function turnOf(facts: Known, candidates: readonly string[]): string | undefined {
+  const waiting = candidates.filter((node) => budgetsOf(facts, node).length > 0).sort();
+  return waiting.find((node) => budgetsOf(facts, node).some(({ withdrawing }) => withdrawing)) ?? waiting[0];
+}
+
+export function release(facts: Known, node: string, rule: Rule): DrainAction[] {
+  const budgets = budgetsOf(facts, node);
+  const silent = budgets.filter(({ withdrawing }) => !withdrawing);
+  if (silent.length > 0) {
+    return silent.map((budget) => ({ do: 'announceWithdrawal', node, budget: versionOf(budget) }));
+  }
+  const counts = countedBy(facts, node, rule);
+  return budgets.map((budget) => deletion(node, budget, counts));
+}
+
+/** Those of pods that are no more, of a node whose pods are known or which is no more itself. */
+export function forgotten(facts: Known): DrainAction[] {
+  const covered = new Set(facts.view.pods.flatMap((pod) => facts.budgetsOver(pod).ours));
+  return facts.view.budgets.flatMap((budget) => {
+    const { ours, deleting, node = '' } = budget;
+    if (!ours || deleting || covered.has(budget) || node === '') return [];
+    const named = facts.podsOf(node).some((pod) => budgetName(pod) === budget.name);
+    const gone = facts.nodes.get(node)?.storage === undefined;
+    return !named && (gone || facts.podsOf(node).length > 0) ? [deletion(node, budget, [])] : [];
+  });
+}
+
+function countedBy(facts: Known, node: string, rule: Rule): CountedCopy[] {
+  return facts.replicasOn(node).flatMap((replica) => {
+    const count = rule.counts(replica);
+    return count === undefined ? [] : (protectedElsewhere(facts, replica, count) ?? []);
+  });
+}
+
+function deletion(node: string, budget: BudgetFacts, counts: readonly CountedCopy[]): DrainAction {
+  return { do: 'deleteBudget', node, budget: versionOf(budget), counts };
+}
+
+export function budgetName({ name }: StoragePodFacts): string {
+  return `fenceline-${name}`;
+}
+
+function versionOf({ name, uid, resourceVersion }: ObjectVersion): ObjectVersion {
+  return { name, uid, resourceVersion };
+}

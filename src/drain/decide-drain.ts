@@ -1,0 +1,127 @@
+/** The drain guard: for every node whether a drain of it has to wait and for what, and what is to be done about it. */
+import type {
+  Block,
+  DrainAction,
+  DrainDecision,
+  DrainNode,
+  DrainView,
+  EffectiveEnforcement,
+  GuardingReason,
+  NodeDrainDecision,
+} from '../api/drain-view.ts';
+import type { ENFORCEMENTS } from '../api/drain-policy.ts';
+import { budgetsOf, budgetWish, drop, forgotten, keep, release, turnOf } from './budgets.ts';
+import type { Wish } from './budgets.ts';
+import type { Rule } from './checks.ts';
+import { blockOf, rules } from './checks.ts';
+import { evictions } from './evictions.ts';
+import type { Known } from './known.ts';
+import { known } from './known.ts';
+
+interface Judged {
+  node: DrainNode;
+  rule: Rule | undefined;
+  blocks: readonly Block[];
+  wish: Wish;
+}
+
+export function decideDrain(view: DrainView): DrainDecision {
+  const facts = known(view);
+  const judged = view.nodes.map((node) => judge(facts, node));
+  const candidates = judged.filter(({ wish }) => wish === 'release').map(({ node }) => node.name);
+  const turn = turnOf(facts, candidates);
+  const actions: DrainAction[] = [];
+  const nodes = judged.map((one) => {
+    const decided = decideNode(facts, one, turn);
+    actions.push(...decided.actions);
+    return decided.decision;
+  });
+  actions.push(...forgotten(facts));
+  return { nodes, actions: actions.toSorted(byHaste), ...(turn === undefined ? {} : { withdrawing: turn }) };
+}
+
+/** `Auto` only watches where the storage system keeps budgets by itself: two over one pod make every eviction fail. */
+export function enforcementOf(wanted: (typeof ENFORCEMENTS)[number], storageEnforces: boolean): EffectiveEnforcement {
+  switch (wanted) {
+    case 'Enforce':
+      return 'enforce';
+    case 'Observe':
+      return 'observe';
+    case 'Auto':
+      return storageEnforces ? 'storage' : 'enforce';
+  }
+}
+
+function judge(facts: Known, node: DrainNode): Judged {
+  const rule = node.policy.kind === 'one' ? rules[node.policy.policy] : undefined;
+  const replicas = facts.replicasOn(node.name);
+  const blocks = rule === undefined ? [] : replicas.flatMap((replica) => blockOf(rule, facts, replica) ?? []);
+  return { node, rule, blocks, wish: budgetWish(node, blocks.length > 0) };
+}
+
+function decideNode(
+  facts: Known,
+  judged: Judged,
+  turn: string | undefined,
+): { decision: NodeDrainDecision; actions: DrainAction[] } {
+  const { node, rule, wish } = judged;
+  const evicting = evictions(facts, node);
+  const kept = wish === 'stand' ? keep(facts, node.name) : undefined;
+  const actions: DrainAction[] = [...(kept?.actions ?? []), ...evicting.actions];
+  if (wish === 'drop') actions.push(...drop(facts, node.name));
+  if (wish === 'release' && rule !== undefined && node.name === turn) actions.push(...release(facts, node.name, rule));
+  const blocks = blocksOf(facts, judged, turn);
+  const [first] = blocks;
+  const decision: NodeDrainDecision = {
+    node: node.name,
+    policy: node.policy,
+    cordoned: node.cordoned,
+    blocked: blocks.length > 0,
+    autoEvicting: evicting.autoEvicting,
+    reason: first?.reason ?? 'Allowed',
+    message: first?.message ?? `nothing is lost with ${node.name}`,
+    blocks,
+    ...guardingOf(node, kept),
+  };
+  return { decision, actions };
+}
+
+function blocksOf(facts: Known, { node, blocks, wish }: Judged, turn: string | undefined): readonly Block[] {
+  if (wish === 'leave' && node.cordoned === undefined) {
+    return [{ reason: 'StateUnknown', message: `there is no Node ${node.name}: what it holds is guarded` }, ...blocks];
+  }
+  if (wish !== 'release' || node.name === turn || budgetsOf(facts, node.name).length === 0) return blocks;
+  return [{ reason: 'WaitsForTurn', message: `${turn} is being let go; ${node.name} comes after it` }];
+}
+
+function guardingOf(
+  { name, policy }: DrainNode,
+  kept: { guarding: GuardingReason; message: string } | undefined,
+): Pick<NodeDrainDecision, 'guarding' | 'guardingMessage'> {
+  if (policy.kind === 'tie') {
+    const message = `the policies ${policy.names.join(', ')} select ${name} just as specifically`;
+    return { guarding: 'PolicyTie', guardingMessage: message };
+  }
+  if (policy.kind === 'none' || policy.enforcement === 'observe') {
+    return { guarding: 'Observing', guardingMessage: `nothing holds a drain of ${name} up` };
+  }
+  if (policy.enforcement === 'storage') {
+    return { guarding: 'StorageEnforces', guardingMessage: 'the storage system keeps budgets by itself' };
+  }
+  return { guarding: kept?.guarding ?? 'Guarding', guardingMessage: kept?.message ?? `${name} is looked after` };
+}
+
+/** What protects comes first, what lets go last: whoever is stopped half-way has protected too much, never too little. */
+const haste: Record<DrainAction['do'], number> = {
+  createBudget: 0,
+  keepBudget: 0,
+  setAutoEvicting: 1,
+  requestEviction: 2,
+  withdrawEviction: 3,
+  announceWithdrawal: 4,
+  deleteBudget: 5,
+};
+
+function byHaste(a: DrainAction, b: DrainAction): number {
+  return haste[a.do] - haste[b.do];
+}

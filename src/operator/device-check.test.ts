@@ -1,0 +1,193 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { manualClock } from '../../test/support/manual-clock.ts';
+import { aNode } from '../../test/support/release-case.ts';
+import type { DeviceProvider } from '../act/device-tasks.ts';
+import type { ConfigResult, Level, Method } from '../api/fence-config.ts';
+import type { DeviceAction, DeviceAnswer } from '../devices/device.ts';
+import type { NodeCheck } from '../report/policy-conditions.ts';
+import { checkNode } from './device-check.ts';
+import { DeviceRounds } from './device-rounds.ts';
+
+const method = (name: string, action: Method['action'] = 'off', driver = name): Method => ({
+  name,
+  action,
+  driver,
+  parameters: {},
+  secrets: [],
+});
+const level = (...off: string[]): Level => ({ off: off.map((name) => method(name)), on: [] });
+const config = (powerManagement: Level[], rest: object = {}): ConfigResult => ({
+  ok: true,
+  config: { source: 'fence-config-node-1', isolation: [], powerManagement, recovery: [], ...rest },
+});
+
+type Answers = Record<string, (DeviceAnswer | 'throws')[]>;
+
+/** Devices by the name of their driver; the last answer is given again and again. */
+function devices(answers: Answers): DeviceProvider & { asked: string[] } {
+  const asked: string[] = [];
+  return {
+    asked,
+    device: async (_, { driver }) => {
+      const queue = answers[driver];
+      if (queue === undefined) return { ok: false, problem: `there is no ${driver}` };
+      const ask = async (action: DeviceAction): Promise<DeviceAnswer> => {
+        asked.push(`${driver} ${action}`);
+        const answer = queue.length > 1 ? queue.shift() : queue[0];
+        if (answer === 'throws' || answer === undefined) throw new Error('broken');
+        return answer;
+      };
+      return { ok: true, device: { name: `device ${driver}`, ask } };
+    },
+  };
+}
+
+const on: DeviceAnswer = { kind: 'status', power: 'on' };
+const off: DeviceAnswer = { kind: 'status', power: 'off' };
+const silent: DeviceAnswer = { kind: 'unknown', message: 'timed out' };
+
+async function check(answers: Answers, result: ConfigResult, node = aNode()): Promise<string> {
+  const { problem } = await checkNode(node, result, { provider: devices(answers), clock: manualClock() });
+  return problem === undefined ? 'fenceable' : `${problem.reason}: ${problem.message}`;
+}
+
+test('[EXP-3] a device that answers, whatever it says of the power of a node that is down', async () => {
+  assert.equal(await check({ ipmi: [on] }, config([level('ipmi')])), 'fenceable');
+  assert.equal(await check({ ipmi: [off] }, config([level('ipmi')])), 'fenceable');
+});
+
+test('[EXP-3] nothing but status is asked, and of a device that switches off and on only once', async () => {
+  const provider = devices({ ipmi: [on] });
+  const both = { off: [method('ipmi-off', 'off', 'ipmi')], on: [method('ipmi-on', 'on', 'ipmi')] };
+  await checkNode(aNode(), config([both]), { provider, clock: manualClock() });
+  assert.deepEqual(provider.asked, ['ipmi status']);
+});
+
+test('[EXP-3] one that refuses, is silent twice, throws, or is not there', async () => {
+  const power = config([level('ipmi')]);
+  assert.match(
+    await check({ ipmi: [{ kind: 'refused', message: 'no rights' }] }, power),
+    /^DeviceRefused: ipmi: .*no rights/,
+  );
+  assert.match(await check({ ipmi: [silent] }, power), /^DeviceSilent: ipmi: device ipmi: timed out/);
+  assert.equal(await check({ ipmi: [silent, on] }, power), 'fenceable', 'one lost packet');
+  assert.match(await check({ ipmi: ['throws'] }, power), /^DeviceSilent: ipmi: broken/);
+  assert.match(await check({}, power), /^NoDevice: ipmi: there is no ipmi/);
+  assert.match(await check({ ipmi: [{ kind: 'accepted' }] }, power), /^DeviceSilent/);
+});
+
+test('[EXP-3] one that answers for another machine, or says off under a living node', async () => {
+  const power = config([level('ipmi')]);
+  const other: DeviceAnswer = { kind: 'status', power: 'on', identity: { kind: 'name', value: 'node-7' } };
+  assert.match(await check({ ipmi: [other] }, power), /^WrongMachine: .*answers for node-7, and the node is node-1/);
+  const alive = aNode({ ready: 'True' });
+  assert.match(await check({ ipmi: [off] }, power, alive), /^WrongMachine: .*says off, and the node is Ready/);
+  const isolated = config([level('ipmi')], { isolation: [level('switch')] });
+  assert.equal(await check({ ipmi: [on], switch: [off] }, isolated, alive), 'fenceable', 'a port is not the power');
+});
+
+test('[EXP-3, FEN-14] a level that works is enough; every step needs one', async () => {
+  const levels = config([level('ipmi', 'pdu'), level('cloud')]);
+  assert.equal(await check({ ipmi: [on], pdu: [on] }, levels), 'fenceable');
+  assert.equal(await check({ ipmi: [on], pdu: [silent], cloud: [on] }, levels), 'fenceable');
+  assert.match(await check({ ipmi: [on], pdu: [silent] }, levels), /^DeviceSilent: pdu: .*; cloud: there is no cloud/);
+  const steps = config([level('ipmi')], { isolation: [level('switch')] });
+  assert.match(await check({ ipmi: [on] }, steps), /^NoDevice: switch/);
+});
+
+test('[EXP-3] no configuration, or a wrong one', async () => {
+  const bare: ConfigResult = {
+    ok: true,
+    config: { isolation: [], powerManagement: [level('built-in')], recovery: [] },
+  };
+  assert.match(await check({}, bare), /^NoConfiguration: built-in: there is no built-in/);
+  const problems = [{ file: 'fence-config-node-1', key: 'config.properties', reason: 'there is no method x' }];
+  assert.match(await check({}, { ok: false, problems }), /^ConfigurationInvalid: ConfigMap fence-config-node-1, /);
+});
+
+interface Stage {
+  rounds: DeviceRounds;
+  clock: ReturnType<typeof manualClock>;
+  asked: string[];
+  answer: (node: string, problem?: NodeCheck['problem']) => Promise<void>;
+  busy: Set<string>;
+  changes: () => number;
+}
+
+function stage(): Stage {
+  const clock = manualClock();
+  const asked: string[] = [];
+  const open = new Map<string, (check: NodeCheck) => void>();
+  const busy = new Set<string>();
+  let changes = 0;
+  const rounds = new DeviceRounds({
+    clock,
+    everyMs: 600_000,
+    concurrency: 2,
+    isBusy: (name) => busy.has(name),
+    onChange: () => (changes += 1),
+    check: ({ node }) => {
+      asked.push(node.name);
+      return new Promise((resolve) => open.set(node.name, resolve));
+    },
+  });
+  const answer: Stage['answer'] = async (node, problem) => {
+    open.get(node)?.(problem === undefined ? { node } : { node, problem });
+    // The answer is taken in a microtask or two.
+    for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
+  };
+  return { rounds, clock, asked, answer, busy, changes: () => changes };
+}
+
+const target = (name: string, source = 'a'): { node: ReturnType<typeof aNode>; config: ConfigResult } => ({
+  node: aNode({ name, uid: name }),
+  config: config([level('ipmi')], { source }),
+});
+const broken = { reason: 'DeviceSilent' as const, message: 'silent' };
+
+test('[EXP-3] a few at a time, and again when the answer is old', async () => {
+  const { rounds, clock, asked, answer, changes } = stage();
+  rounds.update([target('a'), target('b'), target('c')]);
+  assert.deepEqual(asked, ['a', 'b']);
+  await answer('a');
+  assert.deepEqual(asked, ['a', 'b', 'c']);
+  await answer('b', broken);
+  await answer('c');
+  assert.deepEqual(rounds.results, [{ node: 'a' }, { node: 'b', problem: broken }, { node: 'c' }]);
+  assert.equal(changes(), 3);
+  clock.advance(60_000);
+  assert.deepEqual(asked.slice(3), ['b'], 'what went wrong is looked at sooner');
+  await answer('b', broken);
+  assert.equal(changes(), 3, 'the same is no news');
+  clock.advance(540_000);
+  assert.deepEqual(asked.slice(4).sort(), ['a', 'b', 'c'].slice(0, 2));
+});
+
+test('[EXP-3] another configuration is asked for at once; who is gone is forgotten', async () => {
+  const { rounds, clock, asked, answer } = stage();
+  rounds.update([target('a'), target('b')]);
+  await answer('a');
+  await answer('b');
+  rounds.update([target('a'), target('b', 'other')]);
+  assert.deepEqual(asked, ['a', 'b', 'b']);
+  rounds.update([target('a')]);
+  await answer('b');
+  assert.deepEqual(rounds.results, [{ node: 'a' }]);
+  rounds.close();
+  clock.advance(10_000_000);
+  assert.deepEqual(asked, ['a', 'b', 'b'], 'nothing is asked any more');
+});
+
+test('[EXP-3] a node that is being fenced is left alone, and what its device said meanwhile does not count', async () => {
+  const { rounds, clock, asked, answer, busy } = stage();
+  busy.add('a');
+  rounds.update([target('a')]);
+  assert.deepEqual(asked, []);
+  busy.clear();
+  clock.advance(60_000);
+  assert.deepEqual(asked, ['a']);
+  busy.add('a');
+  await answer('a', broken);
+  assert.deepEqual(rounds.results, []);
+});

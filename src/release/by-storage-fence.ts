@@ -1,0 +1,59 @@
+/**
+ * By the fence of the storage (FEN-11): the node was cut off from it, as the device says after the action and again right
+ * before each act. Pods all of whose volumes are there may go; what they run can do no harm to any of them.
+ */
+import type { NodeCase, PodFacts } from '../api/release-view.ts';
+import type { Check, KnownVolume, Objection } from './checks.ts';
+import {
+  isKnown,
+  kubeletSilent,
+  nodeDown,
+  nodeExists,
+  notDaemon,
+  notMirror,
+  nothingReappeared,
+  objection,
+  volumesOf,
+} from './checks.ts';
+
+export const storageFenceChecks: readonly Check[] = [
+  notMirror,
+  notDaemon,
+  nodeExists,
+  cutOff,
+  allVolumesThere,
+  nodeDown,
+  kubeletSilent,
+  nothingReappeared,
+];
+
+/** The storage that the node is cut off from just now; undefined: none, or the pods are not to go with it. */
+export function cutOffFrom({ fence }: NodeCase): readonly string[] | undefined {
+  const stored = fence?.status.fence;
+  if (stored?.phase !== 'isolated' || stored.irrevocableSince === undefined || !stored.cleanResources) return undefined;
+  return stored.storage.length === 0 ? undefined : stored.storage;
+}
+
+export function cutOffBy({ fence }: NodeCase): string | undefined {
+  return fence?.status.fence?.method;
+}
+
+function cutOff(known: NodeCase): Objection | undefined {
+  if (cutOffFrom(known) !== undefined) return undefined;
+  return objection('StorageNotFenced', 'no device has cut the node off from its storage');
+}
+
+function allVolumesThere(known: NodeCase, pod: PodFacts): Objection | undefined {
+  const volumes = volumesOf(known, pod);
+  if (volumes.length === 0) return objection('NoPersistentVolume', 'it has no persistent volume');
+  const storage = cutOffFrom(known) ?? [];
+  const other = volumes.find((volume) => !isKnown(volume) || !storage.includes(volume.csi?.driver ?? ''));
+  if (other === undefined && pod.directVolumes.length === 0) return undefined;
+  if (other !== undefined && !isKnown(other)) return objection('VolumeUnknown', 'one of its volumes is not known');
+  const what = other === undefined ? pod.directVolumes.join(', ') : `volume ${other.volume}`;
+  return objection('VolumeNotProtected', `${what} is not on the storage that the node was cut off from`);
+}
+
+export function cutOffVolumes(known: NodeCase, pod: PodFacts): KnownVolume[] {
+  return volumesOf(known, pod).filter(isKnown);
+}

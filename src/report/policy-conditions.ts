@@ -1,0 +1,164 @@
+/** What the status of a RemedyPolicy says, from what was found out about it. Pure, so that a command can say the same. */
+import type { Condition } from '../api/common.ts';
+import { clockTime } from '../api/facts.ts';
+import type { ConfigProblem } from '../api/fence-config.ts';
+import type { UNFENCEABLE } from '../api/reasons.ts';
+import { FENCEABLE, RISKY, VALID } from '../api/reasons.ts';
+import type { WrittenSpec } from './policy-risks.ts';
+import { fences, risksOf } from './policy-risks.ts';
+
+export type CheckReason = keyof (typeof UNFENCEABLE)['reason'];
+
+/** How the devices of a node answered. */
+export interface NodeCheck {
+  node: string;
+  /** Absent: it could be fenced. */
+  problem?: { reason: CheckReason; message: string };
+}
+
+export interface PolicyFindings {
+  name: string;
+  spec: WrittenSpec;
+  /** It lacks fields that the CRD fills in, and is in force for nobody. */
+  lacksDefaults: boolean;
+  /** The nodes that it is in force for. */
+  nodes: readonly string[];
+  /** Nodes that it would be in force for if another policy did not select them just as specifically. */
+  ties: readonly { node: string; policies: readonly string[] }[];
+  configProblems: readonly ConfigProblem[];
+  /** Nodes without configuration, each with why that does not do. */
+  unconfigured: readonly { node: string; why: string }[];
+  /** Secrets of which is not known whether they are there. */
+  unreadableSecrets: readonly { name: string; why: string }[];
+  /** Remedies on its ladders that cannot be run. */
+  unsupported: readonly string[];
+  /** A node that is not among them was not checked yet. */
+  checks: readonly NodeCheck[];
+}
+
+export type Finding = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
+
+interface Said {
+  reason: string;
+  message: string;
+}
+
+const maxMessage = 8000;
+/** More names than this help nobody; the metric has all of them. */
+const maxNamed = 10;
+
+export function findingsOf(found: PolicyFindings): Finding[] {
+  const fenceable = found.lacksDefaults ? undefined : fenceableOf(found);
+  return [validOf(found), riskyOf(found), ...(fenceable === undefined ? [] : [fenceable])];
+}
+
+function validOf(found: PolicyFindings): Finding {
+  const { reason } = VALID;
+  if (found.lacksDefaults) {
+    const message =
+      'fields are missing that its CRD fills in, and it is not in force: install the CRDs of this version';
+    return { type: VALID.of, status: 'False', reason: reason.DefaultsMissing, message };
+  }
+  const wrong = [...tiesOf(found), ...configsOf(found), ...missingOf(found), ...unsupportedOf(found)];
+  const unread = found.unreadableSecrets.map(({ name, why }) => `Secret ${name}: ${why}`);
+  const unknown = unread.length === 0 ? [] : [{ reason: reason.SecretsUnreadable, message: named(unread, '; ') }];
+  if (wrong.length > 0) return { type: VALID.of, status: 'False', ...joined([...wrong, ...unknown]) };
+  if (unknown.length > 0) return { type: VALID.of, status: 'Unknown', ...joined(unknown) };
+  const count = found.nodes.length;
+  const message = `in force for ${count} ${count === 1 ? 'node' : 'nodes'}`;
+  return { type: VALID.of, status: 'True', reason: reason.Accepted, message };
+}
+
+/** Each group of policies with all the nodes that they contend for, so that one look at either shows the whole. */
+function tiesOf({ ties }: PolicyFindings): Said[] {
+  const groups = new Map<string, string[]>();
+  for (const { node, policies } of ties) {
+    const names = policies.join(' and ');
+    groups.set(names, [...(groups.get(names) ?? []), node]);
+  }
+  return [...groups].map(([names, nodes]) => ({
+    reason: VALID.reason.PolicyTie,
+    message: `${names} select ${named(nodes.sort())} just as specifically, and neither is in force there: let one selector ask for a label more`,
+  }));
+}
+
+function configsOf({ configProblems }: PolicyFindings): Said[] {
+  const texts = configProblems.map(({ file, key, reason }) => `ConfigMap ${file}, ${key}: ${reason}`);
+  const message = named([...new Set(texts)].sort(), '; ');
+  return texts.length === 0 ? [] : [{ reason: VALID.reason.FenceConfigInvalid, message }];
+}
+
+function missingOf({ unconfigured }: PolicyFindings): Said[] {
+  if (unconfigured.length === 0) return [];
+  const nodes = named(unconfigured.map(({ node }) => node).sort());
+  const why = [...new Set(unconfigured.map((one) => one.why))];
+  const message = `no fence configuration for ${nodes} (${named(why, '; ')}): write a ConfigMap fence-config-<node>, or one with a selector`;
+  return [{ reason: VALID.reason.FenceConfigMissing, message }];
+}
+
+function unsupportedOf({ unsupported }: PolicyFindings): Said[] {
+  if (unsupported.length === 0) return [];
+  const message = `this version cannot run ${named(unsupported)}; the ladders that need it are not in force`;
+  return [{ reason: VALID.reason.RemedyUnsupported, message }];
+}
+
+function riskyOf({ spec, nodes }: PolicyFindings): Finding {
+  const risks = risksOf(spec, nodes.length);
+  if (risks.length > 0) return { type: RISKY.of, status: 'True', ...joined(risks) };
+  return {
+    type: RISKY.of,
+    status: 'False',
+    reason: RISKY.reason.NothingRisky,
+    message: 'no dangerous value was found',
+  };
+}
+
+/** Undefined: the policy fences nobody. */
+function fenceableOf({ spec, nodes, checks }: PolicyFindings): Finding | undefined {
+  if (!fences(spec)) return undefined;
+  const { reason } = FENCEABLE;
+  const known = new Map(checks.map((check) => [check.node, check]));
+  const bad = nodes.flatMap((node) => {
+    const problem = known.get(node)?.problem;
+    return problem === undefined ? [] : [`${node}: ${problem.reason}: ${problem.message}`];
+  });
+  const unchecked = nodes.filter((node) => !known.has(node)).length;
+  const rest = unchecked === 0 ? '' : `; ${unchecked} of ${nodes.length} not asked yet`;
+  if (bad.length > 0) {
+    const message = `${bad.length} of ${nodes.length} could not be fenced${rest}: ${named(bad.sort(), '; ')}`;
+    return { type: FENCEABLE.of, status: 'False', reason: reason.NotFenceable, message: message.slice(0, maxMessage) };
+  }
+  if (unchecked > 0) {
+    return { type: FENCEABLE.of, status: 'Unknown', reason: reason.NotChecked, message: rest.slice(2) };
+  }
+  const message = `the devices of ${nodes.length === 1 ? '1 node answer' : `${nodes.length} nodes answer`}`;
+  return { type: FENCEABLE.of, status: 'True', reason: reason.AllFenceable, message };
+}
+
+/** One alone needs no label; of several each is told with its reason. */
+function joined(said: readonly Said[]): Said {
+  const [first] = said;
+  const message = said.length === 1 ? first?.message : said.map((one) => `${one.reason}: ${one.message}`).join('; ');
+  return { reason: first?.reason ?? '', message: (message ?? '').slice(0, maxMessage) };
+}
+
+function named(names: readonly string[], separator = ', '): string {
+  if (names.length <= maxNamed) return names.join(separator);
+  return `${names.slice(0, maxNamed).join(separator)}${separator}and ${names.length - maxNamed} more`;
+}
+
+/** The times of what has not changed stay; conditions of others stay altogether. `ours`: those that are said here. */
+export function withFindings(
+  before: readonly Condition[],
+  findings: readonly Finding[],
+  at: { generation: number; nowMs: number },
+): Condition[] {
+  const types = new Set<string>([VALID.of, RISKY.of, FENCEABLE.of]);
+  const kept = before.filter(({ type }) => !types.has(type));
+  const said = findings.map((finding): Condition => {
+    const known = before.find(({ type }) => type === finding.type);
+    const since = known?.status === finding.status ? known.lastTransitionTime : clockTime(at.nowMs);
+    return { ...finding, observedGeneration: at.generation, lastTransitionTime: since };
+  });
+  return [...kept, ...said];
+}

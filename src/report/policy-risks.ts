@@ -1,0 +1,165 @@
+/**
+ * What is legal in a policy and can cost data or availability all the same, as an ordered list of questions: the worst
+ * first, because its reason is the one that a dashboard shows.
+ */
+import { parseDuration } from '../api/duration.ts';
+import { RISKY } from '../api/reasons.ts';
+
+/** A spec as it is stored; nothing of it is relied upon, because the CRD may be older than the operator. */
+export interface WrittenSpec {
+  thresholds?: {
+    condition?: { type?: string; status?: string; for?: string };
+    lease?: { staleFor?: string };
+    remedies?: { name: string; period?: string }[];
+    recovery?: { name: string }[];
+  }[];
+  remedies?: ({ name: string } & Record<string, unknown>)[];
+  fence?: { isolateAfter?: string; powerManagementAfter?: string; bootTimeout?: string };
+  release?: {
+    podDeletion?: string;
+    provisioners?: string[];
+    volumeAttachmentRecovery?: string;
+    riskAfterFailedFence?: boolean;
+  };
+  storm?: { maxUnresponsive?: number | string; maxConcurrent?: number };
+}
+
+export type RiskReason = Exclude<keyof (typeof RISKY)['reason'], 'NothingRisky'>;
+
+export interface Risk {
+  reason: RiskReason;
+  message: string;
+}
+
+/** A kubelet renews its Lease this often. */
+const renewalMs = 10_000;
+/** kube-controller-manager detaches by force after this, whatever runs on the node. */
+const forceDetachMs = 360_000;
+/** No machine boots faster, firmware included. */
+const shortestBootMs = 60_000;
+/** After a remedy that restarts something, a node needs at least so long to show that it has helped. */
+const shortestPeriodMs = 30_000;
+const restarting = ['podTemplate', 'fence', 'deleteMachine'];
+
+type Question = (spec: WrittenSpec, nodeCount: number) => string | undefined;
+
+const questions: readonly [RiskReason, Question][] = [
+  ['NoStormLimit', noStormLimit],
+  ['RiskAfterFailedFence', riskAfterFailedFence],
+  ['RiskAccepted', riskAccepted],
+  ['NoConcurrencyLimit', noConcurrencyLimit],
+  ['KubernetesDetaches', kubernetesDetaches],
+  ['LeaseTooEager', leaseTooEager],
+  ['PeriodTooShort', periodTooShort],
+  ['PowerBeforeIsolation', powerBeforeIsolation],
+  ['NoProvisioner', noProvisioner],
+  ['RemedyUnused', remedyUnused],
+];
+
+/** `nodeCount`: how many nodes the policy is in force for. */
+export function risksOf(spec: WrittenSpec, nodeCount: number): Risk[] {
+  return questions.flatMap(([reason, ask]) => {
+    const message = ask(spec, nodeCount);
+    return message === undefined ? [] : [{ reason, message }];
+  });
+}
+
+export function kindOfRemedy({ remedies = [] }: WrittenSpec, name: string): string | undefined {
+  const remedy = remedies.find((one) => one.name === name);
+  return remedy && Object.keys(remedy).find((key) => key !== 'name' && remedy[key] !== undefined);
+}
+
+/** Whether one of its ladders fences. */
+export function fences(spec: WrittenSpec): boolean {
+  return (spec.thresholds ?? []).some(({ remedies = [] }) =>
+    remedies.some(({ name }) => kindOfRemedy(spec, name) === 'fence'),
+  );
+}
+
+function noStormLimit(spec: WrittenSpec, nodeCount: number): string | undefined {
+  const limit = spec.storm?.maxUnresponsive;
+  if (!fences(spec) || limit === undefined) return undefined;
+  const isNone = typeof limit === 'number' ? nodeCount > 0 && limit >= nodeCount : limit === '100%';
+  return isNone ? `storm.maxUnresponsive ${limit} lets every node be fenced at once: write 40%` : undefined;
+}
+
+function noConcurrencyLimit(spec: WrittenSpec, nodeCount: number): string | undefined {
+  const limit = spec.storm?.maxConcurrent ?? 1;
+  if (!fences(spec) || nodeCount < 2 || limit < nodeCount) return undefined;
+  return `storm.maxConcurrent ${limit} is no limit for ${nodeCount} nodes`;
+}
+
+function acceptsRisk({ release }: WrittenSpec): string[] {
+  const { podDeletion = 'do-nothing', volumeAttachmentRecovery = 'never' } = release ?? {};
+  return [
+    ...(podDeletion === 'do-nothing' ? [] : [`podDeletion ${podDeletion}`]),
+    ...(volumeAttachmentRecovery === 'never' ? [] : [`volumeAttachmentRecovery ${volumeAttachmentRecovery}`]),
+  ];
+}
+
+function riskAccepted(spec: WrittenSpec): string | undefined {
+  const accepted = acceptsRisk(spec);
+  if (accepted.length === 0 || (spec.release?.provisioners ?? []).length === 0) return undefined;
+  return `${accepted.join(' and ')} lets go without proof that nothing writes any more`;
+}
+
+function noProvisioner(spec: WrittenSpec): string | undefined {
+  const accepted = acceptsRisk(spec);
+  if (accepted.length === 0 || (spec.release?.provisioners ?? []).length > 0) return undefined;
+  return `${accepted.join(' and ')} has no effect without release.provisioners: list the drivers that it is about`;
+}
+
+function riskAfterFailedFence(spec: WrittenSpec): string | undefined {
+  if (spec.release?.riskAfterFailedFence !== true || riskAccepted(spec) === undefined) return undefined;
+  return 'release.riskAfterFailedFence: a fence fails just when nobody knows what the machine is doing';
+}
+
+function kubernetesDetaches(spec: WrittenSpec): string | undefined {
+  const powerMs = parseDuration(spec.fence?.powerManagementAfter ?? '') ?? 0;
+  for (const { condition, lease, remedies = [] } of spec.thresholds ?? []) {
+    const at = remedies.findIndex(({ name }) => kindOfRemedy(spec, name) === 'fence');
+    if (at === -1 || (condition !== undefined && condition.type !== 'Ready')) continue;
+    const beforeMs = remedies.slice(0, at).reduce((sum, { period }) => sum + (parseDuration(period ?? '') ?? 0), 0);
+    const totalMs = (parseDuration(condition?.for ?? lease?.staleFor ?? '') ?? 0) + beforeMs + powerMs;
+    if (totalMs < forceDetachMs) continue;
+    const minutes = Math.round(totalMs / 6000) / 10;
+    return `a fence cuts the power ${minutes} minutes after the trouble begins, and kube-controller-manager may detach volumes by force after 6: shorten fence.powerManagementAfter or the periods before it`;
+  }
+  return undefined;
+}
+
+function leaseTooEager({ thresholds = [] }: WrittenSpec): string | undefined {
+  const eager = thresholds.find(({ lease }) => (parseDuration(lease?.staleFor ?? '') ?? Infinity) < renewalMs);
+  return eager && `lease.staleFor ${eager.lease?.staleFor} is shorter than the 10s in which kubelets renew: write 12s`;
+}
+
+function periodTooShort(spec: WrittenSpec): string | undefined {
+  const { bootTimeout } = spec.fence ?? {};
+  if (fences(spec) && (parseDuration(bootTimeout ?? '') ?? Infinity) < shortestBootMs) {
+    return `fence.bootTimeout ${bootTimeout} is shorter than a boot: the power would be cut again and again`;
+  }
+  for (const { remedies = [] } of spec.thresholds ?? []) {
+    // What comes after the last one is a report, which hurts nobody.
+    for (const { name, period } of remedies.slice(0, -1)) {
+      const isShort = (parseDuration(period ?? '') ?? Infinity) < shortestPeriodMs;
+      if (!isShort || !restarting.includes(kindOfRemedy(spec, name) ?? '')) continue;
+      return `the period ${period} of ${name} is over before the node can show that it has helped`;
+    }
+  }
+  return undefined;
+}
+
+function powerBeforeIsolation(spec: WrittenSpec): string | undefined {
+  const { isolateAfter = '', powerManagementAfter = '' } = spec.fence ?? {};
+  const [isolateMs, powerMs] = [parseDuration(isolateAfter), parseDuration(powerManagementAfter)];
+  if (!fences(spec) || isolateMs === undefined || powerMs === undefined || powerMs >= isolateMs) return undefined;
+  return `fence.powerManagementAfter ${powerManagementAfter} comes before isolateAfter ${isolateAfter}: nothing is ever isolated`;
+}
+
+function remedyUnused({ remedies = [], thresholds = [] }: WrittenSpec): string | undefined {
+  const used = new Set(
+    thresholds.flatMap((it) => [...(it.remedies ?? []), ...(it.recovery ?? [])]).map((it) => it.name),
+  );
+  const unused = remedies.map(({ name }) => name).filter((name) => !used.has(name));
+  return unused.length === 0 ? undefined : `no ladder uses ${unused.join(', ')}`;
+}

@@ -1,0 +1,31 @@
+/**
+ * S24: live pods leave by the Eviction API only, which heeds budgets. A pod is live while its node is Ready and nobody has
+ * asked it to go; what is let go of a node in trouble needs a basis, on record, for exactly this pod.
+ */
+import type { Pod } from '../../world/objects.ts';
+import { mirrorAnnotation } from '../../world/objects.ts';
+import { isReady } from '../cluster-state.ts';
+import type { Invariant } from './checker.ts';
+import { succeeded } from './checker.ts';
+import { isOver, recordsOf } from './release.ts';
+
+export const s24: Invariant = {
+  id: 'S24',
+  check: ({ state, violated }) => ({
+    onWrite(write) {
+      if (write.resource !== 'pods' || !write.verb.startsWith('delete') || !succeeded(write)) return;
+      const pod = write.before as Pod | undefined;
+      if (pod === undefined || pod.metadata.deletionTimestamp !== undefined || isOver(pod) || isMirror(pod)) return;
+      const { nodeName: node = '' } = pod.spec;
+      if (!isReady(state.nodes.get(node))) return;
+      const { uid, name, namespace } = pod.metadata;
+      const hasBasis = recordsOf(state, node).some(({ pods = [] }) => pods.some((known) => known.uid === uid));
+      if (!hasBasis) violated(`live pod ${namespace}/${name} on ${node} was deleted instead of evicted`);
+    },
+  }),
+};
+
+/** Its object is a copy: the pod lives on whatever happens to it (S10). */
+function isMirror({ metadata }: Pod): boolean {
+  return metadata.annotations?.[mirrorAnnotation] !== undefined;
+}

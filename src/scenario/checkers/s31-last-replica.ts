@@ -1,0 +1,107 @@
+/**
+ * S31: except under always-allow, the healthy replicas of a volume never all stand without a budget, and the last healthy
+ * one never goes. Which replicas are healthy is known from the disks. It is the operator's doing when it took the budget
+ * away that stood last, when the last one that a budget kept left because it was asked to, or when it deleted the replica.
+ */
+import type { Pod } from '../../world/objects.ts';
+import type { StoredBudget, StoredReplica } from '../cluster-state.ts';
+import type { CheckContext, Checker, Invariant, Write } from './checker.ts';
+import { succeeded } from './checker.ts';
+
+export const s31: Invariant = { id: 'S31', check: (context) => new LastReplica(context) };
+
+class LastReplica implements Checker {
+  readonly #context: CheckContext;
+  /** Replicas that an operator has asked to leave, as `volume node`. */
+  readonly #asked = new Set<string>();
+  readonly #healthyOn = new Map<string, readonly string[]>();
+
+  constructor(context: CheckContext) {
+    this.#context = context;
+  }
+
+  onWrite(write: Write): void {
+    if (!succeeded(write) || write.before === undefined) return;
+    if (write.resource === 'replicas.longhorn.io') this.#replicaWritten(write);
+    if (write.resource !== 'poddisruptionbudgets' || !blocks(write.before)) return;
+    if (write.verb === 'delete' || !blocks(write.after)) this.#withdrew(write.before);
+  }
+
+  onReplicas(): void {
+    const { volumes, violated } = this.#context;
+    for (const { volume, healthyOn, replicasOn } of volumes()) {
+      const before = this.#healthyOn.get(volume) ?? [];
+      this.#healthyOn.set(volume, healthyOn);
+      const left = before.find((node) => !replicasOn.includes(node) && this.#asked.delete(`${volume} ${node}`));
+      if (left === undefined || healthyOn.some((node) => this.#isKept(node))) continue;
+      if (healthyOn.every((node) => this.#isGivenUp(node))) continue;
+      violated(`no budget keeps a healthy replica of volume ${volume} since that on ${left} left, as it was asked to`);
+    }
+  }
+
+  #withdrew(budget: StoredBudget): void {
+    const { volumes, violated } = this.#context;
+    for (const node of this.#nodesOf(budget)) {
+      const policy = this.#policyOf(node);
+      if (this.#isGivenUp(node)) continue;
+      for (const { volume, healthyOn, attached } of volumes()) {
+        if (!healthyOn.includes(node) || (policy === 'allow-if-replica-is-stopped' && !attached)) continue;
+        if (healthyOn.some((other) => this.#isKept(other))) continue;
+        violated(`no budget keeps a healthy replica of volume ${volume} since that of ${node} was taken away`);
+      }
+    }
+  }
+
+  #replicaWritten(write: Write): void {
+    const { verb, before } = write;
+    const after: StoredReplica | undefined = write.after;
+    if (verb === 'delete' && before !== undefined) return this.#replicaDeleted(before);
+    const { volumeName = '', nodeID = '', evictionRequested = false } = after?.spec ?? {};
+    if (evictionRequested) this.#asked.add(`${volumeName} ${nodeID}`);
+    else this.#asked.delete(`${volumeName} ${nodeID}`);
+  }
+
+  #isGivenUp(node: string): boolean {
+    const policy = this.#policyOf(node);
+    return policy === undefined || policy === 'always-allow';
+  }
+
+  #replicaDeleted({ spec }: StoredReplica): void {
+    const { volumes, violated } = this.#context;
+    const { volumeName = '', nodeID = '' } = spec ?? {};
+    const known = volumes().find(({ volume }) => volume === volumeName);
+    if (known?.healthyOn.join() === nodeID) violated(`the last healthy replica of volume ${volumeName} was deleted`);
+  }
+
+  #isKept(node: string): boolean {
+    return [...this.#context.state.budgets.values()].some(
+      (budget) => blocks(budget) && this.#nodesOf(budget).includes(node),
+    );
+  }
+
+  #nodesOf(budget: StoredBudget): string[] {
+    const selected = [...this.#context.state.pods.values()].filter((pod) => isOver(budget, pod));
+    return selected.flatMap(({ spec }) => spec.nodeName ?? []);
+  }
+
+  /** The one that asks for the most labels. */
+  #policyOf(node: string): string | undefined {
+    const { drainPolicies, nodes } = this.#context.state;
+    const labels = nodes.get(node)?.metadata.labels ?? {};
+    const matching = [...drainPolicies.values()]
+      .map(({ spec }) => ({ policy: spec?.policy, wanted: Object.entries(spec?.nodeSelector?.matchLabels ?? {}) }))
+      .filter(({ wanted }) => wanted.every(([key, value]) => labels[key] === value));
+    return matching.sort((a, b) => b.wanted.length - a.wanted.length)[0]?.policy;
+  }
+}
+
+function blocks(object: StoredBudget | undefined): boolean {
+  const { minAvailable } = object?.spec ?? {};
+  return typeof minAvailable === 'number' && minAvailable >= 1;
+}
+
+function isOver({ metadata, spec }: StoredBudget, pod: Pod): boolean {
+  if (pod.metadata.namespace !== metadata.namespace || spec?.selector === undefined) return false;
+  const { matchLabels = {} } = spec.selector;
+  return Object.entries(matchLabels).every(([key, value]) => pod.metadata.labels?.[key] === value);
+}

@@ -1,0 +1,42 @@
+/**
+ * What has to be written once before replicas are asked to leave by `spec.evictionRequested` (DRN-11): requests that
+ * stand in the status move to the spec, and nobody is auto-evicting yet. An object that has the field is left as it is,
+ * so that it can be repeated at any time.
+ */
+import type { KubeObject } from '../kube/client.ts';
+import type { NodeObject, ReplicaObject } from './longhorn-objects.ts';
+import { replicas, storageNodes } from './longhorn-objects.ts';
+import type { StoragePatch } from './storage.ts';
+
+export function upgradeOf(nodes: Iterable<NodeObject>, copies: Iterable<ReplicaObject>): StoragePatch[] {
+  const patches: StoragePatch[] = [];
+  for (const object of copies) {
+    const { spec, status } = object;
+    if (spec === undefined || spec.evictionRequested !== undefined) continue;
+    const value = status?.evictionRequested === true;
+    patches.push({
+      ...target(object),
+      ref: { resource: replicas, ...placeOf(object) },
+      operations: [{ op: 'add', path: '/spec/evictionRequested', value }],
+    });
+  }
+  for (const object of nodes) {
+    if (object.status === undefined || object.status.autoEvicting !== undefined) continue;
+    patches.push({
+      ...target(object),
+      ref: { resource: storageNodes, ...placeOf(object) },
+      operations: [{ op: 'add', path: '/status/autoEvicting', value: false }],
+      subresource: 'status',
+    });
+  }
+  return patches;
+}
+
+function target({ metadata }: KubeObject): Pick<StoragePatch, 'only'> {
+  const { uid = '', resourceVersion = '' } = metadata;
+  return { only: { uid, resourceVersion } };
+}
+
+function placeOf({ metadata: { name, namespace = '' } }: KubeObject): { name: string; namespace: string } {
+  return { name, namespace };
+}

@@ -1,0 +1,367 @@
+/**
+ * A simulated Longhorn: replicas of volumes on the disks of the nodes, served by an instance manager on each, and a
+ * manager that rebuilds and evicts as the volume controller of the real one does. It keeps no disruption budgets: with
+ * nobody else to guard them, a drain takes the last replica as it takes any pod.
+ */
+import type { Clock } from '../../clock.ts';
+import { sleep } from '../../clock.ts';
+import { KubeClient } from '../../kube/client.ts';
+import type { KubeObject } from '../../kube/client.ts';
+import type { KubeError } from '../../kube/errors.ts';
+import type { Resource } from '../../kube/resources.ts';
+import { customResourceDefinitions } from '../../kube/resources.ts';
+import type { Transport } from '../../kube/transport.ts';
+import type { Api } from '../controllers/api.ts';
+import { ControllerHost } from '../controllers/host.ts';
+import type { Informer } from '../controllers/informer.ts';
+import { namespaces, nodes, pods } from '../controllers/resources.ts';
+import type { Node, Pod } from '../controllers/types.ts';
+import type { WorkQueue } from '../controllers/work-queue.ts';
+import type { Machine, Process } from '../machine.ts';
+import { uuid } from '../machine.ts';
+import * as o from './objects.ts';
+import { engineName, engineWanted, publish, replicaWanted, volumeWanted } from './publish.ts';
+import { Rebuilds } from './rebuilds.ts';
+import type { NodeFacts } from './storage-nodes.ts';
+import { isCordoned, keepInstanceManager, placeFor, storageNodeWanted, userWantsAway } from './storage-nodes.ts';
+import type { StorageReport, TrueReplica, TrueVolume } from './truth.ts';
+import { Truth } from './truth.ts';
+import type { Intent, Surroundings } from './volume-controller.ts';
+import { nextIntent, recheckMs } from './volume-controller.ts';
+
+export interface LonghornVolume {
+  name: string;
+  sizeGiB: number;
+  /** The nodes of its replicas. */
+  replicas: readonly string[];
+  /** Absent: nobody uses it, and its replicas are stopped. */
+  attachedTo?: string;
+}
+
+export interface LonghornSpec {
+  diskGiB: number;
+  rebuildMiBps: number;
+  softAntiAffinity: boolean;
+  volumes: readonly LonghornVolume[];
+}
+
+export interface LonghornOptions {
+  clock: Clock;
+  random: () => number;
+  transportFor: (user: string) => Transport;
+  machines: readonly Machine[];
+  spec: LonghornSpec;
+  /** Something looks different now. */
+  onChange?: () => void;
+  onProblem?: (who: string, error: KubeError) => void;
+}
+
+const user = 'system:serviceaccount:longhorn-system:longhorn-manager';
+const gib = 2 ** 30;
+const mib = 2 ** 20;
+/** `replica-replenishment-wait-interval` */
+const replenishWaitMs = 600_000;
+const installRetryMs = 1000;
+const firstStartMs = 20_000;
+
+export class Longhorn {
+  readonly truth: Truth;
+  readonly #options: LonghornOptions;
+  readonly #host: ControllerHost;
+  readonly #api: Api;
+  readonly #queue: WorkQueue;
+  readonly #rebuilds: Rebuilds;
+  readonly #machines: ReadonlyMap<string, Machine>;
+  readonly #kubeNodes: Informer<Node>;
+  readonly #pods: Informer<Pod>;
+  readonly #storageNodes: Informer<o.StorageNode>;
+  readonly #replicas: Informer<o.ReplicaObject>;
+  readonly #others: Record<'volumes' | 'engines' | 'instanceManagers', Informer<KubeObject>>;
+  /** Replicas that a user’s wish for their node or disk has asked to leave. */
+  readonly #askedByUser = new Set<string>();
+  #started = false;
+  #startedAtMs: number | undefined;
+  #isUsed = false;
+  #cancelRecheck: () => void = () => {};
+
+  constructor(options: LonghornOptions) {
+    this.#options = options;
+    const { clock, random, transportFor, machines, spec, onProblem } = options;
+    this.#host = new ControllerHost(user, {
+      clock,
+      random,
+      transportFor,
+      ...(onProblem === undefined ? {} : { onProblem }),
+    });
+    this.#api = this.#host.apiFor(user);
+    this.#queue = this.#host.queue('longhorn', () => this.#publish(), { workers: 1 });
+    this.#rebuilds = new Rebuilds(clock, spec.rebuildMiBps * mib);
+    this.#machines = new Map(machines.map((machine) => [machine.name, machine]));
+    this.truth = new Truth(clock);
+    const { informers } = this.#host;
+    this.#kubeNodes = informers.of(nodes);
+    this.#pods = informers.of(pods);
+    this.#storageNodes = informers.of(o.storageNodes);
+    this.#replicas = informers.of(o.replicas);
+    this.#others = {
+      volumes: informers.of(o.volumes),
+      engines: informers.of(o.engines),
+      instanceManagers: informers.of(o.instanceManagers),
+    };
+    this.#seed(spec);
+    this.#listen();
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await this.#install(signal);
+    if (!signal.aborted) await this.#host.run(signal);
+    this.#started = false;
+    this.#rebuilds.stop();
+    this.#cancelRecheck();
+  }
+
+  report(volume: string): StorageReport | undefined {
+    return this.truth.report(volume);
+  }
+
+  reports(): StorageReport[] {
+    return [...this.truth.volumes.keys()].flatMap((volume) => this.truth.report(volume) ?? []);
+  }
+
+  #seed({ volumes }: LonghornSpec): void {
+    for (const { name, sizeGiB, replicas, attachedTo } of volumes) {
+      const volume = this.truth.addVolume({
+        name,
+        sizeBytes: sizeGiB * gib,
+        wanted: replicas.length,
+        ...(attachedTo === undefined ? {} : { attachedTo }),
+      });
+      for (const node of replicas) this.truth.addReplica(volume, this.#replicaName(name), node, true);
+    }
+  }
+
+  #listen(): void {
+    const changed = (): void => this.#changed();
+    this.#kubeNodes.on(({ object, previous }) => {
+      if (nodeFacts(object) !== nodeFacts(previous)) changed();
+    });
+    this.#pods.on(({ key }) => {
+      if (key.startsWith(`${o.longhornNamespace}/`)) this.#queue.add('all');
+    });
+    this.#storageNodes.on(changed);
+    this.#replicas.on(({ object, previous }) => {
+      if (object === undefined) this.#deletedByHand(previous);
+      changed();
+    });
+    this.#host.atStart(() => {
+      this.#started = true;
+      changed();
+    });
+    for (const machine of this.#machines.values()) {
+      machine.on((event) => {
+        const isOther = 'process' in event && !isInstanceManager(event.process);
+        if (!isOther) this.#changed();
+      });
+    }
+  }
+
+  /** What really happens comes first and takes no time; what the API says of it follows. */
+  #changed(): void {
+    if (!this.#started) return;
+    this.#queue.add('all');
+    if (!this.#inUse()) return;
+    const around = this.#surroundings();
+    for (const volume of this.truth.volumes.values()) {
+      for (let next = nextIntent(volume, around); next !== undefined; next = nextIntent(volume, around)) {
+        this.#carryOut(volume, next);
+      }
+    }
+    this.#options.onChange?.();
+  }
+
+  /** Volumes wait for the first start of the instance managers; one that is missing for good is not waited for. */
+  #inUse(): boolean {
+    const { clock } = this.#options;
+    this.#startedAtMs ??= clock.monotonic();
+    const waitedMs = clock.monotonic() - this.#startedAtMs;
+    this.#isUsed ||= waitedMs >= firstStartMs || [...this.#machines.keys()].every((node) => this.#serves(node));
+    return this.#isUsed;
+  }
+
+  #surroundings(): Surroundings {
+    const { spec, clock } = this.#options;
+    const place = {
+      truth: this.truth,
+      nodes: [...this.#machines.keys()],
+      factsOf: (node: string) => this.#factsOf(node),
+      serves: (node: string) => this.#serves(node),
+      diskBytes: spec.diskGiB * gib,
+      softAntiAffinity: spec.softAntiAffinity,
+    };
+    return {
+      nowMs: clock.now(),
+      serves: place.serves,
+      isCordoned: (node) => isCordoned(this.#factsOf(node)),
+      isAskedToLeave: ({ name }) => this.#objectOf(name)?.spec?.evictionRequested === true,
+      placeFor: (volume) => placeFor(volume, place),
+      replenishWaitMs,
+    };
+  }
+
+  #carryOut(volume: TrueVolume, intent: Intent): void {
+    const { truth } = this;
+    truth.touch(volume);
+    switch (intent.do) {
+      case 'use':
+        volume.engineOn = intent.engineOn;
+        if (volume.attachedTo !== undefined) volume.attachedTo = intent.engineOn;
+        for (const replica of volume.replicas.values()) {
+          if (replica.state === 'healthy' && this.#serves(replica.node)) replica.running = true;
+        }
+        return;
+      case 'rest':
+        delete volume.engineOn;
+        for (const replica of volume.replicas.values()) replica.running = false;
+        return;
+      case 'fail':
+        return truth.fail(intent.replica);
+      case 'salvage':
+        return truth.heal(intent.replica);
+      case 'delete':
+        return truth.remove(intent.replica);
+      case 'repair':
+        // From now on it is written over: if that fails, there is nothing left to salvage in it.
+        intent.replica.state = 'repairing';
+        delete intent.replica.healthyAtMs;
+        return this.#rebuild(volume, intent.replica);
+      case 'build':
+        return this.#rebuild(volume, truth.addReplica(volume, this.#replicaName(volume.name), intent.node, false));
+    }
+  }
+
+  #rebuild(volume: TrueVolume, replica: TrueReplica): void {
+    const source = [...volume.replicas.values()].find(({ state, running }) => state === 'healthy' && running);
+    if (source === undefined) throw new Error(`${volume.name}: a rebuild without a source`);
+    replica.running = true;
+    const onDone = (): void => {
+      this.truth.complete(volume, replica);
+      this.#changed();
+    };
+    const rebuild = { source: source.node, target: replica.node, onDone };
+    replica.cancelRebuild = this.#rebuilds.start(rebuild, volume.sizeBytes);
+  }
+
+  async #publish(): Promise<number | undefined> {
+    await this.#carryWishes();
+    for (const name of this.#machines.keys()) await this.#publishNode(name);
+    for (const volume of this.truth.volumes.values()) await this.#publishVolume(volume);
+    for (const object of this.#replicas.values()) {
+      const volume = this.truth.volumes.get(object.spec?.volumeName ?? '');
+      if (volume?.replicas.has(object.metadata.name) === false) await this.#api.delete(o.replicas, object);
+    }
+    const around = this.#surroundings();
+    const waitMs = Math.min(...[...this.truth.volumes.values()].map((volume) => recheckMs(volume, around)));
+    this.#cancelRecheck();
+    if (waitMs < Infinity) this.#cancelRecheck = this.#options.clock.after(waitMs, () => this.#changed());
+    return undefined;
+  }
+
+  /** What a user wants of a node or a disk becomes a request to each of its replicas, and ends as one. */
+  async #carryWishes(): Promise<void> {
+    for (const object of this.#replicas.values()) {
+      const { name } = object.metadata;
+      const wanted = userWantsAway(this.#factsOf(object.spec?.nodeID ?? ''));
+      const known = object.spec?.evictionRequested === true;
+      const isNews = wanted ? !known : known && this.#askedByUser.has(name);
+      if (wanted) this.#askedByUser.add(name);
+      else this.#askedByUser.delete(name);
+      const operations = [{ op: 'add' as const, path: '/spec/evictionRequested', value: wanted }];
+      if (isNews && object.spec !== undefined) await this.#api.patch(o.replicas, object, operations);
+    }
+  }
+
+  async #publishNode(name: string): Promise<void> {
+    const facts = this.#factsOf(name);
+    const key = `${o.longhornNamespace}/${o.instanceManagerName(name)}`;
+    const wanted = storageNodeWanted(facts, name, this.truth, this.#options.spec.diskGiB * gib);
+    await publish(this.#api, o.storageNodes, { name, known: facts.storage }, wanted);
+    const known = this.#others.instanceManagers.get(key);
+    const instanceManager = { name: o.instanceManagerName(name), known };
+    await publish(this.#api, o.instanceManagers, instanceManager, {
+      labels: o.instanceManagerLabels(name),
+      spec: o.instanceManagerSpec(name) ?? {},
+      status: { currentState: this.#serves(name) ? 'running' : 'stopped' },
+    });
+    await keepInstanceManager(this.#api, facts, this.#others.instanceManagers.get(key), this.#pods);
+  }
+
+  async #publishVolume(volume: TrueVolume): Promise<void> {
+    const { volumes, engines } = this.#others;
+    const key = (name: string): string => `${o.longhornNamespace}/${name}`;
+    for (const replica of volume.replicas.values()) {
+      const known = this.#objectOf(replica.name);
+      await publish(this.#api, o.replicas, { name: replica.name, known }, replicaWanted(volume, replica));
+    }
+    const { name } = volume;
+    const engine = engineName(name);
+    await publish(this.#api, o.engines, { name: engine, known: engines.get(key(engine)) }, engineWanted(volume));
+    await publish(this.#api, o.volumes, { name, known: volumes.get(key(name)) }, volumeWanted(volume));
+  }
+
+  /** Somebody has deleted the object of a copy, and with it the copy. */
+  #deletedByHand({ metadata, spec }: o.ReplicaObject): void {
+    const replica = this.truth.volumes.get(spec?.volumeName ?? '')?.replicas.get(metadata.name);
+    if (replica !== undefined) this.truth.remove(replica);
+  }
+
+  /** The definitions and the namespace, as its chart brings them, and its settings. */
+  async #install(signal: AbortSignal): Promise<void> {
+    const { transportFor, clock, spec } = this.#options;
+    const client = new KubeClient({ transport: transportFor(user), clock, userAgent: user, fieldManager: 'helm' });
+    const antiAffinity: o.SettingObject = {
+      metadata: { name: 'replica-soft-anti-affinity', namespace: o.longhornNamespace },
+      value: String(spec.softAntiAffinity),
+    };
+    const objects: [Resource, KubeObject][] = [
+      [namespaces, { metadata: { name: o.longhornNamespace } }],
+      ...o.longhornDefinitions().map((one): [Resource, KubeObject] => [customResourceDefinitions, one]),
+      [o.settings, antiAffinity],
+    ];
+    for (const [resource, object] of objects) {
+      while (!signal.aborted) {
+        const created = await client.create(resource, object, { signal });
+        if (created.ok || created.error.kind === 'alreadyExists') break;
+        this.#options.onProblem?.('longhorn', created.error);
+        await sleep(clock, installRetryMs, signal);
+      }
+    }
+  }
+
+  #factsOf(node: string): NodeFacts {
+    return { kube: this.#kubeNodes.get(node), storage: this.#storageNodes.get(`${o.longhornNamespace}/${node}`) };
+  }
+
+  #objectOf(replica: string): o.ReplicaObject | undefined {
+    return this.#replicas.get(`${o.longhornNamespace}/${replica}`);
+  }
+
+  #serves(node: string): boolean {
+    const machine = this.#machines.get(node);
+    if (machine === undefined || !machine.alive) return false;
+    return [...machine.processes.values()].some(isInstanceManager);
+  }
+
+  #replicaName(volume: string): string {
+    return `${volume}-r-${uuid(this.#options.random).slice(0, 8)}`;
+  }
+}
+
+function isInstanceManager({ namespace, podName }: Process): boolean {
+  return namespace === o.longhornNamespace && podName.startsWith('instance-manager-');
+}
+
+/** What of a Node matters here; the rest are heartbeats. */
+function nodeFacts(node: Node | undefined): string {
+  const ready = node?.status?.conditions?.find(({ type }) => type === 'Ready')?.status;
+  return `${node?.metadata.uid} ${node?.spec?.unschedulable} ${ready}`;
+}
