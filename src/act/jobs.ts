@@ -61,7 +61,8 @@ export async function runJob(run: JobRun, calls: JobCalls): Promise<PowerOutcome
   const { uid = '' } = made.value.metadata;
   calls.onSeen({ uid });
   let podSeen = false;
-  while (clock.monotonic() < untilMs) {
+  // Whoever does not lead any more leaves it to who does: the Job runs on, and is found again.
+  while (calls.guard() && clock.monotonic() < untilMs) {
     const read = await client.get<WireJob>(ref, { timeoutMs });
     if (!read.ok && read.error.kind === 'notFound') {
       return { outcome: 'unknown', message: `Job ${run.name} was deleted before it had ended` };
@@ -71,6 +72,7 @@ export async function runJob(run: JobRun, calls: JobCalls): Promise<PowerOutcome
     podSeen ||= await seePod(run, uid, calls);
     await sleep(clock, lookEveryMs);
   }
+  if (!calls.guard()) return { outcome: 'dropped', message: 'this instance does not lead any more' };
   return { outcome: 'unknown', message: `Job ${run.name} has not ended in ${allowedMs / 1000} s` };
 }
 

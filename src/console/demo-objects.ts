@@ -52,7 +52,10 @@ export const demoObjects: readonly DemoObject[] = [
   make(remedyPolicies, 'demo', {
     spec: {
       nodeSelector: {},
-      release: { podDeletion: 'delete-both-statefulset-and-deployment-pod', provisioners: [demoDriver] },
+      // Whoever is silent for 12 s is asked for its power, and loses it; what ran there goes when its device says off.
+      thresholds: [{ lease: { staleFor: '12s' }, remedies: [{ name: 'fence', cleanResources: true, period: '1m' }] }],
+      remedies: [{ name: 'fence', fence: {} }],
+      fence: { isolateAfter: '0s', powerManagementAfter: '0s', bootTimeout: '10m' },
       return: { soak: '10s' },
     },
   }),

@@ -1,4 +1,5 @@
 /** What the page shows of the embedded cluster: its API through a client, its machines as they really are. */
+import { FENCED } from '../api/reasons.ts';
 import { nodeFenceName } from '../api/fence-names.ts';
 import type { NodeFence } from '../api/node-fence.ts';
 import type { Judgement } from '../api/view.ts';
@@ -152,11 +153,13 @@ function byName(a: KubeObject, b: KubeObject): number {
 
 /** Also of an incident that is over: what was released on which basis is what people come back to read. */
 function recoveryOf(status: Partial<NodeFence['status']> | undefined): RecoverySnapshot | undefined {
-  const { incident, hold, return: back, stuck = [], releases = [] } = status ?? {};
-  if (incident === undefined && releases.length === 0) return undefined;
+  const { incident, hold, return: back, stuck = [], releases = [], conditions = [] } = status ?? {};
+  const fenced = conditions.find(({ type }) => type === FENCED.of);
+  if (incident === undefined && releases.length === 0 && fenced === undefined) return undefined;
   return {
     trouble: incident?.trouble ?? 'over',
     ...(hold && { hold: hold.message }),
+    ...(fenced && { fence: { reason: fenced.reason, message: fenced.message } }),
     ...(back && { stage: back.stage }),
     ...(back?.waitsFor !== undefined && { waitsFor: back.waitsFor }),
     stuck: stuck.map(({ name, message, until }) => ({

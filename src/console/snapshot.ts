@@ -16,6 +16,8 @@ export interface RecoverySnapshot {
   trouble: string;
   /** What stands in the way of everything. */
   hold?: string;
+  /** How far its fence is: the word for it, and by which method or why. */
+  fence?: { reason: string; message: string };
   /** How far the node has come back, and what the next stage waits for. */
   stage?: string;
   waitsFor?: string;

@@ -4,6 +4,7 @@
  */
 import type { NamedData } from '../api/fence-config.ts';
 import { isFenceConfig, nodeFenceName } from '../api/fence-names.ts';
+import { requestOf } from '../api/fence-request.ts';
 import type { AttachmentFacts, DriverFacts, PolicyFacts } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
@@ -206,11 +207,11 @@ function projectConfig(object: KubeObject): NamedData | undefined {
 
 function summaryOf(object: KubeObject): FenceSummary {
   const { spec, status } = object as KubeObject & {
-    spec?: { node?: string };
+    spec?: { node?: string; requested?: { by: string; at: string } };
     status?: {
       incident?: object;
       applied?: object[];
-      fence?: { irrevocableSince?: string; phase?: string };
+      fence?: { irrevocableSince?: string; phase: string; startedAt: string };
       releases?: { recordedAt?: string; joinedAt?: string; pods?: object[] }[];
     };
   };
@@ -222,6 +223,9 @@ function summaryOf(object: KubeObject): FenceSummary {
       atMs: Date.parse(joinedAt ?? recordedAt ?? ''),
       pods: pods.length,
     })),
-    open: status?.incident !== undefined || (status?.applied ?? []).length > 0,
+    open:
+      status?.incident !== undefined ||
+      (status?.applied ?? []).length > 0 ||
+      requestOf({ spec: { requested: spec?.requested }, status }) !== undefined,
   };
 }

@@ -4,6 +4,7 @@
  */
 import type { ConfigResult, Method } from '../api/fence-config.ts';
 import { EMPTY_STATUS, MAX_JOBS } from '../api/fence-names.ts';
+import { isTakenUp, requestOf } from '../api/fence-request.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { HELD } from '../api/reasons.ts';
 import type { LiveNode, NodeCase, Remediation, RemedyFacts } from '../api/release-view.ts';
@@ -64,6 +65,9 @@ const withoutPolicy: Pick<RemedyFacts, 'fence' | 'storm'> = {
   },
   storm: { maxUnresponsive: 0, maxConcurrent: 1 },
 };
+/** Somebody wants it now, and all of it; the brake of a policy holds all the same, or this one where there is none. */
+const atOnce = { isolateAfterMs: 0, powerManagementAfterMs: 0 };
+const usualStorm: RemedyFacts['storm'] = { maxUnresponsive: '40%', maxConcurrent: 1 };
 const kubeletRenewsWithinMs = 12_000;
 /** On waits for the detach as well, but not for ever. */
 const detachPatienceMs = 60_000;
@@ -86,11 +90,15 @@ export function decideFencing(input: FencingInput): FencingDecision {
   const thresholds = afterFlaps(remedy?.thresholds ?? [], flapsOf(status.incident));
   const before = status.ladder;
   const wasFence = before?.phase === 'running' && kindOf(remedy, before.remedy) === 'fence';
-  let decision = fenceOf(input, { status, ladder: before, isWanted: wasFence });
+  const isRequested = before === undefined && isAskedFor(known, status);
+  let decision = isRequested
+    ? fenceOf(input, { status: withoutEarlier(known, status), ladder: undefined, isWanted: true, isRequested })
+    : fenceOf(input, { status, ladder: before, isWanted: wasFence });
   const task = before === undefined ? undefined : input.taskOf(ladderKey(before));
   const outcome = wasFence ? fenceOutcome(decision, (remedy ?? withoutPolicy).fence) : outcomeOf(task?.outcome);
   const ended = endedJobs(status.jobs, before === undefined ? undefined : jobName(before, input.node.uid), task, nowMs);
-  const climbed = climb(before, thresholds, { ...facts, nowMs, outcome });
+  // The machine is silent because it is being fenced: that is not trouble of its own.
+  const climbed = climb(before, isRequested ? [] : thresholds, { ...facts, nowMs, outcome });
   const { ladder } = climbed;
   const isNewRung = ladder !== undefined && keyOf(ladder) !== (before && keyOf(before));
   const kind = kindOf(remedy, climbed.remedy);
@@ -125,27 +133,46 @@ interface Rung {
   status: NodeFenceStatus;
   ladder: LadderState | undefined;
   isWanted: boolean;
+  /** By a person, not by a ladder. */
+  isRequested?: boolean;
 }
 
-function fenceOf(input: FencingInput, { status, ladder, isWanted }: Rung): FenceDecision {
+function isAskedFor({ fence }: NodeCase, status: NodeFenceStatus): boolean {
+  return fence !== undefined && requestOf({ spec: fence.spec, status }) !== undefined;
+}
+
+/** A fence that had ended before somebody asked for one is not the one that was asked for. */
+function withoutEarlier({ fence }: NodeCase, status: NodeFenceStatus): NodeFenceStatus {
+  if (fence === undefined || isTakenUp({ spec: fence.spec, status }) || isUnderFence(status.fence)) return status;
+  const { fence: _, ...rest } = status;
+  return rest;
+}
+
+function fenceOf(input: FencingInput, { status, ladder, isWanted, isRequested = false }: Rung): FenceDecision {
   const { known, node, config, onAgain } = input;
   const remedy = remedyOf(known);
   const threshold = remedy?.thresholds.find(({ key }) => key === ladder?.threshold);
   const { fence } = status;
   const task = fence === undefined ? undefined : input.taskOf(taskKey(fence));
-  const brake = brakeOf(input, remedy);
+  const brake = brakeOf(input, remedy, isRequested);
+  const limits = (remedy ?? withoutPolicy).fence;
   const isStillTroubled = threshold !== undefined && isTroubled(threshold, input.facts);
   return decideFence({
     nowMs: known.serverNowMs,
     status,
     isWanted,
-    cleanResources: threshold?.remedies[ladder?.position ?? 0]?.cleanResources ?? false,
+    cleanResources: threshold?.remedies[ladder?.position ?? 0]?.cleanResources ?? isRequested,
     bootId: node.bootId,
     config,
-    limits: (remedy ?? withoutPolicy).fence,
+    limits: isRequested ? { ...limits, ...atOnce } : limits,
     ...(task === undefined ? {} : { task }),
     // Before anything was begun, a node that is Ready and has the trouble that its fence is for is not back.
-    isBack: isBack(known) && isHarmlessBack(known) && !(isUntouched(fence) && isStillTroubled),
+    isBack:
+      isBack(known) &&
+      isHarmlessBack(known) &&
+      !(isUntouched(fence) && isStillTroubled) &&
+      // Asked for by a person, it is about a node that may well be Ready, until its power is off.
+      !(isRequested && beforeOff.has(fence?.phase)),
     onAgain,
     dumpUntilMs: dumpUntilMs(known),
     isReleased: isReleased(known),
@@ -154,7 +181,19 @@ function fenceOf(input: FencingInput, { status, ladder, isWanted }: Rung): Fence
   });
 }
 
-function brakeOf({ known, count }: FencingInput, remedy: RemedyFacts | undefined): FencingDecision['hold'] {
+const beforeOff: ReadonlySet<string | undefined> = new Set([
+  undefined,
+  'waiting',
+  'isolating',
+  'isolated',
+  'poweringOff',
+]);
+
+function brakeOf(
+  { known, count }: FencingInput,
+  remedy: RemedyFacts | undefined,
+  isRequested: boolean,
+): FencingDecision['hold'] {
   const { policy, fence } = known;
   if (policy.kind === 'one' && policy.policy.mode === 'Approve') {
     const { approval, incident } = fence?.status ?? {};
@@ -163,7 +202,8 @@ function brakeOf({ known, count }: FencingInput, remedy: RemedyFacts | undefined
       return { reason: 'AwaitingApproval', message };
     }
   }
-  return brakeFor(known.name, (remedy ?? withoutPolicy).storm, count);
+  const { storm } = remedy ?? (isRequested ? { storm: usualStorm } : withoutPolicy);
+  return brakeFor(known.name, storm, count);
 }
 
 /** How a remedy is doing that is not a fence. Of one that nobody has begun here it has to be found out. */

@@ -1,5 +1,6 @@
 /** All that is decided about one node in trouble in one pass, from what is known alone. */
 import { MAX_STUCK } from '../api/fence-names.ts';
+import { requestOf } from '../api/fence-request.ts';
 import type { ReleaseRecord, StuckPod } from '../api/node-fence.ts';
 import { FORCE_EVICTION_KEY } from '../api/release-view.ts';
 import type { NodeCase, Step } from '../api/release-view.ts';
@@ -56,7 +57,8 @@ export function decide(
   const outcomes = allowance === undefined ? wanted : withinRate(wanted, known.fence?.status.releases ?? [], allowance);
   const hold = holdOf(known);
   const plan = planRelease(known, hold === undefined || hold.holds === 'remedies' ? outcomes : undefined, epoch);
-  const trouble = troubleOf(known) ?? fencing.ladder?.threshold ?? fenceUnderWay(known, fencing.fence);
+  const trouble =
+    troubleOf(known) ?? fencing.ladder?.threshold ?? fenceUnderWay(known, fencing.fence) ?? fenceRequested(known);
   const back = returnNode(known, plan.records);
   const eviction = endOfEviction(known, plan.records);
   const steps = hold?.holds === 'everything' ? [] : [...plan.steps, ...(eviction === undefined ? [] : [eviction])];
@@ -96,6 +98,12 @@ function remediationNote({ node }: NodeCase, { remediation }: FencingDecision): 
   const isSame = noted?.pod === remediation?.pod && noted?.since === remediation?.since;
   if (node === undefined || isSame) return [];
   return [{ actions: [{ do: 'noteRemediation', ...(remediation === undefined ? {} : { remediation }) }] }];
+}
+
+/** A person has asked for a fence, which has not ended. */
+function fenceRequested({ fence, node }: NodeCase): string | undefined {
+  const request = fence === undefined || node === undefined ? undefined : requestOf(fence);
+  return request && `a fence was asked for by ${request.by}`;
 }
 
 function hasForceEviction({ node }: NodeCase): boolean {

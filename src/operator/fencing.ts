@@ -3,6 +3,7 @@
  * it is done in passes; what has to survive is in the NodeFence.
  */
 import type { ConfigResult, FenceConfig, Method } from '../api/fence-config.ts';
+import { requestOf } from '../api/fence-request.ts';
 import type { NodeFence } from '../api/node-fence.ts';
 import type { Grounds, LiveNode, NodeCase } from '../api/release-view.ts';
 import type { Judgement } from '../api/view.ts';
@@ -80,7 +81,9 @@ export class Fencing {
     if (node === undefined) this.#begun.delete(name);
     const held = holdOf(known)?.holds;
     if (node === undefined || held === 'everything' || held === 'remedies') return keptFencing(known);
-    if (remedyOf(known) === undefined && fence?.status.fence === undefined) return { jobs: fence?.status.jobs ?? [] };
+    const isAsked = fence !== undefined && requestOf(fence) !== undefined;
+    if (remedyOf(known) === undefined && fence?.status.fence === undefined && !isAsked)
+      return { jobs: fence?.status.jobs ?? [] };
     const decided = decideFencing({
       known,
       node,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { after, before, test } from 'node:test';
-import type { Browser, Page } from 'playwright-core';
+import type { Browser, Locator, Page } from 'playwright-core';
 import { chromium } from 'playwright-core';
 import { waitFor } from '../support/wait.ts';
 
@@ -43,20 +43,39 @@ after(async () => {
   if (demo.exitCode === null) await once(demo, 'exit');
 });
 
-test('[POD-10, NGS-7] pull the plug of the database: it comes back elsewhere, with the basis; plug in: the node comes back', async () => {
+/** The card of the node that runs the first member of the database. */
+async function cardOfDatabase(): Promise<{ node: string; card: Locator }> {
   await page.locator('article .verdict.healthy').nth(5).waitFor();
   const database = page.locator('article', { hasText: 'database-0 · running' });
   const node = (await database.getAttribute('data-node')) ?? '';
-  const card = page.locator(`article[data-node="${node}"]`);
-  await card.getByRole('button', { name: 'Pull the plug' }).click();
-  await card.locator('.verdict.suspect').waitFor();
-  await card.locator('.recovery .released', { hasText: 'released database-0 · StorageSafeDetach' }).waitFor();
+  return { node, card: page.locator(`article[data-node="${node}"]`) };
+}
+
+async function movedFrom(node: string, card: Locator): Promise<void> {
+  await card.locator('.recovery .released', { hasText: /released .*database-0.* · PowerOff · power-off/ }).waitFor();
   await page.locator(`article:not([data-node="${node}"])`, { hasText: 'database-0 · running' }).waitFor();
   await page.locator('#story li', { hasText: `${node}: released pod default/database-0` }).waitFor();
-  await card.getByText('fenceline.dev/quarantine:NoSchedule').waitFor();
+}
 
-  await card.getByRole('button', { name: 'Plug in' }).click();
+test('[POD-10, FEN-10] pull the plug of the database: it comes back elsewhere, with the basis, and the node comes back', async () => {
+  const { node, card } = await cardOfDatabase();
+  await card.getByRole('button', { name: 'Pull the plug' }).click();
+  await card.locator('.verdict.suspect').waitFor();
+  await movedFrom(node, card);
+  await card.locator('.fence', { hasText: 'fence: recovered' }).waitFor();
   await card.locator('.returning', { hasText: 'on its way back: clean' }).waitFor();
+  await card.getByText('· schedulable').waitFor();
+  assert.deepEqual(problems, []);
+});
+
+test('[FEN-1, FEN-10] cut its network: it is fenced, released and, when it can be reached again, brought back', async () => {
+  const { node, card } = await cardOfDatabase();
+  await card.getByRole('button', { name: 'Cut its network' }).click();
+  await movedFrom(node, card);
+  await card.locator('.fence', { hasText: 'fence: booting' }).waitFor();
+  await card.getByText('fenceline.dev/quarantine:NoSchedule').waitFor();
+  await card.getByRole('button', { name: 'Mend its network' }).click();
+  await card.locator('.fence', { hasText: 'fence: recovered' }).waitFor();
   await card.getByText('· schedulable').waitFor();
   assert.deepEqual(problems, []);
 });

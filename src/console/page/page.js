@@ -61,13 +61,18 @@ function podLine(pod) {
 }
 
 // What was let go, on whose word, and what everybody waits for.
-function recoveryLines({ hold, stage, waitsFor, stuck, releases }) {
+function recoveryLines({ hold, fence, stage, waitsFor, stuck, releases }) {
   const lines = releases.map(({ at, basis, by, pods, ended }) => {
     const state = ended ? 'released' : 'releasing';
     const line = element('li', state, `${state} ${pods.join(', ')} · ${basis}${by ? ` · ${by}` : ''}`);
     line.prepend(element('time', '', new Date(at).toLocaleTimeString()));
     return line;
   });
+  if (fence) {
+    // PoweringOff is three words to a reader.
+    const words = fence.reason.replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase();
+    lines.push(element('li', 'fence', `fence: ${words}${fence.message ? ` · ${fence.message}` : ''}`));
+  }
   for (const { pod, why, until } of stuck) {
     const when = until ? ` · until ${new Date(until).toLocaleTimeString()}` : '';
     lines.push(element('li', 'stuck', `${pod} waits: ${why}${when}`));

@@ -1,0 +1,109 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ActCluster, fenceRef, nodeRef } from '../../test/support/act-cluster.ts';
+import { anIncident } from '../../test/support/release-case.ts';
+import type { Clock } from '../clock.ts';
+import { drill } from './drill.ts';
+import { requestFence } from './fence.ts';
+import type { StoredFence } from './node-fence.ts';
+
+const at = '2026-01-01T00:00:00Z';
+const fenceIn = (phase: string, rest: object = {}): object => ({
+  step: 'power-management',
+  status: phase === 'failed' ? 'error' : phase === 'finished' ? 'final' : 'running',
+  phase,
+  startedAt: at,
+  stepStartedAt: at,
+  ...rest,
+});
+const status = (fence: object, rest: object = {}): Record<string, unknown> => ({
+  epoch: 4,
+  holder: 'me',
+  fence,
+  ...rest,
+});
+
+/** Whenever it would wait, the next of these happens instead. */
+function scripted(cluster: ActCluster, steps: (() => Promise<void>)[]): Clock {
+  let elapsedMs = 0;
+  return {
+    now: () => cluster.clock.now(),
+    monotonic: () => elapsedMs,
+    after(delayMs, callback) {
+      elapsedMs += delayMs;
+      const step = steps.shift();
+      void (step === undefined ? Promise.resolve() : step()).then(callback);
+      return () => {};
+    },
+  };
+}
+
+async function drilled(
+  steps: (cluster: ActCluster) => (() => Promise<void>)[],
+): Promise<{ cluster: ActCluster; said: string[]; fence: StoredFence }> {
+  const cluster = await ActCluster.create();
+  const said: string[] = [];
+  const context = { client: cluster.client, clock: scripted(cluster, steps(cluster)) };
+  const flags = { timeout: 600_000 };
+  const fence = await drill(context, 'node-1', { by: 'jane', flags, say: (line) => said.push(line) });
+  return { cluster, said, fence };
+}
+
+test('[EXP-3] a drill asks for a fence, tells how it goes, and ends when the node is back', async () => {
+  const entry = (reason: string, message?: string): object => ({ at, reason, epoch: 4, ...(message && { message }) });
+  const incident = anIncident();
+  const { said, fence } = await drilled((cluster) => [
+    async () => {},
+    () =>
+      cluster.patchStatus(fenceRef, status(fenceIn('off'), { incident, history: [entry('PoweredOff', 'ipmi-off')] })),
+    () =>
+      cluster.patchStatus(
+        fenceRef,
+        status(fenceIn('finished'), { incident, history: [entry('PoweredOff', 'ipmi-off'), entry('Recovered')] }),
+      ),
+    () => cluster.patchStatus(fenceRef, status(fenceIn('finished'))),
+  ]);
+  assert.deepEqual(said, [`${at}  fence requested by jane`, `${at}  PoweredOff: ipmi-off`, `${at}  Recovered`]);
+  assert.deepEqual(fence.spec.requested, { by: 'jane', at });
+  assert.equal(fence.status?.incident, undefined, 'not before the node is back in service');
+});
+
+test('[EXP-3] a fence that fails, and one that nobody begins: the request does not stay', async () => {
+  await assert.rejects(
+    drilled((cluster) => [
+      () => cluster.patchStatus(fenceRef, status(fenceIn('failed', { message: 'ipmi-off: refused' }))),
+    ]),
+    /has failed: ipmi-off: refused/,
+  );
+  let seen: ActCluster | undefined;
+  await assert.rejects(
+    drilled((cluster) => {
+      seen = cluster;
+      return [];
+    }),
+    /nobody has begun the fence within 60 s \(is an operator running\?\); the request is withdrawn/,
+  );
+  assert.ok(seen);
+  assert.equal((await seen.read<StoredFence>(fenceRef)).spec.requested, undefined);
+});
+
+test('a fence is asked for once, not while one runs, and not of a node that is stopped', async () => {
+  const cluster = await ActCluster.create();
+  const ask = (dryRun = false): Promise<StoredFence> => requestFence(cluster.client, 'node-1', 'jane', { dryRun });
+  assert.deepEqual((await ask(true)).spec.requested, { by: 'jane', at });
+  assert.equal((await cluster.read<StoredFence>(fenceRef)).spec.requested, undefined);
+  await cluster.patch(fenceRef, '/spec/stop', true);
+  await assert.rejects(ask(), /node-1 is stopped: fenceline resume node-1 comes first/);
+  await cluster.patch(fenceRef, '/spec/stop', false);
+  await cluster.patchStatus(fenceRef, status(fenceIn('booting')));
+  await assert.rejects(ask(), /node-1 is being fenced already/);
+  await cluster.patchStatus(fenceRef, status(fenceIn('finished', { startedAt: '2025-12-31T00:00:00Z' })));
+  await ask();
+  await assert.rejects(ask(), /was asked for already, by jane at 2026-01-01T00:00:00Z/);
+  await cluster.remove(fenceRef);
+  await ask();
+  assert.equal((await cluster.read<StoredFence>(fenceRef)).spec.node, 'node-1');
+  await cluster.remove(fenceRef);
+  await cluster.remove(nodeRef);
+  await assert.rejects(ask(), /no such node: node-1/);
+});

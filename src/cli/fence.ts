@@ -1,0 +1,54 @@
+/** `fenceline fence NODE`: asks the operator for a fence now, whatever it thinks of the node. */
+import type { Command } from 'commander';
+import { clockTime } from '../api/facts.ts';
+import { hasEnded, isTakenUp, requestOf } from '../api/fence-request.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { confirm } from './confirm.ts';
+import type { ActFlags, Done, StoredFence } from './node-fence.ts';
+import { createFence, newFence, nodeCommand, patchFence, readFence, whoAmI } from './node-fence.ts';
+import { UserError } from './user-error.ts';
+
+interface FenceFlags extends ActFlags {
+  yes?: boolean;
+}
+
+export function fenceCommand(): Command {
+  return nodeCommand(
+    'fence',
+    'cut the power of a node now, release what ran there, and switch it on again',
+    fence,
+  ).option('--yes', 'do not ask for the name of the node');
+}
+
+async function fence(client: KubeClient, node: string, flags: FenceFlags): Promise<Done> {
+  const by = await whoAmI(client);
+  if (flags.yes !== true && flags.dryRun !== true) {
+    await confirm(node, `The power of ${node} is cut while it runs; what runs there ends without a shutdown.`);
+  }
+  return { what: 'fence requested', fence: await requestFence(client, node, by, flags), notes: [] };
+}
+
+/** Answers with the record that holds the request. */
+export async function requestFence(
+  client: KubeClient,
+  node: string,
+  by: string,
+  { dryRun }: ActFlags,
+): Promise<StoredFence> {
+  const { fence: known, serverTime } = await readFence(client, node);
+  if (serverTime === undefined) throw new UserError('the API server does not say what time it is');
+  if (known?.spec.stop === true) throw new UserError(`${node} is stopped: fenceline resume ${node} comes first`);
+  const open = known && requestOf(known);
+  if (open !== undefined) throw new UserError(`a fence of ${node} was asked for already, by ${open.by} at ${open.at}`);
+  if (known?.status?.fence !== undefined && !hasEnded(known)) throw new UserError(`${node} is being fenced already`);
+  const requested = { by, at: clockTime(serverTime) };
+  if (known !== undefined && isTakenUp({ ...known, spec: { requested } })) {
+    throw new UserError(`${node} has been fenced in this very second: try again`);
+  }
+  if (known === undefined) {
+    const made = newFence(node, { requested });
+    return dryRun ? made : createFence(client, made);
+  }
+  if (dryRun) return { ...known, spec: { ...known.spec, requested } };
+  return patchFence(client, known, [{ op: 'add', path: '/spec/requested', value: requested }]);
+}

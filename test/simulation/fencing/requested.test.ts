@@ -1,0 +1,71 @@
+/** A person asks for a fence of a node that is well: it is fenced all the same, once, and comes back. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { failuresOf } from '../run-file.ts';
+import { observe } from '../release/observed.ts';
+import type { Fenced } from './fenced.ts';
+import { askedOf, atOnce, elsewhere, fenced, fenceOf } from './fenced.ts';
+
+const request = (at: string, node: string, by = 'jane'): object => ({
+  at,
+  apply: {
+    apiVersion: 'fenceline.dev/v1alpha1',
+    kind: 'NodeFence',
+    metadata: { name: `node-fence-${node}` },
+    spec: { node, requested: { by, at: '2026-01-01T00:00:00Z' } },
+  },
+});
+const nodeOne = (what: Partial<Fenced> = {}): Fenced => ({ events: [request('10s', 'node-1')], ...what });
+
+describe('a fence that a person asks for', () => {
+  test('[EXP-3] of a healthy node: off, released, on, back, and not again', async () => {
+    for (const node of ['node-1', 'node-2', 'node-3']) {
+      const seen = await observe(
+        fenced('requested', {
+          events: [request('10s', node)],
+          expect: [
+            { by: '2m', fence: { node, status: 'final' } },
+            { by: '3m', node: { name: node, ready: true, schedulable: true, taints: [] } },
+            { fences: 1 },
+          ],
+          runFor: '6m',
+        }),
+      );
+      assert.deepEqual(failuresOf(seen.report), []);
+      assert.deepEqual(
+        askedOf(seen, node).map(({ what }) => what),
+        ['off', 'on'],
+      );
+      assert.equal(fenceOf(seen.world, node)?.status.incident, undefined, 'the incident is over');
+    }
+  });
+
+  test('what runs there goes elsewhere while the machine is off', async () => {
+    const seen = await observe(
+      fenced('requested-pod', {
+        events: ['node-1', 'node-2', 'node-3'].map((node, index) => request(`${10 + index}s`, node)),
+        policy: { storm: { maxUnresponsive: '40%', maxConcurrent: 1 } },
+        expect: [elsewhere('4m')],
+        runFor: '8m',
+      }),
+    );
+    assert.deepEqual(failuresOf(seen.report), []);
+  });
+
+  test('held by a policy that only decides or waits for a person, and by a storm', async () => {
+    for (const what of [
+      nodeOne({ policy: { mode: 'DryRun' } }),
+      nodeOne({ policy: { mode: 'Approve' } }),
+      nodeOne({
+        // The one that is silent first must not be fenced before the other one is.
+        policy: { fence: { ...atOnce, isolateAfter: '15s', powerManagementAfter: '15s' } },
+        events: [{ at: '0s', partition: 'node-2' }, { at: '0s', partition: 'node-3' }, request('60s', 'node-1')],
+      }),
+    ]) {
+      const seen = await observe(fenced('held', { ...what, expect: [{ fences: 0 }], runFor: '3m' }));
+      assert.deepEqual(failuresOf(seen.report), []);
+      assert.deepEqual(askedOf(seen, 'node-1'), []);
+      assert.notEqual(fenceOf(seen.world, 'node-1')?.status.hold, undefined);
+    }
+  });
+});
