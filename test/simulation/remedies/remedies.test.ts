@@ -1,6 +1,8 @@
 /** Remedies that are Jobs, drains and cordons, in the simulated cluster. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
+import { convert } from '../../../src/cli/convert/policy.ts';
 import type { Scenario } from '../../../src/scenario/format.ts';
 import { elsewhere, fenced, fenceOf, place, victimOf } from '../fencing/fenced.ts';
 import { killedAtWrite } from '../fencing/killed.ts';
@@ -171,7 +173,48 @@ describe('flapping', () => {
   });
 });
 
+/** As `fenceline convert` makes it, with what the simulated pods of its remedies need to know of how they end. */
+function converted(): { nodeSelector: object; thresholds: object[]; remedies: object[] } {
+  const text = readFileSync(new URL('../../support/remedy-configuration.yaml', import.meta.url), 'utf8');
+  const [made] = convert('configuration.yaml', text);
+  const { spec } = structuredClone(made?.policy) as unknown as { spec: ReturnType<typeof converted> };
+  for (const remedy of spec.remedies as { name: string; podTemplate?: { metadata?: object } }[]) {
+    if (remedy.podTemplate === undefined) continue;
+    remedy.podTemplate.metadata = { annotations: { [exitCode]: remedy.name === 'repair' ? '1' : '0' } };
+  }
+  return spec;
+}
+
 describe('the example of the source', () => {
+  test('[REM-7] its Configuration, converted: repair fails, three minutes, terminate, resources cleaned, recovery', async () => {
+    const cluster = {
+      nodes: [1, 2, 3].map((number) => ({ name: `node-${number}`, zone: `z${number}`, labels: { type: 'compute' } })),
+    };
+    const seen = await observe(
+      fenced('converted', {
+        cluster,
+        policy: { ...converted(), return: { soak: '10s' } },
+        events: [
+          { at: '0s', powerOff: place },
+          { at: '8m', powerOn: place },
+        ],
+        expect: [
+          { at: '3m', pod: { label: 'app=web', terminating: true } },
+          elsewhere('5m'),
+          { by: '11m', node: { name: place, ready: true, schedulable: true, taints: [] } },
+          { ledger: { volume: 'pv-0', writersAtMost: 1, dataIntact: true } },
+        ],
+        runFor: '12m',
+      }),
+    );
+    assert.deepEqual(failuresOf(seen.report), []);
+    const steps = seen.statuses.flatMap(({ status }) => (status.ladder === undefined ? [] : [status.ladder.remedy]));
+    assert.deepEqual(
+      steps.filter((step, index) => step !== steps[index - 1]),
+      ['repair', 'terminate', 'recovery'],
+    );
+  });
+
   test('[REM-9] cordon, detach, remove the pods, restart the node, uncordon', async () => {
     const type = 'VolumeUnreachable';
     const seen = await observe(
