@@ -1,18 +1,12 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ActCluster, podRef } from '../../test/support/act-cluster.ts';
+import { whileTimePasses } from '../../test/support/while-time-passes.ts';
 import { drainNode } from './drain-node.ts';
 import type { PowerOutcome } from './power.ts';
 
-async function drained(cluster: ActCluster, guard = () => true): Promise<PowerOutcome> {
-  const { client, clock } = cluster;
-  let done = false;
-  const outcome = drainNode('node-1', { client, clock, guard, timeoutMs: 1000 }).finally(() => (done = true));
-  for (let round = 0; round < 2000 && !done; round += 1) {
-    await new Promise(setImmediate);
-    clock.advance(500);
-  }
-  return outcome;
+function drained({ client, clock }: ActCluster, guard = () => true): Promise<PowerOutcome> {
+  return whileTimePasses(clock, drainNode('node-1', { client, clock, guard, timeoutMs: 1000 }));
 }
 
 const verbs = ({ writes }: ActCluster): string[] =>

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ActCluster } from '../../test/support/act-cluster.ts';
 import { waitFor } from '../../test/support/wait.ts';
+import { whileTimePasses } from '../../test/support/while-time-passes.ts';
 import type { ObjectRef } from '../kube/resources.ts';
 import { jobs } from '../kube/resources.ts';
 import type { SeenJob } from './jobs.ts';
@@ -26,16 +27,8 @@ function start(cluster: ActCluster, wasMade = false): Running {
   return { outcome, seen };
 }
 
-/** Lets time pass until it has ended. */
-async function end(cluster: ActCluster, { outcome }: Running): Promise<PowerOutcome> {
-  let done = false;
-  void outcome.finally(() => (done = true));
-  for (let round = 0; round < 1000 && !done; round += 1) {
-    await new Promise(setImmediate);
-    cluster.clock.advance(500);
-  }
-  return outcome;
-}
+const end = (cluster: ActCluster, { outcome }: Running): Promise<PowerOutcome> =>
+  whileTimePasses(cluster.clock, outcome);
 
 const created = ({ writes }: ActCluster): number =>
   writes.filter(({ verb, resource, code }) => verb === 'create' && resource === 'jobs' && code < 300).length;

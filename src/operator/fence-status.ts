@@ -4,7 +4,7 @@
  */
 import { EMPTY_STATUS, MAX_EVIDENCE, MAX_HISTORY } from '../api/fence-names.ts';
 import type { NodeFenceStatus, ReleaseRecord } from '../api/node-fence.ts';
-import { FENCED, RELEASED } from '../api/reasons.ts';
+import { ALARM, FENCED, RELEASED } from '../api/reasons.ts';
 import { messageFrom } from '../release/by-kernel-crash.ts';
 import { fenceNews } from '../fence/told.ts';
 import { flapWindowMs } from '../remedy/ladder.ts';
@@ -43,9 +43,35 @@ export function nextStatus(input: StatusInput): NodeFenceStatus {
     decision.trouble === undefined
       ? closed(withFence(taken, fence), { now, stayAwayMs: stayAwayMs(known) }, news)
       : ongoing({ ...input, before: withFence(taken, fence), trouble: decision.trouble }, now, news);
+  const alarm = alarmOf(input, fence);
+  if (alarm.status === 'True' && !isAlarmed(before, alarm.reason)) {
+    news.push({ at: now, reason: alarm.reason, message: alarm.message });
+  }
+  const conditions = [
+    { type: FENCED.of, finding: told },
+    { type: ALARM.of, finding: alarm.status === 'True' || isAlarmed(before) ? alarm : undefined },
+  ].reduce((all, { type, finding }) => withCondition(all, type, finding, now), after.conditions);
   const history = [...taken.history, ...news.map((entry) => ({ ...entry, epoch: after.epoch }))];
-  const conditions = withCondition(after.conditions, FENCED.of, told, now);
   return { ...after, verdict: judgement.verdict, conditions, history: history.slice(-MAX_HISTORY) };
+}
+
+/** What a person has to look at, because nothing more happens by itself (FEN-2, REM-4). */
+function alarmOf({ known, decision }: StatusInput, fence: NodeFenceStatus['fence']): Finding {
+  const { restarts = 0 } = (known.policy.kind === 'one' ? known.policy.policy.remedy?.fence : undefined) ?? {};
+  if (fence?.phase === 'failed' && fence.restarts >= restarts) {
+    return { status: 'True', reason: ALARM.reason.FenceInError, message: fence.message ?? 'the fence has failed' };
+  }
+  const { ladder } = decision.fencing;
+  if (ladder?.phase === 'exhausted') {
+    const message = `${ladder.remedy} was the last remedy for ${ladder.threshold}, and the trouble goes on`;
+    return { status: 'True', reason: ALARM.reason.LadderExhausted, message };
+  }
+  return { status: 'False', reason: ALARM.reason.NoAlarm, message: 'nothing has passed a limit' };
+}
+
+function isAlarmed({ conditions }: NodeFenceStatus, reason?: string): boolean {
+  const known = conditions.find(({ type }) => type === ALARM.of);
+  return reason === undefined ? known !== undefined : known?.status === 'True' && known.reason === reason;
 }
 
 /** The node is well, or gone with all that hung on it: what was open is over. */

@@ -1,7 +1,7 @@
 /** Tells about passes over nodes in trouble: in the log, in events, in metrics. All from the one value of the pass. */
 import type { Outcome as ActOutcome } from '../act/perform.ts';
 import type { StuckPod } from '../api/node-fence.ts';
-import { FENCED, RELEASE_EVENTS } from '../api/reasons.ts';
+import { ALARM, FENCED, RELEASE_EVENTS } from '../api/reasons.ts';
 import type { Action } from '../api/release-view.ts';
 import { QUARANTINE_KEY } from '../api/release-view.ts';
 import { isBadNews } from '../fence/told.ts';
@@ -91,9 +91,9 @@ export class PassReporter implements ReleaseMetrics {
   /** Every step of a fence, on the node and on its record (ADM-1). */
   #tellNews(pass: Pass): void {
     for (const { reason: why, message = '' } of pass.news) {
-      if (!Object.hasOwn(FENCED.reason, why)) continue;
+      if (!Object.hasOwn(FENCED.reason, why) && !isAlarm(why)) continue;
       this.fenceSteps.increase({ step: why });
-      const type = isBadNews(why) ? 'Warning' : 'Normal';
+      const type = isBadNews(why) || isAlarm(why) ? 'Warning' : 'Normal';
       this.#options.log.info({ node: pass.known.name, step: why, what: message }, 'fence');
       this.#onNode(pass, { reason: why, type, note: message, action: 'Fence' });
       const uid = pass.fence?.metadata.uid;
@@ -181,6 +181,10 @@ export class PassReporter implements ReleaseMetrics {
     const regarding: ObjectReference = { apiVersion: 'v1', kind: 'Node', name: node.name, uid: node.uid };
     this.#options.events.record({ regarding, ...event });
   }
+}
+
+function isAlarm(reason: string): boolean {
+  return reason !== ALARM.reason.NoAlarm && Object.hasOwn(ALARM.reason, reason);
 }
 
 /** In words, for the log and the console. */

@@ -1,18 +1,17 @@
 /** The checkers of drains against operators that break their invariants, and against the guard with one line sabotaged. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type * as drain from '../../../src/drain/decide-drain.ts';
 import type { KubeObject } from '../../../src/kube/client.ts';
 import type { Scenario } from '../../../src/scenario/format.ts';
 import { parseScenarios } from '../../../src/scenario/parse.ts';
 import type { Report } from '../../../src/scenario/report.ts';
+import type * as runner from '../../../src/scenario/runner.ts';
 import type { Pod } from '../../../src/world/objects.ts';
 import type { Sabotage } from '../mutant.ts';
 import { mutant } from '../mutant.ts';
 import type { Rogue } from '../rogue-operator.ts';
 import { rogueOperator } from '../rogue-operator.ts';
 import { run, scenarioOf } from '../run-file.ts';
-import { drainGuard } from './guard.ts';
 
 const budgets = '/apis/policy/v1/namespaces/longhorn-system/poddisruptionbudgets';
 const replicas = '/apis/longhorn.io/v1beta2/namespaces/longhorn-system/replicas';
@@ -175,10 +174,10 @@ describe('the guard with one line sabotaged', () => {
   };
   for (const [mistake, sabotage] of Object.entries(mutants)) {
     test(`S31: ${mistake}`, async () => {
-      assert.deepEqual(violatedBy(await run(base, { program: drainGuard() })), [], 'the guard itself breaks nothing');
+      assert.deepEqual(violatedBy(await run(base)), [], 'the guard itself breaks nothing');
       using sabotaged = mutant(sabotage);
-      const { decideDrain } = await sabotaged.load<typeof drain>('src/drain/decide-drain.ts');
-      const report = await run(base, { program: drainGuard({ decide: decideDrain }) });
+      const { runScenario } = await sabotaged.load<typeof runner>('src/scenario/runner.ts');
+      const report = await runScenario(base, () => performance.now());
       assert.deepEqual(violatedBy(report), ['S31']);
     });
   }

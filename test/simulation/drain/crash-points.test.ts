@@ -10,7 +10,6 @@ import { TransportError } from '../../../src/kube/transport.ts';
 import type { Scenario } from '../../../src/scenario/format.ts';
 import type { Report } from '../../../src/scenario/report.ts';
 import { failuresOf, run, scenarioOf } from '../run-file.ts';
-import { drainGuard } from './guard.ts';
 
 const stride = process.env['FENCELINE_EXHAUSTIVE'] === '1' ? 1 : 3;
 
@@ -49,7 +48,6 @@ async function runWith(scenario: Scenario, point?: CrashPoint): Promise<{ report
   });
   const report = await run(scenario, {
     wire,
-    program: drainGuard(),
     onOperator: (operator) => (crash = operator.crash),
   });
   return { report, writes };

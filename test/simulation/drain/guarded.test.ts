@@ -4,7 +4,6 @@ import { describe, test } from 'node:test';
 import type { Scenario } from '../../../src/scenario/format.ts';
 import { parseScenarios } from '../../../src/scenario/parse.ts';
 import { failuresOf, run } from '../run-file.ts';
-import { drainGuard } from './guard.ts';
 
 const nodes = ['node-1', 'node-2', 'node-3', 'node-4'];
 
@@ -27,7 +26,7 @@ const policy = (wanted: string, more: object = {}): object => ({
 async function holds(spec: object): Promise<void> {
   const { cluster = {}, ...rest } = spec as { cluster?: object };
   const whole = scenario({ ...rest, cluster: { nodes: nodes.length, ...cluster } });
-  assert.deepEqual(failuresOf(await run(whole, { program: drainGuard(), freezes: true })), []);
+  assert.deepEqual(failuresOf(await run(whole, { freezes: true })), []);
 }
 
 const volumes = [{ name: 'v', sizeGiB: 10, replicas: ['node-1', 'node-2'], attachedTo: 'node-3' }];

@@ -1,10 +1,9 @@
-/** The scenarios of drains, with the guard in the operator's place. */
+/** The scenarios of drains, with the operator. */
 import assert from 'node:assert/strict';
 import { globSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { describe, test } from 'node:test';
 import { failuresOf, run, scenarioDirectory, scenarioOf } from '../run-file.ts';
-import { drainGuard } from './guard.ts';
 
 const names = globSync(join(scenarioDirectory, 'drain', '*.yaml'))
   .map((file) => basename(file, '.yaml'))
@@ -15,7 +14,7 @@ describe('[DRN-10] drains', () => {
     test(name, async () => {
       const scenario = scenarioOf(`drain/${name}`);
       for (const seed of [scenario.seed, 77]) {
-        const report = await run({ ...scenario, seed }, { program: drainGuard(), freezes: true });
+        const report = await run({ ...scenario, seed }, { freezes: true });
         assert.deepEqual(failuresOf(report), [], `with seed ${seed}`);
       }
     });

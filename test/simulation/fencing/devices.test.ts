@@ -54,7 +54,11 @@ describe('a device that does not work', () => {
       assert.equal(askedOf(seen, victim).filter(({ what }) => what === 'off').length, told);
       const cuts = ['node-1', 'node-2', 'node-3'].filter((name) => cutsOf(seen, name) > 0);
       assert.deepEqual(cuts, [], 'no machine lost its power');
-      assert.deepEqual(fenceOf(seen.world, victim)?.status.releases, []);
+      const { releases, conditions } = fenceOf(seen.world, victim)?.status ?? {};
+      assert.deepEqual(releases, []);
+      const alarm = conditions?.find(({ type }) => type === 'Alarm');
+      assert.deepEqual([alarm?.status, alarm?.reason], ['True', 'FenceInError']);
+      assert.match(alarm?.message ?? '', says);
     });
   }
 
