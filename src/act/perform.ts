@@ -104,6 +104,8 @@ class Act {
         return outcomeOf(action, await this.#fail(action.pod, action.basis));
       case 'forceDelete':
         return this.#forceDelete(action);
+      case 'deleteNode':
+        return this.#deleteNode(action);
       case 'noteRemediation':
         return this.#onNode(action, (node) => remediationNotes(node, action.remediation));
     }
@@ -128,6 +130,14 @@ class Act {
     const calls = { ...this.#calls, metadataOnly: true };
     const options = subresource === undefined ? calls : { ...calls, subresource };
     return outcomeOf(action, await client.patch(ref, { uid }, operations, options));
+  }
+
+  async #deleteNode(action: Action): Promise<Outcome> {
+    const { name, uid } = this.#node;
+    if (uid === undefined) return { kind: 'needless', action };
+    const deleted = await this.#options.client.delete({ resource: nodes, name }, { uid }, this.#calls);
+    if (!deleted.ok && deleted.error.kind === 'notFound') return { kind: 'needless', action };
+    return outcomeOf(action, deleted);
   }
 
   /** Live, and on the very node that was read: a pod that came meanwhile keeps the taint where it is. */

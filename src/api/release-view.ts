@@ -164,6 +164,8 @@ export interface RemedyFacts {
     bootTimeoutMs: number;
     retries: number;
     restarts: number;
+    /** Its Node object goes when the machine is off and nothing is left there. */
+    machineRemoved: boolean;
   };
   storm: { maxUnresponsive: number | string; maxConcurrent: number };
   /** Remedies that are on a ladder and cannot be run; the ladders that need them are not in force. */
@@ -270,6 +272,8 @@ export type Action =
   | { do: 'failPod'; pod: PodFacts; basis: string }
   | { do: 'deleteAttachment'; attachment: string; uid: string }
   /** On the node, for as long as a remedy runs (REM-5). Absent: none does any more. */
+  /** Of a machine that its provider has removed. */
+  | { do: 'deleteNode' }
   | { do: 'noteRemediation'; remediation?: Remediation };
 
 /** Steps run one after the other, the actions of one side by side; a failure ends the rest. */

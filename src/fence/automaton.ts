@@ -41,6 +41,8 @@ export interface FenceLimits {
   bootTimeoutMs: number;
   retries: number;
   restarts: number;
+  /** The provider removes a machine that is off: it is not switched on again. */
+  machineRemoved?: boolean;
 }
 
 /** How the method that the state names is doing. `unknown` is neither: it is tried again, and never taken for done. */
@@ -149,11 +151,12 @@ function poweringOff(state: FenceState, context: FenceContext): Transition {
   return runStep(state, context, { levels: context.config.powerManagement, side: 'off', next: 'off' });
 }
 
-function off(state: FenceState, { facts, config }: FenceContext): Transition {
+function off(state: FenceState, { facts, config, limits }: FenceContext): Transition {
   if (isRebooted(state, facts)) return enter(state, 'booting', facts);
   // To cut it again would be a second time in the same fence (S20).
   if (facts.onAgain !== undefined) return fail(state, facts, facts.onAgain);
   if (!facts.isReleased) return stay(state);
+  if (limits.machineRemoved === true) return enter(state, 'finished', facts);
   const level = config.powerManagement[state.level];
   // Nothing says how to switch it on: it stays off until somebody does.
   return level === undefined || level.on.length === 0 ? stay(state) : begin(state, 'poweringOn', facts, state.level);

@@ -64,6 +64,7 @@ describe('what is kept of the ladders of a policy', () => {
           bootTimeoutMs: 600_000,
           retries: 3,
           restarts: 2,
+          machineRemoved: false,
         },
         storm: { maxUnresponsive: '40%', maxConcurrent: 1 },
         unsupported: [],

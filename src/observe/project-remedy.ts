@@ -16,6 +16,7 @@ export interface WireRemedies {
     bootTimeout?: string;
     retries?: number;
     restarts?: number;
+    machineRemoved?: boolean;
     kdump?: { enabled?: boolean; timeout?: string };
   };
   storm?: { maxUnresponsive?: number | string; maxConcurrent?: number; podsPerMinute?: number };
@@ -52,7 +53,14 @@ export function remedyOf({ thresholds = [], remedies = [], fence, storm }: WireR
       templates: Object.fromEntries(
         remedies.flatMap(({ name, podTemplate }) => (isObject(podTemplate) ? [[name, podTemplate]] : [])),
       ),
-      fence: { isolateAfterMs, powerManagementAfterMs, bootTimeoutMs, retries, restarts },
+      fence: {
+        isolateAfterMs,
+        powerManagementAfterMs,
+        bootTimeoutMs,
+        retries,
+        restarts,
+        machineRemoved: fence?.machineRemoved ?? false,
+      },
       storm: { maxUnresponsive, maxConcurrent },
       unsupported: [...new Set(ladders.flatMap(namesOf).filter((name) => !isSupported(name)))],
     },

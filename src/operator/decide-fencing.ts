@@ -62,6 +62,7 @@ const withoutPolicy: Pick<RemedyFacts, 'fence' | 'storm'> = {
     bootTimeoutMs: 600_000,
     retries: 3,
     restarts: 0,
+    machineRemoved: false,
   },
   storm: { maxUnresponsive: 0, maxConcurrent: 1 },
 };

@@ -3,7 +3,7 @@ import { MAX_STUCK } from '../api/fence-names.ts';
 import { requestOf } from '../api/fence-request.ts';
 import type { ReleaseRecord, StuckPod } from '../api/node-fence.ts';
 import { FORCE_EVICTION_KEY } from '../api/release-view.ts';
-import type { NodeCase, Step } from '../api/release-view.ts';
+import type { Grounds, NodeCase, Step } from '../api/release-view.ts';
 import { assertionOf, isEvictable } from '../release/by-assertion.ts';
 import type { Assertion } from '../release/by-assertion.ts';
 import { clockTime, isOver } from '../api/facts.ts';
@@ -57,8 +57,9 @@ export function decide(
   const outcomes = allowance === undefined ? wanted : withinRate(wanted, known.fence?.status.releases ?? [], allowance);
   const hold = holdOf(known);
   const plan = planRelease(known, hold === undefined || hold.holds === 'remedies' ? outcomes : undefined, epoch);
-  const trouble =
-    troubleOf(known) ?? fencing.ladder?.threshold ?? fenceUnderWay(known, fencing.fence) ?? fenceRequested(known);
+  // Of a machine that is gone nothing more can be remedied.
+  const onLadder = known.node === undefined ? undefined : fencing.ladder?.threshold;
+  const trouble = troubleOf(known) ?? onLadder ?? fenceUnderWay(known, fencing.fence) ?? fenceRequested(known);
   const back = returnNode(known, plan.records);
   const eviction = endOfEviction(known, plan.records);
   const steps = hold?.holds === 'everything' ? [] : [...plan.steps, ...(eviction === undefined ? [] : [eviction])];
@@ -66,7 +67,7 @@ export function decide(
   const isReturning =
     isQuarantined(known) && steps.length === 0 && hold?.holds !== 'everything' && !isUnderFence(fencing.fence);
   if (isReturning && !hasForceEviction(known)) steps.push(...back.steps);
-  if (hold?.holds !== 'everything') steps.push(...remediationNote(known, fencing));
+  if (hold?.holds !== 'everything') steps.push(...remediationNote(known, fencing), ...removal(known, fencing, epoch));
   return {
     outcomes,
     // Of a node that is well its kubelet takes care.
@@ -90,6 +91,28 @@ export function decide(
 /** What was begun is brought to its end, whether or not Kubernetes has noticed and whoever still wants it. */
 function fenceUnderWay({ node }: NodeCase, fence: FencingDecision['fence']): string | undefined {
   return node !== undefined && isUnderFence(fence) ? 'being fenced' : undefined;
+}
+
+/** The provider has removed the machine: once it is off and nothing is left there, its Node object goes too (FEN-11). */
+function removal(known: NodeCase, { fence }: FencingDecision, epoch: number): Step[] {
+  const { node, lease, policy } = known;
+  const isWanted = policy.kind === 'one' && policy.policy.remedy?.fence.machineRemoved === true;
+  const isFenced = fence?.phase === 'finished' && fence.irrevocableSince !== undefined;
+  if (!isWanted || !isFenced || node === undefined || fence.bootId !== node.bootId) return [];
+  const { name, uid, generation } = policy.policy;
+  const grounds: Grounds = {
+    node: node.name,
+    nodeUid: node.uid,
+    bootId: node.bootId,
+    taints: [],
+    leaseRenewTime: lease?.renewTime ?? '',
+    policy: { name, uid, generation },
+    safeDrivers: [],
+    freed: [],
+    epoch,
+    isOff: true,
+  };
+  return [{ actions: [{ do: 'deleteNode' }], grounds }];
 }
 
 /** Which pod remedies the node is noted there, for as long as it does (REM-5). */

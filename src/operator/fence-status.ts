@@ -6,6 +6,7 @@ import { EMPTY_STATUS, MAX_EVIDENCE, MAX_HISTORY } from '../api/fence-names.ts';
 import type { NodeFenceStatus, ReleaseRecord } from '../api/node-fence.ts';
 import { ALARM, FENCED, RELEASED } from '../api/reasons.ts';
 import { messageFrom } from '../release/by-kernel-crash.ts';
+import type { FenceNews } from '../fence/told.ts';
 import { fenceNews } from '../fence/told.ts';
 import { flapWindowMs } from '../remedy/ladder.ts';
 import { QUARANTINE_KEY } from '../api/release-view.ts';
@@ -34,8 +35,8 @@ export function nextStatus(input: StatusInput): NodeFenceStatus {
   const taken = { ...before, epoch, holder: identity };
   const news: Omit<HistoryEntry, 'epoch'>[] = [];
   const fence = known.node === undefined ? withoutMachine(before.fence, now) : decision.fencing.fence;
-  const told = fence === undefined ? undefined : fenceNews(fence);
-  if (told !== undefined && (fence?.phase !== before.fence?.phase || fence?.retries !== before.fence?.retries)) {
+  const told = fence === undefined ? undefined : (removalNews(known, fence) ?? fenceNews(fence));
+  if (told !== undefined && isNews(before, told, fence)) {
     news.push({ at: now, reason: told.reason, ...(told.message === '' ? {} : { message: told.message }) });
   }
   if (isCancelled(before.fence, fence)) news.push({ at: now, reason: FENCED.reason.Cancelled });
@@ -53,6 +54,23 @@ export function nextStatus(input: StatusInput): NodeFenceStatus {
   ].reduce((all, { type, finding }) => withCondition(all, type, finding, now), after.conditions);
   const history = [...taken.history, ...news.map((entry) => ({ ...entry, epoch: after.epoch }))];
   return { ...after, verdict: judgement.verdict, conditions, history: history.slice(-MAX_HISTORY) };
+}
+
+/** A step, another try of it, or the end of the machine. */
+function isNews(before: NodeFenceStatus, told: FenceNews, fence: Fence): boolean {
+  if (fence?.phase !== before.fence?.phase || fence?.retries !== before.fence?.retries) return true;
+  const known = before.conditions.find(({ type }) => type === FENCED.of);
+  return told.reason === FENCED.reason.NodeDeleted && known?.reason !== told.reason;
+}
+
+/** The provider has removed the machine, as the policy says, and its Node object is gone. */
+function removalNews(
+  { node, policy }: NodeCase,
+  { phase, irrevocableSince }: NonNullable<Fence>,
+): FenceNews | undefined {
+  const isRemoved = policy.kind === 'one' && policy.policy.remedy?.fence.machineRemoved === true;
+  if (node !== undefined || !isRemoved || phase !== 'finished' || irrevocableSince === undefined) return undefined;
+  return { status: 'True', reason: FENCED.reason.NodeDeleted, message: 'the machine was off, and is removed' };
 }
 
 /** What a person has to look at, because nothing more happens by itself (FEN-2, REM-4). */

@@ -148,7 +148,9 @@ export class Fencing {
     const stored = fence?.status.fence;
     const config = node === undefined ? undefined : this.#configOf(node);
     const phase = what === 'power' ? 'off' : 'isolated';
-    if (node === undefined || config?.ok !== true || stored?.phase !== phase) return 'its fence is not there any more';
+    // A machine that its provider removes stays off when its fence has ended.
+    const isThere = stored?.phase === phase || (what === 'power' && stored?.phase === 'finished');
+    if (node === undefined || config?.ok !== true || !isThere) return 'its fence is not there any more';
     const found = await this.#tasks.notOff(node, devicesOf(config.config, phase, stored.level));
     if (what === 'power' && found?.isOn) this.#onAgain.set(name, found.message);
     return found?.message;

@@ -204,6 +204,8 @@ function described(action: Action): string {
       return `asked the driver to fence when it detaches ${action.attachment}`;
     case 'deleteAttachment':
       return `deleted VolumeAttachment ${action.attachment}`;
+    case 'deleteNode':
+      return 'deleted its Node object: the machine is off and removed';
     case 'noteRemediation':
       return action.remediation === undefined
         ? 'noted that no remedy runs any more'

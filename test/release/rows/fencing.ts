@@ -16,7 +16,7 @@ const app = 'db';
 const storm = { maxUnresponsive: '100%', maxConcurrent: 10 };
 const times = { isolateAfter: '0s', powerManagementAfter: '2s', bootTimeout: '2m' };
 
-async function prepare(row: Row, tries: { retries: number }): Promise<void> {
+async function prepare(row: Row, tries: { retries: number; machineRemoved?: boolean }): Promise<void> {
   const troubled = { type: 'Ready', status: 'NotTrue', for: '5s' };
   await row.policy(
     { podDeletion: 'do-nothing' },
@@ -52,10 +52,12 @@ interface BmcRow {
   /** Whose GUID the BMC tells. */
   machine?: string;
   fault?: BmcFault;
+  /** The provider removes what is off. */
+  machineRemoved?: boolean;
   run: (row: Row, bmc: WiredBmc) => Promise<void>;
 }
 
-function bmcRow({ name, title, machine = name, fault = 'none', run }: BmcRow): RowSpec {
+function bmcRow({ name, title, machine = name, fault = 'none', machineRemoved = false, run }: BmcRow): RowSpec {
   let bmc: WiredBmc | undefined;
   return {
     name,
@@ -73,7 +75,7 @@ function bmcRow({ name, title, machine = name, fault = 'none', run }: BmcRow): R
       });
       // A busy machine may be slow to answer; one that is to fail need not be asked again.
       const isToFail = fault !== 'none' || machine !== name;
-      await prepare(row, { retries: isToFail ? 0 : 3 });
+      await prepare(row, { retries: isToFail ? 0 : 3, machineRemoved });
     },
     run: async (row) => {
       assert.ok(bmc);
@@ -281,6 +283,23 @@ export const fencingRows: readonly RowSpec[] = [
       row.machine.partition();
       await nothingReleased(row, /answers for .*, and the node is /);
       assert.deepEqual(bmc.told(), []);
+    },
+  }),
+  bmcRow({
+    name: 'fenced-removed',
+    title: '[FEN-11] the provider removes what is off: the Node object goes when nothing is left there, and not before',
+    machineRemoved: true,
+    run: async (row, bmc) => {
+      row.machine.powerOff();
+      const gone = await row.gone(app);
+      await row.replaced(app);
+      check.recordedFirst(row, app, 'PowerOff');
+      const deleted = await row.world.until(`the Node object of ${row.name} to go`, () =>
+        row.nodeMoments().find(({ type }) => type === 'deleted'),
+      );
+      inTime(['release', gone.atMs], ['the end of the Node object', deleted.atMs]);
+      assert.deepEqual(bmc.told(), [], 'it was off already, and stays off');
+      await row.world.until('its fence to say so', () => fenceReason(row) === 'NodeDeleted');
     },
   }),
   documentRow(),
