@@ -74,13 +74,14 @@ describe('what is kept of the ladders of a policy', () => {
 
   test('a ladder that needs what cannot be run is not in force, and says which remedy that is', () => {
     const [ready, lease] = wire.thresholds ?? [];
-    const more = { ...ready, remedies: [{ name: 'gone', period: '0s' }] };
-    const { remedy } = remedyOf({ ...wire, thresholds: [more, lease ?? {}] });
+    const more = { ...ready, remedies: [{ name: 'odd', period: '0s' }] };
+    const remedies = [...(wire.remedies ?? []), { name: 'odd', teleport: {} }];
+    const { remedy } = remedyOf({ ...wire, remedies, thresholds: [more, lease ?? {}] });
     assert.deepEqual(
       remedy?.thresholds.map(({ key }) => key),
       ['lease'],
     );
-    assert.deepEqual(remedy?.unsupported, ['gone']);
+    assert.deepEqual(remedy?.unsupported, ['odd']);
   });
 
   test('without ladders, or without what the CRD fills in, there is nothing', () => {

@@ -23,7 +23,7 @@ export interface WireRemedies {
 }
 
 /** Those that this version can run. */
-const supported = ['fence', 'cordon', 'uncordon', 'drain', 'podTemplate'];
+const supported = ['fence', 'cordon', 'uncordon', 'drain', 'podTemplate', 'deleteMachine'];
 
 /** Nothing, where the policy has no ladder, or lacks what the CRD fills in: then what was meant is not known. */
 export function remedyOf({ thresholds = [], remedies = [], fence, storm }: WireRemedies): { remedy?: RemedyFacts } {

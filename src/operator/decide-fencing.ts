@@ -7,6 +7,7 @@ import { EMPTY_STATUS, MAX_JOBS } from '../api/fence-names.ts';
 import { isTakenUp, requestOf } from '../api/fence-request.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { HELD } from '../api/reasons.ts';
+import { FENCED } from '../api/reasons.ts';
 import type { LiveNode, NodeCase, Remediation, RemedyFacts } from '../api/release-view.ts';
 import type { TaskOutcome } from '../fence/automaton.ts';
 import type { FenceDecision } from '../fence/decide-fence.ts';
@@ -30,7 +31,12 @@ export interface FencingDecision {
   fence?: Fence;
   hold?: { reason: HoldReason; message: string };
   /** What has to run, once the rest is stored. */
-  run?: { key: string } & ({ method: Method } | { job: PlannedJob; wasMade: boolean } | { drain: true });
+  run?: { key: string } & (
+    | { method: Method }
+    | { job: PlannedJob; wasMade: boolean }
+    | { drain: true }
+    | { deleteMachine: true; isFenced: boolean }
+  );
   jobs: readonly JobRecord[];
   /** Which pod remedies the node just now. */
   remediation?: Remediation;
@@ -112,7 +118,7 @@ export function decideFencing(input: FencingInput): FencingDecision {
   const times = [decision.recheckAtMs, climbed.recheckAtMs, dueAtMs].filter((time) => time !== undefined);
   const order = kind === 'podTemplate' && ladder !== undefined ? orderOf(input, ladder) : undefined;
   const jobs = order === undefined ? ended : withJob(ended, order, input);
-  const run = order === undefined ? runOf(decision, ladder, kind) : jobRun(order, ladder, status.jobs);
+  const run = order === undefined ? runOf(decision, { ladder, status }, kind) : jobRun(order, ladder, status.jobs);
   const remediation = order === undefined ? undefined : remediationOf(input, order, jobs);
   return {
     jobs,
@@ -274,7 +280,7 @@ function remediationOf(
 
 function runOf(
   { run, fence }: FenceDecision,
-  ladder: LadderState | undefined,
+  { ladder, status }: Pick<Rung, 'ladder' | 'status'>,
   kind: string | undefined,
 ): FencingDecision['run'] {
   if (ladder !== undefined && (kind === 'cordon' || kind === 'uncordon')) {
@@ -284,12 +290,21 @@ function runOf(
     };
   }
   if (ladder !== undefined && kind === 'drain') return { key: ladderKey(ladder), drain: true };
+  if (ladder !== undefined && kind === 'deleteMachine') {
+    return { key: ladderKey(ladder), deleteMachine: true, isFenced: wasOff(status) };
+  }
   return run === undefined || fence === undefined ? undefined : { key: taskKey(fence), method: run };
 }
 
 /** One that is cleared and has come back will count as one more. */
 function flapsOf(incident: NodeFenceStatus['incident']): number {
   return incident === undefined ? 0 : incident.flaps + (incident.clearedAt === undefined ? 0 : 1);
+}
+
+/** Its power was off in this incident, as a device has confirmed: nothing of before runs there any more. */
+function wasOff({ incident, history }: NodeFenceStatus): boolean {
+  const sinceMs = Date.parse(incident?.startedAt ?? '');
+  return history.some(({ reason, at }) => reason === FENCED.reason.PoweredOff && Date.parse(at) >= sinceMs);
 }
 
 /** A newcomer of the same name has nothing to do with what was begun about its predecessor. */

@@ -10,6 +10,7 @@ import type { Judgement } from '../api/view.ts';
 import type { DeviceProvider } from '../act/device-tasks.ts';
 import { DeviceTasks } from '../act/device-tasks.ts';
 import { verify } from '../act/grounds.ts';
+import { deleteMachine } from '../act/delete-machine.ts';
 import { drainNode } from '../act/drain-node.ts';
 import type { SeenJob } from '../act/jobs.ts';
 import { runJob } from '../act/jobs.ts';
@@ -129,6 +130,7 @@ export class Fencing {
     const { client, clock, isLeading, namespace, onNode } = this.#options;
     const calls = { client, clock, guard: isLeading, timeoutMs: callTimeoutMs };
     if ('drain' in run) return drainNode(node.name, calls);
+    if ('deleteMachine' in run) return run.isFenced ? deleteMachine(node, calls) : notFenced(node);
     const { wasMade } = run;
     const job = { ...run.job, incident: status.incident?.id ?? '' };
     const label = { key: NODE_LABEL, value: node.uid };
@@ -207,4 +209,9 @@ function devicesOf(config: FenceConfig, phase: 'off' | 'isolated', level: number
   return (levelsOf(phase, config)[level]?.off ?? []).filter(
     ({ action, storage = [] }) => action === 'off' && (phase === 'off' || storage.length > 0),
   );
+}
+
+/** S13: what may still write is not given away. */
+function notFenced({ name }: LiveNode): PowerOutcome {
+  return { outcome: 'failed', message: `${name} was not switched off before: put a fence before it on the ladder` };
 }

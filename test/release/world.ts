@@ -50,6 +50,37 @@ const drivers: Record<string, Record<string, string>> = {
   [troubled]: { [SAFE_DETACH_ANNOTATION]: yes, [UNPUBLISH_FENCE_ANNOTATION]: yes },
 };
 
+/** What Cluster API knows of machines, as far as a remedy needs it. */
+export const machines: Resource = {
+  group: 'cluster.x-k8s.io',
+  version: 'v1beta1',
+  plural: 'machines',
+  kind: 'Machine',
+  namespaced: true,
+};
+const machineDefinition = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  // Its group is protected: whoever defines it says where it was approved, or that it was not.
+  metadata: {
+    name: 'machines.cluster.x-k8s.io',
+    annotations: { 'api-approved.kubernetes.io': 'unapproved, for a test' },
+  },
+  spec: {
+    group: machines.group,
+    scope: 'Namespaced',
+    names: { plural: machines.plural, singular: 'machine', kind: machines.kind },
+    versions: [
+      {
+        name: machines.version,
+        served: true,
+        storage: true,
+        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+      },
+    ],
+  },
+};
+
 export const spare = 'spare';
 const spareCount = 4;
 /** Longer than the harness's own, for a machine that has other things to do than heartbeats. */
@@ -125,10 +156,11 @@ export class ReleaseWorld {
   }
 
   async #begin(): Promise<void> {
-    const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: customResourceDefinitions() });
+    const definitions = [...customResourceDefinitions(), machineDefinition];
+    const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: definitions });
     const applied = await this.controlPlane.kubectl(['apply', '-f', '-'], { input });
     if (applied.code !== 0) throw new Error(applied.stderr);
-    for (const crd of customResourceDefinitions()) {
+    for (const crd of definitions) {
       const wait = ['wait', `crd/${crd.metadata.name}`, '--for=condition=Established', '--timeout=60s'];
       await this.controlPlane.kubectl(wait);
     }

@@ -8,7 +8,7 @@ import { operatorNamespace } from '../../support/operator-rights.ts';
 import * as check from '../checks.ts';
 import type { Row, RowSpec } from '../row.ts';
 import { wireBmc, wireRack, type BmcFault, type Rack, type WiredBmc } from '../wiring.ts';
-import { plain, systemUuidOf } from '../world.ts';
+import { machines, plain, systemUuidOf } from '../world.ts';
 
 const app = 'db';
 
@@ -16,13 +16,24 @@ const app = 'db';
 const storm = { maxUnresponsive: '100%', maxConcurrent: 10 };
 const times = { isolateAfter: '0s', powerManagementAfter: '2s', bootTimeout: '2m' };
 
-async function prepare(row: Row, tries: { retries: number; machineRemoved?: boolean }): Promise<void> {
+interface Policy {
+  retries: number;
+  machineRemoved?: boolean;
+  bootTimeout?: string;
+  /** What follows where the fence does not help. */
+  then?: object[];
+}
+
+async function prepare(row: Row, { then = [], ...tries }: Policy): Promise<void> {
   const troubled = { type: 'Ready', status: 'NotTrue', for: '5s' };
   await row.policy(
     { podDeletion: 'do-nothing' },
     {
-      thresholds: [{ condition: troubled, remedies: [{ name: 'fence', cleanResources: true }] }],
-      remedies: [{ name: 'fence', fence: {} }],
+      thresholds: [{ condition: troubled, remedies: [{ name: 'fence', cleanResources: true, period: '0s' }, ...then] }],
+      remedies: [
+        { name: 'fence', fence: {} },
+        { name: 'remove', deleteMachine: {} },
+      ],
       fence: { ...times, ...tries, restarts: 0 },
       storm,
     },
@@ -52,12 +63,11 @@ interface BmcRow {
   /** Whose GUID the BMC tells. */
   machine?: string;
   fault?: BmcFault;
-  /** The provider removes what is off. */
-  machineRemoved?: boolean;
+  policy?: Partial<Policy>;
   run: (row: Row, bmc: WiredBmc) => Promise<void>;
 }
 
-function bmcRow({ name, title, machine = name, fault = 'none', machineRemoved = false, run }: BmcRow): RowSpec {
+function bmcRow({ name, title, machine = name, fault = 'none', policy = {}, run }: BmcRow): RowSpec {
   let bmc: WiredBmc | undefined;
   return {
     name,
@@ -75,7 +85,7 @@ function bmcRow({ name, title, machine = name, fault = 'none', machineRemoved = 
       });
       // A busy machine may be slow to answer; one that is to fail need not be asked again.
       const isToFail = fault !== 'none' || machine !== name;
-      await prepare(row, { retries: isToFail ? 0 : 3, machineRemoved });
+      await prepare(row, { retries: isToFail ? 0 : 3, ...policy });
     },
     run: async (row) => {
       assert.ok(bmc);
@@ -288,7 +298,7 @@ export const fencingRows: readonly RowSpec[] = [
   bmcRow({
     name: 'fenced-removed',
     title: '[FEN-11] the provider removes what is off: the Node object goes when nothing is left there, and not before',
-    machineRemoved: true,
+    policy: { machineRemoved: true },
     run: async (row, bmc) => {
       row.machine.powerOff();
       const gone = await row.gone(app);
@@ -302,5 +312,29 @@ export const fencingRows: readonly RowSpec[] = [
       await row.world.until('its fence to say so', () => fenceReason(row) === 'NodeDeleted');
     },
   }),
+  bmcRow({
+    name: 'fenced-deleted',
+    title: '[REM-1] a fence does not bring it back: the provider is told to remove the machine',
+    policy: { bootTimeout: '5s', then: [{ name: 'remove', period: '1h' }] },
+    run: async (row) => {
+      await clusterApiMachine(row);
+      row.machine.partition();
+      await releasedByPower(row, performance.now());
+      await row.world.until(`Machine ${row.name} to be deleted`, async () => {
+        const read = await row.world.client.get({ resource: machines, namespace: row.name, name: row.name });
+        return !read.ok && read.error.kind === 'notFound';
+      });
+      assert.equal(row.fence()?.status.fence?.phase, 'failed');
+    },
+  }),
   documentRow(),
 ];
+
+/** As Cluster API has it: the Machine of the node, and its name on the node. */
+async function clusterApiMachine(row: Row): Promise<void> {
+  await row.world.create(machines, { metadata: { name: row.name, namespace: row.name } });
+  const { controlPlane } = row.world;
+  const marks = [`cluster.x-k8s.io/machine=${row.name}`, `cluster.x-k8s.io/cluster-namespace=${row.name}`];
+  const done = await controlPlane.kubectl(['annotate', 'node', row.name, ...marks]);
+  assert.equal(done.code, 0, done.stderr);
+}

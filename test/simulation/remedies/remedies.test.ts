@@ -262,3 +262,62 @@ describe('the example of the source', () => {
     assert.equal(evicted.length, 1, 'live pods leave by eviction alone');
   });
 });
+
+describe('a machine that its provider removes', () => {
+  const annotations = { 'cluster.x-k8s.io/machine': 'm-1', 'cluster.x-k8s.io/cluster-namespace': 'default' };
+  const machines = { group: 'cluster.x-k8s.io', names: { plural: 'machines', singular: 'machine', kind: 'Machine' } };
+  const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
+  const definition = {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: 'machines.cluster.x-k8s.io' },
+    spec: { ...machines, scope: 'Namespaced', versions: [{ name: 'v1beta1', served: true, storage: true, schema }] },
+  };
+  const machine = {
+    apiVersion: 'cluster.x-k8s.io/v1beta1',
+    kind: 'Machine',
+    metadata: { name: 'm-1', namespace: 'default' },
+  };
+
+  async function removed(remedies: object[]): Promise<Observed> {
+    return observe(
+      fenced('deleted-machine', {
+        policy: {
+          thresholds: [{ lease: { staleFor: '12s' }, remedies }],
+          remedies: [
+            { name: 'fence', fence: {} },
+            { name: 'remove', deleteMachine: {} },
+          ],
+          fence: { isolateAfter: '0s', powerManagementAfter: '0s', bootTimeout: '20s', retries: 0, restarts: 0 },
+        },
+        objects: [definition, machine],
+        events: [{ at: '0s', partition: place }],
+        runFor: '5m',
+      }),
+      {
+        onWorld: (world) => {
+          // As Cluster API marks the nodes of its machines.
+          world.server.onChange(({ type, version: { object } }) => {
+            if (type === 'ADDED' && object.kind === 'Node')
+              Object.assign((object.metadata.annotations ??= {}), annotations);
+          });
+        },
+      },
+    );
+  }
+  const deleted = (seen: Observed): number =>
+    seen.writes.filter(({ what }) => what === 'delete machines/default/m-1').length;
+
+  test('[REM-1] S13: after a fence that did not bring it back, and never without one', async () => {
+    const seen = await removed([
+      { name: 'fence', cleanResources: true, period: '0s' },
+      { name: 'remove', period: '10m' },
+    ]);
+    assert.deepEqual(failuresOf(seen.report), []);
+    assert.equal(deleted(seen), 1);
+    const unfenced = await removed([{ name: 'remove', period: '10m' }]);
+    assert.equal(deleted(unfenced), 0);
+    const said = unfenced.events.map(({ note }) => note).join();
+    assert.equal(fenceOf(unfenced.world, victimOf(unfenced))?.status.ladder?.phase, 'waiting', said);
+  });
+});
