@@ -4,19 +4,9 @@
  */
 import type { NodeCase, PodFacts, TaintFacts, TolerationFacts } from '../api/release-view.ts';
 import { CLOUD_SHUTDOWN_KEY, FORCE_EVICTION_KEY, OUT_OF_SERVICE_KEY } from '../api/release-view.ts';
-import type { Check, KnownVolume, Objection } from './checks.ts';
+import type { Check, Objection } from './checks.ts';
 import { clockTime, isOver } from '../api/facts.ts';
-import {
-  isKnown,
-  kubeletSilent,
-  nodeDown,
-  nodeExists,
-  notDaemon,
-  notMirror,
-  nothingReappeared,
-  objection,
-  volumesOf,
-} from './checks.ts';
+import { kubeletSilent, nodeDown, nodeExists, notDaemon, notMirror, nothingReappeared, objection } from './checks.ts';
 
 export interface Assertion {
   taint: TaintFacts;
@@ -134,10 +124,6 @@ export function tolerates(toleration: TolerationFacts, taint: TaintFacts): boole
   if (key === '') return operator === 'Exists';
   if (key !== taint.key) return false;
   return operator === 'Exists' || value === (taint.value ?? '');
-}
-
-export function assertedVolumes(known: NodeCase, pod: PodFacts): KnownVolume[] {
-  return volumesOf(known, pod).filter(isKnown);
 }
 
 /** Whether the taint would have it go at some time: what belongs to the node or tolerates for ever stays. */

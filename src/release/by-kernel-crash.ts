@@ -2,19 +2,9 @@
  * By the word of the crashed kernel (FEN-12): the kernel that kdump boots into says that it writes the memory down, so that
  * nothing that ran there before runs any more. Counts for that boot, and only where the policy listens to it.
  */
-import type { NodeCase, PodFacts } from '../api/release-view.ts';
-import type { Check, KnownVolume, Objection } from './checks.ts';
-import {
-  isKnown,
-  kubeletSilent,
-  nodeDown,
-  nodeExists,
-  notDaemon,
-  notMirror,
-  nothingReappeared,
-  objection,
-  volumesOf,
-} from './checks.ts';
+import type { NodeCase } from '../api/release-view.ts';
+import type { Check, Objection } from './checks.ts';
+import { kubeletSilent, nodeDown, nodeExists, notDaemon, notMirror, nothingReappeared, objection } from './checks.ts';
 
 export const crashChecks: readonly Check[] = [
   notMirror,
@@ -41,8 +31,4 @@ export function messageFrom(address: string): string {
 
 function crashed(known: NodeCase): Objection | undefined {
   return crashedBy(known) === undefined ? objection('NoCrash', 'no crashed kernel has reported itself') : undefined;
-}
-
-export function crashedVolumes(known: NodeCase, pod: PodFacts): KnownVolume[] {
-  return volumesOf(known, pod).filter(isKnown);
 }

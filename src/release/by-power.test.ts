@@ -3,7 +3,8 @@ import { describe, test } from 'node:test';
 import { aCase, aFence, aNode, aPod } from '../../test/support/release-case.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { NodeCase, PodFacts } from '../api/release-view.ts';
-import { poweredOffBy, poweredOffVolumes, powerChecks } from './by-power.ts';
+import { poweredOffBy, powerChecks } from './by-power.ts';
+import { knownVolumes } from './checks.ts';
 
 type Fence = NonNullable<NodeFenceStatus['fence']>;
 
@@ -59,7 +60,7 @@ describe('released by the power supply', () => {
     const known = aCase({ fence: aFence({ fence: off }) });
     assert.equal(poweredOffBy(known), 'a-off b-off');
     assert.deepEqual(
-      poweredOffVolumes(known, aPod()).map(({ volume }) => volume),
+      knownVolumes(known, aPod()).map(({ volume }) => volume),
       ['pv-0'],
     );
   });

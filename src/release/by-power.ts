@@ -2,9 +2,9 @@
  * By the power supply (FEN-11): the machine is off, as its device said after the action and says again right before each
  * act. Nothing runs there, so that every pod may go, also while Kubernetes still calls the node Ready.
  */
-import type { NodeCase, PodFacts } from '../api/release-view.ts';
-import type { Check, KnownVolume, Objection } from './checks.ts';
-import { isKnown, nodeExists, notDaemon, notMirror, objection, volumesOf } from './checks.ts';
+import type { NodeCase } from '../api/release-view.ts';
+import type { Check, Objection } from './checks.ts';
+import { nodeExists, notDaemon, notMirror, objection } from './checks.ts';
 
 export const powerChecks: readonly Check[] = [notMirror, notDaemon, nodeExists, poweredOff, wantedByLadder];
 
@@ -27,8 +27,4 @@ function wantedByLadder({ fence }: NodeCase): Objection | undefined {
 
 export function poweredOffBy({ fence }: NodeCase): string | undefined {
   return fence?.status.fence?.method;
-}
-
-export function poweredOffVolumes(known: NodeCase, pod: PodFacts): KnownVolume[] {
-  return volumesOf(known, pod).filter(isKnown);
 }

@@ -2,20 +2,10 @@
  * By the word of a remedy (REM-2): whoever put cleanResources beside a Job says that its success makes the node harmless.
  * Nobody else can know what such a Job did, so that it is an assertion like any other, and recorded as one.
  */
-import type { NodeCase, PodFacts } from '../api/release-view.ts';
-import type { Check, KnownVolume, Objection } from './checks.ts';
+import type { NodeCase } from '../api/release-view.ts';
+import type { Check, Objection } from './checks.ts';
 import { notInMaintenance } from './maintenance.ts';
-import {
-  isKnown,
-  kubeletSilent,
-  nodeDown,
-  nodeExists,
-  notDaemon,
-  notMirror,
-  nothingReappeared,
-  objection,
-  volumesOf,
-} from './checks.ts';
+import { kubeletSilent, nodeDown, nodeExists, notDaemon, notMirror, nothingReappeared, objection } from './checks.ts';
 
 export const remedyChecks: readonly Check[] = [
   notMirror,
@@ -51,8 +41,4 @@ function remedied(known: NodeCase): Objection | undefined {
 function sameBoot({ node, fence }: NodeCase): Objection | undefined {
   if (node?.bootId === fence?.status.incident?.bootId) return undefined;
   return objection('NotRemedied', 'the machine was booted again since the trouble began');
-}
-
-export function remediedVolumes(known: NodeCase, pod: PodFacts): KnownVolume[] {
-  return volumesOf(known, pod).filter(isKnown);
 }

@@ -3,7 +3,7 @@
  * before each act. Pods all of whose volumes are there may go; what they run can do no harm to any of them.
  */
 import type { NodeCase, PodFacts } from '../api/release-view.ts';
-import type { Check, KnownVolume, Objection } from './checks.ts';
+import type { Check, Objection } from './checks.ts';
 import {
   isKnown,
   kubeletSilent,
@@ -52,8 +52,4 @@ function allVolumesThere(known: NodeCase, pod: PodFacts): Objection | undefined 
   if (other !== undefined && !isKnown(other)) return objection('VolumeUnknown', 'one of its volumes is not known');
   const what = other === undefined ? pod.directVolumes.join(', ') : `volume ${other.volume}`;
   return objection('VolumeNotProtected', `${what} is not on the storage that the node was cut off from`);
-}
-
-export function cutOffVolumes(known: NodeCase, pod: PodFacts): KnownVolume[] {
-  return volumesOf(known, pod).filter(isKnown);
 }

@@ -145,3 +145,8 @@ export function isShared({ accessModes }: KnownVolume): boolean {
 export function attachmentsHere({ attachments, name }: NodeCase): AttachmentFacts[] {
   return attachments.filter(({ node }) => node === name);
 }
+
+/** Of a node on which nothing runs: all that is known of what the pod used. */
+export function knownVolumes(known: NodeCase, pod: PodFacts): KnownVolume[] {
+  return volumesOf(known, pod).filter(isKnown);
+}

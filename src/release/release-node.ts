@@ -1,21 +1,21 @@
 /**
  * For each pod of a node in trouble: may it go, on what basis, or exactly why not.
  *
- * There are four ways, each an ordered list of checks in a file of its own; the first way to which nothing objects is
+ * There are eight ways, each an ordered list of checks in a file of its own; the first way to which nothing objects is
  * taken, so that the strongest basis comes first. Then what pods share is looked at together.
  */
 import type { Basis } from '../api/node-fence.ts';
 import type { NodeCase, PodFacts } from '../api/release-view.ts';
-import { assertedVolumes, assertionChecks, assertionOf } from './by-assertion.ts';
-import { crashChecks, crashedBy, crashedVolumes } from './by-kernel-crash.ts';
+import { assertionChecks, assertionOf } from './by-assertion.ts';
+import { crashChecks, crashedBy } from './by-kernel-crash.ts';
 import { listedVolumes, policyChecks, recoveryChecks } from './by-policy.ts';
-import { poweredOffBy, poweredOffVolumes, powerChecks } from './by-power.ts';
-import { remediedBy, remediedVolumes, remedyChecks } from './by-remedy.ts';
+import { poweredOffBy, powerChecks } from './by-power.ts';
+import { remediedBy, remedyChecks } from './by-remedy.ts';
 import { protectedVolumes, safeDetachChecks } from './by-safe-detach.ts';
-import { cutOffBy, cutOffVolumes, storageFenceChecks } from './by-storage-fence.ts';
+import { cutOffBy, storageFenceChecks } from './by-storage-fence.ts';
 import type { Check, KnownVolume, Objection } from './checks.ts';
 import { isOver } from '../api/facts.ts';
-import { objection, volumesOf } from './checks.ts';
+import { knownVolumes, objection, volumesOf } from './checks.ts';
 
 export type WayName =
   | 'power'
@@ -46,7 +46,7 @@ export const powerWay: Way = {
   basis: 'PowerOff',
   checks: powerChecks,
   by: poweredOffBy,
-  frees: poweredOffVolumes,
+  frees: knownVolumes,
   podStays: false,
 };
 
@@ -55,7 +55,7 @@ export const assertionWay: Way = {
   basis: 'Asserted',
   checks: assertionChecks,
   by: (known) => assertionOf(known)?.by,
-  frees: assertedVolumes,
+  frees: knownVolumes,
   podStays: false,
 };
 
@@ -69,7 +69,7 @@ const ways: readonly Way[] = [
     basis: 'StorageFenced',
     checks: storageFenceChecks,
     by: cutOffBy,
-    frees: cutOffVolumes,
+    frees: knownVolumes,
     podStays: false,
   },
   {
@@ -77,7 +77,7 @@ const ways: readonly Way[] = [
     basis: 'KernelCrashed',
     checks: crashChecks,
     by: crashedBy,
-    frees: crashedVolumes,
+    frees: knownVolumes,
     podStays: false,
   },
   {
@@ -85,7 +85,7 @@ const ways: readonly Way[] = [
     basis: 'Asserted',
     checks: remedyChecks,
     by: remediedBy,
-    frees: remediedVolumes,
+    frees: knownVolumes,
     podStays: false,
   },
   assertionWay,
