@@ -5,6 +5,7 @@
  *     node bench/main.ts [--quick]
  */
 import { parseArgs } from 'node:util';
+import { drainBench, fullDrain } from './drain.ts';
 import { flagsBench } from './flags.ts';
 import { footprintBench } from './footprint.ts';
 import { httpClientBench } from './http-client.ts';
@@ -29,6 +30,7 @@ const benches: [string, () => Promise<Report>][] = [
     'Releases',
     () => releaseBench(values.quick ? { ...fullRelease, releases: 5, nodes: 10, rounds: 1, slow: false } : fullRelease),
   ],
+  ['Drains', () => drainBench(values.quick ? { nodes: 50, replicas: 500, rounds: 5 } : fullDrain)],
   ['The simulator', () => simulatorBench(values.quick ? ['20:200'] : undefined)],
 ];
 

@@ -5,10 +5,23 @@
  * Whatever could not be read is `unknown`, a value of its own: a copy that may be healthy is guarded like one that is,
  * and never counted upon like one that is.
  */
-import type { DRAIN_POLICIES } from './drain-policy.ts';
+import type { DRAIN_POLICIES, ENFORCEMENTS } from './drain-policy.ts';
 import type { DRAINING, EVENTS, GUARDING } from './reasons.ts';
+import type { Selector } from './release-view.ts';
 
 export type DrainPolicyName = (typeof DRAIN_POLICIES)[number];
+
+/** A DrainPolicy, projected to what matters. */
+export interface DrainPolicyFacts {
+  name: string;
+  uid: string;
+  generation: number;
+  selector: Selector;
+  policy: DrainPolicyName;
+  /** Where the storage system runs. */
+  namespace: string;
+  enforcement: (typeof ENFORCEMENTS)[number];
+}
 
 /** Who keeps the budgets: we, the storage system by itself, or nobody because we are only to watch. */
 export type EffectiveEnforcement = 'enforce' | 'storage' | 'observe';
@@ -138,6 +151,8 @@ export interface CountedCopy {
   replica: { name: string; uid: string };
   node: string;
   budget: { name: string; uid: string };
+  /** It has to run as well. */
+  running?: true;
 }
 
 export type DrainAction =

@@ -14,6 +14,7 @@ const commands: Record<string, () => Promise<Command>> = {
   status: async () => (await import('./status.ts')).statusCommand(),
   crds: async () => (await import('./crds.ts')).crdsCommand(),
   convert: async () => (await import('./convert.ts')).convertCommand(),
+  'plan-drain': async () => (await import('./plan-drain.ts')).planDrainCommand(),
   check: async () => (await import('./check.ts')).checkCommand(),
   stop: async () => (await import('./stop.ts')).stopCommand(),
   resume: async () => (await import('./resume.ts')).resumeCommand(),

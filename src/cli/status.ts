@@ -15,7 +15,7 @@ import type { Overrides } from '../kube/kubeconfig.ts';
 import type { Result } from '../kube/errors.ts';
 import { readList } from '../kube/json-stream.ts';
 import type { Resource } from '../kube/resources.ts';
-import { collectionPath, leases, nodeFences, nodeLeaseNamespace, nodes } from '../kube/resources.ts';
+import { collectionPath, drainPolicies, leases, nodeFences, nodeLeaseNamespace, nodes } from '../kube/resources.ts';
 import { projectLease, projectNode } from '../observe/project.ts';
 import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
 import { renderTable } from './table.ts';
@@ -34,6 +34,17 @@ export interface NodeStatus {
   evidence: Judgement['evidence'];
   /** What is being done about it; absent where there is nothing to do. */
   recovery?: Recovery;
+  /** Of a cordoned node under a DrainPolicy: what its drain waits for. */
+  drain?: DrainState;
+}
+
+/** From the status of the DrainPolicy, which the operator keeps. */
+export interface DrainState {
+  blocked: boolean;
+  /** Replicas are leaving the node because of the policy. */
+  autoEvicting: boolean;
+  reason?: string;
+  message?: string;
 }
 
 /** From the NodeFence of the node, which the operator keeps. */
@@ -74,9 +85,10 @@ export async function readStatus(client: KubeClient): Promise<NodeStatus[]> {
     renewals.set(object.metadata.name, projectLease(object)),
   );
   const recoveries = await readRecoveries(client);
+  const drains = await readDrains(client);
   return [...facts.values()]
     .map((node) => statusOf(node, renewals.get(node.name), serverTime))
-    .map((one) => ({ ...one, ...recoveries.get(one.node) }))
+    .map((one) => ({ ...one, ...recoveries.get(one.node), ...drains.get(one.node) }))
     .sort((a, b) => a.node.localeCompare(b.node, 'en', { numeric: true }));
 }
 
@@ -100,6 +112,23 @@ async function readRecoveries(client: KubeClient): Promise<Map<string, { recover
   }
   const open = read.value.items.filter(({ status }) => status?.incident !== undefined);
   return new Map(open.map(({ spec, status }) => [spec.node, { recovery: recoveryOf({ ...EMPTY_STATUS, ...status }) }]));
+}
+
+async function readDrains(client: KubeClient): Promise<Map<string, { drain: DrainState }>> {
+  const read = await client.list<KubeObject & { status?: { draining?: (DrainState & { node: string })[] } }>(
+    drainPolicies,
+  );
+  if (!read.ok) {
+    if (read.error.kind === 'notFound' || read.error.kind === 'forbidden') return new Map();
+    throw new UserError(read.error.message);
+  }
+  const draining = read.value.items.flatMap(({ status }) => status?.draining ?? []);
+  return new Map(
+    draining.map(({ node, blocked, autoEvicting, reason, message }) => [
+      node,
+      { drain: { blocked, autoEvicting, ...(reason && { reason }), ...(message && { message }) } },
+    ]),
+  );
 }
 
 function recoveryOf({ incident, hold, return: back, releases, stuck }: NodeFenceStatus): Recovery {
@@ -164,13 +193,20 @@ async function render(statuses: NodeStatus[], format: Format | undefined): Promi
         one.verdict,
         one.reason,
         one.zone || '<none>',
-        one.unschedulable ? 'no' : 'yes',
+        schedulableOf(one),
         ...(withRecovery ? [summaryOf(one.recovery)] : []),
         ...(format === 'wide' ? [one.evidence.map(({ detail }) => detail).join('; ')] : []),
       ]);
       return statuses.length === 0 ? 'No nodes found\n' : renderTable(heads, rows) + renderStuck(statuses);
     }
   }
+}
+
+/** A node from which replicas leave by themselves is told from one that is only cordoned (DRN-14). */
+function schedulableOf({ unschedulable, drain }: NodeStatus): string {
+  if (!unschedulable) return 'yes';
+  if (drain?.autoEvicting === true) return 'no, auto-evicting';
+  return drain?.blocked === true ? 'no, drain waits' : 'no';
 }
 
 /** The one thing that matters most just now. */

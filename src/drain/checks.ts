@@ -122,6 +122,8 @@ function isGuarded(facts: Known, replica: ReplicaFacts): boolean {
  * then would keep a copy too many, on the node that is to be emptied.
  */
 function lastOneLeaves(facts: Known, replica: ReplicaFacts): boolean {
+  // The moment before it goes its engine knows it no more: what cannot be read is neither asked nor told to stay.
+  if (replica.copy === 'unknown') return replica.requestedFor !== undefined && replica.evictionRequested;
   if (!canMove(replica)) return false;
   if (protectedElsewhere(facts, replica, 'beforeEviction') === undefined) return true;
   return replica.requestedFor !== undefined && isSurplus(facts, replica);

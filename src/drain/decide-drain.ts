@@ -15,7 +15,7 @@ import type { Wish } from './budgets.ts';
 import type { Rule } from './checks.ts';
 import { blockOf, rules } from './checks.ts';
 import { evictions } from './evictions.ts';
-import type { Known } from './known.ts';
+import type { Known, Memory } from './known.ts';
 import { known } from './known.ts';
 
 interface Judged {
@@ -25,9 +25,17 @@ interface Judged {
   wish: Wish;
 }
 
-export function decideDrain(view: DrainView): DrainDecision {
-  const facts = known(view);
-  const judged = view.nodes.map((node) => judge(facts, node));
+export interface DecideOptions {
+  memory?: Memory;
+  /** Of which nodes that are not cordoned is asked what a drain would wait for; their budgets stand anyway. All: absent. */
+  alsoJudge?: ReadonlySet<string>;
+}
+
+export function decideDrain(view: DrainView, { memory, alsoJudge }: DecideOptions = {}): DrainDecision {
+  const facts = known(view, memory);
+  const judged = view.nodes.map((node) =>
+    judge(facts, node, node.cordoned === false && alsoJudge?.has(node.name) === false),
+  );
   const candidates = judged.filter(({ wish }) => wish === 'release').map(({ node }) => node.name);
   const turn = turnOf(facts, candidates);
   const actions: DrainAction[] = [];
@@ -52,10 +60,11 @@ export function enforcementOf(wanted: (typeof ENFORCEMENTS)[number], storageEnfo
   }
 }
 
-function judge(facts: Known, node: DrainNode): Judged {
+function judge(facts: Known, node: DrainNode, isLeftOut: boolean): Judged {
   const rule = node.policy.kind === 'one' ? rules[node.policy.policy] : undefined;
   const replicas = facts.replicasOn(node.name);
-  const blocks = rule === undefined ? [] : replicas.flatMap((replica) => blockOf(rule, facts, replica) ?? []);
+  const blocks =
+    rule === undefined || isLeftOut ? [] : replicas.flatMap((replica) => blockOf(rule, facts, replica) ?? []);
   return { node, rule, blocks, wish: budgetWish(node, blocks.length > 0) };
 }
 

@@ -53,6 +53,17 @@ describe('evictions', () => {
     assert.equal(ofNode(decision).blocked, false);
   });
 
+  test('[DRN-8] a request stays while the state of the replica cannot be read, until the node is uncordoned', () => {
+    const wanted = 'block-for-eviction-if-contains-last-replica';
+    const replicas = [{ ...replica('v', 'a', { copy: 'unknown' }), ...evicting }, replica('v', 'b')];
+    const volumes = [volume('v', { wantedReplicas: 1 })];
+    const storage = storageNode('a', { autoEvicting: true });
+    const withdrawals = (change: object): string[] =>
+      told(decide(wanted, { replicas, volumes }, { storage, ...change })).filter((one) => one.startsWith('withdraw'));
+    assert.deepEqual(withdrawals({}), []);
+    assert.deepEqual(withdrawals({ cordoned: false }), ['withdrawEviction v-on-a']);
+  });
+
   test('[DRN-5] of two that would both move for the sake of the other the first one stays', () => {
     const wanted = 'block-for-eviction-if-contains-last-replica';
     const nodes = ['a', 'b'].map((name) =>

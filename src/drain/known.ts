@@ -19,19 +19,42 @@ export interface Known {
   budgetsOver: (pod: StoragePodFacts) => { ours: readonly BudgetFacts[]; foreign: readonly BudgetFacts[] };
 }
 
-export function known(view: DrainView): Known {
-  const replicasOn = Map.groupBy(view.replicas, ({ node }) => node);
-  const replicasOf = Map.groupBy(view.replicas, ({ volume }) => volume);
-  const podsOf = Map.groupBy(view.pods, ({ node }) => node);
-  const overPod = budgetIndex(view.budgets);
+/**
+ * What was found out about lists that are still the same ones: a cordon changes neither replicas nor budgets, and is not
+ * to wait until twenty thousand of them are sorted again.
+ */
+export interface Memory {
+  storage?: { replicas: DrainView['replicas']; volumes: DrainView['volumes']; index: StorageIndex };
+  budgets?: { budgets: DrainView['budgets']; pods: DrainView['pods']; over: Known['budgetsOver'] };
+}
+
+type StorageIndex = Pick<Known, 'volumes' | 'replicasOn' | 'replicasOf'>;
+
+export function known(view: DrainView, memory: Memory = {}): Known {
+  const { replicas, volumes, budgets, pods } = view;
+  if (memory.storage?.replicas !== replicas || memory.storage.volumes !== volumes) {
+    memory.storage = { replicas, volumes, index: storageIndex(view) };
+  }
+  if (memory.budgets?.budgets !== budgets || memory.budgets.pods !== pods) {
+    memory.budgets = { budgets, pods, over: budgetIndex(budgets) };
+  }
+  const podsOf = Map.groupBy(pods, ({ node }) => node);
   return {
     view,
+    ...memory.storage.index,
     nodes: new Map(view.nodes.map((node) => [node.name, node])),
-    volumes: new Map(view.volumes.map((volume) => [volume.name, volume])),
+    podsOf: (node) => podsOf.get(node) ?? [],
+    budgetsOver: memory.budgets.over,
+  };
+}
+
+function storageIndex({ replicas, volumes }: DrainView): StorageIndex {
+  const replicasOn = Map.groupBy(replicas, ({ node }) => node);
+  const replicasOf = Map.groupBy(replicas, ({ volume }) => volume);
+  return {
+    volumes: new Map(volumes.map((volume) => [volume.name, volume])),
     replicasOn: (node) => replicasOn.get(node) ?? [],
     replicasOf: (volume) => replicasOf.get(volume) ?? [],
-    podsOf: (node) => podsOf.get(node) ?? [],
-    budgetsOver: overPod,
   };
 }
 

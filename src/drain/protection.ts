@@ -55,6 +55,7 @@ export function protectedElsewhere(
       replica: { name: replica.name, uid: replica.uid },
       node: replica.node,
       budget: { name: budget.name, uid: budget.uid },
+      ...(count === 'running' ? { running: true } : {}),
     };
   }
   return undefined;

@@ -2,11 +2,16 @@
  * Which policy is in force for a node: of those that select it, the most specific one, which is the one whose selector
  * asks for the most labels. Of two that ask for equally many neither is in force: a guess would be right by chance.
  */
-import type { PolicyFacts, PolicyMatch, Selector } from '../api/release-view.ts';
+import type { Selector } from '../api/release-view.ts';
 
 type Labels = Readonly<Record<string, string>>;
 
-export function matchPolicy(policies: Iterable<PolicyFacts>, labels: Labels): PolicyMatch {
+export type Match<P> = { kind: 'one'; policy: P } | { kind: 'none' } | { kind: 'tie'; names: string[] };
+
+export function matchPolicy<P extends { name: string; selector: Selector }>(
+  policies: Iterable<P>,
+  labels: Labels,
+): Match<P> {
   const matching = [...policies].filter(({ selector }) => selects(selector, labels));
   const most = Math.max(...matching.map(({ selector }) => specificity(selector)));
   const best = matching.filter(({ selector }) => specificity(selector) === most);

@@ -59,6 +59,7 @@ export const persistentVolumes = core('persistentvolumes', 'PersistentVolume', f
 export const persistentVolumeClaims = core('persistentvolumeclaims', 'PersistentVolumeClaim', true);
 export const remedyPolicies = own('remedypolicies', 'RemedyPolicy');
 export const nodeFences = own('nodefences', 'NodeFence');
+export const drainPolicies = own('drainpolicies', 'DrainPolicy');
 
 export const customResourceDefinitions: Resource = {
   group: 'apiextensions.k8s.io',

@@ -21,7 +21,8 @@ export interface DrainWatchOptions {
   clock: Clock;
   random: () => number;
   source: InstallationSource;
-  onChange: () => void;
+  /** `urgent`: of a Node or a policy; somebody may be about to drain. */
+  onChange: (urgent: boolean) => void;
   onProblem: (watch: string, error: KubeError) => void;
 }
 
@@ -86,7 +87,8 @@ export class DrainWatch {
   open(namespace: string): void {
     if (this.#installations.has(namespace) || this.#signal?.aborted !== false) return;
     const { client, clock, random, source, onChange, onProblem } = this.#options;
-    const installation = new InstallationWatch({ client, clock, random, namespace, source, onChange, onProblem });
+    const base = { client, clock, random, namespace, source, onProblem };
+    const installation = new InstallationWatch({ ...base, onChange: () => onChange(false) });
     this.#installations.set(namespace, installation);
     this.#keep(installation.run(this.#signal));
     this.#nodes ??= this.#watchNodes(this.#signal);
@@ -105,7 +107,7 @@ export class DrainWatch {
       this.#nodes?.stop.abort();
       this.#nodes = undefined;
     }
-    this.#options.onChange();
+    this.#options.onChange(true);
   }
 
   #policyChanged({ type, entry }: Change<DrainPolicyFacts | undefined>): void {
@@ -126,9 +128,9 @@ export class DrainWatch {
       resource: nodes,
       project: projectCordon,
       onChange: (change) => {
-        if (change.type !== 'updated' || isNews(change.previous.value, change.entry.value)) onChange();
+        if (change.type !== 'updated' || isNews(change.previous.value, change.entry.value)) onChange(true);
       },
-      onSync: onChange,
+      onSync: () => onChange(true),
       onProblem: (error) => onProblem('nodes', error),
       timings: { pageSize: 100 },
     });

@@ -28,6 +28,11 @@ export interface InstallationOptions {
   onProblem: (watch: string, error: KubeError) => void;
 }
 
+export interface Refusal {
+  resource: Resource;
+  kind: 'notFound' | 'forbidden';
+}
+
 /** What we have written: this version of an object, or that it is gone. */
 export interface OwnWrite {
   resource: Resource;
@@ -42,7 +47,8 @@ export class InstallationWatch {
   readonly #storage: Map<Resource, ListWatch<KubeObject>>;
   readonly #budgets: ListWatch<BudgetFacts>;
   readonly #source: InstallationSource;
-  readonly #missing = new Set<Resource>();
+  readonly #clock: Clock;
+  readonly #refused = new Map<Resource, { kind: Refusal['kind']; atMs: number }>();
   readonly #stop = new AbortController();
   #written: OwnWrite[] = [];
   #storageVersion = 0;
@@ -52,6 +58,7 @@ export class InstallationWatch {
     const { source, namespace } = options;
     this.namespace = namespace;
     this.#source = source;
+    this.#clock = options.clock;
     this.#storage = new Map(
       source.resources.map((resource) => [
         resource,
@@ -75,10 +82,14 @@ export class InstallationWatch {
     return this.#budgets.synced && [...this.#storage.values()].every(({ synced }) => synced);
   }
 
-  /** A resource of the storage system that the API server does not know. */
-  get missing(): Resource | undefined {
-    const [first] = this.#missing;
-    return first;
+  /** A resource that the API server does not know, or does not show us; until it has answered since. */
+  get refused(): Refusal | undefined {
+    const nowMs = this.#clock.monotonic();
+    for (const [resource, { kind, atMs }] of this.#refused) {
+      const watch = resource === this.#source.budgets ? this.#budgets : this.#storage.get(resource);
+      if (watch !== undefined && nowMs - atMs <= watch.silentMs) return { resource, kind };
+    }
+    return undefined;
   }
 
   /** Grow with every change, so that what was worked out from an old state is known to be old. */
@@ -117,7 +128,7 @@ export class InstallationWatch {
   /** Nothing of ours is left in it. */
   get isClean(): boolean {
     if (!this.#budgets.synced || this.budgets.some(({ ours }) => ours)) return false;
-    if (this.missing !== undefined) return true;
+    if (this.refused?.kind === 'notFound') return true;
     if (!this.synced) return false;
     const all = [...this.#storage.values()].flatMap((watch) => [...watch.entries.values()]);
     return all.every(({ value }) => value.metadata.annotations?.[EVICTING_FOR] === undefined);
@@ -149,14 +160,12 @@ export class InstallationWatch {
         onVersion();
         onChange();
       },
-      onSync: () => {
-        this.#missing.delete(resource);
-        onChange();
-      },
+      onSync: onChange,
       onProblem: (error) => {
-        if (error.kind !== 'notFound') return onProblem(resource.plural, error);
-        // Not installed: a condition of the policy says so, and a message every ten seconds would not help.
-        this.#missing.add(resource);
+        const { kind } = error;
+        // A condition of the policy says so; a message every ten seconds would not help.
+        if (kind !== 'notFound' && kind !== 'forbidden') return onProblem(resource.plural, error);
+        this.#refused.set(resource, { kind, atMs: clock.monotonic() });
         onChange();
       },
     });

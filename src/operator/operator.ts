@@ -16,11 +16,12 @@ import { LeaderElector } from '../kube/leader.ts';
 import { EventRecorder } from '../kube/events.ts';
 import { ClusterView } from '../observe/cluster-view.ts';
 import { Observer } from '../observe/observer.ts';
+import type { MetricSources } from '../report/metrics.ts';
 import { Metrics } from '../report/metrics.ts';
-import type { WatchState } from '../observe/watch-state.ts';
 import type { VerdictChange } from '../report/verdict-board.ts';
 import { VerdictBoard } from '../report/verdict-board.ts';
 import { CrashReports } from './crash-reports.ts';
+import { Draining } from './draining.ts';
 import { Fencing } from './fencing.ts';
 import { HealthServer } from './health-server.ts';
 import { KeyedLoop } from './keyed-loop.ts';
@@ -74,6 +75,7 @@ export class Operator {
   readonly #crashes: CrashReports;
   readonly #reporter: PassReporter;
   readonly #policies: PolicyStatus;
+  readonly #draining: Draining;
   readonly #elector: LeaderElector | undefined;
   readonly #server: HealthServer;
   #leading = false;
@@ -82,20 +84,21 @@ export class Operator {
     this.#options = options;
     const { client, clock, random, gates, identity, election, log } = options;
     const base = { client, clock, random };
+    const onProblem = (source: string, error: KubeError): void => this.#problem(source, error);
     const onNode = (name: string): void => this.#loop.add(name);
     this.#crashes = new CrashReports(clock);
     this.#board = new VerdictBoard((change) => this.#announce(change));
     this.#observer = new Observer({
       ...base,
       onNode: (name, what) => this.#touched(name, what),
-      onProblem: (watch, error) => this.#problem(watch, error),
+      onProblem,
     });
     this.#cluster = new ClusterView({
       ...base,
       namespace: options.namespace,
       onNode,
       onAll: () => this.#changedForAll(),
-      onProblem: (watch, error) => this.#problem(watch, error),
+      onProblem,
     });
     this.#loop = new KeyedLoop({ clock, concurrency, work: (name) => this.#consider(name) });
     this.#elector = election && this.#electorFor(election);
@@ -127,7 +130,7 @@ export class Operator {
       isLeading,
       onNode,
       onPass: (pass) => this.#reporter.report(pass),
-      onProblem: (source, error) => this.#problem(source, error),
+      onProblem,
     });
     this.#policies = new PolicyStatus({
       ...base,
@@ -136,17 +139,26 @@ export class Operator {
       namespace: options.namespace,
       isLeading,
       ...(options.checkDevicesEveryMs !== undefined && { checkEveryMs: options.checkDevicesEveryMs }),
-      onProblem: (source, error) => this.#problem(source, error),
+      onProblem,
     });
-    const watches = (): WatchState[] => [...this.#observer.watches, ...this.#cluster.watches];
-    const unfenceable = (): Map<string, string> => this.#policies.unfenceable;
-    const sources = { board: this.#board, watches, isLeading, releases: this.#reporter, unfenceable };
-    this.#metrics = new Metrics(sources, options.version);
+    this.#draining = new Draining({ ...base, events: this.#events, isLeading, log, onProblem });
+    this.#metrics = new Metrics(this.#metricSources(isLeading), options.version);
     this.#server = new HealthServer({
       unhealthy: () => this.#unhealthy(),
       unready: () => this.#unready(),
       metrics: () => this.#metrics.text(),
     });
+  }
+
+  #metricSources(isLeading: () => boolean): MetricSources {
+    return {
+      board: this.#board,
+      watches: () => [...this.#observer.watches, ...this.#cluster.watches, ...this.#draining.watches],
+      isLeading,
+      releases: this.#reporter,
+      drains: this.#draining,
+      unfenceable: () => this.#policies.unfenceable,
+    };
   }
 
   #electorFor({ namespace, name, timings }: NonNullable<OperatorOptions['election']>): LeaderElector {
@@ -189,7 +201,8 @@ export class Operator {
     log.info({ version, port, identity: this.#options.identity }, 'started');
     const failed = new AbortController();
     const signal = AbortSignal.any([shutdown, failed.signal]);
-    const parts = [this.#observer.run(signal), this.#cluster.run(signal), this.#lead(signal)].map((part) =>
+    const watching = [this.#observer.run(signal), this.#cluster.run(signal), this.#draining.run(signal)];
+    const parts = [...watching, this.#lead(signal)].map((part) =>
       part.catch((error: unknown) => {
         failed.abort();
         throw error;
@@ -218,7 +231,11 @@ export class Operator {
     log.info({ epoch }, 'leading');
     try {
       const keys = new Set([...this.#observer.nodeNames, ...this.#cluster.fencedNodes]);
-      const work = Promise.all([this.#loop.run(signal, keys), this.#policies.run(signal)]);
+      const work = Promise.all([
+        this.#loop.run(signal, keys),
+        this.#policies.run(signal),
+        this.#draining.serve(signal),
+      ]);
       await Promise.race([work, this.#recovery.broken]);
     } finally {
       this.#leading = false;

@@ -16,11 +16,19 @@ export interface ReleaseMetrics {
   held: ReadonlyMap<string, number>;
 }
 
+/** What is known of drains. */
+export interface DrainMetrics {
+  nodes: readonly { node: string; cordoned: boolean | undefined; blocked: boolean; reason: string }[];
+  requests: Counter;
+  refusals: Counter;
+}
+
 export interface MetricSources {
   board: VerdictBoard;
   watches: () => { name: string; objects: number; ageMs: number; lists: number; watches: number; duplicates: number }[];
   isLeading: () => boolean;
   releases: ReleaseMetrics;
+  drains: DrainMetrics;
   /** Nodes that could not be fenced today, with why. */
   unfenceable: () => ReadonlyMap<string, string>;
 }
@@ -52,6 +60,7 @@ export class Metrics {
         [...sources.releases.held].map(([reason, value]) => ({ labels: { reason }, value })),
       ),
       ...unfenceableMetrics(sources.unfenceable),
+      ...drainMetrics(sources.drains),
       ...processMetrics(),
     ];
   }
@@ -102,6 +111,27 @@ function unfenceableMetrics(unfenceable: MetricSources['unfenceable']): Metric[]
     }),
     gauge('fenceline_node_unfenceable', 'A node that could not be fenced when last checked; always 1.', () =>
       [...unfenceable()].map(([node, reason]) => ({ labels: { node, reason }, value: 1 })),
+    ),
+  ];
+}
+
+function drainMetrics(drains: DrainMetrics): Metric[] {
+  return [
+    gauge('fenceline_draining_nodes', 'Cordoned nodes under a DrainPolicy, by why a drain waits, or does not.', () => {
+      const counts = new Map<string, number>();
+      for (const { cordoned, reason } of drains.nodes) {
+        if (cordoned === true) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+      }
+      return [...counts].map(([reason, value]) => ({ labels: { reason }, value }));
+    }),
+    gauge('fenceline_drain_blocked_nodes', 'Nodes whose drain would wait, cordoned or not.', () => [
+      one(drains.nodes.filter(({ blocked }) => blocked).length),
+    ]),
+    counter('fenceline_replica_evictions_total', 'Replicas asked to leave, and requests taken back.', drains.requests),
+    counter(
+      'fenceline_drain_refusals_total',
+      'Acts of the drain guard that were not carried out, because things had changed.',
+      drains.refusals,
     ),
   ];
 }

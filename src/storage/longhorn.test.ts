@@ -198,3 +198,35 @@ describe('[DRN-12] what else Longhorn says', () => {
     assert.equal(factsOf([[settings, own]]).softAntiAffinity, true);
   });
 });
+
+test('what is remembered of objects that are still the same ones is found out anew when what it rests on changes', () => {
+  const metadata = (name: string): ReplicaObject['metadata'] => ({ name, uid: name, resourceVersion: '1' });
+  const replica: ReplicaObject = {
+    metadata: metadata('r'),
+    spec: { volumeName: 'v', nodeID: 'a', diskID: 'd', healthyAt: 'then' },
+    status: { currentState: 'running' },
+  };
+  const volume = (state: string): VolumeObject => ({ metadata: metadata('v'), spec: {}, status: { state } });
+  const engine = (mode: string): EngineObject => ({
+    metadata: metadata('e'),
+    spec: { volumeName: 'v' },
+    status: { currentState: 'running', replicaModeMap: { r: mode } },
+  });
+  const memory = new WeakMap<KubeObject, unknown>();
+  const copyOf = (objects: Record<string, KubeObject[]>): string | undefined =>
+    longhorn.facts(({ plural }) => objects[plural] ?? [], memory).replicas[0]?.copy;
+  const [attached, writing] = [volume('attached'), engine('RW')];
+  const base = { replicas: [replica], volumes: [attached], engines: [writing] };
+  assert.equal(copyOf(base), 'healthy');
+  assert.equal(copyOf(base), 'healthy');
+  assert.equal(copyOf({ ...base, engines: [engine('ERR')] }), 'failed');
+  assert.equal(copyOf({ ...base, engines: [] }), 'unknown');
+  assert.equal(copyOf({ ...base, volumes: [volume('detached')] }), 'healthy');
+  assert.equal(copyOf({ ...base, volumes: [] }), 'unknown');
+  const names = (uuid: string): KubeObject[] => [
+    { metadata: metadata('a'), status: { diskStatus: { fast: { diskUUID: uuid } } } } as NodeObject,
+  ];
+  const diskOf = (nodes: KubeObject[]): string | undefined =>
+    longhorn.facts(({ plural }) => ({ ...base, nodes })[plural as 'nodes'] ?? [], memory).replicas[0]?.disk;
+  assert.deepEqual([diskOf(names('d')), diskOf(names('other'))], ['fast', 'd']);
+});

@@ -1,8 +1,15 @@
 /** Longhorn (`longhorn.io/v1beta2`): what its objects say, as facts. */
 import { EVICTING_FOR } from '../api/drain-names.ts';
-import type { DiskFacts, ReplicaFacts, StorageNodeFacts, StoragePodFacts, VolumeFacts } from '../api/drain-view.ts';
+import type {
+  CountedCopy,
+  DiskFacts,
+  ReplicaFacts,
+  StorageNodeFacts,
+  StoragePodFacts,
+  VolumeFacts,
+} from '../api/drain-view.ts';
 import type { JsonPatchOperation, KubeObject } from '../kube/client.ts';
-import type { Resource } from '../kube/resources.ts';
+import type { ObjectRef, Resource } from '../kube/resources.ts';
 import type { StorageFacts, StoragePatch, StorageSystem } from './storage.ts';
 import type {
   Condition,
@@ -29,6 +36,7 @@ export const longhorn: StorageSystem = {
   resources: [storageNodes, volumes, engines, replicas, instanceManagers, settings],
   slim,
   facts,
+  grounds,
   eviction,
   autoEvicting,
 };
@@ -45,11 +53,14 @@ function withoutUndefined(value: object): object {
   return Object.fromEntries(Object.entries(value).filter(([, one]) => one !== undefined));
 }
 
-function facts(objectsOf: (resource: Resource) => Iterable<KubeObject>): StorageFacts {
+function facts(
+  objectsOf: (resource: Resource) => Iterable<KubeObject>,
+  memory = new WeakMap<KubeObject, unknown>(),
+): StorageFacts {
   const setting = new Map<string, string | undefined>();
   for (const { metadata, value } of objectsOf(settings) as Iterable<SettingObject>) setting.set(metadata.name, value);
   const nodeObjects = [...(objectsOf(storageNodes) as Iterable<NodeObject>)];
-  const volumeFacts = [...(objectsOf(volumes) as Iterable<VolumeObject>)].map(volumeOf);
+  const volumeFacts = [...(objectsOf(volumes) as Iterable<VolumeObject>)].map((one) => rememberedVolume(one, memory));
   const context: ReplicaContext = {
     volumes: new Map(volumeFacts.map((volume) => [volume.name, volume])),
     engines: Map.groupBy(objectsOf(engines) as Iterable<EngineObject>, ({ spec }) => spec?.volumeName),
@@ -59,7 +70,9 @@ function facts(objectsOf: (resource: Resource) => Iterable<KubeObject>): Storage
     nodes: nodeObjects.map(nodeOf),
     pods: [...(objectsOf(instanceManagers) as Iterable<InstanceManagerObject>)].flatMap(podOf),
     volumes: volumeFacts,
-    replicas: [...(objectsOf(replicas) as Iterable<ReplicaObject>)].map((replica) => replicaOf(replica, context)),
+    replicas: [...(objectsOf(replicas) as Iterable<ReplicaObject>)].map((one) =>
+      rememberedReplica(one, context, memory),
+    ),
     softAntiAffinity: setting.get('replica-soft-anti-affinity') === 'true',
     // Every version that has this setting keeps budgets of its own.
     enforces: setting.has('node-drain-policy'),
@@ -144,6 +157,44 @@ interface ReplicaContext {
   disks: ReadonlyMap<string, string>;
 }
 
+function rememberedVolume(object: VolumeObject, memory: WeakMap<KubeObject, unknown>): VolumeFacts {
+  const known = memory.get(object) as VolumeFacts | undefined;
+  if (known !== undefined) return known;
+  const found = volumeOf(object);
+  memory.set(object, found);
+  return found;
+}
+
+interface RememberedReplica {
+  volume: VolumeFacts | undefined;
+  engines: readonly EngineObject[];
+  disk: string | undefined;
+  facts: ReplicaFacts;
+}
+
+/** Of tens of thousands hardly any has changed since the last look, nor what it depends on. */
+function rememberedReplica(
+  object: ReplicaObject,
+  context: ReplicaContext,
+  memory: WeakMap<KubeObject, unknown>,
+): ReplicaFacts {
+  const { volumeName = '', diskID = '' } = object.spec ?? {};
+  const volume = context.volumes.get(volumeName);
+  const running = context.engines.get(volumeName) ?? [];
+  const disk = context.disks.get(diskID);
+  const known = memory.get(object) as RememberedReplica | undefined;
+  const isSame =
+    known !== undefined &&
+    known.volume === volume &&
+    known.disk === disk &&
+    known.engines.length === running.length &&
+    known.engines.every((engine, index) => engine === running[index]);
+  if (isSame) return known.facts;
+  const found = replicaOf(object, context);
+  memory.set(object, { volume, engines: running, disk, facts: found } satisfies RememberedReplica);
+  return found;
+}
+
 function replicaOf(object: ReplicaObject, context: ReplicaContext): ReplicaFacts {
   const { metadata, spec } = object;
   const { volumeName: volume = '', nodeID: node = '', diskID: disk = '' } = spec ?? {};
@@ -202,6 +253,35 @@ function modeOf(replica: string, running: readonly EngineObject[]): string | und
 function activityOf({ spec, status }: ReplicaObject): ReplicaFacts['activity'] {
   if (status?.currentState === 'running') return 'running';
   return status?.currentState === 'stopped' && spec?.desireState === 'stopped' ? 'stopped' : 'unknown';
+}
+
+/** Whether a copy is healthy is said by the replica, by its volume, and by the engines that write to it. */
+function grounds(
+  objectsOf: (resource: Resource) => Iterable<KubeObject>,
+  namespace: string,
+  copies: readonly CountedCopy[],
+): ObjectRef[] {
+  const named = (resource: Resource, names: Iterable<string>): ObjectRef[] =>
+    [...new Set(names)].map((name) => ({ resource, namespace, name }));
+  const counted = new Set(copies.map(({ volume }) => volume));
+  const writing = [...(objectsOf(engines) as Iterable<EngineObject>)].filter(({ spec }) =>
+    counted.has(spec?.volumeName ?? ''),
+  );
+  return [
+    ...named(volumes, counted),
+    ...named(
+      engines,
+      writing.map(({ metadata }) => metadata.name),
+    ),
+    ...named(
+      replicas,
+      copies.map(({ replica }) => replica.name),
+    ),
+    ...named(
+      storageNodes,
+      copies.map(({ node }) => node),
+    ),
+  ];
 }
 
 function eviction(namespace: string, replica: ReplicaFacts, policy: string | undefined): StoragePatch {

@@ -238,10 +238,13 @@ describe('the operator on the real API server', () => {
     assert.deepEqual([...written], ['leases fenceline/fenceline']);
     const read = new Set(mine.map(({ objectRef }) => objectRef?.resource ?? ''));
     assert.deepEqual([...read].sort(), [
+      'configmaps',
       'csidrivers',
+      'drainpolicies',
       'leases',
       'nodefences',
       'nodes',
+      'poddisruptionbudgets',
       'remedypolicies',
       'volumeattachments',
     ]);

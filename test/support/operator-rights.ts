@@ -7,6 +7,7 @@ import { writeKubeconfig } from './control-plane/files.ts';
 import { waitFor } from './wait.ts';
 
 const roleFile = join(import.meta.dirname, '../../deploy/role.yaml');
+const drainRoleFile = join(import.meta.dirname, '../../deploy/drain-role.yaml');
 
 export const operatorNamespace = 'fenceline';
 export const operatorAccount = `system:serviceaccount:${operatorNamespace}:fenceline`;
@@ -25,8 +26,17 @@ interface Manifest {
   subjects?: object[];
 }
 
-export async function operatorRole(): Promise<Manifest[]> {
-  const text = await readFile(roleFile, 'utf8');
+export function operatorRole(): Promise<Manifest[]> {
+  return manifestsOf(roleFile);
+}
+
+/** What it needs beyond that to guard drains. */
+export function drainRole(): Promise<Manifest[]> {
+  return manifestsOf(drainRoleFile);
+}
+
+async function manifestsOf(file: string): Promise<Manifest[]> {
+  const text = await readFile(file, 'utf8');
   return parseAllDocuments(text).map((document) => document.toJS() as Manifest);
 }
 

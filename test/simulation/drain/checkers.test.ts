@@ -7,6 +7,7 @@ import { parseScenarios } from '../../../src/scenario/parse.ts';
 import type { Report } from '../../../src/scenario/report.ts';
 import type * as runner from '../../../src/scenario/runner.ts';
 import type { Pod } from '../../../src/world/objects.ts';
+import { fenced, place } from '../fencing/fenced.ts';
 import type { Sabotage } from '../mutant.ts';
 import { mutant } from '../mutant.ts';
 import type { Rogue } from '../rogue-operator.ts';
@@ -158,7 +159,25 @@ describe('S31', () => {
   });
 });
 
-describe('the guard with one line sabotaged', () => {
+describe('the product with one line sabotaged', () => {
+  test('S24: a remedy that drains deletes pods instead of evicting them', async () => {
+    const type = 'Sick';
+    const emptied = fenced('emptied', {
+      policy: {
+        thresholds: [{ condition: { type, status: 'True', for: '10s' }, remedies: [{ name: 'empty', period: '2m' }] }],
+        remedies: [{ name: 'empty', drain: {} }],
+      },
+      events: [{ at: '0s', condition: { node: place, type, status: 'True' } }],
+      runFor: '2m',
+    });
+    assert.deepEqual(violatedBy(await run(emptied)), [], 'the product breaks nothing');
+    using sabotaged = mutant({ file: 'src/act/drain-node.ts', line: 'client.evict(', instead: 'client.delete(' });
+    const { runScenario } = await sabotaged.load<typeof runner>('src/scenario/runner.ts');
+    const report = await runScenario(emptied, () => performance.now());
+    assert.deepEqual(violatedBy(report), ['S24']);
+    assert.match(report.violations[0]!.detail, /^live pod default\/web-0 on .* was deleted instead of evicted$/);
+  });
+
   const base = scenarioOf('drain/two-nodes-at-once');
   const mutants: Record<string, Sabotage> = {
     'counts on a copy whose budget is gone': {
@@ -166,10 +185,10 @@ describe('the guard with one line sabotaged', () => {
       line: 'if (!isGuarded(facts, replica) || protectedElsewhere(facts, replica) !== undefined) return undefined;',
       instead: 'if (!isGuarded(facts, replica) || healthyOf(facts, replica).length > 1) return undefined;',
     },
-    'counts on a copy that has failed': {
-      file: 'src/drain/protection.ts',
-      line: "copy !== 'healthy' || ",
-      instead: '',
+    'counts on a copy that is still being rebuilt': {
+      file: 'src/storage/longhorn.ts',
+      line: "case 'WO':\n          return 'rebuilding';",
+      instead: "case 'WO':\n          return 'healthy';",
     },
   };
   for (const [mistake, sabotage] of Object.entries(mutants)) {

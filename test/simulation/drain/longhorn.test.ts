@@ -27,7 +27,7 @@ const policy = (wanted: string): object => ({
   spec: { nodeSelector: {}, policy: wanted },
 });
 
-async function holds(spec: object, guarded = false): Promise<void> {
+async function holds(spec: object): Promise<void> {
   const report = await run(scenario(spec), { freezes: true });
   assert.deepEqual(failuresOf(report), []);
 }
@@ -143,28 +143,25 @@ describe('[DRN-6] a user’s own request', () => {
     'block-for-eviction',
   ]) {
     test(`works under ${wanted}, and is not cancelled by a cordon or its end`, () =>
-      holds(
-        {
-          cluster: { longhorn: { volumes: [two] } },
-          objects: [policy(wanted)],
-          events: [
-            { at: '10s', apply: wish('node-1', true) },
-            { at: '20s', cordon: 'node-1' },
-            { at: '40s', uncordon: 'node-1' },
-          ],
-          expect: [
-            { at: '15s', replica: { volume: 'v', node: 'node-1', evictionRequested: true } },
-            { at: '30s', replica: { volume: 'v', node: 'node-1', evictionRequested: true } },
-            { at: '60s', replica: { volume: 'v', node: 'node-1', evictionRequested: true } },
-            { never: { storageNode: { name: 'node-1', autoEvicting: true } } },
-            { event: { reason: 'EvictionAutomatic', count: 0 } },
-            { event: { reason: 'EvictionCanceled', count: 0 } },
-            { by: '3m', volume: { name: 'v', robustness: 'healthy', replicasOn: ['node-2', 'node-3'] } },
-          ],
-          runFor: '4m',
-        },
-        true,
-      ));
+      holds({
+        cluster: { longhorn: { volumes: [two] } },
+        objects: [policy(wanted)],
+        events: [
+          { at: '10s', apply: wish('node-1', true) },
+          { at: '20s', cordon: 'node-1' },
+          { at: '40s', uncordon: 'node-1' },
+        ],
+        expect: [
+          { at: '15s', replica: { volume: 'v', node: 'node-1', evictionRequested: true } },
+          { at: '30s', replica: { volume: 'v', node: 'node-1', evictionRequested: true } },
+          { at: '60s', replica: { volume: 'v', node: 'node-1', evictionRequested: true } },
+          { never: { storageNode: { name: 'node-1', autoEvicting: true } } },
+          { event: { reason: 'EvictionAutomatic', count: 0 } },
+          { event: { reason: 'EvictionCanceled', count: 0 } },
+          { by: '3m', volume: { name: 'v', robustness: 'healthy', replicasOn: ['node-2', 'node-3'] } },
+        ],
+        runFor: '4m',
+      }));
   }
 
   test('ends when the user takes it back', () =>

@@ -1,0 +1,83 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { DrainPolicyName, DrainView } from '../api/drain-view.ts';
+import { drainView, node, policy, replica, storageNode, volume } from '../../test/support/drain-case.ts';
+import { planDrain } from './plan-drain.ts';
+
+function view(rule: DrainPolicyName | undefined, more: Partial<DrainView>): DrainView {
+  const match = rule === undefined ? { kind: 'none' as const } : policy(rule);
+  return drainView({ nodes: ['a', 'b', 'c'].map((name) => node(name, { policy: match })), ...more });
+}
+
+describe('[DRN-13] plans of drains', () => {
+  test('the last replica never goes by itself, and moves nothing', () => {
+    const facts = { replicas: [replica('v', 'a')], volumes: [volume('v', { wantedReplicas: 1 })] };
+    const [plan] = planDrain(view('block-if-contains-last-replica', facts), ['a']);
+    assert.deepEqual([plan?.finishes, plan?.blocks[0]?.reason, plan?.blocks[0]?.volume], ['no', 'LastReplica', 'v']);
+    assert.deepEqual([plan?.moves, plan?.warnings, plan?.cordoned], [[], [], false]);
+  });
+
+  test('what moves, where it could go and how many bytes', () => {
+    const facts = { replicas: [replica('v', 'a'), replica('v', 'b')], volumes: [volume('v')] };
+    const [plan] = planDrain(view('block-for-eviction', facts), ['a']);
+    assert.equal(plan?.finishes, 'yes');
+    assert.deepEqual(
+      plan?.moves.map(({ volume: name, to }) => [name, to]),
+      [['v', ['c']]],
+    );
+    assert.equal(plan?.bytes, volume('v').sizeBytes);
+  });
+
+  test('nowhere to rebuild never ends', () => {
+    const replicas = ['a', 'b', 'c'].map((name) => replica('v', name));
+    const [plan] = planDrain(view('block-for-eviction', { replicas, volumes: [volume('v')] }), ['a']);
+    assert.deepEqual([plan?.finishes, plan?.blocks[0]?.reason], ['no', 'NowhereToRebuild']);
+  });
+
+  test('several: first what moves least; those that count on each other are said to wait when drained at once', () => {
+    const replicas = [replica('v', 'a'), replica('v', 'b')];
+    const both = planDrain(view('block-if-contains-last-replica', { replicas, volumes: [volume('v')] }), ['b', 'a']);
+    assert.deepEqual(
+      both.map(({ turn, node: name, finishes, together }) => [turn, name, finishes, together.length]),
+      [
+        [1, 'a', 'yes', 0],
+        [2, 'b', 'yes', 1],
+      ],
+    );
+    const moving = [replica('v', 'a'), replica('w', 'b', {}), replica('x', 'b')];
+    const volumes = ['v', 'w', 'x'].map((name) => volume(name, { wantedReplicas: 1 }));
+    const order = planDrain(view('block-for-eviction', { replicas: moving, volumes }), ['b', 'a']);
+    assert.deepEqual(
+      order.map(({ node: name }) => name),
+      ['a', 'b'],
+    );
+  });
+
+  test('what a policy lets go, or nobody guards, is warned about; what is guarded elsewhere is not', () => {
+    const facts = {
+      replicas: [replica('v', 'a'), replica('w', 'a'), replica('w', 'b')],
+      volumes: [volume('v', { wantedReplicas: 1 }), volume('w')],
+    };
+    for (const rule of ['always-allow', undefined] as const) {
+      const [plan] = planDrain(view(rule, facts), ['a']);
+      assert.equal(plan?.warnings.length, 1, rule);
+      assert.match(plan.warnings[0] ?? '', /volume v is on a/);
+    }
+    const [kept] = planDrain(view('block-for-eviction', facts), ['a']);
+    assert.deepEqual(kept?.warnings, []);
+  });
+
+  test('without any budget yet it is planned as if they stood', () => {
+    const facts = { replicas: [replica('v', 'a'), replica('v', 'b')], volumes: [volume('v')], budgets: [] };
+    assert.equal(planDrain(view('block-if-contains-last-replica', facts), ['a'])[0]?.finishes, 'yes');
+  });
+
+  test('[S26] what cannot be read is neither yes nor no', () => {
+    const facts = { replicas: [replica('v', 'a', { copy: 'unknown' })], volumes: [volume('v')] };
+    const [plan] = planDrain(view('block-if-contains-last-replica', facts), ['a']);
+    assert.equal(plan?.finishes, 'unknown');
+    const unready = ['a', 'b'].map((name) => node(name, { storage: storageNode(name, { ready: 'unknown' }) }));
+    const two = drainView({ nodes: unready, replicas: [replica('v', 'a'), replica('v', 'b')], volumes: [volume('v')] });
+    assert.equal(planDrain(two, ['a'])[0]?.finishes, 'no');
+  });
+});

@@ -1,0 +1,158 @@
+/**
+ * What would happen if nodes were drained, asked of the same rules that guard drains (DRN-13). It supposes that every
+ * node that is not cordoned has its budget, as it has a moment after the guard has seen it.
+ */
+import type {
+  Block,
+  BudgetFacts,
+  DrainNode,
+  DrainPolicyName,
+  DrainView,
+  NodeDrainDecision,
+  ReplicaFacts,
+} from '../api/drain-view.ts';
+import { blockOf, rules } from './checks.ts';
+import { decideDrain } from './decide-drain.ts';
+import { known } from './known.ts';
+import { placesFor } from './places.ts';
+import { stands } from './protection.ts';
+
+export interface PlannedMove {
+  volume: string;
+  replica: string;
+  /** Absent: the volume does not say how large it is. */
+  bytes?: number;
+  /** Nodes that could take it. */
+  to: readonly string[];
+}
+
+export interface NodePlan {
+  /** In which turn it should be drained, from 1. */
+  turn: number;
+  node: string;
+  cordoned: boolean;
+  /** The DrainPolicy in force; absent: none, and nothing is guarded. */
+  policy?: string;
+  rule?: DrainPolicyName;
+  /** Who holds the drain up where it has to wait: we, the storage system, or nobody. */
+  enforcement: 'enforce' | 'storage' | 'observe' | 'none';
+  /** Whether a drain of this node alone comes to its end by itself. */
+  finishes: 'yes' | 'no' | 'unknown';
+  blocks: readonly Block[];
+  moves: readonly PlannedMove[];
+  bytes: number;
+  /** What waits beyond that if all the nodes were drained at the same time. */
+  together: readonly Block[];
+  /** What would be lost if the node did not come back. */
+  warnings: readonly string[];
+}
+
+/** Nodes that are not there are left out. */
+export function planDrain(view: DrainView, names: readonly string[]): NodePlan[] {
+  const guarded = { ...view, budgets: withBudgets(view) };
+  const wanted = new Set(names);
+  const all = decideDrain(cordoning(guarded, wanted));
+  const atOnce = new Map(all.nodes.map((one) => [one.node, one]));
+  const plans = view.nodes
+    .filter(({ name }) => wanted.has(name))
+    .map((node) => planNode(guarded, node, atOnce.get(node.name)));
+  return plans.sort(byEase).map((plan, index) => ({ ...plan, turn: index + 1 }));
+}
+
+function planNode(view: DrainView, node: DrainNode, atOnce: NodeDrainDecision | undefined): NodePlan {
+  const { name, policy } = node;
+  const drained = cordoning(view, new Set([name]));
+  const decision = decideDrain(drained);
+  const facts = known(drained);
+  const blocks = (decision.nodes.find((one) => one.node === name)?.blocks ?? []).filter(
+    ({ reason }) => reason !== 'WaitsForTurn',
+  );
+  const asked = facts.replicasOn(name).filter((replica) => leaves(replica, decision.actions));
+  const moves = asked.map((replica): PlannedMove => {
+    const { volume = 'unknown', name: of } = replica;
+    const bytes = facts.volumes.get(volume)?.sizeBytes;
+    return { volume, replica: of, ...(bytes === undefined ? {} : { bytes }), to: placesFor(facts, replica) };
+  });
+  const alone = new Set(blocks.map(keyOf));
+  return {
+    turn: 0,
+    node: name,
+    cordoned: node.cordoned === true,
+    ...(policy.kind === 'one' ? { policy: policy.name, rule: policy.policy } : {}),
+    enforcement: policy.kind === 'one' ? policy.enforcement : 'none',
+    finishes: finishes(blocks),
+    blocks,
+    moves,
+    bytes: moves.reduce((sum, { bytes = 0 }) => sum + bytes, 0),
+    together: (atOnce?.blocks ?? []).filter((block) => !alone.has(keyOf(block))),
+    warnings: warningsOf(drained, node, blocks.length > 0),
+  };
+}
+
+/** Whatever has been asked already moves as well. */
+function leaves(replica: ReplicaFacts, actions: ReturnType<typeof decideDrain>['actions']): boolean {
+  if (replica.deleting) return false;
+  return actions.some((action) => action.do === 'requestEviction' && action.replica.uid === replica.uid)
+    ? true
+    : replica.evictionRequested;
+}
+
+function cordoning(view: DrainView, names: ReadonlySet<string>): DrainView {
+  return { ...view, nodes: view.nodes.map((node) => (names.has(node.name) ? { ...node, cordoned: true } : node)) };
+}
+
+function withBudgets(view: DrainView): BudgetFacts[] {
+  const facts = known(view);
+  const isCordoned = new Set(view.nodes.flatMap(({ name, cordoned }) => (cordoned === true ? [name] : [])));
+  const missing = view.pods.filter(
+    (pod) => !isCordoned.has(pod.node) && !facts.budgetsOver(pod).ours.some((budget) => stands(budget)),
+  );
+  const supposed = missing.map(({ name, node, labels }): BudgetFacts => ({
+    name: `supposed-${name}`,
+    uid: `supposed-${name}`,
+    resourceVersion: '0',
+    ours: true,
+    node,
+    withdrawing: false,
+    deleting: false,
+    blocks: true,
+    selector: { matchLabels: labels, hasExpressions: false },
+  }));
+  return [...view.budgets, ...supposed];
+}
+
+function finishes(blocks: readonly Block[]): NodePlan['finishes'] {
+  const reasons = new Set(blocks.map(({ reason }) => reason));
+  if (reasons.has('NowhereToRebuild') || reasons.has('LastReplica') || reasons.has('LastRunningReplica')) return 'no';
+  return reasons.has('StateUnknown') ? 'unknown' : 'yes';
+}
+
+/** Under a policy that lets them go, or none, the last copies are named all the same. */
+function warningsOf(view: DrainView, node: DrainNode, isBlocked: boolean): string[] {
+  const { policy } = node;
+  const isHeld = policy.kind === 'one' && policy.enforcement !== 'observe' && isBlocked;
+  if (isHeld) return [];
+  const facts = known(view);
+  const strict = rules['block-if-contains-last-replica'];
+  const evicts = policy.kind === 'one' && policy.policy.startsWith('block');
+  if (evicts && policy.enforcement !== 'observe') return [];
+  const who = policy.kind === 'one' ? `DrainPolicy ${policy.name} lets it go` : 'no DrainPolicy guards it';
+  return facts.replicasOn(node.name).flatMap((replica) => {
+    if (blockOf(strict, facts, replica) === undefined) return [];
+    return [`the last healthy replica of volume ${replica.volume ?? 'unknown'} is on ${node.name}, and ${who}`];
+  });
+}
+
+function keyOf({ reason, replica = '', volume = '' }: Block): string {
+  return `${reason} ${volume} ${replica}`;
+}
+
+/** First what ends by itself, of that what moves least: a node that is empty may take what others have. */
+function byEase(one: NodePlan, other: NodePlan): number {
+  const rank = { yes: 0, unknown: 1, no: 2 };
+  return (
+    rank[one.finishes] - rank[other.finishes] ||
+    one.bytes - other.bytes ||
+    one.node.localeCompare(other.node, 'en', { numeric: true })
+  );
+}

@@ -1,0 +1,92 @@
+/** What the status of a DrainPolicy says, from what was decided. Pure, so that a command can say the same. */
+import type { Condition } from '../api/common.ts';
+import type { DrainPolicy } from '../api/drain-policy.ts';
+import type { GuardingReason, NodeDrainDecision } from '../api/drain-view.ts';
+import { clockTime } from '../api/facts.ts';
+import { GUARDING } from '../api/reasons.ts';
+
+export type DrainPolicyStatus = Partial<DrainPolicy['status']>;
+
+export interface DrainFindings {
+  policy: { name: string; generation: number };
+  /** Absent: the storage system is not there, or the policy is not in force for anybody. */
+  nodes: readonly NodeDrainDecision[];
+  withdrawing?: string;
+  /** Why nothing could be decided at all. */
+  notFound?: string;
+}
+
+const maxDraining = 256;
+const maxMessage = 1024;
+/** What keeps drains from being guarded comes first. */
+const order: readonly GuardingReason[] = [
+  'StorageNotFound',
+  'PolicyTie',
+  'ForeignBudget',
+  'Observing',
+  'StorageEnforces',
+  'Guarding',
+];
+const holds: ReadonlySet<GuardingReason> = new Set(['Guarding', 'StorageEnforces']);
+
+export function drainStatusOf(findings: DrainFindings, before: DrainPolicyStatus, nowMs: number): DrainPolicyStatus {
+  const { policy, nodes, withdrawing } = findings;
+  const own = nodes.filter((one) => one.policy.kind === 'one' && one.policy.name === policy.name);
+  const { withdrawn: _, ...kept } = before;
+  return {
+    ...kept,
+    observedGeneration: policy.generation,
+    nodes: own.length,
+    blocking: own.filter(({ blocked }) => blocked).length,
+    ...(withdrawing !== undefined && own.some(({ node }) => node === withdrawing) && { withdrawn: withdrawing }),
+    draining: drainingOf(own, before, nowMs),
+    conditions: withGuarding(findings, before.conditions ?? [], nowMs),
+  };
+}
+
+type Draining = NonNullable<DrainPolicyStatus['draining']>;
+
+function drainingOf(own: readonly NodeDrainDecision[], before: DrainPolicyStatus, nowMs: number): Draining {
+  const known = new Map((before.draining ?? []).map((one) => [one.node, one]));
+  return own
+    .filter(({ cordoned }) => cordoned === true)
+    .slice(0, maxDraining)
+    .map(({ node, blocked, autoEvicting, reason, message }) => {
+      const last = known.get(node);
+      const isSame = last?.blocked === blocked && last.reason === reason;
+      const since = (isSame ? last.since : undefined) ?? clockTime(nowMs);
+      return { node, blocked, autoEvicting, reason, message: message.slice(0, maxMessage), since };
+    });
+}
+
+function withGuarding(findings: DrainFindings, before: readonly Condition[], nowMs: number): Condition[] {
+  const { reason, message } = guardingOf(findings);
+  const status = holds.has(reason) ? 'True' : 'False';
+  const known = before.find(({ type }) => type === GUARDING.of);
+  const condition: Condition = {
+    type: GUARDING.of,
+    status,
+    reason,
+    message: message.slice(0, maxMessage),
+    observedGeneration: findings.policy.generation,
+    lastTransitionTime: known?.status === status ? known.lastTransitionTime : clockTime(nowMs),
+  };
+  return [...before.filter(({ type }) => type !== GUARDING.of), condition];
+}
+
+function guardingOf({ policy, nodes, notFound }: DrainFindings): { reason: GuardingReason; message: string } {
+  if (notFound !== undefined) return { reason: 'StorageNotFound', message: notFound };
+  const concerned = nodes.filter(({ policy: match }) =>
+    match.kind === 'tie' ? match.names.includes(policy.name) : match.kind === 'one' && match.name === policy.name,
+  );
+  for (const reason of order) {
+    const found = concerned.filter(({ guarding }) => guarding === reason);
+    const [first] = found;
+    if (first === undefined) continue;
+    const rest = found.length === 1 ? '' : ` (and ${found.length - 1} more nodes)`;
+    const many = `drains of ${concerned.length} nodes wait where they have to`;
+    const isAll = reason === 'Guarding' && found.length > 1;
+    return { reason, message: isAll ? many : `${first.guardingMessage}${rest}` };
+  }
+  return { reason: 'Guarding', message: 'no node is selected' };
+}
