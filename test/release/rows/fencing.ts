@@ -21,15 +21,15 @@ interface Policy {
   machineRemoved?: boolean;
   bootTimeout?: string;
   /** What follows where the fence does not help. */
-  then?: object[];
+  after?: object[];
 }
 
-async function prepare(row: Row, { then = [], ...tries }: Policy): Promise<void> {
+async function prepare(row: Row, { after = [], ...tries }: Policy): Promise<void> {
   const troubled = { type: 'Ready', status: 'NotTrue', for: '5s' };
   await row.policy(
     { podDeletion: 'do-nothing' },
     {
-      thresholds: [{ condition: troubled, remedies: [{ name: 'fence', cleanResources: true, period: '0s' }, ...then] }],
+      thresholds: [{ condition: troubled, remedies: [{ name: 'fence', cleanResources: true, period: '0s' }, ...after] }],
       remedies: [
         { name: 'fence', fence: {} },
         { name: 'remove', deleteMachine: {} },
@@ -315,7 +315,7 @@ export const fencingRows: readonly RowSpec[] = [
   bmcRow({
     name: 'fenced-deleted',
     title: '[REM-1] a fence does not bring it back: the provider is told to remove the machine',
-    policy: { bootTimeout: '5s', then: [{ name: 'remove', period: '1h' }] },
+    policy: { bootTimeout: '5s', after: [{ name: 'remove', period: '1h' }] },
     run: async (row) => {
       await clusterApiMachine(row);
       row.machine.partition();
