@@ -29,7 +29,9 @@ async function prepare(row: Row, { after = [], ...tries }: Policy): Promise<void
   await row.policy(
     { podDeletion: 'do-nothing' },
     {
-      thresholds: [{ condition: troubled, remedies: [{ name: 'fence', cleanResources: true, period: '0s' }, ...after] }],
+      thresholds: [
+        { condition: troubled, remedies: [{ name: 'fence', cleanResources: true, period: '0s' }, ...after] },
+      ],
       remedies: [
         { name: 'fence', fence: {} },
         { name: 'remove', deleteMachine: {} },
