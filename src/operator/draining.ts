@@ -3,6 +3,7 @@
  * so in the status of the policies. Every instance watches; only the leader decides and writes.
  */
 import { performDrainAction } from '../act/drain-guard.ts';
+import { upgradeStorage } from '../act/drain-upgrade.ts';
 import { GUARD_LABEL } from '../api/drain-names.ts';
 import type { BudgetFacts, DrainAction, DrainDecision, NodeDrainDecision } from '../api/drain-view.ts';
 import type { Clock } from '../clock.ts';
@@ -67,6 +68,7 @@ export class Draining {
   readonly #watch: DrainWatch;
   readonly #status: DrainStatus;
   readonly #known = new WeakMap<InstallationWatch, Known>();
+  readonly #upgraded = new WeakSet<InstallationWatch>();
   readonly #decided = new Map<string, readonly NodeDrainDecision[]>();
   readonly requests = new Counter();
   readonly refusals = new Counter();
@@ -178,6 +180,7 @@ export class Draining {
     }
     this.#waitingSinceMs = undefined;
     const known = this.#knownOf(installation);
+    if (!known.facts.enforces && !(await this.#isUpgraded(installation))) return againMs;
     const { policies, nodes } = this.#watch;
     const view = drainViewOf({ namespace, policies, nodes, storage: known.facts, budgets: known.budgets });
     const alsoJudge = takeSome(known, nodes, clock.monotonic());
@@ -189,6 +192,17 @@ export class Draining {
     const notFound = known.facts.nodes.length > 0 ? undefined : `no storage node is in namespace ${namespace}`;
     const reportedMs = await this.#report(installation, { ...decision, nodes: whole }, notFound);
     return allDone && known.unjudged.size === 0 ? Math.min(reportedMs, wholeEveryMs) : againMs;
+  }
+
+  /** Before the first request; a storage system that enforces by itself has seen to that by itself. */
+  async #isUpgraded(installation: InstallationWatch): Promise<boolean> {
+    if (this.#upgraded.has(installation)) return true;
+    const { client, isLeading, onProblem } = this.#options;
+    const calls = { client, guard: isLeading, timeoutMs: callTimeoutMs };
+    const wrong = await upgradeStorage(installation.namespace, calls);
+    if (wrong === undefined) this.#upgraded.add(installation);
+    else onProblem('drains', wrong);
+    return wrong === undefined;
   }
 
   /** What is still the same as at the last look is not worked out again. */

@@ -16,6 +16,7 @@ const documents = [
   'docs/production-readiness.md',
   'docs/simulator.md',
   'docs/fencing.md',
+  'docs/drain.md',
 ];
 
 /** Lines of a shell block, but for a here-document, which is one command. */
@@ -30,6 +31,8 @@ const elsewhere = [
   // These need an operator and a node in trouble: commands.test.ts and src/cli have them.
   'bin/fenceline drill worker-1',
   'bin/fenceline approve worker-1',
+  // drain.test.ts has it, with replicated storage.
+  'bin/fenceline plan-drain node-1 node-2',
   'TWINS_SEED=77 node_modules/.bin/node --test test/control-plane/random-faults.test.ts',
 ];
 
@@ -43,6 +46,7 @@ describe('documents', () => {
     env = { ...process.env, KUBECONFIG, PATH: `${dirname(kubectl)}:${process.env['PATH']}` };
     const driver = { metadata: { name: 'driver.longhorn.io' }, spec: { attachRequired: true } };
     const items = [
+      { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'longhorn-system' } },
       { apiVersion: 'v1', kind: 'Node', metadata: { name: 'worker-1' } },
       { apiVersion: 'v1', kind: 'Node', metadata: { name: 'worker-3' } },
       { apiVersion: 'storage.k8s.io/v1', kind: 'CSIDriver', ...driver },

@@ -5,6 +5,7 @@ import type { DrainPolicy } from '../../../src/api/drain-policy.ts';
 import type { Scenario } from '../../../src/scenario/format.ts';
 import { parseScenarios } from '../../../src/scenario/parse.ts';
 import type { RunOptions } from '../../../src/scenario/runner.ts';
+import type { World } from '../../../src/world/world.ts';
 import { failuresOf, run } from '../run-file.ts';
 
 type Status = Partial<DrainPolicy['status']>;
@@ -41,7 +42,8 @@ async function ran(spec: object, options: RunOptions = {}): Promise<Ran> {
   const report = await run(scenario(spec), {
     ...options,
     freezes: true,
-    onWorld: (world) => {
+    onWorld: (world, clock) => {
+      options.onWorld?.(world, clock);
       world.server.onChange(({ version: { object } }) => {
         const { kind, status, metadata } = object as { kind?: string; status?: Status; metadata: { name: string } };
         if (kind !== 'DrainPolicy' || status?.conditions === undefined) return;
@@ -78,6 +80,33 @@ describe('the operator and DrainPolicies', () => {
       [...asked].filter((path) => path.includes('longhorn')),
       [],
     );
+  });
+
+  test('[DRN-11] what was asked for before the upgrade is moved to where it is asked for now, once', async () => {
+    const old = {
+      apiVersion: 'longhorn.io/v1beta2',
+      kind: 'Replica',
+      metadata: { name: 'from-before', namespace: 'longhorn-system' },
+      spec: { volumeName: 'gone' },
+      status: { evictionRequested: true },
+    };
+    const replicas: { spec?: { evictionRequested?: boolean }; resourceVersion: string | undefined }[] = [];
+    const follow = (world: World): void => {
+      world.server.onChange(({ version: { object } }) => {
+        if (object.metadata.name !== 'from-before') return;
+        const { spec } = object as { spec?: { evictionRequested?: boolean } };
+        replicas.push({ ...(spec && { spec }), resourceVersion: object.metadata.resourceVersion });
+      });
+    };
+    const spec = {
+      cluster: { longhorn },
+      objects: [policy(), old],
+      events: [{ at: '1m', crashOperator: 1 }],
+      runFor: '3m',
+    };
+    await ran(spec, { onWorld: follow });
+    assert.equal(replicas.at(-1)?.spec?.evictionRequested, true);
+    assert.equal(replicas.filter(({ spec: one }) => one?.evictionRequested !== undefined).length, 1, 'written once');
   });
 
   test('the status says which drain waits and for what, and is not written again without need', async () => {
@@ -145,7 +174,7 @@ describe('the operator and DrainPolicies', () => {
     });
   });
 
-  test('[S20] what a policy left behind that was deleted while nobody looked is taken away', async () => {
+  test('S20: what a policy left behind that was deleted while nobody looked is taken away', async () => {
     await ran({
       cluster: { longhorn },
       objects: [policy()],
@@ -161,7 +190,7 @@ describe('the operator and DrainPolicies', () => {
     });
   });
 
-  test('[S18] two operators: one guards', async () => {
+  test('S18: two operators: one guards', async () => {
     await ran({
       cluster: { operators: 2, longhorn: { volumes: [{ name: 'v', replicas: ['node-1', 'node-2'] }] } },
       objects: [policy({ policy: 'block-for-eviction' })],
