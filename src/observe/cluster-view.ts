@@ -38,8 +38,8 @@ interface FenceSummary {
   open: boolean;
   /** A fence was begun and has not ended. */
   fencing: boolean;
-  /** How many pods were let go when; those of a record all at the time of the last. */
-  released: readonly { atMs: number; pods: number }[];
+  /** How many pods each record lets go: since when, and when the last was gone. */
+  released: readonly { recordedMs: number; goneMs?: number; pods: number }[];
 }
 
 export class ClusterView {
@@ -212,15 +212,16 @@ function summaryOf(object: KubeObject): FenceSummary {
       incident?: object;
       applied?: object[];
       fence?: { irrevocableSince?: string; phase: string; startedAt: string };
-      releases?: { recordedAt?: string; joinedAt?: string; pods?: object[] }[];
+      releases?: { recordedAt?: string; joinedAt?: string; podsGoneAt?: string; pods?: object[] }[];
     };
   };
   const { irrevocableSince, phase } = status?.fence ?? {};
   return {
     node: spec?.node ?? '',
     fencing: irrevocableSince !== undefined && phase !== 'finished' && phase !== 'failed',
-    released: (status?.releases ?? []).map(({ recordedAt, joinedAt, pods = [] }) => ({
-      atMs: Date.parse(joinedAt ?? recordedAt ?? ''),
+    released: (status?.releases ?? []).map(({ recordedAt, joinedAt, podsGoneAt, pods = [] }) => ({
+      recordedMs: Date.parse(joinedAt ?? recordedAt ?? ''),
+      ...(podsGoneAt === undefined ? {} : { goneMs: Date.parse(podsGoneAt) }),
       pods: pods.length,
     })),
     open:

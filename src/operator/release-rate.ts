@@ -5,15 +5,25 @@
 import type { NodeCase } from '../api/release-view.ts';
 import type { Allowance } from '../release/rate.ts';
 
+/** What the record of a node says: how many pods, since when, and when the last was gone. */
 export interface Released {
+  recordedMs: number;
+  goneMs?: number;
+  pods: number;
+}
+
+interface Took {
   atMs: number;
   pods: number;
 }
 
-const minuteMs = 60_000;
+/** Times are written in whole seconds, and so is the clock of the API server. */
+const minuteMs = 62_000;
+/** What was recorded and does not go, for want of an answer from a device, is not counted as going for ever (S27). */
+const goingAtMostMs = 300_000;
 
 export class ReleaseRate {
-  readonly #own = new Map<string, Released[]>();
+  readonly #own = new Map<string, Took[]>();
 
   /** `stored`: what the records of each node say. Undefined: no policy limits it. */
   allowance(
@@ -25,7 +35,8 @@ export class ReleaseRate {
     let used = 0;
     let oldestMs = serverNowMs;
     for (const node of new Set([...stored.keys(), ...this.#own.keys()])) {
-      const lists = [stored.get(node) ?? [], this.#own.get(node) ?? []].map((list) =>
+      const known = (stored.get(node) ?? []).map((one) => ({ atMs: wentAt(one, serverNowMs), pods: one.pods }));
+      const lists = [known, this.#own.get(node) ?? []].map((list) =>
         list.filter(({ atMs }) => atMs > serverNowMs - minuteMs),
       );
       used += Math.max(...lists.map((list) => list.reduce((sum, { pods }) => sum + pods, 0)));
@@ -39,4 +50,9 @@ export class ReleaseRate {
     const recent = (this.#own.get(node) ?? []).filter(({ atMs }) => atMs > nowMs - minuteMs);
     this.#own.set(node, [...recent, { atMs: nowMs, pods }]);
   }
+}
+
+/** Pods go some time after they were recorded: until the last is gone, they are going now. */
+function wentAt({ recordedMs, goneMs }: Released, nowMs: number): number {
+  return goneMs ?? Math.min(nowMs, recordedMs + goingAtMostMs);
 }
