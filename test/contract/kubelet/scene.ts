@@ -171,9 +171,11 @@ export class Scene {
 
   /**
    * What becomes of a running pod that somebody has called failed: it is called running again, or, where the kubelet
-   * looked at it first, ended. Which of the two is a matter of luck with the stock kubelet.
+   * looked at it first, ended. Which of the two is a matter of luck with the stock kubelet, and a report that was under way
+   * may say otherwise for a moment: what counts is that the two agree in the end, and stay so.
    */
   async contradicted(pod: Pod, containers: readonly string[]): Promise<void> {
+    const { clock } = this.#subject;
     const { name } = pod.metadata;
     const outcome = async (): Promise<string | undefined> => {
       const { phase } = this.pod(name)?.status ?? {};
@@ -181,8 +183,14 @@ export class Scene {
       if (phase === 'Running' && running.join() === containers.join()) return 'runs on';
       return phase === 'Failed' && running.length === 0 ? 'has ended' : undefined;
     };
-    const decided = await this.until(`pod ${name} to be what it is called`, outcome);
-    await this.stays(2000, async () => same(await outcome(), decided));
+    let last: string | undefined;
+    let sinceMs = clock.monotonic();
+    await this.until(`pod ${name} to be what it is called, and to stay so`, async () => {
+      const now = await outcome();
+      if (now !== last) sinceMs = clock.monotonic();
+      last = now;
+      return now !== undefined && clock.monotonic() - sinceMs >= 2000;
+    });
     same([this.pod(name)?.metadata.uid, statusOf(this.pod(name))?.restartCount], [pod.metadata.uid, 0]);
   }
 
