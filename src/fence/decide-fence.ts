@@ -77,6 +77,10 @@ function isUntouched({ phase, irrevocableSince }: StoredFence): boolean {
   return irrevocableSince === undefined && phase !== 'failed' && phase !== 'finished';
 }
 
+function isUnderWay({ phase, irrevocableSince }: StoredFence): boolean {
+  return irrevocableSince !== undefined && phase !== 'failed' && phase !== 'finished';
+}
+
 function stored(state: FenceState, known: FenceCase, config: FenceConfig): StoredFence {
   const { nowMs, status } = known;
   const cleanResources = status?.fence?.cleanResources ?? known.cleanResources;
@@ -121,6 +125,9 @@ function unconfigured(
   const { status, nowMs, bootId } = known;
   const empty: FenceConfig = { isolation: [], powerManagement: [], recovery: [] };
   if (known.isBack && status?.fence?.irrevocableSince === undefined) return { isCancelled: true };
+  // What was begun waits where it is: a mistake in a ConfigMap must not leave a machine without power for good.
+  if (status?.fence !== undefined && isUnderWay(status.fence))
+    return { fence: { ...status.fence, message }, isCancelled: false };
   const state = status?.fence === undefined ? beginFence(nowMs, bootId) : stateOf(status.fence);
   const failed = state.phase === 'failed' ? state : { ...state, phase: 'failed' as const, phaseStartedAtMs: nowMs };
   const fence = storedOf(

@@ -3,7 +3,7 @@
  * runs the method then.
  */
 import type { ConfigResult, Method } from '../api/fence-config.ts';
-import { EMPTY_STATUS, MAX_JOBS } from '../api/fence-names.ts';
+import { EMPTY_STATUS } from '../api/fence-names.ts';
 import { isTakenUp, requestOf } from '../api/fence-request.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { HELD } from '../api/reasons.ts';
@@ -14,17 +14,15 @@ import type { FenceDecision } from '../fence/decide-fence.ts';
 import { decideFence, fenceOutcome } from '../fence/decide-fence.ts';
 import type { ClusterCount } from '../judge/storm.ts';
 import { brakeFor } from '../judge/storm.ts';
-import type { JobOrder } from '../remedy/job.ts';
 import { jobName } from '../remedy/job.ts';
 import type { LadderState, RemedyOutcome, TroubleFacts } from '../remedy/ladder.ts';
 import { returnNode } from '../return/return-node.ts';
 import { afterFlaps, climb, isTroubled, nextDueMs } from '../remedy/ladder.ts';
+import type { JobRecord, PlannedJob } from './decide-jobs.ts';
+import { endedJobs, orderOf, remediationOf, wasMade, withJob } from './decide-jobs.ts';
 
 type HoldReason = keyof (typeof HELD)['reason'];
 type Fence = NonNullable<NodeFenceStatus['fence']>;
-/** Which incident it belongs to is known when that is on record. */
-type PlannedJob = Omit<JobOrder, 'incident'>;
-type JobRecord = NodeFenceStatus['jobs'][number];
 
 export interface FencingDecision {
   ladder?: LadderState;
@@ -110,22 +108,26 @@ export function decideFencing(input: FencingInput): FencingDecision {
   const isNewRung = ladder !== undefined && keyOf(ladder) !== (before && keyOf(before));
   const kind = kindOf(remedy, climbed.remedy);
   if (isNewRung && kind === 'fence') {
+    // What was begun is brought to its end, also where another ladder calls for it now (S20).
     const { fence: _, ...fresh } = status;
-    decision = fenceOf(input, { status: fresh, ladder, isWanted: true });
+    const base = isUnderFence(status.fence) ? status : fresh;
+    decision = fenceOf(input, { status: base, ladder, isWanted: true });
   }
   const dueMs = ladder === undefined ? nextDueMs(thresholds, facts) : undefined;
   const dueAtMs = dueMs === undefined ? undefined : nowMs + dueMs;
   const times = [decision.recheckAtMs, climbed.recheckAtMs, dueAtMs].filter((time) => time !== undefined);
-  const order = kind === 'podTemplate' && ladder !== undefined ? orderOf(input, ladder) : undefined;
+  const hold = decision.hold ?? harshHold(input, ladder, kind);
+  const isHeldBack = hold !== undefined && harsh.has(kind ?? '');
+  const order = kind === 'podTemplate' && ladder !== undefined && !isHeldBack ? orderOf(input, ladder) : undefined;
   const jobs = order === undefined ? ended : withJob(ended, order, input);
-  const run = order === undefined ? runOf(decision, { ladder, status }, kind) : jobRun(order, ladder, status.jobs);
+  const run = isHeldBack ? undefined : runOf(input, decision, { ladder, status, order, kind });
   const remediation = order === undefined ? undefined : remediationOf(input, order, jobs);
   return {
     jobs,
     ...(remediation === undefined ? {} : { remediation }),
     ...(ladder === undefined ? {} : { ladder }),
     ...(decision.fence === undefined ? {} : { fence: decision.fence }),
-    ...(decision.hold === undefined ? {} : { hold: { ...decision.hold, reason: decision.hold.reason as HoldReason } }),
+    ...(hold === undefined ? {} : { hold: { ...hold, reason: hold.reason as HoldReason } }),
     ...(run === undefined ? {} : { run }),
     ...(times.length === 0 ? {} : { recheckAtMs: Math.min(...times) }),
   };
@@ -213,85 +215,45 @@ function brakeOf(
   return brakeFor(known.name, storm, count);
 }
 
+/** What cannot be taken back: it waits for a person, and for a storm to pass, as a fence does. */
+const harsh: ReadonlySet<string> = new Set(['podTemplate', 'drain', 'deleteMachine']);
+
+/** Why such a remedy does not begin just now; one that was begun goes on, and so does what brings a node back. */
+function harshHold(
+  input: FencingInput,
+  ladder: LadderState | undefined,
+  kind: string | undefined,
+): FencingDecision['hold'] {
+  if (ladder?.phase !== 'running' || !harsh.has(kind ?? '')) return undefined;
+  const isBegun = input.taskOf(ladderKey(ladder)) !== undefined || wasMade(input, ladder);
+  const brake = isBegun ? undefined : brakeOf(input, remedyOf(input.known), false);
+  // That one fence is under way elsewhere is no reason to leave this node alone.
+  return brake?.reason === 'ConcurrencyLimit' ? undefined : brake;
+}
+
 /** How a remedy is doing that is not a fence. Of one that nobody has begun here it has to be found out. */
 function outcomeOf(task: TaskOutcome = 'running'): RemedyOutcome {
   return task === 'unknown' ? 'failed' : task;
 }
 
-function orderOf({ known, node }: FencingInput, ladder: LadderState): PlannedJob {
-  const template = remedyOf(known)?.templates[ladder.remedy] ?? {};
-  return {
-    name: jobName(ladder, node.uid),
-    remedy: ladder.remedy,
-    template,
-    node: { name: node.name, uid: node.uid },
-    trouble: ladder.threshold,
-  };
-}
-
-/** On record before it is made. */
-function withJob(
-  jobs: readonly JobRecord[],
-  { name, remedy }: PlannedJob,
-  { namespace, known, seenJob }: FencingInput,
-): readonly JobRecord[] {
-  const uid = seenJob(name)?.uid;
-  if (jobs.some((job) => job.name === name)) {
-    return uid === undefined ? jobs : jobs.map((job) => (job.name === name ? { ...job, uid } : job));
-  }
-  return [...jobs, { namespace, name, purpose: remedy, startedAt: new Date(known.serverNowMs).toISOString() }].slice(
-    -MAX_JOBS,
-  );
-}
-
-/** One that was seen before does not run a second time, should it be gone. */
-function jobRun(
-  order: PlannedJob,
-  ladder: LadderState | undefined,
-  jobs: readonly JobRecord[],
-): FencingDecision['run'] {
-  if (ladder === undefined) return undefined;
-  const wasMade = jobs.some(({ name, uid }) => name === order.name && uid !== undefined);
-  return { key: ladderKey(ladder), job: order, wasMade };
-}
-
-const outcomes = { succeeded: 'Succeeded', failed: 'Failed', unknown: 'Unknown' } as const;
-
-function endedJobs(
-  jobs: readonly JobRecord[],
-  name: string | undefined,
-  task: { outcome: TaskOutcome } | undefined,
-  nowMs: number,
-): readonly JobRecord[] {
-  if (task === undefined || task.outcome === 'running') return jobs;
-  const end = { endedAt: new Date(nowMs).toISOString(), outcome: outcomes[task.outcome] };
-  return jobs.map((job) => (job.name === name && job.endedAt === undefined ? { ...job, ...end } : job));
-}
-
-function remediationOf(
-  { seenJob }: FencingInput,
-  { name }: PlannedJob,
-  jobs: readonly JobRecord[],
-): Remediation | undefined {
-  const pod = seenJob(name)?.pod;
-  const since = jobs.find((job) => job.name === name)?.startedAt;
-  return pod === undefined || since === undefined ? undefined : { since, pod };
+interface Wanted extends Pick<Rung, 'ladder' | 'status'> {
+  order: PlannedJob | undefined;
+  kind: string | undefined;
 }
 
 function runOf(
+  input: FencingInput,
   { run, fence }: FenceDecision,
-  { ladder, status }: Pick<Rung, 'ladder' | 'status'>,
-  kind: string | undefined,
+  { ladder, status, order, kind }: Wanted,
 ): FencingDecision['run'] {
-  if (ladder !== undefined && (kind === 'cordon' || kind === 'uncordon')) {
-    return {
-      key: ladderKey(ladder),
-      method: { name: kind, action: kind, driver: 'built-in', parameters: {}, secrets: [] },
-    };
-  }
-  if (ladder !== undefined && kind === 'drain') return { key: ladderKey(ladder), drain: true };
-  if (ladder !== undefined && kind === 'deleteMachine') {
-    return { key: ladderKey(ladder), deleteMachine: true, isFenced: wasOff(status) };
+  if (ladder !== undefined && kind !== undefined && kind !== 'fence') {
+    const key = ladderKey(ladder);
+    if (order !== undefined) return { key, job: order, wasMade: wasMade(input, ladder) };
+    if (kind === 'drain') return { key, drain: true };
+    if (kind === 'deleteMachine') return { key, deleteMachine: true, isFenced: wasOff(status) };
+    if (kind === 'cordon' || kind === 'uncordon') {
+      return { key, method: { name: kind, action: kind, driver: 'built-in', parameters: {}, secrets: [] } };
+    }
   }
   return run === undefined || fence === undefined ? undefined : { key: taskKey(fence), method: run };
 }

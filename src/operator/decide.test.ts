@@ -22,7 +22,8 @@ import {
 } from '../../test/support/release-case.ts';
 import { MAX_STUCK } from '../api/fence-names.ts';
 import { featureGates } from '../api/feature-gates.ts';
-import type { Action, NodeCase } from '../api/release-view.ts';
+import type { NodeFence } from '../api/node-fence.ts';
+import type { Action, NodeCase, PolicyFacts, RemedyFacts } from '../api/release-view.ts';
 import type { Decision } from './decide.ts';
 import { decide } from './decide.ts';
 
@@ -31,6 +32,22 @@ const deeds = ({ steps }: Decision): Action['do'][] =>
 const isRelease = (deed: Action['do']): boolean => !['taint', 'untaint'].includes(deed);
 const over = aRecord({ freedAt: 'x', podsGoneAt: 'x', endedAt: 'x' });
 const cleanBack = { ready: 'True', taints: [quarantine], volumesInUse: [] } as const;
+const removing: RemedyFacts = {
+  thresholds: [],
+  kinds: {},
+  templates: {},
+  fence: {
+    isolateAfterMs: 0,
+    powerManagementAfterMs: 0,
+    bootTimeoutMs: 0,
+    retries: 0,
+    restarts: 0,
+    machineRemoved: true,
+  },
+  storm: { maxUnresponsive: '40%', maxConcurrent: 1 },
+  unsupported: [],
+};
+type PolicyMode = PolicyFacts['mode'];
 const cleanBackCase = { node: aNode(cleanBack), lease: renewedLease, pods: [], attachments: [] };
 
 describe('what is done', () => {
@@ -44,6 +61,41 @@ describe('what is done', () => {
       decide(aCase({ ...cleanBackCase, policy: inForce({ mode }), fence: soaked }), 1);
     assert.deepEqual(deeds(back('Approve')), ['untaint']);
     assert.deepEqual(deeds(back('Paused')), []);
+  });
+
+  test('[FEN-11, ADM-7] the Node object of a removed machine goes, but not while somebody works there', () => {
+    const at = '2026-01-01T00:00:00Z';
+    const fence: NodeFence['status']['fence'] = {
+      status: 'final',
+      step: 'recovery',
+      phase: 'finished',
+      stepStartedAt: at,
+      storage: [],
+      startedAt: at,
+      irrevocableSince: at,
+      level: 0,
+      index: 0,
+      retries: 0,
+      restarts: 0,
+      bootId: 'boot-1',
+      cleanResources: true,
+    };
+    const known = aCase({ pods: [], attachments: [], fence: aFence({ fence }) });
+    const removes = (mode: PolicyMode, maintenanceUntil?: string): boolean =>
+      deeds(
+        decide(
+          {
+            ...known,
+            node: aNode({ volumesInUse: [], ...(maintenanceUntil === undefined ? {} : { maintenanceUntil }) }),
+            policy: inForce({ mode, remedy: removing }),
+          },
+          1,
+        ),
+      ).includes('deleteNode');
+    assert.equal(removes('Enforce'), true);
+    assert.equal(removes('Enforce', new Date(nowMs + 60_000).toISOString()), false);
+    assert.equal(removes('Enforce', new Date(nowMs - 60_000).toISOString()), true);
+    assert.equal(removes('Approve'), false);
   });
 
   test('[NGS-7, FEV-5] the quarantine outlasts the force-eviction taint', () => {

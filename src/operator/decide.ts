@@ -67,7 +67,8 @@ export function decide(
   const isReturning =
     isQuarantined(known) && steps.length === 0 && hold?.holds !== 'everything' && !isUnderFence(fencing.fence);
   if (isReturning && !hasForceEviction(known)) steps.push(...back.steps);
-  if (hold?.holds !== 'everything') steps.push(...remediationNote(known, fencing), ...removal(known, fencing, epoch));
+  if (hold?.holds !== 'everything') steps.push(...remediationNote(known, fencing));
+  if (hold === undefined) steps.push(...removal(known, fencing, epoch));
   return {
     outcomes,
     // Of a node that is well its kubelet takes care.

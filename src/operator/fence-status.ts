@@ -30,7 +30,8 @@ export function nextStatus(input: StatusInput): NodeFenceStatus {
   const before = known.fence?.status ?? EMPTY_STATUS;
   const now = clockTime(known.serverNowMs);
   // A fence that begins anew is another one: its power cycle is not that of the first (S20).
-  const isAnew = (decision.fencing.fence?.restarts ?? 0) > (before.fence?.restarts ?? 0);
+  const begunAt = decision.fencing.fence?.startedAt;
+  const isAnew = begunAt !== undefined && before.fence !== undefined && begunAt !== before.fence.startedAt;
   const epoch = before.epoch + (before.holder === identity && !isAnew ? 0 : 1);
   const taken = { ...before, epoch, holder: identity };
   const news: Omit<HistoryEntry, 'epoch'>[] = [];

@@ -1,9 +1,12 @@
 /** Small scenarios of nodes that are fenced, with the times of trouble.ts, and what their devices and records say afterwards. */
+import assert from 'node:assert/strict';
 import type { NodeFence, NodeFenceStatus } from '../../../src/api/node-fence.ts';
 import type { Scenario } from '../../../src/scenario/format.ts';
 import { parseScenarios } from '../../../src/scenario/parse.ts';
 import type { World } from '../../../src/world/world.ts';
 import type { Observed } from '../release/observed.ts';
+import { observe } from '../release/observed.ts';
+import { failuresOf } from '../run-file.ts';
 import * as t from '../trouble.ts';
 
 export const place = t.place;
@@ -98,6 +101,22 @@ export function victimOf({ report }: Pick<Observed, 'report'>): string {
 /** How often a machine really lost its power. */
 export function cutsOf({ report }: Pick<Observed, 'report'>, node: string): number {
   return report.timeline.filter(({ actor, what }) => actor === node && what === 'off').length;
+}
+
+export const partition = [
+  { at: '0s', partition: place },
+  { at: '60s', heal: place },
+];
+export const onOff = ['off', 'on'];
+
+export async function asExpected(name: string, what: Fenced): Promise<Observed> {
+  const seen = await observe(fenced(name, what));
+  assert.deepEqual(failuresOf(seen.report), []);
+  return seen;
+}
+
+export function commands(seen: Observed): string[] {
+  return askedOf(seen, victimOf(seen)).map(({ what }) => what);
 }
 
 export type FenceStatus = NonNullable<NodeFenceStatus['fence']>;
