@@ -1,6 +1,6 @@
 /**
- * The guard of drains in a large cluster: how long after a cordon its first and its last write leave, and how many calls
- * it makes. The API server is the embedded one, in the same process: what it needs itself is part of the figures.
+ * The guard of drains in a large cluster: how long after a cordon the first of its writes leaves, the last one that a drain
+ * waits for, and the report of it in the status of the policy; and how many calls it makes. The API server is the embedded one, in the same process: what it needs itself is part of the figures.
  *
  *     node bench/drain.ts [--nodes 1000] [--replicas 20000] [--rounds 100]
  */
@@ -30,8 +30,14 @@ export const fullDrain: DrainBenchOptions = { nodes: 1000, replicas: 20_000, rou
 interface Figures {
   policy: string;
   firstMs: number[];
-  lastMs: number[];
+  answeredMs: number[];
+  reportedMs: number[];
   calls: number[];
+}
+
+interface Seen {
+  at: number;
+  kind: 'read' | 'write' | 'report';
 }
 
 const namespace = o.longhornNamespace;
@@ -44,26 +50,28 @@ export async function drainBench(options: DrainBenchOptions): Promise<Report> {
     figures.push(await measure(policy, options));
     say(`${policy}: ${JSON.stringify(summary(figures.at(-1)))}`);
   }
-  const heads = ['policy', 'first write P50 ms', 'P99', 'last write P50 ms', 'P99', 'calls per cordon, most'];
+  const times = ['first write', 'answered', 'reported'].flatMap((what) => [`${what} P50 ms`, 'P99']);
+  const heads = ['policy', ...times, 'calls per cordon, most'];
   const rows = figures.map((one) => [one.policy, ...summary(one)]);
   return keep({ name: 'drain', text: markdownTable(heads, rows) }, figures);
 }
 
 function summary(figures: Figures | undefined): string[] {
-  const { firstMs = [], lastMs = [], calls = [] } = figures ?? {};
+  const { firstMs = [], answeredMs = [], reportedMs = [], calls = [] } = figures ?? {};
   const at = (values: readonly number[], share: number): string =>
     percentile(
       values.toSorted((a, b) => a - b),
       share,
     ).toFixed(0);
-  return [at(firstMs, 0.5), at(firstMs, 0.99), at(lastMs, 0.5), at(lastMs, 0.99), String(Math.max(...calls))];
+  const times = [firstMs, answeredMs, reportedMs].flatMap((values) => [at(values, 0.5), at(values, 0.99)]);
+  return [...times, String(Math.max(...calls))];
 }
 
 async function measure(policy: string, { nodes: count, replicas, rounds }: DrainBenchOptions): Promise<Figures> {
   const server = new ApiServer({ clock: realClock, random: Math.random });
   const admin = clientOf(server.transport('admin', { shares: true }));
   await seed(admin, { count, replicas, policy });
-  const seen: { at: number; write: boolean }[] = [];
+  const seen: Seen[] = [];
   const client = clientOf(counted(server.transport('operator', { shares: true }), seen));
   const stop = new AbortController();
   const log = { info: () => {}, warn: () => {} };
@@ -84,16 +92,17 @@ async function measure(policy: string, { nodes: count, replicas, rounds }: Drain
   });
   const running = [draining.run(stop.signal), draining.serve(stop.signal)];
   await quiet(seen, 5000);
-  const figures: Figures = { policy, firstMs: [], lastMs: [], calls: [] };
+  const figures: Figures = { policy, firstMs: [], answeredMs: [], reportedMs: [], calls: [] };
   for (let round = 0; round < rounds; round += 1) {
     const name = nodeName((round * 7) % count);
     seen.length = 0;
     const at = performance.now();
     await cordon(admin, name, true);
     await quiet(seen, quietMs);
-    const writes = seen.filter(({ write }) => write);
-    figures.firstMs.push((writes[0]?.at ?? Infinity) - at);
-    figures.lastMs.push((writes.at(-1)?.at ?? Infinity) - at);
+    const timesOf = (kind: Seen['kind']): number[] => seen.filter((one) => one.kind === kind).map((one) => one.at - at);
+    figures.firstMs.push(timesOf('write')[0] ?? Infinity);
+    figures.answeredMs.push(timesOf('write').at(-1) ?? Infinity);
+    figures.reportedMs.push(timesOf('report').at(-1) ?? Infinity);
     figures.calls.push(seen.length);
     await cordon(admin, name, false);
     await quiet(seen, quietMs);
@@ -105,15 +114,20 @@ async function measure(policy: string, { nodes: count, replicas, rounds }: Drain
 }
 
 /** Reads of watches and their probes go on all the time, and are not counted. */
-function counted(inner: Transport, seen: { at: number; write: boolean }[]): Transport {
+function counted(inner: Transport, seen: Seen[]): Transport {
   const isProbe = ({ method, path }: HttpRequest): boolean => method === 'GET' && /[?&](watch|limit)=/.test(path);
   return {
     send(request) {
-      if (!isProbe(request)) seen.push({ at: performance.now(), write: request.method !== 'GET' });
+      if (!isProbe(request)) seen.push({ at: performance.now(), kind: kindOf(request) });
       return inner.send(request);
     },
     close: () => inner.close(),
   };
+}
+
+function kindOf({ method, path }: HttpRequest): Seen['kind'] {
+  if (method === 'GET') return 'read';
+  return path.includes(`/${drainPolicies.plural}/`) ? 'report' : 'write';
 }
 
 /** Until it has said nothing for so long. */

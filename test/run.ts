@@ -21,8 +21,8 @@ interface Tier {
   /** Throws, with one line why, where the machine cannot run it. */
   setUp?: () => Promise<unknown>;
   concurrency: number;
-  /** Mostly waits: runs beside the other tiers, and prints when it is done. */
-  beside?: boolean;
+  /** Mostly waits: runs beside the other tiers, after those with the same word here, and prints when it is done. */
+  beside?: string;
 }
 
 interface Count {
@@ -39,7 +39,7 @@ const controlPlane = globSync('test/control-plane/**/*.test.ts').filter(
 );
 
 const tiers: Tier[] = [
-  { name: 'silence', files: slow, setUp: () => ensureControlPlane(), concurrency: 1, beside: true },
+  { name: 'silence', files: slow, setUp: () => ensureControlPlane(), concurrency: 1, beside: 'silence' },
   { name: 'check', files: globSync('test/{check,tidy,docs}/**/*.test.ts'), concurrency: 1 },
   { name: 'unit', files: globSync('{src/**,control-plane}/*.test.ts'), concurrency: availableParallelism() },
   { name: 'contract', files: globSync('test/contract/**/*.test.ts'), concurrency: availableParallelism() },
@@ -50,12 +50,14 @@ const tiers: Tier[] = [
     files: globSync('test/browser/**/*.test.ts'),
     setUp: () => ensurePackages('a browser', [{ name: 'chromium', file: '/usr/bin/chromium' }]),
     concurrency: 1,
+    beside: 'waiting',
   },
   {
     name: 'devices',
     files: globSync('test/devices/**/*.test.ts'),
     setUp: () => ensureDeviceEndpoints(),
     concurrency: 3,
+    beside: 'waiting',
   },
   { name: 'control-plane', files: controlPlane, setUp: () => ensureControlPlane(), concurrency: 2 },
   { name: 'controllers', files: crowded, setUp: () => ensureControlPlane(), concurrency: 2 },
@@ -64,7 +66,7 @@ const tiers: Tier[] = [
     files: globSync('test/release/**/*.test.ts'),
     setUp: () => ensureControlPlane(process.env['FENCELINE_KUBERNETES']),
     concurrency: 1,
-    beside: true,
+    beside: 'waiting',
   },
   { name: 'nodes', files: globSync('test/nodes/**/*.test.ts'), setUp: () => ensureRealNodes(), concurrency: 1 },
 ];
@@ -85,13 +87,16 @@ const total: Count = { passed: 0, failed: 0, skipped: 0 };
 const times: string[] = [];
 for (let round = 1; round <= repeat; round += 1) {
   if (repeat > 1) console.log(`\n== round ${round} of ${repeat}`);
-  const beside = chosen.filter((tier) => tier.beside).map((tier) => account(tier));
-  for (const tier of chosen.filter((tier) => !tier.beside)) await account(tier);
-  await Promise.all(beside);
+  const queues = Map.groupBy(chosen, ({ beside = '' }) => beside);
+  await Promise.all([...queues.values()].map((queue) => inTurn(queue)));
 }
 console.log(`\n${times.join('\n')}`);
 console.log(`${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
 process.exit(total.failed === 0 ? 0 : 1);
+
+async function inTurn(queue: readonly Tier[]): Promise<void> {
+  for (const tier of queue) await account(tier);
+}
 
 async function account(tier: Tier): Promise<void> {
   const startedAt = performance.now();

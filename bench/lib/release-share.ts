@@ -5,7 +5,7 @@
 import { customResourceDefinitions } from '../../src/api/crds.ts';
 import { FORCE_EVICTION_KEY } from '../../src/api/release-view.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
-import { nodeFences, nodes, pods, remedyPolicies } from '../../src/kube/resources.ts';
+import { events, nodeFences, nodes, pods, remedyPolicies, type Resource } from '../../src/kube/resources.ts';
 import { clientFor } from '../../test/support/client.ts';
 import { startControlPlane, type AuditEvent, type ControlPlane } from '../../test/support/control-plane.ts';
 import { operatorAccount, operatorKubeconfig, operatorNamespace } from '../../test/support/operator-rights.ts';
@@ -105,17 +105,32 @@ class FailedCluster implements AsyncDisposable {
   }
 
   async gone(count: number): Promise<void> {
+    await waitFor('the pods to go', async () => (await this.#count(pods)) === count, {
+      timeoutMs: 600_000,
+      intervalMs: 100,
+    });
+  }
+
+  /** Until everything is told: the events of one release are not to be in the way of the next. */
+  async told(): Promise<void> {
+    let before = -1;
     await waitFor(
-      'the pods to go',
+      'the events to come to an end',
       async () => {
-        const query = { namespace: podNamespace, limit: 1 };
-        const listed = await this.client.list(pods, query);
-        if (!listed.ok) throw new Error(listed.error.message);
-        const { remainingItemCount = 0 } = listed.value.metadata as { remainingItemCount?: number };
-        return listed.value.items.length + remainingItemCount === count;
+        const count = await this.#count(events);
+        const isSame = count === before;
+        before = count;
+        return isSame;
       },
-      { timeoutMs: 600_000, intervalMs: 100 },
+      { timeoutMs: 60_000, intervalMs: 1000 },
     );
+  }
+
+  async #count(resource: Resource): Promise<number> {
+    const listed = await this.client.list(resource, { namespace: podNamespace, limit: 1 });
+    if (!listed.ok) throw new Error(listed.error.message);
+    const { remainingItemCount = 0 } = listed.value.metadata as { remainingItemCount?: number };
+    return listed.value.items.length + remainingItemCount;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -136,6 +151,7 @@ export async function oneByOne(releases: number, podsPerNode: number): Promise<{
   for (let index = 0; index < releases; index += 1) {
     await taint(cluster.client, nodeName(index));
     await cluster.gone((2 * (releases - index) - 1) * podsPerNode);
+    await cluster.told();
     bareMs.push(await bareWrites(cluster.client, nodeName(releases + index)));
   }
   const after = { cpu: cluster.cpu(), at: performance.now() };

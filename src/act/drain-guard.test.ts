@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { DrainAction } from '../api/drain-view.ts';
 import { realClock } from '../clock.ts';
-import type { KubeObject } from '../kube/client.ts';
+import type { JsonPatchOperation, KubeObject } from '../kube/client.ts';
 import { KubeClient } from '../kube/client.ts';
 import type { Resource } from '../kube/resources.ts';
 import { customResourceDefinitions, namespaces } from '../kube/resources.ts';
@@ -71,18 +72,28 @@ class Scene {
 
   release(more: { running?: true } = {}): Promise<GuardOutcome> {
     const replica = this.known(replicas, 'v-b');
-    const counts = [{ volume: 'v', node: 'b', replica, budget: this.known(podDisruptionBudgets, 'b'), ...more }];
-    return performDrainAction(
-      { do: 'deleteBudget', node: 'a', budget: this.known(podDisruptionBudgets, 'a'), counts },
-      {
-        client: this.client,
-        storage: longhorn,
-        namespace,
-        objectsOf: (resource) => this.objects.get(resource) ?? [],
-        guard: () => this.isLeading,
-        timeoutMs: 1000,
-      },
-    );
+    const budget = { ...this.known(podDisruptionBudgets, 'b'), selector: { node: 'b' } };
+    const counts = [{ volume: 'v', node: 'b', replica, budget, ...more }];
+    return this.perform({ do: 'deleteBudget', node: 'a', budget: this.known(podDisruptionBudgets, 'a'), counts });
+  }
+
+  perform(action: DrainAction): Promise<GuardOutcome> {
+    return performDrainAction(action, {
+      client: this.client,
+      storage: longhorn,
+      namespace,
+      objectsOf: (resource) => this.objects.get(resource) ?? [],
+      guard: () => this.isLeading,
+      timeoutMs: 1000,
+    });
+  }
+
+  /** Somebody edits the budget of a node. */
+  async edit(name: string, operations: JsonPatchOperation[]): Promise<BudgetObject> {
+    const { uid } = this.known(podDisruptionBudgets, name);
+    const patched = await this.client.patch({ resource: podDisruptionBudgets, namespace, name }, { uid }, operations);
+    assert.ok(patched.ok);
+    return patched.value;
   }
 
   async stands(): Promise<boolean> {
@@ -135,6 +146,22 @@ describe('[S31] a budget goes only if what it counts upon is so, at a live read'
     assert.deepEqual(await outcomeOf({}, {}, announced), kept);
   });
 
+  test('its budget was edited: it lets pods go, may leave the pod out, or is over others too', async () => {
+    const edits: JsonPatchOperation[] = [
+      { op: 'replace', path: '/spec/minAvailable', value: 0 },
+      { op: 'replace', path: '/spec/selector/matchLabels', value: { node: 'c' } },
+      { op: 'replace', path: '/spec/selector/matchLabels', value: {} },
+      {
+        op: 'add',
+        path: '/spec/selector/matchExpressions',
+        value: [{ key: 'node', operator: 'NotIn', values: ['b'] }],
+      },
+    ];
+    for (const edit of edits) {
+      assert.deepEqual(await outcomeOf({}, {}, (scene) => scene.edit('b', [edit])), kept, JSON.stringify(edit));
+    }
+  });
+
   test('where running ones are counted it has to run', async () => {
     const scene = new Scene();
     await scene.start({ replica: { currentState: 'stopped' } }, { desireState: 'stopped' });
@@ -148,5 +175,38 @@ describe('[S31] a budget goes only if what it counts upon is so, at a live read'
     scene.isLeading = false;
     assert.equal((await scene.release()).outcome, 'failed');
     assert.equal(await scene.stands(), true);
+  });
+});
+
+describe('[DRN-2] a budget that somebody edited', () => {
+  const path = { resource: podDisruptionBudgets, namespace, name: 'a' };
+  const selector = { node: 'a' };
+
+  test('is made again what it was, and what others wrote beside ours stays', async () => {
+    const scene = new Scene();
+    await scene.start();
+    const { metadata } = await scene.edit('a', [
+      { op: 'add', path: '/spec', value: { maxUnavailable: 1, selector: { matchLabels: {} } } },
+      { op: 'add', path: '/metadata/annotations', value: { theirs: 'x' } },
+    ]);
+    const { name, uid = '', resourceVersion = '' } = metadata;
+    const budget = { name, uid, resourceVersion };
+    assert.equal((await scene.perform({ do: 'repairBudget', node: 'a', budget, selector })).outcome, 'done');
+    const read = await scene.client.get<BudgetObject>(path);
+    assert.ok(read.ok);
+    assert.deepEqual(read.value.spec, { minAvailable: 1, selector: { matchLabels: selector } });
+    assert.deepEqual(read.value.metadata.annotations, { theirs: 'x', 'fenceline.dev/node': 'a' });
+    assert.equal(read.value.metadata.uid, uid, 'it was there all the time');
+  });
+
+  test('is left to the next look when it has changed since, and is not made where there is none', async () => {
+    const scene = new Scene();
+    await scene.start();
+    const budget = scene.known(podDisruptionBudgets, 'a');
+    await scene.edit('a', [{ op: 'remove', path: '/metadata/annotations' }]);
+    const repair = { do: 'repairBudget', node: 'a', budget, selector } as const;
+    assert.equal((await scene.perform(repair)).outcome, 'refused');
+    await scene.client.delete(path, { uid: budget.uid });
+    assert.equal((await scene.perform(repair)).outcome, 'refused');
   });
 });

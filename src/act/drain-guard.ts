@@ -7,7 +7,14 @@ import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { KubeError, Result } from '../kube/errors.ts';
 import type { ObjectRef, Resource } from '../kube/resources.ts';
 import type { BudgetObject } from '../storage/budgets.ts';
-import { budgetFacts, guardBudget, podDisruptionBudgets, withdrawalMark } from '../storage/budgets.ts';
+import {
+  budgetFacts,
+  guardBudget,
+  isOverOnly,
+  podDisruptionBudgets,
+  repairOf,
+  withdrawalMark,
+} from '../storage/budgets.ts';
 import type { StoragePatch, StorageSystem } from '../storage/storage.ts';
 
 export interface GuardCalls {
@@ -39,6 +46,8 @@ export async function performDrainAction(action: DrainAction, calls: GuardCalls)
         await client.create(podDisruptionBudgets, object, { guard, timeoutMs, metadataOnly: true }),
       );
     }
+    case 'repairBudget':
+      return repairBudget(action, calls);
     case 'announceWithdrawal':
     case 'keepBudget': {
       const { name, uid, resourceVersion } = action.budget;
@@ -61,6 +70,20 @@ async function patch(wanted: StoragePatch, { client, guard, timeoutMs }: GuardCa
   const { ref, only, operations, subresource } = wanted;
   const options = { guard, timeoutMs, metadataOnly: true, ...(subresource === undefined ? {} : { subresource }) };
   return written(ref.resource, await client.patch(ref, only, operations, options));
+}
+
+/** Read first, because what others wrote beside ours stays. */
+async function repairBudget(
+  { node, budget, selector }: Extract<DrainAction, { do: 'repairBudget' }>,
+  calls: GuardCalls,
+): Promise<GuardOutcome> {
+  const { client, namespace, timeoutMs } = calls;
+  const { name, uid, resourceVersion } = budget;
+  const ref = { resource: podDisruptionBudgets, namespace, name };
+  const read = await client.get<BudgetObject>(ref, { timeoutMs });
+  if (!read.ok) return written(podDisruptionBudgets, read);
+  const operations = repairOf(read.value, guardBudget(namespace, { name, node, selector }));
+  return patch({ ref, only: { uid, resourceVersion }, operations }, calls);
 }
 
 async function deleteBudget(
@@ -98,7 +121,7 @@ async function doubtAbout(counts: readonly CountedCopy[], calls: GuardCalls): Pr
   );
   for (const { volume, node, replica, budget, running } of counts) {
     const kept = budgets.get(budget.uid);
-    if (kept === undefined || kept.withdrawing || kept.deleting || !kept.blocks) {
+    if (kept === undefined || kept.withdrawing || kept.deleting || !isOverOnly(kept, budget.selector)) {
       return {
         outcome: 'refused',
         why: `the budget of ${node}, which keeps volume ${volume}, does not stand any more`,

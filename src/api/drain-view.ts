@@ -150,13 +150,16 @@ export interface CountedCopy {
   volume: string;
   replica: { name: string; uid: string };
   node: string;
-  budget: { name: string; uid: string };
+  /** `selector`: the labels by which it is over the pod there, and over no other. */
+  budget: { name: string; uid: string; selector: Readonly<Record<string, string>> };
   /** It has to run as well. */
   running?: true;
 }
 
 export type DrainAction =
   | { do: 'createBudget'; node: string; name: string; selector: Readonly<Record<string, string>> }
+  /** Somebody edited it: it is made again what it was, in its place, so that the pod is at no moment without one. */
+  | { do: 'repairBudget'; node: string; budget: ObjectVersion; selector: Readonly<Record<string, string>> }
   /** Says that it is about to go, so that nobody counts on it; taken back by `keepBudget`. */
   | { do: 'announceWithdrawal'; node: string; budget: ObjectVersion }
   | { do: 'keepBudget'; node: string; budget: ObjectVersion }

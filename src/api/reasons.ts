@@ -186,6 +186,7 @@ export const GUARDING = group('DrainPolicy', 'Guarding', 'Drains of the selected
   StorageNotFound: 'The storage system does not run in that namespace: nothing is guarded.',
   ForeignBudget: 'A storage pod has a budget of somebody else; a second one would make every eviction fail.',
   PolicyTie: 'Another DrainPolicy selects the same nodes just as specifically.',
+  NoNodes: 'No node is selected, or a more specific policy has them all: nothing is guarded.',
 });
 
 export const DRAINING = group('DrainPolicy', 'draining', 'Why the drain of one node waits, or does not.', {

@@ -8,10 +8,12 @@ import { join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { customResourceDefinitions } from '../api/crds.ts';
 import { featureGates } from '../api/feature-gates.ts';
+import type { DrainAction } from '../api/drain-view.ts';
 import type { Judgement } from '../api/view.ts';
 import { realClock } from '../clock.ts';
 import { ConsoleServer } from '../console/console-server.ts';
-import { demoDriver, demoObjects } from '../console/demo-objects.ts';
+import { drainNews } from '../console/demo-drains.ts';
+import { demoDriver, demoObjects, demoReplicas } from '../console/demo-objects.ts';
 import { DemoSource } from '../console/demo-source.ts';
 import { defaultLimits } from '../judge/judge-node.ts';
 import type { KubeObject } from '../kube/client.ts';
@@ -48,6 +50,8 @@ async function demo(flags: { port?: number }): Promise<void> {
     random,
     nodes: Array.from({ length: 6 }, (_, index) => ({ name: `node-${index + 1}`, zone: `z${(index % 3) + 1}` })),
     drivers: [demoDriver],
+    longhorn: demoReplicas,
+    onReplicas: () => source.changed(),
     bootTimeMs: 15_000,
     timings: hurried,
   });
@@ -75,10 +79,16 @@ async function demo(flags: { port?: number }): Promise<void> {
   const tellVerdict = ({ node, verdict, reason, previous }: VerdictFields): void => {
     if (previous !== verdict) source.tell(`${node}: ${previous ?? 'new'} → ${verdict} (${reason})`);
   };
+  const tellDrain = ({ node, action, object = '' }: DrainFields): void => {
+    const news = drainNews(action, object);
+    // A refusal names no object: it is tried again, and what comes of it is told.
+    if (news !== undefined && object !== '') source.tell(`${node}: ${news}`);
+  };
   const told = (fields: object, text: string): void => {
     if (text === 'verdict') tellVerdict(fields as VerdictFields);
     const { node, did, pod, why } = fields as { node?: string; did?: string; pod?: string; why?: string };
     if (text === 'acted') source.tell(`${node}: ${did}`);
+    if (text === 'drain') tellDrain(fields as DrainFields);
     if (text === 'stuck') source.tell(`${node}: ${pod} is stuck: ${why}`);
   };
 
@@ -107,6 +117,12 @@ interface VerdictFields extends Pick<Judgement, 'verdict' | 'reason'> {
   previous?: string;
 }
 
+interface DrainFields {
+  node: string;
+  action: DrainAction['do'];
+  object?: string;
+}
+
 async function populate(client: KubeClient): Promise<void> {
   const definitions = customResourceDefinitions().map((object) => ({ resource: definitionResource, object }));
   for (const { resource, object } of [...definitions, ...demoObjects]) {
@@ -128,7 +144,7 @@ async function listen(server: ConsoleServer, asked: number | undefined): Promise
 }
 
 function greeting(port: number, kubeconfig: string): string {
-  return `Fenceline ${version}: six nodes in three zones, a database, a shop and the operator. Ctrl-C ends it.
+  return `Fenceline ${version}: six nodes in three zones, a database, a shop, replicated volumes and the operator. Ctrl-C ends it.
 
   console   http://127.0.0.1:${port}/
   kubectl   export KUBECONFIG=${kubeconfig}

@@ -23,6 +23,7 @@ const formats = ['wide', 'json', 'yaml'] as const;
 const defaultNamespace = 'longhorn-system';
 const mib = 2 ** 20;
 const gib = 2 ** 30;
+const shownNodes = 10;
 
 interface PlanFlags extends Overrides {
   output?: (typeof formats)[number];
@@ -47,18 +48,30 @@ async function plan(names: string[], flags: PlanFlags): Promise<void> {
   if (!(rate > 0)) throw new UserError(`--rebuild-rate: ${flags.rebuildRate} is not a number of MiB a second`);
   const client = clientOf(await connect(flags));
   try {
-    const plans = (await readPlans(client, names)).map((one) => ({ ...one, seconds: one.bytes / (rate * mib) }));
-    process.stdout.write(await render(plans, flags.output));
-    process.exitCode = plans.every(({ finishes, warnings }) => finishes === 'yes' && warnings.length === 0) ? 0 : 1;
+    const { text, isSafe } = await planText(client, names, rate, flags.output);
+    process.stdout.write(text);
+    process.exitCode = isSafe ? 0 : 1;
   } finally {
     client.close();
   }
 }
 
+/** What is printed, and whether every drain would end and put nothing at risk. */
+export async function planText(
+  client: KubeClient,
+  names: readonly string[],
+  rebuildMiBps: number,
+  format: PlanFlags['output'],
+): Promise<{ text: string; isSafe: boolean }> {
+  const plans = (await readPlans(client, names)).map((one) => ({ ...one, seconds: one.bytes / (rebuildMiBps * mib) }));
+  const isSafe = plans.every(({ finishes, warnings }) => finishes === 'yes' && warnings.length === 0);
+  return { text: await render(plans, format), isSafe };
+}
+
 export async function readPlans(client: KubeClient, names: readonly string[]): Promise<NodePlan[]> {
   const kubeNodes = taken(await client.list(nodes)).items.map(projectCordon);
   const missing = names.filter((name) => kubeNodes.every((node) => node.name !== name));
-  if (missing.length > 0) throw new UserError(`no such node: ${missing.join(', ')}`);
+  if (missing.length > 0) throw new UserError(`no such node: ${missing.join(', ')}; ${existing(kubeNodes)}`);
   const policies = await readPolicies(client);
   const namespaces = new Set(policies.map(({ namespace }) => namespace));
   if (namespaces.size === 0) namespaces.add(defaultNamespace);
@@ -74,6 +87,13 @@ export async function readPlans(client: KubeClient, names: readonly string[]): P
     }
   }
   return plans;
+}
+
+/** Of a large cluster some: enough to see how its nodes are called. */
+function existing(all: readonly { name: string }[]): string {
+  const names = all.map(({ name }) => name).sort((one, other) => one.localeCompare(other, 'en', { numeric: true }));
+  const rest = names.length > shownNodes ? ` and ${names.length - shownNodes} more` : '';
+  return names.length === 0 ? 'there is none' : `there are: ${names.slice(0, shownNodes).join(', ')}${rest}`;
 }
 
 async function readPolicies(client: KubeClient): Promise<DrainPolicyFacts[]> {
@@ -117,7 +137,7 @@ async function render(plans: readonly TimedPlan[], format: PlanFlags['output']):
     one.finishes,
     one.blocks[0]?.reason ?? '<nothing>',
     one.moves.length === 0 ? '<nothing>' : `${one.moves.length} (${gibOf(one.bytes)} GiB)`,
-    one.bytes === 0 ? '<none>' : timeOf(one.seconds),
+    timeOf(one),
   ]);
   return renderTable(heads, rows) + detailsOf(plans, format === 'wide');
 }
@@ -146,6 +166,8 @@ function gibOf(bytes: number): string {
   return (bytes / gib).toFixed(1);
 }
 
-function timeOf(seconds: number): string {
+function timeOf({ finishes, bytes, seconds }: TimedPlan): string {
+  if (finishes === 'no') return '<never>';
+  if (bytes === 0) return '<none>';
   return seconds < 120 ? `about ${Math.ceil(seconds)}s` : `about ${Math.ceil(seconds / 60)}m`;
 }

@@ -17,6 +17,8 @@ import { readList } from '../kube/json-stream.ts';
 import type { Resource } from '../kube/resources.ts';
 import { collectionPath, drainPolicies, leases, nodeFences, nodeLeaseNamespace, nodes } from '../kube/resources.ts';
 import { projectLease, projectNode } from '../observe/project.ts';
+import type { DrainPolicyStatus, DrainState } from '../report/drain-status.ts';
+import { drainsByNode } from '../report/drain-status.ts';
 import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
 import { renderTable } from './table.ts';
 import { UserError } from './user-error.ts';
@@ -34,17 +36,8 @@ export interface NodeStatus {
   evidence: Judgement['evidence'];
   /** What is being done about it; absent where there is nothing to do. */
   recovery?: Recovery;
-  /** Of a cordoned node under a DrainPolicy: what its drain waits for. */
+  /** Of a cordoned node under a DrainPolicy: what its drain waits for, from the status that the operator keeps. */
   drain?: DrainState;
-}
-
-/** From the status of the DrainPolicy, which the operator keeps. */
-export interface DrainState {
-  blocked: boolean;
-  /** Replicas are leaving the node because of the policy. */
-  autoEvicting: boolean;
-  reason?: string;
-  message?: string;
 }
 
 /** From the NodeFence of the node, which the operator keeps. */
@@ -54,6 +47,12 @@ export interface Recovery {
   waitsFor?: string;
   releases: { basis: string; by?: string; pods: number; ended: boolean }[];
   stuck: NodeFenceStatus['stuck'];
+}
+
+export interface StatusReport {
+  nodes: NodeStatus[];
+  /** What the user may not read, and is therefore not shown. */
+  unreadable: string[];
 }
 
 export function statusCommand(): Command {
@@ -67,29 +66,42 @@ export function statusCommand(): Command {
 async function status(names: string[], flags: Overrides & { output?: Format }): Promise<void> {
   const client = clientOf(await connect(flags));
   try {
-    const all = await readStatus(client);
+    const { nodes: all, unreadable } = await readStatus(client);
     const missing = names.filter((name) => all.every(({ node }) => node !== name));
     if (missing.length > 0) throw new UserError(`no such node: ${missing.join(', ')}`);
     const chosen = names.length === 0 ? all : all.filter(({ node }) => names.includes(node));
     process.stdout.write(await render(chosen, flags.output));
+    if (unreadable.length > 0) process.stderr.write(`fenceline: ${renderUnreadable(unreadable)}\n`);
   } finally {
     client.close();
   }
 }
 
-export async function readStatus(client: KubeClient): Promise<NodeStatus[]> {
+export async function readStatus(client: KubeClient): Promise<StatusReport> {
   const facts = new Map<string, NodeFacts>();
   const renewals = new Map<string, string>();
   await readAll(client, nodes, undefined, (object) => facts.set(object.metadata.name, projectNode(object)));
   const serverTime = await readAll(client, leases, nodeLeaseNamespace, (object) =>
     renewals.set(object.metadata.name, projectLease(object)),
   );
-  const recoveries = await readRecoveries(client);
-  const drains = await readDrains(client);
-  return [...facts.values()]
+  const fences = await readOwn<NodeFence & KubeObject>(client, nodeFences);
+  const policies = await readOwn<KubeObject & { status?: DrainPolicyStatus }>(client, drainPolicies);
+  const recoveries = recoveriesOf(fences === 'forbidden' ? [] : fences);
+  const drains = drainsByNode(policies === 'forbidden' ? [] : policies.map(({ status }) => status));
+  const all = [...facts.values()]
     .map((node) => statusOf(node, renewals.get(node.name), serverTime))
-    .map((one) => ({ ...one, ...recoveries.get(one.node), ...drains.get(one.node) }))
+    .map((one) => ({ ...one, ...recoveries.get(one.node), ...(one.unschedulable && drainOf(drains, one.node)) }))
     .sort((a, b) => a.node.localeCompare(b.node, 'en', { numeric: true }));
+  const unreadable = [
+    ...(fences === 'forbidden' ? [nodeFences] : []),
+    ...(policies === 'forbidden' ? [drainPolicies] : []),
+  ];
+  return { nodes: all, unreadable: unreadable.map(({ plural, group }) => `${plural}.${group}`) };
+}
+
+function drainOf(drains: ReadonlyMap<string, DrainState>, node: string): { drain?: DrainState } {
+  const drain = drains.get(node);
+  return drain === undefined ? {} : { drain };
 }
 
 function statusOf(node: NodeFacts, renewTime: string | undefined, serverTime: number): NodeStatus {
@@ -104,31 +116,17 @@ function statusOf(node: NodeFacts, renewTime: string | undefined, serverTime: nu
 }
 
 /** A cluster in which Fenceline is not installed, or whose records the user may not read, has verdicts all the same. */
-async function readRecoveries(client: KubeClient): Promise<Map<string, { recovery: Recovery }>> {
-  const read = await client.list<NodeFence & KubeObject>(nodeFences);
-  if (!read.ok) {
-    if (read.error.kind === 'notFound' || read.error.kind === 'forbidden') return new Map();
-    throw new UserError(read.error.message);
-  }
-  const open = read.value.items.filter(({ status }) => status?.incident !== undefined);
-  return new Map(open.map(({ spec, status }) => [spec.node, { recovery: recoveryOf({ ...EMPTY_STATUS, ...status }) }]));
+async function readOwn<T extends KubeObject>(client: KubeClient, resource: Resource): Promise<T[] | 'forbidden'> {
+  const read = await client.list<T>(resource);
+  if (read.ok) return read.value.items;
+  if (read.error.kind === 'notFound') return [];
+  if (read.error.kind === 'forbidden') return 'forbidden';
+  throw new UserError(read.error.message);
 }
 
-async function readDrains(client: KubeClient): Promise<Map<string, { drain: DrainState }>> {
-  const read = await client.list<KubeObject & { status?: { draining?: (DrainState & { node: string })[] } }>(
-    drainPolicies,
-  );
-  if (!read.ok) {
-    if (read.error.kind === 'notFound' || read.error.kind === 'forbidden') return new Map();
-    throw new UserError(read.error.message);
-  }
-  const draining = read.value.items.flatMap(({ status }) => status?.draining ?? []);
-  return new Map(
-    draining.map(({ node, blocked, autoEvicting, reason, message }) => [
-      node,
-      { drain: { blocked, autoEvicting, ...(reason && { reason }), ...(message && { message }) } },
-    ]),
-  );
+function recoveriesOf(fences: readonly NodeFence[]): Map<string, { recovery: Recovery }> {
+  const open = fences.filter(({ status }) => status?.incident !== undefined);
+  return new Map(open.map(({ spec, status }) => [spec.node, { recovery: recoveryOf({ ...EMPTY_STATUS, ...status }) }]));
 }
 
 function recoveryOf({ incident, hold, return: back, releases, stuck }: NodeFenceStatus): Recovery {
@@ -170,7 +168,12 @@ function taken<T>(result: Result<T>): Extract<Result<T>, { ok: true }> {
   return result;
 }
 
-async function render(statuses: NodeStatus[], format: Format | undefined): Promise<string> {
+/** On stderr, so that it never gets between a program and its JSON. */
+export function renderUnreadable(unreadable: readonly string[]): string {
+  return `you may not read ${unreadable.join(' and ')}, so what they say is not shown`;
+}
+
+export async function render(statuses: NodeStatus[], format: Format | undefined): Promise<string> {
   switch (format) {
     case 'json':
       return `${JSON.stringify(statuses, null, 2)}\n`;
@@ -197,7 +200,9 @@ async function render(statuses: NodeStatus[], format: Format | undefined): Promi
         ...(withRecovery ? [summaryOf(one.recovery)] : []),
         ...(format === 'wide' ? [one.evidence.map(({ detail }) => detail).join('; ')] : []),
       ]);
-      return statuses.length === 0 ? 'No nodes found\n' : renderTable(heads, rows) + renderStuck(statuses);
+      return statuses.length === 0
+        ? 'No nodes found\n'
+        : renderTable(heads, rows) + renderStuck(statuses) + renderDrains(statuses);
     }
   }
 }
@@ -234,4 +239,22 @@ function renderStuck(statuses: NodeStatus[]): string {
     ]),
   );
   return rows.length === 0 ? '' : `\n${renderTable(['STUCK POD', 'NODE', 'REASON', 'UNTIL', 'WHY'], rows)}`;
+}
+
+/** What `kubectl drain` does not tell: it only says that a budget forbids it. */
+function renderDrains(statuses: NodeStatus[]): string {
+  const rows = statuses.flatMap(({ node, drain }) =>
+    drain === undefined
+      ? []
+      : [
+          [
+            node,
+            drain.blocked ? (drain.reason ?? '<unknown>') : '<nothing>',
+            drain.autoEvicting ? 'yes' : 'no',
+            drain.since ?? '<none>',
+            drain.message ?? '',
+          ],
+        ],
+  );
+  return rows.length === 0 ? '' : `\n${renderTable(['DRAIN OF', 'WAITS FOR', 'AUTO-EVICTING', 'SINCE', 'WHY'], rows)}`;
 }

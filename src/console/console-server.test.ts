@@ -78,7 +78,8 @@ describe('console server', () => {
     assert.equal(await post('/nodes/a%20b/explode'), 404);
     assert.equal(await post('/', { headers }), 405);
     assert.equal(await post('/nodes/a%20b/power-off', { headers: { ...headers, host: 'evil.example' } }), 403);
-    assert.deepEqual(acts, ['power-off']);
+    for (const action of ['drain', 'uncordon']) assert.equal(await post(`/nodes/a%20b/${action}`), 202);
+    assert.deepEqual(acts, ['power-off', 'drain', 'uncordon']);
   });
 
   test('changes are streamed, a burst of them as one picture', async () => {

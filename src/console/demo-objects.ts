@@ -1,10 +1,28 @@
-/** What runs on the embedded cluster: a database with a volume per member, a shop with one, and a policy for both. */
+/**
+ * What runs on the embedded cluster: a database with a volume per member, a shop with one, and a policy for both; and
+ * volumes with copies on the disks of the nodes, with a policy for drains.
+ */
 import type { KubeObject } from '../kube/client.ts';
 import { SAFE_DETACH_ANNOTATION } from '../api/release-view.ts';
 import type { Resource } from '../kube/resources.ts';
-import { csiDrivers, persistentVolumeClaims, remedyPolicies } from '../kube/resources.ts';
+import { csiDrivers, drainPolicies, persistentVolumeClaims, remedyPolicies } from '../kube/resources.ts';
+import type { LonghornSpec } from '../world/longhorn/longhorn.ts';
 
 export const demoDriver = 'driver.longhorn.io';
+
+/**
+ * Whoever drains node-2 sees both: its copy of `photos` is the only one and has to be made elsewhere first, which takes
+ * 20 s; its copy of `orders` is one of three, and stays behind.
+ */
+export const demoReplicas: LonghornSpec = {
+  diskGiB: 20,
+  rebuildMiBps: 100,
+  softAntiAffinity: false,
+  volumes: [
+    { name: 'orders', sizeGiB: 1, replicas: ['node-2', 'node-4', 'node-6'], attachedTo: 'node-4' },
+    { name: 'photos', sizeGiB: 2, replicas: ['node-2'], attachedTo: 'node-5' },
+  ],
+};
 
 const apps = { group: 'apps', version: 'v1', namespaced: true };
 const storage = { group: 'storage.k8s.io', version: 'v1', namespaced: false };
@@ -58,6 +76,9 @@ export const demoObjects: readonly DemoObject[] = [
       fence: { isolateAfter: '0s', powerManagementAfter: '0s', bootTimeout: '10m' },
       return: { soak: '10s' },
     },
+  }),
+  make(drainPolicies, 'demo', {
+    spec: { nodeSelector: {}, policy: 'block-for-eviction-if-contains-last-replica' },
   }),
   make({ ...storage, plural: 'storageclasses', kind: 'StorageClass' }, 'fast', { provisioner: demoDriver }),
   make({ ...apps, plural: 'statefulsets', kind: 'StatefulSet' }, 'database', {

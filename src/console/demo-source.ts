@@ -7,14 +7,18 @@ import { VERDICT_REASONS } from '../api/view.ts';
 import type { Clock } from '../clock.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
 import { ListWatch } from '../kube/list-watch.ts';
-import { nodeFences, nodes, pods } from '../kube/resources.ts';
+import { drainPolicies, nodeFences, nodes, pods } from '../kube/resources.ts';
+import type { DrainPolicyStatus, DrainState } from '../report/drain-status.ts';
+import { drainsByNode } from '../report/drain-status.ts';
 import type { World } from '../world/world.ts';
+import { DemoDrains } from './demo-drains.ts';
 import type {
   ConsoleSource,
   MachineAction,
   NodeSnapshot,
   PodSnapshot,
   RecoverySnapshot,
+  ReplicaSnapshot,
   Snapshot,
   StoryLine,
 } from './snapshot.ts';
@@ -29,6 +33,13 @@ interface WirePod extends KubeObject {
   status?: { phase?: string; conditions?: { type: string; status: string }[] };
 }
 
+/** What is on one node. */
+interface Here {
+  pods: PodSnapshot[];
+  replicas: ReplicaSnapshot[];
+  drain?: DrainState;
+}
+
 const storyLines = 100;
 
 export class DemoSource implements ConsoleSource {
@@ -38,6 +49,8 @@ export class DemoSource implements ConsoleSource {
   readonly #nodes: ListWatch<WireNode>;
   readonly #pods: ListWatch<WirePod>;
   readonly #fences: ListWatch<Partial<NodeFence['status']>>;
+  readonly #policies: ListWatch<DrainPolicyStatus>;
+  readonly #drains: DemoDrains;
   readonly #story: StoryLine[] = [];
   readonly #listeners = new Set<() => void>();
 
@@ -60,10 +73,22 @@ export class DemoSource implements ConsoleSource {
       resource: nodeFences,
       project: (object) => (object as { status?: NodeFence['status'] }).status ?? {},
     });
+    this.#policies = new ListWatch({
+      ...common,
+      resource: drainPolicies,
+      project: (object) => (object as { status?: DrainPolicyStatus }).status ?? {},
+    });
+    this.#drains = new DemoDrains({
+      transport: world.server.transport('kubectl'),
+      clock,
+      tell: (text) => this.tell(text),
+    });
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    await Promise.all([this.#nodes, this.#pods, this.#fences].map((watch) => watch.run(signal)));
+    const watches = [this.#nodes, this.#pods, this.#fences, this.#policies];
+    await Promise.all(watches.map((watch) => watch.run(signal)));
+    this.#drains.end();
   }
 
   /** Adds a line to what happened. */
@@ -102,6 +127,12 @@ export class DemoSource implements ConsoleSource {
         machine.heal();
         this.tell(`${node}: its network is back`);
         break;
+      case 'drain':
+        this.#drains.begin(node);
+        break;
+      case 'uncordon':
+        this.#drains.uncordon(node);
+        break;
     }
     return true;
   }
@@ -112,16 +143,33 @@ export class DemoSource implements ConsoleSource {
       const node = value.spec?.nodeName ?? '';
       byNode.set(node, [...(byNode.get(node) ?? []), podOf(value)]);
     }
+    const drains = drainsByNode([...this.#policies.entries.values()].map(({ value }) => value));
+    const replicas = this.#replicasByNode();
     const sorted = [...this.#nodes.entries.values()].map(({ value }) => value).sort(byName);
     return {
       at: new Date(this.#clock.now()).toISOString(),
-      nodes: sorted.map((node) => this.#nodeOf(node, byNode.get(node.metadata.name) ?? [])),
+      nodes: sorted.map((node) => {
+        const { name } = node.metadata;
+        const drain = node.spec?.unschedulable === true ? drains.get(name) : undefined;
+        const here = { pods: byNode.get(name) ?? [], replicas: replicas.get(name) ?? [] };
+        return this.#nodeOf(node, { ...here, ...(drain && { drain }) });
+      }),
       waiting: byNode.get('') ?? [],
       story: this.#story,
     };
   }
 
-  #nodeOf(node: WireNode, ownPods: PodSnapshot[]): NodeSnapshot {
+  #replicasByNode(): Map<string, ReplicaSnapshot[]> {
+    const byNode = new Map<string, ReplicaSnapshot[]>();
+    for (const { name, replicas } of this.#world.longhorn?.truth.volumes.values() ?? []) {
+      for (const { node, state } of replicas.values()) {
+        byNode.set(node, [...(byNode.get(node) ?? []), { volume: name, state }]);
+      }
+    }
+    return byNode;
+  }
+
+  #nodeOf(node: WireNode, here: Here): NodeSnapshot {
     const { name, labels } = node.metadata;
     const judgement = this.#verdicts().get(name);
     const machine = this.#world.fleet.machine(name);
@@ -131,12 +179,14 @@ export class DemoSource implements ConsoleSource {
       name,
       zone: labels?.['topology.kubernetes.io/zone'] ?? '',
       ready: node.status?.conditions?.find(({ type }) => type === 'Ready')?.status ?? 'Unknown',
+      cordoned: node.spec?.unschedulable === true,
       schedulable: node.spec?.unschedulable !== true && taints.every(({ effect }) => effect === 'PreferNoSchedule'),
       taints: taints.map(({ key, effect }) => `${key}:${effect}`),
       evidence: judgement?.evidence.map(({ detail }) => detail) ?? [],
       power: machine.power,
       linked: machine.linked,
-      pods: ownPods.sort((a, b) => a.name.localeCompare(b.name)),
+      ...here,
+      pods: here.pods.toSorted((a, b) => a.name.localeCompare(b.name)),
       ...(recovery && { recovery }),
       ...(judgement && {
         verdict: judgement.verdict,

@@ -1,5 +1,6 @@
 /** What the page shows: one value, made on the server, drawn as it is. */
 import type { Judgement } from '../api/view.ts';
+import type { DrainState } from '../report/drain-status.ts';
 
 export interface PodSnapshot {
   namespace: string;
@@ -9,6 +10,12 @@ export interface PodSnapshot {
   terminating: boolean;
   /** Names of its claims. */
   volumes: string[];
+}
+
+/** A copy of a volume on the disk of a node. */
+export interface ReplicaSnapshot {
+  volume: string;
+  state: 'healthy' | 'building' | 'repairing' | 'failed';
 }
 
 /** What Fenceline has done about a node in trouble, and what it waits for; from its NodeFence. */
@@ -30,6 +37,8 @@ export interface NodeSnapshot {
   zone: string;
   ready: string;
   schedulable: boolean;
+  /** By whoever drains it; a node may be unschedulable because of its taints alone. */
+  cordoned: boolean;
   /** Taints as `key:effect`. */
   taints: string[];
   /** Absent while nobody leads. */
@@ -41,7 +50,11 @@ export interface NodeSnapshot {
   power: 'on' | 'off';
   linked: boolean;
   pods: PodSnapshot[];
+  /** As they really are on its disk. */
+  replicas: ReplicaSnapshot[];
   recovery?: RecoverySnapshot;
+  /** Of a cordoned node under a DrainPolicy. */
+  drain?: DrainState;
 }
 
 export interface StoryLine {
@@ -59,7 +72,7 @@ export interface Snapshot {
 }
 
 /** What a person can do to a machine. */
-export const MACHINE_ACTIONS = ['power-off', 'power-on', 'partition', 'heal'] as const;
+export const MACHINE_ACTIONS = ['power-off', 'power-on', 'partition', 'heal', 'drain', 'uncordon'] as const;
 export type MachineAction = (typeof MACHINE_ACTIONS)[number];
 
 export interface ConsoleSource {

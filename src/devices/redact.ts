@@ -3,6 +3,7 @@
  * credential is looked for in every form in which it is known to travel, not only as it was written.
  */
 import { Buffer } from 'node:buffer';
+import { escapeXml } from './clouds/xml.ts';
 
 const MARK = '[redacted]';
 
@@ -55,13 +56,4 @@ function base64Forms(secret: string): string[] {
     if (inner.length >= 6) forms.push(inner, inner.replaceAll('+', '-').replaceAll('/', '_'));
   }
   return forms;
-}
-
-function escapeXml(text: string): string {
-  return text
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll('"', '&quot;')
-    .replaceAll("'", '&apos;');
 }

@@ -14,7 +14,7 @@ import type {
 } from '../api/drain-view.ts';
 import type { Rule } from './checks.ts';
 import type { Known } from './known.ts';
-import { protectedElsewhere, stands } from './protection.ts';
+import { keeps, protectedElsewhere, stands } from './protection.ts';
 
 /** `release`: the drain may begin, in its turn. `drop`: nothing is guarded here by us. `leave`: nobody can say. */
 export type Wish = 'stand' | 'release' | 'drop' | 'leave';
@@ -48,29 +48,34 @@ export function keep(facts: Known, node: string): BudgetPlan {
   const actions: DrainAction[] = [];
   let foreign: string | undefined;
   for (const pod of pods) {
-    const over = facts.budgetsOver(pod);
-    const [other] = over.foreign;
+    const { ours, foreign: others } = facts.budgetsOver(pod);
+    const [other] = others;
     if (other !== undefined) foreign ??= `pod ${pod.name} of ${node} has the budget ${other.name} of somebody else`;
-    actions.push(...keepOne(facts, pod, other === undefined));
+    if (ours.some((budget) => stands(facts, budget))) continue;
+    const namesake = facts.view.budgets.find(({ name }) => name === budgetName(pod));
+    if (namesake?.ours === false) {
+      foreign ??= `the budget ${namesake.name} is not ours and does not keep pod ${pod.name} of ${node}: delete it`;
+    }
+    actions.push(...keepOne(facts, pod, { namesake, mayCreate: other === undefined }));
   }
   if (foreign !== undefined) return { actions, guarding: 'ForeignBudget', message: foreign };
   return { actions, guarding: 'Guarding', message: `drains of ${node} wait where they have to` };
 }
 
-function keepOne(facts: Known, pod: StoragePodFacts, mayCreate: boolean): DrainAction[] {
-  const { node } = pod;
-  const { ours } = facts.budgetsOver(pod);
-  if (ours.some(stands)) return [];
-  const announced = ours.find(({ withdrawing, blocks }) => withdrawing && blocks);
+function keepOne(
+  facts: Known,
+  pod: StoragePodFacts,
+  { namesake, mayCreate }: { namesake: BudgetFacts | undefined; mayCreate: boolean },
+): DrainAction[] {
+  const { node, labels: selector } = pod;
+  const announced = facts.budgetsOver(pod).ours.find((budget) => budget.withdrawing && keeps(facts, budget));
   if (announced !== undefined) return [{ do: 'keepBudget', node, budget: versionOf(announced) }];
-  const name = budgetName(pod);
-  const changed = facts.view.budgets.find((budget) => budget.name === name);
-  // One of that name that does not block is one that somebody edited: it goes, and the next pass makes it anew.
-  if (changed?.ours === true && !changed.deleting) {
-    return [{ do: 'deleteBudget', node, budget: versionOf(changed), counts: [] }];
+  // One of that name that does not keep the pod is one that somebody edited.
+  if (namesake?.ours === true && !namesake.deleting) {
+    return [{ do: 'repairBudget', node, budget: versionOf(namesake), selector }];
   }
-  if (changed !== undefined || !mayCreate) return [];
-  return [{ do: 'createBudget', node, name, selector: pod.labels }];
+  if (namesake !== undefined || !mayCreate) return [];
+  return [{ do: 'createBudget', node, name: budgetName(pod), selector }];
 }
 
 /** What is not guarded by us needs no budget of ours, and nobody's turn. */

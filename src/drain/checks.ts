@@ -6,7 +6,7 @@ import type { Block, DrainPolicyName, DrainingReason, ReplicaFacts } from '../ap
 import type { Known } from './known.ts';
 import { hasNoPlace } from './places.ts';
 import type { Count } from './protection.ts';
-import { protectedElsewhere } from './protection.ts';
+import { mayStay, protectedElsewhere } from './protection.ts';
 
 export type Check = (facts: Known, replica: ReplicaFacts) => Block | undefined;
 
@@ -25,7 +25,11 @@ export const rules: Record<DrainPolicyName, Rule> = {
   'block-if-contains-last-replica': { checks: [unreadable, lastCopy], evicts: never, counts: ofGuarded },
   'allow-if-replica-is-stopped': { checks: [unreadable, lastRunning], evicts: never, counts: ofRunning },
   'always-allow': { checks: [], evicts: never, counts: () => undefined },
-  'block-for-eviction': { checks: [anyReplica], evicts: (_, replica) => !replica.deleting, counts: ofGuarded },
+  'block-for-eviction': {
+    checks: [unreadable, anyReplica],
+    evicts: (_, replica) => !replica.deleting,
+    counts: ofGuarded,
+  },
   'block-for-eviction-if-contains-last-replica': {
     checks: [unreadable, lastCopyLeaves],
     evicts: lastOneLeaves,
@@ -50,10 +54,10 @@ function unreadable(_: Known, replica: ReplicaFacts): Block | undefined {
 /** The last healthy copy, or one that may be. */
 function lastCopy(facts: Known, replica: ReplicaFacts): Block | undefined {
   if (!isGuarded(facts, replica) || protectedElsewhere(facts, replica) !== undefined) return undefined;
-  const { volume, copy, name } = replica;
+  const { volume, copy } = replica;
   switch (copy) {
     case 'unknown':
-      return block('StateUnknown', replica, `the state of replica ${name} of volume ${volume} cannot be read`);
+      return block('StateUnknown', replica, unknownState(facts, replica));
     case 'failed':
       return block('LastReplica', replica, `no replica of volume ${volume} is healthy; the data may be in this one`);
     case 'rebuilding':
@@ -63,18 +67,46 @@ function lastCopy(facts: Known, replica: ReplicaFacts): Block | undefined {
         `volume ${volume} is being rebuilt here, and is kept from drains nowhere else`,
       );
     default:
-      return block('LastReplica', replica, `no other replica of volume ${volume} is healthy and kept from drains`);
+      return block(
+        'LastReplica',
+        replica,
+        `no other replica of volume ${volume} is healthy and kept from drains${othersUnread(facts, replica)}`,
+      );
   }
 }
 
 function lastRunning(facts: Known, replica: ReplicaFacts): Block | undefined {
   if (replica.activity === 'stopped' || !isGuarded(facts, replica)) return undefined;
   if (protectedElsewhere(facts, replica, 'running') !== undefined) return undefined;
-  const { volume, copy, activity, name } = replica;
+  const { volume, copy, activity } = replica;
   if (copy === 'unknown' || activity === 'unknown') {
-    return block('StateUnknown', replica, `the state of replica ${name} of volume ${volume} cannot be read`);
+    return block('StateUnknown', replica, unknownState(facts, replica));
   }
-  return block('LastRunningReplica', replica, `no other replica of volume ${volume} runs and is kept from drains`);
+  const message = `no other replica of volume ${volume} runs and is kept from drains${othersUnread(facts, replica)}`;
+  return block('LastRunningReplica', replica, message);
+}
+
+function unknownState(facts: Known, replica: ReplicaFacts): string {
+  const { name, volume } = replica;
+  return missingIn(facts, replica) ?? `the state of replica ${name} of volume ${volume} cannot be read`;
+}
+
+/** Copies of the same volume that may be whole, and of which nobody can say it: who waits looks at these first. */
+function othersUnread(facts: Known, replica: ReplicaFacts): string {
+  const others = facts.replicasOf(replica.volume ?? '').filter((one) => one !== replica && !one.deleting);
+  const isUnread = (one: ReplicaFacts): boolean => one.copy === 'unknown' || missingIn(facts, one) !== undefined;
+  const [first] = others.filter(isUnread).map((one) => unknownState(facts, one));
+  return first === undefined ? '' : `; ${first}`;
+}
+
+/** What is not written of a replica, or names something that is not there. */
+function missingIn(facts: Known, { name, node, disk }: ReplicaFacts): string | undefined {
+  if (node === undefined) return `replica ${name} does not say on which node it is`;
+  const storage = facts.nodes.get(node)?.storage;
+  if (storage === undefined) return `replica ${name} is on ${node}, which the storage system does not know`;
+  if (disk === undefined) return `replica ${name} does not say on which disk of ${node} it is`;
+  if (storage.disks.some((one) => one.name === disk)) return undefined;
+  return `replica ${name} is on disk ${disk}, which ${node} does not have`;
 }
 
 function lastCopyLeaves(facts: Known, replica: ReplicaFacts): Block | undefined {
@@ -125,7 +157,7 @@ function lastOneLeaves(facts: Known, replica: ReplicaFacts): boolean {
   // The moment before it goes its engine knows it no more: what cannot be read is neither asked nor told to stay.
   if (replica.copy === 'unknown') return replica.requestedFor !== undefined && replica.evictionRequested;
   if (!canMove(replica)) return false;
-  if (protectedElsewhere(facts, replica, 'beforeEviction') === undefined) return true;
+  if (!mayStay(facts, replica)) return true;
   return replica.requestedFor !== undefined && isSurplus(facts, replica);
 }
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { DRAIN_POLICIES } from '../api/drain-policy.ts';
-import type { DrainDecision, DrainNode, DrainView } from '../api/drain-view.ts';
+import type { BudgetFacts, DrainDecision, DrainNode, DrainView, ReplicaFacts } from '../api/drain-view.ts';
 import { cordoned, decide, ofNode, others, told } from '../../test/support/drain-asked.ts';
 import { budget, drainView, node, policy, replica, storageNode, storagePod } from '../../test/support/drain-case.ts';
 import { decideDrain, enforcementOf } from './decide-drain.ts';
@@ -64,6 +64,42 @@ describe('what blocks a drain', () => {
       ];
       assert.equal(ofNode(decideDrain(drainView({ nodes, ...twice }))).blocked, true);
     }
+  });
+
+  test('[DRN-3] what is missing in another copy is said, since that one is not counted', () => {
+    const other = (change: Partial<ReplicaFacts>): ReplicaFacts => {
+      const { node: _node, disk: _disk, ...rest } = replica('v', 'b');
+      return { ...rest, ...change };
+    };
+    const cases: [ReplicaFacts, RegExp][] = [
+      [other({}), /; replica v-on-b does not say on which node it is$/],
+      [other({ node: 'z', disk: 'disk-1' }), /; replica v-on-b is on z, which the storage system does not know$/],
+      [other({ node: 'b', copy: 'unknown' }), /; replica v-on-b does not say on which disk of b it is$/],
+      [replica('v', 'b', { copy: 'unknown' }), /; the state of replica v-on-b of volume v cannot be read$/],
+      [other({ node: 'b', disk: 'd', copy: 'unknown' }), /; replica v-on-b is on disk d, which b does not have$/],
+    ];
+    for (const [second, message] of cases) {
+      const replicas = [replica('v', 'a'), second];
+      const last = ofNode(decide('block-if-contains-last-replica', { replicas }));
+      assert.equal(last.reason, 'LastReplica');
+      assert.match(last.message, message);
+      assert.match(ofNode(decide('allow-if-replica-is-stopped', { replicas })).message, message);
+    }
+    const [a, b] = [replica('v', 'a', { copy: 'unknown', disk: 'd' }), replica('v', 'b', { copy: 'failed' })];
+    const unread = ofNode(decide('block-if-contains-last-replica', { replicas: [a, b] }));
+    assert.equal(
+      `${unread.reason}: ${unread.message}`,
+      'StateUnknown: replica v-on-a is on disk d, which a does not have',
+    );
+  });
+
+  test('[DRN-4] a replica that does not say of which volume it is is waited for, and said to be so', () => {
+    const { volume: _volume, ...half } = replica('v', 'a', { copy: 'unknown' });
+    const decision = decide('block-for-eviction', { replicas: [half] });
+    assert.equal(ofNode(decision).reason, 'StateUnknown');
+    assert.match(ofNode(decision).message, /v-on-a does not say yet of which volume/);
+    const asked = decision.actions.find((action) => action.do === 'requestEviction');
+    assert.match(asked?.message ?? '', /the volume that v-on-a does not name yet gets a replica elsewhere/);
   });
 
   test('[DRN-3] a replica that is half written is guarded like a healthy one', () => {
@@ -184,7 +220,7 @@ describe('budgets', () => {
           volume: 'v',
           replica: { name: 'v-on-b', uid: 'replica-v-b' },
           node: 'b',
-          budget: { name: 'fenceline-im-b', uid: 'budget-b' },
+          budget: { name: 'fenceline-im-b', uid: 'budget-b', selector: storagePod('b').labels },
         },
       ],
     });
@@ -242,9 +278,33 @@ describe('budgets', () => {
     assert.equal(ofNode(wider).guarding, 'ForeignBudget');
   });
 
-  test('one of ours that somebody edited is made anew', () => {
-    const budgets = [budget('a', { blocks: false }), budget('b'), budget('c')];
-    assert.deepEqual(told(decideDrain(drainView({ budgets }))), ['deleteBudget fenceline-im-a']);
+  const edits: Record<string, Partial<BudgetFacts>> = {
+    'lets pods go': { blocks: false },
+    'is over another pod': { selector: { matchLabels: { x: 'y' }, hasExpressions: false } },
+    'is over the pods of all nodes': {
+      selector: { matchLabels: { 'longhorn.io/component': 'instance-manager' }, hasExpressions: false },
+    },
+    'may leave its pod out': { selector: { matchLabels: storagePod('b').labels, hasExpressions: true } },
+    'is said to be for another node': { node: 'a' },
+    'lets pods go and is about to go': { blocks: false, withdrawing: true },
+  };
+  for (const [what, change] of Object.entries(edits)) {
+    test(`[DRN-2, DRN-3] one of ours that ${what} since somebody edited it is put right, and not counted upon`, () => {
+      const budgets = [budget('a'), budget('b', change), budget('c')];
+      const replicas = [replica('v', 'a'), replica('v', 'b')];
+      const decision = decide('block-if-contains-last-replica', { replicas, budgets });
+      assert.deepEqual(told(decision), ['repairBudget fenceline-im-b']);
+      assert.equal(ofNode(decision).reason, 'LastReplica');
+    });
+  }
+
+  test('[DRN-2] one that has the name of ours, is not ours and does not keep the pod is reported', () => {
+    const selector = { matchLabels: { x: 'y' }, hasExpressions: false };
+    const budgets = [budget('a', { ours: false, selector }), budget('b'), budget('c')];
+    const decision = decideDrain(drainView({ budgets }));
+    assert.deepEqual(told(decision), []);
+    assert.equal(ofNode(decision).guarding, 'ForeignBudget');
+    assert.match(ofNode(decision).guardingMessage, /fenceline-im-a is not ours/);
   });
 
   test('one that is being deleted by somebody is waited for', () => {

@@ -124,6 +124,7 @@ function guardingOf(
 const haste: Record<DrainAction['do'], number> = {
   createBudget: 0,
   keepBudget: 0,
+  repairBudget: 0,
   setAutoEvicting: 1,
   requestEviction: 2,
   withdrawEviction: 3,

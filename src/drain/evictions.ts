@@ -17,7 +17,8 @@ export function evictions(facts: Known, node: DrainNode): EvictionPlan {
   // Who is in force, or whether the node is to be drained, cannot be told: what was asked for stays.
   if (policy.kind === 'tie' || cordoned === undefined) return { actions: [], autoEvicting: before };
   const replicas = facts.replicasOn(name);
-  const wanted = new Set(replicas.filter((replica) => policyWants(facts, node, replica)));
+  // Of the thousand nodes that nobody drains none is looked at replica by replica.
+  const wanted = new Set(cordoned ? replicas.filter((replica) => policyWants(facts, node, replica)) : undefined);
   const actions: DrainAction[] = [];
   for (const replica of replicas) {
     if (wanted.has(replica)) {
@@ -35,10 +36,10 @@ export function evictions(facts: Known, node: DrainNode): EvictionPlan {
   return { actions, autoEvicting: governs || actions.length > 0 ? autoEvicting : before };
 }
 
-/** Only where the user does not want the same already: that would not be automatic. */
+/** Of a cordoned node, and only where the user does not want the same already: that would not be automatic. */
 function policyWants(facts: Known, node: DrainNode, replica: ReplicaFacts): boolean {
-  const { policy, cordoned } = node;
-  if (policy.kind !== 'one' || policy.enforcement !== 'enforce' || cordoned !== true) return false;
+  const { policy } = node;
+  if (policy.kind !== 'one' || policy.enforcement !== 'enforce') return false;
   if (replica.deleting || userWants(node, replica)) return false;
   return rules[policy.policy].evicts(facts, replica) && (replica.evictionRequested || mayBeAsked(facts, replica));
 }
@@ -57,11 +58,15 @@ function request(
   replica: ReplicaFacts,
   { name: policy, policy: rule }: { name: string; policy: string },
 ): DrainAction {
-  const message = `${name} is cordoned, and DrainPolicy ${policy} is ${rule}: volume ${replica.volume} gets a replica elsewhere`;
+  const message = `${name} is cordoned, and DrainPolicy ${policy} is ${rule}: ${nameOf(replica)} gets a replica elsewhere`;
   return { do: 'requestEviction', node: name, replica, policy, event: 'EvictionAutomatic', message };
 }
 
 function withdrawal({ name }: DrainNode, replica: ReplicaFacts): DrainAction {
-  const message = `the replica of volume ${replica.volume} may stay on ${name}`;
+  const message = `the replica of ${nameOf(replica)} may stay on ${name}`;
   return { do: 'withdrawEviction', node: name, replica, event: 'EvictionCanceled', message };
+}
+
+function nameOf({ name, volume }: ReplicaFacts): string {
+  return volume === undefined ? `the volume that ${name} does not name yet` : `volume ${volume}`;
 }

@@ -67,6 +67,31 @@ describe('[DRN-13] plans of drains', () => {
     assert.deepEqual(kept?.warnings, []);
   });
 
+  test('a copy on a node that is cordoned and may go is not counted upon, though its budget still stands', () => {
+    const replicas = ['a', 'b'].map((name) => replica('v', name, { activity: 'stopped' }));
+    const warningsWith = (cordoned: boolean): readonly string[] => {
+      const a = node('a', { policy: policy('allow-if-replica-is-stopped'), cordoned });
+      const b = node('b', { policy: policy('allow-if-replica-is-stopped') });
+      return planDrain(drainView({ nodes: [a, b], replicas }), ['b']).flatMap(({ warnings }) => warnings);
+    };
+    assert.deepEqual(warningsWith(false), []);
+    assert.match(warningsWith(true).join(), /last healthy replica of volume v is on b/);
+  });
+
+  test('several that hold the only copies together: warned about, where nothing would hold the second one up', () => {
+    const replicas = ['a', 'b'].map((name) => replica('v', name, { activity: 'stopped' }));
+    const warningsOf = (rule: DrainPolicyName | undefined, names: string[]): readonly string[] =>
+      planDrain(view(rule, { replicas, volumes: [volume('v')] }), names).flatMap(({ warnings }) => warnings);
+    for (const rule of ['always-allow', 'allow-if-replica-is-stopped', undefined] as const) {
+      assert.deepEqual(warningsOf(rule, ['a']), []);
+      const both = warningsOf(rule, ['a', 'b']);
+      assert.equal(both.length, 2, rule);
+      assert.match(both[0] ?? '', /with all of these nodes drained no healthy replica of volume v is left/);
+    }
+    assert.deepEqual(warningsOf('block-if-contains-last-replica', ['a', 'b']), []);
+    assert.deepEqual(warningsOf('block-for-eviction', ['a', 'b']), []);
+  });
+
   test('without any budget yet it is planned as if they stood', () => {
     const facts = { replicas: [replica('v', 'a'), replica('v', 'b')], volumes: [volume('v')], budgets: [] };
     assert.equal(planDrain(view('block-if-contains-last-replica', facts), ['a'])[0]?.finishes, 'yes');

@@ -5,10 +5,10 @@
 import type {
   Block,
   BudgetFacts,
+  DrainDecision,
   DrainNode,
   DrainPolicyName,
   DrainView,
-  NodeDrainDecision,
   ReplicaFacts,
 } from '../api/drain-view.ts';
 import { blockOf, rules } from './checks.ts';
@@ -51,22 +51,24 @@ export interface NodePlan {
 export function planDrain(view: DrainView, names: readonly string[]): NodePlan[] {
   const guarded = { ...view, budgets: withBudgets(view) };
   const wanted = new Set(names);
-  const all = decideDrain(cordoning(guarded, wanted));
-  const atOnce = new Map(all.nodes.map((one) => [one.node, one]));
-  const plans = view.nodes
-    .filter(({ name }) => wanted.has(name))
-    .map((node) => planNode(guarded, node, atOnce.get(node.name)));
+  const all = cordoning(guarded, wanted);
+  const atOnce = { view: all, decision: decideDrain(all) };
+  const plans = view.nodes.filter(({ name }) => wanted.has(name)).map((node) => planNode(guarded, node, atOnce));
   return plans.sort(byEase).map((plan, index) => ({ ...plan, turn: index + 1 }));
 }
 
-function planNode(view: DrainView, node: DrainNode, atOnce: NodeDrainDecision | undefined): NodePlan {
+/** Nodes that are cordoned, and what comes of it. */
+interface Drained {
+  view: DrainView;
+  decision: DrainDecision;
+}
+
+function planNode(view: DrainView, node: DrainNode, atOnce: Drained): NodePlan {
   const { name, policy } = node;
   const drained = cordoning(view, new Set([name]));
   const decision = decideDrain(drained);
   const facts = known(drained);
-  const blocks = (decision.nodes.find((one) => one.node === name)?.blocks ?? []).filter(
-    ({ reason }) => reason !== 'WaitsForTurn',
-  );
+  const blocks = blocksOf(decision, name).filter(({ reason }) => reason !== 'WaitsForTurn');
   const asked = facts.replicasOn(name).filter((replica) => leaves(replica, decision.actions));
   const moves = asked.map((replica): PlannedMove => {
     const { volume = 'unknown', name: of } = replica;
@@ -84,9 +86,13 @@ function planNode(view: DrainView, node: DrainNode, atOnce: NodeDrainDecision | 
     blocks,
     moves,
     bytes: moves.reduce((sum, { bytes = 0 }) => sum + bytes, 0),
-    together: (atOnce?.blocks ?? []).filter((block) => !alone.has(keyOf(block))),
-    warnings: warningsOf(drained, node, blocks.length > 0),
+    together: blocksOf(atOnce.decision, name).filter((block) => !alone.has(keyOf(block))),
+    warnings: warnings({ view: drained, decision }, atOnce, node),
   };
+}
+
+function blocksOf({ nodes }: DrainDecision, name: string): readonly Block[] {
+  return nodes.find(({ node }) => node === name)?.blocks ?? [];
 }
 
 /** Whatever has been asked already moves as well. */
@@ -105,7 +111,7 @@ function withBudgets(view: DrainView): BudgetFacts[] {
   const facts = known(view);
   const isCordoned = new Set(view.nodes.flatMap(({ name, cordoned }) => (cordoned === true ? [name] : [])));
   const missing = view.pods.filter(
-    (pod) => !isCordoned.has(pod.node) && !facts.budgetsOver(pod).ours.some((budget) => stands(budget)),
+    (pod) => !isCordoned.has(pod.node) && !facts.budgetsOver(pod).ours.some((budget) => stands(facts, budget)),
   );
   const supposed = missing.map(({ name, node, labels }): BudgetFacts => ({
     name: `supposed-${name}`,
@@ -127,20 +133,40 @@ function finishes(blocks: readonly Block[]): NodePlan['finishes'] {
   return reasons.has('StateUnknown') ? 'unknown' : 'yes';
 }
 
-/** Under a policy that lets them go, or none, the last copies are named all the same. */
-function warningsOf(view: DrainView, node: DrainNode, isBlocked: boolean): string[] {
-  const { policy } = node;
-  const isHeld = policy.kind === 'one' && policy.enforcement !== 'observe' && isBlocked;
-  if (isHeld) return [];
-  const facts = known(view);
-  const strict = rules['block-if-contains-last-replica'];
-  const evicts = policy.kind === 'one' && policy.policy.startsWith('block');
-  if (evicts && policy.enforcement !== 'observe') return [];
+/** Whoever is cordoned and may go does so any moment: the budget that still stands there keeps nobody's copy. */
+function withoutGoing({ view, decision }: Drained): DrainView {
+  const going = new Set(
+    decision.nodes
+      .filter(({ cordoned, blocks }) => cordoned === true && blocks.every(({ reason }) => reason === 'WaitsForTurn'))
+      .map(({ node }) => node),
+  );
+  return { ...view, budgets: view.budgets.filter(({ node = '' }) => !going.has(node)) };
+}
+
+function warnings(alone: Drained, atOnce: Drained, node: DrainNode): string[] {
+  const { policy, name } = node;
   const who = policy.kind === 'one' ? `DrainPolicy ${policy.name} lets it go` : 'no DrainPolicy guards it';
-  return facts.replicasOn(node.name).flatMap((replica) => {
-    if (blockOf(strict, facts, replica) === undefined) return [];
-    return [`the last healthy replica of volume ${replica.volume ?? 'unknown'} is on ${node.name}, and ${who}`];
-  });
+  const own = lastCopies(alone, node);
+  const shared = lastCopies(atOnce, node).filter((volume) => !own.includes(volume));
+  return [
+    ...own.map((volume) => `the last healthy replica of volume ${volume} is on ${name}, and ${who}`),
+    ...shared.map(
+      (volume) => `with all of these nodes drained no healthy replica of volume ${volume} is left, and ${who}`,
+    ),
+  ];
+}
+
+/** The volumes whose last copies go under a policy that lets them, or none. */
+function lastCopies(drained: Drained, { name, policy }: DrainNode): string[] {
+  const isEnforced = policy.kind === 'one' && policy.enforcement !== 'observe';
+  const isHeld = blocksOf(drained.decision, name).some(({ reason }) => reason !== 'WaitsForTurn');
+  if (isEnforced && (isHeld || policy.policy.startsWith('block'))) return [];
+  const facts = known(withoutGoing(drained));
+  const strict = rules['block-if-contains-last-replica'];
+  return facts
+    .replicasOn(name)
+    .filter((replica) => blockOf(strict, facts, replica) !== undefined)
+    .map(({ volume = 'unknown' }) => volume);
 }
 
 function keyOf({ reason, replica = '', volume = '' }: Block): string {

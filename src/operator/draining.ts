@@ -61,6 +61,8 @@ interface Known {
   /** Of which it is to be worked out again. */
   unjudged: Set<string>;
   wholeAtMs: number;
+  /** Since when every look had something to do. */
+  actingSinceMs: number | undefined;
 }
 
 export class Draining {
@@ -75,6 +77,8 @@ export class Draining {
   #touched = Promise.withResolvers<void>();
   #urgent = Promise.withResolvers<void>();
   #waitingSinceMs: number | undefined;
+  /** In this look. */
+  #hasActed = false;
 
   constructor(options: DrainingOptions) {
     this.#options = options;
@@ -116,8 +120,10 @@ export class Draining {
         this.#touched = Promise.withResolvers<void>();
         this.#urgent = Promise.withResolvers<void>();
         const startedMs = clock.monotonic();
+        this.#hasActed = false;
         const waitMs = await this.#look(signal);
-        const pauseMs = shareOfTime * (clock.monotonic() - startedMs);
+        // What follows from an act of ours is what a drain waits for.
+        const pauseMs = this.#hasActed ? 0 : shareOfTime * (clock.monotonic() - startedMs);
         await this.#sleep(Math.min(pauseMs, againMs), signal, this.#urgent.promise);
         await this.#sleep(waitMs, signal, this.#touched.promise);
       }
@@ -189,9 +195,17 @@ export class Draining {
     for (const one of decision.nodes) if (alsoJudge.has(one.node)) known.judged.set(one.node, one);
     const whole = decision.nodes.map((one) => (one.cordoned === false ? (known.judged.get(one.node) ?? one) : one));
     this.#decided.set(namespace, whole);
+    if (this.#goesOn(known, decision.actions.length > 0 && allDone)) return againMs;
     const notFound = known.facts.nodes.length > 0 ? undefined : `no storage node is in namespace ${namespace}`;
     const reportedMs = await this.#report(installation, { ...decision, nodes: whole }, notFound);
     return allDone && known.unjudged.size === 0 ? Math.min(reportedMs, wholeEveryMs) : againMs;
+  }
+
+  /** What was done has a next step, which a drain waits for: the report comes after it, but it does come. */
+  #goesOn(known: Known, hasActed: boolean): boolean {
+    const nowMs = this.#options.clock.monotonic();
+    known.actingSinceMs = hasActed ? (known.actingSinceMs ?? nowMs) : undefined;
+    return known.actingSinceMs !== undefined && nowMs - known.actingSinceMs < againMs;
   }
 
   /** Before the first request; a storage system that enforces by itself has seen to that by itself. */
@@ -218,6 +232,7 @@ export class Draining {
       judged: new Map(),
       unjudged: new Set(),
       wholeAtMs: -Infinity,
+      actingSinceMs: undefined,
     };
     this.#known.set(installation, known);
     if (known.storageVersion !== storageVersion) {
@@ -259,6 +274,7 @@ export class Draining {
     switch (result.outcome) {
       case 'done':
         installation.wrote(result.wrote);
+        this.#hasActed = true;
         log.info({ node: action.node, action: action.do, object: result.wrote.name }, 'drain');
         if ('event' in action) this.#tell(namespace, action);
         return true;

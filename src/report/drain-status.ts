@@ -16,6 +16,16 @@ export interface DrainFindings {
   notFound?: string;
 }
 
+/** What the drain of one cordoned node waits for, as people are shown it. */
+export interface DrainState {
+  blocked: boolean;
+  /** Replicas are leaving the node because of the policy. */
+  autoEvicting: boolean;
+  reason?: string;
+  message?: string;
+  since?: string;
+}
+
 const maxDraining = 256;
 const maxMessage = 1024;
 /** What keeps drains from being guarded comes first. */
@@ -37,11 +47,28 @@ export function drainStatusOf(findings: DrainFindings, before: DrainPolicyStatus
     ...kept,
     observedGeneration: policy.generation,
     nodes: own.length,
-    blocking: own.filter(({ blocked }) => blocked).length,
+    blocking: own.filter(isHeldUp).length,
     ...(withdrawing !== undefined && own.some(({ node }) => node === withdrawing) && { withdrawn: withdrawing }),
     draining: drainingOf(own, before, nowMs),
     conditions: withGuarding(findings, before.conditions ?? [], nowMs),
   };
+}
+
+/** By node, from what the operator wrote: whoever shows it says the same. A node may have been uncordoned since. */
+export function drainsByNode(statuses: Iterable<DrainPolicyStatus | undefined>): Map<string, DrainState> {
+  const found = new Map<string, DrainState>();
+  for (const status of statuses) {
+    for (const { node, blocked, autoEvicting, reason, message, since } of status?.draining ?? []) {
+      found.set(node, {
+        blocked,
+        autoEvicting,
+        ...(reason !== undefined && { reason }),
+        ...(message !== undefined && { message }),
+        ...(since !== undefined && { since }),
+      });
+    }
+  }
+  return found;
 }
 
 type Draining = NonNullable<DrainPolicyStatus['draining']>;
@@ -51,12 +78,20 @@ function drainingOf(own: readonly NodeDrainDecision[], before: DrainPolicyStatus
   return own
     .filter(({ cordoned }) => cordoned === true)
     .slice(0, maxDraining)
-    .map(({ node, blocked, autoEvicting, reason, message }) => {
+    .map((one) => {
+      const { node, autoEvicting, reason } = one;
+      const blocked = isHeldUp(one);
+      const message = one.blocked && !blocked ? `nothing holds it up, although ${one.message}` : one.message;
       const last = known.get(node);
       const isSame = last?.blocked === blocked && last.reason === reason;
       const since = (isSame ? last.since : undefined) ?? clockTime(nowMs);
       return { node, blocked, autoEvicting, reason, message: message.slice(0, maxMessage), since };
     });
+}
+
+/** Who only watches says what is at risk, and holds nothing up. */
+function isHeldUp({ blocked, guarding }: NodeDrainDecision): boolean {
+  return blocked && guarding !== 'Observing';
 }
 
 function withGuarding(findings: DrainFindings, before: readonly Condition[], nowMs: number): Condition[] {
@@ -88,5 +123,5 @@ function guardingOf({ policy, nodes, notFound }: DrainFindings): { reason: Guard
     const isAll = reason === 'Guarding' && found.length > 1;
     return { reason, message: isAll ? many : `${first.guardingMessage}${rest}` };
   }
-  return { reason: 'Guarding', message: 'no node is selected' };
+  return { reason: 'NoNodes', message: 'no node is selected' };
 }

@@ -54,6 +54,25 @@ export function guardBudget(
   };
 }
 
+/** It still lets none of the pods with these labels go, and is about no others. */
+export function isOverOnly({ blocks, selector }: BudgetFacts, labels: Readonly<Record<string, string>>): boolean {
+  if (!blocks || selector === undefined || selector.hasExpressions) return false;
+  const asked = Object.entries(selector.matchLabels);
+  return asked.length === Object.keys(labels).length && asked.every(([key, value]) => labels[key] === value);
+}
+
+/** Makes one that somebody edited what it was; annotations of others stay. */
+export function repairOf({ metadata }: BudgetObject, wanted: BudgetObject): JsonPatchOperation[] {
+  const { annotations = {} } = wanted.metadata;
+  const path = `/metadata/annotations/${GUARDED_NODE.replace('/', '~1')}`;
+  return [
+    { op: 'add', path: '/spec', value: wanted.spec },
+    metadata.annotations === undefined
+      ? { op: 'add', path: '/metadata/annotations', value: annotations }
+      : { op: 'add', path, value: annotations[GUARDED_NODE] },
+  ];
+}
+
 /** Ours always have annotations: the node that they are for is one. */
 export function withdrawalMark(withdrawing: boolean): JsonPatchOperation[] {
   const path = `/metadata/annotations/${WITHDRAWING.replace('/', '~1')}`;

@@ -44,8 +44,14 @@ const whole: ReplicaObject = {
   status: { currentState: 'running' },
 };
 
+const withDisk: NodeObject = { metadata: meta('n'), status: { diskStatus: { fast: { diskUUID: 'u' } } } };
+
 function replicaFrom(object: ReplicaObject, volume: VolumeObject | undefined, running: EngineObject[]): ReplicaFacts {
   const { replicas: found } = factsOf([
+    [
+      storageNodes,
+      [withDisk, { ...withDisk, metadata: meta('other'), status: { diskStatus: { x: { diskUUID: 'w' } } } }],
+    ],
     [replicas, [object]],
     [volumes, volume === undefined ? [] : [volume]],
     [engines, running],
@@ -78,6 +84,19 @@ describe('[DRN-12] a replica of Longhorn', () => {
     assert.equal(replicaFrom(whole, detached, []).copy, 'healthy');
     assert.equal(replicaFrom({ ...whole, spec: { ...whole.spec, healthyAt: '' } }, detached, []).copy, 'empty');
     assert.equal(replicaFrom({ ...whole, spec: { ...whole.spec, failedAt: 't' } }, detached, []).copy, 'failed');
+  });
+
+  test('of a volume that nobody uses is unknown while its node does not have the disk that it is on', () => {
+    const detached = { ...attached, status: { state: 'detached' } };
+    const copyAt = (place: { nodeID?: string; diskID?: string }, volume: VolumeObject): string => {
+      const { nodeID: _nodeID, diskID: _diskID, ...spec } = whole.spec ?? {};
+      return replicaFrom({ ...whole, spec: { ...spec, ...place } }, volume, [engine({ r: 'RW' })]).copy;
+    };
+    const places = [{ nodeID: 'n' }, { diskID: 'u' }, { nodeID: 'n', diskID: 'w' }, { nodeID: 'gone', diskID: 'u' }];
+    for (const place of places) {
+      assert.equal(copyAt(place, detached), 'unknown', JSON.stringify(place));
+      assert.equal(copyAt(place, attached), 'healthy', 'of one in use the engine knows better');
+    }
   });
 
   test('is unknown while it, its volume or the state of that is not written', () => {
@@ -216,16 +235,18 @@ test('what is remembered of objects that are still the same ones is found out an
   const copyOf = (objects: Record<string, KubeObject[]>): string | undefined =>
     longhorn.facts(({ plural }) => objects[plural] ?? [], memory).replicas[0]?.copy;
   const [attached, writing] = [volume('attached'), engine('RW')];
-  const base = { replicas: [replica], volumes: [attached], engines: [writing] };
+  const names = (uuid: string): KubeObject[] => [
+    { metadata: metadata('a'), status: { diskStatus: { fast: { diskUUID: uuid } } } } as NodeObject,
+  ];
+  const base = { replicas: [replica], volumes: [attached], engines: [writing], nodes: names('d') };
   assert.equal(copyOf(base), 'healthy');
   assert.equal(copyOf(base), 'healthy');
   assert.equal(copyOf({ ...base, engines: [engine('ERR')] }), 'failed');
   assert.equal(copyOf({ ...base, engines: [] }), 'unknown');
-  assert.equal(copyOf({ ...base, volumes: [volume('detached')] }), 'healthy');
+  const detached = { ...base, volumes: [volume('detached')] };
+  assert.equal(copyOf(detached), 'healthy');
+  assert.equal(copyOf({ ...detached, nodes: names('other') }), 'unknown');
   assert.equal(copyOf({ ...base, volumes: [] }), 'unknown');
-  const names = (uuid: string): KubeObject[] => [
-    { metadata: metadata('a'), status: { diskStatus: { fast: { diskUUID: uuid } } } } as NodeObject,
-  ];
   const diskOf = (nodes: KubeObject[]): string | undefined =>
     longhorn.facts(({ plural }) => ({ ...base, nodes })[plural as 'nodes'] ?? [], memory).replicas[0]?.disk;
   assert.deepEqual([diskOf(names('d')), diskOf(names('other'))], ['fast', 'd']);

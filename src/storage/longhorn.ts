@@ -119,12 +119,16 @@ function diskOf({ spec, status }: NodeObject, name: string): DiskFacts {
 /** Replicas name their disk by its UUID, people and requests by its name. */
 function diskNames(objects: readonly NodeObject[]): Map<string, string> {
   return new Map(
-    objects.flatMap(({ status }) =>
+    objects.flatMap(({ metadata, status }) =>
       Object.entries(status?.diskStatus ?? {}).flatMap(([name, { diskUUID }]): [string, string][] =>
-        diskUUID === undefined ? [] : [[diskUUID, name]],
+        diskUUID === undefined ? [] : [[diskKey(metadata.name, diskUUID), name]],
       ),
     ),
   );
+}
+
+function diskKey(node: string | undefined, uuid: string | undefined): string {
+  return `${node}/${uuid}`;
 }
 
 /** Without the label of its node a budget could not tell it from the pods of other nodes: it is as good as unknown. */
@@ -153,7 +157,7 @@ function volumeOf({ metadata, spec, status }: VolumeObject): VolumeFacts {
 interface ReplicaContext {
   volumes: ReadonlyMap<string, VolumeFacts>;
   engines: ReadonlyMap<string | undefined, readonly EngineObject[]>;
-  /** Names of disks by UUID. */
+  /** Names of disks by node and UUID. */
   disks: ReadonlyMap<string, string>;
 }
 
@@ -178,10 +182,10 @@ function rememberedReplica(
   context: ReplicaContext,
   memory: WeakMap<KubeObject, unknown>,
 ): ReplicaFacts {
-  const { volumeName = '', diskID = '' } = object.spec ?? {};
+  const { volumeName = '', nodeID, diskID } = object.spec ?? {};
   const volume = context.volumes.get(volumeName);
   const running = context.engines.get(volumeName) ?? [];
-  const disk = context.disks.get(diskID);
+  const disk = context.disks.get(diskKey(nodeID, diskID));
   const known = memory.get(object) as RememberedReplica | undefined;
   const isSame =
     known !== undefined &&
@@ -203,7 +207,7 @@ function replicaOf(object: ReplicaObject, context: ReplicaContext): ReplicaFacts
     ...versionOf(object),
     ...(volume === '' ? {} : { volume }),
     ...(node === '' ? {} : { node }),
-    ...(disk === '' ? {} : { disk: context.disks.get(disk) ?? disk }),
+    ...(disk === '' ? {} : { disk: context.disks.get(diskKey(node, disk)) ?? disk }),
     copy: copyOf(object, context),
     activity: activityOf(object),
     evictionRequested: spec?.evictionRequested === true,
@@ -215,7 +219,8 @@ function replicaOf(object: ReplicaObject, context: ReplicaContext): ReplicaFacts
 
 /**
  * Of a volume in use its engine knows which copies it writes to; a copy that the engine does not know of is not in use,
- * whatever was true of it before. Of one that is not in use the last word was written on the replica itself.
+ * whatever was true of it before. Of one that is not in use the last word was written on the replica itself, as long as
+ * its node has the disk that it is on.
  */
 function copyOf({ metadata, spec, status }: ReplicaObject, context: ReplicaContext): ReplicaFacts['copy'] {
   const volume = context.volumes.get(spec?.volumeName ?? '');
@@ -224,7 +229,8 @@ function copyOf({ metadata, spec, status }: ReplicaObject, context: ReplicaConte
   const wasHealthy = (spec.healthyAt ?? '') !== '';
   switch (volume.attachment) {
     case 'detached':
-      return wasHealthy ? 'healthy' : 'empty';
+      if (!wasHealthy) return 'empty';
+      return context.disks.has(diskKey(spec.nodeID, spec.diskID)) ? 'healthy' : 'unknown';
     case 'unknown':
       return 'unknown';
     case 'attached':

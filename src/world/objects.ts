@@ -1,6 +1,5 @@
 /** The parts of Kubernetes objects that the simulated fleet reads or writes, and their notation of time. */
 import type { KubeObject } from '../kube/client.ts';
-import type { Resource } from '../kube/resources.ts';
 
 export interface Condition {
   type: string;
@@ -145,27 +144,7 @@ export interface VolumeAttachment extends KubeObject {
   };
 }
 
-export const persistentVolumes: Resource = {
-  group: '',
-  version: 'v1',
-  plural: 'persistentvolumes',
-  kind: 'PersistentVolume',
-  namespaced: false,
-};
-export const persistentVolumeClaims: Resource = {
-  group: '',
-  version: 'v1',
-  plural: 'persistentvolumeclaims',
-  kind: 'PersistentVolumeClaim',
-  namespaced: true,
-};
-export const csiDrivers: Resource = {
-  group: 'storage.k8s.io',
-  version: 'v1',
-  plural: 'csidrivers',
-  kind: 'CSIDriver',
-  namespaced: false,
-};
+export { csiDrivers, persistentVolumeClaims, persistentVolumes } from '../kube/resources.ts';
 
 /** Set on the copy in the API of a pod that a kubelet runs from a file of its own. */
 export const mirrorAnnotation = 'kubernetes.io/config.mirror';

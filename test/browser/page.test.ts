@@ -79,3 +79,24 @@ test('[FEN-1, FEN-10] cut its network: it is fenced, released and, when it can b
   await card.getByText('· schedulable').waitFor();
   assert.deepEqual(problems, []);
 });
+
+test('[DRN-14] drain the node with the only copy of a volume: auto-evicting, beside unschedulable, until it is copied', async () => {
+  await page.locator('article .verdict.healthy').nth(5).waitFor();
+  const holder = page.locator('article', { hasText: 'photos · healthy replica' });
+  const node = (await holder.getAttribute('data-node')) ?? '';
+  const card = page.getByRole('article', { name: node });
+  await card.getByText('instance-manager-').waitFor();
+  await card.getByRole('button', { name: 'Drain' }).click();
+  await card.locator('.facts', { hasText: 'unschedulable · auto-evicting' }).waitFor();
+  await card.getByText(/a drain waits: evicting replicas · replica \S+ of volume photos has to be rebuilt/).waitFor();
+  await page.locator('article', { hasText: 'photos · replica being made' }).waitFor();
+  await card.locator('.drain', { hasText: /^drained · nothing is lost/ }).waitFor();
+  assert.match(await card.locator('.facts').innerText(), /unschedulable$/, 'and no longer auto-evicting');
+  assert.notEqual(await holder.getAttribute('data-node'), node);
+  await page.locator('#story li', { hasText: `${node}: drained` }).waitFor();
+
+  await card.getByRole('button', { name: 'Uncordon' }).click();
+  await card.getByText('· schedulable').waitFor();
+  await card.getByRole('button', { name: 'Drain' }).waitFor();
+  assert.deepEqual(problems, []);
+});

@@ -1,10 +1,11 @@
 /** `fenceline demo` as `make run` starts it: what a newcomer sees in the first minute. */
 import assert from 'node:assert/strict';
-import { spawn, type ChildProcess } from 'node:child_process';
+import { execFile, spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import * as http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
+import { promisify } from 'node:util';
 import type { NodeSnapshot, Snapshot } from '../../src/console/snapshot.ts';
 import { waitFor } from '../support/wait.ts';
 
@@ -77,11 +78,11 @@ test('six nodes, a database and a shop come up; a pulled plug is suspected; Ctrl
   await demo.follow();
   await waitFor('everything to be well', () => {
     const { nodes = [], waiting = [] } = demo.latest ?? {};
-    const pods = nodes.flatMap((node) => node.pods);
+    const ready = nodes.flatMap((node) => node.pods).filter((pod) => pod.ready);
     return (
       nodes.length === 6 &&
       waiting.length === 0 &&
-      pods.filter(({ ready }) => ready).length === 4 &&
+      ready.filter(({ namespace }) => namespace === 'default').length === 4 &&
       nodes.every(({ verdict }) => verdict === 'healthy')
     );
   });
@@ -107,6 +108,48 @@ test('six nodes, a database and a shop come up; a pulled plug is suspected; Ctrl
   demo.interrupt();
   assert.equal(await demo.ended, 0);
   assert.ok(!existsSync(demo.kubeconfig), 'nothing is left');
+});
+
+test('[DRN-14] a drain: auto-evicting, the last replica made elsewhere, drained; Ctrl-C ends one that waits', async () => {
+  await using demo = new Demo('--port', '0');
+  await demo.follow();
+  const holder = (state: string): NodeSnapshot | undefined =>
+    demo.node(({ replicas }) => replicas.some((one) => one.volume === 'photos' && one.state === state));
+  const first = await waitFor('the storage', () => {
+    const pods = demo.latest?.nodes.flatMap((node) => node.pods) ?? [];
+    return (
+      pods.filter(({ name, ready }) => ready && name.startsWith('instance-manager-')).length === 6 && holder('healthy')
+    );
+  });
+  const now = (): NodeSnapshot | undefined => demo.node(({ name }) => name === first.name);
+  const evicting = (): boolean => now()?.cordoned === true && now()?.drain?.autoEvicting === true;
+  assert.equal(await demo.act(first.name, 'drain'), 202);
+  await waitFor('auto-evicting', evicting);
+  assert.deepEqual(
+    [now()?.schedulable, now()?.drain?.blocked, now()?.drain?.reason],
+    [false, true, 'EvictingReplicas'],
+  );
+  assert.match(now()?.drain?.message ?? '', /volume photos has to be rebuilt elsewhere first/);
+  const target = await waitFor('the copy', () => holder('building'));
+  const flags = ['status', first.name, '--kubeconfig', demo.kubeconfig];
+  assert.match(
+    (await promisify(execFile)('bin/fenceline', flags)).stdout,
+    / no, auto-evicting\n[^]* EvictingReplicas +yes /,
+  );
+
+  await waitFor('the end', () => now()?.pods.length === 0, { timeoutMs: 60_000 });
+  assert.deepEqual([now()?.drain?.autoEvicting, now()?.drain?.blocked, now()?.cordoned], [false, false, true]);
+  assert.equal(holder('healthy')?.name, target.name);
+  await waitFor('the story', () => demo.latest?.story.some(({ text }) => text === `${first.name}: drained`));
+  assert.equal(await demo.act(first.name, 'uncordon'), 202);
+  await waitFor('the uncordon', () => now()?.cordoned === false && now()?.pods.some(({ ready }) => ready));
+
+  assert.equal(await demo.act(target.name, 'drain'), 202);
+  await waitFor('the next one', () =>
+    demo.node(({ name, drain }) => name === target.name && drain?.autoEvicting === true),
+  );
+  demo.interrupt();
+  assert.equal(await demo.ended, 0);
 });
 
 test('a port that is taken: said plainly if it was asked for, another one if it was not', async () => {

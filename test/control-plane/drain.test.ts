@@ -201,7 +201,7 @@ describe('[DRN-10] drains of the stock kubectl', { timeout: 300_000 }, () => {
     await onlyItsRights(it.controlPlane);
   });
 
-  test('plan 3: nowhere to rebuild, it never ends, and nothing is lost when it is given up', async () => {
+  test('[DRN-14] plan 3: nowhere to rebuild, it never ends, and nothing is lost when it is given up', async () => {
     await using it = await scene('drain-stays', 3, [
       { name: 'v', sizeGiB: 1, replicas: ['node-1', 'node-2', 'node-3'], attachedTo: 'node-1' },
     ]);
@@ -226,6 +226,7 @@ describe('[DRN-10] drains of the stock kubectl', { timeout: 300_000 }, () => {
     assert.match((await it.operator.get('/metrics')).text, /fenceline_draining_nodes\{reason="NowhereToRebuild"\} 1/);
     const shown = await command('status', it.controlPlane.kubeconfigPath, 'node-1');
     assert.match(shown.stdout, /node-1 .* no, auto-evicting/);
+    assert.match(shown.stdout, /node-1 +NowhereToRebuild +yes +20\S+Z +no other node can take the replica of volume v/);
     await it.kubectl('uncordon', 'node-1');
     await waitFor('the end of it', async () => !(await it.autoEvicting('node-1')), patient);
     await waitFor('the event', async () => (await it.eventsOf('EvictionCanceled')) === 1, patient);

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import { whyNotAllowed } from '../../src/devices/agent-list.ts';
 import { aws as cloud } from '../../src/devices/clouds/aws.ts';
 import { cloudDrivers } from '../../src/devices/clouds/index.ts';
 import { deviceContract } from './contract.ts';
-import { aws, startAws, type AwsEndpoint } from './endpoints/aws.ts';
+import { aws, startAws } from './endpoints/aws.ts';
 import { cloudDevice } from './endpoints/cloud.ts';
+import { useEndpoint } from './use-endpoint.ts';
 
 const never = new AbortController().signal;
 
@@ -18,15 +19,11 @@ test('[FEN-9] the drivers that are named instead of fence agents exist', () => {
 });
 
 describe('EC2', () => {
-  let endpoint: AwsEndpoint;
-  before(async () => {
-    endpoint = await startAws();
-  });
-  after(() => endpoint?.stop());
-  beforeEach(() => endpoint.setState('a', 'running'));
+  const endpoint = useEndpoint(startAws);
+  beforeEach(() => endpoint().setState('a', 'running'));
 
   const statusBy = (instance: string) => {
-    const { plain, secret } = endpoint.parameters('a');
+    const { plain, secret } = endpoint().parameters('a');
     return cloudDevice(cloud, { plain: { ...plain, instance }, secret }).ask('status', never);
   };
 
@@ -41,15 +38,15 @@ describe('EC2', () => {
   };
   for (const [state, expected] of Object.entries(states)) {
     test(`[FEN-9, FEN-10] ${state} is ${expected}`, async () => {
-      await endpoint.setState('a', state);
-      const answer = await endpoint.device('a').ask('status', never);
+      await endpoint().setState('a', state);
+      const answer = await endpoint().device('a').ask('status', never);
       assert.equal(answer.kind === 'status' ? answer.power : answer.kind, expected, JSON.stringify(answer));
       if (answer.kind === 'unknown' && !state.includes(' ')) assert.ok(answer.message.includes(state));
     });
   }
 
   test('[FEN-9] an instance is found by ID, provider ID, name and private name, and is always the same', async () => {
-    const { id, zone, dns } = endpoint.instances.a;
+    const { id, zone, dns } = endpoint().instances.a;
     for (const instance of [id, `aws:///${zone}/${id}`, `${id}.eu-central-1.compute.internal`, 'machine-a', dns]) {
       const answer = await statusBy(instance);
       const identity = { kind: 'providerID', value: `aws:///${zone}/${id}` };
@@ -70,24 +67,24 @@ describe('EC2', () => {
   });
 
   test('[FEN-9] a key that may only read says so, and nothing is done', async () => {
-    const device = cloudDevice(cloud, endpoint.parameters('a', { key: 'reading' }));
+    const device = cloudDevice(cloud, endpoint().parameters('a', { key: 'reading' }));
     assert.equal((await device.ask('status', never)).kind, 'status');
     assert.equal((await device.ask('off', never)).kind, 'refused');
-    assert.equal(await endpoint.power('a'), 'on');
+    assert.equal(await endpoint().power('a'), 'on');
   });
 
   test('[FEN-9] a wrong secret key is named as the reason', async () => {
-    const answer = await endpoint.device('a', { credential: 'wrong' }).ask('status', never);
+    const answer = await endpoint().device('a', { credential: 'wrong' }).ask('status', never);
     assert.ok(answer.kind === 'refused', JSON.stringify(answer));
     assert.match(answer.message, /the credential is not accepted/);
   });
 
   test('[FEN-10] a signal ends it in time, with unknown', async () => {
-    await endpoint.fault('a', 'hangs');
+    await endpoint().fault('a', 'hangs');
     const limit = new AbortController();
-    const asked = endpoint.device('a').ask('off', limit.signal);
+    const asked = endpoint().device('a').ask('off', limit.signal);
     limit.abort();
     assert.equal((await asked).kind, 'unknown');
-    await endpoint.fault('a', 'none');
+    await endpoint().fault('a', 'none');
   });
 });

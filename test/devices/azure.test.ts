@@ -1,27 +1,25 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import { azure as cloud } from '../../src/devices/clouds/azure.ts';
 import { deviceContract } from './contract.ts';
-import { azure, ids, startAzure, type AzureEndpoint } from './endpoints/azure.ts';
+import { azure, ids, startAzure } from './endpoints/azure.ts';
 import { cloudDevice } from './endpoints/cloud.ts';
+import { tokenContract } from './token-contract.ts';
+import { useEndpoint } from './use-endpoint.ts';
 
 const never = new AbortController().signal;
 
 deviceContract(azure);
 
 describe('Azure', () => {
-  let endpoint: AzureEndpoint;
-  before(async () => {
-    endpoint = await startAzure();
-  });
-  after(() => endpoint?.stop());
+  const endpoint = useEndpoint(startAzure);
   beforeEach(async () => {
-    await endpoint.setPower('a', 'on');
-    await endpoint.setPower('b', 'on');
+    await endpoint().setPower('a', 'on');
+    await endpoint().setPower('b', 'on');
   });
 
   const deviceFor = (plain: Record<string, string>) => {
-    const { plain: usual, secret } = endpoint.parameters('a');
+    const { plain: usual, secret } = endpoint().parameters('a');
     return cloudDevice(cloud, { plain: { ...usual, ...plain }, secret });
   };
 
@@ -38,9 +36,9 @@ describe('Azure', () => {
     'VMAgent/ready': 'unknown',
   };
   test('[FEN-9, FEN-10] only what is certainly off is off', async () => {
-    const device = endpoint.device('a');
+    const device = endpoint().device('a');
     for (const [state, expected] of Object.entries(states)) {
-      endpoint.fake.states.a = state.split(' ');
+      endpoint().fake.states.a = state.split(' ');
       const answer = await device.ask('status', never);
       assert.equal(
         answer.kind === 'status' ? answer.power : answer.kind,
@@ -71,10 +69,10 @@ describe('Azure', () => {
 
   test('[FEN-10] an operation is read to its end, wherever that is', async () => {
     for (const machine of ['a', 'b'] as const) {
-      assert.deepEqual(await endpoint.device(machine).ask('off', never), { kind: 'accepted' });
-      const [operation] = [...endpoint.fake.operations.values()].slice(-1);
+      assert.deepEqual(await endpoint().device(machine).ask('off', never), { kind: 'accepted' });
+      const [operation] = [...endpoint().fake.operations.values()].slice(-1);
       assert.equal(operation?.readsLeft, 0);
-      assert.equal(await endpoint.power(machine), 'off');
+      assert.equal(await endpoint().power(machine), 'off');
     }
   });
 
@@ -84,21 +82,21 @@ describe('Azure', () => {
       ['a', 'InternalExecutionError', true, 'unknown'],
       ['b', 'InternalExecutionError', true, 'unknown'],
     ] as const) {
-      await endpoint.setPower(machine, 'on');
-      endpoint.fake.nextError = { code, hasActed };
-      const answer = await endpoint.device(machine).ask('off', never);
+      await endpoint().setPower(machine, 'on');
+      endpoint().fake.nextError = { code, hasActed };
+      const answer = await endpoint().device(machine).ask('off', never);
       assert.ok(answer.kind === kind && answer.message.includes('it is not to be'), JSON.stringify(answer));
     }
   });
 
   test('[FEN-9] what the state forbids because it is so already is success', async () => {
-    endpoint.fake.states.a = ['PowerState/deallocated'];
-    endpoint.fake.nextError = { code: 'OperationNotAllowed', hasActed: false };
-    assert.deepEqual(await endpoint.device('a').ask('off', never), { kind: 'accepted' });
+    endpoint().fake.states.a = ['PowerState/deallocated'];
+    endpoint().fake.nextError = { code: 'OperationNotAllowed', hasActed: false };
+    assert.deepEqual(await endpoint().device('a').ask('off', never), { kind: 'accepted' });
   });
 
   test('[FEN-8] a secret that an answer quotes is taken out of it', async () => {
-    const answer = await endpoint.device('a', { credential: 'wrong' }).ask('status', never);
+    const answer = await endpoint().device('a', { credential: 'wrong' }).ask('status', never);
     assert.ok(answer.kind === 'refused' && /AADSTS7000215/.test(answer.message), JSON.stringify(answer));
     assert.ok(!answer.message.includes(azure.canary.toLowerCase()), answer.message);
   });
@@ -106,24 +104,14 @@ describe('Azure', () => {
   test('[FEN-8] the token goes to no other host, whatever an answer says', async () => {
     const other = await startAzure();
     try {
-      endpoint.fake.elsewhere = other.fake.url;
-      const answer = await endpoint.device('a').ask('off', never);
+      endpoint().fake.elsewhere = other.fake.url;
+      const answer = await endpoint().device('a').ask('off', never);
       assert.ok(answer.kind === 'unknown' && /another host/.test(answer.message), JSON.stringify(answer));
     } finally {
-      endpoint.fake.elsewhere = undefined;
+      endpoint().fake.elsewhere = undefined;
       await other.stop();
     }
   });
 
-  test('[FEN-9] one token serves many questions, and one that is not taken any more is replaced once', async () => {
-    const { tokens } = endpoint.fake;
-    tokens.clear();
-    const device = endpoint.device('a');
-    await device.ask('status', never);
-    await device.ask('off', never);
-    assert.equal(tokens.size, 1);
-    for (const token of tokens.values()) token.isValid = false;
-    assert.equal((await device.ask('status', never)).kind, 'status');
-    assert.equal(tokens.size, 2);
-  });
+  tokenContract(endpoint);
 });

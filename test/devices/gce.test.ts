@@ -1,26 +1,24 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import { cloudDriver } from '../../src/devices/clouds/cloud.ts';
 import { gce as cloud } from '../../src/devices/clouds/gce.ts';
 import { waitFor } from '../support/wait.ts';
 import { deviceContract } from './contract.ts';
 import { cloudDevice } from './endpoints/cloud.ts';
-import { gce, startGce, type GceEndpoint } from './endpoints/gce.ts';
+import { gce, startGce } from './endpoints/gce.ts';
+import { tokenContract } from './token-contract.ts';
+import { useEndpoint } from './use-endpoint.ts';
 
 const never = new AbortController().signal;
 
 deviceContract(gce);
 
 describe('Compute Engine', () => {
-  let endpoint: GceEndpoint;
-  before(async () => {
-    endpoint = await startGce();
-  });
-  after(() => endpoint?.stop());
-  beforeEach(() => endpoint.setPower('a', 'on'));
+  const endpoint = useEndpoint(startGce);
+  beforeEach(() => endpoint().setPower('a', 'on'));
 
   const deviceFor = (plain: Record<string, string>) => {
-    const { plain: usual, secret } = endpoint.parameters('a');
+    const { plain: usual, secret } = endpoint().parameters('a');
     const { zone: _zone, ...others } = usual;
     return cloudDevice(cloud, { plain: { ...others, ...plain }, secret });
   };
@@ -40,9 +38,9 @@ describe('Compute Engine', () => {
     SOMETHING_NEW: 'unknown',
   };
   test('[FEN-9, FEN-10] only what is certainly off is off', async () => {
-    const device = endpoint.device('a');
+    const device = endpoint().device('a');
     for (const [state, expected] of Object.entries(states)) {
-      endpoint.fake.states.a = state;
+      endpoint().fake.states.a = state;
       const answer = await device.ask('status', never);
       assert.equal(answer.kind === 'status' ? answer.power : answer.kind, expected, JSON.stringify(answer));
       if (answer.kind === 'unknown') assert.ok(answer.message.includes(state));
@@ -60,10 +58,10 @@ describe('Compute Engine', () => {
   });
 
   test('[FEN-10] an operation is read to its end', async () => {
-    assert.deepEqual(await endpoint.device('a').ask('off', never), { kind: 'accepted' });
-    const [operation] = [...endpoint.fake.operations.values()].slice(-1);
+    assert.deepEqual(await endpoint().device('a').ask('off', never), { kind: 'accepted' });
+    const [operation] = [...endpoint().fake.operations.values()].slice(-1);
     assert.equal(operation?.readsLeft, 0);
-    assert.equal(await endpoint.power('a'), 'off');
+    assert.equal(await endpoint().power('a'), 'off');
   });
 
   test('[FEN-10] an operation that ends in error is refused only where it cannot have acted', async () => {
@@ -71,36 +69,26 @@ describe('Compute Engine', () => {
       ['PERMISSIONS_ERROR', false, 'refused'],
       ['INTERNAL_ERROR', true, 'unknown'],
     ] as const) {
-      endpoint.fake.nextError = { code, hasActed };
-      const answer = await endpoint.device('a').ask('off', never);
+      endpoint().fake.nextError = { code, hasActed };
+      const answer = await endpoint().device('a').ask('off', never);
       assert.ok(answer.kind === kind && answer.message.includes(code), JSON.stringify(answer));
     }
   });
 
-  test('[FEN-9] one token serves many questions, and one that is not taken any more is replaced once', async () => {
-    const { tokens } = endpoint.fake;
-    tokens.clear();
-    const device = endpoint.device('a');
-    await device.ask('status', never);
-    await device.ask('off', never);
-    assert.equal(tokens.size, 1);
-    for (const token of tokens.values()) token.isValid = false;
-    assert.equal((await device.ask('status', never)).kind, 'status');
-    assert.equal(tokens.size, 2);
-  });
+  tokenContract(endpoint);
 
   test('[FEN-10] a signal ends the wait for an operation, with unknown', async () => {
-    await endpoint.fault('a', 'late');
+    await endpoint().fault('a', 'late');
     const limit = new AbortController();
-    const asked = endpoint.device('a', { timeoutMs: 60_000 }).ask('off', limit.signal);
-    await waitFor('the operation to be begun', () => endpoint.fake.faults.held.a !== undefined);
+    const asked = endpoint().device('a', { timeoutMs: 60_000 }).ask('off', limit.signal);
+    await waitFor('the operation to be begun', () => endpoint().fake.faults.held.a !== undefined);
     limit.abort();
     assert.equal((await asked).kind, 'unknown');
-    await endpoint.fault('a', 'none');
+    await endpoint().fault('a', 'none');
   });
 
   test('[FEN-7] credentials that are none are found, and not repeated', () => {
-    const { plain, secret } = endpoint.parameters('a');
+    const { plain, secret } = endpoint().parameters('a');
     const check = (credentials: string) =>
       JSON.stringify(cloudDriver(cloud).check({ plain, secret: { ...secret, credentials } }));
     for (const credentials of ['canary', '{}', '{"client_email":"x","private_key":"canary"}']) {

@@ -1,27 +1,25 @@
 import assert from 'node:assert/strict';
-import { after, before, beforeEach, describe, test } from 'node:test';
+import { beforeEach, describe, test } from 'node:test';
 import { openstack as cloud } from '../../src/devices/clouds/openstack.ts';
 import { deviceContract } from './contract.ts';
 import { cloudDevice } from './endpoints/cloud.ts';
-import { ids, openstack, startOpenstack, type OpenstackEndpoint, type ServerState } from './endpoints/openstack.ts';
+import { ids, openstack, startOpenstack, type ServerState } from './endpoints/openstack.ts';
+import { tokenContract } from './token-contract.ts';
+import { useEndpoint } from './use-endpoint.ts';
 
 const never = new AbortController().signal;
 
 deviceContract(openstack);
 
 describe('OpenStack', () => {
-  let endpoint: OpenstackEndpoint;
-  before(async () => {
-    endpoint = await startOpenstack();
-  });
-  after(() => endpoint?.stop());
+  const endpoint = useEndpoint(startOpenstack);
   beforeEach(async () => {
-    await endpoint.setPower('a', 'on');
-    endpoint.fake.names.b = 'machine-b.example';
+    await endpoint().setPower('a', 'on');
+    endpoint().fake.names.b = 'machine-b.example';
   });
 
   const deviceFor = (instance: string) => {
-    const { plain, secret } = endpoint.parameters('a');
+    const { plain, secret } = endpoint().parameters('a');
     return cloudDevice(cloud, { plain: { ...plain, instance }, secret });
   };
 
@@ -41,9 +39,9 @@ describe('OpenStack', () => {
     [{ status: 'DELETED', power: 0, task: null }, 'unknown'],
   ];
   test('[FEN-9, FEN-10] only what Nova, the hypervisor and the absence of a task call off is off', async () => {
-    const device = endpoint.device('a');
+    const device = endpoint().device('a');
     for (const [state, expected] of states) {
-      endpoint.fake.states.a = state;
+      endpoint().fake.states.a = state;
       const answer = await device.ask('status', never);
       assert.equal(answer.kind === 'status' ? answer.power : answer.kind, expected, JSON.stringify([state, answer]));
       if (answer.kind === 'unknown') assert.ok(answer.message.includes(state.status));
@@ -63,7 +61,7 @@ describe('OpenStack', () => {
   });
 
   test('[FEN-9] what does not exist, and a name that two have, is refused and not off', async () => {
-    endpoint.fake.names.b = 'machine-a.example';
+    endpoint().fake.names.b = 'machine-a.example';
     for (const [instance, reason] of [
       ['a1b2c3d4-0000-4000-8000-00000000000c', /could not be found/],
       ['machine-c.example', /there is no server/],
@@ -77,39 +75,29 @@ describe('OpenStack', () => {
   });
 
   test('[FEN-9] an application credential does as well', async () => {
-    const device = cloudDevice(cloud, endpoint.application('a'));
+    const device = cloudDevice(cloud, endpoint().application('a'));
     assert.equal((await device.ask('status', never)).kind, 'status');
     assert.deepEqual(await device.ask('off', never), { kind: 'accepted' });
   });
 
   test('[FEN-10] a server whose state forbids it refuses, and is not taken for off', async () => {
-    endpoint.fake.states.a = { status: 'PAUSED', power: 3, task: null };
-    const answer = await endpoint.device('a').ask('off', never);
+    endpoint().fake.states.a = { status: 'PAUSED', power: 3, task: null };
+    const answer = await endpoint().device('a').ask('off', never);
     assert.ok(answer.kind === 'refused' && /PAUSED/.test(answer.message), JSON.stringify(answer));
   });
 
   test('[FEN-9] of several regions none is guessed', async () => {
-    const before = endpoint.fake.catalogue;
+    const before = endpoint().fake.catalogue;
     try {
       const other = { interface: 'public', region: 'two', region_id: 'two', url: 'https://two.invalid/compute/v2.1' };
-      endpoint.fake.catalogue = [...before, { type: 'compute', endpoints: [other] }];
-      const answer = await endpoint.device('a').ask('status', never);
+      endpoint().fake.catalogue = [...before, { type: 'compute', endpoints: [other] }];
+      const answer = await endpoint().device('a').ask('status', never);
       assert.ok(answer.kind === 'refused' && /several regions/.test(answer.message), JSON.stringify(answer));
-      assert.equal((await cloudDevice(cloud, endpoint.application('a')).ask('status', never)).kind, 'status');
+      assert.equal((await cloudDevice(cloud, endpoint().application('a')).ask('status', never)).kind, 'status');
     } finally {
-      endpoint.fake.catalogue = before;
+      endpoint().fake.catalogue = before;
     }
   });
 
-  test('[FEN-9] one token serves many questions, and one that is not taken any more is replaced once', async () => {
-    const { tokens } = endpoint.fake;
-    tokens.clear();
-    const device = endpoint.device('a');
-    await device.ask('status', never);
-    await device.ask('off', never);
-    assert.equal(tokens.size, 1);
-    for (const token of tokens.values()) token.isValid = false;
-    assert.notEqual((await device.ask('status', never)).kind, 'refused');
-    assert.equal(tokens.size, 2);
-  });
+  tokenContract(endpoint);
 });

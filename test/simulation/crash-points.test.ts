@@ -4,72 +4,25 @@
  * of is finished by its successor: as expected, with no invariant broken, nothing released twice, nothing left behind.
  *
  * `FENCELINE_EXHAUSTIVE=1` takes every crash point (`make soak`), otherwise every third, beginning with another one in
- * each path. Events, which may be lost, and the Lease of the election, whose renewals are part of no path, do not count.
+ * each path.
  */
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
-import type { HttpRequest, Transport } from '../../src/kube/transport.ts';
-import { TransportError } from '../../src/kube/transport.ts';
-import type { Report } from '../../src/scenario/report.ts';
 import type { StoredFence } from '../../src/scenario/cluster-state.ts';
 import type { World } from '../../src/world/world.ts';
+import type { CrashPoint, Killed } from './killed.ts';
+import { crashPointsOf, killedAtWrite, whereOf } from './killed.ts';
 import type { Path } from './paths.ts';
 import { paths } from './paths.ts';
-import { failuresOf, run } from './run-file.ts';
+import { failuresOf } from './run-file.ts';
 import { trouble } from './trouble.ts';
 
 const stride = process.env['FENCELINE_EXHAUSTIVE'] === '1' ? 1 : 3;
 /** How much longer a path takes when its operator has to be replaced, election included. */
 const runFor = '3m30s';
 
-interface CrashPoint {
-  /** Which write, from 0. */
-  write: number;
-  side: 'before' | 'after';
-}
-
-interface Run {
-  report: Report;
-  writes: string[];
-  crashes: number;
-  world: World;
-}
-
-function isWrite({ method, path }: HttpRequest): boolean {
-  return method !== 'GET' && !/\/(leases|events)(\/|\?|$)/.test(path);
-}
-
-async function runPath({ name, trouble: what }: Path, point?: CrashPoint): Promise<Run> {
-  const writes: string[] = [];
-  let crash: (() => void) | undefined;
-  let crashes = 0;
-  let world: World | undefined;
-  const die = (): void => {
-    crashes += 1;
-    crash?.();
-  };
-  const wire = (user: string, inner: Transport): Transport => ({
-    async send(request) {
-      if (user !== 'operator-1' || !isWrite(request)) return inner.send(request);
-      const isIt = writes.length === point?.write;
-      writes.push(`${request.method} ${request.path.split('?', 1)[0]}`);
-      if (isIt && point?.side === 'before') {
-        die();
-        throw new TransportError('notSent', 'killed');
-      }
-      const response = await inner.send(request);
-      if (isIt) die();
-      return response;
-    },
-    close: () => inner.close(),
-  });
-  const report = await run(trouble(name, { ...what, runFor }), {
-    wire,
-    onOperator: (operator) => (crash = operator.crash),
-    onWorld: (built) => (world = built),
-  });
-  assert.ok(world);
-  return { report, writes, crashes, world };
+function pathRun({ name, trouble: what }: Path, point?: CrashPoint): Promise<Killed> {
+  return killedAtWrite(trouble(name, { ...what, runFor }), point);
 }
 
 /** Everything that is left of the incident in the API, in words. */
@@ -89,18 +42,15 @@ const count = { points: 0, run: 0 };
 describe('crash points', () => {
   for (const [index, path] of paths.entries()) {
     test(`S20: ${path.name}`, async () => {
-      const { writes, report, world } = await runPath(path);
-      assert.deepEqual([...failuresOf(report), ...leftoversOf(world)], [], 'without a crash');
-      const points = writes.flatMap((_, write) => [
-        { write, side: 'before' as const },
-        { write, side: 'after' as const },
-      ]);
+      const { writes, seen } = await pathRun(path);
+      assert.deepEqual([...failuresOf(seen.report), ...leftoversOf(seen.world)], [], 'without a crash');
+      const points = crashPointsOf(writes.length);
       count.points += points.length;
       for (const point of points.filter((_, at) => (at + index) % stride === 0)) {
-        const crashed = await runPath(path, point);
-        const where = `killed ${point.side} write ${point.write + 1} of ${writes.length}: ${writes[point.write]}`;
+        const crashed = await pathRun(path, point);
+        const where = whereOf(point, writes);
         assert.equal(crashed.crashes, 1, where);
-        assert.deepEqual([...failuresOf(crashed.report), ...leftoversOf(crashed.world)], [], where);
+        assert.deepEqual([...failuresOf(crashed.seen.report), ...leftoversOf(crashed.seen.world)], [], where);
         count.run += 1;
       }
     });

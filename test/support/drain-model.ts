@@ -155,6 +155,7 @@ export function perform(model: Model, action: DrainAction): Model {
   });
   switch (action.do) {
     case 'createBudget':
+    case 'repairBudget':
       return { ...model, budgets: inOrder([...others, { node: at, version: 1, announced: false }]) };
     case 'announceWithdrawal':
       return changed(true);

@@ -13,6 +13,8 @@ function cardOf(name) {
   if (cards.has(name)) return cards.get(name);
   const root = element('article');
   root.dataset.node = name;
+  // Six buttons have the same name: whoever hears the page has to know whose they are.
+  root.setAttribute('aria-label', name);
   const head = element('h3');
   const verdict = element('span', 'verdict');
   head.append(element('span', '', name), verdict);
@@ -24,17 +26,23 @@ function cardOf(name) {
     evidence: element('p', 'evidence'),
   };
   parts.pods = element('ul', 'pods');
+  parts.replicas = element('ul', 'pods replicas');
+  parts.drain = element('p', 'drain');
   parts.recovery = element('ul', 'recovery');
   parts.plug = button(name, () => (parts.power === 'on' ? 'power-off' : 'power-on'));
   parts.cable = button(name, () => (parts.linked ? 'partition' : 'heal'));
+  parts.cordon = button(name, () => (parts.cordoned ? 'uncordon' : 'drain'));
+  const actions = element('div', 'actions');
+  actions.append(parts.plug, parts.cable, parts.cordon);
   root.append(
     head,
     parts.explanation,
     parts.facts,
     parts.pods,
+    parts.replicas,
+    parts.drain,
     parts.recovery,
-    parts.plug,
-    parts.cable,
+    actions,
     parts.evidence,
   );
   document.querySelector('#nodes').append(root);
@@ -60,6 +68,30 @@ function podLine(pod) {
   return element('li', state, `${pod.name} · ${state === 'waiting' ? pod.phase.toLowerCase() : state}${volumes}`);
 }
 
+// PoweringOff is two words to a reader.
+function wordsOf(reason) {
+  return reason.replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase();
+}
+
+const replicaWords = {
+  healthy: 'healthy replica',
+  building: 'replica being made',
+  repairing: 'replica being repaired',
+  failed: 'failed replica',
+};
+
+function replicaLine({ volume, state }) {
+  return element('li', state === 'healthy' ? '' : state, `${volume} · ${replicaWords[state]}`);
+}
+
+// What a drain of a cordoned node waits for, or that it waits for nothing.
+function drainLine({ drain, pods }) {
+  if (!drain) return '';
+  const why = drain.message ? ` · ${drain.message}` : '';
+  if (drain.blocked) return `a drain waits: ${wordsOf(drain.reason ?? 'Unknown')}${why}`;
+  return `${pods.length === 0 ? 'drained' : 'a drain may go on'}${why}`;
+}
+
 // What was let go, on whose word, and what everybody waits for.
 function recoveryLines({ hold, fence, stage, waitsFor, stuck, releases }) {
   const lines = releases.map(({ at, basis, by, pods, ended }) => {
@@ -69,9 +101,7 @@ function recoveryLines({ hold, fence, stage, waitsFor, stuck, releases }) {
     return line;
   });
   if (fence) {
-    // PoweringOff is three words to a reader.
-    const words = fence.reason.replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase();
-    lines.push(element('li', 'fence', `fence: ${words}${fence.message ? ` · ${fence.message}` : ''}`));
+    lines.push(element('li', 'fence', `fence: ${wordsOf(fence.reason)}${fence.message ? ` · ${fence.message}` : ''}`));
   }
   for (const { pod, why, until } of stuck) {
     const when = until ? ` · until ${new Date(until).toLocaleTimeString()}` : '';
@@ -87,6 +117,7 @@ function draw(snapshot) {
     const card = cardOf(node.name);
     card.power = node.power;
     card.linked = node.linked;
+    card.cordoned = node.cordoned;
     card.verdict.textContent = node.verdict ?? '…';
     card.verdict.className = `verdict ${node.verdict ?? ''}`;
     card.explanation.textContent = node.explanation ?? 'not judged yet';
@@ -95,13 +126,18 @@ function draw(snapshot) {
       `zone ${node.zone}`,
       `Ready ${node.ready}`,
       node.schedulable ? 'schedulable' : 'unschedulable',
+      ...(node.drain?.autoEvicting ? ['auto-evicting'] : []),
       ...marks,
     ].join(' · ');
     card.recovery.replaceChildren(...(node.recovery ? recoveryLines(node.recovery) : []));
     card.evidence.textContent = node.evidence.join(' · ');
     card.plug.textContent = node.power === 'on' ? 'Pull the plug' : 'Plug in';
     card.cable.textContent = node.linked ? 'Cut its network' : 'Mend its network';
+    card.cordon.textContent = node.cordoned ? 'Uncordon' : 'Drain';
+    card.drain.textContent = drainLine(node);
+    card.drain.classList.toggle('waits', node.drain?.blocked === true);
     card.pods.replaceChildren(...node.pods.map(podLine));
+    card.replicas.replaceChildren(...node.replicas.map(replicaLine));
   }
   const present = new Set(snapshot.nodes.map((node) => node.name));
   for (const [name, card] of cards) {

@@ -4,12 +4,13 @@ import type { ControllerHost } from './host.ts';
 import type { Index, Informer } from './informer.ts';
 import { generatedName, podFrom, templateHash } from './pod-factory.ts';
 import type { PodIndexes } from './pod-indexes.ts';
+import { queueOwnersOfPods } from './pod-indexes.ts';
 import { scaled } from './quantities.ts';
 import { daemonSets, nodes, pods } from './resources.ts';
 import { matchesAffinity, namedNodes } from './scheduler-fit.ts';
 import { untolerated } from './selectors.ts';
 import type { DaemonSet, Node, Pod, PodSpec, Toleration } from './types.ts';
-import { controllerOf, isFinished, isReady, isTerminating } from './types.ts';
+import { isFinished, isReady, isTerminating } from './types.ts';
 
 const who = 'daemon-set-controller';
 const hashLabel = 'controller-revision-hash';
@@ -42,11 +43,7 @@ export class DaemonSetController {
     this.#podsByController = podsByController;
     const queue = host.queue(who, (key) => this.#sync(key));
     this.#sets.on(({ key }) => queue.add(key));
-    host.informers.of<Pod>(pods).on(({ object, previous }) => {
-      const pod = object ?? previous;
-      const owner = pod === undefined ? undefined : controllerOf(pod);
-      if (owner?.kind === 'DaemonSet') queue.add(`${pod?.metadata.namespace ?? ''}/${owner.name}`);
-    });
+    queueOwnersOfPods(host, 'DaemonSet', queue);
     this.#nodes.on(({ object, previous }) => {
       if (this.#sets.size === 0) return;
       if (object !== undefined && previous !== undefined && facts(object) === facts(previous)) return;

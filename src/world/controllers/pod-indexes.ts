@@ -1,9 +1,11 @@
 /** Pods by what several controllers look them up by, kept once for all. */
+import type { ControllerHost } from './host.ts';
 import type { Informers } from './informer.ts';
 import type { Index } from './informer.ts';
 import { pods } from './resources.ts';
 import type { Pod } from './types.ts';
 import { controllerOf } from './types.ts';
+import type { WorkQueue } from './work-queue.ts';
 
 export interface PodIndexes {
   podsByNode: Index<Pod>;
@@ -25,6 +27,15 @@ export function indexPods(informers: Informers): PodIndexes {
     podsByClaim: informer.indexBy((pod) => claimsOf(pod).map((name) => `${pod.metadata.namespace ?? ''}/${name}`)),
     podsByNamespace: informer.indexBy(({ metadata }) => [metadata.namespace ?? '']),
   };
+}
+
+/** Whatever happens to a pod is looked at by its owner, if that is of this kind. */
+export function queueOwnersOfPods({ informers }: ControllerHost, kind: string, queue: WorkQueue): void {
+  informers.of<Pod>(pods).on(({ object, previous }) => {
+    const pod = object ?? previous;
+    const owner = pod === undefined ? undefined : controllerOf(pod);
+    if (owner?.kind === kind) queue.add(`${pod?.metadata.namespace ?? ''}/${owner.name}`);
+  });
 }
 
 export function claimsOf({ metadata, spec }: Pod): string[] {

@@ -4,9 +4,10 @@ import type { ControllerHost } from './host.ts';
 import type { Index, Informer } from './informer.ts';
 import { availableInMs, generatedName, isActive, podFrom } from './pod-factory.ts';
 import type { PodIndexes } from './pod-indexes.ts';
+import { queueOwnersOfPods } from './pod-indexes.ts';
 import { pods, replicaSets } from './resources.ts';
 import type { Pod, ReplicaSet } from './types.ts';
-import { controllerOf, isReady, isTerminating } from './types.ts';
+import { isReady, isTerminating } from './types.ts';
 
 const who = 'replicaset-controller';
 /** At most so many at a time. */
@@ -25,11 +26,7 @@ export class ReplicaSetController {
     this.#podsByController = podsByController;
     const queue = host.queue(who, (key) => this.#sync(key));
     this.#sets.on(({ key }) => queue.add(key));
-    host.informers.of<Pod>(pods).on(({ object, previous }) => {
-      const pod = object ?? previous;
-      const owner = pod === undefined ? undefined : controllerOf(pod);
-      if (owner?.kind === 'ReplicaSet') queue.add(`${pod?.metadata.namespace ?? ''}/${owner.name}`);
-    });
+    queueOwnersOfPods(host, 'ReplicaSet', queue);
   }
 
   async #sync(key: string): Promise<number | undefined> {

@@ -9,9 +9,10 @@ import type { ControllerHost } from './host.ts';
 import type { Index, Informer } from './informer.ts';
 import { availableInMs, podFrom, templateHash } from './pod-factory.ts';
 import type { PodIndexes } from './pod-indexes.ts';
+import { queueOwnersOfPods } from './pod-indexes.ts';
 import { persistentVolumeClaims, pods, statefulSets } from './resources.ts';
 import type { PersistentVolumeClaim, Pod, StatefulSet } from './types.ts';
-import { controllerOf, isFinished, isReady, isTerminating, keyOf } from './types.ts';
+import { isFinished, isReady, isTerminating, keyOf } from './types.ts';
 import { StepFailed } from './work-queue.ts';
 
 const who = 'statefulset-controller';
@@ -44,11 +45,7 @@ export class StatefulSetController {
     this.#podsByController = podsByController;
     const queue = host.queue(who, (key) => this.#sync(key));
     this.#sets.on(({ key }) => queue.add(key));
-    host.informers.of<Pod>(pods).on(({ object, previous }) => {
-      const pod = object ?? previous;
-      const owner = pod === undefined ? undefined : controllerOf(pod);
-      if (owner?.kind === 'StatefulSet') queue.add(`${pod?.metadata.namespace ?? ''}/${owner.name}`);
-    });
+    queueOwnersOfPods(host, 'StatefulSet', queue);
   }
 
   async #sync(key: string): Promise<number | undefined> {

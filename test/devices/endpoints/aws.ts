@@ -6,7 +6,7 @@ import { aws as cloud } from '../../../src/devices/clouds/aws.ts';
 import type { DeviceParameters } from '../../../src/devices/device.ts';
 import type { Endpoint, Machine, Subject, Variant } from '../endpoint.ts';
 import { pythonWithEndpoints } from '../needs.ts';
-import { cloudDevice, Faults, LineProcess, openDoor, patience, SILENCE, type Asked, type Reply } from './cloud.ts';
+import { cloudEndpoint, Faults, LineProcess, openDoor, SILENCE, type Asked, type Reply } from './cloud.ts';
 import { Workshop } from './workshop.ts';
 
 const canary = 'AwsCanary/1984+wJalrXUtnFEMI';
@@ -75,14 +75,9 @@ export async function startAws(): Promise<AwsEndpoint> {
       parameters,
       setState,
       lastAction: () => last,
-      device: (machine, variant = {}) =>
-        cloudDevice(cloud, parameters(machine, variant), patience(faults.of[machine], variant)),
+      ...cloudEndpoint(workshop, { cloud, faults, parameters }),
       power: async (machine) => ((await moto.ask(`get ${{ a, b }[machine].id}`)) === 'running' ? 'on' : 'off'),
       setPower: (machine, power) => setState(machine, power === 'on' ? 'running' : 'stopped'),
-      fault: async (machine, fault) => faults.set(machine, fault),
-      catchUp: (machine) => faults.catchUp(machine),
-      actions: async (machine) => faults.actions[machine],
-      stop: () => workshop.close(),
     };
   });
 }

@@ -5,20 +5,9 @@
  * `Azure-AsyncOperation`, machine b, which is in a scale set, by `Location`.
  */
 import { azure as cloud } from '../../../src/devices/clouds/azure.ts';
-import type { DeviceParameters } from '../../../src/devices/device.ts';
-import type { Endpoint, Machine, Subject, Variant } from '../endpoint.ts';
-import {
-  cloudDevice,
-  Faults,
-  json,
-  openDoor,
-  patience,
-  SILENCE,
-  startBystander,
-  type Asked,
-  type Reply,
-} from './cloud.ts';
-import { Workshop } from './workshop.ts';
+import type { Machine } from '../endpoint.ts';
+import { Faults, json, SILENCE, type Asked, type Reply } from './cloud.ts';
+import { fakeSubject, startFake, type FakeCloud, type FakeEndpoint } from './fake-cloud.ts';
 
 const canary = 'AzureCanary~8Q~1984.x_y';
 const TENANT = '11111111-2222-3333-4444-555555555555';
@@ -37,7 +26,7 @@ interface Operation {
   act: () => void;
 }
 
-export class FakeAzure {
+export class FakeAzure implements FakeCloud {
   readonly faults = new Faults();
   readonly states: Record<Machine, string[]> = { a: ['PowerState/running'], b: ['PowerState/running'] };
   readonly tokens = new Map<string, { isValid: boolean }>();
@@ -46,6 +35,14 @@ export class FakeAzure {
   /** Where the end of an operation is said to be, instead of here. */
   elsewhere: string | undefined;
   url = '';
+
+  power(machine: Machine): 'on' | 'off' {
+    return this.states[machine].includes('PowerState/stopped') ? 'off' : 'on';
+  }
+
+  setPower(machine: Machine, power: 'on' | 'off'): void {
+    this.states[machine] = [power === 'on' ? 'PowerState/running' : 'PowerState/stopped'];
+  }
 
   async handle(asked: Asked): Promise<Reply | typeof SILENCE> {
     const { url, method, headers } = asked;
@@ -164,54 +161,28 @@ function error(status: number, code: string, message: string): Reply {
   return json(status, { error: { code, message } });
 }
 
-export interface AzureEndpoint extends Endpoint {
-  fake: FakeAzure;
-  parameters(machine: Machine, variant?: Variant): DeviceParameters;
-}
+export type AzureEndpoint = FakeEndpoint<FakeAzure>;
 
-export async function startAzure(): Promise<AzureEndpoint> {
-  return Workshop.build(async (workshop) => {
-    startBystander(workshop);
-    const fake = new FakeAzure();
-    const door = await openDoor(workshop, (asked) => fake.handle(asked));
-    fake.url = door.url;
-    const { faults } = fake;
-    const parameters: AzureEndpoint['parameters'] = (machine, { wiredTo = machine, trust, credential } = {}) => ({
+export function startAzure(): Promise<AzureEndpoint> {
+  return startFake({
+    cloud,
+    fake: new FakeAzure(),
+    parameters: ({ url }, machine, isRight) => ({
       plain: {
-        instance: `azure://${ids[wiredTo]}`,
+        instance: `azure://${ids[machine]}`,
         tenant_id: TENANT,
         client_id: CLIENT,
-        endpoint: door.url,
-        login_endpoint: door.url,
+        endpoint: url,
+        login_endpoint: url,
       },
-      secret: {
-        client_secret: credential === 'wrong' ? canary.toLowerCase() : canary,
-        ca: trust === 'missing' ? door.strangersCa : door.ca,
-      },
-    });
-    return {
-      fake,
-      parameters,
-      device: (machine, variant = {}) =>
-        cloudDevice(cloud, parameters(machine, variant), patience(faults.of[machine], variant)),
-      power: async (machine) => (fake.states[machine].includes('PowerState/stopped') ? 'off' : 'on'),
-      setPower: async (machine, power) => {
-        fake.states[machine] = [power === 'on' ? 'PowerState/running' : 'PowerState/stopped'];
-      },
-      fault: async (machine, fault) => faults.set(machine, fault),
-      catchUp: (machine) => faults.catchUp(machine),
-      actions: async (machine) => faults.actions[machine],
-      stop: () => workshop.close(),
-    };
+      secret: { client_secret: isRight ? canary : canary.toLowerCase() },
+    }),
   });
 }
 
-export const azure: Subject = {
-  name: 'Azure: our driver against a fake of ours over TLS',
+export const azure = fakeSubject({
+  name: 'Azure',
   start: startAzure,
-  faults: ['refuses', 'hangs', 'ignores', 'late', 'reportsFailure'],
   identity: { a: `azure://${ids.a}`, b: `azure://${ids.b}` },
-  wrongCredential: 'refused',
-  checksTrust: true,
   canary,
-};
+});

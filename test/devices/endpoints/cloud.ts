@@ -1,6 +1,5 @@
 /** What the endpoints of clouds share: a TLS door, processes that are asked by lines, and the faults of two machines. */
 import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import { createInterface, type Interface } from 'node:readline';
@@ -9,8 +8,8 @@ import { realClock } from '../../../src/clock.ts';
 import { cloudDriver, defaultCloudSettings, type Cloud } from '../../../src/devices/clouds/cloud.ts';
 import type { Device, DeviceParameters } from '../../../src/devices/device.ts';
 import { createCertificateAuthority } from '../../support/certificates.ts';
-import type { EndpointFault, Machine, Variant } from '../endpoint.ts';
-import { Workshop } from './workshop.ts';
+import type { Endpoint, EndpointFault, Machine, Variant } from '../endpoint.ts';
+import { listen, type Workshop } from './workshop.ts';
 
 export interface Asked {
   method: string;
@@ -57,16 +56,7 @@ export async function openDoor(
       response.destroy();
     });
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  workshop.onClose(async () => {
-    const closed = once(server, 'close');
-    server.close();
-    server.closeAllConnections();
-    await closed;
-  });
-  const address = server.address();
-  const url = `https://127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`;
+  const url = `https://127.0.0.1:${await listen(workshop, server)}`;
   return { url, ca: authority.certPem, strangersCa: createCertificateAuthority('stranger').certPem };
 }
 
@@ -135,6 +125,25 @@ export function cloudDevice(
 }
 
 /** How long a question may take: an operation that never ends need not be followed for long. */
-export function patience(fault: EndpointFault, { timeoutMs }: Variant): number {
+function patience(fault: EndpointFault, { timeoutMs }: Variant): number {
   return timeoutMs ?? (fault === 'late' ? 1_000 : defaultCloudSettings.timeoutMs);
+}
+
+/** What is the same of every cloud's endpoint: its devices, their faults, and its end. */
+export function cloudEndpoint(
+  workshop: Workshop,
+  {
+    cloud,
+    faults,
+    parameters,
+  }: { cloud: Cloud; faults: Faults; parameters: (machine: Machine, variant: Variant) => DeviceParameters },
+): Omit<Endpoint, 'power' | 'setPower'> {
+  return {
+    device: (machine, variant = {}) =>
+      cloudDevice(cloud, parameters(machine, variant), patience(faults.of[machine], variant)),
+    fault: async (machine, fault) => faults.set(machine, fault),
+    catchUp: (machine) => faults.catchUp(machine),
+    actions: async (machine) => faults.actions[machine],
+    stop: () => workshop.close(),
+  };
 }

@@ -5,20 +5,9 @@
  */
 import { generateKeyPairSync, verify } from 'node:crypto';
 import { gce as cloud } from '../../../src/devices/clouds/gce.ts';
-import type { DeviceParameters } from '../../../src/devices/device.ts';
-import type { Endpoint, Machine, Subject, Variant } from '../endpoint.ts';
-import {
-  cloudDevice,
-  Faults,
-  json,
-  openDoor,
-  patience,
-  SILENCE,
-  startBystander,
-  type Asked,
-  type Reply,
-} from './cloud.ts';
-import { Workshop } from './workshop.ts';
+import type { Machine } from '../endpoint.ts';
+import { Faults, json, SILENCE, type Asked, type Reply } from './cloud.ts';
+import { fakeSubject, startFake, type FakeCloud, type FakeEndpoint } from './fake-cloud.ts';
 
 const PROJECT = 'example-project';
 const ZONE = 'europe-west3-a';
@@ -44,7 +33,7 @@ interface Operation {
   act: () => void;
 }
 
-export class FakeCompute {
+export class FakeCompute implements FakeCloud {
   readonly faults = new Faults();
   readonly states: Record<Machine, string> = { a: 'RUNNING', b: 'RUNNING' };
   readonly tokens = new Map<string, { isValid: boolean }>();
@@ -53,6 +42,14 @@ export class FakeCompute {
   nextError: { code: string; hasActed: boolean } | undefined;
   url = '';
   #count = 0;
+
+  power(machine: Machine): 'on' | 'off' {
+    return this.states[machine] === 'TERMINATED' ? 'off' : 'on';
+  }
+
+  setPower(machine: Machine, power: 'on' | 'off'): void {
+    this.states[machine] = power === 'on' ? 'RUNNING' : 'TERMINATED';
+  }
 
   async handle(asked: Asked): Promise<Reply | typeof SILENCE> {
     if (asked.url.pathname === '/token') return this.#grant(asked);
@@ -175,55 +172,31 @@ function error(code: number, message: string): Reply {
   return json(code, { error: { code, message, errors: [{ message, domain: 'global', reason: 'other' }] } });
 }
 
-export interface GceEndpoint extends Endpoint {
-  fake: FakeCompute;
-  parameters(machine: Machine, variant?: Variant): DeviceParameters;
-}
+export type GceEndpoint = FakeEndpoint<FakeCompute>;
 
-export async function startGce(): Promise<GceEndpoint> {
-  return Workshop.build(async (workshop) => {
-    startBystander(workshop);
-    const fake = new FakeCompute();
-    const door = await openDoor(workshop, (asked) => fake.handle(asked));
-    fake.url = door.url;
-    const { faults } = fake;
-    const parameters: GceEndpoint['parameters'] = (machine, { wiredTo = machine, trust, credential } = {}) => ({
-      plain: { instance: names[wiredTo], zone: ZONE, endpoint: door.url },
+export function startGce(): Promise<GceEndpoint> {
+  return startFake({
+    cloud,
+    fake: new FakeCompute(),
+    parameters: ({ url }, machine, isRight) => ({
+      plain: { instance: names[machine], zone: ZONE, endpoint: url },
       secret: {
-        ca: trust === 'missing' ? door.strangersCa : door.ca,
         credentials: JSON.stringify({
           type: 'service_account',
           project_id: PROJECT,
           private_key_id: 'key-1',
-          private_key: credential === 'wrong' ? stranger.privateKey : account.privateKey,
+          private_key: isRight ? account.privateKey : stranger.privateKey,
           client_email: EMAIL,
-          token_uri: `${door.url}/token`,
+          token_uri: `${url}/token`,
         }),
       },
-    });
-    return {
-      fake,
-      parameters,
-      device: (machine, variant = {}) =>
-        cloudDevice(cloud, parameters(machine, variant), patience(faults.of[machine], variant)),
-      power: async (machine) => (fake.states[machine] === 'TERMINATED' ? 'off' : 'on'),
-      setPower: async (machine, power) => {
-        fake.states[machine] = power === 'on' ? 'RUNNING' : 'TERMINATED';
-      },
-      fault: async (machine, fault) => faults.set(machine, fault),
-      catchUp: (machine) => faults.catchUp(machine),
-      actions: async (machine) => faults.actions[machine],
-      stop: () => workshop.close(),
-    };
+    }),
   });
 }
 
-export const gce: Subject = {
-  name: 'Compute Engine: our driver against a fake of ours over TLS',
+export const gce = fakeSubject({
+  name: 'Compute Engine',
   start: startGce,
-  faults: ['refuses', 'hangs', 'ignores', 'late', 'reportsFailure'],
   identity: { a: `gce://${PROJECT}/${ZONE}/machine-a`, b: `gce://${PROJECT}/${ZONE}/machine-b` },
-  wrongCredential: 'refused',
-  checksTrust: true,
   canary,
-};
+});

@@ -6,19 +6,9 @@
  */
 import { openstack as cloud } from '../../../src/devices/clouds/openstack.ts';
 import type { DeviceParameters } from '../../../src/devices/device.ts';
-import type { Endpoint, Machine, Subject, Variant } from '../endpoint.ts';
-import {
-  cloudDevice,
-  Faults,
-  json,
-  openDoor,
-  patience,
-  SILENCE,
-  startBystander,
-  type Asked,
-  type Reply,
-} from './cloud.ts';
-import { Workshop } from './workshop.ts';
+import type { Machine } from '../endpoint.ts';
+import { Faults, json, SILENCE, type Asked, type Reply } from './cloud.ts';
+import { fakeSubject, startFake, type FakeCloud, type FakeEndpoint } from './fake-cloud.ts';
 
 const canary = 'OpenstackCanary"1984';
 const PROJECT = '0c597041c63d4cb2acc98b71b2b1bd61';
@@ -37,7 +27,7 @@ export interface ServerState {
 const running: ServerState = { status: 'ACTIVE', power: 1, task: null };
 const off: ServerState = { status: 'SHUTOFF', power: 4, task: null };
 
-export class FakeNova {
+export class FakeNova implements FakeCloud {
   readonly faults = new Faults();
   readonly states: Record<Machine, ServerState> = { a: running, b: running };
   readonly names: Record<Machine, string> = { a: 'machine-a.example', b: 'machine-b.example' };
@@ -46,6 +36,15 @@ export class FakeNova {
   readonly tokens = new Map<string, { isValid: boolean }>();
   catalogue: unknown[] = [];
   url = '';
+
+  power(machine: Machine): 'on' | 'off' {
+    return this.states[machine].power === 4 ? 'off' : 'on';
+  }
+
+  setPower(machine: Machine, power: 'on' | 'off'): void {
+    this.states[machine] = power === 'on' ? running : off;
+    this.ahead[machine] = [];
+  }
 
   async handle(asked: Asked): Promise<Reply | typeof SILENCE> {
     const { url, method, headers } = asked;
@@ -168,66 +167,44 @@ function byApplication(secret: string): unknown {
   return { methods: ['application_credential'], application_credential: { id: APPLICATION, secret } };
 }
 
-export interface OpenstackEndpoint extends Endpoint {
-  fake: FakeNova;
-  parameters(machine: Machine, variant?: Variant): DeviceParameters;
-  /** The same, with an application credential. */
+export interface OpenstackEndpoint extends FakeEndpoint<FakeNova> {
+  /** Parameters with an application credential. */
   application(machine: Machine): DeviceParameters;
 }
 
 export async function startOpenstack(): Promise<OpenstackEndpoint> {
-  return Workshop.build(async (workshop) => {
-    startBystander(workshop);
-    const fake = new FakeNova();
-    const door = await openDoor(workshop, (asked) => fake.handle(asked));
-    const here = { interface: 'public', region: 'one', region_id: 'one', url: `${door.url}/compute/v2.1` };
-    const internal = { ...here, interface: 'internal', url: 'https://internal.invalid/compute/v2.1' };
-    fake.url = door.url;
-    fake.catalogue = [
-      { type: 'volumev3', name: 'cinder', endpoints: [{ ...here, url: `${door.url}/volume/v3` }] },
-      { type: 'compute', name: 'nova', endpoints: [internal, here] },
-    ];
-    const { faults } = fake;
-    const parameters: OpenstackEndpoint['parameters'] = (machine, { wiredTo = machine, trust, credential } = {}) => ({
-      plain: { instance: ids[wiredTo], endpoint: `${door.url}/identity`, username: 'fencing', project_name: 'nodes' },
-      secret: {
-        password: credential === 'wrong' ? canary.toLowerCase() : canary,
-        ca: trust === 'missing' ? door.strangersCa : door.ca,
-      },
-    });
-    return {
-      fake,
-      parameters,
-      application: (machine) => ({
-        plain: {
-          instance: ids[machine],
-          endpoint: `${door.url}/identity/v3`,
-          region: 'one',
-          application_credential_id: APPLICATION,
-        },
-        secret: { application_credential_secret: canary, ca: door.ca },
-      }),
-      device: (machine, variant = {}) =>
-        cloudDevice(cloud, parameters(machine, variant), patience(faults.of[machine], variant)),
-      power: async (machine) => (fake.states[machine].power === 4 ? 'off' : 'on'),
-      setPower: async (machine, power) => {
-        fake.states[machine] = power === 'on' ? running : off;
-        fake.ahead[machine] = [];
-      },
-      fault: async (machine, fault) => faults.set(machine, fault),
-      catchUp: (machine) => faults.catchUp(machine),
-      actions: async (machine) => faults.actions[machine],
-      stop: () => workshop.close(),
-    };
+  const endpoint = await startFake({
+    cloud,
+    fake: new FakeNova(),
+    parameters: ({ url }, machine, isRight) => ({
+      plain: { instance: ids[machine], endpoint: `${url}/identity`, username: 'fencing', project_name: 'nodes' },
+      secret: { password: isRight ? canary : canary.toLowerCase() },
+    }),
   });
+  const { door, fake } = endpoint;
+  const here = { interface: 'public', region: 'one', region_id: 'one', url: `${door.url}/compute/v2.1` };
+  const internal = { ...here, interface: 'internal', url: 'https://internal.invalid/compute/v2.1' };
+  fake.catalogue = [
+    { type: 'volumev3', name: 'cinder', endpoints: [{ ...here, url: `${door.url}/volume/v3` }] },
+    { type: 'compute', name: 'nova', endpoints: [internal, here] },
+  ];
+  return {
+    ...endpoint,
+    application: (machine) => ({
+      plain: {
+        instance: ids[machine],
+        endpoint: `${door.url}/identity/v3`,
+        region: 'one',
+        application_credential_id: APPLICATION,
+      },
+      secret: { application_credential_secret: canary, ca: door.ca },
+    }),
+  };
 }
 
-export const openstack: Subject = {
-  name: 'OpenStack: our driver against a fake of ours over TLS',
+export const openstack = fakeSubject({
+  name: 'OpenStack',
   start: startOpenstack,
-  faults: ['refuses', 'hangs', 'ignores', 'late', 'reportsFailure'],
   identity: { a: `openstack:///${ids.a}`, b: `openstack:///${ids.b}` },
-  wrongCredential: 'refused',
-  checksTrust: true,
   canary,
-};
+});

@@ -3,7 +3,6 @@
  * and before it a door of ours that also speaks TLS and in which the faults are.
  */
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, request } from 'node:https';
@@ -13,7 +12,7 @@ import { createCertificateAuthority } from '../../support/certificates.ts';
 import { waitFor } from '../../support/wait.ts';
 import type { Endpoint, EndpointFault, Machine, Subject } from '../endpoint.ts';
 import { pythonWithEndpoints } from '../needs.ts';
-import { agentDevices, freePort, Workshop } from './workshop.ts';
+import { agentDevices, freePort, listen, Workshop } from './workshop.ts';
 
 const canary = 'RedfishCanary1984';
 const uuids = {
@@ -175,16 +174,7 @@ async function start(): Promise<Endpoint> {
     const server = createServer({ cert, key }, (asked, response) => {
       door.handle(asked, response).catch(() => response.destroy());
     });
-    server.listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    workshop.onClose(async () => {
-      const closed = once(server, 'close');
-      server.close();
-      server.closeAllConnections();
-      await closed;
-    });
-    const address = server.address();
-    const port = typeof address === 'object' && address !== null ? address.port : 0;
+    const port = await listen(workshop, server);
     const trusted = join(workshop.dir, 'trusted.pem');
     await writeFile(trusted, authority.certPem);
     const stranger = join(workshop.dir, 'stranger.pem');

@@ -5,7 +5,7 @@ import { vsphere as cloud } from '../../../src/devices/clouds/vsphere.ts';
 import type { DeviceParameters } from '../../../src/devices/device.ts';
 import { createCertificateAuthority } from '../../support/certificates.ts';
 import type { Endpoint, Machine, Subject, Variant } from '../endpoint.ts';
-import { cloudDevice, Faults, LineProcess, openDoor, patience, SILENCE, type Asked, type Reply } from './cloud.ts';
+import { cloudEndpoint, Faults, LineProcess, openDoor, SILENCE, type Asked, type Reply } from './cloud.ts';
 import { ensureVcsim } from './vcsim.ts';
 import { Workshop } from './workshop.ts';
 
@@ -76,14 +76,9 @@ export async function startVsphere(): Promise<VsphereEndpoint> {
       endSessionBefore: (method) => {
         front.endedBefore = method;
       },
-      device: (machine, variant = {}) =>
-        cloudDevice(cloud, parameters(machine, variant), patience(faults.of[machine], variant)),
+      ...cloudEndpoint(workshop, { cloud, faults, parameters }),
       power: async (machine) => ((await vcsim.ask(`get ${{ a, b }[machine].id}`)) === 'poweredOff' ? 'off' : 'on'),
       setPower,
-      fault: async (machine, fault) => faults.set(machine, fault),
-      catchUp: (machine) => faults.catchUp(machine),
-      actions: async (machine) => faults.actions[machine],
-      stop: () => workshop.close(),
     };
   });
 }

@@ -3,7 +3,8 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
+import type { Server } from 'node:https';
+import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { realClock } from '../../../src/clock.ts';
@@ -84,9 +85,27 @@ export async function freePort(kind: 'tcp' | 'udp'): Promise<number> {
   }
   const server = createServer().listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const address = server.address();
+  const port = portOf(server);
   server.close();
   await once(server, 'close');
+  return port;
+}
+
+/** At a port of its choice, until the workshop closes: also who is being answered then is let go of. */
+export async function listen(workshop: Workshop, server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  workshop.onClose(async () => {
+    const closed = once(server, 'close');
+    server.close();
+    server.closeAllConnections();
+    await closed;
+  });
+  return portOf(server);
+}
+
+function portOf(server: { address(): AddressInfo | string | null }): number {
+  const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('no port');
   return address.port;
 }

@@ -12,8 +12,8 @@ import type { BmcAction } from '../../../src/world/bmc.ts';
 import type { World } from '../../../src/world/world.ts';
 import { failuresOf } from '../run-file.ts';
 import type { Observed } from '../release/observed.ts';
-import type { CrashPoint } from './killed.ts';
-import { killedAtWrite } from './killed.ts';
+import type { CrashPoint } from '../killed.ts';
+import { crashPointsOf, killedAtWrite, whereOf } from '../killed.ts';
 import { observe, statusAt } from '../release/observed.ts';
 import { askedOf, atOnce, cutsOf, elsewhere, fenced, fenceIs, fenceOf, place, victimOf, wellBy } from './fenced.ts';
 
@@ -86,10 +86,7 @@ async function killedAtDevice(point?: CrashPoint, fault = 'none'): Promise<{ see
 const count = { points: 0, run: 0 };
 
 function pointsOf(total: number): CrashPoint[] {
-  const all = Array.from({ length: total }, (_, at) => at).flatMap((at): CrashPoint[] => [
-    { at, side: 'before' },
-    { at, side: 'after' },
-  ]);
+  const all = crashPointsOf(total);
   count.points += all.length;
   const some = all.filter((_, index) => index % stride === 0);
   count.run += some.length;
@@ -102,7 +99,7 @@ describe('an operator that is killed', () => {
     assert.deepEqual(failuresOf(seen.report), []);
     onceEach(seen, 'without a crash');
     for (const point of pointsOf(writes.length)) {
-      const where = `killed ${point.side} write ${point.at + 1} of ${writes.length}: ${writes[point.at]}`;
+      const where = whereOf(point, writes);
       const crashed = await killedAtWrite(killed, point);
       assert.deepEqual(failuresOf(crashed.seen.report), [], where);
       onceEach(crashed.seen, where);

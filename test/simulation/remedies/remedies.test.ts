@@ -5,7 +5,7 @@ import { describe, test } from 'node:test';
 import { convert } from '../../../src/cli/convert/policy.ts';
 import type { Scenario } from '../../../src/scenario/format.ts';
 import { elsewhere, fenced, fenceOf, place, victimOf } from '../fencing/fenced.ts';
-import { killedAtWrite } from '../fencing/killed.ts';
+import { killedAtWrite } from '../killed.ts';
 import type { Observed } from '../release/observed.ts';
 import { observe } from '../release/observed.ts';
 import { failuresOf } from '../run-file.ts';

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { ActCluster, nodeRef } from '../../test/support/act-cluster.ts';
+import type { KubeObject } from '../kube/client.ts';
+import type { ObjectRef } from '../kube/resources.ts';
+import { drainPolicies } from '../kube/resources.ts';
+import { readStatus, render, renderUnreadable } from './status.ts';
+
+const policyRef: ObjectRef = { resource: drainPolicies, name: 'default' };
+const since = '2026-01-01T00:00:00Z';
+const evicting = {
+  node: 'node-1',
+  blocked: true,
+  autoEvicting: true,
+  reason: 'EvictingReplicas',
+  message: 'replica v-r-1 of volume v has to be rebuilt elsewhere first',
+  since,
+};
+
+/** A cordoned node whose drain is as said; undefined: there is no DrainPolicy. */
+async function cordoned(drain?: object): Promise<ActCluster> {
+  const cluster = await ActCluster.create();
+  await cluster.patch(nodeRef, '/spec/unschedulable', true);
+  if (drain === undefined) return cluster;
+  const policy = { metadata: { name: 'default' }, spec: { nodeSelector: {} } };
+  const made = await cluster.client.create<KubeObject>(drainPolicies, policy);
+  assert.ok(made.ok, JSON.stringify(made));
+  await cluster.patchStatus(policyRef, { draining: [drain] });
+  return cluster;
+}
+
+async function shown(cluster: ActCluster): Promise<string> {
+  return render((await readStatus(cluster.client)).nodes, undefined);
+}
+
+describe('status of drains', () => {
+  test('[DRN-14] a node that is auto-evicting is shown as such beside unschedulable, and what its drain waits for', async () => {
+    const cluster = await cordoned(evicting);
+    const text = await shown(cluster);
+    assert.match(text, /^node-1 .* no, auto-evicting\b/m);
+    assert.match(text, /^DRAIN OF +WAITS FOR +AUTO-EVICTING +SINCE +WHY$/m);
+    assert.match(
+      text,
+      /^node-1 +EvictingReplicas +yes +2026-01-01T00:00:00Z +replica v-r-1 of volume v has to be rebuilt/m,
+    );
+    const { node: _, ...drain } = evicting;
+    const [one] = (await readStatus(cluster.client)).nodes;
+    assert.deepEqual([one?.unschedulable, one?.drain], [true, drain], 'what programs read');
+  });
+
+  test('[DRN-14] a drain that waits for a person, and one that waits for nothing any more', async () => {
+    const waiting = await shown(await cordoned({ ...evicting, autoEvicting: false, reason: 'LastReplica' }));
+    assert.match(waiting, /^node-1 .* no, drain waits$/m);
+    assert.match(waiting, /^node-1 +LastReplica +no /m);
+    const allowed = { ...evicting, blocked: false, autoEvicting: false, reason: 'Allowed', message: 'nothing is lost' };
+    const free = await shown(await cordoned(allowed));
+    assert.match(free, / no$/m);
+    assert.match(free, /^node-1 +<nothing> +no +\S+ +nothing is lost$/m);
+  });
+
+  test('what was written before an uncordon is no longer so', async () => {
+    const cluster = await cordoned(evicting);
+    await cluster.patch(nodeRef, '/spec/unschedulable', false);
+    const text = await shown(cluster);
+    assert.doesNotMatch(text, /evicting|DRAIN OF/i);
+    assert.match(text, / yes$/m);
+  });
+
+  test('without a policy, and without Fenceline in the cluster, there is nothing to show and nothing to say', async () => {
+    const cluster = await cordoned();
+    const plain = await shown(cluster);
+    assert.match(plain, /^node-1 .* no$/m);
+    assert.doesNotMatch(plain, /DRAIN OF/);
+    cluster.server.faults.inject({
+      matches: ({ resource }) => ['drainpolicies', 'nodefences'].includes(resource),
+      code: 404,
+      reason: 'NotFound',
+    });
+    const { nodes, unreadable } = await readStatus(cluster.client);
+    assert.deepEqual([nodes.length, unreadable], [1, []]);
+  });
+
+  test('a user who may not read the policies hears that, and sees the verdicts', async () => {
+    const cluster = await cordoned(evicting);
+    cluster.server.faults.inject({
+      matches: ({ resource }) => resource === 'drainpolicies',
+      code: 403,
+      reason: 'Forbidden',
+    });
+    const { nodes, unreadable } = await readStatus(cluster.client);
+    assert.deepEqual(
+      nodes.map(({ node, unschedulable, drain }) => [node, unschedulable, drain]),
+      [['node-1', true, undefined]],
+    );
+    assert.equal(
+      renderUnreadable(unreadable),
+      'you may not read drainpolicies.fenceline.dev, so what they say is not shown',
+    );
+  });
+});

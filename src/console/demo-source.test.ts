@@ -1,0 +1,75 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { manualClock } from '../../test/support/manual-clock.ts';
+import { waitFor } from '../../test/support/wait.ts';
+import { customResourceDefinitions } from '../api/crds.ts';
+import type { KubeObject } from '../kube/client.ts';
+import { KubeClient } from '../kube/client.ts';
+import type { ObjectRef, Resource } from '../kube/resources.ts';
+import { customResourceDefinitions as definitions, drainPolicies, nodes } from '../kube/resources.ts';
+import { Random } from '../world/random.ts';
+import { World } from '../world/world.ts';
+import { DemoSource } from './demo-source.ts';
+import type { NodeSnapshot } from './snapshot.ts';
+
+const evicting = {
+  node: 'node-1',
+  blocked: true,
+  autoEvicting: true,
+  reason: 'EvictingReplicas',
+  message: 'replica v-r-1 of volume v has to be rebuilt elsewhere first',
+  since: '2026-01-01T00:00:00Z',
+};
+
+test('[DRN-14] a node that is auto-evicting is shown as such beside unschedulable, until it is uncordoned', async () => {
+  const clock = manualClock();
+  const random = new Random(1);
+  const volumes = [{ name: 'v', sizeGiB: 1, replicas: ['node-1'] }];
+  const longhorn = { diskGiB: 10, rebuildMiBps: 100, softAntiAffinity: false, volumes };
+  const world = new World({ clock, random, nodes: [{ name: 'node-1' }, { name: 'node-2' }], longhorn });
+  const transport = world.server.transport('admin');
+  const client = new KubeClient({ transport, clock, userAgent: 'test', fieldManager: 'test' });
+  const make = async (resource: Resource, object: object): Promise<void> => {
+    const made = await client.create(resource, object as KubeObject);
+    assert.ok(made.ok, JSON.stringify(made));
+  };
+  const patch = async (ref: ObjectRef, path: string, value: unknown, subresource?: string): Promise<void> => {
+    const read = await client.get<KubeObject>(ref);
+    assert.ok(read.ok);
+    const { uid = '' } = read.value.metadata;
+    const patched = await client.patch(ref, { uid }, [{ op: 'add', path, value }], {
+      ...(subresource && { subresource }),
+    });
+    assert.ok(patched.ok, JSON.stringify(patched));
+  };
+  for (const definition of customResourceDefinitions()) await make(definitions, definition);
+  for (const name of ['node-1', 'node-2']) {
+    await make(nodes, { metadata: { name }, spec: { unschedulable: name === 'node-1' } });
+  }
+  await make(drainPolicies, { metadata: { name: 'default' }, spec: { nodeSelector: {} } });
+  await patch({ resource: drainPolicies, name: 'default' }, '/status', { draining: [evicting] }, 'status');
+
+  const source = new DemoSource({ world, clock, client, random: random.stream('console'), verdicts: () => new Map() });
+  const stop = new AbortController();
+  const running = source.run(stop.signal);
+  const shown = (name: string): NodeSnapshot | undefined => source.snapshot().nodes.find((node) => node.name === name);
+  const { node: _, ...drain } = evicting;
+  const first = await waitFor('the drain', () => {
+    const node = shown('node-1');
+    return node?.drain && node;
+  });
+  assert.deepEqual([first.schedulable, first.cordoned, first.drain], [false, true, drain]);
+  assert.deepEqual(first.replicas, [{ volume: 'v', state: 'healthy' }]);
+  const other = shown('node-2');
+  assert.deepEqual([other?.cordoned, other?.drain, other?.replicas], [false, undefined, []]);
+
+  assert.equal(source.act('node-1', 'uncordon'), true);
+  assert.equal(source.act('node-7', 'drain'), false);
+  const after = await waitFor('the uncordon', () => {
+    const node = shown('node-1');
+    return node?.cordoned === false && node;
+  });
+  assert.equal(after.drain, undefined, 'the policy still says so, but the node is in use again');
+  stop.abort();
+  await running;
+});
