@@ -167,7 +167,12 @@ export interface RemedyFacts {
     /** Its Node object goes when the machine is off and nothing is left there. */
     machineRemoved: boolean;
   };
-  storm: { maxUnresponsive: number | string; maxConcurrent: number };
+  storm: {
+    maxUnresponsive: number | string;
+    maxConcurrent: number;
+    /** Conditions under which a node is left alone. */
+    skipWhen?: readonly { type: string; status: string }[];
+  };
   /** Remedies that are on a ladder and cannot be run; the ladders that need them are not in force. */
   unsupported: readonly string[];
 }

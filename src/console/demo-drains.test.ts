@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import { ActCluster, nodeRef, podRef } from '../../test/support/act-cluster.ts';
 import { waitFor } from '../../test/support/wait.ts';
 import type { KubeObject } from '../kube/client.ts';
+import { KubeClient } from '../kube/client.ts';
 import { DemoDrains, drainNews } from './demo-drains.ts';
 
 interface Scene {
@@ -17,8 +18,10 @@ interface Scene {
 async function scene(): Promise<Scene> {
   const cluster = await ActCluster.create();
   const story: string[] = [];
+  const { clock } = cluster;
   const transport = cluster.server.transport('kubectl');
-  const drains = new DemoDrains({ transport, clock: cluster.clock, tell: (text) => story.push(text) });
+  const client = new KubeClient({ transport, clock, userAgent: 'kubectl', fieldManager: 'kubectl' });
+  const drains = new DemoDrains({ client, clock, tell: (text) => story.push(text) });
   return {
     cluster,
     drains,

@@ -5,7 +5,8 @@ import type { NodeFence } from '../api/node-fence.ts';
 import type { Judgement } from '../api/view.ts';
 import { VERDICT_REASONS } from '../api/view.ts';
 import type { Clock } from '../clock.ts';
-import type { KubeClient, KubeObject } from '../kube/client.ts';
+import type { KubeObject } from '../kube/client.ts';
+import { KubeClient } from '../kube/client.ts';
 import { ListWatch } from '../kube/list-watch.ts';
 import { drainPolicies, nodeFences, nodes, pods } from '../kube/resources.ts';
 import type { DrainPolicyStatus, DrainState } from '../report/drain-status.ts';
@@ -78,11 +79,9 @@ export class DemoSource implements ConsoleSource {
       resource: drainPolicies,
       project: (object) => (object as { status?: DrainPolicyStatus }).status ?? {},
     });
-    this.#drains = new DemoDrains({
-      transport: world.server.transport('kubectl'),
-      clock,
-      tell: (text) => this.tell(text),
-    });
+    const transport = world.server.transport('kubectl');
+    const kubectl = new KubeClient({ transport, clock, userAgent: 'kubectl', fieldManager: 'kubectl' });
+    this.#drains = new DemoDrains({ client: kubectl, clock, tell: (text) => this.tell(text) });
   }
 
   async run(signal: AbortSignal): Promise<void> {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { shareOf } from '../api/share.ts';
-import { brakeFor } from './storm.ts';
+import { brakeFor, skipFor } from './storm.ts';
 
 function cluster(total: number, silent: readonly number[], zoneOf: (index: number) => string = () => '') {
   return Array.from({ length: total }, (_, index) => ({
@@ -34,6 +34,30 @@ describe('storm brake', () => {
     assert.deepEqual(zone, { reason: 'ZoneStormLimit', message: '2 of 3 nodes of zone a do not respond, and 40% may' });
     const pairs = (index: number): string => `z${Math.floor(index / 2)}`;
     assert.equal(brakeFor('node-0', limits, { nodes: cluster(12, [0, 1], pairs), fencing: new Set() }), undefined);
+  });
+
+  test('[STM-3] a node with a condition of skipWhen is left alone, one that does not report it is not', () => {
+    const unreachable = { type: 'StorageUnreachable', status: 'True' };
+    const notReachable = { type: 'StorageReachable', status: 'NotTrue' };
+    const skips = (type: string, status: string): boolean =>
+      skipFor(
+        'node-0',
+        [unreachable, notReachable],
+        [
+          { type: 'Ready', status: 'Unknown' },
+          { type, status },
+        ],
+      ) !== undefined;
+    assert.equal(skips('StorageUnreachable', 'True'), true);
+    assert.equal(skips('StorageUnreachable', 'Unknown'), false);
+    assert.equal(skips('StorageReachable', 'False'), true);
+    assert.equal(skips('StorageReachable', 'Unknown'), true);
+    assert.equal(skips('StorageReachable', 'True'), false);
+    assert.equal(skips('Other', 'True'), false);
+    assert.match(
+      skipFor('node-0', [unreachable], [unreachable])?.message ?? '',
+      /StorageUnreachable of node-0 is True/,
+    );
   });
 
   test('[STM-4] at most so many at a time; the node itself does not stand in its own way', () => {

@@ -18,8 +18,27 @@ export interface ClusterCount {
 }
 
 export interface Brake {
-  reason: 'StormLimit' | 'ZoneStormLimit' | 'ConcurrencyLimit';
+  reason: 'StormLimit' | 'ZoneStormLimit' | 'ConcurrencyLimit' | 'SkipCondition';
   message: string;
+}
+
+type NodeCondition = Readonly<Record<'type' | 'status', string>>;
+
+/** Fencing a host that cannot reach its storage helps nobody: the next one cannot either (STM-3). */
+export function skipFor(
+  node: string,
+  skipWhen: readonly NodeCondition[],
+  conditions: readonly NodeCondition[],
+): Brake | undefined {
+  const found = skipWhen.find((skip) =>
+    conditions.some(
+      ({ type, status }) =>
+        type === skip.type && (skip.status === 'NotTrue' ? status !== 'True' : status === skip.status),
+    ),
+  );
+  if (found === undefined) return undefined;
+  const message = `${found.type} of ${node} is ${found.status}, and storm.skipWhen leaves such a node alone`;
+  return { reason: 'SkipCondition', message };
 }
 
 /** Smaller zones say nothing: one of two nodes is half of the zone. */

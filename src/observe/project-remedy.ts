@@ -19,7 +19,12 @@ export interface WireRemedies {
     machineRemoved?: boolean;
     kdump?: { enabled?: boolean; timeout?: string };
   };
-  storm?: { maxUnresponsive?: number | string; maxConcurrent?: number; podsPerMinute?: number };
+  storm?: {
+    maxUnresponsive?: number | string;
+    maxConcurrent?: number;
+    podsPerMinute?: number;
+    skipWhen?: { type: string; status: string }[];
+  };
 }
 
 /** Those that this version can run. */
@@ -33,7 +38,7 @@ export function remedyOf({ thresholds = [], remedies = [], fence, storm }: WireR
     fence?.bootTimeout,
   ].map((text) => parseDuration(text ?? ''));
   const { retries, restarts } = fence ?? {};
-  const { maxUnresponsive, maxConcurrent } = storm ?? {};
+  const { maxUnresponsive, maxConcurrent, skipWhen = [] } = storm ?? {};
   if (thresholds.length === 0 || isolateAfterMs === undefined || powerManagementAfterMs === undefined) return {};
   if (bootTimeoutMs === undefined || retries === undefined || restarts === undefined) return {};
   if (maxUnresponsive === undefined || maxConcurrent === undefined) return {};
@@ -61,7 +66,7 @@ export function remedyOf({ thresholds = [], remedies = [], fence, storm }: WireR
         restarts,
         machineRemoved: fence?.machineRemoved ?? false,
       },
-      storm: { maxUnresponsive, maxConcurrent },
+      storm: { maxUnresponsive, maxConcurrent, skipWhen },
       unsupported: [...new Set(ladders.flatMap(namesOf).filter((name) => !isSupported(name)))],
     },
   };

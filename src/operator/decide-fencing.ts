@@ -13,7 +13,7 @@ import type { TaskOutcome } from '../fence/automaton.ts';
 import type { FenceDecision } from '../fence/decide-fence.ts';
 import { decideFence, fenceOutcome } from '../fence/decide-fence.ts';
 import type { ClusterCount } from '../judge/storm.ts';
-import { brakeFor } from '../judge/storm.ts';
+import { brakeFor, skipFor } from '../judge/storm.ts';
 import { jobName } from '../remedy/job.ts';
 import type { LadderState, RemedyOutcome, TroubleFacts } from '../remedy/ladder.ts';
 import { returnNode } from '../return/return-node.ts';
@@ -199,7 +199,7 @@ const beforeOff: ReadonlySet<string | undefined> = new Set([
 ]);
 
 function brakeOf(
-  { known, count }: FencingInput,
+  { known, count, facts }: FencingInput,
   remedy: RemedyFacts | undefined,
   isRequested: boolean,
 ): FencingDecision['hold'] {
@@ -212,7 +212,7 @@ function brakeOf(
     }
   }
   const { storm } = remedy ?? (isRequested ? { storm: usualStorm } : withoutPolicy);
-  return brakeFor(known.name, storm, count);
+  return skipFor(known.name, storm.skipWhen ?? [], facts.conditions) ?? brakeFor(known.name, storm, count);
 }
 
 /** What cannot be taken back: it waits for a person, and for a storm to pass, as a fence does. */

@@ -1,7 +1,7 @@
 /**
  * A drain as `kubectl drain --ignore-daemonsets --delete-emptydir-data --force` does it: cordon, evict every pod that no
  * DaemonSet and no file of the node keeps there, try again every five seconds where a budget forbids it, give up on
- * anything else, and wait until the pods are gone.
+ * anything else, and wait until the pods are gone. One that is given up, by the signal, sends nothing more.
  */
 import type { Clock } from '../clock.ts';
 import { sleep } from '../clock.ts';
@@ -11,6 +11,12 @@ import type { Node, Pod } from '../world/objects.ts';
 import { mirrorAnnotation } from '../world/objects.ts';
 
 export type DrainOutcome = 'done' | 'failed';
+
+interface Kubectl {
+  client: KubeClient;
+  clock: Clock;
+  signal: AbortSignal;
+}
 
 const retryMs = 5000;
 const pollMs = 1000;
@@ -29,12 +35,17 @@ export async function cordon(client: KubeClient, name: string, unschedulable: bo
   return patched.ok ? undefined : patched.error.message;
 }
 
-export async function drain(client: KubeClient, clock: Clock, nodeName: string): Promise<DrainOutcome> {
+export async function drain(
+  client: KubeClient,
+  clock: Clock,
+  nodeName: string,
+  signal: AbortSignal = new AbortController().signal,
+): Promise<DrainOutcome> {
   if ((await cordon(client, nodeName, true)) !== undefined) return 'failed';
-  const listed = await client.list<Pod>(pods, { fieldSelector: `spec.nodeName=${nodeName}` });
+  const listed = await client.list<Pod>(pods, { fieldSelector: `spec.nodeName=${nodeName}` }, { signal });
   if (!listed.ok) return 'failed';
   const leaving = listed.value.items.filter((pod) => !isKept(pod));
-  const outcomes = await Promise.all(leaving.map((pod) => evict(client, clock, pod)));
+  const outcomes = await Promise.all(leaving.map((pod) => evict({ client, clock, signal }, pod)));
   return outcomes.every((outcome) => outcome === 'done') ? 'done' : 'failed';
 }
 
@@ -43,20 +54,21 @@ function isKept({ metadata }: Pod): boolean {
   return metadata.ownerReferences?.some(({ kind, controller }) => kind === 'DaemonSet' && controller === true) ?? false;
 }
 
-async function evict(client: KubeClient, clock: Clock, pod: Pod): Promise<DrainOutcome> {
+async function evict({ client, clock, signal }: Kubectl, pod: Pod): Promise<DrainOutcome> {
   const { name, namespace = '', uid = '' } = pod.metadata;
   const ref = { resource: pods, namespace, name };
-  for (;;) {
+  while (!signal.aborted) {
     const evicted = await client.evict(ref, { uid });
     if (evicted.ok) break;
     if (evicted.error.kind === 'notFound' || evicted.error.kind === 'conflict') return 'done';
     if (evicted.error.kind !== 'tooManyRequests') return 'failed';
-    await sleep(clock, retryMs);
+    await sleep(clock, retryMs, signal);
   }
-  for (;;) {
+  while (!signal.aborted) {
     const read = await client.get<Pod>(ref);
     if (read.ok ? read.value.metadata.uid !== uid : read.error.kind === 'notFound') return 'done';
     if (!read.ok) return 'failed';
-    await sleep(clock, pollMs);
+    await sleep(clock, pollMs, signal);
   }
+  return 'failed';
 }

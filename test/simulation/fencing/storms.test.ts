@@ -67,6 +67,40 @@ describe('storms', () => {
     assert.deepEqual(askedOf(seen), []);
   });
 
+  test('[STM-3] a host that cannot reach its storage is not fenced, and is when that is over', async () => {
+    const skipWhen = [{ type: 'StorageUnreachable', status: 'True' }];
+    const says = (at: string, type: string, status: string): object => ({
+      at,
+      condition: { node: 'node-1', type, status },
+    });
+    const trouble = { type: 'Trouble', status: 'True', for: '5s' };
+    const seen = await observe(
+      fenced('no-storage', {
+        policy: {
+          thresholds: [{ condition: trouble, remedies: [{ name: 'fence', cleanResources: true, period: '10s' }] }],
+          storm: { maxUnresponsive: '40%', maxConcurrent: 1, skipWhen },
+        },
+        events: [
+          says('0s', 'StorageUnreachable', 'True'),
+          says('5s', 'Trouble', 'True'),
+          says('2m', 'StorageUnreachable', 'False'),
+          says('2m15s', 'Trouble', 'False'),
+        ],
+        expect: [
+          { at: '119s', fence: { node: 'node-1', status: 'new' } },
+          { by: '4m', fence: { node: 'node-1', status: 'final' } },
+          { fences: 1 },
+        ],
+        runFor: '5m',
+      }),
+    );
+    assert.deepEqual(failuresOf(seen.report), []);
+    const first = askedOf(seen, 'node-1')[0]?.at ?? 0;
+    assert.ok(first > 120_000, `asked at ${first}`);
+    const holds = seen.statuses.filter(({ atMs }) => atMs < 120_000).map(({ status }) => status.hold?.reason);
+    assert.ok(holds.includes('SkipCondition'));
+  });
+
   test('[STM-4] one at a time: the second begins by itself when the first is over', async () => {
     const seen = await observe(
       fenced('one-at-a-time', {
