@@ -59,7 +59,7 @@ const tiers: Tier[] = [
     concurrency: 3,
     beside: 'waiting',
   },
-  { name: 'control-plane', files: controlPlane, setUp: () => ensureControlPlane(), concurrency: 2 },
+  { name: 'control-plane', files: controlPlane, setUp: () => ensureControlPlane(), concurrency: 3 },
   { name: 'controllers', files: crowded, setUp: () => ensureControlPlane(), concurrency: 2 },
   {
     name: 'release',
@@ -68,7 +68,13 @@ const tiers: Tier[] = [
     concurrency: 1,
     beside: 'waiting',
   },
-  { name: 'nodes', files: globSync('test/nodes/**/*.test.ts'), setUp: () => ensureRealNodes(), concurrency: 1 },
+  {
+    name: 'nodes',
+    files: globSync('test/nodes/**/*.test.ts'),
+    setUp: () => ensureRealNodes(),
+    concurrency: 1,
+    beside: 'waiting',
+  },
 ];
 
 const { values, positionals } = parseArgs({

@@ -221,7 +221,12 @@ const problem = z.object({
     .prefault([])
     .meta({ description: 'The latest times; alarms count these.' }),
   pods: z
-    .array(z.object({ pod: text(317, 'Namespace and name of the pod.'), count: count('How often it was there.') }))
+    .array(
+      z.object({
+        pod: text(317, 'Namespace and name of the pod, or of its owner where pods are named anew each time.'),
+        count: count('How often it was there.'),
+      }),
+    )
     .max(64)
     .prefault([])
     .meta({ description: 'Which pods were on the node: one that is there every time may be what kills it.' }),

@@ -177,6 +177,13 @@ export interface RemedyFacts {
   unsupported: readonly string[];
 }
 
+/** So many incidents of one condition within so long are worth the attention of a person. */
+export interface AlarmFacts {
+  condition: string;
+  count: number;
+  withinMs: number;
+}
+
 /** A RemedyPolicy, as far as the operator needs it. */
 export interface PolicyFacts {
   name: string;
@@ -190,6 +197,10 @@ export interface PolicyFacts {
   assertions: readonly string[];
   riskAfterFailedFence: boolean;
   soakMs: number;
+  /** By what factor each failure within a day lengthens the soak, and how far. */
+  backoff: number;
+  maxSoakMs: number;
+  alarms: readonly AlarmFacts[];
   podsPerMinute: number;
   /** Absent: crashed kernels are not listened to. */
   kdump?: { timeoutMs: number };

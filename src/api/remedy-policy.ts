@@ -13,6 +13,7 @@ import {
   time,
 } from './common.ts';
 import { duration, positiveDuration } from './duration-schema.ts';
+import { MAX_PROBLEM_TIMES } from './fence-names.ts';
 import { remedy, threshold, thresholdKey, type Remedy, type Threshold } from './ladder.ts';
 import { asMap, asSet, matching, withRules, type Rule } from './rules.ts';
 
@@ -201,7 +202,12 @@ const returning = z.object({
 
 const alarm = z.object({
   condition: conditionType().meta({ description: 'The type of the condition whose incidents are counted.' }),
-  count: z.int().min(1).max(1000).prefault(3).meta({ description: 'So many incidents on one node raise the alarm.' }),
+  count: z
+    .int()
+    .min(1)
+    .max(MAX_PROBLEM_TIMES)
+    .prefault(3)
+    .meta({ description: 'So many incidents on one node raise the alarm.' }),
   within: positiveDuration().prefault('24h').meta({ description: 'The time within which they are counted.' }),
 });
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ActCluster, nodeRef } from '../../test/support/act-cluster.ts';
+import { ActCluster, fenceRef, nodeRef } from '../../test/support/act-cluster.ts';
 import type { KubeObject } from '../kube/client.ts';
 import type { ObjectRef } from '../kube/resources.ts';
 import { drainPolicies } from '../kube/resources.ts';
@@ -96,5 +96,29 @@ describe('status of drains', () => {
       renderUnreadable(unreadable),
       'you may not read drainpolicies.fenceline.dev, so what they say is not shown',
     );
+  });
+});
+
+describe('status of alarms', () => {
+  const message = '3 incidents of Ready within 24h; default/web-0 was there each time';
+
+  async function alarmed(status: 'True' | 'False'): Promise<ActCluster> {
+    const cluster = await ActCluster.create();
+    const condition = { type: 'Alarm', status, reason: 'RepeatedTrouble', message, lastTransitionTime: since };
+    await cluster.patchStatus(fenceRef, { epoch: 3, conditions: [condition] });
+    return cluster;
+  }
+
+  test('[ADM-2] a node that is well and has failed too often is shown with why', async () => {
+    const cluster = await alarmed('True');
+    const text = await shown(cluster);
+    assert.match(text, /^ALARM OF +REASON +SINCE +WHY$/m);
+    assert.match(
+      text,
+      /^node-1 +RepeatedTrouble +2026-01-01T00:00:00Z +3 incidents of Ready within 24h; default\/web-0/m,
+    );
+    const [one] = (await readStatus(cluster.client)).nodes;
+    assert.deepEqual(one?.alarm, { reason: 'RepeatedTrouble', message, since }, 'what programs read');
+    assert.doesNotMatch(await shown(await alarmed('False')), /ALARM/);
   });
 });

@@ -7,6 +7,7 @@
 import { Command, Option } from 'commander';
 import { EMPTY_STATUS } from '../api/fence-names.ts';
 import type { NodeFence, NodeFenceStatus } from '../api/node-fence.ts';
+import { ALARM } from '../api/reasons.ts';
 import type { Judgement, NodeFacts, NodeView } from '../api/view.ts';
 import { VERDICT_REASONS } from '../api/view.ts';
 import { defaultLimits, judgeNode } from '../judge/judge-node.ts';
@@ -36,6 +37,8 @@ export interface NodeStatus {
   evidence: Judgement['evidence'];
   /** What is being done about it; absent where there is nothing to do. */
   recovery?: Recovery;
+  /** Why a person should look, also at a node that is well by now. */
+  alarm?: { reason: string; message: string; since: string };
   /** Of a cordoned node under a DrainPolicy: what its drain waits for, from the status that the operator keeps. */
   drain?: DrainState;
 }
@@ -87,10 +90,16 @@ export async function readStatus(client: KubeClient): Promise<StatusReport> {
   const fences = await readOwn<NodeFence & KubeObject>(client, nodeFences);
   const policies = await readOwn<KubeObject & { status?: DrainPolicyStatus }>(client, drainPolicies);
   const recoveries = recoveriesOf(fences === 'forbidden' ? [] : fences);
+  const alarms = alarmsOf(fences === 'forbidden' ? [] : fences);
   const drains = drainsByNode(policies === 'forbidden' ? [] : policies.map(({ status }) => status));
   const all = [...facts.values()]
     .map((node) => statusOf(node, renewals.get(node.name), serverTime))
-    .map((one) => ({ ...one, ...recoveries.get(one.node), ...(one.unschedulable && drainOf(drains, one.node)) }))
+    .map((one) => ({
+      ...one,
+      ...recoveries.get(one.node),
+      ...alarms.get(one.node),
+      ...(one.unschedulable && drainOf(drains, one.node)),
+    }))
     .sort((a, b) => a.node.localeCompare(b.node, 'en', { numeric: true }));
   const unreadable = [
     ...(fences === 'forbidden' ? [nodeFences] : []),
@@ -127,6 +136,18 @@ async function readOwn<T extends KubeObject>(client: KubeClient, resource: Resou
 function recoveriesOf(fences: readonly NodeFence[]): Map<string, { recovery: Recovery }> {
   const open = fences.filter(({ status }) => status?.incident !== undefined);
   return new Map(open.map(({ spec, status }) => [spec.node, { recovery: recoveryOf({ ...EMPTY_STATUS, ...status }) }]));
+}
+
+function alarmsOf(fences: readonly NodeFence[]): Map<string, Pick<NodeStatus, 'alarm'>> {
+  const alarms = fences.flatMap(({ spec, status }) =>
+    (status?.conditions ?? [])
+      .filter(({ type, status: is }) => type === ALARM.of && is === 'True')
+      .map(({ reason, message, lastTransitionTime: since }) => ({
+        node: spec.node,
+        alarm: { reason, message, since },
+      })),
+  );
+  return new Map(alarms.map(({ node, alarm }) => [node, { alarm }]));
 }
 
 function recoveryOf({ incident, hold, return: back, releases, stuck }: NodeFenceStatus): Recovery {
@@ -202,7 +223,7 @@ export async function render(statuses: NodeStatus[], format: Format | undefined)
       ]);
       return statuses.length === 0
         ? 'No nodes found\n'
-        : renderTable(heads, rows) + renderStuck(statuses) + renderDrains(statuses);
+        : renderTable(heads, rows) + renderAlarms(statuses) + renderStuck(statuses) + renderDrains(statuses);
     }
   }
 }
@@ -226,6 +247,13 @@ function summaryOf(recovery: Recovery | undefined): string {
   if (last === undefined) return trouble;
   const what = `${last.ended ? 'released' : 'releasing'} ${last.pods} (${last.basis})`;
   return waitsFor === undefined ? what : `${what}; ${waitsFor}`;
+}
+
+function renderAlarms(statuses: NodeStatus[]): string {
+  const rows = statuses.flatMap(({ node, alarm }) =>
+    alarm === undefined ? [] : [[node, alarm.reason, alarm.since, alarm.message]],
+  );
+  return rows.length === 0 ? '' : `\n${renderTable(['ALARM OF', 'REASON', 'SINCE', 'WHY'], rows)}`;
 }
 
 function renderStuck(statuses: NodeStatus[]): string {

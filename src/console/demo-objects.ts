@@ -74,7 +74,8 @@ export const demoObjects: readonly DemoObject[] = [
       thresholds: [{ lease: { staleFor: '12s' }, remedies: [{ name: 'fence', cleanResources: true, period: '1m' }] }],
       remedies: [{ name: 'fence', fence: {} }],
       fence: { isolateAfter: '0s', powerManagementAfter: '0s', bootTimeout: '10m' },
-      return: { soak: '10s' },
+      // Whoever plays pulls the same plug again and again.
+      return: { soak: '10s', backoff: 1 },
     },
   }),
   make(drainPolicies, 'demo', {

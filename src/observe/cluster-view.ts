@@ -5,6 +5,7 @@
 import type { NamedData } from '../api/fence-config.ts';
 import { isFenceConfig, nodeFenceName } from '../api/fence-names.ts';
 import { requestOf } from '../api/fence-request.ts';
+import { ALARM } from '../api/reasons.ts';
 import type { AttachmentFacts, DriverFacts, PolicyFacts } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
@@ -38,6 +39,8 @@ interface FenceSummary {
   open: boolean;
   /** A fence was begun and has not ended. */
   fencing: boolean;
+  /** Whether problems were counted that an alarm may be about, and whether one is raised. */
+  problems: 'none' | 'counted' | 'alarmed';
   /** How many pods each record lets go: since when, and when the last was gone. */
   released: readonly { recordedMs: number; goneMs?: number; pods: number }[];
 }
@@ -101,9 +104,15 @@ export class ClusterView {
     return this.#fences.entries.get(nodeFenceName(node))?.value.open ?? false;
   }
 
-  /** Nodes with a record that is open, whether the Node object is still there or not. */
+  problemsOf(node: string): FenceSummary['problems'] {
+    return this.#fences.entries.get(nodeFenceName(node))?.value.problems ?? 'none';
+  }
+
+  /** Nodes with a record that is open, or an alarm that will not stand for ever, whether there is a Node object or not. */
   get fencedNodes(): string[] {
-    return [...this.#fences.entries.values()].flatMap(({ value }) => (value.open ? [value.node] : []));
+    return [...this.#fences.entries.values()].flatMap(({ value: { open, problems, node } }) =>
+      open || problems === 'alarmed' ? [node] : [],
+    );
   }
 
   /** Nodes whose fence was begun and has not ended. */
@@ -205,6 +214,17 @@ function projectConfig(object: KubeObject): NamedData | undefined {
   return isFenceConfig(metadata.name) ? { name: metadata.name, data: data ?? {} } : undefined;
 }
 
+function problemsOf(
+  problems: readonly object[] = [],
+  conditions: readonly { type: string; status: string; reason: string }[] = [],
+): FenceSummary['problems'] {
+  const isRaised = conditions.some(
+    ({ type, status, reason }) => type === ALARM.of && status === 'True' && reason === ALARM.reason.RepeatedTrouble,
+  );
+  if (isRaised) return 'alarmed';
+  return problems.length === 0 ? 'none' : 'counted';
+}
+
 function summaryOf(object: KubeObject): FenceSummary {
   const { spec, status } = object as KubeObject & {
     spec?: { node?: string; requested?: { by: string; at: string } };
@@ -212,6 +232,8 @@ function summaryOf(object: KubeObject): FenceSummary {
       incident?: object;
       applied?: object[];
       fence?: { irrevocableSince?: string; phase: string; startedAt: string };
+      problems?: object[];
+      conditions?: { type: string; status: string; reason: string }[];
       releases?: { recordedAt?: string; joinedAt?: string; podsGoneAt?: string; pods?: object[] }[];
     };
   };
@@ -219,6 +241,7 @@ function summaryOf(object: KubeObject): FenceSummary {
   return {
     node: spec?.node ?? '',
     fencing: irrevocableSince !== undefined && phase !== 'finished' && phase !== 'failed',
+    problems: problemsOf(status?.problems, status?.conditions),
     released: (status?.releases ?? []).map(({ recordedAt, joinedAt, podsGoneAt, pods = [] }) => ({
       recordedMs: Date.parse(joinedAt ?? recordedAt ?? ''),
       ...(podsGoneAt === undefined ? {} : { goneMs: Date.parse(podsGoneAt) }),

@@ -103,6 +103,18 @@ test('[NGS-5] an attachment says what its driver says', () => {
   assert.deepEqual([projectAttachment(fenced).fenceWanted, projectAttachment(fenced).deleting], [true, true]);
 });
 
+test('[ADM-2, RET-1] a policy says when to raise an alarm, and how much longer a node soaks each time', () => {
+  const release = { podDeletion: 'do-nothing', volumeAttachmentRecovery: 'never' };
+  const spec = { nodeSelector: {}, mode: 'Enforce', release, return: { soak: '45s', backoff: 1.5, maxSoak: '10m' } };
+  const alarms = [{ condition: 'Ready', count: 3, within: '24h' }, { condition: 'DiskBroken' }];
+  const policy = projectPolicy(object({ spec: { ...spec, alarms } }));
+  assert.deepEqual([policy?.backoff, policy?.maxSoakMs], [1.5, 600_000]);
+  const inMs = { condition: 'Ready', count: 3, withinMs: 86_400_000 };
+  assert.deepEqual(policy?.alarms, [inMs], 'one that lacks what the CRD fills in is none');
+  const bare = projectPolicy(object({ spec: { ...spec, return: { soak: '45s' } } }));
+  assert.deepEqual([bare?.backoff, bare?.maxSoakMs, bare?.alarms], [2, 3_600_000, []]);
+});
+
 test('[POD-1] a policy without the defaults of its CRD is not in force', () => {
   const release = { podDeletion: 'do-nothing', volumeAttachmentRecovery: 'never' };
   const spec = { nodeSelector: {}, mode: 'Enforce', release, return: { soak: '45s' } };

@@ -1,5 +1,6 @@
 /** What is kept of the objects that hang on a node in trouble. Total functions: half-written objects stop nothing. */
 import type {
+  AlarmFacts,
   AttachmentFacts,
   DriverFacts,
   LiveNode,
@@ -26,6 +27,8 @@ import { remedyOf } from './project-remedy.ts';
 
 /** As the CRD has it, for objects from before it did. */
 const defaultPodsPerMinute = 300;
+const defaultBackoff = 2;
+const defaultMaxSoakMs = 3_600_000;
 const mirrorAnnotation = 'kubernetes.io/config.mirror';
 /** Volumes that hold nothing which outlives the pod, or lead to no storage that a second pod could reach. */
 const harmlessVolumes = new Set([
@@ -191,7 +194,8 @@ interface WirePolicy extends KubeObject {
       assertions?: string[];
       riskAfterFailedFence?: boolean;
     };
-    return?: { soak?: string };
+    return?: { soak?: string; backoff?: number; maxSoak?: string };
+    alarms?: { condition: string; count?: number; within?: string }[];
   } & WireRemedies;
 }
 
@@ -229,10 +233,26 @@ export function projectPolicy(object: KubeObject): PolicyFacts | undefined {
     assertions,
     riskAfterFailedFence: riskAfterFailedFence ?? false,
     soakMs,
+    backoff: spec?.return?.backoff ?? defaultBackoff,
+    maxSoakMs: parseDuration(spec?.return?.maxSoak ?? '') ?? defaultMaxSoakMs,
+    alarms: (spec?.alarms ?? []).flatMap((alarm) => alarmOf(alarm) ?? []),
     podsPerMinute: spec?.storm?.podsPerMinute ?? defaultPodsPerMinute,
     ...kdumpOf(spec?.fence?.kdump),
     ...remedyOf(spec ?? {}),
   };
+}
+
+function alarmOf({
+  condition,
+  count,
+  within,
+}: {
+  condition: string;
+  count?: number;
+  within?: string;
+}): AlarmFacts | undefined {
+  const withinMs = parseDuration(within ?? '');
+  return count === undefined || withinMs === undefined ? undefined : { condition, count, withinMs };
 }
 
 function kdumpOf(kdump: { enabled?: boolean; timeout?: string } | undefined): { kdump?: { timeoutMs: number } } {

@@ -66,7 +66,7 @@ describe('what is kept of the ladders of a policy', () => {
           restarts: 2,
           machineRemoved: false,
         },
-        storm: { maxUnresponsive: '40%', maxConcurrent: 1 },
+        storm: { maxUnresponsive: '40%', maxConcurrent: 1, skipWhen: [] },
         unsupported: [],
       },
     });

@@ -237,6 +237,14 @@ describe('when to look again', () => {
     assert.equal(inMs({ gates: failover, drivers: safeDriver, lease }), 2000);
   });
 
+  test('[ADM-2] when an alarm about repeated trouble ends', () => {
+    const times = ['2026-01-01T00:00:10Z', '2026-01-01T00:09:00Z'];
+    const fence = aFence({ problems: [{ condition: 'Ready', count: 2, times, pods: [] }] });
+    const policy = inForce({ alarms: [{ condition: 'Ready', count: 2, withinMs: 600_000 }] });
+    assert.equal(inMs({ pods: [], fence, policy }), 10_000);
+    assert.equal(inMs({ pods: [], fence }), 30_000);
+  });
+
   test('never in the past, whatever is known', () => {
     const goneAt = '2026-01-01T00:00:00Z';
     assert.ok(inMs({ pods: [], fence: aFence({ releases: [aRecord({ podsGoneAt: goneAt })] }) }) > 0);

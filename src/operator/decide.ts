@@ -8,6 +8,7 @@ import { assertionOf, isEvictable } from '../release/by-assertion.ts';
 import type { Assertion } from '../release/by-assertion.ts';
 import { clockTime, isOver } from '../api/facts.ts';
 import { attachmentsHere, timeIsUp } from '../release/checks.ts';
+import { repeatedTrouble } from '../judge/problems.ts';
 import { endOfEviction } from '../release/end-of-eviction.ts';
 import type { Hold } from '../release/hold.ts';
 import { holdOf } from '../release/hold.ts';
@@ -19,7 +20,7 @@ import { releaseNode } from '../release/release-node.ts';
 import type { ReturnDecision } from '../return/return-node.ts';
 import { isQuarantined, returnNode } from '../return/return-node.ts';
 import type { FencingDecision } from './decide-fencing.ts';
-import { stayAwayMs } from './fence-status.ts';
+import { alarmsFor, stayAwayMs } from './fence-status.ts';
 import { isUnderFence, keptFencing } from './decide-fencing.ts';
 
 export interface Decision {
@@ -231,5 +232,7 @@ function recheckAt(
       times.push(Date.parse(podsGoneAt) + detachByOurselvesAfterMs);
   }
   if (back.soakUntilMs !== undefined) times.push(back.soakUntilMs);
+  const alarm = repeatedTrouble(known.fence?.status.problems ?? [], alarmsFor(known), serverNowMs);
+  if (alarm !== undefined) times.push(alarm.untilMs);
   return Math.min(...times.filter((time) => time > serverNowMs));
 }

@@ -46,6 +46,24 @@ function afterwards(known: NodeCase, ...later: ((known: NodeCase) => NodeCase)[]
   return status;
 }
 
+function aFenceOf(phase: 'failed'): NonNullable<NodeFenceStatus['fence']> {
+  const at = '2026-01-01T00:09:00Z';
+  return {
+    step: 'power-management',
+    status: 'error',
+    phase,
+    level: 0,
+    index: 0,
+    storage: [],
+    cleanResources: true,
+    retries: 0,
+    restarts: 0,
+    startedAt: at,
+    stepStartedAt: at,
+    irrevocableSince: at,
+  };
+}
+
 const reasons = ({ history }: NodeFenceStatus): string[] => history.map(({ reason }) => reason);
 
 describe('the memory of a node', () => {
@@ -197,6 +215,95 @@ describe('the memory of a node', () => {
   test('without a Node object it still says what was on it', () => {
     const status = next(withoutNode(aCase({ fence: aFence({ incident: anIncident() }) })));
     assert.deepEqual([status.incident?.nodeUid, status.releases[0]?.nodeUid], ['node-uid', 'node-uid']);
+  });
+
+  describe('repeated trouble', () => {
+    const alarms = [{ condition: 'Ready', count: 2, withinMs: 3_600_000 }];
+    const times = ['2026-01-01T00:02:00Z'];
+    const problems = [{ condition: 'Ready', count: 1, times, pods: [{ pod: 'default/web-0', count: 1 }] }];
+    const alarmOf = ({ conditions }: NodeFenceStatus): string => {
+      const found = conditions.find(({ type }) => type === 'Alarm');
+      return found === undefined ? 'none' : `${found.status} ${found.reason}: ${found.message}`;
+    };
+    const raised = 'True RepeatedTrouble: 2 incidents of Ready within 1h; default/web-0 was there each time';
+    const well = (known: NodeCase): NodeCase => ({
+      ...known,
+      node: aNode({ ready: 'True' }),
+      pods: [],
+      attachments: [],
+    });
+
+    test('[ADM-2] an incident is counted when it begins, with the pods, and not again', () => {
+      const status = afterwards(aCase({ fence: aFence() }), (known) => ({ ...known, serverNowMs: nowMs + 60_000 }));
+      const [problem] = status.problems;
+      assert.deepEqual(problem, {
+        condition: 'Ready',
+        count: 1,
+        times: ['2026-01-01T00:10:00Z'],
+        pods: [{ pod: 'default/web-0', count: 1 }],
+      });
+      assert.deepEqual(afterwards(aCase({ fence: aFence() }), well).problems, status.problems, 'kept when it is over');
+    });
+
+    test('[ADM-2] what was asked for, or happens while somebody works on the node, is no problem of it', () => {
+      const requested = { by: 'jane', at: '2026-01-01T00:09:00Z' };
+      const asked = next(aCase({ node: aNode({ ready: 'True' }), fence: aFence({}, { requested }) }));
+      assert.deepEqual([asked.incident?.trouble, asked.problems], ['a fence was asked for by jane', []]);
+      const worked = next(aCase({ node: aNode({ maintenanceUntil: '2026-01-01T01:00:00Z' }), fence: aFence() }));
+      assert.deepEqual([worked.hold?.reason, worked.problems], ['Maintenance', []]);
+    });
+
+    test('[ADM-2, REM-6] trouble that comes back within the period is the same, and counted once', () => {
+      const incident = anIncident({ clearedAt: '2026-01-01T00:09:30Z' });
+      const status = next(aCase({ fence: aFence({ incident, problems }) }));
+      assert.deepEqual([status.incident?.flaps, status.problems], [1, problems]);
+    });
+
+    test('[ADM-2] the alarm is raised by the incident that makes it too many, and told once', () => {
+      const known = aCase({ policy: inForce({ alarms }), fence: aFence({ problems }) });
+      const status = afterwards(known, (again) => ({ ...again, serverNowMs: nowMs + 1000 }), well, well);
+      assert.equal(alarmOf(status), raised);
+      assert.equal(reasons(status).filter((reason) => reason === 'RepeatedTrouble').length, 1);
+      assert.equal(
+        alarmOf(next(aCase({ fence: aFence({ problems }) }))),
+        'none',
+        'without such an alarm in the policy',
+      );
+    });
+
+    test('[ADM-2] it ends by itself, also with the node', () => {
+      const known = aCase({ policy: inForce({ alarms }), fence: aFence({ problems }) });
+      const later = (ms: number): string =>
+        alarmOf(afterwards(known, well, (again) => well({ ...again, serverNowMs: nowMs + ms })));
+      const end = 52 * 60_000;
+      assert.deepEqual([later(end - 1000), later(end)], [raised, 'False NoAlarm: nothing has passed a limit']);
+      const gone = afterwards(known, well, (again) => withoutNode(well(again)));
+      assert.match(alarmOf(gone), /^False/);
+    });
+
+    test('[ADM-2] a fence in error comes first; when it is settled the other is not told again', () => {
+      const failed: NodeFenceStatus['fence'] = {
+        ...aFenceOf('failed'),
+        message: 'the device does not answer',
+      };
+      const known = aCase({ policy: inForce({ alarms }), fence: aFence({ problems }) });
+      const once = next(known);
+      const broken = next({ ...known, fence: aFence({ ...once, fence: failed }) });
+      assert.match(alarmOf(broken), /^True FenceInError/);
+      const { fence: _, ...rest } = broken;
+      const settled = next({ ...known, fence: aFence(rest) });
+      assert.equal(alarmOf(settled), raised);
+      const told = reasons(settled).filter((reason) => reason === 'RepeatedTrouble' || reason === 'FenceInError');
+      assert.deepEqual(told, ['RepeatedTrouble', 'FenceInError']);
+    });
+
+    test('[RET-1] the way back says how often it has failed', () => {
+      const taints = [quarantine];
+      const node = aNode({ ready: 'True', taints, volumesInUse: [] });
+      const known = aCase({ node, lease: renewedLease, pods: [], attachments: [] });
+      const incident = anIncident({ startedAt: '2026-01-01T00:05:00Z', flaps: 2 });
+      assert.equal(next({ ...known, fence: aFence({ incident, problems }) }).return?.failures, 3);
+    });
   });
 
   test('full lists stay full, and lose their oldest', () => {

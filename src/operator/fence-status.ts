@@ -4,15 +4,17 @@
  */
 import { EMPTY_STATUS, MAX_EVIDENCE, MAX_HISTORY } from '../api/fence-names.ts';
 import type { NodeFenceStatus, ReleaseRecord } from '../api/node-fence.ts';
-import { ALARM, FENCED, RELEASED } from '../api/reasons.ts';
+import { ALARM, FENCED, HELD, RELEASED } from '../api/reasons.ts';
 import { messageFrom } from '../release/by-kernel-crash.ts';
 import type { FenceNews } from '../fence/told.ts';
 import { fenceNews } from '../fence/told.ts';
+import { conditionOf, counted, repeatedTrouble } from '../judge/problems.ts';
 import { flapWindowMs } from '../remedy/ladder.ts';
 import { QUARANTINE_KEY } from '../api/release-view.ts';
-import type { NodeCase } from '../api/release-view.ts';
+import type { AlarmFacts, NodeCase } from '../api/release-view.ts';
 import type { Judgement } from '../api/view.ts';
 import { isQuarantined } from '../return/return-node.ts';
+import { failuresOf } from '../return/soak.ts';
 import { clockTime } from '../api/facts.ts';
 import type { Decision } from './decide.ts';
 
@@ -45,8 +47,8 @@ export function nextStatus(input: StatusInput): NodeFenceStatus {
     decision.trouble === undefined
       ? closed(withFence(taken, fence), { now, stayAwayMs: stayAwayMs(known) }, news)
       : ongoing({ ...input, before: withFence(taken, fence), trouble: decision.trouble }, now, news);
-  const alarm = alarmOf(input, fence);
-  if (alarm.status === 'True' && !isAlarmed(before, alarm.reason)) {
+  const alarm = alarmOf(input, after);
+  if (alarm.status === 'True' && !isAlarmed(before, alarm.reason) && !wasTold(before, after, alarm.reason)) {
     news.push({ at: now, reason: alarm.reason, message: alarm.message });
   }
   const conditions = [
@@ -75,7 +77,7 @@ function removalNews(
 }
 
 /** What a person has to look at, because nothing more happens by itself (FEN-2, REM-4). */
-function alarmOf({ known, decision }: StatusInput, fence: NodeFenceStatus['fence']): Finding {
+function alarmOf({ known, decision }: StatusInput, { fence, problems }: NodeFenceStatus): Finding {
   const { restarts = 0 } = (known.policy.kind === 'one' ? known.policy.policy.remedy?.fence : undefined) ?? {};
   if (fence?.phase === 'failed' && fence.restarts >= restarts) {
     return { status: 'True', reason: ALARM.reason.FenceInError, message: fence.message ?? 'the fence has failed' };
@@ -85,7 +87,29 @@ function alarmOf({ known, decision }: StatusInput, fence: NodeFenceStatus['fence
     const message = `${ladder.remedy} was the last remedy for ${ladder.threshold}, and the trouble goes on`;
     return { status: 'True', reason: ALARM.reason.LadderExhausted, message };
   }
+  const repeated = repeatedTrouble(problems, alarmsFor(known), known.serverNowMs);
+  if (repeated !== undefined) {
+    return { status: 'True', reason: ALARM.reason.RepeatedTrouble, message: repeated.message };
+  }
   return { status: 'False', reason: ALARM.reason.NoAlarm, message: 'nothing has passed a limit' };
+}
+
+/** Of a machine that is gone nobody has to be told any more. */
+export function alarmsFor({ node, policy }: NodeCase): readonly AlarmFacts[] {
+  return node === undefined || policy.kind !== 'one' ? [] : policy.policy.alarms;
+}
+
+export function isSameAlarm(one: NodeFenceStatus, other: NodeFenceStatus): boolean {
+  const [before, after] = [one, other].map(({ conditions }) => conditions.find(({ type }) => type === ALARM.of));
+  return before?.status === after?.status && before?.reason === after?.reason;
+}
+
+/** A harsher alarm stood in front of it meanwhile; since it was told, nothing was counted. */
+function wasTold({ conditions, history }: NodeFenceStatus, { problems }: NodeFenceStatus, reason: string): boolean {
+  if (reason !== ALARM.reason.RepeatedTrouble) return false;
+  if (conditions.find(({ type }) => type === ALARM.of)?.status !== 'True') return false;
+  const toldMs = Date.parse(history.findLast((entry) => entry.reason === reason)?.at ?? '');
+  return problems.every(({ times }) => times.every((time) => Date.parse(time) <= toldMs));
 }
 
 function isAlarmed({ conditions }: NodeFenceStatus, reason?: string): boolean {
@@ -149,6 +173,7 @@ function ongoing(
   const isOther = before.incident !== undefined && node !== undefined && before.incident.nodeUid !== node.uid;
   const incident = isOther ? undefined : before.incident;
   if (incident === undefined) news.push({ at: now, reason: 'Incident', message: input.trouble });
+  const problems = incident === undefined ? withProblem(input, now) : before.problems;
   // A newcomer of the same name has nothing to do with what was released from its predecessor.
   const records = decision.records.map((record) =>
     node !== undefined && record.nodeUid !== node.uid ? ended(record, now) : record,
@@ -169,6 +194,7 @@ function ongoing(
     },
     evidence: evidenceOf(input, incident === undefined ? [] : before.evidence, now),
     ...(ladder === undefined ? {} : { ladder }),
+    problems,
     jobs: [...decision.fencing.jobs],
     releases: records,
     stuck: decision.stuck,
@@ -177,6 +203,18 @@ function ongoing(
     ...holdOf(before, decision, now),
     conditions: withCondition(before.conditions, RELEASED.of, releasedOf(records, decision), now),
   };
+}
+
+/**
+ * Counted when it begins, and once, however often it comes back (REM-6). What happens to a node that somebody works on is
+ * theirs.
+ */
+function withProblem(
+  { known, decision, before, trouble }: StatusInput & { before: NodeFenceStatus; trouble: string },
+  at: string,
+): NodeFenceStatus['problems'] {
+  const condition = decision.hold?.reason === HELD.reason.Maintenance ? undefined : conditionOf(trouble);
+  return condition === undefined ? before.problems : counted(before.problems, { condition, at, pods: known.pods });
 }
 
 /** It went away and is back: the same incident, in whatever boot the machine is now. */
@@ -302,7 +340,7 @@ function returnOf(
       since: before?.stage === stage ? before.since : since,
       ...(waitsFor === undefined ? {} : { waitsFor: waitsFor.message.slice(0, 512) }),
       ...(soakUntilMs === undefined ? {} : { soakUntil: clockTime(soakUntilMs) }),
-      failures: before?.failures ?? 0,
+      failures: failuresOf(known.fence?.status, known.serverNowMs),
     },
   };
 }

@@ -15,6 +15,7 @@ import { Room } from '../act/room.ts';
 import type { Outcome as ActOutcome } from '../act/perform.ts';
 import type { Clock } from '../clock.ts';
 import { matchPolicy } from '../judge/match-policy.ts';
+import { repeatedTrouble } from '../judge/problems.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { KubeError, Result } from '../kube/errors.ts';
 import { nodes } from '../kube/resources.ts';
@@ -26,7 +27,7 @@ import { isQuarantined } from '../return/return-node.ts';
 import { isWanted } from '../remedy/ladder.ts';
 import type { Decision } from './decide.ts';
 import { decide } from './decide.ts';
-import { nextStatus } from './fence-status.ts';
+import { alarmsFor, isSameAlarm, nextStatus } from './fence-status.ts';
 import type { FencingDecision } from './decide-fencing.ts';
 import type { Fencing } from './fencing.ts';
 import type { CrashReports } from './crash-reports.ts';
@@ -84,6 +85,8 @@ export class Recovery {
   /** The epoch that we last wrote of each node, and until when we leave it to who took it over. */
   readonly #held = new Map<string, number>();
   readonly #deposedUntilMs = new Map<string, number>();
+  /** When we looked at the alarms of nodes with problems: at which state of the policies, and when to look again. */
+  readonly #alarms = new Map<string, { at: string; againMs: number }>();
   readonly #broken = Promise.withResolvers<never>();
 
   constructor(options: RecoveryOptions) {
@@ -107,11 +110,38 @@ export class Recovery {
   /** Whether a node needs attention. One that is down in a cluster without policy or gate is left to Kubernetes. */
   concerns(name: string, judgement: Judgement): boolean {
     const { observer, cluster, gates } = this.#options;
-    if (cluster.hasOpenFence(name)) return true;
+    if (cluster.hasOpenFence(name) || this.#hasAlarmDue(name, judgement)) return true;
     if ((observer.view(name).node?.marks ?? []).length > 0) return true;
     if (judgement.reason === 'NodeGone') return false;
     if (judgement.verdict === 'down' && (gates.NonGracefulFailover || cluster.policies.length > 0)) return true;
     return this.#isTrouble(name, judgement);
+  }
+
+  /**
+   * An alarm about repeated trouble ends, or is raised by an edit of a policy, while the node is well and nobody attends to
+   * it. One pass finds out how it stands, and when that has to be found out again.
+   */
+  #hasAlarmDue(name: string, judgement: Judgement): boolean {
+    const { cluster, clock } = this.#options;
+    const problems = cluster.problemsOf(name);
+    if (problems === 'none') return false;
+    const isWatched = problems === 'alarmed' || cluster.policies.some(({ alarms }) => alarms.length > 0);
+    if (!isWatched) return false;
+    const looked = this.#alarms.get(name);
+    return looked?.at !== this.#alarmStamp(judgement) || clock.monotonic() >= looked.againMs;
+  }
+
+  /** What an alarm depends on besides time and incidents: the policies, and that there is such a node. */
+  #alarmStamp({ reason }: Judgement): string {
+    const policies = this.#options.cluster.policies.map(({ uid, generation }) => `${uid} ${generation}`);
+    return [reason === 'NodeGone', ...policies].join();
+  }
+
+  #lookedAtAlarm(at: string, known: NodeCase, fence: NodeFence | undefined): void {
+    const { serverNowMs, name } = known;
+    const stands = repeatedTrouble(fence?.status.problems ?? [], alarmsFor(known), serverNowMs);
+    const inMs = stands === undefined ? Infinity : this.#serverTime.until(stands.untilMs, serverNowMs);
+    this.#alarms.set(name, { at, againMs: this.#options.clock.monotonic() + inMs });
   }
 
   /** Whether a policy has a ladder for what is seen of the node. */
@@ -134,10 +164,13 @@ export class Recovery {
     this.#failures.delete(name);
     this.#held.delete(name);
     this.#deposedUntilMs.delete(name);
+    // Otherwise it is remembered how its alarm stands: that is why nobody has to look.
+    if (this.#options.cluster.problemsOf(name) === 'none') this.#alarms.delete(name);
   }
 
   close(): void {
     for (const name of this.#pods.keys()) this.leave(name);
+    this.#alarms.clear();
   }
 
   /** One pass; answers when to come back, in milliseconds. */
@@ -148,6 +181,7 @@ export class Recovery {
     // It looks again when the view of pods changes.
     if (!pods.showsOwnWrites) return maxRetryMs;
     const startedMs = clock.monotonic();
+    const stamp = this.#alarmStamp(judgement);
     const read = await this.#read(name, pods);
     if (!read.ok) return this.#failed(name, read.error);
     const deposedMs = this.#deposedFor(name, read.value.fence);
@@ -162,6 +196,7 @@ export class Recovery {
     this.#rate.took(name, known.serverNowMs, newPods(known, decision));
     const recorded = await this.#record(read.value, decision, judgement);
     if (!recorded.ok) return this.#failed(name, recorded.error);
+    this.#lookedAtAlarm(stamp, known, recorded.value);
     if (recorded.value?.status.holder === this.#options.identity) this.#held.set(name, recorded.value.status.epoch);
     await fencing.perform(known, fenced, recorded.value);
     const { client } = this.#options;
@@ -284,7 +319,8 @@ export class Recovery {
     }
     const status = nextStatus({ known: { ...known, fence }, decision, judgement, identity: this.#options.identity });
     if (isDeepStrictEqual(status, fence.status)) return { ok: true, value: fence };
-    if (fence.status.incident === undefined && decision.trouble === undefined) return { ok: true, value: fence };
+    const isWell = fence.status.incident === undefined && decision.trouble === undefined;
+    if (isWell && isSameAlarm(fence.status, status)) return { ok: true, value: fence };
     return this.#store.update(fence, status);
   }
 }

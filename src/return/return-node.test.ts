@@ -4,6 +4,7 @@ import {
   aCase,
   aFence,
   anAttachment,
+  anIncident,
   aNode,
   aPod,
   aRecord,
@@ -100,6 +101,31 @@ describe('the way back', () => {
     const patient = back({}, { policy: inForce({ soakMs: 300_000 }) });
     assert.equal(returnNode(patient, [over]).soakUntilMs, nowMs + 300_000);
     assert.equal(returnNode(back({}, { policy: { kind: 'none' } }), [over]).soakUntilMs, nowMs + 30_000);
+  });
+
+  /** Comes back from the second trouble within an hour. */
+  const relapsed = aFence({
+    incident: anIncident(),
+    problems: [{ condition: 'Ready', count: 2, times: ['2025-12-31T23:10:00Z', '2026-01-01T00:01:00Z'], pods: [] }],
+  });
+
+  test('[RET-1] repeated failures lengthen the soak, and it says why', () => {
+    const longer = returnNode(back({}, { fence: relapsed }), [over]);
+    assert.equal(longer.soakUntilMs, nowMs + 60_000);
+    const message = 'node-1 has to stay Ready and clean for 1m, because it has failed once before within a day';
+    assert.equal(longer.waitsFor?.message, message);
+    const policy = inForce({ maxSoakMs: 45_000, backoff: 3 });
+    assert.equal(returnNode(back({}, { fence: relapsed, policy }), [over]).soakUntilMs, nowMs + 45_000);
+    const unpoliced = back({}, { fence: relapsed, policy: { kind: 'none' } });
+    assert.equal(returnNode(unpoliced, [over]).soakUntilMs, nowMs + 60_000);
+  });
+
+  test('[RET-1] where failures have not lengthened it, they are not blamed', () => {
+    const first = returnNode(back({}, { fence: aFence({ incident: anIncident() }) }), [over]);
+    const steady = returnNode(back({}, { fence: relapsed, policy: inForce({ backoff: 1 }) }), [over]);
+    // 20 s pass in any case, until the kubelet has reported.
+    const short = returnNode(back({}, { fence: relapsed, policy: inForce({ soakMs: 10_000 }) }), [over]);
+    for (const { waitsFor } of [first, steady, short]) assert.match(waitsFor?.message ?? '', /for [23]0s$/);
   });
 
   test('[NGS-7] without a reboot a soak of nothing is still long enough for the kubelet to report', () => {

@@ -11,6 +11,7 @@ import type { NodeCase, PodFacts, Step } from '../api/release-view.ts';
 import { QUARANTINE_KEY } from '../api/release-view.ts';
 import { formatDuration } from '../api/duration.ts';
 import { hasTaint, isOver, nameInUse } from '../api/facts.ts';
+import { defaultSoak, failuresOf, soakFor } from './soak.ts';
 
 type Stage = NonNullable<NodeFenceStatus['return']>['stage'];
 
@@ -23,7 +24,6 @@ export interface ReturnDecision {
   steps: Step[];
 }
 
-export const defaultSoakMs = 30_000;
 /**
  * A kubelet that returns says first that it is Ready, on the strength of the Node as it last knew it, and corrects the
  * rest in the next reports, one every 10 s: only then is the absence of a volume its word.
@@ -52,17 +52,24 @@ export function returnNode(known: NodeCase, records: readonly ReleaseRecord[]): 
   if (attached !== undefined) return waiting('seen', 'DetachPending', attached);
   const leftover = notClean(known, records);
   if (leftover !== undefined) return waiting('seen', 'NotClean', leftover);
-  const { soakMs } = known.policy.kind === 'one' ? known.policy.policy : { soakMs: defaultSoakMs };
+  const soak = known.policy.kind === 'one' ? known.policy.policy : defaultSoak;
+  const failures = failuresOf(fence?.status, known.serverNowMs);
   const stored = fence?.status.return;
   const cleanSinceMs = stored === undefined || stored.stage === 'seen' ? known.serverNowMs : Date.parse(stored.since);
-  const forMs = isRebooted(known, records) ? soakMs : Math.max(soakMs, believedAfterMs);
+  const leastMs = isRebooted(known, records) ? 0 : believedAfterMs;
+  const forMs = Math.max(soakFor(soak, failures), leastMs);
   const soakUntilMs = cleanSinceMs + forMs;
   if (known.serverNowMs < soakUntilMs) {
-    const message = `${known.name} has to stay Ready and clean for ${formatDuration(forMs)}`;
+    const why = forMs > Math.max(soak.soakMs, leastMs) ? `, because it has failed ${often(failures)} within a day` : '';
+    const message = `${known.name} has to stay Ready and clean for ${formatDuration(forMs)}${why}`;
     return { ...waiting('clean', 'Soaking', message), soakUntilMs };
   }
   const pods = known.pods.map(({ uid }) => uid);
   return { stage: 'soaked', steps: [{ actions: [{ do: 'untaint', key: QUARANTINE_KEY, effect, pods }] }] };
+}
+
+function often(failures: number): string {
+  return failures === 1 ? 'once before' : `${failures} times before`;
 }
 
 function waiting(

@@ -34,6 +34,11 @@ export function run(scenario: Scenario, options?: RunOptions): Promise<Report> {
   return runScenario(scenario, () => performance.now(), options);
 }
 
+/** One run of each; with `FENCELINE_EXHAUSTIVE=1` (`make soak`) another one in another order of what happens at once. */
+export function seedsOf({ seed }: Scenario): number[] {
+  return process.env['FENCELINE_EXHAUSTIVE'] === '1' ? [seed, 1234] : [seed];
+}
+
 /** What was not as expected, in words; empty if all was. */
 export function failuresOf({ expectations, violations }: Report): string[] {
   return [

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { globSync } from 'node:fs';
 import { basename } from 'node:path';
 import { describe, test } from 'node:test';
-import { failuresOf, run, scenarioDirectory, scenarioOf, variation } from './run-file.ts';
+import { failuresOf, run, scenarioDirectory, scenarioOf, seedsOf, variation } from './run-file.ts';
 
 const names = globSync(`${scenarioDirectory}/*.yaml`)
   .map((file) => basename(file, '.yaml'))
@@ -13,7 +13,7 @@ describe('the scenarios that come along', () => {
   for (const name of names) {
     test(name, async () => {
       const scenario = scenarioOf(name);
-      for (const seed of [scenario.seed, 1234]) {
+      for (const seed of seedsOf(scenario)) {
         assert.deepEqual(failuresOf(await run({ ...scenario, seed })), [], `with seed ${seed}`);
       }
     });

@@ -87,6 +87,9 @@ export function aPolicy(change: Partial<PolicyFacts> = {}): PolicyFacts {
     assertions: [],
     riskAfterFailedFence: false,
     soakMs: 30_000,
+    backoff: 2,
+    maxSoakMs: 3_600_000,
+    alarms: [],
     podsPerMinute: 300,
     ...change,
   };

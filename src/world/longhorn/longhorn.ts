@@ -62,6 +62,8 @@ const mib = 2 ** 20;
 /** `replica-replenishment-wait-interval` */
 const replenishWaitMs = 600_000;
 const installRetryMs = 1000;
+/** A volume has some copies, and each of them has something done to it once or twice at a time. */
+const mostIntents = 1000;
 const firstStartMs = 20_000;
 
 export class Longhorn {
@@ -172,7 +174,10 @@ export class Longhorn {
     if (!this.#inUse()) return;
     const around = this.#surroundings();
     for (const volume of this.truth.volumes.values()) {
+      let count = 0;
       for (let next = nextIntent(volume, around); next !== undefined; next = nextIntent(volume, around)) {
+        count += 1;
+        if (count > mostIntents) throw new Error(`volume ${volume.name} goes round in circles: ${next.do}`);
         this.#carryOut(volume, next);
       }
     }

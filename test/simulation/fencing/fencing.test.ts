@@ -1,7 +1,7 @@
 /** Nodes that lose their power or are cut off are fenced, released and brought back; and everything that gets in between. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { failuresOf, scenarioOf } from '../run-file.ts';
+import { failuresOf, scenarioOf, seedsOf } from '../run-file.ts';
 import type { Observed } from '../release/observed.ts';
 import { observe, statusAt } from '../release/observed.ts';
 import {
@@ -213,7 +213,7 @@ describe('scenarios/fence', () => {
   for (const name of ['partition', 'power-loss', 'device-refuses', 'storm', 'two-operators']) {
     test(name, async () => {
       const scenario = scenarioOf(`fence/${name}`);
-      for (const seed of [scenario.seed, 1234]) {
+      for (const seed of seedsOf(scenario)) {
         const seen = await observe({ ...scenario, seed });
         assert.deepEqual(failuresOf(seen.report), [], `seed ${seed}`);
       }

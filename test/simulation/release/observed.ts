@@ -9,7 +9,7 @@ import { isOperator } from '../../../src/scenario/operator-user.ts';
 import type { Report } from '../../../src/scenario/report.ts';
 import type { RunOptions } from '../../../src/scenario/runner.ts';
 import type { World } from '../../../src/world/world.ts';
-import { failuresOf, run, scenarioDirectory, scenarioOf } from '../run-file.ts';
+import { failuresOf, run, scenarioDirectory, scenarioOf, seedsOf } from '../run-file.ts';
 
 export interface OperatorWrite {
   atMs: number;
@@ -104,14 +104,13 @@ export function firstWrite({ writes }: Observed, pattern: RegExp, body = /(?:)/)
   return at;
 }
 
-/** A test for each file of a folder; none may be forgotten. Hours are long: those run with one seed. */
+/** A test for each file of a folder; none may be forgotten. */
 export function runFolder(folder: string, rows: Record<string, string>): void {
   describe(`scenarios/release/${folder}`, () => {
     for (const [name, title] of Object.entries(rows)) {
       test(title, async () => {
         const scenario = scenarioOf(`release/${folder}/${name}`);
-        const seeds = scenario.runForMs >= 1_800_000 ? [scenario.seed] : [scenario.seed, 1234];
-        for (const seed of seeds) {
+        for (const seed of seedsOf(scenario)) {
           assert.deepEqual(failuresOf(await run({ ...scenario, seed })), [], `${name} with seed ${seed}`);
         }
       });
