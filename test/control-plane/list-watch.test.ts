@@ -100,9 +100,14 @@ describe('list-watch on the real API server', () => {
     const proxy = await FaultProxy.start(controlPlane.port);
     const trial = await new Trial(controlPlane, proxy, namespace, how).settled();
     await writer.bustle('before', 2);
+    await bothCaughtUp(trial, writer);
+    return { trial, writer, namespace };
+  }
+
+  /** What the naive one has not heard of before a fault, it cannot be wrong about afterwards. */
+  async function bothCaughtUp(trial: Trial, writer: Writer): Promise<void> {
     await caughtUp(trial, writer);
     await waitFor('the naive one to keep up while all is well', () => isExact(trial.naive.log, writer.history));
-    return { trial, writer, namespace };
   }
 
   function caughtUp(trial: Trial, writer: Writer, timeoutMs = 30_000): Promise<unknown> {
@@ -175,7 +180,7 @@ describe('list-watch on the real API server', () => {
     await using _ = trial;
     await writer.create('deleted-meanwhile');
     await writer.create('recreated-meanwhile');
-    await caughtUp(trial, writer);
+    await bothCaughtUp(trial, writer);
     trial.proxy.down();
     await writer.remove('deleted-meanwhile');
     await writer.remove('recreated-meanwhile');
@@ -202,7 +207,7 @@ describe('list-watch on the real API server', () => {
     const { trial, writer } = await stage();
     await using _ = trial;
     await writer.create('phoenix');
-    await caughtUp(trial, writer);
+    await bothCaughtUp(trial, writer);
     trial.proxy.down();
     await writer.remove('phoenix');
     await writer.create('phoenix');
