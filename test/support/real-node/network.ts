@@ -59,27 +59,37 @@ export class NodeNetwork {
 export class Cable {
   readonly address: string;
   readonly #bridge: string;
-  readonly #end = `fl${randomBytes(4).toString('hex')}`;
+  #end: string | undefined;
 
   constructor(bridge: string, address: string) {
     this.#bridge = bridge;
     this.address = address;
   }
 
+  /** The kernel takes its time to remove a namespace: until then the old cable has its name, and answers for its address. */
   async lay(to: Namespaces): Promise<void> {
     const inside = 'eth0';
-    await command('ip', 'link', 'add', this.#end, 'type', 'veth', 'peer', 'name', inside, 'netns', String(to.pid));
-    await command('ip', 'link', 'set', this.#end, 'master', this.#bridge, 'up');
+    const end = `fl${randomBytes(4).toString('hex')}`;
+    // It may go at this very moment: whether it was there does not matter, only that it is gone.
+    if (this.#end !== undefined) await command('ip', 'link', 'delete', this.#end).catch(() => undefined);
+    this.#end = end;
+    await command('ip', 'link', 'add', end, 'type', 'veth', 'peer', 'name', inside, 'netns', String(to.pid));
+    await command('ip', 'link', 'set', end, 'master', this.#bridge, 'up');
     await to.run('ip', 'link', 'set', 'lo', 'up');
     await to.run('ip', 'address', 'add', `${this.address}/24`, 'dev', inside);
     await to.run('ip', 'link', 'set', inside, 'up');
   }
 
-  async unplug(): Promise<void> {
-    await command('ip', 'link', 'set', this.#end, 'down');
+  unplug(): Promise<void> {
+    return this.#set('down');
   }
 
-  async plug(): Promise<void> {
-    await command('ip', 'link', 'set', this.#end, 'up');
+  plug(): Promise<void> {
+    return this.#set('up');
+  }
+
+  async #set(state: 'up' | 'down'): Promise<void> {
+    if (this.#end === undefined) throw new Error(`the cable of ${this.address} is not laid`);
+    await command('ip', 'link', 'set', this.#end, state);
   }
 }
