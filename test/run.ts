@@ -68,13 +68,8 @@ const tiers: Tier[] = [
     concurrency: 1,
     beside: 'waiting',
   },
-  {
-    name: 'nodes',
-    files: globSync('test/nodes/**/*.test.ts'),
-    setUp: () => ensureRealNodes(),
-    concurrency: 1,
-    beside: 'waiting',
-  },
+  // Real kubelets keep real time: nothing else runs beside them.
+  { name: 'nodes', files: globSync('test/nodes/**/*.test.ts'), setUp: () => ensureRealNodes(), concurrency: 1 },
 ];
 
 const { values, positionals } = parseArgs({
