@@ -1,6 +1,16 @@
 /** What every room reads the same way out of the facts. */
 import type { LiveNode, PodFacts } from './release-view.ts';
 
+/** A fence has done what cannot be taken back, and has not ended. */
+export function isUnderFence(fence: { irrevocableSince?: string | undefined; phase: string } | undefined): boolean {
+  return fence?.irrevocableSince !== undefined && fence.phase !== 'finished' && fence.phase !== 'failed';
+}
+
+/** `NotTrue` is False and Unknown; a condition that nobody reports is neither. */
+export function isStatus(status: string, wanted: string): boolean {
+  return wanted === 'NotTrue' ? status !== 'True' : status === wanted;
+}
+
 /** Its processes have ended, or the object says so: it uses nothing any more. */
 export function isOver({ phase }: Pick<PodFacts, 'phase'>): boolean {
   return phase === 'Failed' || phase === 'Succeeded';

@@ -184,8 +184,19 @@ export interface AlarmFacts {
   withinMs: number;
 }
 
+/** How long a node has to stay well before pods come back to it. */
+export interface SoakFacts {
+  soakMs: number;
+  /** By what factor each failure within a day lengthens the soak, and how far. */
+  backoff: number;
+  maxSoakMs: number;
+}
+
+/** Where no policy says otherwise: what the CRD fills in. */
+export const DEFAULT_SOAK: SoakFacts = { soakMs: 30_000, backoff: 2, maxSoakMs: 3_600_000 };
+
 /** A RemedyPolicy, as far as the operator needs it. */
-export interface PolicyFacts {
+export interface PolicyFacts extends SoakFacts {
   name: string;
   uid: string;
   generation: number;
@@ -196,10 +207,6 @@ export interface PolicyFacts {
   volumeAttachmentRecovery: 'never' | 'wait' | 'immediate';
   assertions: readonly string[];
   riskAfterFailedFence: boolean;
-  soakMs: number;
-  /** By what factor each failure within a day lengthens the soak, and how far. */
-  backoff: number;
-  maxSoakMs: number;
   alarms: readonly AlarmFacts[];
   podsPerMinute: number;
   /** Absent: crashed kernels are not listened to. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { evictingNode } from '../../test/support/drain-case.ts';
 import { ActCluster, fenceRef, nodeRef } from '../../test/support/act-cluster.ts';
 import type { KubeObject } from '../kube/client.ts';
 import type { ObjectRef } from '../kube/resources.ts';
@@ -7,15 +8,7 @@ import { drainPolicies } from '../kube/resources.ts';
 import { readStatus, render, renderUnreadable } from './status.ts';
 
 const policyRef: ObjectRef = { resource: drainPolicies, name: 'default' };
-const since = '2026-01-01T00:00:00Z';
-const evicting = {
-  node: 'node-1',
-  blocked: true,
-  autoEvicting: true,
-  reason: 'EvictingReplicas',
-  message: 'replica v-r-1 of volume v has to be rebuilt elsewhere first',
-  since,
-};
+const { since } = evictingNode;
 
 /** A cordoned node whose drain is as said; undefined: there is no DrainPolicy. */
 async function cordoned(drain?: object): Promise<ActCluster> {
@@ -35,7 +28,7 @@ async function shown(cluster: ActCluster): Promise<string> {
 
 describe('status of drains', () => {
   test('[DRN-14] a node that is auto-evicting is shown as such beside unschedulable, and what its drain waits for', async () => {
-    const cluster = await cordoned(evicting);
+    const cluster = await cordoned(evictingNode);
     const text = await shown(cluster);
     assert.match(text, /^node-1 .* no, auto-evicting\b/m);
     assert.match(text, /^DRAIN OF +WAITS FOR +AUTO-EVICTING +SINCE +WHY$/m);
@@ -43,23 +36,29 @@ describe('status of drains', () => {
       text,
       /^node-1 +EvictingReplicas +yes +2026-01-01T00:00:00Z +replica v-r-1 of volume v has to be rebuilt/m,
     );
-    const { node: _, ...drain } = evicting;
+    const { node: _, ...drain } = evictingNode;
     const [one] = (await readStatus(cluster.client)).nodes;
     assert.deepEqual([one?.unschedulable, one?.drain], [true, drain], 'what programs read');
   });
 
   test('[DRN-14] a drain that waits for a person, and one that waits for nothing any more', async () => {
-    const waiting = await shown(await cordoned({ ...evicting, autoEvicting: false, reason: 'LastReplica' }));
+    const waiting = await shown(await cordoned({ ...evictingNode, autoEvicting: false, reason: 'LastReplica' }));
     assert.match(waiting, /^node-1 .* no, drain waits$/m);
     assert.match(waiting, /^node-1 +LastReplica +no /m);
-    const allowed = { ...evicting, blocked: false, autoEvicting: false, reason: 'Allowed', message: 'nothing is lost' };
+    const allowed = {
+      ...evictingNode,
+      blocked: false,
+      autoEvicting: false,
+      reason: 'Allowed',
+      message: 'nothing is lost',
+    };
     const free = await shown(await cordoned(allowed));
     assert.match(free, / no$/m);
     assert.match(free, /^node-1 +<nothing> +no +\S+ +nothing is lost$/m);
   });
 
   test('what was written before an uncordon is no longer so', async () => {
-    const cluster = await cordoned(evicting);
+    const cluster = await cordoned(evictingNode);
     await cluster.patch(nodeRef, '/spec/unschedulable', false);
     const text = await shown(cluster);
     assert.doesNotMatch(text, /evicting|DRAIN OF/i);
@@ -81,7 +80,7 @@ describe('status of drains', () => {
   });
 
   test('a user who may not read the policies hears that, and sees the verdicts', async () => {
-    const cluster = await cordoned(evicting);
+    const cluster = await cordoned(evictingNode);
     cluster.server.faults.inject({
       matches: ({ resource }) => resource === 'drainpolicies',
       code: 403,

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { evictingNode } from '../../test/support/drain-case.ts';
 import { test } from 'node:test';
 import { manualClock } from '../../test/support/manual-clock.ts';
 import { waitFor } from '../../test/support/wait.ts';
@@ -11,15 +12,6 @@ import { Random } from '../world/random.ts';
 import { World } from '../world/world.ts';
 import { DemoSource } from './demo-source.ts';
 import type { NodeSnapshot } from './snapshot.ts';
-
-const evicting = {
-  node: 'node-1',
-  blocked: true,
-  autoEvicting: true,
-  reason: 'EvictingReplicas',
-  message: 'replica v-r-1 of volume v has to be rebuilt elsewhere first',
-  since: '2026-01-01T00:00:00Z',
-};
 
 test('[DRN-14] a node that is auto-evicting is shown as such beside unschedulable, until it is uncordoned', async () => {
   const clock = manualClock();
@@ -47,13 +39,13 @@ test('[DRN-14] a node that is auto-evicting is shown as such beside unschedulabl
     await make(nodes, { metadata: { name }, spec: { unschedulable: name === 'node-1' } });
   }
   await make(drainPolicies, { metadata: { name: 'default' }, spec: { nodeSelector: {} } });
-  await patch({ resource: drainPolicies, name: 'default' }, '/status', { draining: [evicting] }, 'status');
+  await patch({ resource: drainPolicies, name: 'default' }, '/status', { draining: [evictingNode] }, 'status');
 
   const source = new DemoSource({ world, clock, client, random: random.stream('console'), verdicts: () => new Map() });
   const stop = new AbortController();
   const running = source.run(stop.signal);
   const shown = (name: string): NodeSnapshot | undefined => source.snapshot().nodes.find((node) => node.name === name);
-  const { node: _, ...drain } = evicting;
+  const { node: _, ...drain } = evictingNode;
   const first = await waitFor('the drain', () => {
     const node = shown('node-1');
     return node?.drain && node;

@@ -2,6 +2,7 @@
  * What happens next to a node in trouble, by the ladder of its policy and by the fence that the ladder calls for: from
  * what is known and stored alone. Whoever performs it stores the answer first, and runs the method then.
  */
+import { isUnderFence } from '../api/facts.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { FenceContext, FenceFacts, FenceLimits, FenceState, TaskOutcome } from './automaton.ts';
 import { beginFence, isSettled, transition } from './automaton.ts';
@@ -77,10 +78,6 @@ function isUntouched({ phase, irrevocableSince }: StoredFence): boolean {
   return irrevocableSince === undefined && phase !== 'failed' && phase !== 'finished';
 }
 
-function isUnderWay({ phase, irrevocableSince }: StoredFence): boolean {
-  return irrevocableSince !== undefined && phase !== 'failed' && phase !== 'finished';
-}
-
 function stored(state: FenceState, known: FenceCase, config: FenceConfig): StoredFence {
   const { nowMs, status } = known;
   const cleanResources = status?.fence?.cleanResources ?? known.cleanResources;
@@ -126,8 +123,9 @@ function unconfigured(
   const empty: FenceConfig = { isolation: [], powerManagement: [], recovery: [] };
   if (known.isBack && status?.fence?.irrevocableSince === undefined) return { isCancelled: true };
   // What was begun waits where it is: a mistake in a ConfigMap must not leave a machine without power for good.
-  if (status?.fence !== undefined && isUnderWay(status.fence))
+  if (status?.fence !== undefined && isUnderFence(status.fence)) {
     return { fence: { ...status.fence, message }, isCancelled: false };
+  }
   const state = status?.fence === undefined ? beginFence(nowMs, bootId) : stateOf(status.fence);
   const failed = state.phase === 'failed' ? state : { ...state, phase: 'failed' as const, phaseStartedAtMs: nowMs };
   const fence = storedOf(

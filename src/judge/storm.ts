@@ -2,6 +2,7 @@
  * The brake: whether another node may be fenced just now (STM-1, STM-4). So many silent nodes at once are a broken switch,
  * not broken machines; and whoever powers off nodes one by one sees in time that it was a mistake.
  */
+import { isStatus } from '../api/facts.ts';
 import { shareOf } from '../api/share.ts';
 import type { Share } from '../api/share.ts';
 
@@ -31,10 +32,7 @@ export function skipFor(
   conditions: readonly NodeCondition[],
 ): Brake | undefined {
   const found = skipWhen.find((skip) =>
-    conditions.some(
-      ({ type, status }) =>
-        type === skip.type && (skip.status === 'NotTrue' ? status !== 'True' : status === skip.status),
-    ),
+    conditions.some(({ type, status }) => type === skip.type && isStatus(status, skip.status)),
   );
   if (found === undefined) return undefined;
   const message = `${found.type} of ${node} is ${found.status}, and storm.skipWhen leaves such a node alone`;

@@ -2,6 +2,7 @@
  * Watches what all nodes share: policies, records, fence configurations, drivers and attachments, each projected to a few fields. What belongs
  * to one node in trouble is watched only while it is (see node-pods.ts).
  */
+import { isUnderFence } from '../api/facts.ts';
 import type { NamedData } from '../api/fence-config.ts';
 import { isFenceConfig, nodeFenceName } from '../api/fence-names.ts';
 import { requestOf } from '../api/fence-request.ts';
@@ -237,10 +238,9 @@ function summaryOf(object: KubeObject): FenceSummary {
       releases?: { recordedAt?: string; joinedAt?: string; podsGoneAt?: string; pods?: object[] }[];
     };
   };
-  const { irrevocableSince, phase } = status?.fence ?? {};
   return {
     node: spec?.node ?? '',
-    fencing: irrevocableSince !== undefined && phase !== 'finished' && phase !== 'failed',
+    fencing: isUnderFence(status?.fence),
     problems: problemsOf(status?.problems, status?.conditions),
     released: (status?.releases ?? []).map(({ recordedAt, joinedAt, podsGoneAt, pods = [] }) => ({
       recordedMs: Date.parse(joinedAt ?? recordedAt ?? ''),

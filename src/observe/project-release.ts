@@ -13,6 +13,7 @@ import type {
   TolerationFacts,
 } from '../api/release-view.ts';
 import {
+  DEFAULT_SOAK,
   MAINTENANCE_ANNOTATION,
   REMEDIATION_POD_ANNOTATION,
   REMEDIATION_TIME_ANNOTATION,
@@ -27,8 +28,6 @@ import { remedyOf } from './project-remedy.ts';
 
 /** As the CRD has it, for objects from before it did. */
 const defaultPodsPerMinute = 300;
-const defaultBackoff = 2;
-const defaultMaxSoakMs = 3_600_000;
 const mirrorAnnotation = 'kubernetes.io/config.mirror';
 /** Volumes that hold nothing which outlives the pod, or lead to no storage that a second pod could reach. */
 const harmlessVolumes = new Set([
@@ -233,8 +232,8 @@ export function projectPolicy(object: KubeObject): PolicyFacts | undefined {
     assertions,
     riskAfterFailedFence: riskAfterFailedFence ?? false,
     soakMs,
-    backoff: spec?.return?.backoff ?? defaultBackoff,
-    maxSoakMs: parseDuration(spec?.return?.maxSoak ?? '') ?? defaultMaxSoakMs,
+    backoff: spec?.return?.backoff ?? DEFAULT_SOAK.backoff,
+    maxSoakMs: parseDuration(spec?.return?.maxSoak ?? '') ?? DEFAULT_SOAK.maxSoakMs,
     alarms: (spec?.alarms ?? []).flatMap((alarm) => alarmOf(alarm) ?? []),
     podsPerMinute: spec?.storm?.podsPerMinute ?? defaultPodsPerMinute,
     ...kdumpOf(spec?.fence?.kdump),

@@ -2,6 +2,7 @@
  * What ladder and fence come to in one pass, from what is known and stored alone. Whoever performs it stores it first and
  * runs the method then.
  */
+import { isUnderFence } from '../api/facts.ts';
 import type { ConfigResult, Method } from '../api/fence-config.ts';
 import { EMPTY_STATUS } from '../api/fence-names.ts';
 import { isTakenUp, requestOf } from '../api/fence-request.ts';
@@ -116,11 +117,12 @@ export function decideFencing(input: FencingInput): FencingDecision {
   const dueMs = ladder === undefined ? nextDueMs(thresholds, facts) : undefined;
   const dueAtMs = dueMs === undefined ? undefined : nowMs + dueMs;
   const times = [decision.recheckAtMs, climbed.recheckAtMs, dueAtMs].filter((time) => time !== undefined);
-  const hold = decision.hold ?? harshHold(input, ladder, kind);
-  const isHeldBack = hold !== undefined && harsh.has(kind ?? '');
-  const order = kind === 'podTemplate' && ladder !== undefined && !isHeldBack ? orderOf(input, ladder) : undefined;
+  const heldBack = harshHold(input, ladder, kind);
+  const hold = decision.hold ?? heldBack;
+  const order =
+    kind === 'podTemplate' && ladder !== undefined && heldBack === undefined ? orderOf(input, ladder) : undefined;
   const jobs = order === undefined ? ended : withJob(ended, order, input);
-  const run = isHeldBack ? undefined : runOf(input, decision, { ladder, status, order, kind });
+  const run = heldBack !== undefined ? undefined : runOf(input, decision, { ladder, status, order, kind });
   const remediation = order === undefined ? undefined : remediationOf(input, order, jobs);
   return {
     jobs,
@@ -131,11 +133,6 @@ export function decideFencing(input: FencingInput): FencingDecision {
     ...(run === undefined ? {} : { run }),
     ...(times.length === 0 ? {} : { recheckAtMs: Math.min(...times) }),
   };
-}
-
-/** Its fence has been begun and has not ended. */
-export function isUnderFence(fence: NodeFenceStatus['fence']): boolean {
-  return fence?.irrevocableSince !== undefined && fence.phase !== 'finished' && fence.phase !== 'failed';
 }
 
 interface Rung {

@@ -9,6 +9,7 @@ import {
   aNode,
   aPod,
   aRecord,
+  aRemedy,
   entry,
   eviction,
   failover,
@@ -23,7 +24,7 @@ import {
 import { MAX_STUCK } from '../api/fence-names.ts';
 import { featureGates } from '../api/feature-gates.ts';
 import type { NodeFence } from '../api/node-fence.ts';
-import type { Action, NodeCase, PolicyFacts, RemedyFacts } from '../api/release-view.ts';
+import type { Action, NodeCase, PolicyFacts } from '../api/release-view.ts';
 import type { Decision } from './decide.ts';
 import { decide } from './decide.ts';
 
@@ -32,21 +33,7 @@ const deeds = ({ steps }: Decision): Action['do'][] =>
 const isRelease = (deed: Action['do']): boolean => !['taint', 'untaint'].includes(deed);
 const over = aRecord({ freedAt: 'x', podsGoneAt: 'x', endedAt: 'x' });
 const cleanBack = { ready: 'True', taints: [quarantine], volumesInUse: [] } as const;
-const removing: RemedyFacts = {
-  thresholds: [],
-  kinds: {},
-  templates: {},
-  fence: {
-    isolateAfterMs: 0,
-    powerManagementAfterMs: 0,
-    bootTimeoutMs: 0,
-    retries: 0,
-    restarts: 0,
-    machineRemoved: true,
-  },
-  storm: { maxUnresponsive: '40%', maxConcurrent: 1 },
-  unsupported: [],
-};
+const removing = aRemedy({ fence: { ...aRemedy().fence, machineRemoved: true } });
 type PolicyMode = PolicyFacts['mode'];
 const cleanBackCase = { node: aNode(cleanBack), lease: renewedLease, pods: [], attachments: [] };
 

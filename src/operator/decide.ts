@@ -6,7 +6,7 @@ import { FORCE_EVICTION_KEY } from '../api/release-view.ts';
 import type { Grounds, NodeCase, Step } from '../api/release-view.ts';
 import { assertionOf, isEvictable } from '../release/by-assertion.ts';
 import type { Assertion } from '../release/by-assertion.ts';
-import { clockTime, isOver } from '../api/facts.ts';
+import { clockTime, isOver, isUnderFence } from '../api/facts.ts';
 import { attachmentsHere, timeIsUp } from '../release/checks.ts';
 import { repeatedTrouble } from '../judge/problems.ts';
 import { endOfEviction } from '../release/end-of-eviction.ts';
@@ -21,7 +21,7 @@ import type { ReturnDecision } from '../return/return-node.ts';
 import { isQuarantined, returnNode } from '../return/return-node.ts';
 import type { FencingDecision } from './decide-fencing.ts';
 import { alarmsFor, stayAwayMs } from './fence-status.ts';
-import { isUnderFence, keptFencing } from './decide-fencing.ts';
+import { keptFencing } from './decide-fencing.ts';
 
 export interface Decision {
   outcomes: readonly Outcome[];

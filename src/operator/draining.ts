@@ -77,8 +77,6 @@ export class Draining {
   #touched = Promise.withResolvers<void>();
   #urgent = Promise.withResolvers<void>();
   #waitingSinceMs: number | undefined;
-  /** In this look. */
-  #hasActed = false;
 
   constructor(options: DrainingOptions) {
     this.#options = options;
@@ -120,10 +118,9 @@ export class Draining {
         this.#touched = Promise.withResolvers<void>();
         this.#urgent = Promise.withResolvers<void>();
         const startedMs = clock.monotonic();
-        this.#hasActed = false;
         const waitMs = await this.#look(signal);
         // What follows from an act of ours is what a drain waits for.
-        const pauseMs = this.#hasActed ? 0 : shareOfTime * (clock.monotonic() - startedMs);
+        const pauseMs = this.#isActing ? 0 : shareOfTime * (clock.monotonic() - startedMs);
         await this.#sleep(Math.min(pauseMs, againMs), signal, this.#urgent.promise);
         await this.#sleep(waitMs, signal, this.#touched.promise);
       }
@@ -201,6 +198,10 @@ export class Draining {
     return allDone && known.unjudged.size === 0 ? Math.min(reportedMs, wholeEveryMs) : againMs;
   }
 
+  get #isActing(): boolean {
+    return this.#watch.installations.some((one) => this.#known.get(one)?.actingSinceMs !== undefined);
+  }
+
   /** What was done has a next step, which a drain waits for: the report comes after it, but it does come. */
   #goesOn(known: Known, hasActed: boolean): boolean {
     const nowMs = this.#options.clock.monotonic();
@@ -274,7 +275,6 @@ export class Draining {
     switch (result.outcome) {
       case 'done':
         installation.wrote(result.wrote);
-        this.#hasActed = true;
         log.info({ node: action.node, action: action.do, object: result.wrote.name }, 'drain');
         if ('event' in action) this.#tell(namespace, action);
         return true;

@@ -2,6 +2,7 @@
  * Ladders and fences of nodes in trouble: gathers what they rest on and has the methods run. Like everything about a node
  * it is done in passes; what has to survive is in the NodeFence.
  */
+import { isUnderFence } from '../api/facts.ts';
 import type { ConfigResult, FenceConfig, Method } from '../api/fence-config.ts';
 import { requestOf } from '../api/fence-request.ts';
 import type { NodeFence } from '../api/node-fence.ts';
@@ -27,7 +28,7 @@ import { holdOf } from '../release/hold.ts';
 import { jobOf, NODE_LABEL } from '../remedy/job.ts';
 import type { TroubleFacts } from '../remedy/ladder.ts';
 import type { FencingDecision } from './decide-fencing.ts';
-import { decideFencing, isUnderFence, keptFencing, remedyOf } from './decide-fencing.ts';
+import { decideFencing, keptFencing, remedyOf } from './decide-fencing.ts';
 
 export interface FencingOptions {
   client: KubeClient;

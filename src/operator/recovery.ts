@@ -5,7 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { NodeFence } from '../api/node-fence.ts';
 import type { FeatureGates } from '../api/feature-gates.ts';
-import { clockTime, isOver } from '../api/facts.ts';
+import { clockTime, isOver, isStatus } from '../api/facts.ts';
 import type { Judgement } from '../api/view.ts';
 import type { LiveNode, NodeCase, PodFacts, PolicyMatch } from '../api/release-view.ts';
 import { FenceStore } from '../act/fence-store.ts';
@@ -24,7 +24,6 @@ import { NodePods } from '../observe/node-pods.ts';
 import type { Observer } from '../observe/observer.ts';
 import { liveNode } from '../observe/project-release.ts';
 import { isQuarantined } from '../return/return-node.ts';
-import { isWanted } from '../remedy/ladder.ts';
 import type { Decision } from './decide.ts';
 import { decide } from './decide.ts';
 import { alarmsFor, isSameAlarm, nextStatus } from './fence-status.ts';
@@ -151,7 +150,7 @@ export class Recovery {
     return cluster.policies.some(({ remedy }) =>
       remedy?.thresholds.some(({ condition, lease }) =>
         lease === undefined
-          ? conditions.some(({ type, status }) => type === condition?.type && isWanted(status, condition.status))
+          ? conditions.some(({ type, status }) => type === condition?.type && isStatus(status, condition.status))
           : judgement.verdict === 'suspect',
       ),
     );

@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { aCase, aFence, anIncident, aNode, aPod, inForce, renewedLease } from '../../test/support/release-case.ts';
+import {
+  aCase,
+  aFence,
+  anIncident,
+  aNode,
+  aPod,
+  aRemedy,
+  inForce,
+  renewedLease,
+} from '../../test/support/release-case.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { NodeCase, PodFacts } from '../api/release-view.ts';
 import { remedyChecks, remediedBy } from './by-remedy.ts';
@@ -10,23 +19,12 @@ const ladder = { threshold: 'Ready=NotTrue', position: 0, remedy: 'terminate', p
 const job = { namespace: 'fenceline', name: 'j', purpose: 'terminate', startedAt, outcome: 'Succeeded' } as const;
 
 function remedied(status: Partial<NodeFenceStatus> = {}, cleanResources = true, kind = 'podTemplate'): NodeCase {
-  const remedy = {
+  const remedy = aRemedy({
     thresholds: [
       { key: 'Ready=NotTrue', remedies: [{ name: 'terminate', periodMs: 0, cleanResources }], recovery: [] },
     ],
     kinds: { terminate: kind },
-    templates: {},
-    fence: {
-      isolateAfterMs: 0,
-      powerManagementAfterMs: 0,
-      bootTimeoutMs: 0,
-      retries: 0,
-      restarts: 0,
-      machineRemoved: false,
-    },
-    storm: { maxUnresponsive: 1, maxConcurrent: 1 },
-    unsupported: [],
-  };
+  });
   const fence = aFence({ incident: anIncident(), ladder, jobs: [job], ...status });
   return aCase({ policy: inForce({ podDeletion: 'do-nothing', remedy }), fence });
 }

@@ -2,7 +2,7 @@
  * Somebody works on a node and has said until when: what is wrong with it meanwhile is no trouble (ADM-7). What was begun
  * before is brought to its end: a machine that was switched off and left so would be no help to whoever works there.
  */
-import { clockTime } from '../api/facts.ts';
+import { clockTime, isUnderFence } from '../api/facts.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import { MAINTENANCE_ANNOTATION } from '../api/release-view.ts';
 import type { Objection } from './checks.ts';
@@ -18,9 +18,7 @@ const rfc3339 = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:
 
 export function maintenanceOf({ node, fence, serverNowMs }: NodeCase): Maintenance | undefined {
   const written = node?.maintenanceUntil;
-  const { irrevocableSince, phase } = fence?.status.fence ?? {};
-  const isUnderFence = irrevocableSince !== undefined && phase !== 'finished' && phase !== 'failed';
-  if (written === undefined || isUnderFence) return undefined;
+  if (written === undefined || isUnderFence(fence?.status.fence)) return undefined;
   const untilMs = rfc3339.test(written) ? Date.parse(written) : Number.NaN;
   // Somebody meant to hold us back, and we do not know for how long: unknown is not no.
   if (Number.isNaN(untilMs)) {

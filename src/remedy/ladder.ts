@@ -2,6 +2,7 @@
  * The ladder: what counts as trouble, which remedy is on, how long it is waited for, and when the next one is due (REM-1,
  * REM-4). Pure: it says which remedy has to run; how it ends is told to it.
  */
+import { isStatus } from '../api/facts.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { LadderThreshold } from '../api/release-view.ts';
 import type { ConditionStatus } from '../api/view.ts';
@@ -38,14 +39,14 @@ export function thresholdMet({ condition, lease }: LadderThreshold, facts: Troub
   if (lease !== undefined) return facts.leaseSilentMs !== undefined && facts.leaseSilentMs >= lease.staleForMs;
   if (condition === undefined) return false;
   const seen = facts.conditions.find(({ type }) => type === condition.type);
-  return seen !== undefined && isWanted(seen.status, condition.status) && seen.forMs >= condition.forMs;
+  return seen !== undefined && isStatus(seen.status, condition.status) && seen.forMs >= condition.forMs;
 }
 
 /** The same without the time: whether the trouble that started the ladder goes on. */
 export function isTroubled({ condition, lease }: LadderThreshold, facts: TroubleFacts): boolean {
   if (condition === undefined) return thresholdMet({ key: '', lease, remedies: [], recovery: [] }, facts);
   const seen = facts.conditions.find(({ type }) => type === condition.type);
-  return seen !== undefined && isWanted(seen.status, condition.status);
+  return seen !== undefined && isStatus(seen.status, condition.status);
 }
 
 /** Trouble that keeps going away and coming back is given longer to go away by itself, each time twice as long (REM-6). */
@@ -69,15 +70,11 @@ export function nextDueMs(thresholds: readonly LadderThreshold[], facts: Trouble
     const { condition, lease } = threshold;
     if (lease !== undefined && facts.leaseSilentMs !== undefined) return [lease.staleForMs - facts.leaseSilentMs];
     const seen = facts.conditions.find(({ type }) => type === condition?.type);
-    const isBad = condition !== undefined && seen !== undefined && isWanted(seen.status, condition.status);
+    const isBad = condition !== undefined && seen !== undefined && isStatus(seen.status, condition.status);
     return isBad ? [condition.forMs - seen.forMs] : [];
   });
   const due = waits.filter((ms) => ms > 0);
   return due.length === 0 ? undefined : Math.min(...due);
-}
-
-export function isWanted(status: ConditionStatus, wanted: string): boolean {
-  return wanted === 'NotTrue' ? status !== 'True' : status === wanted;
 }
 
 export function climb(

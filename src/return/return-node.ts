@@ -8,10 +8,10 @@
  */
 import type { NodeFenceStatus, ReleaseRecord } from '../api/node-fence.ts';
 import type { NodeCase, PodFacts, Step } from '../api/release-view.ts';
-import { QUARANTINE_KEY } from '../api/release-view.ts';
+import { DEFAULT_SOAK, QUARANTINE_KEY } from '../api/release-view.ts';
 import { formatDuration } from '../api/duration.ts';
 import { hasTaint, isOver, nameInUse } from '../api/facts.ts';
-import { defaultSoak, failuresOf, soakFor } from './soak.ts';
+import { failuresOf, soakFor } from './soak.ts';
 
 type Stage = NonNullable<NodeFenceStatus['return']>['stage'];
 
@@ -52,7 +52,7 @@ export function returnNode(known: NodeCase, records: readonly ReleaseRecord[]): 
   if (attached !== undefined) return waiting('seen', 'DetachPending', attached);
   const leftover = notClean(known, records);
   if (leftover !== undefined) return waiting('seen', 'NotClean', leftover);
-  const soak = known.policy.kind === 'one' ? known.policy.policy : defaultSoak;
+  const soak = known.policy.kind === 'one' ? known.policy.policy : DEFAULT_SOAK;
   const failures = failuresOf(fence?.status, known.serverNowMs);
   const stored = fence?.status.return;
   const cleanSinceMs = stored === undefined || stored.stage === 'seen' ? known.serverNowMs : Date.parse(stored.since);

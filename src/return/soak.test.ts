@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { aFence, anIncident, nowMs } from '../../test/support/release-case.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
-import { defaultSoak, failuresOf, soakFor } from './soak.ts';
+import { DEFAULT_SOAK } from '../api/release-view.ts';
+import { failuresOf, soakFor } from './soak.ts';
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
@@ -58,7 +59,7 @@ describe('the soak', () => {
 
   test('[RET-1] without a policy it is as of one that says nothing', () => {
     assert.deepEqual(
-      [0, 1, 20].map((times) => soakFor(defaultSoak, times)),
+      [0, 1, 20].map((times) => soakFor(DEFAULT_SOAK, times)),
       [30_000, 60_000, hourMs],
     );
   });

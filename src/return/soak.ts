@@ -1,11 +1,7 @@
 /** How long a node has to stay well before pods may come back to it: longer the more often it has failed (RET-1). */
 import type { NodeFenceStatus } from '../api/node-fence.ts';
-import type { PolicyFacts } from '../api/release-view.ts';
+import type { SoakFacts } from '../api/release-view.ts';
 
-export type SoakFacts = Pick<PolicyFacts, 'soakMs' | 'backoff' | 'maxSoakMs'>;
-
-/** Where no policy says otherwise: the defaults of one that says nothing. */
-export const defaultSoak: SoakFacts = { soakMs: 30_000, backoff: 2, maxSoakMs: 3_600_000 };
 const dayMs = 86_400_000;
 /** Beyond that every soak has reached its limit, and the power would no longer be a number. */
 const maxPower = 64;

@@ -102,3 +102,13 @@ export function drainView(change: Partial<DrainView> = {}): DrainView {
     ...change,
   };
 }
+
+/** As the status of a DrainPolicy tells of a node whose replicas leave it. */
+export const evictingNode = {
+  node: 'node-1',
+  blocked: true,
+  autoEvicting: true,
+  reason: 'EvictingReplicas',
+  message: 'replica v-r-1 of volume v has to be rebuilt elsewhere first',
+  since: '2026-01-01T00:00:00Z',
+};

@@ -3,6 +3,7 @@ import { featureGates } from '../../src/api/feature-gates.ts';
 import { EMPTY_STATUS } from '../../src/api/fence-names.ts';
 import type { NodeFence, NodeFenceStatus, ReleaseRecord } from '../../src/api/node-fence.ts';
 import type {
+  RemedyFacts,
   AttachmentFacts,
   LiveNode,
   NodeCase,
@@ -91,6 +92,26 @@ export function aPolicy(change: Partial<PolicyFacts> = {}): PolicyFacts {
     maxSoakMs: 3_600_000,
     alarms: [],
     podsPerMinute: 300,
+    ...change,
+  };
+}
+
+/** Of a policy without ladders. */
+export function aRemedy(change: Partial<RemedyFacts> = {}): RemedyFacts {
+  return {
+    thresholds: [],
+    kinds: {},
+    templates: {},
+    fence: {
+      isolateAfterMs: 0,
+      powerManagementAfterMs: 0,
+      bootTimeoutMs: 0,
+      retries: 0,
+      restarts: 0,
+      machineRemoved: false,
+    },
+    storm: { maxUnresponsive: 1, maxConcurrent: 1 },
+    unsupported: [],
     ...change,
   };
 }

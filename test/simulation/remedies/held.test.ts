@@ -18,7 +18,7 @@ const ladderOf = (name: string): object => ({
   remedies,
 });
 /** Of a node that is well and says that something is wrong. */
-const onPressure = (name: string): object => ({
+const onTrouble = (name: string): object => ({
   thresholds: [{ condition: { type: 'Trouble', status: 'True', for: '5s' }, remedies: [{ name, period: '10m' }] }],
   remedies,
 });
@@ -35,7 +35,7 @@ describe('remedies that cannot be taken back', () => {
   for (const [name, act] of Object.entries(acts)) {
     test(`[ADM-8] mode Approve: no ${name} before a person has approved of it`, async () => {
       const scenario = fenced(`approve-${name}`, {
-        policy: { ...onPressure(name), mode: 'Approve' },
+        policy: { ...onTrouble(name), mode: 'Approve' },
         events: [trouble],
         runFor: '4m',
       });
@@ -53,7 +53,7 @@ describe('remedies that cannot be taken back', () => {
   test('[ADM-8] a cordon, which a person takes back with one command, does not wait', async () => {
     const seen = await observe(
       fenced('approve-cordon', {
-        policy: { ...onPressure('cordon'), mode: 'Approve' },
+        policy: { ...onTrouble('cordon'), mode: 'Approve' },
         events: [trouble],
         expect: [{ by: '20s', node: { name: place, schedulable: false } }],
         runFor: '1m',
