@@ -1,11 +1,11 @@
 /** `fenceline convert`: the `Configuration` of the node remedy proposal as a RemedyPolicy. */
 import { readFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
-import { stringify } from 'yaml';
 import { ScenarioError } from '../scenario/reader.ts';
 import type { Converted } from './convert/policy.ts';
 import { convert } from './convert/policy.ts';
 import { UserError } from './user-error.ts';
+import { toYamlStream } from './yaml.ts';
 
 interface Flags {
   name?: string;
@@ -50,7 +50,7 @@ function read(file: string, name: string | undefined): Converted[] {
 }
 
 function render(policies: readonly object[], output: Flags['output']): string {
-  if (output === 'yaml') return policies.map((policy) => stringify(policy, { lineWidth: 0 })).join('---\n');
+  if (output === 'yaml') return toYamlStream(policies);
   const [only] = policies;
   const value = policies.length === 1 ? only : { apiVersion: 'v1', kind: 'List', items: policies };
   return `${JSON.stringify(value, null, 2)}\n`;
