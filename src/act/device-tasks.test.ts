@@ -4,8 +4,9 @@ import { manualClock } from '../../test/support/manual-clock.ts';
 import { aNode } from '../../test/support/release-case.ts';
 import type { Method } from '../api/fence-config.ts';
 import type { Device, DeviceAction, DeviceAnswer } from '../devices/device.ts';
-import type { DeviceTasksOptions, Try } from './device-tasks.ts';
+import type { DeviceTasksOptions, MayAct, Try } from './device-tasks.ts';
 import { DeviceTasks } from './device-tasks.ts';
+import type { PowerOutcome } from './power.ts';
 
 const off: Method = { name: 'pdu-off', action: 'off', driver: 'puppet', parameters: {}, secrets: [] };
 const node = aNode();
@@ -32,7 +33,6 @@ function bench(change: Partial<DeviceTasksOptions> = {}): Bench {
   const tasks = new DeviceTasks({
     clock: manualClock(),
     provider: { device: async () => ({ ok: true, device }) },
-    schedule: async (_, action) => ({ outcome: 'succeeded', message: action }),
     onDone: (name) => done.push(name),
     ...change,
   });
@@ -51,66 +51,78 @@ function bench(change: Partial<DeviceTasksOptions> = {}): Bench {
   };
 }
 
-const attempt = (change: Partial<Try> = {}): Try => ({
-  key: 'k',
-  method: off,
-  mayAct: async () => undefined,
-  ...change,
-});
+/** To switch the machine off. */
+function attempt(tasks: DeviceTasks, { key = 'k', mayAct = async () => undefined }: Attempt = {}): Try {
+  return { key, run: () => tasks.operate(node, off, mayAct) };
+}
+
+interface Attempt {
+  key?: string;
+  mayAct?: MayAct;
+}
+
 const status = (power: 'on' | 'off'): DeviceAnswer => ({ kind: 'status', power });
 
 describe('device tasks', () => {
   test('S27: nobody waits: it runs, and tells when it has ended', async () => {
     const { tasks, asked, done, answer } = bench();
-    await tasks.ensure(node, attempt());
-    assert.deepEqual(tasks.stateOf('node-1', 'k'), { outcome: 'running' });
-    assert.equal(tasks.stateOf('node-1', 'other'), undefined);
+    await tasks.ensure(node, attempt(tasks));
+    assert.deepEqual(tasks.current('node-1'), { key: 'k', outcome: 'running' });
+    assert.equal(tasks.current('node-2'), undefined);
     await answer(status('on'));
     await answer({ kind: 'accepted' });
     await answer(status('off'));
     assert.deepEqual(asked, ['status', 'off', 'status']);
     assert.deepEqual(done, ['node-1']);
-    assert.equal(tasks.stateOf('node-1', 'k')?.outcome, 'succeeded');
+    assert.deepEqual(tasks.current('node-1'), { key: 'k', outcome: 'succeeded', message: 'pdu-off: puppet says off' });
   });
 
   test('S20: one for each node: asked again, or for another try, nothing begins while it runs', async () => {
     const { tasks, asked, answer } = bench();
-    await tasks.ensure(node, attempt());
-    await tasks.ensure(node, attempt());
-    await tasks.ensure(node, attempt({ key: 'next' }));
+    await tasks.ensure(node, attempt(tasks));
+    await tasks.ensure(node, attempt(tasks));
+    await tasks.ensure(node, attempt(tasks, { key: 'next' }));
     await answer(status('off'));
     assert.deepEqual(asked, ['status']);
-    await tasks.ensure(node, attempt());
+    await tasks.ensure(node, attempt(tasks));
     assert.deepEqual(asked, ['status'], 'its answer is there');
-    await tasks.ensure(node, attempt({ key: 'next' }));
+    await tasks.ensure(node, attempt(tasks, { key: 'next' }));
     await answer(status('off'));
     assert.deepEqual(asked, ['status', 'status']);
   });
 
   test('S15, S19: asked again right before the device is told: dropped without a trace where it must not be', async () => {
     const { tasks, asked, done, answer } = bench();
-    await tasks.ensure(node, attempt({ mayAct: async () => 'stopped' }));
+    await tasks.ensure(node, attempt(tasks, { mayAct: async () => 'stopped' }));
     await answer(status('on'));
     assert.deepEqual(asked, ['status']);
-    assert.equal(tasks.stateOf('node-1', 'k'), undefined);
+    assert.equal(tasks.current('node-1'), undefined);
     assert.deepEqual(done, ['node-1']);
   });
 
   test('S26: a driver that throws leaves it unknown, a device that is not there is a failure', async () => {
     const broken = bench({ provider: { device: () => Promise.reject(new Error('bug')) } });
-    await broken.tasks.ensure(node, attempt());
+    await broken.tasks.ensure(node, attempt(broken.tasks));
     await broken.answer(status('on'));
-    assert.deepEqual(broken.tasks.stateOf('node-1', 'k'), { outcome: 'unknown', message: 'pdu-off: bug' });
+    assert.deepEqual(broken.tasks.current('node-1'), { key: 'k', outcome: 'unknown', message: 'pdu-off: bug' });
     const missing = bench({ provider: { device: async () => ({ ok: false, problem: 'no such agent' }) } });
-    await missing.tasks.ensure(node, attempt());
+    await missing.tasks.ensure(node, attempt(missing.tasks));
     await missing.answer(status('on'));
-    assert.deepEqual(missing.tasks.stateOf('node-1', 'k'), { outcome: 'failed', message: 'pdu-off: no such agent' });
+    assert.deepEqual(missing.tasks.current('node-1'), {
+      key: 'k',
+      outcome: 'failed',
+      message: 'pdu-off: no such agent',
+    });
   });
 
   test('S17: what writes to the Node is awaited', async () => {
     const { tasks } = bench();
-    await tasks.ensure(node, attempt({ method: { ...off, name: 'cordon', action: 'cordon' } }));
-    assert.equal(tasks.stateOf('node-1', 'k')?.outcome, 'succeeded');
+    const run = async (): Promise<PowerOutcome> => {
+      await new Promise(setImmediate);
+      return { outcome: 'succeeded', message: 'cordon' };
+    };
+    await tasks.ensure(node, { key: 'k', run, isAwaited: true });
+    assert.deepEqual(tasks.current('node-1'), { key: 'k', outcome: 'succeeded', message: 'cordon' });
   });
 
   test('S4: not off: whoever says on, then whoever does not say; nobody to ask is not off', async () => {

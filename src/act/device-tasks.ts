@@ -3,27 +3,17 @@
  * learns how it stands, and is told when it has ended. Nothing of this survives the process, and nothing has to: what
  * was begun is in the NodeFence, and beginning it again is harmless (S20).
  */
-import type { FenceConfig, Method } from '../api/fence-config.ts';
+import type { Method } from '../api/fence-config.ts';
 import type { LiveNode } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';
-import type { Device, Identity } from '../devices/device.ts';
+import type { Identity } from '../devices/device.ts';
+import type { DeviceProvider } from '../devices/provider.ts';
 import type { PowerOutcome } from './power.ts';
 import { bringTo, isAt } from './power.ts';
-
-export type FoundDevice = { ok: true; device: Device } | { ok: false; problem: string };
-
-/** Where devices come from: agents and clouds in a real cluster, simulated ones in a simulated. */
-export interface DeviceProvider {
-  device(node: LiveNode, method: Method): Promise<FoundDevice>;
-  /** How nodes are fenced for which nothing is written; absent: as the cloud provider does it. */
-  defaultConfig?(node: LiveNode): FenceConfig | undefined;
-}
 
 export interface DeviceTasksOptions {
   clock: Clock;
   provider: DeviceProvider;
-  /** For what needs no device: to let no pods in, or in again. */
-  schedule: (node: LiveNode, action: 'cordon' | 'uncordon') => Promise<PowerOutcome>;
   /** Whether this instance still leads. */
   guard?: () => boolean;
   /** A task of this node has ended. */
@@ -39,14 +29,15 @@ export interface NotOff {
 }
 
 /** What is to run. `key` tells tries apart. */
-export type Try = { key: string } & (
-  | {
-      method: Method;
-      /** Asked right before a device is told: why it must not be, or undefined. */
-      mayAct: () => Promise<string | undefined>;
-    }
-  | { run: () => Promise<PowerOutcome> }
-);
+export interface Try {
+  key: string;
+  run: () => Promise<PowerOutcome>;
+  /** Waits for its end: what writes to the Node has to be seen by the next decision (S17). */
+  isAwaited?: boolean;
+}
+
+/** Asked right before a device is told: why it must not be, or undefined. */
+export type MayAct = () => Promise<string | undefined>;
 
 /** Clouds let a guest shut down for a minute or more before they cut its power. */
 const cloudConfirmsWithinMs = 180_000;
@@ -64,25 +55,24 @@ export class DeviceTasks {
     this.#options = options;
   }
 
-  /** Undefined: this process has not begun it. */
-  stateOf(node: string, key: string): TaskState | undefined {
+  /** What was begun last, and how it is doing; undefined: this process has begun nothing. */
+  current(node: string): ({ key: string } & TaskState) | undefined {
     const task = this.#tasks.get(node);
-    return task?.key === key ? task.state : undefined;
+    return task && { key: task.key, ...task.state };
   }
 
-  /** Begins it, unless it is under way. What writes to the Node is awaited: the next decision has to see it (S17). */
-  async ensure(node: LiveNode, attempt: Try): Promise<void> {
-    const { key } = attempt;
+  /** Begins it, unless it is under way. */
+  async ensure(node: LiveNode, { key, run, isAwaited = false }: Try): Promise<void> {
     const known = this.#tasks.get(node.name);
     if (known?.key === key || known?.state.outcome === 'running') return;
     const task: Task = { key, state: { outcome: 'running' } };
     this.#tasks.set(node.name, task);
-    const done = ('run' in attempt ? attempt.run() : this.#run(node, attempt)).then((outcome) => {
+    const done = run().then((outcome) => {
       if (outcome.outcome === 'dropped') this.#tasks.delete(node.name);
       else task.state = outcome;
       this.#options.onDone(node.name);
     });
-    if ('method' in attempt && (attempt.method.action === 'cordon' || attempt.method.action === 'uncordon')) await done;
+    if (isAwaited) await done;
   }
 
   forget(node: string): void {
@@ -103,10 +93,11 @@ export class DeviceTasks {
     return answer.ok ? undefined : { message: `${method.name}: ${answer.message}`, isOn: answer.isOpposite };
   }
 
-  async #run(node: LiveNode, { method, mayAct }: Extract<Try, { method: Method }>): Promise<PowerOutcome> {
+  /** Has the device of a method switch the machine, or its way to the storage, and believes only what it says afterwards. */
+  async operate(node: LiveNode, method: Method, mayAct: MayAct): Promise<PowerOutcome> {
     const { action } = method;
+    if (action !== 'off' && action !== 'on') throw new Error(`${method.name} has no device`);
     try {
-      if (action === 'cordon' || action === 'uncordon') return await this.#options.schedule(node, action);
       const found = await this.#options.provider.device(node, method);
       if (!found.ok) return { outcome: 'failed', message: `${method.name}: ${found.problem}` };
       const isCloud = method.driver.startsWith('driver:') || method.driver === 'built-in';

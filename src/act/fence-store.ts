@@ -1,6 +1,6 @@
 /**
  * Writes NodeFence, the memory of the operator. Every write is a compare-and-swap against the object as it was read, so
- * that of two instances which both believe to lead one fails (S18).
+ * that of two instances that both think they lead one fails (S18).
  */
 import { EMPTY_STATUS, nodeFenceName } from '../api/fence-names.ts';
 import type { NodeFence, NodeFenceStatus } from '../api/node-fence.ts';
@@ -16,6 +16,12 @@ export interface FenceStoreOptions {
   timeoutMs: number;
 }
 
+/** What changes: the policy in its spec, its status. */
+export interface Keeping {
+  policy?: string;
+  status?: NodeFenceStatus;
+}
+
 export class FenceStore {
   readonly #options: FenceStoreOptions;
 
@@ -23,14 +29,18 @@ export class FenceStore {
     this.#options = options;
   }
 
-  /** Undefined: there is none. */
-  async read(node: string): Promise<Result<NodeFence | undefined>> {
-    const read = await this.#options.client.get<Stored>(refOf(node), { timeoutMs: this.#options.timeoutMs });
-    if (read.ok) return whole(read);
-    return read.error.kind === 'notFound' ? { ok: true, value: undefined } : read;
+  /** The intent, before any act. Answers with the NodeFence as it is stored. */
+  async keep(node: string, fence: NodeFence | undefined, { policy, status }: Keeping): Promise<Result<NodeFence>> {
+    const read = await this.#ofPolicy(node, fence, policy);
+    return read.ok && status !== undefined ? this.#update(read.value, status) : read;
   }
 
-  async create(node: string, policy: string | undefined): Promise<Result<NodeFence>> {
+  async #ofPolicy(node: string, fence: NodeFence | undefined, policy: string | undefined): Promise<Result<NodeFence>> {
+    if (fence === undefined) return this.#create(node, policy);
+    return policy === undefined ? { ok: true, value: fence } : this.#setPolicy(fence, policy);
+  }
+
+  async #create(node: string, policy: string | undefined): Promise<Result<NodeFence>> {
     const object = {
       metadata: { name: refOf(node).name },
       spec: { node, ...(policy === undefined ? {} : { policy }), stop: false },
@@ -38,12 +48,12 @@ export class FenceStore {
     return whole(await this.#options.client.create<Stored>(nodeFences, object as unknown as Stored, this.#calls()));
   }
 
-  async setPolicy(fence: NodeFence, policy: string): Promise<Result<NodeFence>> {
+  async #setPolicy(fence: NodeFence, policy: string): Promise<Result<NodeFence>> {
     const next = { ...fence, spec: { ...fence.spec, policy } } as Stored;
     return whole(await this.#options.client.replace<Stored>(refOf(fence.spec.node), next, undefined, this.#calls()));
   }
 
-  async update(fence: NodeFence, status: NodeFenceStatus): Promise<Result<NodeFence>> {
+  async #update(fence: NodeFence, status: NodeFenceStatus): Promise<Result<NodeFence>> {
     const next = { ...fence, status } as Stored;
     return whole(await this.#options.client.replace<Stored>(refOf(fence.spec.node), next, 'status', this.#calls()));
   }

@@ -1,33 +1,37 @@
 /** [S15] What a decision rests on is read right before the act; whatever is different then stops it. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import {
-  ActCluster,
-  driverRef,
-  fenceRef,
-  leaseRef,
-  nodeRef,
-  policyRef,
-  renewTime,
-} from '../../test/support/act-cluster.ts';
-import { driver, entry, quarantine } from '../../test/support/release-case.ts';
-import type { Grounds } from '../api/release-view.ts';
-import type { Refusal } from './grounds.ts';
+import { ActCluster, driverRef, fenceRef, leaseRef, nodeRef, policyRef } from '../../test/support/act-cluster.ts';
+import { driver, entry } from '../../test/support/release-case.ts';
+import type { Basis, Grounds } from '../api/steps.ts';
+import type { AskDevices, Refusal } from './grounds.ts';
 import { verify } from './grounds.ts';
 
-async function groundsOf(cluster: ActCluster): Promise<Grounds> {
-  const policy = await cluster.read(policyRef);
-  return {
-    node: 'node-1',
-    nodeUid: await cluster.uidOf(nodeRef),
-    bootId: 'boot-1',
-    taints: [quarantine],
-    leaseRenewTime: renewTime,
-    policy: { name: 'release', uid: policy.metadata.uid ?? '', generation: policy.metadata.generation ?? 0 },
-    safeDrivers: [driver],
-    freed: [],
-    epoch: 3,
-  };
+/** What each basis has beside what all have. */
+const own = {
+  StorageSafeDetach: { safeDrivers: [driver] },
+  PowerOff: { question: { what: 'power', methods: [] } },
+  StorageFenced: { question: { what: 'storage', methods: [] } },
+  KernelCrashed: {},
+  Asserted: {},
+  AcceptedRisk: {},
+  Remedy: {},
+} as const satisfies Record<Exclude<Basis, 'Return'>, object>;
+
+/** A return rests on nothing but what its act looks at itself. */
+type Compared = keyof typeof own;
+
+const every = Object.keys(own) as Compared[];
+const but = (...others: Compared[]): Compared[] => every.filter((basis) => !others.includes(basis));
+
+async function groundsOf(cluster: ActCluster, basis: Compared = 'StorageSafeDetach'): Promise<Grounds> {
+  return { ...(await cluster.grounds()), basis, ...own[basis] } as Grounds;
+}
+
+const confirmed: AskDevices = async () => undefined;
+
+async function found({ client }: ActCluster, grounds: Grounds, ask = confirmed): Promise<string> {
+  return said(await verify(client, grounds, { timeoutMs: 1000, ask }));
 }
 
 function said(refusal: Refusal | undefined): string {
@@ -38,85 +42,125 @@ function said(refusal: Refusal | undefined): string {
 describe('the grounds of an act', () => {
   test('stand as long as nothing has changed', async () => {
     const cluster = await ActCluster.create();
-    assert.equal(said(await verify(cluster.client, await groundsOf(cluster), {})), 'nothing');
+    for (const basis of every) assert.equal(await found(cluster, await groundsOf(cluster, basis)), 'nothing', basis);
   });
 
   const ready = (status: string): object[] => [{ type: 'Ready', status }];
-  const rows: [string, RegExp, (cluster: ActCluster) => Promise<void>][] = [
+  /** Each with the bases whose grounds it takes away; the others stand. */
+  const rows: [string, RegExp, (cluster: ActCluster) => Promise<void>, readonly Basis[]][] = [
     [
       'the node is Ready',
       /Ready of node-1 is True/,
       (c) => c.patch(nodeRef, '/status/conditions', ready('True'), 'status'),
+      but('Remedy', 'PowerOff'),
     ],
     [
       'it reports nothing',
       /Ready of node-1 is not reported/,
       (c) => c.patch(nodeRef, '/status/conditions', [], 'status'),
+      but('Remedy', 'PowerOff'),
     ],
-    ['it was booted', /booted again/, (c) => c.patch(nodeRef, '/status/nodeInfo/bootID', 'boot-2', 'status')],
+    ['it was booted', /booted again/, (c) => c.patch(nodeRef, '/status/nodeInfo/bootID', 'boot-2', 'status'), every],
     [
       'the quarantine was taken away',
       /taint fenceline\.dev\/quarantine:NoSchedule is not on/,
       (c) => c.patch(nodeRef, '/spec/taints', []),
+      every,
     ],
-    ['the node is gone', /node node-1 is gone/, (c) => c.remove(nodeRef)],
+    ['the node is gone', /node node-1 is gone/, (c) => c.remove(nodeRef), every],
     [
       'the Lease was renewed',
       /renewed its Lease/,
       (c) => c.patch(leaseRef, '/spec/renewTime', '2026-01-01T00:09:00.000000Z'),
+      but('Remedy'),
     ],
-    ['another instance took over', /taken over/, (c) => c.patch(fenceRef, '/status/epoch', 4, 'status')],
-    ['somebody stopped it', /is stopped/, (c) => c.patch(fenceRef, '/spec/stop', true)],
-    ['the record is gone', /NodeFence node-fence-node-1 is gone/, (c) => c.remove(fenceRef)],
-    ['the policy was edited', /RemedyPolicy release was edited/, (c) => c.patch(policyRef, '/spec/mode', 'Paused')],
-    ['the policy is gone', /RemedyPolicy release is gone/, (c) => c.remove(policyRef)],
+    ['another instance took over', /taken over/, (c) => c.patch(fenceRef, '/status/epoch', 4, 'status'), every],
+    ['somebody stopped it', /is stopped/, (c) => c.patch(fenceRef, '/spec/stop', true), every],
+    ['the record is gone', /NodeFence node-fence-node-1 is gone/, (c) => c.remove(fenceRef), every],
+    [
+      'the policy was edited',
+      /RemedyPolicy release was edited/,
+      (c) => c.patch(policyRef, '/spec/mode', 'Paused'),
+      every,
+    ],
+    ['the policy is gone', /RemedyPolicy release is gone/, (c) => c.remove(policyRef), every],
     [
       'the driver takes its word back',
       /does not detach safely any more/,
       (c) => c.patch(driverRef, '/metadata/annotations', { 'fenceline.dev/safe-detach': 'false' }),
+      ['StorageSafeDetach'],
     ],
-    ['the driver is gone', /CSIDriver driver\.longhorn\.io is gone/, (c) => c.remove(driverRef)],
+    ['the driver is gone', /CSIDriver driver\.longhorn\.io is gone/, (c) => c.remove(driverRef), ['StorageSafeDetach']],
   ];
-  for (const [when, message, change] of rows) {
+  for (const [when, message, change, stopped] of rows) {
     test(`fall when ${when}`, async () => {
       const cluster = await ActCluster.create();
-      const grounds = await groundsOf(cluster);
+      const grounds = await Promise.all(every.map((basis) => groundsOf(cluster, basis)));
       await change(cluster);
-      assert.match(said(await verify(cluster.client, grounds, {})), message);
+      for (const one of grounds) {
+        assert.match(await found(cluster, one), stopped.includes(one.basis) ? message : /^nothing$/, one.basis);
+      }
     });
   }
 
   test('fall when a newcomer has the name of the node', async () => {
     const cluster = await ActCluster.create();
-    const grounds = { ...(await groundsOf(cluster)), nodeUid: 'earlier' };
-    assert.match(said(await verify(cluster.client, grounds, {})), /another node of the same name/);
+    for (const basis of every) {
+      const grounds = { ...(await groundsOf(cluster, basis)), nodeUid: 'earlier' };
+      assert.match(await found(cluster, grounds), /another node of the same name/, basis);
+    }
   });
 
   test('[NGS-4] fall when what was freed is in use again: a kubelet wrote it', async () => {
     const cluster = await ActCluster.create();
-    const grounds = { ...(await groundsOf(cluster)), freed: [entry] };
-    assert.match(said(await verify(cluster.client, grounds, {})), /in volumesInUse of node-1: a kubelet wrote it/);
+    for (const basis of every) {
+      const grounds = { ...(await groundsOf(cluster, basis)), freed: [entry] };
+      assert.match(await found(cluster, grounds), /in volumesInUse of node-1: a kubelet wrote it/, basis);
+    }
   });
 
   test('[POD-3] without a Node object it has to be absent still', async () => {
     const cluster = await ActCluster.create();
     const { nodeUid: _, bootId: __, leaseRenewTime: ___, ...grounds } = await groundsOf(cluster);
-    assert.match(said(await verify(cluster.client, { ...grounds, taints: [] }, {})), /there is a node node-1 again/);
+    assert.match(await found(cluster, { ...grounds, taints: [] }), /there is a node node-1 again/);
     await cluster.remove(nodeRef);
-    assert.equal(said(await verify(cluster.client, { ...grounds, taints: [] }, {})), 'nothing');
+    assert.equal(await found(cluster, { ...grounds, taints: [] }), 'nothing');
   });
 
   test('[NGS-11] unknown is not no: what cannot be read stops the act', async () => {
     const cluster = await ActCluster.create();
-    const grounds = await groundsOf(cluster);
+    const grounds = await Promise.all(every.map((basis) => groundsOf(cluster, basis)));
     cluster.server.faults.down();
-    assert.match(said(await verify(cluster.client, grounds, { timeoutMs: 1000 })), /^unreadable: /);
+    for (const one of grounds) assert.match(await found(cluster, one), /^unreadable: /, one.basis);
   });
 
   test('a Lease that was never there is no sign of life', async () => {
     const cluster = await ActCluster.create();
     const grounds = await groundsOf(cluster);
     await cluster.remove(leaseRef);
-    assert.equal(said(await verify(cluster.client, grounds, {})), 'nothing');
+    assert.equal(await found(cluster, grounds), 'nothing');
+  });
+
+  test('S4: fall when the devices do not say off, which is asked before anything is read', async () => {
+    for (const [basis, what, message] of [
+      ['PowerOff', 'power', 'node-1 is not known to be off: silence'],
+      ['StorageFenced', 'storage', 'node-1 is not known to be cut off from its storage: silence'],
+    ] as const) {
+      const cluster = await ActCluster.create();
+      const grounds = await groundsOf(cluster, basis);
+      const asked: unknown[] = [];
+      const refusal = await verify(cluster.client, grounds, {
+        ask: async (question) => {
+          asked.push(question);
+          return 'silence';
+        },
+      });
+      assert.deepEqual([refusal, asked], [{ kind: 'unconfirmed', what: message }, [{ what, methods: [] }]]);
+      const meanwhile: AskDevices = async () => {
+        await cluster.patch(fenceRef, '/spec/stop', true);
+        return undefined;
+      };
+      assert.match(await found(cluster, grounds, meanwhile), /is stopped/, 'what came while they were asked is seen');
+    }
   });
 });

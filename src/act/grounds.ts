@@ -4,7 +4,7 @@
  */
 import { nodeFenceName } from '../api/fence-names.ts';
 import { SAFE_DETACH_ANNOTATION } from '../api/release-view.ts';
-import type { Grounds } from '../api/release-view.ts';
+import type { Basis, DeviceQuestion, Grounds } from '../api/steps.ts';
 import type { CallOptions, KubeClient, KubeObject } from '../kube/client.ts';
 import type { KubeError, Result } from '../kube/errors.ts';
 import type { ObjectRef } from '../kube/resources.ts';
@@ -34,25 +34,37 @@ interface WireFence extends KubeObject {
 
 type Comparison = (client: KubeClient, grounds: Grounds, options: CallOptions) => Promise<Refusal | undefined>;
 
-const comparisons: readonly Comparison[] = [sameNode, silentLease, sameRecord, samePolicy, sameDrivers];
+/** What each basis rests on, all of it read live. */
+const comparisons: Record<Basis, readonly Comparison[]> = {
+  PowerOff: [sameNode, silentLease, sameRecord, samePolicy],
+  StorageFenced: [sameNode, silentLease, sameRecord, samePolicy],
+  StorageSafeDetach: [sameNode, silentLease, sameRecord, samePolicy, sameDrivers],
+  KernelCrashed: [sameNode, silentLease, sameRecord, samePolicy],
+  Asserted: [sameNode, silentLease, sameRecord, samePolicy],
+  AcceptedRisk: [sameNode, silentLease, sameRecord, samePolicy],
+  Remedy: [sameNode, sameRecord, samePolicy],
+  Return: [],
+};
 
-/** Asks the devices of the node: why it cannot be taken for off, or for cut off from its storage, or undefined. */
-export type AskDevices = (what: 'power' | 'storage') => Promise<string | undefined>;
+/** The power is off, or a ladder was called for by other signs: whether Ready has noticed does not matter. */
+const mayBeReady: ReadonlySet<Basis> = new Set(['PowerOff', 'Remedy', 'Return']);
+
+/** Asks the devices of the node: why it cannot be taken for off, or for cut off from its storage; undefined: it is. */
+export type AskDevices = (question: DeviceQuestion) => Promise<string | undefined>;
 
 export async function verify(
   client: KubeClient,
   grounds: Grounds,
-  options: CallOptions & { notOff?: AskDevices },
+  options: CallOptions & { ask: AskDevices },
 ): Promise<Refusal | undefined> {
-  const { notOff, ...calls } = options;
+  const { ask, ...calls } = options;
   // Devices are slow: what the API server knows is read after they have answered.
-  if (grounds.isOff === true || grounds.isCutOff === true) {
-    const on = await notOff?.(grounds.isOff === true ? 'power' : 'storage');
-    const why = notOff === undefined ? 'there is nobody to ask' : on;
-    const off = grounds.isOff === true ? 'off' : 'cut off from its storage';
+  if ('question' in grounds) {
+    const why = await ask(grounds.question);
+    const off = grounds.question.what === 'power' ? 'off' : 'cut off from its storage';
     if (why !== undefined) return { kind: 'unconfirmed', what: `${grounds.node} is not known to be ${off}: ${why}` };
   }
-  const found = await Promise.all(comparisons.map((compare) => compare(client, grounds, calls)));
+  const found = await Promise.all(comparisons[grounds.basis].map((compare) => compare(client, grounds, calls)));
   return found.find((refusal) => refusal !== undefined);
 }
 
@@ -64,8 +76,7 @@ async function sameNode(client: KubeClient, grounds: Grounds, options: CallOptio
   if (metadata.uid !== grounds.nodeUid) return changed(`${grounds.node} is another node of the same name`);
   if ((status?.nodeInfo?.bootID ?? '') !== grounds.bootId) return changed(`${grounds.node} was booted again`);
   const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status;
-  const mayBeReady = grounds.isOff === true || grounds.mayBeReady === true;
-  if (!mayBeReady && ready !== 'False' && ready !== 'Unknown')
+  if (!mayBeReady.has(grounds.basis) && ready !== 'False' && ready !== 'Unknown')
     return changed(`Ready of ${grounds.node} is ${ready ?? 'not reported'}`);
   for (const { key, effect } of grounds.taints) {
     const has = spec?.taints?.some((taint) => taint.key === key && taint.effect === effect) ?? false;
@@ -103,11 +114,8 @@ async function samePolicy(client: KubeClient, { policy }: Grounds, options: Call
     : changed(`RemedyPolicy ${policy.name} was edited`);
 }
 
-async function sameDrivers(
-  client: KubeClient,
-  { safeDrivers }: Grounds,
-  options: CallOptions,
-): Promise<Refusal | undefined> {
+async function sameDrivers(client: KubeClient, grounds: Grounds, options: CallOptions): Promise<Refusal | undefined> {
+  const { safeDrivers } = grounds.basis === 'StorageSafeDetach' ? grounds : { safeDrivers: [] };
   const refusals = await Promise.all(
     safeDrivers.map(async (name) => {
       const ref: ObjectRef = { resource: csiDrivers, name };

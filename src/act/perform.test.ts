@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ActCluster, attachmentRef, nodeRef, podRef } from '../../test/support/act-cluster.ts';
+import { ActCluster, attachmentRef, fenceRef, nodeRef, podRef } from '../../test/support/act-cluster.ts';
 import { entry, forceEviction, quarantine } from '../../test/support/release-case.ts';
-import type { Action, Grounds, Step } from '../api/release-view.ts';
+import type { Method } from '../api/fence-config.ts';
+import type { Cordon, FreeAct, GroundedAct, Grounds, LongAct, Step } from '../api/steps.ts';
 import type { KubeObject } from '../kube/client.ts';
-import type { Outcome, Target } from './perform.ts';
+import type { ActOptions, ActOutcome, Target } from './perform.ts';
 import { perform } from './perform.ts';
-import { Room } from './room.ts';
+import { Turnstile } from './turnstile.ts';
 
 interface Pod extends KubeObject {
   status: { phase: string; conditions: { type: string; reason: string; message?: string }[] };
@@ -19,27 +20,33 @@ interface Node extends KubeObject {
 
 const other = 'kubernetes.io/csi/other^x';
 
-async function act(cluster: ActCluster, ...steps: Step[]): Promise<Outcome[]> {
-  return perform(steps, await target(cluster), {
+function optionsFor(cluster: ActCluster, change: Partial<ActOptions> = {}): ActOptions {
+  return {
     client: cluster.client,
     guard: () => true,
     at: '2026-01-01T00:10:00Z',
     timeoutMs: 5000,
     onPod: () => {},
-    room: new Room(8),
-  });
+    turnstile: new Turnstile(8),
+    ask: async () => 'there is nobody to ask',
+    longActs: cluster.longActs(),
+    ...change,
+  };
+}
+
+async function act(cluster: ActCluster, ...steps: Step[]): Promise<ActOutcome[]> {
+  return perform(steps, await target(cluster), optionsFor(cluster));
 }
 
 async function target(cluster: ActCluster): Promise<Target> {
-  const { uid = '' } = (await cluster.read<Node>(nodeRef)).metadata;
-  return { name: 'node-1', uid };
+  return { name: 'node-1', node: await cluster.node() };
 }
 
-const one = (action: Action, grounds?: Grounds): Step => ({
-  actions: [action],
-  ...(grounds === undefined ? {} : { grounds }),
-});
-const kinds = (outcomes: readonly Outcome[]): string[] => outcomes.map(({ kind }) => kind);
+/** Compared with nothing: what has changed is left to the act itself to find. */
+const bare: Grounds = { basis: 'Return', node: 'node-1', taints: [], freed: [], epoch: 3 };
+const one = (grounded: GroundedAct, grounds: Grounds = bare): Step => ({ grounds, acts: [grounded] });
+const free = (wanted: FreeAct): Step => ({ free: [wanted] });
+const kinds = (outcomes: readonly ActOutcome[]): string[] => outcomes.map(({ kind }) => kind);
 
 describe('a pod', () => {
   test('[POD-6] is called over with one DisruptionTarget, then deleted with grace 0, its UID and version', async () => {
@@ -132,28 +139,33 @@ describe('a pod', () => {
 });
 
 describe('a node', () => {
-  test('S14: a newcomer of the same name is not marked, cleared or freed', async () => {
+  test('S14: a newcomer of the same name is not marked, cleared, freed or deleted', async () => {
     const cluster = await ActCluster.create();
     const decided = await target(cluster);
     await cluster.replaceNode();
-    const steps: Action[] = [
-      { do: 'taint', key: 'x', effect: 'NoSchedule' },
-      { do: 'untaint', ...quarantine, pods: [(await cluster.pod()).uid] },
-      { do: 'freeVolumes', volumes: [entry] },
+    const steps = [
+      one({ do: 'untaint', ...quarantine, pods: [(await cluster.pod()).uid] }),
+      one({ do: 'freeVolumes', volumes: [entry] }),
+      free({ do: 'noteRemediation', remediation: { since: '2026-01-01T00:10:00Z', pod: 'default/repair-1' } }),
     ];
-    for (const action of steps) {
-      const options = { client: cluster.client, guard: () => true, at: '', timeoutMs: 5000, onPod: () => {} };
-      const outcomes = await perform([one(action)], decided, { ...options, room: new Room(8) });
-      assert.deepEqual(kinds(outcomes), ['changed'], action.do);
+    for (const step of steps) {
+      const outcomes = await perform([step], decided, optionsFor(cluster));
+      assert.deepEqual(kinds(outcomes), ['changed'], JSON.stringify(step));
     }
     assert.deepEqual(cluster.writes, []);
+    await cluster.patch(nodeRef, '/spec/taints', []);
+    cluster.writes.length = 0;
+    assert.deepEqual(kinds(await perform([free({ do: 'quarantine' })], decided, optionsFor(cluster))), ['changed']);
+    assert.deepEqual(cluster.writes, []);
+    assert.deepEqual(kinds(await perform([one({ do: 'deleteNode' })], decided, optionsFor(cluster))), ['changed']);
+    assert.equal(await cluster.exists(nodeRef), true);
   });
 
   test('[NGS-6] keeps the taints of others, and does not get ours twice', async () => {
     const cluster = await ActCluster.create();
     const theirs = { key: 'example.com/theirs', effect: 'NoSchedule' };
     await cluster.patch(nodeRef, '/spec/taints', [theirs]);
-    const step = one({ do: 'taint', ...quarantine });
+    const step = free({ do: 'quarantine' });
     assert.deepEqual(kinds(await act(cluster, step)), ['done']);
     assert.deepEqual(kinds(await act(cluster, step)), ['needless']);
     assert.deepEqual((await cluster.read<Node>(nodeRef)).spec.taints, [theirs, quarantine]);
@@ -211,7 +223,7 @@ describe('a VolumeAttachment', () => {
 });
 
 describe('steps', () => {
-  const missing: Grounds = { node: 'node-1', taints: [], safeDrivers: [], freed: [], epoch: 3 };
+  const missing: Grounds = { ...bare, basis: 'AcceptedRisk' };
 
   test('whose grounds have changed are not taken, nor what comes after them', async () => {
     const cluster = await ActCluster.create();
@@ -230,11 +242,11 @@ describe('steps', () => {
     await cluster.addPod('web-1');
     const [first, second] = [await cluster.pod('web-0'), await cluster.pod('web-1')];
     await cluster.patch({ ...podRef, name: 'web-0' }, '/metadata/labels', { a: 'b' });
-    const forceDelete = (pod: typeof first): Action => ({ do: 'forceDelete', pod, basis: 'PowerOff' });
+    const forceDelete = (pod: typeof first): GroundedAct => ({ do: 'forceDelete', pod, basis: 'PowerOff' });
     const outcomes = await act(
       cluster,
-      { actions: [forceDelete(first), forceDelete(second)] },
-      one({ do: 'taint', key: 'x', effect: 'NoSchedule' }),
+      { grounds: bare, acts: [forceDelete(first), forceDelete(second)] },
+      one({ do: 'freeVolumes', volumes: [entry] }),
     );
     assert.deepEqual(kinds(outcomes), ['changed', 'done']);
     assert.equal(await cluster.exists({ ...podRef, name: 'web-1' }), false);
@@ -243,16 +255,55 @@ describe('steps', () => {
   test('S19: an instance that no longer leads writes nothing', async () => {
     const cluster = await ActCluster.create();
     const pod = await cluster.pod();
-    const options = {
-      client: cluster.client,
-      guard: () => false,
-      at: '',
-      timeoutMs: 5000,
-      onPod: () => {},
-      room: new Room(8),
-    };
     const steps = [one({ do: 'forceDelete', pod, basis: 'PowerOff' })];
-    const outcomes = await perform(steps, await target(cluster), options);
+    const outcomes = await perform(steps, await target(cluster), optionsFor(cluster, { guard: () => false }));
     assert.deepEqual([kinds(outcomes), cluster.writes], [['failed'], []]);
+  });
+
+  test('S4: that rest on the word of a device are not taken without it, nor what comes after them', async () => {
+    const cluster = await ActCluster.create();
+    const grounds: Grounds = {
+      ...(await cluster.grounds()),
+      basis: 'PowerOff',
+      question: { what: 'power', methods: [] },
+    };
+    const steps = [one({ do: 'freeVolumes', volumes: [entry] }, grounds), one({ do: 'deleteNode' })];
+    const what = 'node-1 is not known to be off: there is nobody to ask';
+    assert.deepEqual(await act(cluster, ...steps), [{ kind: 'unconfirmed', what }]);
+    assert.deepEqual(cluster.writes, []);
+    const options = optionsFor(cluster, { ask: async () => undefined });
+    assert.deepEqual(kinds(await perform(steps, await target(cluster), options)), ['done', 'done']);
+  });
+
+  test('S15: what they rest on is read when their turn has come, not while they wait for it', async () => {
+    const cluster = await ActCluster.create();
+    const turnstile = new Turnstile(1);
+    const leave = await turnstile.enter(1);
+    const step = one({ do: 'freeVolumes', volumes: [entry] }, { ...(await cluster.grounds()), basis: 'AcceptedRisk' });
+    const outcomes = perform([step], await target(cluster), optionsFor(cluster, { turnstile }));
+    await cluster.patch(fenceRef, '/spec/stop', true);
+    leave();
+    assert.deepEqual(await outcomes, [{ kind: 'changed', what: 'NodeFence node-fence-node-1 is stopped' }]);
+  });
+
+  test('S27: that take their time are begun, and nobody waits for them', async () => {
+    const cluster = await ActCluster.create();
+    const longActs = cluster.longActs({ provider: { device: () => new Promise(() => {}) } });
+    const off: Method = { name: 'pdu-off', action: 'off', driver: 'puppet', parameters: {}, secrets: [] };
+    const switching: LongAct = { do: 'switch', key: 'k', method: off };
+    const steps = [
+      { begins: switching, grounds: { ...(await cluster.grounds()), basis: 'Remedy' as const } },
+      one({ do: 'freeVolumes', volumes: [entry] }),
+    ];
+    const outcomes = await perform(steps, await target(cluster), optionsFor(cluster, { longActs }));
+    assert.deepEqual([outcomes[0], kinds(outcomes)], [{ kind: 'begun', act: switching }, ['begun', 'done']]);
+    assert.deepEqual(longActs.of('node-1'), { task: { key: 'k', outcome: 'running' } });
+  });
+
+  test('S17: a cordon has been written when the next step begins', async () => {
+    const cluster = await ActCluster.create();
+    const cordon: Cordon = { do: 'cordon', key: 'k' };
+    assert.deepEqual(await act(cluster, { begins: cordon }), [{ kind: 'begun', act: cordon }]);
+    assert.equal((await cluster.node()).isCordoned, true);
   });
 });

@@ -4,8 +4,10 @@
  * content. A step that fails ends the rest: what comes next rests on it.
  */
 import { isOver } from '../api/facts.ts';
-import type { Action, PodFacts, Remediation, Step } from '../api/release-view.ts';
+import type { LiveNode, PodFacts, Remediation } from '../api/release-view.ts';
+import type { Act, FreeAct, GroundedAct, Step } from '../api/steps.ts';
 import {
+  QUARANTINE_KEY,
   REMEDIATION_POD_ANNOTATION,
   REMEDIATION_TIME_ANNOTATION,
   UNPUBLISH_FENCE_ANNOTATION,
@@ -17,7 +19,8 @@ import { addTaint, removeTaint, setAnnotation, setAnnotations } from '../kube/pa
 import { nodes, pods, volumeAttachments } from '../kube/resources.ts';
 import type { AskDevices, Refusal } from './grounds.ts';
 import { verify } from './grounds.ts';
-import type { Room } from './room.ts';
+import type { LongActs } from './long-acts.ts';
+import type { Turnstile } from './turnstile.ts';
 
 export interface ActOptions {
   client: KubeClient;
@@ -29,167 +32,186 @@ export interface ActOptions {
   /** A pod was written, to be seen before the next decision (S17): its version now; undefined: it was deleted. */
   onPod: (uid: string, version: string | undefined) => void;
   /** Shared by all nodes. */
-  room: Room;
-  /** For steps that rest on the machine being off. */
-  notOff?: AskDevices;
+  turnstile: Turnstile;
+  /** For steps that rest on the word of a device. */
+  ask: AskDevices;
+  longActs: LongActs;
 }
 
-export type Outcome =
-  | { kind: 'done'; action: Action }
+export type ActOutcome =
+  | { kind: 'done'; act: Act }
+  /** It takes its time; how it is doing is asked in the next pass. */
+  | { kind: 'begun'; act: Act }
   /** It was so already, or the object is gone. */
-  | { kind: 'needless'; action: Action }
+  | { kind: 'needless'; act: Act }
   /** Somebody changed what it rests on: decide anew. */
-  | { kind: 'changed'; action?: Action; what: string }
+  | { kind: 'changed'; act?: Act; what: string }
   /** A device does not say what it rests on: ask again, but not at once. */
   | { kind: 'unconfirmed'; what: string }
-  | { kind: 'failed'; action?: Action; error: KubeError };
+  | { kind: 'failed'; act?: Act; error: KubeError };
 
 interface WireNode extends NodeLike {
   status?: { volumesInUse?: string[] };
 }
 
-/** Whose pods and taints these are. `uid` is absent where there is no Node object, and nothing is done to one then. */
+/** Whose pods and taints these are. `node` is absent where there is no Node object, and nothing is done to one then. */
 export interface Target {
   name: string;
-  uid?: string;
+  node?: LiveNode;
 }
 
-export async function perform(steps: readonly Step[], node: Target, options: ActOptions): Promise<Outcome[]> {
-  const outcomes: Outcome[] = [];
-  const { notOff } = options;
-  const calls = { timeoutMs: options.timeoutMs, ...(notOff === undefined ? {} : { notOff }) };
-  for (const { actions, grounds } of steps) {
-    const leave = await options.room.enter(actions.length);
-    try {
-      const refusal = grounds === undefined ? undefined : await verify(options.client, grounds, calls);
-      if (refusal !== undefined) return [...outcomes, refusedAs(refusal)];
-      const done = await Promise.all(actions.map((action) => new Act(node, options).do(action)));
-      outcomes.push(...done);
-      if (done.some(({ kind }) => kind === 'changed' || kind === 'failed')) return outcomes;
-    } finally {
-      leave();
-    }
+export async function perform(steps: readonly Step[], target: Target, options: ActOptions): Promise<ActOutcome[]> {
+  const outcomes: ActOutcome[] = [];
+  for (const step of steps) {
+    const done = await performStep(step, target, options);
+    outcomes.push(...done);
+    if (done.some(({ kind }) => kind !== 'done' && kind !== 'needless' && kind !== 'begun')) return outcomes;
   }
   return outcomes;
 }
 
-function refusedAs(refusal: Refusal): Outcome {
+async function performStep(step: Step, target: Target, options: ActOptions): Promise<ActOutcome[]> {
+  if ('begins' in step) return begin(step, target, options);
+  const { client, timeoutMs, ask, turnstile } = options;
+  const acts = 'free' in step ? step.free : step.acts;
+  const leave = await turnstile.enter(acts.length);
+  try {
+    const refusal = 'free' in step ? undefined : await verify(client, step.grounds, { timeoutMs, ask });
+    if (refusal !== undefined) return [refusedAs(refusal)];
+    const performer = new Performer(target, options);
+    return await Promise.all(acts.map((act) => performer.do(act)));
+  } finally {
+    leave();
+  }
+}
+
+/** What takes its time reads its grounds when it comes to the point. Of a machine that is gone nothing is begun. */
+async function begin(
+  step: Extract<Step, { begins: unknown }>,
+  { node }: Target,
+  { longActs }: ActOptions,
+): Promise<ActOutcome[]> {
+  if (node === undefined) return [];
+  if ('grounds' in step) await longActs.begin(node, step.begins, step.grounds);
+  else await longActs.cordon(node, step.begins);
+  return [{ kind: 'begun', act: step.begins }];
+}
+
+function refusedAs(refusal: Refusal): ActOutcome {
   return refusal.kind === 'unreadable' ? { kind: 'failed', error: refusal.error } : refusal;
 }
 
-class Act {
-  readonly #node: Target;
+class Performer {
+  readonly #target: Target;
   readonly #options: ActOptions;
   readonly #calls: CallOptions;
 
-  constructor(node: Target, options: ActOptions) {
-    this.#node = node;
+  constructor(target: Target, options: ActOptions) {
+    this.#target = target;
     this.#options = options;
     this.#calls = { guard: options.guard, timeoutMs: options.timeoutMs };
   }
 
-  async do(action: Action): Promise<Outcome> {
-    switch (action.do) {
-      case 'taint':
-        return this.#onNode(action, (node) => addTaint(node, { key: action.key, effect: action.effect }));
+  async do(act: FreeAct | GroundedAct): Promise<ActOutcome> {
+    switch (act.do) {
+      case 'quarantine':
+        return this.#onNode(act, (node) => addTaint(node, { key: QUARANTINE_KEY, effect: 'NoSchedule' }));
       case 'untaint':
-        return this.#untaint(action);
+        return this.#untaint(act);
       case 'freeVolumes':
-        return this.#onNode(action, (node) => withoutEntries(node, action.volumes), 'status');
+        return this.#onNode(act, (node) => withoutEntries(node, act.volumes), 'status');
       case 'requestFence':
-        return this.#requestFence(action);
+        return this.#requestFence(act);
       case 'deleteAttachment':
-        return this.#deleteAttachment(action);
+        return this.#deleteAttachment(act);
       case 'failPod':
-        return outcomeOf(action, await this.#fail(action.pod, action.basis));
+        return outcomeOf(act, await this.#fail(act.pod, act.basis));
       case 'forceDelete':
-        return this.#forceDelete(action);
+        return this.#forceDelete(act);
       case 'deleteNode':
-        return this.#deleteNode(action);
+        return this.#deleteNode(act);
       case 'noteRemediation':
-        return this.#onNode(action, (node) => remediationNotes(node, action.remediation));
+        return this.#onNode(act, (node) => remediationNotes(node, act.remediation));
     }
   }
 
-  async #onNode(
-    action: Action,
-    change: (node: WireNode) => JsonPatchOperation[],
-    subresource?: string,
-  ): Promise<Outcome> {
+  async #onNode(act: Act, change: (node: WireNode) => JsonPatchOperation[], subresource?: string): Promise<ActOutcome> {
     const { client } = this.#options;
-    const { name, uid } = this.#node;
+    const { name, node } = this.#target;
+    const uid = node?.uid;
     const ref = { resource: nodes, name };
     const read = await client.get<WireNode>(ref, this.#calls);
-    if (!read.ok) return outcomeOf(action, read);
+    if (!read.ok) return outcomeOf(act, read);
     // A newcomer of the same name is another machine, which nobody has decided anything about (S14).
     if (uid === undefined || read.value.metadata.uid !== uid) {
-      return { kind: 'changed', action, what: `${name} is another node of the same name` };
+      return { kind: 'changed', act, what: `${name} is another node of the same name` };
     }
     const operations = change(read.value);
-    if (operations.length === 0) return { kind: 'needless', action };
+    if (operations.length === 0) return { kind: 'needless', act };
     const calls = { ...this.#calls, metadataOnly: true };
     const options = subresource === undefined ? calls : { ...calls, subresource };
-    return outcomeOf(action, await client.patch(ref, { uid }, operations, options));
+    return outcomeOf(act, await client.patch(ref, { uid }, operations, options));
   }
 
-  async #deleteNode(action: Action): Promise<Outcome> {
-    const { name, uid } = this.#node;
-    if (uid === undefined) return { kind: 'needless', action };
+  async #deleteNode(act: Act): Promise<ActOutcome> {
+    const { name, node } = this.#target;
+    const uid = node?.uid;
+    if (uid === undefined) return { kind: 'needless', act };
     const deleted = await this.#options.client.delete({ resource: nodes, name }, { uid }, this.#calls);
-    if (!deleted.ok && deleted.error.kind === 'notFound') return { kind: 'needless', action };
-    return outcomeOf(action, deleted);
+    if (!deleted.ok && deleted.error.kind === 'notFound') return { kind: 'needless', act };
+    return outcomeOf(act, deleted);
   }
 
   /** Live, and on the very node that was read: a pod that came meanwhile keeps the taint where it is. */
-  async #untaint(action: Extract<Action, { do: 'untaint' }>): Promise<Outcome> {
-    const { name: node } = this.#node;
+  async #untaint(act: Extract<Act, { do: 'untaint' }>): Promise<ActOutcome> {
+    const { name: node } = this.#target;
     const fieldSelector = `spec.nodeName=${node}`;
     const read = await this.#options.client.list(pods, { fieldSelector }, this.#calls);
-    if (!read.ok) return outcomeOf(action, read);
-    const unexpected = read.value.items.find(({ metadata }) => !action.pods.includes(metadata.uid ?? ''));
+    if (!read.ok) return outcomeOf(act, read);
+    const unexpected = read.value.items.find(({ metadata }) => !act.pods.includes(metadata.uid ?? ''));
     if (unexpected !== undefined) {
       const { namespace, name } = unexpected.metadata;
-      return { kind: 'changed', action, what: `pod ${namespace}/${name} is new on ${node}` };
+      return { kind: 'changed', act, what: `pod ${namespace}/${name} is new on ${node}` };
     }
-    return this.#onNode(action, (node) => removeTaint(node, action));
+    return this.#onNode(act, (node) => removeTaint(node, act));
   }
 
   /** Read back before anything relies on it: an attacher that never sees the wish would detach without a fence. */
-  async #requestFence(action: Extract<Action, { do: 'requestFence' }>): Promise<Outcome> {
+  async #requestFence(act: Extract<Act, { do: 'requestFence' }>): Promise<ActOutcome> {
     const { client } = this.#options;
-    const ref = { resource: volumeAttachments, name: action.attachment };
+    const ref = { resource: volumeAttachments, name: act.attachment };
     const before = await client.get(ref, this.#calls);
-    if (!before.ok) return outcomeOf(action, before);
+    if (!before.ok) return outcomeOf(act, before);
     const operations = setAnnotation(before.value, UNPUBLISH_FENCE_ANNOTATION, 'true');
-    if (operations.length === 0) return { kind: 'needless', action };
-    const patched = await client.patch(ref, { uid: action.uid }, operations, this.#calls);
-    if (!patched.ok) return outcomeOf(action, patched);
+    if (operations.length === 0) return { kind: 'needless', act };
+    const patched = await client.patch(ref, { uid: act.uid }, operations, this.#calls);
+    if (!patched.ok) return outcomeOf(act, patched);
     const after = await client.get(ref, this.#calls);
-    if (!after.ok) return outcomeOf(action, after);
+    if (!after.ok) return outcomeOf(act, after);
     return after.value.metadata.annotations?.[UNPUBLISH_FENCE_ANNOTATION] === 'true'
-      ? { kind: 'done', action }
-      : { kind: 'changed', action, what: `VolumeAttachment ${action.attachment} has lost its annotation` };
+      ? { kind: 'done', act }
+      : { kind: 'changed', act, what: `VolumeAttachment ${act.attachment} has lost its annotation` };
   }
 
   /** Its finalizers keep it for a while, and a view that lags does not show that it is on its way already. */
-  async #deleteAttachment(action: Extract<Action, { do: 'deleteAttachment' }>): Promise<Outcome> {
+  async #deleteAttachment(act: Extract<Act, { do: 'deleteAttachment' }>): Promise<ActOutcome> {
     const { client } = this.#options;
-    const ref = { resource: volumeAttachments, name: action.attachment };
+    const ref = { resource: volumeAttachments, name: act.attachment };
     const read = await client.get(ref, this.#calls);
-    if (!read.ok) return outcomeOf(action, read);
-    if (read.value.metadata.deletionTimestamp !== undefined) return { kind: 'needless', action };
-    return outcomeOf(action, await client.delete(ref, { uid: action.uid }, this.#calls));
+    if (!read.ok) return outcomeOf(act, read);
+    if (read.value.metadata.deletionTimestamp !== undefined) return { kind: 'needless', act };
+    return outcomeOf(act, await client.delete(ref, { uid: act.uid }, this.#calls));
   }
 
   /** As PodGC does it: a pod that is not over keeps its volumes for as long as a finalizer keeps its object (POD-6). */
-  async #forceDelete(action: Extract<Action, { do: 'forceDelete' }>): Promise<Outcome> {
-    const { pod, basis } = action;
+  async #forceDelete(act: Extract<Act, { do: 'forceDelete' }>): Promise<ActOutcome> {
+    const { pod, basis } = act;
     const { namespace, name, uid } = pod;
     let { resourceVersion } = pod;
     const wasOver = isOver(pod);
     if (!wasOver) {
       const failed = await this.#fail(pod, basis);
-      if (!failed.ok) return outcomeOf(action, failed);
+      if (!failed.ok) return outcomeOf(act, failed);
       resourceVersion = failed.value.metadata.resourceVersion ?? resourceVersion;
     }
     const ref = { resource: pods, namespace, name };
@@ -198,8 +220,8 @@ class Act {
     const deleted = await this.#options.client.delete(ref, only, calls);
     if (deleted.ok) this.#options.onPod(uid, undefined);
     // A controller may take away at once what we have just called over: that was our doing, and is told as such.
-    if (!wasOver && !deleted.ok && deleted.error.kind === 'notFound') return { kind: 'done', action };
-    return outcomeOf(action, deleted);
+    if (!wasOver && !deleted.ok && deleted.error.kind === 'notFound') return { kind: 'done', act };
+    return outcomeOf(act, deleted);
   }
 
   async #fail(pod: PodFacts, basis: string): Promise<Result<KubeObject>> {
@@ -208,7 +230,7 @@ class Act {
       type: 'DisruptionTarget',
       status: 'True',
       reason: 'DeletionByFenceline',
-      message: `released from node ${this.#node.name} on the basis ${basis}`,
+      message: `released from node ${this.#target.name} on the basis ${basis}`,
       lastTransitionTime: this.#options.at,
     };
     const operations: JsonPatchOperation[] = [
@@ -223,13 +245,13 @@ class Act {
   }
 }
 
-function outcomeOf(action: Action, result: Result<unknown>): Outcome {
-  if (result.ok) return { kind: 'done', action };
+function outcomeOf(act: Act, result: Result<unknown>): ActOutcome {
+  if (result.ok) return { kind: 'done', act };
   const { error } = result;
   // What is gone needs nothing any more, and a newcomer of its name was not meant.
-  if (error.kind === 'notFound') return { kind: 'needless', action };
-  if (error.kind === 'conflict') return { kind: 'changed', action, what: error.message };
-  return { kind: 'failed', action, error };
+  if (error.kind === 'notFound') return { kind: 'needless', act };
+  if (error.kind === 'conflict') return { kind: 'changed', act, what: error.message };
+  return { kind: 'failed', act, error };
 }
 
 /** In place of the one that eviction has set: a list of conditions has one of each type. */

@@ -193,3 +193,21 @@ export interface DrainDecision {
   /** The node whose budget is being withdrawn. */
   withdrawing?: string;
 }
+
+/** A Node as a drain sees it. Its labels are kept only here: who has no DrainPolicy need not remember them. */
+export interface CordonFacts {
+  name: string;
+  cordoned: boolean;
+  labels: Readonly<Record<string, string>>;
+}
+
+/** What a storage system says of itself. */
+export interface StorageFacts {
+  nodes: readonly StorageNodeFacts[];
+  pods: readonly StoragePodFacts[];
+  volumes: readonly VolumeFacts[];
+  replicas: readonly ReplicaFacts[];
+  softAntiAffinity: boolean;
+  /** It keeps budgets over its pods by itself. */
+  enforces: boolean;
+}

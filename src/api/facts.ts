@@ -29,3 +29,9 @@ export function nameInUse({ csi }: { csi?: { driver: string; handle: string } })
 export function clockTime(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`;
 }
+
+/** By which a policy is told from one that was edited, or made anew, since. */
+export function identityOf(policy: { name: string; uid: string; generation: number }): typeof policy {
+  const { name, uid, generation } = policy;
+  return { name, uid, generation };
+}

@@ -154,7 +154,22 @@ const releasedPod = z.object({
   uid: text(64, 'Its UID: a successor of the same name is never touched.'),
 });
 
+export const WAYS = [
+  'power',
+  'storage fence',
+  'kernel crash',
+  'remedy',
+  'assertion',
+  'safe detach',
+  'policy',
+  'attachment recovery',
+] as const;
+export type WayName = (typeof WAYS)[number];
+
 const releaseRecord = z.object({
+  way: z.enum(WAYS).optional().meta({
+    description: 'The way of release in whose name it goes. Absent: it was recorded by an earlier version.',
+  }),
   basis: z.enum(BASES).meta({
     description:
       'Why it was safe, or for `AcceptedRisk`, who accepted that it might not be. Without a basis nothing goes.',

@@ -3,17 +3,18 @@
  * share. Types and constants only, so that the operator does not load the schemas.
  */
 import type { FeatureGates } from './feature-gates.ts';
+import type { ConfigResult } from './fence-config.ts';
 import type { NodeFence } from './node-fence.ts';
-import type { ConditionStatus } from './view.ts';
+import type { ConditionStatus, JudgeLimits, NodeView } from './view.ts';
 
 export const QUARANTINE_KEY = 'fenceline.dev/quarantine';
 export const FORCE_EVICTION_KEY = 'fenceline.dev/force-eviction';
 export const OUT_OF_SERVICE_KEY = 'node.kubernetes.io/out-of-service';
 export const CLOUD_SHUTDOWN_KEY = 'node.cloudprovider.kubernetes.io/shutdown';
-/** On a Node: we cordoned it, and may take that back. */
 /** While a remedy runs: since when, and in which pod. */
 export const REMEDIATION_TIME_ANNOTATION = 'fenceline.dev/remediation-timestamp';
 export const REMEDIATION_POD_ANNOTATION = 'fenceline.dev/remediation-podname';
+/** On a Node: we cordoned it, and may take that back. */
 export const CORDONED_ANNOTATION = 'fenceline.dev/cordoned';
 /** On a Node: somebody works on it until then, an RFC 3339 time. */
 export const MAINTENANCE_ANNOTATION = 'fenceline.dev/maintenance-until';
@@ -156,8 +157,8 @@ export interface RemedyFacts {
   thresholds: readonly LadderThreshold[];
   /** What each remedy is: `fence`, `cordon`, `uncordon`, `drain`, `podTemplate`. */
   kinds: Readonly<Record<string, string>>;
-  /** From which the Jobs of remedies are made, as users wrote them. */
-  templates: Readonly<Record<string, object>>;
+  /** The hash of the template from which the Job of a remedy is made. */
+  templates: Readonly<Record<string, string>>;
   fence: {
     isolateAfterMs: number;
     powerManagementAfterMs: number;
@@ -231,77 +232,103 @@ export interface LeaseSign {
   renewed?: boolean;
 }
 
-/** Everything that a decision about one node rests on. */
-export interface NodeCase {
+/** Seen of every node all the time, and cheap: whether somebody has to look closer is decided from this alone. */
+export interface Sighting {
   name: string;
+  view: NodeView;
+  limits: JudgeLimits;
+  gates: FeatureGates;
+  policies: PolicySummary;
+  /** Its record has something under way, or something to undo. */
+  hasOpenRecord: boolean;
+  alarm: AlarmSign;
+  /** Its Lease was read live for this look already. */
+  leaseWasRead?: boolean;
+}
+
+/** What all policies together watch for. */
+export interface PolicySummary {
+  count: number;
+  thresholds: readonly Pick<LadderThreshold, 'condition' | 'lease'>[];
+  hasAlarms: boolean;
+  /** Changes with every edit of a policy. */
+  stamp: string;
+}
+
+/** Whether problems were counted that an alarm may be about, and whether one is raised. */
+export interface AlarmSign {
+  problems: 'none' | 'counted' | 'alarmed';
+  /** When somebody last looked: at which state of the policies, and whether it is time to look again. */
+  looked?: { stamp: string; isDue: boolean };
+}
+
+/** Conditions of the node, each with the time for which we have seen it so, by our own clock. */
+export interface TroubleFacts {
+  conditions: readonly { type: string; status: ConditionStatus; forMs: number }[];
+  /** How long its Lease has been seen unchanged; absent: there is none, or no live read has confirmed it. */
+  leaseSilentMs?: number;
+}
+
+/** How many nodes there are and how many of them are in trouble, this one counted among them. */
+export interface TroubleCount {
+  nodes: number;
+  troubled: number;
+  /** Zones with a name, in the order in which they were found. */
+  zones: readonly { zone: string; nodes: number; troubled: number }[];
+  /** Other nodes with a fence under way. */
+  fencing: readonly string[];
+}
+
+/** How a try is doing. `unknown` is neither: it is tried again, and never taken for done. */
+export type TaskOutcome = 'running' | 'succeeded' | 'failed' | 'unknown';
+
+/** How many more pods may go now. */
+export interface Allowance {
+  pods: number;
+  perMinute: number;
+  /** When some more may. */
+  untilMs: number;
+}
+
+/**
+ * Everything that a decision about one node rests on: a plain value that can be written as JSON and decided again. What is
+ * large and never looked into, the pod templates of remedies, is in it by hash.
+ */
+export interface NodeCase extends Sighting {
   /** The API server's clock, from the answer to the read of the node: never ahead of the truth. */
   serverNowMs: number;
+  /** Who decides: the holder of what is recorded. */
+  identity: string;
   /** Absent: there is no Node object. */
   node?: LiveNode;
   lease?: LeaseSign;
   policy: PolicyMatch;
-  gates: FeatureGates;
   pods: readonly PodFacts[];
   /** By `namespace/claim`. */
-  volumes: ReadonlyMap<string, VolumeFacts>;
-  drivers: ReadonlyMap<string, DriverFacts>;
+  volumes: Readonly<Record<string, VolumeFacts>>;
+  drivers: Readonly<Record<string, DriverFacts>>;
   /** Those of this node, and those elsewhere of the volumes that its pods use. */
   attachments: readonly AttachmentFacts[];
   /** Claims, as `namespace/claim`, that a pending pod on no node or another one waits for. */
-  awaited: ReadonlySet<string>;
+  awaited: readonly string[];
   fence?: NodeFence;
   /** A crashed kernel has reported itself from this address, when the node was known to be in this boot. */
   crash?: { bootId: string; address: string };
-}
-
-export interface PodRef {
+  trouble: TroubleFacts;
+  /** How the node is fenced, or what is wrong with what is written about it. */
+  config: ConfigResult;
+  count: TroubleCount;
+  /** Absent: no policy limits it. */
+  allowance?: Allowance;
+  /** What this process has begun about the node last, and how it is doing. */
+  task?: { key: string; outcome: TaskOutcome; message?: string };
+  /** The Job that runs: its UID, and its pod once there is one. */
+  job?: { name: string; uid: string; pod?: string };
+  /** Its devices said on when they were asked before a release, in the phase of its fence that began then. */
+  onAgain?: { since: string; message: string };
+  /** Where the Jobs of remedies are made. */
   namespace: string;
-  name: string;
-  uid: string;
 }
 
-/** What a decision rests on, to be found unchanged by a live read right before each act (S15). */
-export interface Grounds {
-  node: string;
-  /** Absent: the Node object is gone, and has to be gone still. */
-  nodeUid?: string;
-  bootId?: string;
-  /** Taints that must be on the node: the quarantine, and an assertion that the release rests on. */
-  taints: readonly { key: string; effect: string }[];
-  /** The Lease must not have been renewed since, or made, if it is empty; absent where a living kubelet is no objection. */
-  leaseRenewTime?: string;
-  policy?: { name: string; uid: string; generation: number };
-  /** Drivers whose word is taken. */
-  safeDrivers: readonly string[];
-  /** Entries of volumesInUse that were taken out: one that is back proves a living kubelet. */
-  freed: readonly string[];
-  /** The record of the basis. */
-  epoch: number;
-  /** The machine has to be off, as its devices say when asked again (S4); whether Ready has noticed does not matter. */
-  isOff?: boolean;
-  /** The node is cut off from its storage, as its devices say now. */
-  isCutOff?: boolean;
-  /** Ready does not matter: trouble was seen by other signs. */
-  mayBeReady?: boolean;
-}
-
-export type Action =
-  | { do: 'taint'; key: string; effect: string }
-  /** `pods`: the UIDs of all that may be on the node; one more, and the taint stays. */
-  | { do: 'untaint'; key: string; effect: string; pods: readonly string[] }
-  | { do: 'requestFence'; attachment: string; uid: string }
-  | { do: 'freeVolumes'; volumes: readonly string[] }
-  | { do: 'forceDelete'; pod: PodFacts; basis: string }
-  | { do: 'failPod'; pod: PodFacts; basis: string }
-  | { do: 'deleteAttachment'; attachment: string; uid: string }
-  /** On the node, for as long as a remedy runs (REM-5). Absent: none does any more. */
-  /** Of a machine that its provider has removed. */
-  | { do: 'deleteNode' }
-  | { do: 'noteRemediation'; remediation?: Remediation };
-
-/** Steps run one after the other, the actions of one side by side; a failure ends the rest. */
-export interface Step {
-  actions: readonly Action[];
-  /** Absent: the step can be taken back, and needs no more than its preconditions. */
-  grounds?: Grounds;
-}
+/** With a Node object: of a machine that is gone nothing can be remedied. */
+export type PresentCase = NodeCase & { node: LiveNode };

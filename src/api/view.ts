@@ -81,3 +81,13 @@ export interface Judgement {
   /** What has to be read live before the verdict can be given; until then it stays as it is. */
   wants?: 'liveLease';
 }
+
+/** From when on silence means something. */
+export interface JudgeLimits {
+  /** A Lease that has not been renewed for so long makes a node suspect. Kubelets renew every 10 s. */
+  leaseStaleForMs: number;
+  /** An API server that has said nothing for so long leaves us blind. */
+  silentForMs: number;
+  /** Bookmarks come once a minute, so that a quiet view is up to that old and still good. */
+  viewAgeMs: number;
+}

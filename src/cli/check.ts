@@ -4,7 +4,7 @@
  * written: whoever sets fencing up wants to know before switching it on.
  */
 import { Command, Option } from 'commander';
-import type { DeviceProvider } from '../act/device-tasks.ts';
+import type { DeviceProvider } from '../devices/provider.ts';
 import type { NamedData } from '../api/fence-config.ts';
 import { isFenceConfig } from '../api/fence-names.ts';
 import type { LiveNode, PolicyFacts } from '../api/release-view.ts';
@@ -16,11 +16,11 @@ import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { Overrides } from '../kube/kubeconfig.ts';
 import { configMaps, remedyPolicies } from '../kube/resources.ts';
 import { projectPolicy } from '../observe/project-release.ts';
-import { checkNode } from '../operator/device-check.ts';
-import { ClusterDevices } from '../operator/device-provider.ts';
-import { listNodes } from '../operator/list-nodes.ts';
+import { checkNode } from '../act/device-check.ts';
+import { ClusterDevices } from '../devices/cluster-devices.ts';
+import { listNodes } from '../observe/list-nodes.ts';
 import { configFor, fencesBy, inTurns } from '../operator/policy-findings.ts';
-import type { CheckReason } from '../report/policy-conditions.ts';
+import type { CheckReason } from '../api/node-check.ts';
 import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
 import { taken } from './node-fence.ts';
 import { renderTable } from './table.ts';

@@ -11,6 +11,7 @@ const commands: Record<string, () => Promise<Command>> = {
   demo: async () => (await import('./demo.ts')).demoCommand(),
   run: async () => (await import('./run.ts')).runCommand(),
   simulate: async () => (await import('./simulate.ts')).simulateCommand(),
+  replay: async () => (await import('./replay.ts')).replayCommand(),
   status: async () => (await import('./status.ts')).statusCommand(),
   crds: async () => (await import('./crds.ts')).crdsCommand(),
   convert: async () => (await import('./convert.ts')).convertCommand(),
@@ -52,7 +53,7 @@ try {
     isSystemError(error) ||
     error instanceof RangeError;
   console.error(known ? `fenceline: ${(error as Error).message}` : error);
-  process.exitCode = 1;
+  process.exitCode = error instanceof UserError ? error.exitCode : 1;
 }
 
 /** An address that is taken, a file that may not be read. */

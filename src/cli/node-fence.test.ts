@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ActCluster, fenceRef, nodeRef } from '../../test/support/act-cluster.ts';
 import { aRecord, anIncident } from '../../test/support/release-case.ts';
-import type { DeviceProvider } from '../act/device-tasks.ts';
+import type { DeviceProvider } from '../devices/provider.ts';
 import type { DeviceAnswer } from '../devices/device.ts';
 import type { KubeObject } from '../kube/client.ts';
 import { KubeClient } from '../kube/client.ts';

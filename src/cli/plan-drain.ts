@@ -4,14 +4,14 @@
  */
 import { Command, Option } from 'commander';
 import type { DrainPolicyFacts, DrainView } from '../api/drain-view.ts';
-import type { NodePlan } from '../drain/plan-drain.ts';
-import { planDrain } from '../drain/plan-drain.ts';
+import type { NodePlan } from '../decide/plan-drain.ts';
+import { planDrain } from '../decide/plan-drain.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { Overrides } from '../kube/kubeconfig.ts';
 import type { Resource } from '../kube/resources.ts';
 import { drainPolicies, nodes } from '../kube/resources.ts';
 import { projectCordon, projectDrainPolicy } from '../observe/project-drain.ts';
-import { drainViewOf } from '../operator/drain-facts.ts';
+import { drainViewOf } from '../decide/drain-view.ts';
 import { budgetFacts, podDisruptionBudgets } from '../storage/budgets.ts';
 import { longhorn } from '../storage/longhorn.ts';
 import { addKubeFlags, clientOf, connect } from './kube-flags.ts';

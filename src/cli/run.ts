@@ -15,18 +15,20 @@ import { defaultLeaderTimings } from '../kube/leader.ts';
 import type { Overrides } from '../kube/kubeconfig.ts';
 import { defaultAgentSettings } from '../devices/agent.ts';
 import { KDUMP_PORT, KdumpListener } from '../devices/kdump.ts';
-import { ClusterDevices } from '../operator/device-provider.ts';
+import { ClusterDevices } from '../devices/cluster-devices.ts';
 import { parseBindAddress } from '../operator/health-server.ts';
-import type { Log } from '../operator/operator.ts';
+import type { Log } from '../report/log.ts';
 import { Operator } from '../operator/operator.ts';
 import { version } from '../version.ts';
 import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
+import { PassTrace } from './pass-trace.ts';
 import { shutdownSignal } from './shutdown.ts';
 
 interface RunFlags extends Overrides {
   bindAddress: { host?: string; port: number };
   leaderElect: boolean;
   leaderElectNamespace?: string;
+  tracePasses?: string;
   leaderElectName: string;
   leaderElectLeaseDuration: number;
   leaderElectRenewDeadline: number;
@@ -89,6 +91,7 @@ export function runCommand(): Command {
         .argParser(checked(parseFeatureGates))
         .default(featureGates(), 'all off'),
     )
+    .option('--trace-passes <dir>', 'keep the latest passes over nodes in trouble there, for fenceline replay')
     .option('--log-level <level>', `one of ${logLevels.join(', ')}`, checked(logLevel), 'info')
     .action(run);
 }
@@ -98,6 +101,7 @@ async function run(flags: RunFlags): Promise<void> {
   const connection = await connect(flags);
   const client = clientOf(connection);
   const identity = `${hostname()}_${randomUUID()}`;
+  const trace = flags.tracePasses === undefined ? undefined : new PassTrace(flags.tracePasses);
   const namespace = flags.leaderElectNamespace ?? connection.namespace;
   const operator = new Operator({
     client,
@@ -111,6 +115,7 @@ async function run(flags: RunFlags): Promise<void> {
     identity,
     limits: { ...defaultLimits, leaseStaleForMs: flags.leaseStaleFor },
     bind: flags.bindAddress,
+    ...(trace && { onPass: (pass) => trace.keep(pass) }),
     ...(flags.leaderElect && {
       election: {
         namespace,

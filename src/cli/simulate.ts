@@ -6,12 +6,15 @@ import { parseScenarios } from '../scenario/parse.ts';
 import { ScenarioError } from '../scenario/reader.ts';
 import type { Report } from '../scenario/report.ts';
 import { renderReport } from '../scenario/report.ts';
+import type { RunOptions } from '../scenario/runner.ts';
 import { runScenario } from '../scenario/runner.ts';
+import { PassTrace } from './pass-trace.ts';
 
 interface Flags {
   seed?: number;
   runs: number;
   output?: 'json';
+  tracePasses?: string;
 }
 
 export function simulateCommand(): Command {
@@ -21,16 +24,20 @@ export function simulateCommand(): Command {
     .option('--seed <n>', 'instead of the seed in the file', whole(0))
     .option('--runs <n>', 'run each scenario so many times, each time with the next seed', whole(1), 1)
     .addOption(new Option('-o, --output <format>', 'instead of the story').choices(['json']))
+    .option('--trace-passes <dir>', 'keep every pass of the operator there, for fenceline replay')
     .action(simulate);
 }
 
-async function simulate(files: string[], { seed, runs, output }: Flags): Promise<void> {
+async function simulate(files: string[], { seed, runs, output, tracePasses }: Flags): Promise<void> {
+  const trace = tracePasses === undefined ? undefined : new PassTrace(tracePasses);
+  const options: RunOptions = trace === undefined ? {} : { onPass: (pass) => trace.keep(pass) };
   try {
     const scenarios = files.flatMap(readScenarios);
     const reports: Report[] = [];
     for (const scenario of scenarios) {
       for (let run = 0; run < runs; run += 1) {
-        const report = await runScenario({ ...scenario, seed: (seed ?? scenario.seed) + run }, () => performance.now());
+        const seeded = { ...scenario, seed: (seed ?? scenario.seed) + run };
+        const report = await runScenario(seeded, () => performance.now(), options);
         reports.push(report);
         if (output === undefined) process.stdout.write(`${renderReport(report)}\n`);
       }

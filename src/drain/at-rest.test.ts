@@ -8,7 +8,7 @@ import { DRAIN_POLICIES } from '../api/drain-policy.ts';
 import type { DrainAction, DrainPolicyName } from '../api/drain-view.ts';
 import type { Model } from '../../test/support/drain-model.ts';
 import { explore, modelNodes, operatorSteps, perform, viewOf, worldSteps } from '../../test/support/drain-model.ts';
-import { decideDrain } from './decide-drain.ts';
+import { decideDrain } from '../decide/decide-drain.ts';
 
 const mostLooks = 10;
 

@@ -17,7 +17,7 @@ import {
   viewOf,
   worldSteps,
 } from '../../test/support/drain-model.ts';
-import { decideDrain } from './decide-drain.ts';
+import { decideDrain } from '../decide/decide-drain.ts';
 
 const conditions = ['running', 'stopped', 'degraded', 'rebuilding'] as const;
 type Condition = (typeof conditions)[number];

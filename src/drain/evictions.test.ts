@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { DRAIN_POLICIES } from '../api/drain-policy.ts';
 import { cordoned, decide, ofNode, others, told } from '../../test/support/drain-asked.ts';
 import { budget, drainView, node, policy, replica, storageNode, volume } from '../../test/support/drain-case.ts';
-import { decideDrain } from './decide-drain.ts';
+import { decideDrain } from '../decide/decide-drain.ts';
 
 describe('evictions', () => {
   const evicting = { evictionRequested: true, requestedFor: 'default' };

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { FenceFacts, FenceLimits, FenceState, TaskOutcome, Transition } from './automaton.ts';
+import type { FenceFacts, FenceLimits, FenceState, Transition } from './automaton.ts';
 import { FENCE_PHASES as PHASES } from '../api/node-fence.ts';
 import { beginFence, transition } from './automaton.ts';
 import type { FenceConfig, Level, Method } from '../api/fence-config.ts';
+import type { TaskOutcome } from '../api/release-view.ts';
 
 function method(name: string, action: 'off' | 'on'): Method {
   return { name, action, driver: 'agent:fence_test', parameters: {}, secrets: [] };

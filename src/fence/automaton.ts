@@ -11,6 +11,7 @@
  */
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { FenceConfig, Level, Method } from '../api/fence-config.ts';
+import type { TaskOutcome } from '../api/release-view.ts';
 
 type StoredFence = NonNullable<NodeFenceStatus['fence']>;
 
@@ -44,9 +45,6 @@ export interface FenceLimits {
   /** The provider removes a machine that is off: it is not switched on again. */
   machineRemoved?: boolean;
 }
-
-/** How the method that the state names is doing. `unknown` is neither: it is tried again, and never taken for done. */
-export type TaskOutcome = 'running' | 'succeeded' | 'failed' | 'unknown';
 
 export interface FenceFacts {
   nowMs: number;

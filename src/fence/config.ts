@@ -33,6 +33,8 @@ const valuesPrefix = 'values.';
 export const BUILT_IN_METHODS = ['mark-unschedulable', 'mark-schedulable', 'restart-instance'] as const;
 
 export interface ConfigSources {
+  /** How a node is fenced for which nothing is written; absent: as the cloud provider does it. */
+  unwritten?: FenceConfig;
   /** The ConfigMaps of fences and of their templates. */
   maps: readonly NamedData[];
   /** Which Secrets there are; absent: that is not looked at here. */
@@ -66,7 +68,7 @@ export function configOf(node: NodeIdentity, sources: ConfigSources): ConfigResu
   if (own !== undefined) return readConfig(node, own, sources);
   const fitting = configs.filter((config) => selectorFits(config, node));
   const [only, second] = fitting;
-  if (only === undefined) return { ok: true, config: defaultConfig };
+  if (only === undefined) return { ok: true, config: sources.unwritten ?? defaultConfig };
   if (second === undefined) return readConfig(node, only, sources);
   const names = fitting.map(({ name }) => name).sort();
   const reason = `${names.join(' and ')} both select node ${node.name}: make their selectors exclude each other`;

@@ -4,7 +4,8 @@
  */
 import { isUnderFence } from '../api/facts.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
-import type { FenceContext, FenceFacts, FenceLimits, FenceState, TaskOutcome } from './automaton.ts';
+import type { TaskOutcome } from '../api/release-view.ts';
+import type { FenceContext, FenceFacts, FenceLimits, FenceState } from './automaton.ts';
 import { beginFence, isSettled, transition } from './automaton.ts';
 import type { ConfigResult, FenceConfig, Method } from '../api/fence-config.ts';
 import type { StoredFence } from './stored.ts';

@@ -5,16 +5,15 @@
  * Suspicion starts with the Lease, because Kubernetes needs its grace period of 40 to 50 seconds before it says
  * anything. Blindness comes before everything else: whoever cannot see must not conclude that others are dead.
  */
-import type { ConditionStatus, EvidenceItem, Judgement, NodeView, Verdict, VerdictReason } from '../api/view.ts';
-
-export interface JudgeLimits {
-  /** A Lease that has not been renewed for so long makes a node suspect. Kubelets renew every 10 s. */
-  leaseStaleForMs: number;
-  /** An API server that has said nothing for so long leaves us blind. */
-  silentForMs: number;
-  /** Bookmarks come once a minute, so that a quiet view is up to that old and still good. */
-  viewAgeMs: number;
-}
+import type {
+  ConditionStatus,
+  EvidenceItem,
+  JudgeLimits,
+  Judgement,
+  NodeView,
+  Verdict,
+  VerdictReason,
+} from '../api/view.ts';
 
 export const defaultLimits: JudgeLimits = { leaseStaleForMs: 12_000, silentForMs: 15_000, viewAgeMs: 80_000 };
 

@@ -3,6 +3,7 @@
  * not broken machines; and whoever powers off nodes one by one sees in time that it was a mistake.
  */
 import { isStatus } from '../api/facts.ts';
+import type { TroubleCount } from '../api/release-view.ts';
 import { shareOf } from '../api/share.ts';
 import type { Share } from '../api/share.ts';
 
@@ -11,11 +12,11 @@ export interface StormLimits {
   maxConcurrent: number;
 }
 
-export interface ClusterCount {
-  /** Every node, whether a policy selects it or not. */
-  nodes: readonly { name: string; zone: string; isUnresponsive: boolean }[];
-  /** Nodes with a fence under way. They count as unresponsive, whatever their condition says. */
-  fencing: ReadonlySet<string>;
+/** A node as the brake sees it. */
+export interface CountedNode {
+  name: string;
+  zone: string;
+  isUnresponsive: boolean;
 }
 
 export interface Brake {
@@ -42,34 +43,42 @@ export function skipFor(
 /** Smaller zones say nothing: one of two nodes is half of the zone. */
 const smallestZone = 3;
 
-export function brakeFor(node: string, limits: StormLimits, { nodes, fencing }: ClusterCount): Brake | undefined {
-  const silent = nodes.filter(({ name, isUnresponsive }) => isUnresponsive || fencing.has(name) || name === node);
-  const allowed = shareOf(limits.maxUnresponsive, nodes.length);
-  if (silent.length > allowed) {
-    const message = `${silent.length} of ${nodes.length} nodes do not respond, and ${limits.maxUnresponsive} may`;
-    return { reason: 'StormLimit', message };
-  }
-  return zoneBrake(limits, nodes, silent) ?? concurrencyBrake(node, limits, fencing);
+/**
+ * Counts every node, whether a policy selects it or not. In trouble is who does not respond, who is under fence, whatever
+ * its condition says, and the node that this is about.
+ */
+export function countTrouble(node: string, nodes: readonly CountedNode[], fencing: ReadonlySet<string>): TroubleCount {
+  const troubled = nodes.filter(({ name, isUnresponsive }) => isUnresponsive || fencing.has(name) || name === node);
+  const inZone = (list: readonly CountedNode[], zone: string): number => list.filter((one) => one.zone === zone).length;
+  const zones = [...new Set(troubled.map(({ zone }) => zone).filter((zone) => zone !== ''))];
+  return {
+    nodes: nodes.length,
+    troubled: troubled.length,
+    zones: zones.map((zone) => ({ zone, nodes: inZone(nodes, zone), troubled: inZone(troubled, zone) })),
+    fencing: [...fencing].filter((name) => name !== node),
+  };
 }
 
-function zoneBrake(
-  limits: StormLimits,
-  nodes: ClusterCount['nodes'],
-  silent: ClusterCount['nodes'],
-): Brake | undefined {
-  for (const zone of new Set(silent.map((one) => one.zone).filter((name) => name !== ''))) {
-    const total = nodes.filter((one) => one.zone === zone).length;
-    const count = silent.filter((one) => one.zone === zone).length;
-    if (total < smallestZone || count <= shareOf(limits.maxUnresponsive, total)) continue;
-    const message = `${count} of ${total} nodes of zone ${zone} do not respond, and ${limits.maxUnresponsive} may`;
+export function brakeFor(limits: StormLimits, count: TroubleCount): Brake | undefined {
+  const allowed = shareOf(limits.maxUnresponsive, count.nodes);
+  if (count.troubled > allowed) {
+    const message = `${count.troubled} of ${count.nodes} nodes do not respond, and ${limits.maxUnresponsive} may`;
+    return { reason: 'StormLimit', message };
+  }
+  return zoneBrake(limits, count) ?? concurrencyBrake(limits, count);
+}
+
+function zoneBrake(limits: StormLimits, { zones }: TroubleCount): Brake | undefined {
+  for (const { zone, nodes, troubled } of zones) {
+    if (nodes < smallestZone || troubled <= shareOf(limits.maxUnresponsive, nodes)) continue;
+    const message = `${troubled} of ${nodes} nodes of zone ${zone} do not respond, and ${limits.maxUnresponsive} may`;
     return { reason: 'ZoneStormLimit', message };
   }
   return undefined;
 }
 
-function concurrencyBrake(node: string, limits: StormLimits, fencing: ReadonlySet<string>): Brake | undefined {
-  const others = [...fencing].filter((name) => name !== node);
-  if (others.length < limits.maxConcurrent) return undefined;
-  const message = `${others.join(', ')} ${others.length === 1 ? 'is' : 'are'} being fenced, and maxConcurrent is ${limits.maxConcurrent}`;
+function concurrencyBrake(limits: StormLimits, { fencing }: TroubleCount): Brake | undefined {
+  if (fencing.length < limits.maxConcurrent) return undefined;
+  const message = `${fencing.join(', ')} ${fencing.length === 1 ? 'is' : 'are'} being fenced, and maxConcurrent is ${limits.maxConcurrent}`;
   return { reason: 'ConcurrencyLimit', message };
 }

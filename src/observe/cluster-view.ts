@@ -7,7 +7,7 @@ import type { NamedData } from '../api/fence-config.ts';
 import { isFenceConfig, nodeFenceName } from '../api/fence-names.ts';
 import { requestOf } from '../api/fence-request.ts';
 import { ALARM } from '../api/reasons.ts';
-import type { AttachmentFacts, DriverFacts, PolicyFacts } from '../api/release-view.ts';
+import type { AttachmentFacts, DriverFacts, PolicyFacts, PolicySummary } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { KubeError } from '../kube/errors.ts';
@@ -18,6 +18,8 @@ import type { Change } from '../kube/view.ts';
 import type { AnyWatch, WatchState } from './watch-state.ts';
 import { stateOf } from './watch-state.ts';
 import { projectAttachment, projectDriver, projectPolicy } from './project-release.ts';
+import type { WireRemedies } from './project-remedy.ts';
+import { templatesOf } from './project-remedy.ts';
 
 export type SharedName = 'remedypolicies' | 'nodefences' | 'configmaps' | 'csidrivers' | 'volumeattachments';
 
@@ -47,7 +49,7 @@ interface FenceSummary {
 }
 
 export class ClusterView {
-  readonly #policies: ListWatch<PolicyFacts | undefined>;
+  readonly #policies: ListWatch<WatchedPolicy>;
   readonly #fences: ListWatch<FenceSummary>;
   readonly #configs: ListWatch<NamedData | undefined>;
   readonly #drivers: ListWatch<DriverFacts>;
@@ -55,10 +57,11 @@ export class ClusterView {
   readonly #byNode = new Index();
   readonly #byVolume = new Index();
   readonly #options: ClusterViewOptions;
+  #summary: PolicySummary | undefined;
 
   constructor(options: ClusterViewOptions) {
     this.#options = options;
-    this.#policies = this.#watch(remedyPolicies, projectPolicy, (change) => this.#policyChanged(change));
+    this.#policies = this.#watch(remedyPolicies, watchedPolicy, (change) => this.#policyChanged(change));
     this.#drivers = this.#watch(csiDrivers, projectDriver, () => options.onAll());
     this.#fences = this.#watch(nodeFences, summaryOf, ({ entry }) => options.onNode(entry.value.node));
     this.#configs = this.#watch(configMaps, projectConfig, () => options.onAll(), options.namespace);
@@ -89,7 +92,22 @@ export class ClusterView {
   }
 
   get policies(): PolicyFacts[] {
-    return [...this.#policies.entries.values()].flatMap(({ value }) => value ?? []);
+    return [...this.#policies.entries.values()].flatMap(({ value }) => value.facts ?? []);
+  }
+
+  /** What all policies together watch for; made when a policy has changed. */
+  get policySummary(): PolicySummary {
+    this.#summary ??= summaryOfPolicies(this.policies);
+    return this.#summary;
+  }
+
+  /** From which the Job of a remedy is made; undefined: the policy was edited, or is gone. */
+  templateOf(hash: string): object | undefined {
+    for (const { value } of this.#policies.entries.values()) {
+      const template = value.templates.get(hash);
+      if (template !== undefined) return template;
+    }
+    return undefined;
   }
 
   /** Every ConfigMap that is about fences. */
@@ -143,8 +161,9 @@ export class ClusterView {
     return [...names].flatMap((name) => this.#attachments.entries.get(name)?.value ?? []);
   }
 
-  #policyChanged({ type, entry }: Change<PolicyFacts | undefined>): void {
-    if (type !== 'deleted' && entry.value === undefined) {
+  #policyChanged({ type, entry }: Change<WatchedPolicy>): void {
+    this.#summary = undefined;
+    if (type !== 'deleted' && entry.value.facts === undefined) {
       const message = `RemedyPolicy ${entry.key} lacks fields that its CRD fills in, and is not in force: install the CRDs of this version`;
       this.#options.onProblem('remedypolicies', { kind: 'malformed', message, mayHaveHappened: false });
     }
@@ -186,6 +205,27 @@ export class ClusterView {
       onProblem: (error) => onProblem(resource.plural as SharedName, error),
     });
   }
+}
+
+interface WatchedPolicy {
+  /** Absent: it lacks what the CRD fills in. */
+  facts?: PolicyFacts;
+  templates: ReadonlyMap<string, object>;
+}
+
+function watchedPolicy(object: KubeObject): WatchedPolicy {
+  const facts = projectPolicy(object);
+  const { spec = {} } = object as KubeObject & { spec?: WireRemedies };
+  return { templates: templatesOf(spec), ...(facts === undefined ? {} : { facts }) };
+}
+
+function summaryOfPolicies(policies: readonly PolicyFacts[]): PolicySummary {
+  return {
+    count: policies.length,
+    thresholds: policies.flatMap(({ remedy }) => remedy?.thresholds ?? []),
+    hasAlarms: policies.some(({ alarms }) => alarms.length > 0),
+    stamp: policies.map(({ uid, generation }) => `${uid} ${generation}`).join(),
+  };
 }
 
 /** Names by something that several share. */

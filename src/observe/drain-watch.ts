@@ -11,7 +11,7 @@ import { drainPolicies, nodes } from '../kube/resources.ts';
 import type { Change } from '../kube/view.ts';
 import type { InstallationSource } from './installation-watch.ts';
 import { InstallationWatch } from './installation-watch.ts';
-import type { CordonFacts } from './project-drain.ts';
+import type { CordonFacts } from '../api/drain-view.ts';
 import { projectCordon, projectDrainPolicy } from './project-drain.ts';
 import type { WatchState } from './watch-state.ts';
 import { stateOf } from './watch-state.ts';

@@ -1,13 +1,6 @@
 /** What is kept of Nodes and DrainPolicies for the guard of drains. */
-import type { DrainPolicyFacts } from '../api/drain-view.ts';
+import type { CordonFacts, DrainPolicyFacts } from '../api/drain-view.ts';
 import type { KubeObject } from '../kube/client.ts';
-
-/** A Node as a drain sees it. Its labels are kept only here: who has no DrainPolicy need not remember them. */
-export interface CordonFacts {
-  name: string;
-  cordoned: boolean;
-  labels: Readonly<Record<string, string>>;
-}
 
 interface WireDrainPolicy extends KubeObject {
   spec?: {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { WireRemedies } from './project-remedy.ts';
-import { remedyOf } from './project-remedy.ts';
+import { remedyOf, templatesOf } from './project-remedy.ts';
 
 const filledIn = {
   fence: { isolateAfter: '30s', powerManagementAfter: '5m', bootTimeout: '10m', retries: 3, restarts: 2 },
@@ -29,7 +29,15 @@ const wire: WireRemedies = {
   ],
 };
 
+const [[hashOfRepair, repairTemplate] = []] = templatesOf(wire);
+
 describe('what is kept of the ladders of a policy', () => {
+  test('[REM-2] the template of a Job is kept apart, by its hash', () => {
+    assert.deepEqual(repairTemplate, { spec: {} });
+    const other = templatesOf({ remedies: [{ name: 'repair', podTemplate: { spec: { hostNetwork: true } } }] });
+    assert.notDeepEqual([...other.keys()], [hashOfRepair]);
+  });
+
   test('[REM-1] thresholds, periods, recovery, limits, each remedy by its kind', () => {
     assert.deepEqual(remedyOf(wire), {
       remedy: {
@@ -57,7 +65,7 @@ describe('what is kept of the ladders of a policy', () => {
           repair: 'podTemplate',
           gone: 'deleteMachine',
         },
-        templates: { repair: { spec: {} } },
+        templates: { repair: hashOfRepair },
         fence: {
           isolateAfterMs: 30_000,
           powerManagementAfterMs: 300_000,

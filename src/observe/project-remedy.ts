@@ -1,5 +1,6 @@
 /** What is kept of the ladders of a policy. */
 import { parseDuration } from '../api/duration.ts';
+import { hash } from '../api/hash.ts';
 import type { LadderThreshold, RemedyFacts } from '../api/release-view.ts';
 
 export interface WireRemedies {
@@ -56,7 +57,7 @@ export function remedyOf({ thresholds = [], remedies = [], fence, storm }: WireR
       thresholds: ladders.filter((ladder) => namesOf(ladder).every(isSupported)),
       kinds,
       templates: Object.fromEntries(
-        remedies.flatMap(({ name, podTemplate }) => (isObject(podTemplate) ? [[name, podTemplate]] : [])),
+        remedies.flatMap(({ name, podTemplate }) => (isObject(podTemplate) ? [[name, templateHash(podTemplate)]] : [])),
       ),
       fence: {
         isolateAfterMs,
@@ -70,6 +71,17 @@ export function remedyOf({ thresholds = [], remedies = [], fence, storm }: WireR
       unsupported: [...new Set(ladders.flatMap(namesOf).filter((name) => !isSupported(name)))],
     },
   };
+}
+
+/** The templates from which the Jobs of remedies are made, as users wrote them, by their hash. */
+export function templatesOf({ remedies = [] }: WireRemedies): Map<string, object> {
+  return new Map(
+    remedies.flatMap(({ podTemplate }) => (isObject(podTemplate) ? [[templateHash(podTemplate), podTemplate]] : [])),
+  );
+}
+
+function templateHash(template: object): string {
+  return hash(JSON.stringify(template));
 }
 
 function isObject(value: unknown): value is object {

@@ -5,10 +5,10 @@
 import { performDrainAction } from '../act/drain-guard.ts';
 import { upgradeStorage } from '../act/drain-upgrade.ts';
 import { GUARD_LABEL } from '../api/drain-names.ts';
-import type { BudgetFacts, DrainAction, DrainDecision, NodeDrainDecision } from '../api/drain-view.ts';
+import type { BudgetFacts, DrainAction, DrainDecision, NodeDrainDecision, StorageFacts } from '../api/drain-view.ts';
 import type { Clock } from '../clock.ts';
 import { sleep } from '../clock.ts';
-import { decideDrain } from '../drain/decide-drain.ts';
+import { decideDrain } from '../decide/decide-drain.ts';
 import type { Memory } from '../drain/known.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { KubeError } from '../kube/errors.ts';
@@ -19,8 +19,7 @@ import type { WatchState } from '../observe/watch-state.ts';
 import { Counter } from '../report/prometheus.ts';
 import { budgetFacts, podDisruptionBudgets } from '../storage/budgets.ts';
 import { longhorn } from '../storage/longhorn.ts';
-import type { StorageFacts } from '../storage/storage.ts';
-import { drainViewOf } from './drain-facts.ts';
+import { drainViewOf } from '../decide/drain-view.ts';
 import { DrainStatus } from './drain-status.ts';
 
 export interface DrainingOptions {

@@ -3,38 +3,36 @@
  *
  * Every instance watches, so that a standby takes over with warm views; only the leader judges, publishes and acts.
  */
-import type { DeviceProvider } from '../act/device-tasks.ts';
+import type { DeviceProvider } from '../devices/provider.ts';
 import type { FeatureGates } from '../api/feature-gates.ts';
-import type { Judgement } from '../api/view.ts';
+import type { JobOrder } from '../api/steps.ts';
+import type { JudgeLimits, Judgement } from '../api/view.ts';
+import type { LongActsOptions } from '../act/long-acts.ts';
+import { LongActs } from '../act/long-acts.ts';
 import type { Clock } from '../clock.ts';
-import type { JudgeLimits } from '../judge/judge-node.ts';
-import { judgeNode } from '../judge/judge-node.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { KubeError } from '../kube/errors.ts';
 import type { LeaderProblem, LeaderTimings } from '../kube/leader.ts';
 import { LeaderElector } from '../kube/leader.ts';
 import { EventRecorder } from '../kube/events.ts';
+import { CaseReader } from '../observe/case-reader.ts';
 import { ClusterView } from '../observe/cluster-view.ts';
 import { Observer } from '../observe/observer.ts';
+import type { Log } from '../report/log.ts';
 import type { MetricSources } from '../report/metrics.ts';
 import { Metrics } from '../report/metrics.ts';
 import type { VerdictChange } from '../report/verdict-board.ts';
 import { VerdictBoard } from '../report/verdict-board.ts';
-import { CrashReports } from './crash-reports.ts';
+import { CrashReports } from '../observe/crash-reports.ts';
+import { jobOf, NODE_LABEL } from '../remedy/job.ts';
+import { Attendant } from './attendant.ts';
 import { Draining } from './draining.ts';
-import { Fencing } from './fencing.ts';
 import { HealthServer } from './health-server.ts';
 import { KeyedLoop } from './keyed-loop.ts';
-import { PassReporter } from './pass-reporter.ts';
+import type { Pass } from '../report/pass.ts';
+import { PassReporter } from '../report/pass-reporter.ts';
 import { PolicyStatus } from './policy-status.ts';
-import { Recovery } from './recovery.ts';
-
-/** What the operator needs of a logger; pino's is one. */
-export interface Log {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-  debug(fields: object, message: string): void;
-}
+import { policyFor, SharedFacts } from './shared-facts.ts';
 
 export interface OperatorOptions {
   client: KubeClient;
@@ -53,13 +51,24 @@ export interface OperatorOptions {
   identity: string;
   /** Absent: /healthz, /readyz and /metrics are not served, as in a simulation that has no real network. */
   bind?: { host?: string; port: number };
+  /** Each pass, for whoever wants to keep them. */
+  onPass?: (pass: Pass) => void;
   /** Absent: no election; this instance leads. */
   election?: { namespace: string; name: string; timings?: Partial<LeaderTimings> };
 }
 
+type Wiring = Pick<OperatorOptions, 'client' | 'clock' | 'random'> & {
+  observer: Observer;
+  cluster: ClusterView;
+  isLeading: () => boolean;
+  onNode: (name: string) => void;
+  onProblem: (source: string, error: KubeError) => void;
+};
+
 /** How many nodes may be worked on at a time. */
 const concurrency = 64;
 const eventsFlushMs = 2000;
+const callTimeoutMs = 10_000;
 /** A view that stays old although the server answers is not going to recover by itself: a restart lists anew. */
 const hopelessAgeMs = 600_000;
 
@@ -70,7 +79,8 @@ export class Operator {
   readonly #metrics: Metrics;
   readonly #loop: KeyedLoop;
   readonly #cluster: ClusterView;
-  readonly #recovery: Recovery;
+  readonly #attendant: Attendant;
+  readonly #reader: CaseReader;
   readonly #events: EventRecorder;
   readonly #crashes: CrashReports;
   readonly #reporter: PassReporter;
@@ -82,7 +92,7 @@ export class Operator {
 
   constructor(options: OperatorOptions) {
     this.#options = options;
-    const { client, clock, random, gates, identity, election, log } = options;
+    const { client, clock, random, identity, election, log } = options;
     const base = { client, clock, random };
     const onProblem = (source: string, error: KubeError): void => this.#problem(source, error);
     const onNode = (name: string): void => this.#loop.add(name);
@@ -100,7 +110,11 @@ export class Operator {
       onAll: () => this.#changedForAll(),
       onProblem,
     });
-    this.#loop = new KeyedLoop({ clock, concurrency, work: (name) => this.#consider(name) });
+    this.#loop = new KeyedLoop({
+      clock,
+      concurrency,
+      work: (name) => this.#attendant.consider(name, () => this.#leading),
+    });
     this.#elector = election && this.#electorFor(election);
     const isLeading = (): boolean => this.#leading && (this.#elector?.isLeading() ?? true);
     this.#events = new EventRecorder({
@@ -111,27 +125,13 @@ export class Operator {
     });
     this.#reporter = new PassReporter({ log, events: this.#events });
     const views = { observer: this.#observer, cluster: this.#cluster };
-    const fencing = new Fencing({
-      ...base,
-      ...views,
-      provider: options.devices,
-      namespace: options.namespace,
-      isLeading,
-      verdicts: () => this.#board.verdicts,
-      onNode,
-    });
-    this.#recovery = new Recovery({
-      ...base,
-      ...views,
-      fencing,
+    const wiring = { ...base, ...views, isLeading, onNode, onProblem };
+    this.#reader = new CaseReader({
+      ...wiring,
       crashes: this.#crashes,
-      gates,
-      identity,
-      isLeading,
-      onNode,
-      onPass: (pass) => this.#reporter.report(pass),
-      onProblem,
+      policyOf: (node, recorded) => policyFor(this.#cluster, node, recorded),
     });
+    this.#attendant = this.#attendantFor(wiring);
     this.#policies = new PolicyStatus({
       ...base,
       ...views,
@@ -147,6 +147,32 @@ export class Operator {
       unhealthy: () => this.#unhealthy(),
       unready: () => this.#unready(),
       metrics: () => this.#metrics.text(),
+    });
+  }
+
+  #attendantFor(wiring: Wiring): Attendant {
+    const { devices, namespace, identity, limits, gates, onPass } = this.#options;
+    const verdicts = (): ReadonlyMap<string, Judgement> => this.#board.verdicts;
+    const longActs = new LongActs({
+      ...wiring,
+      provider: devices,
+      namespace,
+      timeoutMs: callTimeoutMs,
+      jobObject: (order) => this.#jobObject(order),
+    });
+    return new Attendant({
+      ...wiring,
+      reader: this.#reader,
+      longActs,
+      shared: new SharedFacts({ ...wiring, devices, longActs, namespace, identity, verdicts }),
+      limits,
+      gates,
+      identity,
+      publish: (name, judgement) => this.#publish(name, judgement),
+      onPass: (pass) => {
+        onPass?.(pass);
+        this.#reporter.report(pass);
+      },
     });
   }
 
@@ -236,10 +262,10 @@ export class Operator {
         this.#policies.run(signal),
         this.#draining.serve(signal),
       ]);
-      await Promise.race([work, this.#recovery.broken]);
+      await Promise.race([work, this.#reader.broken]);
     } finally {
       this.#leading = false;
-      this.#recovery.close();
+      this.#attendant.close();
       this.#reporter.clear();
       this.#board.clear();
       log.info({ epoch }, 'no longer leading');
@@ -252,24 +278,10 @@ export class Operator {
     this.#loop.add(name);
   }
 
-  async #consider(name: string): Promise<number | undefined> {
-    const { limits } = this.#options;
-    let judgement = judgeNode(this.#observer.view(name), limits);
-    if (judgement.wants === 'liveLease') {
-      await this.#observer.confirmLease(name);
-      judgement = judgeNode(this.#observer.view(name), limits);
-    }
-    // The term may have ended while the Lease was read.
-    if (!this.#leading) return undefined;
-    const judgeInMs = this.#publish(name, judgement);
-    // Whoever is blind neither acts nor forgets.
-    if (judgement.verdict === 'unknown' && judgement.reason !== 'NoReadyCondition') return judgeInMs;
-    if (!this.#recovery.concerns(name, judgement)) {
-      this.#recovery.leave(name);
-      return judgeInMs;
-    }
-    const attendInMs = await this.#recovery.attend(name, judgement);
-    return Math.min(attendInMs, judgeInMs ?? Infinity);
+  #jobObject(order: JobOrder): ReturnType<LongActsOptions['jobObject']> {
+    const template = this.#cluster.templateOf(order.template);
+    if (template === undefined) return undefined;
+    return { object: jobOf(order, template), label: { key: NODE_LABEL, value: order.node.uid } };
   }
 
   #changedForAll(): void {
@@ -280,7 +292,7 @@ export class Operator {
   /** A policy or a driver changed: what was stuck may go now, or the other way round. */
   #reconsiderAll(): void {
     for (const [name, { verdict }] of this.#board.verdicts) if (verdict !== 'healthy') this.#loop.add(name);
-    for (const name of this.#recovery.attended) this.#loop.add(name);
+    for (const name of this.#reader.attended) this.#loop.add(name);
     for (const name of this.#cluster.fencedNodes) this.#loop.add(name);
   }
 

@@ -1,5 +1,5 @@
 /** Which policy is in force for which node, and whether those that would be fenced could be, as far as is written. */
-import type { DeviceProvider } from '../act/device-tasks.ts';
+import type { DeviceProvider } from '../devices/provider.ts';
 import type { ConfigProblem, ConfigResult, FenceConfig, Method, NamedData } from '../api/fence-config.ts';
 import { CONFIG_PREFIX } from '../api/fence-names.ts';
 import type { LiveNode, PolicyFacts } from '../api/release-view.ts';
@@ -9,7 +9,7 @@ import { matchPolicy } from '../judge/match-policy.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { secrets } from '../kube/resources.ts';
 import type { PolicyFindings } from '../report/policy-conditions.ts';
-import type { DeviceTarget } from './device-rounds.ts';
+import type { DeviceTarget } from '../act/device-rounds.ts';
 
 type By<T> = ReadonlyMap<string, readonly T[]>;
 
@@ -53,10 +53,12 @@ export function configFor(
   provider: DeviceProvider,
   existing?: ReadonlySet<string>,
 ): ConfigResult {
-  const sources = existing === undefined ? { maps } : { maps, secrets: existing };
-  const result = configOf({ name: node.name, labels: node.labels }, sources);
-  const own = provider.defaultConfig?.(node);
-  return result.ok && result.config.source === undefined && own !== undefined ? { ok: true, config: own } : result;
+  const unwritten = provider.defaultConfig?.(node);
+  return configOf(node, {
+    maps,
+    ...(existing === undefined ? {} : { secrets: existing }),
+    ...(unwritten === undefined ? {} : { unwritten }),
+  });
 }
 
 export class PolicyFinder {

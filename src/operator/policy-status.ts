@@ -4,7 +4,7 @@
  * does, a moment after something changed, and only what differs from what is there.
  */
 import { isDeepStrictEqual } from 'node:util';
-import type { DeviceProvider } from '../act/device-tasks.ts';
+import type { DeviceProvider } from '../devices/provider.ts';
 import type { Condition } from '../api/common.ts';
 import type { PolicyFacts } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';
@@ -15,12 +15,13 @@ import { remedyPolicies } from '../kube/resources.ts';
 import type { ClusterView } from '../observe/cluster-view.ts';
 import type { Observer } from '../observe/observer.ts';
 import { projectPolicy } from '../observe/project-release.ts';
-import type { CheckReason, PolicyFindings } from '../report/policy-conditions.ts';
+import type { CheckReason } from '../api/node-check.ts';
+import type { PolicyFindings } from '../report/policy-conditions.ts';
 import { findingsOf, withFindings } from '../report/policy-conditions.ts';
 import type { WrittenSpec } from '../report/policy-risks.ts';
-import { checkNode } from './device-check.ts';
-import { DeviceRounds } from './device-rounds.ts';
-import { listNodes } from './list-nodes.ts';
+import { checkNode } from '../act/device-check.ts';
+import { DeviceRounds } from '../act/device-rounds.ts';
+import { listNodes } from '../observe/list-nodes.ts';
 import type { NodeFindings } from './policy-findings.ts';
 import { PolicyFinder } from './policy-findings.ts';
 

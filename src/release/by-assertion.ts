@@ -6,7 +6,18 @@ import type { NodeCase, PodFacts, TaintFacts, TolerationFacts } from '../api/rel
 import { CLOUD_SHUTDOWN_KEY, FORCE_EVICTION_KEY, OUT_OF_SERVICE_KEY } from '../api/release-view.ts';
 import type { Check, Objection } from './checks.ts';
 import { clockTime, isOver } from '../api/facts.ts';
-import { kubeletSilent, nodeDown, nodeExists, notDaemon, notMirror, nothingReappeared, objection } from './checks.ts';
+import {
+  knownVolumes,
+  kubeletSilent,
+  nodeDown,
+  nodeExists,
+  notDaemon,
+  notMirror,
+  nothingReappeared,
+  objection,
+} from './checks.ts';
+import type { Way } from './way.ts';
+import { never } from './way.ts';
 
 export interface Assertion {
   taint: TaintFacts;
@@ -46,7 +57,7 @@ const kinds: readonly Kind[] = [
   },
 ];
 
-export const assertionChecks: readonly Check[] = [
+const checks: readonly Check[] = [
   notMirror,
   asserted,
   notDaemon,
@@ -132,3 +143,28 @@ export function isEvictable(known: NodeCase, pod: PodFacts): boolean {
   const tolerated = notTolerated(known, pod);
   return tolerated === undefined || tolerated.untilMs !== undefined;
 }
+
+/** The word is given, and nothing that is known of the node speaks against it. */
+function isAsserted(nodeCase: NodeCase): boolean {
+  if (nodeCase.node === undefined || assertionOf(nodeCase) === undefined) return false;
+  return (nodeDown(nodeCase) ?? kubeletSilent(nodeCase) ?? nothingReappeared(nodeCase)) === undefined;
+}
+
+export const byAssertion: Way = {
+  name: 'assertion',
+  basis: 'Asserted',
+  checks,
+  by: (nodeCase) => assertionOf(nodeCase)?.by,
+  frees: knownVolumes,
+  podStays: false,
+  restsOnVolumes: false,
+  clearsNode: isAsserted,
+  toleratesLife: never,
+  grounds: (nodeCase) => {
+    const taint = assertionOf(nodeCase)?.taint;
+    return { basis: 'Asserted', ...(taint && { taint: { key: taint.key, effect: taint.effect } }) };
+  },
+  stillStands: (nodeCase) => assertionOf(nodeCase) !== undefined,
+  // That the gate is off explains a lot to whoever has set the taint.
+  unopened: ['NoAssertion'],
+};

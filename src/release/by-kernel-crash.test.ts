@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { aCase, aFence, anIncident, aNode, aPod, inForce, renewedLease } from '../../test/support/release-case.ts';
 import type { NodeCase } from '../api/release-view.ts';
-import { crashChecks, crashedBy } from './by-kernel-crash.ts';
+import { byKernelCrash } from './by-kernel-crash.ts';
 
 const kdump = { timeoutMs: 1 };
 const crash = { bootId: 'boot-1', address: '10.0.0.7' };
@@ -14,15 +14,15 @@ const heard = aCase({ policy: inForce({ podDeletion: 'do-nothing', kdump }), cra
 
 function objects(change: Partial<NodeCase>): string {
   const known = { ...heard, ...change };
-  return crashChecks.map((check) => check(known, aPod())).find((one) => one !== undefined)?.reason ?? 'goes';
+  return byKernelCrash.checks.map((check) => check(known, aPod())).find((one) => one !== undefined)?.reason ?? 'goes';
 }
 
 describe('released by the word of the crashed kernel', () => {
   test('[FEN-12] heard by this instance, or by one before it', () => {
     assert.equal(objects({}), 'goes');
     const { crash: _, ...later } = { ...heard, fence: aFence({ incident: anIncident(), evidence }) };
-    assert.equal(crashedBy(later), by);
-    assert.equal(crashedBy({ ...later, fence: aFence({ evidence }) }), undefined, 'of an incident that is over');
+    assert.equal(byKernelCrash.by(later), by);
+    assert.equal(byKernelCrash.by({ ...later, fence: aFence({ evidence }) }), undefined, 'of an incident that is over');
   });
 
   test('[FEN-12] only where the policy listens, only of this boot, only of a node that is not Ready and silent', () => {

@@ -4,9 +4,20 @@
  */
 import type { NodeCase } from '../api/release-view.ts';
 import type { Check, Objection } from './checks.ts';
-import { kubeletSilent, nodeDown, nodeExists, notDaemon, notMirror, nothingReappeared, objection } from './checks.ts';
+import {
+  knownVolumes,
+  kubeletSilent,
+  nodeDown,
+  nodeExists,
+  notDaemon,
+  notMirror,
+  nothingReappeared,
+  objection,
+} from './checks.ts';
+import type { Way } from './way.ts';
+import { never } from './way.ts';
 
-export const crashChecks: readonly Check[] = [
+const checks: readonly Check[] = [
   notMirror,
   notDaemon,
   nodeExists,
@@ -17,7 +28,7 @@ export const crashChecks: readonly Check[] = [
 ];
 
 /** Who said so, for the boot that the node is in; undefined: nobody, or nobody listens. */
-export function crashedBy({ node, policy, fence, crash }: NodeCase): string | undefined {
+function crashedBy({ node, policy, fence, crash }: NodeCase): string | undefined {
   if (node === undefined || policy.kind !== 'one' || policy.policy.kdump === undefined) return undefined;
   if (crash?.bootId === node.bootId) return messageFrom(crash.address);
   const { incident, evidence = [] } = fence?.status ?? {};
@@ -32,3 +43,17 @@ export function messageFrom(address: string): string {
 function crashed(known: NodeCase): Objection | undefined {
   return crashedBy(known) === undefined ? objection('NoCrash', 'no crashed kernel has reported itself') : undefined;
 }
+
+export const byKernelCrash: Way = {
+  name: 'kernel crash',
+  basis: 'KernelCrashed',
+  checks,
+  by: crashedBy,
+  frees: knownVolumes,
+  podStays: false,
+  restsOnVolumes: false,
+  toleratesLife: never,
+  grounds: () => ({ basis: 'KernelCrashed' }),
+  stillStands: (nodeCase, { by }) => crashedBy(nodeCase) === by,
+  unopened: ['NoCrash'],
+};

@@ -16,13 +16,13 @@ import {
 } from '../../test/support/release-case.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { NodeCase, PodDeletion, PodFacts } from '../api/release-view.ts';
-import { releaseNode } from './release-node.ts';
+import { releaseNode, wayNamed } from './release-node.ts';
 
 /** How the only pod fares: the way it goes, or the reason why the policy does not let it. */
 function fate(known: NodeCase): string {
   const [outcome] = releaseNode(known);
   assert.ok(outcome);
-  if (outcome.goes) return `${outcome.way.name}: ${outcome.way.basis}`;
+  if (outcome.goes) return `${outcome.way}: ${wayNamed(outcome.way).basis}`;
   const way = known.policy.kind === 'one' && known.policy.policy.volumeAttachmentRecovery !== 'never';
   const found = outcome.objections.filter(({ way: name }) => name === (way ? 'attachment recovery' : 'policy'));
   return found.map(({ objection }) => objection.reason).join();
@@ -66,7 +66,7 @@ describe('the policy of the user', () => {
     ['no provisioner is listed', 'NoListedVolume', { policy: inForce({ provisioners: [] }) }],
     ['another one is', 'NoListedVolume', { policy: inForce({ provisioners: ['other.example.com'] }) }],
     ['it has no claim', 'NoPersistentVolume', { pods: [aPod({ claims: [] })] }],
-    ['its claim was not read', 'VolumeUnknown', { volumes: new Map() }],
+    ['its claim was not read', 'VolumeUnknown', { volumes: {} }],
     ['the volume is attached elsewhere too', 'AttachedElsewhere', { attachments: [anAttachment({ node: 'node-2' })] }],
     ['it is being attached elsewhere', goes, { attachments: [anAttachment({ node: 'node-2', attached: false })] }],
     ['a fence runs', 'FenceUnsettled', { fence: fenced('running') }],
@@ -93,9 +93,9 @@ describe('the policy of the user', () => {
       ReturnType<typeof aVolume>,
       { known: true }
     >;
-    assert.equal(fate(aCase({ volumes: new Map([['default/data-web-0', inTree]]) })), goes);
+    assert.equal(fate(aCase({ volumes: { 'default/data-web-0': inTree } })), goes);
     const relabelled = aVolume({ csi: { driver: 'other', handle: 'x' }, provisionedBy: 'driver.longhorn.io' });
-    assert.equal(fate(aCase({ volumes: new Map([['default/data-web-0', relabelled]]) })), 'NoListedVolume');
+    assert.equal(fate(aCase({ volumes: { 'default/data-web-0': relabelled } })), 'NoListedVolume');
   });
 
   test('a failed fence is accepted only where the policy says so', () => {
@@ -131,7 +131,7 @@ describe('volume attachment recovery', () => {
     aCase({
       policy: inForce({ podDeletion: 'do-nothing', volumeAttachmentRecovery }),
       pods: [aPod({ ...owned('ReplicaSet'), deletionAtMs: nowMs + 20_000 })],
-      awaited: new Set(['default/data-web-0']),
+      awaited: ['default/data-web-0'],
       ...change,
     });
 
@@ -142,8 +142,8 @@ describe('volume attachment recovery', () => {
   });
 
   test('[POD-7] only where another pod waits for the volume', () => {
-    assert.equal(fate(waiting('immediate', { awaited: new Set() })), 'NoReplacement');
-    assert.equal(fate(waiting('immediate', { awaited: new Set(['other/data-web-0']) })), 'NoReplacement');
+    assert.equal(fate(waiting('immediate', { awaited: [] })), 'NoReplacement');
+    assert.equal(fate(waiting('immediate', { awaited: ['other/data-web-0'] })), 'NoReplacement');
   });
 
   test('[POD-7] what the policy deletes is not recovered earlier', () => {

@@ -19,6 +19,7 @@ import {
   timeIsUp,
   volumesOf,
 } from './checks.ts';
+import type { Way } from './way.ts';
 
 /** The owner that is the controller decides; a pod of any other owner, or of none, is never deleted by force. */
 const coveredOwners: Record<PodDeletion, readonly string[]> = {
@@ -28,7 +29,7 @@ const coveredOwners: Record<PodDeletion, readonly string[]> = {
   'delete-both-statefulset-and-deployment-pod': ['StatefulSet', 'ReplicaSet'],
 };
 
-export const policyChecks: readonly Check[] = [
+const deletionChecks: readonly Check[] = [
   notMirror,
   policyInForce,
   ownerCovered,
@@ -44,7 +45,7 @@ export const policyChecks: readonly Check[] = [
 ];
 
 /** For pods that `podDeletion` leaves alone: the volume goes, the old pod's object stays (POD-7). */
-export const recoveryChecks: readonly Check[] = [
+const recoveryChecks: readonly Check[] = [
   notMirror,
   notDaemon,
   policyInForce,
@@ -62,7 +63,7 @@ export const recoveryChecks: readonly Check[] = [
   nothingReappeared,
 ];
 
-export function policyInForce({ policy }: NodeCase): Objection | undefined {
+function policyInForce({ policy }: NodeCase): Objection | undefined {
   switch (policy.kind) {
     case 'one':
       return undefined;
@@ -100,7 +101,7 @@ function listedVolume(known: NodeCase, pod: PodFacts): Objection | undefined {
   );
 }
 
-export function listedVolumes(known: NodeCase, pod: PodFacts): KnownVolume[] {
+function listedVolumes(known: NodeCase, pod: PodFacts): KnownVolume[] {
   const provisioners = policyOf(known)?.provisioners ?? [];
   return volumesOf(known, pod).filter((volume) => isListed(volume, provisioners));
 }
@@ -123,7 +124,40 @@ function timeIsUpIfWaiting(known: NodeCase, pod: PodFacts): Objection | undefine
 
 function replacementWaits(known: NodeCase, pod: PodFacts): Objection | undefined {
   const listed = listedVolumes(known, pod);
-  if (listed.some(({ claim }) => known.awaited.has(claim))) return undefined;
+  if (listed.some(({ claim }) => known.awaited.includes(claim))) return undefined;
   const volumes = listed.map(({ volume }) => volume).join(', ');
   return objection('NoReplacement', `no other pod waits for ${volumes}`);
 }
+
+function author({ policy }: NodeCase): string | undefined {
+  return policy.kind === 'one' ? `policy ${policy.policy.name}` : undefined;
+}
+
+const acceptedRisk = {
+  basis: 'AcceptedRisk',
+  by: author,
+  frees: listedVolumes,
+  // A kubelet that reports False lives and renews; who accepts the risk accepts that too.
+  toleratesLife: ({ node }: NodeCase) => node?.ready === 'False',
+  grounds: () => ({ basis: 'AcceptedRisk' }) as const,
+  stillStands: (nodeCase: NodeCase, { by }: { by?: string | undefined }) =>
+    nodeCase.policy.kind === 'one' && by === author(nodeCase),
+} as const;
+
+export const byPolicy: Way = {
+  ...acceptedRisk,
+  name: 'policy',
+  checks: deletionChecks,
+  podStays: false,
+  restsOnVolumes: false,
+  unopened: ['NoPolicy'],
+};
+
+export const byAttachmentRecovery: Way = {
+  ...acceptedRisk,
+  name: 'attachment recovery',
+  checks: recoveryChecks,
+  podStays: true,
+  restsOnVolumes: true,
+  unopened: ['NoPolicy', 'RecoveryNever'],
+};

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { aCase, aFence, aNode, aPod } from '../../test/support/release-case.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { NodeCase, PodFacts } from '../api/release-view.ts';
-import { poweredOffBy, powerChecks } from './by-power.ts';
+import { byPower } from './by-power.ts';
 import { knownVolumes } from './checks.ts';
 
 type Fence = NonNullable<NodeFenceStatus['fence']>;
@@ -31,7 +31,7 @@ function objects(
   pod: Partial<PodFacts> = {},
 ): string {
   const known = aCase({ fence: aFence(fence === undefined ? {} : { fence: { ...off, ...fence } }), ...change });
-  const found = powerChecks.map((check) => check(known, aPod(pod))).find((one) => one !== undefined);
+  const found = byPower.checks.map((check) => check(known, aPod(pod))).find((one) => one !== undefined);
   return found?.reason ?? 'goes';
 }
 
@@ -58,7 +58,7 @@ describe('released by the power supply', () => {
 
   test('[EVD-1] who answers for it are the methods that were confirmed, and all its volumes are freed', () => {
     const known = aCase({ fence: aFence({ fence: off }) });
-    assert.equal(poweredOffBy(known), 'a-off b-off');
+    assert.equal(byPower.by(known), 'a-off b-off');
     assert.deepEqual(
       knownVolumes(known, aPod()).map(({ volume }) => volume),
       ['pv-0'],

@@ -4,9 +4,12 @@
  */
 import type { NodeCase } from '../api/release-view.ts';
 import type { Check, Objection } from './checks.ts';
-import { nodeExists, notDaemon, notMirror, objection } from './checks.ts';
+import { knownVolumes, nodeExists, notDaemon, notMirror, objection } from './checks.ts';
+import { powerQuestion } from './device-question.ts';
+import type { Way } from './way.ts';
+import { never } from './way.ts';
 
-export const powerChecks: readonly Check[] = [notMirror, notDaemon, nodeExists, poweredOff, wantedByLadder];
+const checks: readonly Check[] = [notMirror, notDaemon, nodeExists, poweredOff, wantedByLadder];
 
 /** A power that went on again voids it, and so does another boot: the same kubelet starts the same pods (FEN-10). */
 function poweredOff({ node, fence }: NodeCase): Objection | undefined {
@@ -25,6 +28,23 @@ function wantedByLadder({ fence }: NodeCase): Objection | undefined {
     : objection('NotWanted', 'cleanResources of the remedy is false');
 }
 
-export function poweredOffBy({ fence }: NodeCase): string | undefined {
-  return fence?.status.fence?.method;
+/** Its fence says off for this boot, and the pods are to go with it. */
+function isPoweredOff({ node, fence }: NodeCase): boolean {
+  const stored = fence?.status.fence;
+  return stored?.phase === 'off' && stored.cleanResources && stored.bootId === node?.bootId;
 }
+
+export const byPower: Way = {
+  name: 'power',
+  basis: 'PowerOff',
+  checks,
+  by: ({ fence }) => fence?.status.fence?.method,
+  frees: knownVolumes,
+  podStays: false,
+  restsOnVolumes: false,
+  clearsNode: isPoweredOff,
+  toleratesLife: never,
+  grounds: (nodeCase) => ({ basis: 'PowerOff', question: powerQuestion(nodeCase) }),
+  stillStands: isPoweredOff,
+  unopened: ['NoFence'],
+};

@@ -12,7 +12,7 @@ import {
 } from '../../test/support/release-case.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { NodeCase, PodFacts } from '../api/release-view.ts';
-import { remedyChecks, remediedBy } from './by-remedy.ts';
+import { byRemedy } from './by-remedy.ts';
 
 const startedAt = '2026-01-01T00:00:00Z';
 const ladder = { threshold: 'Ready=NotTrue', position: 0, remedy: 'terminate', phase: 'waiting', startedAt } as const;
@@ -30,14 +30,14 @@ function remedied(status: Partial<NodeFenceStatus> = {}, cleanResources = true, 
 }
 
 function objects(known: NodeCase, pod: Partial<PodFacts> = {}): string {
-  const found = remedyChecks.map((check) => check(known, aPod(pod))).find((one) => one !== undefined);
+  const found = byRemedy.checks.map((check) => check(known, aPod(pod))).find((one) => one !== undefined);
   return found?.reason ?? 'goes';
 }
 
 describe('released by the word of a remedy', () => {
   test('[REM-2, EVD-1] a Job that cleans resources has succeeded, and says so', () => {
     assert.equal(objects(remedied()), 'goes');
-    assert.equal(remediedBy(remedied()), 'remedy terminate, Job fenceline/j');
+    assert.equal(byRemedy.by(remedied()), 'remedy terminate, Job fenceline/j');
     assert.equal(objects(remedied({ ladder: { ...ladder, phase: 'exhausted' } })), 'goes');
   });
 

@@ -5,9 +5,20 @@
 import type { NodeCase } from '../api/release-view.ts';
 import type { Check, Objection } from './checks.ts';
 import { notInMaintenance } from './maintenance.ts';
-import { kubeletSilent, nodeDown, nodeExists, notDaemon, notMirror, nothingReappeared, objection } from './checks.ts';
+import {
+  knownVolumes,
+  kubeletSilent,
+  nodeDown,
+  nodeExists,
+  notDaemon,
+  notMirror,
+  nothingReappeared,
+  objection,
+} from './checks.ts';
+import type { Way } from './way.ts';
+import { never } from './way.ts';
 
-export const remedyChecks: readonly Check[] = [
+const checks: readonly Check[] = [
   notMirror,
   notDaemon,
   nodeExists,
@@ -19,17 +30,15 @@ export const remedyChecks: readonly Check[] = [
   nothingReappeared,
 ];
 
-export const REMEDY_AUTHOR = 'remedy ';
-
 /** Who says so; undefined: no remedy that should clean up has succeeded. */
-export function remediedBy({ policy, fence }: NodeCase): string | undefined {
+function remediedBy({ policy, fence }: NodeCase): string | undefined {
   const { ladder, jobs = [] } = fence?.status ?? {};
   if (policy.kind !== 'one' || (ladder?.phase !== 'waiting' && ladder?.phase !== 'exhausted')) return undefined;
   const { thresholds = [], kinds = {} } = policy.policy.remedy ?? {};
   const rung = thresholds.find(({ key }) => key === ladder.threshold)?.remedies[ladder.position];
   if (rung?.cleanResources !== true || kinds[rung.name] !== 'podTemplate') return undefined;
   const job = jobs.findLast(({ purpose }) => purpose === rung.name);
-  return job?.outcome === 'Succeeded' ? `${REMEDY_AUTHOR}${rung.name}, Job ${job.namespace}/${job.name}` : undefined;
+  return job?.outcome === 'Succeeded' ? `remedy ${rung.name}, Job ${job.namespace}/${job.name}` : undefined;
 }
 
 function remedied(known: NodeCase): Objection | undefined {
@@ -42,3 +51,17 @@ function sameBoot({ node, fence }: NodeCase): Objection | undefined {
   if (node?.bootId === fence?.status.incident?.bootId) return undefined;
   return objection('NotRemedied', 'the machine was booted again since the trouble began');
 }
+
+export const byRemedy: Way = {
+  name: 'remedy',
+  basis: 'Asserted',
+  checks,
+  by: remediedBy,
+  frees: knownVolumes,
+  podStays: false,
+  restsOnVolumes: false,
+  toleratesLife: never,
+  grounds: () => ({ basis: 'Asserted' }),
+  stillStands: (nodeCase, { by }) => remediedBy(nodeCase) === by,
+  unopened: ['NotRemedied'],
+};

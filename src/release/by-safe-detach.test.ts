@@ -17,7 +17,7 @@ import {
 import { featureGates } from '../api/feature-gates.ts';
 import type { NodeCase, VolumeFacts } from '../api/release-view.ts';
 import type { Objection } from './checks.ts';
-import { releaseNode } from './release-node.ts';
+import { releaseNode, wayNamed } from './release-node.ts';
 
 /** The gate on, the driver safe, no policy, and a pod that was just asked to go. */
 function protectedCase(change: Partial<NodeCase> = {}): NodeCase {
@@ -34,7 +34,7 @@ function refusal(known: NodeCase): Objection | undefined {
   const [outcome] = releaseNode(known);
   assert.ok(outcome);
   if (outcome.goes) {
-    assert.deepEqual([outcome.way.name, outcome.way.basis], ['safe detach', 'StorageSafeDetach']);
+    assert.deepEqual([outcome.way, wayNamed(outcome.way).basis], ['safe detach', 'StorageSafeDetach']);
     return undefined;
   }
   return outcome.objections.find(({ way }) => way === 'safe detach')?.objection;
@@ -46,9 +46,9 @@ function known(volume: VolumeFacts): Extract<VolumeFacts, { known: true }> {
 }
 
 const { csi: _csi, ...inTree } = known(aVolume());
-const one = (volume: VolumeFacts): Partial<NodeCase> => ({ volumes: new Map([['default/data-web-0', volume]]) });
+const one = (volume: VolumeFacts): Partial<NodeCase> => ({ volumes: { 'default/data-web-0': volume } });
 const says = (change: object): Partial<NodeCase> => ({
-  drivers: new Map([[driver, { name: driver, safeDetach: true, unpublishFence: false, ...change }]]),
+  drivers: { [driver]: { name: driver, safeDetach: true, unpublishFence: false, ...change } },
 });
 
 describe('safe detach', () => {
@@ -65,7 +65,7 @@ describe('safe detach', () => {
     ['it has no claim', 'NoPersistentVolume', /no persistent/, { pods: [aPod({ claims: [] })] }],
     ['the driver says no', 'VolumeNotProtected', /pv-0: CSIDriver/, says({ safeDetach: false })],
     ['the driver is malformed', 'VolumeNotProtected', /pv-0: is "yes"/, says({ malformed: 'is "yes"' })],
-    ['there is no CSIDriver', 'VolumeNotProtected', /no CSIDriver driver\.longhorn\.io/, { drivers: new Map() }],
+    ['there is no CSIDriver', 'VolumeNotProtected', /no CSIDriver driver\.longhorn\.io/, { drivers: {} }],
     [
       'ReadWriteMany',
       'VolumeShared',
@@ -80,7 +80,7 @@ describe('safe detach', () => {
       /data \(iscsi\)/,
       { pods: [aPod({ directVolumes: ['data (iscsi)'] })] },
     ],
-    ['a volume that was not read', 'VolumeUnknown', /has not been read/, { volumes: new Map() }],
+    ['a volume that was not read', 'VolumeUnknown', /has not been read/, { volumes: {} }],
     [
       'a volume that is gone',
       'VolumeUnknown',
@@ -161,12 +161,10 @@ describe('safe detach', () => {
           return [claim, { ...base, local: false, csi: { driver: name, handle: `pv-${at}` } }];
         });
         const claims = mix.map((_, at) => ({ volume: `v${at}`, claim: `c${at}` }));
-        const drivers = new Map([
-          ...safeDriver,
-          ['unsafe.example.com', { name: 'unsafe.example.com', safeDetach: false, unpublishFence: false }],
-        ]);
+        const unsafe = { name: 'unsafe.example.com', safeDetach: false, unpublishFence: false };
+        const drivers = { ...safeDriver, [unsafe.name]: unsafe };
         const pods = [aPod({ claims })];
-        const found = refusal(protectedCase({ pods, volumes: new Map(facts), drivers, attachments: [] }));
+        const found = refusal(protectedCase({ pods, volumes: Object.fromEntries(facts), drivers, attachments: [] }));
         const mayGo = mix.length > 0 && mix.every(({ kind, shared }) => kind === 'safe' && !shared);
         assert.equal(found === undefined, mayGo);
       }),
@@ -191,6 +189,6 @@ describe('volumes that pods share', () => {
   test('[POD-2] who accepts the risk may let it go all the same, but not the volume', () => {
     const [outcome] = releaseNode(protectedCase({ pods: [aPod(), shares()], policy: inForce() }));
     assert.ok(outcome?.goes);
-    assert.deepEqual([outcome.way.name, outcome.frees], ['policy', []]);
+    assert.deepEqual([outcome.way, outcome.frees], ['policy', []]);
   });
 });

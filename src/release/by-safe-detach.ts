@@ -7,8 +7,9 @@ import { SAFE_DETACH_ANNOTATION } from '../api/release-view.ts';
 import type { Check, KnownVolume, Objection } from './checks.ts';
 import {
   attachedOnce,
-  isKnown,
+  driverOf,
   isShared,
+  knownVolumes,
   kubeletSilent,
   nodeDown,
   nodeExists,
@@ -19,8 +20,10 @@ import {
   terminating,
   volumesOf,
 } from './checks.ts';
+import type { Way } from './way.ts';
+import { never } from './way.ts';
 
-export const safeDetachChecks: readonly Check[] = [
+const checks: readonly Check[] = [
   notMirror,
   notDaemon,
   gateOn,
@@ -60,7 +63,7 @@ function unprotected({ drivers }: NodeCase, volume: KnownVolume): Objection | un
       `volume ${name} is ${volume.local ? 'local to a node' : 'not a CSI volume'}`,
     );
   }
-  const driver = drivers.get(csi.driver);
+  const driver = driverOf(drivers, csi.driver);
   if (driver === undefined)
     return objection('VolumeNotProtected', `volume ${name}: there is no CSIDriver ${csi.driver}`);
   if (driver.malformed !== undefined) return objection('VolumeNotProtected', `volume ${name}: ${driver.malformed}`);
@@ -70,6 +73,16 @@ function unprotected({ drivers }: NodeCase, volume: KnownVolume): Objection | un
   return isShared(volume) ? objection('VolumeShared', `volume ${name} is ReadWriteMany`) : undefined;
 }
 
-export function protectedVolumes(known: NodeCase, pod: PodFacts): KnownVolume[] {
-  return volumesOf(known, pod).filter(isKnown);
-}
+export const bySafeDetach: Way = {
+  name: 'safe detach',
+  basis: 'StorageSafeDetach',
+  checks,
+  by: () => undefined,
+  frees: knownVolumes,
+  podStays: false,
+  restsOnVolumes: true,
+  toleratesLife: never,
+  grounds: (_, { drivers }) => ({ basis: 'StorageSafeDetach', safeDrivers: drivers }),
+  stillStands: ({ gates }) => gates.NonGracefulFailover,
+  unopened: ['GateOff'],
+};

@@ -6,6 +6,7 @@ import type { NodeCase, PodFacts } from '../api/release-view.ts';
 import type { Check, Objection } from './checks.ts';
 import {
   isKnown,
+  knownVolumes,
   kubeletSilent,
   nodeDown,
   nodeExists,
@@ -15,8 +16,11 @@ import {
   objection,
   volumesOf,
 } from './checks.ts';
+import { storageQuestion } from './device-question.ts';
+import type { Way } from './way.ts';
+import { never } from './way.ts';
 
-export const storageFenceChecks: readonly Check[] = [
+const checks: readonly Check[] = [
   notMirror,
   notDaemon,
   nodeExists,
@@ -28,14 +32,10 @@ export const storageFenceChecks: readonly Check[] = [
 ];
 
 /** The storage that the node is cut off from just now; undefined: none, or the pods are not to go with it. */
-export function cutOffFrom({ fence }: NodeCase): readonly string[] | undefined {
+function cutOffFrom({ fence }: NodeCase): readonly string[] | undefined {
   const stored = fence?.status.fence;
   if (stored?.phase !== 'isolated' || stored.irrevocableSince === undefined || !stored.cleanResources) return undefined;
   return stored.storage.length === 0 ? undefined : stored.storage;
-}
-
-export function cutOffBy({ fence }: NodeCase): string | undefined {
-  return fence?.status.fence?.method;
 }
 
 function cutOff(known: NodeCase): Objection | undefined {
@@ -53,3 +53,17 @@ function allVolumesThere(known: NodeCase, pod: PodFacts): Objection | undefined 
   const what = other === undefined ? pod.directVolumes.join(', ') : `volume ${other.volume}`;
   return objection('VolumeNotProtected', `${what} is not on the storage that the node was cut off from`);
 }
+
+export const byStorageFence: Way = {
+  name: 'storage fence',
+  basis: 'StorageFenced',
+  checks,
+  by: ({ fence }) => fence?.status.fence?.method,
+  frees: knownVolumes,
+  podStays: false,
+  restsOnVolumes: true,
+  toleratesLife: never,
+  grounds: (nodeCase) => ({ basis: 'StorageFenced', question: storageQuestion(nodeCase) }),
+  stillStands: (nodeCase) => cutOffFrom(nodeCase) !== undefined,
+  unopened: ['StorageNotFenced'],
+};

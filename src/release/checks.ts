@@ -1,6 +1,6 @@
 /** The questions that several ways of release ask of a pod. Each answers with an objection, or with nothing. */
 import { clockTime, isOver } from '../api/facts.ts';
-import type { AttachmentFacts, NodeCase, PodFacts, VolumeFacts } from '../api/release-view.ts';
+import type { AttachmentFacts, DriverFacts, NodeCase, PodFacts, VolumeFacts } from '../api/release-view.ts';
 import type { STUCK } from '../api/reasons.ts';
 
 export type StuckReason = keyof (typeof STUCK)['reason'];
@@ -102,7 +102,7 @@ export function fenceSettled({ fence, policy }: NodeCase): Objection | undefined
 export function volumesOf({ volumes }: NodeCase, pod: PodFacts): VolumeFacts[] {
   return pod.claims.map(({ claim }) => {
     const key = `${pod.namespace}/${claim}`;
-    const known = volumes.get(key);
+    const known = volumes[key];
     return known ?? { claim: key, known: false, reason: 'Unreadable', message: `claim ${key} has not been read` };
   });
 }
@@ -149,4 +149,8 @@ export function attachmentsHere({ attachments, name }: NodeCase): AttachmentFact
 /** Of a node on which nothing runs: all that is known of what the pod used. */
 export function knownVolumes(known: NodeCase, pod: PodFacts): KnownVolume[] {
   return volumesOf(known, pod).filter(isKnown);
+}
+
+export function driverOf(drivers: NodeCase['drivers'], name: string): DriverFacts | undefined {
+  return Object.hasOwn(drivers, name) ? drivers[name] : undefined;
 }

@@ -4,15 +4,18 @@
  * middle finishes first: its kubelet refuses what does not tolerate the taint, and takes it away itself.
  */
 import type { ReleaseRecord } from '../api/node-fence.ts';
-import type { NodeCase, Step } from '../api/release-view.ts';
+import type { NodeCase } from '../api/release-view.ts';
+import type { GroundedAct } from '../api/steps.ts';
 import { FORCE_EVICTION_KEY } from '../api/release-view.ts';
 import { isEvictable } from './by-assertion.ts';
 import { hasTaint, isOver } from '../api/facts.ts';
 import { attachmentsHere, isKnown, volumesOf } from './checks.ts';
 
+type Untaint = Extract<GroundedAct, { do: 'untaint' }>;
+
 const effect = 'NoExecute';
 
-export function endOfEviction(known: NodeCase, records: readonly ReleaseRecord[]): Step | undefined {
+export function endOfEviction(known: NodeCase, records: readonly ReleaseRecord[]): Untaint | undefined {
   const { node, gates, pods } = known;
   if (node === undefined || !hasTaint(node, FORCE_EVICTION_KEY, effect)) return undefined;
   const asserted = records.filter(({ basis }) => basis === 'Asserted');
@@ -21,7 +24,7 @@ export function endOfEviction(known: NodeCase, records: readonly ReleaseRecord[]
   if (asserted.some(({ endedAt }) => endedAt === undefined)) return undefined;
   if (node.ready !== 'True' && (pods.some((pod) => isEvictable(known, pod)) || hasLeftovers(known))) return undefined;
   const uids = pods.map(({ uid }) => uid);
-  return { actions: [{ do: 'untaint', key: FORCE_EVICTION_KEY, effect, pods: uids }] };
+  return { do: 'untaint', key: FORCE_EVICTION_KEY, effect, pods: uids };
 }
 
 /** Attached to the node, and no pod that stays uses it. */

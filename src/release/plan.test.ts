@@ -24,20 +24,23 @@ import {
 import { MAX_RELEASES } from '../api/fence-names.ts';
 import { featureGates } from '../api/feature-gates.ts';
 import type { ReleaseRecord } from '../api/node-fence.ts';
-import type { Action, NodeCase, Step } from '../api/release-view.ts';
+import type { NodeCase } from '../api/release-view.ts';
+import type { Act, Grounds, Step } from '../api/steps.ts';
+import { actsOf } from '../api/steps.ts';
 import type { ReleasePlan } from './plan.ts';
 import { detachByOurselvesAfterMs, planRelease, progressed } from './plan.ts';
 import { releaseNode } from './release-node.ts';
 
 const plan = (known: NodeCase): ReleasePlan => planRelease(known, releaseNode(known), 4);
-const deeds = (steps: readonly Step[]): Action['do'][][] =>
-  steps.map(({ actions }) => actions.map((action) => action.do));
+const deeds = (steps: readonly Step[]): Act['do'][][] => steps.map((step) => actsOf(step).map((act) => act.do));
+const groundsOf = (step: Step | undefined): Grounds | undefined =>
+  step !== undefined && 'grounds' in step ? step.grounds : undefined;
 const safely = { gates: failover, drivers: safeDriver, policy: { kind: 'none' } } as const;
 
 describe('the order of a release', () => {
   test('[NGS-4, NGS-6] quarantine, volumesInUse, pod; and the record says all of it', () => {
     const { steps, records } = plan(aCase());
-    assert.deepEqual(deeds(steps), [['taint'], ['freeVolumes'], ['forceDelete']]);
+    assert.deepEqual(deeds(steps), [['quarantine'], ['freeVolumes'], ['forceDelete']]);
     const [record, ...more] = records;
     assert.deepEqual(more, []);
     assert.deepEqual(record, {
@@ -46,37 +49,42 @@ describe('the order of a release', () => {
   });
 
   test('[NGS-5] a driver that can fence is asked to, before the volume leaves volumesInUse', () => {
-    const drivers = new Map([[driver, { name: driver, safeDetach: true, unpublishFence: true }]]);
+    const drivers = { [driver]: { name: driver, safeDetach: true, unpublishFence: true } };
     const known = aCase({ ...safely, drivers });
-    assert.deepEqual(deeds(plan(known).steps), [['taint'], ['requestFence'], ['freeVolumes'], ['forceDelete']]);
+    assert.deepEqual(deeds(plan(known).steps), [['quarantine'], ['requestFence'], ['freeVolumes'], ['forceDelete']]);
     const asked = { ...known, attachments: [anAttachment({ fenceWanted: true })] };
-    assert.deepEqual(deeds(plan(asked).steps), [['taint'], ['freeVolumes'], ['forceDelete']]);
+    assert.deepEqual(deeds(plan(asked).steps), [['quarantine'], ['freeVolumes'], ['forceDelete']]);
     const risk = aCase({ drivers });
-    assert.deepEqual(deeds(plan(risk).steps), [['taint'], ['freeVolumes'], ['forceDelete']], 'not for another basis');
+    assert.deepEqual(
+      deeds(plan(risk).steps),
+      [['quarantine'], ['freeVolumes'], ['forceDelete']],
+      'not for another basis',
+    );
   });
 
-  test('[POD-7] where the object stays, the pod is only called over', () => {
+  test('[POD-7] where the object stays, the pod is only marked as failed', () => {
     const known = aCase({
       policy: inForce({ podDeletion: 'do-nothing', volumeAttachmentRecovery: 'wait' }),
-      awaited: new Set(['default/data-web-0']),
+      awaited: ['default/data-web-0'],
     });
-    assert.deepEqual(deeds(plan(known).steps), [['taint'], ['freeVolumes'], ['failPod']]);
+    assert.deepEqual(deeds(plan(known).steps), [['quarantine'], ['freeVolumes'], ['failPod']]);
     assert.equal(plan(known).records[0]?.podsStay, true);
   });
 
   test('[EVD-1] every irreversible step rests on the node, its boot, its quarantine, its Lease, the policy, the record', () => {
     for (const [what, known] of Object.entries({ policy: aCase(), safe: aCase(safely) })) {
       const [first, ...rest] = plan(known).steps;
-      assert.equal(first?.grounds, undefined, 'a quarantine can be taken back');
-      for (const { grounds } of rest) {
+      assert.equal(groundsOf(first), undefined, 'a quarantine can be taken back');
+      for (const grounds of rest.map(groundsOf)) {
         assert.deepEqual([grounds?.nodeUid, grounds?.bootId, grounds?.epoch], ['node-uid', 'boot-1', 4], what);
         assert.deepEqual(grounds?.taints, [quarantine]);
         assert.equal(grounds?.leaseRenewTime, known.lease?.renewTime);
       }
-      assert.deepEqual(rest.at(-1)?.grounds?.freed, [entry], 'what was freed must not be back when the pod goes');
-      assert.deepEqual(rest.at(-1)?.grounds?.safeDrivers, what === 'safe' ? [driver] : []);
+      assert.deepEqual(groundsOf(rest.at(-1))?.freed, [entry], 'what was freed must not be back when the pod goes');
+      const last = groundsOf(rest.at(-1));
+      assert.deepEqual(last && 'safeDrivers' in last ? last.safeDrivers : [], what === 'safe' ? [driver] : []);
       assert.deepEqual(
-        rest.at(-1)?.grounds?.policy,
+        groundsOf(rest.at(-1))?.policy,
         what === 'safe' ? undefined : { name: 'release', uid: 'policy-0', generation: 1 },
       );
     }
@@ -90,8 +98,8 @@ describe('the order of a release', () => {
       pods: [],
     });
     const { steps, records } = plan(known);
-    assert.deepEqual(deeds(steps), [['taint'], ['freeVolumes']]);
-    assert.deepEqual(steps[1]?.grounds?.taints, [quarantine, forceEviction]);
+    assert.deepEqual(deeds(steps), [['quarantine'], ['freeVolumes']]);
+    assert.deepEqual(groundsOf(steps[1])?.taints, [quarantine, forceEviction]);
     assert.deepEqual([records[0]?.basis, records[0]?.attachments], ['Asserted', ['csi-0']]);
   });
 
@@ -120,7 +128,7 @@ describe('the order of a release', () => {
     const known = withoutNode(aCase({ fence: aFence({ incident: anIncident() }) }));
     const { steps, records } = plan(known);
     assert.deepEqual(deeds(steps), [['forceDelete']]);
-    assert.equal(steps[0]?.grounds?.nodeUid, undefined);
+    assert.equal(groundsOf(steps[0])?.nodeUid, undefined);
     assert.deepEqual([records[0]?.nodeUid, records[0]?.bootId], ['node-uid', 'boot-1']);
   });
 
@@ -141,8 +149,8 @@ describe('what is done already makes no step', () => {
 
   test('after a crash at any write the same plan goes on, under the same record', () => {
     const marked = { taints: [quarantine] };
-    const stages: [Partial<NodeCase>, Action['do'][][]][] = [
-      [{}, [['taint'], ['freeVolumes'], ['forceDelete']]],
+    const stages: [Partial<NodeCase>, Act['do'][][]][] = [
+      [{}, [['quarantine'], ['freeVolumes'], ['forceDelete']]],
       [{ node: aNode(marked) }, [['freeVolumes'], ['forceDelete']]],
       [{ node: aNode({ ...marked, volumesInUse: [] }) }, [['forceDelete']]],
       [{ node: aNode({ ...marked, volumesInUse: [] }), pods: [aPod({ phase: 'Failed' })] }, [['forceDelete']]],
@@ -188,7 +196,7 @@ describe('what is done already makes no step', () => {
       policy,
       pods: [aPod({ phase: 'Failed' })],
       attachments: [],
-      awaited: new Set(['default/data-web-0']),
+      awaited: ['default/data-web-0'],
     };
     const record = { podsStay: true, freedAt: 'x', podsGoneAt: 'x', endedAt: 'x' };
     const { steps, records } = plan(
@@ -235,11 +243,12 @@ describe('where Kubernetes does not detach by itself', () => {
 
   test('[NGS-4] the VolumeAttachment goes some time after its pods, on all the grounds of the release', () => {
     const { steps } = plan(left());
-    assert.deepEqual(steps[0]?.actions, [{ do: 'deleteAttachment', attachment: 'csi-0', uid: 'attachment-0' }]);
-    const { grounds } = steps[0];
+    assert.ok(steps[0]);
+    assert.deepEqual(actsOf(steps[0]), [{ do: 'deleteAttachment', attachment: 'csi-0', uid: 'attachment-0' }]);
+    const grounds = groundsOf(steps[0]);
     assert.deepEqual(grounds?.taints, [quarantine]);
-    assert.equal(grounds.policy?.name, 'release');
-    assert.equal(grounds.leaseRenewTime, left().lease?.renewTime);
+    assert.equal(grounds?.policy?.name, 'release');
+    assert.equal(grounds?.leaseRenewTime, left().lease?.renewTime);
     assert.deepEqual(plan(left({ serverNowMs: dueMs - 1 })).steps, []);
   });
 
@@ -268,7 +277,7 @@ describe('where Kubernetes does not detach by itself', () => {
   test('[POD-3] without a Node object nobody says that the volume is not in use: it goes the same way', () => {
     const { steps } = plan(withoutNode(left()));
     assert.deepEqual(deeds(steps), [['deleteAttachment']]);
-    assert.deepEqual([steps[0]?.grounds?.nodeUid, steps[0]?.grounds?.taints], [undefined, []]);
+    assert.deepEqual([groundsOf(steps[0])?.nodeUid, groundsOf(steps[0])?.taints], [undefined, []]);
   });
 
   function staying(): NodeCase['pods'][number] {

@@ -6,16 +6,14 @@
  */
 import { MAX_RELEASES } from '../api/fence-names.ts';
 import type { ReleaseRecord } from '../api/node-fence.ts';
-import type { Action, AttachmentFacts, Grounds, LiveNode, NodeCase, PodFacts, Step } from '../api/release-view.ts';
+import type { AttachmentFacts, NodeCase, PodFacts } from '../api/release-view.ts';
 import { QUARANTINE_KEY } from '../api/release-view.ts';
-import { assertionOf } from './by-assertion.ts';
-import { crashedBy } from './by-kernel-crash.ts';
-import { REMEDY_AUTHOR, remediedBy } from './by-remedy.ts';
-import { cutOffFrom } from './by-storage-fence.ts';
-import { clockTime, hasTaint, isOver, nameInUse } from '../api/facts.ts';
-import { attachmentsHere, isKnown, kubeletSilent, nodeDown, nothingReappeared, volumesOf } from './checks.ts';
-import type { Going, Outcome, Way } from './release-node.ts';
-import { assertionWay, powerWay } from './release-node.ts';
+import type { Grounds, GroundedAct, Step } from '../api/steps.ts';
+import { clockTime, hasTaint, identityOf, isOver, nameInUse } from '../api/facts.ts';
+import { attachmentsHere, driverOf, isKnown, kubeletSilent, volumesOf } from './checks.ts';
+import type { Going, Outcome } from './release-node.ts';
+import { wayNamed, ways } from './release-node.ts';
+import type { Freed, Way } from './way.ts';
 
 /** Kubernetes detaches within a second once nothing uses a volume; after so long it needs help. */
 export const detachByOurselvesAfterMs = 15_000;
@@ -45,7 +43,8 @@ export function planRelease(known: NodeCase, outcomes: readonly Outcome[] | unde
     const group = groupOf(known, { way, goings }, outcomes ?? []);
     if (goings.length === 0 && group.attachments.length === 0) continue;
     const record = recordFor(known, group, records, epoch);
-    steps.push(...stepsOf(known, group, groundsOf(known, group, record, epoch)));
+    const freed = freedBy(group);
+    steps.push(...stepsOf(known, group, groundsOf(known, { way, record, freed, epoch })));
   }
   steps.push(...detachSteps(known, records, epoch));
   const quarantine = quarantineStep(known);
@@ -56,37 +55,26 @@ export function planRelease(known: NodeCase, outcomes: readonly Outcome[] | unde
 function grouped(known: NodeCase, outcomes: readonly Outcome[], records: readonly ReleaseRecord[]): Map<Way, Going[]> {
   const groups = new Map<Way, Going[]>();
   // Volumes may hang on a node whose pods are long gone.
-  if (isPoweredOff(known)) groups.set(powerWay, []);
-  else if (isAsserted(known)) groups.set(assertionWay, []);
+  const clearing = ways.find(({ clearsNode }) => clearsNode?.(known));
+  if (clearing !== undefined) groups.set(clearing, []);
   for (const outcome of outcomes) {
     if (!outcome.goes || isBehindUs(known, outcome, records)) continue;
-    const goings = groups.get(outcome.way) ?? [];
+    const way = wayNamed(outcome.way);
+    const goings = groups.get(way) ?? [];
     goings.push(outcome);
-    groups.set(outcome.way, goings);
+    groups.set(way, goings);
   }
   return groups;
 }
 
 /** Let go to the end, and on record: a pod whose object stays would otherwise be recorded anew in every pass. */
 function isBehindUs(known: NodeCase, going: Going, records: readonly ReleaseRecord[]): boolean {
-  if (actionsOf(going).length > 0) return false;
+  if (actsFor(going).length > 0) return false;
   const boot = bootOf(known);
   const { uid } = going.pod;
   return records.some(
     ({ endedAt, bootId, pods }) => endedAt !== undefined && bootId === boot && pods.some((pod) => pod.uid === uid),
   );
-}
-
-/** Its fence says off for this boot, and the pods are to go with it. */
-function isPoweredOff({ node, fence }: NodeCase): boolean {
-  const stored = fence?.status.fence;
-  return stored?.phase === 'off' && stored.cleanResources && stored.bootId === node?.bootId;
-}
-
-/** The word is given, and nothing that is known of the node speaks against it. */
-function isAsserted(known: NodeCase): boolean {
-  if (known.node === undefined || assertionOf(known) === undefined) return false;
-  return (nodeDown(known) ?? kubeletSilent(known) ?? nothingReappeared(known)) === undefined;
 }
 
 function groupOf(
@@ -99,7 +87,7 @@ function groupOf(
   const entries = new Set(freed.flatMap((volume) => nameInUse(volume) ?? []));
   const here = attachmentsHere(known);
   const kept = keptBy(known, outcomes);
-  if ((way === assertionWay || way === powerWay) && !kept.isUnknown) {
+  if (way.clearsNode !== undefined && !kept.isUnknown) {
     // Nothing runs there: what no pod that stays uses goes too, also where its pod is long gone.
     for (const entry of known.node?.volumesInUse ?? []) if (!kept.entries.has(entry)) entries.add(entry);
     for (const { volume } of here) if (!kept.volumes.has(volume)) volumes.add(volume);
@@ -134,19 +122,20 @@ function keptBy(known: NodeCase, outcomes: readonly Outcome[]): Kept {
 
 /** One record for each basis, author and boot; what joins later is added to it. */
 function recordFor(known: NodeCase, group: Group, records: ReleaseRecord[], epoch: number): ReleaseRecord {
-  const { basis, podStays, by } = group.way;
+  const { name: way, basis, podStays, by } = group.way;
   const nodeUid = known.node?.uid ?? known.fence?.status.incident?.nodeUid ?? '';
   const bootId = bootOf(known);
   const author = by(known);
   const fits = (record: ReleaseRecord): boolean =>
     record.endedAt === undefined &&
-    record.basis === basis &&
+    wayOf(record)?.name === way &&
     record.by === author &&
     record.podsStay === podStays &&
     record.nodeUid === nodeUid &&
     record.bootId === bootId;
   const index = records.findIndex(fits);
   const before: ReleaseRecord = records[index] ?? {
+    way,
     basis,
     ...(author === undefined ? {} : { by: author }),
     nodeUid,
@@ -206,33 +195,43 @@ function isGone({ pods }: NodeCase, uid: string): boolean {
   return pod === undefined || isOver(pod);
 }
 
-function groundsOf(known: NodeCase, group: Group, record: ReleaseRecord, epoch: number): Grounds {
-  const grounds = commonGrounds(known, record, epoch);
-  if (group.way.basis !== 'StorageSafeDetach') return grounds;
-  const drivers = group.attachments.map(({ driver }) => driver);
-  const volumes = group.goings.flatMap(({ frees }) => frees.flatMap(({ csi }) => csi?.driver ?? []));
-  return { ...grounds, safeDrivers: [...new Set([...drivers, ...volumes])] };
+/** The way in whose name something was recorded; undefined: of an earlier version, or of one that knew more ways. */
+function wayOf({ way, basis, podsStay }: ReleaseRecord): Way | undefined {
+  if (way !== undefined) return ways.find(({ name }) => name === way);
+  const [only, ...others] = ways.filter((one) => one.basis === basis && one.podStays === podsStay);
+  return others.length === 0 ? only : undefined;
 }
 
-/** What every act on a record rests on. */
-function commonGrounds(known: NodeCase, { basis, freed }: ReleaseRecord, epoch: number): Grounds {
+function freedBy({ attachments, goings }: Group): Freed {
+  const drivers = attachments.map(({ driver }) => driver);
+  const volumes = goings.flatMap(({ frees }) => frees.flatMap(({ csi }) => csi?.driver ?? []));
+  return { drivers: [...new Set([...drivers, ...volumes])] };
+}
+
+interface Resting {
+  way: Way;
+  record: ReleaseRecord;
+  freed: Freed;
+  epoch: number;
+}
+
+/** What every act of a release rests on, and what its way adds to that. */
+function groundsOf(known: NodeCase, { way, record, freed, epoch }: Resting): Grounds {
   const { node, lease, policy } = known;
-  const assertion = basis === 'Asserted' ? assertionOf(known) : undefined;
+  const { taint, ...basis } = way.grounds(known, freed);
   const taints = [
     ...(node === undefined ? [] : [{ key: QUARANTINE_KEY, effect: 'NoSchedule' }]),
-    ...(assertion === undefined ? [] : [{ key: assertion.taint.key, effect: assertion.taint.effect }]),
+    ...(taint === undefined ? [] : [taint]),
   ];
   return {
+    ...basis,
     node: known.name,
     ...(node === undefined ? {} : { nodeUid: node.uid, bootId: node.bootId }),
     taints,
-    ...(mayRenew(node, basis) || node === undefined ? {} : { leaseRenewTime: lease?.renewTime ?? '' }),
+    ...(way.toleratesLife(known) || node === undefined ? {} : { leaseRenewTime: lease?.renewTime ?? '' }),
     ...(policy.kind === 'one' ? { policy: identityOf(policy.policy) } : {}),
-    safeDrivers: [],
-    freed,
+    freed: record.freed,
     epoch,
-    ...(basis === 'PowerOff' ? { isOff: true } : {}),
-    ...(basis === 'StorageFenced' ? { isCutOff: true } : {}),
   };
 }
 
@@ -241,35 +240,31 @@ function bootOf({ node, fence }: NodeCase): string | undefined {
   return node?.bootId ?? fence?.status.incident?.bootId;
 }
 
-function identityOf(policy: { name: string; uid: string; generation: number }): NonNullable<Grounds['policy']> {
-  const { name, uid, generation } = policy;
-  return { name, uid, generation };
-}
-
 function stepsOf(known: NodeCase, group: Group, grounds: Grounds): Step[] {
   const steps: Step[] = [];
   const beforeFreeing = { ...grounds, freed: [] };
-  const isSafeDetach = group.way.name === 'safe detach';
+  const isSafeDetach = group.way.basis === 'StorageSafeDetach';
   const fences = group.attachments.filter(
-    ({ driver, fenceWanted }) => isSafeDetach && known.drivers.get(driver)?.unpublishFence === true && !fenceWanted,
+    ({ driver, fenceWanted }) =>
+      isSafeDetach && driverOf(known.drivers, driver)?.unpublishFence === true && !fenceWanted,
   );
   if (fences.length > 0) {
-    const actions: Action[] = fences.map(({ name, uid }) => ({ do: 'requestFence', attachment: name, uid }));
-    steps.push({ actions, grounds: beforeFreeing });
+    const acts: GroundedAct[] = fences.map(({ name, uid }) => ({ do: 'requestFence', attachment: name, uid }));
+    steps.push({ acts, grounds: beforeFreeing });
   }
   const inUse = known.node?.volumesInUse ?? [];
   const volumes = group.entries.filter((entry) => inUse.includes(entry));
-  if (volumes.length > 0) steps.push({ actions: [{ do: 'freeVolumes', volumes }], grounds: beforeFreeing });
-  const actions = group.goings.flatMap((going) => actionsOf(going));
-  for (let at = 0; at < actions.length; at += podsPerRead) {
-    steps.push({ actions: actions.slice(at, at + podsPerRead), grounds });
+  if (volumes.length > 0) steps.push({ acts: [{ do: 'freeVolumes', volumes }], grounds: beforeFreeing });
+  const acts = group.goings.flatMap((going) => actsFor(going));
+  for (let at = 0; at < acts.length; at += podsPerRead) {
+    steps.push({ acts: acts.slice(at, at + podsPerRead), grounds });
   }
   return steps;
 }
 
-function actionsOf({ pod, way }: Going): Action[] {
-  const basis = way.basis;
-  if (way.podStays) return isOver(pod) ? [] : [{ do: 'failPod', pod, basis }];
+function actsFor({ pod, way }: Going): GroundedAct[] {
+  const { basis, podStays } = wayNamed(way);
+  if (podStays) return isOver(pod) ? [] : [{ do: 'failPod', pod, basis }];
   const isDone = pod.graceSeconds === 0 && pod.deletionAtMs !== undefined && isOver(pod);
   return isDone ? [] : [{ do: 'forceDelete', pod, basis }];
 }
@@ -295,48 +290,31 @@ function detachSteps(known: NodeCase, records: readonly ReleaseRecord[], epoch: 
     );
   });
   return due.flatMap((record) => {
-    const actions: Action[] = attachmentsHere(known)
+    const way = wayOf(record);
+    const acts: GroundedAct[] = attachmentsHere(known)
       .filter(
         ({ name, deleting, volume }) => record.attachments.includes(name) && !deleting && !used.volumes.has(volume),
       )
       .map(({ name, uid }) => ({ do: 'deleteAttachment', attachment: name, uid }));
-    if (actions.length === 0) return [];
-    return [{ actions, grounds: commonGrounds(known, record, epoch) }];
+    if (way === undefined || acts.length === 0) return [];
+    return [{ acts, grounds: groundsOf(known, { way, record, freed: { drivers: [] }, epoch }) }];
   });
-}
-
-/** A kubelet that reports False lives and renews; who accepts the risk accepts that too. */
-function mayRenew(node: LiveNode | undefined, basis: string): boolean {
-  return node?.ready === 'False' && basis === 'AcceptedRisk';
 }
 
 /**
  * Nobody unmounts under a kubelet that lives; a risk counts only while somebody accepts it, a word only while it stands,
  * and a gate that was switched off lets nothing more go.
  */
-function isStillAccepted(known: NodeCase, { basis, by }: ReleaseRecord): boolean {
-  if (!mayRenew(known.node, basis) && kubeletSilent(known) !== undefined) return false;
-  switch (basis) {
-    case 'AcceptedRisk':
-      return known.policy.kind === 'one' && by === `policy ${known.policy.policy.name}`;
-    case 'StorageSafeDetach':
-      return known.gates.NonGracefulFailover;
-    case 'Asserted':
-      return by?.startsWith(REMEDY_AUTHOR) ? remediedBy(known) === by : assertionOf(known) !== undefined;
-    case 'PowerOff':
-      return isPoweredOff(known);
-    case 'StorageFenced':
-      return cutOffFrom(known) !== undefined;
-    case 'KernelCrashed':
-      return crashedBy(known) === by;
-    default:
-      return true;
-  }
+function isStillAccepted(known: NodeCase, record: ReleaseRecord): boolean {
+  const way = wayOf(record);
+  if (way === undefined) return false;
+  if (!way.toleratesLife(known) && kubeletSilent(known) !== undefined) return false;
+  return way.stillStands(known, record);
 }
 
 function quarantineStep({ node }: NodeCase): Step | undefined {
   if (node === undefined || hasTaint(node, QUARANTINE_KEY, 'NoSchedule')) return undefined;
-  return { actions: [{ do: 'taint', key: QUARANTINE_KEY, effect: 'NoSchedule' }] };
+  return { free: [{ do: 'quarantine' }] };
 }
 
 /** The oldest that are over go first. */

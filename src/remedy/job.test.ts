@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { JobOrder, PodTemplate } from './job.ts';
+import type { JobOrder } from '../api/steps.ts';
+import type { PodTemplate } from './job.ts';
 import { jobName, jobOf, NODE_LABEL } from './job.ts';
 
 const ladder = {
@@ -14,7 +15,7 @@ const template: PodTemplate = { spec: { containers: [{ env: [{ name: 'MODE', val
 const order: JobOrder = {
   name: jobName(ladder, 'uid-1'),
   remedy: 'repair',
-  template,
+  template: 'hash-1',
   node: { name: 'worker-1', uid: 'uid-1' },
   trouble: 'Ready=NotTrue',
   incident: 'worker-1-1',
@@ -39,7 +40,7 @@ interface Made {
   };
 }
 
-const made = (change: Partial<JobOrder> = {}): Made => jobOf({ ...order, ...change }) as unknown as Made;
+const made = (from = template): Made => jobOf(order, from) as unknown as Made;
 const termsOf = (job: Made): unknown =>
   job.spec.template.spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms;
 const notHere = { key: 'metadata.name', operator: 'NotIn', values: ['worker-1'] };
@@ -70,7 +71,7 @@ describe('the Job of a remedy', () => {
     const affinity = {
       nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [wish, other] } },
     };
-    assert.deepEqual(termsOf(made({ template: { spec: { affinity } } })), [
+    assert.deepEqual(termsOf(made({ spec: { affinity } })), [
       { ...wish, matchFields: [notHere] },
       { matchFields: [...other.matchFields, notHere] },
     ]);

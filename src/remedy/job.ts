@@ -2,19 +2,11 @@
  * The Job of a remedy, from the template that its policy has for it (REM-2). It never runs on the node that it is about
  * (REM-3), and its name says which step of which incident it is, so that it is made once (REM-5).
  */
+import { hash } from '../api/hash.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
+import type { JobOrder } from '../api/steps.ts';
 
 export const NODE_LABEL = 'fenceline.dev/remedied-node-uid';
-
-export interface JobOrder {
-  name: string;
-  remedy: string;
-  template: PodTemplate;
-  node: { name: string; uid: string };
-  /** The threshold that was passed, such as `Ready=NotTrue`. */
-  trouble: string;
-  incident: string;
-}
 
 export interface PodTemplate {
   metadata?: { labels?: Record<string, string>; annotations?: Record<string, string> };
@@ -56,7 +48,8 @@ export function jobName(ladder: Ladder, nodeUid: string): string {
   return `fenceline-${remedy}`.slice(0, maxName - suffix.length).replace(/[-.]+$/, '') + suffix;
 }
 
-export function jobOf({ name, remedy, template, node, trouble, incident }: JobOrder): Record<string, unknown> {
+export function jobOf(order: JobOrder, template: PodTemplate): Record<string, unknown> {
+  const { name, remedy, node, trouble, incident } = order;
   const facts = { node: node.name, 'node-uid': node.uid, condition: trouble, incident, remedy };
   const env = Object.entries(facts).map(([key, value]) => ({
     name: `FENCELINE_${key.toUpperCase().replaceAll('-', '_')}`,
@@ -103,13 +96,4 @@ function elsewhere(affinity: PodSpec['affinity'], node: string): object {
   const requiredDuringSchedulingIgnoredDuringExecution = { ...required, nodeSelectorTerms };
   const nodeAffinity = { ...affinity?.nodeAffinity, requiredDuringSchedulingIgnoredDuringExecution };
   return { ...affinity, nodeAffinity };
-}
-
-/** FNV-1a: names have to differ, nobody has to be kept from guessing them. */
-function hash(text: string): string {
-  let value = 0xcbf29ce484222325n;
-  for (const byte of new TextEncoder().encode(text)) {
-    value = BigInt.asUintN(64, (value ^ BigInt(byte)) * 0x100000001b3n);
-  }
-  return value.toString(36);
 }

@@ -4,20 +4,12 @@
  */
 import { isStatus } from '../api/facts.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
-import type { LadderThreshold } from '../api/release-view.ts';
-import type { ConditionStatus } from '../api/view.ts';
+import type { LadderThreshold, TroubleFacts } from '../api/release-view.ts';
 
 export type LadderState = NonNullable<NodeFenceStatus['ladder']>;
 
 /** Eight times as long, and not longer: the node may really be dead this time. */
 const maxDoublings = 3;
-
-export interface TroubleFacts {
-  /** Conditions of the node, each with the time for which we have seen it so, by our own clock. */
-  conditions: readonly { type: string; status: ConditionStatus; forMs: number }[];
-  /** How long its Lease has been seen unchanged; absent: there is none, or no live read has confirmed it. */
-  leaseSilentMs?: number;
-}
 
 /** How the remedy that the ladder names is doing. */
 export type RemedyOutcome = 'running' | 'succeeded' | 'failed';

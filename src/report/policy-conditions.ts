@@ -2,19 +2,10 @@
 import type { Condition } from '../api/common.ts';
 import { clockTime } from '../api/facts.ts';
 import type { ConfigProblem } from '../api/fence-config.ts';
-import type { UNFENCEABLE } from '../api/reasons.ts';
 import { FENCEABLE, RISKY, VALID } from '../api/reasons.ts';
 import type { WrittenSpec } from './policy-risks.ts';
+import type { NodeCheck } from '../api/node-check.ts';
 import { fences, risksOf } from './policy-risks.ts';
-
-export type CheckReason = keyof (typeof UNFENCEABLE)['reason'];
-
-/** How the devices of a node answered. */
-export interface NodeCheck {
-  node: string;
-  /** Absent: it could be fenced. */
-  problem?: { reason: CheckReason; message: string };
-}
 
 export interface PolicyFindings {
   name: string;

@@ -72,7 +72,7 @@ describe('the way back', () => {
     test(`[NGS-7, FEV-5] ${when}: ${expected}`, () => {
       const decision = returnNode(known, records);
       assert.equal(stage(decision), expected);
-      assert.deepEqual(decision.steps, [], 'and nothing is taken away');
+      assert.equal(decision.act, undefined, 'and nothing is taken away');
     });
   }
 
@@ -91,7 +91,7 @@ describe('the way back', () => {
     const since = nowMs - 30_000;
     const decision = returnNode(back({}, { fence: stored('clean', since), pods: [] }), [over]);
     assert.equal(decision.stage, 'soaked');
-    assert.deepEqual(decision.steps, [{ actions: [{ do: 'untaint', ...quarantine, pods: [] }] }]);
+    assert.deepEqual(decision.act, { do: 'untaint', ...quarantine, pods: [] });
     assert.equal(stage(returnNode(back({}, { fence: stored('clean', since + 1000) }), [over])), 'clean: Soaking');
   });
 

@@ -7,7 +7,8 @@
  * once a kubelet has had the time to write that list again.
  */
 import type { NodeFenceStatus, ReleaseRecord } from '../api/node-fence.ts';
-import type { NodeCase, PodFacts, Step } from '../api/release-view.ts';
+import type { NodeCase, PodFacts } from '../api/release-view.ts';
+import type { GroundedAct } from '../api/steps.ts';
 import { DEFAULT_SOAK, QUARANTINE_KEY } from '../api/release-view.ts';
 import { formatDuration } from '../api/duration.ts';
 import { hasTaint, isOver, nameInUse } from '../api/facts.ts';
@@ -21,7 +22,8 @@ export interface ReturnDecision {
   waitsFor?: { reason: 'NotSeen' | 'NotClean' | 'DetachPending' | 'Soaking'; message: string };
   /** By the API server's clock. */
   soakUntilMs?: number;
-  steps: Step[];
+  /** What lets the node back into service, once all stages are behind it. */
+  act?: Extract<GroundedAct, { do: 'untaint' }>;
 }
 
 /**
@@ -65,7 +67,7 @@ export function returnNode(known: NodeCase, records: readonly ReleaseRecord[]): 
     return { ...waiting('clean', 'Soaking', message), soakUntilMs };
   }
   const pods = known.pods.map(({ uid }) => uid);
-  return { stage: 'soaked', steps: [{ actions: [{ do: 'untaint', key: QUARANTINE_KEY, effect, pods }] }] };
+  return { stage: 'soaked', act: { do: 'untaint', key: QUARANTINE_KEY, effect, pods } };
 }
 
 function often(failures: number): string {
@@ -77,7 +79,7 @@ function waiting(
   reason: NonNullable<ReturnDecision['waitsFor']>['reason'],
   message: string,
 ): ReturnDecision {
-  return { stage, waitsFor: { reason, message }, steps: [] };
+  return { stage, waitsFor: { reason, message } };
 }
 
 /** Detach has to be finished. A pod that was never taken away, because the node came back in time, keeps its volume. */
@@ -133,7 +135,7 @@ function entriesInService(known: NodeCase): Set<string> {
 function knownVolumes(known: NodeCase): { volume: string; csi?: { driver: string; handle: string } }[] {
   return inServicePods(known).flatMap(({ namespace, claims }) =>
     claims.flatMap(({ claim }) => {
-      const volume = known.volumes.get(`${namespace}/${claim}`);
+      const volume = known.volumes[`${namespace}/${claim}`];
       return volume?.known ? [volume] : [];
     }),
   );

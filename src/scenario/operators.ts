@@ -1,11 +1,12 @@
 /** The operators of a scenario: the product's own, as users run it, each a process that can be killed at any moment. */
-import type { DeviceProvider } from '../act/device-tasks.ts';
+import type { DeviceProvider } from '../devices/provider.ts';
 import { featureGates } from '../api/feature-gates.ts';
 import type { Clock } from '../clock.ts';
 import { defaultLimits } from '../judge/judge-node.ts';
 import { KubeClient } from '../kube/client.ts';
 import type { HttpRequest, Transport } from '../kube/transport.ts';
-import type { Log } from '../operator/operator.ts';
+import type { Log } from '../report/log.ts';
+import type { Pass } from '../report/pass.ts';
 import { Operator } from '../operator/operator.ts';
 import { version } from '../version.ts';
 import { Life } from '../world/life.ts';
@@ -38,6 +39,7 @@ export interface ProgramContext {
   log: Log;
   featureGates: Readonly<Record<string, boolean>>;
   devices: DeviceProvider;
+  onPass?: (pass: Pass) => void;
 }
 
 export interface OperatorHostOptions {
@@ -53,6 +55,7 @@ export interface OperatorHostOptions {
   program?: (context: ProgramContext) => Program;
   onWire: (event: WireEvent) => void;
   onSend?: (request: HttpRequest) => void;
+  onPass?: (pass: Pass) => void;
   /** For the history: what it says that it saw or did. */
   onLog: (what: string, object: string) => void;
 }
@@ -92,6 +95,7 @@ export class OperatorHost {
       random: random.stream(`operator-${number}/${this.#starts}`),
       log: this.#log(),
       featureGates: this.#options.featureGates,
+      ...(this.#options.onPass && { onPass: this.#options.onPass }),
       devices: simulatedDevices(this.#options, {
         holder: life,
         onAsk: (node, action) => onWire({ type: 'device', operator: number, node, action }),
@@ -184,6 +188,7 @@ export function productOperator({
   log,
   featureGates: gates,
   devices,
+  onPass,
 }: ProgramContext): Program {
   const client = new KubeClient({ transport, clock, userAgent: `fenceline/${version}`, fieldManager: 'fenceline' });
   const identity = `operator-${number}_${uuid(random)}`;
@@ -198,6 +203,7 @@ export function productOperator({
     devices,
     gates: featureGates(gates),
     identity,
+    ...(onPass && { onPass }),
     election: { namespace: operatorNamespace, name: 'fenceline' },
   });
 }

@@ -38,6 +38,8 @@ export interface RunOptions {
   abandon?: () => Error | undefined;
   /** Each operator, as it can be killed. */
   onOperator?: (operator: { number: number; crash: () => void }) => void;
+  /** Each pass of each operator over a node in trouble. */
+  onPass?: NonNullable<OperatorHostOptions['onPass']>;
 }
 
 const administrator = 'kubernetes-admin';
@@ -317,6 +319,7 @@ class Run {
       onLog: (what, object) => this.#recorder.note(`operator-${number}`, what, object),
       ...(operators.onNodes && name !== undefined ? { machine: this.#world.fleet.machine(name) } : {}),
       ...(options.program === undefined ? {} : { program: options.program }),
+      ...(options.onPass === undefined ? {} : { onPass: options.onPass }),
     });
     options.onOperator?.({ number, crash: () => host.crash() });
     return host;

@@ -1,5 +1,5 @@
 /** The power devices of a simulated cluster, as the product sees devices. */
-import type { DeviceProvider, FoundDevice } from '../act/device-tasks.ts';
+import type { DeviceProvider, FoundDevice } from '../devices/provider.ts';
 import type { FenceConfig, Method } from '../api/fence-config.ts';
 import type { Device, DeviceAction, DeviceAnswer } from '../devices/device.ts';
 import type { Bmc, BmcAnswer } from '../world/bmc.ts';

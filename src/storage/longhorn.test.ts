@@ -13,7 +13,7 @@ import type {
   VolumeObject,
 } from './longhorn-objects.ts';
 import { engines, instanceManagers, replicas, settings, storageNodes, volumes } from './longhorn-objects.ts';
-import type { StorageFacts } from './storage.ts';
+import type { StorageFacts } from '../api/drain-view.ts';
 
 const meta = (name: string, more: object = {}): KubeObject['metadata'] => ({
   name,

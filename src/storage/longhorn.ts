@@ -10,7 +10,8 @@ import type {
 } from '../api/drain-view.ts';
 import type { JsonPatchOperation, KubeObject } from '../kube/client.ts';
 import type { ObjectRef, Resource } from '../kube/resources.ts';
-import type { StorageFacts, StoragePatch, StorageSystem } from './storage.ts';
+import type { StorageFacts } from '../api/drain-view.ts';
+import type { StoragePatch, StorageSystem } from './storage.ts';
 import type {
   Condition,
   EngineObject,

@@ -2,19 +2,9 @@
  * A storage system with replicas, as the drain guard needs it: what to watch of it, what that means, and how it is told
  * what is wanted. Knows nothing of rules, and sends nothing by itself.
  */
-import type { CountedCopy, ReplicaFacts, StorageNodeFacts, StoragePodFacts, VolumeFacts } from '../api/drain-view.ts';
+import type { CountedCopy, ReplicaFacts, StorageFacts, StorageNodeFacts } from '../api/drain-view.ts';
 import type { JsonPatchOperation, KubeObject, Precondition } from '../kube/client.ts';
 import type { ObjectRef, Resource } from '../kube/resources.ts';
-
-export interface StorageFacts {
-  nodes: readonly StorageNodeFacts[];
-  pods: readonly StoragePodFacts[];
-  volumes: readonly VolumeFacts[];
-  replicas: readonly ReplicaFacts[];
-  softAntiAffinity: boolean;
-  /** It keeps budgets over its pods by itself. */
-  enforces: boolean;
-}
 
 /** A write with its preconditions, for whoever carries it out. */
 export interface StoragePatch {

@@ -34,7 +34,7 @@ export const mutantCases: readonly MutantCase[] = [
     invariant: 'S1',
     mistake: 'acts before its basis is stored',
     sabotage: {
-      file: 'src/operator/fence-status.ts',
+      file: 'src/decide/record.ts',
       line: '    releases: records,',
       instead: '    releases: before.releases,',
     },
@@ -45,9 +45,9 @@ export const mutantCases: readonly MutantCase[] = [
     invariant: 'S2',
     mistake: 'calls a risk that somebody accepts a proof',
     sabotage: {
-      file: 'src/release/release-node.ts',
-      line: "name: 'policy',\n    basis: 'AcceptedRisk',",
-      instead: "name: 'policy',\n    basis: 'KernelCrashed',",
+      file: 'src/release/by-policy.ts',
+      line: "basis: 'AcceptedRisk',",
+      instead: "basis: 'KernelCrashed',",
     },
     scenario: t.trouble('cut-off', { release: t.acceptsRisk, events: t.partition }),
     says: /^volume pv-0 is written from node-\d and node-\d at the same time$/,
@@ -187,8 +187,8 @@ export const mutantCases: readonly MutantCase[] = [
     mistake: 'acts without looking again',
     sabotage: {
       file: 'src/act/perform.ts',
-      line: 'const refusal = grounds === undefined ? undefined : await verify(options.client, grounds, calls);',
-      instead: 'const refusal = undefined;',
+      line: "const refusal = 'free' in step ? undefined : await verify(client, step.grounds, { timeoutMs, ask });",
+      instead: 'const refusal = undefined as any;',
     },
     scenario: byPolicy,
     says: /without a live read of Lease, policy right before$/,
@@ -197,7 +197,7 @@ export const mutantCases: readonly MutantCase[] = [
     invariant: 'S17',
     mistake: 'decides on the Node as it once was',
     sabotage: {
-      file: 'src/operator/recovery.ts',
+      file: 'src/observe/case-reader.ts',
       line: 'client.get({ resource: nodes, name }, { timeoutMs: callTimeoutMs }),',
       instead: '((this as any).once ??= client.get({ resource: nodes, name }, { timeoutMs: callTimeoutMs })),',
     },
@@ -213,9 +213,9 @@ export const mutantCases: readonly MutantCase[] = [
     invariant: 'S17',
     mistake: 'decides on pods as they were before it wrote to them',
     sabotage: {
-      file: 'src/operator/recovery.ts',
-      line: 'if (!pods.showsOwnWrites) return maxRetryMs;',
-      instead: '',
+      file: 'src/observe/case-reader.ts',
+      line: 'return pods.showsOwnWrites ? pods : undefined;',
+      instead: 'return pods;',
     },
     scenario: byPolicy,
     options: watchesLag,
@@ -242,7 +242,7 @@ export const mutantCases: readonly MutantCase[] = [
     mistake: 'goes on although the node is back',
     sabotage: {
       file: 'src/act/grounds.ts',
-      line: "if (!mayBeReady && ready !== 'False' && ready !== 'Unknown')",
+      line: "if (!mayBeReady.has(grounds.basis) && ready !== 'False' && ready !== 'Unknown')",
       instead: "if (ready === 'never')",
     },
     scenario: byPolicy,
@@ -282,9 +282,9 @@ export const mutantCases: readonly MutantCase[] = [
 
 function quarantineBy(taint: string): Sabotage {
   return {
-    file: 'src/release/plan.ts',
-    line: "{ do: 'taint', key: QUARANTINE_KEY, effect: 'NoSchedule' }",
-    instead: `{ do: 'taint', ${taint} }`,
+    file: 'src/act/perform.ts',
+    line: "{ key: QUARANTINE_KEY, effect: 'NoSchedule' }",
+    instead: `{ ${taint} }`,
   };
 }
 

@@ -1,7 +1,10 @@
 /** An embedded API server with a node in trouble, for tests of what is done to it. */
 import assert from 'node:assert/strict';
+import type { LongActsOptions } from '../../src/act/long-acts.ts';
+import { LongActs } from '../../src/act/long-acts.ts';
 import { customResourceDefinitions } from '../../src/api/crds.ts';
-import type { PodFacts } from '../../src/api/release-view.ts';
+import type { LiveNode, PodFacts } from '../../src/api/release-view.ts';
+import type { Grounds } from '../../src/api/steps.ts';
 import type { KubeObject } from '../../src/kube/client.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import type { ObjectRef, Resource } from '../../src/kube/resources.ts';
@@ -14,7 +17,7 @@ import {
   remedyPolicies,
   volumeAttachments,
 } from '../../src/kube/resources.ts';
-import { projectPod } from '../../src/observe/project-release.ts';
+import { liveNode, projectPod } from '../../src/observe/project-release.ts';
 import type { AuditRecord } from '../../src/world/api-server/server.ts';
 import { ApiServer } from '../../src/world/api-server/server.ts';
 import { manualClock } from './manual-clock.ts';
@@ -38,6 +41,9 @@ export const podRef: ObjectRef = { resource: pods, namespace: 'default', name: '
 export const renewTime = '2026-01-01T00:00:00.000000Z';
 
 type Json = Record<string, unknown>;
+
+/** What the grounds of every basis have in common. */
+export type CommonGrounds = Omit<Extract<Grounds, { basis: 'Remedy' }>, 'basis'>;
 
 export class ActCluster {
   readonly clock = manualClock();
@@ -102,6 +108,40 @@ export class ActCluster {
 
   async exists(ref: ObjectRef): Promise<boolean> {
     return (await this.client.get(ref)).ok;
+  }
+
+  async node(): Promise<LiveNode> {
+    return liveNode(await this.read(nodeRef));
+  }
+
+  /** They stand as long as nobody changes anything. */
+  async grounds(): Promise<CommonGrounds> {
+    const { name, uid = '', generation = 0 } = (await this.read(policyRef)).metadata;
+    return {
+      node: 'node-1',
+      nodeUid: await this.uidOf(nodeRef),
+      bootId: 'boot-1',
+      taints: [quarantine],
+      leaseRenewTime: renewTime,
+      policy: { name, uid, generation },
+      freed: [],
+      epoch: 3,
+    };
+  }
+
+  /** Without devices and Jobs, unless the test has some. */
+  longActs(change: Partial<LongActsOptions> = {}): LongActs {
+    return new LongActs({
+      client: this.client,
+      clock: this.clock,
+      provider: { device: async () => ({ ok: false, problem: 'no such device' }) },
+      namespace: 'default',
+      isLeading: () => true,
+      timeoutMs: 5000,
+      jobObject: () => undefined,
+      onNode: () => {},
+      ...change,
+    });
   }
 
   async pod(name = 'web-0'): Promise<PodFacts> {

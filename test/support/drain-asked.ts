@@ -1,7 +1,7 @@
 /** The drain guard asked in tests, and its answers in short. */
 import assert from 'node:assert/strict';
 import type { DrainAction, DrainDecision, DrainNode, DrainPolicyName, DrainView } from '../../src/api/drain-view.ts';
-import { decideDrain } from '../../src/drain/decide-drain.ts';
+import { decideDrain } from '../../src/decide/decide-drain.ts';
 import { drainView, node, policy } from './drain-case.ts';
 
 export function cordoned(name: string, wanted: DrainPolicyName, change: Partial<DrainNode> = {}): DrainNode {

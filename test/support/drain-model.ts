@@ -4,7 +4,7 @@
  * lost, as if its machine were taken away the moment the drain ends.
  */
 import type { DrainAction, DrainPolicyName, DrainView } from '../../src/api/drain-view.ts';
-import { decideDrain } from '../../src/drain/decide-drain.ts';
+import { decideDrain } from '../../src/decide/decide-drain.ts';
 import { budget, drainView, node, policy, replica, storageNode, volume } from './drain-case.ts';
 
 export const modelNodes = ['a', 'b', 'c', 'd'] as const;

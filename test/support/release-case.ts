@@ -1,7 +1,7 @@
 /** A node in trouble, for tests of the rules: a node without power with one pod of a StatefulSet and its volume. */
 import { featureGates } from '../../src/api/feature-gates.ts';
 import { EMPTY_STATUS } from '../../src/api/fence-names.ts';
-import type { NodeFence, NodeFenceStatus, ReleaseRecord } from '../../src/api/node-fence.ts';
+import type { Basis, NodeFence, NodeFenceStatus, ReleaseRecord, WayName } from '../../src/api/node-fence.ts';
 import type {
   RemedyFacts,
   AttachmentFacts,
@@ -9,6 +9,7 @@ import type {
   NodeCase,
   PodFacts,
   PolicyFacts,
+  Sighting,
   VolumeFacts,
 } from '../../src/api/release-view.ts';
 
@@ -120,9 +121,21 @@ export function inForce(change: Partial<PolicyFacts> = {}): NodeCase['policy'] {
   return { kind: 'one', policy: aPolicy(change) };
 }
 
+const usualWays: Record<Basis, WayName> = {
+  PowerOff: 'power',
+  StorageFenced: 'storage fence',
+  KernelCrashed: 'kernel crash',
+  Asserted: 'assertion',
+  StorageSafeDetach: 'safe detach',
+  AcceptedRisk: 'policy',
+  NodeDeleted: 'power',
+};
+
 export function aRecord(change: Partial<ReleaseRecord> = {}): ReleaseRecord {
+  const { basis = 'AcceptedRisk', podsStay = false } = change;
   return {
-    basis: 'AcceptedRisk',
+    way: podsStay ? 'attachment recovery' : usualWays[basis],
+    basis,
     by: 'policy release',
     nodeUid: 'node-uid',
     bootId: 'boot-1',
@@ -165,24 +178,53 @@ const silentLease = { renewTime: '2026-01-01T00:00:00.000000Z', unchangedForMs: 
 /** Of a node that is back. */
 export const renewedLease = { ...silentLease, unchangedForMs: 1000, renewedSinceNotReady: true, renewed: true };
 
+/** Seen to be down, with a policy in force. */
+const sighted: Sighting = {
+  name: 'node-1',
+  view: {
+    name: 'node-1',
+    ageMs: 0,
+    silentMs: 0,
+    node: {
+      name: 'node-1',
+      uid: 'node-uid',
+      bootId: 'boot-1',
+      addresses: [],
+      zone: '',
+      unschedulable: false,
+      marks: [],
+      conditions: [{ type: 'Ready', status: 'Unknown', reason: 'NodeStatusUnknown', since: '2026-01-01T00:01:00Z' }],
+    },
+  },
+  limits: { leaseStaleForMs: 12_000, silentForMs: 15_000, viewAgeMs: 80_000 },
+  gates: featureGates(),
+  policies: { count: 1, thresholds: [], hasAlarms: false, stamp: '' },
+  hasOpenRecord: false,
+  alarm: { problems: 'none' },
+};
+
 export function aCase(change: Partial<NodeCase> = {}): NodeCase {
   return {
-    name: 'node-1',
+    ...sighted,
     serverNowMs: nowMs,
     node: aNode(),
     lease: silentLease,
     policy: inForce(),
-    gates: featureGates(),
     pods: [aPod()],
-    volumes: new Map([['default/data-web-0', aVolume()]]),
-    drivers: new Map([[driver, { name: driver, safeDetach: false, unpublishFence: false }]]),
+    volumes: { 'default/data-web-0': aVolume() },
+    drivers: { [driver]: { name: driver, safeDetach: false, unpublishFence: false } },
     attachments: [anAttachment()],
-    awaited: new Set(),
+    awaited: [],
+    identity: 'me',
+    namespace: 'fenceline',
+    trouble: { conditions: [] },
+    config: { ok: true, config: { isolation: [], powerManagement: [], recovery: [] } },
+    count: { nodes: 1, troubled: 1, zones: [], fencing: [] },
     ...change,
   };
 }
 
-export const safeDriver = new Map([[driver, { name: driver, safeDetach: true, unpublishFence: false }]]);
+export const safeDriver = { [driver]: { name: driver, safeDetach: true, unpublishFence: false } };
 export const failover = featureGates({ NonGracefulFailover: true });
 export const eviction = featureGates({ ForceEviction: true });
 export const quarantine = { key: 'fenceline.dev/quarantine', effect: 'NoSchedule' };

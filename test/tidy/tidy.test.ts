@@ -14,15 +14,16 @@ const mayImport: Record<string, string[]> = {
   release: ['api'],
   return: ['api'],
   drain: ['api'],
+  decide: ['api', 'judge', 'remedy', 'fence', 'release', 'return', 'drain'],
   kube: ['clock'],
   observe: ['api', 'clock', 'kube'],
   act: ['api', 'clock', 'kube', 'devices', 'storage'],
   devices: ['api', 'clock', 'kube'],
   storage: ['api', 'clock', 'kube'],
-  report: ['api', 'clock', 'kube'],
+  report: ['api', 'clock', 'kube', 'decide', 'act', 'fence'],
   world: ['clock', 'kube'],
 };
-const pureRooms = ['api', 'judge', 'remedy', 'fence', 'release', 'return', 'drain'];
+const pureRooms = ['api', 'judge', 'remedy', 'fence', 'release', 'return', 'drain', 'decide'];
 /** The command line is where the real clock and chance come in. */
 const edges = ['src/clock.ts', 'src/cli/'];
 

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict';
 import { DRAIN_POLICIES } from '../../../src/api/drain-policy.ts';
 import type { DrainPolicyName } from '../../../src/api/drain-view.ts';
 import { readPlans } from '../../../src/cli/plan-drain.ts';
-import type { NodePlan } from '../../../src/drain/plan-drain.ts';
+import type { NodePlan } from '../../../src/decide/plan-drain.ts';
 import { KubeClient } from '../../../src/kube/client.ts';
 import { invariants } from '../../../src/scenario/checkers/index.ts';
 import type { Scenario } from '../../../src/scenario/format.ts';

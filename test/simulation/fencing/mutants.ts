@@ -92,8 +92,8 @@ export const fenceMutantCases: readonly MutantCase[] = [
     mistake: 'does not count those that do not respond',
     sabotage: {
       file: 'src/judge/storm.ts',
-      line: 'if (silent.length > allowed) {',
-      instead: 'if (silent.length > nodes.length + allowed) {',
+      line: 'if (count.troubled > allowed) {',
+      instead: 'if (count.troubled > count.nodes + allowed) {',
     },
     scenario: fenced('storm', {
       policy: {

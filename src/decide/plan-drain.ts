@@ -11,11 +11,11 @@ import type {
   DrainView,
   ReplicaFacts,
 } from '../api/drain-view.ts';
-import { blockOf, rules } from './checks.ts';
+import { blockOf, rules } from '../drain/checks.ts';
 import { decideDrain } from './decide-drain.ts';
-import { known } from './known.ts';
-import { placesFor } from './places.ts';
-import { stands } from './protection.ts';
+import { known } from '../drain/known.ts';
+import { placesFor } from '../drain/places.ts';
+import { stands } from '../drain/protection.ts';
 
 export interface PlannedMove {
   volume: string;

@@ -2,14 +2,14 @@
  * Devices of a real cluster: fence agents and clouds, with what the templates say and the Secrets hold. A Secret is read
  * when its device is used and kept nowhere.
  */
-import type { DeviceProvider, FoundDevice } from '../act/device-tasks.ts';
+import type { DeviceProvider, FoundDevice } from './provider.ts';
 import type { Method } from '../api/fence-config.ts';
 import type { LiveNode } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';
-import type { AgentSettings } from '../devices/agent.ts';
-import { AgentCatalogue } from '../devices/agent.ts';
-import { cloudDrivers } from '../devices/clouds/index.ts';
-import type { DeviceDriver } from '../devices/device.ts';
+import type { AgentSettings } from './agent.ts';
+import { AgentCatalogue } from './agent.ts';
+import { cloudDrivers } from './clouds/index.ts';
+import type { DeviceDriver } from './device.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { Result } from '../kube/errors.ts';
 import { secrets } from '../kube/resources.ts';

@@ -24,13 +24,19 @@ import {
 import { MAX_STUCK } from '../api/fence-names.ts';
 import { featureGates } from '../api/feature-gates.ts';
 import type { NodeFence } from '../api/node-fence.ts';
-import type { Action, NodeCase, PolicyFacts } from '../api/release-view.ts';
-import type { Decision } from './decide.ts';
-import { decide } from './decide.ts';
+import type { NodeCase, PolicyFacts } from '../api/release-view.ts';
+import type { Act } from '../api/steps.ts';
+import { actsOf } from '../api/steps.ts';
+import type { ReleaseDecision } from './decide-release.ts';
+import { decideRelease } from './decide-release.ts';
+import { asItStands } from './decide-remedy.ts';
 
-const deeds = ({ steps }: Decision): Action['do'][] =>
-  steps.flatMap(({ actions }) => actions.map((action) => action.do));
-const isRelease = (deed: Action['do']): boolean => !['taint', 'untaint'].includes(deed);
+function decide(known: NodeCase): ReleaseDecision {
+  return decideRelease(known, asItStands(known), 1);
+}
+
+const deeds = ({ steps }: ReleaseDecision): Act['do'][] => steps.flatMap((step) => actsOf(step).map((act) => act.do));
+const isRelease = (deed: Act['do']): boolean => !['quarantine', 'untaint'].includes(deed);
 const over = aRecord({ freedAt: 'x', podsGoneAt: 'x', endedAt: 'x' });
 const cleanBack = { ready: 'True', taints: [quarantine], volumesInUse: [] } as const;
 const removing = aRemedy({ fence: { ...aRemedy().fence, machineRemoved: true } });
@@ -40,12 +46,12 @@ const cleanBackCase = { node: aNode(cleanBack), lease: renewedLease, pods: [], a
 describe('what is done', () => {
   test('nothing while a hold stands; with an approval missing, only the way back goes on', () => {
     for (const mode of ['Paused', 'DryRun', 'Approve'] as const) {
-      assert.deepEqual(deeds(decide(aCase({ policy: inForce({ mode }) }), 1)), [], mode);
+      assert.deepEqual(deeds(decide(aCase({ policy: inForce({ mode }) }))), [], mode);
     }
-    assert.deepEqual(deeds(decide(aCase({ fence: aFence({}, { stop: true }) }), 1)), []);
+    assert.deepEqual(deeds(decide(aCase({ fence: aFence({}, { stop: true }) }))), []);
     const soaked = aFence({ releases: [over], return: { stage: 'clean', since: '2026-01-01T00:00:00Z', failures: 0 } });
-    const back = (mode: 'Paused' | 'Approve'): Decision =>
-      decide(aCase({ ...cleanBackCase, policy: inForce({ mode }), fence: soaked }), 1);
+    const back = (mode: 'Paused' | 'Approve'): ReleaseDecision =>
+      decide(aCase({ ...cleanBackCase, policy: inForce({ mode }), fence: soaked }));
     assert.deepEqual(deeds(back('Approve')), ['untaint']);
     assert.deepEqual(deeds(back('Paused')), []);
   });
@@ -70,14 +76,11 @@ describe('what is done', () => {
     const known = aCase({ pods: [], attachments: [], fence: aFence({ fence }) });
     const removes = (mode: PolicyMode, maintenanceUntil?: string): boolean =>
       deeds(
-        decide(
-          {
-            ...known,
-            node: aNode({ volumesInUse: [], ...(maintenanceUntil === undefined ? {} : { maintenanceUntil }) }),
-            policy: inForce({ mode, remedy: removing }),
-          },
-          1,
-        ),
+        decide({
+          ...known,
+          node: aNode({ volumesInUse: [], ...(maintenanceUntil === undefined ? {} : { maintenanceUntil }) }),
+          policy: inForce({ mode, remedy: removing }),
+        }),
       ).includes('deleteNode');
     assert.equal(removes('Enforce'), true);
     assert.equal(removes('Enforce', new Date(nowMs + 60_000).toISOString()), false);
@@ -88,12 +91,12 @@ describe('what is done', () => {
   test('[NGS-7, FEV-5] the quarantine outlasts the force-eviction taint', () => {
     const fence = aFence({ releases: [over], return: { stage: 'clean', since: '2026-01-01T00:00:00Z', failures: 0 } });
     const node = aNode({ ...cleanBack, taints: [quarantine, forceEviction] });
-    const decision = decide(aCase({ gates: eviction, node, pods: [], attachments: [], fence }), 1);
+    const decision = decide(aCase({ gates: eviction, node, pods: [], attachments: [], fence }));
     assert.deepEqual(
-      decision.steps.flatMap(({ actions }) => actions).map((action) => 'key' in action && action.key),
+      decision.steps.flatMap(actsOf).map((act) => 'key' in act && act.key),
       [forceEviction.key],
     );
-    const deaf = decide(aCase({ node, pods: [], attachments: [], fence }), 1);
+    const deaf = decide(aCase({ node, pods: [], attachments: [], fence }));
     assert.deepEqual(deeds(deaf), [], 'also where the taint is not ours to end');
   });
 
@@ -124,7 +127,6 @@ describe('what is done', () => {
             pods: podsGone ? [] : [aPod()],
             fence: aFence({ releases, incident: anIncident() }),
           }),
-          1,
         );
         const released = deeds(decision).filter(isRelease);
         if (ready === 'True') assert.deepEqual(released, []);
@@ -137,7 +139,7 @@ describe('what is done', () => {
 
 describe('what is told', () => {
   const stuckOf = (change: Partial<NodeCase>): string[] =>
-    decide(aCase(change), 1).stuck.map(({ reason, message }) => `${reason} | ${message}`);
+    decide(aCase(change)).stuck.map(({ reason, message }) => `${reason} | ${message}`);
   const nothing = inForce({ podDeletion: 'do-nothing' });
 
   test('[POD-2] only ways that somebody opened explain why a pod is stuck', () => {
@@ -165,12 +167,12 @@ describe('what is told', () => {
 
   test('nothing of a node that is well: its kubelet takes care', () => {
     assert.deepEqual(stuckOf({ policy: nothing, node: aNode({ ready: 'True' }) }), []);
-    assert.equal(decide(aCase({ node: aNode({ ready: 'True' }) }), 1).trouble, undefined);
+    assert.equal(decide(aCase({ node: aNode({ ready: 'True' }) })).trouble, undefined);
   });
 
   test('bounded, however many there are', () => {
     const pods = Array.from({ length: 200 }, (_, at) => aPod({ name: `web-${at}`, uid: `${at}` }));
-    const { stuck } = decide(aCase({ policy: nothing, pods }), 1);
+    const { stuck } = decide(aCase({ policy: nothing, pods }));
     assert.equal(stuck.length, MAX_STUCK);
     assert.ok(stuck.every(({ message }) => message.length <= 512));
   });
@@ -178,14 +180,14 @@ describe('what is told', () => {
   test('[NGS-5] a refusal of the driver, as long as the release is not over', () => {
     const attachments = [anAttachment({ deleting: true, detachError: 'x'.repeat(1000) })];
     const open = aCase({ pods: [], attachments, fence: aFence({ releases: [aRecord()] }) });
-    const [refusal] = decide(open, 1).refusals;
+    const [refusal] = decide(open).refusals;
     assert.deepEqual([refusal?.volume, refusal?.message.length], ['pv-0', 200]);
-    assert.deepEqual(decide({ ...open, fence: aFence({ releases: [over] }) }, 1).refusals, []);
+    assert.deepEqual(decide({ ...open, fence: aFence({ releases: [over] }) }).refusals, []);
   });
 });
 
 describe('what is wrong with the node', () => {
-  const trouble = (known: NodeCase): string | undefined => decide(known, 1).trouble;
+  const trouble = (known: NodeCase): string | undefined => decide(known).trouble;
 
   test('by its condition, its marks, or its absence', () => {
     assert.equal(trouble(aCase()), 'Ready=Unknown');
@@ -209,7 +211,7 @@ describe('what is wrong with the node', () => {
 });
 
 describe('when to look again', () => {
-  const inMs = (change: Partial<NodeCase>): number => decide(aCase(change), 1).recheckAtMs - nowMs;
+  const inMs = (change: Partial<NodeCase>): number => decide(aCase(change)).recheckAtMs - nowMs;
 
   test('[POD-4] when the time of a pod is up, a second later at the latest', () => {
     assert.equal(inMs({ pods: [aPod({ deletionAtMs: nowMs + 7000 })] }), 8000);

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { manualClock } from '../../test/support/manual-clock.ts';
 import { aNode } from '../../test/support/release-case.ts';
-import type { DeviceProvider } from '../act/device-tasks.ts';
+import type { DeviceProvider } from '../devices/provider.ts';
 import type { ConfigResult, Level, Method } from '../api/fence-config.ts';
 import type { DeviceAction, DeviceAnswer } from '../devices/device.ts';
-import type { NodeCheck } from '../report/policy-conditions.ts';
+import type { NodeCheck } from '../api/node-check.ts';
 import { checkNode } from './device-check.ts';
 import { DeviceRounds } from './device-rounds.ts';
 

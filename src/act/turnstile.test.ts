@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Room } from './room.ts';
+import { Turnstile } from './turnstile.ts';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 test('as many are inside as there are places, first come, first served', async () => {
-  const room = new Room(10);
+  const turnstile = new Turnstile(10);
   const inside: string[] = [];
   const leaves = new Map<string, () => void>();
   const visit = (name: string, places: number): void => {
-    void room.enter(places).then((leave) => {
+    void turnstile.enter(places).then((leave) => {
       inside.push(name);
       leaves.set(name, leave);
     });
@@ -24,11 +24,11 @@ test('as many are inside as there are places, first come, first served', async (
   assert.deepEqual(inside, ['a', 'b', 'c']);
 });
 
-test('who wants more places than there are has the room for itself', async () => {
-  const room = new Room(10);
-  const leave = await room.enter(110);
+test('who wants more places than there are has the turnstile for itself', async () => {
+  const turnstile = new Turnstile(10);
+  const leave = await turnstile.enter(110);
   let entered = false;
-  const next = room.enter(0).then((out) => {
+  const next = turnstile.enter(0).then((out) => {
     entered = true;
     return out;
   });

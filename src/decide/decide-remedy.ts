@@ -1,62 +1,42 @@
-/**
- * What ladder and fence come to in one pass, from what is known and stored alone. Whoever performs it stores it first and
- * runs the method then.
- */
+/** What ladder and fence come to in one pass, from the case alone. It is stored first, and what has to run begins then. */
 import { isUnderFence } from '../api/facts.ts';
-import type { ConfigResult, Method } from '../api/fence-config.ts';
+import type { Method } from '../api/fence-config.ts';
 import { EMPTY_STATUS } from '../api/fence-names.ts';
 import { isTakenUp, requestOf } from '../api/fence-request.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { HELD } from '../api/reasons.ts';
 import { FENCED } from '../api/reasons.ts';
-import type { LiveNode, NodeCase, Remediation, RemedyFacts } from '../api/release-view.ts';
-import type { TaskOutcome } from '../fence/automaton.ts';
+import type { NodeCase, PresentCase, Remediation, RemedyFacts, TaskOutcome } from '../api/release-view.ts';
+import type { Cordon, LongAct } from '../api/steps.ts';
 import type { FenceDecision } from '../fence/decide-fence.ts';
 import { decideFence, fenceOutcome } from '../fence/decide-fence.ts';
-import type { ClusterCount } from '../judge/storm.ts';
 import { brakeFor, skipFor } from '../judge/storm.ts';
+import { holdOf } from '../release/hold.ts';
 import { jobName } from '../remedy/job.ts';
-import type { LadderState, RemedyOutcome, TroubleFacts } from '../remedy/ladder.ts';
-import { returnNode } from '../return/return-node.ts';
+import type { LadderState, RemedyOutcome } from '../remedy/ladder.ts';
 import { afterFlaps, climb, isTroubled, nextDueMs } from '../remedy/ladder.ts';
-import type { JobRecord, PlannedJob } from './decide-jobs.ts';
-import { endedJobs, orderOf, remediationOf, wasMade, withJob } from './decide-jobs.ts';
+import { returnNode } from '../return/return-node.ts';
+import type { JobRecord, PlannedJob } from './jobs.ts';
+import { endedJobs, orderOf, remediationOf, wasMade, withJob } from './jobs.ts';
 
 type HoldReason = keyof (typeof HELD)['reason'];
 type Fence = NonNullable<NodeFenceStatus['fence']>;
 
-export interface FencingDecision {
+/** What has to run, once the rest is stored. Which incident a Job belongs to is known when that is on record. */
+export type PlannedRun =
+  | Exclude<LongAct, { do: 'runJob' }>
+  | { do: 'runJob'; key: string; job: PlannedJob; wasMade: boolean }
+  | Cordon;
+
+export interface RemedyDecision {
   ladder?: LadderState;
   fence?: Fence;
   hold?: { reason: HoldReason; message: string };
-  /** What has to run, once the rest is stored. */
-  run?: { key: string } & (
-    | { method: Method }
-    | { job: PlannedJob; wasMade: boolean }
-    | { drain: true }
-    | { deleteMachine: true; isFenced: boolean }
-  );
+  run?: PlannedRun;
   jobs: readonly JobRecord[];
   /** Which pod remedies the node just now. */
   remediation?: Remediation;
   recheckAtMs?: number;
-}
-
-export interface FencingInput {
-  known: NodeCase;
-  node: LiveNode;
-  config: ConfigResult;
-  facts: TroubleFacts;
-  /** The whole cluster, for the brake. */
-  count: ClusterCount;
-  /** How the try of this key is doing; undefined: this process has not begun it. */
-  taskOf: (key: string) => { outcome: TaskOutcome; message?: string } | undefined;
-  /** Where the Jobs of remedies are made. */
-  namespace: string;
-  /** A Job that runs: its UID, and its pod once there is one. */
-  seenJob: (job: string) => { uid: string; pod?: string } | undefined;
-  /** Its devices say on although it was confirmed off, and what they say. */
-  onAgain?: string | undefined;
 }
 
 /** Where there is no policy any more that could say: what was begun is brought to its end, and nothing else begins. */
@@ -78,33 +58,48 @@ const kubeletRenewsWithinMs = 12_000;
 /** On waits for the detach as well, but not for ever. */
 const detachPatienceMs = 60_000;
 
-export function remedyOf({ policy }: NodeCase): RemedyFacts | undefined {
+function remedyOf({ policy }: NodeCase): RemedyFacts | undefined {
   return policy.kind === 'one' ? policy.policy.remedy : undefined;
 }
 
-/** As it stands: nothing moves. */
-export function keptFencing(known: NodeCase): FencingDecision {
-  const { ladder, fence, jobs } = ofThisNode(known);
+export function decideRemedy(nodeCase: NodeCase): RemedyDecision {
+  const { node, fence } = nodeCase;
+  const held = holdOf(nodeCase)?.holds;
+  if (node === undefined || held === 'everything' || held === 'remedies') return asItStands(nodeCase);
+  const isAsked = fence !== undefined && requestOf(fence) !== undefined;
+  if (remedyOf(nodeCase) === undefined && fence?.status.fence === undefined && !isAsked) {
+    return { jobs: fence?.status.jobs ?? [] };
+  }
+  return nextRemedy({ ...nodeCase, node });
+}
+
+/** Nothing moves. */
+export function asItStands(nodeCase: NodeCase): RemedyDecision {
+  const { ladder, fence, jobs } = ofThisNode(nodeCase);
   return { jobs, ...(ladder === undefined ? {} : { ladder }), ...(fence === undefined ? {} : { fence }) };
 }
 
-export function decideFencing(input: FencingInput): FencingDecision {
-  const { known, facts } = input;
-  const remedy = remedyOf(known);
-  const { serverNowMs: nowMs } = known;
-  const status = ofThisNode(known);
+function nextRemedy(nodeCase: PresentCase): RemedyDecision {
+  const { trouble, serverNowMs: nowMs } = nodeCase;
+  const remedy = remedyOf(nodeCase);
+  const status = ofThisNode(nodeCase);
   const thresholds = afterFlaps(remedy?.thresholds ?? [], flapsOf(status.incident));
   const before = status.ladder;
   const wasFence = before?.phase === 'running' && kindOf(remedy, before.remedy) === 'fence';
-  const isRequested = before === undefined && isAskedFor(known, status);
+  const isRequested = before === undefined && isAskedFor(nodeCase, status);
   let decision = isRequested
-    ? fenceOf(input, { status: withoutEarlier(known, status), ladder: undefined, isWanted: true, isRequested })
-    : fenceOf(input, { status, ladder: before, isWanted: wasFence });
-  const task = before === undefined ? undefined : input.taskOf(ladderKey(before));
+    ? fenceOf(nodeCase, { status: withoutEarlier(nodeCase, status), ladder: undefined, isWanted: true, isRequested })
+    : fenceOf(nodeCase, { status, ladder: before, isWanted: wasFence });
+  const task = before === undefined ? undefined : taskOf(nodeCase, ladderKey(before));
   const outcome = wasFence ? fenceOutcome(decision, (remedy ?? withoutPolicy).fence) : outcomeOf(task?.outcome);
-  const ended = endedJobs(status.jobs, before === undefined ? undefined : jobName(before, input.node.uid), task, nowMs);
+  const ended = endedJobs(
+    status.jobs,
+    before === undefined ? undefined : jobName(before, nodeCase.node.uid),
+    task,
+    nowMs,
+  );
   // The machine is silent because it is being fenced: that is not trouble of its own.
-  const climbed = climb(before, isRequested ? [] : thresholds, { ...facts, nowMs, outcome });
+  const climbed = climb(before, isRequested ? [] : thresholds, { ...trouble, nowMs, outcome });
   const { ladder } = climbed;
   const isNewRung = ladder !== undefined && keyOf(ladder) !== (before && keyOf(before));
   const kind = kindOf(remedy, climbed.remedy);
@@ -112,18 +107,18 @@ export function decideFencing(input: FencingInput): FencingDecision {
     // What was begun is brought to its end, also where another ladder calls for it now (S20).
     const { fence: _, ...fresh } = status;
     const base = isUnderFence(status.fence) ? status : fresh;
-    decision = fenceOf(input, { status: base, ladder, isWanted: true });
+    decision = fenceOf(nodeCase, { status: base, ladder, isWanted: true });
   }
-  const dueMs = ladder === undefined ? nextDueMs(thresholds, facts) : undefined;
+  const dueMs = ladder === undefined ? nextDueMs(thresholds, trouble) : undefined;
   const dueAtMs = dueMs === undefined ? undefined : nowMs + dueMs;
   const times = [decision.recheckAtMs, climbed.recheckAtMs, dueAtMs].filter((time) => time !== undefined);
-  const heldBack = harshHold(input, ladder, kind);
+  const heldBack = harshHold(nodeCase, ladder, kind);
   const hold = decision.hold ?? heldBack;
   const order =
-    kind === 'podTemplate' && ladder !== undefined && heldBack === undefined ? orderOf(input, ladder) : undefined;
-  const jobs = order === undefined ? ended : withJob(ended, order, input);
-  const run = heldBack !== undefined ? undefined : runOf(input, decision, { ladder, status, order, kind });
-  const remediation = order === undefined ? undefined : remediationOf(input, order, jobs);
+    kind === 'podTemplate' && ladder !== undefined && heldBack === undefined ? orderOf(nodeCase, ladder) : undefined;
+  const jobs = order === undefined ? ended : withJob(ended, order, nodeCase);
+  const run = heldBack !== undefined ? undefined : runOf(nodeCase, decision, { ladder, status, order, kind });
+  const remediation = order === undefined ? undefined : remediationOf(nodeCase, order, jobs);
   return {
     jobs,
     ...(remediation === undefined ? {} : { remediation }),
@@ -133,6 +128,11 @@ export function decideFencing(input: FencingInput): FencingDecision {
     ...(run === undefined ? {} : { run }),
     ...(times.length === 0 ? {} : { recheckAtMs: Math.min(...times) }),
   };
+}
+
+/** How the try of this key is doing; undefined: this process has not begun it. */
+function taskOf({ task }: NodeCase, key: string): { outcome: TaskOutcome; message?: string } | undefined {
+  return task?.key === key ? task : undefined;
 }
 
 interface Rung {
@@ -154,17 +154,17 @@ function withoutEarlier({ fence }: NodeCase, status: NodeFenceStatus): NodeFence
   return rest;
 }
 
-function fenceOf(input: FencingInput, { status, ladder, isWanted, isRequested = false }: Rung): FenceDecision {
-  const { known, node, config, onAgain } = input;
-  const remedy = remedyOf(known);
+function fenceOf(nodeCase: PresentCase, { status, ladder, isWanted, isRequested = false }: Rung): FenceDecision {
+  const { node, config } = nodeCase;
+  const remedy = remedyOf(nodeCase);
   const threshold = remedy?.thresholds.find(({ key }) => key === ladder?.threshold);
   const { fence } = status;
-  const task = fence === undefined ? undefined : input.taskOf(taskKey(fence));
-  const brake = brakeOf(input, remedy, isRequested);
+  const task = fence === undefined ? undefined : taskOf(nodeCase, taskKey(fence));
+  const brake = brakeOf(nodeCase, remedy, isRequested);
   const limits = (remedy ?? withoutPolicy).fence;
-  const isStillTroubled = threshold !== undefined && isTroubled(threshold, input.facts);
+  const isStillTroubled = threshold !== undefined && isTroubled(threshold, nodeCase.trouble);
   return decideFence({
-    nowMs: known.serverNowMs,
+    nowMs: nodeCase.serverNowMs,
     status,
     isWanted,
     cleanResources: threshold?.remedies[ladder?.position ?? 0]?.cleanResources ?? isRequested,
@@ -174,17 +174,24 @@ function fenceOf(input: FencingInput, { status, ladder, isWanted, isRequested = 
     ...(task === undefined ? {} : { task }),
     // Before anything was begun, a node that is Ready and has the trouble that its fence is for is not back.
     isBack:
-      isBack(known) &&
-      isHarmlessBack(known) &&
+      isBack(nodeCase) &&
+      isHarmlessBack(nodeCase) &&
       !(isUntouched(fence) && isStillTroubled) &&
       // Asked for by a person, it is about a node that may well be Ready, until its power is off.
       !(isRequested && beforeOff.has(fence?.phase)),
-    onAgain,
-    dumpUntilMs: dumpUntilMs(known),
-    isReleased: isReleased(known),
-    isStopped: known.fence?.spec.stop === true,
+    onAgain: onAgainIn(nodeCase, fence),
+    dumpUntilMs: dumpUntilMs(nodeCase),
+    isReleased: isReleased(nodeCase),
+    isStopped: nodeCase.fence?.spec.stop === true,
     ...(brake === undefined ? {} : { brake }),
   });
+}
+
+/** What its devices said counts for the phase that they were asked in. */
+function onAgainIn({ onAgain }: NodeCase, fence: Fence | undefined): string | undefined {
+  return onAgain !== undefined && fence?.phase === 'off' && onAgain.since === fence.stepStartedAt
+    ? onAgain.message
+    : undefined;
 }
 
 const beforeOff: ReadonlySet<string | undefined> = new Set([
@@ -195,12 +202,8 @@ const beforeOff: ReadonlySet<string | undefined> = new Set([
   'poweringOff',
 ]);
 
-function brakeOf(
-  { known, count, facts }: FencingInput,
-  remedy: RemedyFacts | undefined,
-  isRequested: boolean,
-): FencingDecision['hold'] {
-  const { policy, fence } = known;
+function brakeOf(nodeCase: NodeCase, remedy: RemedyFacts | undefined, isRequested: boolean): RemedyDecision['hold'] {
+  const { policy, fence, trouble, count } = nodeCase;
   if (policy.kind === 'one' && policy.policy.mode === 'Approve') {
     const { approval, incident } = fence?.status ?? {};
     if (approval === undefined || approval.incident !== incident?.id) {
@@ -209,7 +212,7 @@ function brakeOf(
     }
   }
   const { storm } = remedy ?? (isRequested ? { storm: usualStorm } : withoutPolicy);
-  return skipFor(known.name, storm.skipWhen ?? [], facts.conditions) ?? brakeFor(known.name, storm, count);
+  return skipFor(nodeCase.name, storm.skipWhen ?? [], trouble.conditions) ?? brakeFor(storm, count);
 }
 
 /** What cannot be taken back: it waits for a person, and for a storm to pass, as a fence does. */
@@ -217,13 +220,13 @@ const harsh: ReadonlySet<string> = new Set(['podTemplate', 'drain', 'deleteMachi
 
 /** Why such a remedy does not begin just now; one that was begun goes on, and so does what brings a node back. */
 function harshHold(
-  input: FencingInput,
+  nodeCase: PresentCase,
   ladder: LadderState | undefined,
   kind: string | undefined,
-): FencingDecision['hold'] {
+): RemedyDecision['hold'] {
   if (ladder?.phase !== 'running' || !harsh.has(kind ?? '')) return undefined;
-  const isBegun = input.taskOf(ladderKey(ladder)) !== undefined || wasMade(input, ladder);
-  const brake = isBegun ? undefined : brakeOf(input, remedyOf(input.known), false);
+  const isBegun = taskOf(nodeCase, ladderKey(ladder)) !== undefined || wasMade(nodeCase, ladder);
+  const brake = isBegun ? undefined : brakeOf(nodeCase, remedyOf(nodeCase), false);
   // That one fence is under way elsewhere is no reason to leave this node alone.
   return brake?.reason === 'ConcurrencyLimit' ? undefined : brake;
 }
@@ -239,20 +242,22 @@ interface Wanted extends Pick<Rung, 'ladder' | 'status'> {
 }
 
 function runOf(
-  input: FencingInput,
+  nodeCase: PresentCase,
   { run, fence }: FenceDecision,
   { ladder, status, order, kind }: Wanted,
-): FencingDecision['run'] {
+): PlannedRun | undefined {
   if (ladder !== undefined && kind !== undefined && kind !== 'fence') {
     const key = ladderKey(ladder);
-    if (order !== undefined) return { key, job: order, wasMade: wasMade(input, ladder) };
-    if (kind === 'drain') return { key, drain: true };
-    if (kind === 'deleteMachine') return { key, deleteMachine: true, isFenced: wasOff(status) };
-    if (kind === 'cordon' || kind === 'uncordon') {
-      return { key, method: { name: kind, action: kind, driver: 'built-in', parameters: {}, secrets: [] } };
-    }
+    if (order !== undefined) return { do: 'runJob', key, job: order, wasMade: wasMade(nodeCase, ladder) };
+    if (kind === 'deleteMachine') return { do: 'deleteMachine', key, wasOff: wasOff(status) };
+    if (kind === 'drain' || kind === 'cordon' || kind === 'uncordon') return { do: kind, key };
   }
-  return run === undefined || fence === undefined ? undefined : { key: taskKey(fence), method: run };
+  return run === undefined || fence === undefined ? undefined : methodRun(taskKey(fence), run);
+}
+
+function methodRun(key: string, method: Method): PlannedRun {
+  const { action } = method;
+  return action === 'cordon' || action === 'uncordon' ? { do: action, key } : { do: 'switch', key, method };
 }
 
 /** One that is cleared and has come back will count as one more. */

@@ -1,25 +1,21 @@
 /** The Job of a remedy, from what is known and stored: what has to be made, what is on record of it, how it ended. */
 import { MAX_JOBS } from '../api/fence-names.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
-import type { Remediation } from '../api/release-view.ts';
-import type { TaskOutcome } from '../fence/automaton.ts';
-import type { JobOrder } from '../remedy/job.ts';
+import type { NodeCase, PresentCase, Remediation, TaskOutcome } from '../api/release-view.ts';
+import type { JobOrder } from '../api/steps.ts';
 import { jobName } from '../remedy/job.ts';
 import type { LadderState } from '../remedy/ladder.ts';
-import type { FencingInput } from './decide-fencing.ts';
 
 /** Which incident it belongs to is known when that is on record. */
 export type PlannedJob = Omit<JobOrder, 'incident'>;
 export type JobRecord = NodeFenceStatus['jobs'][number];
 
-export function orderOf({ known, node }: FencingInput, ladder: LadderState): PlannedJob {
-  const { policy } = known;
+export function orderOf({ policy, node }: PresentCase, ladder: LadderState): PlannedJob {
   const templates = policy.kind === 'one' ? policy.policy.remedy?.templates : undefined;
-  const template = templates?.[ladder.remedy] ?? {};
   return {
     name: jobName(ladder, node.uid),
     remedy: ladder.remedy,
-    template,
+    template: templates?.[ladder.remedy] ?? '',
     node: { name: node.name, uid: node.uid },
     trouble: ladder.threshold,
   };
@@ -29,21 +25,21 @@ export function orderOf({ known, node }: FencingInput, ladder: LadderState): Pla
 export function withJob(
   jobs: readonly JobRecord[],
   { name, remedy }: PlannedJob,
-  { namespace, known, seenJob }: FencingInput,
+  { namespace, serverNowMs, job: seen }: NodeCase,
 ): readonly JobRecord[] {
-  const uid = seenJob(name)?.uid;
+  const uid = seen?.name === name ? seen.uid : undefined;
   if (jobs.some((job) => job.name === name)) {
     return uid === undefined ? jobs : jobs.map((job) => (job.name === name ? { ...job, uid } : job));
   }
-  return [...jobs, { namespace, name, purpose: remedy, startedAt: new Date(known.serverNowMs).toISOString() }].slice(
+  return [...jobs, { namespace, name, purpose: remedy, startedAt: new Date(serverNowMs).toISOString() }].slice(
     -MAX_JOBS,
   );
 }
 
 /** One that was seen before does not run a second time, should it be gone. */
-export function wasMade({ known, node }: FencingInput, ladder: LadderState): boolean {
+export function wasMade({ fence, node }: PresentCase, ladder: LadderState): boolean {
   const name = jobName(ladder, node.uid);
-  return (known.fence?.status.jobs ?? []).some((job) => job.name === name && job.uid !== undefined);
+  return (fence?.status.jobs ?? []).some((job) => job.name === name && job.uid !== undefined);
 }
 
 const outcomes = { succeeded: 'Succeeded', failed: 'Failed', unknown: 'Unknown' } as const;
@@ -60,11 +56,11 @@ export function endedJobs(
 }
 
 export function remediationOf(
-  { seenJob }: FencingInput,
+  { job: seen }: NodeCase,
   { name }: PlannedJob,
   jobs: readonly JobRecord[],
 ): Remediation | undefined {
-  const pod = seenJob(name)?.pod;
+  const pod = seen?.name === name ? seen.pod : undefined;
   const since = jobs.find((job) => job.name === name)?.startedAt;
   return pod === undefined || since === undefined ? undefined : { since, pod };
 }

@@ -6,7 +6,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ConfigResult } from '../api/fence-config.ts';
 import type { LiveNode } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';
-import type { NodeCheck } from '../report/policy-conditions.ts';
+import type { NodeCheck } from '../api/node-check.ts';
 
 export interface DeviceTarget {
   node: LiveNode;

@@ -5,7 +5,7 @@ import type { Result } from '../kube/errors.ts';
 import { failure } from '../kube/errors.ts';
 import { readList } from '../kube/json-stream.ts';
 import { collectionPath, nodes, withQuery } from '../kube/resources.ts';
-import { liveNode } from '../observe/project-release.ts';
+import { liveNode } from './project-release.ts';
 
 /** A Node is some 12 kB of JSON. */
 const pageSize = 100;

@@ -3,7 +3,7 @@
  * serves them no faster than a hundred, but the last of them so late that they have been given up by then, and everything
  * is tried again. Whoever enters waits here, before the live read that its acts rest on, and not after it.
  */
-export class Room {
+export class Turnstile {
   readonly #places: number;
   readonly #waiting: { places: number; enter: () => void }[] = [];
   #taken = 0;

@@ -1,29 +1,30 @@
-/** All that is decided about one node in trouble in one pass, from what is known alone. */
+/** Which pods and volumes of a node in trouble go, and how it comes back, from the case alone. */
+import { clockTime, identityOf, isOver, isUnderFence } from '../api/facts.ts';
 import { MAX_STUCK } from '../api/fence-names.ts';
 import { requestOf } from '../api/fence-request.ts';
-import type { ReleaseRecord, StuckPod } from '../api/node-fence.ts';
+import type { ReleaseRecord, StuckPod, WayName } from '../api/node-fence.ts';
 import { FORCE_EVICTION_KEY } from '../api/release-view.ts';
-import type { Grounds, NodeCase, Step } from '../api/release-view.ts';
-import { assertionOf, isEvictable } from '../release/by-assertion.ts';
-import type { Assertion } from '../release/by-assertion.ts';
-import { clockTime, isOver, isUnderFence } from '../api/facts.ts';
-import { attachmentsHere, timeIsUp } from '../release/checks.ts';
+import type { NodeCase } from '../api/release-view.ts';
+import type { GroundedAct, Grounds, Step } from '../api/steps.ts';
 import { repeatedTrouble } from '../judge/problems.ts';
+import type { Assertion } from '../release/by-assertion.ts';
+import { assertionOf, isEvictable } from '../release/by-assertion.ts';
+import type { StuckReason } from '../release/checks.ts';
+import { attachmentsHere, timeIsUp } from '../release/checks.ts';
+import { powerQuestion } from '../release/device-question.ts';
 import { endOfEviction } from '../release/end-of-eviction.ts';
 import type { Hold } from '../release/hold.ts';
 import { holdOf } from '../release/hold.ts';
 import { detachByOurselvesAfterMs, planRelease } from '../release/plan.ts';
-import type { Allowance } from '../release/rate.ts';
 import { withinRate } from '../release/rate.ts';
 import type { Outcome } from '../release/release-node.ts';
-import { releaseNode } from '../release/release-node.ts';
+import { releaseNode, ways } from '../release/release-node.ts';
 import type { ReturnDecision } from '../return/return-node.ts';
 import { isQuarantined, returnNode } from '../return/return-node.ts';
-import type { FencingDecision } from './decide-fencing.ts';
-import { alarmsFor, stayAwayMs } from './fence-status.ts';
-import { keptFencing } from './decide-fencing.ts';
+import type { RemedyDecision } from './decide-remedy.ts';
+import { alarmsFor, stayAwayMs } from './record.ts';
 
-export interface Decision {
+export interface ReleaseDecision {
   outcomes: readonly Outcome[];
   stuck: StuckPod[];
   /** Released volumes that their drivers do not detach, each with what the driver says. */
@@ -33,7 +34,6 @@ export interface Decision {
   steps: Step[];
   back: ReturnDecision;
   hold: Pick<Hold, 'reason' | 'message'> | undefined;
-  fencing: FencingDecision;
   assertion: Assertion | undefined;
   /** The node needs attention; otherwise its incident is over. */
   trouble: string | undefined;
@@ -48,81 +48,96 @@ const idleMs = 30_000;
 /** Nobody tells us when a replacement appears, or when a kubelet has been silent for long enough. */
 const untoldMs = 2000;
 
-export function decide(
-  known: NodeCase,
-  epoch: number,
-  fencing: FencingDecision = keptFencing(known),
-  allowance?: Allowance,
-): Decision {
-  const wanted = releaseNode(known);
-  const outcomes = allowance === undefined ? wanted : withinRate(wanted, known.fence?.status.releases ?? [], allowance);
-  const hold = holdOf(known);
-  const plan = planRelease(known, hold === undefined || hold.holds === 'remedies' ? outcomes : undefined, epoch);
+/** `remedy`: what was decided about ladder and fence, which is part of the case already. */
+export function decideRelease(nodeCase: NodeCase, remedy: RemedyDecision, epoch: number): ReleaseDecision {
+  const { allowance, fence } = nodeCase;
+  const wanted = releaseNode(nodeCase);
+  const outcomes = allowance === undefined ? wanted : withinRate(wanted, fence?.status.releases ?? [], allowance);
+  const hold = holdOf(nodeCase);
+  const mayRelease = hold === undefined || hold.holds === 'remedies';
+  const plan = planRelease(nodeCase, mayRelease ? outcomes : undefined, epoch);
   // Of a machine that is gone nothing more can be remedied.
-  const onLadder = known.node === undefined ? undefined : fencing.ladder?.threshold;
-  const trouble = troubleOf(known) ?? onLadder ?? fenceUnderWay(known, fencing.fence) ?? fenceRequested(known);
-  const back = returnNode(known, plan.records);
-  const eviction = endOfEviction(known, plan.records);
-  const steps = hold?.holds === 'everything' ? [] : [...plan.steps, ...(eviction === undefined ? [] : [eviction])];
+  const onLadder = nodeCase.node === undefined ? undefined : remedy.ladder?.threshold;
+  const trouble = troubleOf(nodeCase) ?? onLadder ?? fenceUnderWay(nodeCase, remedy.fence) ?? fenceRequested(nodeCase);
+  const back = returnNode(nodeCase, plan.records);
+  const eviction = endOfEviction(nodeCase, plan.records);
+  const isFree = hold?.holds !== 'everything';
+  const steps = isFree ? [...plan.steps, ...untaintSteps(nodeCase, eviction, epoch)] : [];
   // A machine that is off, or about to be, may still read Ready: nothing about it counts as a return.
-  const isReturning =
-    isQuarantined(known) && steps.length === 0 && hold?.holds !== 'everything' && !isUnderFence(fencing.fence);
-  if (isReturning && !hasForceEviction(known)) steps.push(...back.steps);
-  if (hold?.holds !== 'everything') steps.push(...remediationNote(known, fencing));
-  if (hold === undefined) steps.push(...removal(known, fencing, epoch));
+  const isReturning = isQuarantined(nodeCase) && steps.length === 0 && isFree && !isUnderFence(remedy.fence);
+  if (isReturning && !hasForceEviction(nodeCase)) steps.push(...untaintSteps(nodeCase, back.act, epoch));
+  if (isFree) steps.push(...remediationNote(nodeCase, remedy));
+  if (hold === undefined) steps.push(...removal(nodeCase, remedy, epoch));
   return {
     outcomes,
     // Of a node that is well its kubelet takes care.
-    stuck: trouble === undefined ? [] : stuckPods(known, outcomes),
-    refusals: refusalsOf(known, plan.records),
+    stuck: trouble === undefined ? [] : stuckPods(nodeCase, outcomes),
+    refusals: refusalsOf(nodeCase, plan.records),
     records: plan.records,
     steps,
     back,
-    hold: hold ?? fencing.hold,
-    fencing,
-    assertion: assertionOf(known),
+    hold: hold ?? remedy.hold,
+    assertion: assertionOf(nodeCase),
     trouble,
     recheckAtMs: Math.min(
-      recheckAt(known, outcomes, plan.records, back),
-      fencing.recheckAtMs ?? Infinity,
+      recheckAt(nodeCase, outcomes, plan.records, back),
+      remedy.recheckAtMs ?? Infinity,
       hold?.untilMs ?? Infinity,
     ),
   };
 }
 
+/** A taint of ours goes, from the very node that was looked at. */
+function untaintSteps(
+  { node, name, policy }: NodeCase,
+  act: Extract<GroundedAct, { do: 'untaint' }> | undefined,
+  epoch: number,
+): Step[] {
+  if (act === undefined) return [];
+  const grounds: Grounds = {
+    basis: 'Return',
+    node: name,
+    ...(node === undefined ? {} : { nodeUid: node.uid, bootId: node.bootId }),
+    ...(policy.kind === 'one' ? { policy: identityOf(policy.policy) } : {}),
+    taints: [],
+    freed: [],
+    epoch,
+  };
+  return [{ grounds, acts: [act] }];
+}
+
 /** What was begun is brought to its end, whether or not Kubernetes has noticed and whoever still wants it. */
-function fenceUnderWay({ node }: NodeCase, fence: FencingDecision['fence']): string | undefined {
+function fenceUnderWay({ node }: NodeCase, fence: RemedyDecision['fence']): string | undefined {
   return node !== undefined && isUnderFence(fence) ? 'being fenced' : undefined;
 }
 
 /** The provider has removed the machine: once it is off and nothing is left there, its Node object goes too (FEN-11). */
-function removal(known: NodeCase, { fence }: FencingDecision, epoch: number): Step[] {
+function removal(known: NodeCase, { fence }: RemedyDecision, epoch: number): Step[] {
   const { node, lease, policy } = known;
   const isWanted = policy.kind === 'one' && policy.policy.remedy?.fence.machineRemoved === true;
   const isFenced = fence?.phase === 'finished' && fence.irrevocableSince !== undefined;
   if (!isWanted || !isFenced || node === undefined || fence.bootId !== node.bootId) return [];
-  const { name, uid, generation } = policy.policy;
   const grounds: Grounds = {
+    basis: 'PowerOff',
+    question: powerQuestion(known),
     node: node.name,
     nodeUid: node.uid,
     bootId: node.bootId,
     taints: [],
     leaseRenewTime: lease?.renewTime ?? '',
-    policy: { name, uid, generation },
-    safeDrivers: [],
+    policy: identityOf(policy.policy),
     freed: [],
     epoch,
-    isOff: true,
   };
-  return [{ actions: [{ do: 'deleteNode' }], grounds }];
+  return [{ acts: [{ do: 'deleteNode' }], grounds }];
 }
 
 /** Which pod remedies the node is noted there, for as long as it does (REM-5). */
-function remediationNote({ node }: NodeCase, { remediation }: FencingDecision): Step[] {
+function remediationNote({ node }: NodeCase, { remediation }: RemedyDecision): Step[] {
   const noted = node?.remediation;
   const isSame = noted?.pod === remediation?.pod && noted?.since === remediation?.since;
   if (node === undefined || isSame) return [];
-  return [{ actions: [{ do: 'noteRemediation', ...(remediation === undefined ? {} : { remediation }) }] }];
+  return [{ free: [{ do: 'noteRemediation', ...(remediation === undefined ? {} : { remediation }) }] }];
 }
 
 /** A person has asked for a fence, which has not ended. */
@@ -169,7 +184,7 @@ function stuckPods(known: NodeCase, outcomes: readonly Outcome[]): StuckPod[] {
 }
 
 /** A driver that is not sure is respected, and tries again by itself; whoever waits for the volume wants to know. */
-function refusalsOf(known: NodeCase, records: readonly ReleaseRecord[]): Decision['refusals'] {
+function refusalsOf(known: NodeCase, records: readonly ReleaseRecord[]): ReleaseDecision['refusals'] {
   const open = new Set(records.flatMap(({ endedAt, attachments }) => (endedAt === undefined ? attachments : [])));
   return attachmentsHere(known).flatMap(({ name, volume, detachError }) =>
     detachError === undefined || !open.has(name) ? [] : [{ volume, message: detachError.slice(0, maxRefusal) }],
@@ -177,22 +192,8 @@ function refusalsOf(known: NodeCase, records: readonly ReleaseRecord[]): Decisio
 }
 
 /** Ways that nobody has opened explain nothing, unless there is no other. */
-const closedWays: ReadonlySet<string> = new Set([
-  'GateOff',
-  'NoAssertion',
-  'NoCrash',
-  'NoFence',
-  'NoPolicy',
-  'NotRemedied',
-  'RecoveryNever',
-  'StorageNotFenced',
-]);
-
 function stuckPod({ pod, objections }: Extract<Outcome, { goes: false }>): StuckPod {
-  // A taint that is there and not listened to is a way that somebody meant to open.
-  const open = objections.filter(
-    ({ way, objection: { reason } }) => !closedWays.has(reason) || (way === 'assertion' && reason === 'GateOff'),
-  );
+  const open = objections.filter(({ way, objection: { reason } }) => !isUnopened(way, reason));
   const told = open.length > 0 ? open : objections.filter(({ way }) => way === 'policy');
   const [first] = told;
   const untilMs = Math.min(...objections.flatMap(({ objection }) => objection.untilMs ?? []));
@@ -206,6 +207,10 @@ function stuckPod({ pod, objections }: Extract<Outcome, { goes: false }>): Stuck
       .slice(0, 512),
     ...(Number.isFinite(untilMs) ? { until: clockTime(untilMs) } : {}),
   };
+}
+
+function isUnopened(way: WayName, reason: StuckReason): boolean {
+  return ways.some(({ name, unopened }) => name === way && unopened.includes(reason));
 }
 
 function recheckAt(

@@ -11,20 +11,20 @@ import {
   inForce,
   quarantine,
 } from '../../test/support/release-case.ts';
-import type { Outcome } from '../act/perform.ts';
+import type { ActOutcome } from '../act/perform.ts';
 import type { NodeCase } from '../api/release-view.ts';
+import { decideNode } from '../decide/decide-node.ts';
 import type { EventInput, EventRecorder } from '../kube/events.ts';
-import { decide } from './decide.ts';
 import { PassReporter } from './pass-reporter.ts';
 
-function setUp(): { reporter: PassReporter; said: string[]; pass: (known: NodeCase, ...acts: Outcome[]) => void } {
+function setUp(): { reporter: PassReporter; said: string[]; pass: (known: NodeCase, ...acts: ActOutcome[]) => void } {
   const said: string[] = [];
   const record = ({ regarding, reason, note }: EventInput): void =>
     void said.push(`${regarding.kind} ${regarding.name}: ${reason}: ${note}`);
   const quiet = { info: () => {}, warn: () => {}, debug: () => {} };
   const reporter = new PassReporter({ log: quiet, events: { record } as unknown as EventRecorder });
-  const pass = (known: NodeCase, ...acts: Outcome[]): void =>
-    reporter.report({ known, decision: decide(known, 1), acts, news: [], fence: undefined, tookMs: 1 });
+  const pass = (known: NodeCase, ...acts: ActOutcome[]): void =>
+    reporter.report({ nodeCase: known, decision: decideNode(known), acts, fence: undefined, tookMs: 1 });
   return { reporter, said, pass };
 }
 
@@ -60,7 +60,8 @@ describe('events and metrics', () => {
       { at: 'x', reason: 'PoweringOff', message: 'ipmi-off', epoch: 1 },
       { at: 'x', reason: 'Releasing', message: 'of pods is told elsewhere', epoch: 1 },
     ];
-    reporter.report({ known, decision: decide(known, 1), acts: [], news, fence: aFence(), tookMs: 1 });
+    const fence = aFence({ history: news });
+    reporter.report({ nodeCase: known, decision: decideNode(known), acts: [], fence, tookMs: 1 });
     assert.deepEqual(said, [
       'Node node-1: PoweringOff: ipmi-off',
       'NodeFence node-fence-node-1: PoweringOff: ipmi-off',
@@ -94,13 +95,13 @@ describe('events and metrics', () => {
     const pod = aPod();
     pass(
       aCase(),
-      { kind: 'done', action: { do: 'taint', ...quarantine } },
-      { kind: 'done', action: { do: 'forceDelete', pod, basis: 'AcceptedRisk' } },
+      { kind: 'done', act: { do: 'quarantine' } },
+      { kind: 'done', act: { do: 'forceDelete', pod, basis: 'AcceptedRisk' } },
     );
     pass(
       aCase(),
-      { kind: 'done', action: { do: 'failPod', pod, basis: 'AcceptedRisk' } },
-      { kind: 'needless', action: { do: 'forceDelete', pod, basis: 'PowerOff' } },
+      { kind: 'done', act: { do: 'failPod', pod, basis: 'AcceptedRisk' } },
+      { kind: 'needless', act: { do: 'forceDelete', pod, basis: 'PowerOff' } },
     );
     assert.deepEqual(said, [
       'Node node-1: Quarantined: takes no pods until it is back and clean',
@@ -113,9 +114,9 @@ describe('events and metrics', () => {
   test('the way back is told when the quarantine goes, not when another taint does', () => {
     const { said, pass } = setUp();
     const well = aCase({ node: aNode({ ready: 'True' }), pods: [] });
-    pass(well, { kind: 'done', action: { do: 'untaint', ...forceEviction, pods: [] } });
+    pass(well, { kind: 'done', act: { do: 'untaint', ...forceEviction, pods: [] } });
     assert.deepEqual(said, []);
-    pass(well, { kind: 'done', action: { do: 'untaint', ...quarantine, pods: [] } });
+    pass(well, { kind: 'done', act: { do: 'untaint', ...quarantine, pods: [] } });
     assert.deepEqual(said, ['Node node-1: BackInService: is clean and takes pods again']);
   });
 

@@ -1,9 +1,15 @@
 /** What a decision about drains rests on, from what was watched or read. */
-import type { DrainNode, DrainPolicyFacts, DrainPolicyMatch, DrainView, BudgetFacts } from '../api/drain-view.ts';
-import { enforcementOf } from '../drain/decide-drain.ts';
+import type {
+  BudgetFacts,
+  CordonFacts,
+  DrainNode,
+  DrainPolicyFacts,
+  DrainPolicyMatch,
+  DrainView,
+  StorageFacts,
+} from '../api/drain-view.ts';
+import { enforcementOf } from './decide-drain.ts';
 import { matchPolicy } from '../judge/match-policy.ts';
-import type { CordonFacts } from '../observe/project-drain.ts';
-import type { StorageFacts } from '../storage/storage.ts';
 
 export interface DrainSources {
   namespace: string;

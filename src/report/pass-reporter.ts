@@ -1,16 +1,17 @@
 /** Tells about passes over nodes in trouble: in the log, in events, in metrics. All from the one value of the pass. */
-import type { Outcome as ActOutcome } from '../act/perform.ts';
-import type { StuckPod } from '../api/node-fence.ts';
+import { isDeepStrictEqual } from 'node:util';
+import type { ActOutcome } from '../act/perform.ts';
+import type { NodeFenceStatus, StuckPod } from '../api/node-fence.ts';
 import { ALARM, FENCED, RELEASE_EVENTS } from '../api/reasons.ts';
-import type { Action } from '../api/release-view.ts';
 import { QUARANTINE_KEY } from '../api/release-view.ts';
+import type { Act } from '../api/steps.ts';
 import { isBadNews } from '../fence/told.ts';
 import type { EventInput, EventRecorder, ObjectReference } from '../kube/events.ts';
 import { nodeFences } from '../kube/resources.ts';
-import type { ReleaseMetrics } from '../report/metrics.ts';
-import { Counter } from '../report/prometheus.ts';
-import type { Log } from './operator.ts';
-import type { Pass } from './recovery.ts';
+import type { Log } from './log.ts';
+import type { ReleaseMetrics } from './metrics.ts';
+import type { Pass } from './pass.ts';
+import { Counter } from './prometheus.ts';
 
 const { reason } = RELEASE_EVENTS;
 
@@ -64,13 +65,14 @@ export class PassReporter implements ReleaseMetrics {
 
   #tellAct(pass: Pass, act: ActOutcome): void {
     const { log } = this.#options;
-    const node = pass.known.name;
+    const node = pass.nodeCase.name;
     switch (act.kind) {
       case 'done':
-        log.info({ node, did: described(act.action), tookMs: Math.round(pass.tookMs) }, 'acted');
-        this.#tellDone(pass, act.action);
+        log.info({ node, did: described(act.act), tookMs: Math.round(pass.tookMs) }, 'acted');
+        this.#tellDone(pass, act.act);
         return;
       case 'needless':
+      case 'begun':
         return;
       case 'changed':
         this.refused.increase({ why: 'changed' });
@@ -90,11 +92,11 @@ export class PassReporter implements ReleaseMetrics {
 
   /** Every step of a fence, on the node and on its record (ADM-1). */
   #tellNews(pass: Pass): void {
-    for (const { reason: why, message = '' } of pass.news) {
+    for (const { reason: why, message = '' } of newsOf(pass)) {
       if (!Object.hasOwn(FENCED.reason, why) && !isAlarm(why)) continue;
       this.fenceSteps.increase({ step: why });
       const type = isBadNews(why) || isAlarm(why) ? 'Warning' : 'Normal';
-      this.#options.log.info({ node: pass.known.name, step: why, what: message }, 'fence');
+      this.#options.log.info({ node: pass.nodeCase.name, step: why, what: message }, 'fence');
       this.#onNode(pass, { reason: why, type, note: message, action: 'Fence' });
       const uid = pass.fence?.metadata.uid;
       if (uid === undefined) continue;
@@ -110,20 +112,20 @@ export class PassReporter implements ReleaseMetrics {
   }
 
   #tellHold(pass: Pass): void {
-    const { known, decision } = pass;
-    const { hold } = decision;
-    const before = this.#holds.get(known.name);
-    if (hold === undefined || decision.trouble === undefined) this.#holds.delete(known.name);
+    const { nodeCase, decision } = pass;
+    const { hold, trouble } = decision.findings ?? {};
+    const before = this.#holds.get(nodeCase.name);
+    if (hold === undefined || trouble === undefined) this.#holds.delete(nodeCase.name);
     else if (before !== hold.reason) {
-      this.#holds.set(known.name, hold.reason);
-      this.#options.log.info({ node: known.name, reason: hold.reason, why: hold.message }, 'held');
+      this.#holds.set(nodeCase.name, hold.reason);
+      this.#options.log.info({ node: nodeCase.name, reason: hold.reason, why: hold.message }, 'held');
       const note = `${hold.reason}: ${hold.message}`;
       this.#onNode(pass, { reason: reason.Held, type: 'Warning', note, action: 'Fence' });
     }
   }
 
-  #tellDone(pass: Pass, action: Action): void {
-    if (action.do === 'taint') {
+  #tellDone(pass: Pass, action: Act): void {
+    if (action.do === 'quarantine') {
       this.#onNode(pass, {
         reason: reason.Quarantined,
         type: 'Warning',
@@ -142,45 +144,53 @@ export class PassReporter implements ReleaseMetrics {
       this.released.increase({ basis });
       const regarding = { apiVersion: 'v1', kind: 'Pod', namespace: pod.namespace, name: pod.name, uid: pod.uid };
       const why = action.do === 'failPod' ? reason.VolumesFreed : reason.Released;
-      const note = `released from node ${pass.known.name} on the basis ${basis}`;
+      const note = `released from node ${pass.nodeCase.name} on the basis ${basis}`;
       this.#options.events.record({ regarding, type: 'Normal', reason: why, action: 'Release', note });
     }
   }
 
-  #tellStuck({ known, decision }: Pass): void {
-    const before = this.#stuck.get(known.name);
-    const now = new Map(decision.stuck.map((stuck) => [`${stuck.namespace}/${stuck.name}`, stuck]));
+  #tellStuck({ nodeCase, decision }: Pass): void {
+    const before = this.#stuck.get(nodeCase.name);
+    const now = new Map((decision.findings?.stuck ?? []).map((stuck) => [`${stuck.namespace}/${stuck.name}`, stuck]));
     for (const [key, { namespace, name, reason: why, message }] of now) {
       const said = before?.get(key);
       if (said?.reason === why && said.message === message) continue;
-      const pod = known.pods.find((one) => one.namespace === namespace && one.name === name);
+      const pod = nodeCase.pods.find((one) => one.namespace === namespace && one.name === name);
       if (pod === undefined) continue;
       const regarding = { apiVersion: 'v1', kind: 'Pod', namespace, name, uid: pod.uid };
-      this.#options.log.info({ node: known.name, pod: key, reason: why, why: message }, 'stuck');
+      this.#options.log.info({ node: nodeCase.name, pod: key, reason: why, why: message }, 'stuck');
       const type = 'Warning';
       this.#options.events.record({ regarding, type, reason: reason.NotReleased, action: 'Release', note: message });
     }
-    if (now.size === 0) this.#stuck.delete(known.name);
-    else this.#stuck.set(known.name, now);
+    if (now.size === 0) this.#stuck.delete(nodeCase.name);
+    else this.#stuck.set(nodeCase.name, now);
   }
 
   #tellRefusals(pass: Pass): void {
-    const { known, decision } = pass;
-    const before = this.#refusals.get(known.name);
-    const now = new Set(decision.refusals.map(({ volume, message }) => `volume ${volume}: ${message}`));
+    const { nodeCase, decision } = pass;
+    const before = this.#refusals.get(nodeCase.name);
+    const now = new Set(
+      (decision.findings?.refusals ?? []).map(({ volume, message }) => `volume ${volume}: ${message}`),
+    );
     for (const note of now)
       if (!before?.has(note))
         this.#onNode(pass, { reason: reason.DetachRefused, type: 'Warning', note: note, action: 'Release' });
-    if (now.size === 0) this.#refusals.delete(known.name);
-    else this.#refusals.set(known.name, now);
+    if (now.size === 0) this.#refusals.delete(nodeCase.name);
+    else this.#refusals.set(nodeCase.name, now);
   }
 
-  #onNode({ known }: Pass, event: Omit<EventInput, 'regarding'>): void {
-    const { node } = known;
+  #onNode({ nodeCase }: Pass, event: Omit<EventInput, 'regarding'>): void {
+    const { node } = nodeCase;
     if (node === undefined) return;
     const regarding: ObjectReference = { apiVersion: 'v1', kind: 'Node', name: node.name, uid: node.uid };
     this.#options.events.record({ regarding, ...event });
   }
+}
+
+/** What was added to the history of the node. */
+function newsOf({ nodeCase, fence }: Pass): NodeFenceStatus['history'] {
+  const old = nodeCase.fence?.status.history ?? [];
+  return (fence?.status.history ?? []).filter((entry) => !old.some((one) => isDeepStrictEqual(one, entry)));
 }
 
 function isAlarm(reason: string): boolean {
@@ -188,10 +198,10 @@ function isAlarm(reason: string): boolean {
 }
 
 /** In words, for the log and the console. */
-function described(action: Action): string {
+function described(action: Act): string {
   switch (action.do) {
-    case 'taint':
-      return `tainted ${action.key}:${action.effect}`;
+    case 'quarantine':
+      return `tainted ${QUARANTINE_KEY}:NoSchedule`;
     case 'untaint':
       return `took the taint ${action.key}:${action.effect} away`;
     case 'forceDelete':
@@ -210,5 +220,14 @@ function described(action: Action): string {
       return action.remediation === undefined
         ? 'noted that no remedy runs any more'
         : `noted that pod ${action.remediation.pod} remedies it`;
+    case 'switch':
+      return `began ${action.method.name}`;
+    case 'runJob':
+      return `began Job ${action.job.name}`;
+    case 'cordon':
+    case 'uncordon':
+    case 'drain':
+    case 'deleteMachine':
+      return `began ${action.do}`;
   }
 }

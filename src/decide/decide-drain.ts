@@ -10,13 +10,13 @@ import type {
   NodeDrainDecision,
 } from '../api/drain-view.ts';
 import type { ENFORCEMENTS } from '../api/drain-policy.ts';
-import { budgetsOf, budgetWish, drop, forgotten, keep, release, turnOf } from './budgets.ts';
-import type { Wish } from './budgets.ts';
-import type { Rule } from './checks.ts';
-import { blockOf, rules } from './checks.ts';
-import { evictions } from './evictions.ts';
-import type { Known, Memory } from './known.ts';
-import { known } from './known.ts';
+import { budgetsOf, budgetWish, drop, forgotten, keep, release, turnOf } from '../drain/budgets.ts';
+import type { Wish } from '../drain/budgets.ts';
+import type { Rule } from '../drain/checks.ts';
+import { blockOf, rules } from '../drain/checks.ts';
+import { evictions } from '../drain/evictions.ts';
+import type { Known, Memory } from '../drain/known.ts';
+import { known } from '../drain/known.ts';
 
 interface Judged {
   node: DrainNode;

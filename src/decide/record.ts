@@ -16,28 +16,37 @@ import type { Judgement } from '../api/view.ts';
 import { isQuarantined } from '../return/return-node.ts';
 import { failuresOf } from '../return/soak.ts';
 import { clockTime } from '../api/facts.ts';
-import type { Decision } from './decide.ts';
+import { actsOf } from '../api/steps.ts';
+import type { ReleaseDecision } from './decide-release.ts';
+import type { RemedyDecision } from './decide-remedy.ts';
 
 type HistoryEntry = NodeFenceStatus['history'][number];
 
 export interface StatusInput {
+  /** As it was read: without what is decided now. */
   known: NodeCase;
-  decision: Decision;
+  decision: ReleaseDecision;
+  remedy: RemedyDecision;
   judgement: Judgement;
-  identity: string;
+  epoch: number;
+}
+
+/** Counts the holders of a record and its fences: what was meant in an earlier epoch is not done any more (S18). */
+export function epochOf({ fence, identity }: NodeCase, { fence: decided }: RemedyDecision): number {
+  const before = fence?.status ?? EMPTY_STATUS;
+  // A fence that begins anew is another one: its power cycle is not that of the first (S20).
+  const begunAt = decided?.startedAt;
+  const isAnew = begunAt !== undefined && before.fence !== undefined && begunAt !== before.fence.startedAt;
+  return before.epoch + (before.holder === identity && !isAnew ? 0 : 1);
 }
 
 export function nextStatus(input: StatusInput): NodeFenceStatus {
-  const { known, decision, judgement, identity } = input;
+  const { known, decision, remedy, judgement, epoch } = input;
   const before = known.fence?.status ?? EMPTY_STATUS;
   const now = clockTime(known.serverNowMs);
-  // A fence that begins anew is another one: its power cycle is not that of the first (S20).
-  const begunAt = decision.fencing.fence?.startedAt;
-  const isAnew = begunAt !== undefined && before.fence !== undefined && begunAt !== before.fence.startedAt;
-  const epoch = before.epoch + (before.holder === identity && !isAnew ? 0 : 1);
-  const taken = { ...before, epoch, holder: identity };
+  const taken = { ...before, epoch, holder: known.identity };
   const news: Omit<HistoryEntry, 'epoch'>[] = [];
-  const fence = known.node === undefined ? withoutMachine(before.fence, now) : decision.fencing.fence;
+  const fence = known.node === undefined ? withoutMachine(before.fence, now) : remedy.fence;
   const told = fence === undefined ? undefined : (removalNews(known, fence) ?? fenceNews(fence));
   if (told !== undefined && isNews(before, told, fence)) {
     news.push({ at: now, reason: told.reason, ...(told.message === '' ? {} : { message: told.message }) });
@@ -77,12 +86,12 @@ function removalNews(
 }
 
 /** What a person has to look at, because nothing more happens by itself (FEN-2, REM-4). */
-function alarmOf({ known, decision }: StatusInput, { fence, problems }: NodeFenceStatus): Finding {
+function alarmOf({ known, remedy }: StatusInput, { fence, problems }: NodeFenceStatus): Finding {
   const { restarts = 0 } = (known.policy.kind === 'one' ? known.policy.policy.remedy?.fence : undefined) ?? {};
   if (fence?.phase === 'failed' && fence.restarts >= restarts) {
     return { status: 'True', reason: ALARM.reason.FenceInError, message: fence.message ?? 'the fence has failed' };
   }
-  const { ladder } = decision.fencing;
+  const { ladder } = remedy;
   if (ladder?.phase === 'exhausted') {
     const message = `${ladder.remedy} was the last remedy for ${ladder.threshold}, and the trouble goes on`;
     return { status: 'True', reason: ALARM.reason.LadderExhausted, message };
@@ -168,7 +177,7 @@ function ongoing(
   now: string,
   news: Omit<HistoryEntry, 'epoch'>[],
 ): NodeFenceStatus {
-  const { known, decision, before } = input;
+  const { known, decision, remedy, before } = input;
   const { node } = known;
   const isOther = before.incident !== undefined && node !== undefined && before.incident.nodeUid !== node.uid;
   const incident = isOther ? undefined : before.incident;
@@ -180,7 +189,7 @@ function ongoing(
   );
   for (const record of records) tellRecord(before, record, now, news);
   const { return: _, hold: __, ladder: ___, ...rest } = before;
-  const { ladder } = decision.fencing;
+  const { ladder } = remedy;
   const isMarked = isQuarantined(known) || plansQuarantine(decision);
   return {
     ...rest,
@@ -195,7 +204,7 @@ function ongoing(
     evidence: evidenceOf(input, incident === undefined ? [] : before.evidence, now),
     ...(ladder === undefined ? {} : { ladder }),
     problems,
-    jobs: [...decision.fencing.jobs],
+    jobs: [...remedy.jobs],
     releases: records,
     stuck: decision.stuck,
     applied: appliedOf(before, isMarked, now),
@@ -231,7 +240,10 @@ type Condition = NodeFenceStatus['conditions'][number];
 type Finding = Pick<Condition, 'status' | 'reason' | 'message'>;
 
 /** Undefined: there was never anything to release. */
-function releasedOf(records: readonly ReleaseRecord[], { refusals }: Pick<Decision, 'refusals'>): Finding | undefined {
+function releasedOf(
+  records: readonly ReleaseRecord[],
+  { refusals }: Pick<ReleaseDecision, 'refusals'>,
+): Finding | undefined {
   if (records.length === 0) return undefined;
   const open = records.filter(({ endedAt }) => endedAt === undefined);
   if (open.length === 0) return { status: 'True', reason: RELEASED.reason.Complete, message: 'all is gone' };
@@ -311,8 +323,8 @@ function evidenceOf(
   return items.slice(-MAX_EVIDENCE);
 }
 
-function plansQuarantine({ steps }: Decision): boolean {
-  return steps.some(({ actions }) => actions.some((action) => action.do === 'taint' && action.key === QUARANTINE_KEY));
+function plansQuarantine({ steps }: ReleaseDecision): boolean {
+  return steps.some((step) => actsOf(step).some((act) => act.do === 'quarantine'));
 }
 
 function appliedOf(before: NodeFenceStatus, isMarked: boolean, now: string): NodeFenceStatus['applied'] {
@@ -345,7 +357,7 @@ function returnOf(
   };
 }
 
-function holdOf(before: NodeFenceStatus, { hold }: Decision, now: string): Pick<NodeFenceStatus, 'hold'> {
+function holdOf(before: NodeFenceStatus, { hold }: ReleaseDecision, now: string): Pick<NodeFenceStatus, 'hold'> {
   if (hold === undefined) return {};
   const since = before.hold?.reason === hold.reason ? before.hold.since : now;
   return { hold: { reason: hold.reason, message: hold.message, since } };

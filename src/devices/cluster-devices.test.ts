@@ -4,9 +4,9 @@ import { ActCluster } from '../../test/support/act-cluster.ts';
 import { aNode } from '../../test/support/release-case.ts';
 import type { Method } from '../api/fence-config.ts';
 import type { LiveNode } from '../api/release-view.ts';
-import { defaultAgentSettings } from '../devices/agent.ts';
+import { defaultAgentSettings } from './agent.ts';
 import { secrets } from '../kube/resources.ts';
-import { ClusterDevices } from './device-provider.ts';
+import { ClusterDevices } from './cluster-devices.ts';
 
 const method: Method = { name: 'm', action: 'off', driver: 'driver:aws', parameters: { region: 'eu-1' }, secrets: [] };
 const keys = { access_key_id: 'AKIAEXAMPLE', secret_access_key: 'canary' };

@@ -22,8 +22,9 @@ import { NodeFenceSchema } from '../api/node-fence.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import type { Judgement } from '../api/view.ts';
-import { decide } from './decide.ts';
-import { nextStatus } from './fence-status.ts';
+import { decideRelease } from './decide-release.ts';
+import { asItStands } from './decide-remedy.ts';
+import { epochOf, nextStatus } from './record.ts';
 
 const judgement: Judgement = {
   verdict: 'down',
@@ -36,7 +37,10 @@ const judgement: Judgement = {
 };
 
 function next(known: NodeCase, identity = 'me'): NodeFenceStatus {
-  return nextStatus({ known, decision: decide(known, 1), judgement, identity });
+  const taken = { ...known, identity };
+  const remedy = asItStands(taken);
+  const epoch = epochOf(taken, remedy);
+  return nextStatus({ known: taken, decision: decideRelease(taken, remedy, epoch), remedy, judgement, epoch });
 }
 
 /** As it is stored after each pass, over and over. */

@@ -3,14 +3,14 @@
  * (EXP-3). What would go wrong in a fence has to show here: an agent that is not installed, a credential that has expired,
  * a device that answers for another machine (S29).
  */
-import type { DeviceProvider } from '../act/device-tasks.ts';
-import { identitiesOf } from '../act/device-tasks.ts';
-import { wrongMachine } from '../act/power.ts';
+import type { DeviceProvider } from '../devices/provider.ts';
+import { identitiesOf } from './device-tasks.ts';
+import { wrongMachine } from './power.ts';
 import type { ConfigResult, Level, Method } from '../api/fence-config.ts';
 import type { LiveNode } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';
 import type { Device, DeviceAnswer } from '../devices/device.ts';
-import type { CheckReason, NodeCheck } from '../report/policy-conditions.ts';
+import type { CheckReason, NodeCheck } from '../api/node-check.ts';
 
 export interface CheckOptions {
   provider: DeviceProvider;

@@ -1,0 +1,139 @@
+/**
+ * Acts that take their time: power and storage switched, Jobs, drains, machines removed. At most one for each node; whoever
+ * asks learns how it stands. Nothing of this survives the process, and nothing has to: what was begun is in the NodeFence,
+ * and beginning it again is harmless (S20).
+ */
+import type { LiveNode, NodeCase } from '../api/release-view.ts';
+import type { Cordon, DeviceQuestion, Grounds, JobOrder, LongAct } from '../api/steps.ts';
+import type { Clock } from '../clock.ts';
+import type { DeviceProvider } from '../devices/provider.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { deleteMachine } from './delete-machine.ts';
+import { DeviceTasks } from './device-tasks.ts';
+import { drainNode } from './drain-node.ts';
+import { verify } from './grounds.ts';
+import { runJob } from './jobs.ts';
+import type { PowerOutcome } from './power.ts';
+import { setScheduling } from './scheduling.ts';
+
+export interface LongActsOptions {
+  client: KubeClient;
+  clock: Clock;
+  provider: DeviceProvider;
+  /** Where the Jobs of remedies are made. */
+  namespace: string;
+  isLeading: () => boolean;
+  timeoutMs: number;
+  /** The object of a Job; undefined: nobody knows its template any more. */
+  jobObject: (
+    order: JobOrder,
+  ) => { object: Record<string, unknown>; label: { key: string; value: string } } | undefined;
+  /** Something about this node has changed. */
+  onNode: (name: string) => void;
+}
+
+export class LongActs {
+  readonly #options: LongActsOptions;
+  readonly #tasks: DeviceTasks;
+  /** By node: the Job that runs. */
+  readonly #jobs = new Map<string, NonNullable<NodeCase['job']>>();
+  /** By node: its devices said on when they were asked whether it is off, in the phase that began then. */
+  readonly #onAgain = new Map<string, NonNullable<NodeCase['onAgain']>>();
+
+  constructor(options: LongActsOptions) {
+    this.#options = options;
+    const { clock, provider, isLeading, onNode } = options;
+    this.#tasks = new DeviceTasks({ clock, provider, guard: isLeading, onDone: onNode });
+  }
+
+  /** What is known here of a node, as its case has it. */
+  of(name: string): Pick<NodeCase, 'task' | 'job' | 'onAgain'> {
+    const task = this.#tasks.current(name);
+    const job = this.#jobs.get(name);
+    const onAgain = this.#onAgain.get(name);
+    return {
+      ...(task === undefined ? {} : { task }),
+      ...(job === undefined ? {} : { job }),
+      ...(onAgain === undefined ? {} : { onAgain }),
+    };
+  }
+
+  forget(name: string): void {
+    this.#onAgain.delete(name);
+    this.#tasks.forget(name);
+  }
+
+  async cordon(node: LiveNode, { key }: Cordon): Promise<void> {
+    await this.#tasks.ensure(node, { key, run: () => this.#schedule(node, 'cordon'), isAwaited: true });
+  }
+
+  async begin(node: LiveNode, act: LongAct, grounds: Grounds): Promise<void> {
+    const { key } = act;
+    const isAwaited = act.do === 'uncordon';
+    await this.#tasks.ensure(node, { key, run: () => this.#run(node, act, grounds), isAwaited });
+  }
+
+  /** Why the machine, or its way to the storage, cannot be taken for off, asked of its devices now; undefined: it is. */
+  async notOff(
+    node: LiveNode | undefined,
+    { what, methods }: DeviceQuestion,
+    since: string,
+  ): Promise<string | undefined> {
+    if (node === undefined) return 'there is no Node object';
+    const found = await this.#tasks.notOff(node, methods);
+    if (what === 'power' && found?.isOn) this.#onAgain.set(node.name, { since, message: found.message });
+    return found?.message;
+  }
+
+  #run(node: LiveNode, act: LongAct, grounds: Grounds): Promise<PowerOutcome> {
+    const { client, clock, isLeading: guard, timeoutMs } = this.#options;
+    const calls = { client, clock, guard, timeoutMs };
+    switch (act.do) {
+      case 'switch':
+        return this.#tasks.operate(node, act.method, () => this.#mayAct(grounds));
+      case 'uncordon':
+        return this.#schedule(node, 'uncordon');
+      case 'drain':
+        return drainNode(node.name, calls);
+      case 'deleteMachine':
+        return act.wasOff ? deleteMachine(node, calls) : Promise.resolve(notFenced(node));
+      case 'runJob':
+        return this.#runJob(node, act);
+    }
+  }
+
+  #schedule(node: LiveNode, action: 'cordon' | 'uncordon'): Promise<PowerOutcome> {
+    const { client, isLeading: guard, timeoutMs } = this.#options;
+    return setScheduling(node, action, { client, guard, timeoutMs });
+  }
+
+  async #runJob(node: LiveNode, { job, wasMade }: Extract<LongAct, { do: 'runJob' }>): Promise<PowerOutcome> {
+    const { client, clock, isLeading: guard, timeoutMs, namespace, jobObject, onNode } = this.#options;
+    const made = jobObject(job);
+    if (made === undefined) return { outcome: 'failed', message: `the template of remedy ${job.remedy} is gone` };
+    const onSeen = (seen: { uid: string; pod?: string }): void => {
+      this.#jobs.set(node.name, { name: job.name, ...seen });
+      onNode(node.name);
+    };
+    try {
+      const run = { namespace, name: job.name, wasMade, ...made };
+      return await runJob(run, { client, clock, guard, timeoutMs, onSeen });
+    } finally {
+      if (this.#jobs.get(node.name)?.name === job.name) this.#jobs.delete(node.name);
+    }
+  }
+
+  /** Devices are slow to say how they are: what the act rests on is read again before they are told (S15, S19). */
+  async #mayAct(grounds: Grounds): Promise<string | undefined> {
+    const { client, isLeading, timeoutMs } = this.#options;
+    const refusal = await verify(client, grounds, { timeoutMs, ask: async () => 'nobody is asked here' });
+    if (!isLeading()) return 'this instance does not lead any more';
+    if (refusal === undefined) return undefined;
+    return refusal.kind === 'unreadable' ? refusal.error.message : refusal.what;
+  }
+}
+
+/** S13: what may still write is not given away. */
+function notFenced({ name }: LiveNode): PowerOutcome {
+  return { outcome: 'failed', message: `${name} was not switched off before: put a fence before it on the ladder` };
+}

@@ -1,0 +1,10 @@
+/** How the devices of a node answered when they were asked whether it could be fenced. */
+import type { UNFENCEABLE } from './reasons.ts';
+
+export type CheckReason = keyof (typeof UNFENCEABLE)['reason'];
+
+export interface NodeCheck {
+  node: string;
+  /** Absent: it could be fenced. */
+  problem?: { reason: CheckReason; message: string };
+}

@@ -1,0 +1,105 @@
+/**
+ * What a decision wants done. What can be taken back at any time is free; everything else carries the grounds on which it
+ * rests, and `act` finds them unchanged by live reads before it does anything (S15). An act without grounds does not compile.
+ */
+import type { Method } from './fence-config.ts';
+import type { PodFacts, Remediation } from './release-view.ts';
+
+/** What grounds of every kind name, to be found unchanged right before the act. */
+interface CommonGrounds {
+  node: string;
+  /** Absent: the Node object is gone, and has to be gone still. */
+  nodeUid?: string;
+  bootId?: string;
+  /** Taints that must be on the node: the quarantine, and an assertion that the release rests on. */
+  taints: readonly { key: string; effect: string }[];
+  /** The Lease must not have been renewed since, or made, if it is empty; absent where a living kubelet is no objection. */
+  leaseRenewTime?: string;
+  policy?: { name: string; uid: string; generation: number };
+  /** Entries of volumesInUse that were taken out: one that is back proves a living kubelet. */
+  freed: readonly string[];
+  /** Of the record, which must not have been taken over by another instance. */
+  epoch: number;
+}
+
+/** Asked of the devices right before the act: does every one of them say off, now? */
+export interface DeviceQuestion {
+  what: 'power' | 'storage';
+  /** None: nobody can confirm it, so that nothing happens. */
+  methods: readonly Method[];
+}
+
+/** One variant for each basis, with what that basis needs. Ready does not matter where a device gives its word. */
+export type Grounds = CommonGrounds &
+  (
+    | { basis: 'PowerOff' | 'StorageFenced'; question: DeviceQuestion }
+    | { basis: 'StorageSafeDetach'; safeDrivers: readonly string[] }
+    | { basis: 'KernelCrashed' | 'Asserted' | 'AcceptedRisk' }
+    /** A ladder or a person calls for it: a fence, a Job, a drain, a machine to be removed, and what undoes them. */
+    | { basis: 'Remedy' }
+    /** The node is back in order, so that a taint of ours may go. */
+    | { basis: 'Return' }
+  );
+
+export type Basis = Grounds['basis'];
+
+/** `key` tells tries of the same thing apart: one that is under way, or has ended, is not begun again. */
+interface Try {
+  key: string;
+}
+
+/** Can be taken back at any time, and harms nobody. */
+export type FreeAct =
+  | { do: 'quarantine' }
+  /** On the node, for as long as a remedy runs (REM-5). Absent: none does any more. */
+  | { do: 'noteRemediation'; remediation?: Remediation };
+
+/** As free, but somebody waits for its outcome. */
+export type Cordon = { do: 'cordon' } & Try;
+
+export type GroundedAct =
+  /** `pods`: the UIDs of all that may be on the node; one more, and the taint stays. */
+  | { do: 'untaint'; key: string; effect: string; pods: readonly string[] }
+  | { do: 'requestFence'; attachment: string; uid: string }
+  | { do: 'freeVolumes'; volumes: readonly string[] }
+  | { do: 'forceDelete'; pod: PodFacts; basis: string }
+  | { do: 'failPod'; pod: PodFacts; basis: string }
+  | { do: 'deleteAttachment'; attachment: string; uid: string }
+  /** Of a machine that its provider has removed. */
+  | { do: 'deleteNode' };
+
+/** Takes its time: begun, and asked after in the next pass. */
+export type LongAct = Try &
+  (
+    | { do: 'switch'; method: Method }
+    | { do: 'uncordon' }
+    | { do: 'runJob'; job: JobOrder; wasMade: boolean }
+    | { do: 'drain' }
+    /** `wasOff`: its power was off in this incident, as a device has confirmed; otherwise it may still write (S13). */
+    | { do: 'deleteMachine'; wasOff: boolean }
+  );
+
+export interface JobOrder {
+  name: string;
+  remedy: string;
+  /** By which the template of the policy is found. */
+  template: string;
+  node: { name: string; uid: string };
+  /** The threshold that was passed, such as `Ready=NotTrue`. */
+  trouble: string;
+  incident: string;
+}
+
+export type Act = FreeAct | Cordon | GroundedAct | LongAct;
+
+/** Steps run one after the other, the acts of one side by side; a failure ends the rest. */
+export type Step =
+  | { free: readonly FreeAct[] }
+  | { begins: Cordon }
+  | { grounds: Grounds; acts: readonly GroundedAct[] }
+  | { grounds: Grounds; begins: LongAct };
+
+export function actsOf(step: Step): readonly Act[] {
+  if ('begins' in step) return [step.begins];
+  return 'free' in step ? step.free : step.acts;
+}

@@ -1,0 +1,64 @@
+/**
+ * Keeps passes as files: each case with its decision as one line of JSON, so that a bug report is a file and a decision can be
+ * made again (`fenceline replay`). Bounded: the oldest file goes when there are too many. No credential is in a case; what a
+ * ConfigMap calls a password all the same is left out (S28).
+ */
+import { appendFileSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { isSecretName } from '../devices/agent-metadata.ts';
+import type { Pass } from '../report/pass.ts';
+
+const prefix = 'passes-';
+const suffix = '.jsonl';
+const hidden = '[hidden]';
+
+export interface TraceLimits {
+  fileBytes: number;
+  files: number;
+}
+
+const defaultLimits: TraceLimits = { fileBytes: 16 * 1024 * 1024, files: 4 };
+
+export class PassTrace {
+  readonly #dir: string;
+  readonly #limits: TraceLimits;
+  #number: number;
+  #bytes: number;
+
+  constructor(dir: string, limits: TraceLimits = defaultLimits) {
+    this.#dir = dir;
+    this.#limits = limits;
+    mkdirSync(dir, { recursive: true });
+    this.#number = Math.max(1, ...this.#numbers());
+    this.#bytes = statSync(this.#file(this.#number), { throwIfNoEntry: false })?.size ?? 0;
+  }
+
+  keep({ nodeCase, decision }: Pick<Pass, 'nodeCase' | 'decision'>): void {
+    const line = `${passLine({ nodeCase, decision })}\n`;
+    const bytes = Buffer.byteLength(line);
+    if (this.#bytes > 0 && this.#bytes + bytes > this.#limits.fileBytes) {
+      this.#number += 1;
+      this.#bytes = 0;
+      for (const old of this.#numbers()) if (old <= this.#number - this.#limits.files) rmSync(this.#file(old));
+    }
+    appendFileSync(this.#file(this.#number), line, { mode: 0o600 });
+    this.#bytes += bytes;
+  }
+
+  #file(number: number): string {
+    return join(this.#dir, `${prefix}${String(number).padStart(6, '0')}${suffix}`);
+  }
+
+  #numbers(): number[] {
+    return readdirSync(this.#dir).flatMap((name) => {
+      const number = Number(name.slice(prefix.length, -suffix.length));
+      return name.startsWith(prefix) && name.endsWith(suffix) && Number.isInteger(number) ? [number] : [];
+    });
+  }
+}
+
+export function passLine({ nodeCase, decision }: Pick<Pass, 'nodeCase' | 'decision'>): string {
+  return JSON.stringify({ case: nodeCase, decision }, (key, value: unknown) =>
+    typeof value === 'string' && isSecretName(key) ? hidden : value,
+  );
+}

@@ -1,0 +1,174 @@
+/**
+ * All that is decided about one node, from one value: what is thought of it, what has to be read before more can be said,
+ * what is stored, what is done, and when to look again. The only place where the rules meet; carried out by `act`, told by
+ * `report`, and decided again from a file by `fenceline replay`.
+ */
+import { identityOf, isUnderFence } from '../api/facts.ts';
+import type { NodeFenceStatus } from '../api/node-fence.ts';
+import type { LiveNode, NodeCase, Sighting } from '../api/release-view.ts';
+import type { Grounds, Step } from '../api/steps.ts';
+import type { Judgement } from '../api/view.ts';
+import { judgeNode } from '../judge/judge-node.ts';
+import { repeatedTrouble } from '../judge/problems.ts';
+import { isQuarantined } from '../return/return-node.ts';
+import { alarmStamp, needsAttention } from './concern.ts';
+import type { ReleaseDecision } from './decide-release.ts';
+import { decideRelease } from './decide-release.ts';
+import type { PlannedRun, RemedyDecision } from './decide-remedy.ts';
+import { decideRemedy } from './decide-remedy.ts';
+import { alarmsFor, epochOf, isSameAlarm, nextStatus } from './record.ts';
+import { isSame } from './same.ts';
+
+/** What is read only when a decision wants it. */
+export type Want = 'liveLease' | 'pods';
+
+/** What other nodes have to see before they decide: taken in the same tick as the decision. */
+export interface Claims {
+  /** A fence is under way. */
+  slot: boolean;
+  /** So many pods go that were not on record. */
+  pods: number;
+}
+
+/** What the NodeFence has to say, before anything is done. */
+export interface RecordDecision {
+  /** In the spec, where it changes. */
+  policy?: string;
+  /** Absent: as it is. */
+  status?: NodeFenceStatus;
+}
+
+/** What was found out about a node that is attended to; `report` tells from this. */
+export interface Findings extends Omit<ReleaseDecision, 'steps' | 'recheckAtMs'> {
+  remedy: RemedyDecision;
+}
+
+export interface NodeDecision {
+  judgement: Judgement;
+  /** `blind`: nothing can be concluded, so that nothing is done and nothing forgotten. */
+  attention: 'needed' | 'none' | 'blind';
+  wants: readonly Want[];
+  /** Absent: nothing has to be stored. */
+  record?: RecordDecision;
+  steps: readonly Step[];
+  claims: Claims;
+  /** By the API server's clock. */
+  recheckAtMs?: number;
+  /** How the alarm about repeated trouble stands: looked at in which state of things, and until when that holds. */
+  alarm?: { stamp: string; untilMs?: number };
+  /** Absent: nobody attends to it, or more has to be read first. */
+  findings?: Findings;
+}
+
+const noClaims: Claims = { slot: false, pods: 0 };
+
+export function decideNode(seen: Sighting | NodeCase): NodeDecision {
+  const judgement = judgeNode(seen.view, seen.limits);
+  const nothing = { judgement, wants: [], steps: [], claims: noClaims };
+  if (judgement.wants === 'liveLease' && seen.leaseWasRead !== true) {
+    return { ...nothing, attention: 'blind', wants: ['liveLease'] };
+  }
+  if (judgement.verdict === 'unknown' && judgement.reason !== 'NoReadyCondition') {
+    return { ...nothing, attention: 'blind' };
+  }
+  if (!needsAttention(seen, judgement)) return { ...nothing, attention: 'none' };
+  if (!('pods' in seen)) return { ...nothing, attention: 'needed', wants: ['pods'] };
+  return decideAttended(seen, judgement);
+}
+
+function decideAttended(nodeCase: NodeCase, judgement: Judgement): NodeDecision {
+  const remedy = decideRemedy(nodeCase);
+  const epoch = epochOf(nodeCase, remedy);
+  const { steps, recheckAtMs, ...release } = decideRelease(asDecided(nodeCase, remedy), remedy, epoch);
+  const decision: ReleaseDecision = { steps, recheckAtMs, ...release };
+  const record = recordOf(nodeCase, { decision, remedy, judgement, epoch });
+  const status = record?.status ?? nodeCase.fence?.status;
+  return {
+    judgement,
+    attention: 'needed',
+    wants: [],
+    ...(record === undefined ? {} : { record }),
+    steps: [...runSteps(nodeCase, remedy.run, status), ...steps],
+    claims: { slot: isUnderFence(remedy.fence), pods: newPods(nodeCase, decision) },
+    recheckAtMs,
+    alarm: alarmOf(nodeCase, judgement, status),
+    findings: { ...release, remedy },
+  };
+}
+
+/** As if what is decided about the fence were stored already: it is, before anything rests on it. */
+function asDecided(nodeCase: NodeCase, { fence }: RemedyDecision): NodeCase {
+  if (nodeCase.fence === undefined) return nodeCase;
+  const { fence: _, ...status } = nodeCase.fence.status;
+  return { ...nodeCase, fence: { ...nodeCase.fence, status: fence === undefined ? status : { ...status, fence } } };
+}
+
+interface Decided {
+  decision: ReleaseDecision;
+  remedy: RemedyDecision;
+  judgement: Judgement;
+  epoch: number;
+}
+
+function recordOf(nodeCase: NodeCase, decided: Decided): RecordDecision | undefined {
+  const { fence } = nodeCase;
+  const { decision } = decided;
+  const policy = nodeCase.policy.kind === 'one' ? nodeCase.policy.policy.name : undefined;
+  if (fence === undefined && !isWorthRecording(nodeCase, decision)) return undefined;
+  const isNewPolicy = fence === undefined || (fence.spec.policy !== policy && decision.trouble !== undefined);
+  const written = policy === undefined || !isNewPolicy ? {} : { policy };
+  const status = nextStatus({ known: nodeCase, ...decided });
+  const isWell = fence !== undefined && fence.status.incident === undefined && decision.trouble === undefined;
+  const isKept = fence !== undefined && (isSame(status, fence.status) || (isWell && isSameAlarm(fence.status, status)));
+  if (isKept) return written.policy === undefined ? undefined : written;
+  return { ...written, status };
+}
+
+/** Where nobody asked for anything, nothing is written: Kubernetes is alone with its node. */
+function isWorthRecording(nodeCase: NodeCase, { trouble, outcomes, stuck, assertion }: ReleaseDecision): boolean {
+  if (trouble === undefined) return false;
+  if (nodeCase.policy.kind !== 'none' || assertion !== undefined) return true;
+  return outcomes.some(({ goes }) => goes) || stuck.length > 0 || isQuarantined(nodeCase);
+}
+
+/** What the ladder or the fence has running comes first; it takes its time, and nothing waits for it. */
+function runSteps(nodeCase: NodeCase, run: PlannedRun | undefined, status: NodeFenceStatus | undefined): Step[] {
+  const { node, policy } = nodeCase;
+  // Without a record nothing runs.
+  if (run === undefined || node === undefined || status === undefined) return [];
+  if (run.do === 'cordon') return [{ begins: run }];
+  const grounds = remedyGrounds(node, status.epoch, policy.kind === 'one' ? identityOf(policy.policy) : undefined);
+  if (run.do !== 'runJob') return [{ grounds, begins: run }];
+  const incident = status.incident?.id ?? '';
+  return [{ grounds, begins: { ...run, job: { ...run.job, incident } } }];
+}
+
+function remedyGrounds({ name, uid, bootId }: LiveNode, epoch: number, policy: Grounds['policy']): Grounds {
+  return {
+    basis: 'Remedy',
+    node: name,
+    nodeUid: uid,
+    bootId,
+    epoch,
+    ...(policy === undefined ? {} : { policy }),
+    taints: [],
+    freed: [],
+  };
+}
+
+function newPods({ fence }: NodeCase, { records }: ReleaseDecision): number {
+  const uids = (all: readonly { pods: readonly { uid: string }[] }[]): string[] =>
+    all.flatMap(({ pods }) => pods.map(({ uid }) => uid));
+  const before = new Set(uids(fence?.status.releases ?? []));
+  return uids(records).filter((uid) => !before.has(uid)).length;
+}
+
+function alarmOf(
+  nodeCase: NodeCase,
+  judgement: Judgement,
+  status: NodeFenceStatus | undefined,
+): NonNullable<NodeDecision['alarm']> {
+  const stands = repeatedTrouble(status?.problems ?? [], alarmsFor(nodeCase), nodeCase.serverNowMs);
+  const stamp = alarmStamp(nodeCase, judgement);
+  return stands === undefined ? { stamp } : { stamp, untilMs: stands.untilMs };
+}

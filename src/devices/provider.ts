@@ -1,0 +1,12 @@
+/** Where devices come from: agents and clouds in a real cluster, simulated ones in a simulated. */
+import type { FenceConfig, Method } from '../api/fence-config.ts';
+import type { LiveNode } from '../api/release-view.ts';
+import type { Device } from './device.ts';
+
+export type FoundDevice = { ok: true; device: Device } | { ok: false; problem: string };
+
+export interface DeviceProvider {
+  device(node: LiveNode, method: Method): Promise<FoundDevice>;
+  /** How nodes are fenced for which nothing is written; absent: as the cloud provider does it. */
+  defaultConfig?(node: LiveNode): FenceConfig | undefined;
+}

@@ -1,0 +1,158 @@
+/**
+ * Reads what a decision about one node rests on: Node and NodeFence by quorum reads, so that our own writes are in what the
+ * next decision sees (S15, S17), the rest from watches. Pods are watched from the first time that somebody wants them.
+ */
+import { isOver } from '../api/facts.ts';
+import { EMPTY_STATUS, nodeFenceName } from '../api/fence-names.ts';
+import type { NodeFence } from '../api/node-fence.ts';
+import type { LiveNode, NodeCase, PodFacts, PolicyMatch, Sighting } from '../api/release-view.ts';
+import type { Clock } from '../clock.ts';
+import type { KubeClient, KubeObject } from '../kube/client.ts';
+import type { KubeError, Result } from '../kube/errors.ts';
+import { nodeFences, nodes } from '../kube/resources.ts';
+import type { ClusterView } from './cluster-view.ts';
+import type { CrashReports } from './crash-reports.ts';
+import { NodePods } from './node-pods.ts';
+import type { Observer } from './observer.ts';
+import { liveNode } from './project-release.ts';
+
+export interface CaseReaderOptions {
+  client: KubeClient;
+  clock: Clock;
+  random: () => number;
+  observer: Observer;
+  cluster: ClusterView;
+  crashes: CrashReports;
+  /** Which policy is in force for a node; where there is no Node object, the one that is on record. */
+  policyOf: (node: LiveNode | undefined, recorded: string | undefined) => PolicyMatch;
+  /** A node whose pods have changed. */
+  onNode: (name: string) => void;
+  onProblem: (source: string, error: KubeError) => void;
+}
+
+/** What was read, and takes time to read. What other nodes do is added in the tick of the decision. */
+export type ReadCase = Sighting &
+  Pick<NodeCase, 'serverNowMs' | 'policy' | 'pods' | 'volumes' | 'drivers'> &
+  Pick<NodeCase, 'attachments' | 'awaited' | 'node' | 'lease' | 'fence' | 'crash'>;
+
+const callTimeoutMs = 10_000;
+/** A view that is older than this may hide what came since. */
+const maxViewAgeMs = 80_000;
+
+export class CaseReader {
+  readonly #options: CaseReaderOptions;
+  readonly #pods = new Map<string, NodePods>();
+  readonly #broken = Promise.withResolvers<never>();
+
+  constructor(options: CaseReaderOptions) {
+    this.#options = options;
+    this.#broken.promise.catch(() => {});
+  }
+
+  /** Rejects when a watch of pods is broken beyond repair; never resolves. */
+  get broken(): Promise<never> {
+    return this.#broken.promise;
+  }
+
+  /** Nodes whose pods are watched. */
+  get attended(): Iterable<string> {
+    return this.#pods.keys();
+  }
+
+  /** Its pods are watched from now on. Undefined: not everything is known yet, or known well enough. */
+  ready(name: string): NodePods | undefined {
+    const { cluster } = this.#options;
+    const pods = this.#podsOf(name);
+    if (!cluster.synced || !pods.synced || Math.max(pods.ageMs, cluster.ageMs) > maxViewAgeMs) return undefined;
+    // Whoever asks is told when the view of pods has changed.
+    return pods.showsOwnWrites ? pods : undefined;
+  }
+
+  forget(name: string): void {
+    this.#pods.get(name)?.close();
+    this.#pods.delete(name);
+  }
+
+  async read(seen: Sighting, pods: NodePods): Promise<Result<ReadCase>> {
+    const { client, observer, cluster, crashes, policyOf } = this.#options;
+    const { name } = seen;
+    const [node, fence] = await Promise.all([
+      client.get({ resource: nodes, name }, { timeoutMs: callTimeoutMs }),
+      this.#fence(name),
+    ]);
+    if (!fence.ok) return fence;
+    if (!node.ok && node.error.kind !== 'notFound') return node;
+    const serverNowMs = node.ok ? node.serverTime : fence.serverTime;
+    if (serverNowMs === undefined) return failure('the API server does not say what time it is');
+    const live = node.ok ? liveNode(node.value) : undefined;
+    const policy = policyOf(live, fence.value?.spec.policy);
+    const here = pods.pods;
+    const volumes = await pods.volumesOf(here);
+    const names = new Set([...volumes.values()].flatMap((volume) => (volume.known ? [volume.volume] : [])));
+    const elsewhere = [...names].flatMap((volume) =>
+      cluster.attachmentsOfVolume(volume).filter((attachment) => attachment.node !== name),
+    );
+    const awaited = await awaitedFor(policy, here, pods);
+    if (!awaited.ok) return awaited;
+    const lease = observer.leaseSign(name);
+    const crash = crashes.of(name);
+    const value: ReadCase = {
+      ...seen,
+      serverNowMs,
+      ...(live === undefined ? {} : { node: live }),
+      ...(lease === undefined ? {} : { lease }),
+      policy,
+      pods: here,
+      volumes: Object.fromEntries(volumes),
+      drivers: Object.fromEntries(cluster.drivers),
+      attachments: [...cluster.attachmentsOf(name), ...elsewhere],
+      awaited: [...awaited.value],
+      ...(fence.value === undefined ? {} : { fence: fence.value }),
+      ...(crash === undefined ? {} : { crash }),
+    };
+    return { ok: true, value };
+  }
+
+  /** Undefined: there is none. */
+  async #fence(name: string): Promise<Result<NodeFence | undefined>> {
+    const ref = { resource: nodeFences, name: nodeFenceName(name) };
+    const read = await this.#options.client.get<NodeFence & KubeObject>(ref, { timeoutMs: callTimeoutMs });
+    if (read.ok) return { ...read, value: { ...read.value, status: { ...EMPTY_STATUS, ...read.value.status } } };
+    return read.error.kind === 'notFound' ? { ok: true, value: undefined } : read;
+  }
+
+  #podsOf(name: string): NodePods {
+    const open = this.#pods.get(name);
+    if (open !== undefined) return open;
+    const { client, clock, random, onNode, onProblem } = this.#options;
+    const pods = new NodePods({
+      client,
+      clock,
+      random,
+      node: name,
+      onChange: () => onNode(name),
+      onProblem: (error) => onProblem('pods', error),
+    });
+    pods.running.catch((error: unknown) => this.#broken.reject(error));
+    this.#pods.set(name, pods);
+    return pods;
+  }
+}
+
+function failure(message: string): Result<never> {
+  return { ok: false, error: { kind: 'malformed', message, mayHaveHappened: false } };
+}
+
+/** Read only where a policy can make use of it. */
+async function awaitedFor(
+  policy: PolicyMatch,
+  here: readonly PodFacts[],
+  pods: NodePods,
+): Promise<Result<Set<string>>> {
+  const none = { ok: true, value: new Set<string>() } as const;
+  if (policy.kind !== 'one' || policy.policy.volumeAttachmentRecovery === 'never') return none;
+  const claims = here
+    .filter((pod) => pod.deletionAtMs !== undefined && !isOver(pod))
+    .flatMap((pod) => pod.claims.map(({ claim }) => `${pod.namespace}/${claim}`));
+  return claims.length === 0 ? none : pods.awaitedOf(new Set(claims));
+}

@@ -1,0 +1,223 @@
+/**
+ * Attends to nodes, one pass at a time: look, decide, record, act, tell. A pass holds nothing over to the next but what is
+ * stored in the NodeFence, so that another instance can go on at any point.
+ */
+import type { FeatureGates } from '../api/feature-gates.ts';
+import type { NodeFence } from '../api/node-fence.ts';
+import type { NodeCase, Sighting } from '../api/release-view.ts';
+import type { JudgeLimits, Judgement } from '../api/view.ts';
+import { FenceStore } from '../act/fence-store.ts';
+import type { LongActs } from '../act/long-acts.ts';
+import type { ActOutcome } from '../act/perform.ts';
+import { perform } from '../act/perform.ts';
+import { Turnstile } from '../act/turnstile.ts';
+import { clockTime } from '../api/facts.ts';
+import type { Clock } from '../clock.ts';
+import type { NodeDecision } from '../decide/decide-node.ts';
+import { decideNode } from '../decide/decide-node.ts';
+import type { KubeClient } from '../kube/client.ts';
+import type { KubeError } from '../kube/errors.ts';
+import { ServerTime } from '../kube/server-time.ts';
+import type { CaseReader } from '../observe/case-reader.ts';
+import type { ClusterView } from '../observe/cluster-view.ts';
+import type { Observer } from '../observe/observer.ts';
+import type { Pass } from '../report/pass.ts';
+import type { SharedFacts } from './shared-facts.ts';
+
+export interface AttendantOptions {
+  client: KubeClient;
+  clock: Clock;
+  observer: Observer;
+  cluster: ClusterView;
+  reader: CaseReader;
+  longActs: LongActs;
+  shared: SharedFacts;
+  limits: JudgeLimits;
+  gates: FeatureGates;
+  identity: string;
+  /** Asked at the wire before every write. */
+  isLeading: () => boolean;
+  /** What is thought of a node; answers when to judge it again, in milliseconds. */
+  publish: (name: string, judgement: Judgement) => number | undefined;
+  onPass: (pass: Pass) => void;
+  onProblem: (source: string, error: KubeError) => void;
+}
+
+const callTimeoutMs = 10_000;
+const firstRetryMs = 500;
+const maxRetryMs = 15_000;
+const conflictRetryMs = 100;
+/** Acts under way at a time, over all nodes. */
+const maxActs = 100;
+/** After another instance has taken over a node, it is left to that one for so long: otherwise two would take turns for ever. */
+const deposedForMs = 15_000;
+
+export class Attendant {
+  readonly #options: AttendantOptions;
+  readonly #store: FenceStore;
+  readonly #serverTime: ServerTime;
+  readonly #failures = new Map<string, number>();
+  readonly #turnstile = new Turnstile(maxActs);
+  /** The epoch that we last wrote of each node, and until when we leave it to who took it over. */
+  readonly #held = new Map<string, number>();
+  readonly #deposedUntilMs = new Map<string, number>();
+  /** When we looked at the alarms of nodes with problems: at which state of the policies, and when to look again. */
+  readonly #alarms = new Map<string, { stamp: string; againMs: number }>();
+
+  constructor(options: AttendantOptions) {
+    this.#options = options;
+    const { client, isLeading } = options;
+    this.#store = new FenceStore({ client, guard: isLeading, timeoutMs: callTimeoutMs });
+    this.#serverTime = new ServerTime(options.clock);
+  }
+
+  /** One look at a node; answers when to come back, in milliseconds. `isServing`: the term has not ended. */
+  async consider(name: string, isServing: () => boolean): Promise<number | undefined> {
+    const { observer, publish } = this.#options;
+    let seen = this.#sight(name);
+    let decision = decideNode(seen);
+    if (decision.wants.includes('liveLease')) {
+      await observer.confirmLease(name);
+      seen = { ...this.#sight(name), leaseWasRead: true };
+      decision = decideNode(seen);
+    }
+    // The term may have ended while the Lease was read.
+    if (!isServing()) return undefined;
+    const judgeInMs = publish(name, decision.judgement);
+    switch (decision.attention) {
+      case 'blind':
+        return judgeInMs;
+      case 'none':
+        this.#leave(name);
+        return judgeInMs;
+      case 'needed':
+        return Math.min(await this.#attend(seen), judgeInMs ?? Infinity);
+    }
+  }
+
+  close(): void {
+    for (const name of this.#options.reader.attended) this.#leave(name);
+    this.#alarms.clear();
+  }
+
+  #sight(name: string): Sighting {
+    const { observer, cluster, limits, gates, clock } = this.#options;
+    const looked = this.#alarms.get(name);
+    return {
+      name,
+      view: observer.view(name),
+      limits,
+      gates,
+      policies: cluster.policySummary,
+      hasOpenRecord: cluster.hasOpenFence(name),
+      alarm: {
+        problems: cluster.problemsOf(name),
+        ...(looked && { looked: { stamp: looked.stamp, isDue: clock.monotonic() >= looked.againMs } }),
+      },
+    };
+  }
+
+  #leave(name: string): void {
+    const { reader, longActs, shared, cluster } = this.#options;
+    longActs.forget(name);
+    shared.forget(name);
+    reader.forget(name);
+    this.#failures.delete(name);
+    this.#held.delete(name);
+    this.#deposedUntilMs.delete(name);
+    // Otherwise it is remembered how its alarm stands: that is why nobody has to look.
+    if (cluster.problemsOf(name) === 'none') this.#alarms.delete(name);
+  }
+
+  async #attend(seen: Sighting): Promise<number> {
+    const { clock, isLeading, reader, shared, onPass } = this.#options;
+    const { name } = seen;
+    const pods = reader.ready(name);
+    if (pods === undefined) return maxRetryMs;
+    const startedMs = clock.monotonic();
+    const read = await reader.read(seen, pods);
+    if (!read.ok) return this.#failed(name, read.error);
+    this.#serverTime.note(read.value.serverNowMs);
+    const deposedMs = this.#deposedFor(name, read.value.fence);
+    if (deposedMs > 0) return deposedMs;
+    if (!isLeading()) return maxRetryMs;
+    // Nothing is awaited between the look at what others have taken and the claim: two never take the same share.
+    const nodeCase = shared.complete(read.value);
+    const decision = decideNode(nodeCase);
+    shared.claim(nodeCase, decision);
+    const recorded = await this.#record(nodeCase, decision);
+    if (!recorded.ok) return this.#failed(name, recorded.error);
+    const fence = recorded.value;
+    this.#noteAlarm(nodeCase, decision);
+    if (fence?.status.holder === this.#options.identity) this.#held.set(name, fence.status.epoch);
+    const acts = await this.#perform(nodeCase, decision, (uid, version) => pods.wrote(uid, version));
+    onPass({ nodeCase, decision, acts, fence, tookMs: clock.monotonic() - startedMs });
+    return this.#again(nodeCase, decision, acts);
+  }
+
+  #record({ name, fence }: NodeCase, { record }: NodeDecision): ReturnType<FenceStore['keep']> | StoredAsIs {
+    return record === undefined ? { ok: true, value: fence } : this.#store.keep(name, fence, record);
+  }
+
+  #perform(
+    { name, node, serverNowMs }: NodeCase,
+    { steps, findings }: NodeDecision,
+    onPod: (uid: string, version: string | undefined) => void,
+  ): Promise<ActOutcome[]> {
+    const { client, isLeading, longActs } = this.#options;
+    const since = findings?.remedy.fence?.stepStartedAt ?? '';
+    return perform(steps, node === undefined ? { name } : { name, node }, {
+      client,
+      guard: isLeading,
+      at: clockTime(serverNowMs),
+      timeoutMs: callTimeoutMs,
+      onPod,
+      turnstile: this.#turnstile,
+      ask: (question) => longActs.notOff(node, question, since),
+      longActs,
+    });
+  }
+
+  #noteAlarm({ name, serverNowMs }: NodeCase, { alarm }: NodeDecision): void {
+    if (alarm === undefined) return;
+    const inMs = alarm.untilMs === undefined ? Infinity : this.#serverTime.until(alarm.untilMs, serverNowMs);
+    this.#alarms.set(name, { stamp: alarm.stamp, againMs: this.#options.clock.monotonic() + inMs });
+  }
+
+  #deposedFor(name: string, fence: NodeFence | undefined): number {
+    const nowMs = this.#options.clock.monotonic();
+    const held = this.#held.get(name);
+    const { epoch = 0, holder } = fence?.status ?? {};
+    if (held !== undefined && epoch > held && holder !== this.#options.identity) {
+      this.#held.delete(name);
+      this.#deposedUntilMs.set(name, nowMs + deposedForMs);
+    }
+    return Math.max(0, (this.#deposedUntilMs.get(name) ?? 0) - nowMs);
+  }
+
+  #again({ name, serverNowMs }: NodeCase, { recheckAtMs }: NodeDecision, acts: readonly ActOutcome[]): number {
+    const failed = acts.find((act) => act.kind === 'failed');
+    if (failed?.kind === 'failed') return this.#failed(name, failed.error);
+    if (acts.some(({ kind }) => kind === 'changed')) return this.#pause(name, conflictRetryMs);
+    if (acts.some(({ kind }) => kind === 'unconfirmed')) return this.#pause(name, firstRetryMs);
+    this.#failures.delete(name);
+    return recheckAtMs === undefined ? maxRetryMs : this.#serverTime.until(recheckAtMs, serverNowMs);
+  }
+
+  #failed(name: string, error: KubeError): number {
+    this.#options.onProblem(`release of ${name}`, error);
+    return this.#pause(name, error.kind === 'conflict' ? conflictRetryMs : firstRetryMs);
+  }
+
+  /** Longer each time in a row: what does not change by itself must not keep us busy. */
+  #pause(name: string, firstMs: number): number {
+    const failures = this.#failures.get(name) ?? 0;
+    this.#failures.set(name, failures + 1);
+    return Math.min(maxRetryMs, firstMs * 2 ** failures);
+  }
+}
+
+interface StoredAsIs {
+  ok: true;
+  value: NodeFence | undefined;
+}

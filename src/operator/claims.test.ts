@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { inForce, nowMs } from '../../test/support/release-case.ts';
+import type { Released } from '../release/rate.ts';
+import { ClaimBook } from './claims.ts';
+
+const policy = inForce({ podsPerMinute: 10 });
+const none = new Map<string, Released[]>();
+const gone = (atMs: number, pods: number): Released => ({ recordedMs: atMs - 5000, goneMs: atMs, pods });
+
+test('[STM-4] what this process has let go and what the records say count once, and for a minute', () => {
+  const book = new ClaimBook();
+  const left = (stored = none, afterMs = 0): number | undefined =>
+    book.allowance(policy, stored, nowMs + afterMs)?.pods;
+  assert.equal(left(), 10);
+  book.take('node-1', { slot: false, pods: 4 }, nowMs);
+  assert.equal(left(), 6);
+  assert.equal(left(new Map([['node-1', [gone(nowMs, 4)]]])), 6, 'the view has caught up');
+  assert.equal(left(new Map([['node-2', [gone(nowMs - 30_000, 5)]]])), 1, 'another node, before a restart');
+  assert.equal(left(new Map([['node-2', [gone(nowMs - 30_000, 50)]]])), 0);
+  assert.deepEqual([left(none, 61_999), left(none, 62_000)], [6, 10]);
+  book.take('node-1', { slot: false, pods: 3 }, nowMs + 30_000);
+  assert.deepEqual([left(none, 30_000), left(none, 63_000)], [3, 7]);
+});
+
+test('[STM-4] what is recorded and not gone yet counts as going now, but not for ever', () => {
+  const book = new ClaimBook();
+  const left = (recordedMs: number): number | undefined =>
+    book.allowance(policy, new Map([['node-1', [{ recordedMs, pods: 4 }]]]), nowMs)?.pods;
+  assert.deepEqual([left(nowMs - 100_000), left(nowMs - 361_000), left(nowMs - 362_000)], [6, 6, 10]);
+});
+
+test('[STM-4] says when more may go, and limits nothing where no policy does', () => {
+  const book = new ClaimBook();
+  book.take('node-1', { slot: false, pods: 10 }, nowMs - 20_000);
+  assert.deepEqual(book.allowance(policy, none, nowMs), { pods: 0, perMinute: 10, untilMs: nowMs + 42_000 });
+  assert.equal(book.allowance({ kind: 'none' }, none, nowMs), undefined);
+});
+
+test('[STM-4] a slot is taken from the decision on, until the fence of the node has ended or nobody attends to it', () => {
+  const book = new ClaimBook();
+  book.take('node-1', { slot: true, pods: 0 }, nowMs);
+  book.take('node-2', { slot: true, pods: 4 }, nowMs);
+  assert.deepEqual([...book.slots], ['node-1', 'node-2']);
+  book.take('node-1', { slot: false, pods: 0 }, nowMs);
+  assert.deepEqual([...book.slots], ['node-2']);
+  book.forget('node-2');
+  assert.deepEqual([...book.slots], []);
+  assert.equal(book.allowance(policy, none, nowMs)?.pods, 6, 'pods that went have gone all the same');
+});

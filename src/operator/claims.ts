@@ -1,0 +1,41 @@
+/**
+ * What nodes have taken of what all share: slots for fences, and pods per minute. Counted by what the records say, so that it
+ * holds across restarts, and by what this process has decided since, which the view of the records may not show yet.
+ */
+import type { Allowance, PolicyMatch } from '../api/release-view.ts';
+import type { Claims } from '../decide/decide-node.ts';
+import { allowanceOf, minuteMs } from '../release/rate.ts';
+import type { Released } from '../release/rate.ts';
+
+export class ClaimBook {
+  /** Nodes whose fence was begun in this process, until the view of the records has caught up. */
+  readonly #slots = new Set<string>();
+  readonly #pods = new Map<string, { atMs: number; pods: number }[]>();
+
+  /** In the tick of the decision, so that two nodes never take the same share. */
+  take(node: string, { slot, pods }: Claims, nowMs: number): void {
+    if (slot) this.#slots.add(node);
+    else this.#slots.delete(node);
+    if (pods === 0) return;
+    const recent = (this.#pods.get(node) ?? []).filter(({ atMs }) => atMs > nowMs - minuteMs);
+    this.#pods.set(node, [...recent, { atMs: nowMs, pods }]);
+  }
+
+  get slots(): Iterable<string> {
+    return this.#slots;
+  }
+
+  /** `stored`: what the records of each node say. Undefined: no policy limits it. */
+  allowance(
+    policy: PolicyMatch,
+    stored: ReadonlyMap<string, readonly Released[]>,
+    nowMs: number,
+  ): Allowance | undefined {
+    if (policy.kind !== 'one') return undefined;
+    return allowanceOf(policy.policy.podsPerMinute, { stored, own: this.#pods, nowMs });
+  }
+
+  forget(node: string): void {
+    this.#slots.delete(node);
+  }
+}

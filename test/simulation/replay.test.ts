@@ -1,0 +1,133 @@
+/**
+ * A pass is a value: what was decided in a run is decided again, byte for byte, from nothing but the recorded cases. That is
+ * what makes a bug report a file, and a case of one a row in a table of tests.
+ */
+import assert from 'node:assert/strict';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, test } from 'node:test';
+import { passLine, PassTrace } from '../../src/cli/pass-trace.ts';
+import type * as replay from '../../src/cli/replay.ts';
+import { replayCommand, replayText } from '../../src/cli/replay.ts';
+import type { NodeCase } from '../../src/api/release-view.ts';
+import type { NodeDecision } from '../../src/decide/decide-node.ts';
+import { decideNode } from '../../src/decide/decide-node.ts';
+import type { Pass } from '../../src/report/pass.ts';
+import { mutant } from './mutant.ts';
+import { run, scenarioOf } from './run-file.ts';
+
+const names = [
+  'statefulset-released',
+  'fence/device-refuses',
+  'fence/maintenance',
+  'fence/partition',
+  'fence/power-loss',
+  'fence/storm',
+  'fence/two-operators',
+  'release/fev/scenario-1-heartbeat-in-the-middle',
+  'release/ngs/detach-errors-while-back',
+  'release/ngs/power-off',
+  'release/pod/deployment-do-nothing-wait',
+  'release/pod/node-deleted-policy-recorded',
+];
+
+async function passesOf(name: string): Promise<string[]> {
+  const lines: string[] = [];
+  await run(scenarioOf(name), { onPass: (pass) => void lines.push(passLine(pass)) });
+  return lines;
+}
+
+describe('recorded passes', () => {
+  for (const name of names) {
+    test(`${name}: every decision is made again, byte for byte`, async () => {
+      const lines = await passesOf(name);
+      assert.ok(lines.length > 5, `only ${lines.length} passes`);
+      for (const line of lines) {
+        const { case: nodeCase, decision } = JSON.parse(line) as { case: NodeCase; decision: NodeDecision };
+        assert.equal(JSON.stringify(decideNode(nodeCase)), JSON.stringify(decision));
+      }
+      const differing = replayText(name, lines.join('\n')).filter(({ differences }) => differences.length > 0);
+      assert.deepEqual(differing, []);
+    });
+  }
+
+  test('a rule that was changed shows, with where and what', async () => {
+    const text = (await passesOf('fence/partition')).join('\n');
+    const line = "if (stored.phase !== 'off') return objection(";
+    using sabotaged = mutant({ file: 'src/release/by-power.ts', line, instead: 'if (1 > 2) return objection(' });
+    const changed = await sabotaged.load<typeof replay>('src/cli/replay.ts');
+    const differing = changed.replayText('passes', text).filter(({ differences }) => differences.length > 0);
+    assert.notEqual(differing.length, 0);
+    const paths = differing.flatMap(({ differences }) => differences.map(({ path }) => path));
+    assert.ok(paths.some((path) => path.startsWith('findings.outcomes')));
+  });
+});
+
+describe('the files of passes', () => {
+  const nodeCase = { name: 'node-1', serverNowMs: 0, pods: [] } as unknown as NodeCase;
+  const aPass = (padding: number): Pick<Pass, 'nodeCase' | 'decision'> => ({
+    nodeCase: { ...nodeCase, identity: 'x'.repeat(padding) },
+    decision: {} as NodeDecision,
+  });
+
+  test('S28: are bounded, private, go on after a restart, and hold no password', () => {
+    const dir = mkdtempSync(join(tmpdir(), 'fenceline-passes-'));
+    try {
+      const limits = { fileBytes: 1000, files: 3 };
+      for (let number = 0; number < 20; number += 1) new PassTrace(dir, limits).keep(aPass(400));
+      const files = readdirSync(dir);
+      assert.equal(files.length, 3);
+      for (const file of files) {
+        const { size, mode } = statSync(join(dir, file));
+        assert.ok(size <= 1000);
+        assert.equal(mode & 0o077, 0);
+      }
+      const parameters = { ip: '192.0.2.1', password: 'canary' };
+      const config = { ok: true, config: { recovery: [{ off: [], on: [{ parameters }] }] } } as never;
+      const line = passLine({ nodeCase: { ...nodeCase, config }, decision: {} as NodeDecision });
+      assert.match(line, /192\.0\.2\.1/);
+      assert.doesNotMatch(line, /canary/);
+    } finally {
+      rmSync(dir, { recursive: true });
+    }
+  });
+
+  test('what is no pass is refused, with the line and what to write', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'fenceline-passes-'));
+    try {
+      const file = join(dir, 'passes');
+      for (const [text, says] of [
+        ['{"case":', /passes:1: not a line of JSON .*--trace-passes/],
+        ['{"case":{"name":"a","pods":[]},"decision":{}}\n{}'.slice(-2), /passes:1: no pass/],
+        ['null', /passes:1: no pass/],
+      ] as const) {
+        writeFileSync(file, text);
+        await assert.rejects(replayCommand(() => {}).parseAsync([file], { from: 'user' }), (error: Error) => {
+          assert.match(error.message, says);
+          assert.equal((error as Error & { exitCode?: number }).exitCode, 2);
+          return true;
+        });
+      }
+    } finally {
+      rmSync(dir, { recursive: true });
+    }
+  });
+
+  test('simulate keeps them, and replay says that nothing differs', async () => {
+    const dir = mkdtempSync(join(tmpdir(), 'fenceline-passes-'));
+    const exitCode = process.exitCode;
+    try {
+      const trace = new PassTrace(dir);
+      await run(scenarioOf('fence/power-loss'), { onPass: (pass) => trace.keep(pass) });
+      const files = readdirSync(dir).map((name) => join(dir, name));
+      assert.ok(files.every((file) => readFileSync(file, 'utf8').length > 1000));
+      let said = '';
+      await replayCommand((text) => (said += text)).parseAsync(files, { from: 'user' });
+      assert.match(said, /^\d+ passes: (\d+) decided as recorded, 0 otherwise\n$/);
+    } finally {
+      process.exitCode = exitCode;
+      rmSync(dir, { recursive: true });
+    }
+  });
+});
