@@ -12,7 +12,7 @@ import { operatorAccount, operatorKubeconfig, operatorNamespace } from '../../te
 import { waitFor } from '../../test/support/wait.ts';
 import { driver, failedNodeEntries, nodeOfPod, podNamespace } from './failed-nodes.ts';
 import { nodeName } from './objects.ts';
-import type { Pod } from '../../src/world/objects.ts';
+import type { Pod } from '../../src/world/objects/objects.ts';
 import { Child, cpuSecondsOf } from './process.ts';
 import { say } from './report.ts';
 import { bundledOperator } from './subjects.ts';

@@ -2,7 +2,7 @@
 import type { ClusterState } from './cluster-state.ts';
 import type { NodeRef, PodRef } from './format.ts';
 import { ScenarioError } from './reader.ts';
-import type { Pod } from '../world/objects.ts';
+import type { Pod } from '../world/objects/objects.ts';
 
 export interface KnownPod {
   key: string;

@@ -3,7 +3,7 @@
  * to anybody in it, so it needs no watch and is never behind.
  */
 import type { KubeObject } from '../kube/client.ts';
-import type { Condition, Node, Pod, VolumeAttachment } from '../world/objects.ts';
+import type { Condition, Node, Pod, VolumeAttachment } from '../world/objects/objects.ts';
 
 export interface StoredChange {
   type: 'ADDED' | 'MODIFIED' | 'DELETED';

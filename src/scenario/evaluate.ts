@@ -1,8 +1,8 @@
 /** Whether a state holds at this moment, and in words what is the case instead. */
 import { nodeFenceName } from '../api/fence-names.ts';
-import type { Pod } from '../world/objects.ts';
+import type { Pod } from '../world/objects/objects.ts';
 import type { StorageReport } from '../world/longhorn/truth.ts';
-import type { VolumeReport } from '../world/storage.ts';
+import type { VolumeReport } from '../world/storage/storage.ts';
 import type { Baseline } from './baseline.ts';
 import { matches } from './baseline.ts';
 import type { ClusterState } from './cluster-state.ts';

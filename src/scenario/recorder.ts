@@ -1,8 +1,8 @@
 /** Keeps the books of a run: what is stored, what happened, what was broken. Reads only what the server itself tells. */
 import type { KubeObject } from '../kube/client.ts';
 import type { AuditRecord } from '../world/api-server/server.ts';
-import type { MachineEvent } from '../world/machine.ts';
-import type { Pod } from '../world/objects.ts';
+import type { MachineEvent } from '../world/machines/machine.ts';
+import type { Pod } from '../world/objects/objects.ts';
 import type { World } from '../world/world.ts';
 import type { Baseline } from './baseline.ts';
 import type { Write } from './checkers/checker.ts';

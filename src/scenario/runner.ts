@@ -4,7 +4,7 @@ import { KubeClient } from '../kube/client.ts';
 import type { Transport } from '../kube/transport.ts';
 import { defaultControllerTimings } from '../world/controllers/timings.ts';
 import { Random } from '../world/random.ts';
-import { VirtualClock } from '../world/virtual-clock.ts';
+import { VirtualClock } from '../world/time/virtual-clock.ts';
 import { World } from '../world/world.ts';
 import { Actor } from './acts.ts';
 import { Baseline } from './baseline.ts';

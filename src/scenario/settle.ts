@@ -1,6 +1,6 @@
 /** Whether a cluster has come to rest: every workload is ready, and nothing is being attached or placed any more. */
 import type { KubeObject } from '../kube/client.ts';
-import type { Pod } from '../world/objects.ts';
+import type { Pod } from '../world/objects/objects.ts';
 import type { ClusterState, StoredChange } from './cluster-state.ts';
 import { isReady, keyOf } from './cluster-state.ts';
 

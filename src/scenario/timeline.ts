@@ -1,6 +1,6 @@
 /** The history that a person reads: what changed that matters, and who did it. Heartbeats and bookkeeping are left out. */
 import type { KubeObject } from '../kube/client.ts';
-import type { Node, Pod, VolumeAttachment } from '../world/objects.ts';
+import type { Node, Pod, VolumeAttachment } from '../world/objects/objects.ts';
 import type { StoredChange, StoredFence, StoredReplica, StoredStorageNode } from './cluster-state.ts';
 import { conditionOf, keyOf } from './cluster-state.ts';
 

@@ -7,8 +7,8 @@ import type { Clock } from '../clock.ts';
 import type { KubeError } from '../kube/errors.ts';
 import type { Transport } from '../kube/transport.ts';
 import { ApiServer } from './api-server/server.ts';
-import { Bmc } from './bmc.ts';
-import type { BmcAction } from './bmc.ts';
+import { Bmc } from './machines/bmc.ts';
+import type { BmcAction } from './machines/bmc.ts';
 import { ControllerManager } from './controllers/controller-manager.ts';
 import { Scheduler } from './controllers/scheduler.ts';
 import type { ControllerTimings } from './controllers/timings.ts';
@@ -16,10 +16,10 @@ import type { FleetOptions } from './fleet.ts';
 import { Fleet } from './fleet.ts';
 import type { LonghornOptions, LonghornSpec } from './longhorn/longhorn.ts';
 import { Longhorn } from './longhorn/longhorn.ts';
-import type { Process } from './machine.ts';
+import type { Process } from './machines/machine.ts';
 import type { Random } from './random.ts';
-import type { WriterChange } from './storage.ts';
-import { Storage } from './storage.ts';
+import type { WriterChange } from './storage/storage.ts';
+import { Storage } from './storage/storage.ts';
 
 export interface WorldNode {
   name: string;

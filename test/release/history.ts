@@ -9,7 +9,7 @@ import { ListWatch } from '../../src/kube/list-watch.ts';
 import type { Resource } from '../../src/kube/resources.ts';
 import { nodeFences, nodes, pods, volumeAttachments } from '../../src/kube/resources.ts';
 import type { Change } from '../../src/kube/view.ts';
-import type { Node, Pod, VolumeAttachment } from '../../src/world/objects.ts';
+import type { Node, Pod, VolumeAttachment } from '../../src/world/objects/objects.ts';
 
 export interface Moment<T> {
   revision: number;

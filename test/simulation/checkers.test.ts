@@ -7,7 +7,7 @@ import { describe, test } from 'node:test';
 import type { KubeObject } from '../../src/kube/client.ts';
 import type { Scenario } from '../../src/scenario/format.ts';
 import type { Report } from '../../src/scenario/report.ts';
-import type { Node, Pod, VolumeAttachment } from '../../src/world/objects.ts';
+import type { Node, Pod, VolumeAttachment } from '../../src/world/objects/objects.ts';
 import type { Rogue } from './rogue-operator.ts';
 import { rogueOperator } from './rogue-operator.ts';
 import { run, variation } from './run-file.ts';

@@ -4,9 +4,9 @@
  * writer holds: its pod, its attachment, or its entry among the volumes in use.
  */
 import { nodeFenceName } from '../../api/fence-names.ts';
-import type { MachineEvent, Process } from '../../world/machine.ts';
-import type { Node, Pod, VolumeAttachment } from '../../world/objects.ts';
-import type { WriterChange } from '../../world/storage.ts';
+import type { MachineEvent, Process } from '../../world/machines/machine.ts';
+import type { Node, Pod, VolumeAttachment } from '../../world/objects/objects.ts';
+import type { WriterChange } from '../../world/storage/storage.ts';
 import type { CheckContext, Checker, Invariant, Write } from './checker.ts';
 import { succeeded } from './checker.ts';
 

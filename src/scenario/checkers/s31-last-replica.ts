@@ -3,7 +3,7 @@
  * one never goes. Which replicas are healthy is known from the disks. It is the operator's doing when it took the budget
  * away that stood last, when the last one that a budget kept left because it was asked to, or when it deleted the replica.
  */
-import type { Pod } from '../../world/objects.ts';
+import type { Pod } from '../../world/objects/objects.ts';
 import type { StoredBudget, StoredReplica } from '../cluster-state.ts';
 import type { CheckContext, Checker, Invariant, Write } from './checker.ts';
 import { succeeded } from './checker.ts';

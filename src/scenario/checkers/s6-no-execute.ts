@@ -3,7 +3,7 @@
  * when its machine is really off or can really write to nothing any more.
  */
 import { isReady } from '../cluster-state.ts';
-import type { Node } from '../../world/objects.ts';
+import type { Node } from '../../world/objects/objects.ts';
 import type { CheckContext, Invariant } from './checker.ts';
 import { succeeded } from './checker.ts';
 import { Reads } from './reads.ts';

@@ -4,8 +4,8 @@
  */
 import { isReady } from '../cluster-state.ts';
 import type { ClusterState, StoredRelease } from '../cluster-state.ts';
-import { mirrorAnnotation } from '../../world/objects.ts';
-import type { Node, Pod, Taint } from '../../world/objects.ts';
+import { mirrorAnnotation } from '../../world/objects/objects.ts';
+import type { Node, Pod, Taint } from '../../world/objects/objects.ts';
 import type { Invariant, Write } from './checker.ts';
 import { succeeded } from './checker.ts';
 import { isOver, recordsOf, volumesOf } from './release.ts';

@@ -1,5 +1,5 @@
 /** Tolerations as Kubernetes reads them, apart from the product's own reading. */
-import type { Taint, Toleration } from '../../world/objects.ts';
+import type { Taint, Toleration } from '../../world/objects/objects.ts';
 
 export function tolerates({ key = '', operator = '', value = '', effect = '' }: Toleration, taint: Taint): boolean {
   if (effect !== '' && effect !== taint.effect) return false;

@@ -8,7 +8,7 @@
  * A detach that fails makes it forget what it knew: the volume may then be attached to another node although it was
  * never detached from the first.
  */
-import { attachmentNameOf, attachNameOf } from '../pod-volumes.ts';
+import { attachmentNameOf, attachNameOf } from '../kubelet/pod-volumes.ts';
 import type { Api } from './api.ts';
 import type { Attachment, Operation } from './attach-state.ts';
 import { needsNoVolumes, VolumeLookup, VolumeState } from './attach-state.ts';

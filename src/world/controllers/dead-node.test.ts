@@ -6,7 +6,7 @@ import type { KubeObject } from '../../kube/client.ts';
 import { ApiServer } from '../api-server/server.ts';
 import { Fleet } from '../fleet.ts';
 import { Random } from '../random.ts';
-import { VirtualClock } from '../virtual-clock.ts';
+import { VirtualClock } from '../time/virtual-clock.ts';
 import type { ControllerManagerOptions } from './controller-manager.ts';
 import { ControllerManager } from './controller-manager.ts';
 import * as resources from './resources.ts';

@@ -1,6 +1,6 @@
 /** Deployments: one ReplicaSet per template, exchanged step by step or all at once. */
-import { apiTime } from '../objects.ts';
-import type { Condition } from '../objects.ts';
+import { apiTime } from '../objects/objects.ts';
+import type { Condition } from '../objects/objects.ts';
 import type { Api } from './api.ts';
 import type { ControllerHost } from './host.ts';
 import type { Index, Informer } from './informer.ts';

@@ -1,6 +1,6 @@
 /** Disruption budgets: says in their status how many of their pods may go. */
-import type { Condition } from '../objects.ts';
-import { apiTime } from '../objects.ts';
+import type { Condition } from '../objects/objects.ts';
+import { apiTime } from '../objects/objects.ts';
 import type { Api } from './api.ts';
 import type { ControllerHost } from './host.ts';
 import type { Index, Informer, Informers } from './informer.ts';

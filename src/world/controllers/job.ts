@@ -3,8 +3,8 @@
  * failed ones are replaced. Simplified: no indexes, no failure policy, and what was counted is remembered in memory.
  */
 import { removeFinalizer } from '../../kube/patches.ts';
-import type { Condition } from '../objects.ts';
-import { apiTime } from '../objects.ts';
+import type { Condition } from '../objects/objects.ts';
+import { apiTime } from '../objects/objects.ts';
 import type { Api } from './api.ts';
 import type { ControllerHost } from './host.ts';
 import type { Index, Informer } from './informer.ts';

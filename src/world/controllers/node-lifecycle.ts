@@ -3,9 +3,9 @@
  *
  * Silence is measured by its own clock, from when it saw a heartbeat change; the times written in it are never read.
  */
-import type { Condition, Lease } from '../objects.ts';
-import { apiTime } from '../objects.ts';
-import { statusPatch } from '../status-patch.ts';
+import type { Condition, Lease } from '../objects/objects.ts';
+import { apiTime } from '../objects/objects.ts';
+import { statusPatch } from '../objects/status-patch.ts';
 import type { Api } from './api.ts';
 import type { ControllerHost } from './host.ts';
 import type { Index, Informer } from './informer.ts';

@@ -1,5 +1,5 @@
 /** The taints by which the node lifecycle controller says what it thinks of a node. */
-import { apiTime } from '../objects.ts';
+import { apiTime } from '../objects/objects.ts';
 import type { Api } from './api.ts';
 import { nodes } from './resources.ts';
 import type { Node, Taint } from './types.ts';

@@ -2,7 +2,7 @@
  * Pod garbage collection, every 20 s: pods that nobody will ever end because their node is gone, is out of service, or
  * never was. It deletes by force and by what it last saw, like the stock one.
  */
-import { apiTime } from '../objects.ts';
+import { apiTime } from '../objects/objects.ts';
 import type { Api } from './api.ts';
 import type { ControllerHost } from './host.ts';
 import type { Informer } from './informer.ts';

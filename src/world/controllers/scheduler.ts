@@ -2,7 +2,7 @@
  * The scheduler: gives each pod a node that fits, and says why where none does. Simplified against the stock one: it
  * spreads and balances but weighs no preferences, and it never preempts.
  */
-import { apiTime } from '../objects.ts';
+import { apiTime } from '../objects/objects.ts';
 import type { Api } from './api.ts';
 import type { HostOptions } from './host.ts';
 import { ControllerHost } from './host.ts';

@@ -2,7 +2,7 @@
  * Taint eviction: deletes pods from nodes with NoExecute taints that they do not tolerate, or no longer. A pod that was
  * promised its time keeps it when the taint is exchanged for another one that it tolerates too.
  */
-import { apiTime } from '../objects.ts';
+import { apiTime } from '../objects/objects.ts';
 import type { Api } from './api.ts';
 import type { ControllerHost } from './host.ts';
 import type { Informer } from './informer.ts';

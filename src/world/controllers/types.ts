@@ -1,7 +1,7 @@
 /** The parts of Kubernetes objects that its controllers read or write, wider than what a kubelet needs of them. */
 import type { KubeObject, ObjectMeta } from '../../kube/client.ts';
 import type { Resource } from '../../kube/resources.ts';
-import type { Condition, ContainerStatus, PodVolumeSource } from '../objects.ts';
+import type { Condition, ContainerStatus, PodVolumeSource } from '../objects/objects.ts';
 
 export interface LabelSelector {
   matchLabels?: Record<string, string>;

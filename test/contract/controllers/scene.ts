@@ -14,7 +14,7 @@ import type {
   VolumeAttachment,
 } from '../../../src/world/controllers/types.ts';
 import { conditionOf, isReady, isTerminating } from '../../../src/world/controllers/types.ts';
-import type { Machine } from '../../../src/world/machine.ts';
+import type { Machine } from '../../../src/world/machines/machine.ts';
 import type { ContractTimes, ContractWorld } from './world.ts';
 
 export interface Behaviour {

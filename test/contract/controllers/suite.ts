@@ -3,7 +3,7 @@ import { after, before, describe, test } from 'node:test';
 import * as resources from '../../../src/world/controllers/resources.ts';
 import type { Node } from '../../../src/world/controllers/types.ts';
 import { isReady } from '../../../src/world/controllers/types.ts';
-import type { CsiDriver } from '../../../src/world/objects.ts';
+import type { CsiDriver } from '../../../src/world/objects/objects.ts';
 import type { FleetNode } from '../../../src/world/fleet.ts';
 import { behaviours } from './behaviours/index.ts';
 import type { Behaviour } from './scene.ts';

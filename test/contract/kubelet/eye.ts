@@ -2,7 +2,7 @@
 import type { KubeObject } from '../../../src/kube/client.ts';
 import { nodes, pods } from '../../../src/kube/resources.ts';
 import { Informers } from '../../../src/world/controllers/informer.ts';
-import type { Node, Pod } from '../../../src/world/objects.ts';
+import type { Node, Pod } from '../../../src/world/objects/objects.ts';
 import type { Subject } from './subject.ts';
 
 export class Eye {

@@ -1,7 +1,7 @@
 /** Nodes that are fenced by real agents, through the protocols of real devices. */
 import assert from 'node:assert/strict';
 import { configMaps, secrets } from '../../../src/kube/resources.ts';
-import type { MachineEvent } from '../../../src/world/machine.ts';
+import type { MachineEvent } from '../../../src/world/machines/machine.ts';
 import { watchForCanary } from '../../devices/canary.ts';
 import { ipmi } from '../../devices/endpoints/ipmi.ts';
 import { operatorNamespace } from '../../support/operator-rights.ts';

@@ -1,8 +1,12 @@
 /** Volumes that have to be attached: what a kubelet waits for, and what it calls in use. */
 import { volumeAttachments } from '../../../../src/kube/resources.ts';
-import type { PersistentVolume, PersistentVolumeClaim, VolumeAttachment } from '../../../../src/world/objects.ts';
-import { persistentVolumeClaims, persistentVolumes } from '../../../../src/world/objects.ts';
-import { attachmentNameOf, attachNameOf } from '../../../../src/world/pod-volumes.ts';
+import type {
+  PersistentVolume,
+  PersistentVolumeClaim,
+  VolumeAttachment,
+} from '../../../../src/world/objects/objects.ts';
+import { persistentVolumeClaims, persistentVolumes } from '../../../../src/world/objects/objects.ts';
+import { attachmentNameOf, attachNameOf } from '../../../../src/world/kubelet/pod-volumes.ts';
 import type { Behaviour, Scene } from '../scene.ts';
 import { same, valueOf } from '../scene.ts';
 import { contractTimes, driver, nodeName } from '../subject.ts';
