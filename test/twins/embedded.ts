@@ -11,7 +11,7 @@ import * as schedulers from '../../src/world/controllers/scheduler.ts';
 import type { ControllerTimings } from '../../src/world/controllers/timings.ts';
 import * as fleets from '../../src/world/fleet.ts';
 import type { PodBehaviour } from '../../src/world/kubelet/kubelet.ts';
-import type { Pod } from '../../src/world/objects/objects.ts';
+import type { Pod } from '../../src/world/objects/pods.ts';
 import { Random } from '../../src/world/random.ts';
 import type { VirtualClock } from '../../src/world/time/virtual-clock.ts';
 import * as clocks from '../../src/world/time/virtual-clock.ts';

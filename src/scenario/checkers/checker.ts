@@ -4,10 +4,10 @@
  * none of its doing (S32).
  */
 import type { KubeObject } from '../../kube/client.ts';
+import type { StorageReport } from '../../world/longhorn/truth.ts';
 import type { BmcAction } from '../../world/machines/bmc.ts';
 import type { Machine, MachineEvent, Process } from '../../world/machines/machine.ts';
-import type { Node } from '../../world/objects/objects.ts';
-import type { StorageReport } from '../../world/longhorn/truth.ts';
+import type { Node } from '../../world/objects/nodes.ts';
 import type { WriterChange } from '../../world/storage/storage.ts';
 import type { ClusterState, StoredChange } from '../cluster-state.ts';
 

@@ -2,8 +2,9 @@
  * S10: mirror pods are untouched, always; pods that tolerate a taint are untouched by a release that rests on it, for as
  * long as they tolerate it.
  */
-import { mirrorAnnotation } from '../../world/objects/objects.ts';
-import type { Node, Pod, Taint, Toleration } from '../../world/objects/objects.ts';
+import type { Node, Taint } from '../../world/objects/nodes.ts';
+import type { Pod, Toleration } from '../../world/objects/pods.ts';
+import { mirrorAnnotation } from '../../world/objects/pods.ts';
 import type { Invariant, Write } from './checker.ts';
 import { objectOf, succeeded } from './checker.ts';
 import { recordsFor, releaseOf, toldOf } from './release.ts';

@@ -1,5 +1,6 @@
 /** Tolerations as Kubernetes reads them, apart from the product's own reading. */
-import type { Taint, Toleration } from '../../world/objects/objects.ts';
+import type { Taint } from '../../world/objects/nodes.ts';
+import type { Toleration } from '../../world/objects/pods.ts';
 
 export function tolerates({ key = '', operator = '', value = '', effect = '' }: Toleration, taint: Taint): boolean {
   if (effect !== '' && effect !== taint.effect) return false;

@@ -1,10 +1,9 @@
 /** Pods by what several controllers look them up by, kept once for all. */
+import { controllerOf } from '../objects/meta.ts';
+import type { Pod } from '../objects/pods.ts';
 import type { ControllerHost } from './host.ts';
-import type { Informers } from './informer.ts';
-import type { Index } from './informer.ts';
+import type { Index, Informers } from './informer.ts';
 import { pods } from './resources.ts';
-import type { Pod } from './types.ts';
-import { controllerOf } from './types.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 export interface PodIndexes {

@@ -1,5 +1,7 @@
 /** Which labels a selector means, and which nodes an affinity allows. */
-import type { LabelSelector, Node, NodeSelectorTerm, Requirement, Taint, Toleration } from './types.ts';
+import type { LabelSelector, Requirement } from '../objects/meta.ts';
+import type { Node, NodeSelectorTerm, Taint } from '../objects/nodes.ts';
+import type { Toleration } from '../objects/pods.ts';
 
 type Labels = Readonly<Record<string, string>>;
 

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Node, Taint } from '../objects/nodes.ts';
+import type { Pod, Toleration } from '../objects/pods.ts';
+import { mirrorAnnotation } from '../objects/pods.ts';
 import { refusalOf, tolerates } from './admission.ts';
-import type { Node, Pod, Taint, Toleration } from '../objects/objects.ts';
-import { mirrorAnnotation } from '../objects/objects.ts';
 
 const outOfService: Taint = { key: 'node.kubernetes.io/out-of-service', value: 'nodeshutdown', effect: 'NoExecute' };
 

@@ -2,8 +2,9 @@
 import { quantity } from '../controllers/quantities.ts';
 import { matchesAffinity } from '../controllers/scheduler-fit.ts';
 import { requestsOf } from '../controllers/scheduler-nodes.ts';
-import type { Node, Pod, Taint, Toleration } from '../objects/objects.ts';
-import { mirrorAnnotation } from '../objects/objects.ts';
+import type { Node, Taint } from '../objects/nodes.ts';
+import type { Pod, Toleration } from '../objects/pods.ts';
+import { mirrorAnnotation } from '../objects/pods.ts';
 
 export interface Refusal {
   reason: string;

@@ -10,7 +10,8 @@ import type { ListWatchTimings } from '../../kube/list-watch.ts';
 import { ListWatch } from '../../kube/list-watch.ts';
 import { nodes, pods } from '../../kube/resources.ts';
 import type { Change } from '../../kube/view.ts';
-import type { Node, Pod } from '../objects/objects.ts';
+import type { Node } from '../objects/nodes.ts';
+import type { Pod } from '../objects/pods.ts';
 
 export interface FeedListener {
   podChanged(pod: Pod): void;

@@ -1,8 +1,8 @@
 /** A kubelet: a service of a machine that starts with it, dies with it, and can be stopped and started by itself. */
-import { KubeletRun } from './run.ts';
-import type { KubeletDisk, KubeletOptions, KubeletTimings } from './run.ts';
 import type { Machine } from '../machines/machine.ts';
 import type { ConditionOverride, NodeSpec } from './node-status.ts';
+import type { KubeletDisk, KubeletOptions, KubeletTimings } from './run.ts';
+import { KubeletRun } from './run.ts';
 import type { StaticPodFile } from './static-pods.ts';
 import { mirrorOf } from './static-pods.ts';
 

@@ -8,8 +8,11 @@ import type { KubeError, Result } from '../../kube/errors.ts';
 import { compareVersions } from '../../kube/resource-version.ts';
 import type { ObjectRef } from '../../kube/resources.ts';
 import { csiNodes, leases, nodes } from '../../kube/resources.ts';
-import { LevelLoop } from '../time/level-loop.ts';
 import type { Machine } from '../machines/machine.ts';
+import type { Lease, Node } from '../objects/nodes.ts';
+import { statusPatch } from '../objects/status-patch.ts';
+import type { CsiNode } from '../objects/volumes.ts';
+import { LevelLoop } from '../time/level-loop.ts';
 import type { ConditionOverride, NodeSpec, NodeState } from './node-status.ts';
 import {
   csiNodeDrivers,
@@ -20,8 +23,6 @@ import {
   renewedLease,
   wantedNodeStatus,
 } from './node-status.ts';
-import type { CsiNode, Lease, Node } from '../objects/objects.ts';
-import { statusPatch } from '../objects/status-patch.ts';
 
 export interface ReporterTimings {
   leaseRenewMs: number;

@@ -1,8 +1,10 @@
 /** The objects by which a kubelet shows its node to the cluster. */
 import type { Machine } from '../machines/machine.ts';
-import type { Condition, CsiNode, Lease, Node, NodeInfo, Taint } from '../objects/objects.ts';
-import { apiMicroTime, apiTime } from '../objects/objects.ts';
+import type { Condition } from '../objects/meta.ts';
+import type { Lease, Node, NodeInfo, Taint } from '../objects/nodes.ts';
 import type { WantedStatus } from '../objects/status-patch.ts';
+import { apiMicroTime, apiTime } from '../objects/times.ts';
+import type { CsiNode } from '../objects/volumes.ts';
 
 export interface NodeSpec {
   name: string;

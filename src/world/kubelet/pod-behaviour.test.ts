@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Pod } from '../objects/objects.ts';
+import type { Pod } from '../objects/pods.ts';
 import { behaviourOf } from './pod-behaviour.ts';
 
 const exitOf = (metadata: object): unknown => behaviourOf({ metadata: { name: 'x', ...metadata } } as Pod).exit;

@@ -2,7 +2,7 @@
  * How pods behave that nobody says anything else about: they run until they are stopped. The pods of remedies do their
  * work and end, and any pod may say of itself when and how it ends, for want of a program that would.
  */
-import type { Pod } from '../objects/objects.ts';
+import type { Pod } from '../objects/pods.ts';
 import type { PodBehaviour } from './pod-worker.ts';
 
 const remedyLabel = 'fenceline.dev/remedied-node-uid';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Exit, Process } from '../machines/machine.ts';
-import type { ContainerStatus, Pod } from '../objects/objects.ts';
+import type { ContainerStatus, Pod } from '../objects/pods.ts';
 import { endedStatus, runningStatus, waitingStatus } from './pod-status.ts';
 
 const addresses = { host: '10.10.0.2', pod: '10.100.1.2' };

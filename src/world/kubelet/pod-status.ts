@@ -1,9 +1,10 @@
 /** What a kubelet says of a pod, as the status that it wants the API to show. */
-import type { Refusal } from './admission.ts';
 import type { Exit, Process } from '../machines/machine.ts';
-import type { Condition, ContainerState, ContainerStatus, Pod } from '../objects/objects.ts';
-import { apiTime } from '../objects/objects.ts';
+import type { Condition } from '../objects/meta.ts';
+import type { ContainerState, ContainerStatus, Pod } from '../objects/pods.ts';
 import type { WantedStatus } from '../objects/status-patch.ts';
+import { apiTime } from '../objects/times.ts';
+import type { Refusal } from './admission.ts';
 
 export interface PodAddresses {
   host: string;

@@ -3,10 +3,10 @@ import { createHash } from 'node:crypto';
 import type { CallOptions, KubeClient } from '../../kube/client.ts';
 import type { KubeError, Result } from '../../kube/errors.ts';
 import { failure } from '../../kube/errors.ts';
-import { volumeAttachments } from '../../kube/resources.ts';
+import { csiDrivers, persistentVolumeClaims, persistentVolumes, volumeAttachments } from '../../kube/resources.ts';
 import type { MountedVolume } from '../machines/machine.ts';
-import type { CsiDriver, PersistentVolume, PersistentVolumeClaim, Pod, VolumeAttachment } from '../objects/objects.ts';
-import { csiDrivers, persistentVolumeClaims, persistentVolumes } from '../objects/objects.ts';
+import type { Pod } from '../objects/pods.ts';
+import type { CsiDriver, PersistentVolume, PersistentVolumeClaim, VolumeAttachment } from '../objects/volumes.ts';
 
 /** The name under which Kubernetes knows a CSI volume on a node. */
 export function attachNameOf(driver: string, handle: string): string {

@@ -8,17 +8,18 @@ import type { KubeError } from '../../kube/errors.ts';
 import { compareVersions } from '../../kube/resource-version.ts';
 import type { ObjectRef } from '../../kube/resources.ts';
 import { pods } from '../../kube/resources.ts';
+import type { Machine, MountedVolume } from '../machines/machine.ts';
+import type { Node } from '../objects/nodes.ts';
+import type { Pod } from '../objects/pods.ts';
+import { isFinished } from '../objects/pods.ts';
+import type { WantedStatus } from '../objects/status-patch.ts';
+import { statusPatch } from '../objects/status-patch.ts';
+import { LevelLoop } from '../time/level-loop.ts';
 import type { Refusal } from './admission.ts';
 import { BackOff } from './back-off.ts';
-import { LevelLoop } from '../time/level-loop.ts';
-import type { Machine, MountedVolume } from '../machines/machine.ts';
-import type { Node, Pod } from '../objects/objects.ts';
-import { isTerminal } from '../objects/objects.ts';
 import type { PodAddresses, Waiting } from './pod-status.ts';
 import { endedStatus, refusedStatus, runningStatus, unseenExitCode, waitingStatus } from './pod-status.ts';
 import { attachmentsConfirmed, volumesOf } from './pod-volumes.ts';
-import type { WantedStatus } from '../objects/status-patch.ts';
-import { statusPatch } from '../objects/status-patch.ts';
 
 /** How the containers of a pod behave. */
 export interface PodBehaviour {
@@ -126,7 +127,7 @@ export class PodWorker {
     if (pod.metadata.deletionTimestamp !== undefined) return this.#terminate(pod);
     if (this.#final !== undefined) return this.#conclude(pod, this.#final);
     // Only of a pod that is new to this kubelet does it believe what others say of its end.
-    if (isTerminal(pod) && !this.#admitted) return this.#windDown(pod);
+    if (isFinished(pod) && !this.#admitted) return this.#windDown(pod);
     return this.#run(pod);
   }
 
@@ -226,7 +227,7 @@ export class PodWorker {
   async #terminate(pod: Pod): Promise<number | undefined> {
     if (!this.#halted(pod)) return undefined;
     const host = this.#host;
-    if (!isTerminal(pod)) {
+    if (!isFinished(pod)) {
       const exit = host.machine.exitOf(this.#uid);
       return this.#publish(pod, endedStatus(pod, exit, host.machine.clock.now()));
     }

@@ -4,15 +4,16 @@
  */
 import type { KubeClient } from '../../kube/client.ts';
 import type { KubeError } from '../../kube/errors.ts';
+import type { Machine, MachineEvent, MountedVolume } from '../machines/machine.ts';
+import type { Node } from '../objects/nodes.ts';
+import type { Pod } from '../objects/pods.ts';
+import { mirrorAnnotation } from '../objects/pods.ts';
 import type { Refusal } from './admission.ts';
 import { refusalOf } from './admission.ts';
 import type { ClusterFeed, FeedListener } from './feed.ts';
-import type { Machine, MachineEvent, MountedVolume } from '../machines/machine.ts';
 import type { ReporterTimings } from './node-reporter.ts';
 import { NodeReporter } from './node-reporter.ts';
 import type { ConditionOverride, NodeSpec } from './node-status.ts';
-import type { Node, Pod } from '../objects/objects.ts';
-import { mirrorAnnotation } from '../objects/objects.ts';
 import type { PodAddresses } from './pod-status.ts';
 import type { PodBehaviour, PodHost } from './pod-worker.ts';
 import { PodWorker } from './pod-worker.ts';

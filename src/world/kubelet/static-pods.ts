@@ -5,13 +5,14 @@
  */
 import type { ObjectRef } from '../../kube/resources.ts';
 import { pods } from '../../kube/resources.ts';
+import type { Pod } from '../objects/pods.ts';
+import { mirrorAnnotation } from '../objects/pods.ts';
+import { statusPatch } from '../objects/status-patch.ts';
+import { apiTime } from '../objects/times.ts';
 import { LevelLoop } from '../time/level-loop.ts';
 import { ownerOf } from './node-status.ts';
-import type { Pod } from '../objects/objects.ts';
-import { apiTime, mirrorAnnotation } from '../objects/objects.ts';
 import { runningStatus } from './pod-status.ts';
 import type { PodHost } from './pod-worker.ts';
-import { statusPatch } from '../objects/status-patch.ts';
 
 export interface StaticManifest {
   pod: Pod;

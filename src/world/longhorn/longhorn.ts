@@ -5,8 +5,8 @@
  */
 import type { Clock } from '../../clock.ts';
 import { sleep } from '../../clock.ts';
-import { KubeClient } from '../../kube/client.ts';
 import type { KubeObject } from '../../kube/client.ts';
+import { KubeClient } from '../../kube/client.ts';
 import type { KubeError } from '../../kube/errors.ts';
 import type { Resource } from '../../kube/resources.ts';
 import { customResourceDefinitions } from '../../kube/resources.ts';
@@ -15,10 +15,11 @@ import type { Api } from '../controllers/api.ts';
 import { ControllerHost } from '../controllers/host.ts';
 import type { Informer } from '../controllers/informer.ts';
 import { namespaces, nodes, pods } from '../controllers/resources.ts';
-import type { Node, Pod } from '../controllers/types.ts';
 import type { WorkQueue } from '../controllers/work-queue.ts';
 import type { Machine, Process } from '../machines/machine.ts';
 import { uuid } from '../machines/machine.ts';
+import type { Node } from '../objects/nodes.ts';
+import type { Pod } from '../objects/pods.ts';
 import * as o from './objects.ts';
 import { engineName, engineWanted, publish, replicaWanted, volumeWanted } from './publish.ts';
 import { Rebuilds } from './rebuilds.ts';

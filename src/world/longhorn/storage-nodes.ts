@@ -2,8 +2,10 @@
 import type { Api } from '../controllers/api.ts';
 import type { Informer } from '../controllers/informer.ts';
 import { pods } from '../controllers/resources.ts';
-import type { Node, Pod } from '../controllers/types.ts';
-import { controlledBy, isFinished, isReady, isTerminating } from '../controllers/types.ts';
+import { controlledBy, isReady, isTerminating } from '../objects/meta.ts';
+import type { Node } from '../objects/nodes.ts';
+import type { Pod } from '../objects/pods.ts';
+import { isFinished } from '../objects/pods.ts';
 import type { DiskSpec, DiskStatus, InstanceManagerObject, StorageNode } from './objects.ts';
 import {
   diskIdOf,

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
+import { Random } from '../random.ts';
+import { VirtualClock } from '../time/virtual-clock.ts';
 import type { BmcAction, BmcAnswer, BmcFault } from './bmc.ts';
 import { Bmc } from './bmc.ts';
 import { Machine } from './machine.ts';
-import { Random } from '../random.ts';
-import { VirtualClock } from '../time/virtual-clock.ts';
 
 describe('a power device', () => {
   let clock: VirtualClock;

@@ -3,8 +3,8 @@ import { beforeEach, describe, test } from 'node:test';
 import { sleep } from '../../clock.ts';
 import type { HttpRequest, HttpResponse, Transport } from '../../kube/transport.ts';
 import { TransportError } from '../../kube/transport.ts';
-import { Life } from './life.ts';
 import { VirtualClock } from '../time/virtual-clock.ts';
+import { Life } from './life.ts';
 
 const call: HttpRequest = { method: 'GET', path: '/', purpose: 'call', timeoutMs: 1000 };
 

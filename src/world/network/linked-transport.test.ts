@@ -3,8 +3,8 @@ import { describe, test } from 'node:test';
 import { type ManualClock, manualClock } from '../../../test/support/manual-clock.ts';
 import type { HttpRequest, HttpResponse, Transport } from '../../kube/transport.ts';
 import { TransportError } from '../../kube/transport.ts';
-import { LinkedTransport } from './linked-transport.ts';
 import { Machine } from '../machines/machine.ts';
+import { LinkedTransport } from './linked-transport.ts';
 
 const request: HttpRequest = { method: 'GET', path: '/', purpose: 'watch', timeoutMs: 1000 };
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { HttpRequest, Transport } from '../../kube/transport.ts';
+import { VirtualClock } from '../time/virtual-clock.ts';
 import type { Choice, Step } from './step-gate.ts';
 import { StepGate } from './step-gate.ts';
-import { VirtualClock } from '../time/virtual-clock.ts';
 
 function request(path: string): HttpRequest {
   return { method: 'GET', path, purpose: 'call', timeoutMs: 1000 };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import type { Condition } from './objects.ts';
+import type { Condition } from './meta.ts';
 import { statusPatch } from './status-patch.ts';
 
 const metadata = { name: 'node-1', uid: 'uid-1', resourceVersion: '7' };

@@ -3,7 +3,7 @@
  * lists by key at the server; here the same is said by index, with a test that the entry is still the one meant.
  */
 import type { JsonPatchOperation, KubeObject, Precondition } from '../../kube/client.ts';
-import type { Condition } from './objects.ts';
+import type { Condition } from './meta.ts';
 
 interface WithStatus extends KubeObject {
   status?: { conditions?: Condition[] } & Record<string, unknown>;

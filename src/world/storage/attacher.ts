@@ -12,9 +12,9 @@ import { ListWatch } from '../../kube/list-watch.ts';
 import { compareVersions } from '../../kube/resource-version.ts';
 import { volumeAttachments } from '../../kube/resources.ts';
 import type { Change } from '../../kube/view.ts';
+import { apiTime } from '../objects/times.ts';
+import type { VolumeAttachment } from '../objects/volumes.ts';
 import { LevelLoop } from '../time/level-loop.ts';
-import type { VolumeAttachment } from '../objects/objects.ts';
-import { apiTime } from '../objects/objects.ts';
 
 export type DetachFault = 'none' | 'errors' | 'hangs';
 

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import { Machine } from '../machines/machine.ts';
 import { Random } from '../random.ts';
-import { Storage } from './storage.ts';
 import { VirtualClock } from '../time/virtual-clock.ts';
+import { Storage } from './storage.ts';
 
 const safe = 'safe.example.com';
 const plainDriver = 'plain.example.com';

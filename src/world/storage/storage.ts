@@ -8,7 +8,7 @@
  */
 import type { Clock } from '../../clock.ts';
 import type { Machine, MachineEvent, Process } from '../machines/machine.ts';
-import type { VolumeAttachment } from '../objects/objects.ts';
+import type { VolumeAttachment } from '../objects/volumes.ts';
 
 export interface StorageOptions {
   clock: Clock;
