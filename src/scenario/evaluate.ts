@@ -3,7 +3,7 @@ import { nodeFenceName } from '../api/fence-names.ts';
 import type { StorageReport } from '../world/longhorn/truth.ts';
 import { conditionOf, isReady } from '../world/objects/meta.ts';
 import type { Pod } from '../world/objects/pods.ts';
-import type { VolumeReport } from '../world/storage/storage.ts';
+import type { VolumeReport } from '../world/storage/ledger.ts';
 import type { Baseline } from './baseline.ts';
 import { matches } from './baseline.ts';
 import type { ClusterState } from './cluster-state.ts';

@@ -271,7 +271,7 @@ class Run {
       fences,
       baseline: this.#baselineNow(),
       drainOf: (node) => this.#drains.get(node),
-      ledgerOf: (volume) => this.#world.storage.report(volume),
+      ledgerOf: (volume) => this.#world.storage.ledger.report(volume),
       replicatedOf: (volume) => this.#world.longhorn?.report(volume),
     };
   }

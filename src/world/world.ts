@@ -18,7 +18,7 @@ import type { BmcAction } from './machines/bmc.ts';
 import { Bmc } from './machines/bmc.ts';
 import type { Process } from './machines/machine.ts';
 import type { Random } from './random.ts';
-import type { WriterChange } from './storage/storage.ts';
+import type { WriterChange } from './storage/ledger.ts';
 import { Storage } from './storage/storage.ts';
 
 export interface WorldNode {

@@ -8,7 +8,7 @@ import type { StorageReport } from '../../world/longhorn/truth.ts';
 import type { BmcAction } from '../../world/machines/bmc.ts';
 import type { Machine, MachineEvent, Process } from '../../world/machines/machine.ts';
 import type { Node } from '../../world/objects/nodes.ts';
-import type { WriterChange } from '../../world/storage/storage.ts';
+import type { WriterChange } from '../../world/storage/ledger.ts';
 import type { ClusterState, StoredChange } from '../cluster-state.ts';
 
 /** One write as it reached the API server, after it was carried out or refused. */

@@ -8,7 +8,7 @@ import type { MachineEvent, Process } from '../../world/machines/machine.ts';
 import type { Node } from '../../world/objects/nodes.ts';
 import type { Pod } from '../../world/objects/pods.ts';
 import type { VolumeAttachment } from '../../world/objects/volumes.ts';
-import type { WriterChange } from '../../world/storage/storage.ts';
+import type { WriterChange } from '../../world/storage/ledger.ts';
 import type { CheckContext, Checker, Invariant, Write } from './checker.ts';
 import { succeeded } from './checker.ts';
 

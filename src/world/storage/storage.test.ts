@@ -47,7 +47,7 @@ describe('the ledger of who can write', () => {
     storage.attachmentChanged({ type: 'attached', attachment: { metadata: { name: 'va' }, spec } });
   }
 
-  const writers = (): string[] => storage.writersOf('pv').map(({ machine }) => machine);
+  const writers = (): string[] => storage.ledger.writersOf('pv').map(({ machine }) => machine);
 
   test('a driver that detaches safely attaches a volume for one machine to no second one', () => {
     const asked = (machine: Machine, attacher: string): string | undefined => {
@@ -64,15 +64,15 @@ describe('the ledger of who can write', () => {
     detach(a, safe);
     assert.equal(asked(b, safe), undefined);
   });
-  const intact = (): boolean | undefined => storage.report('pv')?.dataIntact;
+  const intact = (): boolean | undefined => storage.ledger.report('pv')?.dataIntact;
 
   test('one after the other is what it should be: the next reads what the last wrote', () => {
     start(a);
-    const before = storage.report('pv')?.records ?? 0;
+    const before = storage.ledger.report('pv')?.records ?? 0;
     a.powerOff();
     start(b);
     assert.deepEqual(writers(), ['b']);
-    const report = storage.report('pv');
+    const report = storage.ledger.report('pv');
     assert.equal(report?.mostWriters, 1);
     assert.equal(report.dataIntact, true);
     assert.ok(report.records > before);
@@ -87,7 +87,7 @@ describe('the ledger of who can write', () => {
     start(b);
     await clock.runFor(10);
     a.powerOff();
-    const report = storage.report('pv');
+    const report = storage.ledger.report('pv');
     assert.equal(report?.mostWriters, 2);
     assert.equal(report.dataIntact, false);
     assert.deepEqual(report.overlaps, [{ volume: 'pv', sinceMs: 11, untilMs: 21, machines: ['a', 'b'] }]);
@@ -142,7 +142,7 @@ describe('the ledger of who can write', () => {
     shared.add('pv');
     start(a);
     start(b);
-    const report = storage.report('pv');
+    const report = storage.ledger.report('pv');
     assert.equal(report?.mostWriters, 2);
     assert.deepEqual(report.overlaps, []);
     assert.equal(report.dataIntact, true);
@@ -151,6 +151,6 @@ describe('the ledger of who can write', () => {
   test('two pods of one machine are one writer', () => {
     start(a, plainDriver, 'one');
     start(a, plainDriver, 'two');
-    assert.equal(storage.report('pv')?.mostWriters, 1);
+    assert.equal(storage.ledger.report('pv')?.mostWriters, 1);
   });
 });
