@@ -14,7 +14,7 @@ import { Fleet } from '../../src/world/fleet.ts';
 import type { Process } from '../../src/world/machines/machine.ts';
 import type { Condition } from '../../src/world/objects/meta.ts';
 import type { Pod } from '../../src/world/objects/pods.ts';
-import { attachNameOf } from '../../src/world/kubelet/pod-volumes.ts';
+import { attachNameOf } from '../../src/world/objects/volumes.ts';
 import { connectionTo } from '../support/client.ts';
 import { startControlPlane, type ControlPlane } from '../support/control-plane.ts';
 import { FleetCluster } from '../support/fleet-cluster.ts';

@@ -1,7 +1,7 @@
 /** What holds of every release, judged by the order in which the API server took the writes. */
 import assert from 'node:assert/strict';
 import { QUARANTINE_KEY } from '../../src/api/release-view.ts';
-import { attachNameOf } from '../../src/world/kubelet/pod-volumes.ts';
+import { attachNameOf } from '../../src/world/objects/volumes.ts';
 import type { AuditEvent } from '../support/control-plane.ts';
 import type { Moment } from './history.ts';
 import type { Row } from './row.ts';

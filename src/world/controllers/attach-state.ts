@@ -1,11 +1,11 @@
 /** What attach-detach believes of one volume, and which volumes the pods of a cluster want where. */
-import { attachNameOf } from '../kubelet/pod-volumes.ts';
 import { isTerminating } from '../objects/meta.ts';
 import type { Pod } from '../objects/pods.ts';
 import { isFinished } from '../objects/pods.ts';
+import { claimsOf } from '../objects/pods.ts';
 import type { CsiDriver, PersistentVolume, PersistentVolumeClaim } from '../objects/volumes.ts';
+import { attachNameOf } from '../objects/volumes.ts';
 import type { Index, Informer, Informers } from './informer.ts';
-import { claimsOf } from './pod-indexes.ts';
 import { csiDrivers, persistentVolumeClaims, persistentVolumes } from './resources.ts';
 
 export interface Attachment {

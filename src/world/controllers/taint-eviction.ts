@@ -6,12 +6,12 @@ import { conditionOf } from '../objects/meta.ts';
 import type { Node, Taint } from '../objects/nodes.ts';
 import type { Pod } from '../objects/pods.ts';
 import { apiTime } from '../objects/times.ts';
+import { tolerates } from '../objects/tolerations.ts';
 import type { Api } from './api.ts';
 import type { ControllerHost } from './host.ts';
 import type { Informer } from './informer.ts';
 import type { PodIndexes } from './pod-indexes.ts';
 import { nodes, pods } from './resources.ts';
-import { tolerates } from './selectors.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 const who = 'taint-eviction-controller';

@@ -2,10 +2,10 @@
 import { removeFinalizer } from '../../kube/patches.ts';
 import { isTerminating } from '../objects/meta.ts';
 import type { Pod } from '../objects/pods.ts';
+import { claimsOf } from '../objects/pods.ts';
 import type { PersistentVolume, PersistentVolumeClaim } from '../objects/volumes.ts';
 import type { ControllerHost } from './host.ts';
 import type { PodIndexes } from './pod-indexes.ts';
-import { claimsOf } from './pod-indexes.ts';
 import { persistentVolumeClaims, persistentVolumes, pods } from './resources.ts';
 
 const claimFinalizer = 'kubernetes.io/pvc-protection';

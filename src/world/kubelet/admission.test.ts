@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import type { Node, Taint } from '../objects/nodes.ts';
 import type { Pod, Toleration } from '../objects/pods.ts';
 import { mirrorAnnotation } from '../objects/pods.ts';
-import { refusalOf, tolerates } from './admission.ts';
+import { refusalOf } from './admission.ts';
 
 const outOfService: Taint = { key: 'node.kubernetes.io/out-of-service', value: 'nodeshutdown', effect: 'NoExecute' };
 
@@ -56,21 +56,4 @@ test('a pod for other nodes is refused', () => {
 
 test('pods from files of the node are exempt', () => {
   assert.equal(refusalOf(pod([], { [mirrorAnnotation]: 'hash' }), node(outOfService), []), undefined);
-});
-
-test('tolerations match by effect, key and value, each of which may be left open', () => {
-  const cases: [Toleration, boolean][] = [
-    [{ operator: 'Exists' }, true],
-    [{ operator: 'Exists', effect: 'NoSchedule' }, false],
-    [{ key: outOfService.key, operator: 'Equal', value: 'nodeshutdown' }, true],
-    [{ key: outOfService.key, value: 'nodeshutdown', effect: 'NoExecute' }, true],
-    [{ key: outOfService.key, value: 'other' }, false],
-    [{ key: outOfService.key }, false],
-    [{ key: 'other', operator: 'Exists' }, false],
-    [{ key: outOfService.key, operator: 'Matches' }, false],
-  ];
-  for (const [toleration, expected] of cases) {
-    assert.equal(tolerates(toleration, outOfService), expected, JSON.stringify(toleration));
-  }
-  assert.ok(tolerates({ key: 'k', value: '' }, { key: 'k', effect: 'NoExecute' }), 'no value is the empty value');
 });

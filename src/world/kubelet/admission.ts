@@ -2,9 +2,10 @@
 import { quantity } from '../controllers/quantities.ts';
 import { matchesAffinity } from '../controllers/scheduler-fit.ts';
 import { requestsOf } from '../controllers/scheduler-nodes.ts';
-import type { Node, Taint } from '../objects/nodes.ts';
-import type { Pod, Toleration } from '../objects/pods.ts';
+import type { Node } from '../objects/nodes.ts';
+import type { Pod } from '../objects/pods.ts';
 import { mirrorAnnotation } from '../objects/pods.ts';
+import { untolerated } from '../objects/tolerations.ts';
 
 export interface Refusal {
   reason: string;
@@ -24,12 +25,8 @@ function mismatchOf(pod: Pod, node: Node): Refusal | undefined {
   if (!matchesAffinity(pod, node)) {
     return failed('NodeAffinity', "node(s) didn't match Pod's node affinity/selector");
   }
-  const taints = node.spec?.taints ?? [];
-  const tolerations = pod.spec.tolerations ?? [];
-  const untolerated = taints.some(
-    (taint) => taint.effect === 'NoExecute' && !tolerations.some((toleration) => tolerates(toleration, taint)),
-  );
-  return untolerated ? failed('TaintToleration', "node(s) had taints that the pod didn't tolerate") : undefined;
+  const taint = untolerated(node.spec?.taints, pod.spec.tolerations, ['NoExecute']);
+  return taint && failed('TaintToleration', "node(s) had taints that the pod didn't tolerate");
 }
 
 function failed(predicate: string, why: string): Refusal {
@@ -63,18 +60,4 @@ function shortageOf(pod: Pod, node: Node, others: readonly Pod[]): Refusal | und
 
 function demandOf(pod: Pod): { pods: number; cpu: number; memory: number } {
   return { pods: 1, ...requestsOf(pod) };
-}
-
-export function tolerates(toleration: Toleration, taint: Taint): boolean {
-  if (toleration.effect && toleration.effect !== taint.effect) return false;
-  if (toleration.key && toleration.key !== taint.key) return false;
-  switch (toleration.operator ?? '') {
-    case '':
-    case 'Equal':
-      return (toleration.value ?? '') === (taint.value ?? '');
-    case 'Exists':
-      return true;
-    default:
-      return false;
-  }
 }

@@ -6,16 +6,16 @@ import type { Pod } from '../objects/pods.ts';
 import type { PodBehaviour } from './pod-worker.ts';
 
 const remedyLabel = 'fenceline.dev/remedied-node-uid';
-export const RUNS_FOR_ANNOTATION = 'simulation.fenceline.dev/runs-for-seconds';
-export const EXIT_CODE_ANNOTATION = 'simulation.fenceline.dev/exit-code';
+const runsForAnnotation = 'simulation.fenceline.dev/runs-for-seconds';
+const exitCodeAnnotation = 'simulation.fenceline.dev/exit-code';
 
 const steady: PodBehaviour = { startupMs: 100, stopMs: 500 };
 const remedySeconds = 5;
 
 export function behaviourOf({ metadata }: Pod): PodBehaviour {
   const { labels = {}, annotations = {} } = metadata;
-  const said = Number(annotations[RUNS_FOR_ANNOTATION]);
+  const said = Number(annotations[runsForAnnotation]);
   const seconds = said > 0 ? said : labels[remedyLabel] === undefined ? undefined : remedySeconds;
   if (seconds === undefined) return steady;
-  return { ...steady, exit: { afterMs: seconds * 1000, code: Number(annotations[EXIT_CODE_ANNOTATION] ?? 0) } };
+  return { ...steady, exit: { afterMs: seconds * 1000, code: Number(annotations[exitCodeAnnotation] ?? 0) } };
 }

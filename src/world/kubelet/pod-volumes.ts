@@ -1,22 +1,13 @@
 /** From what a pod asks for to the volumes behind it, as a kubelet finds them out. */
-import { createHash } from 'node:crypto';
 import type { CallOptions, KubeClient } from '../../kube/client.ts';
 import type { KubeError, Result } from '../../kube/errors.ts';
 import { failure } from '../../kube/errors.ts';
 import { csiDrivers, persistentVolumeClaims, persistentVolumes, volumeAttachments } from '../../kube/resources.ts';
 import type { MountedVolume } from '../machines/machine.ts';
 import type { Pod } from '../objects/pods.ts';
+import { claimsOf } from '../objects/pods.ts';
 import type { CsiDriver, PersistentVolume, PersistentVolumeClaim, VolumeAttachment } from '../objects/volumes.ts';
-
-/** The name under which Kubernetes knows a CSI volume on a node. */
-export function attachNameOf(driver: string, handle: string): string {
-  return `kubernetes.io/csi/${driver}^${handle}`;
-}
-
-/** The attach-detach controller derives the name of a VolumeAttachment from what it attaches, and to what. */
-export function attachmentNameOf(driver: string, handle: string, nodeName: string): string {
-  return `csi-${createHash('sha256').update(`${handle}${driver}${nodeName}`).digest('hex')}`;
-}
+import { attachmentNameOf, attachNameOf } from '../objects/volumes.ts';
 
 /** Fails with `notFound` while a claim is not bound: look again later. */
 export async function volumesOf(client: KubeClient, pod: Pod, call: CallOptions): Promise<Result<MountedVolume[]>> {
@@ -34,13 +25,6 @@ export async function volumesOf(client: KubeClient, pod: Pod, call: CallOptions)
     volumes.push(mounted.value);
   }
   return { ok: true, value: volumes };
-}
-
-function claimsOf(pod: Pod): string[] {
-  return (pod.spec.volumes ?? []).flatMap((volume) => {
-    if (volume.persistentVolumeClaim !== undefined) return [volume.persistentVolumeClaim.claimName];
-    return volume.ephemeral === undefined ? [] : [`${pod.metadata.name}-${volume.name}`];
-  });
 }
 
 async function mountedVolume(

@@ -23,7 +23,7 @@ import type { Pod } from '../objects/pods.ts';
 import * as o from './objects.ts';
 import { engineName, engineWanted, publish, replicaWanted, volumeWanted } from './publish.ts';
 import { Rebuilds } from './rebuilds.ts';
-import type { NodeFacts } from './storage-nodes.ts';
+import type { NodeObjects } from './storage-nodes.ts';
 import { isCordoned, keepInstanceManager, placeFor, storageNodeWanted, userWantsAway } from './storage-nodes.ts';
 import type { StorageReport, TrueReplica, TrueVolume } from './truth.ts';
 import { Truth } from './truth.ts';
@@ -146,7 +146,7 @@ export class Longhorn {
   #listen(): void {
     const changed = (): void => this.#changed();
     this.#kubeNodes.on(({ object, previous }) => {
-      if (nodeFacts(object) !== nodeFacts(previous)) changed();
+      if (whatMatters(object) !== whatMatters(previous)) changed();
     });
     this.#pods.on(({ key }) => {
       if (key.startsWith(`${o.longhornNamespace}/`)) this.#queue.add('all');
@@ -199,7 +199,7 @@ export class Longhorn {
     const place = {
       truth: this.truth,
       nodes: [...this.#machines.keys()],
-      factsOf: (node: string) => this.#factsOf(node),
+      objectsOf: (node: string) => this.#nodeObjects(node),
       serves: (node: string) => this.#serves(node),
       diskBytes: spec.diskGiB * gib,
       softAntiAffinity: spec.softAntiAffinity,
@@ -207,7 +207,7 @@ export class Longhorn {
     return {
       nowMs: clock.now(),
       serves: place.serves,
-      isCordoned: (node) => isCordoned(this.#factsOf(node)),
+      isCordoned: (node) => isCordoned(this.#nodeObjects(node)),
       isAskedToLeave: ({ name }) => this.#objectOf(name)?.spec?.evictionRequested === true,
       placeFor: (volume) => placeFor(volume, place),
       replenishWaitMs,
@@ -276,7 +276,7 @@ export class Longhorn {
   async #carryWishes(): Promise<void> {
     for (const object of this.#replicas.values()) {
       const { name } = object.metadata;
-      const wanted = userWantsAway(this.#factsOf(object.spec?.nodeID ?? ''));
+      const wanted = userWantsAway(this.#nodeObjects(object.spec?.nodeID ?? ''));
       const known = object.spec?.evictionRequested === true;
       const isNews = wanted ? !known : known && this.#askedByUser.has(name);
       if (wanted) this.#askedByUser.add(name);
@@ -287,10 +287,10 @@ export class Longhorn {
   }
 
   async #publishNode(name: string): Promise<void> {
-    const facts = this.#factsOf(name);
+    const objects = this.#nodeObjects(name);
     const key = `${o.longhornNamespace}/${o.instanceManagerName(name)}`;
-    const wanted = storageNodeWanted(facts, name, this.truth, this.#options.spec.diskGiB * gib);
-    await publish(this.#api, o.storageNodes, { name, known: facts.storage }, wanted);
+    const wanted = storageNodeWanted(objects, name, this.truth, this.#options.spec.diskGiB * gib);
+    await publish(this.#api, o.storageNodes, { name, known: objects.storage }, wanted);
     const known = this.#others.instanceManagers.get(key);
     const instanceManager = { name: o.instanceManagerName(name), known };
     await publish(this.#api, o.instanceManagers, instanceManager, {
@@ -298,7 +298,7 @@ export class Longhorn {
       spec: o.instanceManagerSpec(name) ?? {},
       status: { currentState: this.#serves(name) ? 'running' : 'stopped' },
     });
-    await keepInstanceManager(this.#api, facts, this.#others.instanceManagers.get(key), this.#pods);
+    await keepInstanceManager(this.#api, objects, this.#others.instanceManagers.get(key), this.#pods);
   }
 
   async #publishVolume(volume: TrueVolume): Promise<void> {
@@ -343,7 +343,7 @@ export class Longhorn {
     }
   }
 
-  #factsOf(node: string): NodeFacts {
+  #nodeObjects(node: string): NodeObjects {
     return { kube: this.#kubeNodes.get(node), storage: this.#storageNodes.get(`${o.longhornNamespace}/${node}`) };
   }
 
@@ -367,7 +367,7 @@ function isInstanceManager({ namespace, podName }: Process): boolean {
 }
 
 /** What of a Node matters here; the rest are heartbeats. */
-function nodeFacts(node: Node | undefined): string {
+function whatMatters(node: Node | undefined): string {
   const ready = node?.status?.conditions?.find(({ type }) => type === 'Ready')?.status;
   return `${node?.metadata.uid} ${node?.spec?.unschedulable} ${ready}`;
 }

@@ -104,3 +104,11 @@ export const mirrorAnnotation = 'kubernetes.io/config.mirror';
 export function isFinished(pod: Pod): boolean {
   return pod.status?.phase === 'Failed' || pod.status?.phase === 'Succeeded';
 }
+
+/** The names of the claims that a pod uses, those made for it alone included. */
+export function claimsOf({ metadata, spec }: Pod): string[] {
+  return (spec.volumes ?? []).flatMap((volume) => {
+    if (volume.persistentVolumeClaim !== undefined) return [volume.persistentVolumeClaim.claimName];
+    return volume.ephemeral === undefined ? [] : [`${metadata.name}-${volume.name}`];
+  });
+}

@@ -1,4 +1,5 @@
 /** Volumes, the claims on them, and what attaches them to nodes. */
+import { createHash } from 'node:crypto';
 import type { KubeObject } from '../../kube/client.ts';
 import type { LabelSelector } from './meta.ts';
 import type { NodeSelectorTerm } from './nodes.ts';
@@ -50,4 +51,14 @@ export interface VolumeAttachment extends KubeObject {
     attachError?: { time?: string; message?: string };
     detachError?: { time?: string; message?: string };
   };
+}
+
+/** The name under which Kubernetes knows a CSI volume on a node. */
+export function attachNameOf(driver: string, handle: string): string {
+  return `kubernetes.io/csi/${driver}^${handle}`;
+}
+
+/** The attach-detach controller derives the name of a VolumeAttachment from what it attaches, and to what. */
+export function attachmentNameOf(driver: string, handle: string, nodeName: string): string {
+  return `csi-${createHash('sha256').update(`${handle}${driver}${nodeName}`).digest('hex')}`;
 }

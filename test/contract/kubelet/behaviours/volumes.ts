@@ -1,11 +1,11 @@
 /** Volumes that have to be attached: what a kubelet waits for, and what it calls in use. */
 import { persistentVolumeClaims, persistentVolumes, volumeAttachments } from '../../../../src/kube/resources.ts';
-import { attachmentNameOf, attachNameOf } from '../../../../src/world/kubelet/pod-volumes.ts';
 import type {
   PersistentVolume,
   PersistentVolumeClaim,
   VolumeAttachment,
 } from '../../../../src/world/objects/volumes.ts';
+import { attachmentNameOf, attachNameOf } from '../../../../src/world/objects/volumes.ts';
 import type { Behaviour, Scene } from '../scene.ts';
 import { same, valueOf } from '../scene.ts';
 import { contractTimes, driver, nodeName } from '../subject.ts';
