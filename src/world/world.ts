@@ -59,8 +59,8 @@ export interface WorldOptions {
 const defaultReportEveryMs = 300_000;
 /** Watches inside one process do not lag, and asking whether they do is a tenth of all requests. */
 const unasked = { probeEveryMs: 2 ** 31 - 1, reopenAfterMs: 2 ** 31 - 1 };
-/** Detaching with a driver that says this takes the node's access away. */
 const kdumpEveryMs = 10_000;
+/** Detaching with a driver that says this takes the node's access away. */
 const safeDetachAnnotation = 'fenceline.dev/safe-detach';
 
 export class World {

@@ -5,11 +5,11 @@
 import type { Node, Taint } from '../../world/objects/nodes.ts';
 import type { Pod, Toleration } from '../../world/objects/pods.ts';
 import { mirrorAnnotation } from '../../world/objects/pods.ts';
+import { tolerates } from '../../world/objects/tolerations.ts';
 import type { Invariant, Write } from './checker.ts';
 import { objectOf, succeeded } from './checker.ts';
 import { recordsFor, releaseOf, toldOf } from './release.ts';
 import { assertingKeys } from './s5-not-while-restarting.ts';
-import { tolerates } from './tolerates.ts';
 
 const keys = [...assertingKeys, 'node.cloudprovider.kubernetes.io/shutdown'];
 

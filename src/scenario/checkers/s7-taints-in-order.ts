@@ -6,12 +6,12 @@ import { isReady } from '../../world/objects/meta.ts';
 import type { Node, Taint } from '../../world/objects/nodes.ts';
 import type { Pod } from '../../world/objects/pods.ts';
 import { mirrorAnnotation } from '../../world/objects/pods.ts';
+import { tolerates } from '../../world/objects/tolerations.ts';
 import type { ClusterState, StoredRelease } from '../cluster-state.ts';
 import type { Invariant, Write } from './checker.ts';
 import { succeeded } from './checker.ts';
 import { isOver, recordsOf, volumesOf } from './release.ts';
 import { assertingKeys } from './s5-not-while-restarting.ts';
-import { tolerates } from './tolerates.ts';
 
 const quarantine = 'fenceline.dev/quarantine';
 
