@@ -2,7 +2,7 @@
 import type { Clock } from '../clock.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { nodes } from '../kube/resources.ts';
-import type { Node, Taint } from '../world/objects.ts';
+import type { Node, Taint } from '../world/objects/nodes.ts';
 import type { World } from '../world/world.ts';
 import type { Baseline } from './baseline.ts';
 import type { DrainOutcome } from './drain.ts';

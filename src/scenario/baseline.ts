@@ -1,8 +1,8 @@
 /** How things stood at time 0: where every pod was, and which node a scenario means by the place of a pod. */
+import type { Pod } from '../world/objects/pods.ts';
 import type { ClusterState } from './cluster-state.ts';
 import type { NodeRef, PodRef } from './format.ts';
 import { ScenarioError } from './reader.ts';
-import type { Pod } from '../world/objects.ts';
 
 export interface KnownPod {
   key: string;

@@ -3,7 +3,12 @@
  * to anybody in it, so it needs no watch and is never behind.
  */
 import type { KubeObject } from '../kube/client.ts';
-import type { Condition, Node, Pod, VolumeAttachment } from '../world/objects.ts';
+import type { ReplicaObject, StorageNode } from '../world/longhorn/objects.ts';
+import { keyOf } from '../world/objects/meta.ts';
+import type { Node } from '../world/objects/nodes.ts';
+import type { Pod } from '../world/objects/pods.ts';
+import type { PersistentVolume, VolumeAttachment } from '../world/objects/volumes.ts';
+import type { PodDisruptionBudget } from '../world/objects/workloads.ts';
 
 export interface StoredChange {
   type: 'ADDED' | 'MODIFIED' | 'DELETED';
@@ -50,22 +55,6 @@ export interface StoredRelease {
   volumes?: string[];
 }
 
-export interface StoredBudget extends KubeObject {
-  spec?: {
-    minAvailable?: number | string;
-    selector?: { matchLabels?: Record<string, string>; matchExpressions?: never[] };
-  };
-  status?: { disruptionsAllowed?: number };
-}
-
-export interface StoredVolume extends KubeObject {
-  spec?: {
-    accessModes?: string[];
-    csi?: { driver: string; volumeHandle: string };
-    claimRef?: { namespace?: string; name?: string };
-  };
-}
-
 export interface StoredPolicy extends KubeObject {
   spec?: {
     release?: { riskAfterFailedFence?: boolean };
@@ -73,27 +62,8 @@ export interface StoredPolicy extends KubeObject {
   };
 }
 
-/** What the storage system and the product write of a replica. */
-export interface StoredReplica extends KubeObject {
-  spec?: {
-    volumeName?: string;
-    nodeID?: string;
-    evictionRequested?: boolean;
-    healthyAt?: string;
-    failedAt?: string;
-  };
-}
-
-export interface StoredStorageNode extends KubeObject {
-  status?: { autoEvicting?: boolean };
-}
-
 export interface StoredDrainPolicy extends KubeObject {
   spec?: { policy?: string; nodeSelector?: { matchLabels?: Record<string, string> } };
-}
-
-export function keyOf({ metadata: { namespace, name } }: KubeObject): string {
-  return namespace === undefined ? name : `${namespace}/${name}`;
 }
 
 export class ClusterState {
@@ -101,13 +71,13 @@ export class ClusterState {
   readonly nodes = new Map<string, Node>();
   readonly attachments = new Map<string, VolumeAttachment>();
   readonly fences = new Map<string, StoredFence>();
-  readonly budgets = new Map<string, StoredBudget>();
-  readonly volumes = new Map<string, StoredVolume>();
+  readonly budgets = new Map<string, PodDisruptionBudget>();
+  readonly volumes = new Map<string, PersistentVolume>();
   readonly drivers = new Map<string, KubeObject>();
   readonly policies = new Map<string, StoredPolicy>();
   readonly drainPolicies = new Map<string, StoredDrainPolicy>();
-  readonly replicas = new Map<string, StoredReplica>();
-  readonly storageNodes = new Map<string, StoredStorageNode>();
+  readonly replicas = new Map<string, ReplicaObject>();
+  readonly storageNodes = new Map<string, StorageNode>();
   /** The last that was known of each Node, also when it is gone. */
   readonly lastNodes = new Map<string, Node>();
   readonly #eventCounts = new Map<string, { reason: string; count: number }>();
@@ -156,15 +126,4 @@ export class ClusterState {
     // An event that expires has happened all the same.
     this.#eventCounts.set(key, { reason: event.reason ?? '', count: Math.max(count, known?.count ?? 0) });
   }
-}
-
-export function conditionOf(
-  object: { status?: { conditions?: Condition[] } } | undefined,
-  type: string,
-): Condition | undefined {
-  return object?.status?.conditions?.find((condition) => condition.type === type);
-}
-
-export function isReady(object: { status?: { conditions?: Condition[] } } | undefined): boolean {
-  return conditionOf(object, 'Ready')?.status === 'True';
 }

@@ -7,8 +7,9 @@ import type { Clock } from '../clock.ts';
 import { sleep } from '../clock.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { nodes, pods } from '../kube/resources.ts';
-import type { Node, Pod } from '../world/objects.ts';
-import { mirrorAnnotation } from '../world/objects.ts';
+import type { Node } from '../world/objects/nodes.ts';
+import type { Pod } from '../world/objects/pods.ts';
+import { mirrorAnnotation } from '../world/objects/pods.ts';
 
 export type DrainOutcome = 'done' | 'failed';
 

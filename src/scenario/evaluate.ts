@@ -1,14 +1,14 @@
 /** Whether a state holds at this moment, and in words what is the case instead. */
 import { nodeFenceName } from '../api/fence-names.ts';
-import type { Pod } from '../world/objects.ts';
 import type { StorageReport } from '../world/longhorn/truth.ts';
-import type { VolumeReport } from '../world/storage.ts';
+import { conditionOf, isReady } from '../world/objects/meta.ts';
+import type { Pod } from '../world/objects/pods.ts';
+import type { VolumeReport } from '../world/storage/ledger.ts';
 import type { Baseline } from './baseline.ts';
 import { matches } from './baseline.ts';
 import type { ClusterState } from './cluster-state.ts';
-import { conditionOf, isReady } from './cluster-state.ts';
-import type { FenceCount } from './fence-count.ts';
 import { replicatedFinding } from './evaluate-storage.ts';
+import type { FenceCount } from './fence-count.ts';
 import type { NodeState, PodState, State } from './format.ts';
 
 export interface Moment {

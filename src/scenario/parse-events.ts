@@ -1,5 +1,5 @@
 /** `spec.events`: what happens to the cluster, and when. */
-import { bmcFaults } from '../world/bmc.ts';
+import { bmcFaults } from '../world/machines/bmc.ts';
 import type { Act, NodeRef, ScenarioEvent } from './format.ts';
 import { apiActs, conditionStatuses, detachFaults, nodeActs, operatorActs, zoneActs } from './format.ts';
 import { manifest } from './manifest.ts';

@@ -1,13 +1,14 @@
 /** Keeps the books of a run: what is stored, what happened, what was broken. Reads only what the server itself tells. */
 import type { KubeObject } from '../kube/client.ts';
 import type { AuditRecord } from '../world/api-server/server.ts';
-import type { MachineEvent } from '../world/machine.ts';
-import type { Pod } from '../world/objects.ts';
+import type { MachineEvent } from '../world/machines/machine.ts';
+import { keyOf } from '../world/objects/meta.ts';
+import type { Pod } from '../world/objects/pods.ts';
 import type { World } from '../world/world.ts';
 import type { Baseline } from './baseline.ts';
 import type { Write } from './checkers/checker.ts';
 import type { StoredChange } from './cluster-state.ts';
-import { ClusterState, keyOf } from './cluster-state.ts';
+import { ClusterState } from './cluster-state.ts';
 import { FenceCount } from './fence-count.ts';
 import { isOperator } from './operator-user.ts';
 import type { Violation } from './report.ts';

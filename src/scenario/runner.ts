@@ -4,19 +4,19 @@ import { KubeClient } from '../kube/client.ts';
 import type { Transport } from '../kube/transport.ts';
 import { defaultControllerTimings } from '../world/controllers/timings.ts';
 import { Random } from '../world/random.ts';
-import { VirtualClock } from '../world/virtual-clock.ts';
+import { VirtualClock } from '../world/time/virtual-clock.ts';
 import { World } from '../world/world.ts';
 import { Actor } from './acts.ts';
 import { Baseline } from './baseline.ts';
 import type { CheckContext, Checker, Invariant } from './checkers/checker.ts';
 import { invariants } from './checkers/index.ts';
-import { evaluate } from './evaluate.ts';
 import type { Moment } from './evaluate.ts';
+import { evaluate } from './evaluate.ts';
 import type { Scenario } from './format.ts';
 import { Manifests } from './manifests.ts';
-import { OperatorHost, operatorNamespace } from './operators.ts';
-import type { OperatorHostOptions } from './operators.ts';
 import { operatorUser } from './operator-user.ts';
+import type { OperatorHostOptions } from './operators.ts';
+import { OperatorHost, operatorNamespace } from './operators.ts';
 import { ScenarioError } from './reader.ts';
 import { Recorder } from './recorder.ts';
 import type { Report } from './report.ts';
@@ -273,7 +273,7 @@ class Run {
       fences,
       baseline: this.#baselineNow(),
       drainOf: (node) => this.#drains.get(node),
-      ledgerOf: (volume) => this.#world.storage.report(volume),
+      ledgerOf: (volume) => this.#world.storage.ledger.report(volume),
       replicatedOf: (volume) => this.#world.longhorn?.report(volume),
     };
   }

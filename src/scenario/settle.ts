@@ -1,8 +1,8 @@
 /** Whether a cluster has come to rest: every workload is ready, and nothing is being attached or placed any more. */
 import type { KubeObject } from '../kube/client.ts';
-import type { Pod } from '../world/objects.ts';
+import { isReady, keyOf } from '../world/objects/meta.ts';
+import type { Pod } from '../world/objects/pods.ts';
 import type { ClusterState, StoredChange } from './cluster-state.ts';
-import { isReady, keyOf } from './cluster-state.ts';
 
 interface Workload extends KubeObject {
   spec?: { replicas?: number; completions?: number };

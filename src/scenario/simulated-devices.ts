@@ -2,7 +2,7 @@
 import type { DeviceProvider, FoundDevice } from '../devices/provider.ts';
 import type { FenceConfig, Method } from '../api/fence-config.ts';
 import type { Device, DeviceAction, DeviceAnswer } from '../devices/device.ts';
-import type { Bmc, BmcAnswer } from '../world/bmc.ts';
+import type { Bmc, BmcAnswer } from '../world/machines/bmc.ts';
 
 /** While it is dead, whoever holds the devices neither asks nor hears of an answer. */
 export interface Holder {

@@ -1,8 +1,11 @@
 /** The history that a person reads: what changed that matters, and who did it. Heartbeats and bookkeeping are left out. */
 import type { KubeObject } from '../kube/client.ts';
-import type { Node, Pod, VolumeAttachment } from '../world/objects.ts';
-import type { StoredChange, StoredFence, StoredReplica, StoredStorageNode } from './cluster-state.ts';
-import { conditionOf, keyOf } from './cluster-state.ts';
+import type { ReplicaObject, StorageNode } from '../world/longhorn/objects.ts';
+import { conditionOf, keyOf } from '../world/objects/meta.ts';
+import type { Node } from '../world/objects/nodes.ts';
+import type { Pod } from '../world/objects/pods.ts';
+import type { VolumeAttachment } from '../world/objects/volumes.ts';
+import type { StoredChange, StoredFence } from './cluster-state.ts';
 
 export interface TimelineEntry {
   at: number;
@@ -111,7 +114,7 @@ function fenceChanges(now: StoredFence | undefined, before: StoredFence | undefi
   ];
 }
 
-function replicaChanges(now: StoredReplica | undefined, before: StoredReplica | undefined): string[] {
+function replicaChanges(now: ReplicaObject | undefined, before: ReplicaObject | undefined): string[] {
   const { volumeName, nodeID } = (now ?? before)?.spec ?? {};
   if (now === undefined || before === undefined) {
     return existence(now, before).map((what) => `${what}: ${volumeName} on ${nodeID}`);
@@ -126,7 +129,7 @@ function replicaChanges(now: StoredReplica | undefined, before: StoredReplica | 
   ];
 }
 
-function storageNodeChanges(now: StoredStorageNode | undefined, before: StoredStorageNode | undefined): string[] {
+function storageNodeChanges(now: StorageNode | undefined, before: StorageNode | undefined): string[] {
   const evicting = now?.status?.autoEvicting === true;
   if (now === undefined || evicting === (before?.status?.autoEvicting === true)) return [];
   return [evicting ? 'auto-evicting' : 'not auto-evicting any more'];

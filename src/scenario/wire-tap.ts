@@ -1,7 +1,7 @@
 /** Listens at an operator's end of the wire, between it and whatever the network does. */
 import type { Clock } from '../clock.ts';
 import type { HttpRequest, HttpResponse, Transport } from '../kube/transport.ts';
-import type { Node } from '../world/objects.ts';
+import type { Node } from '../world/objects/nodes.ts';
 import type { ReadEvent, WireEvent } from './checkers/checker.ts';
 
 const versionField = '"resourceVersion":"';

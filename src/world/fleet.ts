@@ -4,16 +4,16 @@ import { KubeClient } from '../kube/client.ts';
 import type { KubeError } from '../kube/errors.ts';
 import type { ListWatchTimings } from '../kube/list-watch.ts';
 import type { Transport } from '../kube/transport.ts';
-import type { AttacherOptions, AttacherTimings } from './attacher.ts';
-import { Attacher } from './attacher.ts';
-import { ClusterFeed } from './feed.ts';
-import { behaviourOf as ordinary } from './pod-behaviour.ts';
-import type { KubeletTimings, PodBehaviour } from './kubelet.ts';
-import { defaultKubeletTimings, Kubelet } from './kubelet.ts';
-import { LinkedTransport } from './linked-transport.ts';
-import { Machine } from './machine.ts';
-import type { NodeSpec } from './node-status.ts';
-import type { Pod } from './objects.ts';
+import { ClusterFeed } from './kubelet/feed.ts';
+import type { KubeletTimings, PodBehaviour } from './kubelet/kubelet.ts';
+import { defaultKubeletTimings, Kubelet } from './kubelet/kubelet.ts';
+import type { NodeSpec } from './kubelet/node-status.ts';
+import { behaviourOf as ordinary } from './kubelet/pod-behaviour.ts';
+import { Machine } from './machines/machine.ts';
+import { LinkedTransport } from './network/linked-transport.ts';
+import type { Pod } from './objects/pods.ts';
+import type { AttacherOptions, AttacherTimings } from './storage/attacher.ts';
+import { Attacher } from './storage/attacher.ts';
 
 export type FleetNode = Pick<NodeSpec, 'name' | 'zone' | 'labels' | 'taints' | 'capacity' | 'systemUuid'> & {
   /** Default: those of the fleet. */

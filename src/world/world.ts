@@ -7,8 +7,6 @@ import type { Clock } from '../clock.ts';
 import type { KubeError } from '../kube/errors.ts';
 import type { Transport } from '../kube/transport.ts';
 import { ApiServer } from './api-server/server.ts';
-import { Bmc } from './bmc.ts';
-import type { BmcAction } from './bmc.ts';
 import { ControllerManager } from './controllers/controller-manager.ts';
 import { Scheduler } from './controllers/scheduler.ts';
 import type { ControllerTimings } from './controllers/timings.ts';
@@ -16,10 +14,12 @@ import type { FleetOptions } from './fleet.ts';
 import { Fleet } from './fleet.ts';
 import type { LonghornOptions, LonghornSpec } from './longhorn/longhorn.ts';
 import { Longhorn } from './longhorn/longhorn.ts';
-import type { Process } from './machine.ts';
+import type { BmcAction } from './machines/bmc.ts';
+import { Bmc } from './machines/bmc.ts';
+import type { Process } from './machines/machine.ts';
 import type { Random } from './random.ts';
-import type { WriterChange } from './storage.ts';
-import { Storage } from './storage.ts';
+import type { WriterChange } from './storage/ledger.ts';
+import { Storage } from './storage/storage.ts';
 
 export interface WorldNode {
   name: string;
@@ -59,8 +59,8 @@ export interface WorldOptions {
 const defaultReportEveryMs = 300_000;
 /** Watches inside one process do not lag, and asking whether they do is a tenth of all requests. */
 const unasked = { probeEveryMs: 2 ** 31 - 1, reopenAfterMs: 2 ** 31 - 1 };
-/** Detaching with a driver that says this takes the node's access away. */
 const kdumpEveryMs = 10_000;
+/** Detaching with a driver that says this takes the node's access away. */
 const safeDetachAnnotation = 'fenceline.dev/safe-detach';
 
 export class World {

@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { planText } from '../../src/cli/plan-drain.ts';
 import { KubeClient } from '../../src/kube/client.ts';
-import type { VirtualClock } from '../../src/world/virtual-clock.ts';
+import type { VirtualClock } from '../../src/world/time/virtual-clock.ts';
 import type { World } from '../../src/world/world.ts';
 import { run, scenarioOf } from '../simulation/run-file.ts';
 

@@ -1,7 +1,7 @@
 /** What holds of every release, judged by the order in which the API server took the writes. */
 import assert from 'node:assert/strict';
 import { QUARANTINE_KEY } from '../../src/api/release-view.ts';
-import { attachNameOf } from '../../src/world/pod-volumes.ts';
+import { attachNameOf } from '../../src/world/objects/volumes.ts';
 import type { AuditEvent } from '../support/control-plane.ts';
 import type { Moment } from './history.ts';
 import type { Row } from './row.ts';
@@ -84,7 +84,7 @@ export function stillAttached(row: Row, app: string, index = 0): void {
 
 /** The replacement goes on where the old pod stopped, and nobody wrote beside it. */
 export function oneWriter(row: Row, app: string, index = 0): void {
-  const report = row.world.storage.report(row.volume(app, index));
+  const report = row.world.storage.ledger.report(row.volume(app, index));
   assert.ok(report, `nobody ever wrote to ${row.volume(app, index)}`);
   assert.deepEqual([report.mostWriters, report.dataIntact], [1, true]);
   assert.ok(report.records >= 2, `${report.records} records`);

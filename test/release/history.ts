@@ -9,7 +9,9 @@ import { ListWatch } from '../../src/kube/list-watch.ts';
 import type { Resource } from '../../src/kube/resources.ts';
 import { nodeFences, nodes, pods, volumeAttachments } from '../../src/kube/resources.ts';
 import type { Change } from '../../src/kube/view.ts';
-import type { Node, Pod, VolumeAttachment } from '../../src/world/objects.ts';
+import type { Node } from '../../src/world/objects/nodes.ts';
+import type { Pod } from '../../src/world/objects/pods.ts';
+import type { VolumeAttachment } from '../../src/world/objects/volumes.ts';
 
 export interface Moment<T> {
   revision: number;

@@ -11,8 +11,9 @@ import {
 } from '../../src/kube/resources.ts';
 import type { Resource } from '../../src/kube/resources.ts';
 import { configMaps, daemonSets, deployments, jobs, statefulSets } from '../../src/world/controllers/resources.ts';
-import type { Machine } from '../../src/world/machine.ts';
-import type { Node, Pod, Taint, Toleration } from '../../src/world/objects.ts';
+import type { Machine } from '../../src/world/machines/machine.ts';
+import type { Node, Taint } from '../../src/world/objects/nodes.ts';
+import type { Pod, Toleration } from '../../src/world/objects/pods.ts';
 import type { Moment } from './history.ts';
 import type { ReleaseWorld } from './world.ts';
 import { listed, spare } from './world.ts';

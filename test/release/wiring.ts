@@ -4,7 +4,7 @@
  */
 import { readFileSync, renameSync, watch, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
-import type { Machine } from '../../src/world/machine.ts';
+import type { Machine } from '../../src/world/machines/machine.ts';
 import type { Bmc } from '../devices/endpoints/ipmi.ts';
 import { ipmiParameters, startBmc } from '../devices/endpoints/ipmi.ts';
 import { startSwitch, type SwitchEndpoint } from '../devices/endpoints/brocade.ts';

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import type { Step } from '../../src/world/step-gate.ts';
+import type { Step } from '../../src/world/network/step-gate.ts';
 import { Explorer } from './explore.ts';
 
 /** `r` reads and `w` writes the one thing, `s` and `x` another; as a step they carry their place. */

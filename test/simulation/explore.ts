@@ -9,7 +9,7 @@
  * first in an earlier run sleeps until the other does something that makes a difference to that step; a run in which
  * nobody is awake any more was seen already, and is abandoned.
  */
-import type { Choice, Step } from '../../src/world/step-gate.ts';
+import type { Choice, Step } from '../../src/world/network/step-gate.ts';
 
 interface Point {
   /** Who goes first here, in the order in which it is tried. */

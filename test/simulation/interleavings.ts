@@ -2,8 +2,8 @@
 import type { HttpRequest, Transport } from '../../src/kube/transport.ts';
 import type { Report } from '../../src/scenario/report.ts';
 import { Random } from '../../src/world/random.ts';
-import { StepGate } from '../../src/world/step-gate.ts';
-import type { Choice, Step } from '../../src/world/step-gate.ts';
+import { StepGate } from '../../src/world/network/step-gate.ts';
+import type { Choice, Step } from '../../src/world/network/step-gate.ts';
 import type { World } from '../../src/world/world.ts';
 import { Abandoned, Explorer } from './explore.ts';
 import { run } from './run-file.ts';

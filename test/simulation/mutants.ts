@@ -8,7 +8,7 @@ import { nodes } from '../../src/kube/resources.ts';
 import type { Transport } from '../../src/kube/transport.ts';
 import type { Scenario } from '../../src/scenario/format.ts';
 import type { RunOptions } from '../../src/scenario/runner.ts';
-import type { VirtualClock } from '../../src/world/virtual-clock.ts';
+import type { VirtualClock } from '../../src/world/time/virtual-clock.ts';
 import type { World } from '../../src/world/world.ts';
 import type { Sabotage } from './mutant.ts';
 import * as t from './trouble.ts';

@@ -1,12 +1,20 @@
 /** What tests of the simulated fleet say to the API server as its users and administrators. */
-import { pods, leases, nodes, volumeAttachments } from '../../src/kube/resources.ts';
-import type { Resource } from '../../src/kube/resources.ts';
 import type { KubeClient, KubeObject } from '../../src/kube/client.ts';
 import type { Result } from '../../src/kube/errors.ts';
+import type { Resource } from '../../src/kube/resources.ts';
+import {
+  leases,
+  nodes,
+  persistentVolumeClaims,
+  persistentVolumes,
+  pods,
+  volumeAttachments,
+} from '../../src/kube/resources.ts';
 import type { Fleet } from '../../src/world/fleet.ts';
-import type { Machine } from '../../src/world/machine.ts';
-import type { Lease, Node, PersistentVolume, Pod, Taint, VolumeAttachment } from '../../src/world/objects.ts';
-import { persistentVolumeClaims, persistentVolumes } from '../../src/world/objects.ts';
+import type { Machine } from '../../src/world/machines/machine.ts';
+import type { Lease, Node, Taint } from '../../src/world/objects/nodes.ts';
+import type { Pod } from '../../src/world/objects/pods.ts';
+import type { PersistentVolume, VolumeAttachment } from '../../src/world/objects/volumes.ts';
 import { clientFor } from './client.ts';
 import type { ControlPlane } from './control-plane.ts';
 import { waitFor } from './wait.ts';

@@ -72,6 +72,21 @@ describe('the house', () => {
     assert.deepEqual(wrong, []);
   });
 
+  test('the world has each kind of object once, in one place', () => {
+    const homes = /^src\/world\/(objects\/|longhorn\/objects\.ts$)/;
+    const found = production
+      .filter((file) => roomOf(file) === 'world')
+      .flatMap((file) =>
+        [...codeOf(file).matchAll(/\binterface (\w+) extends KubeObject\b/g)].map(([, name = '']) => ({ file, name })),
+      );
+    assert.ok(found.some(({ name }) => name === 'Pod'));
+    const names = found.map(({ name }) => name);
+    assert.deepEqual(
+      found.filter(({ file, name }) => !homes.test(file) || names.indexOf(name) !== names.lastIndexOf(name)),
+      [],
+    );
+  });
+
   test('the pure rooms have no clock, no chance, no input or output', () => {
     const forbidden =
       /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bperformance\b|\bprocess\.|\bsetTimeout\b|\bconsole\b|\bfetch\(/;

@@ -10,11 +10,11 @@ import * as resources from '../../src/world/controllers/resources.ts';
 import * as schedulers from '../../src/world/controllers/scheduler.ts';
 import type { ControllerTimings } from '../../src/world/controllers/timings.ts';
 import * as fleets from '../../src/world/fleet.ts';
-import type { PodBehaviour } from '../../src/world/kubelet.ts';
-import type { Pod } from '../../src/world/objects.ts';
+import type { PodBehaviour } from '../../src/world/kubelet/kubelet.ts';
+import type { Pod } from '../../src/world/objects/pods.ts';
 import { Random } from '../../src/world/random.ts';
-import type { VirtualClock } from '../../src/world/virtual-clock.ts';
-import * as clocks from '../../src/world/virtual-clock.ts';
+import type { VirtualClock } from '../../src/world/time/virtual-clock.ts';
+import * as clocks from '../../src/world/time/virtual-clock.ts';
 import { Chance } from './chance.ts';
 import type { History } from './history.ts';
 import type { NodeAt, Scenario } from './scenario.ts';
@@ -42,7 +42,7 @@ export const partFiles: Readonly<Record<keyof Parts, string>> = {
   informers: 'src/world/controllers/informer.ts',
   schedulers: 'src/world/controllers/scheduler.ts',
   fleets: 'src/world/fleet.ts',
-  clocks: 'src/world/virtual-clock.ts',
+  clocks: 'src/world/time/virtual-clock.ts',
 };
 
 export const timings: Partial<ControllerTimings> = {

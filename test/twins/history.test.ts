@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Node, Pod, VolumeAttachment } from '../../src/world/controllers/types.ts';
+import type { Node } from '../../src/world/objects/nodes.ts';
+import type { Pod } from '../../src/world/objects/pods.ts';
+import type { VolumeAttachment } from '../../src/world/objects/volumes.ts';
 import { Recorder } from './history.ts';
 
 const scenario = 's1';

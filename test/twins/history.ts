@@ -4,8 +4,10 @@
  *
  * What both clusters may do in either order is kept apart or left out; each such place says why.
  */
-import type { Node, Pod, VolumeAttachment } from '../../src/world/controllers/types.ts';
-import { conditionOf, controllerOf, isReady, isTerminating } from '../../src/world/controllers/types.ts';
+import { conditionOf, controllerOf, isReady, isTerminating } from '../../src/world/objects/meta.ts';
+import type { Node } from '../../src/world/objects/nodes.ts';
+import type { Pod } from '../../src/world/objects/pods.ts';
+import type { VolumeAttachment } from '../../src/world/objects/volumes.ts';
 
 export interface Entry {
   /** The steps that were taken before. */

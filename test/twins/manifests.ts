@@ -2,8 +2,8 @@
 import type { KubeObject } from '../../src/kube/client.ts';
 import type { Resource } from '../../src/kube/resources.ts';
 import * as resources from '../../src/world/controllers/resources.ts';
-import type { PodSpec } from '../../src/world/controllers/types.ts';
 import type { FleetNode } from '../../src/world/fleet.ts';
+import type { PodSpec } from '../../src/world/objects/pods.ts';
 import type { NodeAt, Scenario, Workload } from './scenario.ts';
 import { driverOf, nodeName, placeLabel, poolLabel, poolSize } from './scenario.ts';
 

@@ -4,11 +4,11 @@
  * none of its doing (S32).
  */
 import type { KubeObject } from '../../kube/client.ts';
-import type { BmcAction } from '../../world/bmc.ts';
-import type { Machine, MachineEvent, Process } from '../../world/machine.ts';
-import type { Node } from '../../world/objects.ts';
 import type { StorageReport } from '../../world/longhorn/truth.ts';
-import type { WriterChange } from '../../world/storage.ts';
+import type { BmcAction } from '../../world/machines/bmc.ts';
+import type { Machine, MachineEvent, Process } from '../../world/machines/machine.ts';
+import type { Node } from '../../world/objects/nodes.ts';
+import type { WriterChange } from '../../world/storage/ledger.ts';
 import type { ClusterState, StoredChange } from '../cluster-state.ts';
 
 /** One write as it reached the API server, after it was carried out or refused. */

@@ -1,6 +1,8 @@
 /** What several checkers look at: writes by which something of a node is let go for good, and the records of why. */
 import { nodeFenceName } from '../../api/fence-names.ts';
-import type { Node, Pod, VolumeAttachment } from '../../world/objects.ts';
+import type { Node } from '../../world/objects/nodes.ts';
+import type { Pod } from '../../world/objects/pods.ts';
+import type { VolumeAttachment } from '../../world/objects/volumes.ts';
 import type { ClusterState, StoredRelease } from '../cluster-state.ts';
 import type { Write } from './checker.ts';
 import { succeeded } from './checker.ts';

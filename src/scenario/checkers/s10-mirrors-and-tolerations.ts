@@ -2,13 +2,14 @@
  * S10: mirror pods are untouched, always; pods that tolerate a taint are untouched by a release that rests on it, for as
  * long as they tolerate it.
  */
-import { mirrorAnnotation } from '../../world/objects.ts';
-import type { Node, Pod, Taint, Toleration } from '../../world/objects.ts';
+import type { Node, Taint } from '../../world/objects/nodes.ts';
+import type { Pod, Toleration } from '../../world/objects/pods.ts';
+import { mirrorAnnotation } from '../../world/objects/pods.ts';
+import { tolerates } from '../../world/objects/tolerations.ts';
 import type { Invariant, Write } from './checker.ts';
 import { objectOf, succeeded } from './checker.ts';
 import { recordsFor, releaseOf, toldOf } from './release.ts';
 import { assertingKeys } from './s5-not-while-restarting.ts';
-import { tolerates } from './tolerates.ts';
 
 const keys = [...assertingKeys, 'node.cloudprovider.kubernetes.io/shutdown'];
 

@@ -5,7 +5,8 @@
  */
 import { nodeFenceName } from '../../api/fence-names.ts';
 import { compareVersions } from '../../kube/resource-version.ts';
-import type { Pod, VolumeAttachment } from '../../world/objects.ts';
+import type { Pod } from '../../world/objects/pods.ts';
+import type { VolumeAttachment } from '../../world/objects/volumes.ts';
 import type { Invariant, Write } from './checker.ts';
 import { objectOf, succeeded } from './checker.ts';
 import { Reads } from './reads.ts';

@@ -4,9 +4,11 @@
  * writer holds: its pod, its attachment, or its entry among the volumes in use.
  */
 import { nodeFenceName } from '../../api/fence-names.ts';
-import type { MachineEvent, Process } from '../../world/machine.ts';
-import type { Node, Pod, VolumeAttachment } from '../../world/objects.ts';
-import type { WriterChange } from '../../world/storage.ts';
+import type { MachineEvent, Process } from '../../world/machines/machine.ts';
+import type { Node } from '../../world/objects/nodes.ts';
+import type { Pod } from '../../world/objects/pods.ts';
+import type { VolumeAttachment } from '../../world/objects/volumes.ts';
+import type { WriterChange } from '../../world/storage/ledger.ts';
 import type { CheckContext, Checker, Invariant, Write } from './checker.ts';
 import { succeeded } from './checker.ts';
 

@@ -5,8 +5,8 @@
  */
 import { nodeFenceName } from '../../api/fence-names.ts';
 import { shareOf } from '../../api/share.ts';
+import { isReady } from '../../world/objects/meta.ts';
 import type { StoredFence } from '../cluster-state.ts';
-import { isReady } from '../cluster-state.ts';
 import type { CheckContext, Invariant, Write } from './checker.ts';
 import { releaseOf, toldOf } from './release.ts';
 

@@ -3,7 +3,7 @@
  * node is Ready begins no release of it, and one that is in the middle may end. (Releases on the strength of a record
  * from before a boot are S1.)
  */
-import { isReady } from '../cluster-state.ts';
+import { isReady } from '../../world/objects/meta.ts';
 import type { Invariant } from './checker.ts';
 import { Reads } from './reads.ts';
 import { recordsFor, releaseOf, toldOf } from './release.ts';

@@ -2,9 +2,9 @@
  * S24: live pods leave by the Eviction API only, which heeds budgets. A pod is live while its node is Ready and nobody has
  * asked it to go; what is let go of a node in trouble needs a basis, on record, for exactly this pod.
  */
-import type { Pod } from '../../world/objects.ts';
-import { mirrorAnnotation } from '../../world/objects.ts';
-import { isReady } from '../cluster-state.ts';
+import { isReady } from '../../world/objects/meta.ts';
+import type { Pod } from '../../world/objects/pods.ts';
+import { mirrorAnnotation } from '../../world/objects/pods.ts';
 import type { Invariant } from './checker.ts';
 import { succeeded } from './checker.ts';
 import { isOver, recordsOf } from './release.ts';

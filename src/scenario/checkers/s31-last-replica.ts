@@ -3,8 +3,9 @@
  * one never goes. Which replicas are healthy is known from the disks. It is the operator's doing when it took the budget
  * away that stood last, when the last one that a budget kept left because it was asked to, or when it deleted the replica.
  */
-import type { Pod } from '../../world/objects.ts';
-import type { StoredBudget, StoredReplica } from '../cluster-state.ts';
+import type { ReplicaObject } from '../../world/longhorn/objects.ts';
+import type { Pod } from '../../world/objects/pods.ts';
+import type { PodDisruptionBudget } from '../../world/objects/workloads.ts';
 import type { CheckContext, Checker, Invariant, Write } from './checker.ts';
 import { succeeded } from './checker.ts';
 
@@ -23,8 +24,10 @@ class LastReplica implements Checker {
   onWrite(write: Write): void {
     if (!succeeded(write) || write.before === undefined) return;
     if (write.resource === 'replicas.longhorn.io') this.#replicaWritten(write);
-    if (write.resource !== 'poddisruptionbudgets' || !blocks(write.before)) return;
-    if (write.verb === 'delete' || !blocks(write.after)) this.#withdrew(write.before);
+    if (write.resource !== 'poddisruptionbudgets') return;
+    const before = write.before as PodDisruptionBudget;
+    const after = write.after as PodDisruptionBudget | undefined;
+    if (blocks(before) && (write.verb === 'delete' || !blocks(after))) this.#withdrew(before);
   }
 
   onReplicas(): void {
@@ -39,7 +42,7 @@ class LastReplica implements Checker {
     }
   }
 
-  #withdrew(budget: StoredBudget): void {
+  #withdrew(budget: PodDisruptionBudget): void {
     const { volumes, violated } = this.#context;
     for (const node of this.#nodesOf(budget)) {
       const policy = this.#policyOf(node);
@@ -54,7 +57,7 @@ class LastReplica implements Checker {
 
   #replicaWritten(write: Write): void {
     const { verb, before } = write;
-    const after: StoredReplica | undefined = write.after;
+    const after: ReplicaObject | undefined = write.after;
     if (verb === 'delete' && before !== undefined) return this.#replicaDeleted(before);
     const { volumeName = '', nodeID = '', evictionRequested = false } = after?.spec ?? {};
     if (evictionRequested) this.#asked.add(`${volumeName} ${nodeID}`);
@@ -66,7 +69,7 @@ class LastReplica implements Checker {
     return policy === undefined || policy === 'always-allow';
   }
 
-  #replicaDeleted({ spec }: StoredReplica): void {
+  #replicaDeleted({ spec }: ReplicaObject): void {
     const { volumes, violated } = this.#context;
     const { volumeName = '', nodeID = '' } = spec ?? {};
     const known = volumes().find(({ volume }) => volume === volumeName);
@@ -79,7 +82,7 @@ class LastReplica implements Checker {
     );
   }
 
-  #nodesOf(budget: StoredBudget): string[] {
+  #nodesOf(budget: PodDisruptionBudget): string[] {
     const selected = [...this.#context.state.pods.values()].filter((pod) => isOver(budget, pod));
     return selected.flatMap(({ spec }) => spec.nodeName ?? []);
   }
@@ -95,12 +98,12 @@ class LastReplica implements Checker {
   }
 }
 
-function blocks(object: StoredBudget | undefined): boolean {
+function blocks(object: PodDisruptionBudget | undefined): boolean {
   const { minAvailable } = object?.spec ?? {};
   return typeof minAvailable === 'number' && minAvailable >= 1;
 }
 
-function isOver({ metadata, spec }: StoredBudget, pod: Pod): boolean {
+function isOver({ metadata, spec }: PodDisruptionBudget, pod: Pod): boolean {
   if (pod.metadata.namespace !== metadata.namespace || spec?.selector === undefined) return false;
   const { matchLabels = {} } = spec.selector;
   return Object.entries(matchLabels).every(([key, value]) => pod.metadata.labels?.[key] === value);

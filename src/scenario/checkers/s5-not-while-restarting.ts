@@ -2,7 +2,7 @@
  * S5: a taint of ours that says that nothing runs on a node is not on one that restarts. The machine itself says when it
  * does; whose the taint is says who put it there.
  */
-import type { Node, Taint } from '../../world/objects.ts';
+import type { Node, Taint } from '../../world/objects/nodes.ts';
 import type { Invariant } from './checker.ts';
 import { succeeded } from './checker.ts';
 

@@ -2,8 +2,8 @@
  * S6: a taint that drives pods away is never put on a Ready node, only on one that was read live right before, and only
  * when its machine is really off or can really write to nothing any more.
  */
-import { isReady } from '../cluster-state.ts';
-import type { Node } from '../../world/objects.ts';
+import { isReady } from '../../world/objects/meta.ts';
+import type { Node } from '../../world/objects/nodes.ts';
 import type { CheckContext, Invariant } from './checker.ts';
 import { succeeded } from './checker.ts';
 import { Reads } from './reads.ts';

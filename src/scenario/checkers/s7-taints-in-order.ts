@@ -2,15 +2,16 @@
  * S7: force-eviction and out-of-service go once the pods and attachments that they are about are gone; the quarantine
  * goes last, from a node that is Ready. Judged when an operator takes one away. That the machine is clean is S9.
  */
-import { isReady } from '../cluster-state.ts';
+import { isReady } from '../../world/objects/meta.ts';
+import type { Node, Taint } from '../../world/objects/nodes.ts';
+import type { Pod } from '../../world/objects/pods.ts';
+import { mirrorAnnotation } from '../../world/objects/pods.ts';
+import { tolerates } from '../../world/objects/tolerations.ts';
 import type { ClusterState, StoredRelease } from '../cluster-state.ts';
-import { mirrorAnnotation } from '../../world/objects.ts';
-import type { Node, Pod, Taint } from '../../world/objects.ts';
 import type { Invariant, Write } from './checker.ts';
 import { succeeded } from './checker.ts';
 import { isOver, recordsOf, volumesOf } from './release.ts';
 import { assertingKeys } from './s5-not-while-restarting.ts';
-import { tolerates } from './tolerates.ts';
 
 const quarantine = 'fenceline.dev/quarantine';
 

@@ -3,7 +3,7 @@
  * every patch. Ours is what carries our prefix, whoever set it, and what an operator put there in this run.
  */
 import type { KubeObject } from '../../kube/client.ts';
-import type { Node } from '../../world/objects.ts';
+import type { Node } from '../../world/objects/nodes.ts';
 import type { Invariant } from './checker.ts';
 import { objectOf, succeeded } from './checker.ts';
 

@@ -2,7 +2,7 @@
  * S9: a node returns only rebooted or clean. When an operator takes the quarantine away, the machine has booted since
  * the release, or nothing of what was released runs or is mounted there: by the machine itself, not by what is reported.
  */
-import type { Node } from '../../world/objects.ts';
+import type { Node } from '../../world/objects/nodes.ts';
 import type { Invariant, Write } from './checker.ts';
 import { succeeded } from './checker.ts';
 import { recordsOf } from './release.ts';

@@ -1,8 +1,9 @@
 /** How objects go: at once, after their time of grace, or when their last finalizer has gone. */
+import { apiTime } from '../objects/times.ts';
 import type { Core } from './core.ts';
 import { isTerminalPod } from './kinds/pod.ts';
 import type { ApiObject, Meta } from './object.ts';
-import { apiTime, at, isRecord, sameJson } from './object.ts';
+import { at, isRecord, sameJson } from './object.ts';
 import { badRequest, conflict } from './status-error.ts';
 import type { Version } from './store.ts';
 import { Version as StoredVersion } from './store.ts';

@@ -1,13 +1,5 @@
 /** Objects as the server stores them: plain values that nobody changes once they are stored. */
-
-export interface OwnerReference {
-  apiVersion: string;
-  kind: string;
-  name: string;
-  uid: string;
-  controller?: boolean;
-  blockOwnerDeletion?: boolean;
-}
+import type { OwnerReference } from '../objects/meta.ts';
 
 export interface Meta {
   name: string;
@@ -93,16 +85,6 @@ export function sameJson(a: unknown, b: unknown): boolean {
   }
   return true;
 }
-
-/** `Time` of the API: whole seconds. */
-export function apiTime(nowMs: number): string {
-  const second = Math.floor(nowMs / 1000);
-  // Asked for with every write, and the answer is the same for a whole second.
-  if (second !== lastTime.second) lastTime = { second, text: `${new Date(second * 1000).toISOString().slice(0, 19)}Z` };
-  return lastTime.text;
-}
-
-let lastTime = { second: Number.NaN, text: '' };
 
 /** Drops members that are null, as decoding into a typed object does; changes the value in place. */
 export function dropNulls(value: unknown): void {

@@ -1,18 +1,19 @@
 /** PATCH: the four ways to say what is to change. */
+import { apiTime } from '../objects/times.ts';
 import type { Core } from './core.ts';
 import type { ParseYaml } from './decode.ts';
 import { checkType, normalized, parseBody } from './decode.ts';
 import { applyJsonPatch, JsonPatchError } from './json-patch.ts';
-import { apiVersionOf } from './kind.ts';
 import type { Kind } from './kind.ts';
+import { apiVersionOf } from './kind.ts';
 import { applyConfig } from './managed-fields.ts';
 import { applyMergePatch } from './merge-patch.ts';
 import type { ApiObject, JsonRecord } from './object.ts';
-import { apiTime, isRecord, withoutNulls } from './object.ts';
+import { isRecord, withoutNulls } from './object.ts';
 import { applyShapeLeft, jsonPatchLeft, mergePatchLeft, strategicPatchLeft, strategicShapeLeft } from './sabotage.ts';
 import { ApiError, badRequest, unsupportedMediaType } from './status-error.ts';
-import { applyStrategicMerge } from './strategic-merge.ts';
 import { keyOf } from './store.ts';
+import { applyStrategicMerge } from './strategic-merge.ts';
 import type { Proposal, Target, WriteOptions, Written } from './writes.ts';
 import { create, update } from './writes.ts';
 

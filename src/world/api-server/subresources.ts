@@ -1,10 +1,11 @@
 /** Writes through the side doors: eviction, binding, scale, finalize. */
+import { apiTime } from '../objects/times.ts';
 import type { Core } from './core.ts';
 import type { DeleteOptions } from './deletes.ts';
 import { remove } from './deletes.ts';
 import { isTerminalPod } from './kinds/pod.ts';
 import type { ApiObject, JsonRecord } from './object.ts';
-import { apiTime, at, isRecord, recordOf, recordsOf, textOf } from './object.ts';
+import { at, isRecord, recordOf, recordsOf, textOf } from './object.ts';
 import { objectSelector } from './selectors.ts';
 import { ApiError, badRequest, conflict, FieldErrors } from './status-error.ts';
 import { keyOf } from './store.ts';

@@ -1,4 +1,5 @@
 /** How objects come to be and change: the same steps for every way of writing. */
+import { apiTime } from '../objects/times.ts';
 import type { Core } from './core.ts';
 import type { Kind } from './kind.ts';
 import { apiVersionOf } from './kind.ts';
@@ -14,7 +15,7 @@ import {
   wantsNewGeneration,
 } from './metadata.ts';
 import type { ApiObject } from './object.ts';
-import { apiTime, sameJson } from './object.ts';
+import { sameJson } from './object.ts';
 import {
   alreadyExists,
   ApiError,

@@ -2,11 +2,11 @@
 import type { JsonPatchOperation, KubeClient, KubeObject } from '../../kube/client.ts';
 import type { KubeError, Result } from '../../kube/errors.ts';
 import type { Resource } from '../../kube/resources.ts';
-import type { WantedStatus } from '../status-patch.ts';
-import { statusPatch } from '../status-patch.ts';
+import type { Pod } from '../objects/pods.ts';
+import type { WantedStatus } from '../objects/status-patch.ts';
+import { statusPatch } from '../objects/status-patch.ts';
 import type { Informers } from './informer.ts';
 import { bindingsOf } from './resources.ts';
-import type { Pod } from './types.ts';
 import { StepFailed } from './work-queue.ts';
 
 export interface DeleteOptions {

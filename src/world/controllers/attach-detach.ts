@@ -8,7 +8,11 @@
  * A detach that fails makes it forget what it knew: the volume may then be attached to another node although it was
  * never detached from the first.
  */
-import { attachmentNameOf, attachNameOf } from '../pod-volumes.ts';
+import { isTerminating, keyOf } from '../objects/meta.ts';
+import type { Node } from '../objects/nodes.ts';
+import type { Pod } from '../objects/pods.ts';
+import type { PersistentVolume, VolumeAttachment } from '../objects/volumes.ts';
+import { attachmentNameOf, attachNameOf } from '../objects/volumes.ts';
 import type { Api } from './api.ts';
 import type { Attachment, Operation } from './attach-state.ts';
 import { needsNoVolumes, VolumeLookup, VolumeState } from './attach-state.ts';
@@ -17,8 +21,6 @@ import type { Informer } from './informer.ts';
 import { NodeVolumes } from './node-volumes.ts';
 import type { PodIndexes } from './pod-indexes.ts';
 import { nodes, persistentVolumes, pods, volumeAttachments } from './resources.ts';
-import type { Node, PersistentVolume, Pod, VolumeAttachment } from './types.ts';
-import { isTerminating, keyOf } from './types.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 const who = 'attachdetach-controller';

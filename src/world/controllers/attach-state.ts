@@ -1,12 +1,12 @@
 /** What attach-detach believes of one volume, and which volumes the pods of a cluster want where. */
-import { attachNameOf } from '../pod-volumes.ts';
-import type { Informers } from './informer.ts';
-import type { Index, Informer } from './informer.ts';
-import { claimsOf } from './pod-indexes.ts';
+import { isTerminating } from '../objects/meta.ts';
+import type { Pod } from '../objects/pods.ts';
+import { isFinished } from '../objects/pods.ts';
+import { claimsOf } from '../objects/pods.ts';
+import type { CsiDriver, PersistentVolume, PersistentVolumeClaim } from '../objects/volumes.ts';
+import { attachNameOf } from '../objects/volumes.ts';
+import type { Index, Informer, Informers } from './informer.ts';
 import { csiDrivers, persistentVolumeClaims, persistentVolumes } from './resources.ts';
-import type { PersistentVolume, PersistentVolumeClaim, Pod } from './types.ts';
-import { isFinished, isTerminating } from './types.ts';
-import type { CsiDriver } from '../objects.ts';
 
 export interface Attachment {
   /** False: an attach or detach has failed, and nobody knows how far it got. */

@@ -1,4 +1,10 @@
 /** DaemonSets: one pod on every node that it fits; it stays there while the node is not ready or cut off. */
+import { isReady, isTerminating } from '../objects/meta.ts';
+import type { Node } from '../objects/nodes.ts';
+import type { Pod, PodSpec, Toleration } from '../objects/pods.ts';
+import { isFinished } from '../objects/pods.ts';
+import { untolerated } from '../objects/tolerations.ts';
+import type { DaemonSet } from '../objects/workloads.ts';
 import type { Api } from './api.ts';
 import type { ControllerHost } from './host.ts';
 import type { Index, Informer } from './informer.ts';
@@ -8,9 +14,6 @@ import { queueOwnersOfPods } from './pod-indexes.ts';
 import { scaled } from './quantities.ts';
 import { daemonSets, nodes, pods } from './resources.ts';
 import { matchesAffinity, namedNodes } from './scheduler-fit.ts';
-import { untolerated } from './selectors.ts';
-import type { DaemonSet, Node, Pod, PodSpec, Toleration } from './types.ts';
-import { isFinished, isReady, isTerminating } from './types.ts';
 
 const who = 'daemon-set-controller';
 const hashLabel = 'controller-revision-hash';

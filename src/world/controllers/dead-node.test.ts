@@ -1,18 +1,21 @@
 /** A StatefulSet on a node that dies, with the times of a real cluster, in virtual time and to the second. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { KubeClient } from '../../kube/client.ts';
 import type { KubeObject } from '../../kube/client.ts';
+import { KubeClient } from '../../kube/client.ts';
 import { ApiServer } from '../api-server/server.ts';
 import { Fleet } from '../fleet.ts';
+import { conditionOf, isReady, isTerminating } from '../objects/meta.ts';
+import type { Node } from '../objects/nodes.ts';
+import type { Pod } from '../objects/pods.ts';
+import type { StorageClass, VolumeAttachment } from '../objects/volumes.ts';
+import type { StatefulSet } from '../objects/workloads.ts';
 import { Random } from '../random.ts';
-import { VirtualClock } from '../virtual-clock.ts';
+import { VirtualClock } from '../time/virtual-clock.ts';
 import type { ControllerManagerOptions } from './controller-manager.ts';
 import { ControllerManager } from './controller-manager.ts';
 import * as resources from './resources.ts';
 import { Scheduler } from './scheduler.ts';
-import type { Node, Pod, StatefulSet, StorageClass, VolumeAttachment } from './types.ts';
-import { conditionOf, isReady, isTerminating } from './types.ts';
 
 type Settings = Pick<ControllerManagerOptions, 'timings' | 'without' | 'provisioners'>;
 

@@ -1,6 +1,10 @@
 /** Deployments: one ReplicaSet per template, exchanged step by step or all at once. */
-import { apiTime } from '../objects.ts';
-import type { Condition } from '../objects.ts';
+import type { Condition } from '../objects/meta.ts';
+import { controlledBy, controllerOf, isTerminating } from '../objects/meta.ts';
+import type { Pod } from '../objects/pods.ts';
+import { isFinished } from '../objects/pods.ts';
+import { apiTime } from '../objects/times.ts';
+import type { Deployment, ReplicaSet } from '../objects/workloads.ts';
 import type { Api } from './api.ts';
 import type { ControllerHost } from './host.ts';
 import type { Index, Informer } from './informer.ts';
@@ -8,8 +12,6 @@ import { templateHash } from './pod-factory.ts';
 import type { PodIndexes } from './pod-indexes.ts';
 import { scaled } from './quantities.ts';
 import { deployments, pods, replicaSets } from './resources.ts';
-import type { Deployment, Pod, ReplicaSet } from './types.ts';
-import { controlledBy, controllerOf, isFinished, isTerminating } from './types.ts';
 
 const who = 'deployment-controller';
 const hashLabel = 'pod-template-hash';

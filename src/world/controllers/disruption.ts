@@ -1,6 +1,9 @@
 /** Disruption budgets: says in their status how many of their pods may go. */
-import type { Condition } from '../objects.ts';
-import { apiTime } from '../objects.ts';
+import type { Condition } from '../objects/meta.ts';
+import { controllerOf, isReady, isTerminating, keyOf } from '../objects/meta.ts';
+import type { Pod } from '../objects/pods.ts';
+import { apiTime } from '../objects/times.ts';
+import type { Deployment, PodDisruptionBudget, ReplicaSet, StatefulSet } from '../objects/workloads.ts';
 import type { Api } from './api.ts';
 import type { ControllerHost } from './host.ts';
 import type { Index, Informer, Informers } from './informer.ts';
@@ -8,8 +11,6 @@ import type { PodIndexes } from './pod-indexes.ts';
 import { scaled } from './quantities.ts';
 import { deployments, podDisruptionBudgets, pods, replicaSets, statefulSets } from './resources.ts';
 import { matchesLabels } from './selectors.ts';
-import type { Deployment, Pod, PodDisruptionBudget, ReplicaSet, StatefulSet } from './types.ts';
-import { controllerOf, isReady, isTerminating, keyOf } from './types.ts';
 
 const who = 'disruption-controller';
 

@@ -6,11 +6,11 @@ import type { KubeObject } from '../../kube/client.ts';
 import { removeFinalizer } from '../../kube/patches.ts';
 import type { Resource } from '../../kube/resources.ts';
 import { apiVersionOf } from '../../kube/resources.ts';
+import type { OwnerReference } from '../objects/meta.ts';
+import { isTerminating, ownersOf } from '../objects/meta.ts';
 import type { Api } from './api.ts';
 import type { ControllerHost } from './host.ts';
 import type { Index, Informer } from './informer.ts';
-import type { OwnerReference } from './types.ts';
-import { isTerminating, ownersOf } from './types.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 const who = 'generic-garbage-collector';

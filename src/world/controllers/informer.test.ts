@@ -5,7 +5,7 @@ import { KubeClient } from '../../kube/client.ts';
 import { configMaps } from '../../kube/resources.ts';
 import { ApiServer } from '../api-server/server.ts';
 import { Random } from '../random.ts';
-import { VirtualClock } from '../virtual-clock.ts';
+import { VirtualClock } from '../time/virtual-clock.ts';
 import type { Informer } from './informer.ts';
 import { Informers } from './informer.ts';
 

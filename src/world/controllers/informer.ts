@@ -12,7 +12,7 @@ import { compareVersions } from '../../kube/resource-version.ts';
 import type { Resource } from '../../kube/resources.ts';
 import { apiVersionOf } from '../../kube/resources.ts';
 import type { Change } from '../../kube/view.ts';
-import { keyOf } from './types.ts';
+import { keyOf } from '../objects/meta.ts';
 
 /** `object` is absent when it is gone, `previous` when it is new. */
 export type ObjectChange<T> =

@@ -3,16 +3,18 @@
  * failed ones are replaced. Simplified: no indexes, no failure policy, and what was counted is remembered in memory.
  */
 import { removeFinalizer } from '../../kube/patches.ts';
-import type { Condition } from '../objects.ts';
-import { apiTime } from '../objects.ts';
+import type { Condition } from '../objects/meta.ts';
+import { conditionOf, controllerOf, isReady, isTerminating } from '../objects/meta.ts';
+import type { Pod } from '../objects/pods.ts';
+import { isFinished } from '../objects/pods.ts';
+import { apiTime } from '../objects/times.ts';
+import type { Job } from '../objects/workloads.ts';
 import type { Api } from './api.ts';
 import type { ControllerHost } from './host.ts';
 import type { Index, Informer } from './informer.ts';
 import { generatedName, isActive, podFrom } from './pod-factory.ts';
 import type { PodIndexes } from './pod-indexes.ts';
 import { jobs, pods } from './resources.ts';
-import type { Job, Pod } from './types.ts';
-import { conditionOf, controllerOf, isFinished, isReady, isTerminating } from './types.ts';
 
 const who = 'job-controller';
 const finalizer = 'batch.kubernetes.io/job-tracking';

@@ -1,11 +1,11 @@
 /** Deleted namespaces: empties them, then lets them go. */
 import type { Resource } from '../../kube/resources.ts';
+import type { Namespace } from '../objects/meta.ts';
+import { isTerminating } from '../objects/meta.ts';
 import type { Api } from './api.ts';
 import type { ControllerHost } from './host.ts';
 import type { Informer } from './informer.ts';
 import { namespaces } from './resources.ts';
-import type { Namespace } from './types.ts';
-import { isTerminating } from './types.ts';
 
 const who = 'namespace-controller';
 const lookAgainMs = 1000;

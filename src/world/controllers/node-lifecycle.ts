@@ -3,17 +3,18 @@
  *
  * Silence is measured by its own clock, from when it saw a heartbeat change; the times written in it are never read.
  */
-import type { Condition, Lease } from '../objects.ts';
-import { apiTime } from '../objects.ts';
-import { statusPatch } from '../status-patch.ts';
+import type { Condition } from '../objects/meta.ts';
+import { conditionOf, isReady } from '../objects/meta.ts';
+import type { Lease, Node } from '../objects/nodes.ts';
+import type { Pod } from '../objects/pods.ts';
+import { statusPatch } from '../objects/status-patch.ts';
+import { apiTime } from '../objects/times.ts';
 import type { Api } from './api.ts';
 import type { ControllerHost } from './host.ts';
 import type { Index, Informer } from './informer.ts';
-import type { PodIndexes } from './pod-indexes.ts';
 import { hasTaint, noScheduleSwap, notReadyTaint, swapTaints, unreachableTaint } from './node-taints.ts';
+import type { PodIndexes } from './pod-indexes.ts';
 import { leases, nodes, pods } from './resources.ts';
-import type { Node, Pod } from './types.ts';
-import { conditionOf, isReady } from './types.ts';
 import type { WorkQueue } from './work-queue.ts';
 import type { ZoneCount } from './zones.ts';
 import { zoneOf, Zones } from './zones.ts';

@@ -1,9 +1,9 @@
 /** The taints by which the node lifecycle controller says what it thinks of a node. */
-import { apiTime } from '../objects.ts';
+import { conditionOf } from '../objects/meta.ts';
+import type { Node, Taint } from '../objects/nodes.ts';
+import { apiTime } from '../objects/times.ts';
 import type { Api } from './api.ts';
 import { nodes } from './resources.ts';
-import type { Node, Taint } from './types.ts';
-import { conditionOf } from './types.ts';
 import { StepFailed } from './work-queue.ts';
 
 export const outOfServiceTaint = 'node.kubernetes.io/out-of-service';

@@ -1,12 +1,12 @@
 /** What nodes say of volumes, and what attach-detach tells them: volumesInUse and volumesAttached of their status. */
+import { isReady } from '../objects/meta.ts';
+import type { Node } from '../objects/nodes.ts';
 import type { Api } from './api.ts';
 import type { VolumeState } from './attach-state.ts';
 import type { ControllerHost } from './host.ts';
 import type { Informer } from './informer.ts';
 import { hasTaint, outOfServiceTaint } from './node-taints.ts';
 import { nodes } from './resources.ts';
-import type { Node } from './types.ts';
-import { isReady } from './types.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 export class NodeVolumes {

@@ -2,8 +2,9 @@
 import { createHash } from 'node:crypto';
 import type { KubeObject } from '../../kube/client.ts';
 import type { Resource } from '../../kube/resources.ts';
-import type { Pod, PodTemplate } from './types.ts';
-import { conditionOf, controlledBy, isFinished, isReady, isTerminating } from './types.ts';
+import { conditionOf, controlledBy, isReady, isTerminating } from '../objects/meta.ts';
+import type { Pod, PodTemplate } from '../objects/pods.ts';
+import { isFinished } from '../objects/pods.ts';
 
 /** Letters that never make a word. */
 const alphabet = 'bcdfghjklmnpqrstvwxz2456789';

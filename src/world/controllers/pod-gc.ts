@@ -2,14 +2,16 @@
  * Pod garbage collection, every 20 s: pods that nobody will ever end because their node is gone, is out of service, or
  * never was. It deletes by force and by what it last saw, like the stock one.
  */
-import { apiTime } from '../objects.ts';
+import { isReady, isTerminating } from '../objects/meta.ts';
+import type { Node } from '../objects/nodes.ts';
+import type { Pod } from '../objects/pods.ts';
+import { isFinished } from '../objects/pods.ts';
+import { apiTime } from '../objects/times.ts';
 import type { Api } from './api.ts';
 import type { ControllerHost } from './host.ts';
 import type { Informer } from './informer.ts';
 import { hasTaint, outOfServiceTaint } from './node-taints.ts';
 import { nodes, pods } from './resources.ts';
-import type { Node, Pod } from './types.ts';
-import { isFinished, isReady, isTerminating } from './types.ts';
 
 const who = 'pod-garbage-collector';
 

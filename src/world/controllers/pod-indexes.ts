@@ -1,10 +1,10 @@
 /** Pods by what several controllers look them up by, kept once for all. */
+import { controllerOf } from '../objects/meta.ts';
+import type { Pod } from '../objects/pods.ts';
+import { claimsOf } from '../objects/pods.ts';
 import type { ControllerHost } from './host.ts';
-import type { Informers } from './informer.ts';
-import type { Index } from './informer.ts';
+import type { Index, Informers } from './informer.ts';
 import { pods } from './resources.ts';
-import type { Pod } from './types.ts';
-import { controllerOf } from './types.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 export interface PodIndexes {
@@ -35,12 +35,5 @@ export function queueOwnersOfPods({ informers }: ControllerHost, kind: string, q
     const pod = object ?? previous;
     const owner = pod === undefined ? undefined : controllerOf(pod);
     if (owner?.kind === kind) queue.add(`${pod?.metadata.namespace ?? ''}/${owner.name}`);
-  });
-}
-
-export function claimsOf({ metadata, spec }: Pod): string[] {
-  return (spec.volumes ?? []).flatMap((volume) => {
-    if (volume.persistentVolumeClaim !== undefined) return [volume.persistentVolumeClaim.claimName];
-    return volume.ephemeral === undefined ? [] : [`${metadata.name}-${volume.name}`];
   });
 }

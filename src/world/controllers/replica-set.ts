@@ -1,4 +1,7 @@
 /** ReplicaSets: so many pods of a kind. One that is being deleted no longer counts and is replaced at once. */
+import { isReady, isTerminating } from '../objects/meta.ts';
+import type { Pod } from '../objects/pods.ts';
+import type { ReplicaSet } from '../objects/workloads.ts';
 import type { Api } from './api.ts';
 import type { ControllerHost } from './host.ts';
 import type { Index, Informer } from './informer.ts';
@@ -6,8 +9,6 @@ import { availableInMs, generatedName, isActive, podFrom } from './pod-factory.t
 import type { PodIndexes } from './pod-indexes.ts';
 import { queueOwnersOfPods } from './pod-indexes.ts';
 import { pods, replicaSets } from './resources.ts';
-import type { Pod, ReplicaSet } from './types.ts';
-import { isReady, isTerminating } from './types.ts';
 
 const who = 'replicaset-controller';
 /** At most so many at a time. */

@@ -6,7 +6,7 @@ function resource(group: string, plural: string, kind: string, namespaced = true
 }
 
 export { csiNodes, leases, namespaces, nodes, pods, volumeAttachments } from '../../kube/resources.ts';
-export { csiDrivers, persistentVolumeClaims, persistentVolumes } from '../objects.ts';
+export { csiDrivers, persistentVolumeClaims, persistentVolumes } from '../../kube/resources.ts';
 
 export const statefulSets = resource('apps', 'statefulsets', 'StatefulSet');
 export const replicaSets = resource('apps', 'replicasets', 'ReplicaSet');

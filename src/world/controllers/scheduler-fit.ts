@@ -1,12 +1,14 @@
 /** Which nodes a pod fits on, and in the words of the stock scheduler why it does not fit on the others. */
-import type { PodIndexes } from './pod-indexes.ts';
+import type { Node } from '../objects/nodes.ts';
+import type { Pod, PodAffinityTerm } from '../objects/pods.ts';
+import { isFinished } from '../objects/pods.ts';
+import { tolerates, untolerated } from '../objects/tolerations.ts';
+import type { Informer } from './informer.ts';
 import { unschedulableTaint } from './node-taints.ts';
+import type { PodIndexes } from './pod-indexes.ts';
 import type { NodeLoads } from './scheduler-nodes.ts';
 import { factsOf, requestsOf } from './scheduler-nodes.ts';
-import { matchesLabels, matchesNodeTerms, tolerates, untolerated } from './selectors.ts';
-import type { Informer } from './informer.ts';
-import type { Node, Pod, PodAffinityTerm } from './types.ts';
-import { isFinished } from './types.ts';
+import { matchesLabels, matchesNodeTerms } from './selectors.ts';
 
 /** Undefined when it fits. */
 export type NodeFilter = (node: Node) => string | undefined;

@@ -1,8 +1,10 @@
 /** What the pods of each node ask for, kept up to date with every change, those just bound included. */
-import { quantity } from './quantities.ts';
+import { controllerOf, keyOf } from '../objects/meta.ts';
+import type { Node } from '../objects/nodes.ts';
+import type { Pod } from '../objects/pods.ts';
+import { isFinished } from '../objects/pods.ts';
 import type { Informer } from './informer.ts';
-import type { Node, Pod } from './types.ts';
-import { controllerOf, isFinished, keyOf } from './types.ts';
+import { quantity } from './quantities.ts';
 import { zoneOf } from './zones.ts';
 
 export interface Load {

@@ -1,14 +1,16 @@
 /** What the volumes of a pod mean for its place, and the binding of those that wait for it. */
+import { isTerminating, keyOf } from '../objects/meta.ts';
+import type { Node } from '../objects/nodes.ts';
+import type { Pod } from '../objects/pods.ts';
+import { isFinished } from '../objects/pods.ts';
+import { claimsOf } from '../objects/pods.ts';
+import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../objects/volumes.ts';
 import type { Api } from './api.ts';
-import type { Informers } from './informer.ts';
-import type { Informer } from './informer.ts';
+import type { Informer, Informers } from './informer.ts';
 import type { PodIndexes } from './pod-indexes.ts';
-import { claimsOf } from './pod-indexes.ts';
 import { persistentVolumeClaims, persistentVolumes, storageClasses } from './resources.ts';
 import type { NodeFilter } from './scheduler-fit.ts';
 import { matchesNodeTerms } from './selectors.ts';
-import type { Node, PersistentVolume, PersistentVolumeClaim, Pod, StorageClass } from './types.ts';
-import { isFinished, isTerminating, keyOf } from './types.ts';
 import { claimReference, fits } from './volume-match.ts';
 
 export const selectedNodeAnnotation = 'volume.kubernetes.io/selected-node';

@@ -2,7 +2,11 @@
  * The scheduler: gives each pod a node that fits, and says why where none does. Simplified against the stock one: it
  * spreads and balances but weighs no preferences, and it never preempts.
  */
-import { apiTime } from '../objects.ts';
+import { controllerOf, isTerminating } from '../objects/meta.ts';
+import type { Node } from '../objects/nodes.ts';
+import type { Pod } from '../objects/pods.ts';
+import { isFinished } from '../objects/pods.ts';
+import { apiTime } from '../objects/times.ts';
 import type { Api } from './api.ts';
 import type { HostOptions } from './host.ts';
 import { ControllerHost } from './host.ts';
@@ -14,8 +18,6 @@ import type { FitSources } from './scheduler-fit.ts';
 import { antiAffinityOf, filtersFor, namedNodes } from './scheduler-fit.ts';
 import { factsOf, NodeLoads } from './scheduler-nodes.ts';
 import { SchedulerVolumes } from './scheduler-volumes.ts';
-import type { Node, Pod } from './types.ts';
-import { controllerOf, isFinished, isTerminating } from './types.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 export type SchedulerOptions = HostOptions & { indexes?: PodIndexes };

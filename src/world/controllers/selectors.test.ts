@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { quantity, scaled } from './quantities.ts';
-import { matchesLabels, matchesNodeTerms, untolerated } from './selectors.ts';
+import { matchesLabels, matchesNodeTerms } from './selectors.ts';
 
 describe('label selectors', () => {
   test('nothing selects nothing, an empty one everything', () => {
@@ -31,17 +31,6 @@ test('one term of a node affinity is enough, an empty one is none', () => {
   assert.equal(matchesNodeTerms([large], node), false);
   assert.equal(matchesNodeTerms([large, named], node), true);
   assert.equal(matchesNodeTerms([{}], node), false);
-});
-
-test('tolerations', () => {
-  const taint = { key: 'k', value: 'v', effect: 'NoExecute' };
-  const tolerated = (toleration: object): boolean => untolerated([taint], [toleration], ['NoExecute']) === undefined;
-  assert.equal(tolerated({ operator: 'Exists' }), true);
-  assert.equal(tolerated({ key: 'k', operator: 'Exists', effect: 'NoSchedule' }), false);
-  assert.equal(tolerated({ key: 'k', value: 'v' }), true);
-  assert.equal(tolerated({ key: 'k', value: 'w' }), false);
-  assert.equal(tolerated({ key: 'other', operator: 'Exists' }), false);
-  assert.equal(untolerated([taint], [], ['NoSchedule']), undefined, 'other effects are not asked for');
 });
 
 test('quantities', () => {

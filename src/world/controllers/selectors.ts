@@ -1,5 +1,6 @@
 /** Which labels a selector means, and which nodes an affinity allows. */
-import type { LabelSelector, Node, NodeSelectorTerm, Requirement, Taint, Toleration } from './types.ts';
+import type { LabelSelector, Requirement } from '../objects/meta.ts';
+import type { Node, NodeSelectorTerm } from '../objects/nodes.ts';
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -42,22 +43,4 @@ function meets({ operator, values = [] }: Requirement, value: string | undefined
     default:
       return false;
   }
-}
-
-export function tolerates(toleration: Toleration, taint: Taint): boolean {
-  if (toleration.effect && toleration.effect !== taint.effect) return false;
-  if (toleration.key && toleration.key !== taint.key) return false;
-  if (toleration.operator === 'Exists') return true;
-  return (toleration.operator ?? 'Equal') === 'Equal' && (toleration.value ?? '') === (taint.value ?? '');
-}
-
-export function untolerated(
-  taints: readonly Taint[] | undefined,
-  tolerations: readonly Toleration[] | undefined,
-  effects: readonly string[],
-): Taint | undefined {
-  return (taints ?? []).find(
-    (taint) =>
-      effects.includes(taint.effect) && !(tolerations ?? []).some((toleration) => tolerates(toleration, taint)),
-  );
 }

@@ -4,6 +4,11 @@
  *
  * Simplified: the history of templates is not kept, so pods below a `partition` are made from the newest one too.
  */
+import { isReady, isTerminating, keyOf } from '../objects/meta.ts';
+import type { Pod } from '../objects/pods.ts';
+import { isFinished } from '../objects/pods.ts';
+import type { PersistentVolumeClaim } from '../objects/volumes.ts';
+import type { StatefulSet } from '../objects/workloads.ts';
 import type { Api } from './api.ts';
 import type { ControllerHost } from './host.ts';
 import type { Index, Informer } from './informer.ts';
@@ -11,8 +16,6 @@ import { availableInMs, podFrom, templateHash } from './pod-factory.ts';
 import type { PodIndexes } from './pod-indexes.ts';
 import { queueOwnersOfPods } from './pod-indexes.ts';
 import { persistentVolumeClaims, pods, statefulSets } from './resources.ts';
-import type { PersistentVolumeClaim, Pod, StatefulSet } from './types.ts';
-import { isFinished, isReady, isTerminating, keyOf } from './types.ts';
 import { StepFailed } from './work-queue.ts';
 
 const who = 'statefulset-controller';

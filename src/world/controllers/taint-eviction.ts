@@ -2,15 +2,16 @@
  * Taint eviction: deletes pods from nodes with NoExecute taints that they do not tolerate, or no longer. A pod that was
  * promised its time keeps it when the taint is exchanged for another one that it tolerates too.
  */
-import { apiTime } from '../objects.ts';
+import { conditionOf } from '../objects/meta.ts';
+import type { Node, Taint } from '../objects/nodes.ts';
+import type { Pod } from '../objects/pods.ts';
+import { apiTime } from '../objects/times.ts';
+import { tolerates } from '../objects/tolerations.ts';
 import type { Api } from './api.ts';
 import type { ControllerHost } from './host.ts';
 import type { Informer } from './informer.ts';
 import type { PodIndexes } from './pod-indexes.ts';
 import { nodes, pods } from './resources.ts';
-import { tolerates } from './selectors.ts';
-import type { Node, Pod, Taint } from './types.ts';
-import { conditionOf } from './types.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 const who = 'taint-eviction-controller';

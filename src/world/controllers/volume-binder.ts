@@ -3,14 +3,14 @@
  * simulated provisioner. Claims of a class that waits for a consumer wait until the scheduler has chosen a node.
  */
 import type { JsonPatchOperation } from '../../kube/client.ts';
+import { isTerminating, keyOf } from '../objects/meta.ts';
+import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from '../objects/volumes.ts';
 import type { Api } from './api.ts';
 import type { ControllerHost } from './host.ts';
 import type { Index, Informer } from './informer.ts';
 import { quantity } from './quantities.ts';
 import { persistentVolumeClaims, persistentVolumes, storageClasses } from './resources.ts';
 import { selectedNodeAnnotation } from './scheduler-volumes.ts';
-import type { PersistentVolume, PersistentVolumeClaim, StorageClass } from './types.ts';
-import { isTerminating, keyOf } from './types.ts';
 import { claimReference, fits, isReservedFor } from './volume-match.ts';
 import type { WorkQueue } from './work-queue.ts';
 

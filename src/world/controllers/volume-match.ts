@@ -1,8 +1,8 @@
 /** Which volumes a claim may be bound to. */
+import { isTerminating } from '../objects/meta.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '../objects/volumes.ts';
 import { quantity } from './quantities.ts';
 import { matchesLabels } from './selectors.ts';
-import type { PersistentVolume, PersistentVolumeClaim } from './types.ts';
-import { isTerminating } from './types.ts';
 
 export function claimReference(claim: PersistentVolumeClaim): NonNullable<PersistentVolume['spec']['claimRef']> {
   const { name, namespace = '', uid = '' } = claim.metadata;

@@ -1,11 +1,12 @@
 /** Lets go of claims and volumes that were deleted, once nobody uses them. The API server puts the finalizers there. */
 import { removeFinalizer } from '../../kube/patches.ts';
+import { isTerminating } from '../objects/meta.ts';
+import type { Pod } from '../objects/pods.ts';
+import { claimsOf } from '../objects/pods.ts';
+import type { PersistentVolume, PersistentVolumeClaim } from '../objects/volumes.ts';
 import type { ControllerHost } from './host.ts';
 import type { PodIndexes } from './pod-indexes.ts';
-import { claimsOf } from './pod-indexes.ts';
 import { persistentVolumeClaims, persistentVolumes, pods } from './resources.ts';
-import type { PersistentVolume, PersistentVolumeClaim, Pod } from './types.ts';
-import { isTerminating } from './types.ts';
 
 const claimFinalizer = 'kubernetes.io/pvc-protection';
 const volumeFinalizer = 'kubernetes.io/pv-protection';

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { KubeError } from '../../kube/errors.ts';
-import { VirtualClock } from '../virtual-clock.ts';
+import { VirtualClock } from '../time/virtual-clock.ts';
 import { StepFailed, WorkQueue } from './work-queue.ts';
 
 const refused: KubeError = { kind: 'serverError', message: 'no', mayHaveHappened: true };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import type { Node } from '../objects/nodes.ts';
 import { defaultControllerTimings } from './timings.ts';
-import type { Node } from './types.ts';
 import type { ZoneCount } from './zones.ts';
 import { zoneOf, Zones } from './zones.ts';
 

@@ -2,8 +2,8 @@
  * How fast nodes of a zone may get a NoExecute taint. A zone of which most is down slows down or stops, because more
  * likely the network is at fault than the nodes; when every zone is down altogether, nobody is evicted at all.
  */
+import type { Node } from '../objects/nodes.ts';
 import type { ControllerTimings } from './timings.ts';
-import type { Node } from './types.ts';
 
 export type ZoneState = 'Initial' | 'Normal' | 'PartialDisruption' | 'FullDisruption';
 

@@ -5,8 +5,8 @@
  */
 import type { Clock } from '../../clock.ts';
 import { sleep } from '../../clock.ts';
-import { KubeClient } from '../../kube/client.ts';
 import type { KubeObject } from '../../kube/client.ts';
+import { KubeClient } from '../../kube/client.ts';
 import type { KubeError } from '../../kube/errors.ts';
 import type { Resource } from '../../kube/resources.ts';
 import { customResourceDefinitions } from '../../kube/resources.ts';
@@ -15,14 +15,15 @@ import type { Api } from '../controllers/api.ts';
 import { ControllerHost } from '../controllers/host.ts';
 import type { Informer } from '../controllers/informer.ts';
 import { namespaces, nodes, pods } from '../controllers/resources.ts';
-import type { Node, Pod } from '../controllers/types.ts';
 import type { WorkQueue } from '../controllers/work-queue.ts';
-import type { Machine, Process } from '../machine.ts';
-import { uuid } from '../machine.ts';
+import type { Machine, Process } from '../machines/machine.ts';
+import { uuid } from '../machines/machine.ts';
+import type { Node } from '../objects/nodes.ts';
+import type { Pod } from '../objects/pods.ts';
 import * as o from './objects.ts';
 import { engineName, engineWanted, publish, replicaWanted, volumeWanted } from './publish.ts';
 import { Rebuilds } from './rebuilds.ts';
-import type { NodeFacts } from './storage-nodes.ts';
+import type { NodeObjects } from './storage-nodes.ts';
 import { isCordoned, keepInstanceManager, placeFor, storageNodeWanted, userWantsAway } from './storage-nodes.ts';
 import type { StorageReport, TrueReplica, TrueVolume } from './truth.ts';
 import { Truth } from './truth.ts';
@@ -145,7 +146,7 @@ export class Longhorn {
   #listen(): void {
     const changed = (): void => this.#changed();
     this.#kubeNodes.on(({ object, previous }) => {
-      if (nodeFacts(object) !== nodeFacts(previous)) changed();
+      if (whatMatters(object) !== whatMatters(previous)) changed();
     });
     this.#pods.on(({ key }) => {
       if (key.startsWith(`${o.longhornNamespace}/`)) this.#queue.add('all');
@@ -198,7 +199,7 @@ export class Longhorn {
     const place = {
       truth: this.truth,
       nodes: [...this.#machines.keys()],
-      factsOf: (node: string) => this.#factsOf(node),
+      objectsOf: (node: string) => this.#nodeObjects(node),
       serves: (node: string) => this.#serves(node),
       diskBytes: spec.diskGiB * gib,
       softAntiAffinity: spec.softAntiAffinity,
@@ -206,7 +207,7 @@ export class Longhorn {
     return {
       nowMs: clock.now(),
       serves: place.serves,
-      isCordoned: (node) => isCordoned(this.#factsOf(node)),
+      isCordoned: (node) => isCordoned(this.#nodeObjects(node)),
       isAskedToLeave: ({ name }) => this.#objectOf(name)?.spec?.evictionRequested === true,
       placeFor: (volume) => placeFor(volume, place),
       replenishWaitMs,
@@ -275,7 +276,7 @@ export class Longhorn {
   async #carryWishes(): Promise<void> {
     for (const object of this.#replicas.values()) {
       const { name } = object.metadata;
-      const wanted = userWantsAway(this.#factsOf(object.spec?.nodeID ?? ''));
+      const wanted = userWantsAway(this.#nodeObjects(object.spec?.nodeID ?? ''));
       const known = object.spec?.evictionRequested === true;
       const isNews = wanted ? !known : known && this.#askedByUser.has(name);
       if (wanted) this.#askedByUser.add(name);
@@ -286,10 +287,10 @@ export class Longhorn {
   }
 
   async #publishNode(name: string): Promise<void> {
-    const facts = this.#factsOf(name);
+    const objects = this.#nodeObjects(name);
     const key = `${o.longhornNamespace}/${o.instanceManagerName(name)}`;
-    const wanted = storageNodeWanted(facts, name, this.truth, this.#options.spec.diskGiB * gib);
-    await publish(this.#api, o.storageNodes, { name, known: facts.storage }, wanted);
+    const wanted = storageNodeWanted(objects, name, this.truth, this.#options.spec.diskGiB * gib);
+    await publish(this.#api, o.storageNodes, { name, known: objects.storage }, wanted);
     const known = this.#others.instanceManagers.get(key);
     const instanceManager = { name: o.instanceManagerName(name), known };
     await publish(this.#api, o.instanceManagers, instanceManager, {
@@ -297,7 +298,7 @@ export class Longhorn {
       spec: o.instanceManagerSpec(name) ?? {},
       status: { currentState: this.#serves(name) ? 'running' : 'stopped' },
     });
-    await keepInstanceManager(this.#api, facts, this.#others.instanceManagers.get(key), this.#pods);
+    await keepInstanceManager(this.#api, objects, this.#others.instanceManagers.get(key), this.#pods);
   }
 
   async #publishVolume(volume: TrueVolume): Promise<void> {
@@ -342,7 +343,7 @@ export class Longhorn {
     }
   }
 
-  #factsOf(node: string): NodeFacts {
+  #nodeObjects(node: string): NodeObjects {
     return { kube: this.#kubeNodes.get(node), storage: this.#storageNodes.get(`${o.longhornNamespace}/${node}`) };
   }
 
@@ -366,7 +367,7 @@ function isInstanceManager({ namespace, podName }: Process): boolean {
 }
 
 /** What of a Node matters here; the rest are heartbeats. */
-function nodeFacts(node: Node | undefined): string {
+function whatMatters(node: Node | undefined): string {
   const ready = node?.status?.conditions?.find(({ type }) => type === 'Ready')?.status;
   return `${node?.metadata.uid} ${node?.spec?.unschedulable} ${ready}`;
 }

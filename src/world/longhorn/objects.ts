@@ -1,7 +1,7 @@
 /** The resources of Longhorn, as far as the fate of replicas depends on them, and definitions that let all of them in. */
 import type { KubeObject } from '../../kube/client.ts';
 import type { Resource } from '../../kube/resources.ts';
-import type { Condition } from '../objects.ts';
+import type { Condition } from '../objects/meta.ts';
 
 export const longhornNamespace = 'longhorn-system';
 

@@ -3,9 +3,9 @@ import { isDeepStrictEqual } from 'node:util';
 import type { JsonPatchOperation, KubeObject } from '../../kube/client.ts';
 import type { Resource } from '../../kube/resources.ts';
 import type { Api } from '../controllers/api.ts';
-import { apiTime } from '../objects.ts';
-import { diskIdOf, instanceManagerName, longhornNamespace } from './objects.ts';
+import { apiTime } from '../objects/times.ts';
 import type { EngineObject, ReplicaObject, VolumeObject } from './objects.ts';
+import { diskIdOf, instanceManagerName, longhornNamespace } from './objects.ts';
 import type { TrueReplica, TrueVolume } from './truth.ts';
 import { robustnessOf } from './truth.ts';
 

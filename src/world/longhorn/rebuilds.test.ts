@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
-import { VirtualClock } from '../virtual-clock.ts';
+import { VirtualClock } from '../time/virtual-clock.ts';
 import { Rebuilds } from './rebuilds.ts';
 
 describe('rebuilds', () => {

@@ -2,8 +2,10 @@
 import type { Api } from '../controllers/api.ts';
 import type { Informer } from '../controllers/informer.ts';
 import { pods } from '../controllers/resources.ts';
-import type { Node, Pod } from '../controllers/types.ts';
-import { controlledBy, isFinished, isReady, isTerminating } from '../controllers/types.ts';
+import { controlledBy, isReady, isTerminating } from '../objects/meta.ts';
+import type { Node } from '../objects/nodes.ts';
+import type { Pod } from '../objects/pods.ts';
+import { isFinished } from '../objects/pods.ts';
 import type { DiskSpec, DiskStatus, InstanceManagerObject, StorageNode } from './objects.ts';
 import {
   diskIdOf,
@@ -16,16 +18,17 @@ import {
 import type { Wanted } from './publish.ts';
 import type { Truth, TrueReplica, TrueVolume } from './truth.ts';
 
-export interface NodeFacts {
+/** What is stored of one node: by Kubernetes, and by Longhorn. */
+export interface NodeObjects {
   kube: Node | undefined;
   storage: StorageNode | undefined;
 }
 
-export function isCordoned({ kube }: NodeFacts): boolean {
+export function isCordoned({ kube }: NodeObjects): boolean {
   return kube?.spec?.unschedulable === true;
 }
 
-export function userWantsAway({ storage }: NodeFacts): boolean {
+export function userWantsAway({ storage }: NodeObjects): boolean {
   return storage?.spec?.evictionRequested === true || storage?.spec?.disks?.[diskName]?.evictionRequested === true;
 }
 
@@ -40,7 +43,7 @@ export function usedBytes(truth: Truth, node: string): number {
 export interface PlaceOptions {
   truth: Truth;
   nodes: readonly string[];
-  factsOf: (node: string) => NodeFacts;
+  objectsOf: (node: string) => NodeObjects;
   serves: (node: string) => boolean;
   diskBytes: number;
   softAntiAffinity: boolean;
@@ -48,9 +51,9 @@ export interface PlaceOptions {
 
 /** The emptiest disk that may take it; one of a node without a copy first. */
 export function placeFor(volume: TrueVolume, options: PlaceOptions): string | undefined {
-  const { truth, nodes, factsOf, serves, diskBytes, softAntiAffinity } = options;
+  const { truth, nodes, objectsOf, serves, diskBytes, softAntiAffinity } = options;
   const holders = new Set([...volume.replicas.values()].map(({ node }) => node));
-  const open = nodes.filter((node) => serves(node) && takesReplicas(factsOf(node)));
+  const open = nodes.filter((node) => serves(node) && takesReplicas(objectsOf(node)));
   const roomy = open
     .map((node) => ({ node, used: usedBytes(truth, node), shares: holders.has(node) }))
     .filter(({ used, shares }) => used + volume.sizeBytes <= diskBytes && (softAntiAffinity || !shares));
@@ -58,13 +61,13 @@ export function placeFor(volume: TrueVolume, options: PlaceOptions): string | un
   return roomy[0]?.node;
 }
 
-function takesReplicas(facts: NodeFacts): boolean {
-  const { kube, storage } = facts;
-  if (kube === undefined || !isReady(kube) || isCordoned(facts) || userWantsAway(facts)) return false;
+function takesReplicas(objects: NodeObjects): boolean {
+  const { kube, storage } = objects;
+  if (kube === undefined || !isReady(kube) || isCordoned(objects) || userWantsAway(objects)) return false;
   return storage?.spec?.allowScheduling !== false && storage?.spec?.disks?.[diskName]?.allowScheduling !== false;
 }
 
-export function storageNodeWanted(facts: NodeFacts, name: string, truth: Truth, diskBytes: number): Wanted {
+export function storageNodeWanted(objects: NodeObjects, name: string, truth: Truth, diskBytes: number): Wanted {
   const here: [TrueReplica, TrueVolume][] = [...truth.volumes.values()].flatMap((volume) =>
     [...volume.replicas.values()]
       .filter(({ node }) => node === name)
@@ -89,7 +92,7 @@ export function storageNodeWanted(facts: NodeFacts, name: string, truth: Truth, 
     initial: { name, allowScheduling: true, evictionRequested: false, disks: { [diskName]: disk } },
     initialStatus: { autoEvicting: false },
     status: {
-      conditions: [condition('Ready', isReady(facts.kube)), condition('Schedulable', !isCordoned(facts))],
+      conditions: [condition('Ready', isReady(objects.kube)), condition('Schedulable', !isCordoned(objects))],
       diskStatus: { [diskName]: status },
     },
   };
@@ -105,11 +108,11 @@ function condition(type: string, holds: boolean): { type: string; status: string
  */
 export async function keepInstanceManager(
   api: Api,
-  facts: NodeFacts,
+  objects: NodeObjects,
   owner: InstanceManagerObject | undefined,
   running: Informer<Pod>,
 ): Promise<void> {
-  const node = facts.kube?.metadata.name;
+  const node = objects.kube?.metadata.name;
   if (node === undefined || owner === undefined) return;
   const name = instanceManagerName(node);
   const pod = running.get(`${longhornNamespace}/${name}`);
@@ -117,7 +120,7 @@ export async function keepInstanceManager(
     if (isFinished(pod) && !isTerminating(pod)) await api.delete(pods, pod);
     return;
   }
-  if (isCordoned(facts) || !isReady(facts.kube)) return;
+  if (isCordoned(objects) || !isReady(objects.kube)) return;
   await api.create<Pod>(pods, {
     metadata: {
       name,

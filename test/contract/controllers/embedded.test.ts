@@ -6,7 +6,7 @@ import { ControllerManager } from '../../../src/world/controllers/controller-man
 import { Scheduler } from '../../../src/world/controllers/scheduler.ts';
 import type { FleetNode } from '../../../src/world/fleet.ts';
 import { Random } from '../../../src/world/random.ts';
-import { VirtualClock } from '../../../src/world/virtual-clock.ts';
+import { VirtualClock } from '../../../src/world/time/virtual-clock.ts';
 import type { Subject } from './suite.ts';
 import { chosen, controllerContract } from './suite.ts';
 import { simulatedTimes, timingsFor } from './times.ts';

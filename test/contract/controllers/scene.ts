@@ -4,17 +4,11 @@ import type { JsonPatchOperation, KubeObject } from '../../../src/kube/client.ts
 import type { KubeError, Result } from '../../../src/kube/errors.ts';
 import type { ObjectRef, Resource } from '../../../src/kube/resources.ts';
 import * as resources from '../../../src/world/controllers/resources.ts';
-import type {
-  Node,
-  PersistentVolume,
-  PersistentVolumeClaim,
-  Pod,
-  PodSpec,
-  Taint,
-  VolumeAttachment,
-} from '../../../src/world/controllers/types.ts';
-import { conditionOf, isReady, isTerminating } from '../../../src/world/controllers/types.ts';
-import type { Machine } from '../../../src/world/machine.ts';
+import type { Machine } from '../../../src/world/machines/machine.ts';
+import { conditionOf, isReady, isTerminating } from '../../../src/world/objects/meta.ts';
+import type { Node, Taint } from '../../../src/world/objects/nodes.ts';
+import type { Pod, PodSpec } from '../../../src/world/objects/pods.ts';
+import type { PersistentVolume, PersistentVolumeClaim, VolumeAttachment } from '../../../src/world/objects/volumes.ts';
 import type { ContractTimes, ContractWorld } from './world.ts';
 
 export interface Behaviour {

@@ -1,10 +1,10 @@
 /** Runs the contract of the controllers against some of them: all behaviours side by side, each in a place of its own. */
 import { after, before, describe, test } from 'node:test';
 import * as resources from '../../../src/world/controllers/resources.ts';
-import type { Node } from '../../../src/world/controllers/types.ts';
-import { isReady } from '../../../src/world/controllers/types.ts';
-import type { CsiDriver } from '../../../src/world/objects.ts';
 import type { FleetNode } from '../../../src/world/fleet.ts';
+import { isReady } from '../../../src/world/objects/meta.ts';
+import type { Node } from '../../../src/world/objects/nodes.ts';
+import type { CsiDriver } from '../../../src/world/objects/volumes.ts';
 import { behaviours } from './behaviours/index.ts';
 import type { Behaviour } from './scene.ts';
 import { idOf, poolLabel, Scene, valueOf } from './scene.ts';

@@ -1,17 +1,15 @@
 /** The workloads that the behaviours of the contract use. */
 import type { JsonPatchOperation } from '../../../src/kube/client.ts';
 import * as resources from '../../../src/world/controllers/resources.ts';
+import { isReady } from '../../../src/world/objects/meta.ts';
+import type { Pod, PodSpec, PodTemplate } from '../../../src/world/objects/pods.ts';
 import type {
   DaemonSet,
   Deployment,
   Job,
-  Pod,
   PodDisruptionBudget,
-  PodSpec,
-  PodTemplate,
   StatefulSet,
-} from '../../../src/world/controllers/types.ts';
-import { isReady } from '../../../src/world/controllers/types.ts';
+} from '../../../src/world/objects/workloads.ts';
 import type { Scene } from './scene.ts';
 
 export interface WorkloadOptions {

@@ -12,7 +12,7 @@ import { Informers } from '../../../src/world/controllers/informer.ts';
 import * as resources from '../../../src/world/controllers/resources.ts';
 import type { FleetNode } from '../../../src/world/fleet.ts';
 import { Fleet } from '../../../src/world/fleet.ts';
-import type { Pod } from '../../../src/world/objects.ts';
+import type { Pod } from '../../../src/world/objects/pods.ts';
 
 /** The times that the controllers under test run with. */
 export interface ContractTimes {

@@ -2,7 +2,8 @@
 import type { KubeObject } from '../../../src/kube/client.ts';
 import { nodes, pods } from '../../../src/kube/resources.ts';
 import { Informers } from '../../../src/world/controllers/informer.ts';
-import type { Node, Pod } from '../../../src/world/objects.ts';
+import type { Node } from '../../../src/world/objects/nodes.ts';
+import type { Pod } from '../../../src/world/objects/pods.ts';
 import type { Subject } from './subject.ts';
 
 export class Eye {

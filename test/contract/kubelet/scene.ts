@@ -5,8 +5,10 @@ import type { JsonPatchOperation, KubeClient, KubeObject } from '../../../src/ku
 import type { Result } from '../../../src/kube/errors.ts';
 import type { ObjectRef, Resource } from '../../../src/kube/resources.ts';
 import { leases, nodes, pods } from '../../../src/kube/resources.ts';
-import type { Condition, ContainerStatus, Lease, Node, Pod, Taint } from '../../../src/world/objects.ts';
-import { mirrorAnnotation } from '../../../src/world/objects.ts';
+import type { Condition } from '../../../src/world/objects/meta.ts';
+import type { Lease, Node, Taint } from '../../../src/world/objects/nodes.ts';
+import type { ContainerStatus, Pod } from '../../../src/world/objects/pods.ts';
+import { mirrorAnnotation } from '../../../src/world/objects/pods.ts';
 import { workloadImage } from '../../support/real-node/images.ts';
 import type { Eye } from './eye.ts';
 import type { KubeletRequest, NodeUnderTest, Subject } from './subject.ts';

@@ -1,7 +1,7 @@
 /** What the contract of the kubelet is tried on: an API server, and one node that can be handled like a machine. */
 import type { Clock } from '../../../src/clock.ts';
 import type { KubeClient } from '../../../src/kube/client.ts';
-import type { StaticPodFile } from '../../../src/world/static-pods.ts';
+import type { StaticPodFile } from '../../../src/world/kubelet/static-pods.ts';
 
 /** The times that the kubelet under test runs with. */
 export interface KubeletTimes {

@@ -7,7 +7,7 @@ import {
   QUARANTINE_KEY,
 } from '../../../src/api/release-view.ts';
 import { pods, volumeAttachments } from '../../../src/kube/resources.ts';
-import { attachNameOf } from '../../../src/world/pod-volumes.ts';
+import { attachNameOf } from '../../../src/world/objects/volumes.ts';
 import * as check from '../checks.ts';
 import type { Row, RowSpec } from '../row.ts';
 import { plain, slow } from '../world.ts';

@@ -1,7 +1,7 @@
 /** Nodes that are fenced by real agents, through the protocols of real devices. */
 import assert from 'node:assert/strict';
 import { configMaps, secrets } from '../../../src/kube/resources.ts';
-import type { MachineEvent } from '../../../src/world/machine.ts';
+import type { MachineEvent } from '../../../src/world/machines/machine.ts';
 import { watchForCanary } from '../../devices/canary.ts';
 import { ipmi } from '../../devices/endpoints/ipmi.ts';
 import { operatorNamespace } from '../../support/operator-rights.ts';
@@ -157,7 +157,7 @@ async function nothingReleased(row: Row, why: RegExp): Promise<void> {
   const stuck = row.stuck(app);
   assert.equal(stuck?.reason, 'NotPoweredOff', JSON.stringify(stuck));
   assert.ok(row.machine.processOf(row.oldUid(app)), 'it goes on running');
-  assert.equal(row.world.storage.report(row.volume(app))?.mostWriters, 1);
+  assert.equal(row.world.storage.ledger.report(row.volume(app))?.mostWriters, 1);
 }
 
 function inTime(...steps: readonly [what: string, atMs: number | undefined][]): void {

@@ -14,7 +14,7 @@ import type { RunOptions } from '../../../src/scenario/runner.ts';
 import type { BudgetObject } from '../../../src/storage/budgets.ts';
 import { podDisruptionBudgets } from '../../../src/storage/budgets.ts';
 import { instanceManagerLabels } from '../../../src/world/longhorn/objects.ts';
-import type { VirtualClock } from '../../../src/world/virtual-clock.ts';
+import type { VirtualClock } from '../../../src/world/time/virtual-clock.ts';
 import type { World } from '../../../src/world/world.ts';
 import { failuresOf, run } from '../run-file.ts';
 

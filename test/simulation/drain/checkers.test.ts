@@ -6,7 +6,7 @@ import type { Scenario } from '../../../src/scenario/format.ts';
 import { parseScenarios } from '../../../src/scenario/parse.ts';
 import type { Report } from '../../../src/scenario/report.ts';
 import type * as runner from '../../../src/scenario/runner.ts';
-import type { Pod } from '../../../src/world/objects.ts';
+import type { Pod } from '../../../src/world/objects/pods.ts';
 import { fenced, place } from '../fencing/fenced.ts';
 import type { Sabotage } from '../mutant.ts';
 import { mutant } from '../mutant.ts';

@@ -11,7 +11,7 @@ import { KubeClient } from '../../../src/kube/client.ts';
 import { invariants } from '../../../src/scenario/checkers/index.ts';
 import type { Scenario } from '../../../src/scenario/format.ts';
 import { parseScenarios } from '../../../src/scenario/parse.ts';
-import type { VirtualClock } from '../../../src/world/virtual-clock.ts';
+import type { VirtualClock } from '../../../src/world/time/virtual-clock.ts';
 import type { World } from '../../../src/world/world.ts';
 import type { CrashPoint, Killed } from '../killed.ts';
 import { killedAtWrite } from '../killed.ts';

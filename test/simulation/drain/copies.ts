@@ -3,7 +3,8 @@ import { GUARD_LABEL, WITHDRAWING } from '../../../src/api/drain-names.ts';
 import type { DrainPolicy } from '../../../src/api/drain-policy.ts';
 import type { DrainPolicyName } from '../../../src/api/drain-view.ts';
 import type { CheckContext, Checker, Invariant } from '../../../src/scenario/checkers/checker.ts';
-import type { ClusterState, StoredBudget } from '../../../src/scenario/cluster-state.ts';
+import type { ClusterState } from '../../../src/scenario/cluster-state.ts';
+import type { PodDisruptionBudget } from '../../../src/world/objects/workloads.ts';
 import type { TrueVolume } from '../../../src/world/longhorn/truth.ts';
 import type { World } from '../../../src/world/world.ts';
 
@@ -147,6 +148,6 @@ function toldOf(state: ClusterState, node: string): DrainPolicy['status']['drain
   return policy?.status?.draining?.find((one) => one.node === node);
 }
 
-function isAbout({ metadata, spec }: StoredBudget, node: string): boolean {
+function isAbout({ metadata, spec }: PodDisruptionBudget, node: string): boolean {
   return metadata.labels?.[GUARD_LABEL] !== undefined && spec?.selector?.matchLabels?.['longhorn.io/node'] === node;
 }

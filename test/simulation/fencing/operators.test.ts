@@ -8,7 +8,7 @@ import { Operator } from '../../../src/operator/operator.ts';
 import type { Program, ProgramContext } from '../../../src/scenario/operators.ts';
 import { operatorNamespace } from '../../../src/scenario/operators.ts';
 import type { RunOptions } from '../../../src/scenario/runner.ts';
-import type { BmcAction } from '../../../src/world/bmc.ts';
+import type { BmcAction } from '../../../src/world/machines/bmc.ts';
 import type { World } from '../../../src/world/world.ts';
 import { failuresOf } from '../run-file.ts';
 import type { Observed } from '../release/observed.ts';

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import type { Program, ProgramContext } from '../../../src/scenario/operators.ts';
 import { productOperator } from '../../../src/scenario/operators.ts';
 import type { RunOptions } from '../../../src/scenario/runner.ts';
-import type { VirtualClock } from '../../../src/world/virtual-clock.ts';
+import type { VirtualClock } from '../../../src/world/time/virtual-clock.ts';
 import { failuresOf, scenarioOf, variation } from '../run-file.ts';
 import { eventsOf, first, firstWrite, observe, runFolder, statusAt, stuckAt } from './observed.ts';
 

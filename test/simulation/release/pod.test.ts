@@ -1,7 +1,7 @@
 /** The first document: pods stuck on a node that is down, released because a policy accepts the risk. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Pod } from '../../../src/world/objects.ts';
+import type { Pod } from '../../../src/world/objects/pods.ts';
 import { scenarioOf } from '../run-file.ts';
 import { eventsOf, first, firstWrite, observe, runFolder, statusAt, stuckAt } from './observed.ts';
 

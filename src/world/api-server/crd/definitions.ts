@@ -1,13 +1,14 @@
 /** CustomResourceDefinitions, and the resources that they bring. */
+import { apiTime } from '../../objects/times.ts';
 import { allVerbs } from '../catalog.ts';
 import type { Core } from '../core.ts';
-import { fieldAt } from '../kinds/pod.ts';
 import type { Kind, RuleContext, Rules } from '../kind.ts';
 import { apiVersionOf } from '../kind.ts';
+import { fieldAt } from '../kinds/pod.ts';
 import type { ApiObject, JsonRecord } from '../object.ts';
-import { apiTime, at, isRecord, listOf, recordsOf, textOf } from '../object.ts';
-import { metadataShape } from '../shapes.ts';
+import { at, isRecord, listOf, recordsOf, textOf } from '../object.ts';
 import type { Shape } from '../shapes.ts';
+import { metadataShape } from '../shapes.ts';
 import type { FieldErrors } from '../status-error.ts';
 import { checkExpression, validateRules } from './rules.ts';
 import type { Schema } from './schema.ts';

@@ -1,7 +1,8 @@
 /** Volumes, claims, and what CSI drivers and their attachers write. */
+import { apiTime } from '../../objects/times.ts';
 import type { RuleContext, Rules } from '../kind.ts';
 import type { ApiObject, JsonRecord } from '../object.ts';
-import { apiTime, at, listOf, recordOf, recordsOf, sameJson, textOf } from '../object.ts';
+import { at, listOf, recordOf, recordsOf, sameJson, textOf } from '../object.ts';
 import type { FieldErrors } from '../status-error.ts';
 import { setDefault } from './pod.ts';
 

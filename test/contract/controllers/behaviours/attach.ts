@@ -1,10 +1,11 @@
 /** Attach-detach, with its traps. */
 import assert from 'node:assert/strict';
 import * as resources from '../../../../src/world/controllers/resources.ts';
-import type { Node, Pod } from '../../../../src/world/controllers/types.ts';
-import { isReady } from '../../../../src/world/controllers/types.ts';
-import { attachmentNameOf, attachNameOf } from '../../../../src/world/pod-volumes.ts';
-import { apiTime } from '../../../../src/world/objects.ts';
+import { isReady } from '../../../../src/world/objects/meta.ts';
+import type { Node } from '../../../../src/world/objects/nodes.ts';
+import type { Pod } from '../../../../src/world/objects/pods.ts';
+import { apiTime } from '../../../../src/world/objects/times.ts';
+import { attachmentNameOf, attachNameOf } from '../../../../src/world/objects/volumes.ts';
 import type { Behaviour, Scene } from '../scene.ts';
 import { notEarlier, same } from '../scene.ts';
 import { database } from '../workloads.ts';

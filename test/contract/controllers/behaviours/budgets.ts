@@ -1,8 +1,8 @@
 /** Disruption budgets: the arithmetic, and what evictions make of it. */
 import assert from 'node:assert/strict';
 import * as resources from '../../../../src/world/controllers/resources.ts';
-import type { PodDisruptionBudget } from '../../../../src/world/controllers/types.ts';
-import { isReady } from '../../../../src/world/controllers/types.ts';
+import { isReady } from '../../../../src/world/objects/meta.ts';
+import type { PodDisruptionBudget } from '../../../../src/world/objects/workloads.ts';
 import type { Behaviour, Scene } from '../scene.ts';
 import { same } from '../scene.ts';
 import { allReady, budget, deployment, newImage, statefulSet } from '../workloads.ts';

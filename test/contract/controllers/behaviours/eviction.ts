@@ -1,8 +1,8 @@
 /** Taint eviction and the collection of pods that nobody ends. */
 import assert from 'node:assert/strict';
 import * as resources from '../../../../src/world/controllers/resources.ts';
-import type { Pod } from '../../../../src/world/controllers/types.ts';
-import { conditionOf } from '../../../../src/world/controllers/types.ts';
+import { conditionOf } from '../../../../src/world/objects/meta.ts';
+import type { Pod } from '../../../../src/world/objects/pods.ts';
 import type { Behaviour } from '../scene.ts';
 import { notEarlier, same } from '../scene.ts';
 import { allReady, daemonSet, database, statefulSet } from '../workloads.ts';

@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import type { KubeObject } from '../../../../src/kube/client.ts';
 import * as resources from '../../../../src/world/controllers/resources.ts';
-import type { Namespace } from '../../../../src/world/controllers/types.ts';
-import { isTerminating } from '../../../../src/world/controllers/types.ts';
+import type { Namespace } from '../../../../src/world/objects/meta.ts';
+import { isTerminating } from '../../../../src/world/objects/meta.ts';
 import type { Behaviour } from '../scene.ts';
 import { same } from '../scene.ts';
 import { allReady, deployment, job, statefulSet } from '../workloads.ts';

@@ -1,8 +1,8 @@
 /** The scheduler: where pods go, and why not. */
 import assert from 'node:assert/strict';
 import * as resources from '../../../../src/world/controllers/resources.ts';
-import type { PodSpec } from '../../../../src/world/controllers/types.ts';
-import { conditionOf } from '../../../../src/world/controllers/types.ts';
+import { conditionOf } from '../../../../src/world/objects/meta.ts';
+import type { PodSpec } from '../../../../src/world/objects/pods.ts';
 import type { Behaviour, Scene } from '../scene.ts';
 import { same } from '../scene.ts';
 import { allReady, deployment } from '../workloads.ts';

@@ -1,8 +1,8 @@
 /** StatefulSets: names that stay, one after the other, and never twice. */
 import assert from 'node:assert/strict';
 import * as resources from '../../../../src/world/controllers/resources.ts';
-import type { StatefulSet } from '../../../../src/world/controllers/types.ts';
-import { controllerOf, isReady, isTerminating } from '../../../../src/world/controllers/types.ts';
+import { controllerOf, isReady, isTerminating } from '../../../../src/world/objects/meta.ts';
+import type { StatefulSet } from '../../../../src/world/objects/workloads.ts';
 import type { Behaviour, Scene } from '../scene.ts';
 import { same } from '../scene.ts';
 import { allReady, database, newImage, statefulSet } from '../workloads.ts';

@@ -1,14 +1,10 @@
 /** Deployments, DaemonSets and Jobs. */
 import assert from 'node:assert/strict';
 import * as resources from '../../../../src/world/controllers/resources.ts';
-import type { Deployment, Job, Pod, ReplicaSet } from '../../../../src/world/controllers/types.ts';
-import {
-  conditionOf,
-  controllerOf,
-  isFinished,
-  isReady,
-  isTerminating,
-} from '../../../../src/world/controllers/types.ts';
+import { conditionOf, controllerOf, isReady, isTerminating } from '../../../../src/world/objects/meta.ts';
+import type { Pod } from '../../../../src/world/objects/pods.ts';
+import { isFinished } from '../../../../src/world/objects/pods.ts';
+import type { Deployment, Job, ReplicaSet } from '../../../../src/world/objects/workloads.ts';
 import type { Behaviour, Scene } from '../scene.ts';
 import { same } from '../scene.ts';
 import { allReady, daemonSet, deployment, job, newImage } from '../workloads.ts';

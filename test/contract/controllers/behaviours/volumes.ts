@@ -1,8 +1,8 @@
 /** The binding of claims and volumes. */
 import assert from 'node:assert/strict';
 import * as resources from '../../../../src/world/controllers/resources.ts';
-import type { StorageClass } from '../../../../src/world/controllers/types.ts';
-import { conditionOf } from '../../../../src/world/controllers/types.ts';
+import { conditionOf } from '../../../../src/world/objects/meta.ts';
+import type { StorageClass } from '../../../../src/world/objects/volumes.ts';
 import type { Behaviour } from '../scene.ts';
 import { same } from '../scene.ts';
 

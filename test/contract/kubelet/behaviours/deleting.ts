@@ -1,6 +1,6 @@
 /** The end of pods that are deleted. */
 import assert from 'node:assert/strict';
-import type { Pod } from '../../../../src/world/objects.ts';
+import type { Pod } from '../../../../src/world/objects/pods.ts';
 import type { Behaviour, Scene } from '../scene.ts';
 import { same, statusOf } from '../scene.ts';
 

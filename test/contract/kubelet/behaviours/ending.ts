@@ -1,6 +1,6 @@
 /** Containers that end by themselves, and what becomes of their pods. */
 import assert from 'node:assert/strict';
-import type { Pod } from '../../../../src/world/objects.ts';
+import type { Pod } from '../../../../src/world/objects/pods.ts';
 import type { Behaviour, Scene } from '../scene.ts';
 import { conditionOf, same, statusOf } from '../scene.ts';
 

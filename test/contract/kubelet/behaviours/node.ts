@@ -1,7 +1,7 @@
 /** The Node, its status and its Lease. */
 import assert from 'node:assert/strict';
 import { csiNodes, leases, nodes } from '../../../../src/kube/resources.ts';
-import type { CsiNode } from '../../../../src/world/objects.ts';
+import type { CsiNode } from '../../../../src/world/objects/volumes.ts';
 import type { Behaviour, Scene } from '../scene.ts';
 import { conditionOf, same, valueOf } from '../scene.ts';
 import { contractTimes, driver, nodeLabels, nodeName } from '../subject.ts';

@@ -1,5 +1,5 @@
 /** What a kubelet does not let in, although it was bound to its node. */
-import type { Pod } from '../../../../src/world/objects.ts';
+import type { Pod } from '../../../../src/world/objects/pods.ts';
 import type { Behaviour, Scene } from '../scene.ts';
 import { same } from '../scene.ts';
 

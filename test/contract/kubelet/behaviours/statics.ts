@@ -1,7 +1,7 @@
 /** Pods from files of the node, and their mirrors in the API. */
 import assert from 'node:assert/strict';
-import type { Pod } from '../../../../src/world/objects.ts';
-import { mirrorAnnotation } from '../../../../src/world/objects.ts';
+import type { Pod } from '../../../../src/world/objects/pods.ts';
+import { mirrorAnnotation } from '../../../../src/world/objects/pods.ts';
 import type { Behaviour, Scene } from '../scene.ts';
 import { same, statusOf } from '../scene.ts';
 import { nodeName } from '../subject.ts';

@@ -1,8 +1,11 @@
 /** Volumes that have to be attached: what a kubelet waits for, and what it calls in use. */
-import { volumeAttachments } from '../../../../src/kube/resources.ts';
-import type { PersistentVolume, PersistentVolumeClaim, VolumeAttachment } from '../../../../src/world/objects.ts';
-import { persistentVolumeClaims, persistentVolumes } from '../../../../src/world/objects.ts';
-import { attachmentNameOf, attachNameOf } from '../../../../src/world/pod-volumes.ts';
+import { persistentVolumeClaims, persistentVolumes, volumeAttachments } from '../../../../src/kube/resources.ts';
+import type {
+  PersistentVolume,
+  PersistentVolumeClaim,
+  VolumeAttachment,
+} from '../../../../src/world/objects/volumes.ts';
+import { attachmentNameOf, attachNameOf } from '../../../../src/world/objects/volumes.ts';
 import type { Behaviour, Scene } from '../scene.ts';
 import { same, valueOf } from '../scene.ts';
 import { contractTimes, driver, nodeName } from '../subject.ts';
@@ -17,14 +20,14 @@ async function volume(scene: Scene): Promise<string> {
   const claim = await scene.create<PersistentVolumeClaim>(persistentVolumeClaims, {
     metadata: { name: 'data' },
     spec: { ...common, volumeName: handle, resources: { requests: size } },
-  } as PersistentVolumeClaim);
-  const { uid } = claim.metadata;
+  });
+  const { uid = '' } = claim.metadata;
   const claimRef = { kind: 'PersistentVolumeClaim', namespace: scene.namespace, name: 'data', uid };
   const spec = { ...common, capacity: size, claimRef, csi: { driver, volumeHandle: handle } };
   await scene.create<PersistentVolume>(persistentVolumes, { metadata: { name: handle }, spec });
   const ref = { resource: persistentVolumeClaims, namespace: scene.namespace, name: 'data' };
   const bound = { op: 'add', path: '/status/phase', value: 'Bound' } as const;
-  valueOf(await scene.client.patch(ref, { uid: uid ?? '' }, [bound], { subresource: 'status' }));
+  valueOf(await scene.client.patch(ref, { uid }, [bound], { subresource: 'status' }));
   return attachNameOf(driver, handle);
 }
 

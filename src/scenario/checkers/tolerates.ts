@@ -1,8 +1,0 @@
-/** Tolerations as Kubernetes reads them, apart from the product's own reading. */
-import type { Taint, Toleration } from '../../world/objects.ts';
-
-export function tolerates({ key = '', operator = '', value = '', effect = '' }: Toleration, taint: Taint): boolean {
-  if (effect !== '' && effect !== taint.effect) return false;
-  if (key !== '' && key !== taint.key) return false;
-  return operator === 'Exists' || (key !== '' && value === (taint.value ?? ''));
-}

@@ -1,0 +1,97 @@
+/** Power devices: one per machine, each with a fault that it can be given. They act on machines whatever the API says. */
+import type { Clock } from '../../clock.ts';
+import type { Machine } from './machine.ts';
+
+export const bmcFaults = ['none', 'refuses', 'hangs', 'ignores', 'late', 'reportsFailure', 'wrongMachine'] as const;
+export type BmcFault = (typeof bmcFaults)[number];
+
+export type BmcAction = 'off' | 'on' | 'status';
+
+export type BmcAnswer =
+  /** `identity` is the machine that the device says it belongs to. */
+  { ok: true; power: 'on' | 'off'; identity: string } | { ok: false; error: string };
+
+export interface BmcOptions {
+  machine: Machine;
+  clock: Clock;
+  /** Which machine a device that is wired wrongly belongs to. */
+  other: () => Machine | undefined;
+  /** What a request takes. */
+  answerMs?: number;
+  /** Every request that reached the device, for the record. */
+  onRequest?: (action: BmcAction, fault: BmcFault) => void;
+}
+
+const defaultAnswerMs = 500;
+export const lateMs = 60_000;
+
+export class Bmc {
+  readonly #options: BmcOptions;
+  #fault: BmcFault = 'none';
+
+  constructor(options: BmcOptions) {
+    this.#options = options;
+  }
+
+  get fault(): BmcFault {
+    return this.#fault;
+  }
+
+  /** Requests under way keep the fault that they met. */
+  setFault(fault: BmcFault): void {
+    this.#fault = fault;
+  }
+
+  /** Answers after a while, or, with a device that hangs, only when `signal` fires. */
+  request(action: BmcAction, signal?: AbortSignal): Promise<BmcAnswer> {
+    const fault = this.#fault;
+    this.#options.onRequest?.(action, fault);
+    const { promise, resolve } = Promise.withResolvers<BmcAnswer>();
+    const giveUp = (): void => resolve({ ok: false, error: 'no answer' });
+    if (signal?.aborted) giveUp();
+    else signal?.addEventListener('abort', giveUp, { once: true });
+    if (fault !== 'hangs') {
+      const { clock, answerMs = defaultAnswerMs } = this.#options;
+      // What reached the device happens, whether or not somebody still waits for the answer.
+      clock.after(answerMs, () => {
+        signal?.removeEventListener('abort', giveUp);
+        resolve(this.#carryOut(action, fault));
+      });
+    }
+    return promise;
+  }
+
+  #carryOut(action: BmcAction, fault: Exclude<BmcFault, 'hangs'>): BmcAnswer {
+    const { machine, clock, other } = this.#options;
+    switch (fault) {
+      case 'none':
+        apply(machine, action);
+        return answerOf(machine);
+      case 'refuses':
+        return { ok: false, error: 'refused' };
+      case 'ignores':
+        return action === 'status' ? answerOf(machine) : { ...answerOf(machine), power: action };
+      case 'late':
+        if (action === 'status') return answerOf(machine);
+        clock.after(lateMs, () => apply(machine, action));
+        return { ...answerOf(machine), power: action };
+      case 'reportsFailure':
+        apply(machine, action);
+        return action === 'status' ? answerOf(machine) : { ok: false, error: 'failed' };
+      case 'wrongMachine': {
+        const victim = other() ?? machine;
+        apply(victim, action);
+        return answerOf(victim);
+      }
+    }
+  }
+}
+
+function answerOf(machine: Machine): Extract<BmcAnswer, { ok: true }> {
+  return { ok: true, power: machine.power, identity: machine.name };
+}
+
+function apply(machine: Machine, action: BmcAction): void {
+  if (action === 'off') machine.powerOff();
+  else if (action === 'on') machine.powerOn();
+}
