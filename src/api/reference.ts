@@ -112,9 +112,7 @@ function everyNode(path: string, schema: StructuralSchema, required = false): Fi
 }
 
 function isRequired(schema: StructuralSchema, name: string): boolean {
-  if (schema.required?.includes(name)) return true;
-  const rules = schema['x-kubernetes-validations'] ?? [];
-  return rules.some((rule) => rule.reason === 'FieldValueRequired' && rule.fieldPath === `.${name}`);
+  return schema.required?.includes(name) ?? false;
 }
 
 function isDuration(schema: StructuralSchema): boolean {

@@ -3,6 +3,7 @@
  * share. Types and constants only, so that the operator does not load the schemas.
  */
 import type { FeatureGates } from './feature-gates.ts';
+import type { NodeChoice } from './node-choice.ts';
 import type { NodeFence } from './node-fence.ts';
 import type { ConditionStatus } from './view.ts';
 
@@ -130,11 +131,6 @@ export type PodDeletion =
   | 'delete-deployment-pod'
   | 'delete-both-statefulset-and-deployment-pod';
 
-export interface Selector {
-  matchLabels: Readonly<Record<string, string>>;
-  matchExpressions: readonly { key: string; operator: string; values: readonly string[] }[];
-}
-
 /** Which pod remedies the node, and since when. */
 export interface Remediation {
   since: string;
@@ -196,11 +192,10 @@ export interface SoakFacts {
 export const DEFAULT_SOAK: SoakFacts = { soakMs: 30_000, backoff: 2, maxSoakMs: 3_600_000 };
 
 /** A RemedyPolicy, as far as the operator needs it. */
-export interface PolicyFacts extends SoakFacts {
+export interface PolicyFacts extends SoakFacts, NodeChoice {
   name: string;
   uid: string;
   generation: number;
-  selector: Selector;
   mode: Mode;
   podDeletion: PodDeletion;
   provisioners: readonly string[];
@@ -216,10 +211,7 @@ export interface PolicyFacts extends SoakFacts {
 }
 
 /** Which policy is in force for a node. */
-export type PolicyMatch =
-  | { kind: 'none' }
-  | { kind: 'one'; policy: PolicyFacts }
-  | { kind: 'tie'; names: readonly string[] };
+export type PolicyMatch = { kind: 'none' } | { kind: 'one'; policy: PolicyFacts };
 
 export interface LeaseSign {
   renewTime: string;

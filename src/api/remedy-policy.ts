@@ -2,13 +2,13 @@
 import { z } from 'zod';
 import {
   API_VERSION,
+  choiceRules,
   CONDITION_STATUSES,
   conditionType,
   conditions,
   metadata,
-  nodeSelector,
+  nodeChoice,
   observedGeneration,
-  selectorIsWritten,
   share,
   time,
 } from './common.ts';
@@ -212,7 +212,6 @@ const alarm = z.object({
 });
 
 interface SpecForRules {
-  nodeSelector: unknown;
   thresholds: Threshold[];
   remedies: Remedy[];
 }
@@ -237,8 +236,7 @@ function namesExist(list: 'remedies' | 'recovery'): Rule<SpecForRules> {
   };
 }
 
-const specRules: Rule<SpecForRules>[] = [
-  selectorIsWritten,
+const ladderRules: Rule<SpecForRules>[] = [
   namesExist('remedies'),
   namesExist('recovery'),
   {
@@ -262,7 +260,7 @@ const specRules: Rule<SpecForRules>[] = [
 
 const spec = withRules(
   z.object({
-    nodeSelector: nodeSelector(),
+    ...nodeChoice(),
     mode: z
       .enum(MODES)
       .prefault('Enforce')
@@ -290,7 +288,7 @@ const spec = withRules(
       description: 'When repeated trouble of one node is worth the attention of a person.',
     }),
   }),
-  specRules,
+  [...choiceRules, ...ladderRules],
 );
 
 const status = z.object({

@@ -52,7 +52,7 @@ test('[REM-7] the document of the proposal, verbatim, becomes a RemedyPolicy', a
     kind: 'RemedyPolicy',
     metadata: { name: 'compute' },
     spec: {
-      nodeSelector: { matchLabels: { type: 'compute' } },
+      selector: { matchLabels: { type: 'compute' } },
       thresholds: [
         {
           condition: { type: 'Ready', status: 'NotTrue', for: '5s' },
@@ -152,7 +152,7 @@ test('[REM-7] several documents are several policies, and must not have one name
   );
   assert.match(problemsOf(`${text}---\n${text}`)[0] ?? '', /^c\.yaml:\d+: .*both be called compute: write metadata/);
   assert.equal(policyOf(changed('nodeSelector: type=compute\n', '')).metadata.name, 'all-nodes');
-  assert.deepEqual(policyOf(changed('nodeSelector: type=compute\n', '')).spec['nodeSelector'], {});
+  assert.equal(policyOf(changed('nodeSelector: type=compute\n', '')).spec['allNodes'], true);
 });
 
 test('[REM-7] what it cannot express is refused, with the line and what to write', () => {

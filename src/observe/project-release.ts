@@ -21,6 +21,8 @@ import {
   UNPUBLISH_FENCE_ANNOTATION,
 } from '../api/release-view.ts';
 import { parseDuration } from '../api/duration.ts';
+import type { WireChoice } from '../api/node-choice.ts';
+import { choiceOf } from '../api/node-choice.ts';
 import type { ConditionStatus } from '../api/view.ts';
 import type { KubeObject } from '../kube/client.ts';
 import type { WireRemedies } from './project-remedy.ts';
@@ -184,7 +186,6 @@ export function projectDriver({ metadata }: KubeObject): DriverFacts {
 
 interface WirePolicy extends KubeObject {
   spec?: {
-    nodeSelector?: { matchLabels?: Record<string, string>; matchExpressions?: WireRequirement[] };
     mode?: Mode;
     release?: {
       podDeletion?: PodDeletion;
@@ -195,36 +196,24 @@ interface WirePolicy extends KubeObject {
     };
     return?: { soak?: string; backoff?: number; maxSoak?: string };
     alarms?: { condition: string; count?: number; within?: string }[];
-  } & WireRemedies;
-}
-
-interface WireRequirement {
-  key: string;
-  operator: string;
-  values?: string[];
+  } & WireChoice &
+    WireRemedies;
 }
 
 /** Undefined: fields are missing that the CRD fills in, so that what was meant is not known; it is not in force. */
 export function projectPolicy(object: KubeObject): PolicyFacts | undefined {
   const { metadata, spec } = object as WirePolicy;
-  const { nodeSelector, mode, release } = spec ?? {};
+  const { mode, release } = spec ?? {};
+  const choice = choiceOf(spec ?? {}, metadata);
   const soakMs = parseDuration(spec?.return?.soak ?? '');
-  if (nodeSelector === undefined || mode === undefined || release === undefined || soakMs === undefined)
-    return undefined;
+  if (choice === undefined || mode === undefined || release === undefined || soakMs === undefined) return undefined;
   const { podDeletion, volumeAttachmentRecovery, provisioners = [], assertions = [], riskAfterFailedFence } = release;
   if (podDeletion === undefined || volumeAttachmentRecovery === undefined) return undefined;
   return {
     name: metadata.name,
     uid: metadata.uid ?? '',
     generation: metadata.generation ?? 0,
-    selector: {
-      matchLabels: nodeSelector.matchLabels ?? {},
-      matchExpressions: (nodeSelector.matchExpressions ?? []).map(({ key, operator, values = [] }) => ({
-        key,
-        operator,
-        values,
-      })),
-    },
+    ...choice,
     mode,
     podDeletion,
     provisioners,

@@ -150,7 +150,7 @@ export class PolicyStatus {
       spec: policy.spec ?? {},
       lacksDefaults: facts === undefined,
       nodes,
-      ties: found.ties.filter(({ policies }) => policies.includes(name)),
+      conflicts: found.conflicts.get(name) ?? [],
       configProblems: found.configProblems.get(name) ?? [],
       unconfigured: found.unconfigured.get(name) ?? [],
       unreadableSecrets: found.unreadableSecrets.get(name) ?? [],

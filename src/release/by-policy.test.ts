@@ -59,7 +59,6 @@ describe('the policy of the user', () => {
     ['Ready is True', 'NodeReady', { node: aNode({ ready: 'True' }) }],
     ['it has never reported', 'NodeNotDown', { node: aNode({ ready: undefined }) }],
     ['no policy selects it', 'NoPolicy', { policy: { kind: 'none' } }],
-    ['two policies do', 'PolicyTie', { policy: { kind: 'tie', names: ['a', 'b'] } }],
     ['the pod is not terminating', 'NotTerminating', { pods: [{ ...aPod(), deletionAtMs: NaN }].map(undated) }],
     ['its time is up this very second', 'TimeNotUp', { pods: [aPod({ deletionAtMs: nowMs })] }],
     ['its time was up a second ago', goes, { pods: [aPod({ deletionAtMs: nowMs - 1000 })] }],

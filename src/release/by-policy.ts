@@ -63,14 +63,7 @@ export const recoveryChecks: readonly Check[] = [
 ];
 
 export function policyInForce({ policy }: NodeCase): Objection | undefined {
-  switch (policy.kind) {
-    case 'one':
-      return undefined;
-    case 'none':
-      return objection('NoPolicy', 'no RemedyPolicy selects the node');
-    case 'tie':
-      return objection('PolicyTie', `the policies ${policy.names.join(', ')} select the node just as specifically`);
-  }
+  return policy.kind === 'one' ? undefined : objection('NoPolicy', 'no RemedyPolicy selects the node');
 }
 
 function policyOf({ policy }: NodeCase): PolicyFacts | undefined {

@@ -31,7 +31,6 @@ const maxMessage = 1024;
 /** What keeps drains from being guarded comes first. */
 const order: readonly GuardingReason[] = [
   'StorageNotFound',
-  'PolicyTie',
   'ForeignBudget',
   'Observing',
   'StorageEnforces',
@@ -111,9 +110,16 @@ function withGuarding(findings: DrainFindings, before: readonly Condition[], now
 
 function guardingOf({ policy, nodes, notFound }: DrainFindings): { reason: GuardingReason; message: string } {
   if (notFound !== undefined) return { reason: 'StorageNotFound', message: notFound };
-  const concerned = nodes.filter(({ policy: match }) =>
-    match.kind === 'tie' ? match.names.includes(policy.name) : match.kind === 'one' && match.name === policy.name,
+  const lost = nodes.flatMap(({ node, policy: match }) =>
+    match.kind === 'one' && match.over?.includes(policy.name) === true ? [{ node, winner: match.name }] : [],
   );
+  const [first] = lost;
+  if (first !== undefined) {
+    const names = lost.map(({ node }) => node).join(', ');
+    const message = `${first.winner} selects ${names} just as specifically, is older, and guards there: write another priority in one of the two`;
+    return { reason: 'Conflict', message };
+  }
+  const concerned = nodes.filter(({ policy: match }) => match.kind === 'one' && match.name === policy.name);
   for (const reason of order) {
     const found = concerned.filter(({ guarding }) => guarding === reason);
     const [first] = found;

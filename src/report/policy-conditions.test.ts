@@ -20,7 +20,7 @@ function found(change: Partial<PolicyFindings> = {}): PolicyFindings {
     spec: fencing,
     lacksDefaults: false,
     nodes: ['node-1', 'node-2'],
-    ties: [],
+    conflicts: [],
     configProblems: [],
     unconfigured: [],
     unreadableSecrets: [],
@@ -41,11 +41,12 @@ test('a policy of which all is well', () => {
   assert.equal(said({}, 'Fenceable'), 'True AllFenceable: the devices of 2 nodes answer');
 });
 
-test('[REM-8] a tie names all the policies and the nodes that they contend for', () => {
-  const ties = ['node-2', 'node-1'].map((node) => ({ node, policies: ['big', 'workers'] }));
-  assert.match(
-    said({ ties }, 'Valid') ?? '',
-    /^False PolicyTie: big and workers select node-1, node-2 just as specifically, and neither is in force there/,
+test('[REM-8] who lost by its age alone names the winner and the nodes', () => {
+  const conflicts = ['node-2', 'node-1'].map((node) => ({ node, winner: 'big' }));
+  assert.equal(
+    said({ conflicts }, 'Valid'),
+    'False Conflict: big selects node-1, node-2 just as specifically, is older, and applies there: ' +
+      'write another priority in one of the two',
   );
 });
 

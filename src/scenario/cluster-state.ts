@@ -89,7 +89,7 @@ export interface StoredStorageNode extends KubeObject {
 }
 
 export interface StoredDrainPolicy extends KubeObject {
-  spec?: { policy?: string; nodeSelector?: { matchLabels?: Record<string, string> } };
+  spec?: { policy?: string; priority?: number; selector?: { matchLabels?: Record<string, string> } };
 }
 
 export function keyOf({ metadata: { namespace, name } }: KubeObject): string {

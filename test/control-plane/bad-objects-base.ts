@@ -10,7 +10,7 @@ export const BASES = {
     kind: 'RemedyPolicy',
     metadata: { name: 'workers' },
     spec: {
-      nodeSelector: {
+      selector: {
         matchLabels: { type: 'compute' },
         matchExpressions: [{ key: 'rack', operator: 'In', values: ['r1'] }],
       },
@@ -72,7 +72,7 @@ export const BASES = {
     apiVersion: API_VERSION,
     kind: 'DrainPolicy',
     metadata: { name: 'default' },
-    spec: { nodeSelector: {}, policy: 'always-allow', storage: 'longhorn', enforcement: 'Auto', namespace: 'storage' },
+    spec: { allNodes: true, policy: 'always-allow', storage: 'longhorn', enforcement: 'Auto', namespace: 'storage' },
   },
 } as const;
 

@@ -11,34 +11,46 @@ const POSITIVE = 'must be longer than nothing: write for instance 5s';
 const SHARE = 'write a percentage from 0% to 100%, such as 40%, or a whole number of nodes, such as 2';
 const LABEL_KEY = 'write label keys such as type or topology.kubernetes.io/zone';
 const LABEL_VALUE = 'write a label value: at most 63 letters, digits';
+const EMPTY = 'an empty selector is refused: write labels under matchLabels';
+const RENAMED = 'the field is called selector now: write selector: {matchLabels';
 const SUPPORTED = (...values: string[]): string =>
   `supported values: ${values.map((value) => `"${value}"`).join(', ')}`;
 
 const policies: BadObject[] = within('policy', [
   schema('spec', undefined, 'Required value'),
-  rule('spec.nodeSelector', undefined, 'write nodeSelector: {} for every node, or nodeSelector: {matchLabels: '),
-  schema('spec.nodeSelector', 'type=compute', 'must be of type object'),
-  schema('spec.nodeSelector.matchLabels.type', 5, 'must be of type string'),
-  rule('spec.nodeSelector.matchLabels', { 'node type': 'compute' }, LABEL_KEY),
-  rule('spec.nodeSelector.matchLabels', { type: '-compute-' }, LABEL_VALUE, 'spec.nodeSelector.matchLabels'),
-  schema(
-    'spec.nodeSelector.matchExpressions[0].operator',
-    'Equals',
-    SUPPORTED('In', 'NotIn', 'Exists', 'DoesNotExist'),
-  ),
   rule(
-    'spec.nodeSelector.matchExpressions[0].values',
+    'spec.selector',
+    undefined,
+    'write selector: {matchLabels: {type: compute}} for the nodes with a label, or allN',
+  ),
+  rule('spec.selector', {}, EMPTY),
+  rule('spec.selector', { matchLabels: {}, matchExpressions: [] }, EMPTY),
+  // Labels directly below are pruned: what is left must not select every node.
+  rule('spec.selector', { type: 'compute' }, EMPTY),
+  schema('spec.selector', 'type=compute', 'must be of type object'),
+  rule('spec.nodeSelector', { matchLabels: { type: 'compute' } }, RENAMED),
+  rule('spec.nodeSelector', {}, RENAMED),
+  rule('spec.allNodes', true, 'contradict each other: remove one of them'),
+  schema('spec.allNodes', 'yes', 'must be of type boolean'),
+  schema('spec.priority', '10', 'must be of type integer'),
+  schema('spec.priority', 1_000_001, 'should be less than or equal to 1000000'),
+  schema('spec.selector.matchLabels.type', 5, 'must be of type string'),
+  rule('spec.selector.matchLabels', { 'node type': 'compute' }, LABEL_KEY),
+  rule('spec.selector.matchLabels', { type: '-compute-' }, LABEL_VALUE, 'spec.selector.matchLabels'),
+  schema('spec.selector.matchExpressions[0].operator', 'Equals', SUPPORTED('In', 'NotIn', 'Exists', 'DoesNotExist')),
+  rule(
+    'spec.selector.matchExpressions[0].values',
     [],
     'write at least one, such as values: [compute]',
-    'spec.nodeSelector.matchExpressions[0]',
+    'spec.selector.matchExpressions[0]',
   ),
   rule(
-    'spec.nodeSelector.matchExpressions[0].operator',
+    'spec.selector.matchExpressions[0].operator',
     'Exists',
     'remove values, or write operator: In',
-    'spec.nodeSelector.matchExpressions[0]',
+    'spec.selector.matchExpressions[0]',
   ),
-  rule('spec.nodeSelector.matchExpressions[0].key', 'rack number', LABEL_KEY),
+  rule('spec.selector.matchExpressions[0].key', 'rack number', LABEL_KEY),
   rule('metadata.name', 'a'.repeat(64), 'write at most 63 characters'),
   schema('spec.mode', 'enforce', SUPPORTED('Enforce', 'DryRun', 'Paused', 'Approve')),
   schema('spec.mode', 'Off', SUPPORTED('Enforce', 'DryRun', 'Paused', 'Approve')),
@@ -129,7 +141,11 @@ const fenceStatuses: BadObject[] = within('fenceStatus', [
 ]);
 
 const drains: BadObject[] = within('drain', [
-  rule('spec.nodeSelector', undefined, 'write nodeSelector: {} for every node, or nodeSelector: {matchLabels: '),
+  rule('spec.allNodes', undefined, 'write selector: {matchLabels: {type: compute}} for the nodes', 'spec.selector'),
+  rule('spec.allNodes', false, 'write selector: {matchLabels: {type: compute}} for the nodes', 'spec.selector'),
+  rule('spec.selector', { matchLabels: { type: 'compute' } }, 'contradict each other: remove one', 'spec.allNodes'),
+  rule('spec.selector', {}, EMPTY),
+  rule('spec.nodeSelector', {}, RENAMED),
   schema('spec.policy', 'block', '"block-if-contains-last-replica", "allow-if-replica-is-stopped", "always-allow"'),
   schema('spec.policy', 'BlockForEviction', '"block-for-eviction", "block-for-eviction-if-contains-last-replica"'),
   schema('spec.storage', 'rook', SUPPORTED('longhorn')),

@@ -115,7 +115,7 @@ describe('commands around fencing', () => {
   test('[EXP-3, FEN-7, REM-8] check, and what the operator writes into the status of a policy', async () => {
     assert.match((await fenceline('check', '-n', 'fencing')).stdout, /^No node has a fence configuration/);
     const spec = {
-      nodeSelector: { matchLabels: { type: 'compute' } },
+      selector: { matchLabels: { type: 'compute' } },
       thresholds: [{ lease: { staleFor: '12s' }, remedies: [{ name: 'fence' }] }],
       remedies: [{ name: 'fence', fence: {} }],
       storm: { maxUnresponsive: '100%' },
@@ -151,11 +151,11 @@ describe('commands around fencing', () => {
       },
     );
 
-    const condition = async (type: string, expected: RegExp): Promise<void> => {
+    const condition = async (type: string, expected: RegExp, name = 'workers'): Promise<void> => {
       await waitFor(`${type} to be ${expected}`, async () => {
         const read = await client.get<KubeObject & { status?: { nodes?: number; conditions?: Condition[] } }>({
           resource: remedyPolicies,
-          name: 'workers',
+          name,
         });
         const found = read.ok ? read.value.status?.conditions?.find((one) => one.type === type) : undefined;
         assert.match(found === undefined ? 'nothing' : `${found.status} ${found.reason}: ${found.message}`, expected);
@@ -179,7 +179,7 @@ describe('commands around fencing', () => {
     assert.match(metrics, /^fenceline_unfenceable_nodes\{reason="NoDevice"\} 2$/m);
     assert.match(metrics, /^fenceline_node_unfenceable\{node="worker-1",reason="NoDevice"\} 1$/m);
     await create(remedyPolicies, { metadata: { name: 'others' }, spec } as KubeObject);
-    await condition('Valid', /^False PolicyTie: others and workers select worker-1, worker-2 just as specifically/);
+    await condition('Valid', /^False Conflict: workers selects worker-1, worker-2 just as specifically/, 'others');
     assert.equal(await running.stop(), 0);
   });
 });

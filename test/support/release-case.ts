@@ -81,6 +81,8 @@ export function aPolicy(change: Partial<PolicyFacts> = {}): PolicyFacts {
     uid: 'policy-0',
     generation: 1,
     selector: { matchLabels: {}, matchExpressions: [] },
+    priority: 0,
+    createdAt: '2026-01-01T00:00:00Z',
     mode: 'Enforce',
     podDeletion: 'delete-statefulset-pod',
     provisioners: [driver],

@@ -49,7 +49,7 @@ function convertOne(configuration: Configuration, name: string | undefined): Con
     kind: 'RemedyPolicy' as const,
     metadata: { name: configuration.name ?? name ?? nameFor(selector.matchLabels ?? {}) },
     spec: {
-      nodeSelector: selector,
+      ...(isEmpty(selector) ? { allNodes: true } : { selector }),
       thresholds: thresholds.map((threshold) => thresholdOf(threshold, notes)),
       remedies: [
         ...remedies.map((remedy) => ({ name: remedy.name, podTemplate: remedy.podTemplate })),
@@ -70,6 +70,11 @@ function convertOne(configuration: Configuration, name: string | undefined): Con
     );
   }
   return { policy: policy as RemedyPolicyInput, notes };
+}
+
+/** The document says nothing about which nodes: it is about all of them. */
+function isEmpty({ matchLabels = {}, matchExpressions = [] }: Configuration['selector']): boolean {
+  return Object.keys(matchLabels).length === 0 && matchExpressions.length === 0;
 }
 
 /** The policies of several node types stand side by side, so each is named after the nodes that it is about. */

@@ -41,7 +41,7 @@ export function policyOf(spec: object = {}, name = 'fence'): object {
     kind: 'RemedyPolicy',
     metadata: { name },
     spec: {
-      nodeSelector: {},
+      ...('selector' in spec ? {} : { allNodes: true }),
       thresholds: byLease,
       remedies: [{ name: 'fence', fence: {} }],
       fence: atOnce,

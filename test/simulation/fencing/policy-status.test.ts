@@ -134,19 +134,20 @@ describe('the status of policies', () => {
     assert.match(at(seen, 80_000, 'fence', 'Valid'), /^True Accepted/);
   });
 
-  test('[REM-8] two that select the same nodes say so, both of them', async () => {
-    const seen = await conditionsOf('tie', {
-      objects: [policyOf({}, 'other')],
-      events: [{ at: '60s', delete: { kind: 'RemedyPolicy', name: 'other' } }],
+  test('[REM-8] of two that select the same nodes the older one applies, and the other one says so', async () => {
+    const seen = await conditionsOf('conflict', {
+      events: [
+        { at: '10s', apply: policyOf({}, 'another') },
+        { at: '60s', delete: { kind: 'RemedyPolicy', name: 'fence' } },
+      ],
       runFor: '2m',
     });
-    for (const policy of ['fence', 'other']) {
-      assert.match(
-        at(seen, 59_000, policy, 'Valid'),
-        /^False PolicyTie: fence and other select node-1, node-2, node-3 just as specifically/,
-      );
-    }
-    assert.match(at(seen, 65_000, 'fence', 'Valid'), /^True Accepted: in force for 3 nodes/);
+    assert.match(at(seen, 59_000, 'fence', 'Valid'), /^True Accepted: in force for 3 nodes/);
+    assert.match(
+      at(seen, 59_000, 'another', 'Valid'),
+      /^False Conflict: fence selects node-1, node-2, node-3 just as specifically, is older, and applies there/,
+    );
+    assert.match(at(seen, 65_000, 'another', 'Valid'), /^True Accepted: in force for 3 nodes/);
   });
 
   test('[EXP-3] a device that stops to answer is noticed by the next round, and when it answers again', async () => {

@@ -164,10 +164,10 @@ describe('what the operator writes and says', () => {
     assert.ok(seen.statuses.length < 15, `written ${seen.statuses.length} times`);
   });
 
-  test('[POD-11] two policies of equal rank are named', async () => {
+  test('[REM-8, POD-11] of two policies of equal rank the older one applies', async () => {
     const seen = await observe(scenarioOf('release/pod/policies-of-equal-rank'));
     const { reason, message } = stuckAt(seen, 'web-0', 1_700_000);
-    assert.equal(reason, 'PolicyTie');
-    assert.match(message, /bold, shy/);
+    assert.equal(reason, 'DoNothing');
+    assert.match(message, /podDeletion of policy shy is do-nothing/);
   });
 });

@@ -174,7 +174,7 @@ describe('flapping', () => {
 });
 
 /** As `fenceline convert` makes it, with what the simulated pods of its remedies need to know of how they end. */
-function converted(): { nodeSelector: object; thresholds: object[]; remedies: object[] } {
+function converted(): { selector: object; thresholds: object[]; remedies: object[] } {
   const text = readFileSync(new URL('../../support/remedy-configuration.yaml', import.meta.url), 'utf8');
   const [made] = convert('configuration.yaml', text);
   const { spec } = structuredClone(made?.policy) as unknown as { spec: ReturnType<typeof converted> };
