@@ -103,7 +103,7 @@ function thresholdOf({ type, status, period, remedies, recovery, place }: Writte
     remedies: remedies.map(({ name, period: wait, cleanResources }) => ({
       name,
       ...(wait === undefined ? {} : { period: wait }),
-      ...(cleanResources === true ? { cleanResources } : {}),
+      ...(cleanResources === undefined ? {} : { cleanResources }),
     })),
     ...(recovery.length === 0 ? {} : { recovery: recovery.map(({ name }) => ({ name })) }),
   };
