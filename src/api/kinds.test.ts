@@ -123,7 +123,7 @@ test('a threshold that says little has the periods of the documentation', () => 
   }).spec;
   assert.equal(thresholds[0]?.condition?.for, '5s');
   assert.equal(thresholds[1]?.lease?.staleFor, '12s');
-  assert.deepEqual(thresholds[0]?.remedies, [{ name: 'fence', period: '3m', cleanResources: false }]);
+  assert.deepEqual(thresholds[0]?.remedies, [{ name: 'fence', period: '3m' }]);
   assert.deepEqual(thresholds[0]?.recovery, []);
   assert.deepEqual(alarms, [{ condition: 'Ready', count: 3, within: '24h' }]);
 });

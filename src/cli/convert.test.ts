@@ -106,10 +106,13 @@ test('[REM-7] the document of the proposal, verbatim, becomes a RemedyPolicy', a
   assert.deepEqual(JSON.parse((await run(example, '-o', 'json')).out), parse(out));
 });
 
-test('[REM-7] the right spelling of clean-resource, and false, which is the default', () => {
+test('[REM-7] the right spelling of clean-resource, and false, which a fence has to be told', () => {
   const policy = policyOf(changed('clean-resourece: true', 'clean-resource: false'));
   const [first] = policy.spec['thresholds'] as { remedies: object[] }[];
-  assert.deepEqual(first?.remedies, [{ name: 'repair', period: '3m' }, { name: 'terminate' }]);
+  assert.deepEqual(first?.remedies, [
+    { name: 'repair', period: '3m' },
+    { name: 'terminate', cleanResources: false },
+  ]);
 });
 
 test('[REM-7] a fence of which the document does not say that it cleans resources keeps them', () => {

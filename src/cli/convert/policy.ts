@@ -66,12 +66,17 @@ function thresholdOf(
       status: isNotReady ? 'NotTrue' : status,
       ...(period === undefined ? {} : { for: period }),
     },
-    remedies: remedies.map(({ name, period: wait, cleanResources = false }) => ({
-      name,
-      ...(wait === undefined ? {} : { period: wait }),
+    remedies: remedies.map(({ name, period: wait, cleanResources, place: at }) => {
       // Unsaid, the document means no, and a fence of ours yes.
-      ...(cleanResources || fences.has(name) ? { cleanResources } : {}),
-    })),
+      const isKept = cleanResources === undefined && fences.has(name);
+      if (isKept) notes.add(at, `${name} does not say clean-resource: it frees nothing, and pods and volumes stay`);
+      const clean = isKept ? false : cleanResources;
+      return {
+        name,
+        ...(wait === undefined ? {} : { period: wait }),
+        ...(clean === undefined ? {} : { cleanResources: clean }),
+      };
+    }),
     ...(recovery.length === 0 ? {} : { recovery: recovery.map(({ name }) => ({ name })) }),
   };
 }
