@@ -125,7 +125,7 @@ async function readConfigs(client: KubeClient, namespace: string): Promise<Named
 
 async function render(checked: readonly CheckedNode[], format: CheckFlags['output']): Promise<string> {
   if (format === 'json') return `${JSON.stringify(checked, null, 2)}\n`;
-  if (format === 'yaml') return (await import('yaml')).stringify(checked);
+  if (format === 'yaml') return (await import('./yaml.ts')).toYaml(checked);
   if (checked.length === 0) {
     return 'No node has a fence configuration, and no policy fences one. Configurations are read from one namespace: -n\n';
   }

@@ -1,7 +1,6 @@
 /** `fenceline convert`: what people have for other operators, or from before, as manifests of ours. */
 import { readFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
-import { stringify } from 'yaml';
 import { MODES } from '../api/remedy-policy.ts';
 import { ScenarioError } from '../scenario/reader.ts';
 import type { Converted } from './convert/all.ts';
@@ -9,6 +8,7 @@ import { convertAll } from './convert/all.ts';
 import type { Settings } from './convert/result.ts';
 import { parseSelector } from './convert/selector.ts';
 import { UserError } from './user-error.ts';
+import { toYamlStream } from './yaml.ts';
 
 interface Flags {
   name?: string;
@@ -78,7 +78,7 @@ function read(files: readonly string[], settings: Settings): Converted {
 }
 
 function render(manifests: readonly object[], output: Flags['output']): string {
-  if (output === 'yaml') return manifests.map((one) => stringify(one, { lineWidth: 0 })).join('---\n');
+  if (output === 'yaml') return toYamlStream(manifests);
   const [only] = manifests;
   const value = manifests.length === 1 ? only : { apiVersion: 'v1', kind: 'List', items: manifests };
   return `${JSON.stringify(value, null, 2)}\n`;

@@ -1,8 +1,8 @@
 /** `fenceline crds`: prints the CustomResourceDefinitions, to be piped into `kubectl apply -f -`. */
 import { Command, Option } from 'commander';
-import { stringify } from 'yaml';
 import { customResourceDefinitions, type CustomResourceDefinition } from '../api/crds.ts';
 import { renderReference } from '../api/reference.ts';
+import { toYamlStream } from './yaml.ts';
 
 const FORMATS = ['yaml', 'json', 'markdown'] as const;
 type Format = (typeof FORMATS)[number];
@@ -19,7 +19,7 @@ export function crdsCommand(write: (text: string) => void = (text) => process.st
 }
 
 const RENDER: Record<Format, (crds: CustomResourceDefinition[]) => string> = {
-  yaml: (crds) => crds.map((crd) => `---\n${stringify(crd, { lineWidth: 0 })}`).join(''),
+  yaml: (crds) => toYamlStream(crds),
   // A List, so that kubectl takes all of them from one document.
   json: (crds) => `${JSON.stringify({ apiVersion: 'v1', kind: 'List', items: crds }, null, 2)}\n`,
   markdown: () => renderReference(),

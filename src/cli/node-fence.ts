@@ -51,7 +51,7 @@ export function nodeCommand(
 export async function tell({ what, fence, notes }: Done, { output, dryRun }: ActFlags): Promise<void> {
   for (const note of notes) process.stderr.write(`${note}\n`);
   if (output === 'json') process.stdout.write(`${JSON.stringify(fence, null, 2)}\n`);
-  else if (output === 'yaml') process.stdout.write((await import('yaml')).stringify(fence));
+  else if (output === 'yaml') process.stdout.write((await import('./yaml.ts')).toYaml(fence));
   else process.stdout.write(`nodefence.fenceline.dev/${fence.metadata.name} ${what}${dryRun ? ' (dry run)' : ''}\n`);
 }
 

@@ -128,7 +128,7 @@ async function readView(
 
 async function render(plans: readonly TimedPlan[], format: PlanFlags['output']): Promise<string> {
   if (format === 'json') return `${JSON.stringify(plans, null, 2)}\n`;
-  if (format === 'yaml') return (await import('yaml')).stringify(plans);
+  if (format === 'yaml') return (await import('./yaml.ts')).toYaml(plans);
   const heads = ['TURN', 'NODE', 'POLICY', 'FINISHES', 'WAITS FOR', 'MOVES', 'TIME'];
   const rows = plans.map((one) => [
     String(one.turn),

@@ -199,7 +199,7 @@ export async function render(statuses: NodeStatus[], format: Format | undefined)
     case 'json':
       return `${JSON.stringify(statuses, null, 2)}\n`;
     case 'yaml':
-      return (await import('yaml')).stringify(statuses);
+      return (await import('./yaml.ts')).toYaml(statuses);
     case 'wide':
     case undefined: {
       const withRecovery = statuses.some(({ recovery }) => recovery !== undefined);

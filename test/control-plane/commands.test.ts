@@ -3,13 +3,13 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { customResourceDefinitions } from '../../src/api/crds.ts';
 import type { Condition } from '../../src/api/common.ts';
 import type { KubeClient, KubeObject } from '../../src/kube/client.ts';
 import { configMaps, nodeFences, nodes, remedyPolicies, secrets } from '../../src/kube/resources.ts';
 import type { StoredFence } from '../../src/cli/node-fence.ts';
 import { clientFor } from '../support/client.ts';
 import { startControlPlane, type ControlPlane } from '../support/control-plane.ts';
+import { installCrds } from '../support/install.ts';
 import { OperatorProcess } from '../support/operator-process.ts';
 import { anIncident } from '../support/release-case.ts';
 import { waitFor } from '../support/wait.ts';
@@ -32,9 +32,8 @@ describe('commands around fencing', () => {
     controlPlane = await startControlPlane({ name: 'commands', users });
     client = clientFor(controlPlane);
     const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'fencing' } };
-    const items = [...customResourceDefinitions(), namespace];
-    const list = { apiVersion: 'v1', kind: 'List', items };
-    const applied = await controlPlane.kubectl(['apply', '-f', '-'], { input: JSON.stringify(list) });
+    await installCrds(controlPlane);
+    const applied = await controlPlane.kubectl(['apply', '-f', '-'], { input: JSON.stringify(namespace) });
     assert.equal(applied.code, 0, applied.stderr);
     for (const name of ['worker-1', 'worker-2'])
       await create(nodes, { metadata: { name, labels: { type: 'compute' } } });

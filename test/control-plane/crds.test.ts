@@ -13,6 +13,7 @@ import { HttpTransport } from '../../src/kube/http-transport.ts';
 import type { HttpRequest } from '../../src/kube/transport.ts';
 import { connectionTo } from '../support/client.ts';
 import { startControlPlane, type ControlPlane } from '../support/control-plane.ts';
+import { installCrds } from '../support/install.ts';
 import { waitFor } from '../support/wait.ts';
 import { badObject, BASES, goodTwin, rule, titleOf, type AnyObject } from './bad-objects-base.ts';
 import { BAD_OBJECTS } from './bad-objects.ts';
@@ -37,10 +38,7 @@ let transport: HttpTransport;
 before(async () => {
   controlPlane = await startControlPlane({ name: 'crds' });
   transport = new HttpTransport(connectionTo(controlPlane), realClock);
-  for (const crd of customResourceDefinitions()) {
-    const { status, body } = await ask({ method: 'POST', path: CRDS, body: crd });
-    assert.equal(status, 201, JSON.stringify(body['message']));
-  }
+  await installCrds(controlPlane);
   for (const crd of customResourceDefinitions()) {
     await waitFor(`${crd.metadata.name} to be served`, async () => {
       const { status } = await ask({ method: 'GET', path: `/apis/${API_VERSION}/${crd.spec.names.plural}` });
@@ -110,6 +108,21 @@ function tryToWrite(object: AnyObject, query = 'dryRun=All'): Promise<Answer> {
 test('the API server finds nothing to object to in the schemas', async () => {
   for (const crd of customResourceDefinitions()) {
     assert.deepEqual(isTrue(await conditionsOf(crd.metadata.name), 'NonStructuralSchema'), false);
+  }
+});
+
+test('[USE-3] what the API server has stored after `fenceline crds | kubectl apply` is what we meant', async () => {
+  for (const crd of customResourceDefinitions()) {
+    const { body } = await ask({ method: 'GET', path: `${CRDS}/${crd.metadata.name}` });
+    const { versions } = body['spec'] as typeof crd.spec;
+    assert.deepEqual(
+      versions.map(({ name, schema, additionalPrinterColumns }) => ({ name, schema, additionalPrinterColumns })),
+      crd.spec.versions.map(({ name, schema, additionalPrinterColumns }) => ({
+        name,
+        schema,
+        additionalPrinterColumns,
+      })),
+    );
   }
 });
 

@@ -1,11 +1,8 @@
 /** Every command of the documents, as somebody types it who reads them from top to bottom, on a real cluster. */
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { before, describe, test } from 'node:test';
-import { promisify } from 'node:util';
-import { ensureControlPlane } from '../../control-plane/build.ts';
+import { commandsOf } from '../support/documents.ts';
+import { administratorOf, installCrds, type } from '../support/install.ts';
 import { OperatorProcess } from '../support/operator-process.ts';
 import { useControlPlane } from '../support/use-control-plane.ts';
 import { waitFor } from '../support/wait.ts';
@@ -19,15 +16,11 @@ const documents = [
   'docs/drain.md',
 ];
 
-/** Lines of a shell block, but for a here-document, which is one command. */
-function commandsOf(file: string): string[] {
-  const blocks = [...readFileSync(file, 'utf8').matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block);
-  return blocks.flatMap((block) => (block.includes('<<') ? [block.trimEnd()] : block.split('\n'))).filter(Boolean);
-}
-
 /** `make run` never ends by itself; test/console runs what it runs. A test inside a test does nothing: a tier runs that. */
 const elsewhere = [
   'make run',
+  // test/release/readme.test.ts does as it says, with machines that have a BMC, and looks at what comes of it.
+  ...commandsOf('README.md', 'Switch it on'),
   // These need an operator and a node in trouble: commands.test.ts and src/cli have them.
   'bin/fenceline drill worker-1',
   'bin/fenceline approve worker-1',
@@ -41,9 +34,8 @@ describe('documents', () => {
   let env: NodeJS.ProcessEnv;
 
   before(async () => {
-    const { kubectl } = await ensureControlPlane();
-    const KUBECONFIG = controlPlane().kubeconfigPath;
-    env = { ...process.env, KUBECONFIG, PATH: `${dirname(kubectl)}:${process.env['PATH']}` };
+    env = await administratorOf(controlPlane());
+    await installCrds(controlPlane());
     const driver = { metadata: { name: 'driver.longhorn.io' }, spec: { attachRequired: true } };
     const items = [
       { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'longhorn-system' } },
@@ -74,13 +66,10 @@ describe('documents', () => {
         assert.equal(await running.stop(), 0);
         return;
       }
-      const { stdout, stderr } = await promisify(execFile)('bash', ['-c', `set -o pipefail; ${command}`], { env });
+      const said = await type(command, env);
       const expected =
         /worker-[13]|serverside-applied|no invariant was broken|annotate|created|patched|^workers +|^apiVersion: v1$/m;
-      assert.match(
-        `${stdout}${stderr}`,
-        /get (events|nodefences)$|get events/.test(command) ? /No resources found/ : expected,
-      );
+      assert.match(said, /get (events|nodefences)$|get events/.test(command) ? /No resources found/ : expected);
     });
   }
 });

@@ -7,7 +7,6 @@ import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { customResourceDefinitions } from '../../src/api/crds.ts';
 import { SAFE_DETACH_ANNOTATION, UNPUBLISH_FENCE_ANNOTATION } from '../../src/api/release-view.ts';
 import { realClock } from '../../src/clock.ts';
 import type { KubeClient, KubeObject } from '../../src/kube/client.ts';
@@ -24,6 +23,7 @@ import { Storage } from '../../src/world/storage.ts';
 import type { Exposure } from '../devices/canary.ts';
 import { clientFor, connectionTo } from '../support/client.ts';
 import { startControlPlane, type AuditEvent, type ControlPlane } from '../support/control-plane.ts';
+import { installCrds } from '../support/install.ts';
 import { OperatorProcess } from '../support/operator-process.ts';
 import { operatorAccount, operatorKubeconfig, operatorNamespace } from '../support/operator-rights.ts';
 import { waitFor } from '../support/wait.ts';
@@ -156,14 +156,12 @@ export class ReleaseWorld {
   }
 
   async #begin(): Promise<void> {
-    const definitions = [...customResourceDefinitions(), machineDefinition];
-    const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: definitions });
+    await installCrds(this.controlPlane);
+    const input = JSON.stringify(machineDefinition);
     const applied = await this.controlPlane.kubectl(['apply', '-f', '-'], { input });
     if (applied.code !== 0) throw new Error(applied.stderr);
-    for (const crd of definitions) {
-      const wait = ['wait', `crd/${crd.metadata.name}`, '--for=condition=Established', '--timeout=60s'];
-      await this.controlPlane.kubectl(wait);
-    }
+    const wait = ['wait', `crd/${machineDefinition.metadata.name}`, '--for=condition=Established', '--timeout=60s'];
+    await this.controlPlane.kubectl(wait);
     this.#kubeconfig = await operatorKubeconfig(this.controlPlane);
     for (const [name, annotations] of Object.entries(drivers)) {
       await this.create(csiDrivers, { metadata: { name, annotations }, spec: { attachRequired: true } });

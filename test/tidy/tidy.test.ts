@@ -89,6 +89,13 @@ describe('the house', () => {
     assert.deepEqual(wrong, []);
   });
 
+  test('[USE-3] YAML is made in one place, which knows how kubectl reads it', () => {
+    const makers = production.filter(
+      (file) => importsOf(file).includes('yaml') && /(?<!JSON\.)\bstringify\b/.test(codeOf(file)),
+    );
+    assert.deepEqual(makers, ['src/cli/yaml.ts']);
+  });
+
   test('no dead files: everything is reached from the command, the tests of the whole, or the benchmarks', () => {
     const roots = everything.filter((file) => !file.startsWith('src/') || file === 'src/cli/main.ts');
     const reached = new Set<string>();

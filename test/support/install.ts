@@ -1,0 +1,30 @@
+/** Installs the product on a real API server as the README says, and in no other way (USE-1). */
+import { execFile } from 'node:child_process';
+import { dirname } from 'node:path';
+import { promisify } from 'node:util';
+import { ensureControlPlane } from '../../control-plane/build.ts';
+import type { ControlPlane } from './control-plane.ts';
+import { commandsOf } from './documents.ts';
+
+/** The shell of somebody who administers that cluster: its kubeconfig, and a kubectl. */
+export async function administratorOf(controlPlane: Pick<ControlPlane, 'kubeconfigPath'>): Promise<NodeJS.ProcessEnv> {
+  const { kubectl } = await ensureControlPlane();
+  const PATH = `${dirname(kubectl)}:${process.env['PATH']}`;
+  return { ...process.env, KUBECONFIG: controlPlane.kubeconfigPath, PATH };
+}
+
+/** Types a command; answers with what it printed, or throws with it. */
+export async function type(command: string, env: NodeJS.ProcessEnv): Promise<string> {
+  const { stdout, stderr } = await promisify(execFile)('bash', ['-c', `set -o pipefail; ${command}`], { env });
+  return `${stdout}${stderr}`;
+}
+
+/** The README's own command for the CustomResourceDefinitions, and until they are served. */
+export async function installCrds(controlPlane: Pick<ControlPlane, 'kubeconfigPath'>): Promise<void> {
+  const [command, ...others] = commandsOf('README.md').filter((line) => line.includes('fenceline crds'));
+  if (command === undefined || others.length > 0) throw new Error('the README has no one command for the CRDs');
+  const env = await administratorOf(controlPlane);
+  await type(command, env);
+  const ours = '$(kubectl get crds -o name | grep fenceline.dev)';
+  await type(`kubectl wait --for=condition=Established --timeout=60s ${ours}`, env);
+}
