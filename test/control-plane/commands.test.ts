@@ -1,6 +1,7 @@
 /** The commands that administrators use around fencing, as they type them, on the real API server. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import type { Condition } from '../../src/api/common.ts';
@@ -76,6 +77,21 @@ describe('commands around fencing', () => {
     const wrong = await fenceline('convert', 'README.md');
     assert.equal(wrong.code, 1);
     assert.match(wrong.stderr, /^fenceline: README.md:\d+: /);
+  });
+
+  test('[REM-7] what is made of other health checks, their templates and older policies is accepted too', async () => {
+    const folder = 'test/support/convert';
+    const files = readdirSync(folder).filter((name) => name.endsWith('.yaml') && !name.endsWith('.out.yaml'));
+    assert.ok(files.length > 5);
+    for (const file of files) {
+      const { code, stdout, stderr } = await fenceline('convert', `${folder}/${file}`, '-n', 'default');
+      assert.equal(code, 0, stderr);
+      const args = ['apply', '--dry-run=server', '--validate=strict', '-f', '-'];
+      const applied = await controlPlane.kubectl(args, { input: stdout });
+      assert.equal(applied.code, 0, `${file}: ${applied.stderr}`);
+      const created = applied.stdout.split('\n').filter((line) => line.endsWith(' created (server dry run)'));
+      assert.equal(created.length, stdout.split('\n').filter((line) => line.startsWith('kind: ')).length, file);
+    }
   });
 
   test('[FEN-13] stop and resume, with a record made where there is none', async () => {

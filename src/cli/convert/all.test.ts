@@ -73,20 +73,20 @@ const said: Readonly<Record<string, readonly RegExp[]>> = {
     /bmc-login/,
     /outlet-community/,
     /escalatingRemediations\[1\].*left out: SelfNodeRemediationTemplate has a node reboot itself/,
-    /one fence with several levels: bmc, then outlet/,
+    /one fence with several levels \(bmc, then outlet\)/,
     /pauseRequests: became mode: Paused/,
     /49% counts/,
     /delete this/,
   ],
   passwords: [
-    /sharedparameters: password stands here in plain text and is not repeated: create the Secret rack-credentials in/,
-    /nodeparameters: password stands here .* create the Secret rack-n1-credentials in/,
+    /sharedparameters: password is written here in plain text and is not repeated: create the Secret rack-credentials in/,
+    /nodeparameters: password is written here .* create the Secret rack-n1-credentials in/,
     /25% counts/,
     /delete this/,
   ],
   cloud: [
     /--skip-race-check: left out/,
-    /access_key_id and secret_access_key stand here in plain text and are not repeated/,
+    /access_key_id and secret_access_key are written here in plain text and are not repeated/,
   ],
   'machine-openshift': [
     /switched off and on instead of being replaced/,
@@ -178,7 +178,7 @@ describe('what people have', () => {
     }
   });
 
-  test('[REM-7] a password that stands in a template is in no output, no note and no error', async () => {
+  test('[REM-7] a password in plain text is in no output, no note and no error', async () => {
     for (const name of ['passwords', 'cloud']) {
       const { out, notes } = await run(join(folder, `${name}.yaml`));
       assert.doesNotMatch(`${out}${notes}`, /hunter2|EXAMPLEID/);

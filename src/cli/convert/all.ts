@@ -108,7 +108,8 @@ class Conversion {
 
   result(): Converted {
     if (this.#problems.length > 0) throw new ScenarioError([...new Set(this.#problems)]);
-    if (this.#made.length === 0) throw new ScenarioError(['nothing of this becomes a policy or a fence configuration']);
+    if (this.#made.length === 0)
+      throw new ScenarioError(['none of these documents becomes a policy or a fence configuration']);
     return { manifests: this.#made.map(({ manifest }) => manifest), notes: this.#notes.lines };
   }
 

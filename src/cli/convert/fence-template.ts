@@ -197,7 +197,7 @@ class ParameterReader {
     const own = keys[name];
     if (own !== undefined) return own;
     if (without.includes(name)) {
-      this.#notes.add(keyPlace, `left out: driver=${driver} has no need of it`);
+      this.#notes.add(keyPlace, `left out: driver=${driver} does not need it`);
       return undefined;
     }
     return problem(keyPlace, `driver=${driver}, which takes the place of the agent, has no such parameter: remove it`);
@@ -220,7 +220,7 @@ class ParameterReader {
   }
 
   #inPlain(place: Place, keys: readonly string[], secret: string): void {
-    const what = keys.length === 1 ? 'stands here in plain text and is' : 'stand here in plain text and are';
+    const what = keys.length === 1 ? 'is written here in plain text and is' : 'are written here in plain text and are';
     this.#notes.add(
       place,
       `${keys.join(' and ')} ${what} not repeated: ${this.#create(secret)}, with ${keys.join(', ')}`,

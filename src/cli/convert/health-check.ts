@@ -102,7 +102,7 @@ export function thresholdsOf(unhealthy: readonly Unhealthy[], remedies: readonly
         'a node without power is Unknown and never False, so that this overlooks it: write status: NotTrue',
       );
     }
-    if (one.forMs === 0) notes.add(one.place, '0s became 1s: what has lasted no time at all is no trouble yet');
+    if (one.forMs === 0) notes.add(one.place, '0s became 1s: what has not lasted at all is no trouble yet');
     const condition = {
       type: one.type,
       status: isBoth ? 'NotTrue' : one.status,

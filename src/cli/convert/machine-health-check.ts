@@ -158,14 +158,14 @@ export function convertMachineHealthCheck(
     check.template === undefined ? ownLadder(group, specPlace, notes) : ladderOf([check.template], known, notes);
   const nodes = nodesOfMachines({ group, selector: check.selector, place: selectorPlace }, settings, notes);
   const isPaused = hasAnnotation(place, `${CLUSTER_API}/paused`);
-  if (isPaused) notes.add(place, 'paused, it became mode: Paused: nothing is decided until you write Enforce');
+  if (isPaused) notes.add(place, 'it is paused, and became mode: Paused: nothing is decided until you write Enforce');
   if (check.startupMs !== 0) {
     notes.add(specPlace, 'a machine that never becomes a node is not seen by Fenceline (nodeStartupTimeout)');
   }
   if (check.maxUnhealthy === undefined) {
     notes.add(
       specPlace,
-      'without a limit all machines could go at once; here 40% of the nodes may: write maxUnhealthy',
+      'without maxUnhealthy there was no limit; here it is 40% of the nodes: write maxUnhealthy for another one',
     );
   } else noteOfCount(valueAt(specPlace, 'maxUnhealthy') ?? specPlace, check.maxUnhealthy, notes);
   const policy = policyOf(
@@ -181,7 +181,7 @@ export function convertMachineHealthCheck(
   );
   const both = 'as long as it is there, two operators remove the same machines';
   notes.add(place, `delete this MachineHealthCheck before the policy may act (mode: Enforce): ${both}`);
-  if (group === CLUSTER_API) notes.add(place, 'the policy belongs into the cluster whose nodes these are');
+  if (group === CLUSTER_API) notes.add(place, 'the policy belongs in the cluster whose nodes these are');
   return { policy, nodes, templates, place: selectorPlace };
 }
 

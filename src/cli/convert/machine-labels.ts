@@ -33,7 +33,7 @@ export function nodesOfMachines({ selector, place }: Machines, { nodes }: Settin
     notes.add(place, 'all machines became allNodes: true, which is every node, also one without a machine');
     return { allNodes: true };
   }
-  notes.add(place, 'labels of machines became labels of nodes: look whether kubectl get nodes -l selects the same');
+  notes.add(place, 'labels of machines became labels of nodes: check that kubectl get nodes -l selects the right ones');
   return { selector: own };
 }
 

@@ -53,7 +53,7 @@ const read = documentOf<Written>(
       minHealthy: share,
       maxUnhealthy: share,
       stormCooldownDuration: (place) =>
-        problem(place, 'there is no time of rest after a storm: remove it, and keep the limit low (maxUnhealthy)'),
+        problem(place, 'there is no cooldown after a storm: remove it, and keep the limit low (maxUnhealthy)'),
       remediationTemplate: reference,
       escalatingRemediations: list(escalation),
       pauseRequests: list(text),

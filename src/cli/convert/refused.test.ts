@@ -90,7 +90,7 @@ test('[REM-7] what cannot be expressed is refused: file and line, path, and what
       'node-health-check',
       'kind: FenceAgentsRemediationTemplate\n    name',
       'kind: OwnTemplate\n    name',
-      /OwnTemplate is nothing that Fenceline knows how to do/,
+      /OwnTemplate is not something that Fenceline can do/,
     ],
     ['node-health-check', 'remediationTemplate:', 'escalatingRemediations: []\n  x:', /unknown key "x" in spec/],
     [

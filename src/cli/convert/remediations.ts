@@ -36,7 +36,7 @@ export function ladderOf(
   const last = fences.at(-1);
   for (const { kind, place } of references) {
     if (kind === FENCE_TEMPLATE) continue;
-    const why = others[kind] ?? 'is nothing that Fenceline knows how to do';
+    const why = others[kind] ?? 'is not something that Fenceline can do';
     if (last === undefined) problem(place, `${kind} ${why}: ${instead}`);
     notes.add(place, `left out: ${kind} ${why}`);
   }
@@ -46,7 +46,7 @@ export function ladderOf(
     const names = templates.map(({ name }) => name).join(', then ');
     notes.add(
       last.place,
-      `one fence with several levels: ${names}; the next one when a device has failed, not after a time`,
+      `became one fence with several levels (${names}): the next is tried when a device has failed, not after a time`,
     );
   }
   const period = last.periodMs === undefined ? {} : { period: ownDuration(last.periodMs) };
