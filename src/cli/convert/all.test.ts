@@ -223,6 +223,21 @@ describe('documents that belong together', () => {
     ]);
   });
 
+  test('[REM-7] a node with a Secret of its own has a configuration of its own, also where a label tells the nodes apart', () => {
+    const labelled = 'matchLabels: {pool: workers}';
+    const text = changed(
+      'by-role',
+      'matchExpressions: [{key: node-role.kubernetes.io/worker, operator: Exists}]',
+      labelled,
+    );
+    const configsOf = (from: string): string[] =>
+      convert([from]).manifests.flatMap(({ metadata: { name } }) => (name.startsWith(CONFIG_PREFIX) ? [name] : []));
+    assert.deepEqual(configsOf(text), ['fence-config-w1', 'fence-config-w2']);
+    const secret = 'nodeSecretNames: {w1: redfish-w1, w2: redfish-w2}';
+    assert.ok(text.includes(secret));
+    assert.deepEqual(configsOf(text.replace(secret, 'retrycount: 5')), ['fence-config-workers']);
+  });
+
   test('[REM-7] what stays as it is, is not printed', () => {
     const secret = 'apiVersion: v1\nkind: Secret\nmetadata: {name: bmc-login}\nstringData: {--password: hunter2}\n';
     const { manifests, notes } = convert([fixture('node-health-check'), secret]);
@@ -251,6 +266,7 @@ describe('documents that belong together', () => {
 test('durations as Go reads them', () => {
   const cases: [text: string, ms: number | undefined][] = [
     ['300s', 300_000],
+    ['1s300ms', 1300],
     ['1.5h', 5_400_000],
     ['2h45m', 9_900_000],
     ['1h0m0.25s', 3_600_250],
