@@ -101,6 +101,7 @@ test('a policy that says nothing is careful', () => {
     release: {
       podDeletion: 'do-nothing',
       provisioners: [],
+      owners: [],
       volumeAttachmentRecovery: 'never',
       assertions: [],
       budgets: 'ReleaseAfterFence',

@@ -62,13 +62,19 @@ export interface TolerationFacts {
   tolerationSeconds?: number;
 }
 
+/** A kind of controllers. The group tells apart what is called the same: only one of the StatefulSets is Kubernetes' own. */
+export interface OwnerKind {
+  group: string;
+  kind: string;
+}
+
 export interface PodFacts {
   namespace: string;
   name: string;
   uid: string;
   resourceVersion: string;
   /** The controller among its owners; absent: a bare pod. */
-  owner?: { kind: string; name: string; uid: string };
+  owner?: OwnerKind & { name: string; uid: string };
   phase: string;
   /** When its time to terminate is up, by the API server's clock; absent: it is not terminating. */
   deletionAtMs?: number;
@@ -199,6 +205,8 @@ export interface PolicyFacts extends SoakFacts, NodeChoice {
   mode: Mode;
   podDeletion: PodDeletion;
   provisioners: readonly string[];
+  /** Whose pods go where those of a StatefulSet do. */
+  owners: readonly OwnerKind[];
   volumeAttachmentRecovery: 'never' | 'wait' | 'immediate';
   assertions: readonly string[];
   riskAfterFailedFence: boolean;

@@ -91,6 +91,28 @@ const driverName = withRules(z.string().max(128), [
   ),
 ]);
 
+const owner = withRules(
+  z.object({
+    group: withRules(z.string().min(1).max(253), [
+      matching(
+        /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/,
+        'write the API group without a version, as before the slash of its apiVersion, such as postgresql.cnpg.io',
+      ),
+    ]).meta({ description: 'The API group of the controller, without a version.' }),
+    kind: withRules(z.string().max(63), [
+      matching(/^[A-Z][A-Za-z0-9]*$/, 'write the kind as in its manifests, such as Cluster'),
+    ]).meta({ description: 'The kind of the controller.' }),
+  }),
+  [
+    {
+      cel: `!(self.group in ['apps', 'batch']) && self.kind != 'DaemonSet'`,
+      message:
+        'remove it: StatefulSets and ReplicaSets of apps are what podDeletion is about, and pods of Jobs and DaemonSets are never force-deleted',
+      holds: (it) => !['apps', 'batch'].includes(it.group) && it.kind !== 'DaemonSet',
+    },
+  ],
+);
+
 const release = z.object({
   podDeletion: z
     .enum(POD_DELETION_POLICIES)
@@ -99,7 +121,8 @@ const release = z.object({
       description:
         'Which terminating pods on a node that is down are force-deleted without any proof that they have stopped. All ' +
         'but `do-nothing` accept the risk of two writers on one volume if the node is merely cut off; every such release ' +
-        'is recorded as AcceptedRisk. Pods of other owners are never touched.',
+        'is recorded as AcceptedRisk. The controller of the pod decides, by API group and kind: StatefulSet and ReplicaSet ' +
+        'are those of `apps`. Pods of any other controller, and of none, are never touched; see `owners`.',
     }),
   provisioners: asSet(z.array(driverName).max(64))
     .prefault([])
@@ -107,6 +130,15 @@ const release = z.object({
       description:
         'The storage whose pods `podDeletion` and `volumeAttachmentRecovery` are about. With none listed they have no ' +
         'effect. List only storage that refuses a second writer by itself.',
+    }),
+  owners: z
+    .array(owner)
+    .max(16)
+    .prefault([])
+    .meta({
+      description:
+        'Further controllers whose pods go where those of a StatefulSet would, such as ' +
+        '`{group: postgresql.cnpg.io, kind: Cluster}`: list only those that make a pod of the same name or data again.',
     }),
   volumeAttachmentRecovery: z
     .enum(ATTACHMENT_RECOVERY_POLICIES)

@@ -45,6 +45,14 @@ describe('a pod', () => {
     assert.equal(projectPod(object({}, { ownerReferences: [owner('StatefulSet')] })).owner, undefined);
   });
 
+  test('[POD-2] the group of its controller is told apart from its version', () => {
+    const groupOf = (apiVersion: string): string | undefined => {
+      const ownerReferences = [{ apiVersion, kind: 'StatefulSet', name: 'x', uid: 'x', controller: true }];
+      return projectPod(object({}, { ownerReferences })).owner?.group;
+    };
+    assert.deepEqual(['apps/v1', 'apps.kruise.io/v1beta1', 'v1', ''].map(groupOf), ['apps', 'apps.kruise.io', '', '']);
+  });
+
   test('[POD-5, NGS-3] its claims, by name or by its own, and storage without a claim', () => {
     const volumes = [
       { name: 'a', persistentVolumeClaim: { claimName: 'data' } },

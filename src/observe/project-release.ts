@@ -5,6 +5,7 @@ import type {
   DriverFacts,
   LiveNode,
   Mode,
+  OwnerKind,
   PodDeletion,
   PodFacts,
   PolicyFacts,
@@ -104,6 +105,8 @@ interface WirePod extends KubeObject {
   status?: { phase?: string; conditions?: { type?: string }[] };
 }
 
+type OwnerReference = NonNullable<KubeObject['metadata']['ownerReferences']>[number];
+
 interface WireVolume {
   name: string;
   persistentVolumeClaim?: { claimName?: string };
@@ -121,7 +124,7 @@ export function projectPod(object: KubeObject): PodFacts {
     name: metadata.name,
     uid: metadata.uid ?? '',
     resourceVersion: metadata.resourceVersion ?? '',
-    ...(owner === undefined ? {} : { owner: { kind: owner.kind, name: owner.name, uid: owner.uid } }),
+    ...(owner === undefined ? {} : { owner: ownerOf(owner) }),
     phase: status?.phase ?? '',
     ...(Number.isNaN(deletionAtMs) ? {} : { deletionAtMs }),
     ...(metadata.deletionGracePeriodSeconds === undefined ? {} : { graceSeconds: metadata.deletionGracePeriodSeconds }),
@@ -132,6 +135,11 @@ export function projectPod(object: KubeObject): PodFacts {
     hasConditions: status?.conditions !== undefined,
     ...(disruptionAt === -1 ? {} : { disruptionAt }),
   };
+}
+
+function ownerOf({ apiVersion, kind, name, uid }: OwnerReference): NonNullable<PodFacts['owner']> {
+  const group = apiVersion.slice(0, Math.max(0, apiVersion.indexOf('/')));
+  return { group, kind, name, uid };
 }
 
 export function claimsOf(pod: string, volumes: readonly WireVolume[]): PodFacts['claims'] {
@@ -190,6 +198,7 @@ interface WirePolicy extends KubeObject {
     release?: {
       podDeletion?: PodDeletion;
       provisioners?: string[];
+      owners?: OwnerKind[];
       volumeAttachmentRecovery?: PolicyFacts['volumeAttachmentRecovery'];
       assertions?: string[];
       riskAfterFailedFence?: boolean;
@@ -207,7 +216,7 @@ export function projectPolicy(object: KubeObject): PolicyFacts | undefined {
   const choice = choiceOf(spec ?? {}, metadata);
   const soakMs = parseDuration(spec?.return?.soak ?? '');
   if (choice === undefined || mode === undefined || release === undefined || soakMs === undefined) return undefined;
-  const { podDeletion, volumeAttachmentRecovery, provisioners = [], assertions = [], riskAfterFailedFence } = release;
+  const { podDeletion, volumeAttachmentRecovery, provisioners = [], owners = [], assertions = [] } = release;
   if (podDeletion === undefined || volumeAttachmentRecovery === undefined) return undefined;
   return {
     name: metadata.name,
@@ -217,9 +226,10 @@ export function projectPolicy(object: KubeObject): PolicyFacts | undefined {
     mode,
     podDeletion,
     provisioners,
+    owners,
     volumeAttachmentRecovery,
     assertions,
-    riskAfterFailedFence: riskAfterFailedFence ?? false,
+    riskAfterFailedFence: release.riskAfterFailedFence ?? false,
     soakMs,
     backoff: spec?.return?.backoff ?? DEFAULT_SOAK.backoff,
     maxSoakMs: parseDuration(spec?.return?.maxSoak ?? '') ?? DEFAULT_SOAK.maxSoakMs,

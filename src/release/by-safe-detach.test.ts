@@ -117,7 +117,7 @@ describe('safe detach', () => {
       'a DaemonSet',
       'DaemonSetPod',
       /DaemonSet/,
-      { pods: [aPod({ owner: { kind: 'DaemonSet', name: 'a', uid: 'a' } })] },
+      { pods: [aPod({ owner: { group: 'apps', kind: 'DaemonSet', name: 'a', uid: 'a' } })] },
     ],
     ['a mirror', 'MirrorPod', /file/, { pods: [aPod({ mirror: true })] }],
   ];

@@ -39,7 +39,11 @@ export const BASES = {
         { name: 'scrap', deleteMachine: {} },
       ],
       fence: { isolateAfter: '30s', powerManagementAfter: '5m', bootTimeout: '10m', kdump: { enabled: true } },
-      release: { provisioners: ['driver.longhorn.io'], assertions: ['OutOfService'] },
+      release: {
+        provisioners: ['driver.longhorn.io'],
+        owners: [{ group: 'postgresql.cnpg.io', kind: 'Cluster' }],
+        assertions: ['OutOfService'],
+      },
       storm: { maxUnresponsive: '40%', skipWhen: [{ type: 'StorageUnreachable', status: 'True' }] },
       return: { soak: '30s', backoff: 2 },
       alarms: [{ condition: 'Ready', count: 3, within: '24h' }],
