@@ -149,6 +149,15 @@ const release = z.object({
         'old pod to terminate is up (`wait`), or as soon as it is terminating and its replacement is pending ' +
         '(`immediate`). The latter two accept the same risk.',
     }),
+  safeDetach: asSet(z.array(driverName).max(64))
+    .prefault([])
+    .meta({
+      description:
+        'CSI drivers that take a node its access away when they detach, or wait until nothing writes any more. Says the same ' +
+        'as the annotation `fenceline.dev/safe-detach: "true"` on the CSIDriver, which belongs to the chart of the driver; ' +
+        'where that says `"false"`, it stays false. List a driver only if you know this of it: of one that merely detaches ' +
+        'it makes two writers. Needs the feature gate NonGracefulFailover.',
+    }),
   assertions: asSet(z.array(z.enum(ASSERTIONS)).max(2))
     .prefault([])
     .meta({

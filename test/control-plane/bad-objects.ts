@@ -97,6 +97,8 @@ const policies: BadObject[] = within('policy', [
   rule('spec.release.owners[0]', { group: 'apps.kruise.io', kind: 'DaemonSet' }, 'are never force-deleted'),
   schema('spec.release.owners[0].group', undefined, 'Required value'),
   schema('spec.release.volumeAttachmentRecovery', 'always', SUPPORTED('never', 'wait', 'immediate')),
+  rule('spec.release.safeDetach[0]', 'csi driver', 'write the name of a CSI driver'),
+  schema('spec.release.safeDetach', ['a.example', 'a.example'], 'Duplicate value', 'spec.release.safeDetach'),
   schema('spec.release.assertions[0]', 'Shutdown', SUPPORTED('OutOfService', 'CloudShutdown')),
   schema('spec.release.assertions', ['OutOfService', 'OutOfService'], 'Duplicate value', 'spec.release.assertions'),
   schema('spec.release.budgets', 'Ignore', SUPPORTED('Respect', 'ReleaseAfterFence')),
