@@ -10,7 +10,6 @@ import {
   nodeChoice,
   observedGeneration,
   share,
-  time,
 } from './common.ts';
 import { duration, positiveDuration } from './duration-schema.ts';
 import { MAX_PROBLEM_TIMES } from './fence-names.ts';
@@ -335,18 +334,12 @@ const spec = withRules(
 const status = z.object({
   observedGeneration: observedGeneration(),
   nodes: z.int().min(0).optional().meta({ description: 'How many nodes this policy is in force for.' }),
-  unresponsive: z.int().min(0).optional().meta({ description: 'How many of them do not respond.' }),
-  fencing: z.int().min(0).optional().meta({ description: 'How many of them are being fenced.' }),
-  storm: z
-    .object({
-      since: time().meta({ description: 'When the limit was exceeded.' }),
-      endedAt: time().optional().meta({
-        description: 'When the number fell below it again. Kept so that a restart does not shorten the cooldown.',
-      }),
-      message: z.string().max(1024).optional().meta({ description: 'What was counted, and where.' }),
-    })
+  unresponsive: z
+    .int()
+    .min(0)
     .optional()
-    .meta({ description: 'The storm that holds fencing back, or whose cooldown does.' }),
+    .meta({ description: 'How many of them do not respond, or are being fenced.' }),
+  fencing: z.int().min(0).optional().meta({ description: 'How many of them are being fenced.' }),
   conditions: conditions(),
 });
 
