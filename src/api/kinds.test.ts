@@ -103,6 +103,7 @@ test('a policy that says nothing is careful', () => {
       provisioners: [],
       owners: [],
       volumeAttachmentRecovery: 'never',
+      safeDetach: [],
       assertions: [],
       budgets: 'ReleaseAfterFence',
       riskAfterFailedFence: false,

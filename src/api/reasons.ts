@@ -34,6 +34,14 @@ export const VALID = group('RemedyPolicy', 'Valid', 'The policy can be carried o
   DefaultsMissing: 'The object lacks fields that the CRD fills in: the installed CRD is older than the operator.',
 });
 
+/** What GitOps tools and `kubectl wait` look at. */
+export const READY = group(
+  'RemedyPolicy',
+  'Ready',
+  'The policy was looked at as it is now, and can be carried out; whether it is Risky or every node Fenceable is apart.',
+  VALID.explanation,
+);
+
 export const FENCEABLE = group('RemedyPolicy', 'Fenceable', 'Every selected node could be fenced right now.', {
   AllFenceable: 'The devices of all selected nodes answered the last time they were asked.',
   NotFenceable: 'Some nodes could not be fenced; the message names them with the reasons.',
@@ -188,6 +196,13 @@ export const GUARDING = group('DrainPolicy', 'Guarding', 'Drains of the selected
   NoNodes: 'No node is selected, or a more specific policy has them all: nothing is guarded.',
 });
 
+export const DRAIN_READY = group(
+  'DrainPolicy',
+  'Ready',
+  'The policy was looked at as it is now, and nothing keeps it from being carried out as written.',
+  GUARDING.explanation,
+);
+
 export const DRAINING = group('DrainPolicy', 'draining', 'Why the drain of one node waits, or does not.', {
   Allowed: 'Nothing is lost with this node.',
   LastReplica: 'The last healthy replica of a volume is here.',
@@ -215,6 +230,7 @@ export const RELEASE_EVENTS = group('Event', 'Events of releases', 'What is repo
 });
 
 export const REASON_GROUPS: readonly ReasonGroup[] = [
+  READY,
   VALID,
   FENCEABLE,
   UNFENCEABLE,
@@ -226,6 +242,7 @@ export const REASON_GROUPS: readonly ReasonGroup[] = [
   HELD,
   RETURNED,
   ALARM,
+  DRAIN_READY,
   GUARDING,
   DRAINING,
   EVENTS,

@@ -113,6 +113,8 @@ export type VolumeFacts =
 export interface DriverFacts {
   name: string;
   safeDetach: boolean;
+  /** Its annotation says "false" in so many words, which no policy overrules. */
+  deniesSafeDetach?: boolean;
   unpublishFence: boolean;
   /** An annotation of ours that is neither "true" nor "false". */
   malformed?: string;
@@ -208,6 +210,8 @@ export interface PolicyFacts extends SoakFacts, NodeChoice {
   /** Whose pods go where those of a StatefulSet do. */
   owners: readonly OwnerKind[];
   volumeAttachmentRecovery: 'never' | 'wait' | 'immediate';
+  /** Drivers of which it says what their annotation could say. */
+  safeDetach: readonly string[];
   assertions: readonly string[];
   riskAfterFailedFence: boolean;
   alarms: readonly AlarmFacts[];
@@ -271,7 +275,7 @@ export interface Grounds {
   /** The Lease must not have been renewed since, or made, if it is empty; absent where a living kubelet is no objection. */
   leaseRenewTime?: string;
   policy?: { name: string; uid: string; generation: number };
-  /** Drivers whose word is taken. */
+  /** Drivers whose annotation is taken at its word; one that the policy declares rests on the policy. */
   safeDrivers: readonly string[];
   /** Entries of volumesInUse that were taken out: one that is back proves a living kubelet. */
   freed: readonly string[];

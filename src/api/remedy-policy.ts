@@ -10,7 +10,6 @@ import {
   nodeChoice,
   observedGeneration,
   share,
-  time,
 } from './common.ts';
 import { duration, positiveDuration } from './duration-schema.ts';
 import { MAX_PROBLEM_TIMES } from './fence-names.ts';
@@ -148,6 +147,15 @@ const release = z.object({
         'For pods that `podDeletion` leaves alone: free their volumes for the replacement `never`, once the time of the ' +
         'old pod to terminate is up (`wait`), or as soon as it is terminating and its replacement is pending ' +
         '(`immediate`). The latter two accept the same risk.',
+    }),
+  safeDetach: asSet(z.array(driverName).max(64))
+    .prefault([])
+    .meta({
+      description:
+        'CSI drivers that take a node its access away when they detach, or wait until nothing writes any more. Says the same ' +
+        'as the annotation `fenceline.dev/safe-detach: "true"` on the CSIDriver, which belongs to the chart of the driver; ' +
+        'where that says `"false"`, it stays false. List a driver only if you know this of it: of one that merely detaches ' +
+        'it makes two writers. Needs the feature gate NonGracefulFailover.',
     }),
   assertions: asSet(z.array(z.enum(ASSERTIONS)).max(2))
     .prefault([])
@@ -326,18 +334,12 @@ const spec = withRules(
 const status = z.object({
   observedGeneration: observedGeneration(),
   nodes: z.int().min(0).optional().meta({ description: 'How many nodes this policy is in force for.' }),
-  unresponsive: z.int().min(0).optional().meta({ description: 'How many of them do not respond.' }),
-  fencing: z.int().min(0).optional().meta({ description: 'How many of them are being fenced.' }),
-  storm: z
-    .object({
-      since: time().meta({ description: 'When the limit was exceeded.' }),
-      endedAt: time().optional().meta({
-        description: 'When the number fell below it again. Kept so that a restart does not shorten the cooldown.',
-      }),
-      message: z.string().max(1024).optional().meta({ description: 'What was counted, and where.' }),
-    })
+  unresponsive: z
+    .int()
+    .min(0)
     .optional()
-    .meta({ description: 'The storm that holds fencing back, or whose cooldown does.' }),
+    .meta({ description: 'How many of them do not respond, or are being fenced.' }),
+  fencing: z.int().min(0).optional().meta({ description: 'How many of them are being fenced.' }),
   conditions: conditions(),
 });
 

@@ -183,6 +183,7 @@ export function projectDriver({ metadata }: KubeObject): DriverFacts {
   return {
     name: metadata.name,
     safeDetach: said(SAFE_DETACH_ANNOTATION) === 'true',
+    ...(said(SAFE_DETACH_ANNOTATION) === 'false' ? { deniesSafeDetach: true } : {}),
     unpublishFence: said(UNPUBLISH_FENCE_ANNOTATION) === 'true',
     ...(malformed === undefined
       ? {}
@@ -199,6 +200,7 @@ interface WirePolicy extends KubeObject {
       podDeletion?: PodDeletion;
       provisioners?: string[];
       owners?: OwnerKind[];
+      safeDetach?: string[];
       volumeAttachmentRecovery?: PolicyFacts['volumeAttachmentRecovery'];
       assertions?: string[];
       riskAfterFailedFence?: boolean;
@@ -228,6 +230,7 @@ export function projectPolicy(object: KubeObject): PolicyFacts | undefined {
     provisioners,
     owners,
     volumeAttachmentRecovery,
+    safeDetach: release.safeDetach ?? [],
     assertions,
     riskAfterFailedFence: release.riskAfterFailedFence ?? false,
     soakMs,

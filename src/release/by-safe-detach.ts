@@ -52,7 +52,7 @@ function allProtected(known: NodeCase, pod: PodFacts): Objection | undefined {
   return undefined;
 }
 
-function unprotected({ drivers }: NodeCase, volume: KnownVolume): Objection | undefined {
+function unprotected(known: NodeCase, volume: KnownVolume): Objection | undefined {
   const { volume: name, csi } = volume;
   if (csi === undefined) {
     return objection(
@@ -60,14 +60,40 @@ function unprotected({ drivers }: NodeCase, volume: KnownVolume): Objection | un
       `volume ${name} is ${volume.local ? 'local to a node' : 'not a CSI volume'}`,
     );
   }
-  const driver = drivers.get(csi.driver);
+  const driver = known.drivers.get(csi.driver);
   if (driver === undefined)
     return objection('VolumeNotProtected', `volume ${name}: there is no CSIDriver ${csi.driver}`);
   if (driver.malformed !== undefined) return objection('VolumeNotProtected', `volume ${name}: ${driver.malformed}`);
-  if (!driver.safeDetach) {
-    return objection('VolumeNotProtected', `volume ${name}: CSIDriver ${csi.driver} has no ${SAFE_DETACH_ANNOTATION}`);
+  if (driver.deniesSafeDetach === true) {
+    return objection(
+      'VolumeNotProtected',
+      `volume ${name}: ${SAFE_DETACH_ANNOTATION} of CSIDriver ${csi.driver} is "false"`,
+    );
+  }
+  if (!driver.safeDetach && !isDeclared(known, csi.driver)) {
+    const message = `volume ${name}: CSIDriver ${csi.driver} has no ${SAFE_DETACH_ANNOTATION}, and no policy lists it under safeDetach`;
+    return objection('VolumeNotProtected', message);
   }
   return isShared(volume) ? objection('VolumeShared', `volume ${name} is ReadWriteMany`) : undefined;
+}
+
+/** The CSIDriver belongs to somebody else's chart: the policy of the node can say the same (NGS-1). */
+function isDeclared({ policy }: NodeCase, driver: string): boolean {
+  return policy.kind === 'one' && policy.policy.safeDetach.includes(driver);
+}
+
+/** Whose word it is where it is not the driver's own. */
+export function declaredBy(known: NodeCase): string | undefined {
+  const { policy, pods, drivers } = known;
+  if (policy.kind !== 'one') return undefined;
+  const used = pods.flatMap((pod) => volumesOf(known, pod).filter(isKnown)).flatMap(({ csi }) => csi?.driver ?? []);
+  const isItsWord = used.some((name) => drivers.get(name)?.safeDetach === false && isDeclared(known, name));
+  return isItsWord ? `policy ${policy.policy.name}` : undefined;
+}
+
+/** The drivers among these whose own annotation the release rests on; for the others the policy answers. */
+export function annotatedOf({ drivers }: NodeCase, names: readonly string[]): string[] {
+  return [...new Set(names)].filter((name) => drivers.get(name)?.safeDetach !== false);
 }
 
 export function protectedVolumes(known: NodeCase, pod: PodFacts): KnownVolume[] {

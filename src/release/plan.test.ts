@@ -82,6 +82,16 @@ describe('the order of a release', () => {
     }
   });
 
+  test('[NGS-1] a driver that the policy declares safe rests on the policy, and not on an annotation', () => {
+    const declared = inForce({ safeDetach: [driver], podDeletion: 'do-nothing' });
+    const { steps, records } = plan(aCase({ ...safely, policy: declared, drivers: aCase().drivers }));
+    assert.deepEqual([records[0]?.basis, records[0]?.by], ['StorageSafeDetach', 'policy release']);
+    assert.deepEqual(steps.at(-1)?.grounds?.safeDrivers, []);
+    assert.deepEqual(steps.at(-1)?.grounds?.policy, { name: 'release', uid: 'policy-0', generation: 1 });
+    const annotated = plan(aCase({ ...safely, policy: declared }));
+    assert.deepEqual([annotated.records[0]?.by, annotated.steps.at(-1)?.grounds?.safeDrivers], [undefined, [driver]]);
+  });
+
   test('[FEV-4] an assertion is one of its grounds, and covers volumes whose pods are long gone', () => {
     const known = aCase({
       gates: eviction,

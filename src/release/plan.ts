@@ -11,6 +11,7 @@ import { QUARANTINE_KEY } from '../api/release-view.ts';
 import { assertionOf } from './by-assertion.ts';
 import { crashedBy } from './by-kernel-crash.ts';
 import { REMEDY_AUTHOR, remediedBy } from './by-remedy.ts';
+import { annotatedOf } from './by-safe-detach.ts';
 import { cutOffFrom } from './by-storage-fence.ts';
 import { clockTime, hasTaint, isOver, nameInUse } from '../api/facts.ts';
 import { attachmentsHere, isKnown, kubeletSilent, nodeDown, nothingReappeared, volumesOf } from './checks.ts';
@@ -211,7 +212,7 @@ function groundsOf(known: NodeCase, group: Group, record: ReleaseRecord, epoch: 
   if (group.way.basis !== 'StorageSafeDetach') return grounds;
   const drivers = group.attachments.map(({ driver }) => driver);
   const volumes = group.goings.flatMap(({ frees }) => frees.flatMap(({ csi }) => csi?.driver ?? []));
-  return { ...grounds, safeDrivers: [...new Set([...drivers, ...volumes])] };
+  return { ...grounds, safeDrivers: annotatedOf(known, [...drivers, ...volumes]) };
 }
 
 /** What every act on a record rests on. */

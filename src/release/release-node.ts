@@ -11,7 +11,7 @@ import { crashChecks, crashedBy } from './by-kernel-crash.ts';
 import { listedVolumes, policyChecks, recoveryChecks } from './by-policy.ts';
 import { poweredOffBy, powerChecks } from './by-power.ts';
 import { remediedBy, remedyChecks } from './by-remedy.ts';
-import { protectedVolumes, safeDetachChecks } from './by-safe-detach.ts';
+import { declaredBy, protectedVolumes, safeDetachChecks } from './by-safe-detach.ts';
 import { cutOffBy, storageFenceChecks } from './by-storage-fence.ts';
 import type { Check, KnownVolume, Objection } from './checks.ts';
 import { isOver } from '../api/facts.ts';
@@ -93,7 +93,7 @@ const ways: readonly Way[] = [
     name: 'safe detach',
     basis: 'StorageSafeDetach',
     checks: safeDetachChecks,
-    by: () => undefined,
+    by: declaredBy,
     frees: protectedVolumes,
     podStays: false,
   },

@@ -3,7 +3,7 @@ import type { Condition } from '../api/common.ts';
 import type { DrainPolicy } from '../api/drain-policy.ts';
 import type { GuardingReason, NodeDrainDecision } from '../api/drain-view.ts';
 import { clockTime } from '../api/facts.ts';
-import { GUARDING } from '../api/reasons.ts';
+import { DRAIN_READY, GUARDING } from '../api/reasons.ts';
 
 export type DrainPolicyStatus = Partial<DrainPolicy['status']>;
 
@@ -37,6 +37,8 @@ const order: readonly GuardingReason[] = [
   'Guarding',
 ];
 const holds: ReadonlySet<GuardingReason> = new Set(['Guarding', 'StorageEnforces']);
+/** As the policy asks for it: also where it asks to observe, or where no node is there to be guarded. */
+const asWanted: ReadonlySet<GuardingReason> = new Set([...holds, 'Observing', 'NoNodes']);
 
 export function drainStatusOf(findings: DrainFindings, before: DrainPolicyStatus, nowMs: number): DrainPolicyStatus {
   const { policy, nodes, withdrawing } = findings;
@@ -49,7 +51,7 @@ export function drainStatusOf(findings: DrainFindings, before: DrainPolicyStatus
     blocking: own.filter(isHeldUp).length,
     ...(withdrawing !== undefined && own.some(({ node }) => node === withdrawing) && { withdrawn: withdrawing }),
     draining: drainingOf(own, before, nowMs),
-    conditions: withGuarding(findings, before.conditions ?? [], nowMs),
+    conditions: withConditions(findings, before.conditions ?? [], nowMs),
   };
 }
 
@@ -93,19 +95,23 @@ function isHeldUp({ blocked, guarding }: NodeDrainDecision): boolean {
   return blocked && guarding !== 'Observing';
 }
 
-function withGuarding(findings: DrainFindings, before: readonly Condition[], nowMs: number): Condition[] {
+function withConditions(findings: DrainFindings, before: readonly Condition[], nowMs: number): Condition[] {
   const { reason, message } = guardingOf(findings);
-  const status = holds.has(reason) ? 'True' : 'False';
-  const known = before.find(({ type }) => type === GUARDING.of);
-  const condition: Condition = {
-    type: GUARDING.of,
-    status,
-    reason,
-    message: message.slice(0, maxMessage),
-    observedGeneration: findings.policy.generation,
-    lastTransitionTime: known?.status === status ? known.lastTransitionTime : clockTime(nowMs),
+  const said = (type: string, holdsTrue: boolean): Condition => {
+    const status = holdsTrue ? 'True' : 'False';
+    const known = before.find((one) => one.type === type);
+    return {
+      type,
+      status,
+      reason,
+      message: message.slice(0, maxMessage),
+      observedGeneration: findings.policy.generation,
+      lastTransitionTime: known?.status === status ? known.lastTransitionTime : clockTime(nowMs),
+    };
   };
-  return [...before.filter(({ type }) => type !== GUARDING.of), condition];
+  const ours: readonly string[] = [DRAIN_READY.of, GUARDING.of];
+  const others = before.filter(({ type }) => !ours.includes(type));
+  return [...others, said(DRAIN_READY.of, asWanted.has(reason)), said(GUARDING.of, holds.has(reason))];
 }
 
 function guardingOf({ policy, nodes, notFound }: DrainFindings): { reason: GuardingReason; message: string } {

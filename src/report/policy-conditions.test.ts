@@ -37,8 +37,17 @@ function said(change: Partial<PolicyFindings>, type: string): string | undefined
 
 test('a policy of which all is well', () => {
   assert.equal(said({}, 'Valid'), 'True Accepted: in force for 2 nodes');
+  assert.equal(said({}, 'Ready'), 'True Accepted: in force for 2 nodes');
   assert.equal(said({}, 'Risky'), 'False NothingRisky: no dangerous value was found');
   assert.equal(said({}, 'Fenceable'), 'True AllFenceable: the devices of 2 nodes answer');
+});
+
+test('Ready is what Valid is: a risk that was accepted, or a device that is silent, keeps no tool waiting', () => {
+  const risky = { spec: { ...fencing, storm: { maxUnresponsive: '100%' } }, checks: [] };
+  assert.match(said(risky, 'Ready') ?? '', /^True Accepted/);
+  assert.match(said({ lacksDefaults: true }, 'Ready') ?? '', /^False DefaultsMissing: .*install the CRDs/);
+  const unread = { unreadableSecrets: [{ name: 'bmc', why: 'forbidden' }] };
+  assert.match(said(unread, 'Ready') ?? '', /^Unknown SecretsUnreadable/);
 });
 
 test('[REM-8] who lost by its age alone names the winner and the nodes', () => {
@@ -175,7 +184,7 @@ test('a condition keeps its time while its status stays; those of others stay as
     { type: 'Fenceable', status: 'True', reason: 'AllFenceable', message: '', lastTransitionTime: since },
   ];
   const nowMs = Date.parse('2026-02-01T00:00:00Z');
-  const after = withFindings(before, findingsOf(found({ checks: [] })).slice(0, 2), { generation: 7, nowMs });
+  const after = withFindings(before, findingsOf(found({ checks: [] })).slice(1, 3), { generation: 7, nowMs });
   assert.deepEqual(
     after.map(({ type, lastTransitionTime, observedGeneration }) => [type, lastTransitionTime, observedGeneration]),
     [

@@ -3,7 +3,7 @@ import type { Condition } from '../api/common.ts';
 import { clockTime } from '../api/facts.ts';
 import type { ConfigProblem } from '../api/fence-config.ts';
 import type { UNFENCEABLE } from '../api/reasons.ts';
-import { FENCEABLE, RISKY, VALID } from '../api/reasons.ts';
+import { FENCEABLE, READY, RISKY, VALID } from '../api/reasons.ts';
 import type { WrittenSpec } from './policy-risks.ts';
 import { fences, risksOf } from './policy-risks.ts';
 
@@ -49,7 +49,8 @@ const maxNamed = 10;
 
 export function findingsOf(found: PolicyFindings): Finding[] {
   const fenceable = found.lacksDefaults ? undefined : fenceableOf(found);
-  return [validOf(found), riskyOf(found), ...(fenceable === undefined ? [] : [fenceable])];
+  const valid = validOf(found);
+  return [{ ...valid, type: READY.of }, valid, riskyOf(found), ...(fenceable === undefined ? [] : [fenceable])];
 }
 
 function validOf(found: PolicyFindings): Finding {
@@ -150,7 +151,7 @@ export function withFindings(
   findings: readonly Finding[],
   at: { generation: number; nowMs: number },
 ): Condition[] {
-  const types = new Set<string>([VALID.of, RISKY.of, FENCEABLE.of]);
+  const types = new Set<string>([READY.of, VALID.of, RISKY.of, FENCEABLE.of]);
   const kept = before.filter(({ type }) => !types.has(type));
   const said = findings.map((finding): Condition => {
     const known = before.find(({ type }) => type === finding.type);

@@ -68,7 +68,7 @@ export interface StoredVolume extends KubeObject {
 
 export interface StoredPolicy extends KubeObject {
   spec?: {
-    release?: { riskAfterFailedFence?: boolean };
+    release?: { riskAfterFailedFence?: boolean; safeDetach?: string[] };
     storm?: { maxUnresponsive?: number | string; maxConcurrent?: number; podsPerMinute?: number };
   };
 }

@@ -42,6 +42,7 @@ export const BASES = {
       release: {
         provisioners: ['driver.longhorn.io'],
         owners: [{ group: 'postgresql.cnpg.io', kind: 'Cluster' }],
+        safeDetach: ['csi.example.com'],
         assertions: ['OutOfService'],
       },
       storm: { maxUnresponsive: '40%', skipWhen: [{ type: 'StorageUnreachable', status: 'True' }] },

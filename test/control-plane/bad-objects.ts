@@ -6,7 +6,7 @@
 import { BAD_POLICY_LISTS } from './bad-policy-lists.ts';
 import { rule, schema, within, type BadObject } from './bad-objects-base.ts';
 
-const DURATION = 'write a whole number with h, m, s or ms, such as 90s, 5m or 1h30m';
+const DURATION = 'write a number with its unit, h, m, s or ms, such as 90s, 5m, 1h30m or 1.5h';
 const POSITIVE = 'must be longer than nothing: write for instance 5s';
 const SHARE = 'write a percentage from 0% to 100%, such as 40%, or a whole number of nodes, such as 2';
 const LABEL_KEY = 'write label keys such as type or topology.kubernetes.io/zone';
@@ -60,11 +60,15 @@ const policies: BadObject[] = within('policy', [
   rule('spec.fence.isolateAfter', '30 s', DURATION),
   rule('spec.fence.isolateAfter', '30sec', DURATION),
   rule('spec.fence.isolateAfter', '-30s', DURATION),
-  rule('spec.fence.powerManagementAfter', '1.5m', DURATION),
+  rule('spec.fence.powerManagementAfter', '0', DURATION),
+  rule('spec.fence.powerManagementAfter', '1.5.2m', DURATION),
+  rule('spec.fence.powerManagementAfter', '1h30', DURATION),
+  rule('spec.fence.powerManagementAfter', '.h', DURATION),
   rule('spec.fence.powerManagementAfter', 'PT5M', DURATION),
   rule('spec.fence.powerManagementAfter', '', DURATION),
   rule('spec.fence.powerManagementAfter', '1d', DURATION),
-  rule('spec.fence.bootTimeout', '30s10m', DURATION),
+  rule('spec.fence.bootTimeout', '5M', DURATION),
+  rule('spec.fence.bootTimeout', '0h0m0.000s', POSITIVE),
   rule('spec.fence.bootTimeout', '0s', POSITIVE),
   rule('spec.fence.bootTimeout', '9999999h', DURATION),
   schema('spec.fence.bootTimeout', '1h'.padStart(30, '0'), 'Too long: may not be more than 24'),
@@ -97,6 +101,8 @@ const policies: BadObject[] = within('policy', [
   rule('spec.release.owners[0]', { group: 'apps.kruise.io', kind: 'DaemonSet' }, 'are never force-deleted'),
   schema('spec.release.owners[0].group', undefined, 'Required value'),
   schema('spec.release.volumeAttachmentRecovery', 'always', SUPPORTED('never', 'wait', 'immediate')),
+  rule('spec.release.safeDetach[0]', 'csi driver', 'write the name of a CSI driver'),
+  schema('spec.release.safeDetach', ['a.example', 'a.example'], 'Duplicate value', 'spec.release.safeDetach'),
   schema('spec.release.assertions[0]', 'Shutdown', SUPPORTED('OutOfService', 'CloudShutdown')),
   schema('spec.release.assertions', ['OutOfService', 'OutOfService'], 'Duplicate value', 'spec.release.assertions'),
   schema('spec.release.budgets', 'Ignore', SUPPORTED('Respect', 'ReleaseAfterFence')),

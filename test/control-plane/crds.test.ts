@@ -241,6 +241,13 @@ test('the API server and the parser agree about texts that nobody thought of', a
   );
 });
 
+test('durations as Go writes them are accepted, so that those of other operators can be pasted', async () => {
+  for (const bootTimeout of ['1h30m0s', '0h0m30s', '1.5h', '90s', '500ms', '30s10m', '.5h', '1500µs', '+5m']) {
+    const { status, body } = await tryToWrite({ ...BASES.policy, spec: { allNodes: true, fence: { bootTimeout } } });
+    assert.equal(status, 201, `${bootTimeout}: ${String(body['message'])}`);
+  }
+});
+
 test('[POD-1] the API server refuses every pod deletion policy but the four, and accepts those', async () => {
   const policy = (podDeletion: string): AnyObject => ({
     ...BASES.policy,

@@ -87,6 +87,7 @@ export function aPolicy(change: Partial<PolicyFacts> = {}): PolicyFacts {
     podDeletion: 'delete-statefulset-pod',
     provisioners: [driver],
     owners: [],
+    safeDetach: [],
     volumeAttachmentRecovery: 'never',
     assertions: [],
     riskAfterFailedFence: false,
