@@ -12,7 +12,6 @@ import { ScenarioError } from '../../scenario/reader.ts';
 import { convertCommand } from '../convert.ts';
 import type { Converted } from './all.ts';
 import { convertAll } from './all.ts';
-import { parseGoDuration } from './go-duration.ts';
 import type { ConfigMap, Settings } from './result.ts';
 
 const folder = join(import.meta.dirname, '../../../test/support/convert');
@@ -261,26 +260,4 @@ describe('documents that belong together', () => {
     });
     assert.equal(selected({ nodes: { allNodes: true } }), true);
   });
-});
-
-test('durations as Go reads them', () => {
-  const cases: [text: string, ms: number | undefined][] = [
-    ['300s', 300_000],
-    ['1s300ms', 1300],
-    ['1.5h', 5_400_000],
-    ['2h45m', 9_900_000],
-    ['1h0m0.25s', 3_600_250],
-    ['.5m', 30_000],
-    ['100us', 0.1],
-    ['-1.5m', -90_000],
-    ['+3s', 3000],
-    ['0', 0],
-    ['5', undefined],
-    ['', undefined],
-    ['s', undefined],
-    ['1d', undefined],
-    ['1m ', undefined],
-    ['1.5.5s', undefined],
-  ];
-  for (const [text, ms] of cases) assert.equal(parseGoDuration(text), ms, text);
 });

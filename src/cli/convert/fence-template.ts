@@ -8,8 +8,7 @@ import { entriesOf, plain, problem, record, resolved, text, textMap, whole } fro
 import type { CloudAgent } from './cloud-agents.ts';
 import { cloudAgents } from './cloud-agents.ts';
 import { nameOf } from './documents.ts';
-import { notNegative } from './go-duration.ts';
-import { anyText, documentOf } from './health-check.ts';
+import { anyText, documentOf, time } from './health-check.ts';
 import type { Notes, Settings } from './result.ts';
 
 export interface FenceTemplate {
@@ -52,8 +51,8 @@ const specOf: Read<Written> = record<Written>(
       return why === undefined ? agent : problem(place, `${agent} is not run: ${why}`);
     },
     retrycount: whole(1),
-    retryinterval: notNegative,
-    timeout: notNegative,
+    retryinterval: time,
+    timeout: time,
     sharedparameters: itself,
     nodeparameters: itself,
     remediationStrategy: text,

@@ -1,11 +1,11 @@
 /** What the health checks of other operators have in common: conditions with times, limits, selectors, references. */
 import { API_VERSION } from '../../api/common.ts';
 import type { NodeSelector } from '../../api/common.ts';
+import { formatDuration } from '../../api/duration.ts';
 import { RemedyPolicySchema } from '../../api/remedy-policy.ts';
 import type { Place, Read } from '../../scenario/reader.ts';
-import { fields, list, oneOf, plain, problem, record, scalar, text, textMap } from '../../scenario/reader.ts';
+import { duration, fields, list, oneOf, plain, problem, record, scalar, text, textMap } from '../../scenario/reader.ts';
 import { nameOf } from './documents.ts';
-import { ownDuration } from './go-duration.ts';
 import type { Manifest, Nodes, Notes, Settings } from './result.ts';
 import { checked } from './result.ts';
 
@@ -29,6 +29,9 @@ export interface Step {
   period?: string;
   cleanResources?: boolean;
 }
+
+/** Milliseconds. A bare 0 is a duration to Go, and the usual way to switch a check off. */
+export const time: Read<number> = (place) => (scalar(place) === '0' ? 0 : duration(place));
 
 /** A scalar as text, the empty one too. */
 export const anyText: Read<string> = (place) => {
@@ -106,7 +109,7 @@ export function thresholdsOf(unhealthy: readonly Unhealthy[], remedies: readonly
     const condition = {
       type: one.type,
       status: isBoth ? 'NotTrue' : one.status,
-      for: one.forMs === 0 ? '1s' : ownDuration(one.forMs),
+      for: one.forMs === 0 ? '1s' : formatDuration(one.forMs),
     };
     return [{ condition, remedies: remedies.map((step) => ({ ...step })) }];
   });

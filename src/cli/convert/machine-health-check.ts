@@ -3,7 +3,6 @@ import type { NodeSelector } from '../../api/common.ts';
 import type { Place, Read } from '../../scenario/reader.ts';
 import { list, plain, problem, record, text, whole } from '../../scenario/reader.ts';
 import { namespaceOf, valueAt } from './documents.ts';
-import { notNegative } from './go-duration.ts';
 import type { Reference, Unhealthy } from './health-check.ts';
 import {
   documentOf,
@@ -14,6 +13,7 @@ import {
   share,
   thresholdsOf,
   unhealthyOf,
+  time,
 } from './health-check.ts';
 import { nodesOfMachines } from './machine-labels.ts';
 import type { FenceTemplate } from './fence-template.ts';
@@ -79,12 +79,12 @@ const older = documentOf<Older>(
     {
       clusterName: text,
       selector: labelSelector,
-      unhealthyConditions: list(unhealthyOf('timeout', notNegative)),
+      unhealthyConditions: list(unhealthyOf('timeout', time)),
       unhealthyMachineConditions: ofMachines,
       unhealthyExpressions: ofMachines,
       maxUnhealthy: share,
       unhealthyRange: range,
-      nodeStartupTimeout: notNegative,
+      nodeStartupTimeout: time,
       remediationTemplate: reference,
     },
     ['selector'],

@@ -1,8 +1,8 @@
 /** A NodeHealthCheck of medik8s as a RemedyPolicy. */
 import type { NodeSelector } from '../../api/common.ts';
+import { formatDuration } from '../../api/duration.ts';
 import type { Place, Read } from '../../scenario/reader.ts';
-import { list, problem, record, text } from '../../scenario/reader.ts';
-import { goDurationMs, notNegative, ownDuration } from './go-duration.ts';
+import { list, problem, record, scalar, text } from '../../scenario/reader.ts';
 import type { Reference, Unhealthy } from './health-check.ts';
 import {
   documentOf,
@@ -13,6 +13,7 @@ import {
   share,
   thresholdsOf,
   unhealthyOf,
+  time,
 } from './health-check.ts';
 import { valueAt } from './documents.ts';
 import type { FenceTemplate } from './fence-template.ts';
@@ -37,7 +38,7 @@ const escalation: Read<Reference & { order: number }> = (place) => {
     remediationTemplate: Reference;
     order: number;
     timeout: number;
-  }>({ remediationTemplate: reference, order: (at) => Number(text(at)), timeout: notNegative }, [
+  }>({ remediationTemplate: reference, order: (at) => Number(text(at)), timeout: time }, [
     'remediationTemplate',
     'order',
     'timeout',
@@ -49,7 +50,7 @@ const read = documentOf<Written>(
   record<Written>(
     {
       selector: labelSelector,
-      unhealthyConditions: list(unhealthyOf('duration', notNegative)),
+      unhealthyConditions: list(unhealthyOf('duration', time)),
       minHealthy: share,
       maxUnhealthy: share,
       stormCooldownDuration: (place) =>
@@ -58,8 +59,7 @@ const read = documentOf<Written>(
       escalatingRemediations: list(escalation),
       pauseRequests: list(text),
       healthyDelay: (place) => {
-        const ms = goDurationMs(place);
-        if (ms >= 0) return ms;
+        if (!String(scalar(place)).startsWith('-')) return time(place);
         return problem(
           place,
           'a node that is well comes back by itself: remove it, and use kubectl cordon where needed',
@@ -111,7 +111,7 @@ export function convertNodeHealthCheck(
       remedies,
       maxUnresponsive: limitOf(written, specPlace, notes),
       ...(retries < 0 ? {} : { retries }),
-      ...(written.healthyDelay === undefined ? {} : { soak: ownDuration(written.healthyDelay) }),
+      ...(written.healthyDelay === undefined ? {} : { soak: formatDuration(written.healthyDelay) }),
     },
     settings,
   );

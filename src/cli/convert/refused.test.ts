@@ -70,9 +70,9 @@ test('[REM-7] what cannot be expressed is refused: file and line, path, and what
       'node-health-check',
       'duration: 90s',
       'duration: 90',
-      /^a\.yaml:13: spec\.unhealthyConditions\[0\]\.duration: write a duration such as 300s/,
+      /^a\.yaml:13: spec\.unhealthyConditions\[0\]\.duration: expected a duration such as 90s/,
     ],
-    ['node-health-check', 'duration: 90s', 'duration: -90s', /^a\.yaml:13: .*cannot be negative/],
+    ['node-health-check', 'duration: 90s', 'duration: -90s', /^a\.yaml:13: .*expected a duration such as 90s/],
     ['node-health-check', 'status: Unknown', 'status: Maybe', /^a\.yaml:14: .*"Maybe" is not known/],
     [
       'node-health-check',
@@ -163,7 +163,7 @@ test('[REM-7] what cannot be expressed is refused: file and line, path, and what
       'machine-openshift',
       'timeout: 300s}\n  - {type: Ready, status: "False", timeout: 300s}',
       'timeout: 5 min}',
-      /timeout: write a duration/,
+      /timeout: expected a duration/,
     ],
     [
       'machine-cluster-api-v1beta1',

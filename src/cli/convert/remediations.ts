@@ -1,9 +1,9 @@
 /** The remediation templates that a health check names, as rungs of a ladder. */
+import { formatDuration } from '../../api/duration.ts';
 import type { Place } from '../../scenario/reader.ts';
 import { problem } from '../../scenario/reader.ts';
 import { namespaceOf } from './documents.ts';
 import type { FenceTemplate } from './fence-template.ts';
-import { ownDuration } from './go-duration.ts';
 import type { Reference, Step } from './health-check.ts';
 import type { Notes } from './result.ts';
 
@@ -49,7 +49,7 @@ export function ladderOf(
       `became one fence with several levels (${names}): the next is tried when a device has failed, not after a time`,
     );
   }
-  const period = last.periodMs === undefined ? {} : { period: ownDuration(last.periodMs) };
+  const period = last.periodMs === undefined ? {} : { period: formatDuration(last.periodMs) };
   return { ...fencing(period), templates };
 }
 
