@@ -176,7 +176,7 @@ async function seed(admin: KubeClient, what: { count: number; replicas: number; 
     const on = Array.from({ length: copies }, (_, copy) => nodeName((volume + copy * 7) % what.count));
     await seedVolume(create, `volume-${volume}`, on);
   }
-  await create(drainPolicies, { metadata: { name: 'default' }, spec: { nodeSelector: {}, policy: what.policy } });
+  await create(drainPolicies, { metadata: { name: 'default' }, spec: { allNodes: true, policy: what.policy } });
 }
 
 type Create = (resource: Resource, object: object) => Promise<void>;

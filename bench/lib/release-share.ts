@@ -73,7 +73,7 @@ class FailedCluster implements AsyncDisposable {
   async #settle(podsPerNode: number): Promise<void> {
     const release = { podDeletion: 'do-nothing', provisioners: [driver] };
     // What the API server can take is measured, not what we hold back.
-    const spec = { nodeSelector: {}, release, storm: { podsPerMinute: 100_000 } };
+    const spec = { allNodes: true, release, storm: { podsPerMinute: 100_000 } };
     await waitFor('the policy to be accepted', async () => {
       const policy = { metadata: { name: policyName }, spec };
       return (await this.client.create(remedyPolicies, policy)).ok;

@@ -1,6 +1,6 @@
 /** What the three kinds have in common. Limits on length and number keep the API server's estimate of CEL cost low. */
 import { z } from 'zod';
-import { asMap, celString, matching, REQUIRED_BY_RULE, withRules, type Rule } from './rules.ts';
+import { asMap, celString, matching, withRules, type Rule } from './rules.ts';
 
 export const GROUP = 'fenceline.dev';
 export const VERSION = 'v1alpha1';
@@ -105,54 +105,103 @@ const requirement = withRules(
   requirementRules,
 );
 
-const SELECTOR_HINT =
-  'write nodeSelector: {} for every node, or nodeSelector: {matchLabels: {type: compute}} for those with a label';
+const EVERY_NODE_HINT = 'allNodes: true for every node';
+const SELECTOR_HINT = 'selector: {matchLabels: {type: compute}} for the nodes with a label';
 
-/** Why the schema does not simply require the selector: the bare "Required value" would not say that `{}` will do. */
-export const selectorIsWritten: Rule<{ nodeSelector: unknown }> = {
-  cel: 'has(self.nodeSelector)',
-  message: SELECTOR_HINT,
-  reason: 'FieldValueRequired',
-  fieldPath: '.nodeSelector',
-  holds: (it) => it.nodeSelector !== undefined,
-};
+interface NodeChoice {
+  selector?: unknown;
+  allNodes?: boolean | undefined;
+  nodeSelector?: unknown;
+}
 
-/** A label selector as everywhere in Kubernetes. The empty one selects every node. Goes with `selectorIsWritten`. */
-export function nodeSelector() {
-  return z
-    .object(
+/** Which nodes a policy is about. Nothing that is left out or mistyped may come to mean every node. */
+export const choiceRules: readonly Rule<NodeChoice>[] = [
+  {
+    cel: '!has(self.nodeSelector)',
+    message: `the field is called selector now: write ${SELECTOR_HINT}, or ${EVERY_NODE_HINT}`,
+    fieldPath: '.nodeSelector',
+    holds: (it) => it.nodeSelector === undefined,
+  },
+  {
+    // Who still writes nodeSelector is told to rename it, and not that something is missing as well.
+    cel: 'has(self.nodeSelector) || has(self.selector) || (has(self.allNodes) && self.allNodes)',
+    message: `write ${SELECTOR_HINT}, or ${EVERY_NODE_HINT}`,
+    reason: 'FieldValueRequired',
+    fieldPath: '.selector',
+    holds: (it) => it.nodeSelector !== undefined || it.selector !== undefined || it.allNodes === true,
+  },
+  {
+    cel: '!has(self.selector) || !has(self.allNodes) || !self.allNodes',
+    message: 'selector and allNodes: true contradict each other: remove one of them',
+    fieldPath: '.allNodes',
+    holds: (it) => it.selector === undefined || it.allNodes !== true,
+  },
+];
+
+/** The fields that `choiceRules` is about. */
+export function nodeChoice() {
+  return {
+    selector: nodeSelector()
+      .optional()
+      .meta({
+        description:
+          'Which nodes this is about: those that meet all of it. An empty one is refused, so that a slip does not put the ' +
+          'whole cluster under a policy; write `allNodes: true` for that.',
+      }),
+    allNodes: z.boolean().optional().meta({
+      description: 'Every node, the control plane included, instead of a `selector`.',
+    }),
+    nodeSelector: z.looseObject({}).optional().meta({
+      description: 'Refused: it is called `selector`. Declared so that it is not dropped in silence.',
+    }),
+    priority: z
+      .int()
+      .min(-1_000_000)
+      .max(1_000_000)
+      .prefault(0)
+      .meta({
+        description:
+          'Of several policies that select a node, the one with the highest priority applies; of equal ones the most ' +
+          'specific, which is the one whose selector has the most requirements (each label and each expression counts ' +
+          'one, `allNodes` none); of equally specific ones the oldest. The one that loses only by its age says ' +
+          '`Conflict`.',
+      }),
+  };
+}
+
+/** A label selector as everywhere in Kubernetes, but for the empty one. */
+function nodeSelector() {
+  return withRules(
+    z.object({
+      matchLabels: withRules(
+        z
+          .record(z.string(), labelValue())
+          .refine((labels) => Object.keys(labels).length <= 32, 'at most 32 labels')
+          .meta({ maxProperties: 32 }),
+        [
+          {
+            cel: `self.all(key, size(key) <= 317 && key.matches(${celString(LABEL_KEY.source)}))`,
+            message: KEY_HINT,
+            holds: (labels) => Object.keys(labels).every((key) => key.length <= 317 && LABEL_KEY.test(key)),
+          },
+        ],
+      )
+        .optional()
+        .meta({ description: 'Labels that a node must have, all of them.' }),
+      matchExpressions: z
+        .array(requirement)
+        .max(32)
+        .optional()
+        .meta({ description: 'Further requirements, all of which must hold.' }),
+    }),
+    [
       {
-        matchLabels: withRules(
-          z
-            .record(z.string(), labelValue())
-            .refine((labels) => Object.keys(labels).length <= 32, 'at most 32 labels')
-            .meta({ maxProperties: 32 }),
-          [
-            {
-              cel: `self.all(key, size(key) <= 317 && key.matches(${celString(LABEL_KEY.source)}))`,
-              message: KEY_HINT,
-              holds: (labels) => Object.keys(labels).every((key) => key.length <= 317 && LABEL_KEY.test(key)),
-            },
-          ],
-        )
-          .optional()
-          .meta({ description: 'Labels that a node must have, all of them.' }),
-        matchExpressions: z
-          .array(requirement)
-          .max(32)
-          .optional()
-          .meta({ description: 'Further requirements, all of which must hold.' }),
+        cel: '(has(self.matchLabels) && size(self.matchLabels) > 0) || (has(self.matchExpressions) && size(self.matchExpressions) > 0)',
+        message: `an empty selector is refused: write labels under matchLabels, such as ${SELECTOR_HINT}, or instead of it ${EVERY_NODE_HINT}`,
+        holds: (it) => Object.keys(it.matchLabels ?? {}).length > 0 || (it.matchExpressions ?? []).length > 0,
       },
-      { error: (issue) => (issue.input === undefined ? SELECTOR_HINT : undefined) },
-    )
-    .meta({
-      [REQUIRED_BY_RULE]: true,
-      description:
-        'Which nodes this is about. `{}` is every node, control plane included. Has to be written: a forgotten ' +
-        'selector must not put the whole cluster under a policy. Beware of labels written directly below ' +
-        '(`nodeSelector: {type: compute}`): without strict field validation the API server drops them, and what is ' +
-        'left selects every node; they belong under `matchLabels`.',
-    });
+    ],
+  );
 }
 
 export type NodeSelector = z.output<ReturnType<typeof nodeSelector>>;

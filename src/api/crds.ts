@@ -5,7 +5,7 @@
 import { z } from 'zod';
 import { GROUP, VERSION } from './common.ts';
 import { KINDS, type Kind, type PrinterColumn } from './kinds.ts';
-import { CEL_RULES, REQUIRED_BY_RULE, type CelRule } from './rules.ts';
+import { CEL_RULES, type CelRule } from './rules.ts';
 
 /** The part of OpenAPI v3 that structural schemas use. */
 export interface StructuralSchema {
@@ -80,7 +80,7 @@ const PLAIN = [
 ] as const;
 const NESTED = new Set(['properties', 'additionalProperties', 'items']);
 /** Left out on purpose. Whatever is on neither list would be lost in silence, so it is an error instead. */
-const DROPPED = new Set(['$schema', 'pattern', 'propertyNames', 'anyOf', REQUIRED_BY_RULE]);
+const DROPPED = new Set(['$schema', 'pattern', 'propertyNames', 'anyOf']);
 
 type JsonSchema = Record<string, unknown>;
 
@@ -166,10 +166,6 @@ function nest(node: JsonSchema, result: StructuralSchema, path: string): void {
     result.properties = Object.fromEntries(
       properties.map(([name, value]) => [name, structural(value, `${path}.${name}`)]),
     );
-    const byRule = new Set(properties.filter(([, value]) => REQUIRED_BY_RULE in value).map(([name]) => name));
-    const required = (result.required ?? []).filter((name) => !byRule.has(name));
-    if (required.length > 0) result.required = required;
-    else delete result.required;
   }
   if (node['items'] !== undefined) result.items = structural(node['items'] as JsonSchema, `${path}[]`);
   const additional = node['additionalProperties'];

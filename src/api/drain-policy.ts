@@ -2,12 +2,12 @@
 import { z } from 'zod';
 import {
   API_VERSION,
+  choiceRules,
   conditions,
   label,
   metadata,
-  nodeSelector,
+  nodeChoice,
   observedGeneration,
-  selectorIsWritten,
   time,
 } from './common.ts';
 import { asMap, withRules } from './rules.ts';
@@ -23,7 +23,7 @@ export const ENFORCEMENTS = ['Auto', 'Enforce', 'Observe'] as const;
 export const STORAGE_SYSTEMS = ['longhorn'] as const;
 
 const fields = z.object({
-  nodeSelector: nodeSelector(),
+  ...nodeChoice(),
   policy: z
     .enum(DRAIN_POLICIES)
     .prefault('block-if-contains-last-replica')
@@ -54,7 +54,7 @@ const fields = z.object({
     }),
 });
 
-const spec = withRules(fields, [selectorIsWritten]);
+const spec = withRules(fields, choiceRules);
 
 const guardedNode = z.object({
   node: z.string().min(1).max(253).meta({ description: 'The name of the node.' }),

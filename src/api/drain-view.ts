@@ -6,17 +6,16 @@
  * and never counted upon like one that is.
  */
 import type { DRAIN_POLICIES, ENFORCEMENTS } from './drain-policy.ts';
+import type { NodeChoice } from './node-choice.ts';
 import type { DRAINING, EVENTS, GUARDING } from './reasons.ts';
-import type { Selector } from './release-view.ts';
 
 export type DrainPolicyName = (typeof DRAIN_POLICIES)[number];
 
 /** A DrainPolicy, projected to what matters. */
-export interface DrainPolicyFacts {
+export interface DrainPolicyFacts extends NodeChoice {
   name: string;
   uid: string;
   generation: number;
-  selector: Selector;
   policy: DrainPolicyName;
   /** Where the storage system runs. */
   namespace: string;
@@ -28,10 +27,15 @@ export type EffectiveEnforcement = 'enforce' | 'storage' | 'observe';
 
 /** Which DrainPolicy is in force for a node, and what may be done under it. */
 export type DrainPolicyMatch =
-  | { kind: 'one'; name: string; policy: DrainPolicyName; enforcement: EffectiveEnforcement }
-  | { kind: 'none' }
-  /** Two select the node just as specifically: nothing is begun, and nothing that stands is taken away. */
-  | { kind: 'tie'; names: readonly string[] };
+  | {
+      kind: 'one';
+      name: string;
+      policy: DrainPolicyName;
+      enforcement: EffectiveEnforcement;
+      /** Which others select the node just as specifically and are younger. */
+      over?: readonly string[];
+    }
+  | { kind: 'none' };
 
 /** One object exactly as it was read. */
 export interface ObjectVersion {

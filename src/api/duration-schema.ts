@@ -1,22 +1,22 @@
 /** Durations as fields of our objects. */
 import { z } from 'zod';
-import { FORM, parseDuration } from './duration.ts';
+import { FORM, LONGER_THAN_NOTHING, parseDuration } from './duration.ts';
 import { celString, withRules, type Rule } from './rules.ts';
 
 const MAX_LENGTH = 24;
 
 /** By this message the reference recognises a duration. */
-export const DURATION_HINT = 'write a whole number with h, m, s or ms, such as 90s, 5m or 1h30m';
+export const DURATION_HINT = 'write a number with its unit, h, m, s or ms, such as 90s, 5m, 1h30m or 1.5h';
 
 const written: Rule<string> = {
-  cel: `self != '' && self.matches(${celString(FORM.source)})`,
+  cel: `self.matches(${celString(FORM.source)})`,
   message: DURATION_HINT,
   holds: (text) => parseDuration(text) !== undefined,
 };
 
 const positive: Rule<string> = {
-  // A text that is no duration is the other rule's business; parsing it here would only add a second, worse message.
-  cel: `!self.matches(${celString(FORM.source)}) || self == '' || duration(self) > duration('0s')`,
+  // A text that is no duration is the other rule's business; refusing it here would only add a second, worse message.
+  cel: `!self.matches(${celString(FORM.source)}) || self.matches(${celString(LONGER_THAN_NOTHING.source)})`,
   message: 'must be longer than nothing: write for instance 5s',
   holds: (text) => parseDuration(text) !== 0,
 };

@@ -13,7 +13,7 @@ export const EXAMPLES: readonly Example[] = [
 kind: RemedyPolicy
 metadata: {name: workers}
 spec:
-  nodeSelector: {matchLabels: {type: compute}}
+  selector: {matchLabels: {type: compute}}
   mode: Enforce
   thresholds:
   - condition: {type: Ready, status: NotTrue, for: 5s}
@@ -54,7 +54,7 @@ spec:
 kind: RemedyPolicy
 metadata: {name: release-only}
 spec:
-  nodeSelector: {}
+  allNodes: true
   release: {podDeletion: delete-statefulset-pod, provisioners: [driver.longhorn.io]}
 `,
   },
@@ -65,7 +65,7 @@ spec:
 kind: RemedyPolicy
 metadata: {name: unreachable-volumes}
 spec:
-  nodeSelector: {matchExpressions: [{key: node-role.kubernetes.io/control-plane, operator: DoesNotExist}]}
+  selector: {matchExpressions: [{key: node-role.kubernetes.io/control-plane, operator: DoesNotExist}]}
   thresholds:
   - condition: {type: VolumeUnreachable, status: "True", for: 1m}
     remedies:
@@ -101,7 +101,7 @@ spec: {node: worker-1.example.com, policy: workers, stop: true}
     yaml: `apiVersion: fenceline.dev/v1alpha1
 kind: DrainPolicy
 metadata: {name: default}
-spec: {nodeSelector: {}, policy: block-if-contains-last-replica, storage: longhorn, enforcement: Auto}
+spec: {allNodes: true, policy: block-if-contains-last-replica, storage: longhorn, enforcement: Auto}
 `,
   },
 ];

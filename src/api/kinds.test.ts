@@ -22,7 +22,7 @@ function policyWith(spec: object): RemedyPolicy {
     apiVersion,
     kind: 'RemedyPolicy',
     metadata: { name: 'workers' },
-    spec: { nodeSelector: {}, ...spec },
+    spec: { allNodes: true, ...spec },
   });
 }
 
@@ -49,9 +49,10 @@ test('[DRN-1] the five drain policies have the names of the source, and the firs
     'block-for-eviction',
     'block-for-eviction-if-contains-last-replica',
   ]);
-  const policy = { apiVersion, kind: 'DrainPolicy', metadata: { name: 'default' }, spec: { nodeSelector: {} } };
+  const policy = { apiVersion, kind: 'DrainPolicy', metadata: { name: 'default' }, spec: { allNodes: true } };
   assert.deepEqual(DrainPolicySchema.parse(policy).spec, {
-    nodeSelector: {},
+    allNodes: true,
+    priority: 0,
     policy: 'block-if-contains-last-replica',
     storage: 'longhorn',
     namespace: 'longhorn-system',
@@ -82,7 +83,8 @@ test('a node comes back through four stages', () => {
 
 test('a policy that says nothing is careful', () => {
   assert.deepEqual(policyWith({}).spec, {
-    nodeSelector: {},
+    allNodes: true,
+    priority: 0,
     mode: 'Enforce',
     thresholds: [],
     remedies: [],
@@ -99,7 +101,9 @@ test('a policy that says nothing is careful', () => {
     release: {
       podDeletion: 'do-nothing',
       provisioners: [],
+      owners: [],
       volumeAttachmentRecovery: 'never',
+      safeDetach: [],
       assertions: [],
       budgets: 'ReleaseAfterFence',
       riskAfterFailedFence: false,
@@ -121,7 +125,7 @@ test('a threshold that says little has the periods of the documentation', () => 
   }).spec;
   assert.equal(thresholds[0]?.condition?.for, '5s');
   assert.equal(thresholds[1]?.lease?.staleFor, '12s');
-  assert.deepEqual(thresholds[0]?.remedies, [{ name: 'fence', period: '3m', cleanResources: false }]);
+  assert.deepEqual(thresholds[0]?.remedies, [{ name: 'fence', period: '3m' }]);
   assert.deepEqual(thresholds[0]?.recovery, []);
   assert.deepEqual(alarms, [{ condition: 'Ready', count: 3, within: '24h' }]);
 });

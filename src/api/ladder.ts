@@ -56,11 +56,12 @@ const step = z.object({
     }),
   cleanResources: z
     .boolean()
-    .prefault(false)
+    .optional()
     .meta({
       description:
-        'Release the pods and volumes of the node once this remedy has succeeded. Only what has a basis is released: a ' +
-        'Job that ended well proves nothing about what still runs on the node.',
+        'Release the pods and volumes of the node once this remedy has succeeded. Left out: true for a fence, because a ' +
+        'power cut that frees nothing helps nobody, and false for anything else. Beside a Job it is your word that after ' +
+        'its success nothing runs on the node any more, and is recorded as such.',
     }),
 });
 

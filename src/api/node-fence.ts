@@ -20,7 +20,7 @@ import {
   NODE_FENCE_PREFIX,
   nodeFenceName,
 } from './fence-names.ts';
-import { API_VERSION, conditions, metadata, objectName, observedGeneration, time } from './common.ts';
+import { API_VERSION, conditions, metadata, objectName, time } from './common.ts';
 import { asMap, withRules, withTransitionRules } from './rules.ts';
 
 export const FENCE_STEPS = ['isolation', 'power-management', 'recovery'] as const;
@@ -255,7 +255,6 @@ const historyEntry = z.object({
 });
 
 const status = z.object({
-  observedGeneration: observedGeneration(),
   epoch: withTransitionRules(z.int().min(0), [
     {
       cel: 'self >= oldSelf',

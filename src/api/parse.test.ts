@@ -45,10 +45,10 @@ test('a problem says where it is in the spelling of the API server', () => {
   const labels = { 'example.com/role': '-' };
   const parsed = parseObject(schemaOf('DrainPolicy'), {
     ...BASES.drain,
-    spec: { nodeSelector: { matchLabels: labels } },
+    spec: { selector: { matchLabels: labels } },
   });
   assert.ok(!parsed.ok);
-  assert.match(parsed.problems.join(), /^spec\.nodeSelector\.matchLabels\[example\.com\/role\]: write a label value/);
+  assert.match(parsed.problems.join(), /^spec\.selector\.matchLabels\[example\.com\/role\]: write a label value/);
 });
 
 test('what is no object at all is refused without a path', () => {

@@ -26,13 +26,21 @@ function group<Name extends string>(
 
 export const VALID = group('RemedyPolicy', 'Valid', 'The policy can be carried out as written.', {
   Accepted: 'Everything the policy refers to exists and makes sense.',
-  PolicyTie: 'Another policy selects the same nodes just as specifically; neither is in force for them.',
+  Conflict: 'A policy of the same priority selects the named nodes just as specifically, is older, and applies there.',
   FenceConfigInvalid: 'A fence configuration of a selected node cannot be carried out; the message names file and key.',
   FenceConfigMissing: 'A selected node has no fence configuration, so a fence of it would fail.',
   RemedyUnsupported: 'A ladder needs a remedy that this version cannot run; that ladder is not in force.',
   SecretsUnreadable: 'Whether the Secrets of the fence configurations exist could not be found out.',
   DefaultsMissing: 'The object lacks fields that the CRD fills in: the installed CRD is older than the operator.',
 });
+
+/** What GitOps tools and `kubectl wait` look at. */
+export const READY = group(
+  'RemedyPolicy',
+  'Ready',
+  'The policy was looked at as it is now, and can be carried out; whether it is Risky or every node Fenceable is apart.',
+  VALID.explanation,
+);
 
 export const FENCEABLE = group('RemedyPolicy', 'Fenceable', 'Every selected node could be fenced right now.', {
   AllFenceable: 'The devices of all selected nodes answered the last time they were asked.',
@@ -106,7 +114,6 @@ export const RELEASED = group('NodeFence', 'Released', 'All pods and volumes tha
 
 export const STUCK = group('NodeFence', 'stuck', 'Why a pod of a node in trouble is still there.', {
   NoPolicy: 'No policy selects the node, so that nobody accepts a risk for it.',
-  PolicyTie: 'Two policies select the node just as specifically; neither is in force.',
   DoNothing: 'podDeletion is do-nothing, which covers no pod.',
   OwnerNotCovered: 'podDeletion does not cover the kind of owner that the pod has.',
   NodeNotDown: 'The node is not down.',
@@ -159,7 +166,6 @@ export const HELD = group('NodeFence', 'Held', 'Something else than the node its
   DryRun: 'mode: DryRun decides and does nothing.',
   Paused: 'mode: Paused, or everything is paused.',
   Stopped: 'spec.stop is true.',
-  PolicyTie: 'Two policies select the node just as specifically.',
   NoPolicy: 'No policy selects the node any more.',
   ApiUnreachable: 'The API server does not answer, so nothing can be read before the act.',
 });
@@ -185,9 +191,17 @@ export const GUARDING = group('DrainPolicy', 'Guarding', 'Drains of the selected
   Observing: 'enforcement: Observe reports and blocks nothing.',
   StorageNotFound: 'The storage system does not run in that namespace: nothing is guarded.',
   ForeignBudget: 'A storage pod has a budget of somebody else; a second one would make every eviction fail.',
-  PolicyTie: 'Another DrainPolicy selects the same nodes just as specifically.',
+  Conflict:
+    'A DrainPolicy of the same priority selects some of the nodes just as specifically, is older, and guards them.',
   NoNodes: 'No node is selected, or a more specific policy has them all: nothing is guarded.',
 });
+
+export const DRAIN_READY = group(
+  'DrainPolicy',
+  'Ready',
+  'The policy was looked at as it is now, and nothing keeps it from being carried out as written.',
+  GUARDING.explanation,
+);
 
 export const DRAINING = group('DrainPolicy', 'draining', 'Why the drain of one node waits, or does not.', {
   Allowed: 'Nothing is lost with this node.',
@@ -216,6 +230,7 @@ export const RELEASE_EVENTS = group('Event', 'Events of releases', 'What is repo
 });
 
 export const REASON_GROUPS: readonly ReasonGroup[] = [
+  READY,
   VALID,
   FENCEABLE,
   UNFENCEABLE,
@@ -227,6 +242,7 @@ export const REASON_GROUPS: readonly ReasonGroup[] = [
   HELD,
   RETURNED,
   ALARM,
+  DRAIN_READY,
   GUARDING,
   DRAINING,
   EVENTS,

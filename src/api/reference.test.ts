@@ -25,7 +25,7 @@ test('the reference has every kind, every reason, and no row that breaks its tab
 
 test('the reference shows types, defaults and what has to be written', () => {
   for (const row of [
-    '| `spec.nodeSelector` | object | *required* |',
+    '| `spec.node` | string | *required* |',
     '| `spec.fence.isolateAfter` | duration | `30s` |',
     '| `spec.storm.maxUnresponsive` | share | `40%` |',
     '| `spec.storm.maxConcurrent` | integer from 1 to 1000 | `1` |',

@@ -20,8 +20,8 @@ export function renderReference(): string {
     '',
     `Group and version: \`${API_VERSION}\`. All kinds are cluster-scoped. \`kubectl get fenceline\` lists all three.`,
     '',
-    'Durations are whole numbers with `h`, `m`, `s` or `ms`: `90s`, `5m`, `1h30m`. A share of the nodes is a percentage,',
-    '`40%`, or a number. What is left out is filled in by the API server, so `kubectl get -o yaml` shows what is in force.',
+    'Durations are written as in Go, not negative and with a unit: `90s`, `5m`, `1h30m0s`, `1.5h`. A share of the nodes is a',
+    'percentage, `40%`, or a number. What is left out is filled in by the API server, so `kubectl get -o yaml` shows what is in force.',
     '',
     ...KINDS.flatMap(kindSection),
     '## Conditions and reasons',
@@ -112,9 +112,7 @@ function everyNode(path: string, schema: StructuralSchema, required = false): Fi
 }
 
 function isRequired(schema: StructuralSchema, name: string): boolean {
-  if (schema.required?.includes(name)) return true;
-  const rules = schema['x-kubernetes-validations'] ?? [];
-  return rules.some((rule) => rule.reason === 'FieldValueRequired' && rule.fieldPath === `.${name}`);
+  return schema.required?.includes(name) ?? false;
 }
 
 function isDuration(schema: StructuralSchema): boolean {

@@ -4,6 +4,7 @@
  */
 import type { FeatureGates } from './feature-gates.ts';
 import type { ConfigResult } from './fence-config.ts';
+import type { NodeChoice } from './node-choice.ts';
 import type { NodeFence } from './node-fence.ts';
 import type { ConditionStatus, JudgeLimits, NodeView } from './view.ts';
 
@@ -62,13 +63,19 @@ export interface TolerationFacts {
   tolerationSeconds?: number;
 }
 
+/** A kind of controllers. The group tells apart what is called the same: only one of the StatefulSets is Kubernetes' own. */
+export interface OwnerKind {
+  group: string;
+  kind: string;
+}
+
 export interface PodFacts {
   namespace: string;
   name: string;
   uid: string;
   resourceVersion: string;
   /** The controller among its owners; absent: a bare pod. */
-  owner?: { kind: string; name: string; uid: string };
+  owner?: OwnerKind & { name: string; uid: string };
   phase: string;
   /** When its time to terminate is up, by the API server's clock; absent: it is not terminating. */
   deletionAtMs?: number;
@@ -107,6 +114,8 @@ export type VolumeFacts =
 export interface DriverFacts {
   name: string;
   safeDetach: boolean;
+  /** Its annotation says "false" in so many words, which no policy overrules. */
+  deniesSafeDetach?: boolean;
   unpublishFence: boolean;
   /** An annotation of ours that is neither "true" nor "false". */
   malformed?: string;
@@ -130,11 +139,6 @@ export type PodDeletion =
   | 'delete-statefulset-pod'
   | 'delete-deployment-pod'
   | 'delete-both-statefulset-and-deployment-pod';
-
-export interface Selector {
-  matchLabels: Readonly<Record<string, string>>;
-  matchExpressions: readonly { key: string; operator: string; values: readonly string[] }[];
-}
 
 /** Which pod remedies the node, and since when. */
 export interface Remediation {
@@ -197,15 +201,18 @@ export interface SoakFacts {
 export const DEFAULT_SOAK: SoakFacts = { soakMs: 30_000, backoff: 2, maxSoakMs: 3_600_000 };
 
 /** A RemedyPolicy, as far as the operator needs it. */
-export interface PolicyFacts extends SoakFacts {
+export interface PolicyFacts extends SoakFacts, NodeChoice {
   name: string;
   uid: string;
   generation: number;
-  selector: Selector;
   mode: Mode;
   podDeletion: PodDeletion;
   provisioners: readonly string[];
+  /** Whose pods go where those of a StatefulSet do. */
+  owners: readonly OwnerKind[];
   volumeAttachmentRecovery: 'never' | 'wait' | 'immediate';
+  /** Drivers of which it says what their annotation could say. */
+  safeDetach: readonly string[];
   assertions: readonly string[];
   riskAfterFailedFence: boolean;
   alarms: readonly AlarmFacts[];
@@ -217,10 +224,7 @@ export interface PolicyFacts extends SoakFacts {
 }
 
 /** Which policy is in force for a node. */
-export type PolicyMatch =
-  | { kind: 'none' }
-  | { kind: 'one'; policy: PolicyFacts }
-  | { kind: 'tie'; names: readonly string[] };
+export type PolicyMatch = { kind: 'none' } | { kind: 'one'; policy: PolicyFacts };
 
 export interface LeaseSign {
   renewTime: string;

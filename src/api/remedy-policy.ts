@@ -2,15 +2,14 @@
 import { z } from 'zod';
 import {
   API_VERSION,
+  choiceRules,
   CONDITION_STATUSES,
   conditionType,
   conditions,
   metadata,
-  nodeSelector,
+  nodeChoice,
   observedGeneration,
-  selectorIsWritten,
   share,
-  time,
 } from './common.ts';
 import { duration, positiveDuration } from './duration-schema.ts';
 import { MAX_PROBLEM_TIMES } from './fence-names.ts';
@@ -91,6 +90,28 @@ const driverName = withRules(z.string().max(128), [
   ),
 ]);
 
+const owner = withRules(
+  z.object({
+    group: withRules(z.string().min(1).max(253), [
+      matching(
+        /^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$/,
+        'write the API group without a version, as before the slash of its apiVersion, such as postgresql.cnpg.io',
+      ),
+    ]).meta({ description: 'The API group of the controller, without a version.' }),
+    kind: withRules(z.string().max(63), [
+      matching(/^[A-Z][A-Za-z0-9]*$/, 'write the kind as in its manifests, such as Cluster'),
+    ]).meta({ description: 'The kind of the controller.' }),
+  }),
+  [
+    {
+      cel: `!(self.group in ['apps', 'batch']) && self.kind != 'DaemonSet'`,
+      message:
+        'remove it: StatefulSets and ReplicaSets of apps are what podDeletion is about, and pods of Jobs and DaemonSets are never force-deleted',
+      holds: (it) => !['apps', 'batch'].includes(it.group) && it.kind !== 'DaemonSet',
+    },
+  ],
+);
+
 const release = z.object({
   podDeletion: z
     .enum(POD_DELETION_POLICIES)
@@ -99,7 +120,8 @@ const release = z.object({
       description:
         'Which terminating pods on a node that is down are force-deleted without any proof that they have stopped. All ' +
         'but `do-nothing` accept the risk of two writers on one volume if the node is merely cut off; every such release ' +
-        'is recorded as AcceptedRisk. Pods of other owners are never touched.',
+        'is recorded as AcceptedRisk. The controller of the pod decides, by API group and kind: StatefulSet and ReplicaSet ' +
+        'are those of `apps`. Pods of any other controller, and of none, are never touched; see `owners`.',
     }),
   provisioners: asSet(z.array(driverName).max(64))
     .prefault([])
@@ -107,6 +129,15 @@ const release = z.object({
       description:
         'The storage whose pods `podDeletion` and `volumeAttachmentRecovery` are about. With none listed they have no ' +
         'effect. List only storage that refuses a second writer by itself.',
+    }),
+  owners: z
+    .array(owner)
+    .max(16)
+    .prefault([])
+    .meta({
+      description:
+        'Further controllers whose pods go where those of a StatefulSet would, such as ' +
+        '`{group: postgresql.cnpg.io, kind: Cluster}`: list only those that make a pod of the same name or data again.',
     }),
   volumeAttachmentRecovery: z
     .enum(ATTACHMENT_RECOVERY_POLICIES)
@@ -116,6 +147,15 @@ const release = z.object({
         'For pods that `podDeletion` leaves alone: free their volumes for the replacement `never`, once the time of the ' +
         'old pod to terminate is up (`wait`), or as soon as it is terminating and its replacement is pending ' +
         '(`immediate`). The latter two accept the same risk.',
+    }),
+  safeDetach: asSet(z.array(driverName).max(64))
+    .prefault([])
+    .meta({
+      description:
+        'CSI drivers that take a node its access away when they detach, or wait until nothing writes any more. Says the same ' +
+        'as the annotation `fenceline.dev/safe-detach: "true"` on the CSIDriver, which belongs to the chart of the driver; ' +
+        'where that says `"false"`, it stays false. List a driver only if you know this of it: of one that merely detaches ' +
+        'it makes two writers. Needs the feature gate NonGracefulFailover.',
     }),
   assertions: asSet(z.array(z.enum(ASSERTIONS)).max(2))
     .prefault([])
@@ -212,7 +252,6 @@ const alarm = z.object({
 });
 
 interface SpecForRules {
-  nodeSelector: unknown;
   thresholds: Threshold[];
   remedies: Remedy[];
 }
@@ -237,8 +276,7 @@ function namesExist(list: 'remedies' | 'recovery'): Rule<SpecForRules> {
   };
 }
 
-const specRules: Rule<SpecForRules>[] = [
-  selectorIsWritten,
+const ladderRules: Rule<SpecForRules>[] = [
   namesExist('remedies'),
   namesExist('recovery'),
   {
@@ -262,7 +300,7 @@ const specRules: Rule<SpecForRules>[] = [
 
 const spec = withRules(
   z.object({
-    nodeSelector: nodeSelector(),
+    ...nodeChoice(),
     mode: z
       .enum(MODES)
       .prefault('Enforce')
@@ -290,24 +328,18 @@ const spec = withRules(
       description: 'When repeated trouble of one node is worth the attention of a person.',
     }),
   }),
-  specRules,
+  [...choiceRules, ...ladderRules],
 );
 
 const status = z.object({
   observedGeneration: observedGeneration(),
   nodes: z.int().min(0).optional().meta({ description: 'How many nodes this policy is in force for.' }),
-  unresponsive: z.int().min(0).optional().meta({ description: 'How many of them do not respond.' }),
-  fencing: z.int().min(0).optional().meta({ description: 'How many of them are being fenced.' }),
-  storm: z
-    .object({
-      since: time().meta({ description: 'When the limit was exceeded.' }),
-      endedAt: time().optional().meta({
-        description: 'When the number fell below it again. Kept so that a restart does not shorten the cooldown.',
-      }),
-      message: z.string().max(1024).optional().meta({ description: 'What was counted, and where.' }),
-    })
+  unresponsive: z
+    .int()
+    .min(0)
     .optional()
-    .meta({ description: 'The storm that holds fencing back, or whose cooldown does.' }),
+    .meta({ description: 'How many of them do not respond, or are being fenced.' }),
+  fencing: z.int().min(0).optional().meta({ description: 'How many of them are being fenced.' }),
   conditions: conditions(),
 });
 

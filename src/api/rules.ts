@@ -30,8 +30,6 @@ export interface CelRule {
 }
 
 export const CEL_RULES = 'x-kubernetes-validations';
-/** Marks a field that a rule requires instead of the schema, for the sake of a better message. */
-export const REQUIRED_BY_RULE = 'x-fenceline-required-by-rule';
 
 /** Rules only the API server can check, because they compare an object with the one it replaces. */
 export interface TransitionRule {

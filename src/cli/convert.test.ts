@@ -5,7 +5,8 @@ import { test } from 'node:test';
 import { parse } from 'yaml';
 import { ScenarioError } from '../scenario/reader.ts';
 import { convertCommand } from './convert.ts';
-import { convert } from './convert/policy.ts';
+import type { Manifest } from './convert/result.ts';
+import { convertAll } from './convert/all.ts';
 import { parseSelector } from './convert/selector.ts';
 
 const example = join(import.meta.dirname, '../../test/support/remedy-configuration.yaml');
@@ -27,9 +28,13 @@ function changed(from: string, to: string): string {
   return text.replace(from, to);
 }
 
+function convert(configuration: string): Manifest[] {
+  return convertAll([{ name: 'c.yaml', text: configuration }], { namespace: 'fenceline' }).manifests;
+}
+
 function problemsOf(configuration: string): readonly string[] {
   try {
-    convert('c.yaml', configuration);
+    convert(configuration);
   } catch (error) {
     if (error instanceof ScenarioError) return error.problems;
     throw error;
@@ -38,7 +43,7 @@ function problemsOf(configuration: string): readonly string[] {
 }
 
 const policyOf = (configuration: string): { metadata: { name: string }; spec: Record<string, unknown> } =>
-  convert('c.yaml', configuration)[0]?.policy as never;
+  convert(configuration)[0] as never;
 
 test('[REM-7] the document of the proposal, verbatim, becomes a RemedyPolicy', async () => {
   const { out, notes } = await run(example);
@@ -52,7 +57,7 @@ test('[REM-7] the document of the proposal, verbatim, becomes a RemedyPolicy', a
     kind: 'RemedyPolicy',
     metadata: { name: 'compute' },
     spec: {
-      nodeSelector: { matchLabels: { type: 'compute' } },
+      selector: { matchLabels: { type: 'compute' } },
       thresholds: [
         {
           condition: { type: 'Ready', status: 'NotTrue', for: '5s' },
@@ -94,17 +99,29 @@ test('[REM-7] the document of the proposal, verbatim, becomes a RemedyPolicy', a
       ],
     },
   });
-  assert.match(notes, /yaml:5: Ready false became NotTrue/);
+  assert.match(notes, /yaml:5: thresholdConfigs\[0\]: Ready false became NotTrue/);
   assert.match(notes, /recovery is not defined in the document: it takes our own cordon away/);
   assert.match(notes, /storage-fence is not defined in the document/);
   assert.match(notes, /terminate cleans resources: its success counts as your word/);
   assert.deepEqual(JSON.parse((await run(example, '-o', 'json')).out), parse(out));
 });
 
-test('[REM-7] the right spelling of clean-resource, and false, which is the default', () => {
+test('[REM-7] the right spelling of clean-resource, and false, which a fence has to be told', () => {
   const policy = policyOf(changed('clean-resourece: true', 'clean-resource: false'));
   const [first] = policy.spec['thresholds'] as { remedies: object[] }[];
-  assert.deepEqual(first?.remedies, [{ name: 'repair', period: '3m' }, { name: 'terminate' }]);
+  assert.deepEqual(first?.remedies, [
+    { name: 'repair', period: '3m' },
+    { name: 'terminate', cleanResources: false },
+  ]);
+});
+
+test('[REM-7] a fence of which the document does not say that it cleans resources keeps them', () => {
+  const [, second] = policyOf(changed('storage-fence\n   - clean-resourece: true', 'storage-fence')).spec[
+    'thresholds'
+  ] as {
+    remedies: object[];
+  }[];
+  assert.deepEqual(second?.remedies, [{ name: 'storage-fence', cleanResources: false }]);
 });
 
 test('[REM-7] rungs are taken by their number, however many and wherever they stand', () => {
@@ -147,12 +164,15 @@ test('[REM-7] variables that are written out stay; a name of a Secret beside the
 test('[REM-7] several documents are several policies, and must not have one name', () => {
   const other = changed('type=compute', 'type=storage');
   assert.deepEqual(
-    convert('c.yaml', `${text}---\n${other}`).map(({ policy }) => policy.metadata.name),
+    convert(`${text}---\n${other}`).map(({ metadata }) => metadata.name),
     ['compute', 'storage'],
   );
-  assert.match(problemsOf(`${text}---\n${text}`)[0] ?? '', /^c\.yaml:\d+: .*both be called compute: write metadata/);
+  assert.match(
+    problemsOf(`${text}---\n${text}`)[0] ?? '',
+    /^c\.yaml:\d+: .*both become RemedyPolicy compute: write metadata/,
+  );
   assert.equal(policyOf(changed('nodeSelector: type=compute\n', '')).metadata.name, 'all-nodes');
-  assert.deepEqual(policyOf(changed('nodeSelector: type=compute\n', '')).spec['nodeSelector'], {});
+  assert.equal(policyOf(changed('nodeSelector: type=compute\n', '')).spec['allNodes'], true);
 });
 
 test('[REM-7] what it cannot express is refused, with the line and what to write', () => {
@@ -169,7 +189,7 @@ test('[REM-7] what it cannot express is refused, with the line and what to write
     ['Status: false', 'Status: maybe', /^c\.yaml:6: .*write true, false or unknown/],
     ['nodeConditionPeriod: 5s', 'nodeConditionPeriod: 0s', /^c\.yaml:5: spec\.thresholds\[0\]\.condition\.for/],
     ['type=compute', 'type~compute,', /^c\.yaml:3: .*write label=value/],
-    ['kind: Configuration', 'kind: Settings', /^c\.yaml:2: kind: write Configuration/],
+    ['kind: Configuration', 'kind: Settings', /^c\.yaml:2: kind: Settings cannot be converted/],
     ['node-remedy/v1alpha', 'v1', /^c\.yaml:1: apiVersion: write node-remedy\/v1alpha/],
     ['configmaps:', 'configmap:', /^c\.yaml:\d+: .*did you mean "configmaps"/],
     [
@@ -191,7 +211,7 @@ test('[REM-7] what it cannot express is refused, with the line and what to write
       `${to}: ${JSON.stringify(problems)}`,
     );
   }
-  assert.deepEqual(problemsOf(''), ['c.yaml: there is no document: write kind: Configuration']);
+  assert.deepEqual(problemsOf(''), ['c.yaml: there is no document: write apiVersion and kind, and what follows']);
 });
 
 test('selectors as kubectl reads them', () => {

@@ -203,7 +203,7 @@ describe('check', () => {
   test('[EXP-3] and every node that a policy fences', async () => {
     const made = await cluster();
     const spec = {
-      nodeSelector: { matchLabels: { type: 'x' } },
+      selector: { matchLabels: { type: 'x' } },
       thresholds: [{ lease: {}, remedies: [{ name: 'fence' }] }],
       remedies: [{ name: 'fence', fence: {} }],
     };

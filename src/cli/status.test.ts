@@ -15,7 +15,7 @@ async function cordoned(drain?: object): Promise<ActCluster> {
   const cluster = await ActCluster.create();
   await cluster.patch(nodeRef, '/spec/unschedulable', true);
   if (drain === undefined) return cluster;
-  const policy = { metadata: { name: 'default' }, spec: { nodeSelector: {} } };
+  const policy = { metadata: { name: 'default' }, spec: { allNodes: true } };
   const made = await cluster.client.create<KubeObject>(drainPolicies, policy);
   assert.ok(made.ok, JSON.stringify(made));
   await cluster.patchStatus(policyRef, { draining: [drain] });

@@ -69,7 +69,7 @@ export const demoObjects: readonly DemoObject[] = [
   ),
   make(remedyPolicies, 'demo', {
     spec: {
-      nodeSelector: {},
+      allNodes: true,
       // Whoever is silent for 12 s is asked for its power, and loses it; what ran there goes when its device says off.
       thresholds: [{ lease: { staleFor: '12s' }, remedies: [{ name: 'fence', cleanResources: true, period: '1m' }] }],
       remedies: [{ name: 'fence', fence: {} }],
@@ -79,7 +79,7 @@ export const demoObjects: readonly DemoObject[] = [
     },
   }),
   make(drainPolicies, 'demo', {
-    spec: { nodeSelector: {}, policy: 'block-for-eviction-if-contains-last-replica' },
+    spec: { allNodes: true, policy: 'block-for-eviction-if-contains-last-replica' },
   }),
   make({ ...storage, plural: 'storageclasses', kind: 'StorageClass' }, 'fast', { provisioner: demoDriver }),
   make({ ...apps, plural: 'statefulsets', kind: 'StatefulSet' }, 'database', {

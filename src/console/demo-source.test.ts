@@ -38,7 +38,7 @@ test('[DRN-14] a node that is auto-evicting is shown as such beside unschedulabl
   for (const name of ['node-1', 'node-2']) {
     await make(nodes, { metadata: { name }, spec: { unschedulable: name === 'node-1' } });
   }
-  await make(drainPolicies, { metadata: { name: 'default' }, spec: { nodeSelector: {} } });
+  await make(drainPolicies, { metadata: { name: 'default' }, spec: { allNodes: true } });
   await patch({ resource: drainPolicies, name: 'default' }, '/status', { draining: [evictingNode] }, 'status');
 
   const source = new DemoSource({ world, clock, client, random: random.stream('console'), verdicts: () => new Map() });

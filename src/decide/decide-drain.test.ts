@@ -323,7 +323,7 @@ describe('budgets', () => {
     assert.deepEqual(told(decideDrain(drainView({ budgets, pods: [] }))), []);
   });
 
-  test('without a policy, or where we only watch, ours go; under a tie all stays as it is', () => {
+  test('without a policy, or where we only watch, ours go', () => {
     const withPolicy = (change: DrainNode['policy'], budgets = [budget('a')]): DrainDecision =>
       decideDrain(drainView({ nodes: [node('a', { policy: change })], budgets, replicas: [replica('v', 'a')] }));
     const observed = policy('block-if-contains-last-replica', 'observe');
@@ -332,10 +332,6 @@ describe('budgets', () => {
     assert.deepEqual(told(withPolicy(observed)), ['deleteBudget fenceline-im-a']);
     assert.equal(ofNode(withPolicy(enforced)).guarding, 'StorageEnforces');
     assert.equal(ofNode(withPolicy(enforced)).blocked, true, 'what it would say is said all the same');
-    const tie: DrainNode['policy'] = { kind: 'tie', names: ['x', 'y'] };
-    assert.deepEqual(told(withPolicy(tie)), []);
-    assert.deepEqual(told(withPolicy(tie, [])), []);
-    assert.equal(ofNode(withPolicy(tie)).guarding, 'PolicyTie');
   });
 
   test('Auto enforces unless the storage system does', () => {

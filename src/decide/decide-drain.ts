@@ -107,10 +107,6 @@ function guardingOf(
   { name, policy }: DrainNode,
   kept: { guarding: GuardingReason; message: string } | undefined,
 ): Pick<NodeDrainDecision, 'guarding' | 'guardingMessage'> {
-  if (policy.kind === 'tie') {
-    const message = `the policies ${policy.names.join(', ')} select ${name} just as specifically`;
-    return { guarding: 'PolicyTie', guardingMessage: message };
-  }
   if (policy.kind === 'none' || policy.enforcement === 'observe') {
     return { guarding: 'Observing', guardingMessage: `nothing holds a drain of ${name} up` };
   }

@@ -159,7 +159,7 @@ describe('what is told', () => {
     assert.deepEqual(stuckOf({ policy: nothing, pods: [aPod({ phase: 'Failed' })] }), []);
     assert.deepEqual(stuckOf({ policy: nothing, pods: [aPod({ mirror: true })] }), []);
     assert.deepEqual(
-      stuckOf({ policy: nothing, pods: [aPod({ owner: { kind: 'DaemonSet', name: 'a', uid: 'a' } })] }),
+      stuckOf({ policy: nothing, pods: [aPod({ owner: { group: 'apps', kind: 'DaemonSet', name: 'a', uid: 'a' } })] }),
       [],
     );
     assert.deepEqual(stuckOf({}), [], 'what goes is not stuck');

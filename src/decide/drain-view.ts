@@ -24,11 +24,11 @@ export function drainViewOf({ namespace, policies, nodes, storage, budgets }: Dr
   const byName = new Map(storageNodes.map((node) => [node.name, node]));
   const matchOf = (labels: CordonFacts['labels']): DrainPolicyMatch => {
     const match = matchPolicy(policies, labels);
-    if (match.kind !== 'one') return match;
+    if (match.kind === 'none') return match;
     // Under a policy for another installation nothing of this one is guarded.
     if (match.policy.namespace !== namespace) return { kind: 'none' };
     const { name, policy, enforcement } = match.policy;
-    return { kind: 'one', name, policy, enforcement: enforcementOf(enforcement, enforces) };
+    return { kind: 'one', name, policy, enforcement: enforcementOf(enforcement, enforces), over: match.over };
   };
   const known = nodes.map(({ name, cordoned, labels }): DrainNode => {
     const own = byName.get(name);

@@ -59,7 +59,8 @@ export function checkAgentParameters(metadata: AgentMetadata, parameters: Device
   return problems;
 }
 
-function keyProblem(key: string): string | undefined {
+/** Why a parameter is never passed on, or undefined. */
+export function keyProblem(key: string): string | undefined {
   return forbidden.find(([pattern]) => pattern.test(key.replaceAll('-', '_')))?.[1];
 }
 

@@ -26,7 +26,6 @@ export interface BudgetPlan {
 }
 
 export function budgetWish({ policy, cordoned }: DrainNode, blocked: boolean): Wish {
-  if (policy.kind === 'tie') return 'leave';
   if (policy.kind === 'none' || policy.enforcement !== 'enforce' || policy.policy === 'always-allow') return 'drop';
   if (cordoned === undefined) return 'leave';
   return cordoned && !blocked ? 'release' : 'stand';

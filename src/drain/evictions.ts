@@ -14,8 +14,8 @@ export interface EvictionPlan {
 export function evictions(facts: Known, node: DrainNode): EvictionPlan {
   const { policy, storage, name, cordoned } = node;
   const before = storage?.autoEvicting ?? false;
-  // Who is in force, or whether the node is to be drained, cannot be told: what was asked for stays.
-  if (policy.kind === 'tie' || cordoned === undefined) return { actions: [], autoEvicting: before };
+  // Whether the node is to be drained cannot be told: what was asked for stays.
+  if (cordoned === undefined) return { actions: [], autoEvicting: before };
   const replicas = facts.replicasOn(name);
   // Of the thousand nodes that nobody drains none is looked at replica by replica.
   const wanted = new Set(cordoned ? replicas.filter((replica) => policyWants(facts, node, replica)) : undefined);

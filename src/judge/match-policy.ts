@@ -1,24 +1,39 @@
 /**
- * Which policy is in force for a node: of those that select it, the most specific one, which is the one whose selector
- * asks for the most labels. Of two that ask for equally many neither is in force: a guess would be right by chance.
+ * Which policy applies to a node. Of those that select it: the one with the highest priority; of equal ones the most
+ * specific, which is the one whose selector has the most requirements (`allNodes` has none and comes last); of equally
+ * specific ones the oldest, and of equally old ones the first by name. There is always one: that two people were equally
+ * specific must not leave a node without any.
  */
-import type { Selector } from '../api/release-view.ts';
+import type { NodeChoice, Selector } from '../api/node-choice.ts';
 
 type Labels = Readonly<Record<string, string>>;
+type Candidate = NodeChoice & { name: string };
 
-export type Match<P> = { kind: 'one'; policy: P } | { kind: 'none' } | { kind: 'tie'; names: string[] };
+export type Match<P> =
+  | { kind: 'none' }
+  /** `over`: the names of those that came second by their age alone. They are told: one of the two was not meant. */
+  | { kind: 'one'; policy: P; over: readonly string[] };
 
-export function matchPolicy<P extends { name: string; selector: Selector }>(
-  policies: Iterable<P>,
-  labels: Labels,
-): Match<P> {
-  const matching = [...policies].filter(({ selector }) => selects(selector, labels));
-  const most = Math.max(...matching.map(({ selector }) => specificity(selector)));
-  const best = matching.filter(({ selector }) => specificity(selector) === most);
-  const [only] = best;
-  if (only === undefined) return { kind: 'none' };
-  if (best.length === 1) return { kind: 'one', policy: only };
-  return { kind: 'tie', names: best.map(({ name }) => name).sort() };
+export function matchPolicy<P extends Candidate>(policies: Iterable<P>, labels: Labels): Match<P> {
+  const ranked = [...policies]
+    .filter(({ selector }) => selects(selector, labels))
+    .sort((one, other) => byRank(one, other) || byAge(one, other));
+  const [policy, ...rest] = ranked;
+  if (policy === undefined) return { kind: 'none' };
+  return { kind: 'one', policy, over: rest.filter((one) => byRank(policy, one) === 0).map(({ name }) => name) };
+}
+
+function byRank(one: Candidate, other: Candidate): number {
+  return other.priority - one.priority || specificity(other.selector) - specificity(one.selector);
+}
+
+function byAge(one: Candidate, other: Candidate): number {
+  return compare(one.createdAt, other.createdAt) || compare(one.name, other.name);
+}
+
+/** By code units: times as the API server writes them, and names, need no more. */
+function compare(one: string, other: string): number {
+  return one < other ? -1 : Number(one > other);
 }
 
 function specificity({ matchLabels, matchExpressions }: Selector): number {

@@ -13,7 +13,7 @@ const minuteMs = 60_000;
 const at = (minutes: number): string => `${new Date(startMs + minutes * minuteMs).toISOString().slice(0, 19)}Z`;
 const own = (name: string): PodFacts => aPod({ name });
 const ofKind = (kind: string, name: string, owner: string): PodFacts =>
-  aPod({ name, owner: { kind, name: owner, uid: owner } });
+  aPod({ name, owner: { group: 'apps', kind, name: owner, uid: owner } });
 
 /** An incident of Ready each minute, with these pods. */
 function after(...incidents: PodFacts[][]): Problem[] {

@@ -8,7 +8,7 @@ import { ClusterView } from './cluster-view.ts';
 
 test('a policy that lacks what its CRD fills in is not in force, and somebody is told', async () => {
   const clock = manualClock();
-  const bare = { metadata: { name: 'bare', uid: 'u', resourceVersion: '1' }, spec: { nodeSelector: {} } };
+  const bare = { metadata: { name: 'bare', uid: 'u', resourceVersion: '1' }, spec: { allNodes: true } };
   const send = async ({ path, purpose }: HttpRequest): Promise<HttpResponse> => {
     if (purpose === 'watch') return new Promise(() => {});
     const items = path.includes('remedypolicies') ? [bare] : [];

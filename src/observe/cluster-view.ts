@@ -2,6 +2,7 @@
  * Watches what all nodes share: policies, records, fence configurations, drivers and attachments, each projected to a few fields. What belongs
  * to one node in trouble is watched only while it is (see node-pods.ts).
  */
+import { isDeepStrictEqual } from 'node:util';
 import { isUnderFence } from '../api/facts.ts';
 import type { NamedData } from '../api/fence-config.ts';
 import { isFenceConfig, nodeFenceName } from '../api/fence-names.ts';
@@ -33,6 +34,8 @@ export interface ClusterViewOptions {
   onNode: (name: string) => void;
   /** Something changed that concerns every node. */
   onAll: () => void;
+  /** A fence of a node was begun, or has ended. */
+  onFencing?: () => void;
   onProblem: (watch: SharedName, error: KubeError) => void;
 }
 
@@ -63,7 +66,7 @@ export class ClusterView {
     this.#options = options;
     this.#policies = this.#watch(remedyPolicies, watchedPolicy, (change) => this.#policyChanged(change));
     this.#drivers = this.#watch(csiDrivers, projectDriver, () => options.onAll());
-    this.#fences = this.#watch(nodeFences, summaryOf, ({ entry }) => options.onNode(entry.value.node));
+    this.#fences = this.#watch(nodeFences, summaryOf, (change) => this.#fenceChanged(change));
     this.#configs = this.#watch(configMaps, projectConfig, () => options.onAll(), options.namespace);
     this.#attachments = this.#watch(volumeAttachments, projectAttachment, (change) => this.#attached(change));
   }
@@ -161,9 +164,20 @@ export class ClusterView {
     return [...names].flatMap((name) => this.#attachments.entries.get(name)?.value ?? []);
   }
 
-  #policyChanged({ type, entry }: Change<WatchedPolicy>): void {
+  #fenceChanged(change: Change<FenceSummary>): void {
+    const { node, fencing } = change.entry.value;
+    const was = change.type === 'updated' ? change.previous.value.fencing : change.type === 'deleted' && fencing;
+    if ((fencing && change.type !== 'deleted') !== was) this.#options.onFencing?.();
+    this.#options.onNode(node);
+  }
+
+  #policyChanged(change: Change<WatchedPolicy>): void {
+    const { type, entry } = change;
+    const { facts } = entry.value;
+    // What we write into its status is no news: it would have every node looked at again.
+    if (type === 'updated' && facts !== undefined && isDeepStrictEqual(change.previous.value.facts, facts)) return;
     this.#summary = undefined;
-    if (type !== 'deleted' && entry.value.facts === undefined) {
+    if (type !== 'deleted' && facts === undefined) {
       const message = `RemedyPolicy ${entry.key} lacks fields that its CRD fills in, and is not in force: install the CRDs of this version`;
       this.#options.onProblem('remedypolicies', { kind: 'malformed', message, mayHaveHappened: false });
     }

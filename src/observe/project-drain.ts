@@ -1,13 +1,11 @@
 /** What is kept of Nodes and DrainPolicies for the guard of drains. */
 import type { CordonFacts, DrainPolicyFacts } from '../api/drain-view.ts';
+import type { WireChoice } from '../api/node-choice.ts';
+import { choiceOf } from '../api/node-choice.ts';
 import type { KubeObject } from '../kube/client.ts';
 
 interface WireDrainPolicy extends KubeObject {
-  spec?: {
-    nodeSelector?: {
-      matchLabels?: Record<string, string>;
-      matchExpressions?: { key: string; operator: string; values?: string[] }[];
-    };
+  spec?: WireChoice & {
     policy?: DrainPolicyFacts['policy'];
     namespace?: string;
     enforcement?: DrainPolicyFacts['enforcement'];
@@ -22,19 +20,16 @@ export function projectCordon(object: KubeObject): CordonFacts {
 /** Undefined: it lacks what its CRD fills in, and is not in force. */
 export function projectDrainPolicy(object: KubeObject): DrainPolicyFacts | undefined {
   const { metadata, spec } = object as WireDrainPolicy;
-  const { nodeSelector, policy, namespace, enforcement } = spec ?? {};
-  if (nodeSelector === undefined || policy === undefined || namespace === undefined || enforcement === undefined) {
+  const { policy, namespace, enforcement } = spec ?? {};
+  const choice = choiceOf(spec ?? {}, metadata);
+  if (choice === undefined || policy === undefined || namespace === undefined || enforcement === undefined) {
     return undefined;
   }
-  const { matchLabels = {}, matchExpressions = [] } = nodeSelector;
   return {
     name: metadata.name,
     uid: metadata.uid ?? '',
     generation: metadata.generation ?? 0,
-    selector: {
-      matchLabels,
-      matchExpressions: matchExpressions.map(({ key, operator, values = [] }) => ({ key, operator, values })),
-    },
+    ...choice,
     policy,
     namespace,
     enforcement,

@@ -45,6 +45,14 @@ describe('a pod', () => {
     assert.equal(projectPod(object({}, { ownerReferences: [owner('StatefulSet')] })).owner, undefined);
   });
 
+  test('[POD-2] the group of its controller is told apart from its version', () => {
+    const groupOf = (apiVersion: string): string | undefined => {
+      const ownerReferences = [{ apiVersion, kind: 'StatefulSet', name: 'x', uid: 'x', controller: true }];
+      return projectPod(object({}, { ownerReferences })).owner?.group;
+    };
+    assert.deepEqual(['apps/v1', 'apps.kruise.io/v1beta1', 'v1', ''].map(groupOf), ['apps', 'apps.kruise.io', '', '']);
+  });
+
   test('[POD-5, NGS-3] its claims, by name or by its own, and storage without a claim', () => {
     const volumes = [
       { name: 'a', persistentVolumeClaim: { claimName: 'data' } },
@@ -105,7 +113,7 @@ test('[NGS-5] an attachment says what its driver says', () => {
 
 test('[ADM-2, RET-1] a policy says when to raise an alarm, and how much longer a node soaks each time', () => {
   const release = { podDeletion: 'do-nothing', volumeAttachmentRecovery: 'never' };
-  const spec = { nodeSelector: {}, mode: 'Enforce', release, return: { soak: '45s', backoff: 1.5, maxSoak: '10m' } };
+  const spec = { allNodes: true, mode: 'Enforce', release, return: { soak: '45s', backoff: 1.5, maxSoak: '10m' } };
   const alarms = [{ condition: 'Ready', count: 3, within: '24h' }, { condition: 'DiskBroken' }];
   const policy = projectPolicy(object({ spec: { ...spec, alarms } }));
   assert.deepEqual([policy?.backoff, policy?.maxSoakMs], [1.5, 600_000]);
@@ -117,9 +125,9 @@ test('[ADM-2, RET-1] a policy says when to raise an alarm, and how much longer a
 
 test('[POD-1] a policy without the defaults of its CRD is not in force', () => {
   const release = { podDeletion: 'do-nothing', volumeAttachmentRecovery: 'never' };
-  const spec = { nodeSelector: {}, mode: 'Enforce', release, return: { soak: '45s' } };
+  const spec = { allNodes: true, mode: 'Enforce', release, return: { soak: '45s' } };
   assert.equal(projectPolicy(object({ spec }))?.soakMs, 45_000);
-  for (const missing of ['nodeSelector', 'mode', 'release', 'return']) {
+  for (const missing of ['allNodes', 'mode', 'release', 'return']) {
     assert.equal(projectPolicy(object({ spec: { ...spec, [missing]: undefined } })), undefined, missing);
   }
   assert.equal(projectPolicy(object({ spec: { ...spec, release: { podDeletion: 'do-nothing' } } })), undefined);

@@ -5,6 +5,7 @@ import type {
   DriverFacts,
   LiveNode,
   Mode,
+  OwnerKind,
   PodDeletion,
   PodFacts,
   PolicyFacts,
@@ -21,6 +22,8 @@ import {
   UNPUBLISH_FENCE_ANNOTATION,
 } from '../api/release-view.ts';
 import { parseDuration } from '../api/duration.ts';
+import type { WireChoice } from '../api/node-choice.ts';
+import { choiceOf } from '../api/node-choice.ts';
 import type { ConditionStatus } from '../api/view.ts';
 import type { KubeObject } from '../kube/client.ts';
 import type { WireRemedies } from './project-remedy.ts';
@@ -102,6 +105,8 @@ interface WirePod extends KubeObject {
   status?: { phase?: string; conditions?: { type?: string }[] };
 }
 
+type OwnerReference = NonNullable<KubeObject['metadata']['ownerReferences']>[number];
+
 interface WireVolume {
   name: string;
   persistentVolumeClaim?: { claimName?: string };
@@ -119,7 +124,7 @@ export function projectPod(object: KubeObject): PodFacts {
     name: metadata.name,
     uid: metadata.uid ?? '',
     resourceVersion: metadata.resourceVersion ?? '',
-    ...(owner === undefined ? {} : { owner: { kind: owner.kind, name: owner.name, uid: owner.uid } }),
+    ...(owner === undefined ? {} : { owner: ownerOf(owner) }),
     phase: status?.phase ?? '',
     ...(Number.isNaN(deletionAtMs) ? {} : { deletionAtMs }),
     ...(metadata.deletionGracePeriodSeconds === undefined ? {} : { graceSeconds: metadata.deletionGracePeriodSeconds }),
@@ -130,6 +135,11 @@ export function projectPod(object: KubeObject): PodFacts {
     hasConditions: status?.conditions !== undefined,
     ...(disruptionAt === -1 ? {} : { disruptionAt }),
   };
+}
+
+function ownerOf({ apiVersion, kind, name, uid }: OwnerReference): NonNullable<PodFacts['owner']> {
+  const group = apiVersion.slice(0, Math.max(0, apiVersion.indexOf('/')));
+  return { group, kind, name, uid };
 }
 
 export function claimsOf(pod: string, volumes: readonly WireVolume[]): PodFacts['claims'] {
@@ -173,6 +183,7 @@ export function projectDriver({ metadata }: KubeObject): DriverFacts {
   return {
     name: metadata.name,
     safeDetach: said(SAFE_DETACH_ANNOTATION) === 'true',
+    ...(said(SAFE_DETACH_ANNOTATION) === 'false' ? { deniesSafeDetach: true } : {}),
     unpublishFence: said(UNPUBLISH_FENCE_ANNOTATION) === 'true',
     ...(malformed === undefined
       ? {}
@@ -184,53 +195,44 @@ export function projectDriver({ metadata }: KubeObject): DriverFacts {
 
 interface WirePolicy extends KubeObject {
   spec?: {
-    nodeSelector?: { matchLabels?: Record<string, string>; matchExpressions?: WireRequirement[] };
     mode?: Mode;
     release?: {
       podDeletion?: PodDeletion;
       provisioners?: string[];
+      owners?: OwnerKind[];
+      safeDetach?: string[];
       volumeAttachmentRecovery?: PolicyFacts['volumeAttachmentRecovery'];
       assertions?: string[];
       riskAfterFailedFence?: boolean;
     };
     return?: { soak?: string; backoff?: number; maxSoak?: string };
     alarms?: { condition: string; count?: number; within?: string }[];
-  } & WireRemedies;
-}
-
-interface WireRequirement {
-  key: string;
-  operator: string;
-  values?: string[];
+  } & WireChoice &
+    WireRemedies;
 }
 
 /** Undefined: fields are missing that the CRD fills in, so that what was meant is not known; it is not in force. */
 export function projectPolicy(object: KubeObject): PolicyFacts | undefined {
   const { metadata, spec } = object as WirePolicy;
-  const { nodeSelector, mode, release } = spec ?? {};
+  const { mode, release } = spec ?? {};
+  const choice = choiceOf(spec ?? {}, metadata);
   const soakMs = parseDuration(spec?.return?.soak ?? '');
-  if (nodeSelector === undefined || mode === undefined || release === undefined || soakMs === undefined)
-    return undefined;
-  const { podDeletion, volumeAttachmentRecovery, provisioners = [], assertions = [], riskAfterFailedFence } = release;
+  if (choice === undefined || mode === undefined || release === undefined || soakMs === undefined) return undefined;
+  const { podDeletion, volumeAttachmentRecovery, provisioners = [], owners = [], assertions = [] } = release;
   if (podDeletion === undefined || volumeAttachmentRecovery === undefined) return undefined;
   return {
     name: metadata.name,
     uid: metadata.uid ?? '',
     generation: metadata.generation ?? 0,
-    selector: {
-      matchLabels: nodeSelector.matchLabels ?? {},
-      matchExpressions: (nodeSelector.matchExpressions ?? []).map(({ key, operator, values = [] }) => ({
-        key,
-        operator,
-        values,
-      })),
-    },
+    ...choice,
     mode,
     podDeletion,
     provisioners,
+    owners,
     volumeAttachmentRecovery,
+    safeDetach: release.safeDetach ?? [],
     assertions,
-    riskAfterFailedFence: riskAfterFailedFence ?? false,
+    riskAfterFailedFence: release.riskAfterFailedFence ?? false,
     soakMs,
     backoff: spec?.return?.backoff ?? DEFAULT_SOAK.backoff,
     maxSoakMs: parseDuration(spec?.return?.maxSoak ?? '') ?? DEFAULT_SOAK.maxSoakMs,

@@ -54,7 +54,7 @@ describe('what is kept of the ladders of a policy', () => {
           {
             key: 'lease',
             lease: { staleForMs: 12_000 },
-            remedies: [{ name: 'off', periodMs: 0, cleanResources: false }],
+            remedies: [{ name: 'off', periodMs: 0, cleanResources: true }],
             recovery: [],
           },
         ],
@@ -78,6 +78,17 @@ describe('what is kept of the ladders of a policy', () => {
         unsupported: [],
       },
     });
+  });
+
+  test('[REM-1] what a rung cleans where it does not say: a fence does, anything else does not', () => {
+    const cleans = (name: string, said: object = {}): boolean | undefined => {
+      const thresholds = [{ lease: { staleFor: '12s' }, remedies: [{ name, period: '0s', ...said }] }];
+      return remedyOf({ ...wire, thresholds }).remedy?.thresholds[0]?.remedies[0]?.cleanResources;
+    };
+    assert.equal(cleans('off'), true);
+    for (const name of ['keep-out', 'let-in', 'repair', 'gone']) assert.equal(cleans(name), false, name);
+    assert.equal(cleans('off', { cleanResources: false }), false);
+    assert.equal(cleans('repair', { cleanResources: true }), true);
   });
 
   test('a ladder that needs what cannot be run is not in force, and says which remedy that is', () => {

@@ -46,7 +46,7 @@ export function remedyOf({ thresholds = [], remedies = [], fence, storm }: WireR
   const kinds = Object.fromEntries(
     remedies.map(({ name, ...rest }) => [name, Object.keys(rest).find((key) => rest[key] !== undefined) ?? '']),
   );
-  const ladders = thresholds.flatMap((threshold) => thresholdOf(threshold) ?? []);
+  const ladders = thresholds.flatMap((threshold) => thresholdOf(threshold, kinds) ?? []);
   const namesOf = (ladder: LadderThreshold): string[] => [
     ...ladder.remedies.map(({ name }) => name),
     ...ladder.recovery,
@@ -90,13 +90,17 @@ function isObject(value: unknown): value is object {
 
 type WireThreshold = NonNullable<WireRemedies['thresholds']>[number];
 
-function thresholdOf({ condition, lease, remedies = [], recovery = [] }: WireThreshold): LadderThreshold | undefined {
+function thresholdOf(
+  { condition, lease, remedies = [], recovery = [] }: WireThreshold,
+  kinds: RemedyFacts['kinds'],
+): LadderThreshold | undefined {
   const forMs = parseDuration(condition?.for ?? '');
   const staleForMs = parseDuration(lease?.staleFor ?? '');
   const steps = remedies.map(({ name, period, cleanResources }) => ({
     name,
     periodMs: parseDuration(period ?? ''),
-    cleanResources: cleanResources ?? false,
+    // A power cut that frees nothing helps nobody; a Job says nothing about pods unless somebody says so for it.
+    cleanResources: cleanResources ?? kinds[name] === 'fence',
   }));
   const known = steps.flatMap(({ periodMs, ...rest }) => (periodMs === undefined ? [] : [{ ...rest, periodMs }]));
   if (known.length !== steps.length) return undefined;

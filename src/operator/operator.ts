@@ -96,18 +96,16 @@ export class Operator {
     const base = { client, clock, random };
     const onProblem = (source: string, error: KubeError): void => this.#problem(source, error);
     const onNode = (name: string): void => this.#loop.add(name);
+    const verdicts = (): ReadonlyMap<string, Judgement> => this.#board.verdicts;
     this.#crashes = new CrashReports(clock);
     this.#board = new VerdictBoard((change) => this.#announce(change));
-    this.#observer = new Observer({
-      ...base,
-      onNode: (name, what) => this.#touched(name, what),
-      onProblem,
-    });
+    this.#observer = new Observer({ ...base, onNode: (name, what) => this.#touched(name, what), onProblem });
     this.#cluster = new ClusterView({
       ...base,
       namespace: options.namespace,
       onNode,
       onAll: () => this.#changedForAll(),
+      onFencing: () => this.#policies.recount(),
       onProblem,
     });
     this.#loop = new KeyedLoop({
@@ -138,6 +136,7 @@ export class Operator {
       provider: options.devices,
       namespace: options.namespace,
       isLeading,
+      verdicts,
       ...(options.checkDevicesEveryMs !== undefined && { checkEveryMs: options.checkDevicesEveryMs }),
       onProblem,
     });
@@ -318,6 +317,7 @@ export class Operator {
   #announce(change: VerdictChange): void {
     const { node, judgement, previous } = change;
     this.#metrics.verdictChanged(change);
+    if ((judgement.verdict === 'healthy') !== (previous?.verdict === 'healthy')) this.#policies.recount();
     const { verdict, reason, evidence } = judgement;
     const fields = { node, verdict, reason, previous: previous?.verdict, evidence };
     if (verdict !== 'healthy') this.#options.log.warn(fields, 'verdict');

@@ -16,7 +16,7 @@ type By<T> = ReadonlyMap<string, readonly T[]>;
 /** By the name of the policy. */
 export interface NodeFindings {
   nodes: By<string>;
-  ties: PolicyFindings['ties'];
+  conflicts: By<PolicyFindings['conflicts'][number]>;
   configProblems: By<ConfigProblem>;
   unconfigured: By<PolicyFindings['unconfigured'][number]>;
   unreadableSecrets: By<PolicyFindings['unreadableSecrets'][number]>;
@@ -77,13 +77,13 @@ export class PolicyFinder {
   ): Promise<NodeFindings> {
     const { provider } = this.#options;
     const inForce = new Map<string, string[]>();
-    const ties: { node: string; policies: readonly string[] }[] = [];
+    const conflicts = new Map<string, { node: string; winner: string }[]>();
     const fenced: { policy: string; node: LiveNode; config: ConfigResult }[] = [];
     for (const node of nodes) {
       const match = matchPolicy(policies, node.labels);
-      if (match.kind === 'tie') ties.push({ node: node.name, policies: match.names });
-      if (match.kind !== 'one') continue;
+      if (match.kind === 'none') continue;
       const { name } = match.policy;
+      for (const loser of match.over) add(conflicts, loser, { node: node.name, winner: name });
       add(inForce, name, node.name);
       if (fencesBy(match.policy)) fenced.push({ policy: name, node, config: configFor(node, maps, provider) });
     }
@@ -108,7 +108,7 @@ export class PolicyFinder {
       for (const problem of strayProblems) add(configProblems, policy, problem);
     }
     const unconfigured = await this.#unconfigured(fenced);
-    return { nodes: inForce, ties, configProblems, unconfigured, unreadableSecrets, targets };
+    return { nodes: inForce, conflicts, configProblems, unconfigured, unreadableSecrets, targets };
   }
 
   /** For whom nothing is written has to be known to the provider. */

@@ -7,6 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { DeviceProvider } from '../devices/provider.ts';
 import type { Condition } from '../api/common.ts';
 import type { PolicyFacts } from '../api/release-view.ts';
+import type { Judgement } from '../api/view.ts';
 import type { Clock } from '../clock.ts';
 import { sleep } from '../clock.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
@@ -34,6 +35,8 @@ export interface PolicyStatusOptions {
   /** Where the configuration of fences is. */
   namespace: string;
   isLeading: () => boolean;
+  /** What is thought of the nodes. */
+  verdicts: () => ReadonlyMap<string, Judgement>;
   /** How often the devices of all nodes are asked. */
   checkEveryMs?: number;
   onProblem: (source: string, error: KubeError) => void;
@@ -41,7 +44,19 @@ export interface PolicyStatusOptions {
 
 interface StoredPolicy extends KubeObject {
   spec?: WrittenSpec;
-  status?: { observedGeneration?: number; nodes?: number; conditions?: Condition[] };
+  status?: {
+    observedGeneration?: number;
+    nodes?: number;
+    unresponsive?: number;
+    fencing?: number;
+    conditions?: Condition[];
+  };
+}
+
+/** What was found out about the policies as they were then. */
+interface Found extends NodeFindings {
+  of: ReadonlyMap<string, string>;
+  atMs: number;
 }
 
 export const defaultCheckEveryMs = 600_000;
@@ -58,6 +73,10 @@ export class PolicyStatus {
   readonly #rounds: DeviceRounds;
   readonly #finder: PolicyFinder;
   #touched = Promise.withResolvers<void>();
+  /** Undefined: something has changed since that it depends on. */
+  #found: Found | undefined;
+  /** Something changed while it was being found out. */
+  #isTouched = false;
 
   constructor(options: PolicyStatusOptions) {
     this.#options = options;
@@ -75,6 +94,13 @@ export class PolicyStatus {
 
   /** Something changed that policies depend on. */
   touch(): void {
+    this.#found = undefined;
+    this.#isTouched = true;
+    this.#touched.resolve();
+  }
+
+  /** Another node responds, or does not, or is fenced: what was found out about the policies stands. */
+  recount(): void {
     this.#touched.resolve();
   }
 
@@ -128,18 +154,37 @@ export class PolicyStatus {
       this.#rounds.update([]);
       return;
     }
-    const nodes = await listNodes(client, signal);
-    if (!nodes.ok) {
-      onProblem('policy status', nodes.error);
-      return;
-    }
-    const facts = policies.flatMap((policy): PolicyFacts | [] => projectPolicy(policy) ?? []);
-    const found = await this.#finder.find(nodes.value, facts, cluster.fenceConfigs);
-    if (signal.aborted) return;
-    this.#rounds.update(found.targets);
+    const found = this.#isFoundOf(policies) ?? (await this.#find(policies, signal));
+    if (found === undefined || signal.aborted) return;
     for (const policy of policies) {
       await this.#write(policy, this.#findings(policy, found), listed.serverTime ?? clock.now());
     }
+  }
+
+  /** Only of the very policies that are there now: of another text nothing may be said by it. */
+  #isFoundOf(policies: readonly StoredPolicy[]): Found | undefined {
+    const { clock, checkEveryMs = defaultCheckEveryMs } = this.#options;
+    const found = this.#found;
+    if (found === undefined || clock.monotonic() - found.atMs >= checkEveryMs) return undefined;
+    return isDeepStrictEqual(found.of, versionsOf(policies)) ? found : undefined;
+  }
+
+  async #find(policies: readonly StoredPolicy[], signal: AbortSignal): Promise<Found | undefined> {
+    const { client, clock, cluster, onProblem } = this.#options;
+    const atMs = clock.monotonic();
+    this.#isTouched = false;
+    const nodes = await listNodes(client, signal);
+    if (!nodes.ok) {
+      onProblem('policy status', nodes.error);
+      return undefined;
+    }
+    const facts = policies.flatMap((policy): PolicyFacts | [] => projectPolicy(policy) ?? []);
+    const findings = await this.#finder.find(nodes.value, facts, cluster.fenceConfigs);
+    if (signal.aborted) return undefined;
+    this.#rounds.update(findings.targets);
+    const found = { ...findings, of: versionsOf(policies), atMs };
+    if (!this.#isTouched) this.#found = found;
+    return found;
   }
 
   #findings(policy: StoredPolicy, found: NodeFindings): PolicyFindings {
@@ -151,7 +196,7 @@ export class PolicyStatus {
       spec: policy.spec ?? {},
       lacksDefaults: facts === undefined,
       nodes,
-      ties: found.ties.filter(({ policies }) => policies.includes(name)),
+      conflicts: found.conflicts.get(name) ?? [],
       configProblems: found.configProblems.get(name) ?? [],
       unconfigured: found.unconfigured.get(name) ?? [],
       unreadableSecrets: found.unreadableSecrets.get(name) ?? [],
@@ -165,7 +210,8 @@ export class PolicyStatus {
     const { name, generation = 0 } = policy.metadata;
     const before = policy.status ?? {};
     const conditions = withFindings(before.conditions ?? [], findingsOf(findings), { generation, nowMs });
-    const status = { ...before, observedGeneration: generation, nodes: findings.nodes.length, conditions };
+    const counts = { nodes: findings.nodes.length, ...this.#countsOf(findings.nodes) };
+    const status = { ...before, observedGeneration: generation, ...counts, conditions };
     if (isDeepStrictEqual(status, before) || !isLeading()) return;
     const calls = { guard: isLeading, timeoutMs: callTimeoutMs };
     const written = await client.replace({ resource: remedyPolicies, name }, { ...policy, status }, 'status', calls);
@@ -174,4 +220,21 @@ export class PolicyStatus {
     if (written.error.kind === 'conflict' || written.error.kind === 'notFound') this.touch();
     else onProblem('policy status', written.error);
   }
+
+  /** As the brake counts them: a node that is being fenced does not respond, whatever its condition says. */
+  #countsOf(nodes: readonly string[]): { unresponsive: number; fencing: number } {
+    const { cluster, verdicts } = this.#options;
+    const fencing = new Set(cluster.fencingNodes);
+    const known = verdicts();
+    // Whoever has not been judged yet, since we have just begun, is none of them.
+    const isSuspect = (name: string): boolean => (known.get(name)?.verdict ?? 'healthy') !== 'healthy';
+    return {
+      unresponsive: nodes.filter((name) => isSuspect(name) || fencing.has(name)).length,
+      fencing: nodes.filter((name) => fencing.has(name)).length,
+    };
+  }
+}
+
+function versionsOf(policies: readonly StoredPolicy[]): Map<string, string> {
+  return new Map(policies.map(({ metadata: { name, uid, generation } }) => [name, `${uid} ${generation}`]));
 }

@@ -99,7 +99,7 @@ describe('the word of whoever set a taint', () => {
 
   test('[FEV-2] DaemonSet and mirror pods stay', () => {
     assert.equal(
-      refusal(assertedCase({}, { owner: { kind: 'DaemonSet', name: 'a', uid: 'a' } }))?.reason,
+      refusal(assertedCase({}, { owner: { group: 'apps', kind: 'DaemonSet', name: 'a', uid: 'a' } }))?.reason,
       'DaemonSetPod',
     );
     assert.equal(refusal(assertedCase({}, { mirror: true }))?.reason, 'MirrorPod');
@@ -200,7 +200,7 @@ describe('the end of an eviction', () => {
     assert.equal(endOfEviction(assertedCase({ attachments: [] }), over), undefined, 'a pod is left');
     assert.equal(endOfEviction(assertedCase({ pods: [] }), over), undefined, 'a volume is left');
     assert.notEqual(endOfEviction(assertedCase({ pods: [], attachments: [] }), over), undefined);
-    const staying = assertedCase({}, { owner: { kind: 'DaemonSet', name: 'a', uid: 'a' } });
+    const staying = assertedCase({}, { owner: { group: 'apps', kind: 'DaemonSet', name: 'a', uid: 'a' } });
     assert.notEqual(endOfEviction(staying, over), undefined, 'what stays keeps its volume');
   });
 

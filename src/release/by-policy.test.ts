@@ -29,7 +29,7 @@ function fate(known: NodeCase): string {
 }
 
 const goes = 'policy: AcceptedRisk';
-const owned = (kind: string): Partial<PodFacts> => ({ owner: { kind, name: 'x', uid: 'x' } });
+const owned = (kind: string, group = 'apps'): Partial<PodFacts> => ({ owner: { group, kind, name: 'x', uid: 'x' } });
 
 describe('the policy of the user', () => {
   const table: [PodDeletion, string, string, string][] = [
@@ -47,11 +47,28 @@ describe('the policy of the user', () => {
       for (const kind of ['Job', 'DaemonSet', 'Database', 'Deployment', 'ReplicationController', 'statefulset']) {
         assert.equal(under(owned(kind)), other, kind);
       }
+      for (const kind of ['StatefulSet', 'ReplicaSet']) {
+        for (const group of ['apps.kruise.io', 'extensions', '']) assert.equal(under(owned(kind, group)), other, group);
+      }
       const { owner: _, ...bare } = aPod();
       assert.equal(fate(aCase({ policy, pods: [bare] })), other, 'a bare pod');
       assert.equal(under({ ...owned('StatefulSet'), mirror: true }), 'MirrorPod');
     });
   }
+
+  test('[POD-12] the pods of a listed controller go where those of a StatefulSet do', () => {
+    const owners = [{ group: 'postgresql.cnpg.io', kind: 'Cluster' }];
+    const under = (podDeletion: PodDeletion, pod: Partial<PodFacts>): string =>
+      fate(aCase({ policy: inForce({ podDeletion, owners }), pods: [aPod(pod)] }));
+    const cluster = owned('Cluster', 'postgresql.cnpg.io');
+    assert.equal(under('delete-statefulset-pod', cluster), goes);
+    assert.equal(under('delete-both-statefulset-and-deployment-pod', cluster), goes);
+    assert.equal(under('delete-deployment-pod', cluster), 'OwnerNotCovered');
+    assert.equal(under('do-nothing', cluster), 'DoNothing');
+    assert.equal(under('delete-statefulset-pod', owned('Cluster', 'example.com')), 'OwnerNotCovered');
+    assert.equal(under('delete-statefulset-pod', owned('Pooler', 'postgresql.cnpg.io')), 'OwnerNotCovered');
+    assert.equal(under('delete-statefulset-pod', owned('StatefulSet')), goes, 'what the name says goes all the same');
+  });
 
   const rows: [string, string, Partial<NodeCase>][] = [
     ['Ready is Unknown', goes, {}],
@@ -59,7 +76,6 @@ describe('the policy of the user', () => {
     ['Ready is True', 'NodeReady', { node: aNode({ ready: 'True' }) }],
     ['it has never reported', 'NodeNotDown', { node: aNode({ ready: undefined }) }],
     ['no policy selects it', 'NoPolicy', { policy: { kind: 'none' } }],
-    ['two policies do', 'PolicyTie', { policy: { kind: 'tie', names: ['a', 'b'] } }],
     ['the pod is not terminating', 'NotTerminating', { pods: [{ ...aPod(), deletionAtMs: NaN }].map(undated) }],
     ['its time is up this very second', 'TimeNotUp', { pods: [aPod({ deletionAtMs: nowMs })] }],
     ['its time was up a second ago', goes, { pods: [aPod({ deletionAtMs: nowMs - 1000 })] }],

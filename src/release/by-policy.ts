@@ -2,7 +2,7 @@
  * By the policy of the user, who accepts the risk (POD): terminating pods of a node that is down, whose time is up, of
  * the owners and the storage that the policy names. Nothing proves that they have stopped.
  */
-import type { NodeCase, PodDeletion, PodFacts, PolicyFacts } from '../api/release-view.ts';
+import type { NodeCase, OwnerKind, PodDeletion, PodFacts, PolicyFacts } from '../api/release-view.ts';
 import type { Check, KnownVolume, Objection } from './checks.ts';
 import { notInMaintenance } from './maintenance.ts';
 import {
@@ -21,13 +21,22 @@ import {
 } from './checks.ts';
 import type { Way } from './way.ts';
 
+const statefulSet: OwnerKind = { group: 'apps', kind: 'StatefulSet' };
+const replicaSet: OwnerKind = { group: 'apps', kind: 'ReplicaSet' };
+
 /** The owner that is the controller decides; a pod of any other owner, or of none, is never deleted by force. */
-const coveredOwners: Record<PodDeletion, readonly string[]> = {
-  'do-nothing': [],
-  'delete-statefulset-pod': ['StatefulSet'],
-  'delete-deployment-pod': ['ReplicaSet'],
-  'delete-both-statefulset-and-deployment-pod': ['StatefulSet', 'ReplicaSet'],
-};
+function coveredOwners(podDeletion: PodDeletion, owners: readonly OwnerKind[]): readonly OwnerKind[] {
+  switch (podDeletion) {
+    case 'do-nothing':
+      return [];
+    case 'delete-statefulset-pod':
+      return [statefulSet, ...owners];
+    case 'delete-deployment-pod':
+      return [replicaSet];
+    case 'delete-both-statefulset-and-deployment-pod':
+      return [statefulSet, replicaSet, ...owners];
+  }
+}
 
 const deletionChecks: readonly Check[] = [
   notMirror,
@@ -64,14 +73,7 @@ const recoveryChecks: readonly Check[] = [
 ];
 
 function policyInForce({ policy }: NodeCase): Objection | undefined {
-  switch (policy.kind) {
-    case 'one':
-      return undefined;
-    case 'none':
-      return objection('NoPolicy', 'no RemedyPolicy selects the node');
-    case 'tie':
-      return objection('PolicyTie', `the policies ${policy.names.join(', ')} select the node just as specifically`);
-  }
+  return policy.kind === 'one' ? undefined : objection('NoPolicy', 'no RemedyPolicy selects the node');
 }
 
 function policyOf({ policy }: NodeCase): PolicyFacts | undefined {
@@ -79,12 +81,18 @@ function policyOf({ policy }: NodeCase): PolicyFacts | undefined {
 }
 
 function ownerCovered(known: NodeCase, pod: PodFacts): Objection | undefined {
-  const { name, podDeletion = 'do-nothing' } = policyOf(known) ?? {};
-  const covered = coveredOwners[podDeletion];
-  if (pod.owner !== undefined && covered.includes(pod.owner.kind)) return undefined;
+  const { name, podDeletion = 'do-nothing', owners = [] } = policyOf(known) ?? {};
+  const { owner } = pod;
+  const covered = coveredOwners(podDeletion, owners);
+  if (covered.some(({ group, kind }) => group === owner?.group && kind === owner.kind)) return undefined;
   if (podDeletion === 'do-nothing') return objection('DoNothing', `podDeletion of policy ${name} is do-nothing`);
-  const owner = pod.owner === undefined ? 'no controller' : `a ${pod.owner.kind}`;
-  return objection('OwnerNotCovered', `it belongs to ${owner}, and podDeletion of policy ${name} is ${podDeletion}`);
+  const belongs = owner === undefined ? 'no controller' : `a ${owner.kind}${ofGroup(owner)}`;
+  return objection('OwnerNotCovered', `it belongs to ${belongs}, and podDeletion of policy ${name} is ${podDeletion}`);
+}
+
+/** Said where a reader could take it for another one. */
+function ofGroup({ group }: OwnerKind): string {
+  return ['', 'apps', 'batch'].includes(group) ? '' : ` of ${group}`;
 }
 
 /** One volume of the listed storage is enough: the risk is accepted for the pod as a whole. */

@@ -53,7 +53,7 @@ describe('released by the power supply', () => {
   test('[REM-1, FEN-11] not without cleanResources; mirror and DaemonSet pods stay', () => {
     assert.equal(objects({ cleanResources: false }), 'NotWanted');
     assert.notEqual(objects({}, {}, { mirror: true }), 'goes');
-    assert.notEqual(objects({}, {}, { owner: { kind: 'DaemonSet', name: 'd', uid: 'u' } }), 'goes');
+    assert.notEqual(objects({}, {}, { owner: { group: 'apps', kind: 'DaemonSet', name: 'd', uid: 'u' } }), 'goes');
   });
 
   test('[EVD-1] who answers for it are the methods that were confirmed, and all its volumes are freed', () => {

@@ -66,6 +66,9 @@ describe('released by the word of a remedy', () => {
 
   test('[FEN-11] mirror and DaemonSet pods stay', () => {
     assert.equal(objects(remedied(), { mirror: true }), 'MirrorPod');
-    assert.equal(objects(remedied(), { owner: { kind: 'DaemonSet', name: 'd' } as never }), 'DaemonSetPod');
+    assert.equal(
+      objects(remedied(), { owner: { group: 'apps', kind: 'DaemonSet', name: 'd' } as never }),
+      'DaemonSetPod',
+    );
   });
 });

@@ -58,6 +58,22 @@ describe('safe detach', () => {
     assert.equal(refusal(protectedCase({ pods: [bare] })), undefined);
   });
 
+  test('[NGS-1] a policy says of a driver what its annotation would, unless that says "false"', () => {
+    const under = (safeDetach: string[], change: object = { safeDetach: false }): string | undefined =>
+      refusal(protectedCase({ ...says(change), policy: inForce({ safeDetach, podDeletion: 'do-nothing' }) }))?.message;
+    assert.equal(under([driver]), undefined);
+    assert.match(under(['other.example.com']) ?? '', /no policy lists it under safeDetach/);
+    assert.match(under([driver], { safeDetach: false, deniesSafeDetach: true }) ?? '', /is "false"/);
+    assert.match(under([driver], { safeDetach: false, malformed: 'is "yes"' }) ?? '', /is "yes"/);
+    const unseen = protectedCase({ drivers: {}, policy: inForce({ safeDetach: [driver] }) });
+    assert.match(refusal(unseen)?.message ?? '', /no CSIDriver/);
+    const shared = protectedCase({
+      policy: inForce({ safeDetach: [driver] }),
+      ...one(aVolume({ accessModes: ['ReadWriteMany'] })),
+    });
+    assert.equal(refusal(shared)?.reason, 'VolumeShared');
+  });
+
   const rows: [string, string, RegExp, Partial<NodeCase>][] = [
     ['the gate is off', 'GateOff', /NonGracefulFailover/, { gates: featureGates() }],
     ['the node is Ready', 'NodeReady', /Ready/, { node: aNode({ ready: 'True' }) }],
@@ -117,7 +133,7 @@ describe('safe detach', () => {
       'a DaemonSet',
       'DaemonSetPod',
       /DaemonSet/,
-      { pods: [aPod({ owner: { kind: 'DaemonSet', name: 'a', uid: 'a' } })] },
+      { pods: [aPod({ owner: { group: 'apps', kind: 'DaemonSet', name: 'a', uid: 'a' } })] },
     ],
     ['a mirror', 'MirrorPod', /file/, { pods: [aPod({ mirror: true })] }],
   ];

@@ -7,6 +7,7 @@ import { SAFE_DETACH_ANNOTATION } from '../api/release-view.ts';
 import type { Check, KnownVolume, Objection } from './checks.ts';
 import {
   attachedOnce,
+  attachmentsHere,
   driverOf,
   isShared,
   knownVolumes,
@@ -55,7 +56,7 @@ function allProtected(known: NodeCase, pod: PodFacts): Objection | undefined {
   return undefined;
 }
 
-function unprotected({ drivers }: NodeCase, volume: KnownVolume): Objection | undefined {
+function unprotected(known: NodeCase, volume: KnownVolume): Objection | undefined {
   const { volume: name, csi } = volume;
   if (csi === undefined) {
     return objection(
@@ -63,26 +64,63 @@ function unprotected({ drivers }: NodeCase, volume: KnownVolume): Objection | un
       `volume ${name} is ${volume.local ? 'local to a node' : 'not a CSI volume'}`,
     );
   }
-  const driver = driverOf(drivers, csi.driver);
+  const driver = driverOf(known.drivers, csi.driver);
   if (driver === undefined)
     return objection('VolumeNotProtected', `volume ${name}: there is no CSIDriver ${csi.driver}`);
   if (driver.malformed !== undefined) return objection('VolumeNotProtected', `volume ${name}: ${driver.malformed}`);
-  if (!driver.safeDetach) {
-    return objection('VolumeNotProtected', `volume ${name}: CSIDriver ${csi.driver} has no ${SAFE_DETACH_ANNOTATION}`);
+  if (driver.deniesSafeDetach === true) {
+    return objection(
+      'VolumeNotProtected',
+      `volume ${name}: ${SAFE_DETACH_ANNOTATION} of CSIDriver ${csi.driver} is "false"`,
+    );
+  }
+  if (!driver.safeDetach && !isDeclared(known, csi.driver)) {
+    const message = `volume ${name}: CSIDriver ${csi.driver} has no ${SAFE_DETACH_ANNOTATION}, and no policy lists it under safeDetach`;
+    return objection('VolumeNotProtected', message);
   }
   return isShared(volume) ? objection('VolumeShared', `volume ${name} is ReadWriteMany`) : undefined;
+}
+
+/** The CSIDriver belongs to somebody else's chart: the policy of the node can say the same (NGS-1). */
+function isDeclared({ policy }: NodeCase, driver: string): boolean {
+  return policy.kind === 'one' && policy.policy.safeDetach.includes(driver);
+}
+
+function isSafe(nodeCase: NodeCase, driver: string): boolean {
+  return driverOf(nodeCase.drivers, driver)?.safeDetach === true || isDeclared(nodeCase, driver);
+}
+
+/** Whose word it is where it is not the driver's own. */
+function declaredBy(nodeCase: NodeCase): string | undefined {
+  const { policy, pods } = nodeCase;
+  if (policy.kind !== 'one') return undefined;
+  const used = pods.flatMap((pod) => knownVolumes(nodeCase, pod)).flatMap(({ csi }) => csi?.driver ?? []);
+  const isItsWord = used.some((name) => !isAnnotated(nodeCase, name) && isDeclared(nodeCase, name));
+  return isItsWord ? `policy ${policy.policy.name}` : undefined;
+}
+
+/** Its own annotation is what the release rests on; for the others the policy answers. */
+function isAnnotated({ drivers }: NodeCase, name: string): boolean {
+  return driverOf(drivers, name)?.safeDetach !== false;
 }
 
 export const bySafeDetach: Way = {
   name: 'safe detach',
   basis: 'StorageSafeDetach',
   checks,
-  by: () => undefined,
+  by: declaredBy,
   frees: knownVolumes,
   podStays: false,
   restsOnVolumes: true,
   toleratesLife: never,
-  grounds: (_, { drivers }) => ({ basis: 'StorageSafeDetach', safeDrivers: drivers }),
-  stillStands: ({ gates }) => gates.NonGracefulFailover,
+  grounds: (nodeCase, { drivers }) => ({
+    basis: 'StorageSafeDetach',
+    safeDrivers: drivers.filter((name) => isAnnotated(nodeCase, name)),
+  }),
+  stillStands: (nodeCase, { attachments }) =>
+    nodeCase.gates.NonGracefulFailover &&
+    attachmentsHere(nodeCase)
+      .filter(({ name }) => attachments.includes(name))
+      .every(({ driver }) => isSafe(nodeCase, driver)),
   unopened: ['GateOff'],
 };

@@ -35,6 +35,10 @@ const plan = (known: NodeCase): ReleasePlan => planRelease(known, releaseNode(kn
 const deeds = (steps: readonly Step[]): Act['do'][][] => steps.map((step) => actsOf(step).map((act) => act.do));
 const groundsOf = (step: Step | undefined): Grounds | undefined =>
   step !== undefined && 'grounds' in step ? step.grounds : undefined;
+const safeDriversOf = (step: Step | undefined): readonly string[] => {
+  const grounds = groundsOf(step);
+  return grounds?.basis === 'StorageSafeDetach' ? grounds.safeDrivers : [];
+};
 const safely = { gates: failover, drivers: safeDriver, policy: { kind: 'none' } } as const;
 
 describe('the order of a release', () => {
@@ -81,13 +85,22 @@ describe('the order of a release', () => {
         assert.equal(grounds?.leaseRenewTime, known.lease?.renewTime);
       }
       assert.deepEqual(groundsOf(rest.at(-1))?.freed, [entry], 'what was freed must not be back when the pod goes');
-      const last = groundsOf(rest.at(-1));
-      assert.deepEqual(last && 'safeDrivers' in last ? last.safeDrivers : [], what === 'safe' ? [driver] : []);
+      assert.deepEqual(safeDriversOf(rest.at(-1)), what === 'safe' ? [driver] : []);
       assert.deepEqual(
         groundsOf(rest.at(-1))?.policy,
         what === 'safe' ? undefined : { name: 'release', uid: 'policy-0', generation: 1 },
       );
     }
+  });
+
+  test('[NGS-1] a driver that the policy declares safe rests on the policy, and not on an annotation', () => {
+    const declared = inForce({ safeDetach: [driver], podDeletion: 'do-nothing' });
+    const { steps, records } = plan(aCase({ ...safely, policy: declared, drivers: aCase().drivers }));
+    assert.deepEqual([records[0]?.basis, records[0]?.by], ['StorageSafeDetach', 'policy release']);
+    assert.deepEqual(safeDriversOf(steps.at(-1)), []);
+    assert.deepEqual(groundsOf(steps.at(-1))?.policy, { name: 'release', uid: 'policy-0', generation: 1 });
+    const annotated = plan(aCase({ ...safely, policy: declared }));
+    assert.deepEqual([annotated.records[0]?.by, safeDriversOf(annotated.steps.at(-1))], [undefined, [driver]]);
   });
 
   test('[FEV-4] an assertion is one of its grounds, and covers volumes whose pods are long gone', () => {

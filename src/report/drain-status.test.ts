@@ -24,7 +24,37 @@ function decided(change: Partial<NodeDrainDecision> = {}): NodeDrainDecision {
 const statusOf = (node: NodeDrainDecision, before = {}, atMs = nowMs): ReturnType<typeof drainStatusOf> =>
   drainStatusOf({ policy: { name: 'default', generation: 1 }, nodes: [node] }, before, atMs);
 
+const saidBy = ({ conditions = [] }: ReturnType<typeof drainStatusOf>): string[] =>
+  conditions.map(({ type, status, reason }) => `${type} ${status} ${reason}`);
+
 describe('the status of a DrainPolicy', () => {
+  test('Ready: it is carried out as written, or says what keeps it from that', () => {
+    const of = (findings: Partial<Parameters<typeof drainStatusOf>[0]>): string | undefined => {
+      const policy = { name: 'default', generation: 3 };
+      const status = drainStatusOf({ policy, nodes: [decided()], ...findings }, {}, nowMs);
+      assert.deepEqual(
+        status.conditions?.map(({ observedGeneration }) => observedGeneration),
+        [3, 3],
+      );
+      return saidBy(status)[0];
+    };
+    assert.equal(of({}), 'Ready True Guarding');
+    assert.equal(of({ nodes: [] }), 'Ready True NoNodes');
+    assert.equal(of({ nodes: [decided({ guarding: 'StorageEnforces' })] }), 'Ready True StorageEnforces');
+    assert.equal(of({ nodes: [decided({ guarding: 'ForeignBudget' })] }), 'Ready False ForeignBudget');
+    assert.equal(of({ notFound: 'no Longhorn' }), 'Ready False StorageNotFound');
+  });
+
+  test('[REM-8] who lost its nodes by its age alone names the winner', () => {
+    const lost = decided({
+      policy: { kind: 'one', name: 'old', policy: 'always-allow', enforcement: 'enforce', over: ['default'] },
+    });
+    const status = statusOf(lost);
+    assert.deepEqual(saidBy(status), ['Ready False Conflict', 'Guarding False Conflict']);
+    assert.match(status.conditions?.[0]?.message ?? '', /^old selects node-1 just as specifically, is older/);
+    assert.equal(status.nodes, 0);
+  });
+
   test('what a drain waits for, and since when', () => {
     const status = statusOf(decided());
     assert.equal(status.blocking, 1);
@@ -44,6 +74,6 @@ describe('the status of a DrainPolicy', () => {
       [first?.blocked, first?.reason, first?.message],
       [false, 'LastReplica', 'nothing holds it up, although the last copy of volume v is on node-1'],
     );
-    assert.equal(status.conditions?.[0]?.status, 'False');
+    assert.deepEqual(saidBy(status), ['Ready True Observing', 'Guarding False Observing']);
   });
 });

@@ -3,7 +3,7 @@ import type { Condition } from '../api/common.ts';
 import type { DrainPolicy } from '../api/drain-policy.ts';
 import type { GuardingReason, NodeDrainDecision } from '../api/drain-view.ts';
 import { clockTime } from '../api/facts.ts';
-import { GUARDING } from '../api/reasons.ts';
+import { DRAIN_READY, GUARDING } from '../api/reasons.ts';
 
 export type DrainPolicyStatus = Partial<DrainPolicy['status']>;
 
@@ -31,13 +31,14 @@ const maxMessage = 1024;
 /** What keeps drains from being guarded comes first. */
 const order: readonly GuardingReason[] = [
   'StorageNotFound',
-  'PolicyTie',
   'ForeignBudget',
   'Observing',
   'StorageEnforces',
   'Guarding',
 ];
 const holds: ReadonlySet<GuardingReason> = new Set(['Guarding', 'StorageEnforces']);
+/** As the policy asks for it: also where it asks to observe, or where no node is there to be guarded. */
+const asWanted: ReadonlySet<GuardingReason> = new Set([...holds, 'Observing', 'NoNodes']);
 
 export function drainStatusOf(findings: DrainFindings, before: DrainPolicyStatus, nowMs: number): DrainPolicyStatus {
   const { policy, nodes, withdrawing } = findings;
@@ -50,7 +51,7 @@ export function drainStatusOf(findings: DrainFindings, before: DrainPolicyStatus
     blocking: own.filter(isHeldUp).length,
     ...(withdrawing !== undefined && own.some(({ node }) => node === withdrawing) && { withdrawn: withdrawing }),
     draining: drainingOf(own, before, nowMs),
-    conditions: withGuarding(findings, before.conditions ?? [], nowMs),
+    conditions: withConditions(findings, before.conditions ?? [], nowMs),
   };
 }
 
@@ -94,26 +95,37 @@ function isHeldUp({ blocked, guarding }: NodeDrainDecision): boolean {
   return blocked && guarding !== 'Observing';
 }
 
-function withGuarding(findings: DrainFindings, before: readonly Condition[], nowMs: number): Condition[] {
+function withConditions(findings: DrainFindings, before: readonly Condition[], nowMs: number): Condition[] {
   const { reason, message } = guardingOf(findings);
-  const status = holds.has(reason) ? 'True' : 'False';
-  const known = before.find(({ type }) => type === GUARDING.of);
-  const condition: Condition = {
-    type: GUARDING.of,
-    status,
-    reason,
-    message: message.slice(0, maxMessage),
-    observedGeneration: findings.policy.generation,
-    lastTransitionTime: known?.status === status ? known.lastTransitionTime : clockTime(nowMs),
+  const said = (type: string, holdsTrue: boolean): Condition => {
+    const status = holdsTrue ? 'True' : 'False';
+    const known = before.find((one) => one.type === type);
+    return {
+      type,
+      status,
+      reason,
+      message: message.slice(0, maxMessage),
+      observedGeneration: findings.policy.generation,
+      lastTransitionTime: known?.status === status ? known.lastTransitionTime : clockTime(nowMs),
+    };
   };
-  return [...before.filter(({ type }) => type !== GUARDING.of), condition];
+  const ours: readonly string[] = [DRAIN_READY.of, GUARDING.of];
+  const others = before.filter(({ type }) => !ours.includes(type));
+  return [...others, said(DRAIN_READY.of, asWanted.has(reason)), said(GUARDING.of, holds.has(reason))];
 }
 
 function guardingOf({ policy, nodes, notFound }: DrainFindings): { reason: GuardingReason; message: string } {
   if (notFound !== undefined) return { reason: 'StorageNotFound', message: notFound };
-  const concerned = nodes.filter(({ policy: match }) =>
-    match.kind === 'tie' ? match.names.includes(policy.name) : match.kind === 'one' && match.name === policy.name,
+  const lost = nodes.flatMap(({ node, policy: match }) =>
+    match.kind === 'one' && match.over?.includes(policy.name) === true ? [{ node, winner: match.name }] : [],
   );
+  const [first] = lost;
+  if (first !== undefined) {
+    const names = lost.map(({ node }) => node).join(', ');
+    const message = `${first.winner} selects ${names} just as specifically, is older, and guards there: write another priority in one of the two`;
+    return { reason: 'Conflict', message };
+  }
+  const concerned = nodes.filter(({ policy: match }) => match.kind === 'one' && match.name === policy.name);
   for (const reason of order) {
     const found = concerned.filter(({ guarding }) => guarding === reason);
     const [first] = found;

@@ -38,9 +38,9 @@ describe('events and metrics', () => {
     for (let round = 0; round < 3; round += 1) pass(stuck);
     assert.deepEqual(said, ['Pod web-0: NotReleased: policy: podDeletion of policy release is do-nothing']);
     assert.deepEqual([...reporter.stuck], [['DoNothing', 1]]);
-    pass(aCase({ policy: { kind: 'tie', names: ['a', 'b'] } }));
+    pass(aCase({ policy: { kind: 'none' } }));
     assert.equal(said.length, 2);
-    assert.deepEqual([...reporter.stuck], [['PolicyTie', 1]]);
+    assert.deepEqual([...reporter.stuck], [['NoPolicy', 1]]);
   });
 
   test('[POD-11] what goes, or belongs to a node that is well, is no longer stuck', () => {

@@ -20,7 +20,7 @@ function found(change: Partial<PolicyFindings> = {}): PolicyFindings {
     spec: fencing,
     lacksDefaults: false,
     nodes: ['node-1', 'node-2'],
-    ties: [],
+    conflicts: [],
     configProblems: [],
     unconfigured: [],
     unreadableSecrets: [],
@@ -37,15 +37,25 @@ function said(change: Partial<PolicyFindings>, type: string): string | undefined
 
 test('a policy of which all is well', () => {
   assert.equal(said({}, 'Valid'), 'True Accepted: in force for 2 nodes');
+  assert.equal(said({}, 'Ready'), 'True Accepted: in force for 2 nodes');
   assert.equal(said({}, 'Risky'), 'False NothingRisky: no dangerous value was found');
   assert.equal(said({}, 'Fenceable'), 'True AllFenceable: the devices of 2 nodes answer');
 });
 
-test('[REM-8] a tie names all the policies and the nodes that they contend for', () => {
-  const ties = ['node-2', 'node-1'].map((node) => ({ node, policies: ['big', 'workers'] }));
-  assert.match(
-    said({ ties }, 'Valid') ?? '',
-    /^False PolicyTie: big and workers select node-1, node-2 just as specifically, and neither is in force there/,
+test('Ready is what Valid is: a risk that was accepted, or a device that is silent, keeps no tool waiting', () => {
+  const risky = { spec: { ...fencing, storm: { maxUnresponsive: '100%' } }, checks: [] };
+  assert.match(said(risky, 'Ready') ?? '', /^True Accepted/);
+  assert.match(said({ lacksDefaults: true }, 'Ready') ?? '', /^False DefaultsMissing: .*install the CRDs/);
+  const unread = { unreadableSecrets: [{ name: 'bmc', why: 'forbidden' }] };
+  assert.match(said(unread, 'Ready') ?? '', /^Unknown SecretsUnreadable/);
+});
+
+test('[REM-8] who lost by its age alone names the winner and the nodes', () => {
+  const conflicts = ['node-2', 'node-1'].map((node) => ({ node, winner: 'big' }));
+  assert.equal(
+    said({ conflicts }, 'Valid'),
+    'False Conflict: big selects node-1, node-2 just as specifically, is older, and applies there: ' +
+      'write another priority in one of the two',
   );
 });
 
@@ -174,7 +184,7 @@ test('a condition keeps its time while its status stays; those of others stay as
     { type: 'Fenceable', status: 'True', reason: 'AllFenceable', message: '', lastTransitionTime: since },
   ];
   const nowMs = Date.parse('2026-02-01T00:00:00Z');
-  const after = withFindings(before, findingsOf(found({ checks: [] })).slice(0, 2), { generation: 7, nowMs });
+  const after = withFindings(before, findingsOf(found({ checks: [] })).slice(1, 3), { generation: 7, nowMs });
   assert.deepEqual(
     after.map(({ type, lastTransitionTime, observedGeneration }) => [type, lastTransitionTime, observedGeneration]),
     [

@@ -2,7 +2,7 @@
 import type { Condition } from '../api/common.ts';
 import { clockTime } from '../api/facts.ts';
 import type { ConfigProblem } from '../api/fence-config.ts';
-import { FENCEABLE, RISKY, VALID } from '../api/reasons.ts';
+import { FENCEABLE, READY, RISKY, VALID } from '../api/reasons.ts';
 import type { WrittenSpec } from './policy-risks.ts';
 import type { NodeCheck } from '../api/node-check.ts';
 import { fences, risksOf } from './policy-risks.ts';
@@ -14,8 +14,8 @@ export interface PolicyFindings {
   lacksDefaults: boolean;
   /** The nodes that it is in force for. */
   nodes: readonly string[];
-  /** Nodes that it would be in force for if another policy did not select them just as specifically. */
-  ties: readonly { node: string; policies: readonly string[] }[];
+  /** Nodes that it would be in force for if it were older than the policy that applies there. */
+  conflicts: readonly { node: string; winner: string }[];
   configProblems: readonly ConfigProblem[];
   /** Nodes without configuration, each with why that does not do. */
   unconfigured: readonly { node: string; why: string }[];
@@ -40,7 +40,8 @@ const maxNamed = 10;
 
 export function findingsOf(found: PolicyFindings): Finding[] {
   const fenceable = found.lacksDefaults ? undefined : fenceableOf(found);
-  return [validOf(found), riskyOf(found), ...(fenceable === undefined ? [] : [fenceable])];
+  const valid = validOf(found);
+  return [{ ...valid, type: READY.of }, valid, riskyOf(found), ...(fenceable === undefined ? [] : [fenceable])];
 }
 
 function validOf(found: PolicyFindings): Finding {
@@ -50,7 +51,7 @@ function validOf(found: PolicyFindings): Finding {
       'fields are missing that its CRD fills in, and it is not in force: install the CRDs of this version';
     return { type: VALID.of, status: 'False', reason: reason.DefaultsMissing, message };
   }
-  const wrong = [...tiesOf(found), ...configsOf(found), ...missingOf(found), ...unsupportedOf(found)];
+  const wrong = [...conflictsOf(found), ...configsOf(found), ...missingOf(found), ...unsupportedOf(found)];
   const unread = found.unreadableSecrets.map(({ name, why }) => `Secret ${name}: ${why}`);
   const unknown = unread.length === 0 ? [] : [{ reason: reason.SecretsUnreadable, message: named(unread, '; ') }];
   if (wrong.length > 0) return { type: VALID.of, status: 'False', ...joined([...wrong, ...unknown]) };
@@ -60,16 +61,13 @@ function validOf(found: PolicyFindings): Finding {
   return { type: VALID.of, status: 'True', reason: reason.Accepted, message };
 }
 
-/** Each group of policies with all the nodes that they contend for, so that one look at either shows the whole. */
-function tiesOf({ ties }: PolicyFindings): Said[] {
-  const groups = new Map<string, string[]>();
-  for (const { node, policies } of ties) {
-    const names = policies.join(' and ');
-    groups.set(names, [...(groups.get(names) ?? []), node]);
-  }
-  return [...groups].map(([names, nodes]) => ({
-    reason: VALID.reason.PolicyTie,
-    message: `${names} select ${named(nodes.sort())} just as specifically, and neither is in force there: let one selector ask for a label more`,
+/** It stays in force wherever it wins; where it lost by its age alone, somebody may have meant otherwise. */
+function conflictsOf({ conflicts }: PolicyFindings): Said[] {
+  const byWinner = new Map<string, string[]>();
+  for (const { node, winner } of conflicts) byWinner.set(winner, [...(byWinner.get(winner) ?? []), node]);
+  return [...byWinner].map(([winner, nodes]) => ({
+    reason: VALID.reason.Conflict,
+    message: `${winner} selects ${named(nodes.sort())} just as specifically, is older, and applies there: write another priority in one of the two`,
   }));
 }
 
@@ -144,7 +142,7 @@ export function withFindings(
   findings: readonly Finding[],
   at: { generation: number; nowMs: number },
 ): Condition[] {
-  const types = new Set<string>([VALID.of, RISKY.of, FENCEABLE.of]);
+  const types = new Set<string>([READY.of, VALID.of, RISKY.of, FENCEABLE.of]);
   const kept = before.filter(({ type }) => !types.has(type));
   const said = findings.map((finding): Condition => {
     const known = before.find(({ type }) => type === finding.type);

@@ -57,13 +57,13 @@ export interface StoredRelease {
 
 export interface StoredPolicy extends KubeObject {
   spec?: {
-    release?: { riskAfterFailedFence?: boolean };
+    release?: { riskAfterFailedFence?: boolean; safeDetach?: string[] };
     storm?: { maxUnresponsive?: number | string; maxConcurrent?: number; podsPerMinute?: number };
   };
 }
 
 export interface StoredDrainPolicy extends KubeObject {
-  spec?: { policy?: string; nodeSelector?: { matchLabels?: Record<string, string> } };
+  spec?: { policy?: string; priority?: number; selector?: { matchLabels?: Record<string, string> } };
 }
 
 export class ClusterState {

@@ -62,6 +62,8 @@ const unasked = { probeEveryMs: 2 ** 31 - 1, reopenAfterMs: 2 ** 31 - 1 };
 const kdumpEveryMs = 10_000;
 /** Detaching with a driver that says this takes the node's access away. */
 const safeDetachAnnotation = 'fenceline.dev/safe-detach';
+/** It does so, although nobody says it on the driver. */
+const detachesSafelyAnnotation = 'simulation.fenceline.dev/detaches-safely';
 
 export class World {
   readonly server: ApiServer;
@@ -203,8 +205,7 @@ export class World {
   }
 
   #isSafeDetach(driver: string): boolean {
-    return (
-      this.server.peek('storage.k8s.io', 'csidrivers', driver)?.metadata.annotations?.[safeDetachAnnotation] === 'true'
-    );
+    const { annotations = {} } = this.server.peek('storage.k8s.io', 'csidrivers', driver)?.metadata ?? {};
+    return annotations[safeDetachAnnotation] === 'true' || annotations[detachesSafelyAnnotation] === 'true';
   }
 }

@@ -79,7 +79,7 @@ test('the epoch of a NodeFence never goes back', async () => {
 });
 
 test('an unknown field is refused under strict validation', async () => {
-  const object = { ...BASES.drain, spec: { nodeSelector: {}, enforcment: 'Observe' } } as AnyObject;
+  const object = { ...BASES.drain, spec: { allNodes: true, enforcment: 'Observe' } } as AnyObject;
   const { status, body } = await write(object, 'dryRun=All&fieldValidation=Strict');
   assert.equal(status, 400);
   assert.match(body.message, /unknown field "spec.enforcment"/);

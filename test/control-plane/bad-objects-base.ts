@@ -10,7 +10,7 @@ export const BASES = {
     kind: 'RemedyPolicy',
     metadata: { name: 'workers' },
     spec: {
-      nodeSelector: {
+      selector: {
         matchLabels: { type: 'compute' },
         matchExpressions: [{ key: 'rack', operator: 'In', values: ['r1'] }],
       },
@@ -39,7 +39,12 @@ export const BASES = {
         { name: 'scrap', deleteMachine: {} },
       ],
       fence: { isolateAfter: '30s', powerManagementAfter: '5m', bootTimeout: '10m', kdump: { enabled: true } },
-      release: { provisioners: ['driver.longhorn.io'], assertions: ['OutOfService'] },
+      release: {
+        provisioners: ['driver.longhorn.io'],
+        owners: [{ group: 'postgresql.cnpg.io', kind: 'Cluster' }],
+        safeDetach: ['csi.example.com'],
+        assertions: ['OutOfService'],
+      },
       storm: { maxUnresponsive: '40%', skipWhen: [{ type: 'StorageUnreachable', status: 'True' }] },
       return: { soak: '30s', backoff: 2 },
       alarms: [{ condition: 'Ready', count: 3, within: '24h' }],
@@ -72,7 +77,7 @@ export const BASES = {
     apiVersion: API_VERSION,
     kind: 'DrainPolicy',
     metadata: { name: 'default' },
-    spec: { nodeSelector: {}, policy: 'always-allow', storage: 'longhorn', enforcement: 'Auto', namespace: 'storage' },
+    spec: { allNodes: true, policy: 'always-allow', storage: 'longhorn', enforcement: 'Auto', namespace: 'storage' },
   },
 } as const;
 

@@ -6,39 +6,51 @@
 import { BAD_POLICY_LISTS } from './bad-policy-lists.ts';
 import { rule, schema, within, type BadObject } from './bad-objects-base.ts';
 
-const DURATION = 'write a whole number with h, m, s or ms, such as 90s, 5m or 1h30m';
+const DURATION = 'write a number with its unit, h, m, s or ms, such as 90s, 5m, 1h30m or 1.5h';
 const POSITIVE = 'must be longer than nothing: write for instance 5s';
 const SHARE = 'write a percentage from 0% to 100%, such as 40%, or a whole number of nodes, such as 2';
 const LABEL_KEY = 'write label keys such as type or topology.kubernetes.io/zone';
 const LABEL_VALUE = 'write a label value: at most 63 letters, digits';
+const EMPTY = 'an empty selector is refused: write labels under matchLabels';
+const RENAMED = 'the field is called selector now: write selector: {matchLabels';
 const SUPPORTED = (...values: string[]): string =>
   `supported values: ${values.map((value) => `"${value}"`).join(', ')}`;
 
 const policies: BadObject[] = within('policy', [
   schema('spec', undefined, 'Required value'),
-  rule('spec.nodeSelector', undefined, 'write nodeSelector: {} for every node, or nodeSelector: {matchLabels: '),
-  schema('spec.nodeSelector', 'type=compute', 'must be of type object'),
-  schema('spec.nodeSelector.matchLabels.type', 5, 'must be of type string'),
-  rule('spec.nodeSelector.matchLabels', { 'node type': 'compute' }, LABEL_KEY),
-  rule('spec.nodeSelector.matchLabels', { type: '-compute-' }, LABEL_VALUE, 'spec.nodeSelector.matchLabels'),
-  schema(
-    'spec.nodeSelector.matchExpressions[0].operator',
-    'Equals',
-    SUPPORTED('In', 'NotIn', 'Exists', 'DoesNotExist'),
-  ),
   rule(
-    'spec.nodeSelector.matchExpressions[0].values',
+    'spec.selector',
+    undefined,
+    'write selector: {matchLabels: {type: compute}} for the nodes with a label, or allN',
+  ),
+  rule('spec.selector', {}, EMPTY),
+  rule('spec.selector', { matchLabels: {}, matchExpressions: [] }, EMPTY),
+  // Labels directly below are pruned: what is left must not select every node.
+  rule('spec.selector', { type: 'compute' }, EMPTY),
+  schema('spec.selector', 'type=compute', 'must be of type object'),
+  rule('spec.nodeSelector', { matchLabels: { type: 'compute' } }, RENAMED),
+  rule('spec.nodeSelector', {}, RENAMED),
+  rule('spec.allNodes', true, 'contradict each other: remove one of them'),
+  schema('spec.allNodes', 'yes', 'must be of type boolean'),
+  schema('spec.priority', '10', 'must be of type integer'),
+  schema('spec.priority', 1_000_001, 'should be less than or equal to 1000000'),
+  schema('spec.selector.matchLabels.type', 5, 'must be of type string'),
+  rule('spec.selector.matchLabels', { 'node type': 'compute' }, LABEL_KEY),
+  rule('spec.selector.matchLabels', { type: '-compute-' }, LABEL_VALUE, 'spec.selector.matchLabels'),
+  schema('spec.selector.matchExpressions[0].operator', 'Equals', SUPPORTED('In', 'NotIn', 'Exists', 'DoesNotExist')),
+  rule(
+    'spec.selector.matchExpressions[0].values',
     [],
     'write at least one, such as values: [compute]',
-    'spec.nodeSelector.matchExpressions[0]',
+    'spec.selector.matchExpressions[0]',
   ),
   rule(
-    'spec.nodeSelector.matchExpressions[0].operator',
+    'spec.selector.matchExpressions[0].operator',
     'Exists',
     'remove values, or write operator: In',
-    'spec.nodeSelector.matchExpressions[0]',
+    'spec.selector.matchExpressions[0]',
   ),
-  rule('spec.nodeSelector.matchExpressions[0].key', 'rack number', LABEL_KEY),
+  rule('spec.selector.matchExpressions[0].key', 'rack number', LABEL_KEY),
   rule('metadata.name', 'a'.repeat(64), 'write at most 63 characters'),
   schema('spec.mode', 'enforce', SUPPORTED('Enforce', 'DryRun', 'Paused', 'Approve')),
   schema('spec.mode', 'Off', SUPPORTED('Enforce', 'DryRun', 'Paused', 'Approve')),
@@ -48,11 +60,15 @@ const policies: BadObject[] = within('policy', [
   rule('spec.fence.isolateAfter', '30 s', DURATION),
   rule('spec.fence.isolateAfter', '30sec', DURATION),
   rule('spec.fence.isolateAfter', '-30s', DURATION),
-  rule('spec.fence.powerManagementAfter', '1.5m', DURATION),
+  rule('spec.fence.powerManagementAfter', '0', DURATION),
+  rule('spec.fence.powerManagementAfter', '1.5.2m', DURATION),
+  rule('spec.fence.powerManagementAfter', '1h30', DURATION),
+  rule('spec.fence.powerManagementAfter', '.h', DURATION),
   rule('spec.fence.powerManagementAfter', 'PT5M', DURATION),
   rule('spec.fence.powerManagementAfter', '', DURATION),
   rule('spec.fence.powerManagementAfter', '1d', DURATION),
-  rule('spec.fence.bootTimeout', '30s10m', DURATION),
+  rule('spec.fence.bootTimeout', '5M', DURATION),
+  rule('spec.fence.bootTimeout', '0h0m0.000s', POSITIVE),
   rule('spec.fence.bootTimeout', '0s', POSITIVE),
   rule('spec.fence.bootTimeout', '9999999h', DURATION),
   schema('spec.fence.bootTimeout', '1h'.padStart(30, '0'), 'Too long: may not be more than 24'),
@@ -70,7 +86,23 @@ const policies: BadObject[] = within('policy', [
   rule('spec.release.provisioners[0]', '', 'such as driver.longhorn.io'),
   rule('spec.release.provisioners[0]', 'driver longhorn', 'such as driver.longhorn.io'),
   schema('spec.release.provisioners', ['a.example', 'a.example'], 'Duplicate value', 'spec.release.provisioners'),
+  rule('spec.release.owners[0].group', 'postgresql.cnpg.io/v1', 'write the API group without a version'),
+  rule('spec.release.owners[0].kind', 'clusters', 'write the kind as in its manifests, such as Cluster'),
+  rule(
+    'spec.release.owners[0]',
+    { group: 'apps', kind: 'ReplicaSet' },
+    'remove it: StatefulSets and ReplicaSets of apps',
+  ),
+  rule(
+    'spec.release.owners[0]',
+    { group: 'batch', kind: 'Job' },
+    'pods of Jobs and DaemonSets are never force-deleted',
+  ),
+  rule('spec.release.owners[0]', { group: 'apps.kruise.io', kind: 'DaemonSet' }, 'are never force-deleted'),
+  schema('spec.release.owners[0].group', undefined, 'Required value'),
   schema('spec.release.volumeAttachmentRecovery', 'always', SUPPORTED('never', 'wait', 'immediate')),
+  rule('spec.release.safeDetach[0]', 'csi driver', 'write the name of a CSI driver'),
+  schema('spec.release.safeDetach', ['a.example', 'a.example'], 'Duplicate value', 'spec.release.safeDetach'),
   schema('spec.release.assertions[0]', 'Shutdown', SUPPORTED('OutOfService', 'CloudShutdown')),
   schema('spec.release.assertions', ['OutOfService', 'OutOfService'], 'Duplicate value', 'spec.release.assertions'),
   schema('spec.release.budgets', 'Ignore', SUPPORTED('Respect', 'ReleaseAfterFence')),
@@ -129,7 +161,11 @@ const fenceStatuses: BadObject[] = within('fenceStatus', [
 ]);
 
 const drains: BadObject[] = within('drain', [
-  rule('spec.nodeSelector', undefined, 'write nodeSelector: {} for every node, or nodeSelector: {matchLabels: '),
+  rule('spec.allNodes', undefined, 'write selector: {matchLabels: {type: compute}} for the nodes', 'spec.selector'),
+  rule('spec.allNodes', false, 'write selector: {matchLabels: {type: compute}} for the nodes', 'spec.selector'),
+  rule('spec.selector', { matchLabels: { type: 'compute' } }, 'contradict each other: remove one', 'spec.allNodes'),
+  rule('spec.selector', {}, EMPTY),
+  rule('spec.nodeSelector', {}, RENAMED),
   schema('spec.policy', 'block', '"block-if-contains-last-replica", "allow-if-replica-is-stopped", "always-allow"'),
   schema('spec.policy', 'BlockForEviction', '"block-for-eviction", "block-for-eviction-if-contains-last-replica"'),
   schema('spec.storage', 'rook', SUPPORTED('longhorn')),

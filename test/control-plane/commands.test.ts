@@ -1,6 +1,7 @@
 /** The commands that administrators use around fencing, as they type them, on the real API server. */
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
+import { readdirSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
 import type { Condition } from '../../src/api/common.ts';
@@ -78,6 +79,21 @@ describe('commands around fencing', () => {
     assert.match(wrong.stderr, /^fenceline: README.md:\d+: /);
   });
 
+  test('[REM-7] what is made of other health checks, their templates and older policies is accepted too', async () => {
+    const folder = 'test/support/convert';
+    const files = readdirSync(folder).filter((name) => name.endsWith('.yaml') && !name.endsWith('.out.yaml'));
+    assert.ok(files.length > 5);
+    for (const file of files) {
+      const { code, stdout, stderr } = await fenceline('convert', `${folder}/${file}`, '-n', 'default');
+      assert.equal(code, 0, stderr);
+      const args = ['apply', '--dry-run=server', '--validate=strict', '-f', '-'];
+      const applied = await controlPlane.kubectl(args, { input: stdout });
+      assert.equal(applied.code, 0, `${file}: ${applied.stderr}`);
+      const created = applied.stdout.split('\n').filter((line) => line.endsWith(' created (server dry run)'));
+      assert.equal(created.length, stdout.split('\n').filter((line) => line.startsWith('kind: ')).length, file);
+    }
+  });
+
   test('[FEN-13] stop and resume, with a record made where there is none', async () => {
     const dry = await fenceline('stop', 'worker-1', '--dry-run', '-o', 'json');
     assert.equal((JSON.parse(dry.stdout) as StoredFence).spec.stop, true);
@@ -114,7 +130,7 @@ describe('commands around fencing', () => {
   test('[EXP-3, FEN-7, REM-8] check, and what the operator writes into the status of a policy', async () => {
     assert.match((await fenceline('check', '-n', 'fencing')).stdout, /^No node has a fence configuration/);
     const spec = {
-      nodeSelector: { matchLabels: { type: 'compute' } },
+      selector: { matchLabels: { type: 'compute' } },
       thresholds: [{ lease: { staleFor: '12s' }, remedies: [{ name: 'fence' }] }],
       remedies: [{ name: 'fence', fence: {} }],
       storm: { maxUnresponsive: '100%' },
@@ -150,11 +166,11 @@ describe('commands around fencing', () => {
       },
     );
 
-    const condition = async (type: string, expected: RegExp): Promise<void> => {
+    const condition = async (type: string, expected: RegExp, name = 'workers'): Promise<void> => {
       await waitFor(`${type} to be ${expected}`, async () => {
         const read = await client.get<KubeObject & { status?: { nodes?: number; conditions?: Condition[] } }>({
           resource: remedyPolicies,
-          name: 'workers',
+          name,
         });
         const found = read.ok ? read.value.status?.conditions?.find((one) => one.type === type) : undefined;
         assert.match(found === undefined ? 'nothing' : `${found.status} ${found.reason}: ${found.message}`, expected);
@@ -178,7 +194,7 @@ describe('commands around fencing', () => {
     assert.match(metrics, /^fenceline_unfenceable_nodes\{reason="NoDevice"\} 2$/m);
     assert.match(metrics, /^fenceline_node_unfenceable\{node="worker-1",reason="NoDevice"\} 1$/m);
     await create(remedyPolicies, { metadata: { name: 'others' }, spec } as KubeObject);
-    await condition('Valid', /^False PolicyTie: others and workers select worker-1, worker-2 just as specifically/);
+    await condition('Valid', /^False Conflict: workers selects worker-1, worker-2 just as specifically/, 'others');
     assert.equal(await running.stop(), 0);
   });
 });

@@ -200,8 +200,8 @@ test('the API server and the parser agree about texts that nobody thought of', a
     'spec.remedies[3].name',
     'spec.alarms[0].condition',
     'spec.release.provisioners[0]',
-    'spec.nodeSelector.matchExpressions[0].key',
-    'spec.nodeSelector.matchExpressions[0].values[0]',
+    'spec.selector.matchExpressions[0].key',
+    'spec.selector.matchExpressions[0].values[0]',
   ];
   const letters = [
     '0',
@@ -241,10 +241,17 @@ test('the API server and the parser agree about texts that nobody thought of', a
   );
 });
 
+test('durations as Go writes them are accepted, so that those of other operators can be pasted', async () => {
+  for (const bootTimeout of ['1h30m0s', '0h0m30s', '1.5h', '90s', '500ms', '30s10m', '.5h', '1500µs', '+5m']) {
+    const { status, body } = await tryToWrite({ ...BASES.policy, spec: { allNodes: true, fence: { bootTimeout } } });
+    assert.equal(status, 201, `${bootTimeout}: ${String(body['message'])}`);
+  }
+});
+
 test('[POD-1] the API server refuses every pod deletion policy but the four, and accepts those', async () => {
   const policy = (podDeletion: string): AnyObject => ({
     ...BASES.policy,
-    spec: { nodeSelector: {}, release: { podDeletion } },
+    spec: { allNodes: true, release: { podDeletion } },
   });
   const names = [
     'do-nothing',
@@ -259,9 +266,9 @@ test('[POD-1] the API server refuses every pod deletion policy but the four, and
 });
 
 for (const [where, object] of [
-  ['spec.nodeSelector.type', { ...BASES.drain, spec: { nodeSelector: { type: 'compute' } } }],
-  ['spec.enforcment', { ...BASES.drain, spec: { nodeSelector: {}, enforcment: 'Observe' } }],
-  ['spec.storm.maxUnresponsiv', { ...BASES.policy, spec: { nodeSelector: {}, storm: { maxUnresponsiv: 1 } } }],
+  ['spec.selector.type', { ...BASES.drain, spec: { selector: { type: 'compute' } } }],
+  ['spec.enforcment', { ...BASES.drain, spec: { allNodes: true, enforcment: 'Observe' } }],
+  ['spec.storm.maxUnresponsiv', { ...BASES.policy, spec: { allNodes: true, storm: { maxUnresponsiv: 1 } } }],
   ['spec.pause', { ...BASES.fence, spec: { node: 'worker-7', pause: true } }],
 ] as const) {
   test(`under strict validation the API server refuses the unknown field ${where}`, async () => {
@@ -277,7 +284,7 @@ test('what a pod template has beyond the fields named in the schema is kept, als
     metadata: { labels: { a: 'b' } },
     spec: { hostNetwork: true, restartPolicy: 'Never', containers },
   };
-  const policy = { ...BASES.policy, spec: { nodeSelector: {}, remedies: [{ name: 'repair', podTemplate }] } };
+  const policy = { ...BASES.policy, spec: { allNodes: true, remedies: [{ name: 'repair', podTemplate }] } };
   const { status, body } = await tryToWrite(policy, 'dryRun=All&fieldValidation=Strict');
   assert.equal(status, 201, JSON.stringify(body['message']));
   const { remedies } = body['spec'] as { remedies: { podTemplate: unknown }[] };

@@ -84,7 +84,7 @@ class Scene implements AsyncDisposable {
       apiVersion: 'fenceline.dev/v1alpha1',
       kind: 'DrainPolicy',
       metadata: { name: 'default' },
-      spec: { nodeSelector: {}, policy },
+      spec: { allNodes: true, policy },
     };
     return this.controlPlane.kubectl(['apply', '-f', '-'], { input: JSON.stringify(object) });
   }

@@ -225,7 +225,7 @@ test('our own resources: installed, shown by short name, refused in our words', 
     apiVersion: 'fenceline.dev/v1alpha1',
     kind: 'RemedyPolicy',
     metadata: { name: 'workers' },
-    spec: { nodeSelector: {} },
+    spec: { allNodes: true },
   };
   await ok(['wait', '--for', 'condition=Established', 'crd/remedypolicies.fenceline.dev', '--timeout', '20s']);
   await ok(['apply', '-f', '-'], JSON.stringify(policy));
@@ -234,10 +234,10 @@ test('our own resources: installed, shown by short name, refused in our words', 
   assert.deepEqual(row?.slice(0, 2), ['workers', 'Enforce']);
   const { code, stderr } = await kubectl(['apply', '-f', '-'], JSON.stringify({ ...policy, spec: {} }));
   assert.equal(code, 1);
-  assert.match(stderr, /write nodeSelector: \{\} for every node/);
+  assert.match(stderr, /write selector: \{matchLabels: .* or allNodes: true for every node/);
   const typo = await kubectl(
     ['apply', '-f', '-'],
-    JSON.stringify({ ...policy, spec: { nodeSelector: {}, mod: 'DryRun' } }),
+    JSON.stringify({ ...policy, spec: { allNodes: true, mod: 'DryRun' } }),
   );
   assert.match(typo.stderr, /unknown field "spec\.mod"/);
 });

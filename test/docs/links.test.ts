@@ -20,7 +20,7 @@ const documents = [
 ];
 
 /** How many requirements each family has, numbered from 1 without a gap. They are relied upon from outside. */
-const families = { POD: 11, NGS: 12, DRN: 14, FEV: 9, REM: 9, FEN: 14, STM: 8, ADM: 8, EVD: 4, RET: 2, EXP: 4, USE: 4 };
+const families = { POD: 12, NGS: 12, DRN: 14, FEV: 9, REM: 9, FEN: 14, STM: 8, ADM: 8, EVD: 4, RET: 2, EXP: 4, USE: 4 };
 const invariantCount = 32;
 
 for (const document of documents) {

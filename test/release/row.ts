@@ -74,7 +74,7 @@ export class Row {
 
   async policy(release: Record<string, unknown>, more: Record<string, unknown> = {}): Promise<void> {
     const spec = {
-      nodeSelector: { matchLabels: { row: this.name } },
+      selector: { matchLabels: { row: this.name } },
       release: { provisioners: [listed], ...release },
       return: { soak: '2s' },
       ...more,

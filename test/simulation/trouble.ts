@@ -123,7 +123,7 @@ function workload({ workload: kind = 'StatefulSet', pod = {} }: Trouble): object
 
 function policy({ release, soak }: Trouble): object[] {
   if (release === undefined) return [];
-  const spec = { nodeSelector: {}, release, ...(soak === undefined ? {} : { return: { soak } }) };
+  const spec = { allNodes: true, release, ...(soak === undefined ? {} : { return: { soak } }) };
   return [{ apiVersion: 'fenceline.dev/v1alpha1', kind: 'RemedyPolicy', metadata: { name: 'release' }, spec }];
 }
 

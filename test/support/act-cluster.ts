@@ -65,7 +65,7 @@ export class ActCluster {
     await cluster.#make(leases, { metadata: { name: 'node-1', namespace: 'kube-node-lease' }, spec });
     await cluster.#make(nodeFences, { metadata: { name: fenceRef.name }, spec: { node: 'node-1' } });
     await cluster.patchStatus(fenceRef, { epoch: 3, holder: 'me' });
-    await cluster.#make(remedyPolicies, { metadata: { name: 'release' }, spec: { nodeSelector: {} } });
+    await cluster.#make(remedyPolicies, { metadata: { name: 'release' }, spec: { allNodes: true } });
     const annotations = { 'fenceline.dev/safe-detach': 'true' };
     await cluster.#make(csiDrivers, { metadata: { name: driver, annotations }, spec: { attachRequired: true } });
     await cluster.#make(volumeAttachments, {

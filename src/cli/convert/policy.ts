@@ -1,18 +1,12 @@
 /** Makes a RemedyPolicy of the node remedy proposal's `Configuration`, or says line by line what has no counterpart. */
 import { API_VERSION } from '../../api/common.ts';
-import { parseObject } from '../../api/parse.ts';
-import type { RemedyPolicyInput } from '../../api/remedy-policy.ts';
 import { RemedyPolicySchema } from '../../api/remedy-policy.ts';
 import type { Place } from '../../scenario/reader.ts';
-import { File, isNothing, problem, ScenarioError, whereOf } from '../../scenario/reader.ts';
+import { ScenarioError, whereOf } from '../../scenario/reader.ts';
 import type { Configuration, WrittenStep, WrittenThreshold } from './configuration.ts';
 import { configurationOf } from './configuration.ts';
-
-export interface Converted {
-  policy: RemedyPolicyInput;
-  /** What was understood otherwise than it is written, for the reader to confirm. */
-  notes: string[];
-}
+import type { Manifest, Notes, Settings } from './result.ts';
+import { checked, isEmpty } from './result.ts';
 
 /** Words that the document uses without defining them. */
 const wellKnown: Readonly<Record<string, { remedy: object; meaning: string }>> = {
@@ -20,56 +14,31 @@ const wellKnown: Readonly<Record<string, { remedy: object; meaning: string }>> =
   'storage-fence': { remedy: { fence: {} }, meaning: 'runs the fence configuration of the node (fence)' },
 };
 
-/** One policy for each document. `name`: of the policy, where the document does not give one. */
-export function convert(fileName: string, text: string, name?: string): Converted[] {
-  const file = new File(fileName, text);
-  const places = file.documents
-    .map((document): Place => ({ file, document, node: document.contents, path: '' }))
-    .filter((place) => !isNothing(place));
-  if (places.length === 0) throw new ScenarioError([`${fileName}: there is no document: write kind: Configuration`]);
-  const converted = places.map((place) => convertOne(configurationOf(place), name));
-  const taken = new Map<string, number>();
-  for (const [index, { policy }] of converted.entries()) {
-    const before = taken.get(policy.metadata.name);
-    const place = places[index];
-    if (before !== undefined && place !== undefined) {
-      const called = `this and the document at ${whereOf(places[before] ?? place)} would both be called ${policy.metadata.name}`;
-      problem(place, `${called}: write metadata: {name: …} into each`);
-    }
-    taken.set(policy.metadata.name, index);
-  }
-  return converted;
-}
-
-function convertOne(configuration: Configuration, name: string | undefined): Converted {
+export function convertConfiguration(written: Place, settings: Settings, notes: Notes): Manifest {
+  const configuration = configurationOf(written);
   const { thresholds, remedies, selector, place } = configuration;
-  const notes: string[] = [];
+  const added = undefinedRemedies(configuration, notes);
+  const fences = new Set(added.filter((one) => 'fence' in one).map(({ name }) => name));
   const policy = {
     apiVersion: API_VERSION,
-    kind: 'RemedyPolicy' as const,
-    metadata: { name: configuration.name ?? name ?? nameFor(selector.matchLabels ?? {}) },
+    kind: 'RemedyPolicy',
+    metadata: { name: configuration.name ?? settings.name ?? nameFor(selector.matchLabels ?? {}) },
     spec: {
-      nodeSelector: selector,
-      thresholds: thresholds.map((threshold) => thresholdOf(threshold, notes)),
-      remedies: [
-        ...remedies.map((remedy) => ({ name: remedy.name, podTemplate: remedy.podTemplate })),
-        ...undefinedRemedies(configuration, notes),
-      ],
+      // A document that says nothing about nodes is about all of them.
+      ...(isEmpty(selector) ? { allNodes: true } : { selector }),
+      ...(settings.mode === undefined ? {} : { mode: settings.mode }),
+      thresholds: thresholds.map((threshold) => thresholdOf(threshold, fences, notes)),
+      remedies: [...remedies.map((remedy) => ({ name: remedy.name, podTemplate: remedy.podTemplate })), ...added],
     },
   };
   for (const step of thresholds.flatMap((threshold) => threshold.remedies)) {
     if (step.cleanResources !== true || !remedies.some((remedy) => remedy.name === step.name)) continue;
-    notes.push(
-      `${whereOf(step.place)}: ${step.name} cleans resources: its success counts as your word that nothing runs on the node any more, and is recorded as such`,
+    notes.add(
+      step.place,
+      `${step.name} cleans resources: its success counts as your word that nothing runs on the node any more, and is recorded as such`,
     );
   }
-  const parsed = parseObject(RemedyPolicySchema, policy);
-  if (!parsed.ok) {
-    throw new ScenarioError(
-      parsed.problems.map((message) => `${whereOf(placeOf(message, configuration) ?? place)}: ${message}`),
-    );
-  }
-  return { policy: policy as RemedyPolicyInput, notes };
+  return checked(RemedyPolicySchema, policy, place, (message) => placeOf(message, configuration));
 }
 
 /** The policies of several node types stand side by side, so each is named after the nodes that it is about. */
@@ -82,12 +51,14 @@ function nameFor(labels: Readonly<Record<string, string>>): string {
   return name === '' ? 'all-nodes' : name;
 }
 
-function thresholdOf({ type, status, period, remedies, recovery, place }: WrittenThreshold, notes: string[]): object {
+function thresholdOf(
+  { type, status, period, remedies, recovery, place }: WrittenThreshold,
+  fences: ReadonlySet<string>,
+  notes: Notes,
+): object {
   const isNotReady = type === 'Ready' && status === 'False';
   if (isNotReady) {
-    notes.push(
-      `${whereOf(place)}: Ready false became NotTrue: a node that is cut off or without power is Unknown, never False`,
-    );
+    notes.add(place, 'Ready false became NotTrue: a node that is cut off or without power is Unknown, never False');
   }
   return {
     condition: {
@@ -95,20 +66,26 @@ function thresholdOf({ type, status, period, remedies, recovery, place }: Writte
       status: isNotReady ? 'NotTrue' : status,
       ...(period === undefined ? {} : { for: period }),
     },
-    remedies: remedies.map(({ name, period: wait, cleanResources }) => ({
-      name,
-      ...(wait === undefined ? {} : { period: wait }),
-      ...(cleanResources === true ? { cleanResources } : {}),
-    })),
+    remedies: remedies.map(({ name, period: wait, cleanResources, place: at }) => {
+      // Unsaid, the document means no, and a fence of ours yes.
+      const isKept = cleanResources === undefined && fences.has(name);
+      if (isKept) notes.add(at, `${name} does not say clean-resource: it frees nothing, and pods and volumes stay`);
+      const clean = isKept ? false : cleanResources;
+      return {
+        name,
+        ...(wait === undefined ? {} : { period: wait }),
+        ...(clean === undefined ? {} : { cleanResources: clean }),
+      };
+    }),
     ...(recovery.length === 0 ? {} : { recovery: recovery.map(({ name }) => ({ name })) }),
   };
 }
 
-function undefinedRemedies({ thresholds, remedies }: Configuration, notes: string[]): object[] {
+function undefinedRemedies({ thresholds, remedies }: Configuration, notes: Notes): { name: string }[] {
   const defined = new Set(remedies.map(({ name }) => name));
   const steps = thresholds.flatMap((threshold) => [...threshold.remedies, ...threshold.recovery]);
   const problems: string[] = [];
-  const added: object[] = [];
+  const added: { name: string }[] = [];
   for (const { name, place } of steps) {
     if (defined.has(name)) continue;
     const known = Object.hasOwn(wellKnown, name) ? wellKnown[name] : undefined;
@@ -123,7 +100,7 @@ function undefinedRemedies({ thresholds, remedies }: Configuration, notes: strin
         `${whereOf(place)}: ${place.path}: there is no remedy ${name}: add it to remedyConfigs, or correct the name (${words} need no entry)`,
       );
     } else {
-      notes.push(`${whereOf(place)}: ${name} is not defined in the document: it ${known.meaning}`);
+      notes.add(place, `${name} is not defined in the document: it ${known.meaning}`);
       added.push({ name, ...known.remedy });
     }
   }

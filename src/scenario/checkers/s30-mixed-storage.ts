@@ -18,20 +18,34 @@ export const s30: Invariant = {
       const records = recordsFor(state, release);
       if (records.length === 0 || records.some(({ basis }) => !byStorage.includes(basis))) return;
       const cutOff = cutOffFrom(state, release.node);
-      const volume = volumesOf(state, release.pod).find((name) => !isProtected(state, name, cutOff));
+      const declared = records.flatMap(({ by = '' }) => declaredSafe(state, by));
+      const volume = volumesOf(state, release.pod).find((name) => !isProtected(state, name, { cutOff, declared }));
       if (volume !== undefined) violated(`${toldOf(release)} although nothing protects its volume ${volume}`);
     },
   }),
 };
+
+interface Safe {
+  /** By a fence: whatever the volume may be, the node does not reach it. */
+  cutOff: readonly string[];
+  /** By the word of a policy. */
+  declared: readonly string[];
+}
 
 /** The drivers whose storage the record says that the node was cut off from. */
 function cutOffFrom(state: ClusterState, node: string): readonly string[] {
   return state.fences.get(nodeFenceName(node))?.status?.fence?.storage ?? [];
 }
 
-function isProtected({ volumes, drivers }: ClusterState, name: string, cutOff: readonly string[]): boolean {
+/** The drivers of which the policy that answers for the release says that they detach safely. */
+function declaredSafe({ policies }: ClusterState, by: string): readonly string[] {
+  return policies.get(by.replace(/^policy /, ''))?.spec?.release?.safeDetach ?? [];
+}
+
+function isProtected({ volumes, drivers }: ClusterState, name: string, safe: Safe): boolean {
   const { csi, accessModes = [] } = volumes.get(name)?.spec ?? {};
-  if (csi !== undefined && cutOff.includes(csi.driver)) return true;
+  if (csi !== undefined && safe.cutOff.includes(csi.driver)) return true;
   if (csi === undefined || accessModes.includes('ReadWriteMany')) return false;
-  return drivers.get(csi.driver)?.metadata.annotations?.['fenceline.dev/safe-detach'] === 'true';
+  const annotation = drivers.get(csi.driver)?.metadata.annotations?.['fenceline.dev/safe-detach'];
+  return annotation === 'true' || (annotation === undefined && safe.declared.includes(csi.driver));
 }

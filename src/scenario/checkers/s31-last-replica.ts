@@ -87,14 +87,21 @@ class LastReplica implements Checker {
     return selected.flatMap(({ spec }) => spec.nodeName ?? []);
   }
 
-  /** The one that asks for the most labels. */
+  /** The one with the highest priority; then the one that asks for the most labels; then the oldest. */
   #policyOf(node: string): string | undefined {
     const { drainPolicies, nodes } = this.#context.state;
     const labels = nodes.get(node)?.metadata.labels ?? {};
     const matching = [...drainPolicies.values()]
-      .map(({ spec }) => ({ policy: spec?.policy, wanted: Object.entries(spec?.nodeSelector?.matchLabels ?? {}) }))
+      .map(({ metadata, spec }) => ({
+        policy: spec?.policy,
+        priority: spec?.priority ?? 0,
+        wanted: Object.entries(spec?.selector?.matchLabels ?? {}),
+        age: `${metadata.creationTimestamp} ${metadata.name}`,
+      }))
       .filter(({ wanted }) => wanted.every(([key, value]) => labels[key] === value));
-    return matching.sort((a, b) => b.wanted.length - a.wanted.length)[0]?.policy;
+    return matching.sort(
+      (a, b) => b.priority - a.priority || b.wanted.length - a.wanted.length || (a.age < b.age ? -1 : 1),
+    )[0]?.policy;
   }
 }
 

@@ -150,9 +150,9 @@ export const morePolicyRows: readonly RowSpec[] = [
       await row.world.until('it to be told why it is stuck', () => row.stuck(database));
       const name = `${row.name}-later`;
       const matchExpressions = [{ key: 'row', operator: 'Exists' }];
-      const nodeSelector = { matchLabels: { row: row.name }, matchExpressions };
+      const selector = { matchLabels: { row: row.name }, matchExpressions };
       const release = { podDeletion: 'delete-statefulset-pod', provisioners: [listed] };
-      await row.world.create(remedyPolicies, { metadata: { name }, spec: { nodeSelector, release } });
+      await row.world.create(remedyPolicies, { metadata: { name }, spec: { selector, release } });
       await goes(row, database);
       assert.equal(row.fence()?.spec.policy, name);
     },

@@ -21,11 +21,11 @@ import { failuresOf, run } from '../run-file.ts';
 type Status = Partial<DrainPolicy['status']>;
 
 const namespace = 'longhorn-system';
-const policy = (wanted = 'block-if-contains-last-replica', nodeSelector: object = {}): object => ({
+const policy = (wanted = 'block-if-contains-last-replica', choice: object = { allNodes: true }): object => ({
   apiVersion: 'fenceline.dev/v1alpha1',
   kind: 'DrainPolicy',
   metadata: { name: 'default' },
-  spec: { nodeSelector, policy: wanted },
+  spec: { ...choice, policy: wanted },
 });
 const longhorn = (kind: string, name: string, more: object): object => ({
   apiVersion: 'longhorn.io/v1beta2',
@@ -228,7 +228,7 @@ describe('[DRN-3] a replica of which something is not written, or is not there',
 });
 
 describe('a node that is not there', () => {
-  const labelled = { matchLabels: { guarded: 'yes' } };
+  const labelled = { selector: { matchLabels: { guarded: 'yes' } } };
 
   test('selected by a policy: it is said that nothing is guarded, until there is one', async () => {
     const label: Deed['does'] = async (client) => {

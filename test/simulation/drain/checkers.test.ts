@@ -32,7 +32,7 @@ function drainPolicy(policy: string): object {
     apiVersion: 'fenceline.dev/v1alpha1',
     kind: 'DrainPolicy',
     metadata: { name: 'default' },
-    spec: { nodeSelector: {}, policy },
+    spec: { allNodes: true, policy },
   };
 }
 

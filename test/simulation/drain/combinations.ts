@@ -85,7 +85,7 @@ function drainPolicy(policy: DrainPolicyName): object {
     apiVersion: 'fenceline.dev/v1alpha1',
     kind: 'DrainPolicy',
     metadata: { name: 'default' },
-    spec: { nodeSelector: {}, policy },
+    spec: { allNodes: true, policy },
   };
 }
 

@@ -20,7 +20,7 @@ const policy = (wanted: string, more: object = {}): object => ({
   apiVersion: 'fenceline.dev/v1alpha1',
   kind: 'DrainPolicy',
   metadata: { name: 'default' },
-  spec: { nodeSelector: {}, policy: wanted, ...more },
+  spec: { allNodes: true, policy: wanted, ...more },
 });
 
 async function holds(spec: object): Promise<void> {

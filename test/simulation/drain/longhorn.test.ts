@@ -24,7 +24,7 @@ const policy = (wanted: string): object => ({
   apiVersion: 'fenceline.dev/v1alpha1',
   kind: 'DrainPolicy',
   metadata: { name: 'default' },
-  spec: { nodeSelector: {}, policy: wanted },
+  spec: { allNodes: true, policy: wanted },
 });
 
 async function holds(spec: object): Promise<void> {

@@ -21,7 +21,7 @@ const policy = (more: object = {}, name = 'default'): object => ({
   apiVersion: 'fenceline.dev/v1alpha1',
   kind: 'DrainPolicy',
   metadata: { name },
-  spec: { nodeSelector: {}, ...more },
+  spec: { allNodes: true, ...more },
 });
 const longhorn = { volumes: [{ name: 'v', replicas: ['node-1'], attachedTo: 'node-2' }] };
 const gone = (name = 'default'): object => ({ kind: 'DrainPolicy', name });
@@ -144,16 +144,17 @@ describe('the operator and DrainPolicies', () => {
     assert.match(lastOf(elsewhere).conditions?.[0]?.message ?? '', /namespace nowhere/);
   });
 
-  test('two policies that select just as specifically: both say so, and what stands is not taken away', async () => {
+  test('[REM-8] of two policies that select just as specifically the older one guards, and the other one says so', async () => {
     const found = await ran({
       cluster: { longhorn },
       objects: [policy()],
-      events: [{ at: '10s', apply: policy({ policy: 'always-allow' }, 'other') }],
+      events: [{ at: '10s', apply: policy({ policy: 'always-allow' }, 'another') }],
       expect: [{ always: { budget: { node: 'node-1', blocks: true } } }],
       runFor: '2m',
     });
-    assert.equal(guardingOf(lastOf(found)), 'False PolicyTie');
-    assert.equal(guardingOf(lastOf(found, 'other')), 'False PolicyTie');
+    assert.equal(guardingOf(lastOf(found)), 'True Guarding');
+    assert.equal(guardingOf(lastOf(found, 'another')), 'False Conflict');
+    assert.match(lastOf(found, 'another').conditions?.[0]?.message ?? '', /^default selects node-1, .* is older/);
   });
 
   test('[DRN-8] budgets and requests go with the last policy', async () => {

@@ -26,7 +26,7 @@ export interface Fenced {
 /** No waiting: what is silent for 12 s loses its power at once. */
 export const atOnce = { isolateAfter: '0s', powerManagementAfter: '0s', bootTimeout: '60s', retries: 1, restarts: 0 };
 /** What comes back within the period is the same incident: it is over 10 s after its end. */
-const fence = { name: 'fence', cleanResources: true, period: '10s' };
+const fence = { name: 'fence', period: '10s' };
 export const byLease = [{ lease: { staleFor: '12s' }, remedies: [fence] }];
 export const byCondition = [
   {
@@ -41,7 +41,7 @@ export function policyOf(spec: object = {}, name = 'fence'): object {
     kind: 'RemedyPolicy',
     metadata: { name },
     spec: {
-      nodeSelector: {},
+      ...('selector' in spec ? {} : { allNodes: true }),
       thresholds: byLease,
       remedies: [{ name: 'fence', fence: {} }],
       fence: atOnce,

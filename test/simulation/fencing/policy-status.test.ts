@@ -7,9 +7,19 @@ import { failuresOf, run } from '../run-file.ts';
 import type { Fenced } from './fenced.ts';
 import { fenced, policyOf } from './fenced.ts';
 
+interface Status {
+  observedGeneration?: number;
+  nodes?: number;
+  unresponsive?: number;
+  fencing?: number;
+  conditions?: Condition[];
+}
+
 interface Seen {
   atMs: number;
   policy: string;
+  generation: number;
+  status: Status;
   conditions: Condition[];
 }
 
@@ -22,9 +32,10 @@ async function conditionsOf(name: string, what: Fenced, options: RunOptions = {}
     onWorld: (world, clock) => {
       nowMs = () => clock.monotonic();
       world.server.onChange(({ type, version: { object } }) => {
-        const { kind, status } = object as { kind?: string; status?: { conditions?: Condition[] } };
+        const { kind, status } = object as { kind?: string; status?: Status };
         if (kind !== 'RemedyPolicy' || type !== 'MODIFIED' || status?.conditions === undefined) return;
-        seen.push({ atMs: nowMs() - zeroMs, policy: object.metadata.name, conditions: status.conditions });
+        const { name: policy, generation = 0 } = object.metadata;
+        seen.push({ atMs: nowMs() - zeroMs, policy, generation, status, conditions: status.conditions });
       });
     },
     onZero: () => {
@@ -42,6 +53,13 @@ function at(seen: readonly Seen[], atMs: number, policy: string, type: string): 
   const last = seen.findLast((one) => one.policy === policy && one.atMs <= atMs);
   const condition = last?.conditions.find((one) => one.type === type);
   return condition === undefined ? 'nothing' : `${condition.status} ${condition.reason}: ${condition.message}`;
+}
+
+/** As GitOps tools read any object: `Current` once what they applied was looked at and is found good. */
+function kstatus({ generation, status }: Pick<Seen, 'generation' | 'status'>): string {
+  if (status.observedGeneration !== generation) return 'InProgress';
+  const ready = status.conditions?.find(({ type }) => type === 'Ready');
+  return ready?.status === 'True' ? 'Current' : 'InProgress';
 }
 
 /** Tells of every write to a policy, whether it changes anything or not. */
@@ -78,6 +96,31 @@ describe('the status of policies', () => {
     const late = seen.filter(({ atMs }) => atMs > 0);
     assert.deepEqual(late, [], 'nothing is written while nothing changes');
     assert.equal(writes, seen.length);
+  });
+
+  test('[EXP-3] how many nodes do not respond, and how many are being fenced, while it lasts', async () => {
+    const seen = await conditionsOf('counts', { events: [{ at: '0s', powerOff: 'node-1' }], runFor: '3m' });
+    const counts = seen.map(({ status: { nodes, unresponsive, fencing } }) => `${nodes} ${unresponsive} ${fencing}`);
+    const changes = counts.filter((one, at) => one !== counts[at - 1]);
+    assert.deepEqual(changes, ['3 0 0', '3 1 1', '3 0 0']);
+    const suspected = seen.find(({ status }) => status.unresponsive === 1)?.atMs ?? Infinity;
+    assert.ok(suspected <= 20_000, `told after ${suspected} ms`);
+  });
+
+  test('GitOps tools see a policy as applied when it was looked at and is good, and not before', async () => {
+    const wrong = { 'config.properties': 'node_name=node-2\npower_management=ipmi-off ipmi-on' };
+    const seen = await conditionsOf('kstatus', {
+      events: [
+        { at: '10s', apply: policyOf({ mode: 'DryRun' }) },
+        { at: '30s', apply: configMap(wrong) },
+      ],
+      runFor: '1m',
+    });
+    const states = seen.map((one) => `${one.generation} ${kstatus(one)}`);
+    const changes = states.filter((one, at) => one !== states[at - 1]);
+    assert.deepEqual(changes, ['1 Current', '2 InProgress', '2 Current', '2 InProgress']);
+    const last = seen.at(-1)?.conditions.find(({ type }) => type === 'Ready');
+    assert.deepEqual([last?.status, last?.reason, last?.observedGeneration], ['False', 'FenceConfigInvalid', 2]);
   });
 
   test('[FEN-7] a mistake in a configuration is found when it is written, and forgotten when it is mended', async () => {
@@ -134,19 +177,20 @@ describe('the status of policies', () => {
     assert.match(at(seen, 80_000, 'fence', 'Valid'), /^True Accepted/);
   });
 
-  test('[REM-8] two that select the same nodes say so, both of them', async () => {
-    const seen = await conditionsOf('tie', {
-      objects: [policyOf({}, 'other')],
-      events: [{ at: '60s', delete: { kind: 'RemedyPolicy', name: 'other' } }],
+  test('[REM-8] of two that select the same nodes the older one applies, and the other one says so', async () => {
+    const seen = await conditionsOf('conflict', {
+      events: [
+        { at: '10s', apply: policyOf({}, 'another') },
+        { at: '60s', delete: { kind: 'RemedyPolicy', name: 'fence' } },
+      ],
       runFor: '2m',
     });
-    for (const policy of ['fence', 'other']) {
-      assert.match(
-        at(seen, 59_000, policy, 'Valid'),
-        /^False PolicyTie: fence and other select node-1, node-2, node-3 just as specifically/,
-      );
-    }
-    assert.match(at(seen, 65_000, 'fence', 'Valid'), /^True Accepted: in force for 3 nodes/);
+    assert.match(at(seen, 59_000, 'fence', 'Valid'), /^True Accepted: in force for 3 nodes/);
+    assert.match(
+      at(seen, 59_000, 'another', 'Valid'),
+      /^False Conflict: fence selects node-1, node-2, node-3 just as specifically, is older, and applies there/,
+    );
+    assert.match(at(seen, 65_000, 'another', 'Valid'), /^True Accepted: in force for 3 nodes/);
   });
 
   test('[EXP-3] a device that stops to answer is noticed by the next round, and when it answers again', async () => {

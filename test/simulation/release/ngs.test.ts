@@ -24,6 +24,7 @@ runFolder('ngs', {
   'local-volume': '[NGS-3] local volumes are never covered',
   'direct-volume': '[NGS-2, NGS-3] storage without a claim makes the pod ineligible',
   'no-persistent-volume': '[NGS-2] a pod without a persistent volume is left alone',
+  'declared-by-policy': '[NGS-1] a policy says what the annotation would',
   'annotation-missing': '[NGS-1] no annotation means no',
   'annotation-false': '[NGS-1] "false" means no',
   'annotation-yes': '[NGS-1] a malformed annotation means no',

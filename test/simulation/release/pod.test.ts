@@ -45,7 +45,9 @@ runFolder('pod', {
   'policy-changed-while-stuck': '[POD-11] a policy that is changed takes effect on what is stuck',
   'policy-withdrawn-in-time': '[POD-11] a policy that is withdrawn in time lets nothing go',
   'policy-recovered-then-deleted': '[POD-7, POD-11] after a recovery, a policy that deletes takes the old object too',
-  'policies-of-equal-rank': '[POD-11] of two policies of equal rank neither is in force',
+  'policies-of-equal-rank': '[REM-8, POD-11] of two policies of equal rank the older one applies',
+  'listed-owner': '[POD-12] the pod of a controller that the policy lists goes, and no other of its group',
+  'statefulset-of-another-group': '[POD-2] a StatefulSet of another group is an unknown owner',
   'two-operators-one-dies': '[POD-9] an operator dies just when the pod is due: released once',
 });
 
@@ -164,10 +166,10 @@ describe('what the operator writes and says', () => {
     assert.ok(seen.statuses.length < 15, `written ${seen.statuses.length} times`);
   });
 
-  test('[POD-11] two policies of equal rank are named', async () => {
+  test('[REM-8, POD-11] of two policies of equal rank the older one applies', async () => {
     const seen = await observe(scenarioOf('release/pod/policies-of-equal-rank'));
     const { reason, message } = stuckAt(seen, 'web-0', 1_700_000);
-    assert.equal(reason, 'PolicyTie');
-    assert.match(message, /bold, shy/);
+    assert.equal(reason, 'DoNothing');
+    assert.match(message, /podDeletion of policy shy is do-nothing/);
   });
 });

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { convert } from '../../../src/cli/convert/policy.ts';
+import { convertAll } from '../../../src/cli/convert/all.ts';
 import type { Scenario } from '../../../src/scenario/format.ts';
 import { elsewhere, fenced, fenceOf, place, victimOf } from '../fencing/fenced.ts';
 import { killedAtWrite } from '../killed.ts';
@@ -174,10 +174,10 @@ describe('flapping', () => {
 });
 
 /** As `fenceline convert` makes it, with what the simulated pods of its remedies need to know of how they end. */
-function converted(): { nodeSelector: object; thresholds: object[]; remedies: object[] } {
+function converted(): { selector: object; thresholds: object[]; remedies: object[] } {
   const text = readFileSync(new URL('../../support/remedy-configuration.yaml', import.meta.url), 'utf8');
-  const [made] = convert('configuration.yaml', text);
-  const { spec } = structuredClone(made?.policy) as unknown as { spec: ReturnType<typeof converted> };
+  const { manifests } = convertAll([{ name: 'configuration.yaml', text }], { namespace: 'fenceline' });
+  const { spec } = structuredClone(manifests[0]) as unknown as { spec: ReturnType<typeof converted> };
   for (const remedy of spec.remedies as { name: string; podTemplate?: { metadata?: object } }[]) {
     if (remedy.podTemplate === undefined) continue;
     remedy.podTemplate.metadata = { annotations: { [exitCode]: remedy.name === 'repair' ? '1' : '0' } };

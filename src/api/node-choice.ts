@@ -1,0 +1,38 @@
+/** Which nodes a policy is about, and how it ranks among others, from the object as it is stored. */
+
+export interface Selector {
+  matchLabels: Readonly<Record<string, string>>;
+  matchExpressions: readonly { key: string; operator: string; values: readonly string[] }[];
+}
+
+export interface WireChoice {
+  selector?: {
+    matchLabels?: Record<string, string>;
+    matchExpressions?: { key: string; operator: string; values?: string[] }[];
+  };
+  allNodes?: boolean;
+  priority?: number;
+}
+
+export interface NodeChoice {
+  /** Without any requirement: every node. */
+  selector: Selector;
+  priority: number;
+  /** Of two that rank the same the older one applies. */
+  createdAt: string;
+}
+
+/**
+ * Undefined: it does not say which nodes, or says it twice. The API server refuses that; an object from before it did is
+ * in force for nobody, because an empty selector may be all that is left of a mistyped one.
+ */
+export function choiceOf(
+  { selector, allNodes = false, priority = 0 }: WireChoice,
+  { creationTimestamp = '' }: { creationTimestamp?: string },
+): NodeChoice | undefined {
+  const { matchLabels = {}, matchExpressions = [] } = selector ?? {};
+  const isEmpty = Object.keys(matchLabels).length === 0 && matchExpressions.length === 0;
+  if (allNodes !== (selector === undefined) || allNodes !== isEmpty) return undefined;
+  const expressions = matchExpressions.map(({ key, operator, values = [] }) => ({ key, operator, values }));
+  return { selector: { matchLabels, matchExpressions: expressions }, priority, createdAt: creationTimestamp };
+}
