@@ -1,11 +1,15 @@
 /**
  * Has the provider remove the machine of a node, by Cluster API: its Machine object is deleted, and the rest is up to the
  * provider, which takes the Node object away when the machine is gone.
+ *
+ * Two annotations of the Node say which Machine it is, and whoever may write to the Node may write those: the Machine has to
+ * say so too (SEC-2).
  */
 import type { LiveNode } from '../api/release-view.ts';
-import type { KubeClient } from '../kube/client.ts';
+import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { Resource } from '../kube/resources.ts';
 import { nodes } from '../kube/resources.ts';
+import type { MayAct } from './device-tasks.ts';
 import type { PowerOutcome } from './power.ts';
 
 const group = 'cluster.x-k8s.io';
@@ -18,9 +22,17 @@ export interface MachineCalls {
   client: KubeClient;
   guard: () => boolean;
   timeoutMs: number;
+  /** Asked right before the deletion: why it must not be, or undefined. */
+  mayAct: MayAct;
 }
 
-export async function deleteMachine(node: LiveNode, { client, guard, timeoutMs }: MachineCalls): Promise<PowerOutcome> {
+interface Machine extends KubeObject {
+  spec?: { providerID?: string };
+  status?: { nodeRef?: { name?: string; uid?: string } };
+}
+
+export async function deleteMachine(node: LiveNode, calls: MachineCalls): Promise<PowerOutcome> {
+  const { client, timeoutMs } = calls;
   const read = await client.get({ resource: nodes, name: node.name }, { timeoutMs });
   if (!read.ok) return { outcome: 'unknown', message: read.error.message };
   const { uid, annotations = {} } = read.value.metadata;
@@ -32,15 +44,38 @@ export async function deleteMachine(node: LiveNode, { client, guard, timeoutMs }
   }
   for (const version of versions) {
     const resource: Resource = { group, version, plural: 'machines', kind: 'Machine', namespaced: true };
-    const ref = { resource, namespace, name };
-    const machine = await client.get(ref, { timeoutMs });
+    const machine = await client.get<Machine>({ resource, namespace, name }, { timeoutMs });
     if (!machine.ok && machine.error.kind === 'notFound') continue;
     if (!machine.ok) return { outcome: 'unknown', message: machine.error.message };
-    const { uid: machineUid = '', deletionTimestamp } = machine.value.metadata;
-    if (deletionTimestamp !== undefined) return { outcome: 'succeeded', message: `Machine ${name} is on its way out` };
-    const deleted = await client.delete(ref, { uid: machineUid }, { guard, timeoutMs });
-    if (deleted.ok) return { outcome: 'succeeded', message: `Machine ${namespace}/${name} was deleted` };
-    return { outcome: deleted.error.mayHaveHappened ? 'unknown' : 'failed', message: deleted.error.message };
+    return remove(machine.value, { node, resource, namespace }, calls);
   }
   return { outcome: 'failed', message: `there is no Machine ${namespace}/${name}` };
+}
+
+async function remove(
+  machine: Machine,
+  { node, resource, namespace }: { node: LiveNode; resource: Resource; namespace: string },
+  { client, guard, timeoutMs, mayAct }: MachineCalls,
+): Promise<PowerOutcome> {
+  const { name, uid = '', deletionTimestamp } = machine.metadata;
+  const other = whyAnother(machine, node);
+  if (other !== undefined) return { outcome: 'failed', message: `Machine ${namespace}/${name} ${other}` };
+  if (deletionTimestamp !== undefined) return { outcome: 'succeeded', message: `Machine ${name} is on its way out` };
+  const objection = await mayAct();
+  if (objection !== undefined) return { outcome: 'dropped', message: objection };
+  const deleted = await client.delete({ resource, namespace, name }, { uid }, { guard, timeoutMs });
+  if (deleted.ok) return { outcome: 'succeeded', message: `Machine ${namespace}/${name} was deleted` };
+  return { outcome: deleted.error.mayHaveHappened ? 'unknown' : 'failed', message: deleted.error.message };
+}
+
+/** Newer versions of Cluster API leave the UID out: there the provider has to know both by the same ID. */
+function whyAnother({ spec, status }: Machine, node: LiveNode): string | undefined {
+  const { name, uid } = status?.nodeRef ?? {};
+  if (name === undefined) return 'does not say which node it is: its status.nodeRef is missing';
+  if (name !== node.name) return `says that it is node ${name}`;
+  if (uid !== undefined) return uid === node.uid ? undefined : `says that it is an earlier node ${name}`;
+  const isSame = node.providerId !== undefined && node.providerId !== '' && spec?.providerID === node.providerId;
+  return isSame
+    ? undefined
+    : `has the provider ID ${spec?.providerID ?? 'none'}, and ${name} ${node.providerId ?? 'none'}`;
 }

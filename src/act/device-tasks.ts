@@ -42,6 +42,8 @@ export type MayAct = () => Promise<string | undefined>;
 /** Clouds let a guest shut down for a minute or more before they cut its power. */
 const cloudConfirmsWithinMs = 180_000;
 
+const decideAnewMs = 500;
+
 interface Task {
   key: string;
   state: TaskState;
@@ -68,9 +70,14 @@ export class DeviceTasks {
     const task: Task = { key, state: { outcome: 'running' } };
     this.#tasks.set(node.name, task);
     const done = run().then((outcome) => {
-      if (outcome.outcome === 'dropped') this.#tasks.delete(node.name);
-      else task.state = outcome;
-      this.#options.onDone(node.name);
+      if (outcome.outcome !== 'dropped') {
+        task.state = outcome;
+        this.#options.onDone(node.name);
+        return;
+      }
+      this.#tasks.delete(node.name);
+      // What it rested on is not so any more, or not yet in our view: decided anew, but not as fast as can be.
+      this.#options.clock.after(decideAnewMs, () => this.#options.onDone(node.name));
     });
     if (isAwaited) await done;
   }

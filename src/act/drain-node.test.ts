@@ -2,11 +2,16 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ActCluster, podRef } from '../../test/support/act-cluster.ts';
 import { whileTimePasses } from '../../test/support/while-time-passes.ts';
+import type { MayAct } from './device-tasks.ts';
 import { drainNode } from './drain-node.ts';
 import type { PowerOutcome } from './power.ts';
 
-function drained({ client, clock }: ActCluster, guard = () => true): Promise<PowerOutcome> {
-  return whileTimePasses(clock, drainNode('node-1', { client, clock, guard, timeoutMs: 1000 }));
+function drained(
+  { client, clock }: ActCluster,
+  guard = () => true,
+  mayAct: MayAct = async () => undefined,
+): Promise<PowerOutcome> {
+  return whileTimePasses(clock, drainNode('node-1', { client, clock, guard, timeoutMs: 1000, mayAct }));
 }
 
 const verbs = ({ writes }: ActCluster): string[] =>

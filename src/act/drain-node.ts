@@ -6,6 +6,7 @@ import type { Clock } from '../clock.ts';
 import { sleep } from '../clock.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
 import { pods } from '../kube/resources.ts';
+import type { MayAct } from './device-tasks.ts';
 import type { PowerOutcome } from './power.ts';
 
 export interface DrainCalls {
@@ -13,6 +14,8 @@ export interface DrainCalls {
   clock: Clock;
   guard: () => boolean;
   timeoutMs: number;
+  /** Asked before each round of evictions: why there must be none, or undefined. */
+  mayAct: MayAct;
 }
 
 interface WirePod extends KubeObject {
@@ -24,7 +27,7 @@ const patienceMs = 300_000;
 const mirrorAnnotation = 'kubernetes.io/config.mirror';
 
 export async function drainNode(node: string, calls: DrainCalls): Promise<PowerOutcome> {
-  const { client, clock, guard, timeoutMs } = calls;
+  const { client, clock, guard, timeoutMs, mayAct } = calls;
   const untilMs = clock.monotonic() + patienceMs;
   let left = 'its pods could not be listed';
   while (guard() && clock.monotonic() < untilMs) {
@@ -32,6 +35,8 @@ export async function drainNode(node: string, calls: DrainCalls): Promise<PowerO
     if (listed.ok) {
       const leaving = listed.value.items.filter(hasToLeave);
       if (leaving.length === 0) return { outcome: 'succeeded', message: `${node} is empty` };
+      const objection = await mayAct();
+      if (objection !== undefined) return { outcome: 'dropped', message: objection };
       const refusals = await Promise.all(
         leaving.filter(({ metadata }) => metadata.deletionTimestamp === undefined).map((pod) => evict(pod, calls)),
       );

@@ -15,10 +15,10 @@ const own = {
   KernelCrashed: {},
   Asserted: {},
   AcceptedRisk: {},
-  Remedy: {},
-} as const satisfies Record<Exclude<Basis, 'Return'>, object>;
+  Remedy: { trouble: { type: 'Ready', status: 'NotTrue' } },
+  Return: { isReady: false, leaseRenewTime: undefined },
+} as const satisfies Record<Basis, object>;
 
-/** A return rests on nothing but what its act looks at itself. */
 type Compared = keyof typeof own;
 
 const every = Object.keys(own) as Compared[];
@@ -52,13 +52,13 @@ describe('the grounds of an act', () => {
       'the node is Ready',
       /Ready of node-1 is True/,
       (c) => c.patch(nodeRef, '/status/conditions', ready('True'), 'status'),
-      but('Remedy', 'PowerOff'),
+      but('Return', 'PowerOff'),
     ],
     [
       'it reports nothing',
       /Ready of node-1 is not reported/,
       (c) => c.patch(nodeRef, '/status/conditions', [], 'status'),
-      but('Remedy', 'PowerOff'),
+      but('Return', 'PowerOff'),
     ],
     ['it was booted', /booted again/, (c) => c.patch(nodeRef, '/status/nodeInfo/bootID', 'boot-2', 'status'), every],
     [
@@ -72,7 +72,7 @@ describe('the grounds of an act', () => {
       'the Lease was renewed',
       /renewed its Lease/,
       (c) => c.patch(leaseRef, '/spec/renewTime', '2026-01-01T00:09:00.000000Z'),
-      but('Remedy'),
+      but('Return'),
     ],
     ['another instance took over', /taken over/, (c) => c.patch(fenceRef, '/status/epoch', 4, 'status'), every],
     ['somebody stopped it', /is stopped/, (c) => c.patch(fenceRef, '/spec/stop', true), every],
@@ -102,6 +102,24 @@ describe('the grounds of an act', () => {
       }
     });
   }
+
+  test('of a fence that has begun do not fall with the trouble, nor with a Lease that is renewed', async () => {
+    const cluster = await ActCluster.create();
+    const { leaseRenewTime: _, ...common } = await cluster.grounds();
+    const grounds: Grounds = { ...common, basis: 'Remedy' };
+    await cluster.patch(nodeRef, '/status/conditions', ready('True'), 'status');
+    await cluster.patch(leaseRef, '/spec/renewTime', '2026-01-01T00:09:00.000000Z');
+    assert.equal(await found(cluster, grounds), 'nothing');
+  });
+
+  test('S7: of the end of a quarantine fall when the node is not Ready', async () => {
+    const cluster = await ActCluster.create();
+    const { leaseRenewTime: _, ...common } = await cluster.grounds();
+    const grounds: Grounds = { ...common, basis: 'Return', isReady: true };
+    assert.match(await found(cluster, grounds), /Ready of node-1 is Unknown/);
+    await cluster.patch(nodeRef, '/status/conditions', ready('True'), 'status');
+    assert.equal(await found(cluster, grounds), 'nothing');
+  });
 
   test('fall when a newcomer has the name of the node', async () => {
     const cluster = await ActCluster.create();

@@ -2,6 +2,7 @@
  * Reads live what a decision rests on, right before the act, and says what is no longer so (S15). It knows no rules: the
  * decision names its grounds, and here they are compared.
  */
+import { isStatus } from '../api/facts.ts';
 import { nodeFenceName } from '../api/fence-names.ts';
 import { SAFE_DETACH_ANNOTATION } from '../api/release-view.ts';
 import type { Basis, DeviceQuestion, Grounds } from '../api/steps.ts';
@@ -42,8 +43,8 @@ const comparisons: Record<Basis, readonly Comparison[]> = {
   KernelCrashed: [sameNode, silentLease, sameRecord, samePolicy],
   Asserted: [sameNode, silentLease, sameRecord, samePolicy],
   AcceptedRisk: [sameNode, silentLease, sameRecord, samePolicy],
-  Remedy: [sameNode, sameRecord, samePolicy],
-  Return: [],
+  Remedy: [sameNode, sameTrouble, silentLease, sameRecord, samePolicy],
+  Return: [sameNode, isReady, sameRecord, samePolicy],
 };
 
 /** The power is off, or a ladder was called for by other signs: whether Ready has noticed does not matter. */
@@ -84,6 +85,33 @@ async function sameNode(client: KubeClient, grounds: Grounds, options: CallOptio
   }
   const back = grounds.freed.find((entry) => status?.volumesInUse?.includes(entry));
   return back === undefined ? undefined : changed(`${back} is in volumesInUse of ${grounds.node}: a kubelet wrote it`);
+}
+
+/** What a remedy is for may be over by the time that it begins. */
+async function sameTrouble(client: KubeClient, grounds: Grounds, options: CallOptions): Promise<Refusal | undefined> {
+  if (grounds.basis !== 'Remedy' || grounds.trouble === undefined) return undefined;
+  const { type, status: wanted } = grounds.trouble;
+  const found = await conditionOf(client, { node: grounds.node, type }, options);
+  if (!found.ok) return missing(found.error, `node ${grounds.node}`);
+  if (found.value !== undefined && isStatus(found.value, wanted)) return undefined;
+  return changed(`${type} of ${grounds.node} is ${found.value ?? 'not reported'}`);
+}
+
+async function isReady(client: KubeClient, grounds: Grounds, options: CallOptions): Promise<Refusal | undefined> {
+  if (grounds.basis !== 'Return' || !grounds.isReady) return undefined;
+  const found = await conditionOf(client, { node: grounds.node, type: 'Ready' }, options);
+  if (!found.ok) return missing(found.error, `node ${grounds.node}`);
+  return found.value === 'True' ? undefined : changed(`Ready of ${grounds.node} is ${found.value ?? 'not reported'}`);
+}
+
+async function conditionOf(
+  client: KubeClient,
+  { node, type }: { node: string; type: string },
+  options: CallOptions,
+): Promise<Result<string | undefined>> {
+  const read = await client.get<WireNode>({ resource: nodes, name: node }, options);
+  if (!read.ok) return read;
+  return { ok: true, value: read.value.status?.conditions?.find((condition) => condition.type === type)?.status };
 }
 
 async function silentLease(client: KubeClient, grounds: Grounds, options: CallOptions): Promise<Refusal | undefined> {

@@ -22,7 +22,8 @@ interface Running {
 function start(cluster: ActCluster, wasMade = false): Running {
   const seen: SeenJob[] = [];
   const { client, clock } = cluster;
-  const calls = { client, clock, guard: () => true, timeoutMs: 1000, onSeen: (job: SeenJob) => void seen.push(job) };
+  const onSeen = (job: SeenJob): void => void seen.push(job);
+  const calls = { client, clock, guard: () => true, timeoutMs: 1000, onSeen, mayAct: async () => undefined };
   const outcome = runJob({ namespace: 'default', name: 'repair-1', label, object, wasMade }, calls);
   return { outcome, seen };
 }

@@ -7,6 +7,7 @@ import { sleep } from '../clock.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { Result } from '../kube/errors.ts';
 import { jobs, pods } from '../kube/resources.ts';
+import type { MayAct } from './device-tasks.ts';
 import type { PowerOutcome } from './power.ts';
 
 interface WireJob extends KubeObject {
@@ -36,6 +37,8 @@ export interface JobCalls {
   guard: () => boolean;
   timeoutMs: number;
   onSeen: (job: SeenJob) => void;
+  /** Asked before it is made: why it must not be, or undefined. */
+  mayAct: MayAct;
 }
 
 const lookEveryMs = 1000;
@@ -47,6 +50,7 @@ export async function runJob(run: JobRun, calls: JobCalls): Promise<PowerOutcome
   const { client, clock, timeoutMs } = calls;
   const ref = { resource: jobs, namespace: run.namespace, name: run.name };
   const made = await findOrMake(run, calls);
+  if ('objection' in made) return { outcome: 'dropped', message: made.objection };
   if (!made.ok) {
     const outcome = made.error.mayHaveHappened ? 'unknown' : 'failed';
     return { outcome, message: `Job ${run.name}: ${made.error.message}` };
@@ -78,12 +82,14 @@ export async function runJob(run: JobRun, calls: JobCalls): Promise<PowerOutcome
 
 async function findOrMake(
   { namespace, name, object, wasMade }: JobRun,
-  { client, guard, timeoutMs }: JobCalls,
-): Promise<Result<WireJob | undefined>> {
+  { client, guard, timeoutMs, mayAct }: JobCalls,
+): Promise<Result<WireJob | undefined> | { objection: string }> {
   const ref = { resource: jobs, namespace, name };
   const found = await client.get<WireJob>(ref, { timeoutMs });
   if (found.ok || found.error.kind !== 'notFound') return found;
   if (wasMade) return { ok: true, value: undefined };
+  const objection = await mayAct();
+  if (objection !== undefined) return { objection };
   const { metadata } = object as { metadata: object };
   const job = { ...object, metadata: { ...metadata, name, namespace } };
   const created = await client.create<WireJob>(jobs, job, { timeoutMs, guard });

@@ -218,6 +218,45 @@ test('S24: a drain evicts, and ends when nothing is left', async () => {
   assert.deepEqual(await ended(), { key: 'd', outcome: 'succeeded', message: 'node-1 is empty' });
 });
 
+test('S15: a drain evicts no more once it is stopped, or the trouble that it is for is over', async () => {
+  const stopped = await bench();
+  await stopped.cluster.patch(fenceRef, '/spec/stop', true);
+  stopped.cluster.writes.length = 0;
+  await stopped.begin({ do: 'drain', key: 'd' });
+  assert.equal(await stopped.ended(), undefined, 'decided anew');
+  assert.deepEqual(stopped.cluster.writes, []);
+
+  const { cluster, ended, acts, node, grounds } = await bench();
+  await cluster.addPod('second', {});
+  const trouble = { type: 'Ready', status: 'NotTrue' };
+  await acts.begin(node, { do: 'drain', key: 'd' }, { ...grounds, basis: 'Remedy', trouble });
+  await waitFor('the evictions', () => cluster.writes.some(({ subresource }) => subresource === 'eviction'));
+  await cluster.patch(nodeRef, '/status/conditions', [{ type: 'Ready', status: 'True' }], 'status');
+  await cluster.addPod('third', {});
+  cluster.writes.length = 0;
+  assert.equal(await ended(), undefined);
+  assert.deepEqual(cluster.writes, [], 'who came meanwhile stays');
+});
+
+test('S15: a Job is not made, and our cordon stays, once they are not wanted any more', async () => {
+  const { cluster, begin, ended } = await bench({ jobObject: () => ({ object: {}, label: { key: 'k', value: 'v' } }) });
+  await cluster.patch(policyRef, '/spec/mode', 'Paused');
+  cluster.writes.length = 0;
+  const job: JobOrder = {
+    name: 'repair-1',
+    remedy: 'repair',
+    template: 'hash-1',
+    node: { name: 'node-1', uid: 'uid-1' },
+    trouble: 'Ready=NotTrue',
+    incident: 'node-1-1',
+  };
+  await begin({ do: 'runJob', key: 'j', job, wasMade: false });
+  assert.equal(await ended(), undefined);
+  await begin({ do: 'uncordon', key: 'u' });
+  assert.equal(await ended(), undefined);
+  assert.deepEqual(cluster.writes, []);
+});
+
 test('S13: the machine of a node that was not off is not removed; one that was off is asked for', async () => {
   const { cluster, begin, ended } = await bench();
   await cluster.patch(nodeRef, '/metadata/annotations', {

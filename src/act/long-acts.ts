@@ -9,6 +9,7 @@ import type { Clock } from '../clock.ts';
 import type { DeviceProvider } from '../devices/provider.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { deleteMachine } from './delete-machine.ts';
+import type { MayAct } from './device-tasks.ts';
 import { DeviceTasks } from './device-tasks.ts';
 import { drainNode } from './drain-node.ts';
 import { verify } from './grounds.ts';
@@ -87,19 +88,25 @@ export class LongActs {
 
   #run(node: LiveNode, act: LongAct, grounds: Grounds): Promise<PowerOutcome> {
     const { client, clock, isLeading: guard, timeoutMs } = this.#options;
-    const calls = { client, clock, guard, timeoutMs };
+    const mayAct = (): Promise<string | undefined> => this.#mayAct(grounds);
+    const calls = { client, clock, guard, timeoutMs, mayAct };
     switch (act.do) {
       case 'switch':
-        return this.#tasks.operate(node, act.method, () => this.#mayAct(grounds));
+        return this.#tasks.operate(node, act.method, mayAct);
       case 'uncordon':
-        return this.#schedule(node, 'uncordon');
+        return this.#uncordon(node, mayAct);
       case 'drain':
         return drainNode(node.name, calls);
       case 'deleteMachine':
         return act.wasOff ? deleteMachine(node, calls) : Promise.resolve(notFenced(node));
       case 'runJob':
-        return this.#runJob(node, act);
+        return this.#runJob(node, act, mayAct);
     }
+  }
+
+  async #uncordon(node: LiveNode, mayAct: MayAct): Promise<PowerOutcome> {
+    const objection = await mayAct();
+    return objection === undefined ? this.#schedule(node, 'uncordon') : { outcome: 'dropped', message: objection };
   }
 
   #schedule(node: LiveNode, action: 'cordon' | 'uncordon'): Promise<PowerOutcome> {
@@ -107,7 +114,11 @@ export class LongActs {
     return setScheduling(node, action, { client, guard, timeoutMs });
   }
 
-  async #runJob(node: LiveNode, { job, wasMade }: Extract<LongAct, { do: 'runJob' }>): Promise<PowerOutcome> {
+  async #runJob(
+    node: LiveNode,
+    { job, wasMade }: Extract<LongAct, { do: 'runJob' }>,
+    mayAct: MayAct,
+  ): Promise<PowerOutcome> {
     const { client, clock, isLeading: guard, timeoutMs, namespace, jobObject, onNode } = this.#options;
     const made = jobObject(job);
     if (made === undefined) return { outcome: 'failed', message: `the template of remedy ${job.remedy} is gone` };
@@ -117,13 +128,16 @@ export class LongActs {
     };
     try {
       const run = { namespace, name: job.name, wasMade, ...made };
-      return await runJob(run, { client, clock, guard, timeoutMs, onSeen });
+      return await runJob(run, { client, clock, guard, timeoutMs, onSeen, mayAct });
     } finally {
       if (this.#jobs.get(node.name)?.name === job.name) this.#jobs.delete(node.name);
     }
   }
 
-  /** Devices are slow to say how they are: what the act rests on is read again before they are told (S15, S19). */
+  /**
+   * What takes its time reads its grounds when it comes to the point, and again while it goes on: a device that is slow to
+   * say how it is, a drain that waits for budgets (S15, S19).
+   */
   async #mayAct(grounds: Grounds): Promise<string | undefined> {
     const { client, isLeading, timeoutMs } = this.#options;
     const refusal = await verify(client, grounds, { timeoutMs, ask: async () => 'nobody is asked here' });

@@ -35,15 +35,24 @@ function optionsFor(cluster: ActCluster, change: Partial<ActOptions> = {}): ActO
 }
 
 async function act(cluster: ActCluster, ...steps: Step[]): Promise<ActOutcome[]> {
-  return perform(steps, await target(cluster), optionsFor(cluster));
+  return performed(steps, await target(cluster), optionsFor(cluster), cluster);
+}
+
+/** On grounds that hold at this very moment: what has changed since is left to the act itself to find. */
+async function performed(steps: Step[], ...rest: [Target, ActOptions, ActCluster]): Promise<ActOutcome[]> {
+  const [on, options, cluster] = rest;
+  const standing: Grounds = { ...(await cluster.grounds()), taints: [], basis: 'Return', isReady: false };
+  const grounded = steps.map((step) =>
+    'acts' in step && step.grounds === bare ? { ...step, grounds: standing } : step,
+  );
+  return perform(grounded, on, options);
 }
 
 async function target(cluster: ActCluster): Promise<Target> {
   return { name: 'node-1', node: await cluster.node() };
 }
 
-/** Compared with nothing: what has changed is left to the act itself to find. */
-const bare: Grounds = { basis: 'Return', node: 'node-1', taints: [], freed: [], epoch: 3 };
+const bare: Grounds = { basis: 'Return', isReady: false, node: 'node-1', taints: [], freed: [], epoch: 3 };
 const one = (grounded: GroundedAct, grounds: Grounds = bare): Step => ({ grounds, acts: [grounded] });
 const free = (wanted: FreeAct): Step => ({ free: [wanted] });
 const kinds = (outcomes: readonly ActOutcome[]): string[] => outcomes.map(({ kind }) => kind);
@@ -149,15 +158,19 @@ describe('a node', () => {
       free({ do: 'noteRemediation', remediation: { since: '2026-01-01T00:10:00Z', pod: 'default/repair-1' } }),
     ];
     for (const step of steps) {
-      const outcomes = await perform([step], decided, optionsFor(cluster));
+      const outcomes = await performed([step], decided, optionsFor(cluster), cluster);
       assert.deepEqual(kinds(outcomes), ['changed'], JSON.stringify(step));
     }
     assert.deepEqual(cluster.writes, []);
     await cluster.patch(nodeRef, '/spec/taints', []);
     cluster.writes.length = 0;
-    assert.deepEqual(kinds(await perform([free({ do: 'quarantine' })], decided, optionsFor(cluster))), ['changed']);
+    assert.deepEqual(kinds(await performed([free({ do: 'quarantine' })], decided, optionsFor(cluster), cluster)), [
+      'changed',
+    ]);
     assert.deepEqual(cluster.writes, []);
-    assert.deepEqual(kinds(await perform([one({ do: 'deleteNode' })], decided, optionsFor(cluster))), ['changed']);
+    assert.deepEqual(kinds(await performed([one({ do: 'deleteNode' })], decided, optionsFor(cluster), cluster)), [
+      'changed',
+    ]);
     assert.equal(await cluster.exists(nodeRef), true);
   });
 
@@ -256,7 +269,12 @@ describe('steps', () => {
     const cluster = await ActCluster.create();
     const pod = await cluster.pod();
     const steps = [one({ do: 'forceDelete', pod, basis: 'PowerOff' })];
-    const outcomes = await perform(steps, await target(cluster), optionsFor(cluster, { guard: () => false }));
+    const outcomes = await performed(
+      steps,
+      await target(cluster),
+      optionsFor(cluster, { guard: () => false }),
+      cluster,
+    );
     assert.deepEqual([kinds(outcomes), cluster.writes], [['failed'], []]);
   });
 
@@ -272,7 +290,7 @@ describe('steps', () => {
     assert.deepEqual(await act(cluster, ...steps), [{ kind: 'unconfirmed', what }]);
     assert.deepEqual(cluster.writes, []);
     const options = optionsFor(cluster, { ask: async () => undefined });
-    assert.deepEqual(kinds(await perform(steps, await target(cluster), options)), ['done', 'done']);
+    assert.deepEqual(kinds(await performed(steps, await target(cluster), options, cluster)), ['done', 'done']);
   });
 
   test('S15: what they rest on is read when their turn has come, not while they wait for it', async () => {
@@ -295,7 +313,7 @@ describe('steps', () => {
       { begins: switching, grounds: { ...(await cluster.grounds()), basis: 'Remedy' as const } },
       one({ do: 'freeVolumes', volumes: [entry] }),
     ];
-    const outcomes = await perform(steps, await target(cluster), optionsFor(cluster, { longActs }));
+    const outcomes = await performed(steps, await target(cluster), optionsFor(cluster, { longActs }), cluster);
     assert.deepEqual([outcomes[0], kinds(outcomes)], [{ kind: 'begun', act: switching }, ['begun', 'done']]);
     assert.deepEqual(longActs.of('node-1'), { task: { key: 'k', outcome: 'running' } });
   });

@@ -35,10 +35,13 @@ export type Grounds = CommonGrounds &
     | { basis: 'PowerOff' | 'StorageFenced'; question: DeviceQuestion }
     | { basis: 'StorageSafeDetach'; safeDrivers: readonly string[] }
     | { basis: 'KernelCrashed' | 'Asserted' | 'AcceptedRisk' }
-    /** A ladder or a person calls for it: a fence, a Job, a drain, a machine to be removed, and what undoes them. */
-    | { basis: 'Remedy' }
-    /** The node is back in order, so that a taint of ours may go. */
-    | { basis: 'Return' }
+    /**
+     * A ladder or a person calls for it: a fence, a Job, a drain, a machine to be removed, and what undoes them. `trouble`: what
+     * has to go on for it; absent where it is about more than that, such as a fence that has begun, or the way back.
+     */
+    | { basis: 'Remedy'; trouble?: { type: string; status: string } }
+    /** The node is back in order, so that a taint of ours may go. `isReady`: it has to be Ready. */
+    | { basis: 'Return'; isReady: boolean }
   );
 
 export type Basis = Grounds['basis'];

@@ -5,7 +5,7 @@
  */
 import { identityOf, isUnderFence } from '../api/facts.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
-import type { LiveNode, NodeCase, Sighting } from '../api/release-view.ts';
+import type { NodeCase, Sighting } from '../api/release-view.ts';
 import type { Grounds, Step } from '../api/steps.ts';
 import type { Judgement } from '../api/view.ts';
 import { judgeNode } from '../judge/judge-node.ts';
@@ -137,23 +137,38 @@ function runSteps(nodeCase: NodeCase, run: PlannedRun | undefined, status: NodeF
   // Without a record nothing runs.
   if (run === undefined || node === undefined || status === undefined) return [];
   if (run.do === 'cordon') return [{ begins: run }];
-  const grounds = remedyGrounds(node, status.epoch, policy.kind === 'one' ? identityOf(policy.policy) : undefined);
+  const grounds: Grounds = {
+    basis: 'Remedy',
+    node: node.name,
+    nodeUid: node.uid,
+    bootId: node.bootId,
+    epoch: status.epoch,
+    ...(policy.kind === 'one' ? { policy: identityOf(policy.policy) } : {}),
+    taints: [],
+    freed: [],
+    ...(isHarsh(run) ? troubleOf(nodeCase, status.ladder) : {}),
+  };
   if (run.do !== 'runJob') return [{ grounds, begins: run }];
   const incident = status.incident?.id ?? '';
   return [{ grounds, begins: { ...run, job: { ...run.job, incident } } }];
 }
 
-function remedyGrounds({ name, uid, bootId }: LiveNode, epoch: number, policy: Grounds['policy']): Grounds {
-  return {
-    basis: 'Remedy',
-    node: name,
-    nodeUid: uid,
-    bootId,
-    epoch,
-    ...(policy === undefined ? {} : { policy }),
-    taints: [],
-    freed: [],
-  };
+/** What cannot be taken back, and begins only while the trouble that it is for goes on. A fence has rules of its own. */
+function isHarsh(run: PlannedRun): boolean {
+  return run.do === 'drain' || run.do === 'deleteMachine' || (run.do === 'runJob' && !run.wasMade);
+}
+
+/** What has to be so still when the remedy begins; nothing, where it is one for the way back. */
+function troubleOf(
+  { policy, lease }: NodeCase,
+  ladder: NodeFenceStatus['ladder'],
+): Pick<Grounds, 'leaseRenewTime'> & { trouble?: { type: string; status: string } } {
+  if (policy.kind !== 'one' || ladder?.phase !== 'running') return {};
+  const threshold = policy.policy.remedy?.thresholds.find(({ key }) => key === ladder.threshold);
+  if (threshold?.condition === undefined)
+    return threshold === undefined ? {} : { leaseRenewTime: lease?.renewTime ?? '' };
+  const { type, status } = threshold.condition;
+  return { trouble: { type, status } };
 }
 
 function newPods({ fence }: NodeCase, { records }: ReleaseDecision): number {

@@ -3,7 +3,7 @@ import { clockTime, identityOf, isOver, isUnderFence } from '../api/facts.ts';
 import { MAX_STUCK } from '../api/fence-names.ts';
 import { requestOf } from '../api/fence-request.ts';
 import type { ReleaseRecord, StuckPod, WayName } from '../api/node-fence.ts';
-import { FORCE_EVICTION_KEY } from '../api/release-view.ts';
+import { FORCE_EVICTION_KEY, QUARANTINE_KEY } from '../api/release-view.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import type { GroundedAct, Grounds, Step } from '../api/steps.ts';
 import { repeatedTrouble } from '../judge/problems.ts';
@@ -96,6 +96,7 @@ function untaintSteps(
   if (act === undefined) return [];
   const grounds: Grounds = {
     basis: 'Return',
+    isReady: act.key === QUARANTINE_KEY,
     node: name,
     ...(node === undefined ? {} : { nodeUid: node.uid, bootId: node.bootId }),
     ...(policy.kind === 'one' ? { policy: identityOf(policy.policy) } : {}),

@@ -334,7 +334,9 @@ export const fencingRows: readonly RowSpec[] = [
 
 /** As Cluster API has it: the Machine of the node, and its name on the node. */
 async function clusterApiMachine(row: Row): Promise<void> {
-  await row.world.create(machines, { metadata: { name: row.name, namespace: row.name } });
+  const metadata = { name: row.name, namespace: row.name };
+  const nodeRef = { kind: 'Node', name: row.name, uid: row.node().metadata.uid };
+  await row.world.create(machines, { metadata, status: { nodeRef } });
   const { controlPlane } = row.world;
   const marks = [`cluster.x-k8s.io/machine=${row.name}`, `cluster.x-k8s.io/cluster-namespace=${row.name}`];
   const done = await controlPlane.kubectl(['annotate', 'node', row.name, ...marks]);

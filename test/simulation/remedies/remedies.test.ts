@@ -264,7 +264,6 @@ describe('the example of the source', () => {
 });
 
 describe('a machine that its provider removes', () => {
-  const annotations = { 'cluster.x-k8s.io/machine': 'm-1', 'cluster.x-k8s.io/cluster-namespace': 'default' };
   const machines = { group: 'cluster.x-k8s.io', names: { plural: 'machines', singular: 'machine', kind: 'Machine' } };
   const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
   const definition = {
@@ -273,13 +272,16 @@ describe('a machine that its provider removes', () => {
     metadata: { name: 'machines.cluster.x-k8s.io' },
     spec: { ...machines, scope: 'Namespaced', versions: [{ name: 'v1beta1', served: true, storage: true, schema }] },
   };
-  const machine = {
+  const machineOf = (node: string): object => ({
     apiVersion: 'cluster.x-k8s.io/v1beta1',
     kind: 'Machine',
-    metadata: { name: 'm-1', namespace: 'default' },
-  };
+    metadata: { name: `m-${node}`, namespace: 'default' },
+    spec: { providerID: `sim://${node}` },
+    status: { nodeRef: { name: node } },
+  });
 
-  async function removed(remedies: object[]): Promise<Observed> {
+  /** `named`: which Machine each Node says that it is. */
+  async function removed(remedies: object[], named = (node: string) => `m-${node}`): Promise<Observed> {
     return observe(
       fenced('deleted-machine', {
         policy: {
@@ -290,7 +292,7 @@ describe('a machine that its provider removes', () => {
           ],
           fence: { isolateAfter: '0s', powerManagementAfter: '0s', bootTimeout: '20s', retries: 0, restarts: 0 },
         },
-        objects: [definition, machine],
+        objects: [definition, ...['node-1', 'node-2', 'node-3'].map(machineOf)],
         events: [{ at: '0s', partition: place }],
         runFor: '5m',
       }),
@@ -298,15 +300,20 @@ describe('a machine that its provider removes', () => {
         onWorld: (world) => {
           // As Cluster API marks the nodes of its machines.
           world.server.onChange(({ type, version: { object } }) => {
-            if (type === 'ADDED' && object.kind === 'Node')
-              Object.assign((object.metadata.annotations ??= {}), annotations);
+            if (type !== 'ADDED' || object.kind !== 'Node') return;
+            const { name } = object.metadata;
+            Object.assign((object.metadata.annotations ??= {}), {
+              'cluster.x-k8s.io/machine': named(name),
+              'cluster.x-k8s.io/cluster-namespace': 'default',
+            });
+            object['spec'] = { ...(object['spec'] as object | undefined), providerID: `sim://${name}` };
           });
         },
       },
     );
   }
   const deleted = (seen: Observed): number =>
-    seen.writes.filter(({ what }) => what === 'delete machines/default/m-1').length;
+    seen.writes.filter(({ what }) => what.startsWith('delete machines/default/m-')).length;
 
   test('[REM-1] S13: after a fence that did not bring it back, and never without one', async () => {
     const seen = await removed([
@@ -315,9 +322,22 @@ describe('a machine that its provider removes', () => {
     ]);
     assert.deepEqual(failuresOf(seen.report), []);
     assert.equal(deleted(seen), 1);
+    const victims = seen.writes.filter(({ what }) => what === `delete machines/default/m-${victimOf(seen)}`);
+    assert.equal(victims.length, 1);
     const unfenced = await removed([{ name: 'remove', period: '10m' }]);
     assert.equal(deleted(unfenced), 0);
     const said = unfenced.events.map(({ note }) => note).join();
     assert.equal(fenceOf(unfenced.world, victimOf(unfenced))?.status.ladder?.phase, 'waiting', said);
+  });
+
+  test('[SEC-2] S44: whoever may annotate a Node cannot have the machine of another one removed', async () => {
+    const neighbour: Record<string, string> = { 'node-1': 'node-2', 'node-2': 'node-3', 'node-3': 'node-1' };
+    const ladder = [
+      { name: 'fence', period: '0s' },
+      { name: 'remove', period: '10m' },
+    ];
+    const seen = await removed(ladder, (node) => `m-${neighbour[node]}`);
+    assert.equal(deleted(seen), 0);
+    assert.equal(fenceOf(seen.world, victimOf(seen))?.status.ladder?.remedy, 'remove', 'it came to that rung');
   });
 });
