@@ -91,7 +91,7 @@ function unknownState(facts: Known, replica: ReplicaFacts): string {
   return missingIn(facts, replica) ?? `the state of replica ${name} of volume ${volume} cannot be read`;
 }
 
-/** Copies of the same volume that may be whole, and of which nobody can say it: who waits looks at these first. */
+/** Copies of the same volume that may be whole, though nobody can tell: whoever waits looks at these first. */
 function othersUnread(facts: Known, replica: ReplicaFacts): string {
   const others = facts.replicasOf(replica.volume ?? '').filter((one) => one !== replica && !one.deleting);
   const isUnread = (one: ReplicaFacts): boolean => one.copy === 'unknown' || missingIn(facts, one) !== undefined;
