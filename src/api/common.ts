@@ -1,5 +1,6 @@
 /** What the three kinds have in common. Limits on length and number keep the API server's estimate of CEL cost low. */
 import { z } from 'zod';
+import { PRIORITY_DEFAULT } from './policy-defaults.ts';
 import { asMap, celString, matching, withRules, type Rule } from './rules.ts';
 
 export const GROUP = 'fenceline.dev';
@@ -158,7 +159,7 @@ export function nodeChoice() {
       .int()
       .min(-1_000_000)
       .max(1_000_000)
-      .prefault(0)
+      .prefault(PRIORITY_DEFAULT)
       .meta({
         description:
           'Of several policies that select a node, the one with the highest priority applies; of equal ones the most ' +

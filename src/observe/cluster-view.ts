@@ -7,6 +7,7 @@ import { isUnderFence } from '../api/facts.ts';
 import type { NamedData } from '../api/fence-config.ts';
 import { isFenceConfig, nodeFenceName } from '../api/fence-names.ts';
 import { requestOf } from '../api/fence-request.ts';
+import { policyFacts } from '../api/policy-facts.ts';
 import { ALARM } from '../api/reasons.ts';
 import type { AttachmentFacts, DriverFacts, PolicyFacts } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';
@@ -18,7 +19,7 @@ import { configMaps, csiDrivers, nodeFences, remedyPolicies, volumeAttachments }
 import type { Change } from '../kube/view.ts';
 import type { AnyWatch, WatchState } from './watch-state.ts';
 import { stateOf } from './watch-state.ts';
-import { projectAttachment, projectDriver, projectPolicy } from './project-release.ts';
+import { projectAttachment, projectDriver } from './project-release.ts';
 
 export type SharedName = 'remedypolicies' | 'nodefences' | 'configmaps' | 'csidrivers' | 'volumeattachments';
 
@@ -61,7 +62,7 @@ export class ClusterView {
 
   constructor(options: ClusterViewOptions) {
     this.#options = options;
-    this.#policies = this.#watch(remedyPolicies, projectPolicy, (change) => this.#policyChanged(change));
+    this.#policies = this.#watch(remedyPolicies, policyFacts, (change) => this.#policyChanged(change));
     this.#drivers = this.#watch(csiDrivers, projectDriver, () => options.onAll());
     this.#fences = this.#watch(nodeFences, summaryOf, (change) => this.#fenceChanged(change));
     this.#configs = this.#watch(configMaps, projectConfig, () => options.onAll(), options.namespace);

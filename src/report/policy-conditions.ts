@@ -3,8 +3,8 @@ import type { Condition } from '../api/common.ts';
 import { clockTime } from '../api/facts.ts';
 import type { ConfigProblem } from '../api/fence-config.ts';
 import type { UNFENCEABLE } from '../api/reasons.ts';
+import type { WrittenPolicy } from '../api/written.ts';
 import { FENCEABLE, READY, RISKY, VALID } from '../api/reasons.ts';
-import type { WrittenSpec } from './policy-risks.ts';
 import { fences, risksOf } from './policy-risks.ts';
 
 export type CheckReason = keyof (typeof UNFENCEABLE)['reason'];
@@ -18,7 +18,7 @@ export interface NodeCheck {
 
 export interface PolicyFindings {
   name: string;
-  spec: WrittenSpec;
+  spec: WrittenPolicy;
   /** It lacks fields that the CRD fills in, and is in force for nobody. */
   lacksDefaults: boolean;
   /** The nodes that it is in force for. */

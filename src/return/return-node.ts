@@ -8,7 +8,8 @@
  */
 import type { NodeFenceStatus, ReleaseRecord } from '../api/node-fence.ts';
 import type { NodeCase, PodFacts, Step } from '../api/release-view.ts';
-import { DEFAULT_SOAK, QUARANTINE_KEY } from '../api/release-view.ts';
+import { DEFAULT_SOAK } from '../api/policy-facts.ts';
+import { QUARANTINE_KEY } from '../api/release-view.ts';
 import { formatDuration } from '../api/duration.ts';
 import { hasTaint, isOver, nameInUse } from '../api/facts.ts';
 import { failuresOf, soakFor } from './soak.ts';
