@@ -41,7 +41,6 @@ spec:
     maxUnresponsive: 40%
     maxConcurrent: 1
     podsPerMinute: 300
-    cooldown: 5m
     skipWhen: [{type: StorageUnreachable, status: "True"}]
   return: {soak: 30s, backoff: 2}
   alarms: [{condition: Ready, count: 3, within: 24h}]

@@ -68,14 +68,13 @@ test('these and no others are a basis', () => {
     'StorageFenced',
     'PowerOff',
     'KernelCrashed',
-    'NodeDeleted',
     'Asserted',
     'AcceptedRisk',
   ]);
 });
 
-test('a node comes back through four stages', () => {
-  assert.deepEqual(RETURN_STAGES, ['seen', 'clean', 'soaked', 'schedulable']);
+test('a node comes back through three stages, and is then in service', () => {
+  assert.deepEqual(RETURN_STAGES, ['seen', 'clean', 'soaked']);
 });
 
 test('a policy that says nothing is careful', () => {
@@ -92,7 +91,6 @@ test('a policy that says nothing is careful', () => {
       retries: 3,
       restarts: 2,
       kdump: { enabled: false, timeout: '5m' },
-      powerWatch: false,
       machineRemoved: false,
     },
     release: {
@@ -102,10 +100,9 @@ test('a policy that says nothing is careful', () => {
       volumeAttachmentRecovery: 'never',
       safeDetach: [],
       assertions: [],
-      budgets: 'ReleaseAfterFence',
       riskAfterFailedFence: false,
     },
-    storm: { maxUnresponsive: '40%', maxConcurrent: 1, podsPerMinute: 300, cooldown: '5m', skipWhen: [] },
+    storm: { maxUnresponsive: '40%', maxConcurrent: 1, podsPerMinute: 300, skipWhen: [] },
     return: { soak: '30s', backoff: 2, maxSoak: '1h' },
     alarms: [],
   });

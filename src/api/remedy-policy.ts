@@ -22,7 +22,7 @@ import {
   REMEDY_DEFAULTS,
 } from './policy-defaults.ts';
 import { thresholdKey } from './threshold-key.ts';
-import { asMap, asSet, matching, withRules, type Rule } from './rules.ts';
+import { asMap, asSet, matching, notBuilt, withRules, type Rule } from './rules.ts';
 
 const { fence: FENCE, release: RELEASE, storm: STORM, return: RETURN, alarm: ALARM } = REMEDY_DEFAULTS;
 
@@ -67,12 +67,8 @@ const fence = z.object({
   kdump: kdump.prefault({}).meta({ description: 'Crash dumps of the kernel.' }),
   powerWatch: z
     .boolean()
-    .prefault(false)
-    .meta({
-      description:
-        'Watch the power of the nodes all the time, so that a power cut is known without waiting for a Lease. Costs a ' +
-        'steady connection to every device.',
-    }),
+    .optional()
+    .meta({ description: 'Refused: watching the power all the time is not built yet.' }),
   machineRemoved: z
     .boolean()
     .prefault(FENCE.machineRemoved)
@@ -165,15 +161,9 @@ const release = z.object({
         '(`OutOfService`), the cloud provider with its shutdown taint (`CloudShutdown`). Whoever may taint nodes can then ' +
         'have pods force-deleted.',
     }),
-  budgets: z
-    .enum(['Respect', 'ReleaseAfterFence'])
-    .prefault('ReleaseAfterFence')
-    .meta({
-      description:
-        'Whether the pods of a node that has been fenced wait for their PodDisruptionBudget. They are dead already and ' +
-        'count as disrupted until they are replaced, so a budget that waits for them can wait for ever. Pods that still ' +
-        'live are always evicted within their budget.',
-    }),
+  budgets: z.string().max(64).optional().meta({
+    description: 'Refused: a choice about the disruption budgets of pods on a fenced node is not built yet.',
+  }),
   riskAfterFailedFence: z
     .boolean()
     .prefault(RELEASE.riskAfterFailedFence)
@@ -214,9 +204,7 @@ const storm = z.object({
   podsPerMinute: z.int().min(1).max(100_000).prefault(STORM.podsPerMinute).meta({
     description: 'How many pods are released per minute. They all start elsewhere at once; the rest must carry them.',
   }),
-  cooldown: duration().prefault('5m').meta({
-    description: 'How long after a storm nothing is fenced. Nodes come back one by one and look dead until they do.',
-  }),
+  cooldown: z.string().max(24).optional().meta({ description: 'Refused: a pause after a storm is not built yet.' }),
   skipWhen: z
     .array(skipCondition)
     .max(16)
@@ -316,13 +304,19 @@ const spec = withRules(
     remedies: asMap(z.array(remedy).max(32), 'name').prefault([]).meta({
       description: 'The remedies that the ladders name.',
     }),
-    fence: fence.prefault({}).meta({ description: 'How patient a fence is, and how persistent.' }),
-    release: release.prefault({}).meta({
-      description: 'Which pods and volumes of a dead node may go, and on whose word. Works without thresholds.',
-    }),
-    storm: storm.prefault({}).meta({
-      description: 'The brakes. Without them one broken switch can have every node behind it powered off.',
-    }),
+    fence: withRules(fence, [notBuilt('powerWatch')])
+      .prefault({})
+      .meta({ description: 'How patient a fence is, and how persistent.' }),
+    release: withRules(release, [notBuilt('budgets')])
+      .prefault({})
+      .meta({
+        description: 'Which pods and volumes of a dead node may go, and on whose word. Works without thresholds.',
+      }),
+    storm: withRules(storm, [notBuilt('cooldown')])
+      .prefault({})
+      .meta({
+        description: 'The brakes. Without them one broken switch can have every node behind it powered off.',
+      }),
     return: returning.prefault({}).meta({ description: 'How a node comes back into service.' }),
     alarms: z.array(alarm).max(32).prefault([]).meta({
       description: 'When repeated trouble of one node is worth the attention of a person.',
