@@ -3,11 +3,11 @@ import { z } from 'zod';
 import {
   API_VERSION,
   choiceRules,
-  conditions,
   label,
   metadata,
   nodeChoice,
   observedGeneration,
+  policyConditions,
   time,
 } from './common.ts';
 import { DRAIN_DEFAULTS, DRAIN_POLICIES, ENFORCEMENTS, STORAGE_SYSTEMS } from './policy-defaults.ts';
@@ -70,7 +70,7 @@ const status = z.object({
   draining: asMap(z.array(guardedNode).max(256), 'node').prefault([]).meta({
     description: 'The cordoned nodes, and what their drains wait for.',
   }),
-  conditions: conditions(),
+  conditions: policyConditions(),
 });
 
 export const DrainPolicySchema = z.object({

@@ -5,10 +5,10 @@ import {
   choiceRules,
   CONDITION_STATUSES,
   conditionType,
-  conditions,
   metadata,
   nodeChoice,
   observedGeneration,
+  policyConditions,
   share,
 } from './common.ts';
 import { duration, positiveDuration } from './duration-schema.ts';
@@ -334,7 +334,7 @@ const status = z.object({
     .optional()
     .meta({ description: 'How many of them do not respond, or are being fenced.' }),
   fencing: z.int().min(0).optional().meta({ description: 'How many of them are being fenced.' }),
-  conditions: conditions(),
+  conditions: policyConditions(),
 });
 
 export const RemedyPolicySchema = withRules(
