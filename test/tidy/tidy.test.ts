@@ -4,26 +4,8 @@ import { globSync, readFileSync, statSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { dirname, join, normalize } from 'node:path';
 import { describe, test } from 'node:test';
+import { mayImport, openRooms, pureRooms } from './house.ts';
 
-/** Other rooms that a room may import from; `clock` and `version` are the files of that name beside the rooms. */
-const mayImport: Record<string, string[]> = {
-  api: [],
-  judge: ['api'],
-  remedy: ['api'],
-  fence: ['api'],
-  release: ['api'],
-  return: ['api'],
-  drain: ['api'],
-  decide: ['api', 'judge', 'remedy', 'fence', 'release', 'return', 'drain'],
-  kube: ['clock'],
-  observe: ['api', 'clock', 'kube'],
-  act: ['api', 'clock', 'kube', 'devices', 'storage'],
-  devices: ['api', 'clock', 'kube'],
-  storage: ['api', 'clock', 'kube'],
-  report: ['api', 'clock', 'kube', 'decide', 'act', 'fence'],
-  world: ['clock', 'kube'],
-};
-const pureRooms = ['api', 'judge', 'remedy', 'fence', 'release', 'return', 'drain', 'decide'];
 /** The command line is where the real clock and chance come in. */
 const edges = ['src/clock.ts', 'src/cli/'];
 
@@ -61,6 +43,11 @@ function codeOf(file: string): string {
 }
 
 describe('the house', () => {
+  test('every room is known, and those that are known are there', () => {
+    const rooms = new Set(production.filter((file) => file.split('/').length > 2).map((file) => roomOf(file)));
+    assert.deepEqual([...rooms].sort(), [...Object.keys(mayImport), ...openRooms].sort());
+  });
+
   test('rooms import only from the rooms they may', () => {
     const wrong = production.flatMap((file) => {
       const allowed = mayImport[roomOf(file)];
