@@ -1,5 +1,6 @@
 /** What the three kinds have in common. Limits on length and number keep the API server's estimate of CEL cost low. */
 import { z } from 'zod';
+import { PRIORITY_DEFAULT } from './policy-defaults.ts';
 import { asMap, celString, matching, withRules, type Rule } from './rules.ts';
 
 export const GROUP = 'fenceline.dev';
@@ -158,7 +159,7 @@ export function nodeChoice() {
       .int()
       .min(-1_000_000)
       .max(1_000_000)
-      .prefault(0)
+      .prefault(PRIORITY_DEFAULT)
       .meta({
         description:
           'Of several policies that select a node, the one with the highest priority applies; of equal ones the most ' +
@@ -211,21 +212,29 @@ const condition = z.object({
   status: z.enum(['True', 'False', 'Unknown']).meta({
     description: 'Unknown is an answer of its own and is never to be read as False.',
   }),
-  observedGeneration: z.int().min(0).optional().meta({
-    description:
-      'The generation this was said about; if it is behind `metadata.generation`, the condition is of an older text.',
-  }),
   lastTransitionTime: time().meta({ description: 'When the status last changed.' }),
   reason: z.string().min(1).max(128).meta({ description: 'One word for programs; see the list of reasons.' }),
   message: z.string().max(8192).meta({ description: 'A sentence for people.' }),
 });
 
-export type Condition = z.output<typeof condition>;
+/** Of a policy, which somebody applies and waits for. */
+const policyCondition = condition.extend({
+  observedGeneration: z.int().min(0).optional().meta({
+    description:
+      'The generation this was said about; if it is behind `metadata.generation`, the condition is of an older text.',
+  }),
+});
+
+export type Condition = z.output<typeof policyCondition>;
+
+const conditionsAbout = 'The state in the form that `kubectl wait --for=condition=…` understands.';
 
 export function conditions() {
-  return asMap(z.array(condition).max(32), 'type').prefault([]).meta({
-    description: 'The state in the form that `kubectl wait --for=condition=…` understands.',
-  });
+  return asMap(z.array(condition).max(32), 'type').prefault([]).meta({ description: conditionsAbout });
+}
+
+export function policyConditions() {
+  return asMap(z.array(policyCondition).max(32), 'type').prefault([]).meta({ description: conditionsAbout });
 }
 
 export function observedGeneration() {

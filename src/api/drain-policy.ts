@@ -3,30 +3,21 @@ import { z } from 'zod';
 import {
   API_VERSION,
   choiceRules,
-  conditions,
   label,
   metadata,
   nodeChoice,
   observedGeneration,
+  policyConditions,
   time,
 } from './common.ts';
+import { DRAIN_DEFAULTS, DRAIN_POLICIES, ENFORCEMENTS, STORAGE_SYSTEMS } from './policy-defaults.ts';
 import { asMap, withRules } from './rules.ts';
-
-export const DRAIN_POLICIES = [
-  'block-if-contains-last-replica',
-  'allow-if-replica-is-stopped',
-  'always-allow',
-  'block-for-eviction',
-  'block-for-eviction-if-contains-last-replica',
-] as const;
-export const ENFORCEMENTS = ['Auto', 'Enforce', 'Observe'] as const;
-export const STORAGE_SYSTEMS = ['longhorn'] as const;
 
 const fields = z.object({
   ...nodeChoice(),
   policy: z
     .enum(DRAIN_POLICIES)
-    .prefault('block-if-contains-last-replica')
+    .prefault(DRAIN_DEFAULTS.policy)
     .meta({
       description:
         'What blocks a drain. `block-if-contains-last-replica`: the last healthy replica of a volume. ' +
@@ -36,16 +27,16 @@ const fields = z.object({
         '`block-for-eviction-if-contains-last-replica`: the last healthy replica, which alone is rebuilt elsewhere; other ' +
         'volumes run with a replica less.',
     }),
-  storage: z.enum(STORAGE_SYSTEMS).prefault('longhorn').meta({
+  storage: z.enum(STORAGE_SYSTEMS).prefault(DRAIN_DEFAULTS.storage).meta({
     description: 'The storage system whose replicas are guarded. Volumes of any other are not looked at.',
   }),
   namespace: label(
     'Where the storage system runs. In the wrong one nothing is found, and so nothing is guarded.',
     'longhorn-system',
-  ).prefault('longhorn-system'),
+  ).prefault(DRAIN_DEFAULTS.namespace),
   enforcement: z
     .enum(ENFORCEMENTS)
-    .prefault('Auto')
+    .prefault(DRAIN_DEFAULTS.enforcement)
     .meta({
       description:
         '`Auto` watches where the storage system keeps its own budgets, and enforces elsewhere. `Enforce` always keeps ' +
@@ -79,7 +70,7 @@ const status = z.object({
   draining: asMap(z.array(guardedNode).max(256), 'node').prefault([]).meta({
     description: 'The cordoned nodes, and what their drains wait for.',
   }),
-  conditions: conditions(),
+  conditions: policyConditions(),
 });
 
 export const DrainPolicySchema = z.object({

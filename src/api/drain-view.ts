@@ -5,7 +5,7 @@
  * Whatever could not be read is `unknown`, a value of its own: a copy that may be healthy is guarded like one that is,
  * and never counted upon like one that is.
  */
-import type { DRAIN_POLICIES, ENFORCEMENTS } from './drain-policy.ts';
+import type { DRAIN_POLICIES, ENFORCEMENTS } from './policy-defaults.ts';
 import type { NodeChoice } from './node-choice.ts';
 import type { DRAINING, EVENTS, GUARDING } from './reasons.ts';
 

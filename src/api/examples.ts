@@ -1,28 +1,97 @@
-/** Examples for the reference. The tests send them to a real API server, so that what is printed can be pasted. */
+/**
+ * Examples for the reference. The tests send them to a real API server, so that what is printed can be pasted, and put those
+ * to begin with into a cluster in which a node fails, to see that what their comments say is what happens.
+ */
 export interface Example {
   readonly kind: string;
   readonly title: string;
   readonly yaml: string;
+  /** One of those that most people want, which the page begins with. */
+  readonly first?: true;
 }
 
 export const EXAMPLES: readonly Example[] = [
   {
     kind: 'RemedyPolicy',
-    title: 'Try a repair, then fence',
-    yaml: `apiVersion: fenceline.dev/v1alpha1
+    title: 'Machines with a BMC, or another device that switches their power',
+    first: true,
+    yaml: `# A worker that has sent no heartbeat for 20 s gets 10 s more to come back; then its BMC is asked. If the machine is on, its
+# power is cut. As soon as the BMC says off, before Kubernetes has noticed anything, its pods and volumes go, and start
+# elsewhere. Then the machine is switched on again; it takes pods 30 s after it is Ready. If the BMC does not answer, nothing
+# goes. How to reach the BMCs is in ConfigMaps: docs/fencing.md.
+apiVersion: fenceline.dev/v1alpha1
+kind: RemedyPolicy
+metadata: {name: bmc}
+spec:
+  selector: {matchExpressions: [{key: node-role.kubernetes.io/control-plane, operator: DoesNotExist}]}
+  thresholds:
+  - lease: {staleFor: 20s}
+    remedies: [{name: fence}]
+  remedies: [{name: fence, fence: {}}]
+  fence: {isolateAfter: 0s, powerManagementAfter: 10s}
+`,
+  },
+  {
+    kind: 'RemedyPolicy',
+    title: 'Instances of a cloud',
+    first: true,
+    yaml: `# A worker that has sent no heartbeat for 30 s gets 30 s more to come back; then its cloud stops the instance. As soon as the
+# cloud says that it is stopped, its pods and volumes go, and start elsewhere; then the instance is started again. Where the
+# controller of the cloud says first that the instance is shut down, by its taint on the node, they go at its word. No ConfigMap
+# is needed: instances are known by the provider ID of their nodes, and the credential is in the Secret fence-provider-aws, or
+# -azure, -gce, -openstack, -vsphere: docs/devices.md.
+apiVersion: fenceline.dev/v1alpha1
+kind: RemedyPolicy
+metadata: {name: cloud}
+spec:
+  selector: {matchExpressions: [{key: node-role.kubernetes.io/control-plane, operator: DoesNotExist}]}
+  thresholds:
+  - lease: {staleFor: 30s}
+    remedies: [{name: fence}]
+  remedies: [{name: fence, fence: {}}]
+  fence: {isolateAfter: 0s, powerManagementAfter: 30s}
+  release: {assertions: [CloudShutdown]}
+`,
+  },
+  {
+    kind: 'RemedyPolicy',
+    title: 'No device that could switch anything off',
+    first: true,
+    yaml: `# Nobody can find out whether a silent machine still writes. Go and look, and say that it is off:
+#   kubectl taint node NAME node.kubernetes.io/out-of-service=nodeshutdown:NoExecute
+# Then all of its pods and volumes go at once. Until somebody does, only pods of StatefulSets with a Longhorn volume go, when
+# their time to terminate is up, some six and a half minutes after the failure: without any proof, at your own risk, because
+# a machine that is merely cut off goes on writing. Without podDeletion and provisioners nothing goes before somebody has
+# looked.
+apiVersion: fenceline.dev/v1alpha1
+kind: RemedyPolicy
+metadata: {name: no-device}
+spec:
+  allNodes: true
+  release:
+    assertions: [OutOfService]
+    podDeletion: delete-statefulset-pod
+    provisioners: [driver.longhorn.io]
+`,
+  },
+  {
+    kind: 'RemedyPolicy',
+    title: 'Try a repair, then fence, with everything that people usually set',
+    yaml: `# Kubernetes has lost a node: a Job tries to repair it, and if the node is not Ready three minutes later, it is fenced. A
+# threshold on the Lease would begin half a minute earlier, and its fence would come before the repair.
+apiVersion: fenceline.dev/v1alpha1
 kind: RemedyPolicy
 metadata: {name: workers}
 spec:
   selector: {matchLabels: {type: compute}}
+  priority: 10
   mode: Enforce
   thresholds:
   - condition: {type: Ready, status: NotTrue, for: 5s}
     remedies:
     - {name: repair, period: 3m}
-    - {name: fence, cleanResources: true}
+    - {name: fence}
     recovery: [{name: recovery}]
-  - lease: {staleFor: 12s}
-    remedies: [{name: fence, cleanResources: true}]
   remedies:
   - name: repair
     podTemplate:
@@ -31,7 +100,7 @@ spec:
         containers: [{name: repair, image: "example/repair:1"}]
   - {name: fence, fence: {}}
   - {name: recovery, uncordon: {}}
-  fence: {isolateAfter: 30s, powerManagementAfter: 5m, retries: 3, restarts: 2, kdump: {enabled: false}}
+  fence: {isolateAfter: 10s, powerManagementAfter: 30s, retries: 3, restarts: 2, kdump: {enabled: false}}
   release:
     podDeletion: do-nothing
     provisioners: [driver.longhorn.io]
@@ -41,21 +110,9 @@ spec:
     maxUnresponsive: 40%
     maxConcurrent: 1
     podsPerMinute: 300
-    cooldown: 5m
     skipWhen: [{type: StorageUnreachable, status: "True"}]
   return: {soak: 30s, backoff: 2}
   alarms: [{condition: Ready, count: 3, within: 24h}]
-`,
-  },
-  {
-    kind: 'RemedyPolicy',
-    title: 'Free the pods of StatefulSets on any node that is down, at your own risk',
-    yaml: `apiVersion: fenceline.dev/v1alpha1
-kind: RemedyPolicy
-metadata: {name: release-only}
-spec:
-  allNodes: true
-  release: {podDeletion: delete-statefulset-pod, provisioners: [driver.longhorn.io]}
 `,
   },
   {
@@ -71,7 +128,7 @@ spec:
     remedies:
     - {name: cordon, period: 0s}
     - {name: detach, period: 2m}
-    - {name: restart, period: 15m, cleanResources: true}
+    - {name: restart, period: 15m}
     recovery: [{name: uncordon}]
   remedies:
   - {name: cordon, cordon: {}}

@@ -2,6 +2,7 @@
 import { z } from 'zod';
 import { CONDITION_STATUSES, conditionType, label } from './common.ts';
 import { duration, positiveDuration } from './duration-schema.ts';
+import { REMEDY_ACTIONS, REMEDY_DEFAULTS } from './policy-defaults.ts';
 import { withRules, type Rule } from './rules.ts';
 
 const conditionTrigger = withRules(
@@ -16,7 +17,7 @@ const conditionTrigger = withRules(
         'Ready it is NotTrue that is bad, and for DiskPressure True.',
     }),
     for: positiveDuration()
-      .prefault('5s')
+      .prefault(REMEDY_DEFAULTS.condition.for)
       .meta({
         description:
           'How long the condition must have had that status. Kubernetes has already waited its own grace period ' +
@@ -35,7 +36,7 @@ const conditionTrigger = withRules(
 
 const leaseTrigger = z.object({
   staleFor: positiveDuration()
-    .prefault('12s')
+    .prefault(REMEDY_DEFAULTS.lease.staleFor)
     .meta({
       description:
         'How long ago the kubelet last renewed its Lease. It renews every 10 s by default; a value below that suspects ' +
@@ -47,7 +48,7 @@ const leaseTrigger = z.object({
 const step = z.object({
   name: label('The entry of `spec.remedies` to run.'),
   period: duration()
-    .prefault('3m')
+    .prefault(REMEDY_DEFAULTS.rung.period)
     .meta({
       description:
         'How long the trouble may go on after this remedy before the next one is tried, or after the last one before ' +
@@ -100,14 +101,6 @@ export const threshold = withRules(
 
 export type Threshold = z.output<typeof threshold>;
 
-/**
- * What identifies a threshold in stored state. The position in the list would point to another ladder as soon as
- * somebody edits the policy while a node is half way up.
- */
-export function thresholdKey(it: Pick<Threshold, 'condition' | 'lease'>): string {
-  return it.condition === undefined ? 'lease' : `${it.condition.type}=${it.condition.status}`;
-}
-
 const podSpec = withRules(
   z.looseObject({
     restartPolicy: z.enum(['Never', 'OnFailure']).prefault('Never').meta({
@@ -143,9 +136,6 @@ const podTemplate = z.looseObject({
   metadata: z.looseObject({}).optional().meta({ description: 'Labels and annotations of the pod.' }),
   spec: podSpec.meta({ description: 'The pod. The API server checks the rest of it when the Job is made.' }),
 });
-
-const ACTIONS = ['podTemplate', 'fence', 'cordon', 'uncordon', 'drain', 'deleteMachine'] as const;
-export type RemedyAction = (typeof ACTIONS)[number];
 
 export const remedy = withRules(
   z.object({
@@ -186,17 +176,11 @@ export const remedy = withRules(
   }),
   [
     {
-      cel: `[${ACTIONS.map((name) => `has(self.${name})`).join(', ')}].exists_one(x, x)`,
-      message: `write exactly one of ${ACTIONS.join(', ')}, such as fence: {}`,
-      holds: (it) => ACTIONS.filter((name) => it[name] !== undefined).length === 1,
+      cel: `[${REMEDY_ACTIONS.map((name) => `has(self.${name})`).join(', ')}].exists_one(x, x)`,
+      message: `write exactly one of ${REMEDY_ACTIONS.join(', ')}, such as fence: {}`,
+      holds: (it) => REMEDY_ACTIONS.filter((name) => it[name] !== undefined).length === 1,
     },
   ],
 );
 
 export type Remedy = z.output<typeof remedy>;
-
-export function remedyAction(it: Remedy): RemedyAction {
-  const action = ACTIONS.find((name) => it[name] !== undefined);
-  if (action === undefined) throw new Error(`remedy ${it.name} was accepted without anything to do`);
-  return action;
-}

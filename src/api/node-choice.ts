@@ -1,17 +1,11 @@
 /** Which nodes a policy is about, and how it ranks among others, from the object as it is stored. */
 
+import { PRIORITY_DEFAULT } from './policy-defaults.ts';
+import type { WrittenPolicy } from './written.ts';
+
 export interface Selector {
   matchLabels: Readonly<Record<string, string>>;
   matchExpressions: readonly { key: string; operator: string; values: readonly string[] }[];
-}
-
-export interface WireChoice {
-  selector?: {
-    matchLabels?: Record<string, string>;
-    matchExpressions?: { key: string; operator: string; values?: string[] }[];
-  };
-  allNodes?: boolean;
-  priority?: number;
 }
 
 export interface NodeChoice {
@@ -27,12 +21,18 @@ export interface NodeChoice {
  * in force for nobody, because an empty selector may be all that is left of a mistyped one.
  */
 export function choiceOf(
-  { selector, allNodes = false, priority = 0 }: WireChoice,
+  {
+    selector,
+    allNodes = false,
+    priority = PRIORITY_DEFAULT,
+  }: Pick<WrittenPolicy, 'selector' | 'allNodes' | 'priority'>,
   { creationTimestamp = '' }: { creationTimestamp?: string },
 ): NodeChoice | undefined {
   const { matchLabels = {}, matchExpressions = [] } = selector ?? {};
   const isEmpty = Object.keys(matchLabels).length === 0 && matchExpressions.length === 0;
   if (allNodes !== (selector === undefined) || allNodes !== isEmpty) return undefined;
-  const expressions = matchExpressions.map(({ key, operator, values = [] }) => ({ key, operator, values }));
-  return { selector: { matchLabels, matchExpressions: expressions }, priority, createdAt: creationTimestamp };
+  const labels = Object.fromEntries(Object.entries(matchLabels).map(([key, value]) => [key, value ?? '']));
+  // Whatever is missing of an expression selects nobody.
+  const expressions = matchExpressions.map(({ key = '', operator = '', values = [] }) => ({ key, operator, values }));
+  return { selector: { matchLabels: labels, matchExpressions: expressions }, priority, createdAt: creationTimestamp };
 }

@@ -37,23 +37,19 @@ export const FENCE_PHASES = [
   'finished',
   'failed',
 ] as const;
-export const RETURN_STAGES = ['seen', 'clean', 'soaked', 'schedulable'] as const;
+export const RETURN_STAGES = ['seen', 'clean', 'soaked'] as const;
 export const BASES = [
   'StorageSafeDetach',
   'StorageFenced',
   'PowerOff',
   'KernelCrashed',
-  'NodeDeleted',
   'Asserted',
   'AcceptedRisk',
 ] as const;
 export const EVIDENCE_SOURCES = [
   'Condition',
   'Lease',
-  'PowerState',
-  'BootId',
   'Kdump',
-  'StorageFence',
   'CloudShutdownTaint',
   'OutOfServiceTaint',
   'ForceEvictionTaint',
@@ -61,7 +57,7 @@ export const EVIDENCE_SOURCES = [
 ] as const;
 export const LADDER_PHASES = ['running', 'waiting', 'recovering', 'exhausted'] as const;
 export const JOB_OUTCOMES = ['Succeeded', 'Failed', 'Unknown'] as const;
-export const APPLIED_KINDS = ['Taint', 'Cordon', 'Annotation', 'Finalizer', 'Method'] as const;
+export const APPLIED_KINDS = ['Taint'] as const;
 
 const text = (max: number, description: string) => z.string().max(max).meta({ description });
 const at = (description: string) => time().meta({ description });
@@ -207,11 +203,8 @@ const stuckPod = z.object({
 });
 
 const applied = z.object({
-  kind: z
-    .enum(APPLIED_KINDS)
-    .meta({ description: 'What it is. `Method`: something a fence method did, to be undone in reverse.' }),
-  key: text(317, 'The key of the taint or annotation, or the name of the method.'),
-  value: text(512, 'Its value.').optional(),
+  kind: z.enum(APPLIED_KINDS).meta({ description: 'What it is.' }),
+  key: text(317, 'The key of the taint.'),
   effect: z
     .enum(['NoSchedule', 'PreferNoSchedule', 'NoExecute'])
     .optional()
@@ -220,7 +213,9 @@ const applied = z.object({
 });
 
 const returning = z.object({
-  stage: z.enum(RETURN_STAGES).meta({ description: 'How far the node has come back.' }),
+  stage: z
+    .enum(RETURN_STAGES)
+    .meta({ description: 'How far the node has come back. After `soaked` it takes pods again, and this goes.' }),
   since: at('Since when.'),
   waitsFor: text(512, 'What the next stage waits for.').optional(),
   soakUntil: at('When the soak ends, if nothing happens.').optional(),

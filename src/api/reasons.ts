@@ -71,15 +71,7 @@ export const RISKY = group('RemedyPolicy', 'Risky', 'The policy is legal, and ca
   KubernetesDetaches: 'kube-controller-manager may detach volumes by force after 6 minutes, fenced or not.',
 });
 
-export const BRAKED = group('RemedyPolicy', 'Braked', 'Nothing is fenced under this policy just now.', {
-  NoStorm: 'The number of unresponsive nodes is within the limit.',
-  StormLimit: 'More nodes of the cluster are unresponsive than maxUnresponsive allows.',
-  ZoneStormLimit: 'More nodes of one zone are unresponsive than maxUnresponsive allows.',
-  Cooldown: 'A storm has ended, and its cooldown has not.',
-});
-
 export const FENCED = group('NodeFence', 'Fenced', 'The node is proven harmless.', {
-  NotNeeded: 'Nothing calls for a fence.',
   WaitingToIsolate: 'isolateAfter has not passed; a node that comes back is left alone.',
   Isolating: 'The methods of isolation run.',
   Isolated: 'The node was cut off from its storage, as a later query confirmed.',
@@ -88,28 +80,17 @@ export const FENCED = group('NodeFence', 'Fenced', 'The node is proven harmless.
   PoweredOff: 'A query after the action said off.',
   PoweringOn: 'What had to go has gone, and the methods that switch it on run.',
   Booting: 'It was switched on, and has not been Ready since.',
-  KernelCrashed: 'The crashed kernel of the node reported itself.',
   NodeDeleted: 'The Node object is gone, and its machine with it.',
   Recovering: 'The methods of recovery run.',
   Recovered: 'The node is back, and what the fence did is undone.',
   Cancelled: 'The node came back before the point of no return.',
-  StepFailed: 'A step failed and will be tried again.',
-  OutcomeUnknown: 'The device did not say what it did. Counts neither as success nor as failure.',
   FenceFailed: 'All tries and restarts are used up. Nothing is released; somebody has to act.',
-  WrongMachine: 'The device answered for another machine; it was not used.',
 });
 
 export const RELEASED = group('NodeFence', 'Released', 'All pods and volumes that may go have gone.', {
-  NothingToRelease: 'No pod or volume of the node has to go.',
   Releasing: 'Pods and volumes are being released; the message names the basis.',
   Complete: 'They are gone.',
-  NoBasis: 'Nothing proves that the pods have stopped, and no policy accepts the risk.',
-  VolumeNotProtected: 'A pod has a volume that the basis does not cover; the message names it.',
   DetachRefused: 'The driver refuses to detach a volume; tried again with growing pauses.',
-  KubeletAlive: 'The kubelet reported again: the node is not dead, and the release has stopped.',
-  NodeReady: 'A live read right before the act says that the node is Ready.',
-  BudgetExhausted: 'The disruption budget of a pod allows no more.',
-  GateOff: 'The feature gate of this kind of release is off.',
 });
 
 export const STUCK = group('NodeFence', 'stuck', 'Why a pod of a node in trouble is still there.', {
@@ -149,33 +130,15 @@ export const STUCK = group('NodeFence', 'stuck', 'Why a pod of a node in trouble
 });
 
 export const HELD = group('NodeFence', 'Held', 'Something else than the node itself keeps us from acting.', {
-  NotHeld: 'Nothing is in the way.',
   StormLimit: 'More nodes of the cluster are unresponsive than maxUnresponsive allows.',
   ZoneStormLimit: 'More nodes of one zone are unresponsive than maxUnresponsive allows.',
-  Cooldown: 'A storm has ended, and its cooldown has not.',
   ConcurrencyLimit: 'As many nodes as maxConcurrent allows are being fenced.',
-  ReleaseRate: 'As many pods as podsPerMinute allows were released in the last minute.',
-  OperatorIsolated: 'It may be the operator that is cut off: its own contact to API, node or peers is disturbed.',
   SkipCondition: 'The node has a condition of skipWhen.',
-  ControlPlaneQuorum: 'One control-plane node less could cost the quorum.',
-  OwnNode: 'The operator runs on this node and hands over the lead first.',
   Maintenance: 'The annotation fenceline.dev/maintenance-until lies in the future.',
-  BeingRemoved: 'Cluster autoscaler, Karpenter or Cluster API is removing the node.',
-  OtherRemediator: 'Another remediation operator is at work on the node.',
   AwaitingApproval: 'mode: Approve waits for a person.',
   DryRun: 'mode: DryRun decides and does nothing.',
   Paused: 'mode: Paused, or everything is paused.',
   Stopped: 'spec.stop is true.',
-  NoPolicy: 'No policy selects the node any more.',
-  ApiUnreachable: 'The API server does not answer, so nothing can be read before the act.',
-});
-
-export const RETURNED = group('NodeFence', 'Returned', 'The node is back in service.', {
-  NotSeen: 'The node has not been Ready since.',
-  NotClean: 'The node may still hold what was released: no reboot is seen, and it reports old pods or volumes.',
-  DetachPending: 'A released volume is still attached to the node, or in use there.',
-  Soaking: 'The node has to stay well for a while.',
-  Schedulable: 'The node takes pods again.',
 });
 
 export const ALARM = group('NodeFence', 'Alarm', 'A person should look.', {
@@ -235,12 +198,10 @@ export const REASON_GROUPS: readonly ReasonGroup[] = [
   FENCEABLE,
   UNFENCEABLE,
   RISKY,
-  BRAKED,
   FENCED,
   RELEASED,
   STUCK,
   HELD,
-  RETURNED,
   ALARM,
   DRAIN_READY,
   GUARDING,

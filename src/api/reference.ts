@@ -2,7 +2,7 @@
 import { API_VERSION } from './common.ts';
 import { structuralSchemaOf, type StructuralSchema } from './crds.ts';
 import { DURATION_HINT } from './duration-schema.ts';
-import { EXAMPLES } from './examples.ts';
+import { EXAMPLES, type Example } from './examples.ts';
 import { KINDS, type Kind } from './kinds.ts';
 import { REASON_GROUPS, type ReasonGroup } from './reasons.ts';
 
@@ -21,8 +21,12 @@ export function renderReference(): string {
     `Group and version: \`${API_VERSION}\`. All kinds are cluster-scoped. \`kubectl get fenceline\` lists all three.`,
     '',
     'Durations are written as in Go, not negative and with a unit: `90s`, `5m`, `1h30m0s`, `1.5h`. A share of the nodes is a',
-    'percentage, `40%`, or a number. What is left out is filled in by the API server, so `kubectl get -o yaml` shows what is in force.',
+    'percentage, `40%`, or a number. What is left out is filled in by the API server, so `kubectl get -o yaml` shows what is in force;',
+    'only `cleanResources` depends on the remedy beside it.',
     '',
+    '## Three policies to begin with',
+    '',
+    ...EXAMPLES.filter(({ first }) => first).flatMap(exampleOf),
     ...KINDS.flatMap(kindSection),
     '## Conditions and reasons',
     '',
@@ -48,9 +52,11 @@ function kindSection(kind: Kind): string[] {
 }
 
 function examplesOf(kind: Kind): string[] {
-  return EXAMPLES.flatMap((it) =>
-    it.kind === kind.kind ? [`${it.title}:`, '', '```yaml', it.yaml.trimEnd(), '```', ''] : [],
-  );
+  return EXAMPLES.filter((it) => it.kind === kind.kind && it.first === undefined).flatMap(exampleOf);
+}
+
+function exampleOf({ title, yaml }: Example): string[] {
+  return [`${title}:`, '', '```yaml', yaml.trimEnd(), '```', ''];
 }
 
 function table(name: string, schema: StructuralSchema): string[] {

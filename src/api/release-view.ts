@@ -6,6 +6,7 @@ import type { FeatureGates } from './feature-gates.ts';
 import type { ConfigResult } from './fence-config.ts';
 import type { NodeChoice } from './node-choice.ts';
 import type { NodeFence } from './node-fence.ts';
+import type { ATTACHMENT_RECOVERY_POLICIES, MODES, POD_DELETION_POLICIES } from './policy-defaults.ts';
 import type { ConditionStatus, JudgeLimits, NodeView } from './view.ts';
 
 export const QUARANTINE_KEY = 'fenceline.dev/quarantine';
@@ -133,12 +134,8 @@ export interface AttachmentFacts {
   detachError?: string;
 }
 
-export type Mode = 'Enforce' | 'DryRun' | 'Paused' | 'Approve';
-export type PodDeletion =
-  | 'do-nothing'
-  | 'delete-statefulset-pod'
-  | 'delete-deployment-pod'
-  | 'delete-both-statefulset-and-deployment-pod';
+export type Mode = (typeof MODES)[number];
+export type PodDeletion = (typeof POD_DELETION_POLICIES)[number];
 
 /** Which pod remedies the node, and since when. */
 export interface Remediation {
@@ -197,9 +194,6 @@ export interface SoakFacts {
   maxSoakMs: number;
 }
 
-/** Where no policy says otherwise: what the CRD fills in. */
-export const DEFAULT_SOAK: SoakFacts = { soakMs: 30_000, backoff: 2, maxSoakMs: 3_600_000 };
-
 /** A RemedyPolicy, as far as the operator needs it. */
 export interface PolicyFacts extends SoakFacts, NodeChoice {
   name: string;
@@ -210,7 +204,7 @@ export interface PolicyFacts extends SoakFacts, NodeChoice {
   provisioners: readonly string[];
   /** Whose pods go where those of a StatefulSet do. */
   owners: readonly OwnerKind[];
-  volumeAttachmentRecovery: 'never' | 'wait' | 'immediate';
+  volumeAttachmentRecovery: (typeof ATTACHMENT_RECOVERY_POLICIES)[number];
   /** Drivers of which it says what their annotation could say. */
   safeDetach: readonly string[];
   assertions: readonly string[];

@@ -5,77 +5,73 @@ import {
   choiceRules,
   CONDITION_STATUSES,
   conditionType,
-  conditions,
   metadata,
   nodeChoice,
   observedGeneration,
+  policyConditions,
   share,
 } from './common.ts';
 import { duration, positiveDuration } from './duration-schema.ts';
 import { MAX_PROBLEM_TIMES } from './fence-names.ts';
-import { remedy, threshold, thresholdKey, type Remedy, type Threshold } from './ladder.ts';
-import { asMap, asSet, matching, withRules, type Rule } from './rules.ts';
+import { remedy, threshold, type Remedy, type Threshold } from './ladder.ts';
+import {
+  ASSERTIONS,
+  ATTACHMENT_RECOVERY_POLICIES,
+  MODES,
+  POD_DELETION_POLICIES,
+  REMEDY_DEFAULTS,
+} from './policy-defaults.ts';
+import { thresholdKey } from './threshold-key.ts';
+import { asMap, asSet, matching, notBuilt, withRules, type Rule } from './rules.ts';
 
-export const MODES = ['Enforce', 'DryRun', 'Paused', 'Approve'] as const;
-export const POD_DELETION_POLICIES = [
-  'do-nothing',
-  'delete-statefulset-pod',
-  'delete-deployment-pod',
-  'delete-both-statefulset-and-deployment-pod',
-] as const;
-export const ATTACHMENT_RECOVERY_POLICIES = ['never', 'wait', 'immediate'] as const;
-export const ASSERTIONS = ['OutOfService', 'CloudShutdown'] as const;
+const { fence: FENCE, release: RELEASE, storm: STORM, return: RETURN, alarm: ALARM } = REMEDY_DEFAULTS;
 
 const kdump = z.object({
   enabled: z
     .boolean()
-    .prefault(false)
+    .prefault(FENCE.kdump.enabled)
     .meta({
       description:
         'Take a kdump message from a node that is not Ready as proof that its kernel has crashed. The message is not ' +
         'signed: enable it only where nobody else can send from the addresses of the nodes.',
     }),
-  timeout: positiveDuration().prefault('5m').meta({
+  timeout: positiveDuration().prefault(FENCE.kdump.timeout).meta({
     description: 'How long power management waits for the dump. Too short, and the fence destroys the evidence.',
   }),
 });
 
 const fence = z.object({
-  isolateAfter: duration().prefault('30s').meta({
+  isolateAfter: duration().prefault(FENCE.isolateAfter).meta({
     description: 'How long a fence waits before it isolates the node; a node that comes back meanwhile is left alone.',
   }),
   powerManagementAfter: duration()
-    .prefault('5m')
+    .prefault(FENCE.powerManagementAfter)
     .meta({
       description:
         'How long after the beginning of the fence a node that is still not Ready has its power cut. Counted from the ' +
         'same moment as `isolateAfter`; if it is the shorter of the two, the power goes without isolation before it.',
     }),
   bootTimeout: positiveDuration()
-    .prefault('10m')
+    .prefault(FENCE.bootTimeout)
     .meta({
       description:
         'How long the machine may take to be Ready again after power-on. Shorter than a real boot with its memory test ' +
         'and disk checks, the fence fails every time and cuts the power again.',
     }),
-  retries: z.int().min(0).max(100).prefault(3).meta({
+  retries: z.int().min(0).max(100).prefault(FENCE.retries).meta({
     description: 'How often a failed step is tried again before the fence is in error.',
   }),
-  restarts: z.int().min(0).max(100).prefault(2).meta({
+  restarts: z.int().min(0).max(100).prefault(FENCE.restarts).meta({
     description: 'How often a fence in error begins anew. Then it stays in error until somebody acts.',
   }),
   kdump: kdump.prefault({}).meta({ description: 'Crash dumps of the kernel.' }),
   powerWatch: z
     .boolean()
-    .prefault(false)
-    .meta({
-      description:
-        'Watch the power of the nodes all the time, so that a power cut is known without waiting for a Lease. Costs a ' +
-        'steady connection to every device.',
-    }),
+    .optional()
+    .meta({ description: 'Refused: watching the power all the time is not built yet.' }),
   machineRemoved: z
     .boolean()
-    .prefault(false)
+    .prefault(FENCE.machineRemoved)
     .meta({
       description:
         'The provider removes the machine when it is powered off, so its Node object may go after a fence. Where that is ' +
@@ -115,7 +111,7 @@ const owner = withRules(
 const release = z.object({
   podDeletion: z
     .enum(POD_DELETION_POLICIES)
-    .prefault('do-nothing')
+    .prefault(RELEASE.podDeletion)
     .meta({
       description:
         'Which terminating pods on a node that is down are force-deleted without any proof that they have stopped. All ' +
@@ -141,7 +137,7 @@ const release = z.object({
     }),
   volumeAttachmentRecovery: z
     .enum(ATTACHMENT_RECOVERY_POLICIES)
-    .prefault('never')
+    .prefault(RELEASE.volumeAttachmentRecovery)
     .meta({
       description:
         'For pods that `podDeletion` leaves alone: free their volumes for the replacement `never`, once the time of the ' +
@@ -165,18 +161,12 @@ const release = z.object({
         '(`OutOfService`), the cloud provider with its shutdown taint (`CloudShutdown`). Whoever may taint nodes can then ' +
         'have pods force-deleted.',
     }),
-  budgets: z
-    .enum(['Respect', 'ReleaseAfterFence'])
-    .prefault('ReleaseAfterFence')
-    .meta({
-      description:
-        'Whether the pods of a node that has been fenced wait for their PodDisruptionBudget. They are dead already and ' +
-        'count as disrupted until they are replaced, so a budget that waits for them can wait for ever. Pods that still ' +
-        'live are always evicted within their budget.',
-    }),
+  budgets: z.string().max(64).optional().meta({
+    description: 'Refused: a choice about the disruption budgets of pods on a fenced node is not built yet.',
+  }),
   riskAfterFailedFence: z
     .boolean()
-    .prefault(false)
+    .prefault(RELEASE.riskAfterFailedFence)
     .meta({
       description:
         'Let `podDeletion` apply also to a node whose fence has failed. A fence fails just when nobody knows what the ' +
@@ -201,22 +191,20 @@ const skipCondition = withRules(
 
 const storm = z.object({
   maxUnresponsive: share()
-    .prefault('40%')
+    .prefault(STORM.maxUnresponsive)
     .meta({
       description:
         'Fence nothing while more nodes than this are unresponsive, as a share or a number, in the cluster or in a zone of ' +
         'three or more: so many at once is a broken switch, not broken machines. `100%` is no limit; `0` stops all fencing ' +
         'at the first silent node.',
     }),
-  maxConcurrent: z.int().min(1).max(1000).prefault(1).meta({
+  maxConcurrent: z.int().min(1).max(1000).prefault(STORM.maxConcurrent).meta({
     description: 'How many nodes are fenced at the same time. To fence none, write `mode: Paused`.',
   }),
-  podsPerMinute: z.int().min(1).max(100_000).prefault(300).meta({
+  podsPerMinute: z.int().min(1).max(100_000).prefault(STORM.podsPerMinute).meta({
     description: 'How many pods are released per minute. They all start elsewhere at once; the rest must carry them.',
   }),
-  cooldown: duration().prefault('5m').meta({
-    description: 'How long after a storm nothing is fenced. Nodes come back one by one and look dead until they do.',
-  }),
+  cooldown: z.string().max(24).optional().meta({ description: 'Refused: a pause after a storm is not built yet.' }),
   skipWhen: z
     .array(skipCondition)
     .max(16)
@@ -229,13 +217,13 @@ const storm = z.object({
 });
 
 const returning = z.object({
-  soak: duration().prefault('30s').meta({
+  soak: duration().prefault(RETURN.soak).meta({
     description: 'How long a node must stay Ready and clean before pods may come back to it.',
   }),
-  backoff: z.number().min(1).max(10).prefault(2).meta({
+  backoff: z.number().min(1).max(10).prefault(RETURN.backoff).meta({
     description: 'By what factor the soak grows with each failure that follows within a day; 1 keeps it as it is.',
   }),
-  maxSoak: positiveDuration().prefault('1h').meta({
+  maxSoak: positiveDuration().prefault(RETURN.maxSoak).meta({
     description: 'How far `backoff` may lengthen the soak. A `soak` that is longer to begin with stays as it is.',
   }),
 });
@@ -246,9 +234,9 @@ const alarm = z.object({
     .int()
     .min(1)
     .max(MAX_PROBLEM_TIMES)
-    .prefault(3)
+    .prefault(ALARM.count)
     .meta({ description: 'So many incidents on one node raise the alarm.' }),
-  within: positiveDuration().prefault('24h').meta({ description: 'The time within which they are counted.' }),
+  within: positiveDuration().prefault(ALARM.within).meta({ description: 'The time within which they are counted.' }),
 });
 
 interface SpecForRules {
@@ -303,7 +291,7 @@ const spec = withRules(
     ...nodeChoice(),
     mode: z
       .enum(MODES)
-      .prefault('Enforce')
+      .prefault(REMEDY_DEFAULTS.mode)
       .meta({
         description:
           '`Enforce` acts. `DryRun` decides and reports, and writes nothing to nodes, pods or devices. `Paused` does not ' +
@@ -316,13 +304,19 @@ const spec = withRules(
     remedies: asMap(z.array(remedy).max(32), 'name').prefault([]).meta({
       description: 'The remedies that the ladders name.',
     }),
-    fence: fence.prefault({}).meta({ description: 'How patient a fence is, and how persistent.' }),
-    release: release.prefault({}).meta({
-      description: 'Which pods and volumes of a dead node may go, and on whose word. Works without thresholds.',
-    }),
-    storm: storm.prefault({}).meta({
-      description: 'The brakes. Without them one broken switch can have every node behind it powered off.',
-    }),
+    fence: withRules(fence, [notBuilt('powerWatch')])
+      .prefault({})
+      .meta({ description: 'How patient a fence is, and how persistent.' }),
+    release: withRules(release, [notBuilt('budgets')])
+      .prefault({})
+      .meta({
+        description: 'Which pods and volumes of a dead node may go, and on whose word. Works without thresholds.',
+      }),
+    storm: withRules(storm, [notBuilt('cooldown')])
+      .prefault({})
+      .meta({
+        description: 'The brakes. Without them one broken switch can have every node behind it powered off.',
+      }),
     return: returning.prefault({}).meta({ description: 'How a node comes back into service.' }),
     alarms: z.array(alarm).max(32).prefault([]).meta({
       description: 'When repeated trouble of one node is worth the attention of a person.',
@@ -340,7 +334,7 @@ const status = z.object({
     .optional()
     .meta({ description: 'How many of them do not respond, or are being fenced.' }),
   fencing: z.int().min(0).optional().meta({ description: 'How many of them are being fenced.' }),
-  conditions: conditions(),
+  conditions: policyConditions(),
 });
 
 export const RemedyPolicySchema = withRules(

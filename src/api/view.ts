@@ -48,8 +48,8 @@ export interface NodeView {
   silentMs: number;
 }
 
-/** `dead` needs proof of a kind that silence never is. `unknown` is not a mild form of down: it says that we cannot see, and nothing may be concluded from it. */
-export const VERDICTS = ['healthy', 'suspect', 'down', 'dead', 'unknown'] as const;
+/** None of them says dead: that takes proof of a kind that silence never is. `unknown` is not a mild form of down: it says that we cannot see, and nothing may be concluded from it. */
+export const VERDICTS = ['healthy', 'suspect', 'down', 'unknown'] as const;
 export type Verdict = (typeof VERDICTS)[number];
 
 /** Why a node is judged as it is. API: alerts are built on these words. */

@@ -7,6 +7,7 @@ import { Command, Option } from 'commander';
 import type { DeviceProvider } from '../devices/provider.ts';
 import type { NamedData } from '../api/fence-config.ts';
 import { isFenceConfig } from '../api/fence-names.ts';
+import { policyFacts } from '../api/policy-facts.ts';
 import type { LiveNode, PolicyFacts } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';
 import { realClock } from '../clock.ts';
@@ -15,7 +16,6 @@ import { matchPolicy } from '../judge/match-policy.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { Overrides } from '../kube/kubeconfig.ts';
 import { configMaps, remedyPolicies } from '../kube/resources.ts';
-import { projectPolicy } from '../observe/project-release.ts';
 import { checkNode } from '../act/device-check.ts';
 import { ClusterDevices } from '../devices/cluster-devices.ts';
 import { listNodes } from '../observe/list-nodes.ts';
@@ -113,7 +113,7 @@ async function readPolicies(client: KubeClient): Promise<PolicyFacts[]> {
   const read = await client.list<KubeObject>(remedyPolicies);
   // Without the CRDs there are no policies; configurations may be there all the same.
   if (!read.ok && read.error.kind === 'notFound') return [];
-  return taken(read).items.flatMap((policy): PolicyFacts | [] => projectPolicy(policy) ?? []);
+  return taken(read).items.flatMap((policy): PolicyFacts | [] => policyFacts(policy) ?? []);
 }
 
 async function readConfigs(client: KubeClient, namespace: string): Promise<NamedData[]> {

@@ -1,7 +1,7 @@
 /** `fenceline convert`: what people have for other operators, or from before, as manifests of ours. */
 import { readFileSync } from 'node:fs';
 import { Command, Option } from 'commander';
-import { MODES } from '../api/remedy-policy.ts';
+import { MODES } from '../api/policy-defaults.ts';
 import { ScenarioError } from '../scenario/reader.ts';
 import type { Converted } from './convert/all.ts';
 import { convertAll } from './convert/all.ts';

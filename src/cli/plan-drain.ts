@@ -10,7 +10,8 @@ import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { Overrides } from '../kube/kubeconfig.ts';
 import type { Resource } from '../kube/resources.ts';
 import { drainPolicies, nodes } from '../kube/resources.ts';
-import { projectCordon, projectDrainPolicy } from '../observe/project-drain.ts';
+import { drainPolicyFacts } from '../api/policy-facts.ts';
+import { projectCordon } from '../observe/project-drain.ts';
 import { drainViewOf } from '../decide/drain-view.ts';
 import { budgetFacts, podDisruptionBudgets } from '../storage/budgets.ts';
 import { longhorn } from '../storage/longhorn.ts';
@@ -100,7 +101,7 @@ async function readPolicies(client: KubeClient): Promise<DrainPolicyFacts[]> {
   const read = await client.list<KubeObject>(drainPolicies);
   // Without the CRDs there are no policies, and a plan says just that.
   if (!read.ok && read.error.kind === 'notFound') return [];
-  return taken(read).items.flatMap((policy): DrainPolicyFacts | [] => projectDrainPolicy(policy) ?? []);
+  return taken(read).items.flatMap((policy): DrainPolicyFacts | [] => drainPolicyFacts(policy) ?? []);
 }
 
 async function readView(

@@ -9,7 +9,7 @@ import type {
   GuardingReason,
   NodeDrainDecision,
 } from '../api/drain-view.ts';
-import type { ENFORCEMENTS } from '../api/drain-policy.ts';
+import type { ENFORCEMENTS } from '../api/policy-defaults.ts';
 import { budgetsOf, budgetWish, drop, forgotten, keep, release, turnOf } from '../drain/budgets.ts';
 import type { Wish } from '../drain/budgets.ts';
 import type { Rule } from '../drain/checks.ts';

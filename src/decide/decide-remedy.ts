@@ -4,6 +4,7 @@ import type { Method } from '../api/fence-config.ts';
 import { EMPTY_STATUS } from '../api/fence-names.ts';
 import { isTakenUp, requestOf } from '../api/fence-request.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
+import { DEFAULT_FENCE, DEFAULT_STORM } from '../api/policy-facts.ts';
 import type { HELD } from '../api/reasons.ts';
 import { FENCED } from '../api/reasons.ts';
 import type { NodeCase, PresentCase, Remediation, RemedyFacts, TaskOutcome } from '../api/release-view.ts';
@@ -41,19 +42,11 @@ export interface RemedyDecision {
 
 /** Where there is no policy any more that could say: what was begun is brought to its end, and nothing else begins. */
 const withoutPolicy: Pick<RemedyFacts, 'fence' | 'storm'> = {
-  fence: {
-    isolateAfterMs: 30_000,
-    powerManagementAfterMs: 300_000,
-    bootTimeoutMs: 600_000,
-    retries: 3,
-    restarts: 0,
-    machineRemoved: false,
-  },
-  storm: { maxUnresponsive: 0, maxConcurrent: 1 },
+  fence: { ...DEFAULT_FENCE, restarts: 0 },
+  storm: { ...DEFAULT_STORM, maxUnresponsive: 0 },
 };
 /** Somebody wants it now, and all of it; the brake of a policy holds all the same, or this one where there is none. */
 const atOnce = { isolateAfterMs: 0, powerManagementAfterMs: 0 };
-const usualStorm: RemedyFacts['storm'] = { maxUnresponsive: '40%', maxConcurrent: 1 };
 const kubeletRenewsWithinMs = 12_000;
 /** On waits for the detach as well, but not for ever. */
 const detachPatienceMs = 60_000;
@@ -211,7 +204,7 @@ function brakeOf(nodeCase: NodeCase, remedy: RemedyFacts | undefined, isRequeste
       return { reason: 'AwaitingApproval', message };
     }
   }
-  const { storm } = remedy ?? (isRequested ? { storm: usualStorm } : withoutPolicy);
+  const { storm } = remedy ?? (isRequested ? { storm: DEFAULT_STORM } : withoutPolicy);
   return skipFor(nodeCase.name, storm.skipWhen ?? [], trouble.conditions) ?? brakeFor(storm, count);
 }
 

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { DRAIN_POLICIES } from '../api/drain-policy.ts';
+import { DRAIN_POLICIES } from '../api/policy-defaults.ts';
 import type { DrainAction, DrainPolicyName } from '../api/drain-view.ts';
 import type { Model } from '../../test/support/drain-model.ts';
 import { explore, modelNodes, operatorSteps, perform, viewOf, worldSteps } from '../../test/support/drain-model.ts';

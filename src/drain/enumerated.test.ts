@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { DRAIN_POLICIES } from '../api/drain-policy.ts';
+import { DRAIN_POLICIES } from '../api/policy-defaults.ts';
 import type { CountedCopy, DrainAction, DrainPolicyName } from '../api/drain-view.ts';
 import type { Model, ModelReplica, UserAct } from '../../test/support/drain-model.ts';
 import {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { DRAIN_POLICIES } from '../api/drain-policy.ts';
+import { DRAIN_POLICIES } from '../api/policy-defaults.ts';
 import { cordoned, decide, ofNode, others, told } from '../../test/support/drain-asked.ts';
 import { budget, drainView, node, policy, replica, storageNode, volume } from '../../test/support/drain-case.ts';
 import { decideDrain } from '../decide/decide-drain.ts';

@@ -40,5 +40,5 @@ export function fenceNews(fence: Fence): FenceNews {
 
 /** What should be looked at by a person. */
 export function isBadNews(reason: string): boolean {
-  return reason === FENCED.reason.FenceFailed || reason === FENCED.reason.StepFailed;
+  return reason === FENCED.reason.FenceFailed;
 }

@@ -7,8 +7,10 @@ import { isUnderFence } from '../api/facts.ts';
 import type { NamedData } from '../api/fence-config.ts';
 import { isFenceConfig, nodeFenceName } from '../api/fence-names.ts';
 import { requestOf } from '../api/fence-request.ts';
+import { policyFacts, templatesOf } from '../api/policy-facts.ts';
 import { ALARM } from '../api/reasons.ts';
 import type { AttachmentFacts, DriverFacts, PolicyFacts, PolicySummary } from '../api/release-view.ts';
+import type { WrittenPolicy } from '../api/written.ts';
 import type { Clock } from '../clock.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { KubeError } from '../kube/errors.ts';
@@ -18,9 +20,7 @@ import { configMaps, csiDrivers, nodeFences, remedyPolicies, volumeAttachments }
 import type { Change } from '../kube/view.ts';
 import type { AnyWatch, WatchState } from './watch-state.ts';
 import { stateOf } from './watch-state.ts';
-import { projectAttachment, projectDriver, projectPolicy } from './project-release.ts';
-import type { WireRemedies } from './project-remedy.ts';
-import { templatesOf } from './project-remedy.ts';
+import { projectAttachment, projectDriver } from './project-release.ts';
 
 export type SharedName = 'remedypolicies' | 'nodefences' | 'configmaps' | 'csidrivers' | 'volumeattachments';
 
@@ -228,8 +228,8 @@ interface WatchedPolicy {
 }
 
 function watchedPolicy(object: KubeObject): WatchedPolicy {
-  const facts = projectPolicy(object);
-  const { spec = {} } = object as KubeObject & { spec?: WireRemedies };
+  const facts = policyFacts(object);
+  const { spec = {} } = object as KubeObject & { spec?: WrittenPolicy };
   return { templates: templatesOf(spec), ...(facts === undefined ? {} : { facts }) };
 }
 

@@ -12,7 +12,8 @@ import type { Change } from '../kube/view.ts';
 import type { InstallationSource } from './installation-watch.ts';
 import { InstallationWatch } from './installation-watch.ts';
 import type { CordonFacts } from '../api/drain-view.ts';
-import { projectCordon, projectDrainPolicy } from './project-drain.ts';
+import { drainPolicyFacts } from '../api/policy-facts.ts';
+import { projectCordon } from './project-drain.ts';
 import type { WatchState } from './watch-state.ts';
 import { stateOf } from './watch-state.ts';
 
@@ -43,7 +44,7 @@ export class DrainWatch {
       clock,
       random,
       resource: drainPolicies,
-      project: projectDrainPolicy,
+      project: drainPolicyFacts,
       onChange: (change) => this.#policyChanged(change),
       onSync: () => this.tidy(),
       onProblem: (error) => onProblem('drainpolicies', error),

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { KubeObject } from '../kube/client.ts';
-import { claimsOf, liveNode, projectAttachment, projectDriver, projectPod, projectPolicy } from './project-release.ts';
+import { claimsOf, liveNode, projectAttachment, projectDriver, projectPod } from './project-release.ts';
 
 const object = (rest: object = {}, metadata: object = {}): KubeObject => ({
   metadata: { name: 'x', ...metadata },
@@ -109,26 +109,4 @@ test('[NGS-5] an attachment says what its driver says', () => {
   assert.equal(projectAttachment(object({ status: { detachError: {} } })).detachError, 'an error');
   const fenced = object({}, { annotations: { 'fenceline.dev/unpublish-fence': 'true' }, deletionTimestamp: 'x' });
   assert.deepEqual([projectAttachment(fenced).fenceWanted, projectAttachment(fenced).deleting], [true, true]);
-});
-
-test('[ADM-2, RET-1] a policy says when to raise an alarm, and how much longer a node soaks each time', () => {
-  const release = { podDeletion: 'do-nothing', volumeAttachmentRecovery: 'never' };
-  const spec = { allNodes: true, mode: 'Enforce', release, return: { soak: '45s', backoff: 1.5, maxSoak: '10m' } };
-  const alarms = [{ condition: 'Ready', count: 3, within: '24h' }, { condition: 'DiskBroken' }];
-  const policy = projectPolicy(object({ spec: { ...spec, alarms } }));
-  assert.deepEqual([policy?.backoff, policy?.maxSoakMs], [1.5, 600_000]);
-  const inMs = { condition: 'Ready', count: 3, withinMs: 86_400_000 };
-  assert.deepEqual(policy?.alarms, [inMs], 'one that lacks what the CRD fills in is none');
-  const bare = projectPolicy(object({ spec: { ...spec, return: { soak: '45s' } } }));
-  assert.deepEqual([bare?.backoff, bare?.maxSoakMs, bare?.alarms], [2, 3_600_000, []]);
-});
-
-test('[POD-1] a policy without the defaults of its CRD is not in force', () => {
-  const release = { podDeletion: 'do-nothing', volumeAttachmentRecovery: 'never' };
-  const spec = { allNodes: true, mode: 'Enforce', release, return: { soak: '45s' } };
-  assert.equal(projectPolicy(object({ spec }))?.soakMs, 45_000);
-  for (const missing of ['allNodes', 'mode', 'release', 'return']) {
-    assert.equal(projectPolicy(object({ spec: { ...spec, [missing]: undefined } })), undefined, missing);
-  }
-  assert.equal(projectPolicy(object({ spec: { ...spec, release: { podDeletion: 'do-nothing' } } })), undefined);
 });

@@ -1,36 +1,23 @@
 /** What is kept of the objects that hang on a node in trouble. Total functions: half-written objects stop nothing. */
 import type {
-  AlarmFacts,
   AttachmentFacts,
   DriverFacts,
   LiveNode,
-  Mode,
-  OwnerKind,
-  PodDeletion,
   PodFacts,
-  PolicyFacts,
   Remediation,
   TaintFacts,
   TolerationFacts,
 } from '../api/release-view.ts';
 import {
-  DEFAULT_SOAK,
   MAINTENANCE_ANNOTATION,
   REMEDIATION_POD_ANNOTATION,
   REMEDIATION_TIME_ANNOTATION,
   SAFE_DETACH_ANNOTATION,
   UNPUBLISH_FENCE_ANNOTATION,
 } from '../api/release-view.ts';
-import { parseDuration } from '../api/duration.ts';
-import type { WireChoice } from '../api/node-choice.ts';
-import { choiceOf } from '../api/node-choice.ts';
 import type { ConditionStatus } from '../api/view.ts';
 import type { KubeObject } from '../kube/client.ts';
-import type { WireRemedies } from './project-remedy.ts';
-import { remedyOf } from './project-remedy.ts';
 
-/** As the CRD has it, for objects from before it did. */
-const defaultPodsPerMinute = 300;
 const mirrorAnnotation = 'kubernetes.io/config.mirror';
 /** Volumes that hold nothing which outlives the pod, or lead to no storage that a second pod could reach. */
 const harmlessVolumes = new Set([
@@ -191,72 +178,4 @@ export function projectDriver({ metadata }: KubeObject): DriverFacts {
           malformed: `annotation ${malformed} of CSIDriver ${metadata.name} is "${said(malformed)}": write "true" or "false"`,
         }),
   };
-}
-
-interface WirePolicy extends KubeObject {
-  spec?: {
-    mode?: Mode;
-    release?: {
-      podDeletion?: PodDeletion;
-      provisioners?: string[];
-      owners?: OwnerKind[];
-      safeDetach?: string[];
-      volumeAttachmentRecovery?: PolicyFacts['volumeAttachmentRecovery'];
-      assertions?: string[];
-      riskAfterFailedFence?: boolean;
-    };
-    return?: { soak?: string; backoff?: number; maxSoak?: string };
-    alarms?: { condition: string; count?: number; within?: string }[];
-  } & WireChoice &
-    WireRemedies;
-}
-
-/** Undefined: fields are missing that the CRD fills in, so that what was meant is not known; it is not in force. */
-export function projectPolicy(object: KubeObject): PolicyFacts | undefined {
-  const { metadata, spec } = object as WirePolicy;
-  const { mode, release } = spec ?? {};
-  const choice = choiceOf(spec ?? {}, metadata);
-  const soakMs = parseDuration(spec?.return?.soak ?? '');
-  if (choice === undefined || mode === undefined || release === undefined || soakMs === undefined) return undefined;
-  const { podDeletion, volumeAttachmentRecovery, provisioners = [], owners = [], assertions = [] } = release;
-  if (podDeletion === undefined || volumeAttachmentRecovery === undefined) return undefined;
-  return {
-    name: metadata.name,
-    uid: metadata.uid ?? '',
-    generation: metadata.generation ?? 0,
-    ...choice,
-    mode,
-    podDeletion,
-    provisioners,
-    owners,
-    volumeAttachmentRecovery,
-    safeDetach: release.safeDetach ?? [],
-    assertions,
-    riskAfterFailedFence: release.riskAfterFailedFence ?? false,
-    soakMs,
-    backoff: spec?.return?.backoff ?? DEFAULT_SOAK.backoff,
-    maxSoakMs: parseDuration(spec?.return?.maxSoak ?? '') ?? DEFAULT_SOAK.maxSoakMs,
-    alarms: (spec?.alarms ?? []).flatMap((alarm) => alarmOf(alarm) ?? []),
-    podsPerMinute: spec?.storm?.podsPerMinute ?? defaultPodsPerMinute,
-    ...kdumpOf(spec?.fence?.kdump),
-    ...remedyOf(spec ?? {}),
-  };
-}
-
-function alarmOf({
-  condition,
-  count,
-  within,
-}: {
-  condition: string;
-  count?: number;
-  within?: string;
-}): AlarmFacts | undefined {
-  const withinMs = parseDuration(within ?? '');
-  return count === undefined || withinMs === undefined ? undefined : { condition, count, withinMs };
-}
-
-function kdumpOf(kdump: { enabled?: boolean; timeout?: string } | undefined): { kdump?: { timeoutMs: number } } {
-  const timeoutMs = parseDuration(kdump?.timeout ?? '');
-  return kdump?.enabled === true && timeoutMs !== undefined ? { kdump: { timeoutMs } } : {};
 }

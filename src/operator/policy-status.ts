@@ -6,8 +6,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { DeviceProvider } from '../devices/provider.ts';
 import type { Condition } from '../api/common.ts';
+import { policyFacts } from '../api/policy-facts.ts';
 import type { PolicyFacts } from '../api/release-view.ts';
 import type { Judgement } from '../api/view.ts';
+import type { WrittenPolicy } from '../api/written.ts';
 import type { Clock } from '../clock.ts';
 import { sleep } from '../clock.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
@@ -15,11 +17,9 @@ import type { KubeError } from '../kube/errors.ts';
 import { remedyPolicies } from '../kube/resources.ts';
 import type { ClusterView } from '../observe/cluster-view.ts';
 import type { Observer } from '../observe/observer.ts';
-import { projectPolicy } from '../observe/project-release.ts';
 import type { CheckReason } from '../api/node-check.ts';
 import type { PolicyFindings } from '../report/policy-conditions.ts';
 import { findingsOf, withFindings } from '../report/policy-conditions.ts';
-import type { WrittenSpec } from '../report/policy-risks.ts';
 import { checkNode } from '../act/device-check.ts';
 import { DeviceRounds } from '../act/device-rounds.ts';
 import { listNodes } from '../observe/list-nodes.ts';
@@ -43,7 +43,7 @@ export interface PolicyStatusOptions {
 }
 
 interface StoredPolicy extends KubeObject {
-  spec?: WrittenSpec;
+  spec?: WrittenPolicy;
   status?: {
     observedGeneration?: number;
     nodes?: number;
@@ -178,7 +178,7 @@ export class PolicyStatus {
       onProblem('policy status', nodes.error);
       return undefined;
     }
-    const facts = policies.flatMap((policy): PolicyFacts | [] => projectPolicy(policy) ?? []);
+    const facts = policies.flatMap((policy): PolicyFacts | [] => policyFacts(policy) ?? []);
     const findings = await this.#finder.find(nodes.value, facts, cluster.fenceConfigs);
     if (signal.aborted) return undefined;
     this.#rounds.update(findings.targets);
@@ -189,7 +189,7 @@ export class PolicyStatus {
 
   #findings(policy: StoredPolicy, found: NodeFindings): PolicyFindings {
     const { name } = policy.metadata;
-    const facts = projectPolicy(policy);
+    const facts = policyFacts(policy);
     const nodes = found.nodes.get(name) ?? [];
     return {
       name,

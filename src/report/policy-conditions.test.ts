@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import type { Condition } from '../api/common.ts';
 import type { PolicyFindings } from './policy-conditions.ts';
 import { findingsOf, withFindings } from './policy-conditions.ts';
-import type { WrittenSpec } from './policy-risks.ts';
+import type { WrittenPolicy } from '../api/written.ts';
 import { risksOf } from './policy-risks.ts';
 
-const fencing: WrittenSpec = {
+const fencing: WrittenPolicy = {
   thresholds: [{ lease: { staleFor: '12s' }, remedies: [{ name: 'fence', period: '3m' }], recovery: [] }],
   remedies: [{ name: 'fence', fence: {} }],
   fence: { isolateAfter: '30s', powerManagementAfter: '5m', bootTimeout: '10m' },
@@ -104,14 +104,18 @@ test('a thousand nodes in trouble fit into one message', () => {
 });
 
 test('each risk, and that it goes when the value is mended', () => {
-  const ladder = (remedies: object[], rest: object = {}): WrittenSpec => ({
+  const ladder = (remedies: object[], rest: object = {}): WrittenPolicy => ({
     ...fencing,
-    thresholds: [{ condition: { type: 'Ready', status: 'NotTrue', for: '5s' }, remedies: remedies as never }],
+    thresholds: [{ condition: { type: 'Ready', status: 'NotTrue', for: '5s' }, remedies }],
     ...rest,
   });
   const job = { name: 'repair', podTemplate: {} };
-  const listed = { podDeletion: 'delete-statefulset-pod', provisioners: ['a.b'], volumeAttachmentRecovery: 'never' };
-  const cases: [reason: string, risky: WrittenSpec, sound: WrittenSpec][] = [
+  const listed = {
+    podDeletion: 'delete-statefulset-pod',
+    provisioners: ['a.b'],
+    volumeAttachmentRecovery: 'never',
+  } as const;
+  const cases: [reason: string, risky: WrittenPolicy, sound: WrittenPolicy][] = [
     [
       'NoStormLimit',
       { ...fencing, storm: { maxUnresponsive: '100%' } },
@@ -150,7 +154,7 @@ test('each risk, and that it goes when the value is mended', () => {
       ladder([{ name: 'repair', period: '54s' }, { name: 'fence' }], { remedies: [job, { name: 'fence', fence: {} }] }),
     ],
   ];
-  const reasonsOf = (spec: WrittenSpec): string[] => risksOf(spec, 3).map(({ reason }) => reason);
+  const reasonsOf = (spec: WrittenPolicy): string[] => risksOf(spec, 3).map(({ reason }) => reason);
   for (const [reason, risky, sound] of cases) {
     assert.ok(
       reasonsOf(risky).some((one) => one === reason),

@@ -2,14 +2,14 @@
 import type { Condition } from '../api/common.ts';
 import { clockTime } from '../api/facts.ts';
 import type { ConfigProblem } from '../api/fence-config.ts';
-import { FENCEABLE, READY, RISKY, VALID } from '../api/reasons.ts';
-import type { WrittenSpec } from './policy-risks.ts';
 import type { NodeCheck } from '../api/node-check.ts';
+import { FENCEABLE, READY, RISKY, VALID } from '../api/reasons.ts';
+import type { WrittenPolicy } from '../api/written.ts';
 import { fences, risksOf } from './policy-risks.ts';
 
 export interface PolicyFindings {
   name: string;
-  spec: WrittenSpec;
+  spec: WrittenPolicy;
   /** It lacks fields that the CRD fills in, and is in force for nobody. */
   lacksDefaults: boolean;
   /** The nodes that it is in force for. */

@@ -3,26 +3,9 @@
  * first, because its reason is the one that a dashboard shows.
  */
 import { parseDuration } from '../api/duration.ts';
+import { actionOf } from '../api/policy-facts.ts';
 import { RISKY } from '../api/reasons.ts';
-
-/** A spec as it is stored; nothing of it is relied upon, because the CRD may be older than the operator. */
-export interface WrittenSpec {
-  thresholds?: {
-    condition?: { type?: string; status?: string; for?: string };
-    lease?: { staleFor?: string };
-    remedies?: { name: string; period?: string }[];
-    recovery?: { name: string }[];
-  }[];
-  remedies?: ({ name: string } & Record<string, unknown>)[];
-  fence?: { isolateAfter?: string; powerManagementAfter?: string; bootTimeout?: string };
-  release?: {
-    podDeletion?: string;
-    provisioners?: string[];
-    volumeAttachmentRecovery?: string;
-    riskAfterFailedFence?: boolean;
-  };
-  storm?: { maxUnresponsive?: number | string; maxConcurrent?: number };
-}
+import type { WrittenPolicy } from '../api/written.ts';
 
 export type RiskReason = Exclude<keyof (typeof RISKY)['reason'], 'NothingRisky'>;
 
@@ -41,7 +24,7 @@ const shortestBootMs = 60_000;
 const shortestPeriodMs = 30_000;
 const restarting = ['podTemplate', 'fence', 'deleteMachine'];
 
-type Question = (spec: WrittenSpec, nodeCount: number) => string | undefined;
+type Question = (spec: WrittenPolicy, nodeCount: number) => string | undefined;
 
 const questions: readonly [RiskReason, Question][] = [
   ['NoStormLimit', noStormLimit],
@@ -57,39 +40,39 @@ const questions: readonly [RiskReason, Question][] = [
 ];
 
 /** `nodeCount`: how many nodes the policy is in force for. */
-export function risksOf(spec: WrittenSpec, nodeCount: number): Risk[] {
+export function risksOf(spec: WrittenPolicy, nodeCount: number): Risk[] {
   return questions.flatMap(([reason, ask]) => {
     const message = ask(spec, nodeCount);
     return message === undefined ? [] : [{ reason, message }];
   });
 }
 
-export function kindOfRemedy({ remedies = [] }: WrittenSpec, name: string): string | undefined {
+function kindOfRemedy({ remedies = [] }: WrittenPolicy, name: string | undefined): string | undefined {
   const remedy = remedies.find((one) => one.name === name);
-  return remedy && Object.keys(remedy).find((key) => key !== 'name' && remedy[key] !== undefined);
+  return remedy && actionOf(remedy);
 }
 
 /** Whether one of its ladders fences. */
-export function fences(spec: WrittenSpec): boolean {
+export function fences(spec: WrittenPolicy): boolean {
   return (spec.thresholds ?? []).some(({ remedies = [] }) =>
     remedies.some(({ name }) => kindOfRemedy(spec, name) === 'fence'),
   );
 }
 
-function noStormLimit(spec: WrittenSpec, nodeCount: number): string | undefined {
+function noStormLimit(spec: WrittenPolicy, nodeCount: number): string | undefined {
   const limit = spec.storm?.maxUnresponsive;
   if (!fences(spec) || limit === undefined) return undefined;
   const isNone = typeof limit === 'number' ? nodeCount > 0 && limit >= nodeCount : limit === '100%';
   return isNone ? `storm.maxUnresponsive ${limit} lets every node be fenced at once: write 40%` : undefined;
 }
 
-function noConcurrencyLimit(spec: WrittenSpec, nodeCount: number): string | undefined {
+function noConcurrencyLimit(spec: WrittenPolicy, nodeCount: number): string | undefined {
   const limit = spec.storm?.maxConcurrent ?? 1;
   if (!fences(spec) || nodeCount < 2 || limit < nodeCount) return undefined;
   return `storm.maxConcurrent ${limit} is no limit for ${nodeCount} nodes`;
 }
 
-function acceptsRisk({ release }: WrittenSpec): string[] {
+function acceptsRisk({ release }: WrittenPolicy): string[] {
   const { podDeletion = 'do-nothing', volumeAttachmentRecovery = 'never' } = release ?? {};
   return [
     ...(podDeletion === 'do-nothing' ? [] : [`podDeletion ${podDeletion}`]),
@@ -97,24 +80,24 @@ function acceptsRisk({ release }: WrittenSpec): string[] {
   ];
 }
 
-function riskAccepted(spec: WrittenSpec): string | undefined {
+function riskAccepted(spec: WrittenPolicy): string | undefined {
   const accepted = acceptsRisk(spec);
   if (accepted.length === 0 || (spec.release?.provisioners ?? []).length === 0) return undefined;
   return `${accepted.join(' and ')} lets go without proof that nothing writes any more`;
 }
 
-function noProvisioner(spec: WrittenSpec): string | undefined {
+function noProvisioner(spec: WrittenPolicy): string | undefined {
   const accepted = acceptsRisk(spec);
   if (accepted.length === 0 || (spec.release?.provisioners ?? []).length > 0) return undefined;
   return `${accepted.join(' and ')} has no effect without release.provisioners: list the drivers that it is about`;
 }
 
-function riskAfterFailedFence(spec: WrittenSpec): string | undefined {
+function riskAfterFailedFence(spec: WrittenPolicy): string | undefined {
   if (spec.release?.riskAfterFailedFence !== true || riskAccepted(spec) === undefined) return undefined;
   return 'release.riskAfterFailedFence: a fence fails just when nobody knows what the machine is doing';
 }
 
-function kubernetesDetaches(spec: WrittenSpec): string | undefined {
+function kubernetesDetaches(spec: WrittenPolicy): string | undefined {
   const powerMs = parseDuration(spec.fence?.powerManagementAfter ?? '') ?? 0;
   for (const { condition, lease, remedies = [] } of spec.thresholds ?? []) {
     const at = remedies.findIndex(({ name }) => kindOfRemedy(spec, name) === 'fence');
@@ -128,12 +111,12 @@ function kubernetesDetaches(spec: WrittenSpec): string | undefined {
   return undefined;
 }
 
-function leaseTooEager({ thresholds = [] }: WrittenSpec): string | undefined {
+function leaseTooEager({ thresholds = [] }: WrittenPolicy): string | undefined {
   const eager = thresholds.find(({ lease }) => (parseDuration(lease?.staleFor ?? '') ?? Infinity) < renewalMs);
   return eager && `lease.staleFor ${eager.lease?.staleFor} is shorter than the 10s in which kubelets renew: write 12s`;
 }
 
-function periodTooShort(spec: WrittenSpec): string | undefined {
+function periodTooShort(spec: WrittenPolicy): string | undefined {
   const { bootTimeout } = spec.fence ?? {};
   if (fences(spec) && (parseDuration(bootTimeout ?? '') ?? Infinity) < shortestBootMs) {
     return `fence.bootTimeout ${bootTimeout} is shorter than a boot: the power would be cut again and again`;
@@ -149,14 +132,14 @@ function periodTooShort(spec: WrittenSpec): string | undefined {
   return undefined;
 }
 
-function powerBeforeIsolation(spec: WrittenSpec): string | undefined {
+function powerBeforeIsolation(spec: WrittenPolicy): string | undefined {
   const { isolateAfter = '', powerManagementAfter = '' } = spec.fence ?? {};
   const [isolateMs, powerMs] = [parseDuration(isolateAfter), parseDuration(powerManagementAfter)];
   if (!fences(spec) || isolateMs === undefined || powerMs === undefined || powerMs >= isolateMs) return undefined;
   return `fence.powerManagementAfter ${powerManagementAfter} comes before isolateAfter ${isolateAfter}: nothing is ever isolated`;
 }
 
-function remedyUnused({ remedies = [], thresholds = [] }: WrittenSpec): string | undefined {
+function remedyUnused({ remedies = [], thresholds = [] }: WrittenPolicy): string | undefined {
   const used = new Set(
     thresholds.flatMap((it) => [...(it.remedies ?? []), ...(it.recovery ?? [])]).map((it) => it.name),
   );

@@ -7,9 +7,10 @@
  * once a kubelet has had the time to write that list again.
  */
 import type { NodeFenceStatus, ReleaseRecord } from '../api/node-fence.ts';
+import { DEFAULT_SOAK } from '../api/policy-facts.ts';
 import type { NodeCase, PodFacts } from '../api/release-view.ts';
+import { QUARANTINE_KEY } from '../api/release-view.ts';
 import type { GroundedAct } from '../api/steps.ts';
-import { DEFAULT_SOAK, QUARANTINE_KEY } from '../api/release-view.ts';
 import { formatDuration } from '../api/duration.ts';
 import { hasTaint, isOver, nameInUse } from '../api/facts.ts';
 import { failuresOf, soakFor } from './soak.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { aFence, anIncident, nowMs } from '../../test/support/release-case.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
-import { DEFAULT_SOAK } from '../api/release-view.ts';
+import { DEFAULT_SOAK } from '../api/policy-facts.ts';
 import { failuresOf, soakFor } from './soak.ts';
 
 const minuteMs = 60_000;

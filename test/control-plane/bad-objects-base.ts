@@ -64,10 +64,10 @@ export const BASES = {
     spec: { node: 'worker-1' },
     status: {
       epoch: 3,
-      verdict: 'dead',
+      verdict: 'down',
       fence: { step: 'power-management', status: 'running', startedAt: NOW, stepStartedAt: NOW },
       return: { stage: 'seen', since: NOW },
-      evidence: [{ source: 'PowerState', says: 'Dead', detail: 'off', observedAt: NOW }],
+      evidence: [{ source: 'Kdump', says: 'Dead', detail: 'crashed', observedAt: NOW }],
       releases: [{ basis: 'PowerOff', nodeUid: 'u', recordedAt: NOW }],
       history: [{ at: NOW, reason: 'PoweredOff' }],
       conditions: [{ type: 'Fenced', status: 'True', lastTransitionTime: NOW, reason: 'PoweredOff', message: '' }],

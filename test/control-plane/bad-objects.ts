@@ -78,7 +78,7 @@ const policies: BadObject[] = within('policy', [
   schema('spec.fence.kdump', true, 'must be of type object'),
   schema('spec.fence.kdump.enabled', 'yes', 'must be of type boolean'),
   rule('spec.fence.kdump.timeout', '0m', POSITIVE),
-  schema('spec.fence.powerWatch', 'on', 'must be of type boolean'),
+  rule('spec.fence.powerWatch', false, 'powerWatch is not built yet: remove it'),
 
   schema('spec.release.podDeletion', 'delete-all', '"do-nothing", "delete-statefulset-pod", "delete-deployment-pod"'),
   schema('spec.release.podDeletion', 'DeleteStatefulSetPod', '"delete-both-statefulset-and-deployment-pod"'),
@@ -105,7 +105,7 @@ const policies: BadObject[] = within('policy', [
   schema('spec.release.safeDetach', ['a.example', 'a.example'], 'Duplicate value', 'spec.release.safeDetach'),
   schema('spec.release.assertions[0]', 'Shutdown', SUPPORTED('OutOfService', 'CloudShutdown')),
   schema('spec.release.assertions', ['OutOfService', 'OutOfService'], 'Duplicate value', 'spec.release.assertions'),
-  schema('spec.release.budgets', 'Ignore', SUPPORTED('Respect', 'ReleaseAfterFence')),
+  rule('spec.release.budgets', 'Respect', 'budgets is not built yet: remove it'),
   schema('spec.release.riskAfterFailedFence', 'true', 'must be of type boolean'),
 
   rule('spec.storm.maxUnresponsive', '101%', SHARE),
@@ -117,7 +117,7 @@ const policies: BadObject[] = within('policy', [
   schema('spec.storm.maxConcurrent', 0, 'should be greater than or equal to 1'),
   schema('spec.storm.maxConcurrent', '10%', 'must be of type integer'),
   schema('spec.storm.podsPerMinute', 0, 'should be greater than or equal to 1'),
-  rule('spec.storm.cooldown', 'none', DURATION),
+  rule('spec.storm.cooldown', '5m', 'cooldown is not built yet: remove it'),
   rule(
     'spec.storm.skipWhen[0]',
     { type: 'Ready', status: 'NotTrue' },
@@ -148,12 +148,12 @@ const tooMuchHistory = Array.from({ length: 101 }, () => ({ at: '2026-01-01T00:0
 
 const fenceStatuses: BadObject[] = within('fenceStatus', [
   schema('status.epoch', -1, 'should be greater than or equal to 0'),
-  schema('status.verdict', 'Dead', SUPPORTED('healthy', 'suspect', 'down', 'dead')),
+  schema('status.verdict', 'Dead', SUPPORTED('healthy', 'suspect', 'down', 'unknown')),
   schema('status.fence.step', 'power_management', SUPPORTED('isolation', 'power-management', 'recovery')),
   schema('status.fence.status', 'Done', SUPPORTED('new', 'running', 'done', 'final', 'error')),
-  schema('status.return.stage', 'ready', SUPPORTED('seen', 'clean', 'soaked', 'schedulable')),
+  schema('status.return.stage', 'ready', SUPPORTED('seen', 'clean', 'soaked')),
   schema('status.releases[0].basis', undefined, 'Required value'),
-  schema('status.releases[0].basis', 'Rebooted', '"PowerOff", "KernelCrashed", "NodeDeleted"'),
+  schema('status.releases[0].basis', 'Rebooted', '"PowerOff", "KernelCrashed", "Asserted"'),
   schema('status.releases[0].recordedAt', 'yesterday', 'must be of type date-time'),
   schema('status.evidence[0].says', 'No', SUPPORTED('Alive', 'Dead', 'Unknown')),
   schema('status.conditions[0].status', 'NotTrue', SUPPORTED('True', 'False', 'Unknown')),

@@ -159,7 +159,7 @@ test('writing the object does not touch its status, nor the status the object', 
   const patch = { spec: { stop: true }, status: { verdict: 'healthy', epoch: 9 } };
   const object = await ask({ method: 'PATCH', path: `${path}?dryRun=All`, body: patch, headers });
   assert.equal((object.body['spec'] as { stop: boolean }).stop, true);
-  assert.equal((object.body['status'] as { verdict: string }).verdict, 'dead');
+  assert.equal((object.body['status'] as { verdict: string }).verdict, 'down');
   const status = await ask({ method: 'PATCH', path: `${path}/status?dryRun=All`, body: patch, headers });
   assert.equal((status.body['spec'] as { stop: boolean }).stop, false);
   assert.equal((status.body['status'] as { verdict: string }).verdict, 'healthy');
@@ -306,7 +306,7 @@ test('kubectl get shows a node in trouble in one line', async () => {
   assert.deepEqual(Object.fromEntries(shown.slice(0, -1)), {
     Name: 'node-fence-worker-1',
     Node: 'worker-1',
-    Verdict: 'dead',
+    Verdict: 'down',
     Step: 'power-management',
     Status: 'running',
     Return: 'seen',

@@ -132,7 +132,6 @@ const usualWays: Record<Basis, WayName> = {
   Asserted: 'assertion',
   StorageSafeDetach: 'safe detach',
   AcceptedRisk: 'policy',
-  NodeDeleted: 'power',
 };
 
 export function aRecord(change: Partial<ReleaseRecord> = {}): ReleaseRecord {

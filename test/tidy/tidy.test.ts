@@ -29,6 +29,12 @@ function relativeImportsOf(file: string): string[] {
     .map((path) => normalize(join(dirname(file), path)));
 }
 
+/** What is there when the program runs: imports of types are not. */
+function loadedBy(file: string): string[] {
+  const found = readFileSync(file, 'utf8').matchAll(/^(?:import|export)\s+(?!type\b)(?:[^;']*\sfrom\s+)?'(\.[^']+)'/gm);
+  return [...found].map((match) => normalize(join(dirname(file), match[1] ?? '')));
+}
+
 /** Code without comments and strings: what is talked about is not used. */
 function codeOf(file: string): string {
   return readFileSync(file, 'utf8')
@@ -110,6 +116,21 @@ describe('the house', () => {
     for (const root of roots) visit(root);
     assert.deepEqual(
       production.filter((file) => !reached.has(file)),
+      [],
+    );
+  });
+
+  test('the operator does not load the schemas, which would be most of its memory', () => {
+    const loaded = new Set<string>();
+    const visit = (file: string): void => {
+      if (loaded.has(file)) return;
+      loaded.add(file);
+      for (const target of loadedBy(file)) visit(target);
+    };
+    visit('src/operator/operator.ts');
+    assert.ok(loaded.has('src/api/policy-facts.ts'), 'the search does not even find where policies are read');
+    assert.deepEqual(
+      [...loaded].filter((file) => /^import (?!type\b).* from 'zod'/m.test(readFileSync(file, 'utf8'))),
       [],
     );
   });

@@ -9,7 +9,7 @@ import { recordsFor, releaseOf, toldOf } from './release.ts';
 
 const settled = [undefined, 'done', 'final'];
 /** Power has a checker of its own, S4. */
-const independent = ['PowerOff', 'StorageSafeDetach', 'StorageFenced', 'Asserted', 'NodeDeleted', 'KernelCrashed'];
+const independent = ['PowerOff', 'StorageSafeDetach', 'StorageFenced', 'Asserted', 'KernelCrashed'];
 
 export const s3: Invariant = {
   id: 'S3',

@@ -5,7 +5,7 @@
 import type { Invariant } from './checker.ts';
 import { recordsFor, releaseOf, toldOf } from './release.ts';
 
-const proving = ['StorageSafeDetach', 'StorageFenced', 'Asserted', 'NodeDeleted', 'KernelCrashed', 'AcceptedRisk'];
+const proving = ['StorageSafeDetach', 'StorageFenced', 'Asserted', 'KernelCrashed', 'AcceptedRisk'];
 
 export const s4: Invariant = {
   id: 'S4',

@@ -1,6 +1,6 @@
 /** The test plan of the first document: four policies for StatefulSets, four times three for Deployments, other kinds. */
 import assert from 'node:assert/strict';
-import { ATTACHMENT_RECOVERY_POLICIES, POD_DELETION_POLICIES } from '../../../src/api/remedy-policy.ts';
+import { ATTACHMENT_RECOVERY_POLICIES, POD_DELETION_POLICIES } from '../../../src/api/policy-defaults.ts';
 import { remedyPolicies } from '../../../src/kube/resources.ts';
 import * as check from '../checks.ts';
 import type { Row, RowSpec, WorkloadKind } from '../row.ts';

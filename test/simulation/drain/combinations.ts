@@ -3,7 +3,7 @@
  * scenarios for the product itself; and what has to be true of each when it has run.
  */
 import assert from 'node:assert/strict';
-import { DRAIN_POLICIES } from '../../../src/api/drain-policy.ts';
+import { DRAIN_POLICIES } from '../../../src/api/policy-defaults.ts';
 import type { DrainPolicyName } from '../../../src/api/drain-view.ts';
 import { readPlans } from '../../../src/cli/plan-drain.ts';
 import type { NodePlan } from '../../../src/decide/plan-drain.ts';

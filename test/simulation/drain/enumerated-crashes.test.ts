@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { DRAIN_POLICIES } from '../../../src/api/drain-policy.ts';
+import { DRAIN_POLICIES } from '../../../src/api/policy-defaults.ts';
 import { crashPointsOf, whereOf } from '../killed.ts';
 import type { CrashPoint, Killed } from '../killed.ts';
 import type { Combination } from './combinations.ts';

@@ -6,7 +6,7 @@
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { DRAIN_POLICIES } from '../../../src/api/drain-policy.ts';
+import { DRAIN_POLICIES } from '../../../src/api/policy-defaults.ts';
 import type { Combination } from './combinations.ts';
 import { combinations, mayLose, meanwhilesOf, nameOf, replicaCounts, runCombination } from './combinations.ts';
 import { conditions } from './copies.ts';

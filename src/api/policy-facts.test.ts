@@ -1,13 +1,27 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { WireRemedies } from './project-remedy.ts';
-import { remedyOf, templatesOf } from './project-remedy.ts';
+import { durationMs } from './duration.ts';
+import { DrainPolicySchema } from './drain-policy.ts';
+import { DRAIN_DEFAULTS } from './policy-defaults.ts';
+import {
+  DEFAULT_FENCE,
+  DEFAULT_SOAK,
+  DEFAULT_STORM,
+  drainPolicyFacts,
+  policyFacts,
+  remedyOf,
+  templatesOf,
+} from './policy-facts.ts';
+import { RemedyPolicySchema } from './remedy-policy.ts';
+import type { WrittenPolicy } from './written.ts';
+
+const object = (rest: object): { metadata: { name: string }; spec?: object } => ({ metadata: { name: 'x' }, ...rest });
 
 const filledIn = {
   fence: { isolateAfter: '30s', powerManagementAfter: '5m', bootTimeout: '10m', retries: 3, restarts: 2 },
   storm: { maxUnresponsive: '40%', maxConcurrent: 1 },
 };
-const wire: WireRemedies = {
+const wire: WrittenPolicy = {
   ...filledIn,
   thresholds: [
     {
@@ -119,4 +133,65 @@ describe('what is kept of the ladders of a policy', () => {
     assert.deepEqual(remedyOf({ ...wire, thresholds: [odd] }).remedy?.thresholds, []);
     assert.deepEqual(remedyOf({ ...wire, thresholds: [{ remedies: [] }] }).remedy?.thresholds, []);
   });
+});
+
+test('[ADM-2, RET-1] a policy says when to raise an alarm, and how much longer a node soaks each time', () => {
+  const release = { podDeletion: 'do-nothing', volumeAttachmentRecovery: 'never' };
+  const spec = { allNodes: true, mode: 'Enforce', release, return: { soak: '45s', backoff: 1.5, maxSoak: '10m' } };
+  const alarms = [{ condition: 'Ready', count: 3, within: '24h' }, { condition: 'DiskBroken' }];
+  const policy = policyFacts(object({ spec: { ...spec, alarms } }));
+  assert.deepEqual([policy?.backoff, policy?.maxSoakMs], [1.5, 600_000]);
+  const inMs = { condition: 'Ready', count: 3, withinMs: 86_400_000 };
+  assert.deepEqual(policy?.alarms, [inMs], 'one that lacks what the CRD fills in is none');
+  const bare = policyFacts(object({ spec: { ...spec, return: { soak: '45s' } } }));
+  assert.deepEqual([bare?.backoff, bare?.maxSoakMs, bare?.alarms], [2, 3_600_000, []]);
+});
+
+test('[POD-1] a policy without the defaults of its CRD is not in force', () => {
+  const release = { podDeletion: 'do-nothing', volumeAttachmentRecovery: 'never' };
+  const spec = { allNodes: true, mode: 'Enforce', release, return: { soak: '45s' } };
+  assert.equal(policyFacts(object({ spec }))?.soakMs, 45_000);
+  for (const missing of ['allNodes', 'mode', 'release', 'return']) {
+    assert.equal(policyFacts(object({ spec: { ...spec, [missing]: undefined } })), undefined, missing);
+  }
+  assert.equal(policyFacts(object({ spec: { ...spec, release: { podDeletion: 'do-nothing' } } })), undefined);
+});
+
+test('[POD-1, RET-1] what the schemas fill in is what the operator goes by where there is no policy', () => {
+  const apiVersion = 'fenceline.dev/v1alpha1';
+  const metadata = { name: 'x', generation: 2, uid: 'u', creationTimestamp: '2026-01-01T00:00:00Z' };
+  const thresholds = [{ lease: {}, remedies: [{ name: 'fence' }] }];
+  const spec = {
+    allNodes: true,
+    thresholds,
+    remedies: [{ name: 'fence', fence: {} }],
+    alarms: [{ condition: 'Ready' }],
+  };
+  const filled = RemedyPolicySchema.parse({ apiVersion, kind: 'RemedyPolicy', metadata, spec });
+  const facts = policyFacts({ metadata, spec: filled.spec });
+  assert.deepEqual(facts?.remedy?.fence, DEFAULT_FENCE);
+  assert.deepEqual(facts?.remedy?.storm, { ...DEFAULT_STORM, skipWhen: [] });
+  assert.deepEqual([facts?.soakMs, facts?.backoff, facts?.maxSoakMs], Object.values(DEFAULT_SOAK));
+  assert.deepEqual(
+    [facts?.podDeletion, facts?.volumeAttachmentRecovery, facts?.mode],
+    ['do-nothing', 'never', 'Enforce'],
+  );
+  assert.deepEqual([facts?.generation, facts?.createdAt, facts?.priority], [2, '2026-01-01T00:00:00Z', 0]);
+  assert.deepEqual(facts?.alarms, [{ condition: 'Ready', count: 3, withinMs: 86_400_000 }]);
+  assert.equal(
+    facts?.remedy?.thresholds[0]?.lease?.staleForMs,
+    durationMs(filled.spec.thresholds[0]?.lease?.staleFor ?? ('' as never)),
+  );
+});
+
+test('[DRN-1] a DrainPolicy lacks nothing once its schema has filled it in, and is not in force without that', () => {
+  const kind = { apiVersion: 'fenceline.dev/v1alpha1', kind: 'DrainPolicy', metadata: { name: 'x' } };
+  const { spec } = DrainPolicySchema.parse({ ...kind, spec: { allNodes: true } });
+  const facts = drainPolicyFacts(object({ spec }));
+  const { policy, namespace, enforcement } = DRAIN_DEFAULTS;
+  assert.deepEqual([facts?.policy, facts?.namespace, facts?.enforcement], [policy, namespace, enforcement]);
+  for (const part of ['allNodes', 'policy', 'storage', 'namespace', 'enforcement']) {
+    assert.equal(drainPolicyFacts(object({ spec: { ...spec, [part]: undefined } })), undefined, part);
+  }
+  assert.equal(drainPolicyFacts(object({ spec: { ...spec, storage: 'newer' } })), undefined, 'of a newer version');
 });

@@ -1,0 +1,133 @@
+/** No field of a status is declared and never written: a few scenarios together fill in every one of them. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { structuralSchemaOf, type StructuralSchema } from '../../src/api/crds.ts';
+import { KINDS } from '../../src/api/kinds.ts';
+import { planRelease } from '../../src/release/plan.ts';
+import { releaseNode } from '../../src/release/release-node.ts';
+import { drainStatusOf } from '../../src/report/drain-status.ts';
+import type { Scenario } from '../../src/scenario/format.ts';
+import type { RunOptions } from '../../src/scenario/runner.ts';
+import { aCase, aFence, aRecord } from '../support/release-case.ts';
+import { approval } from './fencing/approved.ts';
+import { atOnce, fenced, fenceOf, place } from './fencing/fenced.ts';
+import { run, scenarioOf } from './run-file.ts';
+import { driver } from './trouble.ts';
+
+/** The paths of all that holds a value, of every object of a kind that ever was. */
+class Written {
+  readonly #paths = new Map<string, Set<string>>();
+
+  add(kind: string, value: unknown, path = 'status'): void {
+    const known = this.#paths.get(kind) ?? new Set();
+    this.#paths.set(kind, known);
+    if (typeof value !== 'object' || value === null) {
+      known.add(path);
+      return;
+    }
+    const isList = Array.isArray(value);
+    for (const [key, inside] of Object.entries(value)) {
+      const isPlain = isList && typeof inside !== 'object';
+      this.add(kind, inside, isPlain ? path : isList ? `${path}[]` : `${path}.${key}`);
+    }
+  }
+
+  async run(scenario: Scenario, onWorld?: RunOptions['onWorld']): Promise<void> {
+    await run(scenario, {
+      onWorld: (world, clock) => {
+        onWorld?.(world, clock);
+        world.server.onChange(({ version: { object } }) => {
+          const { kind = '', status } = object as { kind?: string; status?: unknown };
+          if (status !== undefined && KINDS.some((one) => one.kind === kind)) this.add(kind, status);
+        });
+      },
+    });
+  }
+
+  /** Fields of the schema that were never there. */
+  missing(kind: string): string[] {
+    const found = KINDS.find((one) => one.kind === kind);
+    const status = found && structuralSchemaOf(found).properties?.['status'];
+    assert.ok(status);
+    return leaves(status, 'status').filter((path) => this.#paths.get(kind)?.has(path) !== true);
+  }
+}
+
+function leaves(schema: StructuralSchema, path: string): string[] {
+  if (schema.items !== undefined) {
+    return schema.items.properties === undefined ? [path] : leaves(schema.items, `${path}[]`);
+  }
+  const inside = Object.entries(schema.properties ?? {});
+  return inside.length === 0 ? [path] : inside.flatMap(([name, value]) => leaves(value, `${path}.${name}`));
+}
+
+const configMap = (name: string, data: Record<string, string>): object => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name, namespace: 'fenceline' },
+  data,
+});
+
+/** A switch that cuts a node off from its storage. */
+function cutOff(): Scenario {
+  const configs = ['node-1', 'node-2', 'node-3'].map((node) =>
+    configMap(`fence-config-${node}`, {
+      'config.properties': `node_name=${node}\nisolation=fc-off\nrecovery=fc-on`,
+      'fence-method-fc-on': 'template=fence-method-template-fc\nplug=2\naction=on',
+      'fence-method-fc-off': 'template=fence-method-template-fc\nplug=2\naction=off',
+    }),
+  );
+  const template = { 'template.properties': `driver=simulated-switch\nstorage=${driver}` };
+  const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'fenceline' } };
+  const objects = [namespace, configMap('fence-method-template-fc', template), ...configs];
+  const events = [{ at: '0s', partition: place }];
+  return fenced('cut-off', { policy: { fence: atOnce }, objects, events, runFor: '1m' });
+}
+
+/** A remedy that is a Job. */
+function repaired(): Scenario {
+  const spec = { containers: [{ name: 'main', image: 'example/repair:1' }] };
+  const thresholds = [{ lease: { staleFor: '12s' }, remedies: [{ name: 'repair' }] }];
+  const policy = { thresholds, remedies: [{ name: 'repair', podTemplate: { spec } }] };
+  return fenced('repaired', { policy, events: [{ at: '0s', powerOff: place }], runFor: '1m' });
+}
+
+/** A second pod joins a release that is not over. */
+function joinedLater(): object {
+  const releases = [aRecord({ pods: [{ namespace: 'default', name: 'first', uid: 'first' }] })];
+  const known = aCase({ fence: aFence({ releases }) });
+  return { releases: planRelease(known, releaseNode(known), 1).records };
+}
+
+describe('what a status can hold', () => {
+  test('every field of every status is filled in by something that happens', async () => {
+    const written = new Written();
+    const files = ['statefulset-released', 'fence/device-refuses', 'fence/maintenance', 'drain/full-disks'];
+    for (const file of [...files, 'release/fev/tolerations']) await written.run(scenarioOf(file));
+    for (const scenario of [cutOff(), repaired()]) await written.run(scenario);
+    // Who approves is a person.
+    const approve = fenced('approve', {
+      policy: { mode: 'Approve' },
+      events: [{ at: '0s', powerOff: 'node-1' }],
+      runFor: '1m',
+    });
+    await written.run(approve, (world, clock) => {
+      const look = (): void => {
+        if (fenceOf(world, 'node-1')?.status.incident === undefined) clock.after(1000, look);
+        else approval('node-1', 0)(world, clock);
+      };
+      clock.after(1000, look);
+    });
+    // What passes too quickly for a scenario. A node stands there only while the API server does not let the budget go.
+    const decided = { kind: 'one', name: 'x', policy: 'always-allow', enforcement: 'enforce' } as const;
+    const node = { policy: decided, cordoned: true, blocked: false, autoEvicting: false, reason: 'Allowed' } as const;
+    const whole = { ...node, node: 'a', message: '', blocks: [], guarding: 'Guarding', guardingMessage: '' } as const;
+    const policy = { name: 'x', generation: 1 };
+    written.add('DrainPolicy', drainStatusOf({ policy, nodes: [whole], withdrawing: 'a' }, {}, 0));
+    written.add('NodeFence', joinedLater());
+    assert.deepEqual(
+      KINDS.flatMap(({ kind }) => written.missing(kind).map((path) => `${kind} ${path}`)),
+      [],
+    );
+  });
+});
