@@ -48,7 +48,7 @@ export function blockOf(rule: Rule, facts: Known, replica: ReplicaFacts): Block 
 /** Of which volume it is cannot be told, so that nobody can say whether it is the last. */
 function unreadable(_: Known, replica: ReplicaFacts): Block | undefined {
   if (replica.volume !== undefined || replica.deleting) return undefined;
-  return block('StateUnknown', replica, `replica ${replica.name} does not say yet of which volume it is`);
+  return block('StateUnknown', replica, `replica ${replica.name} does not say yet which volume it belongs to`);
 }
 
 /** The last healthy copy, or one that may be. */

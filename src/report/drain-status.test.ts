@@ -67,7 +67,7 @@ describe('the status of a DrainPolicy', () => {
   });
 
   test('a policy that only observes holds nothing up, and says what is at risk', () => {
-    const status = statusOf(decided({ guarding: 'Observing', guardingMessage: 'nothing holds a drain of node-1 up' }));
+    const status = statusOf(decided({ guarding: 'Observing', guardingMessage: 'nothing holds up a drain of node-1' }));
     assert.equal(status.blocking, 0);
     const [first] = status.draining ?? [];
     assert.deepEqual(

@@ -2,11 +2,10 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { DRAIN_POLICIES } from '../../src/api/drain-policy.ts';
 import { FEATURE_GATES } from '../../src/api/feature-gates.ts';
 import { KINDS } from '../../src/api/kinds.ts';
 import { FENCE_PHASES, RETURN_STAGES } from '../../src/api/node-fence.ts';
-import { POD_DELETION_POLICIES } from '../../src/api/remedy-policy.ts';
+import { DRAIN_POLICIES, POD_DELETION_POLICIES } from '../../src/api/policy-defaults.ts';
 import { cloudDrivers } from '../../src/devices/clouds/index.ts';
 import { ways } from '../../src/release/release-node.ts';
 import { behaviours } from '../contract/kubelet/behaviours/index.ts';
@@ -111,6 +110,6 @@ describe('lists in documents', () => {
       ...FENCE_PHASES,
     ]);
     const stages = names(read('recovery.md'), /^\d\. `(\w+)`:/gm);
-    assert.deepEqual([...stages, 'schedulable'], [...RETURN_STAGES]);
+    assert.deepEqual(stages, [...RETURN_STAGES]);
   });
 });
