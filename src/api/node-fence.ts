@@ -73,6 +73,10 @@ const incident = z.object({
   bootId: bootId().optional(),
   flaps: count('How often the trouble went away and came back within the period: one incident all the same.'),
   clearedAt: at('When the trouble went away. The incident ends only when it has stayed away.').optional(),
+  poweredOff: z
+    .object({ at: at('When.'), bootId: bootId() })
+    .optional()
+    .meta({ description: 'A device has confirmed that the power was off, and in which boot of the machine that was.' }),
 });
 
 const ladder = z.object({
@@ -299,6 +303,7 @@ const status = z.object({
     .object({ by: text(253, 'Who.'), at: at('When.'), incident: text(64, 'The incident it was given for; no other.') })
     .optional()
     .meta({ description: 'The approval of a person, under `mode: Approve`.' }),
+  repeatedTroubleToldAt: at('When the alarm about repeated trouble was last told.').optional(),
   problems: asMap(z.array(problem).max(MAX_PROBLEMS), 'condition').prefault([]).meta({
     description: 'Problem counters of this node, kept across incidents.',
   }),

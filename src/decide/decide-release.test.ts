@@ -187,7 +187,7 @@ describe('what is told', () => {
 });
 
 describe('what is wrong with the node', () => {
-  const trouble = (known: NodeCase): string | undefined => decide(known).trouble;
+  const trouble = (known: NodeCase): string | undefined => decide(known).trouble?.text;
 
   test('by its condition, its marks, or its absence', () => {
     assert.equal(trouble(aCase()), 'Ready=Unknown');
@@ -199,6 +199,32 @@ describe('what is wrong with the node', () => {
     );
     assert.equal(trouble(withoutNode(aCase())), 'there is no Node object');
     assert.equal(trouble(withoutNode(aCase({ pods: [], attachments: [] }))), undefined);
+  });
+
+  test('[ADM-2] counts for the condition that it began with, and for none where it is no problem of the node', () => {
+    const counts = (known: NodeCase, threshold?: string): string | undefined => {
+      const ladder = {
+        threshold: threshold ?? '',
+        position: 0,
+        remedy: 'fence',
+        phase: 'running',
+        startedAt: '',
+      } as const;
+      const remedy = threshold === undefined ? asItStands(known) : { jobs: [], ladder };
+      return decideRelease(known, remedy, 1).trouble?.condition;
+    };
+    const rung = { remedies: [], recovery: [] };
+    const disk = { key: 'DiskBroken=True', condition: { type: 'DiskBroken', status: 'True', forMs: 0 }, ...rung };
+    const silent = { key: 'lease', lease: { staleForMs: 12_000 }, ...rung };
+    const policy = inForce({ remedy: aRemedy({ thresholds: [disk, silent] }) });
+    const well = aCase({ policy, node: aNode({ ready: 'True' }), pods: [], attachments: [] });
+    assert.equal(counts(aCase()), 'Ready');
+    assert.equal(counts(aCase({ node: aNode({ ready: undefined }) })), 'Ready');
+    assert.equal(counts(well, 'DiskBroken=True'), 'DiskBroken');
+    assert.equal(counts(well, 'lease'), 'Ready');
+    assert.equal(counts(well, 'of an older policy'), undefined);
+    assert.equal(counts(aCase({ node: aNode(cleanBack) })), undefined);
+    assert.equal(counts(withoutNode(aCase())), undefined);
   });
 
   test('[FEV-5, FEV-9] an eviction on record that is not finished is trouble until it is, whatever the gate', () => {

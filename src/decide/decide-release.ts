@@ -24,6 +24,14 @@ import { isQuarantined, returnNode } from '../return/return-node.ts';
 import type { RemedyDecision } from './decide-remedy.ts';
 import { alarmsFor, stayAwayMs } from './record.ts';
 
+/** What is wrong with a node. */
+export interface Trouble {
+  /** In a few words. */
+  text: string;
+  /** The type of the condition that it counts for; absent: it is no problem of the node, such as a fence that was asked for. */
+  condition?: string;
+}
+
 export interface ReleaseDecision {
   outcomes: readonly Outcome[];
   stuck: StuckPod[];
@@ -36,7 +44,7 @@ export interface ReleaseDecision {
   hold: Pick<Hold, 'reason' | 'message'> | undefined;
   assertion: Assertion | undefined;
   /** The node needs attention; otherwise its incident is over. */
-  trouble: string | undefined;
+  trouble: Trouble | undefined;
   /** By the API server's clock. */
   recheckAtMs: number;
 }
@@ -57,7 +65,7 @@ export function decideRelease(nodeCase: NodeCase, remedy: RemedyDecision, epoch:
   const mayRelease = hold === undefined || hold.holds === 'remedies';
   const plan = planRelease(nodeCase, mayRelease ? outcomes : undefined, epoch);
   // Of a machine that is gone nothing more can be remedied.
-  const onLadder = nodeCase.node === undefined ? undefined : remedy.ladder?.threshold;
+  const onLadder = nodeCase.node === undefined ? undefined : ladderTrouble(nodeCase, remedy);
   const trouble = troubleOf(nodeCase) ?? onLadder ?? fenceUnderWay(nodeCase, remedy.fence) ?? fenceRequested(nodeCase);
   const back = returnNode(nodeCase, plan.records);
   const eviction = endOfEviction(nodeCase, plan.records);
@@ -108,8 +116,8 @@ function untaintSteps(
 }
 
 /** What was begun is brought to its end, whether or not Kubernetes has noticed and whoever still wants it. */
-function fenceUnderWay({ node }: NodeCase, fence: RemedyDecision['fence']): string | undefined {
-  return node !== undefined && isUnderFence(fence) ? 'being fenced' : undefined;
+function fenceUnderWay({ node }: NodeCase, fence: RemedyDecision['fence']): Trouble | undefined {
+  return node !== undefined && isUnderFence(fence) ? { text: 'being fenced' } : undefined;
 }
 
 /** The provider has removed the machine: once it is off and nothing is left there, its Node object goes too (FEN-11). */
@@ -142,26 +150,34 @@ function remediationNote({ node }: NodeCase, { remediation }: RemedyDecision): S
 }
 
 /** A person has asked for a fence, which has not ended. */
-function fenceRequested({ fence, node }: NodeCase): string | undefined {
+function fenceRequested({ fence, node }: NodeCase): Trouble | undefined {
   const request = fence === undefined || node === undefined ? undefined : requestOf(fence);
-  return request && `a fence was asked for by ${request.by}`;
+  return request && { text: `a fence was asked for by ${request.by}` };
 }
 
 function hasForceEviction({ node }: NodeCase): boolean {
   return node?.taints.some(({ key }) => key === FORCE_EVICTION_KEY) ?? false;
 }
 
-/** What is wrong with the node, in a few words; undefined: nothing that concerns us. */
-function troubleOf(known: NodeCase): string | undefined {
+/** What a ladder has met. A silent Lease is what Ready says a moment later: whoever counts one of them means both. */
+function ladderTrouble({ policy }: NodeCase, { ladder }: RemedyDecision): Trouble | undefined {
+  if (ladder === undefined) return undefined;
+  const thresholds = policy.kind === 'one' ? (policy.policy.remedy?.thresholds ?? []) : [];
+  const met = thresholds.find(({ key }) => key === ladder.threshold);
+  return { text: ladder.threshold, ...(met === undefined ? {} : { condition: met.condition?.type ?? 'Ready' }) };
+}
+
+/** Undefined: nothing that concerns us. */
+function troubleOf(known: NodeCase): Trouble | undefined {
   const { node, pods, attachments, name } = known;
   if (node === undefined) {
     const hasLeft = pods.length > 0 || attachments.some((attachment) => attachment.node === name);
-    return hasLeft ? 'there is no Node object' : undefined;
+    return hasLeft ? { text: 'there is no Node object' } : undefined;
   }
-  if (node.ready !== 'True') return `Ready=${node.ready ?? 'not reported'}`;
-  if (isQuarantined(known)) return 'in quarantine';
-  if (assertionOf(known) !== undefined) return 'asserted to be dead';
-  return isHalfEvicted(known) ? 'its eviction is not finished' : undefined;
+  if (node.ready !== 'True') return { text: `Ready=${node.ready ?? 'not reported'}`, condition: 'Ready' };
+  if (isQuarantined(known)) return { text: 'in quarantine' };
+  if (assertionOf(known) !== undefined) return { text: 'asserted to be dead' };
+  return isHalfEvicted(known) ? { text: 'its eviction is not finished' } : undefined;
 }
 
 /** The gate was switched off meanwhile: the taint goes only when what is on record is gone (S7). */

@@ -6,7 +6,6 @@ import { isTakenUp, requestOf } from '../api/fence-request.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { DEFAULT_FENCE, DEFAULT_STORM } from '../api/policy-facts.ts';
 import type { HELD } from '../api/reasons.ts';
-import { FENCED } from '../api/reasons.ts';
 import type { NodeCase, PresentCase, Remediation, RemedyFacts, TaskOutcome } from '../api/release-view.ts';
 import type { Cordon, LongAct } from '../api/steps.ts';
 import type { FenceDecision } from '../fence/decide-fence.ts';
@@ -242,7 +241,7 @@ function runOf(
   if (ladder !== undefined && kind !== undefined && kind !== 'fence') {
     const key = ladderKey(ladder);
     if (order !== undefined) return { do: 'runJob', key, job: order, wasMade: wasMade(nodeCase, ladder) };
-    if (kind === 'deleteMachine') return { do: 'deleteMachine', key, wasOff: wasOff(status) };
+    if (kind === 'deleteMachine') return { do: 'deleteMachine', key, wasOff: wasOff(status, nodeCase.node) };
     if (kind === 'drain' || kind === 'cordon' || kind === 'uncordon') return { do: kind, key };
   }
   return run === undefined || fence === undefined ? undefined : methodRun(taskKey(fence), run);
@@ -258,10 +257,9 @@ function flapsOf(incident: NodeFenceStatus['incident']): number {
   return incident === undefined ? 0 : incident.flaps + (incident.clearedAt === undefined ? 0 : 1);
 }
 
-/** Its power was off in this incident, as a device has confirmed: nothing of before runs there any more. */
-function wasOff({ incident, history }: NodeFenceStatus): boolean {
-  const sinceMs = Date.parse(incident?.startedAt ?? '');
-  return history.some(({ reason, at }) => reason === FENCED.reason.PoweredOff && Date.parse(at) >= sinceMs);
+/** Its power was off in this incident and boot, as a device has confirmed: nothing of before runs there any more. */
+function wasOff({ incident }: NodeFenceStatus, { bootId }: { bootId: string }): boolean {
+  return incident?.poweredOff !== undefined && incident.poweredOff.bootId === bootId;
 }
 
 /** A newcomer of the same name has nothing to do with what was begun about its predecessor. */

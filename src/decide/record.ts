@@ -8,7 +8,7 @@ import { ALARM, FENCED, HELD, RELEASED } from '../api/reasons.ts';
 import { messageFrom } from '../release/by-kernel-crash.ts';
 import type { FenceNews } from '../fence/told.ts';
 import { fenceNews } from '../fence/told.ts';
-import { conditionOf, counted, repeatedTrouble } from '../judge/problems.ts';
+import { counted, repeatedTrouble } from '../judge/problems.ts';
 import { flapWindowMs } from '../remedy/ladder.ts';
 import { QUARANTINE_KEY } from '../api/release-view.ts';
 import type { AlarmFacts, NodeCase } from '../api/release-view.ts';
@@ -17,7 +17,7 @@ import { isQuarantined } from '../return/return-node.ts';
 import { failuresOf } from '../return/soak.ts';
 import { clockTime } from '../api/facts.ts';
 import { actsOf } from '../api/steps.ts';
-import type { ReleaseDecision } from './decide-release.ts';
+import type { ReleaseDecision, Trouble } from './decide-release.ts';
 import type { RemedyDecision } from './decide-remedy.ts';
 
 type HistoryEntry = NodeFenceStatus['history'][number];
@@ -57,15 +57,22 @@ export function nextStatus(input: StatusInput): NodeFenceStatus {
       ? closed(withFence(taken, fence), { now, stayAwayMs: stayAwayMs(known) }, news)
       : ongoing({ ...input, before: withFence(taken, fence), trouble: decision.trouble }, now, news);
   const alarm = alarmOf(input, after);
-  if (alarm.status === 'True' && !isAlarmed(before, alarm.reason) && !wasTold(before, after, alarm.reason)) {
-    news.push({ at: now, reason: alarm.reason, message: alarm.message });
-  }
+  const isToldNow =
+    alarm.status === 'True' && !isAlarmed(before, alarm.reason) && !wasTold(before, after, alarm.reason);
+  if (isToldNow) news.push({ at: now, reason: alarm.reason, message: alarm.message });
+  const isRepeated = isToldNow && alarm.reason === ALARM.reason.RepeatedTrouble;
   const conditions = [
     { type: FENCED.of, finding: told },
     { type: ALARM.of, finding: alarm.status === 'True' || isAlarmed(before) ? alarm : undefined },
   ].reduce((all, { type, finding }) => withCondition(all, type, finding, now), after.conditions);
   const history = [...taken.history, ...news.map((entry) => ({ ...entry, epoch: after.epoch }))];
-  return { ...after, verdict: judgement.verdict, conditions, history: history.slice(-MAX_HISTORY) };
+  return {
+    ...after,
+    verdict: judgement.verdict,
+    conditions,
+    history: history.slice(-MAX_HISTORY),
+    ...(isRepeated ? { repeatedTroubleToldAt: now } : {}),
+  };
 }
 
 /** A step, another try of it, or the end of the machine. */
@@ -114,10 +121,14 @@ export function isSameAlarm(one: NodeFenceStatus, other: NodeFenceStatus): boole
 }
 
 /** A harsher alarm stood in front of it meanwhile; since it was told, nothing was counted. */
-function wasTold({ conditions, history }: NodeFenceStatus, { problems }: NodeFenceStatus, reason: string): boolean {
+function wasTold(
+  { conditions, repeatedTroubleToldAt = '' }: NodeFenceStatus,
+  { problems }: NodeFenceStatus,
+  reason: string,
+): boolean {
   if (reason !== ALARM.reason.RepeatedTrouble) return false;
   if (conditions.find(({ type }) => type === ALARM.of)?.status !== 'True') return false;
-  const toldMs = Date.parse(history.findLast((entry) => entry.reason === reason)?.at ?? '');
+  const toldMs = Date.parse(repeatedTroubleToldAt);
   return problems.every(({ times }) => times.every((time) => Date.parse(time) <= toldMs));
 }
 
@@ -173,7 +184,7 @@ function ended(record: ReleaseRecord, now: string): ReleaseRecord {
 }
 
 function ongoing(
-  input: StatusInput & { before: NodeFenceStatus; trouble: string },
+  input: StatusInput & { before: NodeFenceStatus; trouble: Trouble },
   now: string,
   news: Omit<HistoryEntry, 'epoch'>[],
 ): NodeFenceStatus {
@@ -181,7 +192,7 @@ function ongoing(
   const { node } = known;
   const isOther = before.incident !== undefined && node !== undefined && before.incident.nodeUid !== node.uid;
   const incident = isOther ? undefined : before.incident;
-  if (incident === undefined) news.push({ at: now, reason: 'Incident', message: input.trouble });
+  if (incident === undefined) news.push({ at: now, reason: 'Incident', message: input.trouble.text });
   const problems = incident === undefined ? withProblem(input, now) : before.problems;
   // A newcomer of the same name has nothing to do with what was released from its predecessor.
   const records = decision.records.map((record) =>
@@ -193,14 +204,18 @@ function ongoing(
   const isMarked = isQuarantined(known) || plansQuarantine(decision);
   return {
     ...rest,
-    incident: (incident && resumed(incident, node)) ?? {
-      id: `${known.name}-${now.replaceAll(/[^0-9]/g, '')}`.slice(-64),
-      startedAt: now,
-      trouble: input.trouble,
-      nodeUid: node?.uid ?? '',
-      ...(node === undefined ? {} : { bootId: node.bootId }),
-      flaps: 0,
-    },
+    incident: withPowerOff(
+      remedy.fence,
+      now,
+      (incident && resumed(incident, node)) ?? {
+        id: `${known.name}-${now.replaceAll(/[^0-9]/g, '')}`.slice(-64),
+        startedAt: now,
+        trouble: input.trouble.text,
+        nodeUid: node?.uid ?? '',
+        ...(node === undefined ? {} : { bootId: node.bootId }),
+        flaps: 0,
+      },
+    ),
     evidence: evidenceOf(input, incident === undefined ? [] : before.evidence, now),
     ...(ladder === undefined ? {} : { ladder }),
     problems,
@@ -219,23 +234,27 @@ function ongoing(
  * theirs.
  */
 function withProblem(
-  { known, decision, before, trouble }: StatusInput & { before: NodeFenceStatus; trouble: string },
+  { known, decision, before, trouble }: StatusInput & { before: NodeFenceStatus; trouble: Trouble },
   at: string,
 ): NodeFenceStatus['problems'] {
-  const condition = decision.hold?.reason === HELD.reason.Maintenance ? undefined : conditionOf(trouble);
+  const condition = decision.hold?.reason === HELD.reason.Maintenance ? undefined : trouble.condition;
   return condition === undefined ? before.problems : counted(before.problems, { condition, at, pods: known.pods });
 }
 
+/** That its power was off is remembered with the boot that it was about: another one has to be fenced anew. */
+function withPowerOff(fence: Fence, now: string, incident: Incident): Incident {
+  if (fence?.phase !== 'off' || incident.poweredOff?.bootId === fence.bootId) return incident;
+  return { ...incident, poweredOff: { at: now, bootId: fence.bootId ?? '' } };
+}
+
 /** It went away and is back: the same incident, in whatever boot the machine is now. */
-function resumed(
-  incident: NonNullable<NodeFenceStatus['incident']>,
-  node: NodeCase['node'],
-): NodeFenceStatus['incident'] {
+function resumed(incident: Incident, node: NodeCase['node']): Incident {
   const { clearedAt, ...rest } = incident;
   if (clearedAt === undefined) return rest;
   return { ...rest, flaps: rest.flaps + 1, ...(node === undefined ? {} : { bootId: node.bootId }) };
 }
 
+type Incident = NonNullable<NodeFenceStatus['incident']>;
 type Condition = NodeFenceStatus['conditions'][number];
 type Finding = Pick<Condition, 'status' | 'reason' | 'message'>;
 

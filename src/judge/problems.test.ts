@@ -6,7 +6,7 @@ import { MAX_PROBLEM_TIMES, MAX_PROBLEMS } from '../api/fence-names.ts';
 import { NodeFenceSchema } from '../api/node-fence.ts';
 import type { AlarmFacts, PodFacts } from '../api/release-view.ts';
 import type { Problem } from './problems.ts';
-import { conditionOf, counted, repeatedTrouble } from './problems.ts';
+import { counted, repeatedTrouble } from './problems.ts';
 
 const startMs = Date.parse('2026-01-01T00:00:00Z');
 const minuteMs = 60_000;
@@ -24,26 +24,6 @@ function after(...incidents: PodFacts[][]): Problem[] {
 }
 
 const podsOf = ([problem]: Problem[]): string[] => (problem?.pods ?? []).map(({ pod, count }) => `${pod} ${count}`);
-
-describe('what an incident counts for', () => {
-  const rows: [string, string | undefined][] = [
-    ['Ready=Unknown', 'Ready'],
-    ['Ready=False', 'Ready'],
-    ['Ready=NotTrue', 'Ready'],
-    ['Ready=not reported', 'Ready'],
-    ['lease', 'Ready'],
-    ['example.com/DiskBroken=True', 'example.com/DiskBroken'],
-    ['being fenced', undefined],
-    ['a fence was asked for by jane', undefined],
-    ['a fence was asked for by Ready=Unknown', undefined],
-    ['in quarantine', undefined],
-    ['asserted to be dead', undefined],
-    ['there is no Node object', undefined],
-  ];
-  for (const [trouble, expected] of rows) {
-    test(`[ADM-2] ${trouble}: ${expected ?? 'nothing'}`, () => assert.equal(conditionOf(trouble), expected));
-  }
-});
 
 describe('problem counters', () => {
   test('[ADM-2] each incident counts once, for its condition, with its time', () => {

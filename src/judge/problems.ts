@@ -17,19 +17,6 @@ const maxPods = 64;
 /** More than these stand out no more than any other. */
 const maxNamed = 3;
 const maxMessage = 1000;
-const readyType = 'Ready';
-/** `<type>=<status>`, as thresholds and live reads call it. What people ask for is told in sentences. */
-const conditionForm = /^([^\s=]+)=(?:True|False|Unknown|NotTrue|not reported)$/;
-
-/**
- * The type of the condition that an incident counts for, by its trouble. Undefined: it was no problem of the node, such as
- * a fence that a person asked for, or the end of one.
- */
-export function conditionOf(trouble: string): string | undefined {
-  // A silent Lease is what Ready says a moment later: whoever counts one of them means both.
-  return trouble === 'lease' ? readyType : conditionForm.exec(trouble)?.[1];
-}
-
 /** One incident more. */
 export function counted(
   problems: readonly Problem[],
