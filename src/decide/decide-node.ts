@@ -117,7 +117,7 @@ function recordOf(nodeCase: NodeCase, decided: Decided): RecordDecision | undefi
   if (fence === undefined && !isWorthRecording(nodeCase, decision)) return undefined;
   const isNewPolicy = fence === undefined || (fence.spec.policy !== policy && decision.trouble !== undefined);
   const written = policy === undefined || !isNewPolicy ? {} : { policy };
-  const status = nextStatus({ known: nodeCase, ...decided });
+  const status = nextStatus({ nodeCase, ...decided });
   const isWell = fence !== undefined && fence.status.incident === undefined && decision.trouble === undefined;
   const isKept = fence !== undefined && (isSame(status, fence.status) || (isWell && isSameAlarm(fence.status, status)));
   if (isKept) return written.policy === undefined ? undefined : written;

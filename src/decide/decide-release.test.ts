@@ -31,8 +31,8 @@ import type { ReleaseDecision } from './decide-release.ts';
 import { decideRelease } from './decide-release.ts';
 import { asItStands } from './decide-remedy.ts';
 
-function decide(known: NodeCase): ReleaseDecision {
-  return decideRelease(known, asItStands(known), 1);
+function decide(nodeCase: NodeCase): ReleaseDecision {
+  return decideRelease(nodeCase, asItStands(nodeCase), 1);
 }
 
 const deeds = ({ steps }: ReleaseDecision): Act['do'][] => steps.flatMap((step) => actsOf(step).map((act) => act.do));
@@ -73,11 +73,11 @@ describe('what is done', () => {
       bootId: 'boot-1',
       cleanResources: true,
     };
-    const known = aCase({ pods: [], attachments: [], fence: aFence({ fence }) });
+    const nodeCase = aCase({ pods: [], attachments: [], fence: aFence({ fence }) });
     const removes = (mode: PolicyMode, maintenanceUntil?: string): boolean =>
       deeds(
         decide({
-          ...known,
+          ...nodeCase,
           node: aNode({ volumesInUse: [], ...(maintenanceUntil === undefined ? {} : { maintenanceUntil }) }),
           policy: inForce({ mode, remedy: removing }),
         }),
@@ -187,7 +187,7 @@ describe('what is told', () => {
 });
 
 describe('what is wrong with the node', () => {
-  const trouble = (known: NodeCase): string | undefined => decide(known).trouble?.text;
+  const trouble = (nodeCase: NodeCase): string | undefined => decide(nodeCase).trouble?.text;
 
   test('by its condition, its marks, or its absence', () => {
     assert.equal(trouble(aCase()), 'Ready=Unknown');
@@ -202,7 +202,7 @@ describe('what is wrong with the node', () => {
   });
 
   test('[ADM-2] counts for the condition that it began with, and for none where it is no problem of the node', () => {
-    const counts = (known: NodeCase, threshold?: string): string | undefined => {
+    const counts = (nodeCase: NodeCase, threshold?: string): string | undefined => {
       const ladder = {
         threshold: threshold ?? '',
         position: 0,
@@ -210,8 +210,8 @@ describe('what is wrong with the node', () => {
         phase: 'running',
         startedAt: '',
       } as const;
-      const remedy = threshold === undefined ? asItStands(known) : { jobs: [], ladder };
-      return decideRelease(known, remedy, 1).trouble?.condition;
+      const remedy = threshold === undefined ? asItStands(nodeCase) : { jobs: [], ladder };
+      return decideRelease(nodeCase, remedy, 1).trouble?.condition;
     };
     const rung = { remedies: [], recovery: [] };
     const disk = { key: 'DiskBroken=True', condition: { type: 'DiskBroken', status: 'True', forMs: 0 }, ...rung };

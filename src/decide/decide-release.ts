@@ -121,14 +121,14 @@ function fenceUnderWay({ node }: NodeCase, fence: RemedyDecision['fence']): Trou
 }
 
 /** The provider has removed the machine: once it is off and nothing is left there, its Node object goes too (FEN-11). */
-function removal(known: NodeCase, { fence }: RemedyDecision, epoch: number): Step[] {
-  const { node, lease, policy } = known;
+function removal(nodeCase: NodeCase, { fence }: RemedyDecision, epoch: number): Step[] {
+  const { node, lease, policy } = nodeCase;
   const isWanted = policy.kind === 'one' && policy.policy.remedy?.fence.machineRemoved === true;
   const isFenced = fence?.phase === 'finished' && fence.irrevocableSince !== undefined;
   if (!isWanted || !isFenced || node === undefined || fence.bootId !== node.bootId) return [];
   const grounds: Grounds = {
     basis: 'PowerOff',
-    question: powerQuestion(known),
+    question: powerQuestion(nodeCase),
     node: node.name,
     nodeUid: node.uid,
     bootId: node.bootId,
@@ -168,42 +168,44 @@ function ladderTrouble({ policy }: NodeCase, { ladder }: RemedyDecision): Troubl
 }
 
 /** Undefined: nothing that concerns us. */
-function troubleOf(known: NodeCase): Trouble | undefined {
-  const { node, pods, attachments, name } = known;
+function troubleOf(nodeCase: NodeCase): Trouble | undefined {
+  const { node, pods, attachments, name } = nodeCase;
   if (node === undefined) {
     const hasLeft = pods.length > 0 || attachments.some((attachment) => attachment.node === name);
     return hasLeft ? { text: 'there is no Node object' } : undefined;
   }
   if (node.ready !== 'True') return { text: `Ready=${node.ready ?? 'not reported'}`, condition: 'Ready' };
-  if (isQuarantined(known)) return { text: 'in quarantine' };
-  if (assertionOf(known) !== undefined) return { text: 'asserted to be dead' };
-  return isHalfEvicted(known) ? { text: 'its eviction is not finished' } : undefined;
+  if (isQuarantined(nodeCase)) return { text: 'in quarantine' };
+  if (assertionOf(nodeCase) !== undefined) return { text: 'asserted to be dead' };
+  return isHalfEvicted(nodeCase) ? { text: 'its eviction is not finished' } : undefined;
 }
 
 /** The gate was switched off meanwhile: the taint goes only when what is on record is gone (S7). */
-function isHalfEvicted(known: NodeCase): boolean {
-  const records = known.fence?.status.releases ?? [];
-  return hasForceEviction(known) && records.some(({ basis, endedAt }) => basis === 'Asserted' && endedAt === undefined);
+function isHalfEvicted(nodeCase: NodeCase): boolean {
+  const records = nodeCase.fence?.status.releases ?? [];
+  return (
+    hasForceEviction(nodeCase) && records.some(({ basis, endedAt }) => basis === 'Asserted' && endedAt === undefined)
+  );
 }
 
 /** Terminating beyond its time, or meant by an assertion: a pod that somebody misses. */
-function stuckPods(known: NodeCase, outcomes: readonly Outcome[]): StuckPod[] {
-  const isAsserted = assertionOf(known) !== undefined;
+function stuckPods(nodeCase: NodeCase, outcomes: readonly Outcome[]): StuckPod[] {
+  const isAsserted = assertionOf(nodeCase) !== undefined;
   return outcomes
     .filter(({ pod }) => {
       if (isOver(pod) || pod.mirror || pod.owner?.kind === 'DaemonSet') return false;
       return isAsserted
-        ? isEvictable(known, pod)
-        : pod.deletionAtMs !== undefined && timeIsUp(known, pod) === undefined;
+        ? isEvictable(nodeCase, pod)
+        : pod.deletionAtMs !== undefined && timeIsUp(nodeCase, pod) === undefined;
     })
     .flatMap((outcome) => (outcome.goes ? [] : [stuckPod(outcome)]))
     .slice(0, MAX_STUCK);
 }
 
 /** A driver that is not sure is respected, and tries again by itself; whoever waits for the volume wants to know. */
-function refusalsOf(known: NodeCase, records: readonly ReleaseRecord[]): ReleaseDecision['refusals'] {
+function refusalsOf(nodeCase: NodeCase, records: readonly ReleaseRecord[]): ReleaseDecision['refusals'] {
   const open = new Set(records.flatMap(({ endedAt, attachments }) => (endedAt === undefined ? attachments : [])));
-  return attachmentsHere(known).flatMap(({ name, volume, detachError }) =>
+  return attachmentsHere(nodeCase).flatMap(({ name, volume, detachError }) =>
     detachError === undefined || !open.has(name) ? [] : [{ volume, message: detachError.slice(0, maxRefusal) }],
   );
 }
@@ -231,15 +233,15 @@ function isUnopened(way: WayName, reason: StuckReason): boolean {
 }
 
 function recheckAt(
-  known: NodeCase,
+  nodeCase: NodeCase,
   outcomes: readonly Outcome[],
   records: readonly ReleaseRecord[],
   back: ReturnDecision,
 ): number {
-  const { serverNowMs } = known;
+  const { serverNowMs } = nodeCase;
   const times = [serverNowMs + idleMs];
-  const clearedAt = known.fence?.status.incident?.clearedAt;
-  if (clearedAt !== undefined) times.push(Date.parse(clearedAt) + stayAwayMs(known));
+  const clearedAt = nodeCase.fence?.status.incident?.clearedAt;
+  if (clearedAt !== undefined) times.push(Date.parse(clearedAt) + stayAwayMs(nodeCase));
   for (const outcome of outcomes) {
     // What is over waits for nothing: its object may stay for as long as the node is away.
     if (outcome.goes || isOver(outcome.pod)) continue;
@@ -254,7 +256,7 @@ function recheckAt(
       times.push(Date.parse(podsGoneAt) + detachByOurselvesAfterMs);
   }
   if (back.soakUntilMs !== undefined) times.push(back.soakUntilMs);
-  const alarm = repeatedTrouble(known.fence?.status.problems ?? [], alarmsFor(known), serverNowMs);
+  const alarm = repeatedTrouble(nodeCase.fence?.status.problems ?? [], alarmsFor(nodeCase), serverNowMs);
   if (alarm !== undefined) times.push(alarm.untilMs);
   return Math.min(...times.filter((time) => time > serverNowMs));
 }

@@ -306,12 +306,12 @@ function dumpUntilMs({ policy, node, fence, crash, serverNowMs }: NodeCase): num
  * What was released while the node was cut off from its storage may still run there: it is let back to the storage when
  * it was booted again, or is clean (S9).
  */
-function isHarmlessBack(known: NodeCase): boolean {
-  const { node } = known;
-  const open = (known.fence?.status.releases ?? []).filter(
+function isHarmlessBack(nodeCase: NodeCase): boolean {
+  const { node } = nodeCase;
+  const open = (nodeCase.fence?.status.releases ?? []).filter(
     ({ basis, nodeUid, bootId }) => basis === 'StorageFenced' && nodeUid === node?.uid && bootId === node?.bootId,
   );
-  return open.length === 0 || returnNode(known, open).stage === 'soaked';
+  return open.length === 0 || returnNode(nodeCase, open).stage === 'soaked';
 }
 
 function isUntouched(fence: NodeFenceStatus['fence']): boolean {

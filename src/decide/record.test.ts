@@ -36,17 +36,17 @@ const judgement: Judgement = {
   recheckInMs: 1000,
 };
 
-function next(known: NodeCase, identity = 'me'): NodeFenceStatus {
-  const taken = { ...known, identity };
+function next(nodeCase: NodeCase, identity = 'me'): NodeFenceStatus {
+  const taken = { ...nodeCase, identity };
   const remedy = asItStands(taken);
   const epoch = epochOf(taken, remedy);
-  return nextStatus({ known: taken, decision: decideRelease(taken, remedy, epoch), remedy, judgement, epoch });
+  return nextStatus({ nodeCase: taken, decision: decideRelease(taken, remedy, epoch), remedy, judgement, epoch });
 }
 
 /** As it is stored after each pass, over and over. */
-function afterwards(known: NodeCase, ...later: ((known: NodeCase) => NodeCase)[]): NodeFenceStatus {
-  let status = next(known);
-  for (const change of later) status = next({ ...change(known), fence: aFence(status) });
+function afterwards(nodeCase: NodeCase, ...later: ((nodeCase: NodeCase) => NodeCase)[]): NodeFenceStatus {
+  let status = next(nodeCase);
+  for (const change of later) status = next({ ...change(nodeCase), fence: aFence(status) });
   return status;
 }
 
@@ -92,9 +92,9 @@ describe('the memory of a node', () => {
   });
 
   test('a pass in which nothing happened changes nothing', () => {
-    const known = aCase({ policy: inForce({ podDeletion: 'do-nothing' }) });
-    const once = next({ ...known, fence: aFence() });
-    assert.deepEqual(next({ ...known, fence: aFence(once), serverNowMs: nowMs + 60_000 }), once);
+    const nodeCase = aCase({ policy: inForce({ podDeletion: 'do-nothing' }) });
+    const once = next({ ...nodeCase, fence: aFence() });
+    assert.deepEqual(next({ ...nodeCase, fence: aFence(once), serverNowMs: nowMs + 60_000 }), once);
   });
 
   test('another instance takes over with a higher epoch; the same one keeps its own', () => {
@@ -104,8 +104,8 @@ describe('the memory of a node', () => {
   });
 
   test('[NGS-7] the end: incident, marks and stuck pods are gone, the record and its history stay', () => {
-    const well = (known: NodeCase): NodeCase => ({
-      ...known,
+    const well = (nodeCase: NodeCase): NodeCase => ({
+      ...nodeCase,
       node: aNode({ ready: 'True', volumesInUse: [] }),
       pods: [],
       attachments: [],
@@ -121,8 +121,8 @@ describe('the memory of a node', () => {
   test('[NGS-7] the stages of the way back, each told once; the soak counts from clean', () => {
     const back =
       (change: Partial<NodeCase>) =>
-      (known: NodeCase): NodeCase => ({
-        ...known,
+      (nodeCase: NodeCase): NodeCase => ({
+        ...nodeCase,
         node: aNode({ ready: 'True', taints: [quarantine], volumesInUse: [] }),
         lease: renewedLease,
         pods: [],
@@ -145,11 +145,11 @@ describe('the memory of a node', () => {
   });
 
   test('a newcomer of the same name is another incident, and nothing of the old one is open', () => {
-    const known = aCase({
+    const nodeCase = aCase({
       node: aNode({ uid: 'newcomer' }),
       fence: aFence({ incident: anIncident(), releases: [aRecord()] }),
     });
-    const status = next(known);
+    const status = next(nodeCase);
     assert.equal(status.incident?.nodeUid, 'newcomer');
     assert.deepEqual(
       status.releases.map(({ nodeUid, endedAt }) => [nodeUid, endedAt !== undefined]),
@@ -161,12 +161,12 @@ describe('the memory of a node', () => {
   });
 
   test('[FEV-8] an assertion is evidence, with its author, once', () => {
-    const known = aCase({
+    const nodeCase = aCase({
       gates: eviction,
       node: aNode({ taints: [forceEviction], taintedBy: 'kubectl' }),
       fence: aFence({ incident: anIncident() }),
     });
-    const status = afterwards(known, (before) => ({
+    const status = afterwards(nodeCase, (before) => ({
       ...before,
       node: aNode({ taints: [forceEviction, quarantine], taintedBy: 'fenceline' }),
     }));
@@ -212,7 +212,7 @@ describe('the memory of a node', () => {
 
   test('a hold says since when', () => {
     const paused = aCase({ policy: inForce({ mode: 'Paused' }), fence: aFence({ incident: anIncident() }) });
-    const status = afterwards(paused, (known) => ({ ...known, serverNowMs: nowMs + 60_000 }));
+    const status = afterwards(paused, (nodeCase) => ({ ...nodeCase, serverNowMs: nowMs + 60_000 }));
     assert.deepEqual([status.hold?.reason, status.hold?.since], ['Paused', '2026-01-01T00:10:00Z']);
   });
 
@@ -230,15 +230,18 @@ describe('the memory of a node', () => {
       return found === undefined ? 'none' : `${found.status} ${found.reason}: ${found.message}`;
     };
     const raised = 'True RepeatedTrouble: 2 incidents of Ready within 1h; default/web-0 was there each time';
-    const well = (known: NodeCase): NodeCase => ({
-      ...known,
+    const well = (nodeCase: NodeCase): NodeCase => ({
+      ...nodeCase,
       node: aNode({ ready: 'True' }),
       pods: [],
       attachments: [],
     });
 
     test('[ADM-2] an incident is counted when it begins, with the pods, and not again', () => {
-      const status = afterwards(aCase({ fence: aFence() }), (known) => ({ ...known, serverNowMs: nowMs + 60_000 }));
+      const status = afterwards(aCase({ fence: aFence() }), (nodeCase) => ({
+        ...nodeCase,
+        serverNowMs: nowMs + 60_000,
+      }));
       const [problem] = status.problems;
       assert.deepEqual(problem, {
         condition: 'Ready',
@@ -264,8 +267,8 @@ describe('the memory of a node', () => {
     });
 
     test('[ADM-2] the alarm is raised by the incident that makes it too many, and told once', () => {
-      const known = aCase({ policy: inForce({ alarms }), fence: aFence({ problems }) });
-      const status = afterwards(known, (again) => ({ ...again, serverNowMs: nowMs + 1000 }), well, well);
+      const nodeCase = aCase({ policy: inForce({ alarms }), fence: aFence({ problems }) });
+      const status = afterwards(nodeCase, (again) => ({ ...again, serverNowMs: nowMs + 1000 }), well, well);
       assert.equal(alarmOf(status), raised);
       assert.equal(reasons(status).filter((reason) => reason === 'RepeatedTrouble').length, 1);
       assert.equal(
@@ -276,12 +279,12 @@ describe('the memory of a node', () => {
     });
 
     test('[ADM-2] it ends by itself, also with the node', () => {
-      const known = aCase({ policy: inForce({ alarms }), fence: aFence({ problems }) });
+      const nodeCase = aCase({ policy: inForce({ alarms }), fence: aFence({ problems }) });
       const later = (ms: number): string =>
-        alarmOf(afterwards(known, well, (again) => well({ ...again, serverNowMs: nowMs + ms })));
+        alarmOf(afterwards(nodeCase, well, (again) => well({ ...again, serverNowMs: nowMs + ms })));
       const end = 52 * 60_000;
       assert.deepEqual([later(end - 1000), later(end)], [raised, 'False NoAlarm: nothing has passed a limit']);
-      const gone = afterwards(known, well, (again) => withoutNode(well(again)));
+      const gone = afterwards(nodeCase, well, (again) => withoutNode(well(again)));
       assert.match(alarmOf(gone), /^False/);
     });
 
@@ -290,12 +293,12 @@ describe('the memory of a node', () => {
         ...aFenceOf('failed'),
         message: 'the device does not answer',
       };
-      const known = aCase({ policy: inForce({ alarms }), fence: aFence({ problems }) });
-      const once = next(known);
-      const broken = next({ ...known, fence: aFence({ ...once, fence: failed }) });
+      const nodeCase = aCase({ policy: inForce({ alarms }), fence: aFence({ problems }) });
+      const once = next(nodeCase);
+      const broken = next({ ...nodeCase, fence: aFence({ ...once, fence: failed }) });
       assert.match(alarmOf(broken), /^True FenceInError/);
       const { fence: _, ...rest } = broken;
-      const settled = next({ ...known, fence: aFence(rest) });
+      const settled = next({ ...nodeCase, fence: aFence(rest) });
       assert.equal(alarmOf(settled), raised);
       const told = reasons(settled).filter((reason) => reason === 'RepeatedTrouble' || reason === 'FenceInError');
       assert.deepEqual(told, ['RepeatedTrouble', 'FenceInError']);
@@ -304,9 +307,9 @@ describe('the memory of a node', () => {
     test('[RET-1] the way back says how often it has failed', () => {
       const taints = [quarantine];
       const node = aNode({ ready: 'True', taints, volumesInUse: [] });
-      const known = aCase({ node, lease: renewedLease, pods: [], attachments: [] });
+      const nodeCase = aCase({ node, lease: renewedLease, pods: [], attachments: [] });
       const incident = anIncident({ startedAt: '2026-01-01T00:05:00Z', flaps: 2 });
-      assert.equal(next({ ...known, fence: aFence({ incident, problems }) }).return?.failures, 3);
+      assert.equal(next({ ...nodeCase, fence: aFence({ incident, problems }) }).return?.failures, 3);
     });
   });
 
@@ -334,12 +337,12 @@ describe('the memory of a node', () => {
     const names = fc.array(fc.stringMatching(/^[a-z]{1,50}$/), { maxLength: 100 });
     fc.assert(
       fc.property(stored, names, fc.boolean(), (status, pods, covered) => {
-        const known = aCase({
+        const nodeCase = aCase({
           policy: inForce({ podDeletion: covered ? 'delete-statefulset-pod' : 'do-nothing' }),
           pods: pods.map((name, at) => aPod({ name: `${name}-${at}`, uid: `${at}` })),
           fence: aFence({ ...(status as Partial<NodeFenceStatus>), incident: anIncident() }),
         });
-        const checked = NodeFenceSchema.safeParse({ ...aFence(), status: next(known) });
+        const checked = NodeFenceSchema.safeParse({ ...aFence(), status: next(nodeCase) });
         assert.ok(checked.success, JSON.stringify(checked.error?.issues.slice(0, 3)));
       }),
       { numRuns: 60 },

@@ -24,7 +24,7 @@ type HistoryEntry = NodeFenceStatus['history'][number];
 
 export interface StatusInput {
   /** As it was read: without what is decided now. */
-  known: NodeCase;
+  nodeCase: NodeCase;
   decision: ReleaseDecision;
   remedy: RemedyDecision;
   judgement: Judgement;
@@ -41,20 +41,20 @@ export function epochOf({ fence, identity }: NodeCase, { fence: decided }: Remed
 }
 
 export function nextStatus(input: StatusInput): NodeFenceStatus {
-  const { known, decision, remedy, judgement, epoch } = input;
-  const before = known.fence?.status ?? EMPTY_STATUS;
-  const now = clockTime(known.serverNowMs);
-  const taken = { ...before, epoch, holder: known.identity };
+  const { nodeCase, decision, remedy, judgement, epoch } = input;
+  const before = nodeCase.fence?.status ?? EMPTY_STATUS;
+  const now = clockTime(nodeCase.serverNowMs);
+  const taken = { ...before, epoch, holder: nodeCase.identity };
   const news: Omit<HistoryEntry, 'epoch'>[] = [];
-  const fence = known.node === undefined ? withoutMachine(before.fence, now) : remedy.fence;
-  const told = fence === undefined ? undefined : (removalNews(known, fence) ?? fenceNews(fence));
+  const fence = nodeCase.node === undefined ? withoutMachine(before.fence, now) : remedy.fence;
+  const told = fence === undefined ? undefined : (removalNews(nodeCase, fence) ?? fenceNews(fence));
   if (told !== undefined && isNews(before, told, fence)) {
     news.push({ at: now, reason: told.reason, ...(told.message === '' ? {} : { message: told.message }) });
   }
   if (isCancelled(before.fence, fence)) news.push({ at: now, reason: FENCED.reason.Cancelled });
   const after =
     decision.trouble === undefined
-      ? closed(withFence(taken, fence), { now, stayAwayMs: stayAwayMs(known) }, news)
+      ? closed(withFence(taken, fence), { now, stayAwayMs: stayAwayMs(nodeCase) }, news)
       : ongoing({ ...input, before: withFence(taken, fence), trouble: decision.trouble }, now, news);
   const alarm = alarmOf(input, after);
   const isToldNow =
@@ -93,8 +93,8 @@ function removalNews(
 }
 
 /** What a person has to look at, because nothing more happens by itself (FEN-2, REM-4). */
-function alarmOf({ known, remedy }: StatusInput, { fence, problems }: NodeFenceStatus): Finding {
-  const { restarts = 0 } = (known.policy.kind === 'one' ? known.policy.policy.remedy?.fence : undefined) ?? {};
+function alarmOf({ nodeCase, remedy }: StatusInput, { fence, problems }: NodeFenceStatus): Finding {
+  const { restarts = 0 } = (nodeCase.policy.kind === 'one' ? nodeCase.policy.policy.remedy?.fence : undefined) ?? {};
   if (fence?.phase === 'failed' && fence.restarts >= restarts) {
     return { status: 'True', reason: ALARM.reason.FenceInError, message: fence.message ?? 'the fence has failed' };
   }
@@ -103,7 +103,7 @@ function alarmOf({ known, remedy }: StatusInput, { fence, problems }: NodeFenceS
     const message = `${ladder.remedy} was the last remedy for ${ladder.threshold}, and the trouble goes on`;
     return { status: 'True', reason: ALARM.reason.LadderExhausted, message };
   }
-  const repeated = repeatedTrouble(problems, alarmsFor(known), known.serverNowMs);
+  const repeated = repeatedTrouble(problems, alarmsFor(nodeCase), nodeCase.serverNowMs);
   if (repeated !== undefined) {
     return { status: 'True', reason: ALARM.reason.RepeatedTrouble, message: repeated.message };
   }
@@ -188,8 +188,8 @@ function ongoing(
   now: string,
   news: Omit<HistoryEntry, 'epoch'>[],
 ): NodeFenceStatus {
-  const { known, decision, remedy, before } = input;
-  const { node } = known;
+  const { nodeCase, decision, remedy, before } = input;
+  const { node } = nodeCase;
   const isOther = before.incident !== undefined && node !== undefined && before.incident.nodeUid !== node.uid;
   const incident = isOther ? undefined : before.incident;
   if (incident === undefined) news.push({ at: now, reason: 'Incident', message: input.trouble.text });
@@ -201,14 +201,14 @@ function ongoing(
   for (const record of records) tellRecord(before, record, now, news);
   const { return: _, hold: __, ladder: ___, ...rest } = before;
   const { ladder } = remedy;
-  const isMarked = isQuarantined(known) || plansQuarantine(decision);
+  const isMarked = isQuarantined(nodeCase) || plansQuarantine(decision);
   return {
     ...rest,
     incident: withPowerOff(
       remedy.fence,
       now,
       (incident && resumed(incident, node)) ?? {
-        id: `${known.name}-${now.replaceAll(/[^0-9]/g, '')}`.slice(-64),
+        id: `${nodeCase.name}-${now.replaceAll(/[^0-9]/g, '')}`.slice(-64),
         startedAt: now,
         trouble: input.trouble.text,
         nodeUid: node?.uid ?? '',
@@ -234,11 +234,11 @@ function ongoing(
  * theirs.
  */
 function withProblem(
-  { known, decision, before, trouble }: StatusInput & { before: NodeFenceStatus; trouble: Trouble },
+  { nodeCase, decision, before, trouble }: StatusInput & { before: NodeFenceStatus; trouble: Trouble },
   at: string,
 ): NodeFenceStatus['problems'] {
   const condition = decision.hold?.reason === HELD.reason.Maintenance ? undefined : trouble.condition;
-  return condition === undefined ? before.problems : counted(before.problems, { condition, at, pods: known.pods });
+  return condition === undefined ? before.problems : counted(before.problems, { condition, at, pods: nodeCase.pods });
 }
 
 /** That its power was off is remembered with the boot that it was about: another one has to be fenced anew. */
@@ -313,11 +313,11 @@ const assertions: ReadonlySet<string> = new Set(['ForceEvictionTaint', 'OutOfSer
  * withdrawn counts anew when it comes back: what tolerates it for a time would otherwise go too early.
  */
 function evidenceOf(
-  { known, decision, judgement }: StatusInput,
+  { nodeCase, decision, judgement }: StatusInput,
   before: NodeFenceStatus['evidence'],
   now: string,
 ): NodeFenceStatus['evidence'] {
-  const bootId = known.node?.bootId;
+  const bootId = nodeCase.node?.bootId;
   const boot = bootId === undefined ? {} : { bootId };
   const stands = decision.assertion?.source;
   // What was released on its word keeps it: we take that taint away ourselves when all is gone.
@@ -333,7 +333,7 @@ function evidenceOf(
     const detail = `${assertion.taint.key}:${assertion.taint.effect}`;
     items.push({ source: assertion.source, says: 'Dead', detail, observedAt: now, by: assertion.by, ...boot });
   }
-  const { crash, node } = known;
+  const { crash, node } = nodeCase;
   const isHeard = items.some(({ source, bootId: of }) => source === 'Kdump' && of === node?.bootId);
   if (crash !== undefined && crash.bootId === node?.bootId && !isHeard) {
     const by = messageFrom(crash.address);
@@ -354,14 +354,14 @@ function appliedOf(before: NodeFenceStatus, isMarked: boolean, now: string): Nod
 }
 
 function returnOf(
-  { decision, known }: StatusInput,
+  { decision, nodeCase }: StatusInput,
   isMarked: boolean,
   now: string,
   news: Omit<HistoryEntry, 'epoch'>[],
 ): Pick<NodeFenceStatus, 'return'> {
   const { stage, waitsFor, soakUntilMs } = decision.back;
   if (!isMarked || stage === undefined) return {};
-  const before = known.fence?.status.return;
+  const before = nodeCase.fence?.status.return;
   if (before?.stage !== stage) news.push({ at: now, reason: 'Returning', message: stage });
   // The soak counts from `clean`, and a later stage keeps that time.
   const since = before === undefined || before.stage === 'seen' || stage === 'seen' ? now : before.since;
@@ -371,7 +371,7 @@ function returnOf(
       since: before?.stage === stage ? before.since : since,
       ...(waitsFor === undefined ? {} : { waitsFor: waitsFor.message.slice(0, 512) }),
       ...(soakUntilMs === undefined ? {} : { soakUntil: clockTime(soakUntilMs) }),
-      failures: failuresOf(known.fence?.status, known.serverNowMs),
+      failures: failuresOf(nodeCase.fence?.status, nodeCase.serverNowMs),
     },
   };
 }

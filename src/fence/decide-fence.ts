@@ -43,21 +43,21 @@ export interface FenceDecision {
 /** More transitions than phases follow from one look only if the automaton goes round in circles. */
 const maxMoves = 20;
 
-export function decideFence(known: FenceCase): FenceDecision {
-  const before = known.status?.fence;
-  if (before === undefined && !known.isWanted) return { isCancelled: false };
+export function decideFence(fenceCase: FenceCase): FenceDecision {
+  const before = fenceCase.status?.fence;
+  if (before === undefined && !fenceCase.isWanted) return { isCancelled: false };
   // Its policy was withdrawn or says otherwise now, and nothing was begun.
-  if (before !== undefined && !known.isWanted && isUntouched(before)) return { isCancelled: true };
-  if (!known.config.ok) return unconfigured(known, known.config.problems);
-  const { config } = known.config;
-  const first = before === undefined ? beginFence(known.nowMs, known.bootId) : stateOf(before);
-  const facts = factsOf(known);
+  if (before !== undefined && !fenceCase.isWanted && isUntouched(before)) return { isCancelled: true };
+  if (!fenceCase.config.ok) return unconfigured(fenceCase, fenceCase.config.problems);
+  const { config } = fenceCase.config;
+  const first = before === undefined ? beginFence(fenceCase.nowMs, fenceCase.bootId) : stateOf(before);
+  const facts = factsOf(fenceCase);
   let state = first;
   let decided: FenceDecision = { isCancelled: false };
   for (let moves = 0; ; moves += 1) {
     if (moves > maxMoves) throw new Error(`the fence goes round in circles in phase ${state.phase}`);
     // The answer of a method counts once, for the state that it was asked in.
-    const context = { facts: state === first ? facts : withoutTask(facts), config, limits: known.limits };
+    const context = { facts: state === first ? facts : withoutTask(facts), config, limits: fenceCase.limits };
     const moved = transition(state, context);
     if (moved.kind === 'cancelled') return { isCancelled: true };
     const { run, recheckAtMs } = moved;
@@ -69,9 +69,11 @@ export function decideFence(known: FenceCase): FenceDecision {
     if (moved.state === state) break;
     state = moved.state;
   }
-  const fence = stored(state, known, config);
+  const fence = stored(state, fenceCase, config);
   const hold =
-    known.brake !== undefined && isHeldBack(state, { facts, config, limits: known.limits }) ? known.brake : undefined;
+    fenceCase.brake !== undefined && isHeldBack(state, { facts, config, limits: fenceCase.limits })
+      ? fenceCase.brake
+      : undefined;
   return { ...decided, fence, ...(hold === undefined ? {} : { hold }) };
 }
 
@@ -79,9 +81,9 @@ function isUntouched({ phase, irrevocableSince }: StoredFence): boolean {
   return irrevocableSince === undefined && phase !== 'failed' && phase !== 'finished';
 }
 
-function stored(state: FenceState, known: FenceCase, config: FenceConfig): StoredFence {
-  const { nowMs, status } = known;
-  const cleanResources = status?.fence?.cleanResources ?? known.cleanResources;
+function stored(state: FenceState, fenceCase: FenceCase, config: FenceConfig): StoredFence {
+  const { nowMs, status } = fenceCase;
+  const cleanResources = status?.fence?.cleanResources ?? fenceCase.cleanResources;
   return storedOf(state, { before: status?.fence, config, cleanResources, nowMs });
 }
 
@@ -91,17 +93,17 @@ function isHeldBack(state: FenceState, context: FenceContext): boolean {
   return free.kind === 'state' && free.state !== state;
 }
 
-function factsOf(known: FenceCase): FenceFacts {
+function factsOf(fenceCase: FenceCase): FenceFacts {
   return {
-    nowMs: known.nowMs,
-    isBack: known.isBack,
-    bootId: known.bootId,
-    onAgain: known.onAgain,
-    isReleased: known.isReleased,
-    ...(known.dumpUntilMs === undefined ? {} : { dumpUntilMs: known.dumpUntilMs }),
-    isStopped: known.isStopped,
-    isBraked: known.brake !== undefined,
-    ...(known.task === undefined ? {} : { task: known.task }),
+    nowMs: fenceCase.nowMs,
+    isBack: fenceCase.isBack,
+    bootId: fenceCase.bootId,
+    onAgain: fenceCase.onAgain,
+    isReleased: fenceCase.isReleased,
+    ...(fenceCase.dumpUntilMs === undefined ? {} : { dumpUntilMs: fenceCase.dumpUntilMs }),
+    isStopped: fenceCase.isStopped,
+    isBraked: fenceCase.brake !== undefined,
+    ...(fenceCase.task === undefined ? {} : { task: fenceCase.task }),
   };
 }
 
@@ -113,16 +115,16 @@ function withoutTask(facts: FenceFacts): FenceFacts {
 
 /** Nothing can be done, and nothing is concluded from that: it is an error for a person to mend. */
 function unconfigured(
-  known: FenceCase,
+  fenceCase: FenceCase,
   problems: readonly { file: string; key: string; reason: string }[],
 ): FenceDecision {
   const message = problems
     .map(({ file, key, reason }) => `${file} ${key}: ${reason}`)
     .join('; ')
     .slice(0, 1024);
-  const { status, nowMs, bootId } = known;
+  const { status, nowMs, bootId } = fenceCase;
   const empty: FenceConfig = { isolation: [], powerManagement: [], recovery: [] };
-  if (known.isBack && status?.fence?.irrevocableSince === undefined) return { isCancelled: true };
+  if (fenceCase.isBack && status?.fence?.irrevocableSince === undefined) return { isCancelled: true };
   // What was begun waits where it is: a mistake in a ConfigMap must not leave a machine without power for good.
   if (status?.fence !== undefined && isUnderFence(status.fence)) {
     return { fence: { ...status.fence, message }, isCancelled: false };
@@ -131,7 +133,7 @@ function unconfigured(
   const failed = state.phase === 'failed' ? state : { ...state, phase: 'failed' as const, phaseStartedAtMs: nowMs };
   const fence = storedOf(
     { ...failed, message },
-    { before: status?.fence, config: empty, cleanResources: known.cleanResources, nowMs },
+    { before: status?.fence, config: empty, cleanResources: fenceCase.cleanResources, nowMs },
   );
   return { fence, isCancelled: false };
 }

@@ -41,8 +41,8 @@ function assertedCase(change: Partial<NodeCase> = {}, pod: Partial<PodFacts> = {
   });
 }
 
-function refusal(known: NodeCase): Objection | undefined {
-  const [outcome] = releaseNode(known);
+function refusal(nodeCase: NodeCase): Objection | undefined {
+  const [outcome] = releaseNode(nodeCase);
   assert.ok(outcome);
   if (outcome.goes) {
     assert.deepEqual([outcome.way, wayNamed(outcome.way).basis], ['assertion', 'Asserted']);
@@ -106,8 +106,8 @@ describe('the word of whoever set a taint', () => {
   });
 
   test('[FEV-2] who tolerates it stays, with tolerationSeconds until they have passed', () => {
-    const patient = (toleration: TolerationFacts, known: Partial<NodeCase> = {}): Objection | undefined =>
-      refusal(assertedCase(known, { tolerations: [toleration] }));
+    const patient = (toleration: TolerationFacts, nodeCase: Partial<NodeCase> = {}): Objection | undefined =>
+      refusal(assertedCase(nodeCase, { tolerations: [toleration] }));
     const { key } = forceEviction;
     assert.equal(patient({ key, operator: 'Exists' })?.reason, 'Tolerated');
     assert.equal(patient({ key, operator: 'Exists' })?.untilMs, undefined);
@@ -123,9 +123,9 @@ describe('the word of whoever set a taint', () => {
     const seen = '2026-01-01T00:09:30Z';
     const evidence = [{ source: 'ForceEvictionTaint', says: 'Dead', detail: '', observedAt: seen, by: 'x' }] as const;
     const tolerations = [{ key: forceEviction.key, operator: 'Exists', tolerationSeconds: 60 }];
-    const known = assertedCase({ fence: aFence({ evidence: [...evidence] }) }, { tolerations });
-    assert.equal(refusal(known)?.untilMs, Date.parse(seen) + 60_000);
-    const { fence: _, ...unrecorded } = known;
+    const nodeCase = assertedCase({ fence: aFence({ evidence: [...evidence] }) }, { tolerations });
+    assert.equal(refusal(nodeCase)?.untilMs, Date.parse(seen) + 60_000);
+    const { fence: _, ...unrecorded } = nodeCase;
     assert.equal(refusal(unrecorded)?.untilMs, nowMs + 60_000);
   });
 
@@ -172,9 +172,9 @@ describe('the word of whoever set a taint', () => {
     fc.assert(
       fc.property(fc.uniqueArray(taint), fc.boolean(), (taints, terminating) => {
         const policy = inForce({ assertions: ['OutOfService', 'CloudShutdown'] });
-        const known = assertedCase({ node: aNode({ taints, ready: 'True' }), policy });
-        const pods = terminating ? [aPod()] : known.pods;
-        assert.ok(releaseNode({ ...known, pods }).every(({ goes }) => !goes));
+        const nodeCase = assertedCase({ node: aNode({ taints, ready: 'True' }), policy });
+        const pods = terminating ? [aPod()] : nodeCase.pods;
+        assert.ok(releaseNode({ ...nodeCase, pods }).every(({ goes }) => !goes));
       }),
     );
   });

@@ -31,7 +31,7 @@ interface Kind {
   effect: string;
   source: Assertion['source'];
   /** Why it is not listened to, if it is not. */
-  deaf: (known: NodeCase) => Objection | undefined;
+  deaf: (nodeCase: NodeCase) => Objection | undefined;
 }
 
 const kinds: readonly Kind[] = [
@@ -46,14 +46,14 @@ const kinds: readonly Kind[] = [
     key: OUT_OF_SERVICE_KEY,
     effect: 'NoExecute',
     source: 'OutOfServiceTaint',
-    deaf: (known) => unlisted(known, 'OutOfService'),
+    deaf: (nodeCase) => unlisted(nodeCase, 'OutOfService'),
   },
   {
     // The effect with which cloud providers set it.
     key: CLOUD_SHUTDOWN_KEY,
     effect: 'NoSchedule',
     source: 'CloudShutdownTaint',
-    deaf: (known) => unlisted(known, 'CloudShutdown'),
+    deaf: (nodeCase) => unlisted(nodeCase, 'CloudShutdown'),
   },
 ];
 
@@ -74,11 +74,11 @@ function unlisted({ policy }: NodeCase, name: string): Objection | undefined {
 }
 
 /** The assertion that is listened to; the first in the order above. */
-export function assertionOf(known: NodeCase): Assertion | undefined {
+export function assertionOf(nodeCase: NodeCase): Assertion | undefined {
   for (const { key, effect, source, deaf } of kinds) {
-    const taint = known.node?.taints.find((one) => one.key === key && one.effect === effect);
-    if (taint === undefined || deaf(known) !== undefined) continue;
-    return { taint, source, by: recordedAuthor(known, source) ?? authorOf(known, key) };
+    const taint = nodeCase.node?.taints.find((one) => one.key === key && one.effect === effect);
+    if (taint === undefined || deaf(nodeCase) !== undefined) continue;
+    return { taint, source, by: recordedAuthor(nodeCase, source) ?? authorOf(nodeCase, key) };
   }
   return undefined;
 }
@@ -93,31 +93,31 @@ function authorOf({ node }: NodeCase, key: string): string {
   return node?.taintedBy === undefined ? `taint ${key}` : `taint ${key}, set by ${node.taintedBy}`;
 }
 
-function asserted(known: NodeCase): Objection | undefined {
-  if (assertionOf(known) !== undefined) return undefined;
+function asserted(nodeCase: NodeCase): Objection | undefined {
+  if (assertionOf(nodeCase) !== undefined) return undefined;
   for (const { key, effect, deaf } of kinds) {
-    const taint = known.node?.taints.find((one) => one.key === key);
+    const taint = nodeCase.node?.taints.find((one) => one.key === key);
     if (taint === undefined) continue;
     if (taint.effect !== effect) {
       return objection('TaintEffect', `the taint ${key} has the effect ${taint.effect}: write ${key}:${effect}`);
     }
-    return deaf(known);
+    return deaf(nodeCase);
   }
   return objection('NoAssertion', 'nobody has asserted that nothing runs on the node');
 }
 
 /** As Kubernetes reads tolerations: of several that match, the shortest time counts; one without a time has none. */
-function notTolerated(known: NodeCase, pod: PodFacts): Objection | undefined {
-  const assertion = assertionOf(known);
+function notTolerated(nodeCase: NodeCase, pod: PodFacts): Objection | undefined {
+  const assertion = assertionOf(nodeCase);
   if (assertion === undefined) return undefined;
   const { taint } = assertion;
   const matching = pod.tolerations.filter((toleration) => tolerates(toleration, taint));
   if (matching.length === 0) return undefined;
   const seconds = matching.flatMap(({ tolerationSeconds }) => tolerationSeconds ?? []);
   if (seconds.length === 0) return objection('Tolerated', `it tolerates the taint ${taint.key}`);
-  const sinceMs = assertedSinceMs(known, assertion);
+  const sinceMs = assertedSinceMs(nodeCase, assertion);
   const untilMs = sinceMs + Math.max(0, Math.min(...seconds)) * 1000;
-  if (known.serverNowMs >= untilMs) return undefined;
+  if (nodeCase.serverNowMs >= untilMs) return undefined;
   return objection('Tolerated', `it tolerates the taint ${taint.key} until ${clockTime(untilMs)}`, untilMs);
 }
 
@@ -138,9 +138,9 @@ export function tolerates(toleration: TolerationFacts, taint: TaintFacts): boole
 }
 
 /** Whether the taint would have it go at some time: what belongs to the node or tolerates for ever stays. */
-export function isEvictable(known: NodeCase, pod: PodFacts): boolean {
-  if (isOver(pod) || notMirror(known, pod) !== undefined || notDaemon(known, pod) !== undefined) return false;
-  const tolerated = notTolerated(known, pod);
+export function isEvictable(nodeCase: NodeCase, pod: PodFacts): boolean {
+  if (isOver(pod) || notMirror(nodeCase, pod) !== undefined || notDaemon(nodeCase, pod) !== undefined) return false;
+  const tolerated = notTolerated(nodeCase, pod);
   return tolerated === undefined || tolerated.untilMs !== undefined;
 }
 

@@ -13,8 +13,10 @@ const evidence = [
 const heard = aCase({ policy: inForce({ podDeletion: 'do-nothing', kdump }), crash });
 
 function objects(change: Partial<NodeCase>): string {
-  const known = { ...heard, ...change };
-  return byKernelCrash.checks.map((check) => check(known, aPod())).find((one) => one !== undefined)?.reason ?? 'goes';
+  const nodeCase = { ...heard, ...change };
+  return (
+    byKernelCrash.checks.map((check) => check(nodeCase, aPod())).find((one) => one !== undefined)?.reason ?? 'goes'
+  );
 }
 
 describe('released by the word of the crashed kernel', () => {

@@ -40,8 +40,8 @@ export function messageFrom(address: string): string {
   return `kdump message from ${address}`;
 }
 
-function crashed(known: NodeCase): Objection | undefined {
-  return crashedBy(known) === undefined ? objection('NoCrash', 'no crashed kernel has reported itself') : undefined;
+function crashed(nodeCase: NodeCase): Objection | undefined {
+  return crashedBy(nodeCase) === undefined ? objection('NoCrash', 'no crashed kernel has reported itself') : undefined;
 }
 
 export const byKernelCrash: Way = {

@@ -19,11 +19,11 @@ import type { NodeCase, PodDeletion, PodFacts } from '../api/release-view.ts';
 import { releaseNode, wayNamed } from './release-node.ts';
 
 /** How the only pod fares: the way it goes, or the reason why the policy does not let it. */
-function fate(known: NodeCase): string {
-  const [outcome] = releaseNode(known);
+function fate(nodeCase: NodeCase): string {
+  const [outcome] = releaseNode(nodeCase);
   assert.ok(outcome);
   if (outcome.goes) return `${outcome.way}: ${wayNamed(outcome.way).basis}`;
-  const way = known.policy.kind === 'one' && known.policy.policy.volumeAttachmentRecovery !== 'never';
+  const way = nodeCase.policy.kind === 'one' && nodeCase.policy.policy.volumeAttachmentRecovery !== 'never';
   const found = outcome.objections.filter(({ way: name }) => name === (way ? 'attachment recovery' : 'policy'));
   return found.map(({ objection }) => objection.reason).join();
 }
@@ -176,13 +176,13 @@ describe('volume attachment recovery', () => {
 
   test('[POD-7, POD-11] a pod that was recovered may be deleted later: its volume is where it belongs', () => {
     const over = aPod({ ...owned('ReplicaSet'), phase: 'Failed' });
-    const known = aCase({
+    const nodeCase = aCase({
       policy: inForce({ podDeletion: 'delete-deployment-pod' }),
       pods: [over],
       attachments: [anAttachment({ node: 'node-2' })],
     });
-    assert.equal(fate(known), goes);
-    assert.equal(fate({ ...known, pods: [{ ...over, phase: 'Running' }] }), 'AttachedElsewhere');
+    assert.equal(fate(nodeCase), goes);
+    assert.equal(fate({ ...nodeCase, pods: [{ ...over, phase: 'Running' }] }), 'AttachedElsewhere');
   });
 });
 

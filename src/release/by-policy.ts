@@ -80,8 +80,8 @@ function policyOf({ policy }: NodeCase): PolicyFacts | undefined {
   return policy.kind === 'one' ? policy.policy : undefined;
 }
 
-function ownerCovered(known: NodeCase, pod: PodFacts): Objection | undefined {
-  const { name, podDeletion = 'do-nothing', owners = [] } = policyOf(known) ?? {};
+function ownerCovered(nodeCase: NodeCase, pod: PodFacts): Objection | undefined {
+  const { name, podDeletion = 'do-nothing', owners = [] } = policyOf(nodeCase) ?? {};
   const { owner } = pod;
   const covered = coveredOwners(podDeletion, owners);
   if (covered.some(({ group, kind }) => group === owner?.group && kind === owner.kind)) return undefined;
@@ -96,9 +96,9 @@ function ofGroup({ group }: OwnerKind): string {
 }
 
 /** One volume of the listed storage is enough: the risk is accepted for the pod as a whole. */
-function listedVolume(known: NodeCase, pod: PodFacts): Objection | undefined {
-  const volumes = volumesOf(known, pod);
-  const provisioners = policyOf(known)?.provisioners ?? [];
+function listedVolume(nodeCase: NodeCase, pod: PodFacts): Objection | undefined {
+  const volumes = volumesOf(nodeCase, pod);
+  const provisioners = policyOf(nodeCase)?.provisioners ?? [];
   if (volumes.some((volume) => isListed(volume, provisioners))) return undefined;
   const missing = volumes.find((volume) => !volume.known);
   if (missing?.known === false) return objection('VolumeUnknown', missing.message);
@@ -109,30 +109,30 @@ function listedVolume(known: NodeCase, pod: PodFacts): Objection | undefined {
   );
 }
 
-function listedVolumes(known: NodeCase, pod: PodFacts): KnownVolume[] {
-  const provisioners = policyOf(known)?.provisioners ?? [];
-  return volumesOf(known, pod).filter((volume) => isListed(volume, provisioners));
+function listedVolumes(nodeCase: NodeCase, pod: PodFacts): KnownVolume[] {
+  const provisioners = policyOf(nodeCase)?.provisioners ?? [];
+  return volumesOf(nodeCase, pod).filter((volume) => isListed(volume, provisioners));
 }
 
-function recoveryWanted(known: NodeCase): Objection | undefined {
-  const { name, volumeAttachmentRecovery } = policyOf(known) ?? {};
+function recoveryWanted(nodeCase: NodeCase): Objection | undefined {
+  const { name, volumeAttachmentRecovery } = policyOf(nodeCase) ?? {};
   if (volumeAttachmentRecovery !== 'never') return undefined;
   return objection('RecoveryNever', `volumeAttachmentRecovery of policy ${name} is never`);
 }
 
 /** What will be deleted needs no recovery: it would only be the same risk, earlier. */
-function leftAlone(known: NodeCase, pod: PodFacts): Objection | undefined {
-  if (ownerCovered(known, pod) !== undefined) return undefined;
-  return objection('TimeNotUp', `podDeletion of policy ${policyOf(known)?.name} covers it`);
+function leftAlone(nodeCase: NodeCase, pod: PodFacts): Objection | undefined {
+  if (ownerCovered(nodeCase, pod) !== undefined) return undefined;
+  return objection('TimeNotUp', `podDeletion of policy ${policyOf(nodeCase)?.name} covers it`);
 }
 
-function timeIsUpIfWaiting(known: NodeCase, pod: PodFacts): Objection | undefined {
-  return policyOf(known)?.volumeAttachmentRecovery === 'wait' ? timeIsUp(known, pod) : undefined;
+function timeIsUpIfWaiting(nodeCase: NodeCase, pod: PodFacts): Objection | undefined {
+  return policyOf(nodeCase)?.volumeAttachmentRecovery === 'wait' ? timeIsUp(nodeCase, pod) : undefined;
 }
 
-function replacementWaits(known: NodeCase, pod: PodFacts): Objection | undefined {
-  const listed = listedVolumes(known, pod);
-  if (listed.some(({ claim }) => known.awaited.includes(claim))) return undefined;
+function replacementWaits(nodeCase: NodeCase, pod: PodFacts): Objection | undefined {
+  const listed = listedVolumes(nodeCase, pod);
+  if (listed.some(({ claim }) => nodeCase.awaited.includes(claim))) return undefined;
   const volumes = listed.map(({ volume }) => volume).join(', ');
   return objection('NoReplacement', `no other pod waits for ${volumes}`);
 }

@@ -30,8 +30,8 @@ function objects(
   change: Partial<NodeCase> = {},
   pod: Partial<PodFacts> = {},
 ): string {
-  const known = aCase({ fence: aFence(fence === undefined ? {} : { fence: { ...off, ...fence } }), ...change });
-  const found = byPower.checks.map((check) => check(known, aPod(pod))).find((one) => one !== undefined);
+  const nodeCase = aCase({ fence: aFence(fence === undefined ? {} : { fence: { ...off, ...fence } }), ...change });
+  const found = byPower.checks.map((check) => check(nodeCase, aPod(pod))).find((one) => one !== undefined);
   return found?.reason ?? 'goes';
 }
 
@@ -57,10 +57,10 @@ describe('released by the power supply', () => {
   });
 
   test('[EVD-1] who answers for it are the methods that were confirmed, and all its volumes are freed', () => {
-    const known = aCase({ fence: aFence({ fence: off }) });
-    assert.equal(byPower.by(known), 'a-off b-off');
+    const nodeCase = aCase({ fence: aFence({ fence: off }) });
+    assert.equal(byPower.by(nodeCase), 'a-off b-off');
     assert.deepEqual(
-      knownVolumes(known, aPod()).map(({ volume }) => volume),
+      knownVolumes(nodeCase, aPod()).map(({ volume }) => volume),
       ['pv-0'],
     );
   });

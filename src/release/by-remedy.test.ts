@@ -29,8 +29,8 @@ function remedied(status: Partial<NodeFenceStatus> = {}, cleanResources = true, 
   return aCase({ policy: inForce({ podDeletion: 'do-nothing', remedy }), fence });
 }
 
-function objects(known: NodeCase, pod: Partial<PodFacts> = {}): string {
-  const found = byRemedy.checks.map((check) => check(known, aPod(pod))).find((one) => one !== undefined);
+function objects(nodeCase: NodeCase, pod: Partial<PodFacts> = {}): string {
+  const found = byRemedy.checks.map((check) => check(nodeCase, aPod(pod))).find((one) => one !== undefined);
   return found?.reason ?? 'goes';
 }
 
@@ -55,7 +55,7 @@ describe('released by the word of a remedy', () => {
       remedied({}, true, 'cordon'),
       { ...remedied(), policy: { kind: 'none' } },
     ];
-    for (const known of none) assert.equal(objects(known), 'NotRemedied');
+    for (const nodeCase of none) assert.equal(objects(nodeCase), 'NotRemedied');
   });
 
   test('S4: neither from a machine that was booted again, nor from one whose kubelet lives', () => {

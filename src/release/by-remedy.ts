@@ -41,8 +41,8 @@ function remediedBy({ policy, fence }: NodeCase): string | undefined {
   return job?.outcome === 'Succeeded' ? `remedy ${rung.name}, Job ${job.namespace}/${job.name}` : undefined;
 }
 
-function remedied(known: NodeCase): Objection | undefined {
-  if (remediedBy(known) !== undefined) return undefined;
+function remedied(nodeCase: NodeCase): Objection | undefined {
+  if (remediedBy(nodeCase) !== undefined) return undefined;
   return objection('NotRemedied', 'no remedy that cleans resources has succeeded');
 }
 

@@ -30,8 +30,8 @@ function protectedCase(change: Partial<NodeCase> = {}): NodeCase {
   });
 }
 
-function refusal(known: NodeCase): Objection | undefined {
-  const [outcome] = releaseNode(known);
+function refusal(nodeCase: NodeCase): Objection | undefined {
+  const [outcome] = releaseNode(nodeCase);
   assert.ok(outcome);
   if (outcome.goes) {
     assert.deepEqual([outcome.way, wayNamed(outcome.way).basis], ['safe detach', 'StorageSafeDetach']);

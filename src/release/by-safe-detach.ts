@@ -42,21 +42,21 @@ function gateOn({ gates }: NodeCase): Objection | undefined {
 }
 
 /** One volume that is not protected could get a second writer, however well the others are (S30). */
-function allProtected(known: NodeCase, pod: PodFacts): Objection | undefined {
+function allProtected(nodeCase: NodeCase, pod: PodFacts): Objection | undefined {
   const [direct] = pod.directVolumes;
   if (direct !== undefined) {
     return objection('VolumeNotProtected', `volume ${direct} leads to storage without a CSI driver`);
   }
-  const volumes = volumesOf(known, pod);
+  const volumes = volumesOf(nodeCase, pod);
   if (volumes.length === 0) return objection('NoPersistentVolume', 'it has no persistent volume');
   for (const volume of volumes) {
-    const wrong = volume.known ? unprotected(known, volume) : objection('VolumeUnknown', volume.message);
+    const wrong = volume.known ? unprotected(nodeCase, volume) : objection('VolumeUnknown', volume.message);
     if (wrong !== undefined) return wrong;
   }
   return undefined;
 }
 
-function unprotected(known: NodeCase, volume: KnownVolume): Objection | undefined {
+function unprotected(nodeCase: NodeCase, volume: KnownVolume): Objection | undefined {
   const { volume: name, csi } = volume;
   if (csi === undefined) {
     return objection(
@@ -64,7 +64,7 @@ function unprotected(known: NodeCase, volume: KnownVolume): Objection | undefine
       `volume ${name} is ${volume.local ? 'local to a node' : 'not a CSI volume'}`,
     );
   }
-  const driver = driverOf(known.drivers, csi.driver);
+  const driver = driverOf(nodeCase.drivers, csi.driver);
   if (driver === undefined)
     return objection('VolumeNotProtected', `volume ${name}: there is no CSIDriver ${csi.driver}`);
   if (driver.malformed !== undefined) return objection('VolumeNotProtected', `volume ${name}: ${driver.malformed}`);
@@ -74,7 +74,7 @@ function unprotected(known: NodeCase, volume: KnownVolume): Objection | undefine
       `volume ${name}: ${SAFE_DETACH_ANNOTATION} of CSIDriver ${csi.driver} is "false"`,
     );
   }
-  if (!driver.safeDetach && !isDeclared(known, csi.driver)) {
+  if (!driver.safeDetach && !isDeclared(nodeCase, csi.driver)) {
     const message = `volume ${name}: CSIDriver ${csi.driver} has no ${SAFE_DETACH_ANNOTATION}, and no policy lists it under safeDetach`;
     return objection('VolumeNotProtected', message);
   }

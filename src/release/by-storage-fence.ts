@@ -38,15 +38,15 @@ function cutOffFrom({ fence }: NodeCase): readonly string[] | undefined {
   return stored.storage.length === 0 ? undefined : stored.storage;
 }
 
-function cutOff(known: NodeCase): Objection | undefined {
-  if (cutOffFrom(known) !== undefined) return undefined;
+function cutOff(nodeCase: NodeCase): Objection | undefined {
+  if (cutOffFrom(nodeCase) !== undefined) return undefined;
   return objection('StorageNotFenced', 'no device has cut the node off from its storage');
 }
 
-function allVolumesThere(known: NodeCase, pod: PodFacts): Objection | undefined {
-  const volumes = volumesOf(known, pod);
+function allVolumesThere(nodeCase: NodeCase, pod: PodFacts): Objection | undefined {
+  const volumes = volumesOf(nodeCase, pod);
   if (volumes.length === 0) return objection('NoPersistentVolume', 'it has no persistent volume');
-  const storage = cutOffFrom(known) ?? [];
+  const storage = cutOffFrom(nodeCase) ?? [];
   const other = volumes.find((volume) => !isKnown(volume) || !storage.includes(volume.csi?.driver ?? ''));
   if (other === undefined && pod.directVolumes.length === 0) return undefined;
   if (other !== undefined && !isKnown(other)) return objection('VolumeUnknown', 'one of its volumes is not known');

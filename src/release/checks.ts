@@ -13,7 +13,7 @@ export interface Objection {
   untilMs?: number;
 }
 
-export type Check = (known: NodeCase, pod: PodFacts) => Objection | undefined;
+export type Check = (nodeCase: NodeCase, pod: PodFacts) => Objection | undefined;
 
 /** A kubelet renews its Lease every 10 s. */
 export const kubeletSilentAfterMs = 12_000;
@@ -71,8 +71,8 @@ export function kubeletSilent({ node, lease }: NodeCase): Objection | undefined 
 }
 
 /** Kubernetes has not said so yet, but the kubelet renews its Lease again: the node is on its way back (S23). */
-export function notComingBack(known: NodeCase): Objection | undefined {
-  return known.node?.ready === 'Unknown' ? kubeletSilent(known) : undefined;
+export function notComingBack(nodeCase: NodeCase): Objection | undefined {
+  return nodeCase.node?.ready === 'Unknown' ? kubeletSilent(nodeCase) : undefined;
 }
 
 /** What was taken out of `volumesInUse` and stands there again was written by a kubelet that lives. */
@@ -117,12 +117,12 @@ export function isKnown(volume: VolumeFacts): volume is KnownVolume {
  * A volume for one node that is attached to two is in disorder, and nobody knows who writes. Of a pod that is over it is
  * where it should be: with the replacement.
  */
-export function attachedOnce(known: NodeCase, pod: PodFacts): Objection | undefined {
+export function attachedOnce(nodeCase: NodeCase, pod: PodFacts): Objection | undefined {
   if (isOver(pod)) return undefined;
-  for (const volume of volumesOf(known, pod).filter(isKnown)) {
+  for (const volume of volumesOf(nodeCase, pod).filter(isKnown)) {
     if (isShared(volume)) continue;
-    const other = known.attachments.find(
-      (one) => one.volume === volume.volume && one.node !== known.name && one.attached,
+    const other = nodeCase.attachments.find(
+      (one) => one.volume === volume.volume && one.node !== nodeCase.name && one.attached,
     );
     if (other !== undefined) {
       return objection('AttachedElsewhere', `volume ${volume.volume} is attached to ${other.node} as well`);
@@ -147,8 +147,8 @@ export function attachmentsHere({ attachments, name }: NodeCase): AttachmentFact
 }
 
 /** Of a node on which nothing runs: all that is known of what the pod used. */
-export function knownVolumes(known: NodeCase, pod: PodFacts): KnownVolume[] {
-  return volumesOf(known, pod).filter(isKnown);
+export function knownVolumes(nodeCase: NodeCase, pod: PodFacts): KnownVolume[] {
+  return volumesOf(nodeCase, pod).filter(isKnown);
 }
 
 export function driverOf(drivers: NodeCase['drivers'], name: string): DriverFacts | undefined {

@@ -15,21 +15,22 @@ type Untaint = Extract<GroundedAct, { do: 'untaint' }>;
 
 const effect = 'NoExecute';
 
-export function endOfEviction(known: NodeCase, records: readonly ReleaseRecord[]): Untaint | undefined {
-  const { node, gates, pods } = known;
+export function endOfEviction(nodeCase: NodeCase, records: readonly ReleaseRecord[]): Untaint | undefined {
+  const { node, gates, pods } = nodeCase;
   if (node === undefined || !hasTaint(node, FORCE_EVICTION_KEY, effect)) return undefined;
   const asserted = records.filter(({ basis }) => basis === 'Asserted');
   // Switched off, the taint means nothing to us, unless it is one that we have begun to act on.
   if (!gates.ForceEviction && asserted.length === 0) return undefined;
   if (asserted.some(({ endedAt }) => endedAt === undefined)) return undefined;
-  if (node.ready !== 'True' && (pods.some((pod) => isEvictable(known, pod)) || hasLeftovers(known))) return undefined;
+  if (node.ready !== 'True' && (pods.some((pod) => isEvictable(nodeCase, pod)) || hasLeftovers(nodeCase)))
+    return undefined;
   const uids = pods.map(({ uid }) => uid);
   return { do: 'untaint', key: FORCE_EVICTION_KEY, effect, pods: uids };
 }
 
 /** Attached to the node, and no pod that stays uses it. */
-function hasLeftovers(known: NodeCase): boolean {
-  const staying = known.pods.filter((pod) => !isOver(pod));
-  const used = new Set(staying.flatMap((pod) => volumesOf(known, pod).filter(isKnown)).map(({ volume }) => volume));
-  return attachmentsHere(known).some(({ volume }) => !used.has(volume));
+function hasLeftovers(nodeCase: NodeCase): boolean {
+  const staying = nodeCase.pods.filter((pod) => !isOver(pod));
+  const used = new Set(staying.flatMap((pod) => volumesOf(nodeCase, pod).filter(isKnown)).map(({ volume }) => volume));
+  return attachmentsHere(nodeCase).some(({ volume }) => !used.has(volume));
 }

@@ -4,8 +4,8 @@ import { aCase, aFence, aNode, anIncident, inForce } from '../../test/support/re
 import type { NodeCase } from '../api/release-view.ts';
 import { holdOf } from './hold.ts';
 
-const held = (known: Partial<NodeCase>): string => {
-  const hold = holdOf(aCase(known));
+const held = (nodeCase: Partial<NodeCase>): string => {
+  const hold = holdOf(aCase(nodeCase));
   return hold === undefined ? 'free' : `${hold.reason} holds ${hold.holds}`;
 };
 

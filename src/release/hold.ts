@@ -12,8 +12,8 @@ export interface Hold {
   untilMs?: number;
 }
 
-export function holdOf(known: NodeCase): Hold | undefined {
-  const { policy, fence } = known;
+export function holdOf(nodeCase: NodeCase): Hold | undefined {
+  const { policy, fence } = nodeCase;
   if (fence?.spec.stop === true) {
     return { reason: 'Stopped', message: 'spec.stop of the NodeFence is true', holds: 'everything' };
   }
@@ -21,14 +21,14 @@ export function holdOf(known: NodeCase): Hold | undefined {
   const { name, mode } = policy.policy;
   switch (mode) {
     case 'Enforce':
-      return maintenanceHold(known);
+      return maintenanceHold(nodeCase);
     case 'Paused':
       return { reason: 'Paused', message: `policy ${name} is paused`, holds: 'everything' };
     case 'DryRun':
       return { reason: 'DryRun', message: `policy ${name} only decides and reports`, holds: 'everything' };
     case 'Approve': {
       const { approval, incident } = fence?.status ?? {};
-      const maintenance = maintenanceHold(known);
+      const maintenance = maintenanceHold(nodeCase);
       if (approval !== undefined && approval.incident === incident?.id) return maintenance;
       // Neither of the two may let through what the other one holds.
       if (maintenance !== undefined) return { ...maintenance, holds: 'everything' };
@@ -38,7 +38,7 @@ export function holdOf(known: NodeCase): Hold | undefined {
   }
 }
 
-function maintenanceHold(known: NodeCase): Hold | undefined {
-  const found = maintenanceOf(known);
+function maintenanceHold(nodeCase: NodeCase): Hold | undefined {
+  const found = maintenanceOf(nodeCase);
   return found && { reason: 'Maintenance', holds: 'remedies', ...found };
 }

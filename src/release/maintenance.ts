@@ -30,7 +30,7 @@ export function maintenanceOf({ node, fence, serverNowMs }: NodeCase): Maintenan
   return serverNowMs < untilMs ? { message: `under maintenance until ${clockTime(untilMs)}`, untilMs } : undefined;
 }
 
-export function notInMaintenance(known: NodeCase): Objection | undefined {
-  const found = maintenanceOf(known);
+export function notInMaintenance(nodeCase: NodeCase): Objection | undefined {
+  const found = maintenanceOf(nodeCase);
   return found === undefined ? undefined : objection('Maintenance', found.message, found.untilMs);
 }

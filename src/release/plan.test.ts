@@ -31,7 +31,7 @@ import type { ReleasePlan } from './plan.ts';
 import { detachByOurselvesAfterMs, planRelease, progressed } from './plan.ts';
 import { releaseNode } from './release-node.ts';
 
-const plan = (known: NodeCase): ReleasePlan => planRelease(known, releaseNode(known), 4);
+const plan = (nodeCase: NodeCase): ReleasePlan => planRelease(nodeCase, releaseNode(nodeCase), 4);
 const deeds = (steps: readonly Step[]): Act['do'][][] => steps.map((step) => actsOf(step).map((act) => act.do));
 const groundsOf = (step: Step | undefined): Grounds | undefined =>
   step !== undefined && 'grounds' in step ? step.grounds : undefined;
@@ -54,9 +54,9 @@ describe('the order of a release', () => {
 
   test('[NGS-5] a driver that can fence is asked to, before the volume leaves volumesInUse', () => {
     const drivers = { [driver]: { name: driver, safeDetach: true, unpublishFence: true } };
-    const known = aCase({ ...safely, drivers });
-    assert.deepEqual(deeds(plan(known).steps), [['quarantine'], ['requestFence'], ['freeVolumes'], ['forceDelete']]);
-    const asked = { ...known, attachments: [anAttachment({ fenceWanted: true })] };
+    const nodeCase = aCase({ ...safely, drivers });
+    assert.deepEqual(deeds(plan(nodeCase).steps), [['quarantine'], ['requestFence'], ['freeVolumes'], ['forceDelete']]);
+    const asked = { ...nodeCase, attachments: [anAttachment({ fenceWanted: true })] };
     assert.deepEqual(deeds(plan(asked).steps), [['quarantine'], ['freeVolumes'], ['forceDelete']]);
     const risk = aCase({ drivers });
     assert.deepEqual(
@@ -67,22 +67,22 @@ describe('the order of a release', () => {
   });
 
   test('[POD-7] where the object stays, the pod is only marked as failed', () => {
-    const known = aCase({
+    const nodeCase = aCase({
       policy: inForce({ podDeletion: 'do-nothing', volumeAttachmentRecovery: 'wait' }),
       awaited: ['default/data-web-0'],
     });
-    assert.deepEqual(deeds(plan(known).steps), [['quarantine'], ['freeVolumes'], ['failPod']]);
-    assert.equal(plan(known).records[0]?.podsStay, true);
+    assert.deepEqual(deeds(plan(nodeCase).steps), [['quarantine'], ['freeVolumes'], ['failPod']]);
+    assert.equal(plan(nodeCase).records[0]?.podsStay, true);
   });
 
   test('[EVD-1] every irreversible step rests on the node, its boot, its quarantine, its Lease, the policy, the record', () => {
-    for (const [what, known] of Object.entries({ policy: aCase(), safe: aCase(safely) })) {
-      const [first, ...rest] = plan(known).steps;
+    for (const [what, nodeCase] of Object.entries({ policy: aCase(), safe: aCase(safely) })) {
+      const [first, ...rest] = plan(nodeCase).steps;
       assert.equal(groundsOf(first), undefined, 'a quarantine can be taken back');
       for (const grounds of rest.map(groundsOf)) {
         assert.deepEqual([grounds?.nodeUid, grounds?.bootId, grounds?.epoch], ['node-uid', 'boot-1', 4], what);
         assert.deepEqual(grounds?.taints, [quarantine]);
-        assert.equal(grounds?.leaseRenewTime, known.lease?.renewTime);
+        assert.equal(grounds?.leaseRenewTime, nodeCase.lease?.renewTime);
       }
       assert.deepEqual(groundsOf(rest.at(-1))?.freed, [entry], 'what was freed must not be back when the pod goes');
       assert.deepEqual(safeDriversOf(rest.at(-1)), what === 'safe' ? [driver] : []);
@@ -104,13 +104,13 @@ describe('the order of a release', () => {
   });
 
   test('[FEV-4] an assertion is one of its grounds, and covers volumes whose pods are long gone', () => {
-    const known = aCase({
+    const nodeCase = aCase({
       gates: eviction,
       policy: { kind: 'none' },
       node: aNode({ taints: [forceEviction] }),
       pods: [],
     });
-    const { steps, records } = plan(known);
+    const { steps, records } = plan(nodeCase);
     assert.deepEqual(deeds(steps), [['quarantine'], ['freeVolumes']]);
     assert.deepEqual(groundsOf(steps[1])?.taints, [quarantine, forceEviction]);
     assert.deepEqual([records[0]?.basis, records[0]?.attachments], ['Asserted', ['csi-0']]);
@@ -119,16 +119,16 @@ describe('the order of a release', () => {
   test('S26: what a pod that stays uses cannot be read: only what is known to go is freed and detached', () => {
     const tolerations = [{ key: forceEviction.key, operator: 'Exists' }];
     const stays = aPod({ name: 'stays', uid: 'stays', tolerations, claims: [{ volume: 'data', claim: 'unread' }] });
-    const known = aCase({ gates: eviction, policy: { kind: 'none' }, node: aNode({ taints: [forceEviction] }) });
+    const nodeCase = aCase({ gates: eviction, policy: { kind: 'none' }, node: aNode({ taints: [forceEviction] }) });
     const other = anAttachment({ name: 'csi-1', volume: 'pv-1' });
-    const attachments = [...known.attachments, other];
-    const all = plan({ ...known, attachments });
+    const attachments = [...nodeCase.attachments, other];
+    const all = plan({ ...nodeCase, attachments });
     assert.deepEqual(all.records[0]?.attachments, ['csi-0', 'csi-1'], 'nobody stays');
-    const some = plan({ ...known, attachments, pods: [...known.pods, stays] });
+    const some = plan({ ...nodeCase, attachments, pods: [...nodeCase.pods, stays] });
     assert.deepEqual(some.records[0]?.attachments, ['csi-0']);
     const podsGoneAt = new Date(nowMs - detachByOurselvesAfterMs).toISOString();
     const record = aRecord({ basis: 'Asserted', by: some.records[0]?.by ?? '', podsGoneAt });
-    const later = { ...known, fence: aFence({ incident: anIncident(), releases: [record] }), pods: [stays] };
+    const later = { ...nodeCase, fence: aFence({ incident: anIncident(), releases: [record] }), pods: [stays] };
     assert.ok(!deeds(plan(later).steps).flat().includes('deleteAttachment'));
     assert.ok(
       deeds(plan({ ...later, pods: [] }).steps)
@@ -138,8 +138,8 @@ describe('the order of a release', () => {
   });
 
   test('[POD-3] without a Node object there is nothing to mark, and it has to be absent still', () => {
-    const known = withoutNode(aCase({ fence: aFence({ incident: anIncident() }) }));
-    const { steps, records } = plan(known);
+    const nodeCase = withoutNode(aCase({ fence: aFence({ incident: anIncident() }) }));
+    const { steps, records } = plan(nodeCase);
     assert.deepEqual(deeds(steps), [['forceDelete']]);
     assert.equal(groundsOf(steps[0])?.nodeUid, undefined);
     assert.deepEqual([records[0]?.nodeUid, records[0]?.bootId], ['node-uid', 'boot-1']);
@@ -193,9 +193,9 @@ describe('what is done already makes no step', () => {
     });
     fc.assert(
       fc.property(arbitrary, ({ pods, volumesInUse, attachments, laterMs }) => {
-        const known = aCase({ pods, node: aNode({ volumesInUse }), attachments });
-        const once = progressed(known, aRecord());
-        assert.deepEqual(progressed({ ...known, serverNowMs: nowMs + laterMs }, once), once);
+        const nodeCase = aCase({ pods, node: aNode({ volumesInUse }), attachments });
+        const once = progressed(nodeCase, aRecord());
+        assert.deepEqual(progressed({ ...nodeCase, serverNowMs: nowMs + laterMs }, once), once);
         if (once.endedAt !== undefined) assert.ok(once.podsGoneAt !== undefined && attachments.length === 0);
         if (once.freedAt !== undefined) assert.deepEqual(volumesInUse, []);
         if (once.podsGoneAt !== undefined) assert.ok(pods.every(({ phase }) => phase === 'Failed'));

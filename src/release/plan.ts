@@ -36,29 +36,33 @@ interface Group {
 }
 
 /** Without outcomes nothing new is begun; what has begun is followed to its end. */
-export function planRelease(known: NodeCase, outcomes: readonly Outcome[] | undefined, epoch: number): ReleasePlan {
-  const records = (known.fence?.status.releases ?? []).map((record) => progressed(known, record));
+export function planRelease(nodeCase: NodeCase, outcomes: readonly Outcome[] | undefined, epoch: number): ReleasePlan {
+  const records = (nodeCase.fence?.status.releases ?? []).map((record) => progressed(nodeCase, record));
   const steps: Step[] = [];
-  for (const [way, goings] of outcomes === undefined ? [] : grouped(known, outcomes, records)) {
-    const group = groupOf(known, { way, goings }, outcomes ?? []);
+  for (const [way, goings] of outcomes === undefined ? [] : grouped(nodeCase, outcomes, records)) {
+    const group = groupOf(nodeCase, { way, goings }, outcomes ?? []);
     if (goings.length === 0 && group.attachments.length === 0) continue;
-    const record = recordFor(known, group, records, epoch);
+    const record = recordFor(nodeCase, group, records, epoch);
     const freed = freedBy(group);
-    steps.push(...stepsOf(known, group, groundsOf(known, { way, record, freed, epoch })));
+    steps.push(...stepsOf(nodeCase, group, groundsOf(nodeCase, { way, record, freed, epoch })));
   }
-  steps.push(...detachSteps(known, records, epoch));
-  const quarantine = quarantineStep(known);
+  steps.push(...detachSteps(nodeCase, records, epoch));
+  const quarantine = quarantineStep(nodeCase);
   if (steps.length > 0 && quarantine !== undefined) steps.unshift(quarantine);
   return { records: bounded(records), steps };
 }
 
-function grouped(known: NodeCase, outcomes: readonly Outcome[], records: readonly ReleaseRecord[]): Map<Way, Going[]> {
+function grouped(
+  nodeCase: NodeCase,
+  outcomes: readonly Outcome[],
+  records: readonly ReleaseRecord[],
+): Map<Way, Going[]> {
   const groups = new Map<Way, Going[]>();
   // Volumes may hang on a node whose pods are long gone.
-  const clearing = ways.find(({ clearsNode }) => clearsNode?.(known));
+  const clearing = ways.find(({ clearsNode }) => clearsNode?.(nodeCase));
   if (clearing !== undefined) groups.set(clearing, []);
   for (const outcome of outcomes) {
-    if (!outcome.goes || isBehindUs(known, outcome, records)) continue;
+    if (!outcome.goes || isBehindUs(nodeCase, outcome, records)) continue;
     const way = wayNamed(outcome.way);
     const goings = groups.get(way) ?? [];
     goings.push(outcome);
@@ -68,9 +72,9 @@ function grouped(known: NodeCase, outcomes: readonly Outcome[], records: readonl
 }
 
 /** Let go to the end, and on record: a pod whose object stays would otherwise be recorded anew in every pass. */
-function isBehindUs(known: NodeCase, going: Going, records: readonly ReleaseRecord[]): boolean {
+function isBehindUs(nodeCase: NodeCase, going: Going, records: readonly ReleaseRecord[]): boolean {
   if (actsFor(going).length > 0) return false;
-  const boot = bootOf(known);
+  const boot = bootOf(nodeCase);
   const { uid } = going.pod;
   return records.some(
     ({ endedAt, bootId, pods }) => endedAt !== undefined && bootId === boot && pods.some((pod) => pod.uid === uid),
@@ -78,18 +82,18 @@ function isBehindUs(known: NodeCase, going: Going, records: readonly ReleaseReco
 }
 
 function groupOf(
-  known: NodeCase,
+  nodeCase: NodeCase,
   { way, goings }: { way: Way; goings: readonly Going[] },
   outcomes: readonly Outcome[],
 ): Group {
   const freed = goings.flatMap(({ frees }) => frees);
   const volumes = new Set(freed.map(({ volume }) => volume));
   const entries = new Set(freed.flatMap((volume) => nameInUse(volume) ?? []));
-  const here = attachmentsHere(known);
-  const kept = keptBy(known, outcomes);
+  const here = attachmentsHere(nodeCase);
+  const kept = keptBy(nodeCase, outcomes);
   if (way.clearsNode !== undefined && !kept.isUnknown) {
     // Nothing runs there: what no pod that stays uses goes too, also where its pod is long gone.
-    for (const entry of known.node?.volumesInUse ?? []) if (!kept.entries.has(entry)) entries.add(entry);
+    for (const entry of nodeCase.node?.volumesInUse ?? []) if (!kept.entries.has(entry)) entries.add(entry);
     for (const { volume } of here) if (!kept.volumes.has(volume)) volumes.add(volume);
   }
   return {
@@ -109,9 +113,9 @@ interface Kept {
   isUnknown: boolean;
 }
 
-function keptBy(known: NodeCase, outcomes: readonly Outcome[]): Kept {
+function keptBy(nodeCase: NodeCase, outcomes: readonly Outcome[]): Kept {
   const staying = outcomes.filter(({ goes, pod }) => !goes && !isOver(pod));
-  const volumes = staying.flatMap(({ pod }) => volumesOf(known, pod));
+  const volumes = staying.flatMap(({ pod }) => volumesOf(nodeCase, pod));
   const used = volumes.filter(isKnown);
   return {
     entries: new Set(used.flatMap((volume) => nameInUse(volume) ?? [])),
@@ -121,11 +125,11 @@ function keptBy(known: NodeCase, outcomes: readonly Outcome[]): Kept {
 }
 
 /** One record for each basis, author and boot; what joins later is added to it. */
-function recordFor(known: NodeCase, group: Group, records: ReleaseRecord[], epoch: number): ReleaseRecord {
+function recordFor(nodeCase: NodeCase, group: Group, records: ReleaseRecord[], epoch: number): ReleaseRecord {
   const { name: way, basis, podStays, by } = group.way;
-  const nodeUid = known.node?.uid ?? known.fence?.status.incident?.nodeUid ?? '';
-  const bootId = bootOf(known);
-  const author = by(known);
+  const nodeUid = nodeCase.node?.uid ?? nodeCase.fence?.status.incident?.nodeUid ?? '';
+  const bootId = bootOf(nodeCase);
+  const author = by(nodeCase);
   const fits = (record: ReleaseRecord): boolean =>
     record.endedAt === undefined &&
     wayOf(record)?.name === way &&
@@ -141,14 +145,14 @@ function recordFor(known: NodeCase, group: Group, records: ReleaseRecord[], epoc
     nodeUid,
     ...(bootId === undefined ? {} : { bootId }),
     epoch,
-    recordedAt: clockTime(known.serverNowMs),
+    recordedAt: clockTime(nodeCase.serverNowMs),
     podsStay: podStays,
     pods: [],
     attachments: [],
     volumes: [],
     freed: [],
   };
-  const record = joined(before, group, clockTime(known.serverNowMs));
+  const record = joined(before, group, clockTime(nodeCase.serverNowMs));
   if (index === -1) records.push(record);
   else records[index] = record;
   return record;
@@ -173,18 +177,18 @@ function joined(before: ReleaseRecord, group: Group, now: string): ReleaseRecord
 }
 
 /** What the world has done of a record since: pods gone, volumes out of use, all at an end. */
-export function progressed(known: NodeCase, record: ReleaseRecord): ReleaseRecord {
+export function progressed(nodeCase: NodeCase, record: ReleaseRecord): ReleaseRecord {
   if (record.endedAt !== undefined) return record;
-  const now = clockTime(known.serverNowMs);
-  const isCurrent = known.node === undefined || known.node.bootId === record.bootId;
+  const now = clockTime(nodeCase.serverNowMs);
+  const isCurrent = nodeCase.node === undefined || nodeCase.node.bootId === record.bootId;
   const next = { ...record };
-  const inUse = known.node?.volumesInUse ?? [];
+  const inUse = nodeCase.node?.volumesInUse ?? [];
   if (next.freedAt === undefined && isCurrent && !record.freed.some((entry) => inUse.includes(entry)))
     next.freedAt = now;
-  const podsGone = record.pods.every(({ uid }) => isGone(known, uid));
+  const podsGone = record.pods.every(({ uid }) => isGone(nodeCase, uid));
   if (!podsGone) return next;
   next.podsGoneAt ??= now;
-  const here = new Set(attachmentsHere(known).map(({ name }) => name));
+  const here = new Set(attachmentsHere(nodeCase).map(({ name }) => name));
   if (!record.attachments.some((name) => here.has(name))) next.endedAt = now;
   return next;
 }
@@ -216,19 +220,19 @@ interface Resting {
 }
 
 /** What every act of a release rests on, and what its way adds to that. */
-function groundsOf(known: NodeCase, { way, record, freed, epoch }: Resting): Grounds {
-  const { node, lease, policy } = known;
-  const { taint, ...basis } = way.grounds(known, freed);
+function groundsOf(nodeCase: NodeCase, { way, record, freed, epoch }: Resting): Grounds {
+  const { node, lease, policy } = nodeCase;
+  const { taint, ...basis } = way.grounds(nodeCase, freed);
   const taints = [
     ...(node === undefined ? [] : [{ key: QUARANTINE_KEY, effect: 'NoSchedule' }]),
     ...(taint === undefined ? [] : [taint]),
   ];
   return {
     ...basis,
-    node: known.name,
+    node: nodeCase.name,
     ...(node === undefined ? {} : { nodeUid: node.uid, bootId: node.bootId }),
     taints,
-    ...(way.toleratesLife(known) || node === undefined ? {} : { leaseRenewTime: lease?.renewTime ?? '' }),
+    ...(way.toleratesLife(nodeCase) || node === undefined ? {} : { leaseRenewTime: lease?.renewTime ?? '' }),
     ...(policy.kind === 'one' ? { policy: identityOf(policy.policy) } : {}),
     freed: record.freed,
     epoch,
@@ -240,19 +244,19 @@ function bootOf({ node, fence }: NodeCase): string | undefined {
   return node?.bootId ?? fence?.status.incident?.bootId;
 }
 
-function stepsOf(known: NodeCase, group: Group, grounds: Grounds): Step[] {
+function stepsOf(nodeCase: NodeCase, group: Group, grounds: Grounds): Step[] {
   const steps: Step[] = [];
   const beforeFreeing = { ...grounds, freed: [] };
   const isSafeDetach = group.way.basis === 'StorageSafeDetach';
   const fences = group.attachments.filter(
     ({ driver, fenceWanted }) =>
-      isSafeDetach && driverOf(known.drivers, driver)?.unpublishFence === true && !fenceWanted,
+      isSafeDetach && driverOf(nodeCase.drivers, driver)?.unpublishFence === true && !fenceWanted,
   );
   if (fences.length > 0) {
     const acts: GroundedAct[] = fences.map(({ name, uid }) => ({ do: 'requestFence', attachment: name, uid }));
     steps.push({ acts, grounds: beforeFreeing });
   }
-  const inUse = known.node?.volumesInUse ?? [];
+  const inUse = nodeCase.node?.volumesInUse ?? [];
   const volumes = group.entries.filter((entry) => inUse.includes(entry));
   if (volumes.length > 0) steps.push({ acts: [{ do: 'freeVolumes', volumes }], grounds: beforeFreeing });
   const acts = group.goings.flatMap((going) => actsFor(going));
@@ -270,34 +274,34 @@ function actsFor({ pod, way }: Going): GroundedAct[] {
 }
 
 /** Where Kubernetes has not detached by itself, although nothing uses the volume any more. */
-function detachSteps(known: NodeCase, records: readonly ReleaseRecord[], epoch: number): Step[] {
-  const { node } = known;
+function detachSteps(nodeCase: NodeCase, records: readonly ReleaseRecord[], epoch: number): Step[] {
+  const { node } = nodeCase;
   if (node?.ready === 'True') return [];
-  const boot = bootOf(known);
+  const boot = bootOf(nodeCase);
   const used = keptBy(
-    known,
-    known.pods.map((pod) => ({ pod, goes: false, objections: [] })),
+    nodeCase,
+    nodeCase.pods.map((pod) => ({ pod, goes: false, objections: [] })),
   );
   if (used.isUnknown) return [];
   const due = records.filter((record) => {
     const { endedAt, podsGoneAt, bootId } = record;
     return (
       endedAt === undefined &&
-      isStillAccepted(known, record) &&
+      isStillAccepted(nodeCase, record) &&
       bootId === boot &&
       podsGoneAt !== undefined &&
-      known.serverNowMs >= Date.parse(podsGoneAt) + detachByOurselvesAfterMs
+      nodeCase.serverNowMs >= Date.parse(podsGoneAt) + detachByOurselvesAfterMs
     );
   });
   return due.flatMap((record) => {
     const way = wayOf(record);
-    const acts: GroundedAct[] = attachmentsHere(known)
+    const acts: GroundedAct[] = attachmentsHere(nodeCase)
       .filter(
         ({ name, deleting, volume }) => record.attachments.includes(name) && !deleting && !used.volumes.has(volume),
       )
       .map(({ name, uid }) => ({ do: 'deleteAttachment', attachment: name, uid }));
     if (way === undefined || acts.length === 0) return [];
-    return [{ acts, grounds: groundsOf(known, { way, record, freed: { drivers: [] }, epoch }) }];
+    return [{ acts, grounds: groundsOf(nodeCase, { way, record, freed: { drivers: [] }, epoch }) }];
   });
 }
 
@@ -305,11 +309,11 @@ function detachSteps(known: NodeCase, records: readonly ReleaseRecord[], epoch: 
  * Nobody unmounts under a kubelet that lives; a risk counts only while somebody accepts it, a word only while it stands,
  * and a gate that was switched off lets nothing more go.
  */
-function isStillAccepted(known: NodeCase, record: ReleaseRecord): boolean {
+function isStillAccepted(nodeCase: NodeCase, record: ReleaseRecord): boolean {
   const way = wayOf(record);
   if (way === undefined) return false;
-  if (!way.toleratesLife(known) && kubeletSilent(known) !== undefined) return false;
-  return way.stillStands(known, record);
+  if (!way.toleratesLife(nodeCase) && kubeletSilent(nodeCase) !== undefined) return false;
+  return way.stillStands(nodeCase, record);
 }
 
 function quarantineStep({ node }: NodeCase): Step | undefined {

@@ -42,25 +42,25 @@ export type Outcome =
 
 export type Going = Extract<Outcome, { goes: true }>;
 
-export function releaseNode(known: NodeCase): Outcome[] {
-  const outcomes = known.pods.map((pod) => judgePod(known, pod));
-  return withoutShared(known, outcomes);
+export function releaseNode(nodeCase: NodeCase): Outcome[] {
+  const outcomes = nodeCase.pods.map((pod) => judgePod(nodeCase, pod));
+  return withoutShared(nodeCase, outcomes);
 }
 
 /** `refused`: what speaks against a way beyond its own checks. */
-function judgePod(known: NodeCase, pod: PodFacts, refused: ReadonlyMap<WayName, Objection> = new Map()): Outcome {
+function judgePod(nodeCase: NodeCase, pod: PodFacts, refused: ReadonlyMap<WayName, Objection> = new Map()): Outcome {
   const objections: { way: WayName; objection: Objection }[] = [];
   for (const way of ways) {
-    const found = refused.get(way.name) ?? firstObjection(way.checks, known, pod);
-    if (found === undefined) return { pod, goes: true, way: way.name, frees: way.frees(known, pod) };
+    const found = refused.get(way.name) ?? firstObjection(way.checks, nodeCase, pod);
+    if (found === undefined) return { pod, goes: true, way: way.name, frees: way.frees(nodeCase, pod) };
     objections.push({ way: way.name, objection: found });
   }
   return { pod, goes: false, objections };
 }
 
-function firstObjection(checks: readonly Check[], known: NodeCase, pod: PodFacts): Objection | undefined {
+function firstObjection(checks: readonly Check[], nodeCase: NodeCase, pod: PodFacts): Objection | undefined {
   for (const check of checks) {
-    const found = check(known, pod);
+    const found = check(nodeCase, pod);
     if (found !== undefined) return found;
   }
   return undefined;
@@ -70,11 +70,11 @@ function firstObjection(checks: readonly Check[], known: NodeCase, pod: PodFacts
  * A volume that a pod which stays uses as well is not freed. Where the release rests on the volumes being detached, the
  * pod needs another way or stays too, and with it perhaps the next: until nothing changes any more.
  */
-function withoutShared(known: NodeCase, before: readonly Outcome[]): Outcome[] {
+function withoutShared(nodeCase: NodeCase, before: readonly Outcome[]): Outcome[] {
   const refused = new Map<string, Map<WayName, Objection>>();
   let outcomes = [...before];
   for (;;) {
-    const kept = usedByStaying(known, outcomes);
+    const kept = usedByStaying(nodeCase, outcomes);
     let changed = false;
     outcomes = outcomes.map((outcome) => {
       if (!outcome.goes) return outcome;
@@ -89,18 +89,18 @@ function withoutShared(known: NodeCase, before: readonly Outcome[]): Outcome[] {
       const { pod, way } = outcome;
       const against = refused.get(pod.uid) ?? new Map<WayName, Objection>();
       refused.set(pod.uid, against.set(way, objection('VolumeInUseHere', message)));
-      return judgePod(known, pod, against);
+      return judgePod(nodeCase, pod, against);
     });
     if (!changed) return outcomes;
   }
 }
 
 /** Volumes by name, each with a pod that goes on using it. */
-function usedByStaying(known: NodeCase, outcomes: readonly Outcome[]): Map<string, string> {
+function usedByStaying(nodeCase: NodeCase, outcomes: readonly Outcome[]): Map<string, string> {
   const kept = new Map<string, string>();
   for (const { goes, pod } of outcomes) {
     if (goes || isOver(pod)) continue;
-    for (const volume of volumesOf(known, pod)) {
+    for (const volume of volumesOf(nodeCase, pod)) {
       if (volume.known) kept.set(volume.volume, `${pod.namespace}/${pod.name}`);
     }
   }

@@ -17,14 +17,18 @@ import { decideNode } from '../decide/decide-node.ts';
 import type { EventInput, EventRecorder } from '../kube/events.ts';
 import { PassReporter } from './pass-reporter.ts';
 
-function setUp(): { reporter: PassReporter; said: string[]; pass: (known: NodeCase, ...acts: ActOutcome[]) => void } {
+function setUp(): {
+  reporter: PassReporter;
+  said: string[];
+  pass: (nodeCase: NodeCase, ...acts: ActOutcome[]) => void;
+} {
   const said: string[] = [];
   const record = ({ regarding, reason, note }: EventInput): void =>
     void said.push(`${regarding.kind} ${regarding.name}: ${reason}: ${note}`);
   const quiet = { info: () => {}, warn: () => {}, debug: () => {} };
   const reporter = new PassReporter({ log: quiet, events: { record } as unknown as EventRecorder });
-  const pass = (known: NodeCase, ...acts: ActOutcome[]): void =>
-    reporter.report({ nodeCase: known, decision: decideNode(known), acts, fence: undefined, tookMs: 1 });
+  const pass = (nodeCase: NodeCase, ...acts: ActOutcome[]): void =>
+    reporter.report({ nodeCase, decision: decideNode(nodeCase), acts, fence: undefined, tookMs: 1 });
   return { reporter, said, pass };
 }
 

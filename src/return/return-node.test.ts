@@ -68,9 +68,9 @@ describe('the way back', () => {
     ['the record is gone, a volume is left', 'seen: NotClean', back({ volumesInUse: [entry] }), []],
     ['the record is gone, nothing is left', 'clean: Soaking', back(), []],
   ];
-  for (const [when, expected, known, records] of rows) {
+  for (const [when, expected, nodeCase, records] of rows) {
     test(`[NGS-7, FEV-5] ${when}: ${expected}`, () => {
-      const decision = returnNode(known, records);
+      const decision = returnNode(nodeCase, records);
       assert.equal(stage(decision), expected);
       assert.equal(decision.act, undefined, 'and nothing is taken away');
     });

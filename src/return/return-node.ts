@@ -47,27 +47,28 @@ function whyAway({ name, node, lease }: NodeCase): string | undefined {
   return isSilent ? `the Lease of ${name} is not renewed` : undefined;
 }
 
-export function returnNode(known: NodeCase, records: readonly ReleaseRecord[]): ReturnDecision {
-  const { fence } = known;
-  const away = whyAway(known);
+export function returnNode(nodeCase: NodeCase, records: readonly ReleaseRecord[]): ReturnDecision {
+  const { fence } = nodeCase;
+  const away = whyAway(nodeCase);
   if (away !== undefined) return waiting(undefined, 'NotSeen', away);
-  const attached = stillAttached(known, records);
+  const attached = stillAttached(nodeCase, records);
   if (attached !== undefined) return waiting('seen', 'DetachPending', attached);
-  const leftover = notClean(known, records);
+  const leftover = notClean(nodeCase, records);
   if (leftover !== undefined) return waiting('seen', 'NotClean', leftover);
-  const soak = known.policy.kind === 'one' ? known.policy.policy : DEFAULT_SOAK;
-  const failures = failuresOf(fence?.status, known.serverNowMs);
+  const soak = nodeCase.policy.kind === 'one' ? nodeCase.policy.policy : DEFAULT_SOAK;
+  const failures = failuresOf(fence?.status, nodeCase.serverNowMs);
   const stored = fence?.status.return;
-  const cleanSinceMs = stored === undefined || stored.stage === 'seen' ? known.serverNowMs : Date.parse(stored.since);
-  const leastMs = isRebooted(known, records) ? 0 : believedAfterMs;
+  const cleanSinceMs =
+    stored === undefined || stored.stage === 'seen' ? nodeCase.serverNowMs : Date.parse(stored.since);
+  const leastMs = isRebooted(nodeCase, records) ? 0 : believedAfterMs;
   const forMs = Math.max(soakFor(soak, failures), leastMs);
   const soakUntilMs = cleanSinceMs + forMs;
-  if (known.serverNowMs < soakUntilMs) {
+  if (nodeCase.serverNowMs < soakUntilMs) {
     const why = forMs > Math.max(soak.soakMs, leastMs) ? `, because it has failed ${often(failures)} within a day` : '';
-    const message = `${known.name} has to stay Ready and clean for ${formatDuration(forMs)}${why}`;
+    const message = `${nodeCase.name} has to stay Ready and clean for ${formatDuration(forMs)}${why}`;
     return { ...waiting('clean', 'Soaking', message), soakUntilMs };
   }
-  const pods = known.pods.map(({ uid }) => uid);
+  const pods = nodeCase.pods.map(({ uid }) => uid);
   return { stage: 'soaked', act: { do: 'untaint', key: QUARANTINE_KEY, effect, pods } };
 }
 
@@ -84,10 +85,10 @@ function waiting(
 }
 
 /** Detach has to be finished. A pod that was never taken away, because the node came back in time, keeps its volume. */
-function stillAttached(known: NodeCase, records: readonly ReleaseRecord[]): string | undefined {
-  const used = volumesInService(known);
+function stillAttached(nodeCase: NodeCase, records: readonly ReleaseRecord[]): string | undefined {
+  const used = volumesInService(nodeCase);
   const released = new Set(records.flatMap(({ volumes }) => volumes).filter((volume) => !used.has(volume)));
-  const left = known.attachments.find(({ node, volume }) => node === known.name && released.has(volume));
+  const left = nodeCase.attachments.find(({ node, volume }) => node === nodeCase.name && released.has(volume));
   if (left === undefined) return undefined;
   const refused = left.detachError === undefined ? '' : `: the driver says ${left.detachError}`;
   return `volume ${left.volume} was released and is still attached${refused}`;
@@ -98,21 +99,21 @@ function ofThisBoot({ node }: NodeCase, records: readonly ReleaseRecord[]): Rele
 }
 
 /** Since all that is on record; where nothing is, nobody knows. */
-function isRebooted(known: NodeCase, records: readonly ReleaseRecord[]): boolean {
-  return records.length > 0 && ofThisBoot(known, records).length === 0;
+function isRebooted(nodeCase: NodeCase, records: readonly ReleaseRecord[]): boolean {
+  return records.length > 0 && ofThisBoot(nodeCase, records).length === 0;
 }
 
-function notClean(known: NodeCase, records: readonly ReleaseRecord[]): string | undefined {
-  const { node } = known;
+function notClean(nodeCase: NodeCase, records: readonly ReleaseRecord[]): string | undefined {
+  const { node } = nodeCase;
   if (node === undefined) return 'there is no Node object';
-  const inService = entriesInService(known);
+  const inService = entriesInService(nodeCase);
   // Without any record, as when somebody deleted it, whatever no pod accounts for counts as a leftover.
   const freed = records.length === 0 ? node.volumesInUse : records.flatMap((record) => record.freed);
   const left = freed.find((entry) => node.volumesInUse.includes(entry) && !inService.has(entry));
   if (left !== undefined) return `its kubelet still uses ${left}, which was released`;
   // What an earlier boot ran is not running any more.
-  const current = ofThisBoot(known, records);
-  const over = known.pods.find(
+  const current = ofThisBoot(nodeCase, records);
+  const over = nodeCase.pods.find(
     ({ uid, deletionAtMs, phase }) =>
       deletionAtMs !== undefined &&
       phase === 'Failed' &&
@@ -125,18 +126,18 @@ function inServicePods({ pods }: NodeCase): PodFacts[] {
   return pods.filter((pod) => pod.deletionAtMs === undefined && !isOver(pod));
 }
 
-function volumesInService(known: NodeCase): Set<string> {
-  return new Set(knownVolumes(known).map(({ volume }) => volume));
+function volumesInService(nodeCase: NodeCase): Set<string> {
+  return new Set(knownVolumes(nodeCase).map(({ volume }) => volume));
 }
 
-function entriesInService(known: NodeCase): Set<string> {
-  return new Set(knownVolumes(known).flatMap((volume) => nameInUse(volume) ?? []));
+function entriesInService(nodeCase: NodeCase): Set<string> {
+  return new Set(knownVolumes(nodeCase).flatMap((volume) => nameInUse(volume) ?? []));
 }
 
-function knownVolumes(known: NodeCase): { volume: string; csi?: { driver: string; handle: string } }[] {
-  return inServicePods(known).flatMap(({ namespace, claims }) =>
+function knownVolumes(nodeCase: NodeCase): { volume: string; csi?: { driver: string; handle: string } }[] {
+  return inServicePods(nodeCase).flatMap(({ namespace, claims }) =>
     claims.flatMap(({ claim }) => {
-      const volume = known.volumes[`${namespace}/${claim}`];
+      const volume = nodeCase.volumes[`${namespace}/${claim}`];
       return volume?.known ? [volume] : [];
     }),
   );

@@ -234,7 +234,7 @@ export const quarantine = { key: 'fenceline.dev/quarantine', effect: 'NoSchedule
 export const forceEviction = { key: 'fenceline.dev/force-eviction', effect: 'NoExecute' };
 
 /** Without the Node object. */
-export function withoutNode(known: NodeCase): NodeCase {
-  const { node: _, ...rest } = known;
+export function withoutNode(nodeCase: NodeCase): NodeCase {
+  const { node: _, ...rest } = nodeCase;
   return rest;
 }
