@@ -150,7 +150,7 @@ describe('scheduling', () => {
     assert.equal((await cluster.node()).isCordoned, true);
   });
 
-  test('S14, S19: a newcomer of the same name is not cordoned, nor any node by who does not lead', async () => {
+  test('S14, S19: a newcomer of the same name is not cordoned, nor any node by an instance that does not lead', async () => {
     const { cluster, node, acts } = await bench();
     await cluster.replaceNode();
     await acts.cordon(node, { do: 'cordon', key: 'c' });

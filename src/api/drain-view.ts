@@ -198,7 +198,7 @@ export interface DrainDecision {
   withdrawing?: string;
 }
 
-/** A Node as a drain sees it. Its labels are kept only here: who has no DrainPolicy need not remember them. */
+/** A Node as a drain sees it. Its labels are kept only here: a cluster without a DrainPolicy need not remember them. */
 export interface CordonFacts {
   name: string;
   cordoned: boolean;

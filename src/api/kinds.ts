@@ -74,7 +74,7 @@ export const KINDS: readonly Kind[] = [
     plural: 'drainpolicies',
     singular: 'drainpolicy',
     shortNames: ['dpol'],
-    about: 'For a set of nodes: what a drain must wait for, so that the last copy of nobody’s data goes with the node.',
+    about: 'For a set of nodes: what a drain must wait for, so that no node takes the last copy of a volume with it.',
     schema: DrainPolicySchema,
     columns: [
       { name: 'Policy', type: 'string', jsonPath: '.spec.policy' },

@@ -129,7 +129,7 @@ export const STUCK = group('NodeFence', 'stuck', 'Why a pod of a node in trouble
   NotRemedied: 'No remedy whose success lets the pods go has succeeded, for this boot of the machine.',
 });
 
-export const HELD = group('NodeFence', 'Held', 'Something else than the node itself keeps us from acting.', {
+export const HELD = group('NodeFence', 'Held', 'Something other than the node itself keeps us from acting.', {
   StormLimit: 'More nodes of the cluster are unresponsive than maxUnresponsive allows.',
   ZoneStormLimit: 'More nodes of one zone are unresponsive than maxUnresponsive allows.',
   ConcurrencyLimit: 'As many nodes as maxConcurrent allows are being fenced.',
@@ -189,7 +189,7 @@ export const RELEASE_EVENTS = group('Event', 'Events of releases', 'What is repo
   DetachRefused: 'The driver refuses to detach a released volume; it tries again by itself, and nothing is forced.',
   ReleaseStopped: 'What the release rested on is no longer so; nothing more goes.',
   BackInService: 'The node is back, and what was put on it is taken away.',
-  Held: 'Something else than the node keeps us from acting; the note says what.',
+  Held: 'Something other than the node keeps us from acting; the note says what.',
 });
 
 export const REASON_GROUPS: readonly ReasonGroup[] = [

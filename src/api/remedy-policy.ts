@@ -148,7 +148,7 @@ const release = z.object({
     .prefault([])
     .meta({
       description:
-        'CSI drivers that take a node its access away when they detach, or wait until nothing writes any more. Says the same ' +
+        'CSI drivers whose detach takes the access of the node away, or waits until nothing writes any more. Says the same ' +
         'as the annotation `fenceline.dev/safe-detach: "true"` on the CSIDriver, which belongs to the chart of the driver; ' +
         'where that says `"false"`, it stays false. List a driver only if you know this of it: of one that merely detaches ' +
         'it makes two writers. Needs the feature gate NonGracefulFailover.',
@@ -235,7 +235,7 @@ const alarm = z.object({
     .min(1)
     .max(MAX_PROBLEM_TIMES)
     .prefault(ALARM.count)
-    .meta({ description: 'So many incidents on one node raise the alarm.' }),
+    .meta({ description: 'This many incidents on one node raise the alarm.' }),
   within: positiveDuration().prefault(ALARM.within).meta({ description: 'The time within which they are counted.' }),
 });
 

@@ -196,7 +196,11 @@ describe('check', () => {
       'node-2 - fence-config-node-2 DeviceSilent',
       'node-3 - fence-config-node-3 ConfigurationInvalid',
     ]);
-    assert.deepEqual(await told(made, 'node-10'), ['node-10 - <none> NoConfiguration'], 'who is named is checked');
+    assert.deepEqual(
+      await told(made, 'node-10'),
+      ['node-10 - <none> NoConfiguration'],
+      'a node that is named is checked',
+    );
     await assert.rejects(told(made, 'node-7'), new UserError('no such node: node-7'));
   });
 

@@ -79,7 +79,7 @@ function passOf(text: string, { file, line }: { file: string; line: number }): R
     value = JSON.parse(text) as Partial<RecordedPass> | null;
   } catch (error) {
     throw wrongFile(
-      `${where}: not a line of JSON (${(error as Error).message}); write files that run --trace-passes made`,
+      `${where}: not a line of JSON (${(error as Error).message}); give files that run --trace-passes has made`,
     );
   }
   const nodeCase = value?.case;

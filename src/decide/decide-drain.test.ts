@@ -93,11 +93,11 @@ describe('what blocks a drain', () => {
     );
   });
 
-  test('[DRN-4] a replica that does not say of which volume it is is waited for, and said to be so', () => {
+  test('[DRN-4] a replica that does not say which volume it belongs to is waited for, and that is said', () => {
     const { volume: _volume, ...half } = replica('v', 'a', { copy: 'unknown' });
     const decision = decide('block-for-eviction', { replicas: [half] });
     assert.equal(ofNode(decision).reason, 'StateUnknown');
-    assert.match(ofNode(decision).message, /v-on-a does not say yet of which volume/);
+    assert.match(ofNode(decision).message, /v-on-a does not say yet which volume it belongs to/);
     const asked = decision.actions.find((action) => action.do === 'requestEviction');
     assert.match(asked?.message ?? '', /the volume that v-on-a does not name yet gets a replica elsewhere/);
   });

@@ -108,7 +108,7 @@ function guardingOf(
   kept: { guarding: GuardingReason; message: string } | undefined,
 ): Pick<NodeDrainDecision, 'guarding' | 'guardingMessage'> {
   if (policy.kind === 'none' || policy.enforcement === 'observe') {
-    return { guarding: 'Observing', guardingMessage: `nothing holds a drain of ${name} up` };
+    return { guarding: 'Observing', guardingMessage: `nothing holds up a drain of ${name}` };
   }
   if (policy.enforcement === 'storage') {
     return { guarding: 'StorageEnforces', guardingMessage: 'the storage system keeps budgets by itself' };

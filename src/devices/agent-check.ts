@@ -94,9 +94,10 @@ function valueProblem(parameter: AgentParameter, value: string): string | undefi
   }
   if (name === 'ip' && !hostName.test(value)) return 'write an address or a host name';
   if (name === 'ssh_options') return sshProblem(value);
-  if (name === 'plug' && /^-|['"`$;&|<>\\]/.test(value)) return 'a plug has no signs that mean something to a shell';
+  if (name === 'plug' && /^-|['"`$;&|<>\\]/.test(value))
+    return 'a plug has no characters that mean something to a shell';
   if (!isSecret && !mayHoldBlanks.includes(name) && /[\s'"`$;&|<>\\]/.test(value)) {
-    return 'it holds a blank or a sign that programs behind the agent would take for something else';
+    return 'it holds a blank or a character that programs behind the agent would take for something else';
   }
   if (name === 'username' && value.startsWith('-')) return 'a name does not begin with a hyphen';
   return undefined;

@@ -41,7 +41,7 @@ export function budgetsOf(facts: Known, node: string): BudgetFacts[] {
 export function keep(facts: Known, node: string): BudgetPlan {
   const pods = facts.podsOf(node);
   if (pods.length === 0 && facts.replicasOn(node).length > 0) {
-    const message = `no storage pod of ${node} is known, so that no budget can hold a drain of it up`;
+    const message = `no storage pod of ${node} is known, so that no budget can hold up a drain of it`;
     return { actions: [], guarding: 'StorageNotFound', message };
   }
   const actions: DrainAction[] = [];

@@ -48,7 +48,7 @@ export function blockOf(rule: Rule, facts: Known, replica: ReplicaFacts): Block 
 /** Of which volume it is cannot be told, so that nobody can say whether it is the last. */
 function unreadable(_: Known, replica: ReplicaFacts): Block | undefined {
   if (replica.volume !== undefined || replica.deleting) return undefined;
-  return block('StateUnknown', replica, `replica ${replica.name} does not say yet of which volume it is`);
+  return block('StateUnknown', replica, `replica ${replica.name} does not say yet which volume it belongs to`);
 }
 
 /** The last healthy copy, or one that may be. */
@@ -91,7 +91,7 @@ function unknownState(facts: Known, replica: ReplicaFacts): string {
   return missingIn(facts, replica) ?? `the state of replica ${name} of volume ${volume} cannot be read`;
 }
 
-/** Copies of the same volume that may be whole, and of which nobody can say it: who waits looks at these first. */
+/** Copies of the same volume that may be whole, though nobody can tell: whoever waits looks at these first. */
 function othersUnread(facts: Known, replica: ReplicaFacts): string {
   const others = facts.replicasOf(replica.volume ?? '').filter((one) => one !== replica && !one.deleting);
   const isUnread = (one: ReplicaFacts): boolean => one.copy === 'unknown' || missingIn(facts, one) !== undefined;

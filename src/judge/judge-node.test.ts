@@ -57,7 +57,7 @@ describe('verdict on a node', () => {
     assert.equal(judgeNode(view({ node: node('True'), lease: lease(3000) }), defaultLimits).recheckInMs, 9000);
   });
 
-  test('who is blind never calls anybody suspect or down, whatever else is known', () => {
+  test('a blind observer never calls anybody suspect or down, whatever else is known', () => {
     const statuses = fc.constantFrom('True', 'False', 'Unknown', undefined);
     const blind = fc.oneof(
       fc.record({ silentMs: fc.integer({ min: 15_001 }), ageMs: fc.nat() }),

@@ -44,8 +44,8 @@ export function skipFor(
 const smallestZone = 3;
 
 /**
- * Counts every node, whether a policy selects it or not. In trouble is who does not respond, who is under fence, whatever
- * its condition says, and the node that this is about.
+ * Counts every node, whether a policy selects it or not. In trouble are nodes that do not respond, nodes under fence, whatever
+ * their conditions say, and the node that this is about.
  */
 export function countTrouble(node: string, nodes: readonly CountedNode[], fencing: ReadonlySet<string>): TroubleCount {
   const troubled = nodes.filter(({ name, isUnresponsive }) => isUnresponsive || fencing.has(name) || name === node);

@@ -168,7 +168,7 @@ describe('client', () => {
     assert.equal(sent.length, 1);
   });
 
-  test('who wakes up from a pause after the deadline does not send again', async () => {
+  test('a client that wakes up from a pause after the deadline does not send again', async () => {
     const { client, sent, clock } = stage({ status: 429, headers: { 'retry-after': '3' } }, { status: 200 });
     const result = client.delete(node, uid, { timeoutMs: 10_000 });
     await settle();

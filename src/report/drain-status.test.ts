@@ -66,8 +66,8 @@ describe('the status of a DrainPolicy', () => {
     assert.deepEqual([over.blocking, over.draining?.[0]?.since], [0, '2026-01-01T00:01:30Z']);
   });
 
-  test('who only observes holds nothing up, and says what is at risk', () => {
-    const status = statusOf(decided({ guarding: 'Observing', guardingMessage: 'nothing holds a drain of node-1 up' }));
+  test('a policy that only observes holds nothing up, and says what is at risk', () => {
+    const status = statusOf(decided({ guarding: 'Observing', guardingMessage: 'nothing holds up a drain of node-1' }));
     assert.equal(status.blocking, 0);
     const [first] = status.draining ?? [];
     assert.deepEqual(

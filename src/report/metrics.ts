@@ -51,12 +51,16 @@ export class Metrics {
         this.#problems,
       ),
       counter('fenceline_released_pods_total', 'Pods let go, by basis.', sources.releases.released),
-      counter('fenceline_release_refusals_total', 'Acts that were not carried out, by why.', sources.releases.refused),
-      gauge('fenceline_stuck_pods', 'Pods that should have gone and have not, by why.', () =>
+      counter(
+        'fenceline_release_refusals_total',
+        'Acts that were not carried out, by reason.',
+        sources.releases.refused,
+      ),
+      gauge('fenceline_stuck_pods', 'Pods that should have gone and have not, by reason.', () =>
         [...sources.releases.stuck].map(([reason, value]) => ({ labels: { reason }, value })),
       ),
       counter('fenceline_fence_steps_total', 'Steps of fences, by what they came to.', sources.releases.fenceSteps),
-      gauge('fenceline_held_nodes', 'Nodes in trouble that nothing is done about just now, by why.', () =>
+      gauge('fenceline_held_nodes', 'Nodes in trouble that nothing is done about just now, by reason.', () =>
         [...sources.releases.held].map(([reason, value]) => ({ labels: { reason }, value })),
       ),
       ...unfenceableMetrics(sources.unfenceable),
@@ -104,7 +108,7 @@ function verdictMetrics(board: VerdictBoard): Metric[] {
 
 function unfenceableMetrics(unfenceable: MetricSources['unfenceable']): Metric[] {
   return [
-    gauge('fenceline_unfenceable_nodes', 'Nodes that could not be fenced when last checked, by why.', () => {
+    gauge('fenceline_unfenceable_nodes', 'Nodes that could not be fenced when last checked, by reason.', () => {
       const counts = new Map<string, number>();
       for (const reason of unfenceable().values()) counts.set(reason, (counts.get(reason) ?? 0) + 1);
       return [...counts].map(([reason, value]) => ({ labels: { reason }, value }));

@@ -83,7 +83,7 @@ describe('events and metrics', () => {
     assert.deepEqual([...reporter.held], []);
   });
 
-  test('who no longer leads has nothing stuck', () => {
+  test('an instance that no longer leads has nothing stuck', () => {
     const { reporter, pass } = setUp();
     pass(stuck);
     reporter.clear();

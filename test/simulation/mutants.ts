@@ -41,7 +41,7 @@ export const mutantCases: readonly MutantCase[] = [
       instead: '    releases: before.releases,',
     },
     scenario: byPolicy,
-    says: /^pod default\/web-0 on node-\d was called over without a record of its basis$/,
+    says: /^pod default\/web-0 on node-\d was marked Failed without a record of its basis$/,
   },
   {
     invariant: 'S2',

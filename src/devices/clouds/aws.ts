@@ -109,7 +109,7 @@ class Ec2Instance implements CloudInstance {
     const answer = await turn.call({ ...request, headers: signed(request, this.#key, scope) });
     const document = parseXml(answer.body);
     if (answer.status !== 200) throw ec2Failure(action, answer, document);
-    if (document?.name !== `${action}Response`) throw new Failure('unknown', `the answer to ${action} is not one`);
+    if (document?.name !== `${action}Response`) throw new Failure('unknown', `the answer to ${action} cannot be read`);
     return document;
   }
 }

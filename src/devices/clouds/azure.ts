@@ -93,7 +93,7 @@ class AzureMachine implements CloudInstance {
     const { 'azure-asyncoperation': operation, location } = answer.headers;
     if (operation !== undefined) await this.#follow(turn, this.#monitor(operation), endOfOperation);
     else if (location !== undefined) await this.#follow(turn, this.#monitor(location), endOfLocation);
-    else throw new Failure('unknown', 'it was taken, and where its end can be read is not said');
+    else throw new Failure('unknown', 'it was accepted, and it is not said where its outcome can be read');
   }
 
   async #follow(turn: Turn, url: URL, hasEnded: (answer: HttpsAnswer) => boolean): Promise<void> {
@@ -107,7 +107,7 @@ class AzureMachine implements CloudInstance {
   #monitor(address: string): URL {
     const url = URL.parse(address);
     if (url?.origin !== new URL(this.#endpoint).origin) {
-      throw new Failure('unknown', 'it was taken, and its end is to be read from another host');
+      throw new Failure('unknown', 'it was accepted, and its outcome would have to be read from another host');
     }
     return url;
   }

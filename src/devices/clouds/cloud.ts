@@ -64,7 +64,7 @@ export function cloudDriver(cloud: Cloud, settings: CloudSettings = defaultCloud
       if (problem !== undefined) return new RefusingDevice(cloud.name, `${problem.key}: ${problem.problem}`);
       const instance = cloud.connect(value, world);
       if (instance === undefined) {
-        return new RefusingDevice(cloud.name, 'instance: which instance it is is not said: write instance=…');
+        return new RefusingDevice(cloud.name, 'instance: it is not said which instance it is: write instance=…');
       }
       return new CloudDevice({ cloud, settings, value, world, instance, parameters });
     },

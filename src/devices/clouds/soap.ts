@@ -100,7 +100,7 @@ export class SoapSession {
     if (result?.name === 'Fault') throw faultIn(result);
     if (answer.status === 200 && result?.name === `${method}Response`) return elementsAt(result, 'returnval');
     const kind = answer.status === 401 || answer.status === 403 || answer.status === 404 ? 'refused' : 'unknown';
-    throw new Failure(kind, `the answer to ${method} is not one (status ${answer.status})`);
+    throw new Failure(kind, `the answer to ${method} cannot be read (status ${answer.status})`);
   }
 
   reference(name: string, { type, id }: Reference): string {

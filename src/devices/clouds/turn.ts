@@ -49,7 +49,7 @@ export class Turn {
       case 'untrusted':
         throw new Failure('refused', `${call.url.host} is not trusted, and nothing was sent to it: ${end.why}`);
       case 'no-answer':
-        throw new Failure('unknown', `no answer of ${call.url.host}: ${end.why}`);
+        throw new Failure('unknown', `no answer from ${call.url.host}: ${end.why}`);
     }
   }
 

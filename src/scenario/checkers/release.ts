@@ -8,8 +8,8 @@ import type { Write } from './checker.ts';
 import { succeeded } from './checker.ts';
 
 export type Release =
-  /** Its object goes although no kubelet has said anything, or its phase says that it is over. */
-  | { what: 'deleted by force' | 'called over'; node: string; pod: Pod; uid: string }
+  /** Its object goes although no kubelet has said anything, or its phase says that it has ended. */
+  | { what: 'deleted by force' | 'marked Failed'; node: string; pod: Pod; uid: string }
   | { what: 'deleted'; node: string; attachment: VolumeAttachment }
   /** Taken out of the volumes in use, as `kubernetes.io/csi/driver^handle`. */
   | { what: 'freed'; node: string; entries: string[] };
@@ -38,7 +38,7 @@ function podRelease(write: Write, pod: Pod): Release | undefined {
   if (write.verb === 'delete') return isForced(write, pod) ? { what: 'deleted by force', node, pod, uid } : undefined;
   const after = write.after as Pod | undefined;
   const isNews = after?.status?.phase === 'Failed' && pod.status?.phase !== 'Failed';
-  return isNews ? { what: 'called over', node, pod, uid } : undefined;
+  return isNews ? { what: 'marked Failed', node, pod, uid } : undefined;
 }
 
 /** Also by the pod's own period: what counts is that the object goes without the kubelet having said anything. */

@@ -1,7 +1,7 @@
 /**
- * S18: of two operators that both believe to lead only one moves a machine. Whoever tells a device to switch something
- * holds the record of that node at this moment, and the record says what is going on: whoever was taken over from, and
- * whoever has no record, tells devices nothing.
+ * S18: of two operators that both believe they lead, only one moves a machine. Whoever tells a device to switch something
+ * holds the record of that node at this moment, and the record says what is going on: an operator that has lost the record
+ * to another, or has none, tells devices nothing.
  */
 import { nodeFenceName } from '../../api/fence-names.ts';
 import type { Invariant } from './checker.ts';

@@ -1,6 +1,6 @@
 /**
  * S20, as far as one run can show it: nothing is released twice. However often operators die, each pod is deleted by
- * force once and called over once, each attachment deleted once. (That the next instance converges is for the
+ * force once and marked Failed once, each attachment deleted once. (That the next instance converges is for the
  * expectations of a run to say.)
  */
 import type { Invariant } from './checker.ts';

@@ -1,7 +1,7 @@
 /**
  * S21: never beyond the limits of a storm. When a fence is recorded as begun, no more nodes are unresponsive than its
  * policy allows, those counted that Kubernetes itself calls not Ready and those under a fence, and no more fences are
- * under way than may be; and no more pods go in a minute than their policy allows. (Whether the observer is the isolated party shows in S15: who cannot read does not act.)
+ * under way than may be; and no more pods go in a minute than their policy allows. (Whether the observer is the isolated party shows in S15: whoever cannot read does not act.)
  */
 import { nodeFenceName } from '../../api/fence-names.ts';
 import { shareOf } from '../../api/share.ts';

@@ -179,7 +179,7 @@ test('a slow answer comes late, and too late is a time-out', async () => {
   assert.ok((await slow).ok);
 });
 
-test('who reads no more costs nothing more', async () => {
+test('a client that has stopped reading costs nothing more', async () => {
   const { server, watch } = setUp();
   const open = await watch();
   assert.equal(server.openWatches, 1);

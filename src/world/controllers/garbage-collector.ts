@@ -1,6 +1,6 @@
 /**
  * Garbage collection by owner: what belongs to nobody any more goes; an owner that is deleted in the foreground waits for
- * what blocks it; one that is deleted with `orphan` gives its dependents free first.
+ * what blocks it; one that is deleted with `orphan` lets go of its dependents first.
  */
 import type { KubeObject } from '../../kube/client.ts';
 import { removeFinalizer } from '../../kube/patches.ts';

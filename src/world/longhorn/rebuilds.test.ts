@@ -36,7 +36,7 @@ describe('rebuilds', () => {
     assert.deepEqual(done, ['e 10', 'b 20', 'c 20']);
   });
 
-  test('who is left alone is faster from then on', async () => {
+  test('one that is left alone is faster from then on', async () => {
     start('a', 'b', 500);
     start('a', 'c', 1000);
     await clock.runFor(30_000);

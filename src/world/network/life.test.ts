@@ -104,7 +104,7 @@ describe('one life of a program', () => {
     assert.deepEqual(log, ['broken', 'over']);
   });
 
-  test('who gives up by itself hears that, not a broken line', async () => {
+  test('whoever gives up by itself hears that, not a broken line', async () => {
     const caller = new AbortController();
     const sent = life.transport.send({ ...call, signal: caller.signal });
     caller.abort();

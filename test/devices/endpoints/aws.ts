@@ -93,7 +93,7 @@ async function spoiled(machine: Machine, form: URLSearchParams, { faults, pass }
     200,
     `<${action}Response><instancesSet><item><instanceId>${form.get('InstanceId.1')}</instanceId></item></instancesSet></${action}Response>`,
   );
-  // Its guest hangs: who asks it first waits in vain.
+  // Its guest hangs: whoever asks it first waits in vain.
   if (action === 'StopInstances' && (form.get('Force') !== 'true' || form.get('SkipOsShutdown') !== 'true'))
     return taken;
   // Whom it turns away has not told it anything.

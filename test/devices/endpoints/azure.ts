@@ -121,7 +121,7 @@ export class FakeAzure implements FakeCloud {
       act();
       return error(500, 'InternalServerError', 'An error occurred.');
     }
-    // Its guest hangs: who asks it first waits in vain.
+    // Its guest hangs: whoever asks it first waits in vain.
     const isPatient = verb === 'poweroff' && searchParams.get('skipShutdown') !== 'true';
     const { nextError } = this;
     this.nextError = undefined;

@@ -166,7 +166,7 @@ describe('[DRN-3] a replica of which something is not written, or is not there',
       'its volume',
       copy('node-1', { volumeName: '' }),
       copy('node-2'),
-      /^true StateUnknown: replica w-on-node-1 does not say yet of which volume/,
+      /^true StateUnknown: replica w-on-node-1 does not say yet which volume it belongs to/,
     ],
     [
       'the node of the other one',

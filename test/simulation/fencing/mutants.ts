@@ -115,7 +115,7 @@ export const fenceMutantCases: readonly MutantCase[] = [
       events: [{ at: '0s', powerOff: place }],
       runFor: '1m',
     }),
-    says: /was (called over|deleted by force) as number 3 in a minute, and 2 may go$/,
+    says: /was (marked Failed|deleted by force) as number 3 in a minute, and 2 may go$/,
   },
   {
     invariant: 'S27',

@@ -120,7 +120,7 @@ describe('an operator that is killed', () => {
   after(() => console.log(`crash points of a fence: ${count.run} of ${count.points} run`));
 });
 
-/** As the product makes it, but without an election: it always believes to lead. */
+/** As the product makes it, but without an election: it always believes that it leads. */
 function alwaysLeading({
   number,
   transport,
@@ -145,7 +145,7 @@ function alwaysLeading({
 }
 
 describe('operators', () => {
-  test('S18, S20: two that both believe to lead: one power cycle', async () => {
+  test('S18, S20: two that both believe they lead: one power cycle', async () => {
     for (const seed of [1, 2, 3]) {
       const seen = await observe(
         fenced('two-leaders', {

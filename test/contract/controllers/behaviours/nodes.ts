@@ -225,7 +225,7 @@ export const nodeBehaviours: Behaviour[] = [
       });
       const gapMs = Math.max(...times) - Math.min(...times);
       const { evictionGapMs } = scene.times;
-      // In whole seconds, and who is second may have waited for its turn before the first had its taint.
+      // In whole seconds, and whoever is second may have waited for its turn before the first had its taint.
       assert.ok(gapMs >= 0.6 * evictionGapMs, `${gapMs} ms apart`);
       scene.atMost(gapMs, evictionGapMs + 1000);
     },
