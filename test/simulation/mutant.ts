@@ -31,7 +31,10 @@ export function mutant(...sabotages: Sabotage[]): Mutant {
     const path = join(directory, file);
     const text = readFileSync(path, 'utf8');
     if (text.split(line).length !== 2) throw new Error(`${file} does not hold this line exactly once: ${line}`);
-    writeFileSync(path, text.replace(line, () => instead));
+    writeFileSync(
+      path,
+      text.replace(line, () => instead),
+    );
   }
   return {
     load: async <T>(wanted: string) => (await import(pathToFileURL(join(directory, wanted)).href)) as T,
