@@ -21,15 +21,21 @@ export interface Mutant extends Disposable {
   load<T>(file: string): Promise<T>;
 }
 
-export function mutant({ file, line, instead }: Sabotage): Mutant {
+/** Several lines, where the product looks twice and one look alone would save the day. */
+export function mutant(...sabotages: Sabotage[]): Mutant {
   const directory = mkdtempSync(join(tmpdir(), 'fenceline-mutant-'));
   cpSync(join(root, 'src'), join(directory, 'src'), { recursive: true });
   cpSync(join(root, 'package.json'), join(directory, 'package.json'));
   symlinkSync(join(root, 'node_modules'), join(directory, 'node_modules'));
-  const path = join(directory, file);
-  const text = readFileSync(path, 'utf8');
-  if (text.split(line).length !== 2) throw new Error(`${file} does not hold this line exactly once: ${line}`);
-  writeFileSync(path, text.replace(line, instead));
+  for (const { file, line, instead } of sabotages) {
+    const path = join(directory, file);
+    const text = readFileSync(path, 'utf8');
+    if (text.split(line).length !== 2) throw new Error(`${file} does not hold this line exactly once: ${line}`);
+    writeFileSync(
+      path,
+      text.replace(line, () => instead),
+    );
+  }
   return {
     load: async <T>(wanted: string) => (await import(pathToFileURL(join(directory, wanted)).href)) as T,
     [Symbol.dispose]: () => rmSync(directory, { recursive: true }),

@@ -23,8 +23,8 @@ function violatedBy({ violations }: Report): string[] {
   return [...new Set(violations.map(({ invariant }) => invariant))];
 }
 
-async function runMutant({ sabotage, scenario, options }: MutantCase): Promise<Report> {
-  using sabotaged = mutant(sabotage);
+async function runMutant({ sabotage, also = [], scenario, options }: MutantCase): Promise<Report> {
+  using sabotaged = mutant(sabotage, ...also);
   const { runScenario } = await sabotaged.load<typeof runner>('src/scenario/runner.ts');
   return await runScenario(scenario, () => performance.now(), options?.());
 }

@@ -18,6 +18,8 @@ export interface MutantCase {
   /** What the mutant does wrong. */
   mistake: string;
   sabotage: Sabotage;
+  /** The second look, where it alone would save the day. */
+  also?: readonly Sabotage[];
   scenario: Scenario;
   /** What else has to happen, with the mutant and without. */
   options?: () => RunOptions;
@@ -94,6 +96,13 @@ export const mutantCases: readonly MutantCase[] = [
       line: "if (away !== undefined) return waiting(undefined, 'NotSeen', away);",
       instead: '',
     },
+    also: [
+      {
+        file: 'src/act/grounds.ts',
+        line: 'Return: [sameNode, isReady, sameRecord, samePolicy],',
+        instead: 'Return: [sameNode, sameRecord, samePolicy],',
+      },
+    ],
     scenario: offForGood,
     says: /^node-\d lost its taint fenceline\.dev\/quarantine while it is not Ready$/,
   },

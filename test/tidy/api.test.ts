@@ -90,7 +90,7 @@ describe('what users may write', () => {
   const metadata = { name: 'x' };
   const either = [{ selector: undefined }, { allNodes: undefined }];
 
-  test('every field of a RemedyPolicy is read, and what is not built yet is refused', () => {
+  test('[SAF-15] every field of a RemedyPolicy is read, and what is not built yet is refused', () => {
     const readers = [(spec: object) => policyFacts({ metadata, spec }), (spec: object) => risksOf(spec, 3)];
     const remedies = REMEDY_ACTIONS.map((action) => ({ name: action, [action]: {} }));
     assert.deepEqual(unread('RemedyPolicy', readers, [...either, { selector: undefined, remedies }]), []);
@@ -98,7 +98,7 @@ describe('what users may write', () => {
     assert.ok(release !== undefined && isRefused(release, 'budgets'));
   });
 
-  test('every field of a DrainPolicy is read', () => {
+  test('[SAF-15] every field of a DrainPolicy is read', () => {
     assert.deepEqual(unread('DrainPolicy', [(spec) => drainPolicyFacts({ metadata, spec })], either), []);
   });
 
@@ -110,7 +110,7 @@ describe('what users may write', () => {
     assert.ok(unread('RemedyPolicy', [blind], either).includes('spec.storm.maxConcurrent'));
   });
 
-  test('every field of a NodeFence that people write is read outside of the API', () => {
+  test('[SAF-15] every field of a NodeFence that people write is read outside of the API', () => {
     const { spec } = schemaOf('NodeFence').properties ?? {};
     assert.ok(spec);
     const places: Record<string, RegExp> = {
@@ -202,7 +202,7 @@ function unsaid(text: string): string[] {
 describe('what is promised to programs', () => {
   const text = sources.map(codeOf).join('\n');
 
-  test('every reason, basis, stage and verdict is given somewhere', () => {
+  test('[SAF-15] every reason, basis, stage and verdict is given somewhere', () => {
     assert.deepEqual(unsaid(text), []);
   });
 
