@@ -20,6 +20,17 @@ export const realClock: Clock = {
   },
 };
 
+/** Ends the signal of `work` after `limitMs`; the timer goes with the work. */
+export async function within<T>(clock: Clock, limitMs: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  const limit = new AbortController();
+  const cancel = clock.after(limitMs, () => limit.abort());
+  try {
+    return await work(limit.signal);
+  } finally {
+    cancel();
+  }
+}
+
 /** Waits `delayMs`, or less when `signal` fires; never rejects: the caller looks at its signal anyway. */
 export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

@@ -9,6 +9,7 @@ import { wrongMachine } from './power.ts';
 import type { ConfigResult, Level, Method } from '../api/fence-config.ts';
 import type { LiveNode } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';
+import { within } from '../clock.ts';
 import type { Device, DeviceAnswer } from '../devices/device.ts';
 import type { CheckReason, NodeCheck } from '../api/node-check.ts';
 
@@ -84,9 +85,9 @@ async function askDevice(
   try {
     const found = await provider.device(node, method);
     if (!found.ok) return problem('NoDevice', `${method.name}: ${found.problem}`);
-    const first = await askOnce(found.device, options);
+    const first = await statusOf(found.device, options);
     // One lost packet is no reason to wake somebody up.
-    const answer = first.kind === 'unknown' ? await askOnce(found.device, options) : first;
+    const answer = first.kind === 'unknown' ? await statusOf(found.device, options) : first;
     return judged(node, { method, device: found.device, answer, isPower });
   } catch (error) {
     // A driver that throws is broken; that it would not throw in a fence is not to be counted on.
@@ -117,17 +118,8 @@ function judged(
   }
 }
 
-async function askOnce(
-  device: Device,
-  { clock, askTimeoutMs = defaultTimeoutMs }: CheckOptions,
-): Promise<DeviceAnswer> {
-  const limit = new AbortController();
-  const cancel = clock.after(askTimeoutMs, () => limit.abort());
-  try {
-    return await device.ask('status', limit.signal);
-  } finally {
-    cancel();
-  }
+function statusOf(device: Device, { clock, askTimeoutMs = defaultTimeoutMs }: CheckOptions): Promise<DeviceAnswer> {
+  return within(clock, askTimeoutMs, (signal) => device.ask('status', signal));
 }
 
 function problem(reason: CheckReason, message: string): Problem {

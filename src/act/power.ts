@@ -6,7 +6,7 @@
  * answer is right or the time is up.
  */
 import type { Clock } from '../clock.ts';
-import { sleep } from '../clock.ts';
+import { sleep, within } from '../clock.ts';
 import type { Device, DeviceAnswer, Identity } from '../devices/device.ts';
 import { isSameMachine } from '../devices/identity.ts';
 
@@ -94,18 +94,12 @@ async function confirm(
   return { outcome: last.kind === 'status' ? 'failed' : 'unknown', message };
 }
 
-async function ask(
+function ask(
   device: Device,
   action: 'status' | 'on' | 'off',
   { clock, askTimeoutMs }: Required<PowerOptions>,
 ): Promise<DeviceAnswer> {
-  const limit = new AbortController();
-  const cancel = clock.after(askTimeoutMs, () => limit.abort());
-  try {
-    return await device.ask(action, limit.signal);
-  } finally {
-    cancel();
-  }
+  return within(clock, askTimeoutMs, (signal) => device.ask(action, signal));
 }
 
 export function wrongMachine(

@@ -1,5 +1,6 @@
 /** Transport over the network: finds out what the server speaks, keeps connections, adds who we are. */
 import type { Clock } from '../clock.ts';
+import { within } from '../clock.ts';
 import type { Connection, Credential } from './credentials.ts';
 import type { Dialled, Protocol } from './dial.ts';
 import { dial } from './dial.ts';
@@ -152,16 +153,12 @@ export class HttpTransport implements Transport {
 
   /** Has a time limit of its own: a connection serves many requests, and must not die with the first that gives up. */
   async #dial(credential: Credential, protocols: Protocol[]): Promise<Dialled> {
-    const limit = new AbortController();
-    const cancel = this.#clock.after(connectWithinMs, () => limit.abort());
-    try {
-      const dialled = await dial(this.#connection.endpoint, credential, protocols, limit.signal);
-      if (!this.#closed) return dialled;
-      dialled.socket.destroy();
-      throw new TransportError('notSent', 'the client is closed');
-    } finally {
-      cancel();
-    }
+    const dialled = await within(this.#clock, connectWithinMs, (signal) =>
+      dial(this.#connection.endpoint, credential, protocols, signal),
+    );
+    if (!this.#closed) return dialled;
+    dialled.socket.destroy();
+    throw new TransportError('notSent', 'the client is closed');
   }
 
   #dropConnections(): void {
