@@ -25,6 +25,11 @@ export function nameInUse({ csi }: { csi?: { driver: string; handle: string } })
   return csi === undefined ? undefined : `kubernetes.io/csi/${csi.driver}^${csi.handle}`;
 }
 
+/** With milliseconds: what begins at different times is told apart by it. */
+export function timeOf(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
 /** `Time` of the API: whole seconds. */
 export function clockTime(ms: number): string {
   return `${new Date(ms).toISOString().slice(0, 19)}Z`;

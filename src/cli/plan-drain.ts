@@ -138,7 +138,7 @@ async function render(plans: readonly TimedPlan[], format: PlanFlags['output']):
     one.finishes,
     one.blocks[0]?.reason ?? '<nothing>',
     one.moves.length === 0 ? '<nothing>' : `${one.moves.length} (${gibOf(one.bytes)} GiB)`,
-    timeOf(one),
+    estimateOf(one),
   ]);
   return renderTable(heads, rows) + detailsOf(plans, format === 'wide');
 }
@@ -167,7 +167,7 @@ function gibOf(bytes: number): string {
   return (bytes / gib).toFixed(1);
 }
 
-function timeOf({ finishes, bytes, seconds }: TimedPlan): string {
+function estimateOf({ finishes, bytes, seconds }: TimedPlan): string {
   if (finishes === 'no') return '<never>';
   if (bytes === 0) return '<none>';
   return seconds < 120 ? `about ${Math.ceil(seconds)}s` : `about ${Math.ceil(seconds / 60)}m`;

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { Command as Subcommand, Option } from 'commander';
+import { timeOf } from '../api/facts.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import type { NodeDecision } from '../decide/decide-node.ts';
 import { decideNode } from '../decide/decide-node.ts';
@@ -67,7 +68,7 @@ function replayLine(text: string, at: { file: string; line: number }): ReplayedP
   return {
     ...at,
     node: nodeCase.name,
-    at: new Date(nodeCase.serverNowMs).toISOString(),
+    at: timeOf(nodeCase.serverNowMs),
     differences: differencesOf(decision, again, ''),
   };
 }

@@ -1,4 +1,5 @@
 /** The Job of a remedy, from what is known and stored: what has to be made, what is on record of it, how it ended. */
+import { timeOf } from '../api/facts.ts';
 import { MAX_JOBS } from '../api/fence-names.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { NodeCase, PresentCase, Remediation, TaskOutcome } from '../api/release-view.ts';
@@ -31,9 +32,7 @@ export function withJob(
   if (jobs.some((job) => job.name === name)) {
     return uid === undefined ? jobs : jobs.map((job) => (job.name === name ? { ...job, uid } : job));
   }
-  return [...jobs, { namespace, name, purpose: remedy, startedAt: new Date(serverNowMs).toISOString() }].slice(
-    -MAX_JOBS,
-  );
+  return [...jobs, { namespace, name, purpose: remedy, startedAt: timeOf(serverNowMs) }].slice(-MAX_JOBS);
 }
 
 /** One that was seen before does not run a second time, should it be gone. */
@@ -51,7 +50,7 @@ export function endedJobs(
   nowMs: number,
 ): readonly JobRecord[] {
   if (task === undefined || task.outcome === 'running') return jobs;
-  const end = { endedAt: new Date(nowMs).toISOString(), outcome: outcomes[task.outcome] };
+  const end = { endedAt: timeOf(nowMs), outcome: outcomes[task.outcome] };
   return jobs.map((job) => (job.name === name && job.endedAt === undefined ? { ...job, ...end } : job));
 }
 

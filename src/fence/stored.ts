@@ -1,4 +1,5 @@
 /** The state of a fence as NodeFence keeps it, in the words of the source, and back. */
+import { timeOf } from '../api/facts.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { FenceState, Phase } from './automaton.ts';
 import type { FenceConfig, Level } from '../api/fence-config.ts';
@@ -97,8 +98,4 @@ export function levelsOf(phase: Phase, config: FenceConfig): readonly Level[] {
     case 'finished':
       return config.recovery;
   }
-}
-
-function timeOf(ms: number): string {
-  return new Date(ms).toISOString();
 }

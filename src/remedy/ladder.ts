@@ -2,7 +2,7 @@
  * The ladder: what counts as trouble, which remedy is on, how long it is waited for, and when the next one is due (REM-1,
  * REM-4). Pure: it says which remedy has to run; how it ends is told to it.
  */
-import { isStatus } from '../api/facts.ts';
+import { isStatus, timeOf } from '../api/facts.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { LadderThreshold, TroubleFacts } from '../api/release-view.ts';
 
@@ -160,8 +160,4 @@ function recovering(state: LadderState, { recovery }: LadderThreshold, facts: La
   const next = recovery[position];
   if (next === undefined) return {};
   return { ladder: { ...state, position, remedy: next, startedAt: timeOf(facts.nowMs) }, remedy: next };
-}
-
-function timeOf(ms: number): string {
-  return new Date(ms).toISOString();
 }
