@@ -2,9 +2,11 @@
  * Empties a node as `kubectl drain` does: by the Eviction API alone, so that every budget is respected (S24). A kubelet
  * that is silent ends nothing: after a while the drain gives up, and the ladder goes on.
  */
+import { belongsToNode, isOver } from '../api/facts.ts';
 import type { Clock } from '../clock.ts';
 import { sleep } from '../clock.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
+import { controllerOf, isMirror } from '../kube/ownership.ts';
 import { pods } from '../kube/resources.ts';
 import type { MayAct } from './device-tasks.ts';
 import type { PowerOutcome } from './power.ts';
@@ -24,7 +26,6 @@ interface WirePod extends KubeObject {
 
 const againEveryMs = 5000;
 const patienceMs = 300_000;
-const mirrorAnnotation = 'kubernetes.io/config.mirror';
 
 export async function drainNode(node: string, calls: DrainCalls): Promise<PowerOutcome> {
   const { client, clock, guard, timeoutMs, mayAct } = calls;
@@ -49,9 +50,8 @@ export async function drainNode(node: string, calls: DrainCalls): Promise<PowerO
 
 /** What belongs to the node, or has ended, stays. */
 function hasToLeave({ metadata, status }: WirePod): boolean {
-  if (metadata.annotations?.[mirrorAnnotation] !== undefined) return false;
-  if (status?.phase === 'Succeeded' || status?.phase === 'Failed') return false;
-  return !(metadata.ownerReferences ?? []).some(({ kind, controller }) => kind === 'DaemonSet' && controller === true);
+  if (isOver({ phase: status?.phase ?? '' })) return false;
+  return !belongsToNode({ mirror: isMirror(metadata), owner: controllerOf(metadata) });
 }
 
 async function evict({ metadata }: WirePod, { client, guard, timeoutMs }: DrainCalls): Promise<string | undefined> {

@@ -11,6 +11,18 @@ export function isStatus(status: string, wanted: string): boolean {
   return wanted === 'NotTrue' ? status !== 'True' : status === wanted;
 }
 
+type Belonging = { mirror: boolean; owner?: { kind: string } | undefined };
+
+/** Of any group: whatever calls itself so has a pod for each node. */
+export function isOfDaemonSet({ owner }: Pick<Belonging, 'owner'>): boolean {
+  return owner?.kind === 'DaemonSet';
+}
+
+/** It runs there because of the node, and would be made again there: it is not moved elsewhere. */
+export function belongsToNode(pod: Belonging): boolean {
+  return pod.mirror || isOfDaemonSet(pod);
+}
+
 /** Its processes have ended, or the object says so: it uses nothing any more. */
 export function isOver({ phase }: Pick<PodFacts, 'phase'>): boolean {
   return phase === 'Failed' || phase === 'Succeeded';

@@ -1,5 +1,5 @@
 /** Which pods and volumes of a node in trouble go, and how it comes back, from the case alone. */
-import { clockTime, identityOf, isOver, isUnderFence } from '../api/facts.ts';
+import { belongsToNode, clockTime, identityOf, isOver, isUnderFence } from '../api/facts.ts';
 import { MAX_STUCK } from '../api/fence-names.ts';
 import { requestOf } from '../api/fence-request.ts';
 import type { ReleaseRecord, StuckPod, WayName } from '../api/node-fence.ts';
@@ -193,7 +193,7 @@ function stuckPods(nodeCase: NodeCase, outcomes: readonly Outcome[]): StuckPod[]
   const isAsserted = assertionOf(nodeCase) !== undefined;
   return outcomes
     .filter(({ pod }) => {
-      if (isOver(pod) || pod.mirror || pod.owner?.kind === 'DaemonSet') return false;
+      if (isOver(pod) || belongsToNode(pod)) return false;
       return isAsserted
         ? isEvictable(nodeCase, pod)
         : pod.deletionAtMs !== undefined && timeIsUp(nodeCase, pod) === undefined;

@@ -1,5 +1,5 @@
 /** What ladder and fence come to in one pass, from the case alone. It is stored first, and what has to run begins then. */
-import { isUnderFence } from '../api/facts.ts';
+import { belongsToNode, isOver, isUnderFence } from '../api/facts.ts';
 import type { Method } from '../api/fence-config.ts';
 import { EMPTY_STATUS } from '../api/fence-names.ts';
 import { isTakenUp, requestOf } from '../api/fence-request.ts';
@@ -322,10 +322,7 @@ function isReleased({ fence, pods, serverNowMs, node }: NodeCase): boolean {
   const stored = fence?.status.fence;
   if (stored?.phase !== 'off') return false;
   if (!stored.cleanResources) return true;
-  const left = pods.some(
-    ({ mirror, owner, phase }) => !mirror && owner?.kind !== 'DaemonSet' && phase !== 'Failed' && phase !== 'Succeeded',
-  );
-  if (left) return false;
+  if (pods.some((pod) => !belongsToNode(pod) && !isOver(pod))) return false;
   return (fence?.status.releases ?? [])
     .filter(({ basis, bootId }) => basis === 'PowerOff' && bootId === node?.bootId)
     .every(

@@ -6,7 +6,7 @@
  */
 import { MAX_PROBLEM_TIMES, MAX_PROBLEMS } from '../api/fence-names.ts';
 import { formatDuration } from '../api/duration.ts';
-import { isOver } from '../api/facts.ts';
+import { belongsToNode, isOver } from '../api/facts.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { AlarmFacts, PodFacts } from '../api/release-view.ts';
 
@@ -53,8 +53,8 @@ function withPods(before: Problem['pods'], pods: readonly PodFacts[]): Problem['
  * owner that stands out. Those that every node has, from a file or by a DaemonSet, say nothing about this one.
  */
 function nameFor(pod: PodFacts): string | undefined {
-  const { namespace, name, owner, mirror } = pod;
-  if (mirror || owner?.kind === 'DaemonSet' || isOver(pod)) return undefined;
+  const { namespace, name, owner } = pod;
+  if (belongsToNode(pod) || isOver(pod)) return undefined;
   return `${namespace}/${owner === undefined || owner.kind === 'StatefulSet' ? name : owner.name}`;
 }
 

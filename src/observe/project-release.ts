@@ -17,8 +17,9 @@ import {
 } from '../api/release-view.ts';
 import type { ConditionStatus } from '../api/view.ts';
 import type { KubeObject } from '../kube/client.ts';
+import type { OwnerReference } from '../kube/ownership.ts';
+import { controllerOf, isMirror } from '../kube/ownership.ts';
 
-const mirrorAnnotation = 'kubernetes.io/config.mirror';
 /** Volumes that hold nothing which outlives the pod, or lead to no storage that a second pod could reach. */
 const harmlessVolumes = new Set([
   'configMap',
@@ -92,8 +93,6 @@ interface WirePod extends KubeObject {
   status?: { phase?: string; conditions?: { type?: string }[] };
 }
 
-type OwnerReference = NonNullable<KubeObject['metadata']['ownerReferences']>[number];
-
 interface WireVolume {
   name: string;
   persistentVolumeClaim?: { claimName?: string };
@@ -102,7 +101,7 @@ interface WireVolume {
 
 export function projectPod(object: KubeObject): PodFacts {
   const { metadata, spec, status } = object as WirePod;
-  const owner = metadata.ownerReferences?.find(({ controller }) => controller === true);
+  const owner = controllerOf(metadata);
   const deletionAtMs = Date.parse(metadata.deletionTimestamp ?? '');
   const volumes = spec?.volumes ?? [];
   const disruptionAt = status?.conditions?.findIndex(({ type }) => type === 'DisruptionTarget') ?? -1;
@@ -115,7 +114,7 @@ export function projectPod(object: KubeObject): PodFacts {
     phase: status?.phase ?? '',
     ...(Number.isNaN(deletionAtMs) ? {} : { deletionAtMs }),
     ...(metadata.deletionGracePeriodSeconds === undefined ? {} : { graceSeconds: metadata.deletionGracePeriodSeconds }),
-    mirror: metadata.annotations?.[mirrorAnnotation] !== undefined,
+    mirror: isMirror(metadata),
     tolerations: spec?.tolerations ?? [],
     claims: claimsOf(metadata.name, volumes),
     directVolumes: volumes.flatMap((volume) => directVolume(volume) ?? []),

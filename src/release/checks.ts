@@ -1,5 +1,5 @@
 /** The questions that several ways of release ask of a pod. Each answers with an objection, or with nothing. */
-import { clockTime, isOver } from '../api/facts.ts';
+import { clockTime, isOfDaemonSet, isOver } from '../api/facts.ts';
 import type { AttachmentFacts, DriverFacts, NodeCase, PodFacts, VolumeFacts } from '../api/release-view.ts';
 import type { STUCK } from '../api/reasons.ts';
 
@@ -41,8 +41,8 @@ export function notMirror(_: NodeCase, pod: PodFacts): Objection | undefined {
 }
 
 export function notDaemon(_: NodeCase, pod: PodFacts): Objection | undefined {
-  return pod.owner?.kind === 'DaemonSet'
-    ? objection('DaemonSetPod', `DaemonSet ${pod.owner.name} would make it again on this node`)
+  return isOfDaemonSet(pod)
+    ? objection('DaemonSetPod', `DaemonSet ${pod.owner?.name} would make it again on this node`)
     : undefined;
 }
 

@@ -9,7 +9,7 @@ import type { KubeClient } from '../kube/client.ts';
 import { nodes, pods } from '../kube/resources.ts';
 import type { Node } from '../world/objects/nodes.ts';
 import type { Pod } from '../world/objects/pods.ts';
-import { mirrorAnnotation } from '../world/objects/pods.ts';
+import { isOfTheNode } from '../world/objects/pods.ts';
 
 export type DrainOutcome = 'done' | 'failed';
 
@@ -45,14 +45,9 @@ export async function drain(
   if ((await cordon(client, nodeName, true)) !== undefined) return 'failed';
   const listed = await client.list<Pod>(pods, { fieldSelector: `spec.nodeName=${nodeName}` }, { signal });
   if (!listed.ok) return 'failed';
-  const leaving = listed.value.items.filter((pod) => !isKept(pod));
+  const leaving = listed.value.items.filter((pod) => !isOfTheNode(pod));
   const outcomes = await Promise.all(leaving.map((pod) => evict({ client, clock, signal }, pod)));
   return outcomes.every((outcome) => outcome === 'done') ? 'done' : 'failed';
-}
-
-function isKept({ metadata }: Pod): boolean {
-  if (metadata.annotations?.[mirrorAnnotation] !== undefined) return true;
-  return metadata.ownerReferences?.some(({ kind, controller }) => kind === 'DaemonSet' && controller === true) ?? false;
 }
 
 async function evict({ client, clock, signal }: Kubectl, pod: Pod): Promise<DrainOutcome> {

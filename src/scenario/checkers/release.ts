@@ -102,7 +102,3 @@ export function volumesOf(state: ClusterState, pod: Pod): string[] {
     return claimRef?.namespace === namespace && claims.has(claimRef?.name ?? '') ? [volume] : [];
   });
 }
-
-export function isOver(pod: Pod): boolean {
-  return pod.status?.phase === 'Failed' || pod.status?.phase === 'Succeeded';
-}

@@ -2,8 +2,9 @@
  * S11: the VolumeAttachment of a volume goes only when its pods on that node are gone, or a record that names it covers
  * them. Its pods are those that the API still shows, and those that really run.
  */
+import { isFinished } from '../../world/objects/pods.ts';
 import type { Invariant } from './checker.ts';
-import { isOver, recordsFor, releaseOf, toldOf, volumesOf } from './release.ts';
+import { recordsFor, releaseOf, toldOf, volumesOf } from './release.ts';
 
 export const s11: Invariant = {
   id: 'S11',
@@ -15,7 +16,7 @@ export const s11: Invariant = {
       const volume = release.attachment.spec.source.persistentVolumeName ?? '';
       const covered = new Set(recordsFor(state, release).flatMap(({ pods = [] }) => pods.map(({ uid }) => uid)));
       const shown = [...state.pods.values()].filter(
-        (pod) => pod.spec.nodeName === node && !isOver(pod) && volumesOf(state, pod).includes(volume),
+        (pod) => pod.spec.nodeName === node && !isFinished(pod) && volumesOf(state, pod).includes(volume),
       );
       const running = [...(machineOf(node)?.processes.values() ?? [])].filter(({ volumes }) =>
         volumes.some(({ persistentVolume }) => persistentVolume === volume),

@@ -4,10 +4,10 @@
  */
 import { isReady } from '../../world/objects/meta.ts';
 import type { Pod } from '../../world/objects/pods.ts';
-import { mirrorAnnotation } from '../../world/objects/pods.ts';
+import { isFinished, mirrorAnnotation } from '../../world/objects/pods.ts';
 import type { Invariant } from './checker.ts';
 import { succeeded } from './checker.ts';
-import { isOver, recordsOf } from './release.ts';
+import { recordsOf } from './release.ts';
 
 export const s24: Invariant = {
   id: 'S24',
@@ -15,7 +15,7 @@ export const s24: Invariant = {
     onWrite(write) {
       if (write.resource !== 'pods' || !write.verb.startsWith('delete') || !succeeded(write)) return;
       const pod = write.before as Pod | undefined;
-      if (pod === undefined || pod.metadata.deletionTimestamp !== undefined || isOver(pod) || isMirror(pod)) return;
+      if (pod === undefined || pod.metadata.deletionTimestamp !== undefined || isFinished(pod) || isMirror(pod)) return;
       const { nodeName: node = '' } = pod.spec;
       if (!isReady(state.nodes.get(node))) return;
       const { uid, name, namespace } = pod.metadata;

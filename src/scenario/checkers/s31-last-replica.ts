@@ -83,7 +83,7 @@ class LastReplica implements Checker {
   }
 
   #nodesOf(budget: PodDisruptionBudget): string[] {
-    const selected = [...this.#context.state.pods.values()].filter((pod) => isOver(budget, pod));
+    const selected = [...this.#context.state.pods.values()].filter((pod) => covers(budget, pod));
     return selected.flatMap(({ spec }) => spec.nodeName ?? []);
   }
 
@@ -110,7 +110,7 @@ function blocks(object: PodDisruptionBudget | undefined): boolean {
   return typeof minAvailable === 'number' && minAvailable >= 1;
 }
 
-function isOver({ metadata, spec }: PodDisruptionBudget, pod: Pod): boolean {
+function covers({ metadata, spec }: PodDisruptionBudget, pod: Pod): boolean {
   if (pod.metadata.namespace !== metadata.namespace || spec?.selector === undefined) return false;
   const { matchLabels = {} } = spec.selector;
   return Object.entries(matchLabels).every(([key, value]) => pod.metadata.labels?.[key] === value);

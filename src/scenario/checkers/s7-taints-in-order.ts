@@ -5,12 +5,12 @@
 import { isReady } from '../../world/objects/meta.ts';
 import type { Node, Taint } from '../../world/objects/nodes.ts';
 import type { Pod } from '../../world/objects/pods.ts';
-import { mirrorAnnotation } from '../../world/objects/pods.ts';
+import { isFinished, isOfTheNode } from '../../world/objects/pods.ts';
 import { tolerates } from '../../world/objects/tolerations.ts';
 import type { ClusterState, StoredRelease } from '../cluster-state.ts';
 import type { Invariant, Write } from './checker.ts';
 import { succeeded } from './checker.ts';
-import { isOver, recordsOf, volumesOf } from './release.ts';
+import { recordsOf, volumesOf } from './release.ts';
 import { assertingKeys } from './s5-not-while-restarting.ts';
 
 const quarantine = 'fenceline.dev/quarantine';
@@ -64,7 +64,7 @@ function releasesOf(state: ClusterState, node: Node): StoredRelease[] {
 }
 
 function leftOf(state: ClusterState, node: string, records: readonly StoredRelease[]): string | undefined {
-  const here = [...state.pods.values()].filter((pod) => pod.spec.nodeName === node && !isOver(pod));
+  const here = [...state.pods.values()].filter((pod) => pod.spec.nodeName === node && !isFinished(pod));
   const released = new Set(records.flatMap(({ pods = [] }) => pods.map(({ uid }) => uid)));
   const pod = here.find(({ metadata }) => metadata.deletionTimestamp !== undefined && released.has(metadata.uid ?? ''));
   if (pod !== undefined) return `released pod ${pod.metadata.namespace}/${pod.metadata.name} is still there`;
@@ -79,8 +79,6 @@ function leftOf(state: ClusterState, node: string, records: readonly StoredRelea
 
 /** Pods that belong to the node and those that tolerate the taint, for ever or for a while, are not. */
 function isMeant(pod: Pod, taint: Taint): boolean {
-  const { annotations = {}, ownerReferences = [] } = pod.metadata;
-  if (isOver(pod) || annotations[mirrorAnnotation] !== undefined) return false;
-  if (ownerReferences.some(({ kind, controller }) => controller === true && kind === 'DaemonSet')) return false;
+  if (isFinished(pod) || isOfTheNode(pod)) return false;
   return !(pod.spec.tolerations ?? []).some((toleration) => tolerates(toleration, taint));
 }

@@ -1,6 +1,7 @@
 /** Pods, and the template that workloads make them from. */
 import type { KubeObject } from '../../kube/client.ts';
 import type { Condition, LabelSelector } from './meta.ts';
+import { controllerOf } from './meta.ts';
 import type { NodeSelectorTerm } from './nodes.ts';
 
 export interface Toleration {
@@ -100,6 +101,11 @@ export interface PodTemplate {
 
 /** Set on the copy in the API of a pod that a kubelet runs from a file of its own. */
 export const mirrorAnnotation = 'kubernetes.io/config.mirror';
+
+/** What runs on a node because of the node: a drain leaves it there. */
+export function isOfTheNode(pod: Pod): boolean {
+  return pod.metadata.annotations?.[mirrorAnnotation] !== undefined || controllerOf(pod)?.kind === 'DaemonSet';
+}
 
 export function isFinished(pod: Pod): boolean {
   return pod.status?.phase === 'Failed' || pod.status?.phase === 'Succeeded';
