@@ -47,3 +47,17 @@ export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Prom
     signal?.addEventListener('abort', done, { once: true });
   });
 }
+
+/** So many at a time, each as soon as there is room. */
+export async function inTurns<T>(
+  items: readonly T[],
+  atATime: number,
+  work: (item: T) => Promise<unknown>,
+): Promise<void> {
+  const queue = [...items];
+  await Promise.all(
+    Array.from({ length: Math.min(atATime, queue.length) }, async () => {
+      for (let item = queue.shift(); item !== undefined; item = queue.shift()) await work(item);
+    }),
+  );
+}

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ActCluster, fenceRef } from '../../test/support/act-cluster.ts';
 import { aCase } from '../../test/support/release-case.ts';
-import { EMPTY_STATUS } from '../api/fence-names.ts';
+import { EMPTY_STATUS } from '../api/empty-status.ts';
 import type { NodeFence } from '../api/node-fence.ts';
 import type { Result } from '../kube/errors.ts';
 import { CaseReader } from '../observe/case-reader.ts';

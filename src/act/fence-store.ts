@@ -2,7 +2,8 @@
  * Writes NodeFence, the memory of the operator. Every write is a compare-and-swap against the object as it was read, so
  * that of two instances that both think they lead one fails (S18).
  */
-import { EMPTY_STATUS, nodeFenceName } from '../api/fence-names.ts';
+import { EMPTY_STATUS } from '../api/empty-status.ts';
+import { nodeFenceName } from '../api/fence-names.ts';
 import type { NodeFence, NodeFenceStatus } from '../api/node-fence.ts';
 import type { CallOptions, KubeClient, KubeObject } from '../kube/client.ts';
 import type { Result } from '../kube/errors.ts';

@@ -1,5 +1,4 @@
 /** How a NodeFence is called and how much it holds; apart from its schema, so that the operator does not load that. */
-import type { NodeFenceStatus } from './node-fence.ts';
 
 export const NODE_FENCE_PREFIX = 'node-fence-';
 export const nodeFenceName = (node: string): string => `${NODE_FENCE_PREFIX}${node}`;
@@ -19,16 +18,3 @@ export const MAX_JOBS = 64;
 export const MAX_STUCK = 64;
 export const MAX_PROBLEMS = 16;
 export const MAX_PROBLEM_TIMES = 50;
-
-/** What the API server fills in; an object that was just made has no status at all. */
-export const EMPTY_STATUS: NodeFenceStatus = {
-  epoch: 0,
-  jobs: [],
-  evidence: [],
-  releases: [],
-  stuck: [],
-  applied: [],
-  problems: [],
-  history: [],
-  conditions: [],
-};

@@ -10,7 +10,7 @@ import { isFenceConfig } from '../api/fence-names.ts';
 import { policyFacts } from '../api/policy-facts.ts';
 import type { LiveNode, PolicyFacts } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';
-import { realClock } from '../clock.ts';
+import { inTurns, realClock } from '../clock.ts';
 import { defaultAgentSettings } from '../devices/agent.ts';
 import { matchPolicy } from '../judge/match-policy.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
@@ -19,7 +19,7 @@ import { configMaps, remedyPolicies } from '../kube/resources.ts';
 import { checkNode } from '../act/device-check.ts';
 import { ClusterDevices } from '../devices/cluster-devices.ts';
 import { listNodes } from '../observe/list-nodes.ts';
-import { configFor, fencesBy, inTurns } from '../operator/policy-findings.ts';
+import { configFor, fencesBy } from '../decide/policy-nodes.ts';
 import type { CheckReason } from '../api/node-check.ts';
 import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
 import { taken } from './node-fence.ts';
@@ -31,6 +31,8 @@ const formats = ['wide', 'json', 'yaml'] as const;
 interface CheckFlags extends Overrides {
   output?: (typeof formats)[number];
 }
+
+const nodesAtATime = 8;
 
 export interface CheckedNode {
   node: string;
@@ -87,9 +89,9 @@ export async function checkDevices(context: CheckContext, names: readonly string
   if (missing.length > 0) throw new UserError(`no such node: ${missing.join(', ')}`);
   const chosen = nodes.filter(({ name }) => names.length === 0 || names.includes(name));
   const checked: CheckedNode[] = [];
-  await inTurns(chosen, async (node) => {
+  await inTurns(chosen, nodesAtATime, async (node) => {
     const policy = fencingPolicy(policies, node);
-    const config = configFor(node, maps, provider);
+    const config = configFor(node, { maps, unwritten: (one) => provider.defaultConfig?.(one) });
     const isWritten = !config.ok || config.config.source !== undefined;
     if (policy === undefined && !isWritten && names.length === 0) return;
     const { problem } = await checkNode(node, config, { provider, clock });

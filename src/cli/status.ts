@@ -5,7 +5,7 @@
  * node's clock wrote with the API server's clock; a node whose clock is wrong shows up as such.
  */
 import { Command, Option } from 'commander';
-import { EMPTY_STATUS } from '../api/fence-names.ts';
+import { EMPTY_STATUS } from '../api/empty-status.ts';
 import type { NodeFence, NodeFenceStatus } from '../api/node-fence.ts';
 import { ALARM } from '../api/reasons.ts';
 import type { Judgement, NodeFacts, NodeView } from '../api/view.ts';

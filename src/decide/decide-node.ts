@@ -16,7 +16,8 @@ import type { ReleaseDecision } from './decide-release.ts';
 import { decideRelease } from './decide-release.ts';
 import type { PlannedRun, RemedyDecision } from './decide-remedy.ts';
 import { decideRemedy } from './decide-remedy.ts';
-import { alarmsFor, epochOf, isSameAlarm, nextStatus } from './record.ts';
+import { alarmsFor } from './incident.ts';
+import { epochOf, isSameAlarm, nextStatus } from './record.ts';
 import { isSame } from './same.ts';
 
 /** What is read only when a decision wants it. */

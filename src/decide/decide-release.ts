@@ -22,7 +22,7 @@ import { releaseNode, ways } from '../release/release-node.ts';
 import type { ReturnDecision } from '../return/return-node.ts';
 import { isQuarantined, returnNode } from '../return/return-node.ts';
 import type { RemedyDecision } from './decide-remedy.ts';
-import { alarmsFor, stayAwayMs } from './record.ts';
+import { alarmsFor, stayAwayMs } from './incident.ts';
 
 /** What is wrong with a node. */
 export interface Trouble {

@@ -1,7 +1,7 @@
 /** What ladder and fence come to in one pass, from the case alone. It is stored first, and what has to run begins then. */
 import { belongsToNode, isOver, isUnderFence } from '../api/facts.ts';
 import type { Method } from '../api/fence-config.ts';
-import { EMPTY_STATUS } from '../api/fence-names.ts';
+import { EMPTY_STATUS } from '../api/empty-status.ts';
 import { isTakenUp, requestOf } from '../api/fence-request.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { DEFAULT_FENCE, DEFAULT_STORM } from '../api/policy-facts.ts';

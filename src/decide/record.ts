@@ -2,16 +2,16 @@
  * What the NodeFence of a node says after a decision: the incident, the records of what is released, what waits and why,
  * what we put on the node. Written before the steps are taken, so that whoever comes next knows what was meant.
  */
-import { EMPTY_STATUS, MAX_EVIDENCE, MAX_HISTORY } from '../api/fence-names.ts';
+import { EMPTY_STATUS } from '../api/empty-status.ts';
+import { MAX_EVIDENCE, MAX_HISTORY } from '../api/fence-names.ts';
 import type { NodeFenceStatus, ReleaseRecord } from '../api/node-fence.ts';
 import { ALARM, FENCED, HELD, RELEASED } from '../api/reasons.ts';
 import { messageFrom } from '../release/by-kernel-crash.ts';
 import type { FenceNews } from '../fence/told.ts';
 import { fenceNews } from '../fence/told.ts';
 import { counted, repeatedTrouble } from '../judge/problems.ts';
-import { flapWindowMs } from '../remedy/ladder.ts';
 import { QUARANTINE_KEY } from '../api/release-view.ts';
-import type { AlarmFacts, NodeCase } from '../api/release-view.ts';
+import type { NodeCase } from '../api/release-view.ts';
 import type { Judgement } from '../api/view.ts';
 import { isQuarantined } from '../return/return-node.ts';
 import { failuresOf } from '../return/soak.ts';
@@ -19,6 +19,7 @@ import { clockTime } from '../api/facts.ts';
 import { actsOf } from '../api/steps.ts';
 import type { ReleaseDecision, Trouble } from './decide-release.ts';
 import type { RemedyDecision } from './decide-remedy.ts';
+import { alarmsFor, stayAwayMs } from './incident.ts';
 
 type HistoryEntry = NodeFenceStatus['history'][number];
 
@@ -110,11 +111,6 @@ function alarmOf({ nodeCase, remedy }: StatusInput, { fence, problems }: NodeFen
   return { status: 'False', reason: ALARM.reason.NoAlarm, message: 'nothing has passed a limit' };
 }
 
-/** Of a machine that is gone nobody has to be told any more. */
-export function alarmsFor({ node, policy }: NodeCase): readonly AlarmFacts[] {
-  return node === undefined || policy.kind !== 'one' ? [] : policy.policy.alarms;
-}
-
 export function isSameAlarm(one: NodeFenceStatus, other: NodeFenceStatus): boolean {
   const [before, after] = [one, other].map(({ conditions }) => conditions.find(({ type }) => type === ALARM.of));
   return before?.status === after?.status && before?.reason === after?.reason;
@@ -153,11 +149,6 @@ function closed(
   const conditions = withCondition(before.conditions, RELEASED.of, releasedOf(releases, { refusals: [] }), now);
   const kept = incident === undefined || isOver ? {} : { incident: { ...incident, clearedAt } };
   return { ...rest, ...kept, stuck: [], applied: [], releases, conditions };
-}
-
-/** Trouble that comes back within the period of a remedy is the same incident (REM-6). A machine that is gone stays away. */
-export function stayAwayMs({ node, policy }: NodeCase): number {
-  return node === undefined || policy.kind !== 'one' ? 0 : flapWindowMs(policy.policy.remedy?.thresholds ?? []);
 }
 
 type Fence = NodeFenceStatus['fence'];

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { FenceConfig, Method } from '../api/fence-config.ts';
-import { EMPTY_STATUS } from '../api/fence-names.ts';
+import { EMPTY_STATUS } from '../api/empty-status.ts';
 import type { FenceCase, FenceDecision } from './decide-fence.ts';
 import { decideFence, fenceOutcome } from './decide-fence.ts';
 import type { StoredFence } from './stored.ts';

@@ -3,7 +3,8 @@
  * next decision sees (S15, S17), the rest from watches. Pods are watched from the first time that somebody wants them.
  */
 import { isOver } from '../api/facts.ts';
-import { EMPTY_STATUS, nodeFenceName } from '../api/fence-names.ts';
+import { EMPTY_STATUS } from '../api/empty-status.ts';
+import { nodeFenceName } from '../api/fence-names.ts';
 import type { NodeFence } from '../api/node-fence.ts';
 import type { LiveNode, NodeCase, PodFacts, PolicyMatch, Sighting } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';

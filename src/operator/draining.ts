@@ -14,8 +14,9 @@ import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { KubeError } from '../kube/errors.ts';
 import type { EventRecorder } from '../kube/events.ts';
 import { DrainWatch } from '../observe/drain-watch.ts';
-import type { InstallationWatch, Refusal } from '../observe/installation-watch.ts';
+import type { InstallationWatch } from '../observe/installation-watch.ts';
 import type { WatchState } from '../observe/watch-state.ts';
+import { noStorageNode, whyNothingIsGuarded } from '../report/drain-status.ts';
 import { Counter } from '../report/prometheus.ts';
 import { budgetFacts, podDisruptionBudgets } from '../storage/budgets.ts';
 import { longhorn } from '../storage/longhorn.ts';
@@ -171,7 +172,7 @@ export class Draining {
     const { clock } = this.#options;
     const { namespace, refused } = installation;
     if (refused !== undefined) {
-      await this.#report(installation, { nodes: [], actions: [] }, refusalOf(refused));
+      await this.#report(installation, { nodes: [], actions: [] }, whyNothingIsGuarded(refused));
       return refusedAgainMs;
     }
     if (!installation.synced) return lookEveryMs;
@@ -192,7 +193,7 @@ export class Draining {
     const whole = decision.nodes.map((one) => (one.cordoned === false ? (known.judged.get(one.node) ?? one) : one));
     this.#decided.set(namespace, whole);
     if (this.#goesOn(known, decision.actions.length > 0 && allDone)) return againMs;
-    const notFound = known.facts.nodes.length > 0 ? undefined : `no storage node is in namespace ${namespace}`;
+    const notFound = known.facts.nodes.length > 0 ? undefined : noStorageNode(namespace);
     const reportedMs = await this.#report(installation, { ...decision, nodes: whole }, notFound);
     return allDone && known.unjudged.size === 0 ? Math.min(reportedMs, wholeEveryMs) : againMs;
   }
@@ -310,12 +311,6 @@ function takeSome(known: Known, nodes: readonly { name: string }[], nowMs: numbe
   const some = new Set([...known.unjudged].slice(0, judgedAtOnce));
   for (const name of some) known.unjudged.delete(name);
   return some;
-}
-
-function refusalOf({ resource: { plural, group }, kind }: Refusal): string {
-  return kind === 'notFound'
-    ? `the API server knows no ${plural}.${group}: the storage system is not installed, and nothing is guarded`
-    : `the operator may not read ${plural}.${group}, and guards nothing: give it the rights for drains`;
 }
 
 /** Actions that follow each other with nothing else in between, by what they do. */

@@ -6,12 +6,13 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { DeviceProvider } from '../devices/provider.ts';
 import type { Condition } from '../api/common.ts';
+import type { ConfigProblem } from '../api/fence-config.ts';
 import { policyFacts } from '../api/policy-facts.ts';
 import type { PolicyFacts } from '../api/release-view.ts';
 import type { Judgement } from '../api/view.ts';
 import type { WrittenPolicy } from '../api/written.ts';
 import type { Clock } from '../clock.ts';
-import { sleep } from '../clock.ts';
+import { inTurns, sleep } from '../clock.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { KubeError } from '../kube/errors.ts';
 import { remedyPolicies } from '../kube/resources.ts';
@@ -23,8 +24,16 @@ import { findingsOf, withFindings } from '../report/policy-conditions.ts';
 import { checkNode } from '../act/device-check.ts';
 import { DeviceRounds } from '../act/device-rounds.ts';
 import { listNodes } from '../observe/list-nodes.ts';
-import type { NodeFindings } from './policy-findings.ts';
-import { PolicyFinder } from './policy-findings.ts';
+import type { ConfigFindings, FencedNode, PolicyNodes, WrittenConfigs } from '../decide/policy-nodes.ts';
+import {
+  configFindings,
+  fencesBy,
+  policyNodes,
+  secretsOf,
+  strayProblems,
+  unwrittenMethod,
+} from '../decide/policy-nodes.ts';
+import { SecretStates } from '../observe/secret-states.ts';
 
 export interface PolicyStatusOptions {
   client: KubeClient;
@@ -54,7 +63,12 @@ interface StoredPolicy extends KubeObject {
 }
 
 /** What was found out about the policies as they were then. */
-interface Found extends NodeFindings {
+interface Found extends PolicyNodes, ConfigFindings {
+  /** Nodes for which nothing is written and whose machines no provider knows, by policy. */
+  unconfigured: ReadonlyMap<string, PolicyFindings['unconfigured']>;
+  /** In configurations of nodes that are not there. */
+  strays: readonly ConfigProblem[];
+  fencing: ReadonlySet<string>;
   of: ReadonlyMap<string, string>;
   atMs: number;
 }
@@ -67,11 +81,12 @@ const shareOfTime = 10;
 /** A kubelet renews its Lease every 10 s. */
 const renewalMs = 12_000;
 const callTimeoutMs = 10_000;
+const devicesAtATime = 8;
 
 export class PolicyStatus {
   readonly #options: PolicyStatusOptions;
   readonly #rounds: DeviceRounds;
-  readonly #finder: PolicyFinder;
+  readonly #secrets: SecretStates;
   #touched = Promise.withResolvers<void>();
   /** Undefined: something has changed since that it depends on. */
   #found: Found | undefined;
@@ -81,7 +96,7 @@ export class PolicyStatus {
   constructor(options: PolicyStatusOptions) {
     this.#options = options;
     const { client, clock, cluster, provider, namespace, checkEveryMs = defaultCheckEveryMs } = options;
-    this.#finder = new PolicyFinder({ client, clock, provider, namespace, knownForMs: checkEveryMs });
+    this.#secrets = new SecretStates({ client, clock, namespace, knownForMs: checkEveryMs });
     this.#rounds = new DeviceRounds({
       clock,
       everyMs: checkEveryMs,
@@ -170,7 +185,7 @@ export class PolicyStatus {
   }
 
   async #find(policies: readonly StoredPolicy[], signal: AbortSignal): Promise<Found | undefined> {
-    const { client, clock, cluster, onProblem } = this.#options;
+    const { client, clock, cluster, provider, onProblem } = this.#options;
     const atMs = clock.monotonic();
     this.#isTouched = false;
     const nodes = await listNodes(client, signal);
@@ -179,25 +194,42 @@ export class PolicyStatus {
       return undefined;
     }
     const facts = policies.flatMap((policy): PolicyFacts | [] => policyFacts(policy) ?? []);
-    const findings = await this.#finder.find(nodes.value, facts, cluster.fenceConfigs);
+    const configs: WrittenConfigs = { maps: cluster.fenceConfigs, unwritten: (node) => provider.defaultConfig?.(node) };
+    const matched = policyNodes(nodes.value, facts, configs);
+    const named = new Set(matched.fenced.flatMap(({ config }) => [...secretsOf(config)]));
+    const findings = configFindings(matched, configs, await this.#secrets.of(named));
+    const unconfigured = await this.#unconfigured(matched.fenced);
     if (signal.aborted) return undefined;
     this.#rounds.update(findings.targets);
-    const found = { ...findings, of: versionsOf(policies), atMs };
+    const strays = strayProblems(nodes.value, configs.maps);
+    const fencing = new Set(facts.filter(fencesBy).map(({ name }) => name));
+    const found = { ...matched, ...findings, unconfigured, strays, fencing, of: versionsOf(policies), atMs };
     if (!this.#isTouched) this.#found = found;
     return found;
   }
 
-  #findings(policy: StoredPolicy, found: NodeFindings): PolicyFindings {
+  async #unconfigured(fenced: readonly FencedNode[]): Promise<Found['unconfigured']> {
+    const found: { policy: string; node: string; why: string }[] = [];
+    await inTurns(fenced, devicesAtATime, async (one) => {
+      const method = unwrittenMethod(one);
+      const device = method === undefined ? undefined : await this.#options.provider.device(one.node, method);
+      if (device?.ok === false) found.push({ policy: one.policy, node: one.node.name, why: device.problem });
+    });
+    return Map.groupBy(found, ({ policy }) => policy);
+  }
+
+  #findings(policy: StoredPolicy, found: Found): PolicyFindings {
     const { name } = policy.metadata;
     const facts = policyFacts(policy);
-    const nodes = found.nodes.get(name) ?? [];
+    const nodes = found.inForce.get(name) ?? [];
+    const strays = found.fencing.has(name) ? found.strays : [];
     return {
       name,
       spec: policy.spec ?? {},
       lacksDefaults: facts === undefined,
       nodes,
       conflicts: found.conflicts.get(name) ?? [],
-      configProblems: found.configProblems.get(name) ?? [],
+      configProblems: [...(found.configProblems.get(name) ?? []), ...strays],
       unconfigured: found.unconfigured.get(name) ?? [],
       unreadableSecrets: found.unreadableSecrets.get(name) ?? [],
       unsupported: facts?.remedy?.unsupported ?? [],

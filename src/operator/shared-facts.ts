@@ -8,6 +8,7 @@ import type { Judgement } from '../api/view.ts';
 import type { LongActs } from '../act/long-acts.ts';
 import type { Clock } from '../clock.ts';
 import type { NodeDecision } from '../decide/decide-node.ts';
+import { configFor } from '../decide/policy-nodes.ts';
 import type { DeviceProvider } from '../devices/provider.ts';
 import { matchPolicy } from '../judge/match-policy.ts';
 import type { CountedNode } from '../judge/storm.ts';
@@ -17,7 +18,6 @@ import type { ClusterView } from '../observe/cluster-view.ts';
 import { ConditionTimes } from '../observe/condition-times.ts';
 import type { Observer } from '../observe/observer.ts';
 import { ClaimBook } from './claims.ts';
-import { configFor } from './policy-findings.ts';
 
 export interface SharedFactsOptions {
   clock: Clock;
@@ -55,7 +55,10 @@ export class SharedFacts {
       ...read,
       identity,
       namespace,
-      config: node === undefined ? unconfigured : configFor(node, cluster.fenceConfigs, devices),
+      config:
+        node === undefined
+          ? unconfigured
+          : configFor(node, { maps: cluster.fenceConfigs, unwritten: (one) => devices.defaultConfig?.(one) }),
       trouble: { conditions, ...(lease?.confirmed === true ? { leaseSilentMs: lease.unchangedForMs } : {}) },
       count: countTrouble(name, this.#counted(), fencing),
       ...(allowance === undefined ? {} : { allowance }),

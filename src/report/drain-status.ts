@@ -137,3 +137,18 @@ function guardingOf({ policy, nodes, notFound }: DrainFindings): { reason: Guard
   }
   return { reason: 'NoNodes', message: 'no node is selected' };
 }
+
+/** The API server does not show what the storage system keeps. */
+export function whyNothingIsGuarded(refused: {
+  resource: { plural: string; group: string };
+  kind: 'notFound' | 'forbidden';
+}): string {
+  const { plural, group } = refused.resource;
+  return refused.kind === 'notFound'
+    ? `the API server knows no ${plural}.${group}: the storage system is not installed, and nothing is guarded`
+    : `the operator may not read ${plural}.${group}, and guards nothing: give it the rights for drains`;
+}
+
+export function noStorageNode(namespace: string): string {
+  return `no storage node is in namespace ${namespace}`;
+}

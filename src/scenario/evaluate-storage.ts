@@ -1,6 +1,6 @@
 /** Whether a state of storage with replicas holds. Volumes are judged by what is on the disks, requests by what the API says. */
 import { longhornNamespace } from '../world/longhorn/objects.ts';
-import type { Finding, Moment } from './evaluate.ts';
+import type { Finding, Moment } from './moment.ts';
 import type { State } from './format.ts';
 
 type Replicated = Extract<State, { of: 'volume' | 'replica' | 'storageNode' }>;

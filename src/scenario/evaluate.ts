@@ -1,31 +1,13 @@
 /** Whether a state holds at this moment, and in words what is the case instead. */
 import { nodeFenceName } from '../api/fence-names.ts';
-import type { StorageReport } from '../world/longhorn/truth.ts';
 import { conditionOf, isReady } from '../world/objects/meta.ts';
 import type { Pod } from '../world/objects/pods.ts';
-import type { VolumeReport } from '../world/storage/ledger.ts';
 import type { Baseline } from './baseline.ts';
 import { matches } from './baseline.ts';
 import type { ClusterState } from './cluster-state.ts';
 import { replicatedFinding } from './evaluate-storage.ts';
-import type { FenceCount } from './fence-count.ts';
 import type { NodeState, PodState, State } from './format.ts';
-
-export interface Moment {
-  state: ClusterState;
-  baseline: Baseline;
-  fences: FenceCount;
-  /** Undefined: no drain of this node was begun. */
-  drainOf: (node: string) => 'running' | 'done' | 'failed' | undefined;
-  ledgerOf: (volume: string) => VolumeReport | undefined;
-  /** A volume with replicas, as it really is. */
-  replicatedOf: (volume: string) => StorageReport | undefined;
-}
-
-export interface Finding {
-  holds: boolean;
-  detail: string;
-}
+import type { Finding, Moment } from './moment.ts';
 
 export function evaluate(wanted: State, moment: Moment): Finding {
   const { state, baseline, fences } = moment;

@@ -10,7 +10,7 @@ import { Actor } from './acts.ts';
 import { Baseline } from './baseline.ts';
 import type { CheckContext, Checker, Invariant } from './checkers/checker.ts';
 import { invariants } from './checkers/index.ts';
-import type { Moment } from './evaluate.ts';
+import type { Moment } from './moment.ts';
 import { evaluate } from './evaluate.ts';
 import type { Scenario } from './format.ts';
 import { Manifests } from './manifests.ts';

@@ -2,7 +2,7 @@
  * Expectations over time. A moment is looked at when all its work is done; what was true only in between does not count.
  * Observation begins with the first event: what is true then already counts as having become true at that moment.
  */
-import type { Finding } from './evaluate.ts';
+import type { Finding } from './moment.ts';
 import type { Expectation } from './format.ts';
 
 export interface ExpectationReport {

@@ -13,7 +13,7 @@ import type { LonghornVolume } from '../../src/world/longhorn/longhorn.ts';
 import { Longhorn } from '../../src/world/longhorn/longhorn.ts';
 import { connectionTo } from '../support/client.ts';
 import type { ControlPlane, KubectlResult } from '../support/control-plane.ts';
-import { installCrds } from '../support/install.ts';
+import { install, installCrds } from '../support/install.ts';
 import { startControlPlane } from '../support/control-plane.ts';
 import { FleetCluster } from '../support/fleet-cluster.ts';
 import { OperatorProcess } from '../support/operator-process.ts';
@@ -56,7 +56,7 @@ class Scene implements AsyncDisposable {
     await installCrds(controlPlane);
     await waitFor('the storage system', async () => (await this.get('replicas.longhorn.io')) !== '', patient);
     const kubeconfig = await operatorKubeconfig(controlPlane);
-    await this.apply(...(await drainRole()));
+    await install(controlPlane, 'drain-role.yaml', 'docs/drain.md');
     this.#operator = new OperatorProcess(['--kubeconfig', kubeconfig, '--leader-elect-namespace=fenceline']);
     await waitFor('the policy', async () => (await this.tryPolicy(policy)).code === 0, patient);
     await this.budgets(this.#fleet.machines.map(({ name }) => name));

@@ -21,10 +21,20 @@ export async function type(command: string, env: NodeJS.ProcessEnv): Promise<str
 
 /** The README's own command for the CustomResourceDefinitions, and until they are served. */
 export async function installCrds(controlPlane: Pick<ControlPlane, 'kubeconfigPath'>): Promise<void> {
-  const [command, ...others] = commandsOf('README.md').filter((line) => line.includes('fenceline crds'));
-  if (command === undefined || others.length > 0) throw new Error('the README has no one command for the CRDs');
-  const env = await administratorOf(controlPlane);
-  await type(command, env);
+  const env = await install(controlPlane, 'fenceline crds');
   const ours = '$(kubectl get crds -o name | grep fenceline.dev)';
   await type(`kubectl wait --for=condition=Established --timeout=60s ${ours}`, env);
+}
+
+/** The one command of a document that is about `what`. */
+export async function install(
+  controlPlane: Pick<ControlPlane, 'kubeconfigPath'>,
+  what: string,
+  document = 'README.md',
+): Promise<NodeJS.ProcessEnv> {
+  const [command, ...others] = commandsOf(document).filter((line) => line.includes(what));
+  if (command === undefined || others.length > 0) throw new Error(`${document} has no one command for ${what}`);
+  const env = await administratorOf(controlPlane);
+  await type(command, env);
+  return env;
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import type { AuditEvent, ControlPlane } from './control-plane.ts';
 import { writeKubeconfig } from './control-plane/files.ts';
+import { install } from './install.ts';
 import { waitFor } from './wait.ts';
 
 const roleFile = join(import.meta.dirname, '../../deploy/role.yaml');
@@ -53,7 +54,8 @@ export async function grantOperatorRights(controlPlane: ControlPlane, user: stri
 
 /** The operator's own account with a token of its own; answers the path of a kubeconfig. */
 export async function operatorKubeconfig(controlPlane: ControlPlane): Promise<string> {
-  await apply(controlPlane, await operatorRole());
+  await served(controlPlane);
+  await install(controlPlane, 'deploy/role.yaml');
   const minted = await controlPlane.kubectl(['create', 'token', 'fenceline', '-n', operatorNamespace]);
   if (minted.code !== 0) throw new Error(minted.stderr);
   const path = join(controlPlane.dir, 'operator.kubeconfig');
@@ -62,11 +64,15 @@ export async function operatorKubeconfig(controlPlane: ControlPlane): Promise<st
   return path;
 }
 
-async function apply(controlPlane: ControlPlane, items: readonly object[]): Promise<void> {
+async function served(controlPlane: ControlPlane): Promise<void> {
   await waitFor(
     'kube-node-lease',
     async () => (await controlPlane.kubectl(['get', 'ns', 'kube-node-lease'])).code === 0,
   );
+}
+
+async function apply(controlPlane: ControlPlane, items: readonly object[]): Promise<void> {
+  await served(controlPlane);
   const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
   const applied = await controlPlane.kubectl(['apply', '-f', '-'], { input });
   if (applied.code !== 0) throw new Error(applied.stderr);

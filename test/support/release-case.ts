@@ -1,6 +1,6 @@
 /** A node in trouble, for tests of the rules: a node without power with one pod of a StatefulSet and its volume. */
 import { featureGates } from '../../src/api/feature-gates.ts';
-import { EMPTY_STATUS } from '../../src/api/fence-names.ts';
+import { EMPTY_STATUS } from '../../src/api/empty-status.ts';
 import type { Basis, NodeFence, NodeFenceStatus, ReleaseRecord, WayName } from '../../src/api/node-fence.ts';
 import type {
   RemedyFacts,

@@ -105,6 +105,21 @@ describe('the house', () => {
     assert.deepEqual(makers, ['src/cli/yaml.ts']);
   });
 
+  test('no file needs one that needs it, not even for a type', () => {
+    const state = new Map<string, 'open' | 'done'>();
+    const cycles: string[] = [];
+    const visit = (file: string, path: readonly string[]): void => {
+      if (state.get(file) === 'open') cycles.push([...path.slice(path.indexOf(file)), file].join(' → '));
+      if (state.has(file)) return;
+      state.set(file, 'open');
+      const targets = relativeImportsOf(file).filter((target) => target.startsWith('src/') && target.endsWith('.ts'));
+      for (const target of targets) visit(target, [...path, file]);
+      state.set(file, 'done');
+    };
+    for (const file of production) visit(file, []);
+    assert.deepEqual(cycles, []);
+  });
+
   test('no dead files: everything is reached from the command, the tests of the whole, or the benchmarks', () => {
     const roots = everything.filter((file) => !file.startsWith('src/') || file === 'src/cli/main.ts');
     const reached = new Set<string>();

@@ -2,22 +2,9 @@
 import type { ApiObject, JsonRecord } from '../object.ts';
 import { at, listOf, plainText, recordOf, recordsOf, textOf } from '../object.ts';
 import { since } from './ages.ts';
+import type { Column } from './column.ts';
+import { ageColumn, nameColumn } from './column.ts';
 import { nodeColumns, podColumns } from './machines.ts';
-
-export interface Column {
-  name: string;
-  type?: string;
-  format?: string;
-  /** 1: only in the wide table. */
-  priority?: number;
-  cell: (object: ApiObject, nowMs: number) => unknown;
-}
-
-export const nameColumn: Column = { name: 'Name', format: 'name', cell: ({ metadata }) => metadata.name };
-export const ageColumn: Column = {
-  name: 'Age',
-  cell: ({ metadata }, nowMs) => since(metadata.creationTimestamp, nowMs),
-};
 
 function text(name: string, ...path: string[]): Column {
   return { name, cell: (object) => shown(at(object, ...path)) };

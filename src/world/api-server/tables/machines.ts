@@ -1,11 +1,8 @@
 /** The tables of nodes and pods, which say more than their objects do at first sight. */
 import type { ApiObject, JsonRecord } from '../object.ts';
 import { at, plainText, recordOf, recordsOf, textOf } from '../object.ts';
-import { since } from './ages.ts';
-import type { Column } from './columns.ts';
-
-const nameColumn: Column = { name: 'Name', format: 'name', cell: ({ metadata }) => metadata.name };
-const ageColumn: Column = { name: 'Age', cell: ({ metadata }, nowMs) => since(metadata.creationTimestamp, nowMs) };
+import type { Column } from './column.ts';
+import { ageColumn, nameColumn } from './column.ts';
 
 function nodeStatus(node: ApiObject): string {
   const ready = recordsOf(at(node, 'status', 'conditions')).find(({ type }) => type === 'Ready');

@@ -6,8 +6,9 @@ import type { ApiObject, JsonRecord } from '../object.ts';
 import type { EventType, Version } from '../store.ts';
 import { encode } from '../store.ts';
 import { since } from './ages.ts';
-import type { Column } from './columns.ts';
-import { ageColumn, columns, nameColumn } from './columns.ts';
+import type { Column } from './column.ts';
+import { ageColumn, nameColumn } from './column.ts';
+import { columns } from './columns.ts';
 import { valuesAt } from './json-path.ts';
 
 /** Undefined: as they are. The first form that we know wins, as clients name several. */

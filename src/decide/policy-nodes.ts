@@ -1,0 +1,138 @@
+/**
+ * Which policy is in force for which node, and whether those that would be fenced could be, as far as is written. Apart from
+ * decisions about nodes in trouble: this is told in the status of policies, so that a mistake is found when it is made (FEN-7).
+ */
+import type { ConfigProblem, ConfigResult, FenceConfig, Method, NamedData } from '../api/fence-config.ts';
+import { CONFIG_PREFIX } from '../api/fence-names.ts';
+import type { LiveNode, PolicyFacts } from '../api/release-view.ts';
+import { configOf } from '../fence/config.ts';
+import { matchPolicy } from '../judge/match-policy.ts';
+
+type By<T> = ReadonlyMap<string, readonly T[]>;
+
+/** A node that its policy would fence, with how. */
+export interface FencedNode {
+  policy: string;
+  node: LiveNode;
+  config: ConfigResult;
+}
+
+/** By the name of the policy. */
+export interface PolicyNodes {
+  inForce: By<string>;
+  conflicts: By<{ node: string; winner: string }>;
+  fenced: readonly FencedNode[];
+}
+
+/** How a Secret is; what is in it is nobody's business here. */
+export type SecretState = { kind: 'there' } | { kind: 'missing' } | { kind: 'unknown'; why: string };
+
+/** How nodes are fenced, as far as it is written: the ConfigMaps, and what holds where nothing is written. */
+export interface WrittenConfigs {
+  maps: readonly NamedData[];
+  unwritten: (node: LiveNode) => FenceConfig | undefined;
+}
+
+/** By the name of the policy, but for `targets`. */
+export interface ConfigFindings {
+  configProblems: By<ConfigProblem>;
+  unreadableSecrets: By<{ name: string; why: string }>;
+  /** All nodes that would be fenced, with how. */
+  targets: readonly { node: LiveNode; config: ConfigResult }[];
+}
+
+/** Whether a ladder of the policy fences. */
+export function fencesBy({ remedy }: PolicyFacts): boolean {
+  return (remedy?.thresholds ?? []).some(({ remedies }) =>
+    remedies.some(({ name }) => remedy?.kinds[name] === 'fence'),
+  );
+}
+
+/** As the fence of the node would read it, but for Secrets, where they are known. */
+export function configFor(
+  node: LiveNode,
+  { maps, unwritten }: WrittenConfigs,
+  existing?: ReadonlySet<string>,
+): ConfigResult {
+  const own = unwritten(node);
+  return configOf(node, {
+    maps,
+    ...(existing === undefined ? {} : { secrets: existing }),
+    ...(own === undefined ? {} : { unwritten: own }),
+  });
+}
+
+export function policyNodes(
+  nodes: readonly LiveNode[],
+  policies: readonly PolicyFacts[],
+  configs: WrittenConfigs,
+): PolicyNodes {
+  const inForce = new Map<string, string[]>();
+  const conflicts = new Map<string, { node: string; winner: string }[]>();
+  const fenced: FencedNode[] = [];
+  for (const node of nodes) {
+    const match = matchPolicy(policies, node.labels);
+    if (match.kind === 'none') continue;
+    const { name } = match.policy;
+    for (const loser of match.over) add(conflicts, loser, { node: node.name, winner: name });
+    add(inForce, name, node.name);
+    if (fencesBy(match.policy)) fenced.push({ policy: name, node, config: configFor(node, configs) });
+  }
+  return { inForce, conflicts, fenced };
+}
+
+/** `secrets`: how each of those that the configurations name is. */
+export function configFindings(
+  { fenced }: PolicyNodes,
+  configs: WrittenConfigs,
+  secrets: ReadonlyMap<string, SecretState>,
+): ConfigFindings {
+  const existing = new Set([...secrets].flatMap(([name, { kind }]) => (kind === 'missing' ? [] : [name])));
+  const configProblems = new Map<string, ConfigProblem[]>();
+  const unreadableSecrets = new Map<string, { name: string; why: string }[]>();
+  const targets: { node: LiveNode; config: ConfigResult }[] = [];
+  for (const { policy, node, config } of fenced) {
+    // Read again with what is known of the Secrets, so that a missing one is told with its file and key.
+    const checked = config.ok ? configFor(node, configs, existing) : config;
+    targets.push({ node, config: checked });
+    if (!checked.ok) for (const problem of checked.problems) add(configProblems, policy, problem);
+    for (const name of secretsOf(config)) {
+      const state = secrets.get(name);
+      const told = unreadableSecrets.get(policy)?.some((one) => one.name === name) === true;
+      if (state?.kind === 'unknown' && !told) add(unreadableSecrets, policy, { name, why: state.why });
+    }
+  }
+  return { configProblems, unreadableSecrets, targets };
+}
+
+/** Configurations of nodes that are not there (yet): a mistake in one is found now, not when the node has joined. */
+export function strayProblems(nodes: readonly LiveNode[], maps: readonly NamedData[]): ConfigProblem[] {
+  const names = new Set(nodes.map(({ name }) => name));
+  return maps.flatMap((map) => {
+    const name = map.name.slice(CONFIG_PREFIX.length);
+    // One for several nodes has values of its own for each: without a node there is nothing to read it for.
+    const isForMany = /^\s*selector\s*=/m.test(map.data['config.properties'] ?? '');
+    if (!map.name.startsWith(CONFIG_PREFIX) || names.has(name) || isForMany) return [];
+    const read = configOf({ name, labels: {} }, { maps });
+    return read.ok ? [] : read.problems;
+  });
+}
+
+/** For whom nothing is written: the provider has to know the machine, and would be asked by this method. */
+export function unwrittenMethod({ config }: FencedNode): Method | undefined {
+  if (!config.ok || config.config.source !== undefined) return undefined;
+  return config.config.powerManagement.flatMap(({ off, on }) => [...off, ...on])[0];
+}
+
+export function secretsOf(config: ConfigResult): ReadonlySet<string> {
+  if (!config.ok) return new Set();
+  const { isolation, powerManagement, recovery } = config.config;
+  const methods = [...isolation, ...powerManagement, ...recovery].flatMap(({ off, on }) => [...off, ...on]);
+  return new Set(methods.flatMap((method) => method.secrets));
+}
+
+function add<T>(map: Map<string, T[]>, key: string, value: T): void {
+  const known = map.get(key);
+  if (known === undefined) map.set(key, [value]);
+  else known.push(value);
+}
