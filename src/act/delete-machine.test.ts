@@ -4,7 +4,7 @@ import { aNode } from '../../test/support/release-case.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { ObjectRef } from '../kube/resources.ts';
 import { deleteMachine } from './delete-machine.ts';
-import type { PowerOutcome } from './power.ts';
+import type { TryOutcome } from './power.ts';
 
 const node = aNode({ providerId: 'aws:///i-1' });
 const annotations = { 'cluster.x-k8s.io/machine': 'm-1', 'cluster.x-k8s.io/cluster-namespace': 'default' };
@@ -14,7 +14,7 @@ const ours = { name: node.name, uid: node.uid };
 async function removed(
   machine: { spec?: object; status?: object; metadata?: object },
   mayAct: () => Promise<string | undefined> = async () => undefined,
-): Promise<{ outcome: PowerOutcome; deleted: unknown[] }> {
+): Promise<{ outcome: TryOutcome; deleted: unknown[] }> {
   const deleted: unknown[] = [];
   const client = {
     get: async ({ resource }: ObjectRef) => {

@@ -10,7 +10,7 @@ import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { Resource } from '../kube/resources.ts';
 import { nodes } from '../kube/resources.ts';
 import type { MayAct } from './device-tasks.ts';
-import type { PowerOutcome } from './power.ts';
+import type { TryOutcome } from './power.ts';
 
 const group = 'cluster.x-k8s.io';
 const machineAnnotation = `${group}/machine`;
@@ -31,7 +31,7 @@ interface Machine extends KubeObject {
   status?: { nodeRef?: { name?: string; uid?: string } };
 }
 
-export async function deleteMachine(node: LiveNode, calls: MachineCalls): Promise<PowerOutcome> {
+export async function deleteMachine(node: LiveNode, calls: MachineCalls): Promise<TryOutcome> {
   const { client, timeoutMs } = calls;
   const read = await client.get({ resource: nodes, name: node.name }, { timeoutMs });
   if (!read.ok) return { outcome: 'unknown', message: read.error.message };
@@ -56,7 +56,7 @@ async function remove(
   machine: Machine,
   { node, resource, namespace }: { node: LiveNode; resource: Resource; namespace: string },
   { client, guard, timeoutMs, mayAct }: MachineCalls,
-): Promise<PowerOutcome> {
+): Promise<TryOutcome> {
   const { name, uid = '', deletionTimestamp } = machine.metadata;
   const other = whyAnother(machine, node);
   if (other !== undefined) return { outcome: 'failed', message: `Machine ${namespace}/${name} ${other}` };

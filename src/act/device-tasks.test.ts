@@ -6,7 +6,7 @@ import type { Method } from '../api/fence-config.ts';
 import type { Device, DeviceAction, DeviceAnswer } from '../devices/device.ts';
 import type { DeviceTasksOptions, MayAct, Try } from './device-tasks.ts';
 import { DeviceTasks } from './device-tasks.ts';
-import type { PowerOutcome } from './power.ts';
+import type { TryOutcome } from './power.ts';
 
 const off: Method = { name: 'pdu-off', action: 'off', driver: 'puppet', parameters: {}, secrets: [] };
 const node = aNode();
@@ -122,7 +122,7 @@ describe('device tasks', () => {
 
   test('S17: what writes to the Node is awaited', async () => {
     const { tasks } = bench();
-    const run = async (): Promise<PowerOutcome> => {
+    const run = async (): Promise<TryOutcome> => {
       await new Promise(setImmediate);
       return { outcome: 'succeeded', message: 'cordon' };
     };

@@ -8,7 +8,7 @@ import type { LiveNode } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';
 import type { Identity } from '../devices/device.ts';
 import type { DeviceProvider } from '../devices/provider.ts';
-import type { PowerOutcome } from './power.ts';
+import type { TryOutcome } from './power.ts';
 import { bringTo, isAt } from './power.ts';
 
 export interface DeviceTasksOptions {
@@ -20,7 +20,7 @@ export interface DeviceTasksOptions {
   onDone: (node: string) => void;
 }
 
-export type TaskState = Exclude<PowerOutcome, { outcome: 'dropped' }> | { outcome: 'running' };
+export type TaskState = Exclude<TryOutcome, { outcome: 'dropped' }> | { outcome: 'running' };
 
 /** Why a machine cannot be taken for off: because its device says on, or does not say. */
 export interface NotOff {
@@ -31,7 +31,7 @@ export interface NotOff {
 /** What is to run. `key` tells tries apart. */
 export interface Try {
   key: string;
-  run: () => Promise<PowerOutcome>;
+  run: () => Promise<TryOutcome>;
   /** Waits for its end: what writes to the Node has to be seen by the next decision (S17). */
   isAwaited?: boolean;
 }
@@ -101,7 +101,7 @@ export class DeviceTasks {
   }
 
   /** Has the device of a method switch the machine, or its way to the storage, and believes only what it says afterwards. */
-  async operate(node: LiveNode, method: Method, mayAct: MayAct): Promise<PowerOutcome> {
+  async operate(node: LiveNode, method: Method, mayAct: MayAct): Promise<TryOutcome> {
     const { action } = method;
     if (action !== 'off' && action !== 'on') throw new Error(`${method.name} has no device`);
     try {

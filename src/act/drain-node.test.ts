@@ -4,13 +4,13 @@ import { ActCluster, podRef } from '../../test/support/act-cluster.ts';
 import { whileTimePasses } from '../../test/support/while-time-passes.ts';
 import type { MayAct } from './device-tasks.ts';
 import { drainNode } from './drain-node.ts';
-import type { PowerOutcome } from './power.ts';
+import type { TryOutcome } from './power.ts';
 
 function drained(
   { client, clock }: ActCluster,
   guard = () => true,
   mayAct: MayAct = async () => undefined,
-): Promise<PowerOutcome> {
+): Promise<TryOutcome> {
   return whileTimePasses(clock, drainNode('node-1', { client, clock, guard, timeoutMs: 1000, mayAct }));
 }
 

@@ -9,7 +9,7 @@ import type { KubeClient, KubeObject } from '../kube/client.ts';
 import { controllerOf, isMirror } from '../kube/ownership.ts';
 import { pods } from '../kube/resources.ts';
 import type { MayAct } from './device-tasks.ts';
-import type { PowerOutcome } from './power.ts';
+import type { TryOutcome } from './power.ts';
 
 export interface DrainCalls {
   client: KubeClient;
@@ -27,7 +27,7 @@ interface WirePod extends KubeObject {
 const againEveryMs = 5000;
 const patienceMs = 300_000;
 
-export async function drainNode(node: string, calls: DrainCalls): Promise<PowerOutcome> {
+export async function drainNode(node: string, calls: DrainCalls): Promise<TryOutcome> {
   const { client, clock, guard, timeoutMs, mayAct } = calls;
   const untilMs = clock.monotonic() + patienceMs;
   let left = 'its pods could not be listed';

@@ -7,7 +7,7 @@ import type { ObjectRef } from '../kube/resources.ts';
 import { jobs } from '../kube/resources.ts';
 import type { SeenJob } from './jobs.ts';
 import { runJob } from './jobs.ts';
-import type { PowerOutcome } from './power.ts';
+import type { TryOutcome } from './power.ts';
 
 const ref: ObjectRef = { resource: jobs, namespace: 'default', name: 'repair-1' };
 const label = { key: 'fenceline.dev/remedied-node-uid', value: 'uid-1' };
@@ -15,7 +15,7 @@ const template = { spec: { restartPolicy: 'Never', containers: [{ name: 'main', 
 const object = { metadata: { labels: { [label.key]: label.value } }, spec: { template, activeDeadlineSeconds: 30 } };
 
 interface Running {
-  outcome: Promise<PowerOutcome>;
+  outcome: Promise<TryOutcome>;
   seen: SeenJob[];
 }
 
@@ -28,8 +28,7 @@ function start(cluster: ActCluster, wasMade = false): Running {
   return { outcome, seen };
 }
 
-const end = (cluster: ActCluster, { outcome }: Running): Promise<PowerOutcome> =>
-  whileTimePasses(cluster.clock, outcome);
+const end = (cluster: ActCluster, { outcome }: Running): Promise<TryOutcome> => whileTimePasses(cluster.clock, outcome);
 
 const created = ({ writes }: ActCluster): number =>
   writes.filter(({ verb, resource, code }) => verb === 'create' && resource === 'jobs' && code < 300).length;

@@ -8,7 +8,7 @@ import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { Result } from '../kube/errors.ts';
 import { jobs, pods } from '../kube/resources.ts';
 import type { MayAct } from './device-tasks.ts';
-import type { PowerOutcome } from './power.ts';
+import type { TryOutcome } from './power.ts';
 
 interface WireJob extends KubeObject {
   spec?: { activeDeadlineSeconds?: number };
@@ -46,7 +46,7 @@ const lookEveryMs = 1000;
 const marginMs = 60_000;
 const defaultDeadlineMs = 600_000;
 
-export async function runJob(run: JobRun, calls: JobCalls): Promise<PowerOutcome> {
+export async function runJob(run: JobRun, calls: JobCalls): Promise<TryOutcome> {
   const { client, clock, timeoutMs } = calls;
   const ref = { resource: jobs, namespace: run.namespace, name: run.name };
   const made = await findOrMake(run, calls);
@@ -97,7 +97,7 @@ async function findOrMake(
   return client.get<WireJob>(ref, { timeoutMs });
 }
 
-function endOf({ status }: WireJob, name: string): PowerOutcome | undefined {
+function endOf({ status }: WireJob, name: string): TryOutcome | undefined {
   const isTrue = (type: string): boolean =>
     status?.conditions?.some((condition) => condition.type === type && condition.status === 'True') ?? false;
   if (isTrue('Complete')) return { outcome: 'succeeded', message: `Job ${name} is complete` };

@@ -14,7 +14,7 @@ import { DeviceTasks } from './device-tasks.ts';
 import { drainNode } from './drain-node.ts';
 import { verify } from './grounds.ts';
 import { runJob } from './jobs.ts';
-import type { PowerOutcome } from './power.ts';
+import type { TryOutcome } from './power.ts';
 import { setScheduling } from './scheduling.ts';
 
 export interface LongActsOptions {
@@ -86,7 +86,7 @@ export class LongActs {
     return found?.message;
   }
 
-  #run(node: LiveNode, act: LongAct, grounds: Grounds): Promise<PowerOutcome> {
+  #run(node: LiveNode, act: LongAct, grounds: Grounds): Promise<TryOutcome> {
     const { client, clock, isLeading: guard, timeoutMs } = this.#options;
     const mayAct = (): Promise<string | undefined> => this.#mayAct(grounds);
     const calls = { client, clock, guard, timeoutMs, mayAct };
@@ -104,12 +104,12 @@ export class LongActs {
     }
   }
 
-  async #uncordon(node: LiveNode, mayAct: MayAct): Promise<PowerOutcome> {
+  async #uncordon(node: LiveNode, mayAct: MayAct): Promise<TryOutcome> {
     const objection = await mayAct();
     return objection === undefined ? this.#schedule(node, 'uncordon') : { outcome: 'dropped', message: objection };
   }
 
-  #schedule(node: LiveNode, action: 'cordon' | 'uncordon'): Promise<PowerOutcome> {
+  #schedule(node: LiveNode, action: 'cordon' | 'uncordon'): Promise<TryOutcome> {
     const { client, isLeading: guard, timeoutMs } = this.#options;
     return setScheduling(node, action, { client, guard, timeoutMs });
   }
@@ -118,7 +118,7 @@ export class LongActs {
     node: LiveNode,
     { job, wasMade }: Extract<LongAct, { do: 'runJob' }>,
     mayAct: MayAct,
-  ): Promise<PowerOutcome> {
+  ): Promise<TryOutcome> {
     const { client, clock, isLeading: guard, timeoutMs, namespace, jobObject, onNode } = this.#options;
     const made = jobObject(job);
     if (made === undefined) return { outcome: 'failed', message: `the template of remedy ${job.remedy} is gone` };
@@ -148,6 +148,6 @@ export class LongActs {
 }
 
 /** S13: what may still write is not given away. */
-function notFenced({ name }: LiveNode): PowerOutcome {
+function notFenced({ name }: LiveNode): TryOutcome {
   return { outcome: 'failed', message: `${name} was not switched off before: put a fence before it on the ladder` };
 }

@@ -10,7 +10,8 @@ import { sleep, within } from '../clock.ts';
 import type { Device, DeviceAnswer, Identity } from '../devices/device.ts';
 import { isSameMachine } from '../devices/identity.ts';
 
-export type PowerOutcome =
+/** How one try of what takes its time has ended: a device switched, a Job, a drain, a machine removed. */
+export type TryOutcome =
   | { outcome: 'succeeded'; message: string }
   /** Nothing was done, or what was done has provably not worked. */
   | { outcome: 'failed'; message: string }
@@ -40,7 +41,7 @@ const defaults = {
   guard: () => true,
 };
 
-export async function bringTo(power: 'on' | 'off', device: Device, options: PowerOptions): Promise<PowerOutcome> {
+export async function bringTo(power: 'on' | 'off', device: Device, options: PowerOptions): Promise<TryOutcome> {
   const settings = { ...defaults, ...options };
   const before = await ask(device, 'status', settings);
   const wrong = wrongMachine(device, before, settings.identities);
@@ -76,7 +77,7 @@ async function confirm(
   device: Device,
   answer: DeviceAnswer,
   settings: Required<PowerOptions>,
-): Promise<PowerOutcome> {
+): Promise<TryOutcome> {
   const { clock } = settings;
   const untilMs = clock.monotonic() + settings.confirmWithinMs;
   let last: DeviceAnswer = answer;
@@ -106,7 +107,7 @@ export function wrongMachine(
   device: Device,
   answer: DeviceAnswer,
   identities: readonly Identity[],
-): Extract<PowerOutcome, { outcome: 'failed' }> | undefined {
+): Extract<TryOutcome, { outcome: 'failed' }> | undefined {
   if (answer.kind !== 'status' || answer.identity === undefined) return undefined;
   const { identity } = answer;
   const known = identities.find(({ kind }) => kind === identity.kind);

@@ -5,7 +5,7 @@ import type { JsonPatchOperation, KubeClient } from '../kube/client.ts';
 import type { NodeLike } from '../kube/patches.ts';
 import { cordon, removeAnnotation, setAnnotation, uncordon } from '../kube/patches.ts';
 import { nodes } from '../kube/resources.ts';
-import type { PowerOutcome } from './power.ts';
+import type { TryOutcome } from './power.ts';
 
 export interface SchedulingOptions {
   client: KubeClient;
@@ -17,7 +17,7 @@ export async function setScheduling(
   node: LiveNode,
   action: 'cordon' | 'uncordon',
   { client, ...calls }: SchedulingOptions,
-): Promise<PowerOutcome> {
+): Promise<TryOutcome> {
   const ref = { resource: nodes, name: node.name };
   const read = await client.get<NodeLike>(ref, calls);
   if (!read.ok) return { outcome: 'unknown', message: read.error.message };

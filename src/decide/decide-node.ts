@@ -125,10 +125,10 @@ function recordOf(nodeCase: NodeCase, decided: Decided): RecordDecision | undefi
 }
 
 /** Where nobody asked for anything, nothing is written: Kubernetes is alone with its node. */
-function isWorthRecording(nodeCase: NodeCase, { trouble, outcomes, stuck, assertion }: ReleaseDecision): boolean {
+function isWorthRecording(nodeCase: NodeCase, { trouble, fates, stuck, assertion }: ReleaseDecision): boolean {
   if (trouble === undefined) return false;
   if (nodeCase.policy.kind !== 'none' || assertion !== undefined) return true;
-  return outcomes.some(({ goes }) => goes) || stuck.length > 0 || isQuarantined(nodeCase);
+  return fates.some(({ goes }) => goes) || stuck.length > 0 || isQuarantined(nodeCase);
 }
 
 /** What the ladder or the fence has running comes first; it takes its time, and nothing waits for it. */

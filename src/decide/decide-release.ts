@@ -17,7 +17,7 @@ import type { Hold } from '../release/hold.ts';
 import { holdOf } from '../release/hold.ts';
 import { detachByOurselvesAfterMs, planRelease } from '../release/plan.ts';
 import { withinRate } from '../release/rate.ts';
-import type { Outcome } from '../release/release-node.ts';
+import type { Fate } from '../release/release-node.ts';
 import { releaseNode, ways } from '../release/release-node.ts';
 import type { ReturnDecision } from '../return/return-node.ts';
 import { isQuarantined, returnNode } from '../return/return-node.ts';
@@ -33,7 +33,7 @@ export interface Trouble {
 }
 
 export interface ReleaseDecision {
-  outcomes: readonly Outcome[];
+  fates: readonly Fate[];
   stuck: StuckPod[];
   /** Released volumes that their drivers do not detach, each with what the driver says. */
   refusals: { volume: string; message: string }[];
@@ -60,10 +60,10 @@ const untoldMs = 2000;
 export function decideRelease(nodeCase: NodeCase, remedy: RemedyDecision, epoch: number): ReleaseDecision {
   const { allowance, fence } = nodeCase;
   const wanted = releaseNode(nodeCase);
-  const outcomes = allowance === undefined ? wanted : withinRate(wanted, fence?.status.releases ?? [], allowance);
+  const fates = allowance === undefined ? wanted : withinRate(wanted, fence?.status.releases ?? [], allowance);
   const hold = holdOf(nodeCase);
   const mayRelease = hold === undefined || hold.holds === 'remedies';
-  const plan = planRelease(nodeCase, mayRelease ? outcomes : undefined, epoch);
+  const plan = planRelease(nodeCase, mayRelease ? fates : undefined, epoch);
   // Of a machine that is gone nothing more can be remedied.
   const onLadder = nodeCase.node === undefined ? undefined : ladderTrouble(nodeCase, remedy);
   const trouble = troubleOf(nodeCase) ?? onLadder ?? fenceUnderWay(nodeCase, remedy.fence) ?? fenceRequested(nodeCase);
@@ -77,9 +77,9 @@ export function decideRelease(nodeCase: NodeCase, remedy: RemedyDecision, epoch:
   if (isFree) steps.push(...remediationNote(nodeCase, remedy));
   if (hold === undefined) steps.push(...removal(nodeCase, remedy, epoch));
   return {
-    outcomes,
+    fates,
     // Of a node that is well its kubelet takes care.
-    stuck: trouble === undefined ? [] : stuckPods(nodeCase, outcomes),
+    stuck: trouble === undefined ? [] : stuckPods(nodeCase, fates),
     refusals: refusalsOf(nodeCase, plan.records),
     records: plan.records,
     steps,
@@ -88,7 +88,7 @@ export function decideRelease(nodeCase: NodeCase, remedy: RemedyDecision, epoch:
     assertion: assertionOf(nodeCase),
     trouble,
     recheckAtMs: Math.min(
-      recheckAt(nodeCase, outcomes, plan.records, back),
+      recheckAt(nodeCase, fates, plan.records, back),
       remedy.recheckAtMs ?? Infinity,
       hold?.untilMs ?? Infinity,
     ),
@@ -189,16 +189,16 @@ function isHalfEvicted(nodeCase: NodeCase): boolean {
 }
 
 /** Terminating beyond its time, or meant by an assertion: a pod that somebody misses. */
-function stuckPods(nodeCase: NodeCase, outcomes: readonly Outcome[]): StuckPod[] {
+function stuckPods(nodeCase: NodeCase, fates: readonly Fate[]): StuckPod[] {
   const isAsserted = assertionOf(nodeCase) !== undefined;
-  return outcomes
+  return fates
     .filter(({ pod }) => {
       if (isOver(pod) || belongsToNode(pod)) return false;
       return isAsserted
         ? isEvictable(nodeCase, pod)
         : pod.deletionAtMs !== undefined && timeIsUp(nodeCase, pod) === undefined;
     })
-    .flatMap((outcome) => (outcome.goes ? [] : [stuckPod(outcome)]))
+    .flatMap((fate) => (fate.goes ? [] : [stuckPod(fate)]))
     .slice(0, MAX_STUCK);
 }
 
@@ -211,7 +211,7 @@ function refusalsOf(nodeCase: NodeCase, records: readonly ReleaseRecord[]): Rele
 }
 
 /** Ways that nobody has opened explain nothing, unless there is no other. */
-function stuckPod({ pod, objections }: Extract<Outcome, { goes: false }>): StuckPod {
+function stuckPod({ pod, objections }: Extract<Fate, { goes: false }>): StuckPod {
   const open = objections.filter(({ way, objection: { reason } }) => !isUnopened(way, reason));
   const told = open.length > 0 ? open : objections.filter(({ way }) => way === 'policy');
   const [first] = told;
@@ -234,7 +234,7 @@ function isUnopened(way: WayName, reason: StuckReason): boolean {
 
 function recheckAt(
   nodeCase: NodeCase,
-  outcomes: readonly Outcome[],
+  fates: readonly Fate[],
   records: readonly ReleaseRecord[],
   back: ReturnDecision,
 ): number {
@@ -242,10 +242,10 @@ function recheckAt(
   const times = [serverNowMs + idleMs];
   const clearedAt = nodeCase.fence?.status.incident?.clearedAt;
   if (clearedAt !== undefined) times.push(Date.parse(clearedAt) + stayAwayMs(nodeCase));
-  for (const outcome of outcomes) {
+  for (const fate of fates) {
     // What is over waits for nothing: its object may stay for as long as the node is away.
-    if (outcome.goes || isOver(outcome.pod)) continue;
-    for (const { objection } of outcome.objections) {
+    if (fate.goes || isOver(fate.pod)) continue;
+    for (const { objection } of fate.objections) {
       if (objection.untilMs !== undefined) times.push(objection.untilMs);
       if (objection.reason === 'NoReplacement' || objection.reason === 'KubeletAlive')
         times.push(serverNowMs + untoldMs);

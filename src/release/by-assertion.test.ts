@@ -42,13 +42,13 @@ function assertedCase(change: Partial<NodeCase> = {}, pod: Partial<PodFacts> = {
 }
 
 function refusal(nodeCase: NodeCase): Objection | undefined {
-  const [outcome] = releaseNode(nodeCase);
-  assert.ok(outcome);
-  if (outcome.goes) {
-    assert.deepEqual([outcome.way, wayNamed(outcome.way).basis], ['assertion', 'Asserted']);
+  const [fate] = releaseNode(nodeCase);
+  assert.ok(fate);
+  if (fate.goes) {
+    assert.deepEqual([fate.way, wayNamed(fate.way).basis], ['assertion', 'Asserted']);
     return undefined;
   }
-  return outcome.objections.find(({ way }) => way === 'assertion')?.objection;
+  return fate.objections.find(({ way }) => way === 'assertion')?.objection;
 }
 
 describe('the word of whoever set a taint', () => {

@@ -19,12 +19,12 @@ import type { NodeCase, PodDeletion, PodFacts } from '../api/release-view.ts';
 import { releaseNode, wayNamed } from './release-node.ts';
 
 /** How the only pod fares: the way it goes, or the reason why the policy does not let it. */
-function fate(nodeCase: NodeCase): string {
-  const [outcome] = releaseNode(nodeCase);
-  assert.ok(outcome);
-  if (outcome.goes) return `${outcome.way}: ${wayNamed(outcome.way).basis}`;
+function fateOf(nodeCase: NodeCase): string {
+  const [fate] = releaseNode(nodeCase);
+  assert.ok(fate);
+  if (fate.goes) return `${fate.way}: ${wayNamed(fate.way).basis}`;
   const way = nodeCase.policy.kind === 'one' && nodeCase.policy.policy.volumeAttachmentRecovery !== 'never';
-  const found = outcome.objections.filter(({ way: name }) => name === (way ? 'attachment recovery' : 'policy'));
+  const found = fate.objections.filter(({ way: name }) => name === (way ? 'attachment recovery' : 'policy'));
   return found.map(({ objection }) => objection.reason).join();
 }
 
@@ -41,7 +41,7 @@ describe('the policy of the user', () => {
   for (const [podDeletion, statefulSet, replicaSet, other] of table) {
     test(`[POD-1, POD-2] ${podDeletion}`, () => {
       const policy = inForce({ podDeletion });
-      const under = (change: Partial<PodFacts>): string => fate(aCase({ policy, pods: [aPod(change)] }));
+      const under = (change: Partial<PodFacts>): string => fateOf(aCase({ policy, pods: [aPod(change)] }));
       assert.equal(under(owned('StatefulSet')), statefulSet);
       assert.equal(under(owned('ReplicaSet')), replicaSet);
       for (const kind of ['Job', 'DaemonSet', 'Database', 'Deployment', 'ReplicationController', 'statefulset']) {
@@ -51,7 +51,7 @@ describe('the policy of the user', () => {
         for (const group of ['apps.kruise.io', 'extensions', '']) assert.equal(under(owned(kind, group)), other, group);
       }
       const { owner: _, ...bare } = aPod();
-      assert.equal(fate(aCase({ policy, pods: [bare] })), other, 'a bare pod');
+      assert.equal(fateOf(aCase({ policy, pods: [bare] })), other, 'a bare pod');
       assert.equal(under({ ...owned('StatefulSet'), mirror: true }), 'MirrorPod');
     });
   }
@@ -59,7 +59,7 @@ describe('the policy of the user', () => {
   test('[POD-12] the pods of a listed controller go where those of a StatefulSet do', () => {
     const owners = [{ group: 'postgresql.cnpg.io', kind: 'Cluster' }];
     const under = (podDeletion: PodDeletion, pod: Partial<PodFacts>): string =>
-      fate(aCase({ policy: inForce({ podDeletion, owners }), pods: [aPod(pod)] }));
+      fateOf(aCase({ policy: inForce({ podDeletion, owners }), pods: [aPod(pod)] }));
     const cluster = owned('Cluster', 'postgresql.cnpg.io');
     assert.equal(under('delete-statefulset-pod', cluster), goes);
     assert.equal(under('delete-both-statefulset-and-deployment-pod', cluster), goes);
@@ -97,11 +97,11 @@ describe('the policy of the user', () => {
     ['a volume is in use again', 'KubeletAlive', { fence: aFence({ releases: [aRecord({ freedAt: 'x' })] }) }],
   ];
   for (const [when, expected, change] of rows) {
-    test(`[POD-3, POD-4, POD-5] ${when}: ${expected}`, () => assert.equal(fate(aCase(change)), expected));
+    test(`[POD-3, POD-4, POD-5] ${when}: ${expected}`, () => assert.equal(fateOf(aCase(change)), expected));
   }
 
   test('[POD-3] without a Node object the policy applies all the same', () => {
-    assert.equal(fate(withoutNode(aCase())), goes);
+    assert.equal(fateOf(withoutNode(aCase())), goes);
   });
 
   test('[POD-5] an in-tree volume counts by its annotation, a CSI volume by its driver alone', () => {
@@ -109,15 +109,15 @@ describe('the policy of the user', () => {
       ReturnType<typeof aVolume>,
       { known: true }
     >;
-    assert.equal(fate(aCase({ volumes: { 'default/data-web-0': inTree } })), goes);
+    assert.equal(fateOf(aCase({ volumes: { 'default/data-web-0': inTree } })), goes);
     const relabelled = aVolume({ csi: { driver: 'other', handle: 'x' }, provisionedBy: 'driver.longhorn.io' });
-    assert.equal(fate(aCase({ volumes: { 'default/data-web-0': relabelled } })), 'NoListedVolume');
+    assert.equal(fateOf(aCase({ volumes: { 'default/data-web-0': relabelled } })), 'NoListedVolume');
   });
 
   test('a failed fence is accepted only where the policy says so', () => {
     const policy = inForce({ riskAfterFailedFence: true });
-    assert.equal(fate(aCase({ policy, fence: fenced('error') })), goes);
-    assert.equal(fate(aCase({ policy, fence: fenced('running') })), 'FenceUnsettled');
+    assert.equal(fateOf(aCase({ policy, fence: fenced('error') })), goes);
+    assert.equal(fateOf(aCase({ policy, fence: fenced('running') })), 'FenceUnsettled');
   });
 
   test('[POD-4] whatever else is so, nothing goes on this way before its time, or from a node that is Ready', () => {
@@ -130,8 +130,8 @@ describe('the policy of the user', () => {
     fc.assert(
       fc.property(known, ({ ready, sinceMs, podDeletion, kind }) => {
         const pod = aPod({ ...owned(kind), deletionAtMs: nowMs - sinceMs });
-        const [outcome] = releaseNode(aCase({ node: aNode({ ready }), policy: inForce({ podDeletion }), pods: [pod] }));
-        if (outcome?.goes !== true) return;
+        const [fate] = releaseNode(aCase({ node: aNode({ ready }), policy: inForce({ podDeletion }), pods: [pod] }));
+        if (fate?.goes !== true) return;
         assert.ok(ready === 'False' || ready === 'Unknown');
         assert.ok(sinceMs >= 1000);
         assert.ok(kind === 'StatefulSet' || kind === 'ReplicaSet');
@@ -152,26 +152,26 @@ describe('volume attachment recovery', () => {
     });
 
   test('[POD-7] immediate does not wait for the time to be up, wait does', () => {
-    assert.equal(fate(waiting('immediate')), goesByRecovery);
-    assert.equal(fate(waiting('wait')), 'TimeNotUp');
-    assert.equal(fate({ ...waiting('wait'), serverNowMs: nowMs + 21_000 }), goesByRecovery);
+    assert.equal(fateOf(waiting('immediate')), goesByRecovery);
+    assert.equal(fateOf(waiting('wait')), 'TimeNotUp');
+    assert.equal(fateOf({ ...waiting('wait'), serverNowMs: nowMs + 21_000 }), goesByRecovery);
   });
 
   test('[POD-7] only where another pod waits for the volume', () => {
-    assert.equal(fate(waiting('immediate', { awaited: [] })), 'NoReplacement');
-    assert.equal(fate(waiting('immediate', { awaited: ['other/data-web-0'] })), 'NoReplacement');
+    assert.equal(fateOf(waiting('immediate', { awaited: [] })), 'NoReplacement');
+    assert.equal(fateOf(waiting('immediate', { awaited: ['other/data-web-0'] })), 'NoReplacement');
   });
 
   test('[POD-7] what the policy deletes is not recovered earlier', () => {
     const policy = inForce({ podDeletion: 'delete-deployment-pod', volumeAttachmentRecovery: 'immediate' });
-    assert.equal(fate(waiting('immediate', { policy })), 'TimeNotUp');
+    assert.equal(fateOf(waiting('immediate', { policy })), 'TimeNotUp');
   });
 
   test('[POD-2, POD-7] never for a DaemonSet or a mirror, and not while the pod is wanted', () => {
-    const of = (change: Partial<PodFacts>): string => fate(waiting('immediate', { pods: [aPod(change)] }));
+    const of = (change: Partial<PodFacts>): string => fateOf(waiting('immediate', { pods: [aPod(change)] }));
     assert.equal(of(owned('DaemonSet')), 'DaemonSetPod');
     assert.equal(of({ mirror: true }), 'MirrorPod');
-    assert.equal(fate(waiting('immediate', { pods: [undated(aPod(owned('ReplicaSet')))] })), 'NotTerminating');
+    assert.equal(fateOf(waiting('immediate', { pods: [undated(aPod(owned('ReplicaSet')))] })), 'NotTerminating');
   });
 
   test('[POD-7, POD-11] a pod that was recovered may be deleted later: its volume is where it belongs', () => {
@@ -181,8 +181,8 @@ describe('volume attachment recovery', () => {
       pods: [over],
       attachments: [anAttachment({ node: 'node-2' })],
     });
-    assert.equal(fate(nodeCase), goes);
-    assert.equal(fate({ ...nodeCase, pods: [{ ...over, phase: 'Running' }] }), 'AttachedElsewhere');
+    assert.equal(fateOf(nodeCase), goes);
+    assert.equal(fateOf({ ...nodeCase, pods: [{ ...over, phase: 'Running' }] }), 'AttachedElsewhere');
   });
 });
 

@@ -31,13 +31,13 @@ function protectedCase(change: Partial<NodeCase> = {}): NodeCase {
 }
 
 function refusal(nodeCase: NodeCase): Objection | undefined {
-  const [outcome] = releaseNode(nodeCase);
-  assert.ok(outcome);
-  if (outcome.goes) {
-    assert.deepEqual([outcome.way, wayNamed(outcome.way).basis], ['safe detach', 'StorageSafeDetach']);
+  const [fate] = releaseNode(nodeCase);
+  assert.ok(fate);
+  if (fate.goes) {
+    assert.deepEqual([fate.way, wayNamed(fate.way).basis], ['safe detach', 'StorageSafeDetach']);
     return undefined;
   }
-  return outcome.objections.find(({ way }) => way === 'safe detach')?.objection;
+  return fate.objections.find(({ way }) => way === 'safe detach')?.objection;
 }
 
 function known(volume: VolumeFacts): Extract<VolumeFacts, { known: true }> {
@@ -203,8 +203,8 @@ describe('volumes that pods share', () => {
   });
 
   test('[POD-2] who accepts the risk may let it go all the same, but not the volume', () => {
-    const [outcome] = releaseNode(protectedCase({ pods: [aPod(), shares()], policy: inForce() }));
-    assert.ok(outcome?.goes);
-    assert.deepEqual([outcome.way, outcome.frees], ['policy', []]);
+    const [fate] = releaseNode(protectedCase({ pods: [aPod(), shares()], policy: inForce() }));
+    assert.ok(fate?.goes);
+    assert.deepEqual([fate.way, fate.frees], ['policy', []]);
   });
 });

@@ -54,9 +54,9 @@ test('[ADM-7] a fence that was begun before is brought to its end', () => {
 test('[ADM-7] a pod that would go by policy stays, with the time', () => {
   const [free] = releaseNode(aCase());
   assert.equal(free?.goes, true);
-  const [outcome] = releaseNode(until('2026-01-01T01:00:00Z'));
-  assert.equal(outcome?.goes, false);
-  const found = outcome.goes ? [] : outcome.objections.filter(({ way }) => way === 'policy');
+  const [fate] = releaseNode(until('2026-01-01T01:00:00Z'));
+  assert.equal(fate?.goes, false);
+  const found = fate.goes ? [] : fate.objections.filter(({ way }) => way === 'policy');
   assert.deepEqual(
     found.map(({ objection }) => [objection.reason, objection.untilMs]),
     [['Maintenance', nowMs + 3_000_000]],

@@ -11,7 +11,7 @@ import { QUARANTINE_KEY } from '../api/release-view.ts';
 import type { Grounds, GroundedAct, Step } from '../api/steps.ts';
 import { clockTime, hasTaint, identityOf, isOver, nameInUse } from '../api/facts.ts';
 import { attachmentsHere, driverOf, isKnown, kubeletSilent, volumesOf } from './checks.ts';
-import type { Going, Outcome } from './release-node.ts';
+import type { Going, Fate } from './release-node.ts';
 import { wayNamed, ways } from './release-node.ts';
 import type { Freed, Way } from './way.ts';
 
@@ -35,12 +35,12 @@ interface Group {
   attachments: AttachmentFacts[];
 }
 
-/** Without outcomes nothing new is begun; what has begun is followed to its end. */
-export function planRelease(nodeCase: NodeCase, outcomes: readonly Outcome[] | undefined, epoch: number): ReleasePlan {
+/** Without fates nothing new is begun; what has begun is followed to its end. */
+export function planRelease(nodeCase: NodeCase, fates: readonly Fate[] | undefined, epoch: number): ReleasePlan {
   const records = (nodeCase.fence?.status.releases ?? []).map((record) => progressed(nodeCase, record));
   const steps: Step[] = [];
-  for (const [way, goings] of outcomes === undefined ? [] : grouped(nodeCase, outcomes, records)) {
-    const group = groupOf(nodeCase, { way, goings }, outcomes ?? []);
+  for (const [way, goings] of fates === undefined ? [] : grouped(nodeCase, fates, records)) {
+    const group = groupOf(nodeCase, { way, goings }, fates ?? []);
     if (goings.length === 0 && group.attachments.length === 0) continue;
     const record = recordFor(nodeCase, group, records, epoch);
     const freed = freedBy(group);
@@ -52,20 +52,16 @@ export function planRelease(nodeCase: NodeCase, outcomes: readonly Outcome[] | u
   return { records: bounded(records), steps };
 }
 
-function grouped(
-  nodeCase: NodeCase,
-  outcomes: readonly Outcome[],
-  records: readonly ReleaseRecord[],
-): Map<Way, Going[]> {
+function grouped(nodeCase: NodeCase, fates: readonly Fate[], records: readonly ReleaseRecord[]): Map<Way, Going[]> {
   const groups = new Map<Way, Going[]>();
   // Volumes may hang on a node whose pods are long gone.
   const clearing = ways.find(({ clearsNode }) => clearsNode?.(nodeCase));
   if (clearing !== undefined) groups.set(clearing, []);
-  for (const outcome of outcomes) {
-    if (!outcome.goes || isBehindUs(nodeCase, outcome, records)) continue;
-    const way = wayNamed(outcome.way);
+  for (const fate of fates) {
+    if (!fate.goes || isBehindUs(nodeCase, fate, records)) continue;
+    const way = wayNamed(fate.way);
     const goings = groups.get(way) ?? [];
-    goings.push(outcome);
+    goings.push(fate);
     groups.set(way, goings);
   }
   return groups;
@@ -84,13 +80,13 @@ function isBehindUs(nodeCase: NodeCase, going: Going, records: readonly ReleaseR
 function groupOf(
   nodeCase: NodeCase,
   { way, goings }: { way: Way; goings: readonly Going[] },
-  outcomes: readonly Outcome[],
+  fates: readonly Fate[],
 ): Group {
   const freed = goings.flatMap(({ frees }) => frees);
   const volumes = new Set(freed.map(({ volume }) => volume));
   const entries = new Set(freed.flatMap((volume) => nameInUse(volume) ?? []));
   const here = attachmentsHere(nodeCase);
-  const kept = keptBy(nodeCase, outcomes);
+  const kept = keptBy(nodeCase, fates);
   if (way.clearsNode !== undefined && !kept.isUnknown) {
     // Nothing runs there: what no pod that stays uses goes too, also where its pod is long gone.
     for (const entry of nodeCase.node?.volumesInUse ?? []) if (!kept.entries.has(entry)) entries.add(entry);
@@ -113,8 +109,8 @@ interface Kept {
   isUnknown: boolean;
 }
 
-function keptBy(nodeCase: NodeCase, outcomes: readonly Outcome[]): Kept {
-  const staying = outcomes.filter(({ goes, pod }) => !goes && !isOver(pod));
+function keptBy(nodeCase: NodeCase, fates: readonly Fate[]): Kept {
+  const staying = fates.filter(({ goes, pod }) => !goes && !isOver(pod));
   const volumes = staying.flatMap(({ pod }) => volumesOf(nodeCase, pod));
   const used = volumes.filter(isKnown);
   return {

@@ -6,13 +6,13 @@ import { releaseNode } from './release-node.ts';
 
 test('[STM-4] what is new is limited, what was begun is followed to its end', () => {
   const pods = ['a', 'b', 'c'].map((uid) => aPod({ uid, name: `web-${uid}`, claims: [] }));
-  const outcomes = pods.map((pod) => ({ ...releaseNode(aCase({ pods: [aPod()] }))[0], pod })) as ReturnType<
+  const fates = pods.map((pod) => ({ ...releaseNode(aCase({ pods: [aPod()] }))[0], pod })) as ReturnType<
     typeof releaseNode
   >;
-  assert.ok(outcomes.every(({ goes }) => goes));
+  assert.ok(fates.every(({ goes }) => goes));
   const begun = aRecord({ pods: [{ namespace: 'default', name: 'web-c', uid: 'c' }] });
   const allowance = { pods: 1, perMinute: 7, untilMs: nowMs + 5000 };
-  const limited = withinRate(outcomes, [begun], allowance);
+  const limited = withinRate(fates, [begun], allowance);
   assert.deepEqual(
     limited.map(({ goes }) => goes),
     [true, false, true],
@@ -22,5 +22,5 @@ test('[STM-4] what is new is limited, what was begun is followed to its end', ()
     held?.goes === false && held.objections.map(({ objection: { reason, untilMs } }) => [reason, untilMs]),
     [['ReleaseRate', nowMs + 5000]],
   );
-  assert.deepEqual(withinRate(outcomes, [], { ...allowance, pods: 3 }), outcomes);
+  assert.deepEqual(withinRate(fates, [], { ...allowance, pods: 3 }), fates);
 });

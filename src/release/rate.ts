@@ -6,24 +6,20 @@ import type { ReleaseRecord } from '../api/node-fence.ts';
 import type { Allowance } from '../api/release-view.ts';
 import { clockTime } from '../api/facts.ts';
 import { objection } from './checks.ts';
-import type { Outcome } from './release-node.ts';
+import type { Fate } from './release-node.ts';
 
-export function withinRate(
-  outcomes: readonly Outcome[],
-  records: readonly ReleaseRecord[],
-  allowance: Allowance,
-): Outcome[] {
+export function withinRate(fates: readonly Fate[], records: readonly ReleaseRecord[], allowance: Allowance): Fate[] {
   const begun = new Set(records.flatMap(({ pods }) => pods.map(({ uid }) => uid)));
   let left = allowance.pods;
-  return outcomes.map((outcome) => {
-    if (!outcome.goes || begun.has(outcome.pod.uid)) return outcome;
+  return fates.map((fate) => {
+    if (!fate.goes || begun.has(fate.pod.uid)) return fate;
     left -= 1;
-    if (left >= 0) return outcome;
+    if (left >= 0) return fate;
     const { untilMs, perMinute } = allowance;
     const message = `${perMinute} pods a minute may go; the next ones at ${clockTime(untilMs)}`;
-    const { way } = outcome;
+    const { way } = fate;
     return {
-      pod: outcome.pod,
+      pod: fate.pod,
       goes: false,
       objections: [{ way, objection: objection('ReleaseRate', message, untilMs) }],
     };

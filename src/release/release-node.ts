@@ -36,19 +36,20 @@ export function wayNamed(name: WayName): Way {
   return found;
 }
 
-export type Outcome =
+/** What becomes of a pod: it goes by one of the ways, or each of them objects. */
+export type Fate =
   | { pod: PodFacts; goes: true; way: WayName; frees: readonly KnownVolume[] }
   | { pod: PodFacts; goes: false; objections: readonly { way: WayName; objection: Objection }[] };
 
-export type Going = Extract<Outcome, { goes: true }>;
+export type Going = Extract<Fate, { goes: true }>;
 
-export function releaseNode(nodeCase: NodeCase): Outcome[] {
-  const outcomes = nodeCase.pods.map((pod) => judgePod(nodeCase, pod));
-  return withoutShared(nodeCase, outcomes);
+export function releaseNode(nodeCase: NodeCase): Fate[] {
+  const fates = nodeCase.pods.map((pod) => judgePod(nodeCase, pod));
+  return withoutShared(nodeCase, fates);
 }
 
 /** `refused`: what speaks against a way beyond its own checks. */
-function judgePod(nodeCase: NodeCase, pod: PodFacts, refused: ReadonlyMap<WayName, Objection> = new Map()): Outcome {
+function judgePod(nodeCase: NodeCase, pod: PodFacts, refused: ReadonlyMap<WayName, Objection> = new Map()): Fate {
   const objections: { way: WayName; objection: Objection }[] = [];
   for (const way of ways) {
     const found = refused.get(way.name) ?? firstObjection(way.checks, nodeCase, pod);
@@ -70,35 +71,35 @@ function firstObjection(checks: readonly Check[], nodeCase: NodeCase, pod: PodFa
  * A volume that a pod which stays uses as well is not freed. Where the release rests on the volumes being detached, the
  * pod needs another way or stays too, and with it perhaps the next: until nothing changes any more.
  */
-function withoutShared(nodeCase: NodeCase, before: readonly Outcome[]): Outcome[] {
+function withoutShared(nodeCase: NodeCase, before: readonly Fate[]): Fate[] {
   const refused = new Map<string, Map<WayName, Objection>>();
-  let outcomes = [...before];
+  let fates = [...before];
   for (;;) {
-    const kept = usedByStaying(nodeCase, outcomes);
+    const kept = usedByStaying(nodeCase, fates);
     let changed = false;
-    outcomes = outcomes.map((outcome) => {
-      if (!outcome.goes) return outcome;
-      const shared = outcome.frees.find(({ volume }) => kept.has(volume));
-      if (shared === undefined) return outcome;
+    fates = fates.map((fate) => {
+      if (!fate.goes) return fate;
+      const shared = fate.frees.find(({ volume }) => kept.has(volume));
+      if (shared === undefined) return fate;
       changed = true;
       const user = kept.get(shared.volume);
-      if (!wayNamed(outcome.way).restsOnVolumes) {
-        return { ...outcome, frees: outcome.frees.filter(({ volume }) => !kept.has(volume)) };
+      if (!wayNamed(fate.way).restsOnVolumes) {
+        return { ...fate, frees: fate.frees.filter(({ volume }) => !kept.has(volume)) };
       }
       const message = `pod ${user} of the same node uses volume ${shared.volume} and stays`;
-      const { pod, way } = outcome;
+      const { pod, way } = fate;
       const against = refused.get(pod.uid) ?? new Map<WayName, Objection>();
       refused.set(pod.uid, against.set(way, objection('VolumeInUseHere', message)));
       return judgePod(nodeCase, pod, against);
     });
-    if (!changed) return outcomes;
+    if (!changed) return fates;
   }
 }
 
 /** Volumes by name, each with a pod that goes on using it. */
-function usedByStaying(nodeCase: NodeCase, outcomes: readonly Outcome[]): Map<string, string> {
+function usedByStaying(nodeCase: NodeCase, fates: readonly Fate[]): Map<string, string> {
   const kept = new Map<string, string>();
-  for (const { goes, pod } of outcomes) {
+  for (const { goes, pod } of fates) {
     if (goes || isOver(pod)) continue;
     for (const volume of volumesOf(nodeCase, pod)) {
       if (volume.known) kept.set(volume.volume, `${pod.namespace}/${pod.name}`);

@@ -151,8 +151,8 @@ export const mutantCases: readonly MutantCase[] = [
     mistake: 'forgets that some pods stay',
     sabotage: {
       file: 'src/release/plan.ts',
-      line: 'const staying = outcomes.filter(({ goes, pod }) => !goes && !isOver(pod));',
-      instead: 'const staying: typeof outcomes = [];',
+      line: 'const staying = fates.filter(({ goes, pod }) => !goes && !isOver(pod));',
+      instead: 'const staying: typeof fates = [];',
     },
     scenario: t.trouble('one-stays', {
       gates: { ForceEviction: true },

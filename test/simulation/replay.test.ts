@@ -60,7 +60,7 @@ describe('recorded passes', () => {
     const differing = changed.replayText('passes', text).filter(({ differences }) => differences.length > 0);
     assert.notEqual(differing.length, 0);
     const paths = differing.flatMap(({ differences }) => differences.map(({ path }) => path));
-    assert.ok(paths.some((path) => path.startsWith('findings.outcomes')));
+    assert.ok(paths.some((path) => path.startsWith('findings.fates')));
   });
 });
 

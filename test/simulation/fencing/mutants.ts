@@ -108,7 +108,7 @@ export const fenceMutantCases: readonly MutantCase[] = [
   {
     invariant: 'S21',
     mistake: 'does not count the pods that it lets go',
-    sabotage: { file: 'src/release/rate.ts', line: 'if (left >= 0) return outcome;', instead: 'return outcome;' },
+    sabotage: { file: 'src/release/rate.ts', line: 'if (left >= 0) return fate;', instead: 'return fate;' },
     scenario: fenced('rush', {
       policy: { storm: { podsPerMinute: 2 } },
       objects: [manyPods(6)],
