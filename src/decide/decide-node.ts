@@ -17,7 +17,7 @@ import { decideRelease } from './decide-release.ts';
 import type { PlannedRun, RemedyDecision } from './decide-remedy.ts';
 import { decideRemedy } from './decide-remedy.ts';
 import { alarmsFor } from './incident.ts';
-import { epochOf, isSameAlarm, nextStatus } from './record.ts';
+import { epochOf, isSameAlarm, nextStatus, statusWithFence } from './record.ts';
 import { isSame } from './same.ts';
 
 /** What is read only when a decision wants it. */
@@ -100,8 +100,7 @@ function decideAttended(nodeCase: NodeCase, judgement: Judgement): NodeDecision 
 /** As if what is decided about the fence were stored already: it is, before anything rests on it. */
 function asDecided(nodeCase: NodeCase, { fence }: RemedyDecision): NodeCase {
   if (nodeCase.fence === undefined) return nodeCase;
-  const { fence: _, ...status } = nodeCase.fence.status;
-  return { ...nodeCase, fence: { ...nodeCase.fence, status: fence === undefined ? status : { ...status, fence } } };
+  return { ...nodeCase, fence: { ...nodeCase.fence, status: statusWithFence(nodeCase.fence.status, fence) } };
 }
 
 interface Decided {

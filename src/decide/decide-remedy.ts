@@ -164,11 +164,11 @@ function fenceOf(nodeCase: PresentCase, { status, ladder, isWanted, isRequested 
     config,
     limits: isRequested ? { ...limits, ...atOnce } : limits,
     ...(task === undefined ? {} : { task }),
-    // Before anything was begun, a node that is Ready and has the trouble that its fence is for is not back.
+    // While nothing is being switched, a node that is Ready and has the trouble that its fence is for is not back.
     isBack:
       isBack(nodeCase) &&
       isHarmlessBack(nodeCase) &&
-      !(isUntouched(fence) && isStillTroubled) &&
+      !(waitsForItsTime(fence) && isStillTroubled) &&
       // Asked for by a person, it is about a node that may well be Ready, until its power is off.
       !(isRequested && beforeOff.has(fence?.phase)),
     onAgain: onAgainIn(nodeCase, fence),
@@ -314,7 +314,8 @@ function isHarmlessBack(nodeCase: NodeCase): boolean {
   return open.length === 0 || returnNode(nodeCase, open).stage === 'soaked';
 }
 
-function isUntouched(fence: NodeFenceStatus['fence']): boolean {
+/** Nothing is being switched: it has not begun, or waits until its next step is due. */
+function waitsForItsTime(fence: NodeFenceStatus['fence']): boolean {
   return fence === undefined || fence.phase === 'waiting' || fence.phase === 'isolated';
 }
 

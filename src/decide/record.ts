@@ -55,8 +55,8 @@ export function nextStatus(input: StatusInput): NodeFenceStatus {
   if (isCancelled(before.fence, fence)) news.push({ at: now, reason: FENCED.reason.Cancelled });
   const after =
     decision.trouble === undefined
-      ? closed(withFence(taken, fence), { now, stayAwayMs: stayAwayMs(nodeCase) }, news)
-      : ongoing({ ...input, before: withFence(taken, fence), trouble: decision.trouble }, now, news);
+      ? closed(statusWithFence(taken, fence), { now, stayAwayMs: stayAwayMs(nodeCase) }, news)
+      : ongoing({ ...input, before: statusWithFence(taken, fence), trouble: decision.trouble }, now, news);
   const alarm = alarmOf(input, after);
   const isToldNow =
     alarm.status === 'True' && !isAlarmed(before, alarm.reason) && !wasTold(before, after, alarm.reason);
@@ -153,7 +153,7 @@ function closed(
 
 type Fence = NodeFenceStatus['fence'];
 
-function withFence(status: NodeFenceStatus, fence: Fence): NodeFenceStatus {
+export function statusWithFence(status: NodeFenceStatus, fence: Fence): NodeFenceStatus {
   const { fence: _, ...rest } = status;
   return fence === undefined ? rest : { ...rest, fence };
 }
@@ -215,7 +215,7 @@ function ongoing(
     stuck: decision.stuck,
     applied: appliedOf(before, isMarked, now),
     ...returnOf(input, isMarked, now, news),
-    ...holdOf(before, decision, now),
+    ...heldSince(before, decision, now),
     conditions: withCondition(before.conditions, RELEASED.of, releasedOf(records, decision), now),
   };
 }
@@ -367,7 +367,7 @@ function returnOf(
   };
 }
 
-function holdOf(before: NodeFenceStatus, { hold }: ReleaseDecision, now: string): Pick<NodeFenceStatus, 'hold'> {
+function heldSince(before: NodeFenceStatus, { hold }: ReleaseDecision, now: string): Pick<NodeFenceStatus, 'hold'> {
   if (hold === undefined) return {};
   const since = before.hold?.reason === hold.reason ? before.hold.since : now;
   return { hold: { reason: hold.reason, message: hold.message, since } };

@@ -47,7 +47,7 @@ export function decideFence(fenceCase: FenceCase): FenceDecision {
   const before = fenceCase.status?.fence;
   if (before === undefined && !fenceCase.isWanted) return { isCancelled: false };
   // Its policy was withdrawn or says otherwise now, and nothing was begun.
-  if (before !== undefined && !fenceCase.isWanted && isUntouched(before)) return { isCancelled: true };
+  if (before !== undefined && !fenceCase.isWanted && canBeCancelled(before)) return { isCancelled: true };
   if (!fenceCase.config.ok) return unconfigured(fenceCase, fenceCase.config.problems);
   const { config } = fenceCase.config;
   const first = before === undefined ? beginFence(fenceCase.nowMs, fenceCase.bootId) : stateOf(before);
@@ -77,7 +77,8 @@ export function decideFence(fenceCase: FenceCase): FenceDecision {
   return { ...decided, fence, ...(hold === undefined ? {} : { hold }) };
 }
 
-function isUntouched({ phase, irrevocableSince }: StoredFence): boolean {
+/** It has done nothing that cannot be taken back, and has not ended. */
+function canBeCancelled({ phase, irrevocableSince }: StoredFence): boolean {
   return irrevocableSince === undefined && phase !== 'failed' && phase !== 'finished';
 }
 

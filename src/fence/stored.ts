@@ -44,9 +44,9 @@ export interface Storing {
 
 export function storedOf(state: FenceState, { before, config, cleanResources, nowMs }: Storing): StoredFence {
   const method = methodNames(state, config);
-  // With nothing to isolate it by, a node that waits for its power to be cut is as untouched as before.
-  const isUntouched = state.phase === 'isolated' && !state.begun;
-  const { step, status } = words[isUntouched ? 'waiting' : state.phase];
+  // With nothing to isolate it by, a node that waits for its power to be cut is told like one that waits to be isolated.
+  const onlyWaits = state.phase === 'isolated' && !state.begun;
+  const { step, status } = words[onlyWaits ? 'waiting' : state.phase];
   const begunSince = before?.irrevocableSince ?? timeOf(nowMs);
   return {
     // A step that has failed is told by its name, not by that of the failure.

@@ -27,12 +27,12 @@ const harmless: ReadonlySet<Fence['phase']> = new Set(['isolated', 'off']);
 
 export function fenceNews(fence: Fence): FenceNews {
   const { phase, irrevocableSince, retries, method, message } = fence;
-  const isUntouched = irrevocableSince === undefined;
-  const reason = phase === 'isolated' && isUntouched ? 'WaitingToPowerOff' : words[phase];
+  const isBegun = irrevocableSince !== undefined;
+  const reason = phase === 'isolated' && !isBegun ? 'WaitingToPowerOff' : words[phase];
   const tries = retries === 0 ? undefined : `${retries} ${retries === 1 ? 'try' : 'tries'} failed`;
   const parts = [method, tries, message].filter((part) => part !== undefined);
   return {
-    status: harmless.has(phase) && !isUntouched ? 'True' : 'False',
+    status: harmless.has(phase) && isBegun ? 'True' : 'False',
     reason,
     message: parts.join(': ').slice(0, 1024),
   };
