@@ -14,6 +14,7 @@ const documents = [
   'docs/simulator.md',
   'docs/fencing.md',
   'docs/drain.md',
+  'docs/architecture.md',
 ];
 
 /** `make run` never ends by itself; test/console runs what it runs. A test inside a test does nothing: a tier runs that. */
@@ -24,6 +25,8 @@ const elsewhere = [
   // These need an operator and a node in trouble: commands.test.ts and src/cli have them.
   'bin/fenceline drill worker-1',
   'bin/fenceline approve worker-1',
+  // test/release/readme.test.ts keeps passes and decides them again.
+  ...commandsOf('docs/architecture.md', 'A pass is a value'),
   // drain.test.ts has it, with replicated storage.
   'bin/fenceline plan-drain node-1 node-2',
   'TWINS_SEED=77 node_modules/.bin/node --test test/control-plane/random-faults.test.ts',

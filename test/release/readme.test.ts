@@ -3,6 +3,9 @@
  * IPMI device for each machine. Then a machine loses its power, and its database has to run elsewhere.
  */
 import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { realClock } from '../../src/clock.ts';
 import { HttpTransport } from '../../src/kube/http-transport.ts';
@@ -81,11 +84,13 @@ describe('README.md, "Switch it on"', { timeout: 600_000 }, () => {
   test('[USE-1, USE-2] after its commands, a node that loses power is fenced and its pod runs elsewhere', async () => {
     const { pod, machine, volume } = await cluster.statefulSet('web');
     const replaced = await ownDevices();
+    const passes = mkdtempSync(join(tmpdir(), 'fenceline-passes-'));
+    undo.push(() => rmSync(passes, { recursive: true }));
     for (const command of commandsOf('README.md', 'Switch it on')) {
       if (command.startsWith('bin/fenceline run ')) {
         const [, , ...args] = command.split(' ');
         // The later --bind-address wins: the port of the README may be taken on this machine.
-        const operator = new OperatorProcess([...args, '--bind-address', '127.0.0.1:0'], env);
+        const operator = new OperatorProcess([...args, '--bind-address', '127.0.0.1:0', '--trace-passes', passes], env);
         undo.push(() => operator[Symbol.asyncDispose]());
         await operator.said('leading', ({ msg }) => msg === 'leading');
         continue;
@@ -123,5 +128,7 @@ describe('README.md, "Switch it on"', { timeout: 600_000 }, () => {
       },
       patient,
     );
+    const replayed = await type(`bin/fenceline replay ${passes}/*.jsonl`, env);
+    assert.match(replayed, /^([1-9]\d*) passes: \1 decided as recorded, 0 otherwise$/m);
   });
 });
