@@ -6,8 +6,8 @@
  */
 import { readFileSync } from 'node:fs';
 import * as http from 'node:http';
-import type { AddressInfo } from 'node:net';
 import type { Clock } from '../clock.ts';
+import { closeNow, listenOn } from '../operator/listen.ts';
 import type { ConsoleSource, MachineAction } from './snapshot.ts';
 import { MACHINE_ACTIONS } from './snapshot.ts';
 
@@ -32,21 +32,12 @@ export class ConsoleServer {
   }
 
   /** Answers the port; rejects if it is taken. */
-  async listen(port: number): Promise<number> {
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', reject);
-      this.#server.listen({ host: '127.0.0.1', port }, () => {
-        this.#server.removeListener('error', reject);
-        resolve();
-      });
-    });
-    return (this.#server.address() as AddressInfo).port;
+  listen(port: number): Promise<number> {
+    return listenOn(this.#server, { host: '127.0.0.1', port });
   }
 
-  async close(): Promise<void> {
-    if (!this.#server.listening) return;
-    this.#server.closeAllConnections();
-    await new Promise((resolve) => this.#server.close(resolve));
+  close(): Promise<void> {
+    return closeNow(this.#server);
   }
 
   #answer(request: http.IncomingMessage, response: http.ServerResponse): void {

@@ -1,7 +1,7 @@
 /** /healthz, /readyz and /metrics. */
 import * as http from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { contentType } from '../report/prometheus.ts';
+import { closeNow, listenOn } from './listen.ts';
 
 export interface HealthSources {
   /** Undefined: all is well; else what is wrong. A process that is not healthy is restarted: only for what that mends. */
@@ -35,21 +35,12 @@ export class HealthServer {
   }
 
   /** Answers the port; rejects if the address is taken. */
-  async listen(address: { host?: string; port: number }): Promise<number> {
-    await new Promise<void>((resolve, reject) => {
-      this.#server.once('error', reject);
-      this.#server.listen(address, () => {
-        this.#server.removeListener('error', reject);
-        resolve();
-      });
-    });
-    return (this.#server.address() as AddressInfo).port;
+  listen(address: { host?: string; port: number }): Promise<number> {
+    return listenOn(this.#server, address);
   }
 
-  async close(): Promise<void> {
-    if (!this.#server.listening) return;
-    this.#server.closeAllConnections();
-    await new Promise((resolve) => this.#server.close(resolve));
+  close(): Promise<void> {
+    return closeNow(this.#server);
   }
 }
 

@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { parse, parseAllDocuments } from 'yaml';
 import { parseObject } from '../../api/parse.ts';
@@ -8,39 +6,9 @@ import { DrainPolicySchema } from '../../api/drain-policy.ts';
 import { CONFIG_PREFIX } from '../../api/fence-names.ts';
 import { RemedyPolicySchema } from '../../api/remedy-policy.ts';
 import { configOf } from '../../fence/config.ts';
-import { ScenarioError } from '../../scenario/reader.ts';
+import { changed, convert, fileOf, fixture, fixtures, problemsOf } from '../../../test/support/convert-fixtures.ts';
 import { convertCommand } from '../convert.ts';
-import type { Converted } from './all.ts';
-import { convertAll } from './all.ts';
 import type { ConfigMap, Settings } from './result.ts';
-
-const folder = join(import.meta.dirname, '../../../test/support/convert');
-const fixture = (name: string): string => readFileSync(join(folder, `${name}.yaml`), 'utf8');
-const fixtures = readdirSync(folder)
-  .filter((name) => !name.endsWith('.out.yaml'))
-  .map((name) => name.replace(/\.yaml$/, ''));
-
-function convert(texts: readonly string[], settings: Partial<Settings> = {}): Converted {
-  const sources = texts.map((text, index) => ({ name: `${'abc'[index]}.yaml`, text }));
-  return convertAll(sources, { namespace: 'fenceline', ...settings });
-}
-
-function problemsOf(text: string, settings: Partial<Settings> = {}): readonly string[] {
-  try {
-    convert([text], settings);
-  } catch (error) {
-    if (error instanceof ScenarioError) return error.problems;
-    throw error;
-  }
-  return [];
-}
-
-/** A fixture with one text in it replaced. */
-function changed(name: string, from: string, to: string): string {
-  const text = fixture(name);
-  assert.ok(text.includes(from), `${name}: ${from}`);
-  return text.replace(from, () => to);
-}
 
 async function run(...args: string[]): Promise<{ out: string; notes: string }> {
   const written = { out: '', notes: '' };
@@ -125,7 +93,7 @@ describe('what people have', () => {
 
   for (const name of fixtures) {
     test(`[REM-7] ${name}: converted, and everything that is different is said`, async () => {
-      const { out, notes } = await run(join(folder, `${name}.yaml`));
+      const { out, notes } = await run(fileOf(name));
       assert.deepEqual(objectsIn(out), objectsIn(fixture(`${name}.out`)));
       const lines = notes.trimEnd().split('\n');
       const expected = said[name] ?? [];
@@ -134,10 +102,10 @@ describe('what people have', () => {
     });
 
     test(`[USE-3] ${name}: a reader of YAML 1.1 reads the same, and finds no anchors`, async () => {
-      const { out } = await run(join(folder, `${name}.yaml`));
+      const { out } = await run(fileOf(name));
       assert.deepEqual(objectsIn(out, '1.1'), objectsIn(out, '1.2'));
       assert.doesNotMatch(out, /[&*]a\d/);
-      const json = parse((await run(join(folder, `${name}.yaml`), '-o', 'json')).out) as { items?: unknown[] };
+      const json = parse((await run(fileOf(name), '-o', 'json')).out) as { items?: unknown[] };
       assert.deepEqual(json.items ?? [json], objectsIn(out));
     });
   }
@@ -179,7 +147,7 @@ describe('what people have', () => {
 
   test('[REM-7] a password in plain text is in no output, no note and no error', async () => {
     for (const name of ['passwords', 'cloud']) {
-      const { out, notes } = await run(join(folder, `${name}.yaml`));
+      const { out, notes } = await run(fileOf(name));
       assert.doesNotMatch(`${out}${notes}`, /hunter2|EXAMPLEID/);
     }
     const broken = [
@@ -246,7 +214,7 @@ describe('documents that belong together', () => {
   });
 
   test('[REM-7] flags: the namespace, the mode, and the nodes where the document speaks of machines', async () => {
-    const { out } = await run(join(folder, 'node-health-check.yaml'), '-n', 'ops', '--mode', 'DryRun');
+    const { out } = await run(fileOf('node-health-check'), '-n', 'ops', '--mode', 'DryRun');
     assert.match(out, /namespace: ops/);
     assert.match(out, /mode: DryRun/);
     const text = changed('machine-openshift', 'machine-role: worker', 'machineset: blue');

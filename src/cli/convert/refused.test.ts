@@ -1,35 +1,7 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { test } from 'node:test';
-import { ScenarioError } from '../../scenario/reader.ts';
-import { convertAll } from './all.ts';
-import type { Converted } from './all.ts';
-import type { ConfigMap, Settings } from './result.ts';
-
-const folder = join(import.meta.dirname, '../../../test/support/convert');
-const fixture = (name: string): string => readFileSync(join(folder, `${name}.yaml`), 'utf8');
-
-function convert(text: string, settings: Partial<Settings> = {}): Converted {
-  return convertAll([{ name: 'a.yaml', text }], { namespace: 'fenceline', ...settings });
-}
-
-function problemsOf(text: string): readonly string[] {
-  try {
-    convert(text);
-  } catch (error) {
-    if (error instanceof ScenarioError) return error.problems;
-    throw error;
-  }
-  return [];
-}
-
-/** A fixture with one text in it replaced. */
-function changed(name: string, from: string, to: string): string {
-  const text = fixture(name);
-  assert.ok(text.includes(from), `${name}: ${from}`);
-  return text.replace(from, () => to);
-}
+import { changed, convert, fixture, problemsOf } from '../../../test/support/convert-fixtures.ts';
+import type { ConfigMap } from './result.ts';
 
 const ipmi = '        --lanplus: ""';
 
@@ -213,6 +185,6 @@ test('[REM-7] where no label tells the nodes apart and none is named, that is sa
   );
   const alone = fixture('cloud').replace('nodeparameters: {--plug: {n1: i-0001, n2: i-0002}}', 'retrycount: 1');
   assert.match(problemsOf(alone)[0] ?? '', /nothing says which nodes this is for: give the NodeHealthCheck/);
-  const { manifests } = convert(alone, { nodes: { selector: { matchLabels: { cloud: 'ec2' } } } });
+  const { manifests } = convert([alone], { nodes: { selector: { matchLabels: { cloud: 'ec2' } } } });
   assert.match((manifests[1] as ConfigMap).data['config.properties'] ?? '', /^selector=cloud=ec2$/m);
 });
