@@ -65,7 +65,7 @@ export async function runJob(run: JobRun, calls: JobCalls): Promise<TryOutcome> 
   const { uid = '' } = made.value.metadata;
   calls.onSeen({ uid });
   let podSeen = false;
-  // Whoever does not lead any more leaves it to who does: the Job runs on, and is found again.
+  // An instance that no longer leads leaves it to the one that does: the Job runs on, and is found again.
   while (calls.guard() && clock.monotonic() < untilMs) {
     const read = await client.get<WireJob>(ref, { timeoutMs });
     if (!read.ok && read.error.kind === 'notFound') {

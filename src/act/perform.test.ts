@@ -58,7 +58,7 @@ const free = (wanted: FreeAct): Step => ({ free: [wanted] });
 const kinds = (outcomes: readonly ActOutcome[]): string[] => outcomes.map(({ kind }) => kind);
 
 describe('a pod', () => {
-  test('[POD-6] is called over with one DisruptionTarget, then deleted with grace 0, its UID and version', async () => {
+  test('[POD-6] is marked Failed with one DisruptionTarget, then deleted with grace 0, its UID and version', async () => {
     const cluster = await ActCluster.create();
     const pod = await cluster.pod();
     assert.equal(pod.disruptionAt, 1);
@@ -122,7 +122,7 @@ describe('a pod', () => {
     assert.deepEqual(kinds(await act(cluster, one({ do: 'forceDelete', pod, basis: 'PowerOff' }))), ['needless']);
   });
 
-  test('that somebody deletes as soon as we call it over was released by us', async () => {
+  test('that somebody deletes as soon as we mark it Failed was released by us', async () => {
     const cluster = await ActCluster.create();
     const pod = await cluster.pod();
     let gone: Promise<void> | undefined;
@@ -138,7 +138,7 @@ describe('a pod', () => {
     );
   });
 
-  test('[POD-7] whose object stays is only called over', async () => {
+  test('[POD-7] whose object stays is only marked Failed', async () => {
     const cluster = await ActCluster.create();
     const pod = await cluster.pod();
     assert.deepEqual(kinds(await act(cluster, one({ do: 'failPod', pod, basis: 'AcceptedRisk' }))), ['done']);

@@ -219,7 +219,7 @@ class Performer {
     const calls = { ...this.#calls, metadataOnly: true, gracePeriodSeconds: 0 };
     const deleted = await this.#options.client.delete(ref, only, calls);
     if (deleted.ok) this.#options.onPod(uid, undefined);
-    // A controller may take away at once what we have just called over: that was our doing, and is told as such.
+    // A controller may take away at once what we have just marked Failed: that was our doing, and is told as such.
     if (!wasOver && !deleted.ok && deleted.error.kind === 'notFound') return { kind: 'done', act };
     return outcomeOf(act, deleted);
   }

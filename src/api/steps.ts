@@ -29,7 +29,7 @@ export interface DeviceQuestion {
   methods: readonly Method[];
 }
 
-/** One variant for each basis, with what that basis needs. Ready does not matter where a device gives its word. */
+/** One variant for each basis, with what that basis needs. */
 export type Grounds = CommonGrounds &
   (
     | { basis: 'PowerOff' | 'StorageFenced'; question: DeviceQuestion }

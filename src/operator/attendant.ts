@@ -58,7 +58,7 @@ export class Attendant {
   readonly #serverTime: ServerTime;
   readonly #failures = new Map<string, number>();
   readonly #turnstile = new Turnstile(maxActs);
-  /** The epoch that we last wrote of each node, and until when we leave it to who took it over. */
+  /** The epoch that we last wrote of each node, and until when we leave it to the instance that has taken it. */
   readonly #held = new Map<string, number>();
   readonly #deposedUntilMs = new Map<string, number>();
   /** When we looked at the alarms of nodes with problems: at which state of the policies, and when to look again. */

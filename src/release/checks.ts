@@ -131,7 +131,7 @@ export function attachedOnce(nodeCase: NodeCase, pod: PodFacts): Objection | und
   return undefined;
 }
 
-/** Of a listed provisioner: by its CSI driver, or, for volumes of the old kind, by who made it. */
+/** Of a listed provisioner: by its CSI driver, or, for volumes of the old kind, by whoever made it. */
 export function isListed(volume: VolumeFacts, provisioners: readonly string[]): volume is KnownVolume {
   if (!volume.known) return false;
   const provisioner = volume.csi?.driver ?? volume.provisionedBy;
