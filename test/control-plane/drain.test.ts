@@ -221,7 +221,10 @@ describe('[DRN-10] drains of the stock kubectl', { timeout: 300_000 }, () => {
     );
     assert.deepEqual(
       conditions.map(({ type, status: is, reason }) => [type, is, reason]),
-      [['Guarding', 'True', 'Guarding']],
+      [
+        ['Ready', 'True', 'Guarding'],
+        ['Guarding', 'True', 'Guarding'],
+      ],
     );
     assert.match((await it.operator.get('/metrics')).text, /fenceline_draining_nodes\{reason="NowhereToRebuild"\} 1/);
     const shown = await command('status', it.controlPlane.kubeconfigPath, 'node-1');
