@@ -84,11 +84,12 @@ function cutOff(): Scenario {
   return fenced('cut-off', { policy: { fence: atOnce }, objects, events, runFor: '1m' });
 }
 
-/** A remedy that is a Job. */
+/** A remedy that is a Job, and an alarm about the first incident. */
 function repaired(): Scenario {
   const spec = { containers: [{ name: 'main', image: 'example/repair:1' }] };
   const thresholds = [{ lease: { staleFor: '12s' }, remedies: [{ name: 'repair' }] }];
-  const policy = { thresholds, remedies: [{ name: 'repair', podTemplate: { spec } }] };
+  const alarms = [{ condition: 'Ready', count: 1, within: '1h' }];
+  const policy = { thresholds, remedies: [{ name: 'repair', podTemplate: { spec } }], alarms };
   return fenced('repaired', { policy, events: [{ at: '0s', powerOff: place }], runFor: '1m' });
 }
 
