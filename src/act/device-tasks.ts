@@ -126,7 +126,7 @@ export class DeviceTasks {
 }
 
 /** What throws is broken, such as a driver, or a template that cannot become a Job; what it did before is not known. */
-function broken(error: unknown): Extract<PowerOutcome, { outcome: 'unknown' }> {
+function broken(error: unknown): Extract<TryOutcome, { outcome: 'unknown' }> {
   return { outcome: 'unknown', message: error instanceof Error ? error.message : 'failed' };
 }
 
