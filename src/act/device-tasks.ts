@@ -69,16 +69,18 @@ export class DeviceTasks {
     if (known?.key === key || known?.state.outcome === 'running') return;
     const task: Task = { key, state: { outcome: 'running' } };
     this.#tasks.set(node.name, task);
-    const done = run().then((outcome) => {
-      if (outcome.outcome !== 'dropped') {
-        task.state = outcome;
-        this.#options.onDone(node.name);
-        return;
-      }
-      this.#tasks.delete(node.name);
-      // What it rested on is not so any more, or not yet in our view: decided anew, but not as fast as can be.
-      this.#options.clock.after(decideAnewMs, () => this.#options.onDone(node.name));
-    });
+    const done = run()
+      .catch(broken)
+      .then((outcome) => {
+        if (outcome.outcome !== 'dropped') {
+          task.state = outcome;
+          this.#options.onDone(node.name);
+          return;
+        }
+        this.#tasks.delete(node.name);
+        // What it rested on is not so any more, or not yet in our view: decided anew, but not as fast as can be.
+        this.#options.clock.after(decideAnewMs, () => this.#options.onDone(node.name));
+      });
     if (isAwaited) await done;
   }
 
@@ -112,8 +114,8 @@ export class DeviceTasks {
       const outcome = await bringTo(action, found.device, { ...this.#powerOptions(node), mayAct, ...patience });
       return { ...outcome, message: `${method.name}: ${outcome.message}` };
     } catch (error) {
-      // A driver that throws is broken; what it did before is not known.
-      return { outcome: 'unknown', message: `${method.name}: ${error instanceof Error ? error.message : 'failed'}` };
+      const { outcome, message } = broken(error);
+      return { outcome, message: `${method.name}: ${message}` };
     }
   }
 
@@ -121,6 +123,11 @@ export class DeviceTasks {
     const { clock, guard = () => true } = this.#options;
     return { clock, guard, identities: identitiesOf(node) };
   }
+}
+
+/** What throws is broken, such as a driver, or a template that cannot become a Job; what it did before is not known. */
+function broken(error: unknown): Extract<TryOutcome, { outcome: 'unknown' }> {
+  return { outcome: 'unknown', message: error instanceof Error ? error.message : 'failed' };
 }
 
 export function identitiesOf({ name, systemUuid, providerId }: LiveNode): Identity[] {

@@ -9,7 +9,7 @@ import { verify } from './grounds.ts';
 
 /** What each basis has beside what all have. */
 const own = {
-  StorageSafeDetach: { safeDrivers: [driver] },
+  StorageSafeDetach: { safeDrivers: [driver], declaredDrivers: [] },
   PowerOff: { question: { what: 'power', methods: [] } },
   StorageFenced: { question: { what: 'storage', methods: [] } },
   KernelCrashed: {},
@@ -102,6 +102,20 @@ describe('the grounds of an act', () => {
       }
     });
   }
+
+  test('[NGS-1] of a driver that a policy declares safe fall when the driver itself says otherwise, or is gone', async () => {
+    const cluster = await ActCluster.create();
+    const common = await cluster.grounds();
+    const grounds: Grounds = { ...common, basis: 'StorageSafeDetach', safeDrivers: [], declaredDrivers: [driver] };
+    await cluster.patch(driverRef, '/metadata/annotations', {});
+    assert.equal(await found(cluster, grounds), 'nothing');
+    for (const says of ['false', 'yes']) {
+      await cluster.patch(driverRef, '/metadata/annotations', { 'fenceline.dev/safe-detach': says });
+      assert.match(await found(cluster, grounds), /does not detach safely any more/, says);
+    }
+    await cluster.remove(driverRef);
+    assert.match(await found(cluster, grounds), /CSIDriver driver\.longhorn\.io is gone/);
+  });
 
   test('of a fence that has begun do not fall with the trouble, nor with a Lease that is renewed', async () => {
     const cluster = await ActCluster.create();

@@ -143,14 +143,16 @@ async function samePolicy(client: KubeClient, { policy }: Grounds, options: Call
 }
 
 async function sameDrivers(client: KubeClient, grounds: Grounds, options: CallOptions): Promise<Refusal | undefined> {
-  const { safeDrivers } = grounds.basis === 'StorageSafeDetach' ? grounds : { safeDrivers: [] };
+  if (grounds.basis !== 'StorageSafeDetach') return undefined;
+  const { safeDrivers, declaredDrivers } = grounds;
   const refusals = await Promise.all(
-    safeDrivers.map(async (name) => {
+    [...safeDrivers, ...declaredDrivers].map(async (name) => {
       const ref: ObjectRef = { resource: csiDrivers, name };
       const read = await client.get(ref, options);
       if (!read.ok) return missing(read.error, `CSIDriver ${name}`);
       const says = read.value.metadata.annotations?.[SAFE_DETACH_ANNOTATION];
-      return says === 'true' ? undefined : changed(`CSIDriver ${name} does not detach safely any more`);
+      const isWord = says === 'true' || (says === undefined && declaredDrivers.includes(name));
+      return isWord ? undefined : changed(`CSIDriver ${name} does not detach safely any more`);
     }),
   );
   return refusals.find((refusal) => refusal !== undefined);

@@ -88,7 +88,6 @@ describe('a switch', () => {
     await begin(switching);
     await begin({ ...switching, key: 'next' });
     await acts.cordon(node, { do: 'cordon', key: 'c' });
-    acts.forget('node-1');
     assert.deepEqual(acts.of('node-1'), { task: { key: 'k', outcome: 'running' } });
     await ended();
     await begin(switching);
@@ -122,6 +121,26 @@ describe('a switch', () => {
       assert.deepEqual([asked, told, acts.of('node-1')], [['status'], ['node-1'], {}]);
     });
   }
+
+  test('S15: nor what the latest decision does not call for any more, as when another policy is in force', async () => {
+    const { acts, asked, grounds, begin, ended } = await bench();
+    await begin(switching);
+    acts.want('node-1', [{ grounds, begins: { ...switching, key: 'other' } }]);
+    assert.equal(await ended(), undefined);
+    acts.want('node-1', [{ grounds, begins: switching }]);
+    await begin(switching);
+    assert.deepEqual(await ended(), { key: 'k', outcome: 'succeeded', message: 'pdu-off: puppet says off' });
+    assert.deepEqual(asked, ['status', 'status', 'off', 'status']);
+  });
+
+  test('S39: nor that of a node that nobody attends to any more; it is known as under way until then', async () => {
+    const { acts, asked, begin, ended } = await bench();
+    await begin(switching);
+    acts.forget('node-1');
+    assert.deepEqual(acts.of('node-1'), { task: { key: 'k', outcome: 'running' } });
+    assert.equal(await ended(), undefined);
+    assert.deepEqual(asked, ['status']);
+  });
 
   test('S19: whoever does not lead any more tells no device', async () => {
     const { asked, begin, ended } = await bench({ isLeading: () => false });

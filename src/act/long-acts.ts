@@ -4,7 +4,7 @@
  * and beginning it again is harmless (S20).
  */
 import type { LiveNode, NodeCase } from '../api/release-view.ts';
-import type { Cordon, DeviceQuestion, Grounds, JobOrder, LongAct } from '../api/steps.ts';
+import type { Cordon, DeviceQuestion, Grounds, JobOrder, LongAct, Step } from '../api/steps.ts';
 import type { Clock } from '../clock.ts';
 import type { DeviceProvider } from '../devices/provider.ts';
 import type { KubeClient } from '../kube/client.ts';
@@ -40,6 +40,8 @@ export class LongActs {
   readonly #jobs = new Map<string, NonNullable<NodeCase['job']>>();
   /** By node: its devices said on when they were asked whether it is off, in the phase that began then. */
   readonly #onAgain = new Map<string, NonNullable<NodeCase['onAgain']>>();
+  /** By node: the tries that the latest decision calls for. */
+  readonly #wanted = new Map<string, readonly string[]>();
 
   constructor(options: LongActsOptions) {
     this.#options = options;
@@ -59,9 +61,22 @@ export class LongActs {
     };
   }
 
+  /**
+   * What the latest decision about a node calls for. Whatever else is under way there comes to nothing: another policy is in
+   * force, or the record was made anew, which the grounds of one act cannot tell.
+   */
+  want(name: string, steps: readonly Step[]): void {
+    this.#wanted.set(
+      name,
+      steps.flatMap((step) => ('begins' in step ? [step.begins.key] : [])),
+    );
+  }
+
   forget(name: string): void {
     this.#onAgain.delete(name);
     this.#tasks.forget(name);
+    if (this.#tasks.current(name) === undefined) this.#wanted.delete(name);
+    else this.#wanted.set(name, []);
   }
 
   async cordon(node: LiveNode, { key }: Cordon): Promise<void> {
@@ -88,7 +103,7 @@ export class LongActs {
 
   #run(node: LiveNode, act: LongAct, grounds: Grounds): Promise<TryOutcome> {
     const { client, clock, isLeading: guard, timeoutMs } = this.#options;
-    const mayAct = (): Promise<string | undefined> => this.#mayAct(grounds);
+    const mayAct = (): Promise<string | undefined> => this.#mayAct(node.name, act, grounds);
     const calls = { client, clock, guard, timeoutMs, mayAct };
     switch (act.do) {
       case 'switch':
@@ -138,10 +153,11 @@ export class LongActs {
    * What takes its time reads its grounds when it comes to the point, and again while it goes on: a device that is slow to
    * say how it is, a drain that waits for budgets (S15, S19).
    */
-  async #mayAct(grounds: Grounds): Promise<string | undefined> {
+  async #mayAct(name: string, { key }: LongAct, grounds: Grounds): Promise<string | undefined> {
     const { client, isLeading, timeoutMs } = this.#options;
     const refusal = await verify(client, grounds, { timeoutMs, ask: async () => 'nobody is asked here' });
     if (!isLeading()) return 'this instance does not lead any more';
+    if (this.#wanted.get(name)?.includes(key) === false) return 'it was decided otherwise since';
     if (refusal === undefined) return undefined;
     return refusal.kind === 'unreadable' ? refusal.error.message : refusal.what;
   }

@@ -129,6 +129,7 @@ const job = z.object({
   name: text(63, 'The name of the Job, fixed before it is made, so that it is made once.'),
   uid: text(64, 'The UID of the Job.').optional(),
   purpose: text(128, 'The remedy, or the method of the fence.'),
+  template: text(64, 'A hash of the template it was made from. Its success says nothing of any other.').optional(),
   startedAt: at('When it was recorded, before it was made.'),
   endedAt: at('When it ended.').optional(),
   outcome: z

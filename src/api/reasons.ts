@@ -59,6 +59,7 @@ export const UNFENCEABLE = group('RemedyPolicy', 'not fenceable', 'Why a node co
 
 export const RISKY = group('RemedyPolicy', 'Risky', 'The policy is legal, and can lose data or availability.', {
   NothingRisky: 'No dangerous value was found.',
+  NobodySelected: 'The policy is in force for no node, so that nothing is protected by it.',
   NoStormLimit: 'maxUnresponsive lets every node be unresponsive: a broken switch can have all of them fenced.',
   NoConcurrencyLimit: 'maxConcurrent is as large as the set of nodes.',
   RiskAccepted: 'podDeletion or volumeAttachmentRecovery lets pods go without proof that they have stopped.',

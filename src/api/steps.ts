@@ -33,7 +33,8 @@ export interface DeviceQuestion {
 export type Grounds = CommonGrounds &
   (
     | { basis: 'PowerOff' | 'StorageFenced'; question: DeviceQuestion }
-    | { basis: 'StorageSafeDetach'; safeDrivers: readonly string[] }
+    /** `safeDrivers` have to say so still; `declaredDrivers` a policy answers for, as long as they do not say otherwise. */
+    | { basis: 'StorageSafeDetach'; safeDrivers: readonly string[]; declaredDrivers: readonly string[] }
     | { basis: 'KernelCrashed' | 'Asserted' | 'AcceptedRisk' }
     /**
      * A ladder or a person calls for it: a fence, a Job, a drain, a machine to be removed, and what undoes them. `trouble`: what

@@ -54,7 +54,14 @@ export function replayCommand(write: (text: string) => void = (text) => process.
 }
 
 function replayFile(file: string): ReplayedPass[] {
-  const text = readFileSync(file === '-' ? 0 : file, 'utf8');
+  let text: string;
+  try {
+    text = readFileSync(file === '-' ? 0 : file, 'utf8');
+  } catch (error) {
+    throw wrongFile(
+      `${file}: it cannot be read (${(error as NodeJS.ErrnoException).code ?? 'error'}); write files that run --trace-passes made`,
+    );
+  }
   return replayText(file, text);
 }
 

@@ -91,9 +91,12 @@ function nextRemedy(nodeCase: PresentCase): RemedyDecision {
     nowMs,
   );
   // The machine is silent because it is being fenced: that is not trouble of its own.
-  const climbed = climb(before, isRequested ? [] : thresholds, { ...trouble, nowMs, outcome });
+  const due = climb(before, isRequested ? [] : thresholds, { ...trouble, nowMs, outcome });
+  const isNewRung = due.ladder !== undefined && keyOf(due.ladder) !== (before && keyOf(before));
+  // A fence that was begun by a ladder that is no more is brought to its end before another remedy begins.
+  const isTooEarly = isNewRung && isUnderFence(decision.fence) && kindOf(remedy, due.remedy) !== 'fence';
+  const climbed = isTooEarly ? {} : due;
   const { ladder } = climbed;
-  const isNewRung = ladder !== undefined && keyOf(ladder) !== (before && keyOf(before));
   const kind = kindOf(remedy, climbed.remedy);
   if (isNewRung && kind === 'fence') {
     // What was begun is brought to its end, also where another ladder calls for it now (S20).

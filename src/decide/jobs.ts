@@ -25,14 +25,14 @@ export function orderOf({ policy, node }: PresentCase, ladder: LadderState): Pla
 /** On record before it is made. */
 export function withJob(
   jobs: readonly JobRecord[],
-  { name, remedy }: PlannedJob,
+  { name, remedy, template }: PlannedJob,
   { namespace, serverNowMs, job: seen }: NodeCase,
 ): readonly JobRecord[] {
   const uid = seen?.name === name ? seen.uid : undefined;
   if (jobs.some((job) => job.name === name)) {
     return uid === undefined ? jobs : jobs.map((job) => (job.name === name ? { ...job, uid } : job));
   }
-  return [...jobs, { namespace, name, purpose: remedy, startedAt: timeOf(serverNowMs) }].slice(-MAX_JOBS);
+  return [...jobs, { namespace, name, purpose: remedy, template, startedAt: timeOf(serverNowMs) }].slice(-MAX_JOBS);
 }
 
 /** One that was seen before does not run a second time, should it be gone. */

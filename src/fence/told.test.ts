@@ -22,7 +22,7 @@ const fence: NonNullable<NodeFenceStatus['fence']> = {
 };
 
 test('[FEN-3] every phase has a word, and only what a device has confirmed counts as harmless', () => {
-  const told = FENCE_PHASES.map((phase) => fenceNews({ ...fence, phase }));
+  const told = FENCE_PHASES.map((phase) => fenceNews({ ...fence, phase, storage: ['csi.example.com'] }));
   assert.equal(new Set(told.map(({ reason }) => reason)).size, FENCE_PHASES.length);
   assert.ok(told.every(({ reason }) => Object.hasOwn(FENCED.reason, reason)));
   assert.deepEqual(
@@ -41,6 +41,11 @@ test('[FEN-1] a node that nothing isolates waits for its power to be cut, and is
     [fenceNews({ ...untouched, phase: 'isolated' })].map(({ status, reason }) => `${reason} ${status}`),
     ['WaitingToPowerOff False'],
   );
+});
+
+test('[SAF-5] nor is one whose fence begins anew, or was only cordoned: no device has cut it off', () => {
+  const { status, reason } = fenceNews({ ...fence, phase: 'isolated', storage: [], restarts: 1 });
+  assert.deepEqual([status, reason], ['False', 'WaitingToPowerOff']);
 });
 
 test('[FEN-2] failed tries are counted and the last of them quoted', () => {

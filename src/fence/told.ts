@@ -26,13 +26,14 @@ const words: Record<Fence['phase'], keyof typeof FENCED.reason> = {
 const harmless: ReadonlySet<Fence['phase']> = new Set(['isolated', 'off']);
 
 export function fenceNews(fence: Fence): FenceNews {
-  const { phase, irrevocableSince, retries, method, message } = fence;
-  const isBegun = irrevocableSince !== undefined;
-  const reason = phase === 'isolated' && !isBegun ? 'WaitingToPowerOff' : words[phase];
+  const { phase, irrevocableSince, retries, method, message, storage } = fence;
+  // Without a device that cut it off from its storage, as in a fence that begins anew, the node is as free as before.
+  const isCutOff = irrevocableSince !== undefined && (phase !== 'isolated' || storage.length > 0);
+  const reason = phase === 'isolated' && !isCutOff ? 'WaitingToPowerOff' : words[phase];
   const tries = retries === 0 ? undefined : `${retries} ${retries === 1 ? 'try' : 'tries'} failed`;
   const parts = [method, tries, message].filter((part) => part !== undefined);
   return {
-    status: harmless.has(phase) && isBegun ? 'True' : 'False',
+    status: harmless.has(phase) && isCutOff ? 'True' : 'False',
     reason,
     message: parts.join(': ').slice(0, 1024),
   };

@@ -130,7 +130,7 @@ export class Attendant {
   }
 
   async #attend(seen: Sighting): Promise<number> {
-    const { clock, isLeading, reader, shared, onPass } = this.#options;
+    const { clock, isLeading, reader, shared, longActs, onPass } = this.#options;
     const { name } = seen;
     const pods = reader.ready(name);
     if (pods === undefined) return maxRetryMs;
@@ -145,6 +145,7 @@ export class Attendant {
     const nodeCase = shared.complete(read.value);
     const decision = decideNode(nodeCase);
     shared.claim(nodeCase, decision);
+    longActs.want(name, decision.steps);
     const recorded = await this.#record(nodeCase, decision);
     if (!recorded.ok) return this.#failed(name, recorded.error);
     const fence = recorded.value;

@@ -16,7 +16,15 @@ import { byRemedy } from './by-remedy.ts';
 
 const startedAt = '2026-01-01T00:00:00Z';
 const ladder = { threshold: 'Ready=NotTrue', position: 0, remedy: 'terminate', phase: 'waiting', startedAt } as const;
-const job = { namespace: 'fenceline', name: 'j', purpose: 'terminate', startedAt, outcome: 'Succeeded' } as const;
+const template = 'hash-1';
+const job = {
+  namespace: 'fenceline',
+  name: 'j',
+  purpose: 'terminate',
+  template,
+  startedAt,
+  outcome: 'Succeeded',
+} as const;
 
 function remedied(status: Partial<NodeFenceStatus> = {}, cleanResources = true, kind = 'podTemplate'): NodeCase {
   const remedy = aRemedy({
@@ -24,6 +32,7 @@ function remedied(status: Partial<NodeFenceStatus> = {}, cleanResources = true, 
       { key: 'Ready=NotTrue', remedies: [{ name: 'terminate', periodMs: 0, cleanResources }], recovery: [] },
     ],
     kinds: { terminate: kind },
+    templates: { terminate: template },
   });
   const fence = aFence({ incident: anIncident(), ladder, jobs: [job], ...status });
   return aCase({ policy: inForce({ podDeletion: 'do-nothing', remedy }), fence });
@@ -56,6 +65,12 @@ describe('released by the word of a remedy', () => {
       { ...remedied(), policy: { kind: 'none' } },
     ];
     for (const nodeCase of none) assert.equal(objects(nodeCase), 'NotRemedied');
+  });
+
+  test('S2: nor by a Job of that name that was made from another template, or from nobody knows which', () => {
+    const { template: _, ...older } = job;
+    assert.equal(objects(remedied({ jobs: [{ ...job, template: 'hash-2' }] })), 'NotRemedied');
+    assert.equal(objects(remedied({ jobs: [older] })), 'NotRemedied');
   });
 
   test('S4: neither from a machine that was booted again, nor from one whose kubelet lives', () => {

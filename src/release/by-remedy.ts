@@ -34,11 +34,14 @@ const checks: readonly Check[] = [
 function remediedBy({ policy, fence }: NodeCase): string | undefined {
   const { ladder, jobs = [] } = fence?.status ?? {};
   if (policy.kind !== 'one' || (ladder?.phase !== 'waiting' && ladder?.phase !== 'exhausted')) return undefined;
-  const { thresholds = [], kinds = {} } = policy.policy.remedy ?? {};
+  const { thresholds = [], kinds = {}, templates = {} } = policy.policy.remedy ?? {};
   const rung = thresholds.find(({ key }) => key === ladder.threshold)?.remedies[ladder.position];
   if (rung?.cleanResources !== true || kinds[rung.name] !== 'podTemplate') return undefined;
   const job = jobs.findLast(({ purpose }) => purpose === rung.name);
-  return job?.outcome === 'Succeeded' ? `remedy ${rung.name}, Job ${job.namespace}/${job.name}` : undefined;
+  // The word is about the Job that its policy has: another one of that name, of before an edit or of another policy, did
+  // something else.
+  if (job?.template === undefined || job.template !== templates[rung.name]) return undefined;
+  return job.outcome === 'Succeeded' ? `remedy ${rung.name}, Job ${job.namespace}/${job.name}` : undefined;
 }
 
 function remedied(nodeCase: NodeCase): Objection | undefined {

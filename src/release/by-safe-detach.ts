@@ -64,30 +64,25 @@ function unprotected(nodeCase: NodeCase, volume: KnownVolume): Objection | undef
       `volume ${name} is ${volume.local ? 'local to a node' : 'not a CSI volume'}`,
     );
   }
-  const driver = driverOf(nodeCase.drivers, csi.driver);
-  if (driver === undefined)
-    return objection('VolumeNotProtected', `volume ${name}: there is no CSIDriver ${csi.driver}`);
-  if (driver.malformed !== undefined) return objection('VolumeNotProtected', `volume ${name}: ${driver.malformed}`);
-  if (driver.deniesSafeDetach === true) {
-    return objection(
-      'VolumeNotProtected',
-      `volume ${name}: ${SAFE_DETACH_ANNOTATION} of CSIDriver ${csi.driver} is "false"`,
-    );
-  }
-  if (!driver.safeDetach && !isDeclared(nodeCase, csi.driver)) {
-    const message = `volume ${name}: CSIDriver ${csi.driver} has no ${SAFE_DETACH_ANNOTATION}, and no policy lists it under safeDetach`;
-    return objection('VolumeNotProtected', message);
-  }
+  const why = whyUnsafe(nodeCase, csi.driver);
+  if (why !== undefined) return objection('VolumeNotProtected', `volume ${name}: ${why}`);
   return isShared(volume) ? objection('VolumeShared', `volume ${name} is ReadWriteMany`) : undefined;
+}
+
+/** Undefined: its detach takes the access of the node away, by its own word or by that of the policy. */
+function whyUnsafe(nodeCase: NodeCase, name: string): string | undefined {
+  const driver = driverOf(nodeCase.drivers, name);
+  if (driver === undefined) return `there is no CSIDriver ${name}`;
+  if (driver.malformed !== undefined) return driver.malformed;
+  if (driver.deniesSafeDetach === true) return `${SAFE_DETACH_ANNOTATION} of CSIDriver ${name} is "false"`;
+  return driver.safeDetach || isDeclared(nodeCase, name)
+    ? undefined
+    : `CSIDriver ${name} has no ${SAFE_DETACH_ANNOTATION}, and no policy lists it under safeDetach`;
 }
 
 /** The CSIDriver belongs to somebody else's chart: the policy of the node can say the same (NGS-1). */
 function isDeclared({ policy }: NodeCase, driver: string): boolean {
   return policy.kind === 'one' && policy.policy.safeDetach.includes(driver);
-}
-
-function isSafe(nodeCase: NodeCase, driver: string): boolean {
-  return driverOf(nodeCase.drivers, driver)?.safeDetach === true || isDeclared(nodeCase, driver);
 }
 
 /** Whose word it is where it is not the driver's own. */
@@ -116,11 +111,12 @@ export const bySafeDetach: Way = {
   grounds: (nodeCase, { drivers }) => ({
     basis: 'StorageSafeDetach',
     safeDrivers: drivers.filter((name) => isAnnotated(nodeCase, name)),
+    declaredDrivers: drivers.filter((name) => !isAnnotated(nodeCase, name)),
   }),
   stillStands: (nodeCase, { attachments }) =>
     nodeCase.gates.NonGracefulFailover &&
     attachmentsHere(nodeCase)
       .filter(({ name }) => attachments.includes(name))
-      .every(({ driver }) => isSafe(nodeCase, driver)),
+      .every(({ driver }) => whyUnsafe(nodeCase, driver) === undefined),
   unopened: ['GateOff'],
 };

@@ -287,6 +287,32 @@ describe('where Kubernetes does not detach by itself', () => {
     });
   }
 
+  describe('by safe detach', () => {
+    const recorded = { way: 'safe detach', basis: 'StorageSafeDetach', by: 'policy release' } as const;
+    const declared = (says: object | undefined): NodeCase => {
+      const policy = inForce({ safeDetach: [driver], podDeletion: 'do-nothing' });
+      const drivers = says === undefined ? {} : { [driver]: { name: driver, unpublishFence: false, ...says } };
+      return left({ gates: failover, policy, drivers: drivers as NodeCase['drivers'] }, recorded);
+    };
+
+    test('[NGS-1] S15: on the word of its driver, or of the policy, which are read again', () => {
+      const [own] = plan(declared({ safeDetach: true })).steps;
+      assert.deepEqual([actsOf(own!)[0]?.do, safeDriversOf(own)], ['deleteAttachment', [driver]]);
+      const [step] = plan(declared({ safeDetach: false })).steps;
+      const grounds = groundsOf(step);
+      assert.deepEqual(grounds?.basis === 'StorageSafeDetach' && [grounds.safeDrivers, grounds.declaredDrivers], [
+        [],
+        [driver],
+      ]);
+    });
+
+    test('[NGS-1] not when the driver says "false" meanwhile, or something else, or is gone, whatever the policy says', () => {
+      assert.deepEqual(plan(declared({ safeDetach: false, deniesSafeDetach: true })).steps, []);
+      assert.deepEqual(plan(declared({ safeDetach: false, malformed: 'is "yes"' })).steps, []);
+      assert.deepEqual(plan(declared(undefined)).steps, []);
+    });
+  });
+
   test('[POD-3] without a Node object nobody says that the volume is not in use: it goes the same way', () => {
     const { steps } = plan(withoutNode(left()));
     assert.deepEqual(deeds(steps), [['deleteAttachment']]);

@@ -291,13 +291,13 @@ function detachSteps(nodeCase: NodeCase, records: readonly ReleaseRecord[], epoc
   });
   return due.flatMap((record) => {
     const way = wayOf(record);
-    const acts: GroundedAct[] = attachmentsHere(nodeCase)
-      .filter(
-        ({ name, deleting, volume }) => record.attachments.includes(name) && !deleting && !used.volumes.has(volume),
-      )
-      .map(({ name, uid }) => ({ do: 'deleteAttachment', attachment: name, uid }));
-    if (way === undefined || acts.length === 0) return [];
-    return [{ acts, grounds: groundsOf(nodeCase, { way, record, freed: { drivers: [] }, epoch }) }];
+    const left = attachmentsHere(nodeCase).filter(
+      ({ name, deleting, volume }) => record.attachments.includes(name) && !deleting && !used.volumes.has(volume),
+    );
+    if (way === undefined || left.length === 0) return [];
+    const acts = left.map(({ name, uid }): GroundedAct => ({ do: 'deleteAttachment', attachment: name, uid }));
+    const freed = { drivers: [...new Set(left.map(({ driver }) => driver))] };
+    return [{ acts, grounds: groundsOf(nodeCase, { way, record, freed, epoch }) }];
   });
 }
 

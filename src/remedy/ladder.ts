@@ -79,8 +79,9 @@ export function climb(
     return met === undefined ? {} : onRung(met, 0, facts);
   }
   const threshold = thresholds.find(({ key }) => key === state.threshold);
-  // The policy was edited, and this ladder is no more: what stands on the node is undone by its return.
-  if (threshold === undefined) return {};
+  // The policy was edited, or another one is in force, and this ladder is no more: what stands on the node is undone by its
+  // return, and trouble that goes on begins the ladder that there is.
+  if (threshold === undefined || !hasRung(threshold, state)) return climb(undefined, thresholds, facts);
   const isOver = !isTroubled(threshold, facts);
   switch (state.phase) {
     case 'running':
@@ -92,6 +93,10 @@ export function climb(
     case 'recovering':
       return recovering(state, threshold, facts);
   }
+}
+
+function hasRung({ remedies, recovery }: LadderThreshold, { phase, position, remedy }: LadderState): boolean {
+  return (phase === 'recovering' ? recovery[position] : remedies[position]?.name) === remedy;
 }
 
 function running(state: LadderState, threshold: LadderThreshold, facts: LadderFacts, isOver: boolean): LadderDecision {

@@ -120,6 +120,10 @@ function fenceableOf({ spec, nodes, checks }: PolicyFindings): Finding | undefin
   if (unchecked > 0) {
     return { type: FENCEABLE.of, status: 'Unknown', reason: reason.NotChecked, message: rest.slice(2) };
   }
+  if (nodes.length === 0) {
+    const nobody = 'it is in force for no node';
+    return { type: FENCEABLE.of, status: 'Unknown', reason: reason.NotChecked, message: nobody };
+  }
   const message = `the devices of ${nodes.length === 1 ? '1 node answer' : `${nodes.length} nodes answer`}`;
   return { type: FENCEABLE.of, status: 'True', reason: reason.AllFenceable, message };
 }

@@ -27,6 +27,7 @@ const restarting = ['podTemplate', 'fence', 'deleteMachine'];
 type Question = (spec: WrittenPolicy, nodeCount: number) => string | undefined;
 
 const questions: readonly [RiskReason, Question][] = [
+  ['NobodySelected', nobodySelected],
   ['NoStormLimit', noStormLimit],
   ['RiskAfterFailedFence', riskAfterFailedFence],
   ['RiskAccepted', riskAccepted],
@@ -45,6 +46,14 @@ export function risksOf(spec: WrittenPolicy, nodeCount: number): Risk[] {
     const message = ask(spec, nodeCount);
     return message === undefined ? [] : [{ reason, message }];
   });
+}
+
+/** A label that nobody has, mostly by a slip: everything looks well, and nothing is protected. */
+function nobodySelected({ allNodes }: WrittenPolicy, nodeCount: number): string | undefined {
+  if (nodeCount > 0) return undefined;
+  return allNodes === true
+    ? 'it is in force for no node: another policy applies to each of them, or there are none'
+    : 'it is in force for no node: none has the labels of its selector, or another policy applies to them';
 }
 
 function kindOfRemedy({ remedies = [] }: WrittenPolicy, name: string | undefined): string | undefined {

@@ -23,7 +23,7 @@ const elsewhere = [
   // test/release/readme.test.ts does as it says, with machines that have a BMC, and looks at what comes of it.
   ...commandsOf('README.md', 'Switch it on'),
   // These need an operator and a node in trouble: commands.test.ts and src/cli have them.
-  'bin/fenceline drill worker-1',
+  'bin/fenceline drill worker-1 -n fenceline',
   'bin/fenceline approve worker-1',
   // test/release/readme.test.ts keeps passes and decides them again.
   ...commandsOf('docs/architecture.md', 'A pass is a value'),
