@@ -10,6 +10,8 @@ import type { Pass } from '../report/pass.ts';
 
 const form = /^passes-(\d{6,12})\.jsonl$/;
 const hidden = '[hidden]';
+/** Names that clouds and people have for what agents call a password. */
+const isKeyring = /credential|passphrase|pwd$|(?:^|_)(?:pass|key)$/i;
 
 export interface TraceLimits {
   fileBytes: number;
@@ -74,6 +76,16 @@ export class PassTrace {
 
 export function passLine({ nodeCase, decision }: Pick<Pass, 'nodeCase' | 'decision'>): string {
   return JSON.stringify({ case: nodeCase, decision }, (key, value: unknown) =>
-    typeof value === 'string' && isSecretName(key) ? hidden : value,
+    key === 'parameters' && typeof value === 'object' && value !== null ? withoutSecrets(value) : value,
+  );
+}
+
+/** Of a device. Elsewhere names are those of labels, remedies and the like, on whose values decisions rest. */
+function withoutSecrets(parameters: object): object {
+  return Object.fromEntries(
+    Object.entries(parameters).map(([name, value]: [string, unknown]) => [
+      name,
+      isSecretName(name) || isKeyring.test(name) ? hidden : value,
+    ]),
   );
 }

@@ -14,6 +14,7 @@ import type { NodeCase } from '../../src/api/release-view.ts';
 import type { NodeDecision } from '../../src/decide/decide-node.ts';
 import { decideNode } from '../../src/decide/decide-node.ts';
 import type { Pass } from '../../src/report/pass.ts';
+import { fenced, place } from './fencing/fenced.ts';
 import { mutant } from './mutant.ts';
 import { run, scenarioOf } from './run-file.ts';
 
@@ -52,6 +53,19 @@ describe('recorded passes', () => {
     });
   }
 
+  test('also one about a remedy that is called as a password is', async () => {
+    const lines: string[] = [];
+    const container = { name: 'main', image: 'example/remedy:1' };
+    const remedies = [{ name: 'rotate-token', podTemplate: { spec: { containers: [container] } } }];
+    const condition = { type: 'Ready', status: 'NotTrue', for: '5s' };
+    const thresholds = [{ condition, remedies: [{ name: 'rotate-token', cleanResources: true }] }];
+    const scenario = fenced('token', { policy: { thresholds, remedies }, events: [{ at: '0s', powerOff: place }] });
+    await run(scenario, { onPass: (pass) => void lines.push(passLine(pass)) });
+    assert.ok(lines.some((line) => line.includes('"forceDelete"')));
+    const differing = replayText('token', lines.join('\n')).filter(({ differences }) => differences.length > 0);
+    assert.deepEqual(differing, []);
+  });
+
   test('a rule that was changed shows, with where and what', async () => {
     const text = (await passesOf('fence/partition')).join('\n');
     const line = "if (stored.phase !== 'off') return objection(";
@@ -87,7 +101,7 @@ describe('the files of passes', () => {
         assert.ok(size <= 1000);
         assert.equal(mode & 0o077, 0);
       }
-      const parameters = { ip: '192.0.2.1', password: 'canary' };
+      const parameters = { ip: '192.0.2.1', password: 'canary', credentials: '{"private_key": "canary"}' };
       const config = { ok: true, config: { recovery: [{ off: [], on: [{ parameters }] }] } } as never;
       const line = passLine({ nodeCase: { ...nodeCase, config }, decision: {} as NodeDecision });
       assert.match(line, /192\.0\.2\.1/);
