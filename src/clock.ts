@@ -7,15 +7,18 @@ export interface Clock {
   now(): number;
   /** Monotonic milliseconds from an arbitrary start. Goes on while the process is stopped. */
   monotonic(): number;
-  /** Runs `callback` once after `delayMs`; the answer cancels it. */
+  /** Runs `callback` once after `delayMs`, or some weeks, if that is less; the answer cancels it. */
   after(delayMs: number, callback: () => void): () => void;
 }
+
+/** A timer of Node.js counts to this; one for longer than these 24 days would fire at once. */
+const maxTimerMs = 2 ** 31 - 1;
 
 export const realClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   after(delayMs, callback) {
-    const timer = setTimeout(callback, delayMs);
+    const timer = setTimeout(callback, Math.min(delayMs, maxTimerMs));
     return () => clearTimeout(timer);
   },
 };

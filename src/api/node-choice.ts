@@ -16,6 +16,9 @@ export interface NodeChoice {
   createdAt: string;
 }
 
+/** Of an object that does not say which nodes: it is told in its status that it has none. */
+export const NOBODY: Selector = { matchLabels: {}, matchExpressions: [{ key: '', operator: '', values: [] }] };
+
 /**
  * Undefined: it does not say which nodes, or says it twice. The API server refuses that; an object from before it did is
  * in force for nobody, because an empty selector may be all that is left of a mistyped one.

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { durationMs } from './duration.ts';
 import { DrainPolicySchema } from './drain-policy.ts';
+import { NOBODY } from './node-choice.ts';
 import { DRAIN_DEFAULTS } from './policy-defaults.ts';
 import {
   DEFAULT_FENCE,
@@ -190,8 +191,10 @@ test('[DRN-1] a DrainPolicy lacks nothing once its schema has filled it in, and 
   const facts = drainPolicyFacts(object({ spec }));
   const { policy, namespace, enforcement } = DRAIN_DEFAULTS;
   assert.deepEqual([facts?.policy, facts?.namespace, facts?.enforcement], [policy, namespace, enforcement]);
-  for (const part of ['allNodes', 'policy', 'storage', 'namespace', 'enforcement']) {
+  for (const part of ['policy', 'storage', 'namespace', 'enforcement']) {
     assert.equal(drainPolicyFacts(object({ spec: { ...spec, [part]: undefined } })), undefined, part);
   }
   assert.equal(drainPolicyFacts(object({ spec: { ...spec, storage: 'newer' } })), undefined, 'of a newer version');
+  const older = drainPolicyFacts(object({ spec: { ...spec, allNodes: undefined } }));
+  assert.equal(older?.selector, NOBODY, 'one of before selector is told of, and guards nobody');
 });

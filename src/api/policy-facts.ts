@@ -6,7 +6,7 @@
 import { hash } from './hash.ts';
 import { parseDuration } from './duration.ts';
 import type { DrainPolicyFacts } from './drain-view.ts';
-import { choiceOf } from './node-choice.ts';
+import { choiceOf, NOBODY } from './node-choice.ts';
 import { REMEDY_ACTIONS, REMEDY_DEFAULTS, STORAGE_SYSTEMS } from './policy-defaults.ts';
 import type { AlarmFacts, LadderThreshold, OwnerKind, PolicyFacts, RemedyFacts, SoakFacts } from './release-view.ts';
 import { thresholdKey } from './threshold-key.ts';
@@ -176,9 +176,10 @@ export function drainPolicyFacts({
   spec = {},
 }: StoredObject<WrittenDrainPolicy>): DrainPolicyFacts | undefined {
   const { policy, storage, namespace, enforcement } = spec;
-  const choice = choiceOf(spec, metadata);
+  // One of before `selector` guards nobody, and must not go on saying that it does.
+  const choice = choiceOf(spec, metadata) ?? { selector: NOBODY, priority: 0, createdAt: '' };
   const isKnown = storage !== undefined && STORAGE_SYSTEMS.includes(storage);
-  if (choice === undefined || !isKnown || policy === undefined) return undefined;
+  if (!isKnown || policy === undefined) return undefined;
   if (namespace === undefined || enforcement === undefined) return undefined;
   const { name, uid = '', generation = 0 } = metadata;
   return { name, uid, generation, ...choice, policy, namespace, enforcement };

@@ -31,6 +31,8 @@ export const VALID = group('RemedyPolicy', 'Valid', 'The policy can be carried o
   FenceConfigMissing: 'A selected node has no fence configuration, so a fence of it would fail.',
   RemedyUnsupported: 'A ladder needs a remedy that this version cannot run; that ladder is not in force.',
   SecretsUnreadable: 'Whether the Secrets of the fence configurations exist could not be found out.',
+  NodesMissing:
+    'It does not say which nodes it is about, as one that was written before `selector`; in force for none.',
   DefaultsMissing: 'The object lacks fields that the CRD fills in: the installed CRD is older than the operator.',
 });
 
@@ -157,6 +159,8 @@ export const GUARDING = group('DrainPolicy', 'Guarding', 'Drains of the selected
   ForeignBudget: 'A storage pod has a budget of somebody else; a second one would make every eviction fail.',
   Conflict:
     'A DrainPolicy of the same priority selects some of the nodes just as specifically, is older, and guards them.',
+  NodesMissing:
+    'It does not say which nodes it is about, as one that was written before `selector`: nothing is guarded.',
   NoNodes: 'No node is selected, or a more specific policy has them all: nothing is guarded.',
 });
 

@@ -8,9 +8,10 @@ import { join } from 'node:path';
 import { isSecretName } from '../devices/agent-metadata.ts';
 import type { Pass } from '../report/pass.ts';
 
-const prefix = 'passes-';
-const suffix = '.jsonl';
+const form = /^passes-(\d{6,12})\.jsonl$/;
 const hidden = '[hidden]';
+/** Names that clouds and people have for what agents call a password. */
+const isKeyring = /credential|passphrase|pwd$|(?:^|_)(?:pass|key)$/i;
 
 export interface TraceLimits {
   fileBytes: number;
@@ -22,43 +23,69 @@ const defaultLimits: TraceLimits = { fileBytes: 16 * 1024 * 1024, files: 4 };
 export class PassTrace {
   readonly #dir: string;
   readonly #limits: TraceLimits;
+  readonly #onProblem: (error: Error) => void;
   #number: number;
   #bytes: number;
+  #isBroken = false;
 
-  constructor(dir: string, limits: TraceLimits = defaultLimits) {
+  /** `onProblem`: it cannot be written, as on a disk that is full; told once, until it can be again. */
+  constructor(dir: string, onProblem: (error: Error) => void, limits: TraceLimits = defaultLimits) {
     this.#dir = dir;
     this.#limits = limits;
+    this.#onProblem = onProblem;
     mkdirSync(dir, { recursive: true });
     this.#number = Math.max(1, ...this.#numbers());
     this.#bytes = statSync(this.#file(this.#number), { throwIfNoEntry: false })?.size ?? 0;
   }
 
-  keep({ nodeCase, decision }: Pick<Pass, 'nodeCase' | 'decision'>): void {
+  /** Whoever attends to nodes goes on, whether or not somebody can read about it later. */
+  keep(pass: Pick<Pass, 'nodeCase' | 'decision'>): void {
+    try {
+      this.#append(pass);
+      this.#isBroken = false;
+    } catch (error) {
+      if (!this.#isBroken) this.#onProblem(error instanceof Error ? error : new Error(String(error)));
+      this.#isBroken = true;
+    }
+  }
+
+  #append({ nodeCase, decision }: Pick<Pass, 'nodeCase' | 'decision'>): void {
     const line = `${passLine({ nodeCase, decision })}\n`;
     const bytes = Buffer.byteLength(line);
     if (this.#bytes > 0 && this.#bytes + bytes > this.#limits.fileBytes) {
       this.#number += 1;
       this.#bytes = 0;
-      for (const old of this.#numbers()) if (old <= this.#number - this.#limits.files) rmSync(this.#file(old));
+      for (const old of this.#numbers())
+        if (old <= this.#number - this.#limits.files) rmSync(this.#file(old), { force: true });
     }
     appendFileSync(this.#file(this.#number), line, { mode: 0o600 });
     this.#bytes += bytes;
   }
 
   #file(number: number): string {
-    return join(this.#dir, `${prefix}${String(number).padStart(6, '0')}${suffix}`);
+    return join(this.#dir, `passes-${String(number).padStart(6, '0')}.jsonl`);
   }
 
   #numbers(): number[] {
     return readdirSync(this.#dir).flatMap((name) => {
-      const number = Number(name.slice(prefix.length, -suffix.length));
-      return name.startsWith(prefix) && name.endsWith(suffix) && Number.isInteger(number) ? [number] : [];
+      const digits = form.exec(name)?.[1];
+      return digits === undefined ? [] : [Number(digits)];
     });
   }
 }
 
 export function passLine({ nodeCase, decision }: Pick<Pass, 'nodeCase' | 'decision'>): string {
   return JSON.stringify({ case: nodeCase, decision }, (key, value: unknown) =>
-    typeof value === 'string' && isSecretName(key) ? hidden : value,
+    key === 'parameters' && typeof value === 'object' && value !== null ? withoutSecrets(value) : value,
+  );
+}
+
+/** Of a device. Elsewhere names are those of labels, remedies and the like, on whose values decisions rest. */
+function withoutSecrets(parameters: object): object {
+  return Object.fromEntries(
+    Object.entries(parameters).map(([name, value]: [string, unknown]) => [
+      name,
+      isSecretName(name) || isKeyring.test(name) ? hidden : value,
+    ]),
   );
 }

@@ -54,15 +54,15 @@ export function replayCommand(write: (text: string) => void = (text) => process.
 }
 
 function replayFile(file: string): ReplayedPass[] {
-  let text: string;
+  return replayText(file, textOf(file));
+}
+
+function textOf(file: string): string {
   try {
-    text = readFileSync(file === '-' ? 0 : file, 'utf8');
+    return readFileSync(file === '-' ? 0 : file, 'utf8');
   } catch (error) {
-    throw wrongFile(
-      `${file}: it cannot be read (${(error as NodeJS.ErrnoException).code ?? 'error'}); write files that run --trace-passes made`,
-    );
+    throw wrongFile(`${file}: ${(error as Error).message}`);
   }
-  return replayText(file, text);
 }
 
 export function replayText(file: string, text: string): ReplayedPass[] {
@@ -71,13 +71,14 @@ export function replayText(file: string, text: string): ReplayedPass[] {
 
 function replayLine(text: string, at: { file: string; line: number }): ReplayedPass {
   const { case: nodeCase, decision } = passOf(text, at);
-  const again = JSON.parse(JSON.stringify(decideNode(nodeCase))) as NodeDecision;
-  return {
-    ...at,
-    node: nodeCase.name,
-    at: timeOf(nodeCase.serverNowMs),
-    differences: differencesOf(decision, again, ''),
-  };
+  try {
+    const again = JSON.parse(JSON.stringify(decideNode(nodeCase))) as NodeDecision;
+    const differences = differencesOf(decision, again, '');
+    return { ...at, node: nodeCase.name, at: timeOf(nodeCase.serverNowMs), differences };
+  } catch (error) {
+    // A case that lacks what a decision reads, as of another version or of nobody.
+    throw wrongFile(`${at.file}:${at.line}: nothing can be decided from it (${(error as Error).message})`);
+  }
 }
 
 function passOf(text: string, { file, line }: { file: string; line: number }): RecordedPass {

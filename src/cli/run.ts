@@ -101,7 +101,7 @@ async function run(flags: RunFlags): Promise<void> {
   const connection = await connect(flags);
   const client = clientOf(connection);
   const identity = `${hostname()}_${randomUUID()}`;
-  const trace = flags.tracePasses === undefined ? undefined : new PassTrace(flags.tracePasses);
+  const trace = flags.tracePasses === undefined ? undefined : traceIn(flags.tracePasses, log);
   const namespace = flags.leaderElectNamespace ?? connection.namespace;
   const operator = new Operator({
     client,
@@ -131,6 +131,10 @@ async function run(flags: RunFlags): Promise<void> {
     await kdump?.stop();
     client.close();
   }
+}
+
+function traceIn(dir: string, log: Log): PassTrace {
+  return new PassTrace(dir, (error) => log.warn({ problem: error.message }, 'passes are not kept any more'));
 }
 
 /** A socket that breaks later is told, and the rest goes on: crashed kernels are then not heard, and fences take longer. */

@@ -29,7 +29,7 @@ export function simulateCommand(): Command {
 }
 
 async function simulate(files: string[], { seed, runs, output, tracePasses }: Flags): Promise<void> {
-  const trace = tracePasses === undefined ? undefined : new PassTrace(tracePasses);
+  const trace = tracePasses === undefined ? undefined : new PassTrace(tracePasses, raise);
   const options: RunOptions = trace === undefined ? {} : { onPass: (pass) => trace.keep(pass) };
   try {
     const scenarios = files.flatMap(readScenarios);
@@ -49,6 +49,10 @@ async function simulate(files: string[], { seed, runs, output, tracePasses }: Fl
     process.stderr.write(`${error.problems.join('\n')}\n`);
     process.exitCode = 2;
   }
+}
+
+function raise(error: Error): never {
+  throw error;
 }
 
 function readScenarios(file: string): ReturnType<typeof parseScenarios> {

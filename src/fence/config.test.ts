@@ -146,7 +146,7 @@ describe('fence configuration', () => {
       [properties('power_management=eaton-on'), /it only switches on/],
       [properties('power_management=eaton-on eaton-off'), /eaton-off switches off after something was switched on/],
       [properties('node_name=worker-1'), /there is nothing to fence with/],
-      [properties('isolation'), /config.properties:1: "isolation" is no property: write key=value/],
+      [properties('isolation'), /config.properties:1: the line is no property: write key=value/],
       [
         properties('isolation=fc-off\nisolation=fc-off'),
         /config.properties:2: isolation was written in line 1 already/,

@@ -21,7 +21,8 @@ export function parseProperties(text: string): Properties {
     const at = content.indexOf('=');
     const key = content.slice(0, at).trim();
     if (at <= 0 || key === '') {
-      problems.push({ line, problem: `"${content}" is no property: write key=value` });
+      // Not repeated: `password hunter2` is such a line too (S28).
+      problems.push({ line, problem: 'the line is no property: write key=value' });
       continue;
     }
     const before = seen.get(key);

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { NodeDrainDecision } from '../api/drain-view.ts';
+import { NOBODY } from '../api/node-choice.ts';
 import { drainStatusOf } from './drain-status.ts';
 
 const nowMs = Date.parse('2026-01-01T00:00:00Z');
@@ -43,6 +44,8 @@ describe('the status of a DrainPolicy', () => {
     assert.equal(of({ nodes: [decided({ guarding: 'StorageEnforces' })] }), 'Ready True StorageEnforces');
     assert.equal(of({ nodes: [decided({ guarding: 'ForeignBudget' })] }), 'Ready False ForeignBudget');
     assert.equal(of({ notFound: 'no Longhorn' }), 'Ready False StorageNotFound');
+    const older = { name: 'default', generation: 3, selector: NOBODY };
+    assert.equal(of({ policy: older, nodes: [] }), 'Ready False NodesMissing');
   });
 
   test('[REM-8] who lost its nodes by its age alone names the winner', () => {

@@ -3,12 +3,14 @@ import type { Condition } from '../api/common.ts';
 import type { DrainPolicy } from '../api/drain-policy.ts';
 import type { GuardingReason, NodeDrainDecision } from '../api/drain-view.ts';
 import { clockTime } from '../api/facts.ts';
+import type { Selector } from '../api/node-choice.ts';
+import { NOBODY } from '../api/node-choice.ts';
 import { DRAIN_READY, GUARDING } from '../api/reasons.ts';
 
 export type DrainPolicyStatus = Partial<DrainPolicy['status']>;
 
 export interface DrainFindings {
-  policy: { name: string; generation: number };
+  policy: { name: string; generation: number; selector?: Selector };
   /** Absent: the storage system is not there, or the policy is not in force for anybody. */
   nodes: readonly NodeDrainDecision[];
   withdrawing?: string;
@@ -115,6 +117,10 @@ function withConditions(findings: DrainFindings, before: readonly Condition[], n
 }
 
 function guardingOf({ policy, nodes, notFound }: DrainFindings): { reason: GuardingReason; message: string } {
+  if (policy.selector === NOBODY) {
+    const message = 'it does not say which nodes it is about, and guards none: write selector, or allNodes: true';
+    return { reason: 'NodesMissing', message };
+  }
   if (notFound !== undefined) return { reason: 'StorageNotFound', message: notFound };
   const lost = nodes.flatMap(({ node, policy: match }) =>
     match.kind === 'one' && match.over?.includes(policy.name) === true ? [{ node, winner: match.name }] : [],

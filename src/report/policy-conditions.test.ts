@@ -7,6 +7,7 @@ import type { WrittenPolicy } from '../api/written.ts';
 import { risksOf } from './policy-risks.ts';
 
 const fencing: WrittenPolicy = {
+  allNodes: true,
   thresholds: [{ lease: { staleFor: '12s' }, remedies: [{ name: 'fence', period: '3m' }], recovery: [] }],
   remedies: [{ name: 'fence', fence: {} }],
   fence: { isolateAfter: '30s', powerManagementAfter: '5m', bootTimeout: '10m' },
@@ -82,6 +83,8 @@ test('[FEN-7] what is missing, what cannot be run, and what could not be found o
   const several = said({ unsupported: ['repair'], unreadableSecrets: [{ name: 'bmc', why: 'forbidden' }] }, 'Valid');
   assert.match(several ?? '', /^False RemedyUnsupported: RemedyUnsupported: .*; SecretsUnreadable: /);
   assert.match(said({ lacksDefaults: true }, 'Valid') ?? '', /^False DefaultsMissing/);
+  const { allNodes: _, ...older } = fencing;
+  assert.match(said({ spec: older, lacksDefaults: true }, 'Valid') ?? '', /^False NodesMissing: .*nodeSelector/);
 });
 
 test('[EXP-3] who could not be fenced, by name and reason; what was not asked is not known', () => {

@@ -3,6 +3,7 @@ import type { Condition } from '../api/common.ts';
 import { clockTime } from '../api/facts.ts';
 import type { ConfigProblem } from '../api/fence-config.ts';
 import type { NodeCheck } from '../api/node-check.ts';
+import { choiceOf } from '../api/node-choice.ts';
 import { FENCEABLE, READY, RISKY, VALID } from '../api/reasons.ts';
 import type { WrittenPolicy } from '../api/written.ts';
 import { fences, risksOf } from './policy-risks.ts';
@@ -46,6 +47,11 @@ export function findingsOf(found: PolicyFindings): Finding[] {
 
 function validOf(found: PolicyFindings): Finding {
   const { reason } = VALID;
+  if (choiceOf(found.spec, {}) === undefined) {
+    const message =
+      'it does not say which nodes it is about, and is in force for none: write selector, or allNodes: true. One from before selector has lost its nodeSelector: write its labels again';
+    return { type: VALID.of, status: 'False', reason: reason.NodesMissing, message };
+  }
   if (found.lacksDefaults) {
     const message =
       'fields are missing that its CRD fills in, and it is not in force: install the CRDs of this version';

@@ -3,7 +3,7 @@
  * what makes a bug report a file, and a case of one a row in a table of tests.
  */
 import assert from 'node:assert/strict';
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
@@ -14,6 +14,7 @@ import type { NodeCase } from '../../src/api/release-view.ts';
 import type { NodeDecision } from '../../src/decide/decide-node.ts';
 import { decideNode } from '../../src/decide/decide-node.ts';
 import type { Pass } from '../../src/report/pass.ts';
+import { fenced, place } from './fencing/fenced.ts';
 import { mutant } from './mutant.ts';
 import { run, scenarioOf } from './run-file.ts';
 
@@ -52,6 +53,19 @@ describe('recorded passes', () => {
     });
   }
 
+  test('also one about a remedy that is called as a password is', async () => {
+    const lines: string[] = [];
+    const container = { name: 'main', image: 'example/remedy:1' };
+    const remedies = [{ name: 'rotate-token', podTemplate: { spec: { containers: [container] } } }];
+    const condition = { type: 'Ready', status: 'NotTrue', for: '5s' };
+    const thresholds = [{ condition, remedies: [{ name: 'rotate-token', cleanResources: true }] }];
+    const scenario = fenced('token', { policy: { thresholds, remedies }, events: [{ at: '0s', powerOff: place }] });
+    await run(scenario, { onPass: (pass) => void lines.push(passLine(pass)) });
+    assert.ok(lines.some((line) => line.includes('"forceDelete"')));
+    const differing = replayText('token', lines.join('\n')).filter(({ differences }) => differences.length > 0);
+    assert.deepEqual(differing, []);
+  });
+
   test('a rule that was changed shows, with where and what', async () => {
     const text = (await passesOf('fence/partition')).join('\n');
     const line = "if (stored.phase !== 'off') return objection(";
@@ -64,6 +78,10 @@ describe('recorded passes', () => {
   });
 });
 
+function unexpected(error: Error): never {
+  throw error;
+}
+
 describe('the files of passes', () => {
   const nodeCase = { name: 'node-1', serverNowMs: 0, pods: [] } as unknown as NodeCase;
   const aPass = (padding: number): Pick<Pass, 'nodeCase' | 'decision'> => ({
@@ -75,7 +93,7 @@ describe('the files of passes', () => {
     const dir = mkdtempSync(join(tmpdir(), 'fenceline-passes-'));
     try {
       const limits = { fileBytes: 1000, files: 3 };
-      for (let number = 0; number < 20; number += 1) new PassTrace(dir, limits).keep(aPass(400));
+      for (let number = 0; number < 20; number += 1) new PassTrace(dir, unexpected, limits).keep(aPass(400));
       const files = readdirSync(dir);
       assert.equal(files.length, 3);
       for (const file of files) {
@@ -83,11 +101,46 @@ describe('the files of passes', () => {
         assert.ok(size <= 1000);
         assert.equal(mode & 0o077, 0);
       }
-      const parameters = { ip: '192.0.2.1', password: 'canary' };
+      const parameters = { ip: '192.0.2.1', password: 'canary', credentials: '{"private_key": "canary"}' };
       const config = { ok: true, config: { recovery: [{ off: [], on: [{ parameters }] }] } } as never;
       const line = passLine({ nodeCase: { ...nodeCase, config }, decision: {} as NodeDecision });
       assert.match(line, /192\.0\.2\.1/);
       assert.doesNotMatch(line, /canary/);
+    } finally {
+      rmSync(dir, { recursive: true });
+    }
+  });
+
+  test('S27: a disk that is full, or a directory that is gone, is told once and ends nothing', () => {
+    const dir = mkdtempSync(join(tmpdir(), 'fenceline-passes-'));
+    try {
+      const told: string[] = [];
+      const file = join(dir, 'passes-000001.jsonl');
+      symlinkSync('/dev/full', file);
+      const trace = new PassTrace(dir, ({ message }) => told.push(message), { fileBytes: 10, files: 2 });
+      trace.keep(aPass(1));
+      trace.keep(aPass(1));
+      assert.match(told.join('\n'), /^ENOSPC[^\n]*$/);
+      rmSync(file);
+      trace.keep(aPass(1));
+      rmSync(dir, { recursive: true });
+      trace.keep(aPass(1));
+      assert.match(told.join('\n'), /^ENOSPC[^\n]*\nENOENT[^\n]*$/, 'it was well in between');
+    } finally {
+      rmSync(dir, { recursive: true, force: true });
+    }
+  });
+
+  test('what somebody puts beside them stays, and is in nobody’s way', () => {
+    const dir = mkdtempSync(join(tmpdir(), 'fenceline-passes-'));
+    try {
+      const others = ['passes-.jsonl', 'passes-1.jsonl', 'passes--5.jsonl', 'passes-000001.jsonl.gz'];
+      for (const name of others) writeFileSync(join(dir, name), 'mine');
+      const trace = new PassTrace(dir, unexpected, { fileBytes: 10, files: 2 });
+      for (let number = 0; number < 5; number += 1) trace.keep(aPass(1));
+      const files = readdirSync(dir).filter((name) => !others.includes(name));
+      assert.deepEqual(files.toSorted(), ['passes-000004.jsonl', 'passes-000005.jsonl']);
+      for (const name of others) assert.equal(readFileSync(join(dir, name), 'utf8'), 'mine');
     } finally {
       rmSync(dir, { recursive: true });
     }
@@ -101,6 +154,7 @@ describe('the files of passes', () => {
         ['{"case":', /passes:1: not a line of JSON .*--trace-passes/],
         ['{"case":{"name":"a","pods":[]},"decision":{}}\n{}'.slice(-2), /passes:1: no pass/],
         ['null', /passes:1: no pass/],
+        ['{"case":{"name":"a","pods":[]},"decision":{}}', /passes:1: nothing can be decided from it/],
       ] as const) {
         writeFileSync(file, text);
         await assert.rejects(replayCommand(() => {}).parseAsync([file], { from: 'user' }), (error: Error) => {
@@ -109,6 +163,8 @@ describe('the files of passes', () => {
           return true;
         });
       }
+      const missing = replayCommand(() => {}).parseAsync([join(dir, 'none')], { from: 'user' });
+      await assert.rejects(missing, { exitCode: 2, message: /none: ENOENT/ });
     } finally {
       rmSync(dir, { recursive: true });
     }
@@ -118,7 +174,7 @@ describe('the files of passes', () => {
     const dir = mkdtempSync(join(tmpdir(), 'fenceline-passes-'));
     const exitCode = process.exitCode;
     try {
-      const trace = new PassTrace(dir);
+      const trace = new PassTrace(dir, unexpected);
       await run(scenarioOf('fence/power-loss'), { onPass: (pass) => trace.keep(pass) });
       const files = readdirSync(dir).map((name) => join(dir, name));
       assert.ok(files.every((file) => readFileSync(file, 'utf8').length > 1000));
