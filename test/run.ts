@@ -43,7 +43,11 @@ const tiers: Tier[] = [
   { name: 'check', files: globSync('test/{check,tidy,docs}/**/*.test.ts'), concurrency: 1 },
   { name: 'unit', files: globSync('{src/**,control-plane}/*.test.ts'), concurrency: availableParallelism() },
   { name: 'contract', files: globSync('test/contract/**/*.test.ts'), concurrency: availableParallelism() },
-  { name: 'simulation', files: globSync('test/{simulation,twins}/**/*.test.ts'), concurrency: availableParallelism() },
+  {
+    name: 'simulation',
+    files: globSync('test/{simulation,twins,mutants}/**/*.test.ts'),
+    concurrency: availableParallelism(),
+  },
   { name: 'console', files: globSync('test/console/**/*.test.ts'), concurrency: 1 },
   {
     name: 'browser',

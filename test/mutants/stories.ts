@@ -1,0 +1,37 @@
+/** Every story there is: the scenarios that come along, those of the simulation tests, and those written for mutants. */
+import { globSync } from 'node:fs';
+import { scenarioDirectory, scenarioOf } from '../simulation/run-file.ts';
+import { fenceMutantCases } from '../simulation/fencing/mutants.ts';
+import { mutantCases } from '../simulation/mutants.ts';
+import { paths } from '../simulation/paths.ts';
+import { trouble } from '../simulation/trouble.ts';
+import type { Story } from './story.ts';
+import { besideStories } from './stories/beside.ts';
+import { reappearedStories } from './stories/reappeared.ts';
+import { toldStories } from './stories/told.ts';
+import { betweenStories } from './stories/between.ts';
+import { checkStories } from './stories/checks.ts';
+
+export function allStories(): Story[] {
+  const files = globSync('**/*.yaml', { cwd: scenarioDirectory }).sort();
+  return [
+    ...besideStories,
+    ...checkStories,
+    ...toldStories,
+    ...betweenStories,
+    ...reappearedStories,
+    ...paths.map(({ name, trouble: what }) => ({ name: `simulation: ${name}`, scenario: () => trouble(name, what) })),
+    ...[...mutantCases, ...fenceMutantCases].map(({ invariant, scenario, options }) => ({
+      name: `simulation: ${invariant}, ${scenario.name}`,
+      scenario: () => scenario,
+      ...(options && { options }),
+    })),
+    ...files.map((file) => ({ name: `scenarios/${file}`, scenario: () => scenarioOf(file.replace('.yaml', '')) })),
+  ];
+}
+
+export function storyNamed(name: string): Story {
+  const found = allStories().filter((story) => story.name === name);
+  if (found.length !== 1) throw new Error(`there are ${found.length} stories called ${name}`);
+  return found[0]!;
+}
