@@ -6,6 +6,15 @@ import type { ControlPlane } from '../support/control-plane.ts';
 import type { CallOptions, Driver, Json, OpenWatch, Reply, WatchEvent } from './contract.ts';
 
 const patienceMs = 10_000;
+const againMs = 100;
+
+/**
+ * Whenever a CustomResourceDefinition changes, its own conditions included, the server builds the storage of that kind anew
+ * and answers what meets the old one like this. Nothing has happened then, and clients are meant to come again.
+ */
+function isRebuilding({ status, body }: Reply): boolean {
+  return status === 503 && body?.message === 'apiserver is shutting down';
+}
 
 export function realDriver(controlPlane: Pick<ControlPlane, 'url' | 'caCert' | 'token'>): Driver & { close(): void } {
   const agent = new Agent({ keepAlive: true, ca: controlPlane.caCert });
@@ -31,14 +40,22 @@ export function realDriver(controlPlane: Pick<ControlPlane, 'url' | 'caCert' | '
       outgoing.on('error', reject);
       outgoing.end(payload);
     });
+  const once = async (method: string, path: string, body: unknown, options: CallOptions): Promise<Reply> => {
+    const incoming = await open(method, path, body, options);
+    let text = '';
+    incoming.setEncoding('utf8');
+    for await (const chunk of incoming) text += chunk as string;
+    const headers = Object.fromEntries(Object.entries(incoming.headers).map(([key, value]) => [key, String(value)]));
+    return { status: incoming.statusCode ?? 0, headers, body: parsed(text) };
+  };
   return {
     async call(method, path, body, options): Promise<Reply> {
-      const incoming = await open(method, path, body, options);
-      let text = '';
-      incoming.setEncoding('utf8');
-      for await (const chunk of incoming) text += chunk as string;
-      const headers = Object.fromEntries(Object.entries(incoming.headers).map(([key, value]) => [key, String(value)]));
-      return { status: incoming.statusCode ?? 0, headers, body: parsed(text) };
+      const untilMs = performance.now() + patienceMs;
+      for (;;) {
+        const reply = await once(method, path, body, options);
+        if (!isRebuilding(reply) || performance.now() > untilMs) return reply;
+        await delay(againMs);
+      }
     },
     async watch(path): Promise<OpenWatch> {
       const incoming = await open('GET', path, undefined, {});

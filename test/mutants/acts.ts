@@ -73,7 +73,10 @@ function isRefusal(text: string): boolean {
 
 /** The constant words of its message. */
 function wordsOf(text: string): string {
-  const message = /`([^`]*)`/.exec(text)?.[1] ?? '';
+  return wordsIn(/`([^`]*)`/.exec(text)?.[1] ?? '');
+}
+
+function wordsIn(message: string): string {
   return message.replaceAll(/\$\{[^}]*\}/g, '…');
 }
 
@@ -128,7 +131,7 @@ function machineMutants(): Mutant[] {
   return matchesIn(source, /(?<=return |\?\s*undefined\s*: )(['`])[^'`]*\1/g)
     .filter(({ index }) => index > home.index && index < end)
     .map((found) => ({
-      id: `${source.file} whyAnother without "${wordsOf(textOf(source, spanOf(found)).replaceAll("'", '`'))}"`,
+      id: `${source.file} whyAnother without "${wordsIn(textOf(source, spanOf(found)).slice(1, -1))}"`,
       kind: 'grounds',
       changes: { [source.file]: withoutRefusal(source, spanOf(found)) },
     }));

@@ -30,7 +30,7 @@ async function run(story: Story, runner: typeof runScenario): Promise<string[]> 
   const failed = report.timeline.filter(
     ({ actor, what }) => actor.startsWith('operator-') && what.startsWith('failed'),
   );
-  return [...failuresOf(report), ...(wrong?.() ?? []), ...failed.map(({ actor, what }) => `${actor} ${what}`)];
+  return [...failuresOf(report), ...(wrong?.(report) ?? []), ...failed.map(({ actor, what }) => `${actor} ${what}`)];
 }
 
 function now(): number {

@@ -10,6 +10,10 @@ import { besideStories } from './stories/beside.ts';
 import { reappearedStories } from './stories/reappeared.ts';
 import { toldStories } from './stories/told.ts';
 import { betweenStories } from './stories/between.ts';
+import { drainStories } from './stories/drains.ts';
+import { stalledStories } from './stories/stalled.ts';
+import { machineStories } from './stories/machines.ts';
+import { overtakenStories } from './stories/overtaken.ts';
 import { checkStories } from './stories/checks.ts';
 
 export function allStories(): Story[] {
@@ -19,6 +23,10 @@ export function allStories(): Story[] {
     ...checkStories,
     ...toldStories,
     ...betweenStories,
+    ...overtakenStories,
+    ...machineStories,
+    ...stalledStories,
+    ...drainStories,
     ...reappearedStories,
     ...paths.map(({ name, trouble: what }) => ({ name: `simulation: ${name}`, scenario: () => trouble(name, what) })),
     ...[...mutantCases, ...fenceMutantCases].map(({ invariant, scenario, options }) => ({

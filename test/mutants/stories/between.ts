@@ -8,9 +8,10 @@ import type { Scenario } from '../../../src/scenario/format.ts';
 import { driver, powerLoss } from '../../simulation/trouble.ts';
 import type { Story, StoryOptions } from '../story.ts';
 import type { Deed, Matcher } from './kit.ts';
-import { between, lets, matching, nth, recordsRelease, victim } from './kit.ts';
+import { between, lets, matching, meanwhile, nth, recordsRelease, together, victim } from './kit.ts';
 import { entryOf } from './cast.ts';
 import type { Plot, WayOf } from './ways.ts';
+import { mark, removed } from './machines.ts';
 import { assert, job, place, ways } from './ways.ts';
 
 const node = { resource: nodes, name: victim };
@@ -136,7 +137,8 @@ interface Rung {
   /** On record, and about to begin. */
   begins: RegExp;
   act: RegExp;
-  options?: StoryOptions;
+  /** What somebody does before, by the second. */
+  before?: Readonly<Record<string, Deed>>;
 }
 
 const broken = { at: '0s', condition: { node: place, type: 'Broken', status: 'True' } };
@@ -200,14 +202,28 @@ const fenceRung: Rung = {
   name: 'a fence',
   scenario: () => ways.power('between-fence', { runFor: '20s' }),
   begins: /^PUT .*\/nodefences\/.*"phase":"poweringOff"/,
-  act: /never/,
+  act: /(?!)/,
 };
 
-function remedy({ name, scenario, begins, act }: Rung, what: string, deed: Deed, until?: () => Matcher): Story {
+/** After a fence that did not bring it back, its provider is to remove the machine. */
+const machineRung: Rung = {
+  name: 'a machine to be removed',
+  scenario: () => removed('between-machine', {}),
+  begins: /^PUT .*\/nodefences\/.*"remedy":"remove"/,
+  act: /^DELETE .*\/machines\//,
+  before: { 1: (other) => mark(other) },
+};
+
+function remedy(rung: Rung, what: string, deed: Deed, until?: () => Matcher): Story {
+  const { name, scenario, begins, act, before = {} } = rung;
   return {
     name: `between, ${name}: ${what}`,
     scenario,
-    options: () => between({ after: matching(begins), deed, not: matching(act), ...(until && { until: until() }) }),
+    options: () =>
+      together(
+        between({ after: matching(begins), deed, not: matching(act), ...(until && { until: until() }) }),
+        meanwhile(before),
+      ),
   };
 }
 
@@ -219,7 +235,10 @@ const remedies: readonly Story[] = [
   remedy(silentRung, 'its Lease is renewed', renewed),
   remedy(drainRung, 'stopped by a person', stopped),
   remedy(uncordonRung, 'stopped by a person', stopped),
+  remedy(uncordonRung, 'it was booted again', booted, decidesAnew),
   remedy(fenceRung, 'stopped by a person', stopped),
+  remedy(fenceRung, 'it was booted again', booted),
+  remedy(machineRung, 'stopped by a person', stopped),
 ];
 
 /** The quarantine is about to go from a node that is back in order. */

@@ -83,6 +83,8 @@ export class Other {
 export type Deed = (other: Other) => Promise<void>;
 export type Matcher = (request: HttpRequest) => boolean;
 
+const none: Matcher = () => false;
+
 /** Such as `PATCH /api/v1/nodes/node-3/status {…}`. */
 export function matching(pattern: RegExp): Matcher {
   return ({ method, path, body = '' }) => pattern.test(`${method} ${path.split('?', 1)[0]} ${body}`);
@@ -107,33 +109,32 @@ interface Between {
   before?: Matcher;
   after?: Matcher;
   deed: Deed;
-  /** What it must not do then, besides telling a device, and until when: whoever decides anew may come to the same. */
+  /** What must not be carried out then, besides that a device is told, and until when: whoever decides anew may come to the same. */
   not?: Matcher;
   until?: Matcher;
+  /** Only the first such write is watched. */
+  once?: boolean;
 }
 
 /** Once in a run, between what an operator reads and what it writes, somebody else does something. */
-export function between({ before, after, deed, not = () => false, until = () => false }: Between): StoryOptions {
+export function between({ before, after, deed, not = none, until = none, once = false }: Between): StoryOptions {
   let other: Other | undefined;
-  let stage: 'waiting' | 'watching' | 'over' = 'waiting';
+  let stage = 'waiting' as 'waiting' | 'watching' | 'over';
   const wrong: string[] = [];
+  const came = async (): Promise<void> => {
+    stage = 'watching';
+    if (other !== undefined) await deed(other);
+  };
   const wire = (user: string, inner: Transport): Transport => ({
     async send(request) {
-      if (!user.startsWith('operator-') || other === undefined) return inner.send(request);
-      if (stage === 'waiting' && before?.(request) === true) {
-        stage = 'watching';
-        await deed(other);
-        const response = await inner.send(request);
-        if (not(request) && response.status < 300) wrong.push(`${nameOf(request)} although somebody came in between`);
-        return response;
-      }
-      if (stage === 'watching' && until(request)) stage = 'over';
-      if (stage === 'watching' && not(request)) wrong.push(`${nameOf(request)} although somebody came in between`);
+      if (!user.startsWith('operator-')) return inner.send(request);
+      if (stage === 'waiting' && before?.(request) === true) await came();
+      else if (stage === 'watching' && until(request)) stage = 'over';
+      const isWatched = stage === 'watching' && not(request);
       const response = await inner.send(request);
-      if (stage === 'waiting' && after?.(request) === true && response.status < 300) {
-        stage = 'watching';
-        await deed(other);
-      }
+      if (isWatched && response.status < 300) wrong.push(`${nameOf(request)} although somebody came in between`);
+      if (isWatched && once) stage = 'over';
+      if (stage === 'waiting' && after?.(request) === true && response.status < 300) await came();
       return response;
     },
     close: () => inner.close(),
@@ -158,7 +159,26 @@ export function between({ before, after, deed, not = () => false, until = () => 
 
 /** Somebody comes between what it has read and this write, which must not be carried out then. */
 export function overtaken(write: RegExp, deed: Deed): StoryOptions {
-  return between({ before: matching(write), deed, not: matching(write), until: () => true });
+  return between({ before: matching(write), deed, not: matching(write), once: true });
+}
+
+/** The same, after somebody has done something else already. */
+export function overtakenAfter(first: { after: Matcher; deed: Deed }, write: RegExp, deed: Deed): StoryOptions {
+  let isDone = false;
+  const prepared = between({
+    ...first,
+    deed: async (other) => {
+      await first.deed(other);
+      isDone = true;
+    },
+    until: () => true,
+  });
+  const isIt = matching(write);
+  const then = between({ before: (request) => isDone && isIt(request), deed, not: isIt, once: true });
+  return {
+    ...together(prepared, then),
+    wire: (user, inner) => prepared.wire?.(user, then.wire?.(user, inner) ?? inner) ?? inner,
+  };
 }
 
 function nameOf({ method, path }: HttpRequest): string {
@@ -179,6 +199,22 @@ export function meanwhile(deeds: Readonly<Record<string, Deed>>): StoryOptions {
       }
     },
     wrong: () => wrong,
+  };
+}
+
+/** The one and the other; what lies on the wire is that of the first. */
+export function together(one: StoryOptions, other: StoryOptions): StoryOptions {
+  return {
+    ...one,
+    onWorld: (world, clock) => {
+      one.onWorld?.(world, clock);
+      other.onWorld?.(world, clock);
+    },
+    onZero: () => {
+      one.onZero?.();
+      other.onZero?.();
+    },
+    wrong: (report) => [...(one.wrong?.(report) ?? []), ...(other.wrong?.(report) ?? [])],
   };
 }
 

@@ -121,9 +121,44 @@ export const ways = {
   }),
 } satisfies Record<string, WayOf>;
 
+const broken = { at: '0s', condition: { node: t.place, type: 'Broken', status: 'True' } };
+const onBroken = { type: 'Broken', status: 'True', for: '5s' };
+
+/** For `ways.remedy`: a node that is well but for a condition is closed and opened again. */
+export const shutAndOpen: Plot = {
+  policy: {
+    thresholds: [{ condition: onBroken, remedies: ['shut', 'open'].map((name) => ({ name, period: '0s' })) }],
+    remedies: [
+      { name: 'shut', cordon: {} },
+      { name: 'open', uncordon: {} },
+    ],
+  },
+  events: [broken],
+  runFor: '20s',
+};
+
+/** For `ways.remedy`: a node that is well but for a condition is drained. */
+export const emptied: Plot = {
+  policy: {
+    thresholds: [{ condition: onBroken, remedies: [{ name: 'empty' }] }],
+    remedies: [{ name: 'empty', drain: {} }],
+  },
+  events: [broken],
+  expect: [{ by: '30s', pod: { label: 'app=web', running: true, deleted: true } }],
+  runFor: '30s',
+};
+
 /** Everything that a safe detach needs, but the gate. */
 export const gateOff = inTrouble({ driverSays: t.safeDetach, release: {}, runFor: '50s' });
 /** The gate, but no word of the driver. */
 export const unsaid = inTrouble({ gates: { NonGracefulFailover: true }, driverSays: {}, runFor: '50s' });
+
+/** A driver that fences by itself when it is asked to. */
+export const fencing = inTrouble({
+  gates: { NonGracefulFailover: true },
+  driverSays: { ...t.safeDetach, 'fenceline.dev/unpublish-fence': 'true' },
+  release: {},
+  runFor: '50s',
+});
 
 export const assert = t.taint('22s', t.forceEvictionKey);
