@@ -1,0 +1,149 @@
+/**
+ * What the fence of a node comes to in one pass: which facts its automaton is told, from the case alone. What calls for a
+ * fence, a ladder or a person, is not decided here.
+ */
+import { belongsToNode, isOver, isUnderFence } from '../api/facts.ts';
+import type { Method } from '../api/fence-config.ts';
+import { isTakenUp, requestOf } from '../api/fence-request.ts';
+import type { NodeFenceStatus } from '../api/node-fence.ts';
+import { DEFAULT_FENCE } from '../api/policy-facts.ts';
+import type { NodeCase, PresentCase } from '../api/release-view.ts';
+import type { Cordon, LongAct } from '../api/steps.ts';
+import type { FenceDecision } from '../fence/decide-fence.ts';
+import { decideFence } from '../fence/decide-fence.ts';
+import type { LadderState } from '../remedy/ladder.ts';
+import { isTroubled } from '../remedy/ladder.ts';
+import { returnNode } from '../return/return-node.ts';
+import { brakeOf } from './brake-of.ts';
+import { remedyOf, taskOf } from './of-case.ts';
+
+type Fence = NonNullable<NodeFenceStatus['fence']>;
+
+/** Where there is no policy any more that could say: what was begun is brought to its end, and nothing else begins. */
+export const fenceWithoutPolicy = { ...DEFAULT_FENCE, restarts: 0 };
+/** Somebody wants it now, and all of it; the brake of a policy holds all the same, or this one where there is none. */
+const atOnce = { isolateAfterMs: 0, powerManagementAfterMs: 0 };
+const kubeletRenewsWithinMs = 12_000;
+/** On waits for the detach as well, but not for ever. */
+const detachPatienceMs = 60_000;
+
+export interface Rung {
+  status: NodeFenceStatus;
+  ladder: LadderState | undefined;
+  isWanted: boolean;
+  /** By a person, not by a ladder. */
+  isRequested?: boolean;
+}
+
+export function isAskedFor({ fence }: NodeCase, status: NodeFenceStatus): boolean {
+  return fence !== undefined && requestOf({ spec: fence.spec, status }) !== undefined;
+}
+
+/** A fence that had ended before somebody asked for one is not the one that was asked for. */
+export function withoutEarlier({ fence }: NodeCase, status: NodeFenceStatus): NodeFenceStatus {
+  if (fence === undefined || isTakenUp({ spec: fence.spec, status }) || isUnderFence(status.fence)) return status;
+  const { fence: _, ...rest } = status;
+  return rest;
+}
+
+export function fenceOf(nodeCase: PresentCase, { status, ladder, isWanted, isRequested = false }: Rung): FenceDecision {
+  const { node, config } = nodeCase;
+  const remedy = remedyOf(nodeCase);
+  const threshold = remedy?.thresholds.find(({ key }) => key === ladder?.threshold);
+  const { fence } = status;
+  const task = fence === undefined ? undefined : taskOf(nodeCase, taskKey(fence));
+  const brake = brakeOf(nodeCase, remedy, isRequested);
+  const limits = remedy?.fence ?? fenceWithoutPolicy;
+  const isStillTroubled = threshold !== undefined && isTroubled(threshold, nodeCase.trouble);
+  return decideFence({
+    nowMs: nodeCase.serverNowMs,
+    status,
+    isWanted,
+    cleanResources: threshold?.remedies[ladder?.position ?? 0]?.cleanResources ?? isRequested,
+    bootId: node.bootId,
+    config,
+    limits: isRequested ? { ...limits, ...atOnce } : limits,
+    ...(task === undefined ? {} : { task }),
+    // While nothing is being switched, a node that is Ready and has the trouble that its fence is for is not back.
+    isBack:
+      isBack(nodeCase) &&
+      isHarmlessBack(nodeCase) &&
+      !(waitsForItsTime(fence) && isStillTroubled) &&
+      // Asked for by a person, it is about a node that may well be Ready, until its power is off.
+      !(isRequested && beforeOff.has(fence?.phase)),
+    onAgain: onAgainIn(nodeCase, fence),
+    dumpUntilMs: dumpUntilMs(nodeCase),
+    isReleased: isReleased(nodeCase),
+    isStopped: nodeCase.fence?.spec.stop === true,
+    ...(brake === undefined ? {} : { brake }),
+  });
+}
+
+/** What its devices said counts for the phase that they were asked in. */
+function onAgainIn({ onAgain }: NodeCase, fence: Fence | undefined): string | undefined {
+  return onAgain !== undefined && fence?.phase === 'off' && onAgain.since === fence.stepStartedAt
+    ? onAgain.message
+    : undefined;
+}
+
+const beforeOff: ReadonlySet<string | undefined> = new Set([
+  undefined,
+  'waiting',
+  'isolating',
+  'isolated',
+  'poweringOff',
+]);
+
+export function methodRun(key: string, method: Method): Cordon | Extract<LongAct, { do: 'switch' | 'uncordon' }> {
+  const { action } = method;
+  return action === 'cordon' || action === 'uncordon' ? { do: action, key } : { do: 'switch', key, method };
+}
+
+/** One try of one method: another try is another task. */
+export function taskKey({ phase, level, index, retries, restarts, stepStartedAt }: Fence): string {
+  return [phase, level, index, retries, restarts, stepStartedAt].join(' ');
+}
+
+/** Ready, and its kubelet renews: Ready alone may be what Kubernetes has not noticed yet. */
+function isBack({ node, lease }: NodeCase): boolean {
+  return node?.ready === 'True' && lease?.renewed === true && lease.unchangedForMs < kubeletRenewsWithinMs;
+}
+
+/** Power management waits for the dump, for as long as the policy says (FEN-12). */
+function dumpUntilMs({ policy, node, fence, crash, serverNowMs }: NodeCase): number | undefined {
+  const timeoutMs = policy.kind === 'one' ? policy.policy.kdump?.timeoutMs : undefined;
+  if (timeoutMs === undefined) return undefined;
+  const told = fence?.status.evidence.find(({ source, bootId }) => source === 'Kdump' && bootId === node?.bootId);
+  if (told !== undefined) return Date.parse(told.observedAt) + timeoutMs;
+  return crash?.bootId === node?.bootId && crash !== undefined ? serverNowMs + timeoutMs : undefined;
+}
+
+/**
+ * What was released while the node was cut off from its storage may still run there: it is let back to the storage when
+ * it was booted again, or is clean (S9).
+ */
+function isHarmlessBack(nodeCase: NodeCase): boolean {
+  const { node } = nodeCase;
+  const open = (nodeCase.fence?.status.releases ?? []).filter(
+    ({ basis, nodeUid, bootId }) => basis === 'StorageFenced' && nodeUid === node?.uid && bootId === node?.bootId,
+  );
+  return open.length === 0 || returnNode(nodeCase, open).stage === 'soaked';
+}
+
+/** Nothing is being switched: it has not begun, or waits until its next step is due. */
+function waitsForItsTime(fence: NodeFenceStatus['fence']): boolean {
+  return fence === undefined || fence.phase === 'waiting' || fence.phase === 'isolated';
+}
+
+function isReleased({ fence, pods, serverNowMs, node }: NodeCase): boolean {
+  const stored = fence?.status.fence;
+  if (stored?.phase !== 'off') return false;
+  if (!stored.cleanResources) return true;
+  if (pods.some((pod) => !belongsToNode(pod) && !isOver(pod))) return false;
+  return (fence?.status.releases ?? [])
+    .filter(({ basis, bootId }) => basis === 'PowerOff' && bootId === node?.bootId)
+    .every(
+      ({ endedAt, podsGoneAt }) =>
+        endedAt !== undefined || (podsGoneAt !== undefined && serverNowMs >= Date.parse(podsGoneAt) + detachPatienceMs),
+    );
+}
