@@ -39,9 +39,9 @@ const leaseTrigger = z.object({
     .prefault(REMEDY_DEFAULTS.lease.staleFor)
     .meta({
       description:
-        'How long ago the kubelet last renewed its Lease. It renews every 10 s by default; a value below that suspects ' +
-        'every healthy node between two renewals. A stale Lease is suspicion, never proof: the node may be running and ' +
-        'writing behind a broken switch.',
+        'How long ago the kubelet last renewed its Lease. It renews every quarter of the duration that stands in the ' +
+        'Lease, every 10 s by default; a value below 1.2 of these intervals counts as that. A stale Lease is suspicion, ' +
+        'never proof: the node may be running and writing behind a broken switch.',
     }),
 });
 

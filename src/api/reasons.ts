@@ -68,7 +68,7 @@ export const RISKY = group('RemedyPolicy', 'Risky', 'The policy is legal, and ca
   RiskAfterFailedFence: 'Pods go without proof even where a fence has just failed.',
   NoProvisioner: 'podDeletion or volumeAttachmentRecovery is set, but no provisioner is listed: it has no effect.',
   PeriodTooShort: 'A period ends before the device, or a boot, can have done its work.',
-  LeaseTooEager: 'staleFor is shorter than the interval at which kubelets renew their Lease.',
+  LeaseTooEager: 'staleFor is shorter than the silence between two renewals of a Lease, and counts as that.',
   PowerBeforeIsolation: 'powerManagementAfter is shorter than isolateAfter: isolation is never tried.',
   RemedyUnused: 'A remedy is on no ladder.',
   KubernetesDetaches: 'kube-controller-manager may detach volumes by force after 6 minutes, fenced or not.',

@@ -4,6 +4,7 @@
  */
 import type { FeatureGates } from './feature-gates.ts';
 import type { ConfigResult } from './fence-config.ts';
+import type { Pulse } from './life.ts';
 import type { NodeChoice } from './node-choice.ts';
 import type { NodeFence } from './node-fence.ts';
 import type { ATTACHMENT_RECOVERY_POLICIES, MODES, POD_DELETION_POLICIES } from './policy-defaults.ts';
@@ -220,10 +221,8 @@ export interface PolicyFacts extends SoakFacts, NodeChoice {
 /** Which policy is in force for a node. */
 export type PolicyMatch = { kind: 'none' } | { kind: 'one'; policy: PolicyFacts };
 
-export interface LeaseSign {
+export interface LeaseSign extends Pulse {
   renewTime: string;
-  /** By our own clock, since this version was first seen. */
-  unchangedForMs: number;
   /** It was seen to be renewed after the node was seen to be not Ready. */
   renewedSinceNotReady: boolean;
   /** It was seen to change at all; the first sight of a Lease says nothing about when it was renewed. */
@@ -265,6 +264,8 @@ export interface TroubleFacts {
   conditions: readonly { type: string; status: ConditionStatus; forMs: number }[];
   /** How long its Lease has been seen unchanged; absent: there is none, or no live read has confirmed it. */
   leaseSilentMs?: number;
+  /** How long its Lease says that it lasts. */
+  leaseDurationMs?: number;
 }
 
 /** How many nodes there are and how many of them are in trouble, this one counted among them. */

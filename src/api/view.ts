@@ -3,6 +3,8 @@
  *
  * Types and constants only, and none of the schemas, so that the operator does not load them.
  */
+import type { Pulse } from './life.ts';
+
 export type ConditionStatus = 'True' | 'False' | 'Unknown';
 
 export interface NodeCondition {
@@ -28,11 +30,9 @@ export interface NodeFacts {
 }
 
 /** A node's heartbeat in kube-node-lease. */
-export interface LeaseFacts {
+export interface LeaseFacts extends Pulse {
   /** `renewTime` as written, by the node's own clock. For people: ages are never computed from it in the operator. */
   renewTime: string;
-  /** How long it has not changed, by our own monotonic clock since it was first seen like this. */
-  unchangedForMs: number;
   /** A quorum read, made after `unchangedForMs` had passed the limit, found it still the same. */
   confirmed: boolean;
 }
@@ -84,7 +84,7 @@ export interface Judgement {
 
 /** From when on silence means something. */
 export interface JudgeLimits {
-  /** A Lease that has not been renewed for so long makes a node suspect. Kubelets renew every 10 s. */
+  /** A Lease that has not been renewed for so long makes a node suspect, but none whose kubelet need not have renewed it yet. */
   leaseStaleForMs: number;
   /** An API server that has said nothing for so long leaves us blind. */
   silentForMs: number;

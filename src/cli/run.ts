@@ -82,7 +82,7 @@ export function runCommand(): Command {
     .addOption(
       durationOption(
         '--lease-stale-for',
-        'a node whose Lease has not been renewed for so long is suspect',
+        'a node whose Lease has not been renewed for so long is suspect; at least 1.2 of the intervals at which it is renewed',
         defaultLimits.leaseStaleForMs,
       ),
     )

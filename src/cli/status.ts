@@ -17,6 +17,7 @@ import type { Result } from '../kube/errors.ts';
 import { readList } from '../kube/json-stream.ts';
 import type { Resource } from '../kube/resources.ts';
 import { collectionPath, drainPolicies, leases, nodeFences, nodeLeaseNamespace, nodes } from '../kube/resources.ts';
+import type { SeenLease } from '../observe/project.ts';
 import { projectLease, projectNode } from '../observe/project.ts';
 import type { DrainPolicyStatus, DrainState } from '../report/drain-status.ts';
 import { drainsByNode } from '../report/drain-status.ts';
@@ -82,7 +83,7 @@ async function status(names: string[], flags: Overrides & { output?: Format }): 
 
 export async function readStatus(client: KubeClient): Promise<StatusReport> {
   const facts = new Map<string, NodeFacts>();
-  const renewals = new Map<string, string>();
+  const renewals = new Map<string, SeenLease>();
   await readAll(client, nodes, undefined, (object) => facts.set(object.metadata.name, projectNode(object)));
   const serverTime = await readAll(client, leases, nodeLeaseNamespace, (object) =>
     renewals.set(object.metadata.name, projectLease(object)),
@@ -113,11 +114,11 @@ function drainOf(drains: ReadonlyMap<string, DrainState>, node: string): { drain
   return drain === undefined ? {} : { drain };
 }
 
-function statusOf(node: NodeFacts, renewTime: string | undefined, serverTime: number): NodeStatus {
+function statusOf(node: NodeFacts, lease: SeenLease | undefined, serverTime: number): NodeStatus {
   const view: NodeView = { name: node.name, node, ageMs: 0, silentMs: 0 };
-  const renewedAt = Date.parse(renewTime ?? '');
-  if (renewTime !== undefined && !Number.isNaN(renewedAt)) {
-    view.lease = { renewTime, unchangedForMs: Math.max(0, serverTime - renewedAt), confirmed: true };
+  const renewedAt = Date.parse(lease?.renewTime ?? '');
+  if (lease !== undefined && !Number.isNaN(renewedAt)) {
+    view.lease = { ...lease, unchangedForMs: Math.max(0, serverTime - renewedAt), confirmed: true };
   }
   const { verdict, reason, evidence } = judgeNode(view, defaultLimits);
   const { name, zone, unschedulable } = node;

@@ -5,6 +5,7 @@
 import { belongsToNode, isOver, isUnderFence } from '../api/facts.ts';
 import type { Method } from '../api/fence-config.ts';
 import { isTakenUp, requestOf } from '../api/fence-request.ts';
+import { isSilent } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { DEFAULT_FENCE } from '../api/policy-facts.ts';
 import type { NodeCase, PresentCase } from '../api/release-view.ts';
@@ -23,7 +24,6 @@ type Fence = NonNullable<NodeFenceStatus['fence']>;
 export const fenceWithoutPolicy = { ...DEFAULT_FENCE, restarts: 0 };
 /** Somebody wants it now, and all of it; the brake of a policy holds all the same, or this one where there is none. */
 const atOnce = { isolateAfterMs: 0, powerManagementAfterMs: 0 };
-const kubeletRenewsWithinMs = 12_000;
 /** On waits for the detach as well, but not for ever. */
 const detachPatienceMs = 60_000;
 
@@ -106,7 +106,7 @@ export function taskKey({ phase, level, index, retries, restarts, stepStartedAt 
 
 /** Ready, and its kubelet renews: Ready alone may be what Kubernetes has not noticed yet. */
 function isBack({ node, lease }: NodeCase): boolean {
-  return node?.ready === 'True' && lease?.renewed === true && lease.unchangedForMs < kubeletRenewsWithinMs;
+  return node?.ready === 'True' && lease?.renewed === true && !isSilent(lease);
 }
 
 /** Power management waits for the dump, for as long as the policy says (FEN-12). */

@@ -53,6 +53,15 @@ describe('verdict on a node', () => {
     );
   });
 
+  test('[SAF-14] a Lease of 80 s is renewed every 20: it is stale after 24, whatever the limit says', () => {
+    const slow = (unchangedForMs: number): LeaseFacts => ({ ...lease(unchangedForMs, true), durationMs: 80_000 });
+    assert.equal(verdict({ node: node('True'), lease: slow(23_999) }), 'healthy ReadyAndRenewing');
+    assert.equal(verdict({ node: node('True'), lease: slow(24_000) }), 'suspect LeaseStale');
+    assert.equal(judgeNode(view({ node: node('True'), lease: slow(3000) }), defaultLimits).recheckInMs, 21_000);
+    const quick = { ...lease(7000, true), durationMs: 20_000 };
+    assert.equal(verdict({ node: node('True'), lease: quick }), 'healthy ReadyAndRenewing', 'the limit is longer');
+  });
+
   test('a healthy node is looked at again at the moment its Lease would be stale', () => {
     assert.equal(judgeNode(view({ node: node('True'), lease: lease(3000) }), defaultLimits).recheckInMs, 9000);
   });

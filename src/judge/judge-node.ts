@@ -5,6 +5,7 @@
  * Suspicion starts with the Lease, because Kubernetes needs its grace period of 40 to 50 seconds before it says
  * anything. Blindness comes before everything else: whoever cannot see must not conclude that others are dead.
  */
+import { isSilent, silentAfterMs } from '../api/life.ts';
 import type {
   ConditionStatus,
   EvidenceItem,
@@ -15,7 +16,11 @@ import type {
   VerdictReason,
 } from '../api/view.ts';
 
-export const defaultLimits: JudgeLimits = { leaseStaleForMs: 12_000, silentForMs: 15_000, viewAgeMs: 80_000 };
+export const defaultLimits: JudgeLimits = {
+  leaseStaleForMs: silentAfterMs(undefined),
+  silentForMs: 15_000,
+  viewAgeMs: 80_000,
+};
 
 type Check = (view: NodeView, limits: JudgeLimits) => Judgement | undefined;
 
@@ -67,14 +72,14 @@ function notReady(view: NodeView, limits: JudgeLimits): Judgement | undefined {
   const { lease } = view;
   if (lease === undefined || lease.confirmed) return judgement('down', reason, evidenceOf(view, limits));
   // Ladders count from the Lease as well, also where Kubernetes has said its word before we began to look.
-  const staleInMs = limits.leaseStaleForMs - lease.unchangedForMs;
+  const staleInMs = silentAfterMs(lease, limits.leaseStaleForMs) - lease.unchangedForMs;
   if (staleInMs > 0) return judgement('down', reason, evidenceOf(view, limits), staleInMs);
   return { ...judgement('down', reason, evidenceOf(view, limits), liveReadRecheckMs), wants: 'liveLease' };
 }
 
 function leaseStale(view: NodeView, limits: JudgeLimits): Judgement | undefined {
   const { lease } = view;
-  if (lease === undefined || lease.unchangedForMs < limits.leaseStaleForMs) return undefined;
+  if (lease === undefined || !isSilent(lease, limits.leaseStaleForMs)) return undefined;
   if (lease.confirmed) return judgement('suspect', 'LeaseStale', evidenceOf(view, limits));
   // What the view has not heard of may be a watch that lags. One read tells, and costs less than a false alarm.
   return {
@@ -84,8 +89,9 @@ function leaseStale(view: NodeView, limits: JudgeLimits): Judgement | undefined 
 }
 
 function ready(view: NodeView, limits: JudgeLimits): Judgement {
-  if (view.lease === undefined) return judgement('healthy', 'ReadyWithoutLease', evidenceOf(view, limits));
-  const recheckInMs = Math.max(1, limits.leaseStaleForMs - view.lease.unchangedForMs);
+  const { lease } = view;
+  if (lease === undefined) return judgement('healthy', 'ReadyWithoutLease', evidenceOf(view, limits));
+  const recheckInMs = Math.max(1, silentAfterMs(lease, limits.leaseStaleForMs) - lease.unchangedForMs);
   return judgement('healthy', 'ReadyAndRenewing', evidenceOf(view, limits), recheckInMs);
 }
 
@@ -116,7 +122,7 @@ function leaseEvidence(view: NodeView, limits: JudgeLimits): EvidenceItem[] {
   if (lease === undefined) return [{ source: 'Lease', says: 'Unknown', detail: 'no Lease' }];
   const how = lease.confirmed ? ', confirmed by a live read' : '';
   const detail = `last renewed at ${lease.renewTime}, unchanged for ${seconds(lease.unchangedForMs)}${how}`;
-  return [{ source: 'Lease', says: lease.unchangedForMs < limits.leaseStaleForMs ? 'Alive' : 'Unknown', detail }];
+  return [{ source: 'Lease', says: isSilent(lease, limits.leaseStaleForMs) ? 'Unknown' : 'Alive', detail }];
 }
 
 function seconds(ms: number): string {

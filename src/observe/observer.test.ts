@@ -13,9 +13,9 @@ function node(name: string, resourceVersion: string): KubeObject {
   return { metadata: { name, uid: `uid-${name}`, resourceVersion }, status: { conditions } } as KubeObject;
 }
 
-function lease(name: string, resourceVersion: string, renewTime: string): KubeObject {
+function lease(name: string, resourceVersion: string, renewTime: string, more: object = {}): KubeObject {
   const metadata = { name, namespace: 'kube-node-lease', uid: `lease-${name}`, resourceVersion };
-  return { metadata, spec: { renewTime } } as KubeObject;
+  return { metadata, spec: { renewTime, ...more } } as KubeObject;
 }
 
 async function begin() {
@@ -79,6 +79,25 @@ describe('observer', () => {
     (await server.next('read')).answer(response(JSON.stringify(lease('a', '99', 'two'))));
     await confirming;
     assert.deepEqual(observer.view('a').lease, { renewTime: 'two', unchangedForMs: 0, confirmed: false });
+    await end();
+  });
+
+  test('a live read that finds a Lease somebody wrote to, and nobody renewed, is no sign of life', async () => {
+    const { server, clock, observer, end } = await begin();
+    clock.advance(20_000);
+    const confirming = observer.confirmLease('a');
+    (await server.next('read')).answer(response(JSON.stringify(lease('a', '99', 'one'))));
+    await confirming;
+    assert.deepEqual(observer.view('a').lease, { renewTime: 'one', unchangedForMs: 20_000, confirmed: true });
+    await end();
+  });
+
+  test('[SAF-14] how long a Lease lasts is what it says itself, also where that is changed', async () => {
+    const { observer, watches, end } = await begin();
+    assert.equal(observer.view('a').lease?.durationMs, undefined);
+    await watches.leases.event('MODIFIED', lease('a', '11', 'two', { leaseDurationSeconds: 80 }));
+    assert.equal(observer.view('a').lease?.durationMs, 80_000);
+    assert.equal(observer.leaseSign('a')?.durationMs, 80_000);
     await end();
   });
 

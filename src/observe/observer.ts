@@ -10,6 +10,7 @@ import type { KubeError } from '../kube/errors.ts';
 import { ListWatch } from '../kube/list-watch.ts';
 import { leases, nodeLeaseNamespace, nodes } from '../kube/resources.ts';
 import type { Change } from '../kube/view.ts';
+import type { SeenLease } from './project.ts';
 import { projectLease, projectNode } from './project.ts';
 import type { WatchState } from './watch-state.ts';
 import { stateOf } from './watch-state.ts';
@@ -29,8 +30,7 @@ export type WatchName = 'nodes' | 'leases';
 
 /** When this version of a Lease was first seen, and whether a live read found it still there later. */
 interface Sighting {
-  resourceVersion: string;
-  renewTime: string;
+  lease: SeenLease;
   seenAtMs: number;
   confirmed: boolean;
   /** It was seen to change; the first sight of a Lease says nothing about when it was renewed. */
@@ -40,7 +40,7 @@ interface Sighting {
 export class Observer {
   readonly #options: ObserverOptions;
   readonly #nodes: ListWatch<NodeFacts>;
-  readonly #leases: ListWatch<string>;
+  readonly #leases: ListWatch<SeenLease>;
   readonly #sightings = new Map<string, Sighting>();
   /** Since when each node that is not Ready has been seen to be so. */
   readonly #notReadySince = new Map<string, number>();
@@ -113,10 +113,10 @@ export class Observer {
   leaseSign(name: string): LeaseSign | undefined {
     const sighting = this.#sightings.get(name);
     if (sighting === undefined) return undefined;
-    const { renewTime, seenAtMs, renewed } = sighting;
+    const { lease, seenAtMs, renewed } = sighting;
     const notReadySince = this.#notReadySince.get(name);
     return {
-      renewTime,
+      ...lease,
       unchangedForMs: this.#options.clock.monotonic() - seenAtMs,
       renewed,
       renewedSinceNotReady: renewed && notReadySince !== undefined && seenAtMs > notReadySince,
@@ -136,17 +136,9 @@ export class Observer {
       else this.#options.onProblem('leases', read.error);
       return read.error.kind === 'notFound';
     }
-    if (read.value.metadata.resourceVersion === sighting.resourceVersion) {
-      sighting.confirmed = true;
-      return true;
-    }
-    this.#sightings.set(name, {
-      resourceVersion: read.value.metadata.resourceVersion ?? '',
-      renewTime: projectLease(read.value),
-      seenAtMs: this.#options.clock.monotonic(),
-      confirmed: false,
-      renewed: true,
-    });
+    const found = projectLease(read.value);
+    if (found.renewTime === sighting.lease.renewTime) sighting.confirmed = true;
+    else this.#note(name, found);
     return true;
   }
 
@@ -165,26 +157,27 @@ export class Observer {
   #lease(name: string): LeaseFacts | undefined {
     const sighting = this.#sightings.get(name);
     if (sighting === undefined) return undefined;
-    const { renewTime, seenAtMs, confirmed } = sighting;
-    return { renewTime, unchangedForMs: this.#options.clock.monotonic() - seenAtMs, confirmed };
+    const { lease, seenAtMs, confirmed } = sighting;
+    return { ...lease, unchangedForMs: this.#options.clock.monotonic() - seenAtMs, confirmed };
   }
 
-  #sight(change: Change<string>): void {
-    const { key, resourceVersion, value: renewTime } = change.entry;
+  #sight(change: Change<SeenLease>): void {
+    const { key, value } = change.entry;
     const name = key.slice(nodeLeaseNamespace.length + 1);
     if (change.type === 'deleted') this.#sightings.delete(name);
-    else {
-      const seenAtMs = this.#options.clock.monotonic();
-      // Somebody may write to a Lease without renewing it; only a renewal is a sign of life.
-      const known = this.#sightings.get(name);
-      const renewed = known === undefined || known.renewTime !== renewTime;
-      this.#sightings.set(
-        name,
-        renewed
-          ? { resourceVersion, renewTime, seenAtMs, confirmed: false, renewed: known !== undefined }
-          : { ...known, resourceVersion, confirmed: false },
-      );
-    }
+    else this.#note(name, value);
     this.#options.onNode(name, 'lease');
+  }
+
+  /** Somebody may write to a Lease without renewing it; only a renewal is a sign of life. */
+  #note(name: string, lease: SeenLease): void {
+    const known = this.#sightings.get(name);
+    const seenAtMs = this.#options.clock.monotonic();
+    this.#sightings.set(
+      name,
+      known === undefined || known.lease.renewTime !== lease.renewTime
+        ? { lease, seenAtMs, confirmed: false, renewed: known !== undefined }
+        : { ...known, lease, confirmed: false },
+    );
   }
 }

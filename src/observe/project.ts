@@ -1,4 +1,5 @@
 /** What is kept of Nodes and Leases. Total functions: an object half-written by somebody must not stop the watch. */
+import { leaseDurationMs } from '../api/life.ts';
 import { CLOUD_SHUTDOWN_KEY, FORCE_EVICTION_KEY, OUT_OF_SERVICE_KEY, QUARANTINE_KEY } from '../api/release-view.ts';
 import type { ConditionStatus, NodeCondition, NodeFacts } from '../api/view.ts';
 import type { KubeObject } from '../kube/client.ts';
@@ -13,7 +14,7 @@ interface WireNode extends KubeObject {
 }
 
 interface WireLease extends KubeObject {
-  spec?: { renewTime?: string };
+  spec?: { renewTime?: string; leaseDurationSeconds?: unknown };
 }
 
 /** Conditions use the same few words on every node. Kept once, they cost nothing; bounded, they never will. */
@@ -68,6 +69,14 @@ function projectCondition(condition: {
   };
 }
 
-export function projectLease(object: KubeObject): string {
-  return (object as WireLease).spec?.renewTime ?? '';
+/** What is kept of a Lease: by the node's own clock when it was last renewed, and how long it lasts. */
+export interface SeenLease {
+  renewTime: string;
+  durationMs?: number;
+}
+
+export function projectLease(object: KubeObject): SeenLease {
+  const { renewTime = '', leaseDurationSeconds } = (object as WireLease).spec ?? {};
+  const durationMs = leaseDurationMs(leaseDurationSeconds);
+  return durationMs === undefined ? { renewTime } : { renewTime, durationMs };
 }

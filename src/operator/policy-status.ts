@@ -5,6 +5,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { DeviceProvider } from '../devices/provider.ts';
+import { isSilent } from '../api/life.ts';
 import type { Condition } from '../api/common.ts';
 import type { ConfigProblem } from '../api/fence-config.ts';
 import { policyFacts } from '../api/policy-facts.ts';
@@ -78,8 +79,6 @@ export const defaultCheckEveryMs = 600_000;
 const settleMs = 2000;
 /** In a large cluster a look takes long; it is not to be most of what the operator does. */
 const shareOfTime = 10;
-/** A kubelet renews its Lease every 10 s. */
-const renewalMs = 12_000;
 const callTimeoutMs = 10_000;
 const devicesAtATime = 8;
 
@@ -149,7 +148,7 @@ export class PolicyStatus {
     const { observer } = this.#options;
     const { node, lease } = observer.view(name);
     const isReady = node?.conditions.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
-    return isReady && lease !== undefined && lease.unchangedForMs < renewalMs;
+    return isReady && lease !== undefined && !isSilent(lease);
   }
 
   async #refresh(signal: AbortSignal): Promise<void> {

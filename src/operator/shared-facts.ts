@@ -3,8 +3,8 @@
  * this process has begun and claimed.
  */
 import type { ConfigResult } from '../api/fence-config.ts';
-import type { LiveNode, NodeCase, PolicyMatch } from '../api/release-view.ts';
-import type { Judgement } from '../api/view.ts';
+import type { LiveNode, NodeCase, PolicyMatch, TroubleFacts } from '../api/release-view.ts';
+import type { Judgement, LeaseFacts } from '../api/view.ts';
 import type { LongActs } from '../act/long-acts.ts';
 import type { Clock } from '../clock.ts';
 import type { NodeDecision } from '../decide/decide-node.ts';
@@ -59,7 +59,7 @@ export class SharedFacts {
         node === undefined
           ? unconfigured
           : configFor(node, { maps: cluster.fenceConfigs, unwritten: (one) => devices.defaultConfig?.(one) }),
-      trouble: { conditions, ...(lease?.confirmed === true ? { leaseSilentMs: lease.unchangedForMs } : {}) },
+      trouble: { conditions, ...silenceOf(lease) },
       count: countTrouble(name, this.#counted(), fencing),
       ...(allowance === undefined ? {} : { allowance }),
       ...longActs.of(name),
@@ -85,6 +85,13 @@ export class SharedFacts {
       isUnresponsive: verdicts.get(name)?.verdict !== 'healthy',
     }));
   }
+}
+
+/** Not before a live read has found it so. */
+function silenceOf(lease: LeaseFacts | undefined): Pick<TroubleFacts, 'leaseSilentMs' | 'leaseDurationMs'> {
+  if (lease?.confirmed !== true) return {};
+  const { unchangedForMs, durationMs } = lease;
+  return { leaseSilentMs: unchangedForMs, ...(durationMs === undefined ? {} : { leaseDurationMs: durationMs }) };
 }
 
 /** Where there is no Node object the policy last recorded for it applies (POD-3); none recorded means none. */

@@ -130,6 +130,15 @@ describe('safe detach', () => {
       },
     ],
     [
+      'Ready is False and the kubelet need not have renewed its Lease yet',
+      'KubeletAlive',
+      /renews its Lease/,
+      {
+        node: aNode({ ready: 'False' }),
+        lease: { renewTime: 'x', unchangedForMs: 23_999, renewedSinceNotReady: false, durationMs: 80_000 },
+      },
+    ],
+    [
       'a DaemonSet',
       'DaemonSetPod',
       /DaemonSet/,

@@ -1,5 +1,6 @@
 /** The questions that several ways of release ask of a pod. Each answers with an objection, or with nothing. */
 import { clockTime, isOfDaemonSet, isOver } from '../api/facts.ts';
+import { isSilent } from '../api/life.ts';
 import type { AttachmentFacts, DriverFacts, NodeCase, PodFacts, VolumeFacts } from '../api/release-view.ts';
 import type { STUCK } from '../api/reasons.ts';
 
@@ -15,8 +16,6 @@ export interface Objection {
 
 export type Check = (nodeCase: NodeCase, pod: PodFacts) => Objection | undefined;
 
-/** A kubelet renews its Lease every 10 s. */
-export const kubeletSilentAfterMs = 12_000;
 /** deletionTimestamp and the Date of an answer are whole seconds: this much later it has passed for certain. */
 const roundingMs = 1000;
 
@@ -64,7 +63,7 @@ export function timeIsUp({ serverNowMs }: NodeCase, pod: PodFacts): Objection | 
  */
 export function kubeletSilent({ node, lease }: NodeCase): Objection | undefined {
   if (lease === undefined || node === undefined) return undefined;
-  const alive = node.ready === 'Unknown' ? lease.renewedSinceNotReady : lease.unchangedForMs < kubeletSilentAfterMs;
+  const alive = node.ready === 'Unknown' ? lease.renewedSinceNotReady : !isSilent(lease);
   if (!alive) return undefined;
   // Not when: what is told must not change with every renewal, or it would be told as often.
   return objection('KubeletAlive', `the kubelet of ${node.name} renews its Lease`);

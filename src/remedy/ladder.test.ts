@@ -113,6 +113,10 @@ describe('thresholds', () => {
     assert.equal(thresholdMet(ready, { conditions: [] }), false);
     assert.equal(thresholdMet(lease, { conditions: [], leaseSilentMs: 12_000 }), true);
     assert.equal(thresholdMet(lease, { conditions: [], leaseSilentMs: 11_999 }), false);
+    const slow = { conditions: [], leaseDurationMs: 80_000 };
+    assert.equal(thresholdMet(lease, { ...slow, leaseSilentMs: 23_999 }), false, 'it renews every 20 s');
+    assert.equal(thresholdMet(lease, { ...slow, leaseSilentMs: 24_000 }), true);
+    assert.equal(nextDueMs([lease], { ...slow, leaseSilentMs: 20_000 }), 4000);
     assert.equal(thresholdMet(ready, { conditions: [{ ...sick, forMs: 4999 }] }), false);
     assert.equal(isTroubled(ready, { conditions: [{ ...sick, forMs: 0 }] }), true);
     assert.equal(isTroubled(ready, { conditions: [well] }), false);

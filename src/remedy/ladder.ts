@@ -3,6 +3,7 @@
  * REM-4). Pure: it says which remedy has to run; how it ends is told to it.
  */
 import { isStatus, timeOf } from '../api/facts.ts';
+import { silentAfterMs } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { LadderThreshold, TroubleFacts } from '../api/release-view.ts';
 
@@ -27,8 +28,14 @@ export interface LadderDecision {
   recheckAtMs?: number;
 }
 
+/** A policy cannot call silent what need not have renewed its Lease yet. */
+function staleAfterMs({ staleForMs }: { staleForMs: number }, { leaseDurationMs }: TroubleFacts): number {
+  return silentAfterMs({ durationMs: leaseDurationMs }, staleForMs);
+}
+
 export function thresholdMet({ condition, lease }: LadderThreshold, facts: TroubleFacts): boolean {
-  if (lease !== undefined) return facts.leaseSilentMs !== undefined && facts.leaseSilentMs >= lease.staleForMs;
+  if (lease !== undefined)
+    return facts.leaseSilentMs !== undefined && facts.leaseSilentMs >= staleAfterMs(lease, facts);
   if (condition === undefined) return false;
   const seen = facts.conditions.find(({ type }) => type === condition.type);
   return seen !== undefined && isStatus(seen.status, condition.status) && seen.forMs >= condition.forMs;
@@ -60,7 +67,8 @@ export function flapWindowMs(thresholds: readonly LadderThreshold[]): number {
 export function nextDueMs(thresholds: readonly LadderThreshold[], facts: TroubleFacts): number | undefined {
   const waits = thresholds.flatMap((threshold) => {
     const { condition, lease } = threshold;
-    if (lease !== undefined && facts.leaseSilentMs !== undefined) return [lease.staleForMs - facts.leaseSilentMs];
+    if (lease !== undefined && facts.leaseSilentMs !== undefined)
+      return [staleAfterMs(lease, facts) - facts.leaseSilentMs];
     const seen = facts.conditions.find(({ type }) => type === condition?.type);
     const isBad = condition !== undefined && seen !== undefined && isStatus(seen.status, condition.status);
     return isBad ? [condition.forMs - seen.forMs] : [];

@@ -136,8 +136,8 @@ test('each risk, and that it goes when the value is mended', () => {
     ['NoProvisioner', { release: { volumeAttachmentRecovery: 'wait' } }, { release: {} }],
     [
       'LeaseTooEager',
-      { thresholds: [{ lease: { staleFor: '9s' } }] },
-      { thresholds: [{ lease: { staleFor: '10s' } }] },
+      { thresholds: [{ lease: { staleFor: '11s' } }] },
+      { thresholds: [{ lease: { staleFor: '12s' } }] },
     ],
     [
       'PeriodTooShort',

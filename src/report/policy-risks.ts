@@ -2,7 +2,8 @@
  * What is legal in a policy and can cost data or availability all the same, as an ordered list of questions: the worst
  * first, because its reason is the one that a dashboard shows.
  */
-import { parseDuration } from '../api/duration.ts';
+import { formatDuration, parseDuration } from '../api/duration.ts';
+import { renewalMs, silentAfterMs } from '../api/life.ts';
 import { actionOf } from '../api/policy-facts.ts';
 import { RISKY } from '../api/reasons.ts';
 import type { WrittenPolicy } from '../api/written.ts';
@@ -14,8 +15,6 @@ export interface Risk {
   message: string;
 }
 
-/** A kubelet renews its Lease this often. */
-const renewalMs = 10_000;
 /** kube-controller-manager detaches by force after this, whatever runs on the node. */
 const forceDetachMs = 360_000;
 /** No machine boots faster, firmware included. */
@@ -121,8 +120,12 @@ function kubernetesDetaches(spec: WrittenPolicy): string | undefined {
 }
 
 function leaseTooEager({ thresholds = [] }: WrittenPolicy): string | undefined {
-  const eager = thresholds.find(({ lease }) => (parseDuration(lease?.staleFor ?? '') ?? Infinity) < renewalMs);
-  return eager && `lease.staleFor ${eager.lease?.staleFor} is shorter than the 10s in which kubelets renew: write 12s`;
+  const usualMs = silentAfterMs(undefined);
+  const eager = thresholds.find(({ lease }) => (parseDuration(lease?.staleFor ?? '') ?? Infinity) < usualMs);
+  return (
+    eager &&
+    `lease.staleFor ${eager.lease?.staleFor} counts as ${formatDuration(usualMs)} where kubelets renew every ${formatDuration(renewalMs(undefined))}, as they do by default`
+  );
 }
 
 function periodTooShort(spec: WrittenPolicy): string | undefined {

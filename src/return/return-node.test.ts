@@ -45,6 +45,12 @@ describe('the way back', () => {
       back({}, { lease: { ...renewedLease, unchangedForMs: 12_000 } }),
       [over],
     ],
+    [
+      'its Lease is renewed less often, and will be',
+      'clean: Soaking',
+      back({}, { lease: { ...renewedLease, unchangedForMs: 12_000, durationMs: 80_000 } }),
+      [over],
+    ],
     ['there is no Node', 'away: NotSeen', withoutNode(back()), [over]],
     ['a released volume is attached', 'seen: DetachPending', back({}, { attachments: [anAttachment()] }), [over]],
     ['another volume is', 'clean: Soaking', back({}, { attachments: [anAttachment({ volume: 'pv-9' })] }), [over]],
@@ -132,6 +138,14 @@ describe('the way back', () => {
     const policy = inForce({ soakMs: 0 });
     assert.equal(stage(returnNode(back({}, { policy }), [over])), 'clean: Soaking');
     assert.equal(returnNode(back({ bootId: 'boot-2' }, { policy }), [over]).stage, 'soaked');
+  });
+
+  test('[SAF-14] a kubelet that renews less often is given longer to report, and no other one less', () => {
+    const policy = inForce({ soakMs: 0 });
+    const until = (durationMs: number): number | undefined =>
+      returnNode(back({}, { policy, lease: { ...renewedLease, durationMs } }), [over]).soakUntilMs;
+    assert.equal(until(80_000), nowMs + 40_000);
+    assert.equal(until(20_000), nowMs + 20_000);
   });
 });
 

@@ -13,6 +13,7 @@ import { QUARANTINE_KEY } from '../api/release-view.ts';
 import type { GroundedAct } from '../api/steps.ts';
 import { formatDuration } from '../api/duration.ts';
 import { hasTaint, isOver, nameInUse } from '../api/facts.ts';
+import { isSilent, renewalMs } from '../api/life.ts';
 import { failuresOf, soakFor } from './soak.ts';
 
 type Stage = NonNullable<NodeFenceStatus['return']>['stage'];
@@ -29,11 +30,11 @@ export interface ReturnDecision {
 
 /**
  * A kubelet that returns says first that it is Ready, on the strength of the Node as it last knew it, and corrects the
- * rest in the next reports, one every 10 s: only then is the absence of a volume its word.
+ * rest in the next reports, one every 10 s, or less often where it renews less often: only then is the absence of a volume
+ * its word.
  */
-const believedAfterMs = 20_000;
-/** A kubelet renews its Lease every 10 s. */
-const silentAfterMs = 12_000;
+const reportsUntilBelieved = 2;
+const reportMs = 10_000;
 const effect = 'NoSchedule';
 
 export function isQuarantined({ node }: Pick<NodeCase, 'node'>): boolean {
@@ -43,8 +44,7 @@ export function isQuarantined({ node }: Pick<NodeCase, 'node'>): boolean {
 function whyAway({ name, node, lease }: NodeCase): string | undefined {
   if (node?.ready !== 'True') return `${name} is not Ready`;
   // Otherwise Kubernetes has not noticed yet.
-  const isSilent = lease !== undefined && lease.unchangedForMs >= silentAfterMs;
-  return isSilent ? `the Lease of ${name} is not renewed` : undefined;
+  return lease !== undefined && isSilent(lease) ? `the Lease of ${name} is not renewed` : undefined;
 }
 
 export function returnNode(nodeCase: NodeCase, records: readonly ReleaseRecord[]): ReturnDecision {
@@ -60,7 +60,7 @@ export function returnNode(nodeCase: NodeCase, records: readonly ReleaseRecord[]
   const stored = fence?.status.return;
   const cleanSinceMs =
     stored === undefined || stored.stage === 'seen' ? nodeCase.serverNowMs : Date.parse(stored.since);
-  const leastMs = isRebooted(nodeCase, records) ? 0 : believedAfterMs;
+  const leastMs = isRebooted(nodeCase, records) ? 0 : believedAfterMs(nodeCase);
   const forMs = Math.max(soakFor(soak, failures), leastMs);
   const soakUntilMs = cleanSinceMs + forMs;
   if (nodeCase.serverNowMs < soakUntilMs) {
@@ -70,6 +70,10 @@ export function returnNode(nodeCase: NodeCase, records: readonly ReleaseRecord[]
   }
   const pods = nodeCase.pods.map(({ uid }) => uid);
   return { stage: 'soaked', act: { do: 'untaint', key: QUARANTINE_KEY, effect, pods } };
+}
+
+function believedAfterMs({ lease }: NodeCase): number {
+  return reportsUntilBelieved * Math.max(reportMs, renewalMs(lease));
 }
 
 function often(failures: number): string {

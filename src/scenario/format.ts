@@ -39,6 +39,8 @@ export interface KubernetesSpec {
   nodeMonitorGracePeriodMs: number;
   forceDetachAfterMs: number;
   bootTimeMs: number;
+  /** Of the Leases in which kubelets show that they live; they renew every quarter of it. */
+  leaseDurationMs: number;
 }
 
 /** A node by name, or the one where a pod was at time 0. */

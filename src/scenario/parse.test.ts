@@ -38,6 +38,7 @@ describe('scenario files', () => {
       nodeMonitorGracePeriodMs: 50_000,
       forceDetachAfterMs: 360_000,
       bootTimeMs: 90_000,
+      leaseDurationMs: 40_000,
     });
     assert.equal(scenario.runForMs, 600_000);
   });

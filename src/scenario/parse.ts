@@ -31,7 +31,12 @@ const defaults = {
   seed: 1,
   nodes: 3,
   operators: 1,
-  kubernetes: { nodeMonitorGracePeriodMs: 50_000, forceDetachAfterMs: 360_000, bootTimeMs: 90_000 },
+  kubernetes: {
+    nodeMonitorGracePeriodMs: 50_000,
+    forceDetachAfterMs: 360_000,
+    bootTimeMs: 90_000,
+    leaseDurationMs: 40_000,
+  },
   runForMs: 600_000,
 };
 const zones = ['z1', 'z2', 'z3'];
@@ -136,18 +141,7 @@ interface ClusterFields {
 function readCluster(place: Place): ClusterSpec {
   const read = fields<ClusterFields>({
     nodes: nodesOf,
-    kubernetes: (inner) => {
-      const found = fields<{ nodeMonitorGracePeriod: number; forceDetachAfter: number; bootTime: number }>({
-        nodeMonitorGracePeriod: duration,
-        forceDetachAfter: duration,
-        bootTime: duration,
-      })(inner);
-      return withoutUndefined({
-        nodeMonitorGracePeriodMs: found.nodeMonitorGracePeriod,
-        forceDetachAfterMs: found.forceDetachAfter,
-        bootTimeMs: found.bootTime,
-      });
-    },
+    kubernetes: kubernetesOf,
     operators: operatorsOf,
     featureGates: textMap(flag),
     longhorn: longhornFields,
@@ -156,6 +150,27 @@ function readCluster(place: Place): ClusterSpec {
   if (cluster.operators.onNodes && cluster.nodes.length === 0) problem(place, 'operators on nodes need a node');
   return cluster;
 }
+
+const kubernetesOf: Read<Partial<KubernetesSpec>> = (place) => {
+  const found = fields<Record<'nodeMonitorGracePeriod' | 'forceDetachAfter' | 'bootTime' | 'leaseDuration', number>>({
+    nodeMonitorGracePeriod: duration,
+    forceDetachAfter: duration,
+    bootTime: duration,
+    leaseDuration: wholeSeconds,
+  })(place);
+  return withoutUndefined({
+    nodeMonitorGracePeriodMs: found.nodeMonitorGracePeriod,
+    forceDetachAfterMs: found.forceDetachAfter,
+    bootTimeMs: found.bootTime,
+    leaseDurationMs: found.leaseDuration,
+  });
+};
+
+/** A Lease has no other. */
+const wholeSeconds: Read<number> = (place) => {
+  const ms = duration(place);
+  return ms > 0 && ms % 1000 === 0 ? ms : problem(place, 'write whole seconds, such as 40s');
+};
 
 function clusterOf(found: Partial<ClusterFields>): ClusterSpec {
   const nodes = found.nodes ?? numbered(defaults.nodes);

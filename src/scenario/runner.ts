@@ -98,6 +98,12 @@ class Run {
         for (const checker of this.#checkers) checker.onReplicas?.();
       },
       bootTimeMs: kubernetes.bootTimeMs,
+      fleet: {
+        kubelet: {
+          leaseDurationSeconds: kubernetes.leaseDurationMs / 1000,
+          leaseRenewMs: kubernetes.leaseDurationMs / 4,
+        },
+      },
       fieldOwnership: false,
       freezes: options.freezes ?? false,
       ...(options.wire === undefined ? {} : { wire: options.wire }),

@@ -67,7 +67,7 @@ class HandMadeNode {
 }
 
 function beat(): { spec: object } {
-  return { spec: { renewTime: new Date().toISOString().replace('Z', '000Z'), leaseDurationSeconds: 40 } };
+  return { spec: { renewTime: new Date().toISOString().replace('Z', '000Z'), leaseDurationSeconds: 8 } };
 }
 
 async function taken<T>(

@@ -10,8 +10,13 @@ import { runScenario } from '../../src/scenario/runner.ts';
 export const scenarioDirectory = join(import.meta.dirname, '..', '..', 'scenarios');
 
 export function scenarioOf(name: string): Scenario {
+  return only(scenariosOf(name));
+}
+
+/** One per document of the file. */
+export function scenariosOf(name: string): Scenario[] {
   const file = join(scenarioDirectory, `${name}.yaml`);
-  return only(parseScenarios(file, readFileSync(file, 'utf8')));
+  return parseScenarios(file, readFileSync(file, 'utf8'));
 }
 
 /** The cluster and objects of a file, with other events and expectations, given as in a file. */

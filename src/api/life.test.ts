@@ -1,0 +1,36 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { isSilent, leaseDurationMs, renewalMs, silentAfterMs } from './life.ts';
+
+describe('[SAF-14] silence is relative to the Lease of the node', () => {
+  for (const [seconds, silentMs] of [
+    [20, 6000],
+    [40, 12_000],
+    [80, 24_000],
+  ] as const) {
+    test(`a Lease of ${seconds} s is renewed every ${seconds / 4} s, and silent after ${silentMs / 1000}`, () => {
+      const durationMs = leaseDurationMs(seconds);
+      assert.equal(renewalMs({ durationMs }), (seconds * 1000) / 4);
+      assert.equal(silentAfterMs({ durationMs }), silentMs);
+      assert.equal(isSilent({ unchangedForMs: silentMs, durationMs }), true);
+      assert.equal(isSilent({ unchangedForMs: silentMs - 1, durationMs }), false);
+    });
+  }
+
+  test('whoever wants to wait longer does; nobody waits less', () => {
+    assert.equal(silentAfterMs({ durationMs: 40_000 }, 30_000), 30_000);
+    assert.equal(silentAfterMs({ durationMs: 80_000 }, 12_000), 24_000);
+  });
+
+  test('what says nothing that can be used is taken for the usual', () => {
+    for (const seconds of [undefined, null, 0, -40, 1.5, NaN, '40']) {
+      assert.equal(silentAfterMs({ durationMs: leaseDurationMs(seconds) }), 12_000, String(seconds));
+    }
+    assert.equal(silentAfterMs(undefined), 12_000);
+  });
+
+  test('neither a moment nor for ever, whatever a Lease says', () => {
+    assert.equal(silentAfterMs({ durationMs: leaseDurationMs(1) }), 1200);
+    assert.equal(silentAfterMs({ durationMs: leaseDurationMs(2 ** 31 - 1) }), 180_000);
+  });
+});
