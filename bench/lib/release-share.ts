@@ -6,11 +6,11 @@ import { customResourceDefinitions } from '../../src/api/crds.ts';
 import { FORCE_EVICTION_KEY } from '../../src/api/release-view.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { events, nodeFences, nodes, pods, remedyPolicies, type Resource } from '../../src/kube/resources.ts';
-import type { Pod } from '../../src/world/objects/pods.ts';
 import { clientFor } from '../../test/support/client.ts';
 import { startControlPlane, type AuditEvent, type ControlPlane } from '../../test/support/control-plane.ts';
 import { operatorAccount, operatorKubeconfig, operatorNamespace } from '../../test/support/operator-rights.ts';
 import { waitFor } from '../../test/support/wait.ts';
+import { prepareBare } from './bare-release.ts';
 import { driver, failedNodeEntries, nodeOfPod, podNamespace } from './failed-nodes.ts';
 import { nodeName } from './objects.ts';
 import { Child, cpuSecondsOf } from './process.ts';
@@ -141,8 +141,8 @@ class FailedCluster implements AsyncDisposable {
 }
 
 /**
- * One node after the other, each by a taint that asserts that nothing runs there. In between, of as many other nodes, the
- * same writes to the same pods by a client that looks at nothing: what the API server needs in any case.
+ * One node after the other, each by a taint that asserts that nothing runs there. In between, for as many other nodes, the
+ * same writes by a client that looks at nothing: what the API server needs in any case.
  */
 export async function oneByOne(releases: number, podsPerNode: number): Promise<{ share: Share; bareMs: number[] }> {
   await using cluster = await FailedCluster.start(2 * releases, podsPerNode);
@@ -152,7 +152,7 @@ export async function oneByOne(releases: number, podsPerNode: number): Promise<{
     await taint(cluster.client, nodeName(index));
     await cluster.gone((2 * (releases - index) - 1) * podsPerNode);
     await cluster.told();
-    bareMs.push(await bareWrites(cluster.client, nodeName(releases + index)));
+    bareMs.push(await bareRelease(cluster, nodeName(releases + index)));
   }
   const after = { cpu: cluster.cpu(), at: performance.now() };
   const events = await cluster.controlPlane.auditEvents();
@@ -161,24 +161,16 @@ export async function oneByOne(releases: number, podsPerNode: number): Promise<{
   return { share: shareOf(events, what, before, after), bareMs };
 }
 
-async function bareWrites(client: KubeClient, node: string): Promise<number> {
-  const listed = await client.list<Pod>(pods, { fieldSelector: `spec.nodeName=${node}` });
-  if (!listed.ok) throw new Error(listed.error.message);
-  const startedAt = performance.now();
-  await Promise.all(
-    listed.value.items.map(async ({ metadata: { name, uid = '' } }) => {
-      const ref = { resource: pods, namespace: podNamespace, name };
-      const condition = { type: 'DisruptionTarget', status: 'True', reason: 'Bench', message: 'released' };
-      const operations = [
-        { op: 'add' as const, path: '/status/phase', value: 'Failed' },
-        { op: 'add' as const, path: '/status/conditions/-', value: condition },
-      ];
-      await client.patch(ref, { uid }, operations, { subresource: 'status' });
-      const deleted = await client.delete(ref, { uid }, { gracePeriodSeconds: 0 });
-      if (!deleted.ok) throw new Error(deleted.error.message);
-    }),
-  );
-  return performance.now() - startedAt;
+/** The operator is paused meanwhile, so that nobody else is at work, and has looked at what was done before the next one. */
+async function bareRelease(cluster: FailedCluster, node: string): Promise<number> {
+  const bare = await prepareBare(cluster.client, node);
+  process.kill(cluster.operator.pid, 'SIGSTOP');
+  try {
+    return await bare.write();
+  } finally {
+    process.kill(cluster.operator.pid, 'SIGCONT');
+    await cluster.told();
+  }
 }
 
 /** All at once, by one edit of the policy that covers them. */

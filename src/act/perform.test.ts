@@ -57,29 +57,76 @@ const one = (grounded: GroundedAct, grounds: Grounds = bare): Step => ({ grounds
 const free = (wanted: FreeAct): Step => ({ free: [wanted] });
 const kinds = (outcomes: readonly ActOutcome[]): string[] => outcomes.map(({ kind }) => kind);
 
+function ownedBy(apiVersion: string, kind: string): object {
+  return { apiVersion, kind, name: 'owner', uid: 'owner-1', controller: true };
+}
+
 describe('a pod', () => {
-  test('[POD-6] is marked Failed with one DisruptionTarget, then deleted with grace 0, its UID and version', async () => {
+  test('[POD-6] that nobody will look at any more goes by one write: grace 0, its UID and version', async () => {
     const cluster = await ActCluster.create();
     const pod = await cluster.pod();
-    assert.equal(pod.disruptionAt, 1);
     assert.deepEqual(kinds(await act(cluster, one({ do: 'forceDelete', pod, basis: 'PowerOff' }))), ['done']);
     assert.equal(await cluster.exists(podRef), false);
-    const [failed, deleted, ...more] = cluster.writes;
-    assert.deepEqual([failed?.verb, failed?.subresource, deleted?.verb, more.length], ['patch', 'status', 'delete', 0]);
-    assert.ok(deleted);
-    const { status, metadata } = deleted.before as unknown as Pod;
-    assert.equal(status.phase, 'Failed');
-    assert.deepEqual(
-      status.conditions.map(({ type, reason }) => `${type} ${reason}`),
-      ['Ready Before', 'DisruptionTarget DeletionByFenceline'],
-    );
-    assert.match(status.conditions[1]?.message ?? '', /node node-1 on the basis PowerOff/);
-    assert.deepEqual(JSON.parse(deleted.body), {
+    const [deleted, ...more] = cluster.writes;
+    assert.deepEqual([deleted?.verb, more.length], ['delete', 0]);
+    assert.deepEqual(JSON.parse(deleted?.body ?? ''), {
       apiVersion: 'v1',
       kind: 'DeleteOptions',
       gracePeriodSeconds: 0,
-      preconditions: { uid: pod.uid, resourceVersion: metadata.resourceVersion },
+      preconditions: { uid: pod.uid, resourceVersion: pod.resourceVersion },
     });
+  });
+
+  const lookedAt = [
+    ['has a finalizer', { finalizers: ['example.com/held'] }],
+    ['belongs to a Job', { ownerReferences: [ownedBy('batch/v1', 'Job')] }],
+  ] as const;
+  for (const [what, metadata] of lookedAt) {
+    test(`[POD-6] that ${what} is marked Failed with one DisruptionTarget first, then deleted as it is then`, async () => {
+      const cluster = await ActCluster.create();
+      await cluster.addPod('seen', metadata);
+      const pod = await cluster.pod('seen');
+      assert.equal(pod.disruptionAt, 1);
+      cluster.writes.length = 0;
+      assert.deepEqual(kinds(await act(cluster, one({ do: 'forceDelete', pod, basis: 'PowerOff' }))), ['done']);
+      const [failed, deleted, ...more] = cluster.writes;
+      assert.deepEqual(
+        [failed?.verb, failed?.subresource, deleted?.verb, more.length],
+        ['patch', 'status', 'delete', 0],
+      );
+      assert.ok(deleted);
+      const { status, metadata: before } = deleted.before as unknown as Pod;
+      assert.equal(status.phase, 'Failed');
+      assert.deepEqual(
+        status.conditions.map(({ type, reason }) => `${type} ${reason}`),
+        ['Ready Before', 'DisruptionTarget DeletionByFenceline'],
+      );
+      assert.match(status.conditions[1]?.message ?? '', /node node-1 on the basis PowerOff/);
+      assert.match(deleted.body, new RegExp(`"resourceVersion":"${before.resourceVersion}"`));
+    });
+  }
+
+  test('[POD-6] of what calls itself a Job in another group goes by one write too', async () => {
+    const cluster = await ActCluster.create();
+    await cluster.addPod('other', { ownerReferences: [ownedBy('example.com/v1', 'Job')] });
+    const pod = await cluster.pod('other');
+    cluster.writes.length = 0;
+    assert.deepEqual(kinds(await act(cluster, one({ do: 'forceDelete', pod, basis: 'PowerOff' }))), ['done']);
+    assert.deepEqual(
+      cluster.writes.map(({ verb }) => verb),
+      ['delete'],
+    );
+  });
+
+  test('[POD-6] that got a finalizer meanwhile is looked at again, and is then marked Failed first', async () => {
+    const cluster = await ActCluster.create();
+    const pod = await cluster.pod();
+    await cluster.patch(podRef, '/metadata/finalizers', ['example.com/held']);
+    assert.deepEqual(kinds(await act(cluster, one({ do: 'forceDelete', pod, basis: 'PowerOff' }))), ['changed']);
+    const now = await cluster.pod();
+    assert.deepEqual([now.phase, now.deletionAtMs], ['Running', undefined]);
+    assert.deepEqual(kinds(await act(cluster, one({ do: 'forceDelete', pod: now, basis: 'PowerOff' }))), ['done']);
+    assert.equal((await cluster.pod()).phase, 'Failed');
   });
 
   test('[POD-6] of the same name, born meanwhile, is never touched', async () => {
@@ -124,6 +171,7 @@ describe('a pod', () => {
 
   test('that somebody deletes as soon as we mark it Failed was released by us', async () => {
     const cluster = await ActCluster.create();
+    await cluster.patch(podRef, '/metadata/ownerReferences', [ownedBy('batch/v1', 'Job')]);
     const pod = await cluster.pod();
     let gone: Promise<void> | undefined;
     cluster.server.onAudit(({ subresource }) => {

@@ -3,7 +3,7 @@
  * else in the house writes to nodes, pods and attachments. Every act can be repeated; one that finds its work done is
  * content. A step that fails ends the rest: what comes next rests on it.
  */
-import { isOver } from '../api/facts.ts';
+import { isOver, isStillLookedAt } from '../api/facts.ts';
 import type { LiveNode, PodFacts, Remediation } from '../api/release-view.ts';
 import type { Act, FreeAct, GroundedAct, Step } from '../api/steps.ts';
 import {
@@ -203,13 +203,16 @@ class Performer {
     return outcomeOf(act, await client.delete(ref, { uid: act.uid }, this.#calls));
   }
 
-  /** As PodGC does it: a pod that is not over keeps its volumes for as long as a finalizer keeps its object (POD-6). */
+  /**
+   * As PodGC does it where somebody will still look: a pod that is not over keeps its volumes for as long as a finalizer
+   * keeps its object. Whether somebody will is what its version says: a finalizer that was added since conflicts (POD-6).
+   */
   async #forceDelete(act: Extract<Act, { do: 'forceDelete' }>): Promise<ActOutcome> {
     const { pod, basis } = act;
     const { namespace, name, uid } = pod;
     let { resourceVersion } = pod;
-    const wasOver = isOver(pod);
-    if (!wasOver) {
+    const isMarked = isStillLookedAt(pod) && !isOver(pod);
+    if (isMarked) {
       const failed = await this.#fail(pod, basis);
       if (!failed.ok) return outcomeOf(act, failed);
       resourceVersion = failed.value.metadata.resourceVersion ?? resourceVersion;
@@ -220,7 +223,7 @@ class Performer {
     const deleted = await this.#options.client.delete(ref, only, calls);
     if (deleted.ok) this.#options.onPod(uid, undefined);
     // A controller may take away at once what we have just marked Failed: that was our doing, and is told as such.
-    if (!wasOver && !deleted.ok && deleted.error.kind === 'notFound') return { kind: 'done', act };
+    if (isMarked && !deleted.ok && deleted.error.kind === 'notFound') return { kind: 'done', act };
     return outcomeOf(act, deleted);
   }
 

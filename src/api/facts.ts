@@ -28,6 +28,14 @@ export function isOver({ phase }: Pick<PodFacts, 'phase'>): boolean {
   return phase === 'Failed' || phase === 'Succeeded';
 }
 
+/**
+ * Somebody will still look at it when it is deleted: its object stays for a finalizer, or a Job counts how it ended. To
+ * them it has to say that it is over (POD-6).
+ */
+export function isStillLookedAt({ hasFinalizers, owner }: Pick<PodFacts, 'hasFinalizers' | 'owner'>): boolean {
+  return hasFinalizers || (owner?.group === 'batch' && owner.kind === 'Job');
+}
+
 export function hasTaint(node: LiveNode | undefined, key: string, effect: string): boolean {
   return node?.taints.some((taint) => taint.key === key && taint.effect === effect) ?? false;
 }

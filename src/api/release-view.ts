@@ -90,6 +90,8 @@ export interface PodFacts {
   claims: readonly { volume: string; claim: string }[];
   /** Volumes that lead to storage without a claim, such as `data (iscsi)`. */
   directVolumes: readonly string[];
+  /** Somebody wants to do something before its object goes. */
+  hasFinalizers: boolean;
   hasConditions: boolean;
   /** Where among its conditions DisruptionTarget is, if it is there. */
   disruptionAt?: number;

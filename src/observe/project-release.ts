@@ -118,6 +118,7 @@ export function projectPod(object: KubeObject): PodFacts {
     tolerations: spec?.tolerations ?? [],
     claims: claimsOf(metadata.name, volumes),
     directVolumes: volumes.flatMap((volume) => directVolume(volume) ?? []),
+    hasFinalizers: (metadata.finalizers ?? []).length > 0,
     hasConditions: status?.conditions !== undefined,
     ...(disruptionAt === -1 ? {} : { disruptionAt }),
   };

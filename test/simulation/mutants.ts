@@ -29,6 +29,12 @@ export interface MutantCase {
 
 const byPolicy = t.trouble('by-policy', { release: t.acceptsRisk, events: t.powerLoss });
 const offForGood = t.trouble('off-for-good', { release: t.acceptsRisk, events: [t.powerLoss[0]!], runFor: '2m' });
+const heldByFinalizer = t.trouble('finalizer', {
+  release: t.acceptsRisk,
+  pod: { metadata: { finalizers: ['example.com/wait'] } },
+  events: [t.powerLoss[0]!],
+  runFor: '50s',
+});
 const onlyHere = { nodeSelector: { 'kubernetes.io/hostname': 'node-3' } };
 
 export const mutantCases: readonly MutantCase[] = [
@@ -41,7 +47,7 @@ export const mutantCases: readonly MutantCase[] = [
       instead: '    releases: before.releases,',
     },
     scenario: byPolicy,
-    says: /^pod default\/web-0 on node-\d was marked Failed without a record of its basis$/,
+    says: /^pod default\/web-0 on node-\d was deleted by force without a record of its basis$/,
   },
   {
     invariant: 'S2',
@@ -220,7 +226,7 @@ export const mutantCases: readonly MutantCase[] = [
       line: 'return pods.showsOwnWrites ? pods : undefined;',
       instead: 'return pods;',
     },
-    scenario: byPolicy,
+    scenario: heldByFinalizer,
     options: watchesLag,
     says: /^patch of pods\/default\/web-0 rests on a version from before its own last write$/,
   },
@@ -232,12 +238,7 @@ export const mutantCases: readonly MutantCase[] = [
       line: 'const isDone = pod.graceSeconds === 0 && pod.deletionAtMs !== undefined && isOver(pod);',
       instead: 'const isDone = false;',
     },
-    scenario: t.trouble('finalizer', {
-      release: t.acceptsRisk,
-      pod: { metadata: { finalizers: ['example.com/wait'] } },
-      events: [t.powerLoss[0]!],
-      runFor: '50s',
-    }),
+    scenario: heldByFinalizer,
     says: /^pod default\/web-0 on node-\d was deleted by force a second time$/,
   },
   {

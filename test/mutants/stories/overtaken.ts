@@ -49,7 +49,9 @@ const cordonedKey = 'fenceline.dev/cordoned';
 
 const labelled = patched(web, [{ op: 'add', path: '/metadata/labels/more', value: 'yes' }]);
 const podStories: readonly Story[] = [
-  story('a pod that is marked Failed', ways.policy, () => overtaken(/^PATCH .*\/pods\/web-0\/status /, labelled)),
+  story('a pod that is marked Failed', ways.policy, () => overtaken(/^PATCH .*\/pods\/web-0\/status /, labelled), {
+    pod: { metadata: { finalizers: ['example.com/wait'] } },
+  }),
   story('a pod that is deleted', ways.policy, () => overtaken(/^DELETE .*\/pods\/web-0 /, labelled)),
 ];
 

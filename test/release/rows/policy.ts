@@ -36,7 +36,7 @@ function policyRow(deletion: Deletion, recovery: Recovery): RowSpec {
   return {
     name: `${short[deletion]}-${recovery}`,
     title:
-      `[POD-2, POD-7, POD-9, POD-10] ${deletion}, ${recovery}: the pod of a StatefulSet ${set}, ` +
+      `[POD-2, POD-6, POD-7, POD-9, POD-10] ${deletion}, ${recovery}: the pod of a StatefulSet ${set}, ` +
       `that of a Deployment ${deployment}${recovery === 'never' ? ', other kinds stay' : ''}`,
     prepare: async (row) => {
       await row.policy({ podDeletion: deletion, volumeAttachmentRecovery: recovery });
@@ -56,9 +56,9 @@ function policyRow(deletion: Deletion, recovery: Recovery): RowSpec {
       else if (recovery !== 'never') await losesItsVolume(row, recovery);
       await row.world.observed();
       const asked = await row.world.asked();
-      if (sets) check.afterItsTime(row, database, asked);
+      if (sets) goneInTime(row, database, asked);
       else stays(row, database);
-      if (shells) check.afterItsTime(row, shell, asked);
+      if (shells) goneInTime(row, shell, asked);
       else if (recovery === 'never') stays(row, shell);
       for (const app of [database, shell]) {
         const isGone = app === database ? sets : shells || recovery !== 'never';
@@ -81,6 +81,12 @@ async function goes(row: Row, app: string): Promise<void> {
   check.recordedFirst(row, app, 'AcceptedRisk');
   check.inOrder(row, app, listed);
   check.oneWriter(row, app);
+}
+
+/** Nobody will look at it any more: one write, and not before its time was up. */
+function goneInTime(row: Row, app: string, asked: Parameters<typeof check.touches>[2]): void {
+  check.afterItsTime(row, app, asked);
+  assert.deepEqual(new Set(check.touches(row, app, asked)), new Set(['delete']), `${row.name}/${app}`);
 }
 
 /** No second pod of the set; a second one of the Deployment, which waits for ever. */

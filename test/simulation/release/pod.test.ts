@@ -52,13 +52,12 @@ runFolder('pod', {
 });
 
 describe('what the operator writes and says', () => {
-  test('[POD-6, POD-8] record, quarantine, volumesInUse, Failed with DisruptionTarget, grace 0: in this order', async () => {
+  test('[POD-6, POD-8] record, quarantine, volumesInUse, one delete with grace 0: in this order', async () => {
     const seen = await observe(scenarioOf('release/pod/timeline-30s'));
     const order = [
       firstWrite(seen, /^update nodefences\/.*\/status$/, /AcceptedRisk/),
       firstWrite(seen, /^patch nodes\/node-\d$/, /fenceline\.dev\/quarantine/),
       firstWrite(seen, /^patch nodes\/node-\d\/status$/, /volumesInUse/),
-      firstWrite(seen, /^patch pods\/default\/web-0\/status$/, /Failed.*DisruptionTarget/),
       firstWrite(seen, /^delete pods\/default\/web-0$/, /"gracePeriodSeconds":0/),
     ];
     assert.deepEqual(
@@ -66,10 +65,27 @@ describe('what the operator writes and says', () => {
       order.toSorted((a, b) => a - b),
       'one after the other',
     );
-    const deletion = seen.writes.at(order[4] ?? -1);
+    const deletion = seen.writes.at(order[3] ?? -1);
     assert.match(deletion?.body ?? '', /"preconditions":\{"uid":"[^"]+","resourceVersion":"\d+"\}/);
     assert.deepEqual([...new Set(order.map((at) => seen.writes[at]?.atMs))], [371_000], 'all at the second it is due');
-    const pod = deletion?.before as Pod;
+    const touched = seen.writes.filter(({ what }) => what.includes(' pods/'));
+    assert.deepEqual(
+      touched.map(({ what }) => what),
+      ['delete pods/default/web-0'],
+      'one write for the pod',
+    );
+    const others = seen.writes.filter(({ what }) => /^(delete|create) /.test(what) && !what.includes('nodefences'));
+    assert.equal(others.length, 1, 'and nothing else is deleted');
+  });
+
+  test('[POD-6] what a finalizer keeps is marked Failed with one DisruptionTarget before it is deleted', async () => {
+    const seen = await observe(scenarioOf('release/pod/finalizer'));
+    const touched = seen.writes.filter(({ what }) => what.includes(' pods/'));
+    assert.deepEqual(
+      touched.map(({ what }) => what.replace(/shell-[^/]+/, 'shell')),
+      ['patch pods/default/shell/status', 'delete pods/default/shell'],
+    );
+    const pod = touched[1]?.before as Pod;
     assert.equal(pod.status?.phase, 'Failed');
     const targets = pod.status?.conditions?.filter(({ type }) => type === 'DisruptionTarget');
     assert.deepEqual(
@@ -77,8 +93,6 @@ describe('what the operator writes and says', () => {
       [['DeletionByFenceline', 'True']],
       'one of it',
     );
-    const others = seen.writes.filter(({ what }) => /^(delete|create) /.test(what) && !what.includes('nodefences'));
-    assert.equal(others.length, 1, 'and nothing else is deleted');
   });
 
   test('[POD-2, POD-9] NodeFence says what was released, by whom, on what basis, and when each part was done', async () => {
