@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { doubtByReady } from '../../test/support/doubt.ts';
 import { manualClock } from '../../test/support/manual-clock.ts';
 import { aNode } from '../../test/support/release-case.ts';
 import type { DeviceProvider } from '../devices/provider.ts';
@@ -48,7 +49,11 @@ const off: DeviceAnswer = { kind: 'status', power: 'off' };
 const silent: DeviceAnswer = { kind: 'unknown', message: 'timed out' };
 
 async function check(answers: Answers, result: ConfigResult, node = aNode()): Promise<string> {
-  const { problem } = await checkNode(node, result, { provider: devices(answers), clock: manualClock() });
+  const { problem } = await checkNode(node, result, {
+    provider: devices(answers),
+    clock: manualClock(),
+    doubt: doubtByReady,
+  });
   return problem === undefined ? 'fenceable' : `${problem.reason}: ${problem.message}`;
 }
 
@@ -60,7 +65,7 @@ test('[EXP-3] a device that answers, whatever it says of the power of a node tha
 test('[EXP-3] nothing but status is asked, and of a device that switches off and on only once', async () => {
   const provider = devices({ ipmi: [on] });
   const both = { off: [method('ipmi-off', 'off', 'ipmi')], on: [method('ipmi-on', 'on', 'ipmi')] };
-  await checkNode(aNode(), config([both]), { provider, clock: manualClock() });
+  await checkNode(aNode(), config([both]), { provider, clock: manualClock(), doubt: doubtByReady });
   assert.deepEqual(provider.asked, ['ipmi status']);
 });
 

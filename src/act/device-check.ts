@@ -5,7 +5,8 @@
  */
 import type { DeviceProvider } from '../devices/provider.ts';
 import { identitiesOf } from './device-tasks.ts';
-import { wrongMachine } from './power.ts';
+import { saidBy } from './power.ts';
+import type { Doubt } from '../api/power.ts';
 import type { ConfigResult, Level, Method } from '../api/fence-config.ts';
 import type { LiveNode } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';
@@ -16,6 +17,8 @@ import type { CheckReason, NodeCheck } from '../api/node-check.ts';
 export interface CheckOptions {
   provider: DeviceProvider;
   clock: Clock;
+  /** What the word of a device is worth. */
+  doubt: Doubt;
   askTimeoutMs?: number;
 }
 
@@ -88,7 +91,7 @@ async function askDevice(
     const first = await statusOf(found.device, options);
     // One lost packet is no reason to wake somebody up.
     const answer = first.kind === 'unknown' ? await statusOf(found.device, options) : first;
-    return judged(node, { method, device: found.device, answer, isPower });
+    return judged(node, { method, device: found.device, answer, isPower }, options);
   } catch (error) {
     // A driver that throws is broken; that it would not throw in a fence is not to be counted on.
     return problem('DeviceSilent', `${method.name}: ${error instanceof Error ? error.message : 'it failed'}`);
@@ -98,17 +101,14 @@ async function askDevice(
 function judged(
   node: LiveNode,
   { method, device, answer, isPower }: { method: Method; device: Device; answer: DeviceAnswer; isPower: boolean },
+  { doubt }: CheckOptions,
 ): Problem | undefined {
-  const wrong = wrongMachine(device, answer, identitiesOf(node));
-  if (wrong !== undefined) return problem('WrongMachine', `${method.name}: ${wrong.message}`);
+  const said = saidBy(device, answer, identitiesOf(node));
+  const wrong = doubt(node, said, { what: isPower ? 'power' : 'storage' });
+  if (wrong !== undefined) return problem('WrongMachine', `${method.name}: ${wrong}`);
   switch (answer.kind) {
-    case 'status': {
-      // A socket or an outlet has no name to compare; that it is off under a living node tells as much.
-      const isOther = isPower && answer.power === 'off' && node.ready === 'True';
-      return isOther
-        ? problem('WrongMachine', `${method.name}: ${device.name} says off, and the node is Ready`)
-        : undefined;
-    }
+    case 'status':
+      return undefined;
     case 'refused':
       return problem('DeviceRefused', `${method.name}: ${device.name}: ${answer.message}`);
     case 'accepted':

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { doubtByReady } from '../../test/support/doubt.ts';
 import { manualClock } from '../../test/support/manual-clock.ts';
 import { aNode } from '../../test/support/release-case.ts';
 import type { Method } from '../api/fence-config.ts';
@@ -35,6 +36,7 @@ function bench(change: Partial<DeviceTasksOptions> = {}): Bench {
   const tasks = new DeviceTasks({
     clock,
     provider: { device: async () => ({ ok: true, device }) },
+    doubt: doubtByReady,
     onDone: (name) => done.push(name),
     ...change,
   });
@@ -56,7 +58,7 @@ function bench(change: Partial<DeviceTasksOptions> = {}): Bench {
 
 /** To switch the machine off. */
 function attempt(tasks: DeviceTasks, { key = 'k', mayAct = async () => undefined }: Attempt = {}): Try {
-  return { key, run: () => tasks.operate(node, off, mayAct) };
+  return { key, run: () => tasks.operate(node, { what: 'power', method: off }, mayAct) };
 }
 
 interface Attempt {
@@ -131,16 +133,13 @@ describe('device tasks', () => {
   });
 
   test('S4: not off: whoever says on, then whoever does not say; nobody to ask is not off', async () => {
-    assert.deepEqual(await bench().tasks.notOff(node, []), {
+    assert.deepEqual(await bench().tasks.notOff(node, { what: 'power', methods: [] }), {
       message: 'no device is known to have switched it off',
       isOn: false,
     });
     const says = async (...answers: DeviceAnswer[]): Promise<unknown> => {
       const { tasks, answer } = bench();
-      const found = tasks.notOff(
-        node,
-        answers.map(() => off),
-      );
+      const found = tasks.notOff(node, { what: 'power', methods: answers.map(() => off) });
       for (const one of answers) await answer(one);
       return found;
     };

@@ -4,18 +4,23 @@
  * was begun is in the NodeFence, and beginning it again is harmless (S20).
  */
 import type { Method } from '../api/fence-config.ts';
+import type { Doubt, PowerAnswer } from '../api/power.ts';
 import type { LiveNode } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';
 import type { Identity } from '../devices/device.ts';
+import { isUuid } from '../devices/identity.ts';
 import type { DeviceProvider } from '../devices/provider.ts';
-import type { TryOutcome } from './power.ts';
-import { bringTo, isAt } from './power.ts';
+import type { DeviceQuestion } from '../api/steps.ts';
+import type { PowerOptions, TryOutcome } from './power.ts';
+import { asked, bringTo } from './power.ts';
 
 export interface DeviceTasksOptions {
   clock: Clock;
   provider: DeviceProvider;
   /** Whether this instance still leads. */
   guard?: () => boolean;
+  /** What the word of a device is worth. */
+  doubt: Doubt;
   /** A task of this node has ended. */
   onDone: (node: string) => void;
 }
@@ -89,21 +94,37 @@ export class DeviceTasks {
   }
 
   /** Asked right before something rests on it: undefined if every one of them says off, else who says otherwise. */
-  async notOff(node: LiveNode, methods: readonly Method[]): Promise<NotOff | undefined> {
+  async notOff(node: LiveNode, { what, methods, offForMs }: DeviceQuestion): Promise<NotOff | undefined> {
     if (methods.length === 0) return { message: 'no device is known to have switched it off', isOn: false };
-    const found = await Promise.all(methods.map((method) => this.#notOff(node, method)));
+    const answers = await Promise.all(methods.map((method) => this.ask(node, method)));
+    const found = answers.map((answer): NotOff | undefined => {
+      const doubt = this.#options.doubt(node, answer, { what, offForMs });
+      if (doubt !== undefined) return { message: doubt, isOn: false };
+      return answer.power === 'off' ? undefined : { message: answer.message, isOn: answer.power === 'on' };
+    });
     return found.find((one) => one?.isOn) ?? found.find((one) => one !== undefined);
   }
 
-  async #notOff(node: LiveNode, method: Method): Promise<NotOff | undefined> {
-    const found = await this.#options.provider.device(node, method);
-    if (!found.ok) return { message: `${method.name}: ${found.problem}`, isOn: false };
-    const answer = await isAt('off', found.device, this.#powerOptions(node));
-    return answer.ok ? undefined : { message: `${method.name}: ${answer.message}`, isOn: answer.isOpposite };
+  /** How the device of a method is; one that cannot be asked has not answered. */
+  async ask(node: LiveNode, method: Method): Promise<PowerAnswer> {
+    const { clock, provider } = this.#options;
+    const unknown = { device: method.name, power: 'unknown', identity: 'none' } as const;
+    try {
+      const found = await provider.device(node, method);
+      if (!found.ok) return { ...unknown, message: `${method.name}: ${found.problem}` };
+      const answer = await asked(found.device, { clock, identities: identitiesOf(node) });
+      return { ...answer, message: `${method.name}: ${answer.message}` };
+    } catch (error) {
+      return { ...unknown, message: `${method.name}: ${broken(error).message}` };
+    }
   }
 
   /** Has the device of a method switch the machine, or its way to the storage, and believes only what it says afterwards. */
-  async operate(node: LiveNode, method: Method, mayAct: MayAct): Promise<TryOutcome> {
+  async operate(
+    node: LiveNode,
+    { method, what }: { method: Method; what: DeviceQuestion['what'] },
+    mayAct: MayAct,
+  ): Promise<TryOutcome> {
     const { action } = method;
     if (action !== 'off' && action !== 'on') throw new Error(`${method.name} has no device`);
     try {
@@ -111,7 +132,7 @@ export class DeviceTasks {
       if (!found.ok) return { outcome: 'failed', message: `${method.name}: ${found.problem}` };
       const isCloud = method.driver.startsWith('driver:') || method.driver === 'built-in';
       const patience = isCloud ? { confirmWithinMs: cloudConfirmsWithinMs } : {};
-      const outcome = await bringTo(action, found.device, { ...this.#powerOptions(node), mayAct, ...patience });
+      const outcome = await bringTo(action, found.device, { ...this.#powerOptions(node, what), mayAct, ...patience });
       return { ...outcome, message: `${method.name}: ${outcome.message}` };
     } catch (error) {
       const { outcome, message } = broken(error);
@@ -119,9 +140,14 @@ export class DeviceTasks {
     }
   }
 
-  #powerOptions(node: LiveNode): { clock: Clock; identities: Identity[]; guard: () => boolean } {
-    const { clock, guard = () => true } = this.#options;
-    return { clock, guard, identities: identitiesOf(node) };
+  #powerOptions(node: LiveNode, what: DeviceQuestion['what']): PowerOptions {
+    const { clock, guard = () => true, doubt } = this.#options;
+    return {
+      clock,
+      guard,
+      identities: identitiesOf(node),
+      doubt: (answer, offForMs) => doubt(node, answer, { what, offForMs }),
+    };
   }
 }
 
@@ -132,7 +158,8 @@ function broken(error: unknown): Extract<TryOutcome, { outcome: 'unknown' }> {
 
 export function identitiesOf({ name, systemUuid, providerId }: LiveNode): Identity[] {
   const identities: Identity[] = [{ kind: 'name', value: name }];
-  if (systemUuid !== undefined && systemUuid !== '') identities.push({ kind: 'systemUUID', value: systemUuid });
+  // Firmware that was never told writes anything there: that is no identity, not another one (SAF-2).
+  if (isUuid(systemUuid)) identities.push({ kind: 'systemUUID', value: systemUuid });
   if (providerId !== undefined && providerId !== '') identities.push({ kind: 'providerID', value: providerId });
   return identities;
 }

@@ -11,7 +11,7 @@ import { jobs } from '../kube/resources.ts';
 import type { LongActs, LongActsOptions } from './long-acts.ts';
 
 const off: Method = { name: 'pdu-off', action: 'off', driver: 'puppet', parameters: {}, secrets: [] };
-const switching: LongAct = { do: 'switch', key: 'k', method: off };
+const switching: LongAct = { do: 'switch', key: 'k', what: 'power', method: off };
 const power: DeviceQuestion = { what: 'power', methods: [off] };
 const since = '2026-01-01T00:05:00.000Z';
 

@@ -3,6 +3,8 @@
  * asks learns how it stands. Nothing of this survives the process, and nothing has to: what was begun is in the NodeFence,
  * and beginning it again is harmless (S20).
  */
+import type { Method } from '../api/fence-config.ts';
+import type { Doubt } from '../api/power.ts';
 import type { LiveNode, NodeCase } from '../api/release-view.ts';
 import type { Cordon, DeviceQuestion, Grounds, JobOrder, LongAct, Step } from '../api/steps.ts';
 import type { Clock } from '../clock.ts';
@@ -15,6 +17,7 @@ import { drainNode } from './drain-node.ts';
 import { verify } from './grounds.ts';
 import { runJob } from './jobs.ts';
 import type { TryOutcome } from './power.ts';
+import { PowerQuestions } from './power-questions.ts';
 import { setScheduling } from './scheduling.ts';
 
 export interface LongActsOptions {
@@ -25,6 +28,8 @@ export interface LongActsOptions {
   namespace: string;
   isLeading: () => boolean;
   timeoutMs: number;
+  /** What the word of a device is worth. */
+  doubt: Doubt;
   /** The object of a Job; undefined: nobody knows its template any more. */
   jobObject: (
     order: JobOrder,
@@ -36,6 +41,7 @@ export interface LongActsOptions {
 export class LongActs {
   readonly #options: LongActsOptions;
   readonly #tasks: DeviceTasks;
+  readonly #questions: PowerQuestions;
   /** By node: the Job that runs. */
   readonly #jobs = new Map<string, NonNullable<NodeCase['job']>>();
   /** By node: its devices said on when they were asked whether it is off, in the phase that began then. */
@@ -45,19 +51,26 @@ export class LongActs {
 
   constructor(options: LongActsOptions) {
     this.#options = options;
-    const { clock, provider, isLeading, onNode } = options;
-    this.#tasks = new DeviceTasks({ clock, provider, guard: isLeading, onDone: onNode });
+    const { clock, provider, isLeading, doubt, onNode } = options;
+    this.#tasks = new DeviceTasks({ clock, provider, guard: isLeading, doubt, onDone: onNode });
+    this.#questions = new PowerQuestions({
+      clock,
+      ask: (node, method) => this.#tasks.ask(node, method),
+      onAnswer: onNode,
+    });
   }
 
   /** What is known here of a node, as its case has it. */
-  of(name: string): Pick<NodeCase, 'task' | 'job' | 'onAgain'> {
+  of(name: string): Pick<NodeCase, 'task' | 'job' | 'onAgain' | 'power'> {
     const task = this.#tasks.current(name);
     const job = this.#jobs.get(name);
     const onAgain = this.#onAgain.get(name);
+    const power = this.#questions.of(name);
     return {
       ...(task === undefined ? {} : { task }),
       ...(job === undefined ? {} : { job }),
       ...(onAgain === undefined ? {} : { onAgain }),
+      ...(power === undefined ? {} : { power }),
     };
   }
 
@@ -72,8 +85,14 @@ export class LongActs {
     );
   }
 
+  /** A decision wants to know how these devices are; nobody waits for it. */
+  wonder(node: LiveNode, methods: readonly Method[]): void {
+    this.#questions.want(node, methods);
+  }
+
   forget(name: string): void {
     this.#onAgain.delete(name);
+    this.#questions.forget(name);
     this.#tasks.forget(name);
     if (this.#tasks.current(name) === undefined) this.#wanted.delete(name);
     else this.#wanted.set(name, []);
@@ -90,14 +109,10 @@ export class LongActs {
   }
 
   /** Why the machine, or its way to the storage, cannot be taken for off, asked of its devices now; undefined: it is. */
-  async notOff(
-    node: LiveNode | undefined,
-    { what, methods }: DeviceQuestion,
-    since: string,
-  ): Promise<string | undefined> {
+  async notOff(node: LiveNode | undefined, question: DeviceQuestion, since: string): Promise<string | undefined> {
     if (node === undefined) return 'there is no Node object';
-    const found = await this.#tasks.notOff(node, methods);
-    if (what === 'power' && found?.isOn) this.#onAgain.set(node.name, { since, message: found.message });
+    const found = await this.#tasks.notOff(node, question);
+    if (question.what === 'power' && found?.isOn) this.#onAgain.set(node.name, { since, message: found.message });
     return found?.message;
   }
 
@@ -107,7 +122,7 @@ export class LongActs {
     const calls = { client, clock, guard, timeoutMs, mayAct };
     switch (act.do) {
       case 'switch':
-        return this.#tasks.operate(node, act.method, mayAct);
+        return this.#tasks.operate(node, act, mayAct);
       case 'uncordon':
         return this.#uncordon(node, mayAct);
       case 'drain':

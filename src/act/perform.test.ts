@@ -356,7 +356,7 @@ describe('steps', () => {
     const cluster = await ActCluster.create();
     const longActs = cluster.longActs({ provider: { device: () => new Promise(() => {}) } });
     const off: Method = { name: 'pdu-off', action: 'off', driver: 'puppet', parameters: {}, secrets: [] };
-    const switching: LongAct = { do: 'switch', key: 'k', method: off };
+    const switching: LongAct = { do: 'switch', key: 'k', what: 'power', method: off };
     const steps = [
       { begins: switching, grounds: { ...(await cluster.grounds()), basis: 'Remedy' as const } },
       one({ do: 'freeVolumes', volumes: [entry] }),

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { manualClock } from '../../test/support/manual-clock.ts';
+import type { PowerAnswer } from '../api/power.ts';
 import type { Device, DeviceAction, DeviceAnswer } from '../devices/device.ts';
-import { bringTo, isAt } from './power.ts';
+import { asked, bringTo } from './power.ts';
 import type { PowerOptions } from './power.ts';
 
 /** Answers as it is told; notes what it was asked. */
@@ -35,7 +36,8 @@ const accepted: DeviceAnswer = { kind: 'accepted' };
 async function run(device: Device, more: Partial<PowerOptions> = {}): Promise<string> {
   const clock = manualClock();
   const identities = [{ kind: 'systemUUID' as const, value: '4c4c4544-0042-3510-8052-b4c04f4b3932' }];
-  const options = { clock, identities, confirmWithinMs: 5000, pollEveryMs: 1000, askTimeoutMs: 2000, ...more };
+  const times = { confirmWithinMs: 5000, pollEveryMs: 1000, askTimeoutMs: 2000 };
+  const options = { clock, identities, doubt: () => undefined, ...times, ...more };
   const outcome = bringTo('off', device, options);
   const state = { done: false };
   void outcome.then(() => (state.done = true));
@@ -74,6 +76,28 @@ describe('power', () => {
     assert.deepEqual(device.asked, ['status']);
   });
 
+  test('[SAF-1] S34: off that nobody believes is not success, before a command or after it', async () => {
+    const doubtful = (said: unknown[]) => ({
+      doubt: (answer: PowerAnswer, offForMs?: number) => {
+        said.push([answer.power, offForMs]);
+        return answer.power === 'off' ? 'the node lives' : undefined;
+      },
+    });
+    const before: unknown[] = [];
+    const liar = new Puppet(() => off);
+    assert.equal(await run(liar, doubtful(before)), 'unknown');
+    assert.deepEqual([liar.asked, before], [['status'], [['off', undefined]]]);
+    const after: unknown[] = [];
+    let power = on;
+    const swapped = new Puppet((action) => {
+      if (action === 'off') power = off;
+      return action === 'status' ? power : accepted;
+    });
+    assert.equal(await run(swapped, doubtful(after)), 'failed', 'asked for as long as it may take');
+    assert.deepEqual(after[0], ['off', 0]);
+    assert.ok(after.length > 3);
+  });
+
   test('S15: what it rests on is asked again right before the command, and not where none is needed', async () => {
     const alive = new Puppet((action) => (action === 'status' ? on : accepted));
     assert.equal(await run(alive, { mayAct: async () => 'taken over' }), 'dropped');
@@ -101,13 +125,14 @@ describe('power', () => {
     assert.equal(await run(device), 'failed');
     assert.deepEqual(device.asked, ['status']);
     assert.deepEqual(
-      await isAt('off', new Puppet(() => ({ ...stranger, power: 'off' })), {
+      await asked(new Puppet(() => ({ ...stranger, power: 'off' })), {
         clock: manualClock(),
         identities: [{ kind: 'systemUUID', value: '4c4c4544-0042-3510-8052-b4c04f4b3932' }],
       }),
       {
-        ok: false,
-        isOpposite: false,
+        device: 'puppet',
+        power: 'off',
+        identity: 'other',
         message:
           'puppet answers for 00000000-0042-3510-8052-b4c04f4b3932, and the node is 4c4c4544-0042-3510-8052-b4c04f4b3932',
       },

@@ -1,10 +1,12 @@
 /**
- * Brings a device to a state and believes it only when a later question says so (S4).
+ * Brings a device to a state and believes it only when a later question says so (S4), and only where its word is worth
+ * something: `doubt` is the one rule about that (S34).
  *
  * Asked first: a device that answers for another machine is not used (S29), and what is so already needs no action, which
  * makes every repetition harmless (S20). A command that was taken, or may have been, is followed by questions until the
  * answer is right or the time is up.
  */
+import type { PowerAnswer } from '../api/power.ts';
 import type { Clock } from '../clock.ts';
 import { sleep, within } from '../clock.ts';
 import type { Device, DeviceAnswer, Identity } from '../devices/device.ts';
@@ -23,6 +25,8 @@ export interface PowerOptions {
   clock: Clock;
   /** What the node is known by; an answer that contradicts one of these is about another machine. */
   identities: readonly Identity[];
+  /** Why an answer is not believed; `offForMs`: how long ago it was found off, or told so by us. */
+  doubt: (answer: PowerAnswer, offForMs?: number) => string | undefined;
   /** Asked right before the command: why it must not be given, or undefined. */
   mayAct?: () => Promise<string | undefined>;
   /** Whether this instance still leads; one that does not leaves the rest to its successor, and need not stay for it. */
@@ -43,13 +47,16 @@ const defaults = {
 
 export async function bringTo(power: 'on' | 'off', device: Device, options: PowerOptions): Promise<TryOutcome> {
   const settings = { ...defaults, ...options };
-  const before = await ask(device, 'status', settings);
-  const wrong = wrongMachine(device, before, settings.identities);
-  if (wrong !== undefined) return wrong;
-  if (before.kind !== 'status') {
-    return { outcome: before.kind === 'refused' ? 'failed' : 'unknown', message: `${device.name}: ${textOf(before)}` };
+  const answered = await ask(device, 'status', settings);
+  const before = saidBy(device, answered, settings.identities);
+  const { message } = before;
+  if (before.identity === 'other' || answered.kind === 'refused') return { outcome: 'failed', message };
+  if (before.power === 'unknown') return { outcome: 'unknown', message };
+  if (before.power === power) {
+    const doubt = settings.doubt(before);
+    if (doubt !== undefined) return { outcome: 'unknown', message: doubt };
+    return { outcome: 'succeeded', message: `${device.name} was ${power} already` };
   }
-  if (before.power === power) return { outcome: 'succeeded', message: `${device.name} was ${power} already` };
   const objection = await settings.mayAct();
   if (objection !== undefined) return { outcome: 'dropped', message: objection };
   const answer = await ask(device, power, settings);
@@ -57,19 +64,10 @@ export async function bringTo(power: 'on' | 'off', device: Device, options: Powe
   return confirm(power, device, answer, settings);
 }
 
-/** Whether it is in that state now: read again right before something rests on it. */
-export async function isAt(
-  power: 'on' | 'off',
-  device: Device,
-  options: PowerOptions,
-): Promise<{ ok: true } | { ok: false; message: string; isOpposite: boolean }> {
-  const settings = { ...defaults, ...options };
-  const answer = await ask(device, 'status', settings);
-  const wrong = wrongMachine(device, answer, settings.identities);
-  if (wrong !== undefined) return { ok: false, message: wrong.message, isOpposite: false };
-  if (answer.kind === 'status' && answer.power === power) return { ok: true };
-  const isOpposite = answer.kind === 'status' && answer.power === (power === 'on' ? 'off' : 'on');
-  return { ok: false, message: `${device.name}: ${textOf(answer)}`, isOpposite };
+/** What it says now. */
+export async function asked(device: Device, options: Pick<PowerOptions, 'clock' | 'identities'>): Promise<PowerAnswer> {
+  const answer = await ask(device, 'status', { ...defaults, ...options });
+  return saidBy(device, answer, options.identities);
 }
 
 async function confirm(
@@ -81,38 +79,43 @@ async function confirm(
   const { clock } = settings;
   const untilMs = clock.monotonic() + settings.confirmWithinMs;
   let last: DeviceAnswer = answer;
+  let doubt: string | undefined;
   while (clock.monotonic() < untilMs) {
     if (!settings.guard()) return { outcome: 'dropped', message: 'this instance does not lead any more' };
     last = await ask(device, 'status', settings);
-    const wrong = wrongMachine(device, last, settings.identities);
-    if (wrong !== undefined) return wrong;
-    if (last.kind === 'status' && last.power === power) {
+    const said = saidBy(device, last, settings.identities);
+    if (said.identity === 'other') return { outcome: 'failed', message: said.message };
+    doubt = said.power === power ? settings.doubt(said, 0) : undefined;
+    if (said.power === power && doubt === undefined) {
       return { outcome: 'succeeded', message: `${device.name} says ${power}` };
     }
     await sleep(clock, settings.pollEveryMs);
   }
-  const message = `${device.name} was told ${power} (${textOf(answer)}), and ${settings.confirmWithinMs / 1000} s later: ${textOf(last)}`;
+  const message = `${device.name} was told ${power} (${textOf(answer)}), and ${settings.confirmWithinMs / 1000} s later: ${doubt ?? textOf(last)}`;
   return { outcome: last.kind === 'status' ? 'failed' : 'unknown', message };
 }
 
 function ask(
   device: Device,
   action: 'status' | 'on' | 'off',
-  { clock, askTimeoutMs }: Required<PowerOptions>,
+  { clock, askTimeoutMs }: Pick<Required<PowerOptions>, 'clock' | 'askTimeoutMs'>,
 ): Promise<DeviceAnswer> {
   return within(clock, askTimeoutMs, (signal) => device.ask(action, signal));
 }
 
-export function wrongMachine(
-  device: Device,
-  answer: DeviceAnswer,
-  identities: readonly Identity[],
-): Extract<TryOutcome, { outcome: 'failed' }> | undefined {
-  if (answer.kind !== 'status' || answer.identity === undefined) return undefined;
-  const { identity } = answer;
-  const known = identities.find(({ kind }) => kind === identity.kind);
-  if (known === undefined || isSameMachine(known, identity)) return undefined;
-  return { outcome: 'failed', message: `${device.name} answers for ${identity.value}, and the node is ${known.value}` };
+/** An answer as a plain value, with whose machine it is about. */
+export function saidBy(device: Device, answer: DeviceAnswer, identities: readonly Identity[]): PowerAnswer {
+  const said = { device: device.name, power: powerOf(answer), message: `${device.name}: ${textOf(answer)}` };
+  const identity = answer.kind === 'status' ? answer.identity : undefined;
+  const known = identity && identities.find(({ kind }) => kind === identity.kind);
+  if (identity === undefined || known === undefined) return { ...said, identity: 'none' };
+  if (isSameMachine(known, identity)) return { ...said, identity: 'same' };
+  const message = `${device.name} answers for ${identity.value}, and the node is ${known.value}`;
+  return { ...said, identity: 'other', message };
+}
+
+function powerOf(answer: DeviceAnswer): PowerAnswer['power'] {
+  return answer.kind === 'status' ? answer.power : 'unknown';
 }
 
 function textOf(answer: DeviceAnswer): string {

@@ -7,6 +7,7 @@ import type { ConfigResult } from './fence-config.ts';
 import type { Pulse } from './life.ts';
 import type { NodeChoice } from './node-choice.ts';
 import type { NodeFence } from './node-fence.ts';
+import type { PowerFacts } from './power.ts';
 import type { ATTACHMENT_RECOVERY_POLICIES, MODES, POD_DELETION_POLICIES } from './policy-defaults.ts';
 import type { ConditionStatus, JudgeLimits, NodeView } from './view.ts';
 
@@ -327,6 +328,8 @@ export interface NodeCase extends Sighting {
   job?: { name: string; uid: string; pod?: string };
   /** Its devices said on when they were asked before a release, in the phase of its fence that began then. */
   onAgain?: { since: string; message: string };
+  /** What its devices said when they were asked about its power. */
+  power?: PowerFacts;
   /** Where the Jobs of remedies are made. */
   namespace: string;
 }

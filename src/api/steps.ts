@@ -27,6 +27,8 @@ export interface DeviceQuestion {
   what: 'power' | 'storage';
   /** None: nobody can confirm it, so that nothing happens. */
   methods: readonly Method[];
+  /** How long it has been off, as they have confirmed before. */
+  offForMs?: number | undefined;
 }
 
 /** One variant for each basis, with what that basis needs. */
@@ -74,8 +76,9 @@ export type GroundedAct =
 
 /** Takes its time: begun, and asked after in the next pass. */
 export type LongAct = Try &
+  /** Its power, or its way to the storage. */
   (
-    | { do: 'switch'; method: Method }
+    | { do: 'switch'; what: DeviceQuestion['what']; method: Method }
     | { do: 'uncordon' }
     | { do: 'runJob'; job: JobOrder; wasMade: boolean }
     | { do: 'drain' }

@@ -7,11 +7,13 @@ import { Command, Option } from 'commander';
 import type { DeviceProvider } from '../devices/provider.ts';
 import type { NamedData } from '../api/fence-config.ts';
 import { isFenceConfig } from '../api/fence-names.ts';
+import type { Doubt } from '../api/power.ts';
 import { policyFacts } from '../api/policy-facts.ts';
 import type { LiveNode, PolicyFacts } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';
 import { inTurns, realClock } from '../clock.ts';
 import { defaultAgentSettings } from '../devices/agent.ts';
+import { doubtAbout } from '../fence/belief.ts';
 import { matchPolicy } from '../judge/match-policy.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { Overrides } from '../kube/kubeconfig.ts';
@@ -94,7 +96,7 @@ export async function checkDevices(context: CheckContext, names: readonly string
     const config = configFor(node, { maps, unwritten: (one) => provider.defaultConfig?.(one) });
     const isWritten = !config.ok || config.config.source !== undefined;
     if (policy === undefined && !isWritten && names.length === 0) return;
-    const { problem } = await checkNode(node, config, { provider, clock });
+    const { problem } = await checkNode(node, config, { provider, clock, doubt });
     checked.push({
       node: node.name,
       ...(policy === undefined ? {} : { policy }),
@@ -105,6 +107,9 @@ export async function checkDevices(context: CheckContext, names: readonly string
   });
   return checked.sort((one, other) => one.node.localeCompare(other.node, 'en', { numeric: true }));
 }
+
+/** Nobody watches Leases here: what Kubernetes says of the node has to do. */
+const doubt: Doubt = ({ ready }, answer, about) => doubtAbout(answer, { ...about, ready });
 
 function fencingPolicy(policies: readonly PolicyFacts[], { labels }: LiveNode): string | undefined {
   const match = matchPolicy(policies, labels);

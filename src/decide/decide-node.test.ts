@@ -265,7 +265,7 @@ describe('what acts rest on', () => {
     const { steps } = decideNode(remedied('fence', { pods: [aPod()], fence: powered }));
     const grounds = groundsOf(steps.at(-1));
     assert.ok(grounds?.basis === 'PowerOff');
-    assert.deepEqual(grounds.question, { what: 'power', methods: [off] });
+    assert.deepEqual(grounds.question, { what: 'power', methods: [off], offForMs: 60_000 });
     const unread = decideNode(
       remedied('fence', { pods: [aPod()], fence: powered, config: { ok: false, problems: [] } }),
     );

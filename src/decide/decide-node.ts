@@ -21,7 +21,7 @@ import { epochOf, isSameAlarm, nextStatus, statusWithFence } from './record.ts';
 import { isSame } from './same.ts';
 
 /** What is read only when a decision wants it. */
-export type Want = 'liveLease' | 'pods';
+export type Want = 'liveLease' | 'pods' | 'device';
 
 /** What other nodes have to see before they decide: taken in the same tick as the decision. */
 export interface Claims {
@@ -87,7 +87,7 @@ function decideAttended(nodeCase: NodeCase, judgement: Judgement): NodeDecision 
   return {
     judgement,
     attention: 'needed',
-    wants: [],
+    wants: wantsDevice(remedy) ? ['device'] : [],
     ...(record === undefined ? {} : { record }),
     steps: [...runSteps(nodeCase, remedy.run, status), ...steps],
     claims: { slot: isUnderFence(remedy.fence), pods: newPods(nodeCase, decision) },
@@ -95,6 +95,11 @@ function decideAttended(nodeCase: NodeCase, judgement: Judgement): NodeDecision 
     alarm: alarmOf(nodeCase, judgement, status),
     findings: { ...release, remedy },
   };
+}
+
+/** Whether its machine is off already is asked before it is told anything. */
+function wantsDevice({ fence }: RemedyDecision): boolean {
+  return fence?.phase === 'waiting' || fence?.phase === 'isolated';
 }
 
 /** As if what is decided about the fence were stored already: it is, before anything rests on it. */

@@ -14,7 +14,7 @@ import { afterFlaps, climb, nextDueMs } from '../remedy/ladder.ts';
 import type { RemedyHold } from './brake-of.ts';
 import { harshHold } from './brake-of.ts';
 import type { Rung } from './fence-of.ts';
-import { fenceOf, fenceWithoutPolicy, isAskedFor, methodRun, taskKey, withoutEarlier } from './fence-of.ts';
+import { fenceOf, fenceWithoutPolicy, isAskedFor, methodRun, withoutEarlier } from './fence-of.ts';
 import type { JobRecord, PlannedJob } from './jobs.ts';
 import { endedJobs, orderOf, remediationOf, wasMade, withJob } from './jobs.ts';
 import { keyOf, ladderKey, remedyOf, taskOf } from './of-case.ts';
@@ -130,7 +130,7 @@ function runOf(
     if (kind === 'deleteMachine') return { do: 'deleteMachine', key, wasOff: wasOff(status, nodeCase.node) };
     if (kind === 'drain' || kind === 'cordon' || kind === 'uncordon') return { do: kind, key };
   }
-  return run === undefined || fence === undefined ? undefined : methodRun(taskKey(fence), run);
+  return run === undefined || fence === undefined ? undefined : methodRun(fence, run);
 }
 
 /** One that is cleared and has come back will count as one more. */

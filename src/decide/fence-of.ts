@@ -94,9 +94,12 @@ const beforeOff: ReadonlySet<string | undefined> = new Set([
   'poweringOff',
 ]);
 
-export function methodRun(key: string, method: Method): Cordon | Extract<LongAct, { do: 'switch' | 'uncordon' }> {
+export function methodRun(fence: Fence, method: Method): Cordon | Extract<LongAct, { do: 'switch' | 'uncordon' }> {
   const { action } = method;
-  return action === 'cordon' || action === 'uncordon' ? { do: action, key } : { do: 'switch', key, method };
+  const key = taskKey(fence);
+  if (action === 'cordon' || action === 'uncordon') return { do: action, key };
+  const what = fence.phase === 'poweringOff' || fence.phase === 'poweringOn' ? 'power' : 'storage';
+  return { do: 'switch', key, what, method };
 }
 
 /** One try of one method: another try is another task. */

@@ -10,6 +10,12 @@ export function isSameMachine(one: Identity, other: Identity): boolean {
   return one.value === other.value;
 }
 
+/** Neither all zeros nor all ones, as in machines whose firmware was never told. */
+export function isUuid(text: string | undefined): text is string {
+  const hex = (text ?? '').toLowerCase().replaceAll('-', '');
+  return /^[0-9a-f]{32}$/.test(hex) && !/^(0{32}|f{32})$/.test(hex);
+}
+
 /** The bytes of a UUID as firmware stores them: the first three fields have their bytes turned round. */
 export function firmwareOrder(hex: string): string {
   const bytes = hex.match(/../g) ?? [];

@@ -10,8 +10,10 @@ import { FenceStore } from '../act/fence-store.ts';
 import type { LongActs } from '../act/long-acts.ts';
 import type { ActOutcome } from '../act/perform.ts';
 import { perform } from '../act/perform.ts';
+import { askAgainAfterMs } from '../act/power-questions.ts';
 import { Turnstile } from '../act/turnstile.ts';
 import { clockTime } from '../api/facts.ts';
+import { firstPowerMethods } from '../api/power.ts';
 import type { Clock } from '../clock.ts';
 import type { NodeDecision } from '../decide/decide-node.ts';
 import { decideNode } from '../decide/decide-node.ts';
@@ -151,6 +153,9 @@ export class Attendant {
     const fence = recorded.value;
     this.#noteAlarm(nodeCase, decision);
     if (fence?.status.holder === this.#options.identity) this.#held.set(name, fence.status.epoch);
+    if (nodeCase.node !== undefined && decision.wants.includes('device')) {
+      longActs.wonder(nodeCase.node, firstPowerMethods(nodeCase.config));
+    }
     const acts = await this.#perform(nodeCase, decision, (uid, version) => pods.wrote(uid, version));
     onPass({ nodeCase, decision, acts, fence, tookMs: clock.monotonic() - startedMs });
     return this.#again(nodeCase, decision, acts);
@@ -196,13 +201,14 @@ export class Attendant {
     return Math.max(0, (this.#deposedUntilMs.get(name) ?? 0) - nowMs);
   }
 
-  #again({ name, serverNowMs }: NodeCase, { recheckAtMs }: NodeDecision, acts: readonly ActOutcome[]): number {
+  #again({ name, serverNowMs }: NodeCase, { recheckAtMs, wants }: NodeDecision, acts: readonly ActOutcome[]): number {
     const failed = acts.find((act) => act.kind === 'failed');
     if (failed?.kind === 'failed') return this.#failed(name, failed.error);
     if (acts.some(({ kind }) => kind === 'changed')) return this.#pause(name, conflictRetryMs);
     if (acts.some(({ kind }) => kind === 'unconfirmed')) return this.#pause(name, firstRetryMs);
     this.#failures.delete(name);
-    return recheckAtMs === undefined ? maxRetryMs : this.#serverTime.until(recheckAtMs, serverNowMs);
+    const inMs = recheckAtMs === undefined ? maxRetryMs : this.#serverTime.until(recheckAtMs, serverNowMs);
+    return wants.includes('device') ? Math.min(inMs, askAgainAfterMs) : inMs;
   }
 
   #failed(name: string, error: KubeError): number {

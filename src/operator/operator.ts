@@ -15,6 +15,7 @@ import type { KubeError } from '../kube/errors.ts';
 import type { LeaderProblem, LeaderTimings } from '../kube/leader.ts';
 import { LeaderElector } from '../kube/leader.ts';
 import { EventRecorder } from '../kube/events.ts';
+import { doubtAbout } from '../fence/belief.ts';
 import { CaseReader } from '../observe/case-reader.ts';
 import { ClusterView } from '../observe/cluster-view.ts';
 import { Observer } from '../observe/observer.ts';
@@ -157,6 +158,8 @@ export class Operator {
       provider: devices,
       namespace,
       timeoutMs: callTimeoutMs,
+      doubt: ({ name, ready }, answer, about) =>
+        doubtAbout(answer, { ...about, ready, lease: this.#observer.leaseSign(name) }),
       jobObject: (order) => this.#jobObject(order),
     });
     return new Attendant({

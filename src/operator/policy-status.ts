@@ -8,6 +8,7 @@ import type { DeviceProvider } from '../devices/provider.ts';
 import { isSilent } from '../api/life.ts';
 import type { Condition } from '../api/common.ts';
 import type { ConfigProblem } from '../api/fence-config.ts';
+import type { Doubt } from '../api/power.ts';
 import { policyFacts } from '../api/policy-facts.ts';
 import type { PolicyFacts } from '../api/release-view.ts';
 import type { Judgement } from '../api/view.ts';
@@ -24,6 +25,7 @@ import type { PolicyFindings } from '../report/policy-conditions.ts';
 import { findingsOf, withFindings } from '../report/policy-conditions.ts';
 import { checkNode } from '../act/device-check.ts';
 import { DeviceRounds } from '../act/device-rounds.ts';
+import { doubtAbout } from '../fence/belief.ts';
 import { listNodes } from '../observe/list-nodes.ts';
 import type { ConfigFindings, FencedNode, PolicyNodes, WrittenConfigs } from '../decide/policy-nodes.ts';
 import {
@@ -96,11 +98,12 @@ export class PolicyStatus {
     this.#options = options;
     const { client, clock, cluster, provider, namespace, checkEveryMs = defaultCheckEveryMs } = options;
     this.#secrets = new SecretStates({ client, clock, namespace, knownForMs: checkEveryMs });
+    const doubt: Doubt = ({ name }, answer, about) =>
+      doubtAbout(answer, { ...about, ready: this.#isAlive(name) ? 'True' : 'Unknown' });
     this.#rounds = new DeviceRounds({
       clock,
       everyMs: checkEveryMs,
-      check: ({ node, config }) =>
-        checkNode({ ...node, ready: this.#isAlive(node.name) ? 'True' : 'Unknown' }, config, { provider, clock }),
+      check: ({ node, config }) => checkNode(node, config, { provider, clock, doubt }),
       isBusy: (name) => cluster.fencingNodes.includes(name),
       onChange: () => this.touch(),
     });

@@ -3,12 +3,13 @@ import type { Level, Method } from '../api/fence-config.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import type { DeviceQuestion } from '../api/steps.ts';
 
-export function powerQuestion({ fence, config }: NodeCase): DeviceQuestion {
+export function powerQuestion({ fence, config, serverNowMs }: NodeCase): DeviceQuestion {
   const stored = fence?.status.fence;
   // A machine that its provider removes stays off when its fence has ended.
   const isThere = stored?.phase === 'off' || stored?.phase === 'finished';
   const methods = isThere && config.ok ? switchedOff(config.config.powerManagement[stored.level]) : [];
-  return { what: 'power', methods };
+  if (stored === undefined) return { what: 'power', methods };
+  return { what: 'power', methods, offForMs: Math.max(0, serverNowMs - Date.parse(stored.stepStartedAt)) };
 }
 
 /** A cordon is no device. */

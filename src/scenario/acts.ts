@@ -68,6 +68,12 @@ export class Actor {
       case 'delete':
         onNote('delete', `${act.kind.toLowerCase()}/${act.name}`);
         return manifests.delete(act);
+      case 'swapDevices': {
+        const [one, other] = act.nodes.map((node) => this.#options.baseline.nodeName(node)) as [string, string];
+        onNote('swapDevices', `node/${one} and node/${other}`);
+        world.swapDevices(one, other);
+        return [one, other].find((name) => !world.bmcs.has(name))?.concat(' has no power device');
+      }
       case 'detach':
         onNote(`detach ${act.fault}`, `driver/${act.driver}`);
         world.fleet.attacher.setDetachFault(act.driver, act.fault);

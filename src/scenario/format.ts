@@ -33,6 +33,8 @@ export interface NodeSpec {
   zone: string;
   labels: Record<string, string>;
   bmc: boolean;
+  /** Whether its power device can say whose power it is. */
+  identity: boolean;
 }
 
 export interface KubernetesSpec {
@@ -85,6 +87,7 @@ export type Act =
   | { do: 'untaint'; node: NodeRef; key: string }
   | { do: 'condition'; node: NodeRef; type: string; status: (typeof conditionStatuses)[number] }
   | { do: 'device'; node: NodeRef; fault: BmcFault }
+  | { do: 'swapDevices'; nodes: [NodeRef, NodeRef] }
   | { do: 'detach'; driver: string; fault: (typeof detachFaults)[number] }
   | { do: 'clockSkew'; operator: number; byMs: number };
 

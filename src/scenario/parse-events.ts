@@ -10,6 +10,7 @@ import {
   duration,
   entriesOf,
   flag,
+  list,
   oneOf,
   problem,
   record,
@@ -97,6 +98,11 @@ function faultActs(known: Known, node: Read<NodeRef>): Record<string, Read<Act>>
         'fault',
       ])(place),
     }),
+    swapDevices: (place) => {
+      const [one, other, ...more] = list(node)(place);
+      if (one === undefined || other === undefined || more.length > 0) problem(place, 'write two nodes, as in [a, b]');
+      return { do: 'swapDevices', nodes: [one, other] };
+    },
     detach: (place) => ({
       do: 'detach',
       ...record<{ driver: string; fault: (typeof detachFaults)[number] }>(

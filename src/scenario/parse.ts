@@ -193,13 +193,16 @@ const nodesOf: Read<NodeSpec[]> = (place) => {
 };
 
 const nodeOf: Read<Omit<NodeSpec, 'zone'> & { zone?: string }> = (place) => {
-  if (scalar(place) !== undefined) return { name: text(place), labels: {}, bmc: true };
-  const found = record<{ name: string; zone?: string; labels?: Record<string, string>; bmc?: boolean }>(
-    { name: text, zone: text, labels: textMap(text), bmc: flag },
-    ['name'],
-  )(place);
-  const { name, zone, labels = {}, bmc = true } = found;
-  return { name, labels, bmc, ...(zone === undefined ? {} : { zone }) };
+  if (scalar(place) !== undefined) return { name: text(place), labels: {}, bmc: true, identity: true };
+  const found = record<{
+    name: string;
+    zone?: string;
+    labels?: Record<string, string>;
+    bmc?: boolean;
+    identity?: boolean;
+  }>({ name: text, zone: text, labels: textMap(text), bmc: flag, identity: flag }, ['name'])(place);
+  const { name, zone, labels = {}, bmc = true, identity = true } = found;
+  return { name, labels, bmc, identity, ...(zone === undefined ? {} : { zone }) };
 };
 
 function numbered(count: number): NodeSpec[] {
@@ -208,6 +211,7 @@ function numbered(count: number): NodeSpec[] {
     zone: zoneOf(index),
     labels: {},
     bmc: true,
+    identity: true,
   }));
 }
 

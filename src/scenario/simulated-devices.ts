@@ -78,9 +78,12 @@ function portOf(node: string, storage: StorageSwitch, { holder }: DeviceUser): D
 function told(action: DeviceAction, answer: BmcAnswer): DeviceAnswer {
   if (answer.ok) {
     const { power, identity } = answer;
-    return action === 'status'
-      ? { kind: 'status', power, identity: { kind: 'name', value: identity } }
-      : { kind: 'accepted' };
+    if (action !== 'status') return { kind: 'accepted' };
+    return {
+      kind: 'status',
+      power,
+      ...(identity === undefined ? {} : { identity: { kind: 'name', value: identity } }),
+    };
   }
   return answer.error === 'refused'
     ? { kind: 'refused', message: 'the device refused' }

@@ -27,6 +27,8 @@ export interface WorldNode {
   labels?: Record<string, string>;
   /** Default: it has one. */
   bmc?: boolean;
+  /** Whether its power device can say whose power it is; default: yes. */
+  identity?: boolean;
 }
 
 export interface WorldOptions {
@@ -101,7 +103,7 @@ export class World {
       ...options.fleet,
       kubelet: { reportEveryMs: defaultReportEveryMs, ...options.fleet?.kubelet },
       random: random.stream('fleet'),
-      nodes: options.nodes.map(({ bmc: _bmc, ...node }) => node),
+      nodes: options.nodes.map(({ bmc: _bmc, identity: _identity, ...node }) => node),
       drivers,
       watch: unasked,
       onProblem,
@@ -146,6 +148,15 @@ export class World {
     return this.#options.nodes.filter((node) => node.zone === zone).map(({ name }) => name);
   }
 
+  /** The plugs of two machines change places: the device of each switches the other from now on. */
+  swapDevices(one: string, other: string): void {
+    const [first, second] = [this.bmcs.get(one), this.bmcs.get(other)];
+    if (first === undefined || second === undefined) return;
+    const { machine } = first;
+    first.plugIn(second.machine);
+    second.plugIn(machine);
+  }
+
   /** Every node that can renews its Lease and status now. */
   heartbeat(): void {
     for (const kubelet of this.fleet.kubelets.values()) kubelet.heartbeat();
@@ -183,13 +194,14 @@ export class World {
 
   #wire(): Map<string, Bmc> {
     const { nodes, clock, onDevice } = this.#options;
-    const names = nodes.filter(({ bmc = true }) => bmc).map(({ name }) => name);
+    const wired = nodes.filter(({ bmc = true }) => bmc);
     return new Map(
-      names.map((name, index) => {
-        const other = names[(index + 1) % names.length];
+      wired.map(({ name, identity = true }, index) => {
+        const other = wired[(index + 1) % wired.length]?.name;
         const bmc = new Bmc({
           machine: this.fleet.machine(name),
           clock,
+          hasIdentity: identity,
           other: () => (other === undefined ? undefined : this.fleet.machine(other)),
           onRequest: (action) => onDevice?.(name, action),
         });

@@ -2,18 +2,30 @@
 import type { Clock } from '../../clock.ts';
 import type { Machine } from './machine.ts';
 
-export const bmcFaults = ['none', 'refuses', 'hangs', 'ignores', 'late', 'reportsFailure', 'wrongMachine'] as const;
+export const bmcFaults = [
+  'none',
+  'refuses',
+  'hangs',
+  'ignores',
+  'late',
+  'reportsFailure',
+  'wrongMachine',
+  'saysOff',
+  'saysOn',
+] as const;
 export type BmcFault = (typeof bmcFaults)[number];
 
 export type BmcAction = 'off' | 'on' | 'status';
 
 export type BmcAnswer =
-  /** `identity` is the machine that the device says it belongs to. */
-  { ok: true; power: 'on' | 'off'; identity: string } | { ok: false; error: string };
+  /** `identity` is the machine that the device says it belongs to; an outlet does not know. */
+  { ok: true; power: 'on' | 'off'; identity?: string } | { ok: false; error: string };
 
 export interface BmcOptions {
   machine: Machine;
   clock: Clock;
+  /** Whether it can say whose power it is; default: yes. */
+  hasIdentity?: boolean;
   /** Which machine a device that is wired wrongly belongs to. */
   other: () => Machine | undefined;
   /** What a request takes. */
@@ -28,9 +40,21 @@ export const lateMs = 60_000;
 export class Bmc {
   readonly #options: BmcOptions;
   #fault: BmcFault = 'none';
+  #machine: Machine;
 
   constructor(options: BmcOptions) {
     this.#options = options;
+    this.#machine = options.machine;
+  }
+
+  /** The machine that it switches. */
+  get machine(): Machine {
+    return this.#machine;
+  }
+
+  /** Somebody puts the plug of another machine into it. */
+  plugIn(machine: Machine): void {
+    this.#machine = machine;
   }
 
   get fault(): BmcFault {
@@ -62,11 +86,17 @@ export class Bmc {
   }
 
   #carryOut(action: BmcAction, fault: Exclude<BmcFault, 'hangs'>): BmcAnswer {
-    const { machine, clock, other } = this.#options;
+    const { clock, other } = this.#options;
+    const machine = this.#machine;
+    const answerOf = (one: Machine): Extract<BmcAnswer, { ok: true }> => this.#answerOf(one);
     switch (fault) {
       case 'none':
         apply(machine, action);
         return answerOf(machine);
+      case 'saysOff':
+      case 'saysOn':
+        apply(machine, action);
+        return { ...answerOf(machine), power: fault === 'saysOff' ? 'off' : 'on' };
       case 'refuses':
         return { ok: false, error: 'refused' };
       case 'ignores':
@@ -85,10 +115,11 @@ export class Bmc {
       }
     }
   }
-}
 
-function answerOf(machine: Machine): Extract<BmcAnswer, { ok: true }> {
-  return { ok: true, power: machine.power, identity: machine.name };
+  #answerOf({ power, name }: Machine): Extract<BmcAnswer, { ok: true }> {
+    const { hasIdentity = true } = this.#options;
+    return { ok: true, power, ...(hasIdentity ? { identity: name } : {}) };
+  }
 }
 
 function apply(machine: Machine, action: BmcAction): void {

@@ -47,8 +47,8 @@ export const fenceMutantCases: readonly MutantCase[] = [
     mistake: 'believes a device that answers for another machine',
     sabotage: {
       file: 'src/act/power.ts',
-      line: 'if (known === undefined || isSameMachine(known, identity)) return undefined;',
-      instead: 'return undefined;',
+      line: "if (isSameMachine(known, identity)) return { ...said, identity: 'same' };",
+      instead: "return { ...said, identity: 'same' };",
     },
     scenario: fenced('wrong-machine', {
       events: [

@@ -1,0 +1,90 @@
+import assert from 'node:assert/strict';
+import { beforeEach, describe, test } from 'node:test';
+import type { ManualClock } from '../../test/support/manual-clock.ts';
+import { manualClock } from '../../test/support/manual-clock.ts';
+import { aNode } from '../../test/support/release-case.ts';
+import type { Method } from '../api/fence-config.ts';
+import type { PowerAnswer } from '../api/power.ts';
+import { PowerQuestions } from './power-questions.ts';
+
+const method = (name: string): Method => ({ name, action: 'off', driver: name, parameters: {}, secrets: [] });
+const off: PowerAnswer = { device: 'ipmi', power: 'off', identity: 'same', message: 'it says off' };
+
+describe('questions about power', () => {
+  let clock: ManualClock;
+  let asked: string[];
+  let told: string[];
+  let open: ((answer: PowerAnswer) => void)[];
+  let questions: PowerQuestions;
+  const node = aNode();
+
+  beforeEach(() => {
+    clock = manualClock();
+    [asked, told, open] = [[], [], []];
+    questions = new PowerQuestions({
+      clock,
+      ask: (_, { name }) => {
+        asked.push(name);
+        return new Promise((resolve) => open.push(resolve));
+      },
+      onAnswer: (name) => told.push(name),
+    });
+  });
+
+  async function answer(): Promise<void> {
+    for (const one of open.splice(0)) one(off);
+    for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
+  }
+
+  test('S27: nobody waits; what was answered is kept with its age, and told', async () => {
+    questions.want(node, [method('ipmi'), method('pdu')]);
+    assert.deepEqual(asked, ['ipmi', 'pdu']);
+    clock.advance(2000);
+    assert.equal(questions.of('node-1')?.answers, undefined);
+    assert.equal(questions.of('node-1')?.askedForMs, 2000);
+    await answer();
+    assert.deepEqual(told, ['node-1']);
+    assert.deepEqual(questions.of('node-1')?.answers, [off, off]);
+    assert.equal(questions.of('node-1')?.askedForMs, 2000, 'since it was asked: the device may have looked then');
+  });
+
+  test('asked again when the answer is old, not before, and never twice at a time', async () => {
+    questions.want(node, [method('ipmi')]);
+    clock.advance(60_000);
+    questions.want(node, [method('ipmi')]);
+    assert.equal(asked.length, 1, 'it hangs');
+    await answer();
+    clock.advance(1000);
+    questions.want(node, [method('ipmi')]);
+    await answer();
+    const before = asked.length;
+    questions.want(node, [method('ipmi')]);
+    assert.equal(asked.length, before, 'it is fresh');
+    clock.advance(5000);
+    questions.want(node, [method('ipmi')]);
+    assert.equal(asked.length, before + 1);
+    assert.deepEqual(questions.of('node-1')?.answers, [off], 'the old one counts, by its age, until there is another');
+  });
+
+  test('another configuration is another question', async () => {
+    questions.want(node, [method('ipmi')]);
+    await answer();
+    const { question } = questions.of('node-1') ?? {};
+    questions.want(node, [method('pdu')]);
+    assert.deepEqual(asked, ['ipmi', 'pdu']);
+    assert.notEqual(questions.of('node-1')?.question, question);
+    assert.equal(questions.of('node-1')?.answers, undefined);
+  });
+
+  test('forgotten with the node; no device is no question', async () => {
+    questions.want(node, []);
+    assert.equal(questions.of('node-1'), undefined);
+    questions.want(node, [method('ipmi')]);
+    questions.forget('node-1');
+    questions.want(node, [method('ipmi')]);
+    assert.equal(asked.length, 1, 'the first one is still under way');
+    await answer();
+    questions.forget('node-1');
+    assert.equal(questions.of('node-1'), undefined);
+  });
+});

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { aCase, aNode } from '../../test/support/release-case.ts';
+import type { ConfigResult, Method } from '../api/fence-config.ts';
+import type { Circumstances, PowerAnswer, PowerFacts } from '../api/power.ts';
+import { questionOf } from '../api/power.ts';
+import type { LeaseSign } from '../api/release-view.ts';
+import { doubtAbout, powerSays } from './belief.ts';
+
+const method = (name: string): Method => ({ name, action: 'off', driver: name, parameters: {}, secrets: [] });
+const [ipmi, pdu] = [method('ipmi'), method('pdu')];
+const configOf = (...off: Method[]): ConfigResult => ({
+  ok: true,
+  config: { isolation: [], powerManagement: [{ off, on: [] }], recovery: [] },
+});
+const config = configOf(ipmi, pdu);
+const question = questionOf([ipmi, pdu]);
+const answer = (change: Partial<PowerAnswer> = {}): PowerAnswer => ({
+  device: 'ipmi',
+  power: 'off',
+  identity: 'same',
+  message: 'ipmi: it says off',
+  ...change,
+});
+const silent: LeaseSign = { renewTime: 't', unchangedForMs: 60_000, renewedSinceNotReady: false, renewed: true };
+const fresh: LeaseSign = { ...silent, unchangedForMs: 3000 };
+
+describe('the word of a device', () => {
+  const believes = (said: Partial<PowerAnswer>, about: Partial<Circumstances> = {}): boolean =>
+    doubtAbout(answer(said), { what: 'power', ready: 'Unknown', lease: silent, ...about }) === undefined;
+
+  test('[SAF-1] S34: of another machine it is worth nothing, whatever it says', () => {
+    for (const power of ['on', 'off', 'unknown'] as const) {
+      for (const what of ['power', 'storage'] as const) assert.ok(!believes({ identity: 'other', power }, { what }));
+    }
+  });
+
+  test('[SAF-1] S34: off is believed of a node that is silent, and of none whose Lease may be renewed yet', () => {
+    for (const identity of ['same', 'none'] as const) {
+      assert.ok(believes({ identity }));
+      assert.ok(!believes({ identity }, { lease: fresh }));
+      const { renewed: _, ...firstSight } = fresh;
+      assert.ok(
+        !believes({ identity }, { lease: firstSight }),
+        'the first sight of a Lease does not say how old it is',
+      );
+      assert.ok(believes({ identity, power: 'on' }, { lease: fresh }));
+    }
+  });
+
+  test('[SAF-1] what a device knows by name is believed at once when we told it so, until the kubelet renews', () => {
+    assert.ok(believes({}, { lease: fresh, offForMs: 0 }));
+    assert.ok(believes({}, { lease: fresh, offForMs: 4000 }), 'sent before the power went');
+    assert.ok(!believes({}, { lease: fresh, offForMs: 30_000 }));
+    const { renewed: _, ...firstSight } = fresh;
+    assert.ok(believes({}, { lease: firstSight, offForMs: 30_000 }), 'seen for the first time is not renewed');
+    assert.ok(!believes({ identity: 'none' }, { lease: fresh, offForMs: 0 }), 'an outlet waits for the silence');
+  });
+
+  test('[SAF-1] without a Lease Ready has to do; a way to the storage is cut under a living node', () => {
+    assert.ok(believes({}, { lease: undefined }));
+    assert.ok(!believes({}, { lease: undefined, ready: 'True' }));
+    assert.ok(believes({}, { lease: undefined, ready: 'True', offForMs: 0 }));
+    assert.ok(believes({ identity: 'none' }, { what: 'storage', lease: fresh, ready: 'True' }));
+  });
+});
+
+describe('what the devices of a node come to', () => {
+  const says = (power: Partial<PowerFacts> | undefined, change: object = {}): string => {
+    const facts = power && { power: { question, askedForMs: 1000, ...power } };
+    return powerSays(aCase({ config, node: aNode(), lease: silent, ...facts, ...change })).says;
+  };
+
+  test('[EVD-2, SAF-1] off when every one of them says so and is believed', () => {
+    assert.equal(says({ answers: [answer(), answer({ identity: 'none' })] }), 'off');
+    assert.equal(says({ answers: [answer(), answer({ power: 'unknown' })] }), 'unknown');
+    assert.equal(says({ answers: [answer(), answer({ identity: 'other' })] }), 'unknown');
+    assert.equal(says({ answers: [answer()] }, { lease: fresh }), 'unknown');
+  });
+
+  test('[SAF-1] on when one of them says so, unless it speaks of another machine', () => {
+    assert.equal(says({ answers: [answer(), answer({ power: 'on' })] }), 'on');
+    assert.equal(says({ answers: [answer({ power: 'on', identity: 'other' }), answer()] }), 'unknown');
+  });
+
+  test('[SAF-3] an answer that is older than the last renewal says nothing', () => {
+    const renewed = { ...silent, unchangedForMs: 13_000 };
+    assert.equal(says({ answers: [answer()], askedForMs: 14_000 }, { lease: renewed }), 'unknown');
+    assert.equal(says({ answers: [answer()], askedForMs: 12_000 }, { lease: renewed }), 'off');
+  });
+
+  test('S26: not asked, asked otherwise, not answered and answered long ago are no answer', () => {
+    assert.equal(says(undefined), 'unasked');
+    assert.equal(says({ answers: [answer()] }, { config: configOf() }), 'unasked');
+    assert.equal(says({ answers: [answer()] }, { config: configOf(ipmi) }), 'unasked');
+    assert.equal(says({}), 'unasked');
+    assert.equal(says({ askedForMs: 10_000 }), 'unknown', 'nobody waits for it for ever');
+    assert.equal(says({ answers: [answer()], askedForMs: 16_000 }), 'unknown');
+  });
+});

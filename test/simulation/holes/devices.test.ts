@@ -1,0 +1,91 @@
+/** What a device says is worth as much as is known of it: an outlet that says off under a living node proves nothing. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { failuresOf } from '../run-file.ts';
+import { observe } from '../release/observed.ts';
+import { askedOf, fenced, fenceOf, inPlace } from '../fencing/fenced.ts';
+
+const names = ['node-1', 'node-2', 'node-3'];
+const outlets = { nodes: names.map((name) => ({ name, identity: false })) };
+const request = (at: string, node: string): object => ({
+  at,
+  apply: {
+    apiVersion: 'fenceline.dev/v1alpha1',
+    kind: 'NodeFence',
+    metadata: { name: `node-fence-${node}` },
+    spec: { node, requested: { by: 'jane', at: '2026-01-01T00:00:00Z' } },
+  },
+});
+
+describe('off under a kubelet that renews its Lease', () => {
+  for (const identity of [true, false]) {
+    const kind = identity ? 'a controller that names the machine' : 'an outlet';
+    test(`[SAF-1] S34: said by ${kind} when a person asks for a fence: nothing goes, and the fence says why`, async () => {
+      const seen = await observe(
+        fenced('requested-says-off', {
+          cluster: { nodes: names.map((name) => ({ name, identity })) },
+          policy: { storm: { maxConcurrent: 3 } },
+          events: [
+            ...names.map((node) => ({ at: '0s', device: { node, fault: 'saysOff' } })),
+            ...names.map((node) => request('10s', node)),
+          ],
+          expect: [inPlace, { ledger: { volume: 'pv-0', writersAtMost: 1, dataIntact: true } }],
+          runFor: '3m',
+        }),
+      );
+      assert.deepEqual(failuresOf(seen.report), []);
+      for (const node of names) {
+        assert.match(fenceOf(seen.world, node)?.status.fence?.message ?? '', /it says off, and /);
+        assert.deepEqual(askedOf(seen, node), [], 'and nothing is switched');
+      }
+    });
+  }
+
+  test('[SAF-1] S34: an outlet that was told to switch off is believed when the node has fallen silent', async () => {
+    const seen = await observe(
+      fenced('requested-outlet', {
+        cluster: outlets,
+        events: [request('10s', 'node-1')],
+        expect: [
+          { by: '2m', fence: { node: 'node-1', status: 'final' } },
+          { by: '3m', node: { name: 'node-1', ready: true, schedulable: true, taints: [] } },
+        ],
+        runFor: '4m',
+      }),
+    );
+    assert.deepEqual(failuresOf(seen.report), []);
+    assert.deepEqual(
+      askedOf(seen, 'node-1').map(({ what }) => what),
+      ['off', 'on'],
+    );
+  });
+});
+
+describe('the devices of a node that waits for its fence', () => {
+  const late = { isolateAfter: '60s', powerManagementAfter: '60s', bootTimeout: '60s', retries: 1, restarts: 0 };
+  const statuses = ({ report }: { report: { timeline: { at: number; actor: string; what: string }[] } }): number[] =>
+    report.timeline.filter(({ actor, what }) => actor === 'device' && what === 'asked for status').map(({ at }) => at);
+
+  test('[EVD-2] are asked how they are at once, and again while it waits', async () => {
+    const seen = await observe(
+      fenced('asked-first', { policy: { fence: late }, events: [{ at: '0s', partition: 'node-1' }], runFor: '40s' }),
+    );
+    const asked = statuses(seen).filter((at) => at > 11_000 && at < 40_000);
+    assert.ok(asked.length >= 4 && asked.length <= 8, asked.join());
+    assert.ok((asked[0] ?? 0) < 15_000, asked.join());
+  });
+
+  test('S27: one question at a time: a device that hangs is not asked again beside it', async () => {
+    const seen = await observe(
+      fenced('hanging-first', {
+        policy: { fence: late },
+        events: [
+          { at: '0s', device: { node: 'node-1', fault: 'hangs' } },
+          { at: '0s', partition: 'node-1' },
+        ],
+        runFor: '60s',
+      }),
+    );
+    assert.equal(statuses(seen).filter((at) => at > 11_000 && at < 60_000).length, 1);
+  });
+});
