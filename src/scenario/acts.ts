@@ -21,6 +21,8 @@ export interface ActorOptions {
   operators: readonly OperatorHost[];
   onDrain: (node: string, state: 'running' | DrainOutcome) => void;
   onNote: (what: string, object: string) => void;
+  /** Told before it is done, with the name of the node that it is about. */
+  onAct: (act: Act, node: string | undefined) => void;
 }
 
 /** What a kernel needs to write its memory down before it boots again. */
@@ -35,7 +37,8 @@ export class Actor {
 
   /** Resolves when it is done; a drain goes on by itself. Answers what went wrong, if anything. */
   async perform(act: Act): Promise<string | undefined> {
-    const { world, manifests, onNote } = this.#options;
+    const { world, manifests, onNote, onAct, baseline } = this.#options;
+    onAct(act, 'node' in act ? baseline.nodeName(act.node) : undefined);
     switch (act.do) {
       case 'crashOperator':
       case 'isolateOperator':

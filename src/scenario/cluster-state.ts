@@ -37,7 +37,7 @@ export interface StoredFence extends KubeObject {
       message?: string;
       storage?: string[];
     };
-    incident?: { id: string };
+    incident?: { id: string; nodeUid?: string };
     releases?: StoredRelease[];
   };
 }

@@ -6,12 +6,12 @@ import { keyOf } from '../world/objects/meta.ts';
 import type { Pod } from '../world/objects/pods.ts';
 import type { World } from '../world/world.ts';
 import type { Baseline } from './baseline.ts';
-import type { Write } from './checkers/checker.ts';
+import type { Exemption, Write } from './checkers/checker.ts';
 import type { StoredChange } from './cluster-state.ts';
 import { ClusterState } from './cluster-state.ts';
 import { FenceCount } from './fence-count.ts';
 import { isOperator } from './operator-user.ts';
-import type { Violation } from './report.ts';
+import type { Exempted, Violation } from './report.ts';
 import { Workloads } from './settle.ts';
 import type { TimelineEntry } from './timeline.ts';
 import { describeChange, objectName } from './timeline.ts';
@@ -21,6 +21,7 @@ export class Recorder {
   readonly fences = new FenceCount();
   readonly timeline: TimelineEntry[] = [];
   readonly violations: Violation[] = [];
+  readonly exemptions: Exempted[] = [];
   readonly #workloads = new Workloads();
   readonly #now: () => number;
   #baseline: Baseline | undefined;
@@ -33,13 +34,13 @@ export class Recorder {
 
   follow(
     world: World,
-    { onWrite, onStored }: { onWrite: (write: Write) => void; onStored: (change: StoredChange) => void },
+    { onWrite, onStored }: { onWrite: (write: Write) => void; onStored: (change: StoredChange, user: string) => void },
   ): void {
     world.server.onChange(({ type, version, previous }, user) => {
       const change = told({ type, object: version.object, previous: previous?.object } as unknown as StoredChange);
       // Heartbeats, which are nearly all that happens.
       if (change.object.kind === 'Lease') return;
-      onStored(change);
+      onStored(change, user ?? 'api');
       this.#take(change, user ?? 'api');
     });
     world.server.onAudit((record) => {
@@ -68,6 +69,10 @@ export class Recorder {
 
   violated(invariant: string, detail: string): void {
     if (!this.#finished) this.violations.push({ invariant, at: Math.floor(this.#now()), detail });
+  }
+
+  exempted(invariant: string, exemption: Exemption, detail: string): void {
+    if (!this.#finished) this.exemptions.push({ invariant, exemption, at: Math.floor(this.#now()), detail });
   }
 
   /** Something may look different now. */

@@ -1,9 +1,18 @@
 /** What a run came to: as JSON for programs, and as a story for people. */
+import type { Exemption } from './checkers/checker.ts';
 import type { TimelineEntry } from './timeline.ts';
 import type { ExpectationReport } from './tracker.ts';
 
 export interface Violation {
   invariant: string;
+  at: number;
+  detail: string;
+}
+
+/** What a checker let pass, and in whose name. */
+export interface Exempted {
+  invariant: string;
+  exemption: Exemption;
   at: number;
   detail: string;
 }
@@ -15,13 +24,14 @@ export interface Report {
   ok: boolean;
   expectations: ExpectationReport[];
   violations: Violation[];
+  exemptions: Exempted[];
   timeline: TimelineEntry[];
   virtualMs: number;
   wallMs: number;
 }
 
 export function renderReport(report: Report): string {
-  const { scenario, seed, ok, expectations, violations, timeline, virtualMs, wallMs } = report;
+  const { scenario, seed, ok, expectations, violations, exemptions, timeline, virtualMs, wallMs } = report;
   const width = Math.max(0, ...timeline.map(({ actor }) => actor.length));
   const speed = wallMs > 0 ? `, ${Math.round(virtualMs / wallMs).toLocaleString('en')} times faster than life` : '';
   const lines = [
@@ -31,6 +41,10 @@ export function renderReport(report: Report): string {
     ...(timeline.length > 0 ? [''] : []),
     ...expectations.map(expectationLine),
     ...violations.map(({ invariant, at, detail }) => `  ✗ ${invariant} broken at ${clockText(at).trim()}: ${detail}`),
+    ...exemptions.map(
+      ({ invariant, exemption, at, detail }) =>
+        `  ! ${invariant} lets pass at ${clockText(at).trim()}, by ${exemption}: ${detail}`,
+    ),
     ...(violations.length === 0 ? ['  ✓ no invariant was broken'] : []),
     '',
     `  ${clockText(virtualMs).trim()} in ${(wallMs / 1000).toFixed(1)} s${speed}`,

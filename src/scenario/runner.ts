@@ -14,7 +14,7 @@ import type { Moment } from './moment.ts';
 import { evaluate } from './evaluate.ts';
 import type { Scenario } from './format.ts';
 import { Manifests } from './manifests.ts';
-import { operatorUser } from './operator-user.ts';
+import { administrator, operatorUser } from './operator-user.ts';
 import type { OperatorHostOptions } from './operators.ts';
 import { OperatorHost, operatorNamespace } from './operators.ts';
 import { ScenarioError } from './reader.ts';
@@ -42,7 +42,6 @@ export interface RunOptions {
   onPass?: NonNullable<OperatorHostOptions['onPass']>;
 }
 
-const administrator = 'kubernetes-admin';
 /** Long enough for the operators to lead and to know every node. */
 const leastSettleMs = 30_000;
 const nodesUpMs = 1000;
@@ -124,8 +123,8 @@ class Run {
       onWrite: (write) => {
         for (const checker of this.#checkers) checker.onWrite?.(write);
       },
-      onStored: (change) => {
-        for (const checker of this.#checkers) checker.onStored?.(change);
+      onStored: (change, user) => {
+        for (const checker of this.#checkers) checker.onStored?.(change, user);
       },
     });
     for (const machine of this.#world.fleet.machines) {
@@ -189,13 +188,14 @@ class Run {
 
   report(wallMs: number): Report {
     const expectations = this.#trackers.map(({ report }) => report);
-    const { violations, timeline } = this.#recorder;
+    const { violations, exemptions, timeline } = this.#recorder;
     return {
       scenario: this.#scenario.name,
       seed: this.#scenario.seed,
       ok: violations.length === 0 && expectations.every(({ ok }) => ok),
       expectations,
       violations,
+      exemptions,
       timeline,
       virtualMs: this.#scenario.runForMs,
       wallMs: Math.round(wallMs),
@@ -298,6 +298,9 @@ class Run {
       baseline: this.#baselineNow(),
       operators: this.#operators,
       onNote: (what, object) => this.#recorder.note('scenario', what, object),
+      onAct: (act, node) => {
+        for (const checker of this.#checkers) checker.onAct?.(act, node);
+      },
       onDrain: (node, state) => {
         this.#drains.set(node, state);
         this.#recorder.note('drain', state, `node/${node}`);
@@ -339,7 +342,7 @@ class Run {
       isActive: (machine, process) => this.#world.isActive(machine, process),
       volumes: () => this.#world.longhorn?.reports() ?? [],
       violated: (detail) => this.#recorder.violated(id, detail),
-      note: (what, object) => this.#recorder.note('ledger', what, object),
+      exempt: (exemption, detail) => this.#recorder.exempted(id, exemption, detail),
     };
   }
 

@@ -18,9 +18,9 @@ export interface DeviceUser {
 
 /** The switch between the nodes and their storage: off is a port that lets nothing through. */
 export interface StorageSwitch {
-  isCutOff(node: string): boolean;
-  partition(node: string): void;
-  heal(node: string): void;
+  isPortClosed(node: string): boolean;
+  closePort(node: string): void;
+  openPort(node: string): void;
 }
 
 export function simulatedDevices(
@@ -67,10 +67,14 @@ function portOf(node: string, storage: StorageSwitch, { holder }: DeviceUser): D
     name: `the switch port of ${node}`,
     async ask(action): Promise<DeviceAnswer> {
       if (holder?.dead) return never;
-      if (action === 'off') storage.partition(node);
-      if (action === 'on') storage.heal(node);
+      if (action === 'off') storage.closePort(node);
+      if (action === 'on') storage.openPort(node);
       if (action !== 'status') return { kind: 'accepted' };
-      return { kind: 'status', power: storage.isCutOff(node) ? 'off' : 'on', identity: { kind: 'name', value: node } };
+      return {
+        kind: 'status',
+        power: storage.isPortClosed(node) ? 'off' : 'on',
+        identity: { kind: 'name', value: node },
+      };
     },
   };
 }

@@ -3,99 +3,27 @@
  * And the same deeds done by others, or done as they should be, are none of its business.
  */
 import assert from 'node:assert/strict';
+import { basename } from 'node:path';
 import { describe, test } from 'node:test';
 import type { KubeObject } from '../../src/kube/client.ts';
-import type { Scenario } from '../../src/scenario/format.ts';
-import type { Report } from '../../src/scenario/report.ts';
 import type { Node } from '../../src/world/objects/nodes.ts';
 import type { Pod } from '../../src/world/objects/pods.ts';
 import type { VolumeAttachment } from '../../src/world/objects/volumes.ts';
 import type { Rogue } from './rogue-operator.ts';
-import { rogueOperator } from './rogue-operator.ts';
-import { run, variation } from './run-file.ts';
-
-const pod = '/api/v1/namespaces/default/pods/web-0';
-const fences = '/apis/fenceline.dev/v1alpha1/nodefences';
-/** The operator starts half a minute before time 0, and the node is dead or cut off from then on. */
-const afterMs = 10 * 60_000;
-
-async function runRogue(scenario: Scenario, act: (rogue: Rogue) => Promise<void>): Promise<Report> {
-  let outcome: { error?: unknown } | undefined;
-  const program = rogueOperator(afterMs, act, (error) => (outcome ??= { error }));
-  const report = await run(scenario, { program });
-  assert.ok(outcome, 'the deed was done');
-  if (outcome.error !== undefined) throw outcome.error;
-  return report;
-}
-
-function violatedBy(report: Report): string[] {
-  return [...new Set(report.violations.map(({ invariant }) => invariant))];
-}
-
-const off = variation('stuck-pod', { events: [{ at: '0s', powerOff: { nodeOf: 'default/web-0' } }], runFor: '15m' });
-const cutOff = variation('stuck-pod', {
-  events: [{ at: '0s', partition: { nodeOf: 'default/web-0' } }],
-  runFor: '15m',
-});
-
-async function nodeOfPod(rogue: Rogue): Promise<{ pod: Pod; node: Node }> {
-  const found = await rogue.get<Pod>(pod);
-  return { pod: found, node: await rogue.get<Node>(`/api/v1/nodes/${found.spec.nodeName}`) };
-}
-
-async function recordBasis(rogue: Rogue, basis: string, change: object = {}, nodeName?: string): Promise<void> {
-  const found = await nodeOfPod(rogue);
-  const node = nodeName === undefined ? found.node : await rogue.get<Node>(`/api/v1/nodes/${nodeName}`);
-  const { pod } = found;
-  const name = `node-fence-${node.metadata.name}`;
-  await rogue.ask('POST', fences, {
-    apiVersion: 'fenceline.dev/v1alpha1',
-    kind: 'NodeFence',
-    metadata: { name },
-    spec: { node: node.metadata.name },
-  });
-  const release = {
-    basis,
-    nodeUid: node.metadata.uid,
-    bootId: node.status?.nodeInfo?.bootID,
-    epoch: 1,
-    recordedAt: '2026-01-01T00:00:00Z',
-    pods: [{ namespace: 'default', name: 'web-0', uid: pod.metadata.uid }],
-    attachments: [],
-    volumes: [],
-    ...change,
-  };
-  const stored = await rogue.get<KubeObject>(`${fences}/${name}`);
-  await rogue.ask('PUT', `${fences}/${name}/status`, { ...stored, status: { releases: [release] } });
-}
-
-/** So that it is only what the test is about that is missing. */
-async function readLive(rogue: Rogue, node: string): Promise<void> {
-  await rogue.get(`/api/v1/nodes/${node}`);
-  await rogue.get(`/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${node}`);
-}
-
-async function forceDelete(rogue: Rogue): Promise<void> {
-  const { metadata, spec } = await rogue.get<Pod>(pod);
-  const { uid } = metadata;
-  await readLive(rogue, spec.nodeName ?? '');
-  await rogue.ask('DELETE', pod, { gracePeriodSeconds: 0, preconditions: { uid } });
-}
-
-/** So that attach-detach lets go of the volume. */
-async function clearVolumesInUse(rogue: Rogue): Promise<void> {
-  const { node } = await nodeOfPod(rogue);
-  await readLive(rogue, node.metadata.name);
-  await rogue.ask(
-    'PATCH',
-    `/api/v1/nodes/${node.metadata.name}/status`,
-    [
-      { op: 'test', path: '/metadata/uid', value: node.metadata.uid },
-      { op: 'replace', path: '/status/volumesInUse', value: [] },
-    ],
-    'application/json-patch+json',
-  );
-}
+import {
+  pod,
+  runRogue,
+  violatedBy,
+  exemptedBy,
+  off,
+  cutOff,
+  nodeOfPod,
+  recordBasis,
+  readLive,
+  forceDelete,
+  clearVolumesInUse,
+} from './rogue-deeds.ts';
+import { failuresOf, listedExemptions, run, scenarioFiles, scenarioOf, variation } from './run-file.ts';
 
 describe('S1', () => {
   test('a pod deleted by force without a recorded basis', async () => {
@@ -187,6 +115,57 @@ describe('S2', () => {
     assert.match(report.violations[0]!.detail, /^identity default\/lone-0 is written from/);
   });
 
+  test('a pod released on a machine that stands still, and goes on writing later', async () => {
+    const frozen = variation('stuck-pod', {
+      events: [
+        { at: '0s', hang: { nodeOf: 'default/web-0' } },
+        { at: '14m', resume: { nodeOf: 'default/web-0' } },
+      ],
+      runFor: '15m',
+    });
+    const report = await runRogue(frozen, async (rogue) => {
+      await recordBasis(rogue, 'KernelCrashed');
+      await clearVolumesInUse(rogue);
+      await forceDelete(rogue);
+    });
+    assert.deepEqual(violatedBy(report), ['S2'], 'the one that was let go is the later of the two');
+    assert.equal(report.violations[0]?.at, 14 * 60_000);
+  });
+
+  test('a Node marked as out of service by the operator while its machine goes on writing', async () => {
+    const report = await runRogue(cutOff, async (rogue) => {
+      const { node } = await nodeOfPod(rogue);
+      const value = { key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute' };
+      await rogue.ask(
+        'PATCH',
+        `/api/v1/nodes/${node.metadata.name}`,
+        [
+          { op: 'test', path: '/metadata/uid', value: node.metadata.uid },
+          { op: 'add', path: '/spec/taints/-', value },
+        ],
+        'application/json-patch+json',
+      );
+    });
+    assert.deepEqual(violatedBy(report), ['S6', 'S2'], 'what Kubernetes does about the taint is our doing');
+  });
+
+  for (const isSaid of [true, false]) {
+    test(`a person’s word that nothing runs there excuses only where it ${isSaid ? 'stands' : 'does not stand'}`, async () => {
+      const taint = { node: { nodeOf: 'default/web-0' }, key: 'fenceline.dev/force-eviction', effect: 'NoExecute' };
+      const said = variation('stuck-pod', {
+        events: [{ at: '0s', partition: { nodeOf: 'default/web-0' } }, ...(isSaid ? [{ at: '7m', taint }] : [])],
+        runFor: '15m',
+      });
+      const report = await runRogue(said, async (rogue) => {
+        await recordBasis(rogue, 'Asserted');
+        await clearVolumesInUse(rogue);
+        await forceDelete(rogue);
+      });
+      assert.deepEqual(violatedBy(report), isSaid ? [] : ['S2']);
+      assert.deepEqual(exemptedBy(report), isSaid ? ['S2 PersonsAct'] : []);
+    });
+  }
+
   test('a risk that the policy accepts is told, not blamed', async () => {
     const report = await runRogue(cutOff, async (rogue) => {
       await recordBasis(rogue, 'AcceptedRisk');
@@ -194,7 +173,7 @@ describe('S2', () => {
       await forceDelete(rogue);
     });
     assert.deepEqual(violatedBy(report), []);
-    assert.ok(report.timeline.some(({ what }) => what === 'two writers, a risk that the policy accepts'));
+    assert.deepEqual(exemptedBy(report), ['S2 AcceptedRisk']);
   });
 
   test('the same release with a driver whose detach takes the access away breaks nothing', async () => {
@@ -238,7 +217,7 @@ describe('S2', () => {
     const report = await run(byHand);
     assert.deepEqual(violatedBy(report), []);
     assert.equal(report.expectations[0]?.ok, false, 'there were two writers');
-    assert.ok(report.timeline.some(({ what }) => what === 'two writers, not the operator’s doing'));
+    assert.deepEqual(exemptedBy(report), ['S2 KubernetesAct']);
   });
 });
 
@@ -304,54 +283,15 @@ describe('S10', () => {
   });
 });
 
-describe('S14', () => {
-  const quiet = variation('stuck-pod', { runFor: '15m' });
-
-  test('a delete without a UID', async () => {
-    const set = '/apis/apps/v1/namespaces/default/statefulsets/web';
-    const report = await runRogue(quiet, async (rogue) => void (await rogue.ask('DELETE', set)));
-    assert.deepEqual(violatedBy(report), ['S14']);
-    assert.match(report.violations[0]!.detail, /^delete of statefulsets\/default\/web without a UID precondition$/);
-  });
-
-  test('an eviction without a UID', async () => {
-    const report = await runRogue(quiet, async (rogue) => {
-      const body = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: { name: 'web-0', namespace: 'default' } };
-      await rogue.ask('POST', `${pod}/eviction`, body);
-    });
-    assert.deepEqual(violatedBy(report), ['S14']);
-  });
-
-  test('a patch that tests nothing', async () => {
-    const report = await runRogue(quiet, async (rogue) => {
-      const body = { metadata: { annotations: { 'fenceline.dev/note': 'x' } } };
-      await rogue.ask('PATCH', '/api/v1/nodes/node-1', body, 'application/merge-patch+json');
-    });
-    assert.deepEqual(violatedBy(report), ['S14']);
-  });
-
-  test('a replacement without a version', async () => {
-    const replace = async (rogue: Rogue, drop: boolean): Promise<void> => {
-      const node = await rogue.get<Node>('/api/v1/nodes/node-1');
-      const { resourceVersion, uid, ...metadata } = node.metadata;
-      const own = drop ? metadata : { ...metadata, resourceVersion, uid };
-      await rogue.ask('PUT', '/api/v1/nodes/node-1', { ...node, metadata: own });
-    };
-    const without = await runRogue(quiet, (rogue) => replace(rogue, true));
-    assert.deepEqual(violatedBy(without), ['S14']);
-    assert.match(without.violations[0]!.detail, /^update of nodes\/node-1 without a resourceVersion$/);
-    assert.deepEqual(violatedBy(await runRogue(quiet, (rogue) => replace(rogue, false))), []);
-  });
-
-  test('a patch that tests the UID is in order', async () => {
-    const report = await runRogue(quiet, async (rogue) => {
-      const { metadata } = await rogue.get<Node>('/api/v1/nodes/node-1');
-      const operations = [
-        { op: 'test', path: '/metadata/uid', value: metadata.uid },
-        { op: 'add', path: '/metadata/annotations/fenceline.dev~1note', value: 'x' },
-      ];
-      await rogue.ask('PATCH', '/api/v1/nodes/node-1', operations, 'application/json-patch+json');
-    });
-    assert.deepEqual(violatedBy(report), []);
+describe('exemptions', () => {
+  test('each that is listed is there, and none of a scenario is missing in the list', async () => {
+    const files = new Map(scenarioFiles().map((file) => [basename(file), file]));
+    for (const [name, expected] of listedExemptions()) {
+      const report = await run(scenarioOf(files.get(name) ?? name));
+      assert.deepEqual(exemptedBy(report), expected, name);
+      assert.deepEqual(failuresOf(report), []);
+      const renamed = { ...report, scenario: 'stuck-pod' };
+      assert.match(failuresOf(renamed).join(), /^stuck-pod holds only by /, 'one that is not listed is a failure');
+    }
   });
 });

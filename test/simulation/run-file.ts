@@ -1,6 +1,6 @@
 /** Scenarios for tests: by file, with another program in the operator's place, or with other events. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { globSync, readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
 import type { Scenario } from '../../src/scenario/format.ts';
 import { parseScenarios } from '../../src/scenario/parse.ts';
 import type { Report } from '../../src/scenario/report.ts';
@@ -44,9 +44,39 @@ export function seedsOf({ seed }: Scenario): number[] {
   return process.env['FENCELINE_EXHAUSTIVE'] === '1' ? [seed, 1234] : [seed];
 }
 
+/** Scenarios that hold only because a checker lets something pass, as docs/simulator.md lists them. */
+export function listedExemptions(): Map<string, string[]> {
+  const text = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'simulator.md'), 'utf8');
+  const [, table = ''] = text.split('| scenario | holds by |\n|---|---|\n');
+  const [rows = ''] = table.split('\n\n');
+  return new Map(
+    rows.split('\n').map((row) => {
+      const [, name = '', by = ''] = row.split('|').map((cell) => cell.trim());
+      return [name.replaceAll('`', ''), by.split(', ')];
+    }),
+  );
+}
+
+export function scenarioFiles(): string[] {
+  return globSync('**/*.yaml', { cwd: scenarioDirectory }).map((file) => file.replace(/\.yaml$/, ''));
+}
+
+const ofFiles = new Set(scenarioFiles().map((file) => basename(file)));
+const listed = listedExemptions();
+
+function unlisted({ scenario, exemptions }: Report): string[] {
+  if (!ofFiles.has(scenario)) return [];
+  const names = new Set(exemptions.map(({ invariant, exemption }) => `${invariant} ${exemption}`));
+  return [...names]
+    .filter((name) => !listed.get(scenario)?.includes(name))
+    .map((name) => `${scenario} holds only by ${name}, and docs/simulator.md does not say so`);
+}
+
 /** What was not as expected, in words; empty if all was. */
-export function failuresOf({ expectations, violations }: Report): string[] {
+export function failuresOf(report: Report): string[] {
+  const { expectations, violations } = report;
   return [
+    ...unlisted(report),
     ...expectations
       .filter(({ ok }) => !ok)
       .map(({ expectation, detail }) => `${JSON.stringify(expectation)}: ${detail}`),

@@ -69,6 +69,7 @@ describe('fenceline simulate', () => {
       'ok',
       'expectations',
       'violations',
+      'exemptions',
       'timeline',
       'virtualMs',
       'wallMs',

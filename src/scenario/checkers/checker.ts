@@ -10,6 +10,27 @@ import type { Machine, MachineEvent, Process } from '../../world/machines/machin
 import type { Node } from '../../world/objects/nodes.ts';
 import type { WriterChange } from '../../world/storage/ledger.ts';
 import type { ClusterState, StoredChange } from '../cluster-state.ts';
+import type { Act } from '../format.ts';
+
+/**
+ * What a checker lets pass that would otherwise be a violation, by name. There is nothing else that it may excuse, and each
+ * time is told in the report.
+ */
+export const exemptions = [
+  /** The policy, or who wrote it, takes the risk. */
+  'AcceptedRisk',
+  /** A drain policy gives the last copy up. */
+  'AlwaysAllow',
+  /** A person did it, or answers for it: deleted, connected, declared dead. */
+  'PersonsAct',
+  /** Kubernetes did it by itself. */
+  'KubernetesAct',
+  /** A device that began to say off after the last sign of life. */
+  'LyingDevice',
+  /** A crash message that nobody sent who had crashed, and no sign of life since. */
+  'ForgedCrash',
+] as const;
+export type Exemption = (typeof exemptions)[number];
 
 /** One write as it reached the API server, after it was carried out or refused. */
 export interface Write {
@@ -64,15 +85,17 @@ export interface CheckContext {
   /** Volumes with replicas, as they are on the disks. */
   volumes: () => readonly StorageReport[];
   violated: (detail: string) => void;
-  /** Worth telling, but nobody's fault. */
-  note: (what: string, object: string) => void;
+  /** It would be a violation, were it not for this. */
+  exempt: (exemption: Exemption, detail: string) => void;
 }
 
 export interface Checker {
   /** Writes of operators only. */
   onWrite?: (write: Write) => void;
-  /** Everything that is stored but heartbeats, whoever wrote it; told before it is in `state`. */
-  onStored?: (change: StoredChange) => void;
+  /** Everything that is stored but heartbeats, and by whom; told before it is in `state`. */
+  onStored?: (change: StoredChange, user: string) => void;
+  /** What the scenario has done to the world, or a person in it to the cluster. */
+  onAct?: (act: Act, node: string | undefined) => void;
   onWriter?: (change: WriterChange) => void;
   /** The replicas of some volume are different now. */
   onReplicas?: () => void;

@@ -1,11 +1,14 @@
 /**
  * S15: Node, Lease and policy are read live, by quorum, right before each act that cannot be taken back. Right before
- * means: after the record of the act was stored, and not so long ago that the decision could be an old one. What the
- * answer was is not asked here (S23, S26).
+ * means: after the record of the act was stored, and not so long ago that the decision could be an old one. What takes its
+ * time (a drain, a Job, a machine that is removed, a device that is told to switch) is recorded long before, so that only the
+ * latter counts there. What the answer was is not asked here (S23, S26).
  */
 import { nodeFenceName } from '../../api/fence-names.ts';
-import type { Invariant } from './checker.ts';
+import { operatorUser } from '../operator-user.ts';
+import type { CheckContext, Checker, Invariant, WireEvent, Write } from './checker.ts';
 import { succeeded } from './checker.ts';
+import { longActOf } from './long-act.ts';
 import { Reads } from './reads.ts';
 import { recordsFor, releaseOf, toldOf } from './release.ts';
 
@@ -14,39 +17,73 @@ const freshMs = 20_000;
 const leasePath = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/';
 const policyPath = '/apis/fenceline.dev/v1alpha1/remedypolicies/';
 
-export const s15: Invariant = {
-  id: 'S15',
-  check: ({ state, nowMs, violated }) => {
-    const reads = new Reads();
-    /** When the record of a node was last written, by operator and node. */
-    const recorded = new Map<string, number>();
-    return {
-      onWire: (event) => reads.take(event),
-      onWrite(write) {
-        if (write.resource === 'nodefences' && succeeded(write)) {
-          recorded.set(`${write.user} ${write.name}`, reads.mark());
-          return;
-        }
-        const release = releaseOf(write);
-        if (release === undefined) return;
-        const { node } = release;
-        const policies = recordsFor(state, release).flatMap(({ by }) => policyIn(by) ?? []);
-        const wanted = [
-          { what: 'Node', path: `/api/v1/nodes/${node}` },
-          { what: 'Lease', path: `${leasePath}${node}` },
-          ...policies.map((name) => ({ what: 'policy', path: policyPath + name })),
-        ];
-        const after = recorded.get(`${write.user} ${nodeFenceName(node)}`) ?? 0;
-        const unread = wanted.filter(({ path }) => {
-          const read = reads.of(write.user, path);
-          return read === undefined || read.order < after || nowMs() - read.askedAtMs > freshMs;
-        });
-        if (unread.length === 0) return;
-        violated(`${toldOf(release)} without a live read of ${unread.map(({ what }) => what).join(', ')} right before`);
-      },
-    };
-  },
-};
+export const s15: Invariant = { id: 'S15', check: (context) => new LiveReads(context) };
+
+interface Act {
+  user: string;
+  node: string;
+  told: string;
+  policies: readonly string[];
+  /** In the order of reads: from when on one counts. */
+  after: number;
+}
+
+class LiveReads implements Checker {
+  readonly #context: CheckContext;
+  readonly #reads = new Reads();
+  /** When the record of a node was last written, by operator and node. */
+  readonly #recorded = new Map<string, number>();
+
+  constructor(context: CheckContext) {
+    this.#context = context;
+  }
+
+  onWire(event: WireEvent): void {
+    this.#reads.take(event);
+    if (event.type !== 'device' || event.action !== 'off') return;
+    const { operator, node, action } = event;
+    this.#judgeLong(operatorUser(operator), { node, told: `the device of ${node} was told ${action}` });
+  }
+
+  onWrite(write: Write): void {
+    const { state } = this.#context;
+    if (write.resource === 'nodefences' && succeeded(write)) {
+      this.#recorded.set(`${write.user} ${write.name}`, this.#reads.mark());
+      return;
+    }
+    const release = releaseOf(write);
+    if (release !== undefined) {
+      const { user } = write;
+      const { node } = release;
+      const policies = recordsFor(state, release).flatMap(({ by }) => policyIn(by) ?? []);
+      const after = this.#recorded.get(`${user} ${nodeFenceName(node)}`) ?? 0;
+      this.#judge({ user, node, told: toldOf(release), policies, after });
+      return;
+    }
+    const long = longActOf(write, state);
+    if (long !== undefined) this.#judgeLong(write.user, long);
+  }
+
+  #judgeLong(user: string, { node, told }: { node: string; told: string }): void {
+    const policy = this.#context.state.fences.get(nodeFenceName(node))?.spec?.policy;
+    this.#judge({ user, node, told, policies: policy === undefined ? [] : [policy], after: 0 });
+  }
+
+  #judge({ user, node, told, policies, after }: Act): void {
+    const { nowMs, violated } = this.#context;
+    const wanted = [
+      { what: 'Node', path: `/api/v1/nodes/${node}` },
+      { what: 'Lease', path: `${leasePath}${node}` },
+      ...policies.map((name) => ({ what: 'policy', path: policyPath + name })),
+    ];
+    const unread = wanted.filter(({ path }) => {
+      const read = this.#reads.of(user, path);
+      return read === undefined || read.order < after || nowMs() - read.askedAtMs > freshMs;
+    });
+    if (unread.length === 0) return;
+    violated(`${told} without a live read of ${unread.map(({ what }) => what).join(', ')} right before`);
+  }
+}
 
 function policyIn(by: string | undefined): string | undefined {
   return by?.startsWith('policy ') ? by.slice('policy '.length) : undefined;

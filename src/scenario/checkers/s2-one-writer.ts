@@ -1,16 +1,13 @@
 /**
  * S2: for each StatefulSet identity and each volume for one machine, writers on two machines never overlap, except
- * under AcceptedRisk. The truth is the ledger's. It is the operator's doing when it had let go of what the earlier
- * writer holds: its pod, its attachment, or its entry among the volumes in use.
+ * under AcceptedRisk. The truth is the ledger's. It is the operator's doing when it had let go of what either of the two
+ * holds, whichever came first: its pod, its attachment, its entry among the volumes in use, or the whole of its node.
  */
-import { nodeFenceName } from '../../api/fence-names.ts';
 import type { MachineEvent, Process } from '../../world/machines/machine.ts';
-import type { Node } from '../../world/objects/nodes.ts';
-import type { Pod } from '../../world/objects/pods.ts';
-import type { VolumeAttachment } from '../../world/objects/volumes.ts';
 import type { WriterChange } from '../../world/storage/ledger.ts';
+import type { StoredChange } from '../cluster-state.ts';
 import type { CheckContext, Checker, Invariant, Write } from './checker.ts';
-import { succeeded } from './checker.ts';
+import { LetGo } from './let-go.ts';
 
 export const s2: Invariant = { id: 'S2', check: (context) => new OneWriter(context) };
 
@@ -21,31 +18,28 @@ interface Running {
 
 class OneWriter implements Checker {
   readonly #context: CheckContext;
-  readonly #releasedPods = new Map<string, { accepted: boolean }>();
-  /** `node volume` */
-  readonly #releasedVolumes = new Set<string>();
+  readonly #letGo: LetGo;
   /** Pods of StatefulSets that run, by `namespace/name`. */
   readonly #identities = new Map<string, Set<Running>>();
 
   constructor(context: CheckContext) {
     this.#context = context;
+    this.#letGo = new LetGo(context);
   }
 
   onWrite(write: Write): void {
-    if (!succeeded(write) || write.before === undefined) return;
-    if (write.resource === 'pods') this.#podWritten(write);
-    else if (write.resource === 'nodes') this.#nodeWritten(write);
-    else if (write.resource === 'volumeattachments' && write.verb === 'delete') {
-      const { nodeName, source } = (write.before as VolumeAttachment).spec;
-      this.#releasedVolumes.add(`${nodeName} ${source.persistentVolumeName}`);
-    }
+    this.#letGo.byOperator(write);
+  }
+
+  onStored(change: StoredChange, user: string): void {
+    this.#letGo.byAnybody(change, user);
   }
 
   onWriter({ type, writer, writers }: WriterChange): void {
     if (type === 'ended') return;
     const earlier = writers.find(({ machine }) => machine !== writer.machine);
     if (earlier !== undefined && !this.#isShared(writer.volume)) {
-      this.#judge(earlier, writer, { what: `volume ${writer.volume}`, volume: writer.volume });
+      this.#judge(earlier, writer, `volume ${writer.volume}`);
     }
     for (const running of this.#identities.get(identityOf(writer.process)) ?? []) {
       if (running.process === writer.process) this.#compare(running);
@@ -53,6 +47,7 @@ class OneWriter implements Checker {
   }
 
   onMachine(event: MachineEvent, machine: string): void {
+    this.#letGo.onMachine(event, machine);
     if (event.type === 'processStarted') this.#started({ machine, process: event.process });
     else if (event.type === 'processStopped') this.#stopped(event.process);
     else if (event.type === 'resumed') {
@@ -87,43 +82,19 @@ class OneWriter implements Checker {
       const volumes = new Set(earlier.process.volumes.map(({ persistentVolume }) => persistentVolume));
       // Where both write to one volume, that is said of the volume.
       if (later.process.volumes.some(({ persistentVolume }) => volumes.has(persistentVolume))) continue;
-      this.#judge(earlier, later, { what: `identity ${identityOf(later.process)}` });
+      this.#judge(earlier, later, `identity ${identityOf(later.process)}`);
     }
   }
 
-  #judge(earlier: Running, later: Running, { what, volume }: { what: string; volume?: string }): void {
-    const machines = `${earlier.machine} and ${later.machine}`;
-    const released = this.#releasedPods.get(earlier.process.podUid);
-    const letGo = released !== undefined || this.#releasedVolumes.has(`${earlier.machine} ${volume}`);
-    const { note, violated } = this.#context;
-    if (!letGo) note('two writers, not the operator’s doing', `${what} on ${machines}`);
-    else if (released?.accepted) note('two writers, a risk that the policy accepts', `${what} on ${machines}`);
-    else violated(`${what} is written from ${machines} at the same time`);
-  }
-
-  #podWritten(write: Write): void {
-    const before = write.before as Pod;
-    const { uid = '' } = before.metadata;
-    const failed = (write.after as Pod | undefined)?.status?.phase === 'Failed' && before.status?.phase !== 'Failed';
-    if (write.verb !== 'delete' && !failed) return;
-    const releases = this.#context.state.fences.get(nodeFenceName(before.spec.nodeName ?? ''))?.status?.releases ?? [];
-    const accepted = releases.some(
-      ({ basis, pods = [] }) => basis === 'AcceptedRisk' && pods.some((pod) => pod.uid === uid),
-    );
-    this.#releasedPods.set(uid, { accepted });
-  }
-
-  #nodeWritten(write: Write): void {
-    const before: Node | undefined = write.before;
-    const after: Node | undefined = write.after;
-    const kept = new Set(after?.status?.volumesInUse);
-    for (const name of before?.status?.volumesInUse ?? []) {
-      if (kept.has(name)) continue;
-      const handle = name.slice(name.lastIndexOf('^') + 1);
-      for (const [volume, { spec }] of this.#context.state.volumes) {
-        if (spec?.csi?.volumeHandle === handle) this.#releasedVolumes.add(`${before?.metadata.name} ${volume}`);
-      }
-    }
+  #judge(earlier: Running, later: Running, what: string): void {
+    const { exempt, violated } = this.#context;
+    const told = `${what} is written from ${earlier.machine} and ${later.machine} at the same time`;
+    const ours = [earlier, later].flatMap(({ process }) => this.#letGo.ours(process.podUid) ?? []);
+    const blamed = ours.find(({ excuse }) => excuse === undefined);
+    const [excused] = ours;
+    if (blamed !== undefined) violated(told);
+    else if (excused?.excuse !== undefined) exempt(excused.excuse, told);
+    else exempt(this.#letGo.whose([earlier.process.podUid, later.process.podUid]), told);
   }
 
   #isShared(volume: string): boolean {

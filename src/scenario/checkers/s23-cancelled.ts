@@ -10,7 +10,7 @@ import { recordsFor, releaseOf, toldOf } from './release.ts';
 
 export const s23: Invariant = {
   id: 'S23',
-  check: ({ state, violated }) => {
+  check: ({ state, machineOf, violated }) => {
     const reads = new Reads();
     /** Nodes of which something was let go, and in which boot. */
     const begun = new Map<string, string>();
@@ -19,9 +19,10 @@ export const s23: Invariant = {
       onWrite(write) {
         const release = releaseOf(write);
         if (release === undefined) return;
-        // A machine that is off does not return, whatever Ready still says.
-        if (recordsFor(state, release).some(({ basis }) => basis === 'PowerOff')) return;
         const { node: name } = release;
+        // A machine that is off has not returned, whatever Ready still says. Whether it is off is not for the record to say.
+        const isSaid = recordsFor(state, release).some(({ basis }) => basis === 'PowerOff');
+        if (isSaid && machineOf(name)?.power === 'off') return;
         const node = reads.of(write.user, `/api/v1/nodes/${name}`)?.node;
         const boot = node?.status?.nodeInfo?.bootID ?? '';
         if (begun.get(name) !== boot && isReady(node)) {

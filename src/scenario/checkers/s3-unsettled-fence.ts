@@ -13,7 +13,7 @@ const independent = ['PowerOff', 'StorageSafeDetach', 'StorageFenced', 'Asserted
 
 export const s3: Invariant = {
   id: 'S3',
-  check: ({ state, violated }) => ({
+  check: ({ state, violated, exempt }) => ({
     onWrite(write) {
       const release = releaseOf(write);
       if (release === undefined) return;
@@ -25,8 +25,9 @@ export const s3: Invariant = {
         const policy = state.policies.get((by ?? '').replace(/^policy /, ''));
         return basis === 'AcceptedRisk' && policy?.spec?.release?.riskAfterFailedFence === true;
       });
-      if (status === 'error' && acceptsIt) return;
-      violated(`${toldOf(release)} although the fence of its node is ${status}`);
+      const told = `${toldOf(release)} although the fence of its node is ${status}`;
+      if (status === 'error' && acceptsIt) exempt('AcceptedRisk', told);
+      else violated(told);
     },
   }),
 };

@@ -11,16 +11,20 @@ const byStorage = ['StorageSafeDetach', 'StorageFenced'];
 
 export const s30: Invariant = {
   id: 'S30',
-  check: ({ state, violated }) => ({
+  check: ({ state, violated, exempt }) => ({
     onWrite(write) {
       const release = releaseOf(write);
       if (release === undefined || !('pod' in release)) return;
       const records = recordsFor(state, release);
-      if (records.length === 0 || records.some(({ basis }) => !byStorage.includes(basis))) return;
+      const others = records.filter(({ basis }) => !byStorage.includes(basis));
+      if (records.length === others.length || others.some(({ basis }) => basis !== 'AcceptedRisk')) return;
       const cutOff = cutOffFrom(state, release.node);
       const declared = records.flatMap(({ by = '' }) => declaredSafe(state, by));
       const volume = volumesOf(state, release.pod).find((name) => !isProtected(state, name, { cutOff, declared }));
-      if (volume !== undefined) violated(`${toldOf(release)} although nothing protects its volume ${volume}`);
+      if (volume === undefined) return;
+      const told = `${toldOf(release)} although nothing protects its volume ${volume}`;
+      if (others.length > 0) exempt('AcceptedRisk', told);
+      else violated(told);
     },
   }),
 };

@@ -6,7 +6,7 @@
 import type { ReplicaObject } from '../../world/longhorn/objects.ts';
 import type { Pod } from '../../world/objects/pods.ts';
 import type { PodDisruptionBudget } from '../../world/objects/workloads.ts';
-import type { CheckContext, Checker, Invariant, Write } from './checker.ts';
+import type { CheckContext, Checker, Exemption, Invariant, Write } from './checker.ts';
 import { succeeded } from './checker.ts';
 
 export const s31: Invariant = { id: 'S31', check: (context) => new LastReplica(context) };
@@ -31,26 +31,29 @@ class LastReplica implements Checker {
   }
 
   onReplicas(): void {
-    const { volumes, violated } = this.#context;
-    for (const { volume, healthyOn, replicasOn } of volumes()) {
+    for (const { volume, healthyOn, replicasOn } of this.#context.volumes()) {
       const before = this.#healthyOn.get(volume) ?? [];
       this.#healthyOn.set(volume, healthyOn);
       const left = before.find((node) => !replicasOn.includes(node) && this.#asked.delete(`${volume} ${node}`));
       if (left === undefined || healthyOn.some((node) => this.#isKept(node))) continue;
-      if (healthyOn.every((node) => this.#isGivenUp(node))) continue;
-      violated(`no budget keeps a healthy replica of volume ${volume} since that on ${left} left, as it was asked to`);
+      const excuses = healthyOn.map((node) => this.#givenUpBy(node));
+      this.#tell(
+        `no budget keeps a healthy replica of volume ${volume} since that on ${left} left, as it was asked to`,
+        excuses.includes(undefined) ? undefined : excuses[0],
+      );
     }
   }
 
   #withdrew(budget: PodDisruptionBudget): void {
-    const { volumes, violated } = this.#context;
     for (const node of this.#nodesOf(budget)) {
       const policy = this.#policyOf(node);
-      if (this.#isGivenUp(node)) continue;
-      for (const { volume, healthyOn, attached } of volumes()) {
+      for (const { volume, healthyOn, attached } of this.#context.volumes()) {
         if (!healthyOn.includes(node) || (policy === 'allow-if-replica-is-stopped' && !attached)) continue;
         if (healthyOn.some((other) => this.#isKept(other))) continue;
-        violated(`no budget keeps a healthy replica of volume ${volume} since that of ${node} was taken away`);
+        this.#tell(
+          `no budget keeps a healthy replica of volume ${volume} since that of ${node} was taken away`,
+          this.#givenUpBy(node),
+        );
       }
     }
   }
@@ -64,9 +67,17 @@ class LastReplica implements Checker {
     else this.#asked.delete(`${volumeName} ${nodeID}`);
   }
 
-  #isGivenUp(node: string): boolean {
+  /** A policy that keeps nothing, or a person who has taken the policy away. */
+  #givenUpBy(node: string): Exemption | undefined {
     const policy = this.#policyOf(node);
-    return policy === undefined || policy === 'always-allow';
+    if (policy === undefined) return 'PersonsAct';
+    return policy === 'always-allow' ? 'AlwaysAllow' : undefined;
+  }
+
+  #tell(what: string, excuse: Exemption | undefined): void {
+    const { violated, exempt } = this.#context;
+    if (excuse === undefined) violated(what);
+    else exempt(excuse, what);
   }
 
   #replicaDeleted({ spec }: ReplicaObject): void {

@@ -18,7 +18,9 @@ export class Storage {
   readonly #options: StorageOptions;
   readonly #machines = new Map<string, Machine>();
   readonly #sessions = new Map<string, Set<Session>>();
+  /** The cable, and the port of the switch: somebody who mends the one has not opened the other. */
   readonly #cutOff = new Set<string>();
+  readonly #closedPorts = new Set<string>();
   readonly #fenced = new Map<string, Set<string>>();
   /** `machine/volume`: detached so that the machine has no access left. */
   readonly #revoked = new Set<string>();
@@ -65,10 +67,6 @@ export class Storage {
     return other === undefined ? undefined : `volume ${volume} is attached to ${other}`;
   }
 
-  isCutOff(machine: string): boolean {
-    return this.#cutOff.has(machine);
-  }
-
   /** Between a machine and all storage. */
   partition(machine: string): void {
     this.#cutOff.add(machine);
@@ -77,6 +75,20 @@ export class Storage {
 
   heal(machine: string): void {
     this.#cutOff.delete(machine);
+    this.#review(machine);
+  }
+
+  isPortClosed(machine: string): boolean {
+    return this.#closedPorts.has(machine);
+  }
+
+  closePort(machine: string): void {
+    this.#closedPorts.add(machine);
+    this.#review(machine);
+  }
+
+  openPort(machine: string): void {
+    this.#closedPorts.delete(machine);
     this.#review(machine);
   }
 
@@ -147,7 +159,8 @@ export class Storage {
   }
 
   #canReach({ machine, volume, driver }: Session): boolean {
-    if (this.#machines.get(machine)?.alive !== true || this.#cutOff.has(machine)) return false;
+    if (this.#machines.get(machine)?.alive !== true) return false;
+    if (this.#cutOff.has(machine) || this.#closedPorts.has(machine)) return false;
     if (driver !== undefined && this.#fenced.get(machine)?.has(driver)) return false;
     return !this.#revoked.has(`${machine}/${volume}`);
   }

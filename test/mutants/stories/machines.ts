@@ -10,7 +10,7 @@ import { place, ways } from './ways.ts';
 
 const group = 'cluster.x-k8s.io';
 const schema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
-const definition = {
+export const definition = {
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
   metadata: { name: `machines.${group}` },
@@ -69,7 +69,7 @@ export async function mark(other: Other, { nodeRef, spec = {}, providerId }: Rem
   await other.create(machines, { metadata: { name: 'm-1', namespace: 'default' }, spec, status });
 }
 
-function marked(what?: Removed): StoryOptions {
+export function marked(what?: Removed): StoryOptions {
   return meanwhile({ 1: (other) => mark(other, what) });
 }
 

@@ -1,5 +1,7 @@
 /** As in ../mutants.ts: one line of the product sabotaged for each invariant about fences, and the run in which it shows. */
+import type { Scenario } from '../../../src/scenario/format.ts';
 import type { RunOptions } from '../../../src/scenario/runner.ts';
+import { marked, removed } from '../../mutants/stories/machines.ts';
 import type { MutantCase } from '../mutants.ts';
 import { atOnce, fenced, place } from './fenced.ts';
 
@@ -41,7 +43,59 @@ export function manyPods(replicas: number): object {
   };
 }
 
+/** A Ready node in trouble, about which something is done that takes its time. */
+function remedied(name: string, remedy: object, objects: object[] = []): Scenario {
+  const condition = { type: 'KernelDeadlock', status: 'True', for: '1s' };
+  return fenced(name, {
+    policy: {
+      thresholds: [{ condition, remedies: [{ name: 'it', period: '5m' }] }],
+      remedies: [{ name: 'it', ...remedy }],
+    },
+    objects,
+    events: [{ at: '30s', condition: { node: place, type: 'KernelDeadlock', status: 'True' } }],
+    runFor: '90s',
+  });
+}
+
+const aJob = {
+  podTemplate: { spec: { restartPolicy: 'Never', containers: [{ name: 'main', image: 'example/remedy:1' }] } },
+};
+
 export const fenceMutantCases: readonly MutantCase[] = [
+  {
+    invariant: 'S15',
+    mistake: 'drives pods out without looking again',
+    sabotage: {
+      file: 'src/act/drain-node.ts',
+      line: 'const objection = await mayAct();',
+      instead: 'const objection = undefined as string | undefined;',
+    },
+    scenario: remedied('driven-out', { drain: {} }),
+    says: /^pod default\/web-0 on node-\d was evicted without a live read of .*Lease, policy right before$/,
+  },
+  {
+    invariant: 'S15',
+    mistake: 'makes a Job without looking again',
+    sabotage: {
+      file: 'src/act/jobs.ts',
+      line: 'const objection = await mayAct();',
+      instead: 'const objection = undefined as string | undefined;',
+    },
+    scenario: remedied('remedied', aJob),
+    says: /^jobs\/fenceline\/\S+ was made for node-\d without a live read of .*Lease, policy right before$/,
+  },
+  {
+    invariant: 'S15',
+    mistake: 'deletes a Machine without looking again',
+    sabotage: {
+      file: 'src/act/delete-machine.ts',
+      line: 'const objection = await mayAct();',
+      instead: 'const objection = undefined as string | undefined;',
+    },
+    scenario: removed('removed', {}),
+    options: () => marked(),
+    says: /^machines\/default\/m-1 of node-\d was deleted without a live read of .*policy right before$/,
+  },
   {
     invariant: 'S4',
     mistake: 'believes a device that answers for another machine',
@@ -67,7 +121,8 @@ export const fenceMutantCases: readonly MutantCase[] = [
     sabotage: {
       file: 'src/act/power.ts',
       line: 'const objection = await settings.mayAct();',
-      instead: 'const objection = undefined as string | undefined;',
+      // It looks, which is S15, and does not care.
+      instead: 'const objection = void (await settings.mayAct()) as string | undefined;',
     },
     scenario: fenced('deposed', {
       cluster: { operators: 2 },

@@ -73,7 +73,7 @@ describe('a node that is cut off from its storage', () => {
     assert.deepEqual(phases(seen), expected);
     const release = seen.statuses.flatMap(({ status }) => status.releases)[0];
     assert.deepEqual([release?.basis, release?.by], ['StorageFenced', 'fc-off']);
-    assert.equal(seen.world.storage.isCutOff(victimOf(seen)), false);
+    assert.equal(seen.world.storage.isPortClosed(victimOf(seen)), false);
   });
 
   test('S9: back without a reboot, it stays cut off until what was released there has ended', async () => {
@@ -91,7 +91,7 @@ describe('a node that is cut off from its storage', () => {
     });
     assert.deepEqual(failuresOf(seen.report), []);
     assert.ok(!phases(seen).includes('poweringOff'));
-    assert.equal(seen.world.storage.isCutOff(victimOf(seen)), false);
+    assert.equal(seen.world.storage.isPortClosed(victimOf(seen)), false);
     assert.equal(fenceOf(seen.world, victimOf(seen))?.status.fence?.phase, 'finished');
   });
 

@@ -1,0 +1,123 @@
+/**
+ * Who has let go of which pod: taken its object away, said that it is over, or freed a volume that it holds. Known by the UIDs
+ * of pods, because a successor on the same machine has nothing to do with it.
+ */
+import { nodeFenceName } from '../../api/fence-names.ts';
+import { administrator } from '../operator-user.ts';
+import type { StoredChange, StoredRelease } from '../cluster-state.ts';
+import { isReady } from '../../world/objects/meta.ts';
+import type { MachineEvent, Process } from '../../world/machines/machine.ts';
+import type { Node } from '../../world/objects/nodes.ts';
+import type { CheckContext, Exemption, Write } from './checker.ts';
+import { succeeded } from './checker.ts';
+import { releaseOf, volumesOf } from './release.ts';
+
+interface Ours {
+  /** Undefined: nobody but the operator answers for it. */
+  excuse: Exemption | undefined;
+}
+
+export class LetGo {
+  readonly #context: CheckContext;
+  readonly #ours = new Map<string, Ours>();
+  readonly #deletedBy = new Map<string, string>();
+  readonly #running = new Map<string, Set<Process>>();
+
+  constructor(context: CheckContext) {
+    this.#context = context;
+  }
+
+  /** Undefined: operators have not let go of it. */
+  ours(podUid: string): Ours | undefined {
+    return this.#ours.get(podUid);
+  }
+
+  /** Who has let go of one of these, if it was no operator. */
+  whose(podUids: readonly string[]): Exemption {
+    return podUids.some((uid) => this.#deletedBy.get(uid) === administrator) ? 'PersonsAct' : 'KubernetesAct';
+  }
+
+  onMachine(event: MachineEvent, machine: string): void {
+    const here = this.#running.get(machine) ?? new Set<Process>();
+    if (event.type === 'processStarted') this.#running.set(machine, here.add(event.process));
+    else if (event.type === 'processStopped') here.delete(event.process);
+  }
+
+  byAnybody({ type, object }: StoredChange, user: string): void {
+    if (object.kind === 'Pod' && type === 'DELETED') this.#deletedBy.set(object.metadata.uid ?? '', user);
+  }
+
+  byOperator(write: Write): void {
+    const release = releaseOf(write);
+    if (release === undefined) {
+      this.#wholeNode(write);
+    } else if ('uid' in release) {
+      this.#add(release.uid, release.node);
+    } else if (release.what === 'deleted') {
+      this.#volume(release.node, release.attachment.spec.source.persistentVolumeName ?? '');
+    } else {
+      const handles = release.entries.map((entry) => entry.slice(entry.lastIndexOf('^') + 1));
+      for (const [volume, { spec }] of this.#context.state.volumes) {
+        if (handles.includes(spec?.csi?.volumeHandle ?? '')) this.#volume(release.node, volume);
+      }
+    }
+  }
+
+  /** Deleted, or marked so that Kubernetes takes its pods away. */
+  #wholeNode(write: Write): void {
+    if (write.resource !== 'nodes' || !succeeded(write) || write.before === undefined) return;
+    const before: Node = write.before;
+    const after: Node | undefined = write.after;
+    const { name } = before.metadata;
+    const had = new Set(drivingOut(before));
+    if (write.verb !== 'delete' && drivingOut(after).every((key) => had.has(key))) return;
+    for (const pod of this.#context.state.pods.values()) {
+      if (pod.spec.nodeName === name) this.#add(pod.metadata.uid ?? '', name);
+    }
+    for (const { podUid } of this.#running.get(name) ?? []) this.#add(podUid, name);
+  }
+
+  #volume(node: string, volume: string): void {
+    const { state } = this.#context;
+    for (const pod of state.pods.values()) {
+      const { uid = '' } = pod.metadata;
+      if (pod.spec.nodeName === node && volumesOf(state, pod).includes(volume)) this.#add(uid, node, volume);
+    }
+    for (const { podUid, volumes } of this.#running.get(node) ?? []) {
+      if (volumes.some(({ persistentVolume }) => persistentVolume === volume)) this.#add(podUid, node, volume);
+    }
+  }
+
+  #add(podUid: string, node: string, volume?: string): void {
+    // The first word counts: what came later cannot have been the reason.
+    if (!this.#ours.has(podUid)) this.#ours.set(podUid, { excuse: this.#excuseOf(podUid, node, volume) });
+  }
+
+  /** By what is on record for just this pod, and by how things really are. */
+  #excuseOf(podUid: string, node: string, volume: string | undefined): Exemption | undefined {
+    const { state } = this.#context;
+    const records = (state.fences.get(nodeFenceName(node))?.status?.releases ?? []).filter(
+      ({ pods = [], volumes = [] }) =>
+        pods.some(({ uid }) => uid === podUid) || (volume !== undefined && volumes.includes(volume)),
+    );
+    const has = (basis: StoredRelease['basis']): boolean => records.some((record) => record.basis === basis);
+    if (has('AcceptedRisk')) return 'AcceptedRisk';
+    const found = state.nodes.get(node);
+    const isSaidDead = has('Asserted') && !isReady(found) && drivingOut(found).length > 0;
+    // The remedy of a policy is a person's program, and says by its success what that person wants to be true.
+    const isSaidByJob = records.some(({ basis, by }) => basis === 'Asserted' && by?.startsWith('remedy '));
+    return isSaidDead || isSaidByJob ? 'PersonsAct' : undefined;
+  }
+}
+
+/** Taints by which somebody says that nothing of the node runs any more. */
+function drivingOut(node: Node | undefined): string[] {
+  const said = [
+    'node.kubernetes.io/out-of-service',
+    'fenceline.dev/force-eviction',
+    'node.cloudprovider.kubernetes.io/shutdown',
+  ];
+  return (node?.spec?.taints ?? []).flatMap(({ key, effect }) =>
+    said.includes(key) || (effect === 'NoExecute' && key.startsWith('fenceline.dev/')) ? [key] : [],
+  );
+}
