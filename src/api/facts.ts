@@ -6,6 +6,22 @@ export function isUnderFence(fence: { irrevocableSince?: string | undefined; pha
   return fence?.irrevocableSince !== undefined && fence.phase !== 'finished' && fence.phase !== 'failed';
 }
 
+/** It is over, one way or the other; a failed one may begin anew. */
+export function phaseHasEnded(phase: string | undefined): boolean {
+  return phase === 'finished' || phase === 'failed';
+}
+
+/** Clocks are that far apart, and no further. */
+export const CLOCKS_DIFFER_MS = 60_000;
+
+/** It is from before there was this object, which was then restored from a backup, or copied. */
+export function isFromBefore(
+  at: string | undefined,
+  object: { metadata?: { creationTimestamp?: string | undefined } },
+): boolean {
+  return Date.parse(at ?? '') < Date.parse(object.metadata?.creationTimestamp ?? '') - CLOCKS_DIFFER_MS;
+}
+
 /** `NotTrue` is False and Unknown; a condition that nobody reports is neither. */
 export function isStatus(status: string, wanted: string): boolean {
   return wanted === 'NotTrue' ? status !== 'True' : status === wanted;

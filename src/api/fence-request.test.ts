@@ -1,22 +1,35 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { anIncident } from '../../test/support/release-case.ts';
+import type { Asked } from './fence-request.ts';
 import { isTakenUp, requestOf } from './fence-request.ts';
 
-const requested = { by: 'jane', at: '2026-01-01T00:10:00Z' };
-const record = (phase?: string, startedAt = '2026-01-01T00:10:00Z'): Parameters<typeof requestOf>[0] => ({
+const at = '2026-01-01T00:10:00Z';
+const requested = { by: 'jane', at };
+const answered = (reason: string, phase?: string): Asked => ({
   spec: { requested },
-  status: phase === undefined ? {} : { fence: { phase, startedAt } },
+  status: {
+    request: { ...requested, answeredAt: at, reason },
+    incident: anIncident(),
+    fence: phase === undefined ? undefined : { phase },
+  },
 });
 
-test('a request stands until the fence that began after it has ended', () => {
+test('[SAF-6] a request stands until the fence that it was taken up with has ended, or its incident', () => {
   assert.equal(requestOf({ spec: {} }), undefined);
-  assert.equal(requestOf(record()), requested);
-  assert.equal(requestOf(record('finished', '2026-01-01T00:09:59Z')), requested, 'an earlier fence is no answer');
-  assert.equal(requestOf(record('failed', '2026-01-01T00:09:59Z')), requested);
-  assert.equal(requestOf(record('off')), requested);
-  assert.equal(requestOf(record('finished')), undefined);
-  assert.equal(requestOf(record('failed')), undefined);
-  assert.equal(isTakenUp(record('waiting')), true);
-  assert.equal(isTakenUp(record('waiting', '2026-01-01T00:09:59Z')), false);
-  assert.equal(isTakenUp(record()), false);
+  assert.equal(requestOf({ spec: { requested } }), requested);
+  assert.equal(requestOf({ spec: { requested }, status: { fence: { phase: 'failed' } } }), requested, 'an earlier one');
+  assert.equal(requestOf(answered('TakenUp')), requested);
+  assert.equal(requestOf(answered('TakenUp', 'off')), requested);
+  assert.equal(requestOf(answered('TakenUp', 'finished')), undefined);
+  assert.equal(requestOf(answered('TakenUp', 'failed')), undefined);
+  assert.equal(
+    requestOf({ ...answered('TakenUp'), status: { ...answered('TakenUp').status, incident: undefined } }),
+    undefined,
+  );
+  assert.equal(requestOf(answered('ModeDoesNotAct')), undefined);
+  const another = { by: 'jane', at: '2026-01-01T00:10:01Z' };
+  assert.equal(requestOf({ ...answered('ModeDoesNotAct'), spec: { requested: another } }), another);
+  assert.equal(isTakenUp(answered('TakenUp')), true);
+  assert.equal(isTakenUp({ ...answered('TakenUp'), spec: { requested: another } }), false);
 });

@@ -1,30 +1,39 @@
-/** A fence that a person asks for. The request stays where it was written; what answers it is a fence that began later. */
-import type { NodeFence } from './node-fence.ts';
+/**
+ * A fence that a person asks for. The request stays where it was written; what came of it is in the status, so that it is
+ * answered once: taken up, from when on it lives with its incident, or refused for good.
+ */
+import { phaseHasEnded } from './facts.ts';
+import type { NodeFence, NodeFenceStatus } from './node-fence.ts';
 
-export interface FenceRequest {
-  by: string;
-  at: string;
+export type FenceRequest = NonNullable<NodeFence['spec']['requested']>;
+export type RequestAnswer = NonNullable<NodeFenceStatus['request']>;
+
+export interface Asked {
+  metadata?: { creationTimestamp?: string | undefined };
+  spec: { requested?: FenceRequest | undefined };
+  status?: Pick<Partial<NodeFenceStatus>, 'request' | 'incident'> & { fence?: { phase: string } | undefined };
 }
 
-interface Asked {
-  spec: Pick<NodeFence['spec'], 'requested'>;
-  status?: { fence?: { startedAt: string; phase: string } | undefined } | undefined;
-}
-
-/** Undefined: nobody has asked, or the fence that was asked for has ended. */
+/** Undefined: nobody has asked, it was refused, or the fence that was asked for has ended. */
 export function requestOf(record: Asked): FenceRequest | undefined {
   const { requested } = record.spec;
-  return requested === undefined || (isTakenUp(record) && hasEnded(record)) ? undefined : requested;
+  const answer = answerOf(record);
+  if (answer === undefined) return requested;
+  const isOpen = answer.reason === 'TakenUp' && !hasEnded(record) && record.status?.incident !== undefined;
+  return isOpen ? requested : undefined;
 }
 
-/** A fence has begun since. */
-export function isTakenUp({ spec, status }: Asked): boolean {
-  const { startedAt } = status?.fence ?? {};
-  return (
-    startedAt !== undefined && spec.requested !== undefined && Date.parse(startedAt) >= Date.parse(spec.requested.at)
-  );
+/** What came of this very request; undefined: nobody has answered it yet. */
+export function answerOf({ spec: { requested }, status }: Asked): RequestAnswer | undefined {
+  const answer = status?.request;
+  const isSame = requested !== undefined && answer?.at === requested.at && answer.by === requested.by;
+  return isSame ? answer : undefined;
+}
+
+export function isTakenUp(record: Asked): boolean {
+  return answerOf(record)?.reason === 'TakenUp';
 }
 
 export function hasEnded({ status }: Pick<Asked, 'status'>): boolean {
-  return status?.fence?.phase === 'finished' || status?.fence?.phase === 'failed';
+  return phaseHasEnded(status?.fence?.phase);
 }

@@ -300,6 +300,16 @@ const status = z.object({
     })
     .optional()
     .meta({ description: 'Why nothing happens just now. Goes away by itself when its cause does.' }),
+  request: z
+    .object({
+      by: text(253, 'Who asked.'),
+      at: at('When they asked, as they wrote it.'),
+      answeredAt: at('When it was answered.'),
+      reason: text(64, 'One word for programs: `TakenUp`, or why it was refused.'),
+      message: text(512, 'The same in a sentence.').optional(),
+    })
+    .optional()
+    .meta({ description: 'What came of the fence that somebody asked for, last.' }),
   approval: z
     .object({ by: text(253, 'Who.'), at: at('When.'), incident: text(64, 'The incident it was given for; no other.') })
     .optional()
@@ -332,12 +342,23 @@ const spec = z.object({
         'stays off, and pods that were not released stay where they are.',
     }),
   requested: z
-    .object({ by: text(253, 'Who.'), at: at('When. A fence that began later is the answer to it.') })
+    .object({
+      by: text(253, 'Who.'),
+      at: at(
+        'When. It has ten minutes to be taken up. One that is dated more than a minute ahead, or from before this object ' +
+          'was made, does nothing.',
+      ),
+      withoutPolicy: z
+        .boolean()
+        .optional()
+        .meta({ description: 'Also where no policy selects the node, so that nobody has set limits for it.' }),
+    })
     .optional()
     .meta({
       description:
         'Somebody asks for a fence of the node now, whatever is known of it: its power is cut while it runs. Written by ' +
-        '`fenceline fence` and `fenceline drill`; once the fence has ended it means nothing any more.',
+        '`fenceline fence` and `fenceline drill`; it is answered once, in `status.request`. Under a policy that does not act it ' +
+        'is refused, and is not taken up when the policy does.',
     }),
 });
 

@@ -144,6 +144,18 @@ export const HELD = group('NodeFence', 'Held', 'Something other than the node it
   Stopped: 'spec.stop is true.',
 });
 
+export const REQUESTED = group('NodeFence', 'request', 'What came of a fence that somebody asked for.', {
+  TakenUp: 'The node is fenced, as soon as nothing holds it back.',
+  InTheFuture: 'It is dated more than a minute ahead.',
+  Restored: 'It is older than the NodeFence that holds it, which was restored from a backup or copied.',
+  TooOld: 'Nobody took it up within ten minutes.',
+  ModeDoesNotAct: 'The policy of the node is in a mode that does not act.',
+  Stopped: 'spec.stop is true.',
+  Maintenance: 'Somebody works on the node.',
+  NoPolicy: 'No policy selects the node, and the request does not say `withoutPolicy`.',
+  OtherNode: 'It was taken up for an earlier node of the same name.',
+});
+
 export const ALARM = group('NodeFence', 'Alarm', 'A person should look.', {
   NoAlarm: 'Nothing has passed a limit.',
   RepeatedTrouble: 'As many incidents as an alarm of the policy allows, within its time.',
@@ -195,6 +207,7 @@ export const RELEASE_EVENTS = group('Event', 'Events of releases', 'What is repo
   ReleaseStopped: 'What the release rested on is no longer so; nothing more goes.',
   BackInService: 'The node is back, and what was put on it is taken away.',
   Held: 'Something other than the node keeps us from acting; the note says what.',
+  FenceRefused: 'Somebody asked for a fence, and it is not begun, now or later; the note says why.',
 });
 
 export const REASON_GROUPS: readonly ReasonGroup[] = [
@@ -207,6 +220,7 @@ export const REASON_GROUPS: readonly ReasonGroup[] = [
   RELEASED,
   STUCK,
   HELD,
+  REQUESTED,
   ALARM,
   DRAIN_READY,
   GUARDING,

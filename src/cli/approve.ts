@@ -4,10 +4,10 @@
  */
 import type { Command } from 'commander';
 import { clockTime } from '../api/facts.ts';
-import type { KubeClient, KubeObject } from '../kube/client.ts';
-import { remedyPolicies } from '../kube/resources.ts';
+import type { KubeClient } from '../kube/client.ts';
 import type { ActFlags, Done, StoredFence } from './node-fence.ts';
 import { nodeCommand, readFence, refOf, whoAmI } from './node-fence.ts';
+import { policyOfNode } from './policy-of.ts';
 import { UserError } from './user-error.ts';
 
 /** The operator writes the same status; it is read again and tried again. */
@@ -46,7 +46,8 @@ export async function approveAs(client: KubeClient, node: string, by: string, fl
     if (serverTime === undefined) throw new UserError('the API server does not say what time it is');
     const given = { by, at: clockTime(serverTime), incident: incident.id };
     const next: StoredFence = { ...fence, status: { ...fence.status, approval: given } };
-    const notes = await notesOf(client, fence);
+    await awaited(client, node);
+    const notes = fence.status?.hold === undefined ? [] : [`it is held: ${fence.status.hold.message}`];
     if (flags.dryRun === true) return { what, fence: next, notes };
     const written = await client.replace(refOf(node), next, 'status');
     if (written.ok) return { what, fence: written.value, notes };
@@ -54,14 +55,10 @@ export async function approveAs(client: KubeClient, node: string, by: string, fl
   }
 }
 
-async function notesOf(client: KubeClient, { spec, status }: StoredFence): Promise<string[]> {
-  const notes = status?.hold === undefined ? [] : [`it is held: ${status.hold.message}`];
-  if (spec.policy === undefined) return notes;
-  const read = await client.get<KubeObject & { spec?: { mode?: string } }>({
-    resource: remedyPolicies,
-    name: spec.policy,
-  });
-  const mode = read.ok ? read.value.spec?.mode : undefined;
-  if (mode === undefined || mode === 'Approve') return notes;
-  return [...notes, `policy ${spec.policy} has mode ${mode}, which waits for no approval`];
+/** What is said under another mode would count when somebody changes that mode: it is not written. */
+async function awaited(client: KubeClient, node: string): Promise<void> {
+  const policy = await policyOfNode(client, node);
+  if (policy?.mode === 'Approve') return;
+  const why = policy === undefined ? `no policy selects ${node}` : `policy ${policy.name} has mode ${policy.mode}`;
+  throw new UserError(`${why}: nothing waits for an approval, and none was given`);
 }

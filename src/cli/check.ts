@@ -8,7 +8,6 @@ import type { DeviceProvider } from '../devices/provider.ts';
 import type { NamedData } from '../api/fence-config.ts';
 import { isFenceConfig } from '../api/fence-names.ts';
 import type { Doubt } from '../api/power.ts';
-import { policyFacts } from '../api/policy-facts.ts';
 import type { LiveNode, PolicyFacts } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';
 import { inTurns, realClock } from '../clock.ts';
@@ -17,7 +16,7 @@ import { doubtAbout } from '../fence/belief.ts';
 import { matchPolicy } from '../judge/match-policy.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { Overrides } from '../kube/kubeconfig.ts';
-import { configMaps, remedyPolicies } from '../kube/resources.ts';
+import { configMaps } from '../kube/resources.ts';
 import { checkNode } from '../act/device-check.ts';
 import { ClusterDevices } from '../devices/cluster-devices.ts';
 import { listNodes } from '../observe/list-nodes.ts';
@@ -26,6 +25,7 @@ import type { CheckReason } from '../api/node-check.ts';
 import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
 import { taken } from './node-fence.ts';
 import { renderTable } from './table.ts';
+import { readPolicies } from './policy-of.ts';
 import { UserError } from './user-error.ts';
 
 const formats = ['wide', 'json', 'yaml'] as const;
@@ -114,13 +114,6 @@ const doubt: Doubt = ({ ready }, answer, about) => doubtAbout(answer, { ...about
 function fencingPolicy(policies: readonly PolicyFacts[], { labels }: LiveNode): string | undefined {
   const match = matchPolicy(policies, labels);
   return match.kind === 'one' && fencesBy(match.policy) ? match.policy.name : undefined;
-}
-
-async function readPolicies(client: KubeClient): Promise<PolicyFacts[]> {
-  const read = await client.list<KubeObject>(remedyPolicies);
-  // Without the CRDs there are no policies; configurations may be there all the same.
-  if (!read.ok && read.error.kind === 'notFound') return [];
-  return taken(read).items.flatMap((policy): PolicyFacts | [] => policyFacts(policy) ?? []);
 }
 
 async function readConfigs(client: KubeClient, namespace: string): Promise<NamedData[]> {

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { ActCluster, fenceRef, nodeRef } from '../../test/support/act-cluster.ts';
 import { anIncident } from '../../test/support/release-case.ts';
 import type { Clock } from '../clock.ts';
+import { remedyPolicies } from '../kube/resources.ts';
 import { drill } from './drill.ts';
 import { requestFence } from './fence.ts';
 import type { StoredFence } from './node-fence.ts';
@@ -20,6 +21,7 @@ const status = (fence: object, rest: object = {}): Record<string, unknown> => ({
   epoch: 4,
   holder: 'me',
   fence,
+  request: { by: 'jane', at, answeredAt: at, reason: 'TakenUp' },
   ...rest,
 });
 
@@ -87,6 +89,30 @@ test('[EXP-3] a fence that fails, and one that nobody begins: the request does n
   assert.equal((await seen.read<StoredFence>(fenceRef)).spec.requested, undefined);
 });
 
+test('[SAF-6] a drill that the operator refuses ends with its sentence', async () => {
+  const request = { by: 'jane', at, answeredAt: at, reason: 'Maintenance', message: 'under maintenance until noon' };
+  await assert.rejects(
+    drilled((cluster) => [() => cluster.patchStatus(fenceRef, { epoch: 4, holder: 'me', request })]),
+    /the operator has refused it \(Maintenance\): under maintenance until noon/,
+  );
+});
+
+test('[SAF-6] no fence is asked for under a policy that does not act, or without any', async () => {
+  const cluster = await ActCluster.create();
+  const policy = { resource: remedyPolicies, name: 'release' };
+  const ask = (withoutPolicy = false): Promise<StoredFence> =>
+    requestFence(cluster.client, 'node-1', 'jane', { withoutPolicy });
+  for (const mode of ['DryRun', 'Paused']) {
+    await cluster.patch(policy, '/spec/mode', mode);
+    await assert.rejects(ask(), new RegExp(`policy release has mode ${mode}: nothing is fenced`));
+    await assert.rejects(ask(true), new RegExp(`policy release has mode ${mode}: nothing is fenced`));
+  }
+  await cluster.remove(policy);
+  await assert.rejects(ask(), /no policy selects node-1: if you mean it all the same, add --without-policy/);
+  assert.equal((await cluster.read<StoredFence>(fenceRef)).spec.requested, undefined);
+  assert.deepEqual((await ask(true)).spec.requested, { by: 'jane', at, withoutPolicy: true });
+});
+
 test('a fence is asked for once, not while one runs, and not of a node that is stopped', async () => {
   const cluster = await ActCluster.create();
   const ask = (dryRun = false): Promise<StoredFence> => requestFence(cluster.client, 'node-1', 'jane', { dryRun });
@@ -97,7 +123,10 @@ test('a fence is asked for once, not while one runs, and not of a node that is s
   await cluster.patch(fenceRef, '/spec/stop', false);
   await cluster.patchStatus(fenceRef, status(fenceIn('booting')));
   await assert.rejects(ask(), /node-1 is being fenced already/);
-  await cluster.patchStatus(fenceRef, status(fenceIn('finished', { startedAt: '2025-12-31T00:00:00Z' })));
+  await cluster.patchStatus(fenceRef, status(fenceIn('finished')));
+  await assert.rejects(ask(), /node-1 has been fenced in this very second: try again/);
+  const earlier = { by: 'jane', at: '2025-12-31T00:00:00Z', answeredAt: at, reason: 'TakenUp' };
+  await cluster.patchStatus(fenceRef, status(fenceIn('finished'), { request: earlier }));
   await ask();
   await assert.rejects(ask(), /was asked for already, by jane at 2026-01-01T00:00:00Z/);
   await cluster.remove(fenceRef);

@@ -6,16 +6,17 @@ import type { Command } from 'commander';
 import { Command as Subcommand, InvalidArgumentError, Option } from 'commander';
 import { parseDuration } from '../api/duration.ts';
 import { sleep } from '../clock.ts';
-import { hasEnded, isTakenUp } from '../api/fence-request.ts';
+import { answerOf, hasEnded } from '../api/fence-request.ts';
 import { checkContext, checkDevices, type CheckContext } from './check.ts';
 import { confirm } from './confirm.ts';
-import { requestFence } from './fence.ts';
+import type { RequestFlags } from './fence.ts';
+import { requestFence, withoutPolicyFlag } from './fence.ts';
 import { addKubeFlags } from './kube-flags.ts';
-import type { ActFlags, StoredFence } from './node-fence.ts';
+import type { StoredFence } from './node-fence.ts';
 import { patchFence, readFence, tell, whoAmI } from './node-fence.ts';
 import { UserError } from './user-error.ts';
 
-interface DrillFlags extends ActFlags {
+interface DrillFlags extends RequestFlags {
   yes?: boolean;
   timeout: number;
 }
@@ -30,6 +31,7 @@ export function drillCommand(): Command {
   return addKubeFlags(command)
     .argument('<node>', 'the name of the node')
     .option('--yes', 'do not ask for the name of the node')
+    .option(...withoutPolicyFlag)
     .option('--dry-run', 'ask its devices, and do nothing')
     .addOption(
       new Option('--timeout <duration>', 'how long to watch; the fence goes on without us')
@@ -64,7 +66,7 @@ async function checkFirst(context: CheckContext, node: string): Promise<void> {
 
 export interface DrillOptions {
   by: string;
-  flags: Pick<DrillFlags, 'dryRun' | 'timeout'>;
+  flags: Pick<DrillFlags, 'dryRun' | 'timeout' | 'withoutPolicy'>;
   say: (line: string) => void;
 }
 
@@ -90,7 +92,11 @@ export async function drill(
       told.add(line);
     }
     const waitedMs = clock.monotonic() - startedMs;
-    if (!isTakenUp(fence)) {
+    const answer = answerOf(fence);
+    if (answer !== undefined && answer.reason !== 'TakenUp') {
+      throw new UserError(`the operator has refused it (${answer.reason}): ${answer.message}`);
+    }
+    if (answer === undefined) {
       if (waitedMs >= takeUpMs) await withdraw(client, fence);
     } else if (fence.status?.fence?.phase === 'failed') {
       throw new UserError(`the fence of ${node} has failed: ${fence.status.fence.message ?? 'see its history'}`);

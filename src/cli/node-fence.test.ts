@@ -14,6 +14,8 @@ import { resume } from './resume.ts';
 import { stop } from './stop.ts';
 import { UserError } from './user-error.ts';
 
+const policyRef = { resource: remedyPolicies, name: 'release' };
+
 async function stored(cluster: ActCluster): Promise<StoredFence> {
   return cluster.read<StoredFence>(fenceRef);
 }
@@ -66,10 +68,15 @@ describe('stop and resume', () => {
 });
 
 describe('approve', () => {
+  const approving = async (): Promise<ActCluster> => {
+    const cluster = await ActCluster.create();
+    await cluster.patch(policyRef, '/spec/mode', 'Approve');
+    return cluster;
+  };
   const status = { epoch: 3, holder: 'me', incident: anIncident(), releases: [aRecord()] };
 
   test('[ADM-8] who approved which incident, and when, is kept; nothing else is touched', async () => {
-    const cluster = await ActCluster.create();
+    const cluster = await approving();
     await cluster.patchStatus(fenceRef, status);
     const before = (await stored(cluster)).status;
     const done = await approveAs(cluster.client, 'node-1', 'jane', {});
@@ -81,7 +88,7 @@ describe('approve', () => {
   });
 
   test('[ADM-8] an approval of an earlier incident is none of this one', async () => {
-    const cluster = await ActCluster.create();
+    const cluster = await approving();
     const approval = { by: 'jane', at: '2026-01-01T00:00:00Z', incident: 'node-1-0' };
     await cluster.patchStatus(fenceRef, { ...status, approval });
     await approveAs(cluster.client, 'node-1', 'joe', {});
@@ -89,7 +96,7 @@ describe('approve', () => {
   });
 
   test('[ADM-8] without an incident, or with another one than was looked at, nothing is approved', async () => {
-    const cluster = await ActCluster.create();
+    const cluster = await approving();
     await assert.rejects(approveAs(cluster.client, 'node-1', 'jane', {}), /node-1 has no incident to approve/);
     await cluster.patchStatus(fenceRef, status);
     await assert.rejects(
@@ -105,7 +112,7 @@ describe('approve', () => {
       ['node-1-1', 'approved'],
       ['node-1-2', 'refused'],
     ]) {
-      const cluster = await ActCluster.create();
+      const cluster = await approving();
       await cluster.patchStatus(fenceRef, status);
       let isFirst = true;
       const inner = cluster.server.transport('jane');
@@ -132,12 +139,14 @@ describe('approve', () => {
     }
   });
 
-  test('a policy that waits for no approval is told', async () => {
+  test('[ADM-8, SAF-6] under a policy that waits for no approval none is given', async () => {
     const cluster = await ActCluster.create();
-    await cluster.patch(fenceRef, '/spec/policy', 'release');
     await cluster.patchStatus(fenceRef, status);
-    const { notes } = await approveAs(cluster.client, 'node-1', 'jane', {});
-    assert.match(notes.join(), /policy release has mode Enforce, which waits for no approval/);
+    const ask = (): Promise<unknown> => approveAs(cluster.client, 'node-1', 'jane', {});
+    await assert.rejects(ask(), /policy release has mode Enforce: nothing waits for an approval, and none was given/);
+    await cluster.remove(policyRef);
+    await assert.rejects(ask(), /no policy selects node-1: nothing waits for an approval/);
+    assert.equal((await stored(cluster)).status?.approval, undefined);
   });
 });
 

@@ -124,9 +124,14 @@ function recordOf(nodeCase: NodeCase, decided: Decided): RecordDecision | undefi
   const written = policy === undefined || !isNewPolicy ? {} : { policy };
   const status = nextStatus({ nodeCase, ...decided });
   const isWell = fence !== undefined && fence.status.incident === undefined && decision.trouble === undefined;
-  const isKept = fence !== undefined && (isSame(status, fence.status) || (isWell && isSameAlarm(fence.status, status)));
+  const isKept = fence !== undefined && (isSame(status, fence.status) || (isWell && isNoNews(fence.status, status)));
   if (isKept) return written.policy === undefined ? undefined : written;
   return { ...written, status };
+}
+
+/** Of a node that is well: nothing has changed that anybody has to know. */
+function isNoNews(before: NodeFenceStatus, after: NodeFenceStatus): boolean {
+  return isSameAlarm(before, after) && isSame(before.request, after.request);
 }
 
 /** Where nobody asked for anything, nothing is written: Kubernetes is alone with its node. */

@@ -1,7 +1,6 @@
 /** Which pods and volumes of a node in trouble go, and how it comes back, from the case alone. */
 import { belongsToNode, clockTime, identityOf, isOver, isUnderFence } from '../api/facts.ts';
 import { MAX_STUCK } from '../api/fence-names.ts';
-import { requestOf } from '../api/fence-request.ts';
 import type { ReleaseRecord, StuckPod, WayName } from '../api/node-fence.ts';
 import { FORCE_EVICTION_KEY, QUARANTINE_KEY } from '../api/release-view.ts';
 import type { NodeCase } from '../api/release-view.ts';
@@ -66,7 +65,7 @@ export function decideRelease(nodeCase: NodeCase, remedy: RemedyDecision, epoch:
   const plan = planRelease(nodeCase, mayRelease ? fates : undefined, epoch);
   // Of a machine that is gone nothing more can be remedied.
   const onLadder = nodeCase.node === undefined ? undefined : ladderTrouble(nodeCase, remedy);
-  const trouble = troubleOf(nodeCase) ?? onLadder ?? fenceUnderWay(nodeCase, remedy.fence) ?? fenceRequested(nodeCase);
+  const trouble = troubleOf(nodeCase) ?? onLadder ?? fenceUnderWay(nodeCase, remedy.fence) ?? fenceRequested(remedy);
   const back = returnNode(nodeCase, plan.records);
   const eviction = endOfEviction(nodeCase, plan.records);
   const isFree = hold?.holds !== 'everything';
@@ -150,9 +149,8 @@ function remediationNote({ node }: NodeCase, { remediation }: RemedyDecision): S
 }
 
 /** A person has asked for a fence, which has not ended. */
-function fenceRequested({ fence, node }: NodeCase): Trouble | undefined {
-  const request = fence === undefined || node === undefined ? undefined : requestOf(fence);
-  return request && { text: `a fence was asked for by ${request.by}` };
+function fenceRequested({ asked }: RemedyDecision): Trouble | undefined {
+  return asked && { text: `a fence was asked for by ${asked.by}` };
 }
 
 function hasForceEviction({ node }: NodeCase): boolean {

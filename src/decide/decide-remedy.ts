@@ -1,7 +1,7 @@
 /** What ladder and fence come to in one pass, from the case alone. It is stored first, and what has to run begins then. */
-import { isUnderFence } from '../api/facts.ts';
+import { isFromBefore, isUnderFence } from '../api/facts.ts';
 import { EMPTY_STATUS } from '../api/empty-status.ts';
-import { requestOf } from '../api/fence-request.ts';
+import type { FenceRequest, RequestAnswer } from '../api/fence-request.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { NodeCase, PresentCase, Remediation, RemedyFacts, TaskOutcome } from '../api/release-view.ts';
 import type { Cordon, LongAct } from '../api/steps.ts';
@@ -14,10 +14,11 @@ import { afterFlaps, climb, nextDueMs } from '../remedy/ladder.ts';
 import type { RemedyHold } from './brake-of.ts';
 import { harshHold } from './brake-of.ts';
 import type { Rung } from './fence-of.ts';
-import { fenceOf, fenceWithoutPolicy, isAskedFor, methodRun, withoutEarlier } from './fence-of.ts';
+import { fenceOf, fenceWithoutPolicy, methodRun, withoutEarlier } from './fence-of.ts';
 import type { JobRecord, PlannedJob } from './jobs.ts';
 import { endedJobs, orderOf, remediationOf, wasMade, withJob } from './jobs.ts';
 import { keyOf, ladderKey, remedyOf, taskOf } from './of-case.ts';
+import { answerFor, decideRequest } from './request.ts';
 
 type Fence = NonNullable<NodeFenceStatus['fence']>;
 
@@ -33,20 +34,40 @@ export interface RemedyDecision {
   hold?: RemedyHold;
   run?: PlannedRun;
   jobs: readonly JobRecord[];
+  /** A person has asked for a fence, and that stands. */
+  asked?: FenceRequest;
+  /** What came of what a person has asked for, as it is stored. */
+  request?: RequestAnswer;
   /** Which pod remedies the node just now. */
   remediation?: Remediation;
   recheckAtMs?: number;
 }
 
 export function decideRemedy(nodeCase: NodeCase): RemedyDecision {
+  const request = decideRequest(nodeCase);
+  const { asked } = request;
+  const { isRequested, ...decided } = remedyFor(nodeCase, asked !== undefined);
+  const answer = answerFor(nodeCase, request, isRequested === true);
+  return {
+    ...decided,
+    ...(asked === undefined ? {} : { asked }),
+    ...(answer === undefined ? {} : { request: answer }),
+  };
+}
+
+interface Requestable extends RemedyDecision {
+  /** What was decided about the fence is for whoever asked for it. */
+  isRequested?: boolean;
+}
+
+function remedyFor(nodeCase: NodeCase, isAsked: boolean): Requestable {
   const { node, fence } = nodeCase;
   const held = holdOf(nodeCase)?.holds;
   if (node === undefined || held === 'everything' || held === 'remedies') return asItStands(nodeCase);
-  const isAsked = fence !== undefined && requestOf(fence) !== undefined;
   if (remedyOf(nodeCase) === undefined && fence?.status.fence === undefined && !isAsked) {
     return { jobs: fence?.status.jobs ?? [] };
   }
-  return nextRemedy({ ...nodeCase, node });
+  return nextRemedy({ ...nodeCase, node }, isAsked);
 }
 
 /** Nothing moves. */
@@ -55,14 +76,14 @@ export function asItStands(nodeCase: NodeCase): RemedyDecision {
   return { jobs, ...(ladder === undefined ? {} : { ladder }), ...(fence === undefined ? {} : { fence }) };
 }
 
-function nextRemedy(nodeCase: PresentCase): RemedyDecision {
+function nextRemedy(nodeCase: PresentCase, isAsked: boolean): Requestable {
   const { trouble, serverNowMs: nowMs } = nodeCase;
   const remedy = remedyOf(nodeCase);
   const status = ofThisNode(nodeCase);
   const thresholds = afterFlaps(remedy?.thresholds ?? [], flapsOf(status.incident));
   const before = status.ladder;
   const wasFence = before?.phase === 'running' && kindOf(remedy, before.remedy) === 'fence';
-  const isRequested = before === undefined && isAskedFor(nodeCase, status);
+  const isRequested = before === undefined && isAsked;
   let decision = isRequested
     ? fenceOf(nodeCase, { status: withoutEarlier(nodeCase, status), ladder: undefined, isWanted: true, isRequested })
     : fenceOf(nodeCase, { status, ladder: before, isWanted: wasFence });
@@ -100,6 +121,7 @@ function nextRemedy(nodeCase: PresentCase): RemedyDecision {
   const remediation = order === undefined ? undefined : remediationOf(nodeCase, order, jobs);
   return {
     jobs,
+    isRequested,
     ...(remediation === undefined ? {} : { remediation }),
     ...(ladder === undefined ? {} : { ladder }),
     ...(decision.fence === undefined ? {} : { fence: decision.fence }),
@@ -143,11 +165,15 @@ function wasOff({ incident }: NodeFenceStatus, { bootId }: { bootId: string }): 
   return incident?.poweredOff !== undefined && incident.poweredOff.bootId === bootId;
 }
 
-/** A newcomer of the same name has nothing to do with what was begun about its predecessor. */
+/**
+ * A newcomer of the same name has nothing to do with what was begun about its predecessor. And what began before there was
+ * this record was restored from a backup, or copied: nobody has begun it here.
+ */
 function ofThisNode({ fence, node }: NodeCase): NodeFenceStatus {
   const status = fence?.status ?? EMPTY_STATUS;
   const { nodeUid = '' } = status.incident ?? {};
-  if (node === undefined || nodeUid === '' || nodeUid === node.uid) return status;
+  const isOther = node !== undefined && nodeUid !== '' && nodeUid !== node.uid;
+  if (!isOther && (fence === undefined || !isFromBefore(status.fence?.startedAt, fence))) return status;
   const { ladder: _, fence: __, ...rest } = status;
   return rest;
 }

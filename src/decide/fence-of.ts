@@ -4,7 +4,7 @@
  */
 import { belongsToNode, isOver, isUnderFence } from '../api/facts.ts';
 import type { Method } from '../api/fence-config.ts';
-import { isTakenUp, requestOf } from '../api/fence-request.ts';
+import { isTakenUp } from '../api/fence-request.ts';
 import { isSilent } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { DEFAULT_FENCE } from '../api/policy-facts.ts';
@@ -33,10 +33,6 @@ export interface Rung {
   isWanted: boolean;
   /** By a person, not by a ladder. */
   isRequested?: boolean;
-}
-
-export function isAskedFor({ fence }: NodeCase, status: NodeFenceStatus): boolean {
-  return fence !== undefined && requestOf({ spec: fence.spec, status }) !== undefined;
 }
 
 /** A fence that had ended before somebody asked for one is not the one that was asked for. */

@@ -23,6 +23,7 @@ import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import type { Judgement } from '../api/view.ts';
 import { decideRelease } from './decide-release.ts';
+import type { RemedyDecision } from './decide-remedy.ts';
 import { asItStands } from './decide-remedy.ts';
 import { epochOf, nextStatus } from './record.ts';
 
@@ -36,9 +37,9 @@ const judgement: Judgement = {
   recheckInMs: 1000,
 };
 
-function next(nodeCase: NodeCase, identity = 'me'): NodeFenceStatus {
-  const taken = { ...nodeCase, identity };
-  const remedy = asItStands(taken);
+function next(nodeCase: NodeCase, decided: Partial<RemedyDecision> = {}): NodeFenceStatus {
+  const taken = { ...nodeCase, identity: 'me' };
+  const remedy = { ...asItStands(taken), ...decided };
   const epoch = epochOf(taken, remedy);
   return nextStatus({ nodeCase: taken, decision: decideRelease(taken, remedy, epoch), remedy, judgement, epoch });
 }
@@ -254,7 +255,7 @@ describe('the memory of a node', () => {
 
     test('[ADM-2] what was asked for, or happens while somebody works on the node, is no problem of it', () => {
       const requested = { by: 'jane', at: '2026-01-01T00:09:00Z' };
-      const asked = next(aCase({ node: aNode({ ready: 'True' }), fence: aFence({}, { requested }) }));
+      const asked = next(aCase({ node: aNode({ ready: 'True' }), fence: aFence() }), { asked: requested });
       assert.deepEqual([asked.incident?.trouble, asked.problems], ['a fence was asked for by jane', []]);
       const worked = next(aCase({ node: aNode({ maintenanceUntil: '2026-01-01T01:00:00Z' }), fence: aFence() }));
       assert.deepEqual([worked.hold?.reason, worked.problems], ['Maintenance', []]);

@@ -5,7 +5,7 @@
 import { EMPTY_STATUS } from '../api/empty-status.ts';
 import { MAX_EVIDENCE, MAX_HISTORY } from '../api/fence-names.ts';
 import type { NodeFenceStatus, ReleaseRecord } from '../api/node-fence.ts';
-import { ALARM, FENCED, HELD, RELEASED } from '../api/reasons.ts';
+import { ALARM, FENCED, HELD, RELEASE_EVENTS, RELEASED } from '../api/reasons.ts';
 import { messageFrom } from '../release/by-kernel-crash.ts';
 import type { FenceNews } from '../fence/told.ts';
 import { fenceNews } from '../fence/told.ts';
@@ -20,6 +20,7 @@ import { actsOf } from '../api/steps.ts';
 import type { ReleaseDecision, Trouble } from './decide-release.ts';
 import type { RemedyDecision } from './decide-remedy.ts';
 import { alarmsFor, stayAwayMs } from './incident.ts';
+import { isSame } from './same.ts';
 
 type HistoryEntry = NodeFenceStatus['history'][number];
 
@@ -45,7 +46,7 @@ export function nextStatus(input: StatusInput): NodeFenceStatus {
   const { nodeCase, decision, remedy, judgement, epoch } = input;
   const before = nodeCase.fence?.status ?? EMPTY_STATUS;
   const now = clockTime(nodeCase.serverNowMs);
-  const taken = { ...before, epoch, holder: nodeCase.identity };
+  const taken = { ...withoutStrayApproval(before, nodeCase), epoch, holder: nodeCase.identity };
   const news: Omit<HistoryEntry, 'epoch'>[] = [];
   const fence = nodeCase.node === undefined ? withoutMachine(before.fence, now) : remedy.fence;
   const told = fence === undefined ? undefined : (removalNews(nodeCase, fence) ?? fenceNews(fence));
@@ -53,6 +54,11 @@ export function nextStatus(input: StatusInput): NodeFenceStatus {
     news.push({ at: now, reason: told.reason, ...(told.message === '' ? {} : { message: told.message }) });
   }
   if (isCancelled(before.fence, fence)) news.push({ at: now, reason: FENCED.reason.Cancelled });
+  const { request } = remedy;
+  if (request !== undefined && request.reason !== 'TakenUp' && !isSame(request, before.request)) {
+    const message = `asked for by ${request.by}: ${request.message}`;
+    news.push({ at: now, reason: RELEASE_EVENTS.reason.FenceRefused, message });
+  }
   const after =
     decision.trouble === undefined
       ? closed(statusWithFence(taken, fence), { now, stayAwayMs: stayAwayMs(nodeCase) }, news)
@@ -71,9 +77,17 @@ export function nextStatus(input: StatusInput): NodeFenceStatus {
     ...after,
     verdict: judgement.verdict,
     conditions,
+    ...(request === undefined ? {} : { request }),
     history: history.slice(-MAX_HISTORY),
     ...(isRepeated ? { repeatedTroubleToldAt: now } : {}),
   };
+}
+
+/** What somebody approved under another mode does not count when that mode changes. */
+function withoutStrayApproval(status: NodeFenceStatus, { policy }: NodeCase): NodeFenceStatus {
+  if (policy.kind === 'one' && policy.policy.mode === 'Approve') return status;
+  const { approval: _, ...rest } = status;
+  return rest;
 }
 
 /** A step, another try of it, or the end of the machine. */

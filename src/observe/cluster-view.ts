@@ -6,7 +6,9 @@ import { isDeepStrictEqual } from 'node:util';
 import { isUnderFence } from '../api/facts.ts';
 import type { NamedData } from '../api/fence-config.ts';
 import { isFenceConfig, nodeFenceName } from '../api/fence-names.ts';
+import type { FenceRequest } from '../api/fence-request.ts';
 import { requestOf } from '../api/fence-request.ts';
+import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { policyFacts, templatesOf } from '../api/policy-facts.ts';
 import { ALARM } from '../api/reasons.ts';
 import type { AttachmentFacts, DriverFacts, PolicyFacts, PolicySummary } from '../api/release-view.ts';
@@ -282,9 +284,8 @@ function problemsOf(
 
 function summaryOf(object: KubeObject): FenceSummary {
   const { spec, status } = object as KubeObject & {
-    spec?: { node?: string; requested?: { by: string; at: string } };
-    status?: {
-      incident?: object;
+    spec?: { node?: string; requested?: FenceRequest };
+    status?: Pick<NodeFenceStatus, 'incident' | 'request'> & {
       applied?: object[];
       fence?: { irrevocableSince?: string; phase: string; startedAt: string };
       problems?: object[];
@@ -304,6 +305,6 @@ function summaryOf(object: KubeObject): FenceSummary {
     open:
       status?.incident !== undefined ||
       (status?.applied ?? []).length > 0 ||
-      requestOf({ spec: { requested: spec?.requested }, status }) !== undefined,
+      requestOf({ spec: { requested: spec?.requested }, ...(status && { status }) }) !== undefined,
   };
 }

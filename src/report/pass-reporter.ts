@@ -93,9 +93,10 @@ export class PassReporter implements ReleaseMetrics {
   /** Every step of a fence, on the node and on its record (ADM-1). */
   #tellNews(pass: Pass): void {
     for (const { reason: why, message = '' } of newsOf(pass)) {
-      if (!Object.hasOwn(FENCED.reason, why) && !isAlarm(why)) continue;
+      const isRefusal = why === reason.FenceRefused;
+      if (!Object.hasOwn(FENCED.reason, why) && !isAlarm(why) && !isRefusal) continue;
       this.fenceSteps.increase({ step: why });
-      const type = isBadNews(why) || isAlarm(why) ? 'Warning' : 'Normal';
+      const type = isBadNews(why) || isAlarm(why) || isRefusal ? 'Warning' : 'Normal';
       this.#options.log.info({ node: pass.nodeCase.name, step: why, what: message }, 'fence');
       this.#onNode(pass, { reason: why, type, note: message, action: 'Fence' });
       const uid = pass.fence?.metadata.uid;

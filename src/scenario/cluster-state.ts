@@ -24,7 +24,12 @@ export interface StoredEvent extends KubeObject {
 }
 
 export interface StoredFence extends KubeObject {
-  spec?: { node?: string; policy?: string; stop?: boolean };
+  spec?: {
+    node?: string;
+    policy?: string;
+    stop?: boolean;
+    requested?: { by: string; at: string; withoutPolicy?: boolean };
+  };
   status?: {
     holder?: string;
     fence?: {
@@ -57,6 +62,15 @@ export interface StoredRelease {
 
 export interface StoredPolicy extends KubeObject {
   spec?: {
+    allNodes?: boolean;
+    selector?: { matchLabels?: Record<string, string> };
+    priority?: number;
+    mode?: string;
+    thresholds?: {
+      condition?: { type: string; status: string; for?: string };
+      remedies?: { name: string }[];
+    }[];
+    remedies?: { name: string }[];
     release?: { riskAfterFailedFence?: boolean; safeDetach?: string[] };
     storm?: { maxUnresponsive?: number | string; maxConcurrent?: number; podsPerMinute?: number };
   };

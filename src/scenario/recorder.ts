@@ -3,6 +3,7 @@ import type { KubeObject } from '../kube/client.ts';
 import type { AuditRecord } from '../world/api-server/server.ts';
 import type { MachineEvent } from '../world/machines/machine.ts';
 import { keyOf } from '../world/objects/meta.ts';
+import type { Lease } from '../world/objects/nodes.ts';
 import type { Pod } from '../world/objects/pods.ts';
 import type { World } from '../world/world.ts';
 import type { Baseline } from './baseline.ts';
@@ -23,6 +24,7 @@ export class Recorder {
   readonly violations: Violation[] = [];
   readonly exemptions: Exempted[] = [];
   readonly #workloads = new Workloads();
+  readonly #renewals = new Map<string, { atMs: number; silentAfterMs: number }>();
   readonly #now: () => number;
   #baseline: Baseline | undefined;
   #touched = true;
@@ -39,7 +41,10 @@ export class Recorder {
     world.server.onChange(({ type, version, previous }, user) => {
       const change = told({ type, object: version.object, previous: previous?.object } as unknown as StoredChange);
       // Heartbeats, which are nearly all that happens.
-      if (change.object.kind === 'Lease') return;
+      if (change.object.kind === 'Lease') {
+        this.#renewed(change);
+        return;
+      }
       onStored(change, user ?? 'api');
       this.#take(change, user ?? 'api');
     });
@@ -75,6 +80,12 @@ export class Recorder {
     if (!this.#finished) this.exemptions.push({ invariant, exemption, at: Math.floor(this.#now()), detail });
   }
 
+  /** How long no renewal of the Lease of a node has arrived, and from when on that means something. */
+  pulseOf(node: string): { silentForMs: number; silentAfterMs: number } | undefined {
+    const last = this.#renewals.get(node);
+    return last && { silentForMs: this.#now() - last.atMs, silentAfterMs: last.silentAfterMs };
+  }
+
   /** Something may look different now. */
   touched(): void {
     this.#touched = true;
@@ -88,6 +99,16 @@ export class Recorder {
 
   unsettled(nodeCount: number): string[] {
     return this.#workloads.unsettled(this.state, nodeCount);
+  }
+
+  #renewed({ object, previous }: StoredChange): void {
+    const { metadata, spec } = object as Lease;
+    const before: Lease | undefined = previous;
+    const isRenewal = spec?.renewTime !== before?.spec?.renewTime;
+    if (metadata.namespace !== 'kube-node-lease' || !isRenewal) return;
+    // A kubelet renews every quarter of the duration; a fifth more than that is silence.
+    const silentAfterMs = ((spec?.leaseDurationSeconds ?? 40) * 1000 * 1.2) / 4;
+    this.#renewals.set(metadata.name, { atMs: this.#now(), silentAfterMs });
   }
 
   #take(change: StoredChange, user: string): void {

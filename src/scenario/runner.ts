@@ -339,6 +339,8 @@ class Run {
       state: this.#recorder.state,
       machineOf: (node) => this.#world.fleet.kubelets.get(node)?.machine,
       nowMs: () => this.#clock.monotonic(),
+      wallMs: () => this.#clock.now(),
+      pulseOf: (node) => this.#recorder.pulseOf(node),
       isActive: (machine, process) => this.#world.isActive(machine, process),
       volumes: () => this.#world.longhorn?.reports() ?? [],
       violated: (detail) => this.#recorder.violated(id, detail),

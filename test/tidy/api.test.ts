@@ -119,6 +119,7 @@ describe('what users may write', () => {
       'spec.stop': /fence\?\.spec\.stop === true/,
       'spec.requested.by': /\brequest\.by\b/,
       'spec.requested.at': /requested\.at\b/,
+      'spec.requested.withoutPolicy': /asked\.withoutPolicy === true/,
     };
     assert.deepEqual(Object.keys(places).sort(), leaves(spec, 'spec').sort());
     const text = [...sources, 'src/api/fence-request.ts', 'src/cli/status.ts', 'src/cli/fence.ts']
@@ -166,12 +167,13 @@ const vocabulary: [what: string, words: Iterable<string>, forms: Form[]][] = [
   ['Released', names(reasons.RELEASED), [constant('RELEASED\\.reason')]],
   ['stuck', names(reasons.STUCK), [given('objection')]],
   ['Held', names(reasons.HELD), [value('reason')]],
+  ['what came of a request', names(reasons.REQUESTED), [value('reason')]],
   ['Alarm', names(reasons.ALARM), [constant('ALARM\\.reason')]],
   ['Ready of a DrainPolicy', names(reasons.DRAIN_READY), [value('guarding'), value('reason')]],
   ['Guarding', names(reasons.GUARDING), [value('guarding'), value('reason')]],
   ['draining', names(reasons.DRAINING), [given('block'), value('reason')]],
   ['events of drains', names(reasons.EVENTS), [value('event')]],
-  ['events of releases', names(reasons.RELEASE_EVENTS), [constant('reason')]],
+  ['events of releases', names(reasons.RELEASE_EVENTS), [constant('reason'), constant('RELEASE_EVENTS\\.reason')]],
   ['verdicts', VERDICTS, [given('judgement')]],
   [
     'reasons of verdicts',

@@ -80,6 +80,10 @@ export interface CheckContext {
   /** The machine behind a node; absent: there is none of this name. */
   machineOf: (node: string) => Machine | undefined;
   nowMs: () => number;
+  /** What every right clock shows. */
+  wallMs: () => number;
+  /** How long no renewal of the Lease of a node has reached the API server, and from when on that means something. */
+  pulseOf: (node: string) => { silentForMs: number; silentAfterMs: number } | undefined;
   /** Whether a process does anything at this moment: it can write to a volume of its, or it has none and runs. */
   isActive: (machine: string, process: Process) => boolean;
   /** Volumes with replicas, as they are on the disks. */

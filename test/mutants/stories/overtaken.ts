@@ -181,7 +181,7 @@ const requested = {
     apiVersion: 'fenceline.dev/v1alpha1',
     kind: 'NodeFence',
     metadata: { name: record.name },
-    spec: { node: victim, requested: { by: 'jane', at: '2026-01-01T00:00:00Z' } },
+    spec: { node: victim, requested: { by: 'jane', at: '2026-01-01T00:00:00Z', withoutPolicy: true } },
   },
 };
 /** Between the look at the record that comes so many seconds after time 0, and the write that follows it. */

@@ -193,4 +193,28 @@ export const fenceMutantCases: readonly MutantCase[] = [
     }),
     says: /^the device of node-2 is not asked while that of node-1 is$/,
   },
+  {
+    invariant: 'S37',
+    mistake: 'takes what was restored for what is asked for today',
+    sabotage: {
+      file: 'src/decide/request.ts',
+      line: 'if (isFromBefore(requested.at, record)) {',
+      instead: 'if (requested.by === "nobody") {',
+    },
+    scenario: fenced('restored-request', {
+      events: [
+        {
+          at: '3m',
+          apply: {
+            apiVersion: 'fenceline.dev/v1alpha1',
+            kind: 'NodeFence',
+            metadata: { name: 'node-fence-node-1' },
+            spec: { node: 'node-1', requested: { by: 'jane', at: '2026-01-01T00:00:30Z' } },
+          },
+        },
+      ],
+      runFor: '5m',
+    }),
+    says: /^node-1 is well, and switched off for a request that is older than its record$/,
+  },
 ];

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test';
 import { failuresOf } from '../run-file.ts';
 import { observe } from '../release/observed.ts';
 import type { Fenced } from './fenced.ts';
-import { askedOf, atOnce, elsewhere, fenced, fenceOf } from './fenced.ts';
+import { askedOf, atOnce, elsewhere, fenced, fenceOf, policyOf } from './fenced.ts';
 
 const request = (at: string, node: string, by = 'jane'): object => ({
   at,
@@ -12,7 +12,7 @@ const request = (at: string, node: string, by = 'jane'): object => ({
     apiVersion: 'fenceline.dev/v1alpha1',
     kind: 'NodeFence',
     metadata: { name: `node-fence-${node}` },
-    spec: { node, requested: { by, at: '2026-01-01T00:00:00Z' } },
+    spec: { node, requested: { by, at: '2026-01-01T00:01:00Z' } },
   },
 });
 const nodeOne = (what: Partial<Fenced> = {}): Fenced => ({ events: [request('10s', 'node-1')], ...what });
@@ -52,9 +52,70 @@ describe('a fence that a person asks for', () => {
     assert.deepEqual(failuresOf(seen.report), []);
   });
 
-  test('held by a policy that only decides or waits for a person, and by a storm', async () => {
+  test('[SAF-6] refused by a policy that does not act, and not taken up when it does', async () => {
+    for (const mode of ['DryRun', 'Paused']) {
+      const seen = await observe(
+        fenced('refused', {
+          policy: { mode },
+          events: [request('10s', 'node-1'), { at: '60s', apply: policyOf() }],
+          expect: [{ fences: 0 }],
+        }),
+      );
+      assert.deepEqual(failuresOf(seen.report), []);
+      const { request: answer, incident } = fenceOf(seen.world, 'node-1')?.status ?? {};
+      assert.deepEqual([answer?.reason, incident], ['ModeDoesNotAct', undefined]);
+    }
+  });
+
+  test('[SAF-6] taken up and held back, then the policy does not act any more: it does not come back with it', async () => {
+    const storm = ['node-2', 'node-3'];
+    const seen = await observe(
+      fenced('refused-late', {
+        policy: { fence: { ...atOnce, isolateAfter: '15s', powerManagementAfter: '15s' } },
+        events: [
+          ...storm.map((partition) => ({ at: '0s', partition })),
+          request('60s', 'node-1'),
+          { at: '90s', apply: policyOf({ mode: 'Paused' }) },
+          ...storm.map((heal) => ({ at: '2m', heal })),
+          { at: '3m', apply: policyOf() },
+        ],
+        expect: [{ fences: 0 }],
+        runFor: '6m',
+      }),
+    );
+    assert.deepEqual(failuresOf(seen.report), []);
+    assert.equal(fenceOf(seen.world, 'node-1')?.status.request?.reason, 'ModeDoesNotAct');
+  });
+
+  test('[SAF-6] a record that was restored together with its status begins nothing', async () => {
+    const at = '2025-12-24T10:00:00Z';
+    const status = {
+      epoch: 3,
+      incident: { id: 'old', startedAt: at, trouble: 'Ready=Unknown', nodeUid: '', flaps: 0 },
+      request: { by: 'jane', at, answeredAt: at, reason: 'TakenUp' },
+      fence: {
+        step: 'power-management',
+        status: 'running',
+        phase: 'poweringOff',
+        startedAt: at,
+        stepStartedAt: at,
+        irrevocableSince: at,
+      },
+    };
+    const restored = {
+      apiVersion: 'fenceline.dev/v1alpha1',
+      kind: 'NodeFence',
+      metadata: { name: 'node-fence-node-1' },
+      spec: { node: 'node-1', requested: { by: 'jane', at } },
+      status,
+    };
+    const seen = await observe(fenced('restored', { objects: [restored], events: [{ at: '0s', cordon: 'node-2' }] }));
+    assert.deepEqual(failuresOf(seen.report), []);
+    assert.deepEqual(askedOf(seen), []);
+  });
+
+  test('held by a policy that waits for a person, and by a storm', async () => {
     for (const what of [
-      nodeOne({ policy: { mode: 'DryRun' } }),
       nodeOne({ policy: { mode: 'Approve' } }),
       nodeOne({
         // The one that is silent first must not be fenced before the other one is.

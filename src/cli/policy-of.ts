@@ -1,0 +1,23 @@
+/** Which policy is in force for a node, as the operator finds it. */
+import { policyFacts } from '../api/policy-facts.ts';
+import type { PolicyFacts } from '../api/release-view.ts';
+import { matchPolicy } from '../judge/match-policy.ts';
+import type { KubeClient, KubeObject } from '../kube/client.ts';
+import { nodes, remedyPolicies } from '../kube/resources.ts';
+import { taken } from './node-fence.ts';
+import { UserError } from './user-error.ts';
+
+export async function readPolicies(client: KubeClient): Promise<PolicyFacts[]> {
+  const read = await client.list<KubeObject>(remedyPolicies);
+  // Without the CRDs there are no policies; configurations may be there all the same.
+  if (!read.ok && read.error.kind === 'notFound') return [];
+  return taken(read).items.flatMap((policy): PolicyFacts | [] => policyFacts(policy) ?? []);
+}
+
+/** Undefined: no policy selects it. */
+export async function policyOfNode(client: KubeClient, node: string): Promise<PolicyFacts | undefined> {
+  const read = await client.get({ resource: nodes, name: node });
+  if (!read.ok) throw new UserError(read.error.kind === 'notFound' ? `no such node: ${node}` : read.error.message);
+  const match = matchPolicy(await readPolicies(client), read.value.metadata.labels ?? {});
+  return match.kind === 'one' ? match.policy : undefined;
+}

@@ -1,0 +1,107 @@
+/**
+ * Which nodes are really in trouble: by the renewals that reached the API server, and by what is stored of them. For the
+ * checkers that ask whether the operator may have known.
+ */
+import { shareOf } from '../../api/share.ts';
+import type { StoredChange, StoredPolicy } from '../cluster-state.ts';
+import { isReady } from '../../world/objects/meta.ts';
+import type { Node } from '../../world/objects/nodes.ts';
+import type { CheckContext } from './checker.ts';
+
+/** A condition of a node that its own policy has a remedy for that cannot be taken back. */
+export interface HarshCondition {
+  type: string;
+  status: string;
+  forMs: number;
+}
+
+const harsh = ['fence', 'podTemplate', 'drain', 'deleteMachine'];
+const zoneLabel = 'topology.kubernetes.io/zone';
+const smallestZone = 3;
+
+export class Troubles {
+  readonly #context: CheckContext;
+  /** `node type`: since when it has had this status. */
+  readonly #since = new Map<string, { status: string; sinceMs: number }>();
+
+  constructor(context: CheckContext) {
+    this.#context = context;
+  }
+
+  take({ object, type }: StoredChange): void {
+    if (object.kind !== 'Node' || type === 'DELETED') return;
+    for (const { type: of, status } of (object as Node).status?.conditions ?? []) {
+      const key = `${object.metadata.name} ${of}`;
+      if (this.#since.get(key)?.status !== status) this.#since.set(key, { status, sinceMs: this.#context.nowMs() });
+    }
+  }
+
+  /** Its renewals have stayed away for longer than they may, or Kubernetes has said so. */
+  isSilent(name: string): boolean {
+    const { state, pulseOf } = this.#context;
+    const node = state.nodes.get(name);
+    if (node === undefined) return false;
+    const pulse = pulseOf(name);
+    return !isReady(node) || (pulse !== undefined && pulse.silentForMs >= pulse.silentAfterMs);
+  }
+
+  /** What its policy would act upon harshly, whether or not it has lasted long enough. */
+  conditionsOf(name: string): (HarshCondition & { sinceMs: number })[] {
+    const node = this.#context.state.nodes.get(name);
+    const has = node?.status?.conditions ?? [];
+    return harshConditionsOf(this.policyOf(name)).flatMap((wanted) => {
+      const found = has.find(({ type, status }) => type === wanted.type && isStatus(status, wanted.status));
+      const since = this.#since.get(`${name} ${wanted.type}`);
+      return found === undefined || since === undefined ? [] : [{ ...wanted, sinceMs: since.sinceMs }];
+    });
+  }
+
+  /** The policy that selects it: by priority, then by how much it asks for. */
+  policyOf(name: string): StoredPolicy | undefined {
+    const { state } = this.#context;
+    const labels = state.nodes.get(name)?.metadata.labels ?? {};
+    const rank = ({ spec }: StoredPolicy): number =>
+      (spec?.priority ?? 0) * 1000 + Object.keys(spec?.selector?.matchLabels ?? {}).length;
+    return [...state.policies.values()]
+      .filter(({ spec }) => spec?.allNodes === true || selects(spec?.selector?.matchLabels, labels))
+      .sort((one, other) => rank(other) - rank(one))[0];
+  }
+
+  /** Where more are in trouble than a limit allows, over all nodes and in each zone of three or more; in words. */
+  beyond(limit: number | string, isTroubled: (name: string) => boolean): string | undefined {
+    const nodes = [...this.#context.state.nodes.values()];
+    const groups = Map.groupBy(nodes, ({ metadata }) => metadata.labels?.[zoneLabel] ?? '');
+    const zones = [...groups].filter(([zone, inside]) => zone !== '' && inside.length >= smallestZone);
+    for (const [where, inside] of [['the cluster', nodes] as const, ...zones]) {
+      const troubled = inside.filter(({ metadata }) => isTroubled(metadata.name)).length;
+      if (troubled > shareOf(limit, inside.length)) return `${troubled} of ${inside.length} nodes of ${where}`;
+    }
+    return undefined;
+  }
+}
+
+function selects(wanted: Record<string, string> | undefined, labels: Record<string, string>): boolean {
+  return wanted !== undefined && Object.entries(wanted).every(([key, value]) => labels[key] === value);
+}
+
+export function isStatus(status: string, wanted: string): boolean {
+  return wanted === 'NotTrue' ? status !== 'True' : status === wanted;
+}
+
+function harshConditionsOf(policy: StoredPolicy | undefined): HarshCondition[] {
+  const { thresholds = [], remedies = [] } = policy?.spec ?? {};
+  const isHarsh = (name: string): boolean =>
+    remedies.some((remedy) => remedy.name === name && harsh.some((action) => action in remedy));
+  return thresholds.flatMap(({ condition, remedies: rungs = [] }) =>
+    condition === undefined || !rungs.some(({ name }) => isHarsh(name))
+      ? []
+      : [{ type: condition.type, status: condition.status, forMs: msOf(condition.for) }],
+  );
+}
+
+/** `90s`, `5m`, `1h30m`, `500ms`. */
+export function msOf(duration = '0s'): number {
+  const units: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
+  const parts = [...duration.matchAll(/(\d+)(ms|s|m|h)/g)];
+  return parts.reduce((sum, [, number, unit]) => sum + Number(number) * (units[unit ?? ''] ?? 0), 0);
+}

@@ -1,0 +1,8 @@
+import { runHoles } from './files.ts';
+
+runHoles('what a person asks for is done once, now, or not at all', {
+  'requests-restored': '[SAF-6] records that come back from a backup without status: nobody has asked today',
+  'requests-from-the-future': '[SAF-6] requests dated ahead are refused, and not due later',
+  'request-under-dry-run': '[SAF-6] a request under a policy that does not act is no landmine for the day it does',
+  'request-without-policy': '[SAF-6] where no policy selects the node a request has to say so in so many words',
+});
