@@ -19,7 +19,7 @@ bench: $(installed) ## benchmarks, side by side
 
 soak: $(installed) ## what repeats for long: make soak ROUNDS=20
 	node test/run.ts --repeat $(or $(ROUNDS),5) control-plane controllers
-	FENCELINE_EXHAUSTIVE=1 node test/run.ts simulation
+	FENCELINE_EXHAUSTIVE=1 node test/run.ts simulation devices
 	$(MAKE) test-skew
 
 test-skew: $(installed) ## releases on a second minor of Kubernetes; builds it once, which takes minutes

@@ -11,7 +11,6 @@ import type { Doubt } from '../api/power.ts';
 import type { LiveNode, PolicyFacts } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';
 import { inTurns, realClock } from '../clock.ts';
-import { defaultAgentSettings } from '../devices/agent.ts';
 import { doubtAbout } from '../fence/belief.ts';
 import { matchPolicy } from '../judge/match-policy.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
@@ -22,6 +21,8 @@ import { ClusterDevices } from '../devices/cluster-devices.ts';
 import { listNodes } from '../observe/list-nodes.ts';
 import { configFor, fencesBy } from '../decide/policy-nodes.ts';
 import type { CheckReason } from '../api/node-check.ts';
+import type { AgentFlags } from './agent-flags.ts';
+import { addAgentFlags, agentSettings } from './agent-flags.ts';
 import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
 import { taken } from './node-fence.ts';
 import { renderTable } from './table.ts';
@@ -30,7 +31,7 @@ import { UserError } from './user-error.ts';
 
 const formats = ['wide', 'json', 'yaml'] as const;
 
-interface CheckFlags extends Overrides {
+interface CheckFlags extends Overrides, AgentFlags {
   output?: (typeof formats)[number];
 }
 
@@ -56,7 +57,7 @@ export interface CheckContext {
 
 export function checkCommand(): Command {
   const command = new Command('check').description('ask every fence device, and say which nodes could not be fenced');
-  return addKubeFlags(command)
+  return addAgentFlags(addKubeFlags(command))
     .argument('[node...]', 'only these nodes')
     .addOption(new Option('-o, --output <format>', 'instead of the table').choices(formats))
     .action(check);
@@ -74,11 +75,11 @@ async function check(names: string[], flags: CheckFlags): Promise<void> {
 }
 
 /** Devices as the operator uses them, but from here. */
-export async function checkContext(flags: Overrides): Promise<CheckContext> {
+export async function checkContext(flags: Overrides & AgentFlags): Promise<CheckContext> {
   const connection = await connect(flags);
   const client = clientOf(connection);
   const { namespace } = connection;
-  const provider = new ClusterDevices({ client, clock: realClock, namespace, agents: defaultAgentSettings });
+  const provider = new ClusterDevices({ client, clock: realClock, namespace, agents: agentSettings(flags) });
   return { client, provider, clock: realClock, namespace };
 }
 
@@ -93,7 +94,11 @@ export async function checkDevices(context: CheckContext, names: readonly string
   const checked: CheckedNode[] = [];
   await inTurns(chosen, nodesAtATime, async (node) => {
     const policy = fencingPolicy(policies, node);
-    const config = configFor(node, { maps, unwritten: (one) => provider.defaultConfig?.(one) });
+    const config = configFor(node, {
+      maps,
+      unwritten: (one) => provider.defaultConfig?.(one),
+      allowed: provider.allowed,
+    });
     const isWritten = !config.ok || config.config.source !== undefined;
     if (policy === undefined && !isWritten && names.length === 0) return;
     const { problem } = await checkNode(node, config, { provider, clock, doubt });

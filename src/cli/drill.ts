@@ -11,12 +11,14 @@ import { checkContext, checkDevices, type CheckContext } from './check.ts';
 import { confirm } from './confirm.ts';
 import type { RequestFlags } from './fence.ts';
 import { requestFence, withoutPolicyFlag } from './fence.ts';
+import type { AgentFlags } from './agent-flags.ts';
+import { addAgentFlags } from './agent-flags.ts';
 import { addKubeFlags } from './kube-flags.ts';
 import type { StoredFence } from './node-fence.ts';
 import { patchFence, readFence, tell, whoAmI } from './node-fence.ts';
 import { UserError } from './user-error.ts';
 
-interface DrillFlags extends RequestFlags {
+interface DrillFlags extends RequestFlags, AgentFlags {
   yes?: boolean;
   timeout: number;
 }
@@ -28,7 +30,7 @@ const defaultTimeoutMs = 1_800_000;
 
 export function drillCommand(): Command {
   const command = new Subcommand('drill').description('fence one node for real, and show how it goes until it is back');
-  return addKubeFlags(command)
+  return addAgentFlags(addKubeFlags(command))
     .argument('<node>', 'the name of the node')
     .option('--yes', 'do not ask for the name of the node')
     .option(...withoutPolicyFlag)

@@ -13,18 +13,19 @@ import { defaultLimits } from '../judge/judge-node.ts';
 import type { LeaderTimings } from '../kube/leader.ts';
 import { defaultLeaderTimings } from '../kube/leader.ts';
 import type { Overrides } from '../kube/kubeconfig.ts';
-import { defaultAgentSettings } from '../devices/agent.ts';
 import { KDUMP_PORT, KdumpListener } from '../devices/kdump.ts';
 import { ClusterDevices } from '../devices/cluster-devices.ts';
 import { parseBindAddress } from '../operator/health-server.ts';
 import type { Log } from '../report/log.ts';
 import { Operator } from '../operator/operator.ts';
 import { version } from '../version.ts';
+import type { AgentFlags } from './agent-flags.ts';
+import { addAgentFlags, agentSettings } from './agent-flags.ts';
 import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
 import { PassTrace } from './pass-trace.ts';
 import { shutdownSignal } from './shutdown.ts';
 
-interface RunFlags extends Overrides {
+interface RunFlags extends Overrides, AgentFlags {
   bindAddress: { host?: string; port: number };
   leaderElect: boolean;
   leaderElectNamespace?: string;
@@ -43,7 +44,7 @@ const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace'];
 
 export function runCommand(): Command {
   const command = new Subcommand('run').description('run the operator');
-  return addKubeFlags(command)
+  return addAgentFlags(addKubeFlags(command))
     .addOption(
       new Option('--bind-address <host:port>', 'where /healthz, /readyz and /metrics are served')
         .argParser(checked(parseBindAddress))
@@ -111,7 +112,7 @@ async function run(flags: RunFlags): Promise<void> {
     version,
     gates: flags.featureGates,
     namespace,
-    devices: new ClusterDevices({ client, clock: realClock, namespace, agents: defaultAgentSettings }),
+    devices: new ClusterDevices({ client, clock: realClock, namespace, agents: agentSettings(flags) }),
     identity,
     limits: { ...defaultLimits, leaseStaleForMs: flags.leaseStaleFor },
     bind: flags.bindAddress,

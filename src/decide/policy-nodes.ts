@@ -2,10 +2,11 @@
  * Which policy is in force for which node, and whether those that would be fenced could be, as far as is written. Apart from
  * decisions about nodes in trouble: this is told in the status of policies, so that a mistake is found when it is made (FEN-7).
  */
+import type { AllowedParameter } from '../api/agent-parameters.ts';
 import type { ConfigProblem, ConfigResult, FenceConfig, Method, NamedData } from '../api/fence-config.ts';
 import { CONFIG_PREFIX } from '../api/fence-names.ts';
 import type { LiveNode, PolicyFacts } from '../api/release-view.ts';
-import { configOf } from '../fence/config.ts';
+import { configOf, selectorProblem } from '../fence/config.ts';
 import { matchPolicy } from '../judge/match-policy.ts';
 
 type By<T> = ReadonlyMap<string, readonly T[]>;
@@ -31,6 +32,8 @@ export type SecretState = { kind: 'there' } | { kind: 'missing' } | { kind: 'unk
 export interface WrittenConfigs {
   maps: readonly NamedData[];
   unwritten: (node: LiveNode) => FenceConfig | undefined;
+  /** What agents may be given beyond what is harmless for all of them. */
+  allowed?: readonly AllowedParameter[] | undefined;
 }
 
 /** By the name of the policy, but for `targets`. */
@@ -51,12 +54,13 @@ export function fencesBy({ remedy }: PolicyFacts): boolean {
 /** As the fence of the node would read it, but for Secrets, where they are known. */
 export function configFor(
   node: LiveNode,
-  { maps, unwritten }: WrittenConfigs,
+  { maps, unwritten, allowed }: WrittenConfigs,
   existing?: ReadonlySet<string>,
 ): ConfigResult {
   const own = unwritten(node);
   return configOf(node, {
     maps,
+    ...(allowed === undefined ? {} : { allowed }),
     ...(existing === undefined ? {} : { secrets: existing }),
     ...(own === undefined ? {} : { unwritten: own }),
   });
@@ -106,14 +110,18 @@ export function configFindings(
 }
 
 /** Configurations of nodes that are not there (yet): a mistake in one is found now, not when the node has joined. */
-export function strayProblems(nodes: readonly LiveNode[], maps: readonly NamedData[]): ConfigProblem[] {
+export function strayProblems(
+  nodes: readonly LiveNode[],
+  { maps, allowed = [] }: Pick<WrittenConfigs, 'maps' | 'allowed'>,
+): ConfigProblem[] {
   const names = new Set(nodes.map(({ name }) => name));
   return maps.flatMap((map) => {
     const name = map.name.slice(CONFIG_PREFIX.length);
     // One for several nodes has values of its own for each: without a node there is nothing to read it for.
     const isForMany = /^\s*selector\s*=/m.test(map.data['config.properties'] ?? '');
-    if (!map.name.startsWith(CONFIG_PREFIX) || names.has(name) || isForMany) return [];
-    const read = configOf({ name, labels: {} }, { maps });
+    if (!map.name.startsWith(CONFIG_PREFIX) || names.has(name)) return [];
+    if (isForMany) return selectorProblem(map) ?? [];
+    const read = configOf({ name, labels: {} }, { maps, allowed });
     return read.ok ? [] : read.problems;
   });
 }

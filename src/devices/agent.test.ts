@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { waitFor } from '../../test/support/wait.ts';
 import { realClock } from '../clock.ts';
-import { ALLOWED_AGENTS, provesNothingDone, whyNotAllowed } from './agent-list.ts';
+import { ALLOWED_AGENTS, whyNotAllowed } from '../api/agents.ts';
+import { provesNothingDone } from './agent-list.ts';
 import { AgentCatalogue, defaultAgentSettings, type AgentSettings } from './agent.ts';
 import type { Device, DeviceAction, DeviceAnswer, DeviceWorld } from './device.ts';
 

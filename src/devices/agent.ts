@@ -7,20 +7,14 @@
  * text that goes with it, and a failed action counts as not carried out only where its message proves that.
  */
 import { join } from 'node:path';
+import type { AllowedParameter } from '../api/agent-parameters.ts';
+import { whyNotAllowed } from '../api/agents.ts';
 import { checkAgentParameters, truth } from './agent-check.ts';
 import { readIdentity, whyRedfishRefuses, type IdentityQuestion } from './agent-identity.ts';
-import { provesNothingDone, saysOffByDefault, whyNotAllowed } from './agent-list.ts';
+import { provesNothingDone, saysOffByDefault } from './agent-list.ts';
 import { isSecretName, parseMetadata, type AgentMetadata } from './agent-metadata.ts';
 import { runProgram, type ProgramEnd } from './agent-process.ts';
-import type {
-  Device,
-  DeviceAction,
-  DeviceAnswer,
-  DeviceDriver,
-  DeviceParameters,
-  DeviceWorld,
-  ParameterProblem,
-} from './device.ts';
+import type { Device, DeviceAction, DeviceAnswer, DeviceDriver, DeviceParameters, DeviceWorld } from './device.ts';
 import { redactor } from './redact.ts';
 
 export interface AgentSettings {
@@ -31,12 +25,15 @@ export interface AgentSettings {
   outputLimitBytes: number;
   /** Certificates of the authorities that devices are trusted by, in PEM; the system's where absent. */
   trustFile?: string;
+  /** What agents may be given beyond what is harmless for all of them (SEC-1). */
+  allowed: readonly AllowedParameter[];
 }
 
 export const defaultAgentSettings: AgentSettings = {
   directory: '/usr/sbin',
   timeoutMs: 60_000,
   outputLimitBytes: 256 * 1024,
+  allowed: [],
 };
 
 const MESSAGE_LIMIT = 500;
@@ -116,13 +113,12 @@ function shown(name: string): string {
 }
 
 export function agentDriver(name: string, metadata: AgentMetadata, settings: AgentSettings): DeviceDriver {
-  const check = (parameters: DeviceParameters): ParameterProblem[] => checkAgentParameters(metadata, parameters);
   return {
     name,
-    check,
+    check: (parameters) => checkAgentParameters(metadata, parameters, settings.allowed),
     device: (parameters, world) => {
       const redact = redactor(secretValues(parameters));
-      return new AgentDevice({ metadata, settings, parameters, world, redact, problems: check(parameters) });
+      return new AgentDevice({ metadata, settings, parameters, world, redact });
     },
   };
 }
@@ -139,7 +135,6 @@ interface AgentParts {
   parameters: DeviceParameters;
   world: DeviceWorld;
   redact: (text: string) => string;
-  problems: readonly ParameterProblem[];
 }
 
 interface Turn {
@@ -161,9 +156,7 @@ class AgentDevice implements Device {
   }
 
   async ask(action: DeviceAction, signal: AbortSignal): Promise<DeviceAnswer> {
-    const { metadata, problems, settings, world } = this.#parts;
-    const [problem] = problems;
-    if (problem !== undefined) return this.#refused(`${problem.key}: ${problem.problem}`);
+    const { metadata, settings, world } = this.#parts;
     if (!metadata.actions.has(action)) return this.#refused(`${metadata.agent} has no action ${action}`);
     // One limit for all that a question takes: the agent, its list, the identity.
     const turn = { signal, deadline: world.monotonic() + settings.timeoutMs };
@@ -210,6 +203,11 @@ class AgentDevice implements Device {
 
   #run(action: DeviceAction | 'list', turn: Turn): Promise<ProgramEnd> {
     const { metadata, parameters, settings, world } = this.#parts;
+    const [problem] = checkAgentParameters(metadata, parameters, settings.allowed);
+    // The door: whoever made these parameters, and of what, nothing starts with what the table does not have (SEC-1).
+    if (problem !== undefined) {
+      return Promise.resolve({ kind: 'not-started', why: `${problem.key}: ${problem.problem}` });
+    }
     return runProgram(
       {
         file: join(settings.directory, metadata.agent),

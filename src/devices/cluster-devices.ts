@@ -3,6 +3,7 @@
  * when its device is used and kept nowhere.
  */
 import type { DeviceProvider, FoundDevice } from './provider.ts';
+import type { AllowedParameter } from '../api/agent-parameters.ts';
 import type { Method } from '../api/fence-config.ts';
 import type { LiveNode } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';
@@ -30,12 +31,14 @@ export class ClusterDevices implements DeviceProvider {
   readonly #clock: Clock;
   readonly #namespace: string;
   readonly #agents: AgentCatalogue;
+  readonly allowed: readonly AllowedParameter[];
 
   constructor(options: { client: KubeClient; clock: Clock; namespace: string; agents: AgentSettings }) {
     this.#client = options.client;
     this.#clock = options.clock;
     this.#namespace = options.namespace;
     this.#agents = new AgentCatalogue(options.agents, options.clock);
+    this.allowed = options.agents.allowed;
   }
 
   async device(node: LiveNode, method: Method): Promise<FoundDevice> {

@@ -1,4 +1,5 @@
 /** Where devices come from: agents and clouds in a real cluster, simulated ones in a simulated. */
+import type { AllowedParameter } from '../api/agent-parameters.ts';
 import type { FenceConfig, Method } from '../api/fence-config.ts';
 import type { LiveNode } from '../api/release-view.ts';
 import type { Device } from './device.ts';
@@ -9,4 +10,6 @@ export interface DeviceProvider {
   device(node: LiveNode, method: Method): Promise<FoundDevice>;
   /** How nodes are fenced for which nothing is written; absent: as the cloud provider does it. */
   defaultConfig?(node: LiveNode): FenceConfig | undefined;
+  /** What agents may be given beyond what is harmless for all of them; absent: nothing. */
+  readonly allowed?: readonly AllowedParameter[];
 }

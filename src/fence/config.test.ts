@@ -48,6 +48,62 @@ function problemsOf(config: NamedData, more: Partial<ConfigSources> = {}): strin
 }
 
 describe('fence configuration', () => {
+  test('[SEC-1] a value that an agent would take for more than it says is refused with file, key and what to write', () => {
+    const method = (line: string): NamedData =>
+      edited({
+        'fence-method-fc-off': `template=fence-method-template-fc-switch-brocade\naction=off\nplug=2\n${line}`,
+      });
+    assert.deepEqual(problemsOf(method('username=admin -oProxyCommand=/tmp/x y')), [
+      'fence-config-worker-1 fence-method-fc-off:4 username: write the name of the user: letters, digits and . _ @ + - ' +
+        'only, beginning with a letter or digit',
+    ]);
+    assert.match(
+      problemsOf(method('identity_file=/etc/shadow')).join(),
+      /:4 identity_file: it names a file.*started with/,
+    );
+    const allowed = [{ agent: 'fence_brocade', key: 'identity_file', value: '/keys/fc' }];
+    assert.deepEqual(problemsOf(method('identity_file=/keys/fc'), { allowed }), []);
+    assert.equal(problemsOf(method('identity_file=/keys/other'), { allowed }).length, 1);
+    const agent = {
+      name: 'fence-method-template-fc-switch-brocade',
+      data: { 'template.properties': 'agent=../../tmp/x' },
+    };
+    const maps = [bareMetal, agent, ...templates.filter(({ name }) => name !== agent.name)];
+    const [first] = problemsOf(bareMetal, { maps });
+    assert.match(
+      first ?? '',
+      /^fence-method-template-fc-switch-brocade template.properties: agent: it is not run: the name/,
+    );
+  });
+
+  test('[FEN-6] a Secret for each node: {{…}} is filled in secret= as everywhere', () => {
+    const template = 'agent=fence_brocade\nip=10.0.0.9\nsecret=login-{{node}} shared';
+    const name = 'fence-method-template-fc-switch-brocade';
+    const maps = [bareMetal, { name, data: { 'template.properties': template } }, ...templates.slice(1)];
+    const result = configOf(worker, { maps });
+    assert.ok(result.ok);
+    assert.deepEqual(result.config.isolation[0]?.off[0]?.secrets, ['login-worker-1', 'shared']);
+    const missing = configOf(worker, { maps, secrets: new Set(['shared']) });
+    assert.match(missing.ok ? '' : (missing.problems[0]?.reason ?? ''), /^there is no Secret login-worker-1/);
+  });
+
+  test('[FEN-6] a selector means what it says, and one that nobody can read leaves no node to the default', () => {
+    const shared = (selector: string): NamedData => ({
+      name: 'fence-config-shared',
+      data: { ...bareMetal.data, 'config.properties': `selector=${selector}\npower_management=eaton-off eaton-on` },
+    });
+    const source = (selector: string): string | undefined => {
+      const result = configOf(worker, sources(shared(selector)));
+      return result.ok ? (result.config.source ?? 'none') : result.problems[0]?.reason;
+    };
+    assert.equal(source('type!=storage'), 'fence-config-shared');
+    assert.equal(source('type!=compute'), 'none');
+    assert.equal(source('type in (compute, storage)'), 'fence-config-shared');
+    assert.equal(source('type notin (compute)'), 'none');
+    assert.match(source('type>compute') ?? '', /^"type>compute" cannot be read: write label=value/);
+    assert.match(source('') ?? '', /^it selects by nothing/);
+  });
+
   test("[FEN-6] the source's example: methods made from templates, off before on", () => {
     const result = configOf(worker, sources(bareMetal));
     assert.ok(result.ok);

@@ -21,13 +21,21 @@ import type {
   NamedData,
 } from '../api/fence-config.ts';
 import { CONFIG_PREFIX, METHOD_PREFIX, TEMPLATE_PREFIX } from '../api/fence-names.ts';
-import type { Property } from './properties.ts';
+import type { AllowedParameter } from '../api/agent-parameters.ts';
+import { agentParameterProblems } from '../api/agent-parameters.ts';
+import { whyNotAllowed } from '../api/agents.ts';
+import { parseLabelSelector, selects } from '../api/label-selector.ts';
 import { nearest } from '../api/nearest.ts';
+import type { Property } from './properties.ts';
 import { parseProperties } from './properties.ts';
 
 const configEntry = 'config.properties';
 const templateEntry = 'template.properties';
 const valuesPrefix = 'values.';
+const agentPrefix = 'agent:';
+const placeholder = /\{\{\s*([\w.-]+)\s*\}\}/;
+const placeholders = new RegExp(placeholder, 'g');
+const objectName = /^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/;
 
 /** What needs no template: the node is told apart by its name alone. */
 export const BUILT_IN_METHODS = ['mark-unschedulable', 'mark-schedulable', 'restart-instance'] as const;
@@ -39,6 +47,8 @@ export interface ConfigSources {
   maps: readonly NamedData[];
   /** Which Secrets there are; absent: that is not looked at here. */
   secrets?: ReadonlySet<string>;
+  /** What agents may be given beyond what is harmless for all of them, as the operator was started. */
+  allowed?: readonly AllowedParameter[];
 }
 
 export interface NodeIdentity {
@@ -66,23 +76,34 @@ export function configOf(node: NodeIdentity, sources: ConfigSources): ConfigResu
   const configs = sources.maps.filter(({ name }) => name.startsWith(CONFIG_PREFIX));
   const own = configs.find(({ name }) => name === `${CONFIG_PREFIX}${node.name}`);
   if (own !== undefined) return readConfig(node, own, sources);
-  const fitting = configs.filter((config) => selectorFits(config, node));
+  const fits = configs.map((config) => ({ config, fit: selectorFit(config, node) }));
+  const fitting = fits.flatMap(({ config, fit }) => (fit === 'fits' ? config : []));
   const [only, second] = fitting;
-  if (only === undefined) return { ok: true, config: sources.unwritten ?? defaultConfig };
+  if (only === undefined) {
+    // Whom they select nobody can say: perhaps this node, which then is not fenced as if nothing were written.
+    const unreadable = fits.flatMap(({ fit }) => (typeof fit === 'object' ? fit : []));
+    if (unreadable.length > 0) return { ok: false, problems: unreadable };
+    return { ok: true, config: sources.unwritten ?? defaultConfig };
+  }
   if (second === undefined) return readConfig(node, only, sources);
   const names = fitting.map(({ name }) => name).sort();
   const reason = `${names.join(' and ')} both select node ${node.name}: make their selectors exclude each other`;
   return { ok: false, problems: names.map((file) => ({ file, key: `${configEntry}: selector`, reason })) };
 }
 
-function selectorFits({ data }: NamedData, { labels }: NodeIdentity): boolean {
+/** A selector that nobody can read selects nobody, and says so. */
+export function selectorProblem(config: NamedData): ConfigProblem | undefined {
+  const fit = selectorFit(config, { name: '', labels: {} });
+  return typeof fit === 'object' ? fit : undefined;
+}
+
+function selectorFit({ name, data }: NamedData, { labels }: NodeIdentity): 'fits' | 'other' | ConfigProblem {
   const { entries } = parseProperties(data[configEntry] ?? '');
-  const selector = entries.find(({ key }) => key === 'selector')?.value;
-  if (selector === undefined) return false;
-  return selector.split(',').every((part) => {
-    const [key = '', value = ''] = part.split('=', 2).map((one) => one.trim());
-    return Object.hasOwn(labels, key) && labels[key] === value;
-  });
+  const written = entries.find(({ key }) => key === 'selector');
+  if (written === undefined) return 'other';
+  const parsed = parseLabelSelector(written.value);
+  if (parsed.ok) return selects(parsed.selector, labels) ? 'fits' : 'other';
+  return { file: name, key: `${configEntry}:${written.line} selector`, reason: parsed.problem };
 }
 
 function readConfig(node: NodeIdentity, source: NamedData, sources: ConfigSources): ConfigResult {
@@ -93,9 +114,16 @@ function readConfig(node: NodeIdentity, source: NamedData, sources: ConfigSource
 
 interface Template {
   driver: string;
-  parameters: Record<string, string>;
+  parameters: ReadonlyMap<string, Parameter>;
   secrets: string[];
   storage?: string;
+}
+
+/** With where it is written. */
+interface Parameter {
+  value: string;
+  file: string;
+  place: string;
 }
 
 class ConfigReader {
@@ -198,14 +226,32 @@ class ConfigReader {
     }
     const inherited = this.#template(template, entry);
     if (inherited === undefined) return [];
-    const parameters = { ...inherited.parameters };
+    const written = new Map(inherited.parameters);
     for (const { key, value, line } of own) {
-      if (key !== 'template' && key !== 'action' && key !== 'storage')
-        parameters[key] = this.#filled(value, `${entry}:${line} ${key}`);
+      if (key === 'template' || key === 'action' || key === 'storage') continue;
+      const place = `${entry}:${line} ${key}`;
+      written.set(key, { value: this.#filled(value, place), file: this.#source.name, place });
     }
     const { driver, secrets } = inherited;
+    const parameters = Object.fromEntries([...written].map(([key, { value }]) => [key, value]));
+    this.#checkParameters(driver, parameters, written);
     const storage = wordsOf(valueOf('storage') ?? inherited.storage);
     return [{ name, action, driver, parameters, secrets, ...(storage.length === 0 ? {} : { storage }) }];
+  }
+
+  /** What is in a Secret is checked when the device is used; here it is not known. */
+  #checkParameters(
+    driver: string,
+    parameters: Readonly<Record<string, string>>,
+    written: ReadonlyMap<string, Parameter>,
+  ): void {
+    if (!driver.startsWith(agentPrefix)) return;
+    const found = agentParameterProblems(driver.slice(agentPrefix.length), parameters, this.#sources.allowed ?? []);
+    for (const { key, problem } of found) {
+      const { value = '', file, place = key } = written.get(key) ?? {};
+      // A placeholder that nobody has filled has been told already.
+      if (!placeholder.test(value)) this.#problem(place, problem, file);
+    }
   }
 
   #template(name: string, usedIn: string): Template | undefined {
@@ -227,20 +273,30 @@ class ConfigReader {
       this.#problem(templateEntry, 'write exactly one of agent and driver, such as agent=fence_ipmilan', name);
       return undefined;
     }
-    const secrets = wordsOf(valueOf('secret'));
+    const why = agent === undefined ? undefined : whyNotAllowed(agent);
+    if (why !== undefined) {
+      this.#problem(`${templateEntry}: agent`, `it is not run: ${why}`, name);
+      return undefined;
+    }
+    const secrets = wordsOf(this.#filled(valueOf('secret') ?? '', `${templateEntry}: secret`, name));
     for (const secret of secrets) {
-      if (this.#sources.secrets?.has(secret) === false) {
+      if (!objectName.test(secret)) {
+        if (!placeholder.test(secret)) {
+          this.#problem(`${templateEntry}: secret`, 'write names of Secrets: lower case, digits, - and .', name);
+        }
+      } else if (this.#sources.secrets?.has(secret) === false) {
         this.#problem(`${templateEntry}: secret`, `there is no Secret ${secret}: create it, or correct the name`, name);
       }
     }
-    const parameters: Record<string, string> = {};
+    const parameters = new Map<string, Parameter>();
     for (const { key, value, line } of entries) {
       if (['agent', 'driver', 'secret', 'storage'].includes(key)) continue;
-      parameters[key] = this.#filled(value, `${templateEntry}:${line} ${key}`, name);
+      const place = `${templateEntry}:${line} ${key}`;
+      parameters.set(key, { value: this.#filled(value, place, name), file: name, place });
     }
     const storage = valueOf('storage');
     const common = { parameters, secrets, ...(storage === undefined ? {} : { storage }) };
-    return { driver: agent === undefined ? `driver:${driver}` : `agent:${agent}`, ...common };
+    return { driver: agent === undefined ? `driver:${driver}` : `${agentPrefix}${agent}`, ...common };
   }
 
   get #templates(): NamedData[] {
@@ -248,7 +304,7 @@ class ConfigReader {
   }
 
   #filled(value: string, key: string, file?: string): string {
-    return value.replaceAll(/\{\{\s*([\w.-]+)\s*\}\}/g, (whole, name: string) => {
+    return value.replaceAll(placeholders, (whole, name: string) => {
       const known = Object.hasOwn(this.#values, name) ? this.#values[name] : undefined;
       if (known !== undefined) return known;
       const hint = `write ${name}=… into the entry ${valuesPrefix}${this.#node.name} of ${this.#source.name}`;

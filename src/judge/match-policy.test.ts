@@ -6,7 +6,8 @@ import type { Selector } from '../api/node-choice.ts';
 import { choiceOf } from '../api/node-choice.ts';
 import type { PolicyFacts } from '../api/release-view.ts';
 import type { Match } from './match-policy.ts';
-import { matchPolicy, selects } from './match-policy.ts';
+import { selects } from '../api/label-selector.ts';
+import { matchPolicy } from './match-policy.ts';
 
 const selector = (
   matchLabels: Record<string, string>,

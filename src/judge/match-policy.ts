@@ -4,6 +4,7 @@
  * specific ones the oldest, and of equally old ones the first by name. There is always one: that two people were equally
  * specific must not leave a node without any.
  */
+import { selects } from '../api/label-selector.ts';
 import type { NodeChoice, Selector } from '../api/node-choice.ts';
 
 type Labels = Readonly<Record<string, string>>;
@@ -38,27 +39,4 @@ function compare(one: string, other: string): number {
 
 function specificity({ matchLabels, matchExpressions }: Selector): number {
   return Object.keys(matchLabels).length + matchExpressions.length;
-}
-
-export function selects({ matchLabels, matchExpressions }: Selector, labels: Labels): boolean {
-  const valueOf = (key: string): string | undefined => (Object.hasOwn(labels, key) ? labels[key] : undefined);
-  return (
-    Object.entries(matchLabels).every(([key, value]) => valueOf(key) === value) &&
-    matchExpressions.every(({ key, operator, values }) => {
-      const value = valueOf(key);
-      switch (operator) {
-        case 'In':
-          return value !== undefined && values.includes(value);
-        case 'NotIn':
-          return value === undefined || !values.includes(value);
-        case 'Exists':
-          return value !== undefined;
-        case 'DoesNotExist':
-          return value === undefined;
-        // An operator of a newer version: whom it selects is not known, so it selects nobody.
-        default:
-          return false;
-      }
-    })
-  );
 }

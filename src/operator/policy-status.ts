@@ -196,14 +196,18 @@ export class PolicyStatus {
       return undefined;
     }
     const facts = policies.flatMap((policy): PolicyFacts | [] => policyFacts(policy) ?? []);
-    const configs: WrittenConfigs = { maps: cluster.fenceConfigs, unwritten: (node) => provider.defaultConfig?.(node) };
+    const configs: WrittenConfigs = {
+      maps: cluster.fenceConfigs,
+      unwritten: (node) => provider.defaultConfig?.(node),
+      allowed: provider.allowed,
+    };
     const matched = policyNodes(nodes.value, facts, configs);
     const named = new Set(matched.fenced.flatMap(({ config }) => [...secretsOf(config)]));
     const findings = configFindings(matched, configs, await this.#secrets.of(named));
     const unconfigured = await this.#unconfigured(matched.fenced);
     if (signal.aborted) return undefined;
     this.#rounds.update(findings.targets);
-    const strays = strayProblems(nodes.value, configs.maps);
+    const strays = strayProblems(nodes.value, configs);
     const fencing = new Set(facts.filter(fencesBy).map(({ name }) => name));
     const found = { ...matched, ...findings, unconfigured, strays, fencing, of: versionsOf(policies), atMs };
     if (!this.#isTouched) this.#found = found;

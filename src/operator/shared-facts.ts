@@ -58,7 +58,11 @@ export class SharedFacts {
       config:
         node === undefined
           ? unconfigured
-          : configFor(node, { maps: cluster.fenceConfigs, unwritten: (one) => devices.defaultConfig?.(one) }),
+          : configFor(node, {
+              maps: cluster.fenceConfigs,
+              unwritten: (one) => devices.defaultConfig?.(one),
+              allowed: devices.allowed,
+            }),
       trouble: { conditions, ...silenceOf(lease) },
       count: countTrouble(name, this.#counted(), fencing),
       ...(allowance === undefined ? {} : { allowance }),

@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { realClock } from '../../src/clock.ts';
 import { checkAgentParameters } from '../../src/devices/agent-check.ts';
-import { ALLOWED_AGENTS, provesNothingDone, saysOffByDefault, whyNotAllowed } from '../../src/devices/agent-list.ts';
+import { ALLOWED_AGENTS, whyNotAllowed } from '../../src/api/agents.ts';
+import { provesNothingDone, saysOffByDefault } from '../../src/devices/agent-list.ts';
 import type { AgentMetadata } from '../../src/devices/agent-metadata.ts';
 import { AgentCatalogue, defaultAgentSettings, readMetadata } from '../../src/devices/agent.ts';
 
@@ -45,7 +46,7 @@ describe('the fence agents of this machine', () => {
         [],
         name,
       );
-      const problems = checkAgentParameters(metadata, { plain: { action: 'off' }, secret: {} });
+      const problems = checkAgentParameters(metadata, { plain: { action: 'off' }, secret: {} }, []);
       assert.ok(problems.some(({ key }) => key === 'action') && parameters.has('power_timeout'), name);
     }
   });

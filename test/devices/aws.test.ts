@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
-import { whyNotAllowed } from '../../src/devices/agent-list.ts';
+import { whyNotAllowed } from '../../src/api/agents.ts';
 import { aws as cloud } from '../../src/devices/clouds/aws.ts';
 import { cloudDrivers } from '../../src/devices/clouds/index.ts';
 import { deviceContract } from './contract.ts';

@@ -202,6 +202,9 @@ export class ReleaseWorld {
     this.#undo.push(undo);
   }
 
+  /** What rows need it to be started with. */
+  readonly operatorFlags: string[] = [];
+
   get operatorPid(): number | undefined {
     return this.#operator?.pid;
   }
@@ -236,6 +239,7 @@ export class ReleaseWorld {
       `--kubeconfig=${this.#kubeconfig}`,
       `--leader-elect-namespace=${operatorNamespace}`,
       `--feature-gates=NonGracefulFailover=${value},ForceEviction=${value}`,
+      ...this.operatorFlags,
     ]);
     this.#operator = operator;
     await operator.said('leading', ({ msg }) => msg === 'leading', { timeoutMs: 60_000 });

@@ -1,7 +1,7 @@
 /** Reads a FenceAgentsRemediationTemplate: which agent is run for a node, with which parameters, and where the secrets are. */
 import { isMap } from 'yaml';
-import { whyNotAllowed } from '../../devices/agent-list.ts';
-import { keyProblem } from '../../devices/agent-check.ts';
+import { whyNotAllowed } from '../../api/agents.ts';
+import { keyProblem, whyNeverGiven } from '../../api/agent-parameters.ts';
 import { isSecretName } from '../../devices/agent-metadata.ts';
 import type { Entry, Place, Read } from '../../scenario/reader.ts';
 import { entriesOf, plain, problem, record, resolved, text, textMap, whole } from '../../scenario/reader.ts';
@@ -188,8 +188,11 @@ class ParameterReader {
     const name = key.replace(/^--/, '').replaceAll('-', '_');
     if (name === 'action') return name;
     if (this.#cloud !== undefined) return this.#cloudKey(name, keyPlace, this.#cloud);
+    const never = whyNeverGiven(name);
+    if (never !== undefined) return problem(keyPlace, never);
     const why = keyProblem(name);
-    return why === undefined ? name : problem(keyPlace, why);
+    if (why !== undefined) this.#notes.add(keyPlace, why);
+    return name;
   }
 
   #cloudKey(name: string, keyPlace: Place, { driver, keys, without }: CloudAgent): string | undefined {

@@ -45,6 +45,13 @@ export async function startSwitch(): Promise<SwitchEndpoint> {
         () => '',
       );
     const impatient = new Set<Machine>();
+    const sshOptions = (hosts: string): string => `-o StrictHostKeyChecking=yes -o UserKnownHostsFile=${hosts}`;
+    // As an operator has to be started for it: it names a file.
+    const allowed = [trusted, nobody].map((hosts) => ({
+      agent: 'fence_brocade',
+      key: 'ssh_options',
+      value: sshOptions(hosts),
+    }));
     const parameters: SwitchEndpoint['parameters'] = (machine, { credential, trust, wiredTo = machine } = {}) => ({
       plain: {
         ip: '127.0.0.1',
@@ -52,7 +59,7 @@ export async function startSwitch(): Promise<SwitchEndpoint> {
         username: 'admin',
         plug: ports[wiredTo],
         ssh: '1',
-        ssh_options: `-o StrictHostKeyChecking=yes -o UserKnownHostsFile=${trust === 'missing' ? nobody : trusted}`,
+        ssh_options: sshOptions(trust === 'missing' ? nobody : trusted),
         ...(impatient.has(machine) && { power_timeout: '2' }),
         // Who is asked for the password again waits for another one in vain.
         ...(credential === 'wrong' && { login_timeout: '2' }),
@@ -63,7 +70,10 @@ export async function startSwitch(): Promise<SwitchEndpoint> {
       dir: workshop.dir,
       parameters,
       device: (machine, variant = {}) =>
-        devices(parameters(machine, variant), variant.timeoutMs === undefined ? {} : { timeoutMs: variant.timeoutMs }),
+        devices(parameters(machine, variant), {
+          allowed,
+          ...(variant.timeoutMs !== undefined && { timeoutMs: variant.timeoutMs }),
+        }),
       power: async (machine) => ((await read(machine, 'port')) === '0' ? 'off' : 'on'),
       setPower: (machine, power) => writeFile(file(machine, 'port'), power === 'on' ? '1' : '0'),
       async fault(machine, fault) {

@@ -204,6 +204,8 @@ function documentRow(): RowSpec {
       row.world.onStop(() => wired.close());
       rack = wired;
       const fc = wired.fcSwitch.parameters('a');
+      const options = `fence_brocade:ssh_options=${fc.plain['ssh_options']}`;
+      row.world.operatorFlags.push('--allow-agent-parameters', options);
       const eaton = wired.pdu.parameters('a');
       const fcTemplate = { agent: 'fence_brocade', plain: withoutPlug(fc.plain), secret: { ...fc.secret } };
       await template(row, 'fc-switch-brocade', fcTemplate);
