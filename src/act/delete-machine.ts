@@ -71,8 +71,7 @@ async function remove(
 /** Newer versions of Cluster API leave the UID out: there the provider has to know both by the same ID. */
 function whyAnother({ spec, status }: Machine, node: LiveNode): string | undefined {
   const { name, uid } = status?.nodeRef ?? {};
-  if (name === undefined) return 'does not say which node it is: its status.nodeRef is missing';
-  if (name !== node.name) return `says that it is node ${name}`;
+  if (name !== node.name) return `says that it is node ${name ?? 'nobody: its status.nodeRef is missing'}`;
   if (uid !== undefined) return uid === node.uid ? undefined : `says that it is an earlier node ${name}`;
   const isSame = node.providerId !== undefined && node.providerId !== '' && spec?.providerID === node.providerId;
   return isSame

@@ -195,6 +195,10 @@ describe('a pod', () => {
   });
 });
 
+function carriedOut({ writes }: ActCluster): ActCluster['writes'] {
+  return writes.filter(({ code }) => code < 300);
+}
+
 describe('a node', () => {
   test('S14: a newcomer of the same name is not marked, cleared, freed or deleted', async () => {
     const cluster = await ActCluster.create();
@@ -209,13 +213,13 @@ describe('a node', () => {
       const outcomes = await performed([step], decided, optionsFor(cluster), cluster);
       assert.deepEqual(kinds(outcomes), ['changed'], JSON.stringify(step));
     }
-    assert.deepEqual(cluster.writes, []);
+    assert.deepEqual(carriedOut(cluster), []);
     await cluster.patch(nodeRef, '/spec/taints', []);
     cluster.writes.length = 0;
     assert.deepEqual(kinds(await performed([free({ do: 'quarantine' })], decided, optionsFor(cluster), cluster)), [
       'changed',
     ]);
-    assert.deepEqual(cluster.writes, []);
+    assert.deepEqual(carriedOut(cluster), []);
     assert.deepEqual(kinds(await performed([one({ do: 'deleteNode' })], decided, optionsFor(cluster), cluster)), [
       'changed',
     ]);

@@ -138,18 +138,16 @@ class Performer {
   async #onNode(act: Act, change: (node: WireNode) => JsonPatchOperation[], subresource?: string): Promise<ActOutcome> {
     const { client } = this.#options;
     const { name, node } = this.#target;
-    const uid = node?.uid;
+    if (node === undefined) return { kind: 'needless', act };
+    const { uid } = node;
     const ref = { resource: nodes, name };
     const read = await client.get<WireNode>(ref, this.#calls);
     if (!read.ok) return outcomeOf(act, read);
-    // A newcomer of the same name is another machine, which nobody has decided anything about (S14).
-    if (uid === undefined || read.value.metadata.uid !== uid) {
-      return { kind: 'changed', act, what: `${name} is another node of the same name` };
-    }
     const operations = change(read.value);
     if (operations.length === 0) return { kind: 'needless', act };
     const calls = { ...this.#calls, metadataOnly: true };
     const options = subresource === undefined ? calls : { ...calls, subresource };
+    // A newcomer of the same name is another machine, which nobody has decided anything about (S14).
     return outcomeOf(act, await client.patch(ref, { uid }, operations, options));
   }
 

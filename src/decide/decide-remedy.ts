@@ -16,7 +16,7 @@ import { harshHold } from './brake-of.ts';
 import type { Rung } from './fence-of.ts';
 import { fenceOf, fenceWithoutPolicy, methodRun, withoutEarlier } from './fence-of.ts';
 import type { JobRecord, PlannedJob } from './jobs.ts';
-import { endedJobs, orderOf, remediationOf, wasMade, withJob } from './jobs.ts';
+import { endedJobs, isMade, orderOf, remediationOf, wasMade, withJob } from './jobs.ts';
 import { keyOf, ladderKey, remedyOf, taskOf } from './of-case.ts';
 import { answerFor, decideRequest } from './request.ts';
 
@@ -88,7 +88,9 @@ function nextRemedy(nodeCase: PresentCase, isAsked: boolean): Requestable {
     ? fenceOf(nodeCase, { status: withoutEarlier(nodeCase, status), ladder: undefined, isWanted: true, isRequested })
     : fenceOf(nodeCase, { status, ladder: before, isWanted: wasFence });
   const task = before === undefined ? undefined : taskOf(nodeCase, ladderKey(before));
-  const outcome = wasFence ? fenceOutcome(decision, remedy?.fence ?? fenceWithoutPolicy) : outcomeOf(task?.outcome);
+  const outcome = wasFence
+    ? fenceOutcome(decision, remedy?.fence ?? fenceWithoutPolicy)
+    : outcomeOf(nodeCase, before, task);
   const ended = endedJobs(
     status.jobs,
     before === undefined ? undefined : jobName(before, nodeCase.node.uid),
@@ -131,9 +133,16 @@ function nextRemedy(nodeCase: PresentCase, isAsked: boolean): Requestable {
   };
 }
 
-/** How a remedy is doing that is not a fence. Of one that nobody has begun here it has to be found out. */
-function outcomeOf(task: TaskOutcome = 'running'): RemedyOutcome {
-  return task === 'unknown' ? 'failed' : task;
+/** How a remedy is doing that is not a fence. A Job that was made runs on, and its end has to be found out. */
+function outcomeOf(
+  nodeCase: PresentCase,
+  ladder: LadderState | undefined,
+  task: { outcome: TaskOutcome } | undefined,
+): RemedyOutcome {
+  if (task === undefined || task.outcome === 'running') {
+    return ladder !== undefined && isMade(nodeCase, ladder) ? 'running' : 'revocable';
+  }
+  return task.outcome === 'unknown' ? 'failed' : task.outcome;
 }
 
 interface Wanted extends Pick<Rung, 'ladder' | 'status'> {

@@ -41,6 +41,11 @@ export function wasMade({ fence, node }: PresentCase, ladder: LadderState): bool
   return (fence?.status.jobs ?? []).some((job) => job.name === name && job.uid !== undefined);
 }
 
+/** The same, also where that is not on record yet. */
+export function isMade(nodeCase: PresentCase, ladder: LadderState): boolean {
+  return nodeCase.job?.name === jobName(ladder, nodeCase.node.uid) || wasMade(nodeCase, ladder);
+}
+
 const outcomes = { succeeded: 'Succeeded', failed: 'Failed', unknown: 'Unknown' } as const;
 
 export function endedJobs(

@@ -49,12 +49,9 @@ export function cordon(node: NodeLike): JsonPatchOperation[] {
   ];
 }
 
+/** Nothing but true is ever stored there, and what is not there cannot be removed: no test is needed. */
 export function uncordon(node: NodeLike): JsonPatchOperation[] {
-  if (node.spec?.unschedulable !== true) return [];
-  return [
-    { op: 'test', path: '/spec/unschedulable', value: true },
-    { op: 'remove', path: '/spec/unschedulable' },
-  ];
+  return node.spec?.unschedulable === true ? [{ op: 'remove', path: '/spec/unschedulable' }] : [];
 }
 
 export function setAnnotation(object: KubeObject, key: string, value: string): JsonPatchOperation[] {

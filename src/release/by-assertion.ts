@@ -6,16 +6,7 @@ import type { NodeCase, PodFacts, TaintFacts, TolerationFacts } from '../api/rel
 import { CLOUD_SHUTDOWN_KEY, FORCE_EVICTION_KEY, OUT_OF_SERVICE_KEY } from '../api/release-view.ts';
 import type { Check, Objection } from './checks.ts';
 import { clockTime, isOver } from '../api/facts.ts';
-import {
-  knownVolumes,
-  kubeletSilent,
-  nodeDown,
-  nodeExists,
-  notDaemon,
-  notMirror,
-  nothingReappeared,
-  objection,
-} from './checks.ts';
+import { knownVolumes, kubeletSilent, nodeDown, notDaemon, notMirror, nothingReappeared, objection } from './checks.ts';
 import type { Way } from './way.ts';
 import { never } from './way.ts';
 
@@ -62,7 +53,6 @@ const checks: readonly Check[] = [
   asserted,
   notDaemon,
   notTolerated,
-  nodeExists,
   nodeDown,
   kubeletSilent,
   nothingReappeared,

@@ -12,8 +12,8 @@ export type LadderState = NonNullable<NodeFenceStatus['ladder']>;
 /** Eight times as long, and not longer: the node may really be dead this time. */
 const maxDoublings = 3;
 
-/** How the remedy that the ladder names is doing. */
-export type RemedyOutcome = 'running' | 'succeeded' | 'failed';
+/** How the remedy that the ladder names is doing. `revocable`: nothing was begun yet that has to be brought to its end. */
+export type RemedyOutcome = 'revocable' | 'running' | 'succeeded' | 'failed';
 
 export interface LadderFacts extends TroubleFacts {
   nowMs: number;
@@ -109,6 +109,8 @@ function hasRung({ remedies, recovery }: LadderThreshold, { phase, position, rem
 
 function running(state: LadderState, threshold: LadderThreshold, facts: LadderFacts, isOver: boolean): LadderDecision {
   switch (facts.outcome) {
+    case 'revocable':
+      return isOver ? recover(state, threshold, facts) : { ladder: state, remedy: state.remedy };
     case 'running':
       return { ladder: state, remedy: state.remedy };
     // What failed may have helped all the same, and what follows is harsher.
@@ -168,7 +170,7 @@ function recover(state: LadderState, { recovery }: LadderThreshold, { nowMs }: L
 }
 
 function recovering(state: LadderState, { recovery }: LadderThreshold, facts: LadderFacts): LadderDecision {
-  if (facts.outcome === 'running') return { ladder: state, remedy: state.remedy };
+  if (facts.outcome === 'running' || facts.outcome === 'revocable') return { ladder: state, remedy: state.remedy };
   const position = state.position + 1;
   const next = recovery[position];
   if (next === undefined) return {};

@@ -12,7 +12,7 @@ const grounds = 'src/act/grounds.ts';
 const client = 'src/kube/client.ts';
 
 /** How many of each there are at least: fewer, and the house has changed in a way that this file does not see. */
-const least: Record<MutantKind, number> = { check: 0, grounds: 65, precondition: 25, test: 11, guard: 10 };
+const least: Record<MutantKind, number> = { check: 0, grounds: 63, precondition: 25, test: 10, guard: 10 };
 
 export function actMutants(): Mutant[] {
   const found = [...groundMutants(), ...preconditionMutants(), ...testMutants(), ...guardMutants()];

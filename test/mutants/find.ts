@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
 import { allMutants } from './enumerate.ts';
 import type { Mutant } from './mutant.ts';
-import { byHand, killers, tableFile } from './table.ts';
+import { killers, tableFile } from './table.ts';
 import type { Look, Seen } from './find-worker.ts';
 import { allStories } from './stories.ts';
 
@@ -30,7 +30,7 @@ const { values, positionals: words } = parseArgs({
   options: { stories: { type: 'string', default: '' } },
 });
 const told = allStories().filter(({ name }) => new RegExp(values.stories).test(name));
-const mutants = allMutants().filter(({ id }) => words.every((word) => id.includes(word)) && !(id in byHand));
+const mutants = allMutants().filter(({ id }) => words.every((word) => id.includes(word)));
 const table: Record<string, string> = Object.fromEntries(
   Object.entries(killers).filter(([id]) => allMutants().some((mutant) => mutant.id === id)),
 );

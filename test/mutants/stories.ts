@@ -14,6 +14,9 @@ import { drainStories } from './stories/drains.ts';
 import { stalledStories } from './stories/stalled.ts';
 import { machineStories } from './stories/machines.ts';
 import { overtakenStories } from './stories/overtaken.ts';
+import { judgedStories } from './stories/judged.ts';
+import { namesakeStories } from './stories/namesakes.ts';
+import { returnedStories } from './stories/returned.ts';
 import { checkStories } from './stories/checks.ts';
 
 export function allStories(): Story[] {
@@ -28,6 +31,9 @@ export function allStories(): Story[] {
     ...stalledStories,
     ...drainStories,
     ...reappearedStories,
+    ...judgedStories,
+    ...returnedStories,
+    ...namesakeStories,
     ...paths.map(({ name, trouble: what }) => ({ name: `simulation: ${name}`, scenario: () => trouble(name, what) })),
     ...[...mutantCases, ...fenceMutantCases].map(({ invariant, scenario, options }) => ({
       name: `simulation: ${invariant}, ${scenario.name}`,

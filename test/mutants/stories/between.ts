@@ -8,7 +8,7 @@ import type { Scenario } from '../../../src/scenario/format.ts';
 import { driver, powerLoss } from '../../simulation/trouble.ts';
 import type { Story, StoryOptions } from '../story.ts';
 import type { Deed, Matcher } from './kit.ts';
-import { between, lets, matching, meanwhile, nth, recordsRelease, together, victim } from './kit.ts';
+import { between, lets, matching, meanwhile, nth, recordsRelease, together, unheard, victim } from './kit.ts';
 import { entryOf } from './cast.ts';
 import type { Plot, WayOf } from './ways.ts';
 import { mark, removed } from './machines.ts';
@@ -104,7 +104,7 @@ const releases: readonly Story[] = [
   ]),
   story('AcceptedRisk', 'it is Ready', () => afterRecord(ready, decidesAnew())),
   story('AcceptedRisk', 'it is another node of the same name', () =>
-    between({ after: quarantines, deed: replaced, not: lets, until: decidesAnew() }),
+    between({ after: frees, deed: replaced, not: lets, until: decidesAnew() }),
   ),
   story('AcceptedRisk', 'another instance has taken over', () => afterRecord(taken, decides)),
   story('AcceptedRisk', 'its record is gone', () => afterRecord(forgotten, decides)),
@@ -230,9 +230,11 @@ function remedy(rung: Rung, what: string, deed: Deed, until?: () => Matcher): St
 const remedies: readonly Story[] = [
   remedy(jobRung, 'stopped by a person', stopped),
   remedy(jobRung, 'its policy is paused', paused('fence')),
+  remedy(jobRung, 'its policy is paused, and nobody has heard of it', unheard(paused('fence'))),
   remedy(jobRung, 'it was booted again', booted, decidesAnew),
-  remedy(jobRung, 'the trouble is over', mended),
+  remedy({ ...jobRung, before: { 4: unheard(async () => {}) } }, 'the trouble is over', mended),
   remedy(silentRung, 'its Lease is renewed', renewed),
+  remedy(silentRung, 'its Lease is renewed, and nobody has heard of it', unheard(renewed)),
   remedy(drainRung, 'stopped by a person', stopped),
   remedy(uncordonRung, 'stopped by a person', stopped),
   remedy(uncordonRung, 'it was booted again', booted, decidesAnew),

@@ -3,6 +3,7 @@ import { leases, volumeAttachments } from '../../../src/kube/resources.ts';
 import type { Story, StoryOptions } from '../story.ts';
 import { acceptsRisk, driver, powerLoss } from '../../simulation/trouble.ts';
 import { ballast, disk, later, pod, stays } from './cast.ts';
+import { inTheEnd } from './judged.ts';
 import type { Deed } from './kit.ts';
 import { meanwhile, noEarlyRecord, noRecord, victim, watching } from './kit.ts';
 import type { Plot, WayOf } from './ways.ts';
@@ -137,6 +138,33 @@ const assertionStories: readonly Story[] = [
     also: [assert],
     expect: [inPlace],
   }),
+];
+
+const asserts = (key: string, effect: string): object => ({ at: '22s', taint: { node: place, key, effect } });
+const spokenStories: readonly Story[] = [
+  {
+    name: 'assertion of an administrator',
+    scenario: () =>
+      ways.assertion('assertion-out-of-service', {
+        policy: { assertions: ['OutOfService'] },
+        also: [asserts('node.kubernetes.io/out-of-service', 'NoExecute')],
+        expect: [moved('38s')],
+      }),
+    options: () =>
+      inTheEnd(
+        ({ evidence }) => evidence.some(({ source }) => source === 'OutOfServiceTaint'),
+        'nobody has listened to it',
+      ),
+  },
+  {
+    name: 'assertion of a cloud',
+    scenario: () =>
+      ways.assertion('assertion-cloud', {
+        policy: { assertions: ['CloudShutdown'] },
+        also: [asserts('node.cloudprovider.kubernetes.io/shutdown', 'NoSchedule')],
+        expect: [moved('38s')],
+      }),
+  },
 ];
 
 const stray = {
@@ -315,6 +343,7 @@ const recoveryStories: readonly Story[] = [
 export const checkStories: readonly Story[] = [
   ...fenceStories,
   ...assertionStories,
+  ...spokenStories,
   ...detachStories,
   ...policyStories,
   ...recoveryStories,

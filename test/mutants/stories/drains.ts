@@ -117,7 +117,7 @@ const onReplica =
   };
 const announces = /^PATCH .*\/poddisruptionbudgets\/fenceline-instance-manager-node-1 /;
 const takesAway = /^DELETE .*\/poddisruptionbudgets\/fenceline-instance-manager-node-1 /;
-const edited: Deed = (other) =>
+export const edited: Deed = (other) =>
   other.patch(budget('node-1'), [{ op: 'replace', path: '/spec/minAvailable', value: 0 }]);
 
 const writeStories: readonly Story[] = [

@@ -83,6 +83,14 @@ export class Other {
 export type Deed = (other: Other) => Promise<void>;
 export type Matcher = (request: HttpRequest) => boolean;
 
+/** The same, and no operator hears of it by its watches: only who reads live finds out. */
+export function unheard(deed: Deed): Deed {
+  return async (other) => {
+    other.world.server.faults.lag((user) => (user.startsWith('operator-') ? 60_000 : 0));
+    await deed(other);
+  };
+}
+
 const none: Matcher = () => false;
 
 /** Such as `PATCH /api/v1/nodes/node-3/status {…}`. */
@@ -199,6 +207,33 @@ export function meanwhile(deeds: Readonly<Record<string, Deed>>): StoryOptions {
       }
     },
     wrong: () => wrong,
+  };
+}
+
+export interface Asked {
+  /** After time 0. */
+  seconds: number;
+  action: string;
+}
+
+/** All that the device of the victim is asked and told, looked at when the run is over. */
+export function deviceAsked(wrong: (asked: readonly Asked[]) => string[]): StoryOptions {
+  const asked: Asked[] = [];
+  let now = (): number => 0;
+  let zeroMs = 0;
+  return {
+    onWorld: (world, clock) => {
+      now = () => clock.monotonic();
+      const bmc = world.bmcs.get(victim);
+      if (bmc === undefined) throw new Error(`${victim} has no device`);
+      const request = bmc.request.bind(bmc);
+      bmc.request = (action, signal) => {
+        asked.push({ seconds: (now() - zeroMs) / 1000, action });
+        return request(action, signal);
+      };
+    },
+    onZero: () => (zeroMs = now()),
+    wrong: () => wrong(asked),
   };
 }
 

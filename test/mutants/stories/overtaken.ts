@@ -204,7 +204,26 @@ const recordStories: readonly Story[] = [
   }),
 ];
 
+/** The controller that detaches comes to nothing, and so it is up to the operator. */
+const left = (): StoryOptions => ({
+  onWorld: ({ server }) =>
+    void server.faults.inject({
+      matches: ({ user, verb, resource }) =>
+        verb === 'delete' && resource === 'volumeattachments' && !user.startsWith('operator-'),
+      code: 500,
+    }),
+});
+
 const acts: readonly Story[] = [
+  {
+    name: 'an attachment that is left behind',
+    scenario: () =>
+      ways.policy('left-behind', {
+        expect: [{ by: '80s', pod: { label: 'app=web', running: true, moved: true } }],
+        runFor: '80s',
+      }),
+    options: left,
+  },
   {
     name: 'a machine that its provider has removed',
     scenario: () =>

@@ -2,14 +2,15 @@
  * A process that stands still just when a write is about to leave, for longer than it may lead without renewing: when it
  * goes on, the write does not leave (S19). One story for each place that hands the question to the wire.
  */
+import { atOnce } from '../../simulation/fencing/fenced.ts';
 import type { Transport } from '../../../src/kube/transport.ts';
 import type { Story, StoryOptions } from '../story.ts';
 import { sleep } from '../../../src/clock.ts';
 import type { Clock } from '../../../src/clock.ts';
 import { drain, fromBefore } from './drains.ts';
-import { matching, meanwhile, together } from './kit.ts';
+import { deviceAsked, matching, meanwhile, together } from './kit.ts';
 import { mark, removed } from './machines.ts';
-import { emptied, jobOn, shutAndOpen, ways } from './ways.ts';
+import { emptied, jobOn, place, shutAndOpen, ways } from './ways.ts';
 
 /** A leader that could not renew for ten seconds does not lead any more. */
 const stillMs = 13_000;
@@ -55,7 +56,30 @@ const two = ['node-1', 'node-2'];
 const broken = { type: 'Broken', status: 'True', for: '5s' };
 const event = { at: '0s', condition: { node: { nodeOf: { label: 'app=web' } }, type: 'Broken', status: 'True' } };
 
+/** Who cannot reach the API server has lost the lead after this, and what it goes on asking its devices nobody needs. */
+const lostBySeconds = 32;
+const leaderless: Story = {
+  name: 'a device, and nobody leads any more',
+  scenario: () =>
+    ways.power('leaderless', {
+      policy: { fence: { ...atOnce, retries: 0 } },
+      events: [
+        { at: '0s', device: { node: place, fault: 'ignores' } },
+        { at: '0s', partition: place },
+        { at: '16s', isolateOperator: 1 },
+      ],
+      runFor: '60s',
+    }),
+  options: () =>
+    deviceAsked((asked) =>
+      asked
+        .filter(({ seconds }) => seconds > lostBySeconds)
+        .map(({ action, seconds }) => `its device is asked for ${action} at ${seconds} s`),
+    ),
+};
+
 export const stalledStories: readonly Story[] = [
+  leaderless,
   story('a quarantine', () => ways.policy('stalled-quarantine'), /^PATCH .*\/nodes\/[^/ ]* .*quarantine/),
   story('a record', () => ways.policy('stalled-record'), /^PUT .*\/nodefences\//),
   story(

@@ -1,6 +1,8 @@
 /** What cannot be taken back waits for a person and for a storm to pass, whichever remedy it is. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { failuresIn } from '../../mutants/run.ts';
+import { storyNamed } from '../../mutants/stories.ts';
 import { approval } from '../fencing/approved.ts';
 import { fenced, fenceOf, place } from '../fencing/fenced.ts';
 import type { Observed } from '../release/observed.ts';
@@ -82,5 +84,9 @@ describe('remedies that cannot be taken back', () => {
     const holds = seen.statuses.filter(({ atMs }) => atMs < 180_000).map(({ status }) => status.hold?.reason);
     assert.ok(holds.includes('StormLimit'));
     assert.equal(fenceOf(seen.world, 'node-2')?.status.hold, undefined);
+  });
+
+  test('[REM-4] a node that is back before its Job was made is left alone', async () => {
+    assert.deepEqual(await failuresIn(storyNamed('between, a Job for silence: its Lease is renewed')), []);
   });
 });
