@@ -15,8 +15,8 @@ const own = {
   KernelCrashed: {},
   Asserted: {},
   AcceptedRisk: {},
-  Remedy: { trouble: { type: 'Ready', status: 'NotTrue' } },
-  Return: { isReady: false, leaseRenewTime: undefined },
+  Remedy: { trouble: { type: 'Ready', status: 'NotTrue' }, heartbeatTime: undefined },
+  Return: { isReady: false, leaseRenewTime: undefined, heartbeatTime: undefined },
 } as const satisfies Record<Basis, object>;
 
 type Compared = keyof typeof own;
@@ -73,6 +73,12 @@ describe('the grounds of an act', () => {
       /renewed its Lease/,
       (c) => c.patch(leaseRef, '/spec/renewTime', '2026-01-01T00:09:00.000000Z'),
       but('Return'),
+    ],
+    [
+      'the kubelet has reported that it is not Ready',
+      /has written its status/,
+      (c) => c.patch(nodeRef, '/status/conditions', [{ ...ready('False')[0], lastHeartbeatTime: 'now' }], 'status'),
+      but('Return', 'Remedy'),
     ],
     ['another instance took over', /taken over/, (c) => c.patch(fenceRef, '/status/epoch', 4, 'status'), every],
     ['somebody stopped it', /is stopped/, (c) => c.patch(fenceRef, '/spec/stop', true), every],

@@ -22,7 +22,7 @@ export type Refusal =
 interface WireNode extends KubeObject {
   spec?: { taints?: { key: string; effect: string }[] };
   status?: {
-    conditions?: { type: string; status: string }[];
+    conditions?: { type: string; status: string; lastHeartbeatTime?: string | null }[];
     nodeInfo?: { bootID?: string };
     volumesInUse?: string[];
   };
@@ -76,9 +76,11 @@ async function sameNode(client: KubeClient, grounds: Grounds, options: CallOptio
   const { metadata, spec, status } = read.value;
   if (metadata.uid !== grounds.nodeUid) return changed(`${grounds.node} is another node of the same name`);
   if ((status?.nodeInfo?.bootID ?? '') !== grounds.bootId) return changed(`${grounds.node} was booted again`);
-  const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status;
+  const { status: ready, lastHeartbeatTime } = status?.conditions?.find(({ type }) => type === 'Ready') ?? {};
   if (!mayBeReady.has(grounds.basis) && ready !== 'False' && ready !== 'Unknown')
     return changed(`Ready of ${grounds.node} is ${ready ?? 'not reported'}`);
+  if (grounds.heartbeatTime !== undefined && (lastHeartbeatTime ?? '') !== grounds.heartbeatTime)
+    return changed(`the kubelet of ${grounds.node} has written its status`);
   for (const { key, effect } of grounds.taints) {
     const has = spec?.taints?.some((taint) => taint.key === key && taint.effect === effect) ?? false;
     if (!has) return changed(`the taint ${key}:${effect} is not on ${grounds.node}`);

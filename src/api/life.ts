@@ -39,3 +39,53 @@ export function silentAfterMs(lease: Pick<Pulse, 'durationMs'> | undefined, leas
 export function isSilent(lease: Pulse, leastMs = 0): boolean {
   return lease.unchangedForMs >= silentAfterMs(lease, leastMs);
 }
+
+/** What only a living kubelet writes, as it stood when something was heard of its node. */
+export interface Signs {
+  /** `renewTime` of the Lease, and `lastHeartbeatTime` of Ready, as written; empty: there was none. */
+  renewTime: string;
+  heartbeatTime: string;
+}
+
+interface Living {
+  lease?: { renewTime: string };
+  node?: { heartbeatTime?: string; bootId: string; volumesInUse: readonly string[] };
+  fence?: { status: { releases: readonly Freed[] } };
+}
+
+/** Of a release on record: what it took out of `volumesInUse`. */
+interface Freed {
+  freed: readonly string[];
+  freedAt?: string | undefined;
+  endedAt?: string | undefined;
+  bootId?: string | undefined;
+}
+
+export function signsOf({ lease, node }: { lease?: { renewTime: string }; node?: { heartbeatTime?: string } }): Signs {
+  return { renewTime: lease?.renewTime ?? '', heartbeatTime: node?.heartbeatTime ?? '' };
+}
+
+/** What was taken out of `volumesInUse` and stands there again was written by a kubelet that lives. */
+export function reappearedOf({ node, fence }: Pick<Living, 'node' | 'fence'>): string | undefined {
+  for (const { freedAt, freed, endedAt, bootId } of fence?.status.releases ?? []) {
+    if (freedAt === undefined || endedAt !== undefined || bootId !== node?.bootId) continue;
+    const back = freed.find((entry) => node?.volumesInUse.includes(entry));
+    if (back !== undefined) return back;
+  }
+  return undefined;
+}
+
+/**
+ * Whether what was heard of a node still says something (S35): since then its kubelet must not have shown that it lives. Told
+ * by what is written and never by when, so that neither a clock nor another instance makes a difference. What was kept
+ * without its signs, by an earlier version, says nothing.
+ */
+export function stillCounts({ signs }: { signs?: Signs | undefined }, living: Living): boolean {
+  if (signs === undefined || reappearedOf(living) !== undefined) return false;
+  const now = signsOf(living);
+  // That there is no Lease any more is no sign of life.
+  return [
+    [signs.renewTime, now.renewTime],
+    [signs.heartbeatTime, now.heartbeatTime],
+  ].every(([then, latest]) => latest === '' || latest === then);
+}

@@ -12,7 +12,6 @@ import {
   MAX_EVIDENCE,
   MAX_HISTORY,
   MAX_JOBS,
-  MAX_PROBLEM_TIMES,
   MAX_PROBLEMS,
   MAX_RELEASED_PODS,
   MAX_RELEASES,
@@ -20,7 +19,20 @@ import {
   NODE_FENCE_PREFIX,
   nodeFenceName,
 } from './fence-names.ts';
-import { API_VERSION, conditions, metadata, objectName, time } from './common.ts';
+import { API_VERSION, conditions, metadata, objectName } from './common.ts';
+import {
+  applied,
+  at,
+  bootId,
+  count,
+  evidence,
+  historyEntry,
+  job,
+  nodeUid,
+  problem,
+  stuckPod,
+  text,
+} from './node-fence-parts.ts';
 import { asMap, withRules, withTransitionRules } from './rules.ts';
 
 export const FENCE_STEPS = ['isolation', 'power-management', 'recovery'] as const;
@@ -46,24 +58,7 @@ export const BASES = [
   'Asserted',
   'AcceptedRisk',
 ] as const;
-export const EVIDENCE_SOURCES = [
-  'Condition',
-  'Lease',
-  'Kdump',
-  'CloudShutdownTaint',
-  'OutOfServiceTaint',
-  'ForceEvictionTaint',
-  'NodeDeletion',
-] as const;
 export const LADDER_PHASES = ['running', 'waiting', 'recovering', 'exhausted'] as const;
-export const JOB_OUTCOMES = ['Succeeded', 'Failed', 'Unknown'] as const;
-export const APPLIED_KINDS = ['Taint'] as const;
-
-const text = (max: number, description: string) => z.string().max(max).meta({ description });
-const at = (description: string) => time().meta({ description });
-const count = (description: string) => z.int().min(0).prefault(0).meta({ description });
-const nodeUid = () => text(64, 'The UID of the Node; a newcomer of the same name is another machine.');
-const bootId = () => text(64, 'The boot this is about. After a reboot it says nothing any more.');
 
 const incident = z.object({
   id: text(64, 'What ties together everything done about it: Jobs, events, the audit record.'),
@@ -124,31 +119,6 @@ const fence = z.object({
   message: text(1024, 'What it waits for, or what went wrong. Never carries a credential.').optional(),
 });
 
-const job = z.object({
-  namespace: text(63, 'The namespace of the Job.'),
-  name: text(63, 'The name of the Job, fixed before it is made, so that it is made once.'),
-  uid: text(64, 'The UID of the Job.').optional(),
-  purpose: text(128, 'The remedy, or the method of the fence.'),
-  template: text(64, 'A hash of the template it was made from. Its success says nothing of any other.').optional(),
-  startedAt: at('When it was recorded, before it was made.'),
-  endedAt: at('When it ended.').optional(),
-  outcome: z
-    .enum(JOB_OUTCOMES)
-    .optional()
-    .meta({ description: 'How it ended. Unknown is not a failure, and not a success.' }),
-});
-
-const evidence = z.object({
-  source: z.enum(EVIDENCE_SOURCES).meta({ description: 'Where it comes from.' }),
-  says: z
-    .enum(['Alive', 'Dead', 'Unknown'])
-    .meta({ description: 'Silence says Unknown: a machine cut off is not dead.' }),
-  detail: text(512, 'What exactly was seen.'),
-  observedAt: at('When.'),
-  by: text(253, 'The device, or the person, that said so.').optional(),
-  bootId: bootId().optional(),
-});
-
 const releasedPod = z.object({
   namespace: text(63, 'The namespace of the pod.'),
   name: text(253, 'The name of the pod.'),
@@ -199,24 +169,6 @@ const releaseRecord = z.object({
   }),
 });
 
-const stuckPod = z.object({
-  namespace: text(63, 'The namespace of the pod.'),
-  name: text(253, 'The name of the pod.'),
-  reason: text(64, 'One word for programs; see the list of reasons.'),
-  message: text(512, 'Why it is still there, for each way it could go.'),
-  until: at('When it may go, if nothing else happens.').optional(),
-});
-
-const applied = z.object({
-  kind: z.enum(APPLIED_KINDS).meta({ description: 'What it is.' }),
-  key: text(317, 'The key of the taint.'),
-  effect: z
-    .enum(['NoSchedule', 'PreferNoSchedule', 'NoExecute'])
-    .optional()
-    .meta({ description: 'The effect of a taint.' }),
-  recordedAt: at('When it was recorded, before it was put there.'),
-});
-
 const returning = z.object({
   stage: z
     .enum(RETURN_STAGES)
@@ -225,33 +177,6 @@ const returning = z.object({
   waitsFor: text(512, 'What the next stage waits for.').optional(),
   soakUntil: at('When the soak ends, if nothing happens.').optional(),
   failures: count('How often it failed lately. Each lengthens the soak.'),
-});
-
-const problem = z.object({
-  condition: text(316, 'The type of the condition.'),
-  count: count('How often, ever.'),
-  times: z
-    .array(time())
-    .max(MAX_PROBLEM_TIMES)
-    .prefault([])
-    .meta({ description: 'The latest times; alarms count these.' }),
-  pods: z
-    .array(
-      z.object({
-        pod: text(317, 'Namespace and name of the pod, or of its owner where pods are named anew each time.'),
-        count: count('How often it was there.'),
-      }),
-    )
-    .max(64)
-    .prefault([])
-    .meta({ description: 'Which pods were on the node: one that is there every time may be what kills it.' }),
-});
-
-const historyEntry = z.object({
-  at: at('When.'),
-  reason: text(128, 'One word for programs; see the list of reasons.'),
-  message: text(1024, 'What happened.').optional(),
-  epoch: count('In which epoch.'),
 });
 
 const status = z.object({

@@ -4,7 +4,7 @@
  */
 import type { FeatureGates } from './feature-gates.ts';
 import type { ConfigResult } from './fence-config.ts';
-import type { Pulse } from './life.ts';
+import type { Pulse, Signs } from './life.ts';
 import type { NodeChoice } from './node-choice.ts';
 import type { NodeFence } from './node-fence.ts';
 import type { PowerFacts } from './power.ts';
@@ -42,6 +42,8 @@ export interface LiveNode {
   bootId: string;
   labels: Readonly<Record<string, string>>;
   ready: ConditionStatus | undefined;
+  /** `lastHeartbeatTime` of Ready, as written; absent: there is none. */
+  heartbeatTime?: string;
   taints: readonly TaintFacts[];
   volumesInUse: readonly string[];
   /** Who last wrote the list of taints, as far as the API server knows. */
@@ -314,8 +316,8 @@ export interface NodeCase extends Sighting {
   /** Claims, as `namespace/claim`, that a pending pod on no node or another one waits for. */
   awaited: readonly string[];
   fence?: NodeFence;
-  /** A crashed kernel has reported itself from this address, when the node was known to be in this boot. */
-  crash?: { bootId: string; address: string };
+  /** A crashed kernel has reported itself from this address, when this was known of the node. */
+  crash?: { bootId: string; address: string; signs: Signs };
   trouble: TroubleFacts;
   /** How the node is fenced, or what is wrong with what is written about it. */
   config: ConfigResult;

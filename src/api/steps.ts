@@ -15,6 +15,8 @@ interface CommonGrounds {
   taints: readonly { key: string; effect: string }[];
   /** The Lease must not have been renewed since, or made, if it is empty; absent where a living kubelet is no objection. */
   leaseRenewTime?: string;
+  /** Nor must it have written its status: `lastHeartbeatTime` of Ready, as written. */
+  heartbeatTime?: string;
   policy?: { name: string; uid: string; generation: number };
   /** Entries of volumesInUse that were taken out: one that is back proves a living kubelet. */
   freed: readonly string[];

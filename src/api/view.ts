@@ -27,6 +27,8 @@ export interface NodeFacts {
   /** The taints among those that mean something to us, by key. */
   marks: readonly string[];
   conditions: NodeCondition[];
+  /** `lastHeartbeatTime` of Ready as written, by the clock of the node; absent: it has not reported. */
+  heartbeatTime?: string;
 }
 
 /** A node's heartbeat in kube-node-lease. */

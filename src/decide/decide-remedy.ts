@@ -95,7 +95,7 @@ function nextRemedy(nodeCase: PresentCase, isAsked: boolean): Requestable {
     status.jobs,
     before === undefined ? undefined : jobName(before, nodeCase.node.uid),
     task,
-    nowMs,
+    nodeCase,
   );
   // The machine is silent because it is being fenced: that is not trouble of its own.
   const due = climb(before, isRequested ? [] : thresholds, { ...trouble, nowMs, outcome });

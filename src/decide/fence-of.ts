@@ -12,6 +12,7 @@ import type { NodeCase, PresentCase } from '../api/release-view.ts';
 import type { Cordon, LongAct } from '../api/steps.ts';
 import type { FenceDecision } from '../fence/decide-fence.ts';
 import { decideFence } from '../fence/decide-fence.ts';
+import { crashHeard } from '../release/by-kernel-crash.ts';
 import type { LadderState } from '../remedy/ladder.ts';
 import { isTroubled } from '../remedy/ladder.ts';
 import { returnNode } from '../return/return-node.ts';
@@ -109,12 +110,11 @@ function isBack({ node, lease }: NodeCase): boolean {
 }
 
 /** Power management waits for the dump, for as long as the policy says (FEN-12). */
-function dumpUntilMs({ policy, node, fence, crash, serverNowMs }: NodeCase): number | undefined {
-  const timeoutMs = policy.kind === 'one' ? policy.policy.kdump?.timeoutMs : undefined;
-  if (timeoutMs === undefined) return undefined;
-  const told = fence?.status.evidence.find(({ source, bootId }) => source === 'Kdump' && bootId === node?.bootId);
-  if (told !== undefined) return Date.parse(told.observedAt) + timeoutMs;
-  return crash?.bootId === node?.bootId && crash !== undefined ? serverNowMs + timeoutMs : undefined;
+function dumpUntilMs(nodeCase: NodeCase): number | undefined {
+  const timeoutMs = nodeCase.policy.kind === 'one' ? nodeCase.policy.policy.kdump?.timeoutMs : undefined;
+  const heard = crashHeard(nodeCase);
+  if (timeoutMs === undefined || heard === undefined) return undefined;
+  return (heard.observedAt === undefined ? nodeCase.serverNowMs : Date.parse(heard.observedAt)) + timeoutMs;
 }
 
 /**

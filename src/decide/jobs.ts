@@ -1,6 +1,7 @@
 /** The Job of a remedy, from what is known and stored: what has to be made, what is on record of it, how it ended. */
 import { timeOf } from '../api/facts.ts';
 import { MAX_JOBS } from '../api/fence-names.ts';
+import { signsOf } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { NodeCase, PresentCase, Remediation, TaskOutcome } from '../api/release-view.ts';
 import type { JobOrder } from '../api/steps.ts';
@@ -48,14 +49,15 @@ export function isMade(nodeCase: PresentCase, ladder: LadderState): boolean {
 
 const outcomes = { succeeded: 'Succeeded', failed: 'Failed', unknown: 'Unknown' } as const;
 
+/** With what its kubelet had written last: whatever it writes later voids what the Job has achieved (S35). */
 export function endedJobs(
   jobs: readonly JobRecord[],
   name: string | undefined,
   task: { outcome: TaskOutcome } | undefined,
-  nowMs: number,
+  nodeCase: NodeCase,
 ): readonly JobRecord[] {
   if (task === undefined || task.outcome === 'running') return jobs;
-  const end = { endedAt: timeOf(nowMs), outcome: outcomes[task.outcome] };
+  const end = { endedAt: timeOf(nodeCase.serverNowMs), outcome: outcomes[task.outcome], signs: signsOf(nodeCase) };
   return jobs.map((job) => (job.name === name && job.endedAt === undefined ? { ...job, ...end } : job));
 }
 

@@ -19,6 +19,7 @@ import {
 } from '../../test/support/release-case.ts';
 import { MAX_EVIDENCE, MAX_HISTORY, MAX_RELEASES } from '../api/fence-names.ts';
 import { NodeFenceSchema } from '../api/node-fence.ts';
+import { signsOf } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import type { Judgement } from '../api/view.ts';
@@ -185,7 +186,15 @@ describe('the memory of a node', () => {
 
   test('[FEV-2] an assertion that was withdrawn, or was about a predecessor, counts anew', () => {
     const observedAt = '2026-01-01T00:00:00Z';
-    const old = { source: 'ForceEvictionTaint', says: 'Dead', detail: 'x', observedAt, bootId: 'boot-1' } as const;
+    const signs = signsOf(aCase());
+    const old = {
+      source: 'ForceEvictionTaint',
+      says: 'Dead',
+      detail: 'x',
+      observedAt,
+      bootId: 'boot-1',
+      signs,
+    } as const;
     const fence = aFence({ incident: anIncident(), evidence: [old] });
     const since = ({ evidence }: NodeFenceStatus): (string | undefined)[] =>
       evidence.filter(({ source }) => source === 'ForceEvictionTaint').map((item) => item.observedAt);

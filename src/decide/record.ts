@@ -3,10 +3,9 @@
  * what we put on the node. Written before the steps are taken, so that whoever comes next knows what was meant.
  */
 import { EMPTY_STATUS } from '../api/empty-status.ts';
-import { MAX_EVIDENCE, MAX_HISTORY } from '../api/fence-names.ts';
+import { MAX_HISTORY } from '../api/fence-names.ts';
 import type { NodeFenceStatus, ReleaseRecord } from '../api/node-fence.ts';
 import { ALARM, FENCED, HELD, RELEASE_EVENTS, RELEASED } from '../api/reasons.ts';
-import { messageFrom } from '../release/by-kernel-crash.ts';
 import type { FenceNews } from '../fence/told.ts';
 import { fenceNews } from '../fence/told.ts';
 import { counted, repeatedTrouble } from '../judge/problems.ts';
@@ -19,6 +18,7 @@ import { clockTime } from '../api/facts.ts';
 import { actsOf } from '../api/steps.ts';
 import type { ReleaseDecision, Trouble } from './decide-release.ts';
 import type { RemedyDecision } from './decide-remedy.ts';
+import { evidenceOf } from './evidence.ts';
 import { alarmsFor, stayAwayMs } from './incident.ts';
 import { isSame } from './same.ts';
 
@@ -309,42 +309,6 @@ function tellRecord(
   if (record.endedAt !== undefined && known?.endedAt === undefined) {
     news.push({ at: now, reason: 'Complete', message: what });
   }
-}
-
-const assertions: ReadonlySet<string> = new Set(['ForceEvictionTaint', 'OutOfServiceTaint', 'CloudShutdownTaint']);
-
-/**
- * What the verdict rested on when the trouble began, and the assertion that stands, since it was first seen. One that was
- * withdrawn counts anew when it comes back: what tolerates it for a time would otherwise go too early.
- */
-function evidenceOf(
-  { nodeCase, decision, judgement }: StatusInput,
-  before: NodeFenceStatus['evidence'],
-  now: string,
-): NodeFenceStatus['evidence'] {
-  const bootId = nodeCase.node?.bootId;
-  const boot = bootId === undefined ? {} : { bootId };
-  const stands = decision.assertion?.source;
-  // What was released on its word keeps it: we take that taint away ourselves when all is gone.
-  const restsOnIt = (by: string | undefined): boolean => decision.records.some((record) => record.by === by);
-  const items = before.filter(({ source, by }) => !assertions.has(source) || source === stands || restsOnIt(by));
-  if (items.length === 0) {
-    for (const { source, says, detail } of judgement.evidence) {
-      if (source !== 'View') items.push({ source, says, detail: detail.slice(0, 512), observedAt: now, ...boot });
-    }
-  }
-  const { assertion } = decision;
-  if (assertion !== undefined && !items.some(({ source }) => source === assertion.source)) {
-    const detail = `${assertion.taint.key}:${assertion.taint.effect}`;
-    items.push({ source: assertion.source, says: 'Dead', detail, observedAt: now, by: assertion.by, ...boot });
-  }
-  const { crash, node } = nodeCase;
-  const isHeard = items.some(({ source, bootId: of }) => source === 'Kdump' && of === node?.bootId);
-  if (crash !== undefined && crash.bootId === node?.bootId && !isHeard) {
-    const by = messageFrom(crash.address);
-    items.push({ source: 'Kdump', says: 'Dead', detail: 'its kernel has crashed', observedAt: now, by, ...boot });
-  }
-  return items.slice(-MAX_EVIDENCE);
 }
 
 function plansQuarantine({ steps }: ReleaseDecision): boolean {

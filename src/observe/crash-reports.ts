@@ -15,16 +15,29 @@ export class CrashReports {
     this.#clock = clock;
   }
 
-  /** `bootId`: the boot that the node was known to be in when it was heard. */
-  heard(node: string, crash: Crash): void {
+  /**
+   * `bootId` and `signs`: as the node was known when it was heard. Answers whether that is news: the sender repeats itself, and
+   * so may anybody who can reach the port.
+   */
+  heard(node: string, crash: Crash): boolean {
+    const known = this.of(node);
     this.#crashes.set(node, { ...crash, heardAtMs: this.#clock.monotonic() });
+    const isNews = known === undefined || known.bootId !== crash.bootId || !isSame(known.signs, crash.signs);
+    // What nobody asks for any more, because its node is gone, is forgotten as well.
+    if (isNews) for (const name of this.#crashes.keys()) this.of(name);
+    return isNews;
   }
 
   of(node: string): Crash | undefined {
     const crash = this.#crashes.get(node);
     if (crash === undefined) return undefined;
-    if (this.#clock.monotonic() < crash.heardAtMs + keptMs) return { bootId: crash.bootId, address: crash.address };
+    const { heardAtMs, ...heard } = crash;
+    if (this.#clock.monotonic() < heardAtMs + keptMs) return heard;
     this.#crashes.delete(node);
     return undefined;
   }
+}
+
+function isSame(one: Crash['signs'], other: Crash['signs']): boolean {
+  return one.renewTime === other.renewTime && one.heartbeatTime === other.heartbeatTime;
 }

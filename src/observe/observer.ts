@@ -44,6 +44,8 @@ export class Observer {
   readonly #sightings = new Map<string, Sighting>();
   /** Since when each node that is not Ready has been seen to be so. */
   readonly #notReadySince = new Map<string, number>();
+  /** Who has which address: made when it is asked for, which anybody who can send a datagram may do as often as they like. */
+  #addresses: Map<string, string[]> | undefined;
   readonly #firstSync = Promise.withResolvers<void>();
 
   constructor(options: ObserverOptions) {
@@ -109,6 +111,12 @@ export class Observer {
     return view;
   }
 
+  /** The nodes that have this address. */
+  nodesAt(address: string): readonly string[] {
+    this.#addresses ??= byAddress(this.#nodes.entries.values());
+    return this.#addresses.get(address) ?? [];
+  }
+
   /** What the Lease of a node says about whether its kubelet lives. */
   leaseSign(name: string): LeaseSign | undefined {
     const sighting = this.#sightings.get(name);
@@ -147,7 +155,9 @@ export class Observer {
   }
 
   #noteNode(change: Change<NodeFacts>): void {
-    const { name, conditions } = change.entry.value;
+    const { name, conditions, addresses } = change.entry.value;
+    const isMoved = change.type !== 'updated' || change.previous.value.addresses.join() !== addresses.join();
+    if (isMoved) this.#addresses = undefined;
     const isReady = conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
     if (change.type === 'deleted' || isReady) this.#notReadySince.delete(name);
     else if (!this.#notReadySince.has(name)) this.#notReadySince.set(name, this.#options.clock.monotonic());
@@ -180,4 +190,12 @@ export class Observer {
         : { ...known, lease, confirmed: false },
     );
   }
+}
+
+function byAddress(entries: Iterable<{ value: NodeFacts }>): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (const { value } of entries) {
+    for (const address of new Set(value.addresses)) found.set(address, [...(found.get(address) ?? []), value.name]);
+  }
+  return found;
 }

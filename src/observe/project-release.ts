@@ -43,7 +43,7 @@ interface WireNode extends KubeObject {
   metadata: KubeObject['metadata'] & { managedFields?: WireManagedField[] };
   spec?: { taints?: TaintFacts[]; providerID?: string; unschedulable?: boolean };
   status?: {
-    conditions?: { type?: string; status?: string }[];
+    conditions?: { type?: string; status?: string; lastHeartbeatTime?: string | null }[];
     nodeInfo?: { bootID?: string; systemUUID?: string };
     volumesInUse?: string[];
   };
@@ -62,7 +62,8 @@ function maintenanceOf(annotations: Record<string, string> = {}): { maintenanceU
 
 export function liveNode(object: KubeObject): LiveNode {
   const { metadata, spec, status } = object as WireNode;
-  const ready = status?.conditions?.find(({ type }) => type === 'Ready')?.status;
+  const { status: ready, lastHeartbeatTime: heartbeatTime } =
+    status?.conditions?.find(({ type }) => type === 'Ready') ?? {};
   const writer = metadata.managedFields?.find(({ fieldsV1 }) => fieldsV1?.['f:spec']?.['f:taints'] !== undefined);
   return {
     name: metadata.name,
@@ -71,6 +72,7 @@ export function liveNode(object: KubeObject): LiveNode {
     bootId: status?.nodeInfo?.bootID ?? '',
     labels: metadata.labels ?? {},
     ready: ready === undefined ? undefined : statusOf(ready),
+    ...(typeof heartbeatTime === 'string' ? { heartbeatTime } : {}),
     taints: spec?.taints ?? [],
     volumesInUse: status?.volumesInUse ?? [],
     ...(writer?.manager === undefined ? {} : { taintedBy: writer.manager }),

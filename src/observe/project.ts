@@ -4,10 +4,19 @@ import { CLOUD_SHUTDOWN_KEY, FORCE_EVICTION_KEY, OUT_OF_SERVICE_KEY, QUARANTINE_
 import type { ConditionStatus, NodeCondition, NodeFacts } from '../api/view.ts';
 import type { KubeObject } from '../kube/client.ts';
 
+interface WireCondition {
+  type?: string;
+  status?: string;
+  reason?: string;
+  lastTransitionTime?: string;
+  /** Null where nobody has written it. */
+  lastHeartbeatTime?: string | null;
+}
+
 interface WireNode extends KubeObject {
   spec?: { unschedulable?: boolean; taints?: { key?: string }[] };
   status?: {
-    conditions?: { type?: string; status?: string; reason?: string; lastTransitionTime?: string }[];
+    conditions?: WireCondition[];
     nodeInfo?: { bootID?: string };
     addresses?: { address?: string }[];
   };
@@ -31,6 +40,7 @@ function word(text: string | undefined): string {
 
 export function projectNode(object: KubeObject): NodeFacts {
   const { metadata, spec, status } = object as WireNode;
+  const heartbeatTime = status?.conditions?.find(({ type }) => type === 'Ready')?.lastHeartbeatTime;
   return {
     name: metadata.name,
     uid: metadata.uid ?? '',
@@ -40,6 +50,7 @@ export function projectNode(object: KubeObject): NodeFacts {
     unschedulable: spec?.unschedulable ?? false,
     marks: marksOf(spec?.taints),
     conditions: (status?.conditions ?? []).map(projectCondition),
+    ...(typeof heartbeatTime === 'string' ? { heartbeatTime } : {}),
   };
 }
 
@@ -52,12 +63,7 @@ function marksOf(taints: { key?: string }[] | undefined): readonly string[] {
   return marks === undefined || marks.length === 0 ? unmarked : marks;
 }
 
-function projectCondition(condition: {
-  type?: string;
-  status?: string;
-  reason?: string;
-  lastTransitionTime?: string;
-}): NodeCondition {
+function projectCondition(condition: WireCondition): NodeCondition {
   return {
     type: word(condition.type),
     // Whatever is neither True nor False is unknown, and never read as one of them.

@@ -4,6 +4,7 @@
  * Every instance watches, so that a standby takes over with warm views; only the leader judges, publishes and acts.
  */
 import type { DeviceProvider } from '../devices/provider.ts';
+import { signsOf } from '../api/life.ts';
 import type { FeatureGates } from '../api/feature-gates.ts';
 import type { JobOrder } from '../api/steps.ts';
 import type { JudgeLimits, Judgement } from '../api/view.ts';
@@ -203,15 +204,17 @@ export class Operator {
   }
 
   /** The nodes that have this address. */
-  nodesAt(address: string): string[] {
-    return [...this.#observer.nodeNames].filter((name) => this.#observer.view(name).node?.addresses.includes(address));
+  nodesAt(address: string): readonly string[] {
+    return this.#observer.nodesAt(address);
   }
 
   /** The crashed kernel of a node has reported itself. */
   crashed({ node, address }: { node: string; address: string }): void {
-    const bootId = this.#observer.view(node).node?.bootId;
-    if (bootId === undefined) return;
-    this.#crashes.heard(node, { bootId, address });
+    const seen = this.#observer.view(node);
+    if (seen.node === undefined) return;
+    const crash = { bootId: seen.node.bootId, address, signs: signsOf(seen) };
+    // Whoever can send one datagram can send a million.
+    if (!this.#crashes.heard(node, crash)) return;
     this.#options.log.info({ node, address }, 'the kernel has crashed');
     if (this.#leading) this.#loop.add(node);
   }

@@ -14,6 +14,7 @@ import {
   inForce,
   nowMs,
   quarantine,
+  silentLease,
 } from '../../test/support/release-case.ts';
 import { featureGates } from '../api/feature-gates.ts';
 import type { LiveNode, NodeCase, PodFacts, TaintFacts, TolerationFacts } from '../api/release-view.ts';
@@ -89,6 +90,19 @@ describe('the word of whoever set a taint', () => {
       assert.equal(refusal(assertedCase(change))?.reason, reason);
     });
   }
+
+  test('[SAF-3] a kubelet that has lived since it was given voids it, until it is given again', () => {
+    const signs = { renewTime: silentLease.renewTime, heartbeatTime: '' };
+    const given = { source: 'ForceEvictionTaint', says: 'Dead', detail: 'x', observedAt: 'x', signs } as const;
+    const since = (change: Partial<NodeCase>, evidence = [given]): string | undefined =>
+      refusal(assertedCase({ fence: aFence({ incident: anIncident(), evidence }), ...change }))?.reason;
+    assert.equal(since({}), undefined);
+    const lease = { ...silentLease, renewTime: 'later' };
+    assert.equal(since({ lease }), 'KubeletAlive');
+    assert.equal(since({ node: aNode({ taints: [forceEviction], heartbeatTime: 'later' }) }), 'KubeletAlive');
+    const again = { ...given, signs: { ...signs, renewTime: 'later' } };
+    assert.equal(since({ lease }, [again]), undefined);
+  });
 
   test('[FEV-7, FEV-8] listed, the standard taint and the cloud’s are the same word, and need no gate', () => {
     const policy = inForce({ assertions: ['OutOfService', 'CloudShutdown'], podDeletion: 'do-nothing' });

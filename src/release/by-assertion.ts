@@ -4,6 +4,7 @@
  */
 import type { NodeCase, PodFacts, TaintFacts, TolerationFacts } from '../api/release-view.ts';
 import { CLOUD_SHUTDOWN_KEY, FORCE_EVICTION_KEY, OUT_OF_SERVICE_KEY } from '../api/release-view.ts';
+import { stillCounts } from '../api/life.ts';
 import type { Check, Objection } from './checks.ts';
 import { clockTime, isOver } from '../api/facts.ts';
 import { knownVolumes, kubeletSilent, nodeDown, notDaemon, notMirror, nothingReappeared, objection } from './checks.ts';
@@ -51,6 +52,7 @@ const kinds: readonly Kind[] = [
 const checks: readonly Check[] = [
   notMirror,
   asserted,
+  assertedSinceLife,
   notDaemon,
   notTolerated,
   nodeDown,
@@ -76,7 +78,7 @@ export function assertionOf(nodeCase: NodeCase): Assertion | undefined {
 /** The API server knows who wrote the list last, not each taint: after our own quarantine that would be ourselves. */
 function recordedAuthor({ node, fence }: NodeCase, source: Assertion['source']): string | undefined {
   const evidence = fence?.status.incident === undefined ? [] : fence.status.evidence;
-  return evidence.find((item) => item.source === source && item.bootId === node?.bootId)?.by;
+  return evidence.findLast((item) => item.source === source && item.bootId === node?.bootId)?.by;
 }
 
 function authorOf({ node }: NodeCase, key: string): string {
@@ -94,6 +96,17 @@ function asserted(nodeCase: NodeCase): Objection | undefined {
     return deaf(nodeCase);
   }
   return objection('NoAssertion', 'nobody has asserted that nothing runs on the node');
+}
+
+/** Whoever set it spoke of the machine as it was then: a kubelet that has lived since is not what they meant (S35). */
+function assertedSinceLife(nodeCase: NodeCase): Objection | undefined {
+  const { node, fence } = nodeCase;
+  const assertion = assertionOf(nodeCase);
+  const known = fence?.status.incident === undefined ? [] : fence.status.evidence;
+  const recorded = known.findLast(({ source }) => source === assertion?.source);
+  if (recorded?.signs === undefined || stillCounts(recorded, nodeCase)) return undefined;
+  const again = 'take it away, and set it again when nothing runs there';
+  return objection('KubeletAlive', `the kubelet of ${node?.name} has lived since the taint was set: ${again}`);
 }
 
 /** As Kubernetes reads tolerations: of several that match, the shortest time counts; one without a time has none. */
@@ -115,7 +128,7 @@ function notTolerated(nodeCase: NodeCase, pod: PodFacts): Objection | undefined 
 export function assertedSinceMs({ fence, serverNowMs }: NodeCase, { taint, source }: Assertion): number {
   const written = Date.parse(taint.timeAdded ?? '');
   if (!Number.isNaN(written)) return written;
-  const seen = fence?.status.evidence.find((item) => item.source === source)?.observedAt;
+  const seen = fence?.status.evidence.findLast((item) => item.source === source)?.observedAt;
   return seen === undefined ? serverNowMs : Date.parse(seen);
 }
 
@@ -137,7 +150,8 @@ export function isEvictable(nodeCase: NodeCase, pod: PodFacts): boolean {
 /** The word is given, and nothing that is known of the node speaks against it. */
 function isAsserted(nodeCase: NodeCase): boolean {
   if (nodeCase.node === undefined || assertionOf(nodeCase) === undefined) return false;
-  return (nodeDown(nodeCase) ?? kubeletSilent(nodeCase) ?? nothingReappeared(nodeCase)) === undefined;
+  const alive = assertedSinceLife(nodeCase) ?? kubeletSilent(nodeCase) ?? nothingReappeared(nodeCase);
+  return (nodeDown(nodeCase) ?? alive) === undefined;
 }
 
 export const byAssertion: Way = {

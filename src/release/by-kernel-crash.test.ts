@@ -1,16 +1,37 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { aCase, aFence, anIncident, aNode, aPod, inForce, renewedLease } from '../../test/support/release-case.ts';
+import {
+  aCase,
+  aFence,
+  anIncident,
+  aNode,
+  aPod,
+  aRecord,
+  entry,
+  inForce,
+  renewedLease,
+  silentLease,
+} from '../../test/support/release-case.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import { byKernelCrash } from './by-kernel-crash.ts';
 
 const kdump = { timeoutMs: 1 };
-const crash = { bootId: 'boot-1', address: '10.0.0.7' };
+const signs = { renewTime: silentLease.renewTime, heartbeatTime: 'then' };
+const node = aNode({ heartbeatTime: 'then' });
+const crash = { bootId: 'boot-1', address: '10.0.0.7', signs };
+const none = { renewTime: '', heartbeatTime: '' };
 const by = 'kdump message from 10.0.0.7';
-const evidence = [
-  { source: 'Kdump', says: 'Dead', detail: 'x', observedAt: '2026-01-01T00:00:00Z', by, bootId: 'boot-1' } as const,
-];
-const heard = aCase({ policy: inForce({ podDeletion: 'do-nothing', kdump }), crash });
+const told = {
+  source: 'Kdump',
+  says: 'Dead',
+  detail: 'x',
+  observedAt: '2026-01-01T00:00:00Z',
+  by,
+  bootId: 'boot-1',
+  signs,
+} as const;
+const evidence = [told];
+const heard = aCase({ policy: inForce({ podDeletion: 'do-nothing', kdump }), node, crash });
 
 function objects(change: Partial<NodeCase>): string {
   const nodeCase = { ...heard, ...change };
@@ -33,5 +54,41 @@ describe('released by the word of the crashed kernel', () => {
     assert.equal(objects({ node: aNode({ bootId: 'boot-2' }) }), 'NoCrash');
     assert.equal(objects({ node: aNode({ ready: 'True' }) }), 'NodeReady');
     assert.equal(objects({ lease: renewedLease }), 'KubeletAlive');
+  });
+
+  describe('[SAF-3] a sign of life voids it, whoever heard it and whenever', () => {
+    const { crash: _, ...later } = { ...heard, fence: aFence({ incident: anIncident(), evidence }) };
+    const lives: [string, Partial<NodeCase>][] = [
+      ['the Lease was renewed', { lease: { ...silentLease, renewTime: 'another time of whatever clock' } }],
+      ['the kubelet has written its status', { node: { ...node, heartbeatTime: 'later' } }],
+      ['there was no status before', { node: { ...node, heartbeatTime: 'now' }, crash: { ...crash, signs: none } }],
+    ];
+    for (const [what, change] of lives) {
+      test(what, () => {
+        assert.equal(objects(change), 'NoCrash');
+        assert.equal(byKernelCrash.by({ ...later, ...change }), undefined);
+      });
+    }
+
+    test('a freed volume is back in volumesInUse', () => {
+      const release = aRecord({ freedAt: '2026-01-01T00:00:00Z', freed: [entry] });
+      const fence = aFence({ incident: anIncident(), evidence, releases: [release] });
+      assert.equal(byKernelCrash.by({ ...later, fence, node: { ...node, volumesInUse: [] } }), by);
+      assert.equal(byKernelCrash.by({ ...later, fence, node: { ...node, volumesInUse: [entry] } }), undefined);
+    });
+
+    test('that there is no Lease any more is no sign of life; what was kept without signs says nothing', () => {
+      const { lease: _lease, ...without } = later;
+      assert.equal(byKernelCrash.by(without), by);
+      const { signs: _signs, ...old } = told;
+      const fence = aFence({ incident: anIncident(), evidence: [old] });
+      assert.equal(byKernelCrash.by({ ...later, fence }), undefined);
+    });
+
+    test('a message that comes again is heard again', () => {
+      const lease = { ...silentLease, renewTime: 'later' };
+      const again = { ...crash, signs: { ...signs, renewTime: 'later' } };
+      assert.equal(byKernelCrash.by({ ...later, lease, crash: again }), by);
+    });
   });
 });

@@ -1,7 +1,10 @@
 /**
  * By the word of the crashed kernel (FEN-12): the kernel that kdump boots into says that it writes the memory down, so that
- * nothing that ran there before runs any more. Counts for that boot, and only where the policy listens to it.
+ * nothing that ran there before runs any more. Counts for that boot, until the node shows that it lives, and only
+ * where the policy listens to it.
  */
+import type { Signs } from '../api/life.ts';
+import { stillCounts } from '../api/life.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import type { Check, Objection } from './checks.ts';
 import {
@@ -27,17 +30,32 @@ const checks: readonly Check[] = [
   nothingReappeared,
 ];
 
-/** Who said so, for the boot that the node is in; undefined: nobody, or nobody listens. */
-function crashedBy({ node, policy, fence, crash }: NodeCase): string | undefined {
-  if (node === undefined || policy.kind !== 'one' || policy.policy.kdump === undefined) return undefined;
-  if (crash?.bootId === node.bootId) return messageFrom(crash.address);
-  const { incident, evidence = [] } = fence?.status ?? {};
-  if (incident === undefined) return undefined;
-  return evidence.find(({ source, bootId }) => source === 'Kdump' && bootId === node.bootId)?.by;
+export interface CrashHeard {
+  by: string;
+  /** When it was recorded; absent: it has not been yet. */
+  observedAt?: string;
+  signs: Signs;
 }
 
-export function messageFrom(address: string): string {
-  return `kdump message from ${address}`;
+/** Of the boot that the node is in, and not followed by a sign of life; undefined: nobody said so, or nobody listens. */
+export function crashHeard(nodeCase: NodeCase): CrashHeard | undefined {
+  const { node, policy, fence, crash } = nodeCase;
+  if (node === undefined || policy.kind !== 'one' || policy.policy.kdump === undefined) return undefined;
+  const { incident, evidence = [] } = fence?.status ?? {};
+  const stored = incident && evidence.find((item) => item.source === 'Kdump' && isOfNow(item, nodeCase));
+  if (stored?.signs !== undefined) {
+    return { by: stored.by ?? '', observedAt: stored.observedAt, signs: stored.signs };
+  }
+  if (crash === undefined || !isOfNow(crash, nodeCase)) return undefined;
+  return { by: `kdump message from ${crash.address}`, signs: crash.signs };
+}
+
+function isOfNow(heard: { bootId?: string | undefined; signs?: Signs | undefined }, nodeCase: NodeCase): boolean {
+  return heard.bootId === nodeCase.node?.bootId && stillCounts(heard, nodeCase);
+}
+
+function crashedBy(nodeCase: NodeCase): string | undefined {
+  return crashHeard(nodeCase)?.by;
 }
 
 function crashed(nodeCase: NodeCase): Objection | undefined {

@@ -9,7 +9,9 @@ import {
   aRemedy,
   inForce,
   renewedLease,
+  silentLease,
 } from '../../test/support/release-case.ts';
+import { signsOf } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { NodeCase, PodFacts } from '../api/release-view.ts';
 import { byRemedy } from './by-remedy.ts';
@@ -24,6 +26,7 @@ const job = {
   template,
   startedAt,
   outcome: 'Succeeded',
+  signs: signsOf(aCase()),
 } as const;
 
 function remedied(status: Partial<NodeFenceStatus> = {}, cleanResources = true, kind = 'podTemplate'): NodeCase {
@@ -65,6 +68,15 @@ describe('released by the word of a remedy', () => {
       { ...remedied(), policy: { kind: 'none' } },
     ];
     for (const nodeCase of none) assert.equal(objects(nodeCase), 'NotRemedied');
+  });
+
+  test('[SAF-3] nor once the kubelet has shown that it lives, whenever that was', () => {
+    const done = remedied();
+    const renewed = { ...silentLease, renewTime: 'later' };
+    assert.equal(objects({ ...done, lease: renewed }), 'NotRemedied', 'it is silent again, and was not');
+    assert.equal(objects({ ...done, node: aNode({ heartbeatTime: 'later' }) }), 'NotRemedied');
+    const { signs: _, ...old } = job;
+    assert.equal(objects(remedied({ jobs: [old] })), 'NotRemedied', 'nobody knows what it had written then');
   });
 
   test('S2: nor by a Job of that name that was made from another template, or from nobody knows which', () => {

@@ -2,6 +2,7 @@
  * By the word of a remedy (REM-2): whoever put cleanResources beside a Job says that its success makes the node harmless.
  * Nobody else can know what such a Job did, so that it is an assertion like any other, and recorded as one.
  */
+import { stillCounts } from '../api/life.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import type { Check, Objection } from './checks.ts';
 import { notInMaintenance } from './maintenance.ts';
@@ -31,7 +32,8 @@ const checks: readonly Check[] = [
 ];
 
 /** Who says so; undefined: no remedy that should clean up has succeeded. */
-function remediedBy({ policy, fence }: NodeCase): string | undefined {
+function remediedBy(nodeCase: NodeCase): string | undefined {
+  const { policy, fence } = nodeCase;
   const { ladder, jobs = [] } = fence?.status ?? {};
   if (policy.kind !== 'one' || (ladder?.phase !== 'waiting' && ladder?.phase !== 'exhausted')) return undefined;
   const { thresholds = [], kinds = {}, templates = {} } = policy.policy.remedy ?? {};
@@ -41,6 +43,8 @@ function remediedBy({ policy, fence }: NodeCase): string | undefined {
   // The word is about the Job that its policy has: another one of that name, of before an edit or of another policy, did
   // something else.
   if (job?.template === undefined || job.template !== templates[rung.name]) return undefined;
+  // A kubelet that has shown since that it lives is what the Job should have ended.
+  if (!stillCounts(job, nodeCase)) return undefined;
   return job.outcome === 'Succeeded' ? `remedy ${rung.name}, Job ${job.namespace}/${job.name}` : undefined;
 }
 

@@ -1,6 +1,6 @@
 /** The questions that several ways of release ask of a pod. Each answers with an objection, or with nothing. */
 import { clockTime, isOfDaemonSet, isOver } from '../api/facts.ts';
-import { isSilent } from '../api/life.ts';
+import { isSilent, reappearedOf } from '../api/life.ts';
 import type { AttachmentFacts, DriverFacts, NodeCase, PodFacts, VolumeFacts } from '../api/release-view.ts';
 import type { STUCK } from '../api/reasons.ts';
 
@@ -74,17 +74,11 @@ export function notComingBack(nodeCase: NodeCase): Objection | undefined {
   return nodeCase.node?.ready === 'Unknown' ? kubeletSilent(nodeCase) : undefined;
 }
 
-/** What was taken out of `volumesInUse` and stands there again was written by a kubelet that lives. */
-export function nothingReappeared({ node, fence }: NodeCase): Objection | undefined {
-  if (node === undefined) return undefined;
-  for (const { freedAt, freed, endedAt, bootId } of fence?.status.releases ?? []) {
-    if (freedAt === undefined || endedAt !== undefined || bootId !== node.bootId) continue;
-    const back = freed.find((entry) => node.volumesInUse.includes(entry));
-    if (back !== undefined) {
-      return objection('KubeletAlive', `${back} is in volumesInUse of ${node.name} again: a kubelet wrote it`);
-    }
-  }
-  return undefined;
+/** A kubelet that lives writes what it has mounted. */
+export function nothingReappeared(nodeCase: NodeCase): Objection | undefined {
+  const back = reappearedOf(nodeCase);
+  if (back === undefined) return undefined;
+  return objection('KubeletAlive', `${back} is in volumesInUse of ${nodeCase.name} again: a kubelet wrote it`);
 }
 
 /** A fence that has failed, or runs, is just when nobody knows what the machine does (S3). */

@@ -228,7 +228,9 @@ function groundsOf(nodeCase: NodeCase, { way, record, freed, epoch }: Resting): 
     node: nodeCase.name,
     ...(node === undefined ? {} : { nodeUid: node.uid, bootId: node.bootId }),
     taints,
-    ...(way.toleratesLife(nodeCase) || node === undefined ? {} : { leaseRenewTime: lease?.renewTime ?? '' }),
+    ...(way.toleratesLife(nodeCase) || node === undefined
+      ? {}
+      : { leaseRenewTime: lease?.renewTime ?? '', heartbeatTime: node.heartbeatTime ?? '' }),
     ...(policy.kind === 'one' ? { policy: identityOf(policy.policy) } : {}),
     freed: record.freed,
     epoch,

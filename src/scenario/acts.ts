@@ -150,6 +150,8 @@ export class Actor {
       case 'kdump':
         world.kernelCrash(name, dumpMs);
         return undefined;
+      case 'kdumpSent':
+        return done(world.sendKdump(name));
       case 'cordon':
         return cordon(client, name, true);
       case 'uncordon':

@@ -67,6 +67,7 @@ export const nodeActs = [
   'drain',
   'deleteNode',
   'kdump',
+  'kdumpSent',
 ] as const;
 export type NodeAct = (typeof nodeActs)[number];
 

@@ -45,7 +45,7 @@ describe('scenario files', () => {
 
   test('every event is understood', () => {
     const onNodes =
-      'powerOff powerOn reboot hang resume partition heal storagePartition storageHeal kubeletStop kubeletStart cordon uncordon drain deleteNode kdump';
+      'powerOff powerOn reboot hang resume partition heal storagePartition storageHeal kubeletStop kubeletStart cordon uncordon drain deleteNode kdump kdumpSent';
     const events = onNodes.split(' ').map((name) => `{at: 1s, ${name}: node-1}`);
     events.push(
       '{at: 0s, powerOff: {nodeOf: default/web-0}}',
@@ -75,7 +75,7 @@ describe('scenario files', () => {
     assert.equal(scenario.events.length, events.length);
     assert.deepEqual(scenario.events[0]?.act, {
       do: 'powerOff',
-      node: { podOf: { namespace: 'default', name: 'web-0' }, where: 'a.yaml:21' },
+      node: { podOf: { namespace: 'default', name: 'web-0' }, where: 'a.yaml:22' },
     });
     const skews = scenario.events.flatMap(({ act }) => (act.do === 'clockSkew' ? [act.byMs] : []));
     assert.deepEqual(skews, [600_000, -600_000]);

@@ -17,6 +17,12 @@ import { Workloads } from './settle.ts';
 import type { TimelineEntry } from './timeline.ts';
 import { describeChange, objectName } from './timeline.ts';
 
+export interface Followers {
+  onWrite: (write: Write) => void;
+  onStored: (change: StoredChange, user: string) => void;
+  onRenewed: (node: string) => void;
+}
+
 export class Recorder {
   readonly state = new ClusterState();
   readonly fences = new FenceCount();
@@ -34,15 +40,13 @@ export class Recorder {
     this.#now = now;
   }
 
-  follow(
-    world: World,
-    { onWrite, onStored }: { onWrite: (write: Write) => void; onStored: (change: StoredChange, user: string) => void },
-  ): void {
+  follow(world: World, { onWrite, onStored, onRenewed }: Followers): void {
     world.server.onChange(({ type, version, previous }, user) => {
       const change = told({ type, object: version.object, previous: previous?.object } as unknown as StoredChange);
       // Heartbeats, which are nearly all that happens.
       if (change.object.kind === 'Lease') {
         this.#renewed(change);
+        if (change.object.metadata.namespace === 'kube-node-lease') onRenewed(change.object.metadata.name);
         return;
       }
       onStored(change, user ?? 'api');

@@ -114,7 +114,8 @@ class Run {
         this.#recorder.touched();
         for (const checker of this.#checkers) checker.onWriter?.(change);
       },
-      onKdump: (node) => {
+      onKdump: (node, forged) => {
+        for (const checker of this.#checkers) checker.onKdump?.(node, forged);
         for (const host of this.#operators) host.hear(node, `the address of ${node}`);
       },
       onDevice: (node, action) => this.#recorder.note('device', `asked for ${action}`, `node/${node}`),
@@ -125,6 +126,9 @@ class Run {
       },
       onStored: (change, user) => {
         for (const checker of this.#checkers) checker.onStored?.(change, user);
+      },
+      onRenewed: (node) => {
+        for (const checker of this.#checkers) checker.onRenewed?.(node);
       },
     });
     for (const machine of this.#world.fleet.machines) {

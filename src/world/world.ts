@@ -52,7 +52,8 @@ export interface WorldOptions {
   /** Something about the replicas of volumes is different now. */
   onReplicas?: () => void;
   onDevice?: (node: string, action: BmcAction) => void;
-  onKdump?: (node: string) => void;
+  /** A message of a crashed kernel; `forged`: the machine runs. */
+  onKdump?: (node: string, forged: boolean) => void;
   /** What failed and will be tried again. */
   onProblem?: (who: string, error: KubeError) => void;
 }
@@ -175,8 +176,13 @@ export class World {
     machine.powerOn(dumpMs + machine.bootTimeMs);
     // fence_kdump_send repeats itself until the dump is written.
     for (let ms = 0; ms < dumpMs; ms += kdumpEveryMs) {
-      this.#options.clock.after(ms, () => this.#options.onKdump?.(node));
+      this.#options.clock.after(ms, () => this.#options.onKdump?.(node, false));
     }
+  }
+
+  /** A message of a crashed kernel comes from the address of the node, whatever its machine does. */
+  sendKdump(node: string): void {
+    this.#options.onKdump?.(node, this.fleet.machine(node).power === 'on');
   }
 
   #longhorn(shared: Pick<LonghornOptions, 'clock' | 'transportFor'>): Longhorn | undefined {

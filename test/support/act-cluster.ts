@@ -124,6 +124,7 @@ export class ActCluster {
       bootId: 'boot-1',
       taints: [quarantine],
       leaseRenewTime: renewTime,
+      heartbeatTime: (await this.node()).heartbeatTime ?? '',
       policy: { name, uid, generation },
       freed: [],
       epoch: 3,

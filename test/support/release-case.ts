@@ -178,7 +178,11 @@ export function anIncident(change: object = {}): NonNullable<NodeFenceStatus['in
 }
 
 /** Both gates on, a policy in force that covers the pod, the driver safe, the kubelet silent. */
-const silentLease = { renewTime: '2026-01-01T00:00:00.000000Z', unchangedForMs: 600_000, renewedSinceNotReady: false };
+export const silentLease = {
+  renewTime: '2026-01-01T00:00:00.000000Z',
+  unchangedForMs: 600_000,
+  renewedSinceNotReady: false,
+};
 /** Of a node that is back. */
 export const renewedLease = { ...silentLease, unchangedForMs: 1000, renewedSinceNotReady: true, renewed: true };
 

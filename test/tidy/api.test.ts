@@ -7,15 +7,8 @@ import { globSync, readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { structuralSchemaOf, type StructuralSchema } from '../../src/api/crds.ts';
 import { KINDS } from '../../src/api/kinds.ts';
-import {
-  APPLIED_KINDS,
-  BASES,
-  EVIDENCE_SOURCES,
-  FENCE_PHASES,
-  JOB_OUTCOMES,
-  LADDER_PHASES,
-  RETURN_STAGES,
-} from '../../src/api/node-fence.ts';
+import { BASES, FENCE_PHASES, LADDER_PHASES, RETURN_STAGES } from '../../src/api/node-fence.ts';
+import { APPLIED_KINDS, EVIDENCE_SOURCES, JOB_OUTCOMES } from '../../src/api/node-fence-parts.ts';
 import { REMEDY_ACTIONS } from '../../src/api/policy-defaults.ts';
 import { drainPolicyFacts, policyFacts } from '../../src/api/policy-facts.ts';
 import * as reasons from '../../src/api/reasons.ts';

@@ -100,6 +100,10 @@ export interface Checker {
   onStored?: (change: StoredChange, user: string) => void;
   /** What the scenario has done to the world, or a person in it to the cluster. */
   onAct?: (act: Act, node: string | undefined) => void;
+  /** The Lease of a node was written. */
+  onRenewed?: (node: string) => void;
+  /** A message of a crashed kernel has come from the address of a node; `forged`: its machine runs. */
+  onKdump?: (node: string, forged: boolean) => void;
   onWriter?: (change: WriterChange) => void;
   /** The replicas of some volume are different now. */
   onReplicas?: () => void;

@@ -18,6 +18,7 @@ import { s27 } from './s27-no-delay.ts';
 import { s3 } from './s3-unsettled-fence.ts';
 import { s30 } from './s30-mixed-storage.ts';
 import { s31 } from './s31-last-replica.ts';
+import { s35 } from './s35-void-evidence.ts';
 import { s37 } from './s37-requests-once.ts';
 import { s4 } from './s4-really-off.ts';
 import { s5 } from './s5-not-while-restarting.ts';
@@ -52,5 +53,6 @@ export const invariants: readonly Invariant[] = [
   s27,
   s30,
   s31,
+  s35,
   s37,
 ];

@@ -21,6 +21,8 @@ export class LetGo {
   readonly #context: CheckContext;
   readonly #ours = new Map<string, Ours>();
   readonly #deletedBy = new Map<string, string>();
+  /** Nodes from whose address a crash was reported while their machine ran, and that have not shown since that they live. */
+  readonly #forged = new Set<string>();
   readonly #running = new Map<string, Set<Process>>();
 
   constructor(context: CheckContext) {
@@ -35,6 +37,15 @@ export class LetGo {
   /** Who has let go of one of these, if it was no operator. */
   whose(podUids: readonly string[]): Exemption {
     return podUids.some((uid) => this.#deletedBy.get(uid) === administrator) ? 'PersonsAct' : 'KubernetesAct';
+  }
+
+  onKdump(node: string, forged: boolean): void {
+    if (forged) this.#forged.add(node);
+    else this.#forged.delete(node);
+  }
+
+  onRenewed(node: string): void {
+    this.#forged.delete(node);
   }
 
   onMachine(event: MachineEvent, machine: string): void {
@@ -102,6 +113,7 @@ export class LetGo {
     );
     const has = (basis: StoredRelease['basis']): boolean => records.some((record) => record.basis === basis);
     if (has('AcceptedRisk')) return 'AcceptedRisk';
+    if (has('KernelCrashed') && this.#forged.has(node)) return 'ForgedCrash';
     const found = state.nodes.get(node);
     const isSaidDead = has('Asserted') && !isReady(found) && drivingOut(found).length > 0;
     // The remedy of a policy is a person's program, and says by its success what that person wants to be true.

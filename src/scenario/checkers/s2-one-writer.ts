@@ -35,6 +35,14 @@ class OneWriter implements Checker {
     this.#letGo.byAnybody(change, user);
   }
 
+  onRenewed(node: string): void {
+    this.#letGo.onRenewed(node);
+  }
+
+  onKdump(node: string, forged: boolean): void {
+    this.#letGo.onKdump(node, forged);
+  }
+
   onWriter({ type, writer, writers }: WriterChange): void {
     if (type === 'ended') return;
     const earlier = writers.find(({ machine }) => machine !== writer.machine);

@@ -48,6 +48,14 @@ const ready: Deed = async (other) => {
   const index = status?.conditions?.findIndex(({ type }) => type === 'Ready') ?? -1;
   await other.patch(node, [{ op: 'replace', path: `/status/conditions/${index}/status`, value: 'True' }], 'status');
 };
+const reported: Deed = async (other) => {
+  const { status } = await other.get<{ metadata: { name: string }; status?: { conditions?: { type: string }[] } }>(
+    node,
+  );
+  const index = status?.conditions?.findIndex(({ type }) => type === 'Ready') ?? -1;
+  const value = `${new Date(other.clock.now()).toISOString().slice(0, 19)}Z`;
+  await other.patch(node, [{ op: 'add', path: `/status/conditions/${index}/lastHeartbeatTime`, value }], 'status');
+};
 const booted: Deed = (other) =>
   other.patch(node, [{ op: 'replace', path: '/status/nodeInfo/bootID', value: 'another' }], 'status');
 /** A node that nobody knows anything of yet. */
@@ -103,6 +111,7 @@ const releases: readonly Story[] = [
     story(basis, 'it was booted again', () => afterRecord(booted, decidesAnew())),
   ]),
   story('AcceptedRisk', 'it is Ready', () => afterRecord(ready, decidesAnew())),
+  story('AcceptedRisk', 'its kubelet has reported', () => afterRecord(reported, decidesAnew())),
   story('AcceptedRisk', 'it is another node of the same name', () =>
     between({ after: frees, deed: replaced, not: lets, until: decidesAnew() }),
   ),

@@ -133,6 +133,15 @@ const assertionStories: readonly Story[] = [
     also: [{ at: '10s', taint: { node: place, key: cloudShutdownKey, effect: 'NoSchedule' } }],
     expect: [calm],
   }),
+  story('assertion that the node has outlived', ways.assertion, {
+    policy: { assertions: ['CloudShutdown'] },
+    events: [
+      { at: '5s', taint: { node: place, key: cloudShutdownKey, effect: 'NoSchedule' } },
+      { at: '40s', powerOff: place },
+    ],
+    expect: [inPlace],
+    runFor: '80s',
+  }),
   story('assertion that is tolerated', ways.assertion, {
     pod: { spec: { tolerations: [{ key: 'fenceline.dev/force-eviction', operator: 'Exists' }] } },
     also: [assert],

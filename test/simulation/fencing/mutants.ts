@@ -3,6 +3,7 @@ import type { Scenario } from '../../../src/scenario/format.ts';
 import type { RunOptions } from '../../../src/scenario/runner.ts';
 import { marked, removed } from '../../mutants/stories/machines.ts';
 import type { MutantCase } from '../mutants.ts';
+import { variation } from '../run-file.ts';
 import { atOnce, fenced, place } from './fenced.ts';
 
 /** Once there is trouble, the first answer about power takes its time, as that of a BMC behind a slow network does. */
@@ -216,5 +217,24 @@ export const fenceMutantCases: readonly MutantCase[] = [
       runFor: '5m',
     }),
     says: /^node-1 is well, and switched off for a request that is older than its record$/,
+  },
+  {
+    invariant: 'S35',
+    mistake: 'goes on believing what was said before the node showed that it lives',
+    sabotage: {
+      file: 'src/api/life.ts',
+      line: "].every(([then, latest]) => latest === '' || latest === then);",
+      instead: "].every(([then, latest]) => latest === '' || latest === then || true);",
+    },
+    // It cannot reach its storage, so that two machines do not write at the same time, which has a checker of its own.
+    scenario: variation('holes/kdump-then-alive', {
+      events: [
+        { at: '10s', kdumpSent: place },
+        { at: '2m', storagePartition: place },
+        { at: '2m', partition: place },
+      ],
+      runFor: '4m',
+    }),
+    says: /on the basis KernelCrashed \(.*\), although the node has shown since that it lives$/,
   },
 ];

@@ -1,14 +1,33 @@
 /** Whether a node lives is read in one way, and what it has said since voids what was said of it before. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { failuresOf, run, scenariosOf, seedsOf } from '../run-file.ts';
+import { failuresOf, run, scenarioOf } from '../run-file.ts';
+import { runHoles } from './files.ts';
 
-describe('a Lease says itself how long its silence means nothing', () => {
-  for (const scenario of scenariosOf('holes/lease-durations')) {
-    test(`[SAF-14] ${scenario.name}: left alone while it is renewed, fenced when it is not, back in service afterwards`, async () => {
-      for (const seed of seedsOf(scenario)) {
-        assert.deepEqual(failuresOf(await run({ ...scenario, seed })), [], `with seed ${seed}`);
-      }
-    });
-  }
+const fenced = 'left alone while it is renewed, fenced when it is not, back in service afterwards';
+runHoles('a Lease says itself how long its silence means nothing', {
+  'lease-of-20s': `[SAF-14] 20 s: ${fenced}`,
+  'lease-of-40s': `[SAF-14] 40 s: ${fenced}`,
+  'lease-of-80s': `[SAF-14] 80 s: ${fenced}`,
+});
+
+runHoles('a sign of life voids what was said before it', {
+  'kdump-then-alive': '[SAF-3] a message of a crashed kernel, five minutes of renewals, then a partition',
+  'taint-then-alive': '[SAF-3] a taint that the node has outlived by five minutes, then a partition',
+  'taint-set-again': '[SAF-3] the same taint counts when it is set again',
+});
+
+describe('what was said before a sign of life', () => {
+  test('[SAF-3] is void also for an operator that was killed in between, and has only what is written down', async () => {
+    const scenario = scenarioOf('holes/taint-then-alive');
+    const where = 'test';
+    const events = [...scenario.events, { atMs: 250_000, act: { do: 'crashOperator', operator: 1 } as const, where }];
+    assert.deepEqual(failuresOf(await run({ ...scenario, events })), []);
+  });
+
+  test('[SAF-3] what looks exactly like a crash is taken for one, and reported by the name of the exemption', async () => {
+    const report = await run(scenarioOf('holes/forged-crash'));
+    assert.deepEqual(failuresOf(report), []);
+    assert.deepEqual([...new Set(report.exemptions.map(({ exemption }) => exemption))], ['ForgedCrash']);
+  });
 });

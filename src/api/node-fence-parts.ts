@@ -1,0 +1,107 @@
+/** What a NodeFence is made of, apart from what is decided by it: what was seen, done, counted and told. */
+import { z } from 'zod';
+import { time } from './common.ts';
+import { MAX_PROBLEM_TIMES } from './fence-names.ts';
+
+export const EVIDENCE_SOURCES = [
+  'Condition',
+  'Lease',
+  'Kdump',
+  'CloudShutdownTaint',
+  'OutOfServiceTaint',
+  'ForceEvictionTaint',
+  'NodeDeletion',
+] as const;
+export const JOB_OUTCOMES = ['Succeeded', 'Failed', 'Unknown'] as const;
+export const APPLIED_KINDS = ['Taint'] as const;
+
+export const text = (max: number, description: string) => z.string().max(max).meta({ description });
+export const at = (description: string) => time().meta({ description });
+export const count = (description: string) => z.int().min(0).prefault(0).meta({ description });
+export const nodeUid = () => text(64, 'The UID of the Node; a newcomer of the same name is another machine.');
+export const bootId = () => text(64, 'The boot this is about. After a reboot it says nothing any more.');
+
+const signs = () =>
+  z
+    .object({
+      renewTime: text(64, 'renewTime of its Lease, as written.'),
+      heartbeatTime: text(64, 'lastHeartbeatTime of Ready, as written.'),
+    })
+    .optional()
+    .meta({
+      description:
+        'What the kubelet had written last when this was heard. If one of them says something else now, it has lived ' +
+        'since, and this says nothing any more.',
+    });
+
+export const job = z.object({
+  namespace: text(63, 'The namespace of the Job.'),
+  name: text(63, 'The name of the Job, fixed before it is made, so that it is made once.'),
+  uid: text(64, 'The UID of the Job.').optional(),
+  purpose: text(128, 'The remedy, or the method of the fence.'),
+  template: text(64, 'A hash of the template it was made from. Its success says nothing of any other.').optional(),
+  startedAt: at('When it was recorded, before it was made.'),
+  endedAt: at('When it ended.').optional(),
+  outcome: z
+    .enum(JOB_OUTCOMES)
+    .optional()
+    .meta({ description: 'How it ended. Unknown is not a failure, and not a success.' }),
+  signs: signs(),
+});
+
+export const evidence = z.object({
+  source: z.enum(EVIDENCE_SOURCES).meta({ description: 'Where it comes from.' }),
+  says: z
+    .enum(['Alive', 'Dead', 'Unknown'])
+    .meta({ description: 'Silence says Unknown: a machine cut off is not dead.' }),
+  detail: text(512, 'What exactly was seen.'),
+  observedAt: at('When.'),
+  by: text(253, 'The device, or the person, that said so.').optional(),
+  bootId: bootId().optional(),
+  signs: signs(),
+});
+
+export const stuckPod = z.object({
+  namespace: text(63, 'The namespace of the pod.'),
+  name: text(253, 'The name of the pod.'),
+  reason: text(64, 'One word for programs; see the list of reasons.'),
+  message: text(512, 'Why it is still there, for each way it could go.'),
+  until: at('When it may go, if nothing else happens.').optional(),
+});
+
+export const applied = z.object({
+  kind: z.enum(APPLIED_KINDS).meta({ description: 'What it is.' }),
+  key: text(317, 'The key of the taint.'),
+  effect: z
+    .enum(['NoSchedule', 'PreferNoSchedule', 'NoExecute'])
+    .optional()
+    .meta({ description: 'The effect of a taint.' }),
+  recordedAt: at('When it was recorded, before it was put there.'),
+});
+
+export const problem = z.object({
+  condition: text(316, 'The type of the condition.'),
+  count: count('How often, ever.'),
+  times: z
+    .array(time())
+    .max(MAX_PROBLEM_TIMES)
+    .prefault([])
+    .meta({ description: 'The latest times; alarms count these.' }),
+  pods: z
+    .array(
+      z.object({
+        pod: text(317, 'Namespace and name of the pod, or of its owner where pods are named anew each time.'),
+        count: count('How often it was there.'),
+      }),
+    )
+    .max(64)
+    .prefault([])
+    .meta({ description: 'Which pods were on the node: one that is there every time may be what kills it.' }),
+});
+
+export const historyEntry = z.object({
+  at: at('When.'),
+  reason: text(128, 'One word for programs; see the list of reasons.'),
+  message: text(1024, 'What happened.').optional(),
+  epoch: count('In which epoch.'),
+});
