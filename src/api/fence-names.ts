@@ -14,6 +14,8 @@ export const MAX_HISTORY = 100;
 export const MAX_EVIDENCE = 32;
 export const MAX_RELEASES = 32;
 export const MAX_RELEASED_PODS = 512;
+/** Of so many controllers at most a pod goes that came after the quarantine. */
+export const MAX_LATE = 64;
 export const MAX_JOBS = 64;
 export const MAX_STUCK = 64;
 export const MAX_PROBLEMS = 16;

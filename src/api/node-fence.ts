@@ -12,6 +12,7 @@ import {
   MAX_EVIDENCE,
   MAX_HISTORY,
   MAX_JOBS,
+  MAX_LATE,
   MAX_PROBLEMS,
   MAX_RELEASED_PODS,
   MAX_RELEASES,
@@ -68,6 +69,10 @@ const incident = z.object({
   bootId: bootId().optional(),
   flaps: count('How often the trouble went away and came back within the period: one incident all the same.'),
   clearedAt: at('When the trouble went away. The incident ends only when it has stayed away.').optional(),
+  late: z.array(text(64, 'The UID of a controller; empty for pods without one.')).max(MAX_LATE).prefault([]).meta({
+    description: 'Controllers of which a pod was released that came after the quarantine: no other one of theirs is.',
+  }),
+  acts: count('How much was done to the node, its pods and volumes since the trouble was last gone. There is a limit.'),
   poweredOff: z
     .object({ at: at('When.'), bootId: bootId() })
     .optional()
@@ -169,6 +174,13 @@ const releaseRecord = z.object({
   }),
 });
 
+const quarantine = z.object({
+  since: at('When it was recorded, before the taint was put there.'),
+  pods: z.array(text(64, 'The UID of a pod.')).max(MAX_RELEASED_PODS).prefault([]).meta({
+    description: 'The pods that were on the node then. One that is not among them has come since.',
+  }),
+});
+
 const returning = z.object({
   stage: z
     .enum(RETURN_STAGES)
@@ -216,6 +228,7 @@ const status = z.object({
   applied: z.array(applied).max(64).prefault([]).meta({
     description: 'What we put on the node and have to take away. What is not listed here is not ours, and stays.',
   }),
+  quarantine: quarantine.optional().meta({ description: 'Who was there when the node was taken out of service.' }),
   return: returning.optional().meta({ description: 'The way back into service.' }),
   hold: z
     .object({

@@ -129,6 +129,7 @@ export const STUCK = group('NodeFence', 'stuck', 'Why a pod of a node in trouble
   ReleaseRate: 'As many pods as podsPerMinute allows were released in the last minute.',
   StorageNotFenced: 'No device has cut the node off from the storage of the pod.',
   NoCrash: 'No crashed kernel has reported itself, or the policy does not listen to it.',
+  Latecomer: 'It came after the quarantine, and would come again: it stays, and nothing waits for it.',
   NotRemedied: 'No remedy whose success lets the pods go has succeeded, for this boot of the machine.',
 });
 
@@ -142,6 +143,7 @@ export const HELD = group('NodeFence', 'Held', 'Something other than the node it
   DryRun: 'mode: DryRun decides and does nothing.',
   Paused: 'mode: Paused, or everything is paused.',
   Stopped: 'spec.stop is true.',
+  TooManyActs: 'More was done about the node in this incident than any honest one needs; nothing more is released.',
 });
 
 export const REQUESTED = group('NodeFence', 'request', 'What came of a fence that somebody asked for.', {
@@ -161,6 +163,7 @@ export const ALARM = group('NodeFence', 'Alarm', 'A person should look.', {
   RepeatedTrouble: 'As many incidents as an alarm of the policy allows, within its time.',
   LadderExhausted: 'The last remedy is done, and the trouble goes on.',
   FenceInError: 'The fence has failed for good.',
+  TooManyActs: 'Somebody undoes what we do, again and again; nothing more is released until the node is back.',
 });
 
 export const GUARDING = group('DrainPolicy', 'Guarding', 'Drains of the selected nodes wait where they have to.', {

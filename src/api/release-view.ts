@@ -89,6 +89,8 @@ export interface PodFacts {
   /** A copy in the API of what a kubelet runs from a file of its own. */
   mirror: boolean;
   tolerations: readonly TolerationFacts[];
+  /** No scheduler chose the node, or it could have chosen no other: whoever makes the pod again makes it here. */
+  isPinned: boolean;
   /** Its claims, by the name of the volume in the pod. */
   claims: readonly { volume: string; claim: string }[];
   /** Volumes that lead to storage without a claim, such as `data (iscsi)`. */
@@ -332,6 +334,8 @@ export interface NodeCase extends Sighting {
   onAgain?: { since: string; message: string };
   /** What its devices said when they were asked about its power. */
   power?: PowerFacts;
+  /** Acts that this process has carried out on the node and that are not on record yet. */
+  deeds?: number;
   /** Where the Jobs of remedies are made. */
   namespace: string;
 }

@@ -13,11 +13,11 @@ import { attachmentsHere, timeIsUp } from '../release/checks.ts';
 import { powerQuestion } from '../release/device-question.ts';
 import { endOfEviction } from '../release/end-of-eviction.ts';
 import type { Hold } from '../release/hold.ts';
-import { holdOf } from '../release/hold.ts';
+import { holdOf, isSpent } from '../release/hold.ts';
 import { detachByOurselvesAfterMs, planRelease } from '../release/plan.ts';
 import { withinRate } from '../release/rate.ts';
-import type { Fate } from '../release/release-node.ts';
 import { releaseNode, ways } from '../release/release-node.ts';
+import type { Fate } from '../release/way.ts';
 import type { ReturnDecision } from '../return/return-node.ts';
 import { isQuarantined, returnNode } from '../return/return-node.ts';
 import type { RemedyDecision } from './decide-remedy.ts';
@@ -69,11 +69,12 @@ export function decideRelease(nodeCase: NodeCase, remedy: RemedyDecision, epoch:
   const back = returnNode(nodeCase, plan.records);
   const eviction = endOfEviction(nodeCase, plan.records);
   const isFree = hold?.holds !== 'everything';
-  const steps = isFree ? [...plan.steps, ...untaintSteps(nodeCase, eviction, epoch)] : [];
+  const isEndless = isSpent(nodeCase);
+  const steps = isFree && !isEndless ? [...plan.steps, ...untaintSteps(nodeCase, eviction, epoch)] : [];
   // A machine that is off, or about to be, may still read Ready: nothing about it counts as a return.
   const isReturning = isQuarantined(nodeCase) && steps.length === 0 && isFree && !isUnderFence(remedy.fence);
   if (isReturning && !hasForceEviction(nodeCase)) steps.push(...untaintSteps(nodeCase, back.act, epoch));
-  if (isFree) steps.push(...remediationNote(nodeCase, remedy));
+  if (isFree && !isEndless) steps.push(...remediationNote(nodeCase, remedy));
   if (hold === undefined) steps.push(...removal(nodeCase, remedy, epoch));
   return {
     fates,

@@ -13,6 +13,8 @@ import type { Cordon, LongAct } from '../api/steps.ts';
 import type { FenceDecision } from '../fence/decide-fence.ts';
 import { decideFence } from '../fence/decide-fence.ts';
 import { crashHeard } from '../release/by-kernel-crash.ts';
+import { isSpent } from '../release/hold.ts';
+import { staysBehind } from '../release/latecomers.ts';
 import type { LadderState } from '../remedy/ladder.ts';
 import { isTroubled } from '../remedy/ladder.ts';
 import { returnNode } from '../return/return-node.ts';
@@ -134,11 +136,13 @@ function waitsForItsTime(fence: NodeFenceStatus['fence']): boolean {
   return fence === undefined || fence.phase === 'waiting' || fence.phase === 'isolated';
 }
 
-function isReleased({ fence, pods, serverNowMs, node }: NodeCase): boolean {
+function isReleased(nodeCase: NodeCase): boolean {
+  const { fence, pods, serverNowMs, node } = nodeCase;
   const stored = fence?.status.fence;
   if (stored?.phase !== 'off') return false;
   if (!stored.cleanResources) return true;
-  if (pods.some((pod) => !belongsToNode(pod) && !isOver(pod))) return false;
+  if (isSpent(nodeCase)) return true;
+  if (pods.some((pod) => !belongsToNode(pod) && !isOver(pod) && !staysBehind(nodeCase, pod))) return false;
   return (fence?.status.releases ?? [])
     .filter(({ basis, bootId }) => basis === 'PowerOff' && bootId === node?.bootId)
     .every(

@@ -6,6 +6,7 @@ import { EMPTY_STATUS } from '../api/empty-status.ts';
 import { MAX_HISTORY } from '../api/fence-names.ts';
 import type { NodeFenceStatus, ReleaseRecord } from '../api/node-fence.ts';
 import { ALARM, FENCED, HELD, RELEASE_EVENTS, RELEASED } from '../api/reasons.ts';
+import { holdOf } from '../release/hold.ts';
 import type { FenceNews } from '../fence/told.ts';
 import { fenceNews } from '../fence/told.ts';
 import { counted, repeatedTrouble } from '../judge/problems.ts';
@@ -20,6 +21,7 @@ import type { ReleaseDecision, Trouble } from './decide-release.ts';
 import type { RemedyDecision } from './decide-remedy.ts';
 import { evidenceOf } from './evidence.ts';
 import { alarmsFor, stayAwayMs } from './incident.ts';
+import { incidentAfter, quarantineOf } from './incident-after.ts';
 import { isSame } from './same.ts';
 
 type HistoryEntry = NodeFenceStatus['history'][number];
@@ -118,6 +120,10 @@ function alarmOf({ nodeCase, remedy }: StatusInput, { fence, problems }: NodeFen
     const message = `${ladder.remedy} was the last remedy for ${ladder.threshold}, and the trouble goes on`;
     return { status: 'True', reason: ALARM.reason.LadderExhausted, message };
   }
+  const hold = holdOf(nodeCase);
+  if (hold?.reason === 'TooManyActs') {
+    return { status: 'True', reason: ALARM.reason.TooManyActs, message: hold.message };
+  }
   const repeated = repeatedTrouble(problems, alarmsFor(nodeCase), nodeCase.serverNowMs);
   if (repeated !== undefined) {
     return { status: 'True', reason: ALARM.reason.RepeatedTrouble, message: repeated.message };
@@ -153,7 +159,7 @@ function closed(
   { now, stayAwayMs: windowMs }: { now: string; stayAwayMs: number },
   news: Omit<HistoryEntry, 'epoch'>[],
 ): NodeFenceStatus {
-  const { incident, approval: _, return: __, hold: ___, ladder: ____, ...rest } = before;
+  const { incident, approval: _, return: __, hold: ___, ladder: ____, quarantine: _____, ...rest } = before;
   const clearedAt = incident?.clearedAt ?? now;
   const isOver = Date.parse(now) >= Date.parse(clearedAt) + windowMs;
   if (incident !== undefined && isOver) {
@@ -204,23 +210,12 @@ function ongoing(
     node !== undefined && record.nodeUid !== node.uid ? ended(record, now) : record,
   );
   for (const record of records) tellRecord(before, record, now, news);
-  const { return: _, hold: __, ladder: ___, ...rest } = before;
+  const { return: _, hold: __, ladder: ___, quarantine: ____, ...rest } = before;
   const { ladder } = remedy;
   const isMarked = isQuarantined(nodeCase) || plansQuarantine(decision);
   return {
     ...rest,
-    incident: withPowerOff(
-      remedy.fence,
-      now,
-      (incident && resumed(incident, node)) ?? {
-        id: `${nodeCase.name}-${now.replaceAll(/[^0-9]/g, '')}`.slice(-64),
-        startedAt: now,
-        trouble: input.trouble.text,
-        nodeUid: node?.uid ?? '',
-        ...(node === undefined ? {} : { bootId: node.bootId }),
-        flaps: 0,
-      },
-    ),
+    incident: incidentAfter(input, incident, now),
     evidence: evidenceOf(input, incident === undefined ? [] : before.evidence, now),
     ...(ladder === undefined ? {} : { ladder }),
     problems,
@@ -228,6 +223,7 @@ function ongoing(
     releases: records,
     stuck: decision.stuck,
     applied: appliedOf(before, isMarked, now),
+    ...(isMarked ? quarantineOf(nodeCase, incident === undefined ? undefined : before.quarantine, now) : {}),
     ...returnOf(input, isMarked, now, news),
     ...heldSince(before, decision, now),
     conditions: withCondition(before.conditions, RELEASED.of, releasedOf(records, decision), now),
@@ -246,20 +242,6 @@ function withProblem(
   return condition === undefined ? before.problems : counted(before.problems, { condition, at, pods: nodeCase.pods });
 }
 
-/** That its power was off is remembered with the boot that it was about: another one has to be fenced anew. */
-function withPowerOff(fence: Fence, now: string, incident: Incident): Incident {
-  if (fence?.phase !== 'off' || incident.poweredOff?.bootId === fence.bootId) return incident;
-  return { ...incident, poweredOff: { at: now, bootId: fence.bootId ?? '' } };
-}
-
-/** It went away and is back: the same incident, in whatever boot the machine is now. */
-function resumed(incident: Incident, node: NodeCase['node']): Incident {
-  const { clearedAt, ...rest } = incident;
-  if (clearedAt === undefined) return rest;
-  return { ...rest, flaps: rest.flaps + 1, ...(node === undefined ? {} : { bootId: node.bootId }) };
-}
-
-type Incident = NonNullable<NodeFenceStatus['incident']>;
 type Condition = NodeFenceStatus['conditions'][number];
 type Finding = Pick<Condition, 'status' | 'reason' | 'message'>;
 

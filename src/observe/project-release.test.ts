@@ -80,6 +80,44 @@ describe('a pod', () => {
     assert.equal(projectPod(object()).hasConditions, false);
   });
 
+  test('[POD-6] whether somebody wants to do something before it goes', () => {
+    const has = (finalizers?: string[]): boolean =>
+      projectPod(object({}, finalizers === undefined ? {} : { finalizers })).hasFinalizers;
+    assert.deepEqual([has(['a']), has([]), has()], [true, false, false]);
+  });
+
+  test('[SAF-9] whether a scheduler chose its node, and could have chosen another one', () => {
+    const scheduled = [{ type: 'PodScheduled', status: 'True' }];
+    const pinned = (spec: object, conditions: object[] = scheduled): boolean =>
+      projectPod(object({ spec: { nodeName: 'node-1', ...spec }, status: { conditions } })).isPinned;
+    const required = (...nodeSelectorTerms: object[]): object => ({
+      affinity: { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } } },
+    });
+    const within = (key: string, ...values: string[]): object => ({
+      matchExpressions: [{ key, operator: 'In', values }],
+    });
+    const named = { matchFields: [{ key: 'metadata.name', operator: 'In', values: ['node-1'] }] };
+    const bound: [object, object[]?][] = [
+      [{}, []],
+      [{}, [{ type: 'PodScheduled', status: 'False' }]],
+      [{ nodeSelector: { 'kubernetes.io/hostname': 'host-1' } }],
+      [{ nodeSelector: { 'example.com/machine': 'node-1' } }],
+      [required(named)],
+      [required(within('kubernetes.io/hostname', 'host-1'))],
+      [required(named, within('example.com/machine', 'node-1'))],
+    ];
+    const free: object[] = [
+      {},
+      { nodeSelector: { disk: 'fast' } },
+      required(within('kubernetes.io/hostname', 'host-1', 'host-2')),
+      required(named, within('disk', 'fast')),
+      required({ matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'NotIn', values: ['host-9'] }] }),
+      required(),
+    ];
+    for (const [spec, conditions] of bound) assert.ok(pinned(spec, conditions), JSON.stringify(spec));
+    for (const spec of free) assert.ok(!pinned(spec), JSON.stringify(spec));
+  });
+
   test('half-written ones stop nothing', () => {
     const pod = projectPod(object({}, { deletionTimestamp: 'soon' }));
     assert.deepEqual([pod.phase, pod.deletionAtMs, pod.mirror, pod.claims], ['', undefined, false, []]);

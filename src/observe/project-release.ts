@@ -91,8 +91,24 @@ function statusOf(text: string | undefined): ConditionStatus {
 }
 
 interface WirePod extends KubeObject {
-  spec?: { tolerations?: TolerationFacts[]; volumes?: WireVolume[] };
-  status?: { phase?: string; conditions?: { type?: string }[] };
+  spec?: {
+    nodeName?: string;
+    nodeSelector?: Record<string, string>;
+    affinity?: { nodeAffinity?: { requiredDuringSchedulingIgnoredDuringExecution?: WireNodeSelector } };
+    tolerations?: TolerationFacts[];
+    volumes?: WireVolume[];
+  };
+  status?: { phase?: string; conditions?: { type?: string; status?: string }[] };
+}
+
+interface WireNodeSelector {
+  nodeSelectorTerms?: { matchExpressions?: WireRequirement[]; matchFields?: WireRequirement[] }[];
+}
+
+interface WireRequirement {
+  key?: string;
+  operator?: string;
+  values?: string[];
 }
 
 interface WireVolume {
@@ -118,12 +134,37 @@ export function projectPod(object: KubeObject): PodFacts {
     ...(metadata.deletionGracePeriodSeconds === undefined ? {} : { graceSeconds: metadata.deletionGracePeriodSeconds }),
     mirror: isMirror(metadata),
     tolerations: spec?.tolerations ?? [],
+    isPinned: isPinned(object),
     claims: claimsOf(metadata.name, volumes),
     directVolumes: volumes.flatMap((volume) => directVolume(volume) ?? []),
     hasFinalizers: (metadata.finalizers ?? []).length > 0,
     hasConditions: status?.conditions !== undefined,
     ...(disruptionAt === -1 ? {} : { disruptionAt }),
   };
+}
+
+/** By these a node is told from all others. */
+const namingKeys = new Set(['kubernetes.io/hostname', 'metadata.name']);
+
+/**
+ * A scheduler that binds a pod has the API server note it. Where it did, the pod may still have asked for this very node: by
+ * what names a node, or by a label of any key that says its name. Alternatives have to name it one and all.
+ */
+function isPinned({ spec, status }: WirePod): boolean {
+  const isBound = status?.conditions?.some((one) => one.type === 'PodScheduled' && one.status === 'True') ?? false;
+  if (!isBound) return true;
+  const names = (key: string, value: string | undefined): boolean => namingKeys.has(key) || value === spec?.nodeName;
+  if (Object.entries(spec?.nodeSelector ?? {}).some(([key, value]) => names(key, value))) return true;
+  const required = spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+  const terms = required?.nodeSelectorTerms ?? [];
+  return (
+    terms.length > 0 &&
+    terms.every(({ matchExpressions = [], matchFields = [] }) =>
+      [...matchExpressions, ...matchFields].some(
+        ({ key = '', operator, values = [] }) => operator === 'In' && values.length === 1 && names(key, values[0]),
+      ),
+    )
+  );
 }
 
 function ownerOf({ apiVersion, kind, name, uid }: OwnerReference): NonNullable<PodFacts['owner']> {

@@ -59,6 +59,8 @@ export class Attendant {
   readonly #store: FenceStore;
   readonly #serverTime: ServerTime;
   readonly #failures = new Map<string, number>();
+  /** Acts on each node that are not on record yet. */
+  readonly #deeds = new Map<string, number>();
   readonly #turnstile = new Turnstile(maxActs);
   /** The epoch that we last wrote of each node, and until when we leave it to the instance that has taken it. */
   readonly #held = new Map<string, number>();
@@ -125,6 +127,7 @@ export class Attendant {
     shared.forget(name);
     reader.forget(name);
     this.#failures.delete(name);
+    this.#deeds.delete(name);
     this.#held.delete(name);
     this.#deposedUntilMs.delete(name);
     // Otherwise it is remembered how its alarm stands: that is why nobody has to look.
@@ -144,7 +147,8 @@ export class Attendant {
     if (deposedMs > 0) return deposedMs;
     if (!isLeading()) return maxRetryMs;
     // Nothing is awaited between the look at what others have taken and the claim: two never take the same share.
-    const nodeCase = shared.complete(read.value);
+    const deeds = this.#deeds.get(name) ?? 0;
+    const nodeCase = { ...shared.complete(read.value), deeds };
     const decision = decideNode(nodeCase);
     shared.claim(nodeCase, decision);
     longActs.want(name, decision.steps);
@@ -156,7 +160,9 @@ export class Attendant {
     if (nodeCase.node !== undefined && decision.wants.includes('device')) {
       longActs.wonder(nodeCase.node, firstPowerMethods(nodeCase.config));
     }
+    if (decision.record?.status !== undefined) this.#deeds.delete(name);
     const acts = await this.#perform(nodeCase, decision, (uid, version) => pods.wrote(uid, version));
+    this.#deeds.set(name, (this.#deeds.get(name) ?? 0) + acts.filter(({ kind }) => kind === 'done').length);
     onPass({ nodeCase, decision, acts, fence, tookMs: clock.monotonic() - startedMs });
     return this.#again(nodeCase, decision, acts);
   }

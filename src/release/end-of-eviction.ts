@@ -4,12 +4,13 @@
  * middle finishes first: its kubelet refuses what does not tolerate the taint, and takes it away itself.
  */
 import type { ReleaseRecord } from '../api/node-fence.ts';
-import type { NodeCase } from '../api/release-view.ts';
+import type { NodeCase, PodFacts } from '../api/release-view.ts';
 import type { GroundedAct } from '../api/steps.ts';
 import { FORCE_EVICTION_KEY } from '../api/release-view.ts';
 import { isEvictable } from './by-assertion.ts';
 import { hasTaint, isOver } from '../api/facts.ts';
 import { attachmentsHere, isKnown, volumesOf } from './checks.ts';
+import { staysBehind } from './latecomers.ts';
 
 type Untaint = Extract<GroundedAct, { do: 'untaint' }>;
 
@@ -22,10 +23,15 @@ export function endOfEviction(nodeCase: NodeCase, records: readonly ReleaseRecor
   // Switched off, the taint means nothing to us, unless it is one that we have begun to act on.
   if (!gates.ForceEviction && asserted.length === 0) return undefined;
   if (asserted.some(({ endedAt }) => endedAt === undefined)) return undefined;
-  if (node.ready !== 'True' && (pods.some((pod) => isEvictable(nodeCase, pod)) || hasLeftovers(nodeCase)))
+  if (node.ready !== 'True' && (pods.some((pod) => isAwaited(nodeCase, pod)) || hasLeftovers(nodeCase)))
     return undefined;
   const uids = pods.map(({ uid }) => uid);
   return { do: 'untaint', key: FORCE_EVICTION_KEY, effect, pods: uids };
+}
+
+/** The taint would have it go, and it does. */
+function isAwaited(nodeCase: NodeCase, pod: PodFacts): boolean {
+  return isEvictable(nodeCase, pod) && !staysBehind(nodeCase, pod);
 }
 
 /** Attached to the node, and no pod that stays uses it. */

@@ -43,3 +43,15 @@ test('[ADM-7] maintenance holds remedies, and never lets through what waits for 
     'Maintenance holds remedies',
   );
 });
+
+test('[SAF-9] more acts than an incident needs hold releases, but a person who stops, pauses or tries comes first', () => {
+  const pods = ['a', 'b'];
+  const spent = (acts: number): Partial<NodeCase> => ({
+    fence: aFence({ incident: anIncident({ acts }), quarantine: { since: '2026-01-01T00:00:00Z', pods } }),
+  });
+  assert.equal(held(spent(219)), 'free');
+  assert.equal(held(spent(220)), 'TooManyActs holds releases');
+  assert.equal(held({ ...spent(220), policy: { kind: 'none' } }), 'TooManyActs holds releases');
+  assert.equal(held({ ...spent(220), policy: inForce({ mode: 'Paused' }) }), 'Paused holds everything');
+  assert.equal(held({ ...spent(220), policy: inForce({ mode: 'DryRun' }) }), 'DryRun holds everything');
+});

@@ -17,11 +17,11 @@ export function holdOf(nodeCase: NodeCase): Hold | undefined {
   if (fence?.spec.stop === true) {
     return { reason: 'Stopped', message: 'spec.stop of the NodeFence is true', holds: 'everything' };
   }
-  if (policy.kind !== 'one') return undefined;
+  if (policy.kind !== 'one') return spentHold(nodeCase);
   const { name, mode } = policy.policy;
   switch (mode) {
     case 'Enforce':
-      return maintenanceHold(nodeCase);
+      return maintenanceHold(nodeCase) ?? spentHold(nodeCase);
     case 'Paused':
       return { reason: 'Paused', message: `policy ${name} is paused`, holds: 'everything' };
     case 'DryRun':
@@ -29,13 +29,33 @@ export function holdOf(nodeCase: NodeCase): Hold | undefined {
     case 'Approve': {
       const { approval, incident } = fence?.status ?? {};
       const maintenance = maintenanceHold(nodeCase);
-      if (approval !== undefined && approval.incident === incident?.id) return maintenance;
+      if (approval !== undefined && approval.incident === incident?.id) return maintenance ?? spentHold(nodeCase);
       // Neither of the two may let through what the other one holds.
       if (maintenance !== undefined) return { ...maintenance, holds: 'everything' };
       const message = `policy ${name} waits for the approval of a person`;
       return { reason: 'AwaitingApproval', message, holds: 'releases' };
     }
   }
+}
+
+/** More than that no honest incident needs: some acts that are always due, and some for each pod that was there. */
+const actsBeside = 200;
+const actsPerPod = 10;
+
+/**
+ * Nothing is done for ever (SAF-9): where somebody undoes what we do, neither of the two would end. A remedy ends by itself,
+ * and so does the way back: they have retries and stages.
+ */
+export function isSpent({ fence }: NodeCase): boolean {
+  const { incident, quarantine } = fence?.status ?? {};
+  return incident !== undefined && incident.acts >= actsBeside + actsPerPod * (quarantine?.pods.length ?? 0);
+}
+
+function spentHold(nodeCase: NodeCase): Hold | undefined {
+  if (!isSpent(nodeCase)) return undefined;
+  const acts = nodeCase.fence?.status.incident?.acts ?? 0;
+  const message = `${acts} acts in this incident have not brought it to an end; nothing more is released until the node is back`;
+  return { reason: 'TooManyActs', message, holds: 'releases' };
 }
 
 function maintenanceHold(nodeCase: NodeCase): Hold | undefined {

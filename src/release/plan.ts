@@ -11,9 +11,8 @@ import { QUARANTINE_KEY } from '../api/release-view.ts';
 import type { Grounds, GroundedAct, Step } from '../api/steps.ts';
 import { clockTime, hasTaint, identityOf, isOver, nameInUse } from '../api/facts.ts';
 import { attachmentsHere, driverOf, isKnown, kubeletSilent, volumesOf } from './checks.ts';
-import type { Going, Fate } from './release-node.ts';
 import { wayNamed, ways } from './release-node.ts';
-import type { Freed, Way } from './way.ts';
+import type { Fate, Freed, Going, Way } from './way.ts';
 
 /** Kubernetes detaches within a second once nothing uses a volume; after so long it needs help. */
 export const detachByOurselvesAfterMs = 15_000;
@@ -109,6 +108,11 @@ interface Kept {
   isUnknown: boolean;
 }
 
+/** All that are there, as if none of them went. */
+function asStaying({ pods }: NodeCase): Fate[] {
+  return pods.map((pod) => ({ pod, goes: false, objections: [] }));
+}
+
 function keptBy(nodeCase: NodeCase, fates: readonly Fate[]): Kept {
   const staying = fates.filter(({ goes, pod }) => !goes && !isOver(pod));
   const volumes = staying.flatMap(({ pod }) => volumesOf(nodeCase, pod));
@@ -184,8 +188,12 @@ export function progressed(nodeCase: NodeCase, record: ReleaseRecord): ReleaseRe
   const podsGone = record.pods.every(({ uid }) => isGone(nodeCase, uid));
   if (!podsGone) return next;
   next.podsGoneAt ??= now;
-  const here = new Set(attachmentsHere(nodeCase).map(({ name }) => name));
-  if (!record.attachments.some((name) => here.has(name))) next.endedAt = now;
+  // What a pod that stays uses by now is not waited for: Kubernetes keeps it where it is.
+  const used = keptBy(nodeCase, asStaying(nodeCase));
+  const left = attachmentsHere(nodeCase).filter(({ name, volume }) => {
+    return record.attachments.includes(name) && (used.isUnknown || !used.volumes.has(volume));
+  });
+  if (left.length === 0) next.endedAt = now;
   return next;
 }
 
@@ -276,10 +284,7 @@ function detachSteps(nodeCase: NodeCase, records: readonly ReleaseRecord[], epoc
   const { node } = nodeCase;
   if (node?.ready === 'True') return [];
   const boot = bootOf(nodeCase);
-  const used = keptBy(
-    nodeCase,
-    nodeCase.pods.map((pod) => ({ pod, goes: false, objections: [] })),
-  );
+  const used = keptBy(nodeCase, asStaying(nodeCase));
   if (used.isUnknown) return [];
   const due = records.filter((record) => {
     const { endedAt, podsGoneAt, bootId } = record;

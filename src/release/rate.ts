@@ -6,7 +6,7 @@ import type { ReleaseRecord } from '../api/node-fence.ts';
 import type { Allowance } from '../api/release-view.ts';
 import { clockTime } from '../api/facts.ts';
 import { objection } from './checks.ts';
-import type { Fate } from './release-node.ts';
+import type { Fate } from './way.ts';
 
 export function withinRate(fates: readonly Fate[], records: readonly ReleaseRecord[], allowance: Allowance): Fate[] {
   const begun = new Set(records.flatMap(({ pods }) => pods.map(({ uid }) => uid)));

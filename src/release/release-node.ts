@@ -14,9 +14,10 @@ import { byPower } from './by-power.ts';
 import { byRemedy } from './by-remedy.ts';
 import { bySafeDetach } from './by-safe-detach.ts';
 import { byStorageFence } from './by-storage-fence.ts';
-import type { Check, KnownVolume, Objection } from './checks.ts';
+import type { Check, Objection } from './checks.ts';
 import { objection, volumesOf } from './checks.ts';
-import type { Way } from './way.ts';
+import { withoutLatecomers } from './latecomers.ts';
+import type { Fate, Way } from './way.ts';
 
 /** The strongest first. */
 export const ways: readonly Way[] = [
@@ -36,16 +37,9 @@ export function wayNamed(name: WayName): Way {
   return found;
 }
 
-/** What becomes of a pod: it goes by one of the ways, or each of them objects. */
-export type Fate =
-  | { pod: PodFacts; goes: true; way: WayName; frees: readonly KnownVolume[] }
-  | { pod: PodFacts; goes: false; objections: readonly { way: WayName; objection: Objection }[] };
-
-export type Going = Extract<Fate, { goes: true }>;
-
 export function releaseNode(nodeCase: NodeCase): Fate[] {
   const fates = nodeCase.pods.map((pod) => judgePod(nodeCase, pod));
-  return withoutShared(nodeCase, fates);
+  return withoutShared(nodeCase, withoutLatecomers(nodeCase, fates));
 }
 
 /** `refused`: what speaks against a way beyond its own checks. */

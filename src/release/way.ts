@@ -5,7 +5,7 @@
 import type { ReleaseRecord, WayName } from '../api/node-fence.ts';
 import type { NodeCase, PodFacts } from '../api/release-view.ts';
 import type { Grounds } from '../api/steps.ts';
-import type { Check, KnownVolume, StuckReason } from './checks.ts';
+import type { Check, KnownVolume, Objection, StuckReason } from './checks.ts';
 
 type OnlyBasis<G> = G extends Grounds ? Omit<G, keyof CommonPart> : never;
 type CommonPart = Pick<
@@ -47,6 +47,13 @@ export interface Way {
   /** Objections by which it says that nobody has opened it: they explain nothing to whoever waits for a pod. */
   readonly unopened: readonly StuckReason[];
 }
+
+/** What becomes of a pod: it goes by one of the ways, or each of them objects. */
+export type Fate =
+  | { pod: PodFacts; goes: true; way: WayName; frees: readonly KnownVolume[] }
+  | { pod: PodFacts; goes: false; objections: readonly { way: WayName; objection: Objection }[] };
+
+export type Going = Extract<Fate, { goes: true }>;
 
 export function never(): boolean {
   return false;

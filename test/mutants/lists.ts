@@ -23,6 +23,7 @@ const known = [
   'src/release/by-remedy.ts checks',
   'src/release/by-safe-detach.ts checks',
   'src/release/by-storage-fence.ts checks',
+  'src/release/latecomers.ts reasonsToStay',
   'src/release/release-node.ts ways',
 ];
 

@@ -2,6 +2,7 @@
 import { globSync } from 'node:fs';
 import { scenarioDirectory, scenarioOf } from '../simulation/run-file.ts';
 import { fenceMutantCases } from '../simulation/fencing/mutants.ts';
+import { releaseMutantCases } from '../simulation/holes/release-mutants.ts';
 import { mutantCases } from '../simulation/mutants.ts';
 import { paths } from '../simulation/paths.ts';
 import { trouble } from '../simulation/trouble.ts';
@@ -35,7 +36,7 @@ export function allStories(): Story[] {
     ...returnedStories,
     ...namesakeStories,
     ...paths.map(({ name, trouble: what }) => ({ name: `simulation: ${name}`, scenario: () => trouble(name, what) })),
-    ...[...mutantCases, ...fenceMutantCases].map(({ invariant, scenario, options }) => ({
+    ...[...mutantCases, ...fenceMutantCases, ...releaseMutantCases].map(({ invariant, scenario, options }) => ({
       name: `simulation: ${invariant}, ${scenario.name}`,
       scenario: () => scenario,
       ...(options && { options }),

@@ -11,13 +11,14 @@ import type * as runner from '../../src/scenario/runner.ts';
 import { mutant } from './mutant.ts';
 import type { MutantCase } from './mutants.ts';
 import { fenceMutantCases } from './fencing/mutants.ts';
+import { releaseMutantCases } from './holes/release-mutants.ts';
 import { mutantCases } from './mutants.ts';
 import { run } from './run-file.ts';
 
 /** With a file of their own: no-going-back.test.ts, drain/checkers.test.ts. */
 const elsewhere = ['S16', 'S24', 'S31'];
 
-const cases = [...mutantCases, ...fenceMutantCases];
+const cases = [...mutantCases, ...fenceMutantCases, ...releaseMutantCases];
 
 function violatedBy({ violations }: Report): string[] {
   return [...new Set(violations.map(({ invariant }) => invariant))];

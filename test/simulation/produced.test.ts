@@ -11,6 +11,7 @@ import type { RunOptions } from '../../src/scenario/runner.ts';
 import { aCase, aFence, aRecord } from '../support/release-case.ts';
 import { approval } from './fencing/approved.ts';
 import { atOnce, fenced, fenceOf, place } from './fencing/fenced.ts';
+import { blindScheduler, boundLate } from './holes/endless.ts';
 import { run, scenarioOf } from './run-file.ts';
 import { driver } from './trouble.ts';
 
@@ -106,6 +107,7 @@ describe('what a status can hold', () => {
     const files = ['statefulset-released', 'fence/device-refuses', 'fence/maintenance', 'drain/full-disks'];
     for (const file of [...files, 'release/fev/tolerations']) await written.run(scenarioOf(file));
     for (const scenario of [cutOff(), repaired()]) await written.run(scenario);
+    await written.run(boundLate, blindScheduler().onWorld);
     // Who approves is a person.
     const approve = fenced('approve', {
       policy: { mode: 'Approve' },

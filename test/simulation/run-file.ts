@@ -35,6 +35,12 @@ export function variation(
   };
 }
 
+/** Given as in a file. */
+export function parsed(name: string, spec: object): Scenario {
+  const text = JSON.stringify({ apiVersion: 'fenceline.dev/v1alpha1', kind: 'Scenario', metadata: { name }, spec });
+  return only(parseScenarios(name, text));
+}
+
 export function run(scenario: Scenario, options?: RunOptions): Promise<Report> {
   return runScenario(scenario, () => performance.now(), options);
 }

@@ -31,6 +31,7 @@ export function aPod(change: Partial<PodFacts> = {}): PodFacts {
     tolerations: [],
     claims: [{ volume: 'data', claim: 'data-web-0' }],
     directVolumes: [],
+    isPinned: false,
     hasFinalizers: false,
     hasConditions: true,
     ...change,
@@ -173,6 +174,8 @@ export function anIncident(change: object = {}): NonNullable<NodeFenceStatus['in
     nodeUid: 'node-uid',
     bootId: 'boot-1',
     flaps: 0,
+    late: [],
+    acts: 0,
     ...change,
   };
 }

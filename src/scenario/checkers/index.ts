@@ -21,6 +21,7 @@ import { s31 } from './s31-last-replica.ts';
 import { s35 } from './s35-void-evidence.ts';
 import { s37 } from './s37-requests-once.ts';
 import { s4 } from './s4-really-off.ts';
+import { s42 } from './s42-no-act-without-end.ts';
 import { s5 } from './s5-not-while-restarting.ts';
 import { s6 } from './s6-no-execute.ts';
 import { s7 } from './s7-taints-in-order.ts';
@@ -55,4 +56,5 @@ export const invariants: readonly Invariant[] = [
   s31,
   s35,
   s37,
+  s42,
 ];

@@ -36,7 +36,6 @@ describe('what the operator writes and says', () => {
       firstWrite(seen, /^update nodefences\/.*\/status$/, /Asserted/),
       firstWrite(seen, /^patch nodes\/node-\d$/, /quarantine/),
       firstWrite(seen, /^patch nodes\/node-\d\/status$/, /volumesInUse/),
-      firstWrite(seen, /^patch pods\/default\/web-0\/status$/, /Failed/),
       firstWrite(seen, /^delete pods\/default\/web-0$/, /"gracePeriodSeconds":0/),
       firstWrite(seen, /^patch nodes\/node-\d$/, /force-eviction.*remove|remove.*force-eviction/),
     ];

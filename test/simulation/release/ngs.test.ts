@@ -52,7 +52,6 @@ describe('what the operator writes and says', () => {
       firstWrite(seen, /^patch nodes\/node-\d$/, /fenceline\.dev\/quarantine/),
       firstWrite(seen, /^patch volumeattachments\/csi-/, /fenceline\.dev~?1?\/?unpublish-fence/),
       firstWrite(seen, /^patch nodes\/node-\d\/status$/, /volumesInUse/),
-      firstWrite(seen, /^patch pods\/default\/web-0\/status$/, /Failed/),
       firstWrite(seen, /^delete pods\/default\/web-0$/),
     ];
     assert.deepEqual(

@@ -1,0 +1,64 @@
+/** What is kept of an incident while it goes on: its beginning, how much was done about it, and who was there. */
+import { MAX_RELEASED_PODS } from '../api/fence-names.ts';
+import type { NodeFenceStatus } from '../api/node-fence.ts';
+import type { NodeCase } from '../api/release-view.ts';
+import { lateAfter } from '../release/latecomers.ts';
+import { isQuarantined } from '../return/return-node.ts';
+import type { ReleaseDecision, Trouble } from './decide-release.ts';
+import type { RemedyDecision } from './decide-remedy.ts';
+
+type Incident = NonNullable<NodeFenceStatus['incident']>;
+
+interface Decided {
+  nodeCase: NodeCase;
+  decision: ReleaseDecision;
+  remedy: RemedyDecision;
+  trouble: Trouble;
+}
+
+/** `before`: of this very node; undefined: it begins now. */
+export function incidentAfter(decided: Decided, before: Incident | undefined, now: string): Incident {
+  const { nodeCase, decision, remedy, trouble } = decided;
+  const { name, node } = nodeCase;
+  const incident = (before && resumed(before, node)) ?? {
+    id: `${name}-${now.replaceAll(/[^0-9]/g, '')}`.slice(-64),
+    startedAt: now,
+    trouble: trouble.text,
+    nodeUid: node?.uid ?? '',
+    ...(node === undefined ? {} : { bootId: node.bootId }),
+    flaps: 0,
+    late: [],
+    acts: 0,
+  };
+  return withDeeds(nodeCase, decision, withPowerOff(remedy.fence, now, incident));
+}
+
+/** That its power was off is remembered with the boot that it was about: another one has to be fenced anew. */
+function withPowerOff(fence: NodeFenceStatus['fence'], now: string, incident: Incident): Incident {
+  if (fence?.phase !== 'off' || incident.poweredOff?.bootId === fence.bootId) return incident;
+  return { ...incident, poweredOff: { at: now, bootId: fence.bootId ?? '' } };
+}
+
+/** What was done so far, and of which controllers a latecomer goes: both have their limits. */
+function withDeeds(nodeCase: NodeCase, { fates, records }: ReleaseDecision, incident: Incident): Incident {
+  const onRecord = new Set(records.flatMap(({ pods }) => pods.map(({ uid }) => uid)));
+  const going = fates.filter(({ pod }) => onRecord.has(pod.uid));
+  return { ...incident, late: lateAfter(nodeCase, going), acts: incident.acts + (nodeCase.deeds ?? 0) };
+}
+
+/** It went away and is back: the same incident, in whatever boot the machine is now. */
+function resumed(incident: Incident, node: NodeCase['node']): Incident {
+  const { clearedAt, ...rest } = incident;
+  if (clearedAt === undefined) return rest;
+  return { ...rest, flaps: rest.flaps + 1, acts: 0, ...(node === undefined ? {} : { bootId: node.bootId }) };
+}
+
+/** Who is there is written down before the taint is put on, and again if it was not there in the end. */
+export function quarantineOf(
+  nodeCase: NodeCase,
+  quarantine: NodeFenceStatus['quarantine'],
+  now: string,
+): Pick<NodeFenceStatus, 'quarantine'> {
+  if (isQuarantined(nodeCase) && quarantine !== undefined) return { quarantine };
+  return { quarantine: { since: now, pods: nodeCase.pods.map(({ uid }) => uid).slice(0, MAX_RELEASED_PODS) } };
+}

@@ -1,0 +1,135 @@
+/**
+ * S42: nothing is done for ever. Of the pods that came to a node after its quarantine at most one of each controller is released,
+ * and none that tolerates it or is bound to the node; and what is done to a node until it is back in service is bounded. Who
+ * was there is what the API server held when the taint was put on. Where a person put it there, or deleted the record, nobody
+ * can know who came later: what was there when the next record was written is exempt.
+ */
+import type { Node } from '../../world/objects/nodes.ts';
+import type { Pod } from '../../world/objects/pods.ts';
+import { tolerates } from '../../world/objects/tolerations.ts';
+import type { StoredChange, StoredFence } from '../cluster-state.ts';
+import type { CheckContext, Checker, Invariant, Write } from './checker.ts';
+import { succeeded } from './checker.ts';
+import { nameOf, releaseOf } from './release.ts';
+
+export const s42: Invariant = { id: 'S42', check: (context) => new Bounded(context) };
+
+const quarantine = { key: 'fenceline.dev/quarantine', effect: 'NoSchedule' };
+/** More than any honest incident needs. */
+const actsBeside = 220;
+const actsPerPod = 12;
+
+interface Spell {
+  /** UIDs of the pods that were there when the taint appeared. */
+  present: Set<string>;
+  /** A person put it there, or deleted the record, so that the operator has to begin anew. */
+  isUnknown: boolean;
+  /** Those that were there when it did. */
+  excused: Set<string>;
+  /** Controllers of which a latecomer was released. */
+  late: Set<string>;
+  released: Set<string>;
+  acts: number;
+  mostPods: number;
+}
+
+class Bounded implements Checker {
+  readonly #context: CheckContext;
+  readonly #spells = new Map<string, Spell>();
+
+  constructor(context: CheckContext) {
+    this.#context = context;
+  }
+
+  onStored({ type, object, previous }: StoredChange): void {
+    const { kind, metadata } = object;
+    if (kind === 'NodeFence' && type === 'DELETED') this.#spellOf(nodeOf(object)).isUnknown = true;
+    if (kind !== 'Node') return;
+    // Back in service: what comes next is another story.
+    if (isReady(object) && !isQuarantined(object)) this.#spells.delete(metadata.name);
+    if (!isQuarantined(object) || isQuarantined(previous)) return;
+    Object.assign(this.#spellOf(metadata.name), { present: this.#podsOn(metadata.name), isUnknown: true });
+  }
+
+  onWrite(write: Write): void {
+    if (!succeeded(write)) return;
+    const { resource, name = '', before, after } = write;
+    if (resource === 'nodefences') return this.#recorded(nodeOf(after ?? before));
+    const node = resource === 'nodes' ? name : (releaseOf(write)?.node ?? '');
+    if (node === '') return;
+    const spell = this.#spellOf(node);
+    if (resource === 'nodes' && isQuarantined(after) && !isQuarantined(before)) spell.isUnknown = false;
+    this.#count(node, spell);
+    this.#released(node, spell, write);
+  }
+
+  #recorded(node: string): void {
+    const spell = this.#spellOf(node);
+    if (!spell.isUnknown || !isQuarantined(this.#context.state.nodes.get(node))) return;
+    Object.assign(spell, { isUnknown: false, excused: this.#podsOn(node) });
+  }
+
+  #count(node: string, spell: Spell): void {
+    spell.acts += 1;
+    spell.mostPods = Math.max(spell.mostPods, this.#podsOn(node).size);
+    if (spell.acts !== actsBeside + actsPerPod * spell.mostPods + 1) return;
+    this.#context.violated(`${spell.acts} acts on ${node}, and it goes on`);
+  }
+
+  #released(node: string, { present, excused, late, released }: Spell, write: Write): void {
+    const { state, violated, exempt } = this.#context;
+    const release = releaseOf(write);
+    if (release === undefined || !('pod' in release) || released.has(release.uid)) return;
+    released.add(release.uid);
+    if (present.has(release.uid) || !isQuarantined(state.nodes.get(node))) return;
+    const { pod, uid } = release;
+    const controller = pod.metadata.ownerReferences?.find((owner) => owner.controller)?.uid ?? '';
+    const isNext = late.has(controller) ? 'as not the first one of its controller' : undefined;
+    const why = whyItWouldComeAgain(pod) ?? isNext;
+    late.add(controller);
+    if (why === undefined) return;
+    const told = `${nameOf(release)}, which came after the quarantine of ${node}, was released ${why}`;
+    if (excused.has(uid)) exempt('PersonsAct', told);
+    else violated(told);
+  }
+
+  #podsOn(node: string): Set<string> {
+    const here = [...this.#context.state.pods.values()].filter(({ spec }) => spec.nodeName === node);
+    return new Set(here.map(({ metadata }) => metadata.uid ?? ''));
+  }
+
+  #spellOf(node: string): Spell {
+    const known = this.#spells.get(node) ?? {
+      present: new Set(),
+      isUnknown: false,
+      excused: new Set(),
+      late: new Set(),
+      released: new Set(),
+      acts: 0,
+      mostPods: 0,
+    };
+    this.#spells.set(node, known);
+    return known;
+  }
+}
+
+function whyItWouldComeAgain({ spec, status }: Pod): string | undefined {
+  if ((spec.tolerations ?? []).some((toleration) => tolerates(toleration, quarantine)))
+    return 'although it tolerates it';
+  const isBound = status?.conditions?.some(({ type, status: says }) => type === 'PodScheduled' && says === 'True');
+  const isNamed = spec.nodeSelector?.['kubernetes.io/hostname'] !== undefined;
+  return isBound === true && !isNamed ? undefined : 'although it is bound to the node';
+}
+
+function nodeOf(fence: object | undefined): string {
+  return (fence as StoredFence | undefined)?.spec?.node ?? '';
+}
+
+function isQuarantined(node: object | undefined): boolean {
+  const { taints = [] } = (node as Node | undefined)?.spec ?? {};
+  return taints.some(({ key, effect }) => key === quarantine.key && effect === quarantine.effect);
+}
+
+function isReady(node: object): boolean {
+  return (node as Node).status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
+}

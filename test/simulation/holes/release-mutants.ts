@@ -1,0 +1,26 @@
+/** Sabotage of what goes from a node and how often, each with the run in which it shows. */
+import type { MutantCase } from '../mutants.ts';
+import { blindScheduler, boundLate, janitor, strippedBare } from './endless.ts';
+
+export const releaseMutantCases: readonly MutantCase[] = [
+  {
+    invariant: 'S42',
+    mistake: 'lets go whatever is made again',
+    sabotage: {
+      file: 'src/release/latecomers.ts',
+      line: 'if (!isLatecomer(nodeCase, pod) || isOnRecord(nodeCase, pod)) return undefined;',
+      instead: 'return undefined;',
+    },
+    scenario: boundLate,
+    options: blindScheduler,
+    says: /^pod default\/web-0, which came after the quarantine of node-1, was released as not the first one of its controller$/,
+  },
+  {
+    invariant: 'S42',
+    mistake: 'never has enough',
+    sabotage: { file: 'src/release/hold.ts', line: 'const actsBeside = 200;', instead: 'const actsBeside = Infinity;' },
+    scenario: strippedBare,
+    options: janitor,
+    says: /^\d+ acts on node-1, and it goes on$/,
+  },
+];

@@ -1,0 +1,42 @@
+/** What goes from a node, and how often. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { observe } from '../release/observed.ts';
+import { failuresOf, run, scenarioOf, seedsOf } from '../run-file.ts';
+import { blindScheduler, boundLate, janitor, strippedBare } from './endless.ts';
+
+function holds(title: string, name: string): void {
+  test(title, async () => {
+    const scenario = scenarioOf(`holes/${name}`);
+    for (const seed of seedsOf(scenario)) {
+      assert.deepEqual(failuresOf(await run({ ...scenario, seed })), [], `with seed ${seed}`);
+    }
+  });
+}
+
+describe('nothing is done for ever', () => {
+  holds('[SAF-9] what tolerates the quarantine goes once, and holds nothing up', 'made-again-tolerating');
+  holds('[SAF-9] what its controller binds by name goes once, and holds nothing up', 'made-again-by-name');
+  holds('[SAF-9] what a template binds by name goes once, and holds nothing up', 'made-again-in-template');
+
+  test('[SAF-9] what a scheduler binds that has not seen the quarantine goes once for its controller', async () => {
+    const seen = await observe(boundLate, blindScheduler());
+    assert.deepEqual(failuresOf(seen.report), []);
+    const gone = seen.writes.filter(({ what }) => what === 'delete pods/default/web-0');
+    assert.equal(gone.length, 2, 'the one that was there, and the first that came');
+    assert.equal(Math.max(...seen.statuses.map(({ status }) => status.incident?.late.length ?? 0)), 1);
+  });
+
+  test('[SAF-9] where somebody undoes what we do, it has an end, and that is an alarm', async () => {
+    const seen = await observe(strippedBare, janitor());
+    assert.deepEqual(failuresOf(seen.report), []);
+    const marks = seen.writes.filter(({ what }) => /^patch nodes\/node-1$/.test(what));
+    assert.ok(marks.length < 250, `${marks.length} times`);
+    const alarmed = seen.statuses.find(({ status: { conditions } }) =>
+      conditions.some(({ type, status, reason }) => type === 'Alarm' && status === 'True' && reason === 'TooManyActs'),
+    );
+    assert.equal(alarmed?.status.hold?.reason, 'TooManyActs');
+    const last = Math.max(...marks.map(({ atMs }) => atMs));
+    assert.ok(alarmed.atMs >= last, 'then nothing more is done');
+  });
+});
