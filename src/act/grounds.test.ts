@@ -96,6 +96,12 @@ describe('the grounds of an act', () => {
       (c) => c.patch(driverRef, '/metadata/annotations', { 'fenceline.dev/safe-detach': 'false' }),
       ['StorageSafeDetach'],
     ],
+    [
+      'the driver was installed anew, and attaches nothing any more',
+      /does not detach safely any more/,
+      (c) => c.replaceDriver({ attachRequired: false }),
+      ['StorageSafeDetach'],
+    ],
     ['the driver is gone', /CSIDriver driver\.longhorn\.io is gone/, (c) => c.remove(driverRef), ['StorageSafeDetach']],
   ];
   for (const [when, message, change, stopped] of rows) {

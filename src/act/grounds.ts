@@ -33,6 +33,10 @@ interface WireFence extends KubeObject {
   status?: { epoch?: number };
 }
 
+interface WireDriver extends KubeObject {
+  spec?: { attachRequired?: boolean };
+}
+
 type Comparison = (client: KubeClient, grounds: Grounds, options: CallOptions) => Promise<Refusal | undefined>;
 
 /** What each basis rests on, all of it read live. */
@@ -150,11 +154,12 @@ async function sameDrivers(client: KubeClient, grounds: Grounds, options: CallOp
   const refusals = await Promise.all(
     [...safeDrivers, ...declaredDrivers].map(async (name) => {
       const ref: ObjectRef = { resource: csiDrivers, name };
-      const read = await client.get(ref, options);
+      const read = await client.get<WireDriver>(ref, options);
       if (!read.ok) return missing(read.error, `CSIDriver ${name}`);
+      const isAttachless = read.value.spec?.attachRequired === false;
       const says = read.value.metadata.annotations?.[SAFE_DETACH_ANNOTATION];
       const isWord = says === 'true' || (says === undefined && declaredDrivers.includes(name));
-      return isWord ? undefined : changed(`CSIDriver ${name} does not detach safely any more`);
+      return isWord && !isAttachless ? undefined : changed(`CSIDriver ${name} does not detach safely any more`);
     }),
   );
   return refusals.find((refusal) => refusal !== undefined);

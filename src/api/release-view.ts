@@ -95,6 +95,8 @@ export interface PodFacts {
   claims: readonly { volume: string; claim: string }[];
   /** Volumes that lead to storage without a claim, such as `data (iscsi)`. */
   directVolumes: readonly string[];
+  /** One of these may be attached to the node, under a name that only whoever attached it knows. */
+  attachesDirectly: boolean;
   /** Somebody wants to do something before its object goes. */
   hasFinalizers: boolean;
   hasConditions: boolean;
@@ -116,6 +118,8 @@ export type VolumeFacts =
       volume: string;
       csi?: { driver: string; handle: string };
       local: boolean;
+      /** Of the old kind, and attached to nodes: perhaps by a driver that it was migrated to, under a name of that one. */
+      inTree?: boolean;
       provisionedBy?: string;
       accessModes: readonly string[];
     };
@@ -126,6 +130,8 @@ export interface DriverFacts {
   /** Its annotation says "false" in so many words, which no policy overrules. */
   deniesSafeDetach?: boolean;
   unpublishFence: boolean;
+  /** It does without attaching (`attachRequired: false`): there is nothing whose detach could prove anything. */
+  attachless?: boolean;
   /** An annotation of ours that is neither "true" nor "false". */
   malformed?: string;
 }
@@ -134,7 +140,10 @@ export interface AttachmentFacts {
   name: string;
   uid: string;
   node: string;
+  /** The name of the PersistentVolume, or what tells an inline one apart; empty: unreadable. */
   volume: string;
+  /** Of a volume without a PersistentVolume. */
+  inline?: boolean;
   driver: string;
   attached: boolean;
   deleting: boolean;

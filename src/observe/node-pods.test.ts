@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { manualClock } from '../../test/support/manual-clock.ts';
+import { aPod } from '../../test/support/release-case.ts';
 import { KubeClient } from '../kube/client.ts';
 import type { HttpRequest, HttpResponse } from '../kube/transport.ts';
 import { NodePods } from './node-pods.ts';
@@ -39,6 +40,23 @@ test('[POD-7] a claim is awaited by a pending pod that is not on this node', asy
   const awaited = await pods.awaitedOf(new Set(['a/vol', 'a/own']));
   assert.deepEqual(awaited, { ok: true, value: new Set(['a/vol']) });
   pods.close();
+});
+
+test('[SAF-13] a volume of the old kind may be attached under a name of its driver of today; one that is only mounted is not', async () => {
+  const isInTree = async (source: object): Promise<unknown> => {
+    const claim = { metadata: { name: 'vol', namespace: 'a' }, spec: { volumeName: 'pv' } };
+    const volume = { metadata: { name: 'pv' }, spec: { accessModes: ['ReadWriteOnce'], capacity: {}, ...source } };
+    const pods = podsWith((path) => ({ status: 200, body: path.includes('claims') ? claim : volume }));
+    const here = { ...aPod(), namespace: 'a', claims: [{ volume: 'data', claim: 'vol' }] };
+    const facts = (await pods.volumesOf([here])).get('a/vol');
+    pods.close();
+    return facts?.known && facts.inTree;
+  };
+  for (const kind of ['gcePersistentDisk', 'awsElasticBlockStore', 'azureDisk', 'cinder', 'vsphereVolume'])
+    assert.equal(await isInTree({ [kind]: {} }), true, kind);
+  for (const kind of ['nfs', 'local', 'hostPath']) assert.equal(await isInTree({ [kind]: {} }), undefined, kind);
+  assert.equal(await isInTree({ csi: { driver: 'x', volumeHandle: 'y' } }), undefined);
+  assert.equal(await isInTree({}), true, 'what cannot be told is not no');
 });
 
 test('S26: where pending pods cannot be read, nobody says that none waits', async () => {

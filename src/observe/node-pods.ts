@@ -9,7 +9,7 @@ import type { KubeError, Result } from '../kube/errors.ts';
 import { ListWatch } from '../kube/list-watch.ts';
 import { compareVersions } from '../kube/resource-version.ts';
 import { persistentVolumeClaims, persistentVolumes, pods } from '../kube/resources.ts';
-import { claimsOf, projectPod } from './project-release.ts';
+import { claimsOf, isAttached, projectPod } from './project-release.ts';
 
 export interface NodePodsOptions {
   client: KubeClient;
@@ -32,7 +32,11 @@ interface WireClaim extends KubeObject {
 }
 
 interface WireVolume extends KubeObject {
-  spec?: { csi?: { driver?: string; volumeHandle?: string }; local?: object; accessModes?: string[] };
+  spec?: Record<string, unknown> & {
+    csi?: { driver?: string; volumeHandle?: string };
+    local?: object;
+    accessModes?: string[];
+  };
 }
 
 interface WirePending extends KubeObject {
@@ -170,6 +174,26 @@ export class NodePods {
   }
 }
 
+/** What a PersistentVolume says beside where it leads. */
+const besideSource = new Set([
+  'accessModes',
+  'capacity',
+  'claimRef',
+  'mountOptions',
+  'nodeAffinity',
+  'persistentVolumeReclaimPolicy',
+  'storageClassName',
+  'volumeAttributesClassName',
+  'volumeMode',
+]);
+
+function isInTree(spec: WireVolume['spec'] = {}): boolean {
+  if (spec.csi !== undefined) return false;
+  const sources = Object.keys(spec).filter((key) => !besideSource.has(key));
+  // Without any it cannot be read, which is not no.
+  return sources.length === 0 || sources.some(isAttached);
+}
+
 function volumeFacts({
   metadata,
   spec,
@@ -179,6 +203,7 @@ function volumeFacts({
   return {
     ...(driver === undefined ? {} : { csi: { driver, handle: volumeHandle ?? '' } }),
     local: spec?.local !== undefined,
+    ...(isInTree(spec) ? { inTree: true } : {}),
     ...(provisionedBy === undefined ? {} : { provisionedBy }),
     accessModes: spec?.accessModes ?? [],
   };

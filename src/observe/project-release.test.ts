@@ -148,3 +148,31 @@ test('[NGS-5] an attachment says what its driver says', () => {
   const fenced = object({}, { annotations: { 'fenceline.dev/unpublish-fence': 'true' }, deletionTimestamp: 'x' });
   assert.deepEqual([projectAttachment(fenced).fenceWanted, projectAttachment(fenced).deleting], [true, true]);
 });
+
+test('[SAF-13] an attachment says which volume it is about, also where there is no PersistentVolume', () => {
+  const about = (source: object): unknown => {
+    const { volume, inline } = projectAttachment(object({ spec: { attacher: 'x.example.com', source } }));
+    return [volume, inline];
+  };
+  assert.deepEqual(about({ persistentVolumeName: 'pv-0' }), ['pv-0', undefined]);
+  assert.deepEqual(about({ inlineVolumeSpec: { csi: { volumeHandle: 'disk-1' } } }), ['x.example.com^disk-1', true]);
+  assert.deepEqual(about({ inlineVolumeSpec: {} }), ['', undefined]);
+  assert.deepEqual(about({}), ['', undefined]);
+});
+
+test('[SAF-13] a pod says whether one of its own volumes may be attached', () => {
+  const attaches = (volume: object): boolean =>
+    projectPod(object({ spec: { volumes: [{ name: 'a', ...volume }] } })).attachesDirectly;
+  for (const source of ['gcePersistentDisk', 'awsElasticBlockStore', 'azureDisk', 'cinder', 'vsphereVolume', 'iscsi'])
+    assert.ok(attaches({ [source]: {} }), source);
+  for (const source of ['nfs', 'cephfs', 'hostPath', 'emptyDir', 'csi', 'persistentVolumeClaim'])
+    assert.ok(!attaches({ [source]: {} }), source);
+});
+
+test('[NGS-2] a driver says whether there is anything to detach', () => {
+  const attachless = (spec?: object): unknown => projectDriver(object(spec === undefined ? {} : { spec })).attachless;
+  assert.deepEqual(
+    [attachless({ attachRequired: false }), attachless({ attachRequired: true }), attachless()],
+    [true, undefined, undefined],
+  );
+});

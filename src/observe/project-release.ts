@@ -137,6 +137,7 @@ export function projectPod(object: KubeObject): PodFacts {
     isPinned: isPinned(object),
     claims: claimsOf(metadata.name, volumes),
     directVolumes: volumes.flatMap((volume) => directVolume(volume) ?? []),
+    attachesDirectly: volumes.some(attachesDirectly),
     hasFinalizers: (metadata.finalizers ?? []).length > 0,
     hasConditions: status?.conditions !== undefined,
     ...(disruptionAt === -1 ? {} : { disruptionAt }),
@@ -181,13 +182,40 @@ export function claimsOf(pod: string, volumes: readonly WireVolume[]): PodFacts[
 }
 
 function directVolume(volume: WireVolume): string | undefined {
-  const source = Object.keys(volume).find((key) => key !== 'name');
+  const source = sourceOf(volume);
   return source === undefined || harmlessVolumes.has(source) ? undefined : `${volume.name} (${source})`;
 }
 
+function sourceOf(volume: WireVolume): string | undefined {
+  return Object.keys(volume).find((key) => key !== 'name');
+}
+
+function attachesDirectly(volume: WireVolume): boolean {
+  const source = sourceOf(volume);
+  return source !== undefined && !harmlessVolumes.has(source) && isAttached(source);
+}
+
+/** Sources of volumes that a kubelet mounts without anything being attached; of whatever else, it may be. */
+const onlyMounted = new Set(['azureFile', 'cephfs', 'glusterfs', 'hostPath', 'local', 'nfs', 'quobyte']);
+
+export function isAttached(source: string): boolean {
+  return !onlyMounted.has(source);
+}
+
 interface WireAttachment extends KubeObject {
-  spec?: { attacher?: string; nodeName?: string; source?: { persistentVolumeName?: string } };
+  spec?: {
+    attacher?: string;
+    nodeName?: string;
+    source?: { persistentVolumeName?: string; inlineVolumeSpec?: { csi?: { volumeHandle?: string } } };
+  };
   status?: { attached?: boolean; detachError?: { message?: string } };
+}
+
+function attachedVolume(spec: WireAttachment['spec']): Pick<AttachmentFacts, 'volume' | 'inline'> {
+  const { persistentVolumeName, inlineVolumeSpec } = spec?.source ?? {};
+  if (persistentVolumeName !== undefined) return { volume: persistentVolumeName };
+  const handle = inlineVolumeSpec?.csi?.volumeHandle;
+  return handle === undefined ? { volume: '' } : { volume: `${spec?.attacher}^${handle}`, inline: true };
 }
 
 export function projectAttachment(object: KubeObject): AttachmentFacts {
@@ -196,7 +224,7 @@ export function projectAttachment(object: KubeObject): AttachmentFacts {
     name: metadata.name,
     uid: metadata.uid ?? '',
     node: spec?.nodeName ?? '',
-    volume: spec?.source?.persistentVolumeName ?? '',
+    ...attachedVolume(spec),
     driver: spec?.attacher ?? '',
     attached: status?.attached ?? false,
     deleting: metadata.deletionTimestamp !== undefined,
@@ -205,7 +233,8 @@ export function projectAttachment(object: KubeObject): AttachmentFacts {
   };
 }
 
-export function projectDriver({ metadata }: KubeObject): DriverFacts {
+export function projectDriver(object: KubeObject): DriverFacts {
+  const { metadata, spec } = object as KubeObject & { spec?: { attachRequired?: boolean } };
   const said = (key: string): string | undefined => metadata.annotations?.[key];
   const malformed = [SAFE_DETACH_ANNOTATION, UNPUBLISH_FENCE_ANNOTATION].find(
     (key) => said(key) !== undefined && said(key) !== 'true' && said(key) !== 'false',
@@ -215,6 +244,7 @@ export function projectDriver({ metadata }: KubeObject): DriverFacts {
     safeDetach: said(SAFE_DETACH_ANNOTATION) === 'true',
     ...(said(SAFE_DETACH_ANNOTATION) === 'false' ? { deniesSafeDetach: true } : {}),
     unpublishFence: said(UNPUBLISH_FENCE_ANNOTATION) === 'true',
+    ...(spec?.attachRequired === false ? { attachless: true } : {}),
     ...(malformed === undefined
       ? {}
       : {

@@ -65,6 +65,7 @@ describe('safe detach', () => {
     assert.match(under(['other.example.com']) ?? '', /no policy lists it under safeDetach/);
     assert.match(under([driver], { safeDetach: false, deniesSafeDetach: true }) ?? '', /is "false"/);
     assert.match(under([driver], { safeDetach: false, malformed: 'is "yes"' }) ?? '', /is "yes"/);
+    assert.match(under([driver], { safeDetach: false, attachless: true }) ?? '', /attachRequired: false/);
     const unseen = protectedCase({ drivers: {}, policy: inForce({ safeDetach: [driver] }) });
     assert.match(refusal(unseen)?.message ?? '', /no CSIDriver/);
     const shared = protectedCase({
@@ -80,6 +81,7 @@ describe('safe detach', () => {
     ['nothing is known of the node', 'NodeNotDown', /no Ready condition/, { node: aNode({ ready: undefined }) }],
     ['it has no claim', 'NoPersistentVolume', /no persistent/, { pods: [aPod({ claims: [] })] }],
     ['the driver says no', 'VolumeNotProtected', /pv-0: CSIDriver/, says({ safeDetach: false })],
+    ['nothing is attached', 'VolumeNotProtected', /pv-0: .* attachRequired: false/, says({ attachless: true })],
     ['the driver is malformed', 'VolumeNotProtected', /pv-0: is "yes"/, says({ malformed: 'is "yes"' })],
     ['there is no CSIDriver', 'VolumeNotProtected', /no CSIDriver driver\.longhorn\.io/, { drivers: {} }],
     [

@@ -73,6 +73,9 @@ function unprotected(nodeCase: NodeCase, volume: KnownVolume): Objection | undef
 function whyUnsafe(nodeCase: NodeCase, name: string): string | undefined {
   const driver = driverOf(nodeCase.drivers, name);
   if (driver === undefined) return `there is no CSIDriver ${name}`;
+  if (driver.attachless === true) {
+    return `CSIDriver ${name} has attachRequired: false: nothing is detached, so that nothing is proven by it`;
+  }
   if (driver.malformed !== undefined) return driver.malformed;
   if (driver.deniesSafeDetach === true) return `${SAFE_DETACH_ANNOTATION} of CSIDriver ${name} is "false"`;
   return driver.safeDetach || isDeclared(nodeCase, name)

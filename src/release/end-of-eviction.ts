@@ -8,8 +8,9 @@ import type { NodeCase, PodFacts } from '../api/release-view.ts';
 import type { GroundedAct } from '../api/steps.ts';
 import { FORCE_EVICTION_KEY } from '../api/release-view.ts';
 import { isEvictable } from './by-assertion.ts';
-import { hasTaint, isOver } from '../api/facts.ts';
-import { attachmentsHere, isKnown, volumesOf } from './checks.ts';
+import { hasTaint } from '../api/facts.ts';
+import { attachmentsHere } from './checks.ts';
+import { keptBy } from './kept.ts';
 import { staysBehind } from './latecomers.ts';
 
 type Untaint = Extract<GroundedAct, { do: 'untaint' }>;
@@ -36,7 +37,9 @@ function isAwaited(nodeCase: NodeCase, pod: PodFacts): boolean {
 
 /** Attached to the node, and no pod that stays uses it. */
 function hasLeftovers(nodeCase: NodeCase): boolean {
-  const staying = nodeCase.pods.filter((pod) => !isOver(pod));
-  const used = new Set(staying.flatMap((pod) => volumesOf(nodeCase, pod).filter(isKnown)).map(({ volume }) => volume));
-  return attachmentsHere(nodeCase).some(({ volume }) => !used.has(volume));
+  const used = keptBy(nodeCase, nodeCase.pods);
+  // Where something could not be read, whatever is not known to be used counts as left.
+  return attachmentsHere(nodeCase).some((one) =>
+    used.isUnknown ? !used.volumes.has(one.volume) : !used.attachment(one),
+  );
 }

@@ -10,7 +10,8 @@ import type { AttachmentFacts, NodeCase, PodFacts } from '../api/release-view.ts
 import { QUARANTINE_KEY } from '../api/release-view.ts';
 import type { Grounds, GroundedAct, Step } from '../api/steps.ts';
 import { clockTime, hasTaint, identityOf, isOver, nameInUse } from '../api/facts.ts';
-import { attachmentsHere, driverOf, isKnown, kubeletSilent, volumesOf } from './checks.ts';
+import { attachmentsHere, driverOf, kubeletSilent } from './checks.ts';
+import { keptBy } from './kept.ts';
 import { wayNamed, ways } from './release-node.ts';
 import type { Fate, Freed, Going, Way } from './way.ts';
 
@@ -85,11 +86,14 @@ function groupOf(
   const volumes = new Set(freed.map(({ volume }) => volume));
   const entries = new Set(freed.flatMap((volume) => nameInUse(volume) ?? []));
   const here = attachmentsHere(nodeCase);
-  const kept = keptBy(nodeCase, fates);
-  if (way.clearsNode !== undefined && !kept.isUnknown) {
+  if (way.clearsNode !== undefined) {
     // Nothing runs there: what no pod that stays uses goes too, also where its pod is long gone.
-    for (const entry of nodeCase.node?.volumesInUse ?? []) if (!kept.entries.has(entry)) entries.add(entry);
-    for (const { volume } of here) if (!kept.volumes.has(volume)) volumes.add(volume);
+    const kept = keptBy(
+      nodeCase,
+      fates.flatMap(({ goes, pod }) => (goes ? [] : [pod])),
+    );
+    for (const entry of nodeCase.node?.volumesInUse ?? []) if (!kept.entry(entry)) entries.add(entry);
+    for (const attachment of here) if (!kept.attachment(attachment)) volumes.add(attachment.volume);
   }
   return {
     way,
@@ -98,29 +102,6 @@ function groupOf(
     volumes: [...volumes],
     entries: [...entries],
     attachments: here.filter(({ volume }) => volumes.has(volume)),
-  };
-}
-
-interface Kept {
-  entries: Set<string>;
-  volumes: Set<string>;
-  /** A volume of a pod that stays could not be read: it may be any of those that seem unused (S26). */
-  isUnknown: boolean;
-}
-
-/** All that are there, as if none of them went. */
-function asStaying({ pods }: NodeCase): Fate[] {
-  return pods.map((pod) => ({ pod, goes: false, objections: [] }));
-}
-
-function keptBy(nodeCase: NodeCase, fates: readonly Fate[]): Kept {
-  const staying = fates.filter(({ goes, pod }) => !goes && !isOver(pod));
-  const volumes = staying.flatMap(({ pod }) => volumesOf(nodeCase, pod));
-  const used = volumes.filter(isKnown);
-  return {
-    entries: new Set(used.flatMap((volume) => nameInUse(volume) ?? [])),
-    volumes: new Set(used.map(({ volume }) => volume)),
-    isUnknown: used.length < volumes.length,
   };
 }
 
@@ -189,10 +170,10 @@ export function progressed(nodeCase: NodeCase, record: ReleaseRecord): ReleaseRe
   if (!podsGone) return next;
   next.podsGoneAt ??= now;
   // What a pod that stays uses by now is not waited for: Kubernetes keeps it where it is.
-  const used = keptBy(nodeCase, asStaying(nodeCase));
-  const left = attachmentsHere(nodeCase).filter(({ name, volume }) => {
-    return record.attachments.includes(name) && (used.isUnknown || !used.volumes.has(volume));
-  });
+  const used = keptBy(nodeCase, nodeCase.pods);
+  const left = attachmentsHere(nodeCase).filter(
+    ({ name, volume }) => record.attachments.includes(name) && !used.volumes.has(volume),
+  );
   if (left.length === 0) next.endedAt = now;
   return next;
 }
@@ -284,8 +265,7 @@ function detachSteps(nodeCase: NodeCase, records: readonly ReleaseRecord[], epoc
   const { node } = nodeCase;
   if (node?.ready === 'True') return [];
   const boot = bootOf(nodeCase);
-  const used = keptBy(nodeCase, asStaying(nodeCase));
-  if (used.isUnknown) return [];
+  const used = keptBy(nodeCase, nodeCase.pods);
   const due = records.filter((record) => {
     const { endedAt, podsGoneAt, bootId } = record;
     return (
@@ -299,7 +279,7 @@ function detachSteps(nodeCase: NodeCase, records: readonly ReleaseRecord[], epoc
   return due.flatMap((record) => {
     const way = wayOf(record);
     const left = attachmentsHere(nodeCase).filter(
-      ({ name, deleting, volume }) => record.attachments.includes(name) && !deleting && !used.volumes.has(volume),
+      (one) => record.attachments.includes(one.name) && !one.deleting && !used.attachment(one),
     );
     if (way === undefined || left.length === 0) return [];
     const acts = left.map(({ name, uid }): GroundedAct => ({ do: 'deleteAttachment', attachment: name, uid }));

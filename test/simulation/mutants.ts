@@ -156,9 +156,9 @@ export const mutantCases: readonly MutantCase[] = [
     invariant: 'S11',
     mistake: 'forgets that some pods stay',
     sabotage: {
-      file: 'src/release/plan.ts',
-      line: 'const staying = fates.filter(({ goes, pod }) => !goes && !isOver(pod));',
-      instead: 'const staying: typeof fates = [];',
+      file: 'src/release/kept.ts',
+      line: 'const staying = pods.filter((pod) => !isOver(pod));',
+      instead: 'const staying: typeof pods = [];',
     },
     scenario: t.trouble('one-stays', {
       gates: { ForceEviction: true },

@@ -67,8 +67,7 @@ export class ActCluster {
     await cluster.#make(nodeFences, { metadata: { name: fenceRef.name }, spec: { node: 'node-1' } });
     await cluster.patchStatus(fenceRef, { epoch: 3, holder: 'me' });
     await cluster.#make(remedyPolicies, { metadata: { name: 'release' }, spec: { allNodes: true } });
-    const annotations = { 'fenceline.dev/safe-detach': 'true' };
-    await cluster.#make(csiDrivers, { metadata: { name: driver, annotations }, spec: { attachRequired: true } });
+    await cluster.#makeDriver({ attachRequired: true });
     await cluster.#make(volumeAttachments, {
       metadata: { name: 'csi-0' },
       spec: { attacher: driver, nodeName: 'node-1', source: { persistentVolumeName: 'pv-0' } },
@@ -83,6 +82,17 @@ export class ActCluster {
     await this.remove(nodeRef);
     await this.#makeNode();
     this.writes.length = 0;
+  }
+
+  /** Whether it attaches cannot be edited: somebody installs it anew. */
+  async replaceDriver(spec: object): Promise<void> {
+    await this.remove({ resource: csiDrivers, name: driver });
+    await this.#makeDriver(spec);
+  }
+
+  async #makeDriver(spec: object): Promise<void> {
+    const annotations = { 'fenceline.dev/safe-detach': 'true' };
+    await this.#make(csiDrivers, { metadata: { name: driver, annotations }, spec });
   }
 
   async #makeNode(): Promise<void> {

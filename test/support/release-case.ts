@@ -31,6 +31,7 @@ export function aPod(change: Partial<PodFacts> = {}): PodFacts {
     tolerations: [],
     claims: [{ volume: 'data', claim: 'data-web-0' }],
     directVolumes: [],
+    attachesDirectly: false,
     isPinned: false,
     hasFinalizers: false,
     hasConditions: true,

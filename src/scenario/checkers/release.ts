@@ -75,7 +75,7 @@ export function recordsFor(state: ClusterState, release: Release): StoredRelease
 export function nameOf(release: Release): string {
   switch (release.what) {
     case 'deleted':
-      return `VolumeAttachment of ${release.attachment.spec.source.persistentVolumeName}`;
+      return `VolumeAttachment of ${release.attachment.spec.source.persistentVolumeName ?? 'an inline volume'}`;
     case 'freed':
       return release.entries.join(', ');
     default:

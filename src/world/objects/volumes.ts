@@ -45,7 +45,11 @@ export interface CsiNode extends KubeObject {
 }
 
 export interface VolumeAttachment extends KubeObject {
-  spec: { attacher: string; nodeName: string; source: { persistentVolumeName?: string } };
+  spec: {
+    attacher: string;
+    nodeName: string;
+    source: { persistentVolumeName?: string; inlineVolumeSpec?: { csi?: { driver?: string; volumeHandle?: string } } };
+  };
   status?: {
     attached: boolean;
     attachError?: { time?: string; message?: string };

@@ -1,5 +1,6 @@
 /** Sabotage of what goes from a node and how often, each with the run in which it shows. */
 import type { MutantCase } from '../mutants.ts';
+import { scenarioOf } from '../run-file.ts';
 import { blindScheduler, boundLate, janitor, strippedBare } from './endless.ts';
 
 export const releaseMutantCases: readonly MutantCase[] = [
@@ -22,5 +23,16 @@ export const releaseMutantCases: readonly MutantCase[] = [
     scenario: strippedBare,
     options: janitor,
     says: /^\d+ acts on node-1, and it goes on$/,
+  },
+  {
+    invariant: 'S43',
+    mistake: 'knows no volumes but those with a name of their own',
+    sabotage: {
+      file: 'src/release/kept.ts',
+      line: "isUnknown || volume === '' || volumes.has(volume) || (inline && hasInline),",
+      instead: 'isUnknown || volumes.has(volume),',
+    },
+    scenario: scenarioOf('holes/staying-inline-volume'),
+    says: /^VolumeAttachment of .* on node-1 was deleted although pod agent-\S+ uses it and stays$/,
   },
 ];

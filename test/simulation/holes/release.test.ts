@@ -40,3 +40,17 @@ describe('nothing is done for ever', () => {
     assert.ok(alarmed.atMs >= last, 'then nothing more is done');
   });
 });
+
+describe('what is kept', () => {
+  holds('[SAF-13] an inline volume of a pod that stays keeps its attachment', 'staying-inline-volume');
+});
+
+describe('what proves nothing', () => {
+  holds('[NGS-2] a driver that does without attaching releases nothing', 'safe-detach-without-attach');
+
+  test('[NGS-2] and whoever waits for the pod is told why', async () => {
+    const seen = await observe(scenarioOf('holes/safe-detach-without-attach'));
+    const told = seen.events.find(({ reason }) => reason === 'NotReleased')?.note ?? '';
+    assert.match(told, /volume pv-0: CSIDriver files\.example\.com has attachRequired: false/);
+  });
+});
