@@ -148,11 +148,14 @@ function nodeFinding(wanted: NodeState, { state, baseline }: Moment): Finding {
 function ledgerFinding(wanted: Extract<State, { of: 'ledger' }>, { ledgerOf }: Moment): Finding {
   const report = ledgerOf(wanted.volume);
   if (report === undefined) return { holds: false, detail: `nobody ever wrote to ${wanted.volume}` };
-  const { mostWriters, dataIntact, records, volume } = report;
+  const { mostWriters, machines, dataIntact, records, volume } = report;
+  const moved = machines.at(-1) !== machines[0];
   const holds =
+    (wanted.moved === undefined || wanted.moved === moved) &&
     (wanted.writersAtMost === undefined || mostWriters <= wanted.writersAtMost) &&
     (wanted.dataIntact === undefined || wanted.dataIntact === dataIntact);
-  const writers = `written from at most ${mostWriters} ${mostWriters === 1 ? 'machine' : 'machines'} at a time`;
+  const most = `written from at most ${mostWriters} ${mostWriters === 1 ? 'machine' : 'machines'} at a time`;
+  const writers = `${most}, ${moved ? `first from ${machines[0]}, last` : 'always'} from ${machines.at(-1)}`;
   return { holds, detail: `${volume}: ${writers}, ${records} records, data ${dataIntact ? 'intact' : 'damaged'}` };
 }
 

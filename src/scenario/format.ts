@@ -118,7 +118,7 @@ export type State =
   | { of: 'fencesAtMost'; count: number }
   | { of: 'fences'; count: number }
   | { of: 'event'; reason: string; count?: number }
-  | { of: 'ledger'; volume: string; writersAtMost?: number; dataIntact?: boolean }
+  | { of: 'ledger'; volume: string; writersAtMost?: number; dataIntact?: boolean; moved?: boolean }
   | {
       of: 'volume';
       name: string;

@@ -91,8 +91,8 @@ function stateReaders(known: Known): StateReaders {
     }),
     ledger: (place) => ({
       of: 'ledger',
-      ...record<{ volume: string; writersAtMost?: number; dataIntact?: boolean }>(
-        { volume: text, writersAtMost: whole(0), dataIntact: flag },
+      ...record<{ volume: string; writersAtMost?: number; dataIntact?: boolean; moved?: boolean }>(
+        { volume: text, writersAtMost: whole(0), dataIntact: flag, moved: flag },
         ['volume'],
       )(place),
     }),

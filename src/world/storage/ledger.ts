@@ -41,6 +41,8 @@ export interface VolumeReport {
   volume: string;
   /** The most machines that could write at one moment. */
   mostWriters: number;
+  /** All that have written, the latest last. */
+  machines: readonly string[];
   overlaps: readonly Overlap[];
   dataIntact: boolean;
   /** When a record was first lost. */
@@ -66,6 +68,7 @@ interface Volume {
   end: End;
   sessions: Set<Session>;
   mostWriters: number;
+  machines: string[];
   overlaps: Overlap[];
   damagedAtMs: number | undefined;
 }
@@ -117,10 +120,11 @@ export class Ledger {
     const known = this.#volumes.get(volume);
     if (known === undefined) return undefined;
     this.#writeAll(known);
-    const { name, mostWriters, overlaps, damagedAtMs, end } = known;
+    const { name, mostWriters, machines, overlaps, damagedAtMs, end } = known;
     return {
       volume: name,
       mostWriters,
+      machines,
       overlaps,
       dataIntact: damagedAtMs === undefined,
       ...(damagedAtMs === undefined ? {} : { damagedAtMs }),
@@ -138,6 +142,7 @@ export class Ledger {
     const records = behind.records + 1;
     volume.end = { records, checksum: mix(behind.checksum, `${session.process.id} ${records}`) };
     session.known = volume.end;
+    if (volume.machines.at(-1) !== session.machine) volume.machines.push(session.machine);
   }
 
   #count(volume: Volume): void {
@@ -168,6 +173,7 @@ export class Ledger {
         end: { records: 0, checksum: 0 },
         sessions: new Set(),
         mostWriters: 0,
+        machines: [],
         overlaps: [],
         damagedAtMs: undefined,
       };
