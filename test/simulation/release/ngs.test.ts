@@ -14,6 +14,7 @@ runFolder('ngs', {
   'power-off':
     '[NGS-4, NGS-6, NGS-7] a node without power: released at once, in quarantine until it is booted and clean',
   partition: '[NGS-4, NGS-7, NGS-8] a node that is cut off is treated alike, and stops its old pods first',
+  'partition-slow-stop': '[NGS-7, NGS-8] a node whose old pod takes its time to stop is in quarantine until it has',
   reboot: '[NGS-7] a new boot is clean',
   'hang-and-resume': '[NGS-7, NGS-8] a machine that goes on where it stopped is clean when its pods are gone',
   'back-before-eviction': '[NGS-2] a node that is back before its pods have to go keeps them',
@@ -181,25 +182,10 @@ function switching(gateAt: (atMs: number) => boolean, restartsAt: number[]): Run
 describe('the gate is switched', () => {
   const minutes = (count: number): number => count * 60_000;
 
-  test('[NGS-9] off, on, off, on: what is stuck goes when it is on, and nothing goes while it is off', async () => {
-    const scenario = variation('release/ngs/power-off', {
-      events: [{ at: '0s', powerOff: web }],
-      expect: [
-        { at: '20m', pod: { name: 'web-0', terminating: true, deleted: false } },
-        { by: '21m', pod: { name: 'web-0', deleted: true, running: true, moved: true } },
-        { event: { reason: 'Released', count: 1 } },
-        { ledger: { volume: 'pv-0', writersAtMost: 1, dataIntact: true } },
-      ],
-      runFor: '30m',
-    });
-    const on = (atMs: number): boolean => atMs >= minutes(20) && atMs < minutes(25);
-    const seen = await observe(scenario, switching(on, [minutes(20), minutes(25)]));
-    assert.deepEqual(failuresOf(seen.report), []);
-  });
-
-  test('[NGS-9] off in the middle of a failover: no new deletion, yet the quarantine is cleaned up', async () => {
+  /** One more pod with a volume on node-1, which has to go so many seconds after the node was found away. */
+  function lateAfter(seconds: number): object[] {
     const second = { driver: 'driver.longhorn.io', volumeHandle: 'pv-late' };
-    const late = [
+    return [
       {
         apiVersion: 'v1',
         kind: 'PersistentVolume',
@@ -222,13 +208,13 @@ describe('the gate is switched', () => {
           template: {
             metadata: { labels: { app: 'late' } },
             spec: {
-              // It leaves five minutes after the other, when the gate is off.
+              // By default it is 300.
               tolerations: [
                 {
                   key: 'node.kubernetes.io/unreachable',
                   operator: 'Exists',
                   effect: 'NoExecute',
-                  tolerationSeconds: 600,
+                  tolerationSeconds: seconds,
                 },
               ],
               nodeSelector: { 'kubernetes.io/hostname': 'node-1' },
@@ -248,6 +234,32 @@ describe('the gate is switched', () => {
         },
       },
     ];
+  }
+
+  test('[NGS-9] off, on, off, on: what is stuck goes when it is on, and nothing goes while it is off', async () => {
+    const stuck = (at: string, name: string): object => ({ at, pod: { name, terminating: true, deleted: false } });
+    const scenario = variation('release/ngs/only-the-eligible', {
+      // It has to go 26 minutes later: while the gate is off for the second time.
+      objects: lateAfter(26 * 60),
+      events: [{ at: '0s', powerOff: 'node-1' }],
+      expect: [
+        stuck('19m59s', 'web-0'),
+        { by: '21m', pod: { name: 'web-0', deleted: true } },
+        { at: '25m', pod: { name: 'late-0', terminating: false, deleted: false } },
+        stuck('35m', 'late-0'),
+        { by: '36m', pod: { name: 'late-0', deleted: true } },
+        { event: { reason: 'Released', count: 2 } },
+        { ledger: { volume: 'pv-0', writersAtMost: 1, dataIntact: true } },
+      ],
+      runFor: '40m',
+    });
+    const on = (atMs: number): boolean => (atMs >= minutes(20) && atMs < minutes(25)) || atMs >= minutes(35);
+    const seen = await observe(scenario, switching(on, [minutes(20), minutes(25), minutes(35)]));
+    assert.deepEqual(failuresOf(seen.report), []);
+  });
+
+  test('[NGS-9] off in the middle of a failover: no new deletion, yet the quarantine is cleaned up', async () => {
+    const late = lateAfter(600);
     const node = 'node-1';
     const scenario = variation('release/ngs/only-the-eligible', {
       objects: late,
