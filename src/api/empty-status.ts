@@ -4,6 +4,7 @@ import type { NodeFenceStatus } from './node-fence.ts';
 /** What the API server fills in; an object that was just made has no status at all. */
 export const EMPTY_STATUS: NodeFenceStatus = {
   epoch: 0,
+  ladders: [],
   jobs: [],
   evidence: [],
   releases: [],

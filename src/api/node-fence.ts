@@ -88,7 +88,8 @@ const ladder = z.object({
   remedy: text(63, 'The remedy on that rung.'),
   phase: z.enum(LADDER_PHASES).meta({
     description:
-      'Whether the remedy runs, its period passes, recovery runs, or the ladder has come to its end in vain.',
+      'Whether the remedy runs or is due, its period passes, recovery runs, or the ladder has come to its end in vain. ' +
+      'Of several that are due one runs at a time, the harshest first.',
   }),
   startedAt: at('When the rung was reached.'),
   until: at('When the next rung is due.').optional(),
@@ -206,7 +207,12 @@ const status = z.object({
   holder: text(253, 'The instance that holds this epoch.').optional(),
   verdict: z.enum(VERDICTS).optional().meta({ description: 'What is thought of the node.' }),
   incident: incident.optional().meta({ description: 'The trouble that is being dealt with.' }),
-  ladder: ladder.optional().meta({ description: 'How far the remedies have come.' }),
+  ladders: asMap(z.array(ladder).max(16), 'threshold').prefault([]).meta({
+    description: 'How far the remedies have come: a ladder for each threshold that was met.',
+  }),
+  ladder: ladder
+    .optional()
+    .meta({ description: 'The same as earlier versions wrote it, which knew of one at a time.' }),
   fence: fence.optional().meta({ description: 'How far the fence has come.' }),
   jobs: z
     .array(job)

@@ -76,7 +76,7 @@ function storedFence(change: Partial<NonNullable<NodeFenceStatus['fence']>>): No
 }
 
 const running = { threshold: 'Ready=NotTrue', position: 0, remedy: 'act', phase: 'running', startedAt: at } as const;
-const powered = aFence({ incident: anIncident(), ladder: running, fence: storedFence({}) });
+const powered = aFence({ incident: anIncident(), ladders: [running], fence: storedFence({}) });
 const deeds = ({ steps }: NodeDecision): string[] => steps.flatMap((step) => actsOf(step).map((act) => act.do));
 const groundsOf = (step: Step | undefined) => (step !== undefined && 'grounds' in step ? step.grounds : undefined);
 
@@ -220,7 +220,7 @@ describe('what is stored, done and claimed', () => {
     const failed = storedFence({ phase: 'failed', status: 'error', startedAt: '2026-01-01T00:01:00.000Z' });
     const waiting = { ...running, phase: 'waiting', until: at } as const;
     const twice = { ...ready, remedies: [...ready.remedies, ...ready.remedies] };
-    const stored = aFence({ incident: anIncident(), ladder: waiting, fence: failed });
+    const stored = aFence({ incident: anIncident(), ladders: [waiting], fence: failed });
     const { record, steps } = decideNode(remedied('fence', { fence: stored }, twice));
     assert.deepEqual([record?.status?.fence?.phase, record?.status?.epoch], ['poweringOff', 2]);
     assert.equal(groundsOf(steps[0])?.epoch, 2);
@@ -280,7 +280,7 @@ describe('what acts rest on', () => {
     const ladder = { ...running, remedy: 'act' };
     const wasOff = (bootId: string): boolean => {
       const incident = anIncident({ poweredOff: { at: '2026-01-01T00:05:00Z', bootId } });
-      const [step] = decideNode(remedied('deleteMachine', { fence: aFence({ incident, ladder }) })).steps;
+      const [step] = decideNode(remedied('deleteMachine', { fence: aFence({ incident, ladders: [ladder] }) })).steps;
       assert.ok(step !== undefined && 'begins' in step && step.begins.do === 'deleteMachine');
       return step.begins.wasOff;
     };

@@ -89,7 +89,7 @@ function decideAttended(nodeCase: NodeCase, judgement: Judgement): NodeDecision 
     attention: 'needed',
     wants: wantsDevice(remedy) ? ['device'] : [],
     ...(record === undefined ? {} : { record }),
-    steps: [...runSteps(nodeCase, remedy.run, status), ...steps],
+    steps: [...runSteps(nodeCase, remedy, status), ...steps],
     claims: { slot: isUnderFence(remedy.fence), pods: newPods(nodeCase, decision) },
     recheckAtMs,
     alarm: alarmOf(nodeCase, judgement, status),
@@ -142,7 +142,7 @@ function isWorthRecording(nodeCase: NodeCase, { trouble, fates, stuck, assertion
 }
 
 /** What the ladder or the fence has running comes first; it takes its time, and nothing waits for it. */
-function runSteps(nodeCase: NodeCase, run: PlannedRun | undefined, status: NodeFenceStatus | undefined): Step[] {
+function runSteps(nodeCase: NodeCase, { run, ladder }: RemedyDecision, status: NodeFenceStatus | undefined): Step[] {
   const { node, policy } = nodeCase;
   // Without a record nothing runs.
   if (run === undefined || node === undefined || status === undefined) return [];
@@ -156,7 +156,7 @@ function runSteps(nodeCase: NodeCase, run: PlannedRun | undefined, status: NodeF
     ...(policy.kind === 'one' ? { policy: identityOf(policy.policy) } : {}),
     taints: [],
     freed: [],
-    ...(isHarsh(run) ? troubleOf(nodeCase, status.ladder) : {}),
+    ...(isHarsh(run) ? troubleOf(nodeCase, ladder) : {}),
   };
   if (run.do !== 'runJob') return [{ grounds, begins: run }];
   const incident = status.incident?.id ?? '';
@@ -171,7 +171,7 @@ function isHarsh(run: PlannedRun): boolean {
 /** What has to be so still when the remedy begins; nothing, where it is one for the way back. */
 function troubleOf(
   { policy, lease }: NodeCase,
-  ladder: NodeFenceStatus['ladder'],
+  ladder: RemedyDecision['ladder'],
 ): Pick<Grounds, 'leaseRenewTime'> & { trouble?: { type: string; status: string } } {
   if (policy.kind !== 'one' || ladder?.phase !== 'running') return {};
   const threshold = policy.policy.remedy?.thresholds.find(({ key }) => key === ladder.threshold);

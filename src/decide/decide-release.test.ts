@@ -210,7 +210,7 @@ describe('what is wrong with the node', () => {
         phase: 'running',
         startedAt: '',
       } as const;
-      const remedy = threshold === undefined ? asItStands(nodeCase) : { jobs: [], ladder };
+      const remedy = threshold === undefined ? asItStands(nodeCase) : { jobs: [], ladders: [ladder], ladder };
       return decideRelease(nodeCase, remedy, 1).trouble?.condition;
     };
     const rung = { remedies: [], recovery: [] };

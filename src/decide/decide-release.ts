@@ -159,7 +159,8 @@ function hasForceEviction({ node }: NodeCase): boolean {
 }
 
 /** What a ladder has met. A silent Lease is what Ready says a moment later: whoever counts one of them means both. */
-function ladderTrouble({ policy }: NodeCase, { ladder }: RemedyDecision): Trouble | undefined {
+function ladderTrouble({ policy }: NodeCase, { ladder: on, ladders }: RemedyDecision): Trouble | undefined {
+  const ladder = on ?? ladders[0];
   if (ladder === undefined) return undefined;
   const thresholds = policy.kind === 'one' ? (policy.policy.remedy?.thresholds ?? []) : [];
   const met = thresholds.find(({ key }) => key === ladder.threshold);

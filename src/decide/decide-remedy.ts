@@ -1,23 +1,24 @@
 /** What ladder and fence come to in one pass, from the case alone. It is stored first, and what has to run begins then. */
-import { isFromBefore, isUnderFence } from '../api/facts.ts';
+import { isFromBefore, isUnderFence, laddersOf } from '../api/facts.ts';
 import { EMPTY_STATUS } from '../api/empty-status.ts';
 import type { FenceRequest, RequestAnswer } from '../api/fence-request.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
-import type { NodeCase, PresentCase, Remediation, RemedyFacts, TaskOutcome } from '../api/release-view.ts';
+import type { NodeCase, PresentCase, Remediation, RemedyFacts } from '../api/release-view.ts';
 import type { Cordon, LongAct } from '../api/steps.ts';
 import type { FenceDecision } from '../fence/decide-fence.ts';
 import { fenceOutcome } from '../fence/decide-fence.ts';
 import { holdOf } from '../release/hold.ts';
-import { jobName } from '../remedy/job.ts';
 import type { LadderState, RemedyOutcome } from '../remedy/ladder.ts';
-import { afterFlaps, climb, nextDueMs } from '../remedy/ladder.ts';
+import { afterFlaps, isTroubled, keyOf, nextDueMs } from '../remedy/ladder.ts';
+import type { LaddersDecision } from '../remedy/ladders.ts';
+import { climbAll } from '../remedy/ladders.ts';
 import type { RemedyHold } from './brake-of.ts';
 import { harshHold } from './brake-of.ts';
 import type { Rung } from './fence-of.ts';
 import { fenceOf, fenceWithoutPolicy, methodRun, withoutEarlier } from './fence-of.ts';
 import type { JobRecord, PlannedJob } from './jobs.ts';
 import { endedJobs, isMade, orderOf, remediationOf, wasMade, withJob } from './jobs.ts';
-import { keyOf, ladderKey, remedyOf, taskOf } from './of-case.ts';
+import { ladderKey, remedyOf, taskOf } from './of-case.ts';
 import { answerFor, decideRequest } from './request.ts';
 
 type Fence = NonNullable<NodeFenceStatus['fence']>;
@@ -29,6 +30,8 @@ export type PlannedRun =
   | Cordon;
 
 export interface RemedyDecision {
+  ladders: readonly LadderState[];
+  /** The one whose remedy runs, or has to. */
   ladder?: LadderState;
   fence?: Fence;
   hold?: RemedyHold;
@@ -65,53 +68,59 @@ function remedyFor(nodeCase: NodeCase, isAsked: boolean): Requestable {
   const held = holdOf(nodeCase)?.holds;
   if (node === undefined || held === 'everything' || held === 'remedies') return asItStands(nodeCase);
   if (remedyOf(nodeCase) === undefined && fence?.status.fence === undefined && !isAsked) {
-    return { jobs: fence?.status.jobs ?? [] };
+    return { ladders: [], jobs: fence?.status.jobs ?? [] };
   }
   return nextRemedy({ ...nodeCase, node }, isAsked);
 }
 
 /** Nothing moves. */
 export function asItStands(nodeCase: NodeCase): RemedyDecision {
-  const { ladder, fence, jobs } = ofThisNode(nodeCase);
-  return { jobs, ...(ladder === undefined ? {} : { ladder }), ...(fence === undefined ? {} : { fence }) };
+  const status = ofThisNode(nodeCase);
+  const { fence, jobs } = status;
+  return { jobs, ladders: laddersOf(status), ...(fence === undefined ? {} : { fence }) };
 }
 
 function nextRemedy(nodeCase: PresentCase, isAsked: boolean): Requestable {
   const { trouble, serverNowMs: nowMs } = nodeCase;
   const remedy = remedyOf(nodeCase);
   const status = ofThisNode(nodeCase);
+  const before = laddersOf(status);
   const thresholds = afterFlaps(remedy?.thresholds ?? [], flapsOf(status.incident));
-  const before = status.ladder;
-  const wasFence = before?.phase === 'running' && kindOf(remedy, before.remedy) === 'fence';
-  const isRequested = before === undefined && isAsked;
+  const calling = callingForFence(nodeCase, before);
+  // Whatever ladder has come to its end: a person who asks for a fence gets one.
+  const isRequested = isAsked && before.every(({ phase }) => phase !== 'running');
   let decision = isRequested
     ? fenceOf(nodeCase, { status: withoutEarlier(nodeCase, status), ladder: undefined, isWanted: true, isRequested })
-    : fenceOf(nodeCase, { status, ladder: before, isWanted: wasFence });
-  const task = before === undefined ? undefined : taskOf(nodeCase, ladderKey(before));
-  const outcome = wasFence
-    ? fenceOutcome(decision, remedy?.fence ?? fenceWithoutPolicy)
-    : outcomeOf(nodeCase, before, task);
+    : fenceOf(nodeCase, { status, ladder: calling, isWanted: calling !== undefined });
+  // The machine is silent because it is being fenced: that is not trouble of its own.
+  const climbed: LaddersDecision = isRequested
+    ? { ladders: before }
+    : climbAll(
+        before,
+        thresholds,
+        { ...trouble, nowMs },
+        {
+          outcomeOf: (one) => outcomeOf(nodeCase, one, decision),
+          kindOf: (name) => kindOf(remedy, name),
+          isFenced: isUnderFence(decision.fence),
+        },
+      );
+  const { ladders, on: ladder } = climbed;
   const ended = endedJobs(
     status.jobs,
-    before === undefined ? undefined : jobName(before, nodeCase.node.uid),
-    task,
     nodeCase,
+    before.find((one) => taskOf(nodeCase, ladderKey(one)) !== undefined),
   );
-  // The machine is silent because it is being fenced: that is not trouble of its own.
-  const due = climb(before, isRequested ? [] : thresholds, { ...trouble, nowMs, outcome });
-  const isNewRung = due.ladder !== undefined && keyOf(due.ladder) !== (before && keyOf(before));
-  // A fence that was begun by a ladder that is no more is brought to its end before another remedy begins.
-  const isTooEarly = isNewRung && isUnderFence(decision.fence) && kindOf(remedy, due.remedy) !== 'fence';
-  const climbed = isTooEarly ? {} : due;
-  const { ladder } = climbed;
-  const kind = kindOf(remedy, climbed.remedy);
+  const isNewRung = ladder !== undefined && before.every((one) => keyOf(one) !== keyOf(ladder));
+  const kind = kindOf(remedy, ladder?.remedy);
   if (isNewRung && kind === 'fence') {
     // What was begun is brought to its end, also where another ladder calls for it now (S20).
     const { fence: _, ...fresh } = status;
     const base = isUnderFence(status.fence) ? status : fresh;
     decision = fenceOf(nodeCase, { status: base, ladder, isWanted: true });
   }
-  const dueMs = ladder === undefined ? nextDueMs(thresholds, trouble) : undefined;
+  const unmet = thresholds.filter(({ key }) => ladders.every(({ threshold }) => threshold !== key));
+  const dueMs = nextDueMs(unmet, trouble);
   const dueAtMs = dueMs === undefined ? undefined : nowMs + dueMs;
   const times = [decision.recheckAtMs, climbed.recheckAtMs, dueAtMs].filter((time) => time !== undefined);
   const heldBack = harshHold(nodeCase, ladder, kind);
@@ -124,6 +133,7 @@ function nextRemedy(nodeCase: PresentCase, isAsked: boolean): Requestable {
   return {
     jobs,
     isRequested,
+    ladders,
     ...(remediation === undefined ? {} : { remediation }),
     ...(ladder === undefined ? {} : { ladder }),
     ...(decision.fence === undefined ? {} : { fence: decision.fence }),
@@ -133,15 +143,24 @@ function nextRemedy(nodeCase: PresentCase, isAsked: boolean): Requestable {
   };
 }
 
-/** How a remedy is doing that is not a fence. A Job that was made runs on, and its end has to be found out. */
-function outcomeOf(
-  nodeCase: PresentCase,
-  ladder: LadderState | undefined,
-  task: { outcome: TaskOutcome } | undefined,
-): RemedyOutcome {
-  if (task === undefined || task.outcome === 'running') {
-    return ladder !== undefined && isMade(nodeCase, ladder) ? 'running' : 'revocable';
+/** The ladder that calls for a fence; of several, one whose trouble goes on. */
+function callingForFence(nodeCase: PresentCase, ladders: readonly LadderState[]): LadderState | undefined {
+  const remedy = remedyOf(nodeCase);
+  const calling = ladders.filter(({ phase, remedy: name }) => phase === 'running' && kindOf(remedy, name) === 'fence');
+  const goesOn = calling.find(({ threshold: of }) =>
+    remedy?.thresholds.some((one) => one.key === of && isTroubled(one, nodeCase.trouble)),
+  );
+  return goesOn ?? calling[0];
+}
+
+/** How the remedy of a ladder is doing. A Job that was made runs on, and its end has to be found out. */
+function outcomeOf(nodeCase: PresentCase, ladder: LadderState, decision: FenceDecision): RemedyOutcome {
+  const remedy = remedyOf(nodeCase);
+  if (ladder.phase === 'running' && kindOf(remedy, ladder.remedy) === 'fence') {
+    return fenceOutcome(decision, remedy?.fence ?? fenceWithoutPolicy);
   }
+  const task = taskOf(nodeCase, ladderKey(ladder));
+  if (task === undefined || task.outcome === 'running') return isMade(nodeCase, ladder) ? 'running' : 'revocable';
   return task.outcome === 'unknown' ? 'failed' : task.outcome;
 }
 
@@ -184,7 +203,7 @@ function ofThisNode({ fence, node }: NodeCase): NodeFenceStatus {
   const isOther = node !== undefined && nodeUid !== '' && nodeUid !== node.uid;
   if (!isOther && (fence === undefined || !isFromBefore(status.fence?.startedAt, fence))) return status;
   const { ladder: _, fence: __, ...rest } = status;
-  return rest;
+  return { ...rest, ladders: [] };
 }
 
 function kindOf(remedy: RemedyFacts | undefined, name: string | undefined): string | undefined {

@@ -3,7 +3,7 @@ import { timeOf } from '../api/facts.ts';
 import { MAX_JOBS } from '../api/fence-names.ts';
 import { signsOf } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
-import type { NodeCase, PresentCase, Remediation, TaskOutcome } from '../api/release-view.ts';
+import type { NodeCase, PresentCase, Remediation } from '../api/release-view.ts';
 import type { JobOrder } from '../api/steps.ts';
 import { jobName } from '../remedy/job.ts';
 import type { LadderState } from '../remedy/ladder.ts';
@@ -52,12 +52,13 @@ const outcomes = { succeeded: 'Succeeded', failed: 'Failed', unknown: 'Unknown' 
 /** With what its kubelet had written last: whatever it writes later voids what the Job has achieved (S35). */
 export function endedJobs(
   jobs: readonly JobRecord[],
-  name: string | undefined,
-  task: { outcome: TaskOutcome } | undefined,
-  nodeCase: NodeCase,
+  nodeCase: PresentCase,
+  ladder: LadderState | undefined,
 ): readonly JobRecord[] {
-  if (task === undefined || task.outcome === 'running') return jobs;
-  const end = { endedAt: timeOf(nodeCase.serverNowMs), outcome: outcomes[task.outcome], signs: signsOf(nodeCase) };
+  const { task, node, serverNowMs } = nodeCase;
+  if (ladder === undefined || task === undefined || task.outcome === 'running') return jobs;
+  const name = jobName(ladder, node.uid);
+  const end = { endedAt: timeOf(serverNowMs), outcome: outcomes[task.outcome], signs: signsOf(nodeCase) };
   return jobs.map((job) => (job.name === name && job.endedAt === undefined ? { ...job, ...end } : job));
 }
 

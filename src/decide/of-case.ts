@@ -1,6 +1,7 @@
 /** What ladder, fence and brake all read of a case. */
 import type { NodeCase, RemedyFacts, TaskOutcome } from '../api/release-view.ts';
 import type { LadderState } from '../remedy/ladder.ts';
+import { keyOf } from '../remedy/ladder.ts';
 
 export function remedyOf({ policy }: NodeCase): RemedyFacts | undefined {
   return policy.kind === 'one' ? policy.policy.remedy : undefined;
@@ -9,10 +10,6 @@ export function remedyOf({ policy }: NodeCase): RemedyFacts | undefined {
 /** How the try of this key is doing; undefined: this process has not begun it. */
 export function taskOf({ task }: NodeCase, key: string): { outcome: TaskOutcome; message?: string } | undefined {
   return task?.key === key ? task : undefined;
-}
-
-export function keyOf({ threshold, position, phase, startedAt }: LadderState): string {
-  return `${threshold} ${phase === 'recovering' ? 'recovery' : 'rung'} ${position} ${startedAt}`;
 }
 
 export function ladderKey(ladder: LadderState): string {

@@ -115,8 +115,8 @@ function alarmOf({ nodeCase, remedy }: StatusInput, { fence, problems }: NodeFen
   if (fence?.phase === 'failed' && fence.restarts >= restarts) {
     return { status: 'True', reason: ALARM.reason.FenceInError, message: fence.message ?? 'the fence has failed' };
   }
-  const { ladder } = remedy;
-  if (ladder?.phase === 'exhausted') {
+  const ladder = remedy.ladders.find(({ phase }) => phase === 'exhausted');
+  if (ladder !== undefined) {
     const message = `${ladder.remedy} was the last remedy for ${ladder.threshold}, and the trouble goes on`;
     return { status: 'True', reason: ALARM.reason.LadderExhausted, message };
   }
@@ -168,7 +168,7 @@ function closed(
   const releases = before.releases.map((record) => ended(record, now));
   const conditions = withCondition(before.conditions, RELEASED.of, releasedOf(releases, { refusals: [] }), now);
   const kept = incident === undefined || isOver ? {} : { incident: { ...incident, clearedAt } };
-  return { ...rest, ...kept, stuck: [], applied: [], releases, conditions };
+  return { ...rest, ...kept, ladders: [], stuck: [], applied: [], releases, conditions };
 }
 
 type Fence = NodeFenceStatus['fence'];
@@ -211,13 +211,12 @@ function ongoing(
   );
   for (const record of records) tellRecord(before, record, now, news);
   const { return: _, hold: __, ladder: ___, quarantine: ____, ...rest } = before;
-  const { ladder } = remedy;
   const isMarked = isQuarantined(nodeCase) || plansQuarantine(decision);
   return {
     ...rest,
     incident: incidentAfter(input, incident, now),
     evidence: evidenceOf(input, incident === undefined ? [] : before.evidence, now),
-    ...(ladder === undefined ? {} : { ladder }),
+    ladders: [...remedy.ladders],
     problems,
     jobs: [...remedy.jobs],
     releases: records,

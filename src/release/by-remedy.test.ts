@@ -37,7 +37,7 @@ function remedied(status: Partial<NodeFenceStatus> = {}, cleanResources = true, 
     kinds: { terminate: kind },
     templates: { terminate: template },
   });
-  const fence = aFence({ incident: anIncident(), ladder, jobs: [job], ...status });
+  const fence = aFence({ incident: anIncident(), ladders: [ladder], jobs: [job], ...status });
   return aCase({ policy: inForce({ podDeletion: 'do-nothing', remedy }), fence });
 }
 
@@ -50,7 +50,7 @@ describe('released by the word of a remedy', () => {
   test('[REM-2, EVD-1] a Job that cleans resources has succeeded, and says so', () => {
     assert.equal(objects(remedied()), 'goes');
     assert.equal(byRemedy.by(remedied()), 'remedy terminate, Job fenceline/j');
-    assert.equal(objects(remedied({ ladder: { ...ladder, phase: 'exhausted' } })), 'goes');
+    assert.equal(objects(remedied({ ladders: [{ ...ladder, phase: 'exhausted' }] })), 'goes');
   });
 
   test('not before it has ended, nor when it failed, nor where nobody asked for it', () => {
@@ -61,8 +61,8 @@ describe('released by the word of a remedy', () => {
       remedied({ jobs: [{ ...job, outcome: 'Unknown' }] }),
       remedied({ jobs: [job, { ...job, name: 'k', outcome: 'Failed' }] }),
       remedied({ jobs: [{ ...job, purpose: 'repair' }] }),
-      remedied({ ladder: { ...ladder, phase: 'running' } }),
-      remedied({ ladder: { ...ladder, phase: 'recovering' } }),
+      remedied({ ladders: [{ ...ladder, phase: 'running' }] }),
+      remedied({ ladders: [{ ...ladder, phase: 'recovering' }] }),
       remedied({}, false),
       remedied({}, true, 'cordon'),
       { ...remedied(), policy: { kind: 'none' } },

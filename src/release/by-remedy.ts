@@ -2,7 +2,9 @@
  * By the word of a remedy (REM-2): whoever put cleanResources beside a Job says that its success makes the node harmless.
  * Nobody else can know what such a Job did, so that it is an assertion like any other, and recorded as one.
  */
+import { laddersOf } from '../api/facts.ts';
 import { stillCounts } from '../api/life.ts';
+import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import type { Check, Objection } from './checks.ts';
 import { notInMaintenance } from './maintenance.ts';
@@ -19,6 +21,8 @@ import {
 import type { Way } from './way.ts';
 import { never } from './way.ts';
 
+type Ladder = NodeFenceStatus['ladders'][number];
+
 const checks: readonly Check[] = [
   notMirror,
   notDaemon,
@@ -33,13 +37,18 @@ const checks: readonly Check[] = [
 
 /** Who says so; undefined: no remedy that should clean up has succeeded. */
 function remediedBy(nodeCase: NodeCase): string | undefined {
+  const ladders = nodeCase.fence === undefined ? [] : laddersOf(nodeCase.fence.status);
+  return ladders.map((ladder) => wordOf(nodeCase, ladder)).find((word) => word !== undefined);
+}
+
+/** What the last remedy of a ladder says. */
+function wordOf(nodeCase: NodeCase, { phase, threshold, position }: Ladder): string | undefined {
   const { policy, fence } = nodeCase;
-  const { ladder, jobs = [] } = fence?.status ?? {};
-  if (policy.kind !== 'one' || (ladder?.phase !== 'waiting' && ladder?.phase !== 'exhausted')) return undefined;
+  if (policy.kind !== 'one' || (phase !== 'waiting' && phase !== 'exhausted')) return undefined;
   const { thresholds = [], kinds = {}, templates = {} } = policy.policy.remedy ?? {};
-  const rung = thresholds.find(({ key }) => key === ladder.threshold)?.remedies[ladder.position];
+  const rung = thresholds.find(({ key }) => key === threshold)?.remedies[position];
   if (rung?.cleanResources !== true || kinds[rung.name] !== 'podTemplate') return undefined;
-  const job = jobs.findLast(({ purpose }) => purpose === rung.name);
+  const job = fence?.status.jobs.findLast(({ purpose }) => purpose === rung.name);
   // The word is about the Job that its policy has: another one of that name, of before an edit or of another policy, did
   // something else.
   if (job?.template === undefined || job.template !== templates[rung.name]) return undefined;

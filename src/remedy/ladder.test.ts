@@ -2,7 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { LadderThreshold } from '../api/release-view.ts';
 import type { LadderDecision, LadderFacts, LadderState } from './ladder.ts';
-import { afterFlaps, climb, flapWindowMs, isTroubled, nextDueMs, thresholdMet } from './ladder.ts';
+import { afterFlaps, flapWindowMs, isTroubled, nextDueMs, thresholdMet } from './ladder.ts';
+import { climbAll } from './ladders.ts';
 
 const ready: LadderThreshold = {
   key: 'Ready=NotTrue',
@@ -28,7 +29,19 @@ function look(
   facts: Partial<LadderFacts>,
   thresholds = [ready, lease],
 ): LadderDecision {
-  return climb(state, thresholds, { nowMs: 0, outcome: 'running', conditions: [sick], ...facts });
+  const { outcome = 'running', ...seen } = { nowMs: 0, conditions: [sick], ...facts };
+  const decided = climbAll(state === undefined ? [] : [state], thresholds, seen, {
+    outcomeOf: () => outcome,
+    kindOf: () => undefined,
+    isFenced: false,
+  });
+  const { on, ladders, recheckAtMs } = decided;
+  const [ladder] = on === undefined ? ladders : [on];
+  return {
+    ...(ladder === undefined ? {} : { ladder }),
+    ...(on === undefined ? {} : { remedy: on.remedy }),
+    ...(recheckAtMs === undefined ? {} : { recheckAtMs }),
+  };
 }
 
 function brief({ ladder, remedy }: LadderDecision): string {

@@ -7,7 +7,7 @@ import { silentAfterMs } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { LadderThreshold, TroubleFacts } from '../api/release-view.ts';
 
-export type LadderState = NonNullable<NodeFenceStatus['ladder']>;
+export type LadderState = NodeFenceStatus['ladders'][number];
 
 /** Eight times as long, and not longer: the node may really be dead this time. */
 const maxDoublings = 3;
@@ -31,6 +31,11 @@ export interface LadderDecision {
 /** A policy cannot call silent what need not have renewed its Lease yet. */
 function staleAfterMs({ staleForMs }: { staleForMs: number }, { leaseDurationMs }: TroubleFacts): number {
   return silentAfterMs({ durationMs: leaseDurationMs }, staleForMs);
+}
+
+/** One rung, reached once. */
+export function keyOf({ threshold, position, phase, startedAt }: LadderState): string {
+  return `${threshold} ${phase === 'recovering' ? 'recovery' : 'rung'} ${position} ${startedAt}`;
 }
 
 export function thresholdMet({ condition, lease }: LadderThreshold, facts: TroubleFacts): boolean {
@@ -77,19 +82,13 @@ export function nextDueMs(thresholds: readonly LadderThreshold[], facts: Trouble
   return due.length === 0 ? undefined : Math.min(...due);
 }
 
-export function climb(
-  state: LadderState | undefined,
-  thresholds: readonly LadderThreshold[],
-  facts: LadderFacts,
-): LadderDecision {
-  if (state === undefined) {
-    const met = thresholds.find((threshold) => thresholdMet(threshold, facts));
-    return met === undefined ? {} : onRung(met, 0, facts);
-  }
-  const threshold = thresholds.find(({ key }) => key === state.threshold);
-  // The policy was edited, or another one is in force, and this ladder is no more: what stands on the node is undone by its
+/** One ladder, as if there were no other. */
+export function climb(state: LadderState | undefined, threshold: LadderThreshold, facts: LadderFacts): LadderDecision {
+  // The policy was edited, or another one is in force, and this rung is no more: what stands on the node is undone by its
   // return, and trouble that goes on begins the ladder that there is.
-  if (threshold === undefined || !hasRung(threshold, state)) return climb(undefined, thresholds, facts);
+  if (state === undefined || !hasRung(threshold, state)) {
+    return thresholdMet(threshold, facts) ? onRung(threshold, 0, facts) : {};
+  }
   const isOver = !isTroubled(threshold, facts);
   switch (state.phase) {
     case 'running':

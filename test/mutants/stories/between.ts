@@ -177,7 +177,7 @@ const onSilence = (remedies: object[]): object => ({
 const jobRung: Rung = {
   name: 'a Job',
   scenario: () => ways.remedy('between-job', { policy: onBroken([job('repair')]), events: [broken], runFor: '20s' }),
-  begins: /^PUT .*\/nodefences\/.*"ladder":\{[^}]*"phase":"running"/,
+  begins: /^PUT .*\/nodefences\/.*"ladders":\[[^\]]*"phase":"running"/,
   act: /^POST .*\/jobs /,
 };
 const silentRung: Rung = {

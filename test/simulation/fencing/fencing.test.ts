@@ -112,7 +112,7 @@ describe('a node that comes back', () => {
     });
     assert.deepEqual(commands(seen), []);
     assert.deepEqual(phases(seen), ['none', 'waiting', 'none']);
-    assert.equal(statusAt(seen).ladder, undefined);
+    assert.equal(statusAt(seen).ladders.length, 0);
   });
 
   test('[FEN-4] after the point of no return: it is cut all the same, once, and comes back by its boot', async () => {

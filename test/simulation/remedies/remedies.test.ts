@@ -103,7 +103,7 @@ describe('a ladder of Jobs', () => {
       jobsOf(seen).map(({ remedy }) => remedy),
       ['repair'],
     );
-    assert.equal(fenceOf(seen.world, victimOf(seen))?.status.ladder, undefined);
+    assert.equal(fenceOf(seen.world, victimOf(seen))?.status.ladders.length, 0);
   });
 
   test('[REM-3] the pod of a remedy runs on another node, also where only the node in trouble would do', async () => {
@@ -208,7 +208,7 @@ describe('the example of the source', () => {
       }),
     );
     assert.deepEqual(failuresOf(seen.report), []);
-    const steps = seen.statuses.flatMap(({ status }) => (status.ladder === undefined ? [] : [status.ladder.remedy]));
+    const steps = seen.statuses.flatMap(({ status }) => status.ladders.map(({ remedy }) => remedy));
     assert.deepEqual(
       steps.filter((step, index) => step !== steps[index - 1]),
       ['repair', 'terminate', 'recovery'],
@@ -253,7 +253,7 @@ describe('the example of the source', () => {
       }),
     );
     assert.deepEqual(failuresOf(seen.report), []);
-    const steps = seen.statuses.flatMap(({ status }) => (status.ladder === undefined ? [] : [status.ladder.remedy]));
+    const steps = seen.statuses.flatMap(({ status }) => status.ladders.map(({ remedy }) => remedy));
     assert.deepEqual(
       steps.filter((step, index) => step !== steps[index - 1]),
       ['keep-out', 'detach', 'empty', 'restart', 'let-in'],
@@ -327,7 +327,7 @@ describe('a machine that its provider removes', () => {
     const unfenced = await removed([{ name: 'remove', period: '10m' }]);
     assert.equal(deleted(unfenced), 0);
     const said = unfenced.events.map(({ note }) => note).join();
-    assert.equal(fenceOf(unfenced.world, victimOf(unfenced))?.status.ladder?.phase, 'waiting', said);
+    assert.equal(fenceOf(unfenced.world, victimOf(unfenced))?.status.ladders[0]?.phase, 'waiting', said);
   });
 
   test('[SEC-2] S44: whoever may annotate a Node cannot have the machine of another one removed', async () => {
@@ -338,6 +338,6 @@ describe('a machine that its provider removes', () => {
     ];
     const seen = await removed(ladder, (node) => `m-${neighbour[node]}`);
     assert.equal(deleted(seen), 0);
-    assert.equal(fenceOf(seen.world, victimOf(seen))?.status.ladder?.remedy, 'remove', 'it came to that rung');
+    assert.equal(fenceOf(seen.world, victimOf(seen))?.status.ladders[0]?.remedy, 'remove', 'it came to that rung');
   });
 });

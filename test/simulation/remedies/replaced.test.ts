@@ -130,7 +130,10 @@ describe('a template that cannot become a Job', () => {
         }),
       );
       assert.deepEqual(failuresOf(seen.report), []);
-      const { ladder, jobs } = statusAt(seen);
+      const {
+        ladders: [ladder],
+        jobs,
+      } = statusAt(seen);
       assert.deepEqual([ladder?.phase, jobs[0]?.outcome], ['waiting', 'Unknown']);
     });
   }
