@@ -13,7 +13,10 @@ const ours = { name: node.name, uid: node.uid };
 /** An API server with one Node and one Machine. */
 async function removed(
   machine: { spec?: object; status?: object; metadata?: object },
-  mayAct: () => Promise<string | undefined> = async () => undefined,
+  {
+    mayAct = async () => undefined,
+    others = [{ metadata: { name: 'node-2', uid: 'two' }, spec: { providerID: 'aws:///i-2' } }],
+  }: { mayAct?: () => Promise<string | undefined>; others?: object[] | undefined } = {},
 ): Promise<{ outcome: TryOutcome; deleted: unknown[] }> {
   const deleted: unknown[] = [];
   const client = {
@@ -21,6 +24,10 @@ async function removed(
       if (resource.kind === 'Node') return { ok: true, value: { metadata: { ...ours, annotations } } };
       const metadata = { name: 'm-1', namespace: 'default', uid: 'machine-uid', ...machine.metadata };
       return { ok: true, value: { ...machine, metadata } };
+    },
+    list: async () => {
+      const own = { metadata: ours, spec: { providerID: 'aws:///i-1' } };
+      return { ok: true, value: { items: [own, ...others] } };
     },
     delete: async ({ name }: ObjectRef, only: object) => {
       deleted.push([name, only]);
@@ -32,16 +39,22 @@ async function removed(
 }
 
 describe('the Machine of a node', () => {
+  const spec = { providerID: 'aws:///i-1' };
   const rows: [string, { spec?: object; status?: object }, RegExp | undefined][] = [
-    ['by name and UID', { status: { nodeRef: ours } }, undefined],
+    ['by name, UID and provider ID', { spec, status: { nodeRef: ours } }, undefined],
     [
-      'by name and provider ID',
-      { spec: { providerID: 'aws:///i-1' }, status: { nodeRef: { name: node.name } } },
+      'by name and provider ID, of a version that tells no UID',
+      { spec, status: { nodeRef: { name: node.name } } },
       undefined,
     ],
+    ['by name and UID, without a provider ID', { status: { nodeRef: ours } }, /provider ID none, and node node-1 aws/],
     ['that does not say whose it is', {}, /status\.nodeRef is missing/],
-    ['of another node', { status: { nodeRef: { ...ours, name: 'node-2' } } }, /it is node node-2/],
-    ['of an earlier node of that name', { status: { nodeRef: { ...ours, uid: 'old' } } }, /an earlier node node-1/],
+    ['of another node', { spec, status: { nodeRef: { ...ours, name: 'node-2' } } }, /it is node node-2/],
+    [
+      'of an earlier node of that name',
+      { spec, status: { nodeRef: { ...ours, uid: 'old' } } },
+      /an earlier node node-1/,
+    ],
     [
       'with another provider ID',
       { spec: { providerID: 'aws:///i-2' }, status: { nodeRef: { name: node.name } } },
@@ -59,8 +72,15 @@ describe('the Machine of a node', () => {
     });
   }
 
+  test('[SEC-2] stays where another node claims the same provider ID', async () => {
+    const others = [{ metadata: { name: 'node-3', uid: 'three' }, spec }];
+    const { outcome, deleted } = await removed({ spec, status: { nodeRef: ours } }, { others });
+    assert.deepEqual([outcome.outcome, deleted], ['failed', []]);
+    assert.match(outcome.message, /^node node-3 has the same provider ID as node-1/);
+  });
+
   test('S15: stays where what the deletion rests on is not so any more', async () => {
-    const { outcome, deleted } = await removed({ status: { nodeRef: ours } }, async () => 'stopped');
+    const { outcome, deleted } = await removed({ spec, status: { nodeRef: ours } }, { mayAct: async () => 'stopped' });
     assert.deepEqual([outcome, deleted], [{ outcome: 'dropped', message: 'stopped' }, []]);
   });
 });

@@ -3,7 +3,7 @@
  * provider, which takes the Node object away when the machine is gone.
  *
  * Two annotations of the Node say which Machine it is, and whoever may write to the Node may write those: the Machine has to
- * say so too (SEC-2).
+ * say so too, and both by the same provider ID, which no other node has (SEC-2).
  */
 import type { LiveNode } from '../api/release-view.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
@@ -60,6 +60,8 @@ async function remove(
   const { name, uid = '', deletionTimestamp } = machine.metadata;
   const other = whyAnother(machine, node);
   if (other !== undefined) return { outcome: 'failed', message: `Machine ${namespace}/${name} ${other}` };
+  const rival = await rivalOf(node, client, timeoutMs);
+  if (rival !== undefined) return rival;
   if (deletionTimestamp !== undefined) return { outcome: 'succeeded', message: `Machine ${name} is on its way out` };
   const objection = await mayAct();
   if (objection !== undefined) return { outcome: 'dropped', message: objection };
@@ -68,13 +70,25 @@ async function remove(
   return { outcome: deleted.error.mayHaveHappened ? 'unknown' : 'failed', message: deleted.error.message };
 }
 
-/** Newer versions of Cluster API leave the UID out: there the provider has to know both by the same ID. */
+/** Newer versions of Cluster API leave the UID out. The provider ID is how Cluster API itself finds the node of a machine. */
 function whyAnother({ spec, status }: Machine, node: LiveNode): string | undefined {
   const { name, uid } = status?.nodeRef ?? {};
   if (name !== node.name) return `says that it is node ${name ?? 'nobody: its status.nodeRef is missing'}`;
-  if (uid !== undefined) return uid === node.uid ? undefined : `says that it is an earlier node ${name}`;
-  const isSame = node.providerId !== undefined && node.providerId !== '' && spec?.providerID === node.providerId;
-  return isSame
+  if (uid !== undefined && uid !== node.uid) return `says that it is an earlier node ${name}`;
+  const [theirs = '', ours = ''] = [spec?.providerID, node.providerId];
+  return ours !== '' && theirs === ours
     ? undefined
-    : `has the provider ID ${spec?.providerID ?? 'none'}, and ${name} ${node.providerId ?? 'none'}`;
+    : `has the provider ID ${theirs || 'none'}, and node ${name} ${ours || 'none'}`;
+}
+
+/** Whoever joins a node to the cluster says its provider ID: one that two nodes have is not proof for either. */
+async function rivalOf(node: LiveNode, client: KubeClient, timeoutMs: number): Promise<TryOutcome | undefined> {
+  const read = await client.list<KubeObject & { spec?: { providerID?: string } }>(nodes, {}, { timeoutMs });
+  if (!read.ok) return { outcome: 'unknown', message: read.error.message };
+  const rival = read.value.items.find(
+    ({ metadata, spec }) => metadata.uid !== node.uid && spec?.providerID === node.providerId,
+  );
+  if (rival === undefined) return undefined;
+  const message = `node ${rival.metadata.name} has the same provider ID as ${node.name}: whose machine it is nobody can say`;
+  return { outcome: 'failed', message };
 }

@@ -137,3 +137,17 @@ describe('S23', () => {
     assert.ok(violatedBy(report).includes('S23'), violatedBy(report).join());
   });
 });
+
+describe('S44', () => {
+  test('the Machine of a node deleted that nobody has switched off', async () => {
+    const report = await runRogue({ ...withMachines, events: [] }, async (rogue) => {
+      const { metadata } = await rogue.get<Node>('/api/v1/nodes/node-1');
+      await removeMachine(rogue, metadata.uid);
+    });
+    assert.deepEqual(violatedBy(report), ['S44']);
+    assert.match(
+      report.violations[0]!.detail,
+      /^machines\/default\/m-1 was deleted, and is that of node-1, which was not/,
+    );
+  });
+});

@@ -142,4 +142,8 @@ export async function removeMachine(rogue: Rogue, uid: string | undefined, { loo
   await rogue.ask('DELETE', `${path}/m-1`, { preconditions: { uid: made.metadata.uid } });
 }
 
-export const withMachines = variation('stuck-pod', { objects: [machineDefinition], runFor: '15m' });
+export const withMachines = variation('stuck-pod', {
+  objects: [machineDefinition],
+  events: [{ at: '0s', powerOff: 'node-1' }],
+  runFor: '15m',
+});

@@ -23,6 +23,7 @@ import { s37 } from './s37-requests-once.ts';
 import { s4 } from './s4-really-off.ts';
 import { s42 } from './s42-no-act-without-end.ts';
 import { s43 } from './s43-staying-volumes.ts';
+import { s44 } from './s44-only-the-configured.ts';
 import { s5 } from './s5-not-while-restarting.ts';
 import { s6 } from './s6-no-execute.ts';
 import { s7 } from './s7-taints-in-order.ts';
@@ -59,4 +60,5 @@ export const invariants: readonly Invariant[] = [
   s37,
   s42,
   s43,
+  s44,
 ];

@@ -24,7 +24,7 @@ export interface NodeInfo {
 }
 
 export interface Node extends KubeObject {
-  spec?: { unschedulable?: boolean; taints?: Taint[]; podCIDR?: string };
+  spec?: { unschedulable?: boolean; taints?: Taint[]; podCIDR?: string; providerID?: string };
   status?: {
     conditions?: Condition[];
     addresses?: { type: string; address: string }[];

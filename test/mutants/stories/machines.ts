@@ -28,6 +28,8 @@ interface Removed {
   nodeRef?: { name?: string; uid?: string | undefined };
   spec?: object;
   providerId?: string;
+  /** Another node that says the same provider ID. */
+  rival?: string;
 }
 
 /** A node that is fenced, does not come back in time, and whose machine is then removed. */
@@ -57,13 +59,17 @@ export function removed(name: string, { expect = [] }: { expect?: object[] }): S
 }
 
 /** As Cluster API marks the node of a machine, and the machine of a node. */
-export async function mark(other: Other, { nodeRef, spec = {}, providerId }: Removed = {}): Promise<void> {
+export async function mark(other: Other, what: Removed = {}): Promise<void> {
+  const { nodeRef, providerId = 'sim://a', spec = { providerID: providerId }, rival } = what;
   const node = { resource: nodes, name: victim };
   await other.patch(node, [
     { op: 'add', path: '/metadata/annotations/cluster.x-k8s.io~1machine', value: 'm-1' },
     { op: 'add', path: '/metadata/annotations/cluster.x-k8s.io~1cluster-namespace', value: 'default' },
-    ...(providerId === undefined ? [] : [{ op: 'add' as const, path: '/spec/providerID', value: providerId }]),
+    { op: 'add', path: '/spec/providerID', value: providerId },
   ]);
+  if (rival !== undefined) {
+    await other.patch({ resource: nodes, name: rival }, [{ op: 'add', path: '/spec/providerID', value: providerId }]);
+  }
   const { uid } = (await other.get<KubeObject>(node)).metadata;
   const status = { nodeRef: { name: victim, uid, ...nodeRef } };
   await other.create(machines, { metadata: { name: 'm-1', namespace: 'default' }, spec, status });
@@ -108,4 +114,5 @@ export const machineStories: readonly Story[] = [
     { nodeRef: { uid: undefined }, spec: { providerID: 'a' }, providerId: 'b' },
     false,
   ),
+  story('whose provider ID another node has too', { rival: 'node-2' }, false),
 ];

@@ -338,8 +338,11 @@ export const fencingRows: readonly RowSpec[] = [
 async function clusterApiMachine(row: Row): Promise<void> {
   const metadata = { name: row.name, namespace: row.name };
   const nodeRef = { kind: 'Node', name: row.name, uid: row.node().metadata.uid };
-  await row.world.create(machines, { metadata, status: { nodeRef } });
+  const providerID = `sim://${row.name}`;
+  await row.world.create(machines, { metadata, spec: { providerID }, status: { nodeRef } });
   const { controlPlane } = row.world;
+  const known = await controlPlane.kubectl(['patch', 'node', row.name, '-p', JSON.stringify({ spec: { providerID } })]);
+  assert.equal(known.code, 0, known.stderr);
   const marks = [`cluster.x-k8s.io/machine=${row.name}`, `cluster.x-k8s.io/cluster-namespace=${row.name}`];
   const done = await controlPlane.kubectl(['annotate', 'node', row.name, ...marks]);
   assert.equal(done.code, 0, done.stderr);

@@ -98,6 +98,18 @@ export const fenceMutantCases: readonly MutantCase[] = [
     says: /^machines\/default\/m-1 of node-\d was deleted without a live read of .*policy right before$/,
   },
   {
+    invariant: 'S44',
+    mistake: 'deletes the Machine that an annotation names although two nodes claim to be it',
+    sabotage: {
+      file: 'src/act/delete-machine.ts',
+      line: 'if (rival !== undefined) return rival;',
+      instead: 'void rival;',
+    },
+    scenario: removed('claimed-twice', {}),
+    options: () => marked({ rival: 'node-2' }),
+    says: /^machines\/default\/m-1 was deleted, and has the provider ID of node-2$/,
+  },
+  {
     invariant: 'S4',
     mistake: 'believes a device that answers for another machine',
     sabotage: {
