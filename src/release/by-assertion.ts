@@ -57,7 +57,6 @@ const checks: readonly Check[] = [
   notTolerated,
   nodeDown,
   kubeletSilent,
-  nothingReappeared,
 ];
 
 function unlisted({ policy }: NodeCase, name: string): Objection | undefined {
@@ -104,7 +103,7 @@ function assertedSinceLife(nodeCase: NodeCase): Objection | undefined {
   const assertion = assertionOf(nodeCase);
   const known = fence?.status.incident === undefined ? [] : fence.status.evidence;
   const recorded = known.findLast(({ source }) => source === assertion?.source);
-  if (recorded?.signs === undefined || stillCounts(recorded, nodeCase)) return undefined;
+  if (recorded?.signs === undefined || stillCounts(recorded, nodeCase)) return nothingReappeared(nodeCase);
   const again = 'take it away, and set it again when nothing runs there';
   return objection('KubeletAlive', `the kubelet of ${node?.name} has lived since the taint was set: ${again}`);
 }
@@ -150,8 +149,7 @@ export function isEvictable(nodeCase: NodeCase, pod: PodFacts): boolean {
 /** The word is given, and nothing that is known of the node speaks against it. */
 function isAsserted(nodeCase: NodeCase): boolean {
   if (nodeCase.node === undefined || assertionOf(nodeCase) === undefined) return false;
-  const alive = assertedSinceLife(nodeCase) ?? kubeletSilent(nodeCase) ?? nothingReappeared(nodeCase);
-  return (nodeDown(nodeCase) ?? alive) === undefined;
+  return (nodeDown(nodeCase) ?? assertedSinceLife(nodeCase) ?? kubeletSilent(nodeCase)) === undefined;
 }
 
 export const byAssertion: Way = {

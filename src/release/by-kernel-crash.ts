@@ -7,28 +7,11 @@ import type { Signs } from '../api/life.ts';
 import { stillCounts } from '../api/life.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import type { Check, Objection } from './checks.ts';
-import {
-  knownVolumes,
-  kubeletSilent,
-  nodeDown,
-  nodeExists,
-  notDaemon,
-  notMirror,
-  nothingReappeared,
-  objection,
-} from './checks.ts';
+import { knownVolumes, kubeletSilent, nodeDown, nodeExists, notDaemon, notMirror, objection } from './checks.ts';
 import type { Way } from './way.ts';
 import { never } from './way.ts';
 
-const checks: readonly Check[] = [
-  notMirror,
-  notDaemon,
-  nodeExists,
-  crashed,
-  nodeDown,
-  kubeletSilent,
-  nothingReappeared,
-];
+const checks: readonly Check[] = [notMirror, notDaemon, nodeExists, crashed, nodeDown, kubeletSilent];
 
 export interface CrashHeard {
   by: string;

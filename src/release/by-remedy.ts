@@ -8,16 +8,7 @@ import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import type { Check, Objection } from './checks.ts';
 import { notInMaintenance } from './maintenance.ts';
-import {
-  knownVolumes,
-  kubeletSilent,
-  nodeDown,
-  nodeExists,
-  notDaemon,
-  notMirror,
-  nothingReappeared,
-  objection,
-} from './checks.ts';
+import { knownVolumes, kubeletSilent, nodeDown, nodeExists, notDaemon, notMirror, objection } from './checks.ts';
 import type { Way } from './way.ts';
 import { never } from './way.ts';
 
@@ -32,7 +23,6 @@ const checks: readonly Check[] = [
   sameBoot,
   nodeDown,
   kubeletSilent,
-  nothingReappeared,
 ];
 
 /** Who says so; undefined: no remedy that should clean up has succeeded. */

@@ -125,8 +125,8 @@ export const mutantCases: readonly MutantCase[] = [
     mistake: 'believes a returned kubelet at once',
     sabotage: {
       file: 'src/return/return-node.ts',
-      line: 'const believedAfterMs = 20_000;',
-      instead: 'const believedAfterMs = 0;',
+      line: 'return reportsUntilBelieved * Math.max(reportMs, renewalMs(lease));',
+      instead: 'return lease === undefined ? reportsUntilBelieved * Math.max(reportMs, renewalMs(lease)) : 0;',
     },
     scenario: t.trouble('back-at-once', {
       gates: { NonGracefulFailover: true },
