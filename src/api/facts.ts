@@ -6,6 +6,20 @@ export function isUnderFence(fence: { irrevocableSince?: string | undefined; pha
   return fence?.irrevocableSince !== undefined && fence.phase !== 'finished' && fence.phase !== 'failed';
 }
 
+/** A Job, a drain or the deletion of a machine is under way: what is held or has ended is not. */
+export function holdsRemedySlot({ spec, status }: Slotted): boolean {
+  const { ladders = [], hold } = status ?? {};
+  const isBegun = ladders.some(({ phase, begunAt }) => phase === 'running' && begunAt !== undefined);
+  return isBegun && spec?.stop !== true && hold === undefined;
+}
+
+interface Slotted {
+  spec?: { stop?: boolean | undefined } | undefined;
+  status?:
+    | { ladders?: readonly { phase: string; begunAt?: string | undefined }[]; hold?: object | undefined }
+    | undefined;
+}
+
 /** It is over, one way or the other; a failed one may begin anew. */
 export function phaseHasEnded(phase: string | undefined): boolean {
   return phase === 'finished' || phase === 'failed';

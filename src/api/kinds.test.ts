@@ -103,7 +103,7 @@ test('a policy that says nothing is careful', () => {
       assertions: [],
       riskAfterFailedFence: false,
     },
-    storm: { maxUnresponsive: '40%', maxConcurrent: 1, podsPerMinute: 300, skipWhen: [] },
+    storm: { maxUnresponsive: '40%', maxConcurrent: 1, podsPerMinute: 300, cooldown: '5m', skipWhen: [] },
     return: { soak: '30s', backoff: 2, maxSoak: '1h' },
     alarms: [],
   });

@@ -93,6 +93,7 @@ const ladder = z.object({
   }),
   startedAt: at('When the rung was reached.'),
   until: at('When the next rung is due.').optional(),
+  begunAt: at('When its remedy began, if that cannot be taken back; absent while it is held back.').optional(),
 });
 
 const fence = z.object({
@@ -244,6 +245,13 @@ const status = z.object({
     })
     .optional()
     .meta({ description: 'Why nothing happens just now. Goes away by itself when its cause does.' }),
+  storm: z
+    .object({
+      since: at('When too many nodes were in trouble for anything to be done about this one.'),
+      endedAt: at('When that was over; `storm.cooldown` counts from here.').optional(),
+    })
+    .optional()
+    .meta({ description: 'The last storm that this node was in.' }),
   request: z
     .object({
       by: text(253, 'Who asked.'),

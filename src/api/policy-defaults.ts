@@ -41,7 +41,7 @@ export const REMEDY_DEFAULTS = {
     machineRemoved: false,
   },
   release: { podDeletion: 'do-nothing', volumeAttachmentRecovery: 'never', riskAfterFailedFence: false },
-  storm: { maxUnresponsive: '40%', maxConcurrent: 1, podsPerMinute: 300 },
+  storm: { maxUnresponsive: '40%', maxConcurrent: 1, podsPerMinute: 300, cooldown: '5m' },
   return: { soak: '30s', backoff: 2, maxSoak: '1h' },
   alarm: { count: 3, within: '24h' },
 } as const;

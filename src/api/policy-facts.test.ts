@@ -20,7 +20,7 @@ const object = (rest: object): { metadata: { name: string }; spec?: object } => 
 
 const filledIn = {
   fence: { isolateAfter: '30s', powerManagementAfter: '5m', bootTimeout: '10m', retries: 3, restarts: 2 },
-  storm: { maxUnresponsive: '40%', maxConcurrent: 1 },
+  storm: { maxUnresponsive: '40%', maxConcurrent: 1, cooldown: '90s' },
 };
 const wire: WrittenPolicy = {
   ...filledIn,
@@ -89,7 +89,7 @@ describe('what is kept of the ladders of a policy', () => {
           restarts: 2,
           machineRemoved: false,
         },
-        storm: { maxUnresponsive: '40%', maxConcurrent: 1, skipWhen: [] },
+        storm: { maxUnresponsive: '40%', maxConcurrent: 1, cooldownMs: 90_000, skipWhen: [] },
         unsupported: [],
       },
     });

@@ -31,6 +31,7 @@ export const DEFAULT_FENCE: RemedyFacts['fence'] = {
 export const DEFAULT_STORM: RemedyFacts['storm'] = {
   maxUnresponsive: REMEDY_DEFAULTS.storm.maxUnresponsive,
   maxConcurrent: REMEDY_DEFAULTS.storm.maxConcurrent,
+  cooldownMs: msOf(REMEDY_DEFAULTS.storm.cooldown) ?? 0,
 };
 
 /** Undefined: it is not in force. */
@@ -146,6 +147,8 @@ function stormOf(storm: WrittenPolicy['storm']): RemedyFacts['storm'] | undefine
   return {
     maxUnresponsive,
     maxConcurrent,
+    // A policy that was stored before there was a cooldown has none written.
+    cooldownMs: msOf(storm?.cooldown) ?? DEFAULT_STORM.cooldownMs,
     skipWhen: skipWhen.flatMap(({ type, status }) =>
       type === undefined || status === undefined ? [] : [{ type, status }],
     ),

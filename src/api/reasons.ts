@@ -134,9 +134,11 @@ export const STUCK = group('NodeFence', 'stuck', 'Why a pod of a node in trouble
 });
 
 export const HELD = group('NodeFence', 'Held', 'Something other than the node itself keeps us from acting.', {
-  StormLimit: 'More nodes of the cluster are unresponsive than maxUnresponsive allows.',
-  ZoneStormLimit: 'More nodes of one zone are unresponsive than maxUnresponsive allows.',
-  ConcurrencyLimit: 'As many nodes as maxConcurrent allows are being fenced.',
+  StormLimit: 'More nodes of the cluster are in trouble than maxUnresponsive allows.',
+  ZoneStormLimit: 'More nodes of one zone are in trouble than maxUnresponsive allows.',
+  ConcurrencyLimit: 'As many nodes as maxConcurrent allows are being fenced, or are under another remedy.',
+  LookingAround: 'Other nodes have not been heard of since: whether they are silent too is found out first.',
+  Cooldown: 'A storm has ended less than storm.cooldown ago.',
   SkipCondition: 'The node has a condition of skipWhen.',
   Maintenance: 'The annotation fenceline.dev/maintenance-until lies in the future.',
   AwaitingApproval: 'mode: Approve waits for a person.',

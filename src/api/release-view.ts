@@ -189,6 +189,8 @@ export interface RemedyFacts {
   storm: {
     maxUnresponsive: number | string;
     maxConcurrent: number;
+    /** After a storm nothing harsh is begun for so long. */
+    cooldownMs: number;
     /** Conditions under which a node is left alone. */
     skipWhen?: readonly { type: string; status: string }[];
   };
@@ -284,14 +286,36 @@ export interface TroubleFacts {
   leaseDurationMs?: number;
 }
 
+export interface ZoneCount {
+  zone: string;
+  nodes: number;
+  troubled: number;
+}
+
 /** How many nodes there are and how many of them are in trouble, this one counted among them. */
 export interface TroubleCount {
   nodes: number;
+  /** Silent, not judged yet, or under fence: against everything. */
   troubled: number;
+  unjudged: number;
   /** Zones with a name, in the order in which they were found. */
-  zones: readonly { zone: string; nodes: number; troubled: number }[];
-  /** Other nodes with a fence under way. */
+  zones: readonly ZoneCount[];
+  /** By threshold of the policy: how many more have its condition, in all and by zone. */
+  byThreshold: Readonly<Record<string, { troubled: number; zones: Readonly<Record<string, number>> }>>;
+  /** Other nodes with a fence under way, and with another remedy that cannot be taken back. */
   fencing: readonly string[];
+  remedying: readonly string[];
+  /** When the last storm under this policy ended, as far as it is on record; absent: none is. */
+  stormEndedMs?: number;
+}
+
+/** Which nodes have not been heard of since the fence of this one was called for, and do not count as silent either. */
+export interface Surroundings {
+  unheard: number;
+  /** The first few of them. */
+  names: readonly string[];
+  /** By the API server's clock: by then each of them has renewed its Lease, or is silent. */
+  settledAtMs: number;
 }
 
 /** How a try is doing. `unknown` is neither: it is tried again, and never taken for done. */
@@ -333,6 +357,8 @@ export interface NodeCase extends Sighting {
   /** How the node is fenced, or what is wrong with what is written about it. */
   config: ConfigResult;
   count: TroubleCount;
+  /** Absent: there is no fence yet that could have been called for. */
+  around?: Surroundings;
   /** Absent: no policy limits it. */
   allowance?: Allowance;
   /** What this process has begun about the node last, and how it is doing. */

@@ -204,7 +204,13 @@ const storm = z.object({
   podsPerMinute: z.int().min(1).max(100_000).prefault(STORM.podsPerMinute).meta({
     description: 'How many pods are released per minute. They all start elsewhere at once; the rest must carry them.',
   }),
-  cooldown: z.string().max(24).optional().meta({ description: 'Refused: a pause after a storm is not built yet.' }),
+  cooldown: duration()
+    .prefault(STORM.cooldown)
+    .meta({
+      description:
+        'For how long after a storm nothing is begun that cannot be taken back: what caused it may not be over. A machine ' +
+        'that is found off does not wait for it. `0s` is no pause.',
+    }),
   skipWhen: z
     .array(skipCondition)
     .max(16)
@@ -312,11 +318,9 @@ const spec = withRules(
       .meta({
         description: 'Which pods and volumes of a dead node may go, and on whose word. Works without thresholds.',
       }),
-    storm: withRules(storm, [notBuilt('cooldown')])
-      .prefault({})
-      .meta({
-        description: 'The brakes. Without them one broken switch can have every node behind it powered off.',
-      }),
+    storm: storm.prefault({}).meta({
+      description: 'The brakes. Without them one broken switch can have every node behind it powered off.',
+    }),
     return: returning.prefault({}).meta({ description: 'How a node comes back into service.' }),
     alarms: z.array(alarm).max(32).prefault([]).meta({
       description: 'When repeated trouble of one node is worth the attention of a person.',

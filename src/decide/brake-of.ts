@@ -1,8 +1,9 @@
 /** What holds back a remedy that cannot be taken back: the brake over all nodes, and a person who has not approved. */
 import { DEFAULT_STORM } from '../api/policy-facts.ts';
 import type { HELD } from '../api/reasons.ts';
-import type { NodeCase, PresentCase, RemedyFacts } from '../api/release-view.ts';
-import { brakeFor, skipFor } from '../judge/storm.ts';
+import type { NodeCase, PresentCase } from '../api/release-view.ts';
+import { powerSays } from '../fence/belief.ts';
+import { cooldownBrake, isStorm, lookAround, skipFor, slotBrake, stormBrake } from '../judge/storm.ts';
 import type { LadderState } from '../remedy/ladder.ts';
 import { wasMade } from './jobs.ts';
 import { ladderKey, remedyOf, taskOf } from './of-case.ts';
@@ -11,30 +12,58 @@ import { ladderKey, remedyOf, taskOf } from './of-case.ts';
 export interface RemedyHold {
   reason: keyof (typeof HELD)['reason'];
   message: string;
+  /** By the API server's clock: when to look again, though nobody tells. */
+  recheckAtMs?: number;
+}
+
+/** What is about to begin. */
+export interface Harsh {
+  kind: 'fence' | 'remedy';
+  /** What it is for; absent: no threshold of the policy. */
+  threshold?: string | undefined;
+  /** By a person, not by a ladder. */
+  isRequested?: boolean;
 }
 
 /** Where no policy and no person wants it: nothing begins. */
 const nobodyWants = { ...DEFAULT_STORM, maxUnresponsive: 0 };
 
-export function brakeOf(
-  nodeCase: NodeCase,
-  remedy: RemedyFacts | undefined,
-  isRequested: boolean,
-): RemedyHold | undefined {
-  const { policy, fence, trouble, count } = nodeCase;
-  if (policy.kind === 'one' && policy.policy.mode === 'Approve') {
-    const { approval, incident } = fence?.status ?? {};
-    if (approval === undefined || approval.incident !== incident?.id) {
-      const message = `policy ${policy.policy.name} waits for the approval of a person`;
-      return { reason: 'AwaitingApproval', message };
-    }
-  }
-  const storm = remedy?.storm ?? (isRequested ? DEFAULT_STORM : nobodyWants);
-  return skipFor(nodeCase.name, storm.skipWhen ?? [], trouble.conditions) ?? brakeFor(storm, count);
+export function brakeOf(nodeCase: NodeCase, harsh: Harsh): RemedyHold | undefined {
+  const { trouble, count, around, serverNowMs: nowMs, name } = nodeCase;
+  const { kind, threshold, isRequested = false } = harsh;
+  const storm = remedyOf(nodeCase)?.storm ?? (isRequested ? DEFAULT_STORM : nobodyWants);
+  const unapproved = approvalHold(nodeCase);
+  if (unapproved !== undefined) return unapproved;
+  // Nothing is cut where nothing runs: what is found off is only let go (STM-1).
+  if (kind === 'fence' && powerSays(nodeCase).says === 'off') return undefined;
+  return (
+    skipFor(name, storm.skipWhen ?? [], trouble.conditions) ??
+    stormBrake(storm, count, threshold) ??
+    (kind === 'fence' && !isRequested ? lookAround(around, nowMs) : undefined) ??
+    cooldownBrake(storm, count, nowMs) ??
+    slotBrake(storm, count, kind)
+  );
+}
+
+function approvalHold({ policy, fence }: NodeCase): RemedyHold | undefined {
+  if (policy.kind !== 'one' || policy.policy.mode !== 'Approve') return undefined;
+  const { approval, incident } = fence?.status ?? {};
+  if (approval !== undefined && approval.incident === incident?.id) return undefined;
+  return { reason: 'AwaitingApproval', message: `policy ${policy.policy.name} waits for the approval of a person` };
+}
+
+/** Too many nodes are in trouble, by what its policy allows: it is on record for when it is over. */
+export function isInStorm(nodeCase: NodeCase, ladder: LadderState | undefined): boolean {
+  const remedy = remedyOf(nodeCase);
+  return remedy !== undefined && isStorm(remedy.storm, nodeCase.count, ladder?.threshold);
 }
 
 /** What cannot be taken back: it waits for a person, and for a storm to pass, as a fence does. */
-const harsh: ReadonlySet<string> = new Set(['podTemplate', 'drain', 'deleteMachine']);
+const harshKinds: ReadonlySet<string> = new Set(['podTemplate', 'drain', 'deleteMachine']);
+
+export function isHarshRung(ladder: LadderState | undefined, kind: string | undefined): ladder is LadderState {
+  return ladder?.phase === 'running' && harshKinds.has(kind ?? '');
+}
 
 /** Why such a remedy does not begin just now; one that was begun goes on, and so does what brings a node back. */
 export function harshHold(
@@ -42,9 +71,7 @@ export function harshHold(
   ladder: LadderState | undefined,
   kind: string | undefined,
 ): RemedyHold | undefined {
-  if (ladder?.phase !== 'running' || !harsh.has(kind ?? '')) return undefined;
+  if (!isHarshRung(ladder, kind)) return undefined;
   const isBegun = taskOf(nodeCase, ladderKey(ladder)) !== undefined || wasMade(nodeCase, ladder);
-  const brake = isBegun ? undefined : brakeOf(nodeCase, remedyOf(nodeCase), false);
-  // That one fence is under way elsewhere is no reason to leave this node alone.
-  return brake?.reason === 'ConcurrencyLimit' ? undefined : brake;
+  return isBegun ? undefined : brakeOf(nodeCase, { kind: 'remedy', threshold: ladder.threshold });
 }

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import {
   aCase,
+  aCount,
   aFence,
   anIncident,
   aNode,
@@ -41,7 +42,7 @@ delete silent.condition;
 
 /** A node that has not been Ready for a minute, under a policy with one remedy of this kind. */
 function remedied(kind: string, change: Partial<NodeCase> = {}, threshold = ready): NodeCase {
-  const storm = { maxUnresponsive: '40%', maxConcurrent: 1 };
+  const storm = { maxUnresponsive: '40%', maxConcurrent: 1, cooldownMs: 0 };
   const remedy = aRemedy({ thresholds: [threshold], kinds: { act: kind }, templates: { act: 'hash' }, storm });
   return aCase({
     pods: [],
@@ -49,7 +50,7 @@ function remedied(kind: string, change: Partial<NodeCase> = {}, threshold = read
     node: aNode({ volumesInUse: [] }),
     policy: inForce({ podDeletion: 'do-nothing', remedy }),
     trouble: { conditions: [{ type: 'Ready', status: 'Unknown', forMs: 60_000 }], leaseSilentMs: 60_000 },
-    count: { nodes: 5, troubled: 1, zones: [], fencing: [] },
+    count: aCount({ nodes: 5, troubled: 1 }),
     config,
     ...change,
   });
@@ -110,7 +111,10 @@ describe('before anything is read', () => {
     test(title, () => {
       const decision = decideNode(seen);
       assert.deepEqual([decision.attention, decision.wants], [attention, wants]);
-      assert.deepEqual([decision.steps, decision.record, decision.claims], [[], undefined, { slot: false, pods: 0 }]);
+      assert.deepEqual(
+        [decision.steps, decision.record, decision.claims],
+        [[], undefined, { fence: false, remedy: false, pods: 0 }],
+      );
     });
   }
 
@@ -122,77 +126,80 @@ describe('before anything is read', () => {
 });
 
 describe('what is stored, done and claimed', () => {
-  const rows: [string, NodeCase, { deeds: string[]; slot?: boolean; pods?: number; phase?: string; hold?: string }][] =
+  const rows: [
+    string,
+    NodeCase,
+    { deeds: string[]; fence?: boolean; remedy?: boolean; pods?: number; phase?: string; hold?: string },
+  ][] = [
+    ['a pod by policy', aCase(), { deeds: ['quarantine', 'freeVolumes', 'forceDelete'], pods: 1 }],
     [
-      ['a pod by policy', aCase(), { deeds: ['quarantine', 'freeVolumes', 'forceDelete'], pods: 1 }],
-      [
-        'the same, held by a dry run',
-        aCase({ policy: inForce({ mode: 'DryRun' }) }),
-        { deeds: [], hold: 'DryRun', pods: 0 },
-      ],
-      [
-        'the same, with no pods left for this minute',
-        aCase({ allowance: { pods: 0, perMinute: 300, untilMs: nowMs + 1000 } }),
-        { deeds: [], pods: 0 },
-      ],
-      ['a fence begins', remedied('fence'), { deeds: ['switch'], slot: true, phase: 'poweringOff' }],
-      [
-        'not in a storm',
-        remedied('fence', { count: { nodes: 3, troubled: 3, zones: [], fencing: [] } }),
-        { deeds: [], phase: 'waiting', hold: 'StormLimit' },
-      ],
-      [
-        'not beside another one',
-        remedied('fence', { count: { nodes: 9, troubled: 2, zones: [], fencing: ['node-2'] } }),
-        { deeds: [], phase: 'waiting', hold: 'ConcurrencyLimit' },
-      ],
-      [
-        'not while somebody has stopped it',
-        remedied('fence', { fence: aFence({}, { stop: true }) }),
-        { deeds: [], hold: 'Stopped' },
-      ],
-      [
-        'a machine that is off lets its pods go',
-        remedied('fence', { pods: [aPod()], fence: powered, node: aNode({ volumesInUse: [] }) }),
-        { deeds: ['quarantine', 'forceDelete'], slot: true, pods: 1, phase: 'off' },
-      ],
-      [
-        'and is switched on when they have gone',
-        remedied('fence', { fence: powered }),
-        { deeds: ['switch'], slot: true, phase: 'poweringOn' },
-      ],
-      ['a Job', remedied('podTemplate'), { deeds: ['runJob'] }],
-      [
-        'not in a storm either',
-        remedied('podTemplate', { count: { nodes: 3, troubled: 3, zones: [], fencing: [] } }),
-        { deeds: [], hold: 'StormLimit' },
-      ],
-      ['a drain', remedied('drain'), { deeds: ['drain'] }],
-      ['a machine to be removed', remedied('deleteMachine'), { deeds: ['deleteMachine'] }],
-      ['a cordon', remedied('cordon'), { deeds: ['cordon'] }],
-      ['an uncordon', remedied('uncordon'), { deeds: ['uncordon'] }],
-      [
-        'a node that is back, clean and soaked',
-        aCase({
-          node: aNode({ ready: 'True', taints: [quarantine], volumesInUse: [] }),
-          lease: renewedLease,
-          pods: [],
-          attachments: [],
-          hasOpenRecord: true,
-          fence: aFence({
-            incident: anIncident(),
-            releases: [aRecord({ freedAt: 'x', podsGoneAt: 'x', endedAt: 'x' })],
-            return: { stage: 'clean', since: '2026-01-01T00:00:00Z', failures: 0 },
-          }),
+      'the same, held by a dry run',
+      aCase({ policy: inForce({ mode: 'DryRun' }) }),
+      { deeds: [], hold: 'DryRun', pods: 0 },
+    ],
+    [
+      'the same, with no pods left for this minute',
+      aCase({ allowance: { pods: 0, perMinute: 300, untilMs: nowMs + 1000 } }),
+      { deeds: [], pods: 0 },
+    ],
+    ['a fence begins', remedied('fence'), { deeds: ['switch'], fence: true, phase: 'poweringOff' }],
+    [
+      'not in a storm',
+      remedied('fence', { count: aCount({ nodes: 3, troubled: 3 }) }),
+      { deeds: [], phase: 'waiting', hold: 'StormLimit' },
+    ],
+    [
+      'not beside another one',
+      remedied('fence', { count: aCount({ nodes: 9, troubled: 2, fencing: ['node-2'] }) }),
+      { deeds: [], phase: 'waiting', hold: 'ConcurrencyLimit' },
+    ],
+    [
+      'not while somebody has stopped it',
+      remedied('fence', { fence: aFence({}, { stop: true }) }),
+      { deeds: [], hold: 'Stopped' },
+    ],
+    [
+      'a machine that is off lets its pods go',
+      remedied('fence', { pods: [aPod()], fence: powered, node: aNode({ volumesInUse: [] }) }),
+      { deeds: ['quarantine', 'forceDelete'], fence: true, pods: 1, phase: 'off' },
+    ],
+    [
+      'and is switched on when they have gone',
+      remedied('fence', { fence: powered }),
+      { deeds: ['switch'], fence: true, phase: 'poweringOn' },
+    ],
+    ['a Job', remedied('podTemplate'), { deeds: ['runJob'], remedy: true }],
+    [
+      'not in a storm either',
+      remedied('podTemplate', { count: aCount({ nodes: 3, troubled: 3 }) }),
+      { deeds: [], hold: 'StormLimit' },
+    ],
+    ['a drain', remedied('drain'), { deeds: ['drain'], remedy: true }],
+    ['a machine to be removed', remedied('deleteMachine'), { deeds: ['deleteMachine'], remedy: true }],
+    ['a cordon', remedied('cordon'), { deeds: ['cordon'] }],
+    ['an uncordon', remedied('uncordon'), { deeds: ['uncordon'] }],
+    [
+      'a node that is back, clean and soaked',
+      aCase({
+        node: aNode({ ready: 'True', taints: [quarantine], volumesInUse: [] }),
+        lease: renewedLease,
+        pods: [],
+        attachments: [],
+        hasOpenRecord: true,
+        fence: aFence({
+          incident: anIncident(),
+          releases: [aRecord({ freedAt: 'x', podsGoneAt: 'x', endedAt: 'x' })],
+          return: { stage: 'clean', since: '2026-01-01T00:00:00Z', failures: 0 },
         }),
-        { deeds: ['untaint'] },
-      ],
-    ];
-  for (const [title, nodeCase, { deeds: expected, slot = false, pods = 0, phase, hold }] of rows) {
+      }),
+      { deeds: ['untaint'] },
+    ],
+  ];
+  for (const [title, nodeCase, { deeds: expected, fence = false, remedy = false, pods = 0, phase, hold }] of rows) {
     test(title, () => {
       const decision = decideNode(nodeCase);
       assert.deepEqual(deeds(decision), expected);
-      assert.deepEqual(decision.claims, { slot, pods });
+      assert.deepEqual(decision.claims, { fence, remedy, pods });
       assert.equal(decision.record?.status?.fence?.phase, phase);
       assert.equal(decision.findings?.hold?.reason, hold);
     });

@@ -3,7 +3,7 @@
  * what is stored, what is done, and when to look again. The only place where the rules meet; carried out by `act`, told by
  * `report`, and decided again from a file by `fenceline replay`.
  */
-import { identityOf, isUnderFence } from '../api/facts.ts';
+import { holdsRemedySlot, identityOf, isUnderFence } from '../api/facts.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { NodeCase, Sighting } from '../api/release-view.ts';
 import type { Grounds, Step } from '../api/steps.ts';
@@ -25,8 +25,9 @@ export type Want = 'liveLease' | 'pods' | 'device';
 
 /** What other nodes have to see before they decide: taken in the same tick as the decision. */
 export interface Claims {
-  /** A fence is under way. */
-  slot: boolean;
+  /** A slot for a fence, and one for another remedy that cannot be taken back. */
+  fence: boolean;
+  remedy: boolean;
   /** So many pods go that were not on record. */
   pods: number;
 }
@@ -61,7 +62,7 @@ export interface NodeDecision {
   findings?: Findings;
 }
 
-const noClaims: Claims = { slot: false, pods: 0 };
+const noClaims: Claims = { fence: false, remedy: false, pods: 0 };
 
 export function decideNode(seen: Sighting | NodeCase): NodeDecision {
   const judgement = judgeNode(seen.view, seen.limits);
@@ -90,7 +91,7 @@ function decideAttended(nodeCase: NodeCase, judgement: Judgement): NodeDecision 
     wants: wantsDevice(remedy) ? ['device'] : [],
     ...(record === undefined ? {} : { record }),
     steps: [...runSteps(nodeCase, remedy, status), ...steps],
-    claims: { slot: isUnderFence(remedy.fence), pods: newPods(nodeCase, decision) },
+    claims: claimsOf(nodeCase, decision, remedy),
     recheckAtMs,
     alarm: alarmOf(nodeCase, judgement, status),
     findings: { ...release, remedy },
@@ -131,7 +132,7 @@ function recordOf(nodeCase: NodeCase, decided: Decided): RecordDecision | undefi
 
 /** Of a node that is well: nothing has changed that anybody has to know. */
 function isNoNews(before: NodeFenceStatus, after: NodeFenceStatus): boolean {
-  return isSameAlarm(before, after) && isSame(before.request, after.request);
+  return isSameAlarm(before, after) && isSame([before.request, before.storm], [after.request, after.storm]);
 }
 
 /** Where nobody asked for anything, nothing is written: Kubernetes is alone with its node. */
@@ -179,6 +180,16 @@ function troubleOf(
     return threshold === undefined ? {} : { leaseRenewTime: lease?.renewTime ?? '' };
   const { type, status } = threshold.condition;
   return { trouble: { type, status } };
+}
+
+function claimsOf(nodeCase: NodeCase, decision: ReleaseDecision, { fence, ladders }: RemedyDecision): Claims {
+  const { hold } = decision;
+  const status = { ladders, ...(hold && { hold }) };
+  return {
+    fence: isUnderFence(fence),
+    remedy: holdsRemedySlot({ spec: nodeCase.fence?.spec, status }),
+    pods: newPods(nodeCase, decision),
+  };
 }
 
 function newPods({ fence }: NodeCase, { records }: ReleaseDecision): number {

@@ -1,5 +1,5 @@
 /** What ladder and fence come to in one pass, from the case alone. It is stored first, and what has to run begins then. */
-import { isFromBefore, isUnderFence, laddersOf } from '../api/facts.ts';
+import { isFromBefore, isUnderFence, laddersOf, timeOf } from '../api/facts.ts';
 import { EMPTY_STATUS } from '../api/empty-status.ts';
 import type { FenceRequest, RequestAnswer } from '../api/fence-request.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
@@ -13,7 +13,7 @@ import { afterFlaps, isTroubled, keyOf, nextDueMs } from '../remedy/ladder.ts';
 import type { LaddersDecision } from '../remedy/ladders.ts';
 import { climbAll } from '../remedy/ladders.ts';
 import type { RemedyHold } from './brake-of.ts';
-import { harshHold } from './brake-of.ts';
+import { harshHold, isHarshRung } from './brake-of.ts';
 import type { Rung } from './fence-of.ts';
 import { fenceOf, fenceWithoutPolicy, methodRun, withoutEarlier } from './fence-of.ts';
 import type { JobRecord, PlannedJob } from './jobs.ts';
@@ -122,9 +122,11 @@ function nextRemedy(nodeCase: PresentCase, isAsked: boolean): Requestable {
   const unmet = thresholds.filter(({ key }) => ladders.every(({ threshold }) => threshold !== key));
   const dueMs = nextDueMs(unmet, trouble);
   const dueAtMs = dueMs === undefined ? undefined : nowMs + dueMs;
-  const times = [decision.recheckAtMs, climbed.recheckAtMs, dueAtMs].filter((time) => time !== undefined);
   const heldBack = harshHold(nodeCase, ladder, kind);
   const hold = decision.hold ?? heldBack;
+  const times = [decision.recheckAtMs, climbed.recheckAtMs, dueAtMs, hold?.recheckAtMs].filter(
+    (time) => time !== undefined,
+  );
   const order =
     kind === 'podTemplate' && ladder !== undefined && heldBack === undefined ? orderOf(nodeCase, ladder) : undefined;
   const jobs = order === undefined ? ended : withJob(ended, order, nodeCase);
@@ -133,7 +135,7 @@ function nextRemedy(nodeCase: PresentCase, isAsked: boolean): Requestable {
   return {
     jobs,
     isRequested,
-    ladders,
+    ladders: withSlot(ladders, isHarshRung(ladder, kind) && heldBack === undefined ? ladder : undefined, nowMs),
     ...(remediation === undefined ? {} : { remediation }),
     ...(ladder === undefined ? {} : { ladder }),
     ...(decision.fence === undefined ? {} : { fence: decision.fence }),
@@ -141,6 +143,13 @@ function nextRemedy(nodeCase: PresentCase, isAsked: boolean): Requestable {
     ...(run === undefined ? {} : { run }),
     ...(times.length === 0 ? {} : { recheckAtMs: Math.min(...times) }),
   };
+}
+
+/** The remedy of one of them has a slot from here until it ends; what is held back or not due has none. */
+function withSlot(ladders: readonly LadderState[], begun: LadderState | undefined, nowMs: number): LadderState[] {
+  return ladders.map(({ begunAt = timeOf(nowMs), ...ladder }) =>
+    begun !== undefined && keyOf(begun) === keyOf(ladder) ? { ...ladder, begunAt } : ladder,
+  );
 }
 
 /** The ladder that calls for a fence; of several, one whose trouble goes on. */

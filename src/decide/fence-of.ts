@@ -51,7 +51,7 @@ export function fenceOf(nodeCase: PresentCase, { status, ladder, isWanted, isReq
   const threshold = remedy?.thresholds.find(({ key }) => key === ladder?.threshold);
   const { fence } = status;
   const task = fence === undefined ? undefined : taskOf(nodeCase, taskKey(fence));
-  const brake = brakeOf(nodeCase, remedy, isRequested);
+  const brake = brakeOf(nodeCase, { kind: 'fence', threshold: ladder?.threshold, isRequested });
   const limits = remedy?.fence ?? fenceWithoutPolicy;
   const isStillTroubled = threshold !== undefined && isTroubled(threshold, nodeCase.trouble);
   return decideFence({

@@ -17,6 +17,7 @@ import { isQuarantined } from '../return/return-node.ts';
 import { failuresOf } from '../return/soak.ts';
 import { clockTime } from '../api/facts.ts';
 import { actsOf } from '../api/steps.ts';
+import { isInStorm } from './brake-of.ts';
 import type { ReleaseDecision, Trouble } from './decide-release.ts';
 import type { RemedyDecision } from './decide-remedy.ts';
 import { evidenceOf } from './evidence.ts';
@@ -57,6 +58,7 @@ export function nextStatus(input: StatusInput): NodeFenceStatus {
   }
   if (isCancelled(before.fence, fence)) news.push({ at: now, reason: FENCED.reason.Cancelled });
   const { request } = remedy;
+  const storm = stormOf(input, before.storm, now);
   if (request !== undefined && request.reason !== 'TakenUp' && !isSame(request, before.request)) {
     const message = `asked for by ${request.by}: ${request.message}`;
     news.push({ at: now, reason: RELEASE_EVENTS.reason.FenceRefused, message });
@@ -80,10 +82,22 @@ export function nextStatus(input: StatusInput): NodeFenceStatus {
     verdict: judgement.verdict,
     conditions,
     ...(request === undefined ? {} : { request }),
+    ...(storm === undefined ? {} : { storm }),
     history: history.slice(-MAX_HISTORY),
     ...(isRepeated ? { repeatedTroubleToldAt: now } : {}),
   };
 }
+
+/** From when it ended on nothing harsh is begun for a while, here and elsewhere (STM-6). */
+function stormOf({ nodeCase, decision, remedy }: StatusInput, before: Storm, now: string): Storm {
+  const isOpen = before !== undefined && before.endedAt === undefined;
+  // A node that somebody wants fenced is not in trouble for that.
+  const isTroubled = decision.trouble !== undefined && remedy.asked === undefined;
+  if (isTroubled && isInStorm(nodeCase, remedy.ladder ?? remedy.ladders[0])) return isOpen ? before : { since: now };
+  return isOpen ? { ...before, endedAt: now } : before;
+}
+
+type Storm = NodeFenceStatus['storm'];
 
 /** What somebody approved under another mode does not count when that mode changes. */
 function withoutStrayApproval(status: NodeFenceStatus, { policy }: NodeCase): NodeFenceStatus {

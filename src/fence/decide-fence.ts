@@ -27,7 +27,13 @@ export interface FenceCase {
   isReleased: boolean;
   isStopped: boolean;
   /** Why nothing may be begun. */
-  brake?: { reason: string; message: string };
+  brake?: FenceHold;
+}
+
+export interface FenceHold {
+  reason: string;
+  message: string;
+  recheckAtMs?: number;
 }
 
 export interface FenceDecision {
@@ -35,7 +41,7 @@ export interface FenceDecision {
   fence?: StoredFence;
   run?: Method;
   /** Why it does not go on although its time has come. */
-  hold?: { reason: string; message: string };
+  hold?: FenceHold;
   isCancelled: boolean;
   recheckAtMs?: number;
 }

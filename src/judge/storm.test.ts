@@ -2,52 +2,158 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import { shareOf } from '../api/share.ts';
+import type { LadderThreshold, TroubleCount } from '../api/release-view.ts';
+import type { Judgement, Verdict } from '../api/view.ts';
 import type { Brake, CountedNode, StormLimits } from './storm.ts';
-import { brakeFor, countTrouble, skipFor } from './storm.ts';
+import {
+  cooldownBrake,
+  countTrouble,
+  harshThresholds,
+  isStorm,
+  lifeOf,
+  lookAround,
+  skipFor,
+  slotBrake,
+  stormBrake,
+} from './storm.ts';
 
-function cluster(
-  total: number,
-  silent: readonly number[],
-  zoneOf: (index: number) => string = () => '',
-): CountedNode[] {
+const judged = (verdict: Verdict): Judgement => ({ verdict, reason: 'NotReady', evidence: [], recheckInMs: 0 });
+
+type Zone = (index: number) => string;
+
+function cluster(total: number, silent: readonly number[], zoneOf: Zone = () => ''): CountedNode[] {
   return Array.from({ length: total }, (_, index) => ({
     name: `node-${index}`,
     zone: zoneOf(index),
-    isUnresponsive: silent.includes(index),
+    life: silent.includes(index) ? 'silent' : 'well',
+    conditions: [],
   }));
 }
 
-const limits = { maxUnresponsive: '40%', maxConcurrent: 1 };
+const limits = { maxUnresponsive: '40%', maxConcurrent: 1, cooldownMs: 300_000 };
+const none = new Set<string>();
 
 interface Others {
   nodes: readonly CountedNode[];
-  fencing: ReadonlySet<string>;
+  fencing?: ReadonlySet<string>;
+  remedying?: ReadonlySet<string>;
 }
 
-function brakeOn(node: string, asked: StormLimits, { nodes, fencing }: Others): Brake | undefined {
-  return brakeFor(asked, countTrouble(node, nodes, fencing));
+function countOn(node: string, { nodes, fencing = none, remedying = none }: Others): TroubleCount {
+  return countTrouble(node, nodes, { fenced: fencing, fencing, remedying }, [deadlock, disk]);
 }
+
+function brakeOn(node: string, asked: StormLimits, others: Others): Brake | undefined {
+  const count = countOn(node, others);
+  return stormBrake(asked, count) ?? slotBrake(asked, count, 'fence');
+}
+
+const deadlock: LadderThreshold = {
+  key: 'KernelDeadlock=True',
+  condition: { type: 'KernelDeadlock', status: 'True', forMs: 60_000 },
+  remedies: [{ name: 'fence', periodMs: 0, cleanResources: true }],
+  recovery: [],
+};
+const disk: LadderThreshold = {
+  ...deadlock,
+  key: 'DiskPressure=NotTrue',
+  condition: { type: 'DiskPressure', status: 'NotTrue', forMs: 0 },
+};
 
 describe('storm brake', () => {
   test('[STM-1] nothing is fenced while more than the set share does not respond; fenced nodes count', () => {
-    const none = new Set<string>();
-    assert.equal(brakeOn('node-0', limits, { nodes: cluster(3, [0]), fencing: none }), undefined);
-    assert.equal(brakeOn('node-0', limits, { nodes: cluster(3, [0, 1]), fencing: none })?.reason, 'StormLimit');
+    assert.equal(brakeOn('node-0', limits, { nodes: cluster(3, [0]) }), undefined);
+    assert.equal(brakeOn('node-0', limits, { nodes: cluster(3, [0, 1]) })?.reason, 'StormLimit');
     const recovering = { nodes: cluster(3, [0]), fencing: new Set(['node-1']) };
     const brake = brakeOn('node-0', { ...limits, maxConcurrent: 2 }, recovering);
-    assert.deepEqual(brake, { reason: 'StormLimit', message: '2 of 3 nodes do not respond, and 40% may' });
+    assert.deepEqual(brake, { reason: 'StormLimit', message: '2 of 3 nodes are in trouble, and 40% may be' });
     assert.equal(
-      brakeOn('node-0', { ...limits, maxUnresponsive: 0 }, { nodes: cluster(9, [0]), fencing: none })?.reason,
+      brakeOn('node-0', { ...limits, maxUnresponsive: 0 }, { nodes: cluster(9, [0]) })?.reason,
       'StormLimit',
     );
   });
 
   test('[STM-1] a zone of three or more nodes has the same limit of its own', () => {
     const zoneOf = (index: number): string => (index < 3 ? 'a' : 'b');
-    const zone = brakeOn('node-0', limits, { nodes: cluster(12, [0, 1], zoneOf), fencing: new Set() });
-    assert.deepEqual(zone, { reason: 'ZoneStormLimit', message: '2 of 3 nodes of zone a do not respond, and 40% may' });
+    const zone = brakeOn('node-0', limits, { nodes: cluster(12, [0, 1], zoneOf) });
+    assert.deepEqual(zone, {
+      reason: 'ZoneStormLimit',
+      message: '2 of 3 nodes of zone a are in trouble, and 40% may be',
+    });
     const pairs = (index: number): string => `z${Math.floor(index / 2)}`;
-    assert.equal(brakeOn('node-0', limits, { nodes: cluster(12, [0, 1], pairs), fencing: new Set() }), undefined);
+    assert.equal(brakeOn('node-0', limits, { nodes: cluster(12, [0, 1], pairs) }), undefined);
+  });
+
+  test('[STM-1] a condition counts when it has lasted, against its own threshold; silence counts against all', () => {
+    const having = (count: number, forMs: number, zoneOf?: Zone): CountedNode[] =>
+      cluster(10, [9], zoneOf).map((one, index) => ({
+        ...one,
+        conditions: index < count ? [{ type: 'KernelDeadlock', status: 'True', forMs }] : [],
+      }));
+    const reasonFor = (nodes: CountedNode[], threshold?: string): string | undefined =>
+      stormBrake(limits, countOn('node-0', { nodes }), threshold)?.reason;
+    assert.equal(reasonFor(having(4, 60_000), deadlock.key), 'StormLimit', 'four with it, and the silent one');
+    assert.equal(reasonFor(having(3, 60_000), deadlock.key), undefined);
+    assert.equal(reasonFor(having(4, 50_000), deadlock.key), undefined, 'for less than a minute');
+    assert.equal(reasonFor(having(10, 60_000), disk.key), undefined, 'another threshold');
+    assert.equal(reasonFor(having(10, 60_000)), undefined, 'none');
+    const silent = cluster(10, [0, 1, 2, 3, 4]);
+    assert.deepEqual([reasonFor(silent, deadlock.key), reasonFor(silent, disk.key)], ['StormLimit', 'StormLimit']);
+    const zoned = having(2, 60_000, (index) => (index < 3 ? 'a' : ''));
+    assert.equal(reasonFor(zoned, deadlock.key), 'ZoneStormLimit');
+    assert.equal(reasonFor(zoned, disk.key), undefined);
+  });
+
+  test('[STM-1] S26: of nodes that nobody has judged it is not known: they brake, and are no storm', () => {
+    const nodes = cluster(10, [0]).map((one, index): CountedNode => (index < 5 ? one : { ...one, life: 'unjudged' }));
+    const count = countOn('node-0', { nodes });
+    assert.match(stormBrake(limits, count)?.message ?? '', /^6 of 10 .* \(of 5 it is not known yet\), and 40% may be$/);
+    assert.equal(isStorm(limits, count), false);
+    assert.equal(isStorm(limits, countOn('node-0', { nodes: cluster(10, [0, 1, 2, 3, 4]) })), true);
+    assert.deepEqual(
+      [lifeOf(undefined), lifeOf(judged('unknown')), lifeOf(judged('down')), lifeOf(judged('healthy'))],
+      ['unjudged', 'unjudged', 'silent', 'well'],
+    );
+  });
+
+  test('[STM-1] what can be taken back is no reason to count a condition', () => {
+    const thresholds = ['a', 'b'].map((name) => ({
+      ...deadlock,
+      key: name,
+      remedies: [{ name, periodMs: 0, cleanResources: false }],
+    }));
+    const keys = (kinds: Record<string, string>): string[] =>
+      harshThresholds({ thresholds, kinds }).map(({ key }) => key);
+    assert.deepEqual(keys({ a: 'cordon', b: 'drain' }), ['b']);
+    assert.deepEqual(keys({ a: 'podTemplate', b: 'uncordon' }), ['a']);
+    assert.deepEqual(keys({ a: 'fence', b: 'deleteMachine' }), ['a', 'b']);
+  });
+
+  test('[STM-6] after a storm nothing harsh for a while', () => {
+    const endedMs = Date.parse('2026-01-01T00:00:00Z');
+    const ended = { ...countOn('node-0', { nodes: cluster(9, [0]) }), stormEndedMs: endedMs };
+    assert.deepEqual(cooldownBrake(limits, ended, endedMs + 299_999), {
+      reason: 'Cooldown',
+      message: 'a storm ended at 2026-01-01T00:00:00Z; nothing harsh is begun before 2026-01-01T00:05:00Z',
+      recheckAtMs: endedMs + 300_000,
+    });
+    assert.equal(cooldownBrake(limits, ended, endedMs + 300_000), undefined);
+    assert.equal(cooldownBrake({ ...limits, cooldownMs: 0 }, ended, endedMs), undefined);
+    assert.equal(cooldownBrake(limits, countOn('node-0', { nodes: cluster(9, [0]) }), endedMs), undefined);
+  });
+
+  test('[SAF-7] whom it waits for, and until when', () => {
+    const nowMs = Date.parse('2026-01-01T00:00:00Z');
+    const around = { unheard: 5, names: ['a', 'b', 'c'], settledAtMs: nowMs + 12_000 };
+    assert.equal(lookAround({ ...around, unheard: 0, names: [] }, nowMs), undefined);
+    assert.equal(lookAround(undefined, nowMs)?.reason, 'LookingAround');
+    assert.deepEqual(lookAround(around, nowMs), {
+      reason: 'LookingAround',
+      message:
+        'a, b, c and 2 more have not been heard of since, which is settled at 2026-01-01T00:00:12Z at the latest',
+      recheckAtMs: nowMs + 1000,
+    });
+    assert.match(lookAround({ ...around, unheard: 1, names: ['a'] }, nowMs)?.message ?? '', /^a has not been heard of/);
   });
 
   test('[STM-3] a node with a condition of skipWhen is left alone, one that does not report it is not', () => {
@@ -78,6 +184,12 @@ describe('storm brake', () => {
     const nodes = cluster(10, [0, 1]);
     assert.equal(brakeOn('node-0', limits, { nodes, fencing: new Set(['node-1']) })?.reason, 'ConcurrencyLimit');
     assert.equal(brakeOn('node-1', limits, { nodes, fencing: new Set(['node-1']) }), undefined);
+    const apart = countOn('node-0', { nodes, remedying: new Set(['node-1', 'node-2', 'node-3', 'node-4']) });
+    assert.equal(slotBrake(limits, apart, 'fence'), undefined, 'a Job elsewhere is no fence');
+    assert.deepEqual(slotBrake(limits, apart, 'remedy'), {
+      reason: 'ConcurrencyLimit',
+      message: 'node-1, node-2, node-3 and 1 more are under a remedy, and maxConcurrent is 1',
+    });
   });
 
   test('S21: whatever is asked, what is let through is within all limits', () => {
@@ -90,12 +202,12 @@ describe('storm brake', () => {
         (total, silent, fenced, percent) => {
           const nodes = cluster(total, silent);
           const fencing = new Set(fenced.filter((index) => index < total).map((index) => `node-${index}`));
-          const asked = { maxUnresponsive: `${percent}%`, maxConcurrent: 2 };
+          const asked = { maxUnresponsive: `${percent}%`, maxConcurrent: 2, cooldownMs: 0 };
           if (brakeOn('node-0', asked, { nodes, fencing }) !== undefined) return;
           const down = new Set([
             ...fencing,
             'node-0',
-            ...nodes.filter((one) => one.isUnresponsive).map(({ name }) => name),
+            ...nodes.filter(({ life }) => life !== 'well').map(({ name }) => name),
           ]);
           assert.ok(down.size <= shareOf(asked.maxUnresponsive, total));
           assert.ok(new Set([...fencing, 'node-0']).size <= 2);

@@ -1,30 +1,52 @@
 /**
- * The brake: whether another node may be fenced just now (STM-1, STM-4). So many silent nodes at once are a broken switch,
- * not broken machines; and whoever powers off nodes one by one sees in time that it was a mistake.
+ * The brake: whether something may be begun just now that cannot be taken back (STM-1, STM-4, STM-6). So many nodes in trouble
+ * at once are a broken switch or a wrong probe, not broken machines; and whoever powers off nodes one by one sees in time that
+ * it was a mistake.
  */
-import { isStatus } from '../api/facts.ts';
-import type { TroubleCount } from '../api/release-view.ts';
+import { clockTime, isStatus } from '../api/facts.ts';
+import type { LadderThreshold, RemedyFacts, Surroundings, TroubleCount, ZoneCount } from '../api/release-view.ts';
 import { shareOf } from '../api/share.ts';
 import type { Share } from '../api/share.ts';
+import type { Judgement } from '../api/view.ts';
 
 export interface StormLimits {
   maxUnresponsive: Share;
   maxConcurrent: number;
+  cooldownMs: number;
 }
+
+type NodeCondition = Readonly<Record<'type' | 'status', string>>;
 
 /** A node as the brake sees it. */
 export interface CountedNode {
   name: string;
   zone: string;
-  isUnresponsive: boolean;
+  /** `unjudged`: nobody has looked yet, as after a change of leaders; it may be silent. */
+  life: 'well' | 'silent' | 'unjudged';
+  /** Its conditions, each with the time for which we have seen it so. */
+  conditions: readonly (NodeCondition & { forMs: number })[];
 }
 
 export interface Brake {
-  reason: 'StormLimit' | 'ZoneStormLimit' | 'ConcurrencyLimit' | 'SkipCondition';
+  reason: 'StormLimit' | 'ZoneStormLimit' | 'ConcurrencyLimit' | 'SkipCondition' | 'LookingAround' | 'Cooldown';
   message: string;
+  /** By the API server's clock: when to look again, though nobody tells. */
+  recheckAtMs?: number;
 }
 
-type NodeCondition = Readonly<Record<'type' | 'status', string>>;
+/** What cannot be taken back. */
+const harshKinds: ReadonlySet<string> = new Set(['fence', 'podTemplate', 'drain', 'deleteMachine']);
+
+/** Thresholds on whose ladder there is something that cannot be taken back. */
+export function harshThresholds({ thresholds, kinds }: Pick<RemedyFacts, 'thresholds' | 'kinds'>): LadderThreshold[] {
+  return thresholds.filter(({ remedies }) => remedies.some(({ name }) => harshKinds.has(kinds[name] ?? '')));
+}
+
+/** Of a node that nobody has judged yet it is not known: after a change of leaders that is every one. */
+export function lifeOf(judgement: Judgement | undefined): CountedNode['life'] {
+  if (judgement === undefined || judgement.verdict === 'unknown') return 'unjudged';
+  return judgement.verdict === 'healthy' ? 'well' : 'silent';
+}
 
 /** Fencing a host that cannot reach its storage helps nobody: the next one cannot either (STM-3). */
 export function skipFor(
@@ -42,43 +64,132 @@ export function skipFor(
 
 /** Smaller zones say nothing: one of two nodes is half of the zone. */
 const smallestZone = 3;
+/** What all nodes report at once does not arrive in the same moment. */
+const atOnceMs = 2000;
+
+/** What goes on at other nodes. */
+export interface Ongoing {
+  /** A fence has done what cannot be taken back, and has not ended. */
+  fenced: ReadonlySet<string>;
+  /** Who has a slot: for a fence, and for another remedy that cannot be taken back. */
+  fencing: ReadonlySet<string>;
+  remedying: ReadonlySet<string>;
+}
 
 /**
  * Counts every node, whether a policy selects it or not. In trouble are nodes that do not respond, nodes under fence, whatever
- * their conditions say, and the node that this is about.
+ * their conditions say, and the node that this is about: they count against everything. A condition counts when it has lasted
+ * for as long as the threshold says, and against the remedies of that threshold alone.
  */
-export function countTrouble(node: string, nodes: readonly CountedNode[], fencing: ReadonlySet<string>): TroubleCount {
-  const troubled = nodes.filter(({ name, isUnresponsive }) => isUnresponsive || fencing.has(name) || name === node);
-  const inZone = (list: readonly CountedNode[], zone: string): number => list.filter((one) => one.zone === zone).length;
-  const zones = [...new Set(troubled.map(({ zone }) => zone).filter((zone) => zone !== ''))];
+export function countTrouble(
+  node: string,
+  nodes: readonly CountedNode[],
+  ongoing: Ongoing,
+  thresholds: readonly LadderThreshold[],
+): TroubleCount {
+  const isTroubled = ({ name, life }: CountedNode): boolean =>
+    life !== 'well' || ongoing.fenced.has(name) || name === node;
+  const others = nodes.filter((one) => !isTroubled(one));
+  const byThreshold = thresholds.flatMap(({ key, condition }) => {
+    if (condition === undefined) return [];
+    const met = others.filter(({ conditions }) =>
+      conditions.some(
+        ({ type, status, forMs }) =>
+          type === condition.type && isStatus(status, condition.status) && forMs >= condition.forMs - atOnceMs,
+      ),
+    );
+    return met.length === 0 ? [] : [[key, { troubled: met.length, zones: byZone(met) }] as const];
+  });
+  const zones = byZone(nodes);
+  const troubled = nodes.filter(isTroubled);
+  const inZones = byZone(troubled);
   return {
     nodes: nodes.length,
     troubled: troubled.length,
-    zones: zones.map((zone) => ({ zone, nodes: inZone(nodes, zone), troubled: inZone(troubled, zone) })),
-    fencing: [...fencing].filter((name) => name !== node),
+    unjudged: nodes.filter(({ life, name }) => life === 'unjudged' && name !== node).length,
+    zones: Object.entries(zones).map(([zone, count]) => ({ zone, nodes: count, troubled: inZones[zone] ?? 0 })),
+    byThreshold: Object.fromEntries(byThreshold),
+    fencing: [...ongoing.fencing].filter((name) => name !== node),
+    remedying: [...ongoing.remedying].filter((name) => name !== node),
   };
 }
 
-export function brakeFor(limits: StormLimits, count: TroubleCount): Brake | undefined {
+/** By the name of the zone; nodes without one are in none. */
+function byZone(nodes: readonly CountedNode[]): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { zone } of nodes) if (zone !== '') counts[zone] = (counts[zone] ?? 0) + 1;
+  return counts;
+}
+
+/** Whether there are too many nodes in trouble to tell which of them is. `threshold`: what the act is for; absent: no condition. */
+export function stormBrake(limits: StormLimits, count: TroubleCount, threshold?: string): Brake | undefined {
+  const more = threshold === undefined ? undefined : count.byThreshold[threshold];
   const allowed = shareOf(limits.maxUnresponsive, count.nodes);
-  if (count.troubled > allowed) {
-    const message = `${count.troubled} of ${count.nodes} nodes do not respond, and ${limits.maxUnresponsive} may`;
+  const troubled = count.troubled + (more?.troubled ?? 0);
+  if (troubled > allowed) {
+    const unjudged = count.unjudged === 0 ? '' : ` (of ${count.unjudged} it is not known yet)`;
+    const message = `${troubled} of ${count.nodes} nodes are in trouble${unjudged}, and ${limits.maxUnresponsive} may be`;
     return { reason: 'StormLimit', message };
   }
-  return zoneBrake(limits, count) ?? concurrencyBrake(limits, count);
+  const zone = count.zones.find((one) => isZoneBeyond(limits, one, more?.zones[one.zone]));
+  if (zone === undefined) return undefined;
+  const inZone = zone.troubled + (more?.zones[zone.zone] ?? 0);
+  const message = `${inZone} of ${zone.nodes} nodes of zone ${zone.zone} are in trouble, and ${limits.maxUnresponsive} may be`;
+  return { reason: 'ZoneStormLimit', message };
 }
 
-function zoneBrake(limits: StormLimits, { zones }: TroubleCount): Brake | undefined {
-  for (const { zone, nodes, troubled } of zones) {
-    if (nodes < smallestZone || troubled <= shareOf(limits.maxUnresponsive, nodes)) continue;
-    const message = `${troubled} of ${nodes} nodes of zone ${zone} do not respond, and ${limits.maxUnresponsive} may`;
-    return { reason: 'ZoneStormLimit', message };
-  }
-  return undefined;
+function isZoneBeyond(limits: StormLimits, { nodes, troubled }: ZoneCount, more = 0): boolean {
+  return nodes >= smallestZone && troubled + more > shareOf(limits.maxUnresponsive, nodes);
 }
 
-function concurrencyBrake(limits: StormLimits, { fencing }: TroubleCount): Brake | undefined {
-  if (fencing.length < limits.maxConcurrent) return undefined;
-  const message = `${fencing.join(', ')} ${fencing.length === 1 ? 'is' : 'are'} being fenced, and maxConcurrent is ${limits.maxConcurrent}`;
+/** Nodes that nobody has judged yet brake, but are no storm: after every change of leaders they are all. */
+export function isStorm(limits: StormLimits, count: TroubleCount, threshold?: string): boolean {
+  const { troubled, unjudged, zones } = count;
+  const judged = { ...count, troubled: troubled - unjudged, zones: unjudged === 0 ? zones : [] };
+  return stormBrake(limits, judged, threshold) !== undefined;
+}
+
+/** Whatever caused a storm may not be over when it is (STM-6). */
+export function cooldownBrake(
+  { cooldownMs }: StormLimits,
+  { stormEndedMs }: TroubleCount,
+  nowMs: number,
+): Brake | undefined {
+  if (stormEndedMs === undefined) return undefined;
+  const untilMs = stormEndedMs + cooldownMs;
+  if (nowMs >= untilMs) return undefined;
+  const message = `a storm ended at ${clockTime(stormEndedMs)}; nothing harsh is begun before ${clockTime(untilMs)}`;
+  return { reason: 'Cooldown', message, recheckAtMs: untilMs };
+}
+
+/** At most so many at a time; fences, and remedies that cannot be taken back, each have slots of their own (STM-4). */
+export function slotBrake(
+  { maxConcurrent }: StormLimits,
+  { fencing, remedying }: TroubleCount,
+  kind: 'fence' | 'remedy',
+): Brake | undefined {
+  const busy = kind === 'fence' ? fencing : remedying;
+  if (busy.length < maxConcurrent) return undefined;
+  const what = kind === 'fence' ? 'being fenced' : 'under a remedy';
+  const shown = busy.length > 3 ? `${busy.slice(0, 3).join(', ')} and ${busy.length - 3} more` : busy.join(', ');
+  const message = `${shown} ${busy.length === 1 ? 'is' : 'are'} ${what}, and maxConcurrent is ${maxConcurrent}`;
   return { reason: 'ConcurrencyLimit', message };
+}
+
+const againMs = 1000;
+
+/**
+ * Who was alive when the suspicion arose has to be heard of since, or count as silent, before something that says it is on is
+ * switched off (SAF-7): of nodes that fall silent together, the first to be noticed looks like one that falls silent alone.
+ */
+export function lookAround(around: Surroundings | undefined, nowMs: number): Brake | undefined {
+  if (around !== undefined && around.unheard === 0) return undefined;
+  const recheckAtMs = nowMs + againMs;
+  if (around === undefined) {
+    return { reason: 'LookingAround', message: 'whether other nodes are silent too is found out first', recheckAtMs };
+  }
+  const { unheard, names, settledAtMs } = around;
+  const whom = unheard > names.length ? `${names.join(', ')} and ${unheard - names.length} more` : names.join(', ');
+  const message = `${whom} ${unheard === 1 ? 'has' : 'have'} not been heard of since, which is settled at ${clockTime(settledAtMs)} at the latest`;
+  return { reason: 'LookingAround', message, recheckAtMs };
 }

@@ -3,7 +3,7 @@
  * to one node in trouble is watched only while it is (see node-pods.ts).
  */
 import { isDeepStrictEqual } from 'node:util';
-import { isUnderFence } from '../api/facts.ts';
+import { holdsRemedySlot, isUnderFence } from '../api/facts.ts';
 import type { NamedData } from '../api/fence-config.ts';
 import { isFenceConfig, nodeFenceName } from '../api/fence-names.ts';
 import type { FenceRequest } from '../api/fence-request.ts';
@@ -45,8 +45,13 @@ interface FenceSummary {
   node: string;
   /** It has something under way, or something to undo. */
   open: boolean;
+  policy?: string;
   /** A fence was begun and has not ended. */
   fencing: boolean;
+  /** Another remedy that cannot be taken back is under way. */
+  remedying: boolean;
+  /** When the last storm that it was in has ended; of a node that nobody attends to any more it has. */
+  storm?: number | 'open';
   /** Whether problems were counted that an alarm may be about, and whether one is raised. */
   problems: 'none' | 'counted' | 'alarmed';
   /** How many pods each record lets go: since when, and when the last was gone. */
@@ -139,9 +144,16 @@ export class ClusterView {
     );
   }
 
-  /** Nodes whose fence was begun and has not ended. */
-  get fencingNodes(): string[] {
-    return [...this.#fences.entries.values()].flatMap(({ value }) => (value.fencing ? [value.node] : []));
+  /** Nodes that have a fence, or another remedy that cannot be taken back, under way. */
+  nodesWith(what: 'fencing' | 'remedying'): string[] {
+    return [...this.#fences.entries.values()].flatMap(({ value }) => (value[what] ? [value.node] : []));
+  }
+
+  /** When the storms under a policy ended that other nodes have on record. */
+  storms(policy: string, node: string): (number | 'open')[] {
+    return [...this.#fences.entries.values()].flatMap(({ value }) =>
+      value.storm === undefined || value.policy !== policy || value.node === node ? [] : [value.storm],
+    );
   }
 
   /** By node: how many pods were let go when. */
@@ -284,8 +296,8 @@ function problemsOf(
 
 function summaryOf(object: KubeObject): FenceSummary {
   const { spec, status } = object as KubeObject & {
-    spec?: { node?: string; requested?: FenceRequest };
-    status?: Pick<NodeFenceStatus, 'incident' | 'request'> & {
+    spec?: { node?: string; policy?: string; stop?: boolean; requested?: FenceRequest };
+    status?: Pick<NodeFenceStatus, 'incident' | 'request' | 'storm' | 'ladders' | 'hold'> & {
       applied?: object[];
       fence?: { irrevocableSince?: string; phase: string; startedAt: string };
       problems?: object[];
@@ -295,7 +307,10 @@ function summaryOf(object: KubeObject): FenceSummary {
   };
   return {
     node: spec?.node ?? '',
+    ...(spec?.policy === undefined ? {} : { policy: spec.policy }),
     fencing: isUnderFence(status?.fence),
+    remedying: holdsRemedySlot({ spec, ...(status && { status }) }),
+    ...stormOf(status),
     problems: problemsOf(status?.problems, status?.conditions),
     released: (status?.releases ?? []).map(({ recordedAt, joinedAt, podsGoneAt, pods = [] }) => ({
       recordedMs: Date.parse(joinedAt ?? recordedAt ?? ''),
@@ -307,4 +322,12 @@ function summaryOf(object: KubeObject): FenceSummary {
       (status?.applied ?? []).length > 0 ||
       requestOf({ spec: { requested: spec?.requested }, ...(status && { status }) }) !== undefined,
   };
+}
+
+/** Of a storm that is over, or whose end nobody is left to notice, only when it was counts. */
+function stormOf(status: Pick<NodeFenceStatus, 'incident' | 'storm'> | undefined): Pick<FenceSummary, 'storm'> {
+  const { storm, incident } = status ?? {};
+  if (storm === undefined) return {};
+  if (storm.endedAt === undefined && incident !== undefined) return { storm: 'open' };
+  return { storm: Date.parse(storm.endedAt ?? storm.since) };
 }

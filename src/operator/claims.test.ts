@@ -5,22 +5,23 @@ import type { Released } from '../release/rate.ts';
 import { ClaimBook } from './claims.ts';
 
 const policy = inForce({ podsPerMinute: 10 });
-const none = new Map<string, Released[]>();
+const nothing = new Map<string, Released[]>();
+const none = { fence: false, remedy: false, pods: 0 };
 const gone = (atMs: number, pods: number): Released => ({ recordedMs: atMs - 5000, goneMs: atMs, pods });
 
 test('[STM-4] what this process has let go and what the records say count once, and for a minute', () => {
   const book = new ClaimBook();
-  const left = (stored = none, afterMs = 0): number | undefined =>
+  const left = (stored = nothing, afterMs = 0): number | undefined =>
     book.allowance(policy, stored, nowMs + afterMs)?.pods;
   assert.equal(left(), 10);
-  book.take('node-1', { slot: false, pods: 4 }, nowMs);
+  book.take('node-1', { ...none, pods: 4 }, nowMs);
   assert.equal(left(), 6);
   assert.equal(left(new Map([['node-1', [gone(nowMs, 4)]]])), 6, 'the view has caught up');
   assert.equal(left(new Map([['node-2', [gone(nowMs - 30_000, 5)]]])), 1, 'another node, before a restart');
   assert.equal(left(new Map([['node-2', [gone(nowMs - 30_000, 50)]]])), 0);
-  assert.deepEqual([left(none, 61_999), left(none, 62_000)], [6, 10]);
-  book.take('node-1', { slot: false, pods: 3 }, nowMs + 30_000);
-  assert.deepEqual([left(none, 30_000), left(none, 63_000)], [3, 7]);
+  assert.deepEqual([left(nothing, 61_999), left(nothing, 62_000)], [6, 10]);
+  book.take('node-1', { ...none, pods: 3 }, nowMs + 30_000);
+  assert.deepEqual([left(nothing, 30_000), left(nothing, 63_000)], [3, 7]);
 });
 
 test('[STM-4] what is recorded and not gone yet counts as going now, but not for ever', () => {
@@ -32,19 +33,27 @@ test('[STM-4] what is recorded and not gone yet counts as going now, but not for
 
 test('[STM-4] says when more may go, and limits nothing where no policy does', () => {
   const book = new ClaimBook();
-  book.take('node-1', { slot: false, pods: 10 }, nowMs - 20_000);
-  assert.deepEqual(book.allowance(policy, none, nowMs), { pods: 0, perMinute: 10, untilMs: nowMs + 42_000 });
-  assert.equal(book.allowance({ kind: 'none' }, none, nowMs), undefined);
+  book.take('node-1', { ...none, pods: 10 }, nowMs - 20_000);
+  assert.deepEqual(book.allowance(policy, nothing, nowMs), { pods: 0, perMinute: 10, untilMs: nowMs + 42_000 });
+  assert.equal(book.allowance({ kind: 'none' }, nothing, nowMs), undefined);
 });
 
 test('[STM-4] a slot is taken from the decision on, until the fence of the node has ended or nobody attends to it', () => {
   const book = new ClaimBook();
-  book.take('node-1', { slot: true, pods: 0 }, nowMs);
-  book.take('node-2', { slot: true, pods: 4 }, nowMs);
-  assert.deepEqual([...book.slots], ['node-1', 'node-2']);
-  book.take('node-1', { slot: false, pods: 0 }, nowMs);
-  assert.deepEqual([...book.slots], ['node-2']);
+  book.take('node-1', { ...none, fence: true, pods: 0 }, nowMs);
+  book.take('node-2', { ...none, fence: true, pods: 4 }, nowMs);
+  assert.deepEqual([...book.slots('fence')], ['node-1', 'node-2']);
+  book.take('node-1', { ...none, pods: 0 }, nowMs);
+  assert.deepEqual([...book.slots('fence')], ['node-2']);
   book.forget('node-2');
-  assert.deepEqual([...book.slots], []);
-  assert.equal(book.allowance(policy, none, nowMs)?.pods, 6, 'pods that went have gone all the same');
+  assert.deepEqual([...book.slots('fence')], []);
+  assert.equal(book.allowance(policy, nothing, nowMs)?.pods, 6, 'pods that went have gone all the same');
+});
+
+test('[STM-4] remedies that cannot be taken back have slots apart from those of fences', () => {
+  const book = new ClaimBook();
+  book.take('node-1', { ...none, remedy: true }, nowMs);
+  assert.deepEqual([[...book.slots('fence')], [...book.slots('remedy')]], [[], ['node-1']]);
+  book.take('node-1', { ...none, fence: true }, nowMs);
+  assert.deepEqual([[...book.slots('fence')], [...book.slots('remedy')]], [['node-1'], []]);
 });

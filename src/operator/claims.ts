@@ -8,21 +8,23 @@ import { allowanceOf, minuteMs } from '../release/rate.ts';
 import type { Released } from '../release/rate.ts';
 
 export class ClaimBook {
-  /** Nodes whose fence was begun in this process, until the view of the records has caught up. */
-  readonly #slots = new Set<string>();
+  /** Nodes that have a slot by what this process has decided last, which the view of the records may not show yet. */
+  readonly #slots = { fence: new Set<string>(), remedy: new Set<string>() };
   readonly #pods = new Map<string, { atMs: number; pods: number }[]>();
 
   /** In the tick of the decision, so that two nodes never take the same share. */
-  take(node: string, { slot, pods }: Claims, nowMs: number): void {
-    if (slot) this.#slots.add(node);
-    else this.#slots.delete(node);
+  take(node: string, { fence, remedy, pods }: Claims, nowMs: number): void {
+    for (const [slots, has] of [[this.#slots.fence, fence] as const, [this.#slots.remedy, remedy] as const]) {
+      if (has) slots.add(node);
+      else slots.delete(node);
+    }
     if (pods === 0) return;
     const recent = (this.#pods.get(node) ?? []).filter(({ atMs }) => atMs > nowMs - minuteMs);
     this.#pods.set(node, [...recent, { atMs: nowMs, pods }]);
   }
 
-  get slots(): Iterable<string> {
-    return this.#slots;
+  slots(kind: 'fence' | 'remedy'): Iterable<string> {
+    return this.#slots[kind];
   }
 
   /** `stored`: what the records of each node say. Undefined: no policy limits it. */
@@ -36,6 +38,7 @@ export class ClaimBook {
   }
 
   forget(node: string): void {
-    this.#slots.delete(node);
+    this.#slots.fence.delete(node);
+    this.#slots.remedy.delete(node);
   }
 }

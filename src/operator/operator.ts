@@ -90,6 +90,7 @@ export class Operator {
   readonly #draining: Draining;
   readonly #elector: LeaderElector | undefined;
   readonly #server: HealthServer;
+  #shared: SharedFacts | undefined;
   #leading = false;
 
   constructor(options: OperatorOptions) {
@@ -163,11 +164,13 @@ export class Operator {
         doubtAbout(answer, { ...about, ready, lease: this.#observer.leaseSign(name) }),
       jobObject: (order) => this.#jobObject(order),
     });
+    const shared = new SharedFacts({ ...wiring, devices, longActs, namespace, identity, verdicts });
+    this.#shared = shared;
     return new Attendant({
       ...wiring,
       reader: this.#reader,
       longActs,
-      shared: new SharedFacts({ ...wiring, devices, longActs, namespace, identity, verdicts }),
+      shared,
       limits,
       gates,
       identity,
@@ -279,6 +282,7 @@ export class Operator {
 
   /** A renewal of a healthy node's Lease is no news: its timer is set to look in time. This is nearly all traffic. */
   #touched(name: string, what: 'node' | 'lease'): void {
+    if (what === 'node') this.#shared?.noteNode(name);
     if (what === 'lease' && this.#board.verdicts.get(name)?.verdict === 'healthy') return;
     this.#loop.add(name);
   }

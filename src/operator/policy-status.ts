@@ -104,7 +104,7 @@ export class PolicyStatus {
       clock,
       everyMs: checkEveryMs,
       check: ({ node, config }) => checkNode(node, config, { provider, clock, doubt }),
-      isBusy: (name) => cluster.fencingNodes.includes(name),
+      isBusy: (name) => cluster.nodesWith('fencing').includes(name),
       onChange: () => this.touch(),
     });
   }
@@ -262,7 +262,7 @@ export class PolicyStatus {
   /** As the brake counts them: a node that is being fenced does not respond, whatever its condition says. */
   #countsOf(nodes: readonly string[]): { unresponsive: number; fencing: number } {
     const { cluster, verdicts } = this.#options;
-    const fencing = new Set(cluster.fencingNodes);
+    const fencing = new Set(cluster.nodesWith('fencing'));
     const known = verdicts();
     // Whoever has not been judged yet, since we have just begun, is none of them.
     const isSuspect = (name: string): boolean => (known.get(name)?.verdict ?? 'healthy') !== 'healthy';

@@ -3,7 +3,8 @@
  * this process has begun and claimed.
  */
 import type { ConfigResult } from '../api/fence-config.ts';
-import type { LiveNode, NodeCase, PolicyMatch, TroubleFacts } from '../api/release-view.ts';
+import { silentAfterMs } from '../api/life.ts';
+import type { LiveNode, NodeCase, PolicyMatch, TroubleCount, TroubleFacts } from '../api/release-view.ts';
 import type { Judgement, LeaseFacts } from '../api/view.ts';
 import type { LongActs } from '../act/long-acts.ts';
 import type { Clock } from '../clock.ts';
@@ -12,7 +13,7 @@ import { configFor } from '../decide/policy-nodes.ts';
 import type { DeviceProvider } from '../devices/provider.ts';
 import { matchPolicy } from '../judge/match-policy.ts';
 import type { CountedNode } from '../judge/storm.ts';
-import { countTrouble } from '../judge/storm.ts';
+import { countTrouble, harshThresholds, lifeOf } from '../judge/storm.ts';
 import type { ReadCase } from '../observe/case-reader.ts';
 import type { ClusterView } from '../observe/cluster-view.ts';
 import { ConditionTimes } from '../observe/condition-times.ts';
@@ -50,7 +51,6 @@ export class SharedFacts {
     const { lease } = observer.view(name);
     const conditions = node === undefined ? [] : this.#conditions.of(node);
     const allowance = this.#claims.allowance(policy, cluster.released, serverNowMs);
-    const fencing = new Set([...cluster.fencingNodes, ...this.#claims.slots]);
     return {
       ...read,
       identity,
@@ -64,7 +64,8 @@ export class SharedFacts {
               allowed: devices.allowed,
             }),
       trouble: { conditions, ...silenceOf(lease) },
-      count: countTrouble(name, this.#counted(), fencing),
+      count: this.#count(read),
+      ...this.#around(read),
       ...(allowance === undefined ? {} : { allowance }),
       ...longActs.of(name),
     };
@@ -79,16 +80,79 @@ export class SharedFacts {
     this.#claims.forget(name);
   }
 
-  #counted(): CountedNode[] {
+  /** A Node has changed: since when it has the conditions that policies look for is known from here on. */
+  noteNode(name: string): void {
+    const { observer, cluster } = this.#options;
+    const types = new Set(cluster.policySummary.thresholds.map(({ condition }) => condition?.type));
+    const conditions = observer.view(name).node?.conditions ?? [];
+    this.#conditions.note(
+      name,
+      conditions.filter(({ type }) => types.has(type)),
+    );
+  }
+
+  #count({ name, policy, fence, serverNowMs }: ReadCase): TroubleCount {
+    const { cluster } = this.#options;
+    const remedy = policy.kind === 'one' ? policy.policy.remedy : undefined;
+    const thresholds = remedy === undefined ? [] : harshThresholds(remedy);
+    const fenced = new Set([...cluster.nodesWith('fencing'), ...this.#claims.slots('fence')]);
+    const remedying = new Set([...cluster.nodesWith('remedying'), ...this.#claims.slots('remedy')]);
+    const types = new Set(thresholds.map(({ condition }) => condition?.type));
+    const ongoing = { fenced, fencing: fenced, remedying };
+    const storm = policy.kind === 'one' ? lastStorm(cluster.storms(policy.policy.name, name), fence, serverNowMs) : {};
+    return { ...countTrouble(name, this.#counted(types), ongoing, thresholds), ...storm };
+  }
+
+  #counted(types: ReadonlySet<string | undefined>): CountedNode[] {
     const { observer } = this.#options;
     const verdicts = this.#options.verdicts();
-    return [...observer.nodeNames].map((name) => ({
-      name,
-      zone: observer.view(name).node?.zone ?? '',
-      // Of a node that nobody has judged yet it is not known: after a change of leaders that is every one.
-      isUnresponsive: verdicts.get(name)?.verdict !== 'healthy',
-    }));
+    return [...observer.nodeNames].map((name) => {
+      const { node } = observer.view(name);
+      const conditions = (node?.conditions ?? []).filter(({ type }) => types.has(type));
+      return {
+        name,
+        zone: node?.zone ?? '',
+        life: lifeOf(verdicts.get(name)),
+        conditions: this.#conditions.note(name, conditions),
+      };
+    });
   }
+
+  /** Who was alive when the fence was called for, and has not been heard of since. */
+  #around({ name, fence, serverNowMs }: ReadCase): Pick<NodeCase, 'around'> {
+    const startedAt = fence?.status.fence?.startedAt;
+    if (startedAt === undefined) return {};
+    const { observer } = this.#options;
+    const verdicts = this.#options.verdicts();
+    // Times are those of the API server, in whole seconds.
+    const sinceMs = serverNowMs - Date.parse(startedAt) - 1000;
+    const names: string[] = [];
+    let [unheard, inMs] = [0, 0];
+    for (const other of observer.nodeNames) {
+      const lease = other === name ? undefined : observer.leaseSign(other);
+      if (lease === undefined || lifeOf(verdicts.get(other)) !== 'well') continue;
+      if (lease.renewed === true && lease.unchangedForMs < sinceMs) continue;
+      unheard += 1;
+      if (names.length < namedAtMost) names.push(other);
+      inMs = Math.max(inMs, silentAfterMs(lease) - lease.unchangedForMs);
+    }
+    return { around: { unheard, names, settledAtMs: serverNowMs + inMs } };
+  }
+}
+
+const namedAtMost = 3;
+/** One that is still on record as going on has ended by now, if it has. */
+function lastStorm(
+  ends: readonly (number | 'open')[],
+  fence: ReadCase['fence'],
+  nowMs: number,
+): Pick<TroubleCount, 'stormEndedMs'> {
+  const own = fence?.status.storm;
+  const all = [
+    ...ends,
+    ...(own === undefined ? [] : [own.endedAt === undefined ? ('open' as const) : Date.parse(own.endedAt)]),
+  ];
+  return all.length === 0 ? {} : { stormEndedMs: Math.max(...all.map((end) => (end === 'open' ? nowMs : end))) };
 }
 
 /** Not before a live read has found it so. */

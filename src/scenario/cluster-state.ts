@@ -41,6 +41,7 @@ export interface StoredFence extends KubeObject {
       irrevocableSince?: string;
       message?: string;
       storage?: string[];
+      cleanResources?: boolean;
     };
     incident?: { id: string; nodeUid?: string };
     releases?: StoredRelease[];

@@ -32,12 +32,15 @@ export class Recorder {
   readonly #workloads = new Workloads();
   readonly #renewals = new Map<string, { atMs: number; silentAfterMs: number }>();
   readonly #now: () => number;
+  readonly #monotonic: () => number;
   #baseline: Baseline | undefined;
   #touched = true;
   #finished = false;
 
-  constructor(now: () => number) {
+  /** `now` counts from time 0, which comes later; `monotonic` from the start. */
+  constructor(now: () => number, monotonic: () => number) {
     this.#now = now;
+    this.#monotonic = monotonic;
   }
 
   follow(world: World, { onWrite, onStored, onRenewed }: Followers): void {
@@ -89,7 +92,7 @@ export class Recorder {
   /** How long no renewal of the Lease of a node has arrived, and from when on that means something. */
   pulseOf(node: string): { silentForMs: number; silentAfterMs: number } | undefined {
     const last = this.#renewals.get(node);
-    return last && { silentForMs: this.#now() - last.atMs, silentAfterMs: last.silentAfterMs };
+    return last && { silentForMs: this.#monotonic() - last.atMs, silentAfterMs: last.silentAfterMs };
   }
 
   /** Something may look different now. */
@@ -114,7 +117,7 @@ export class Recorder {
     if (metadata.namespace !== 'kube-node-lease' || !isRenewal) return;
     // A kubelet renews every quarter of the duration; a fifth more than that is silence.
     const silentAfterMs = ((spec?.leaseDurationSeconds ?? 40) * 1000 * 1.2) / 4;
-    this.#renewals.set(metadata.name, { atMs: this.#now(), silentAfterMs });
+    this.#renewals.set(metadata.name, { atMs: this.#monotonic(), silentAfterMs });
   }
 
   #take(change: StoredChange, user: string): void {

@@ -85,7 +85,10 @@ class Run {
     this.#trackers = scenario.expectations.map((expectation) => new Tracker(expectation));
     const { nodes, kubernetes, operators, longhorn } = scenario.cluster;
     const random = new Random(scenario.seed);
-    this.#recorder = new Recorder(() => this.#sinceZero());
+    this.#recorder = new Recorder(
+      () => this.#sinceZero(),
+      () => this.#clock.monotonic(),
+    );
     this.#world = new World({
       clock: this.#clock,
       random,

@@ -117,7 +117,7 @@ const policies: BadObject[] = within('policy', [
   schema('spec.storm.maxConcurrent', 0, 'should be greater than or equal to 1'),
   schema('spec.storm.maxConcurrent', '10%', 'must be of type integer'),
   schema('spec.storm.podsPerMinute', 0, 'should be greater than or equal to 1'),
-  rule('spec.storm.cooldown', '5m', 'cooldown is not built yet: remove it'),
+  rule('spec.storm.cooldown', 'five minutes', DURATION),
   rule(
     'spec.storm.skipWhen[0]',
     { type: 'Ready', status: 'NotTrue' },

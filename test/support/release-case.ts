@@ -10,6 +10,7 @@ import type {
   PodFacts,
   PolicyFacts,
   Sighting,
+  TroubleCount,
   VolumeFacts,
 } from '../../src/api/release-view.ts';
 
@@ -118,7 +119,7 @@ export function aRemedy(change: Partial<RemedyFacts> = {}): RemedyFacts {
       restarts: 0,
       machineRemoved: false,
     },
-    storm: { maxUnresponsive: 1, maxConcurrent: 1 },
+    storm: { maxUnresponsive: 1, maxConcurrent: 1, cooldownMs: 0 },
     unsupported: [],
     ...change,
   };
@@ -181,6 +182,19 @@ export function anIncident(change: object = {}): NonNullable<NodeFenceStatus['in
   };
 }
 
+export function aCount(change: Partial<TroubleCount> = {}): TroubleCount {
+  return {
+    nodes: 10,
+    troubled: 1,
+    unjudged: 0,
+    zones: [],
+    byThreshold: {},
+    fencing: [],
+    remedying: [],
+    ...change,
+  };
+}
+
 /** Both gates on, a policy in force that covers the pod, the driver safe, the kubelet silent. */
 export const silentLease = {
   renewTime: '2026-01-01T00:00:00.000000Z',
@@ -231,7 +245,8 @@ export function aCase(change: Partial<NodeCase> = {}): NodeCase {
     namespace: 'fenceline',
     trouble: { conditions: [] },
     config: { ok: true, config: { isolation: [], powerManagement: [], recovery: [] } },
-    count: { nodes: 1, troubled: 1, zones: [], fencing: [] },
+    count: aCount({ nodes: 1, troubled: 1 }),
+    around: { unheard: 0, names: [], settledAtMs: nowMs },
     ...change,
   };
 }

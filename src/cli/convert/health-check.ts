@@ -127,6 +127,7 @@ export interface PolicyParts {
   remedies: readonly object[];
   retries?: number;
   maxUnresponsive?: number | string;
+  cooldown?: string;
   soak?: string;
 }
 
@@ -134,7 +135,7 @@ export interface PolicyParts {
 const atOnce = { isolateAfter: '0s', powerManagementAfter: '0s' };
 
 export function policyOf(parts: PolicyParts, settings: Settings): Manifest {
-  const { place, nodes, thresholds, remedies, retries, maxUnresponsive, soak } = parts;
+  const { place, nodes, thresholds, remedies, retries, maxUnresponsive, cooldown, soak } = parts;
   const name = nameOf(place) ?? settings.name ?? problem(place, 'it has no name: write metadata: {name: …}');
   const mode = settings.mode ?? parts.mode;
   const policy = {
@@ -147,7 +148,9 @@ export function policyOf(parts: PolicyParts, settings: Settings): Manifest {
       thresholds,
       remedies,
       fence: { ...atOnce, ...(retries === undefined ? {} : { retries }) },
-      ...(maxUnresponsive === undefined ? {} : { storm: { maxUnresponsive } }),
+      ...(maxUnresponsive === undefined
+        ? {}
+        : { storm: { maxUnresponsive, ...(cooldown === undefined ? {} : { cooldown }) } }),
       ...(soak === undefined ? {} : { return: { soak } }),
     },
   };

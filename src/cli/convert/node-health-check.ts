@@ -26,7 +26,7 @@ interface Written {
   unhealthyConditions?: Unhealthy[];
   minHealthy?: number | string;
   maxUnhealthy?: number | string;
-  stormCooldownDuration?: never;
+  stormCooldownDuration?: number;
   remediationTemplate?: Reference;
   escalatingRemediations?: (Reference & { order: number })[];
   pauseRequests?: string[];
@@ -53,8 +53,7 @@ const read = documentOf<Written>(
       unhealthyConditions: list(unhealthyOf('duration', time)),
       minHealthy: share,
       maxUnhealthy: share,
-      stormCooldownDuration: (place) =>
-        problem(place, 'there is no cooldown after a storm: remove it, and keep the limit low (maxUnhealthy)'),
+      stormCooldownDuration: time,
       remediationTemplate: reference,
       escalatingRemediations: list(escalation),
       pauseRequests: list(text),
@@ -110,6 +109,9 @@ export function convertNodeHealthCheck(
       thresholds: thresholdsOf(unhealthy, steps, notes),
       remedies,
       maxUnresponsive: limitOf(written, specPlace, notes),
+      ...(written.stormCooldownDuration === undefined
+        ? {}
+        : { cooldown: formatDuration(written.stormCooldownDuration) }),
       ...(retries < 0 ? {} : { retries }),
       ...(written.healthyDelay === undefined ? {} : { soak: formatDuration(written.healthyDelay) }),
     },

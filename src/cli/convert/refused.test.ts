@@ -29,12 +29,6 @@ test('[REM-7] what cannot be expressed is refused: file and line, path, and what
     [
       'node-health-check',
       'healthyDelay',
-      'stormCooldownDuration',
-      /^a\.yaml:11: spec\.stormCooldownDuration: .*remove it/,
-    ],
-    [
-      'node-health-check',
-      'healthyDelay',
       'healthyDelays',
       /^a\.yaml:11: unknown key "healthyDelays" in spec; did you mean "healthyDelay"/,
     ],

@@ -19,7 +19,9 @@ import { s3 } from './s3-unsettled-fence.ts';
 import { s30 } from './s30-mixed-storage.ts';
 import { s31 } from './s31-last-replica.ts';
 import { s35 } from './s35-void-evidence.ts';
+import { s36 } from './s36-trouble-counts.ts';
 import { s37 } from './s37-requests-once.ts';
+import { s38 } from './s38-look-around.ts';
 import { s4 } from './s4-really-off.ts';
 import { s42 } from './s42-no-act-without-end.ts';
 import { s43 } from './s43-staying-volumes.ts';
@@ -57,7 +59,9 @@ export const invariants: readonly Invariant[] = [
   s30,
   s31,
   s35,
+  s36,
   s37,
+  s38,
   s42,
   s43,
   s44,

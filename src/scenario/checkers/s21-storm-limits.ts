@@ -1,36 +1,42 @@
 /**
- * S21: never beyond the limits of a storm. When a fence is recorded as begun, no more nodes are unresponsive than its
- * policy allows, those counted that Kubernetes itself calls not Ready and those under a fence, and no more fences are
- * under way than may be; and no more pods go in a minute than their policy allows. (Whether the observer is the isolated party shows in S15: whoever cannot read does not act.)
+ * S21: never beyond the limits of a storm. When the fence of a machine that runs is begun, no more nodes are silent than its
+ * policy allows, in the cluster and in each zone of three or more, by the renewals that reached the API server, with those
+ * counted that operators have cut; no more machines are cut at a time than may be; and no more pods go in a minute than their
+ * policy allows. A machine that is off is only found so: nothing is cut there. (Whether the observer is the isolated party shows
+ * in S15: whoever cannot read does not act.)
  */
 import { nodeFenceName } from '../../api/fence-names.ts';
-import { shareOf } from '../../api/share.ts';
-import { isReady } from '../../world/objects/meta.ts';
 import type { StoredFence } from '../cluster-state.ts';
 import type { CheckContext, Invariant, Write } from './checker.ts';
+import { Cuts } from './cuts.ts';
 import { releaseOf, toldOf } from './release.ts';
+import { beginsFence, Troubles } from './trouble.ts';
 
 export const s21: Invariant = {
   id: 'S21',
-  check: ({ state, violated, nowMs }) => ({
-    onWrite: pace({ state, violated, nowMs }),
-    onStored({ type, object, previous }) {
-      if (object.kind !== 'NodeFence' || type === 'DELETED') return;
-      const fence = object as StoredFence;
-      if (!isUnderWay(fence) || isUnderWay(previous)) return;
-      const storm = state.policies.get(fence.spec?.policy ?? '')?.spec?.storm;
-      const node = fence.spec?.node ?? '';
-      const others = [...state.fences.values()].filter((one) => isUnderWay(one) && one.spec?.node !== node);
-      const fencing = new Set([node, ...others.map(({ spec }) => spec?.node ?? '')]);
-      const { maxUnresponsive = '100%', maxConcurrent = Infinity } = storm ?? {};
-      if (fencing.size > maxConcurrent) {
-        violated(`the fence of ${node} is begun as number ${fencing.size}, and ${maxConcurrent} may run`);
-      }
-      const silent = [...state.nodes.values()].filter((one) => !isReady(one) || fencing.has(one.metadata.name));
-      if (silent.length <= shareOf(maxUnresponsive, state.nodes.size)) return;
-      violated(`the fence of ${node} is begun while ${silent.length} of ${state.nodes.size} nodes do not respond`);
-    },
-  }),
+  check: (context) => {
+    const { machineOf, violated } = context;
+    const troubles = new Troubles(context);
+    const cuts = new Cuts(context);
+    const paced = pace(context);
+    return {
+      onWrite: paced,
+      onWire: (event) => cuts.ask(event),
+      onMachine: (event, machine) => cuts.happen(event, machine),
+      onStored(change) {
+        troubles.take(change);
+        const node = (change.object as StoredFence).spec?.node ?? '';
+        if (!beginsFence(change) || machineOf(node)?.power !== 'on') return;
+        const { maxUnresponsive = '100%', maxConcurrent = Infinity } = troubles.policyOf(node)?.spec?.storm ?? {};
+        const busy = new Set([node, ...cuts.busy()]);
+        if (busy.size > maxConcurrent) {
+          violated(`the fence of ${node} is begun as number ${busy.size}, and ${maxConcurrent} may run`);
+        }
+        const where = troubles.beyond(maxUnresponsive, (name) => busy.has(name) || troubles.isSilent(name));
+        if (where !== undefined) violated(`the fence of ${node} is begun while ${where} do not respond`);
+      },
+    };
+  },
 };
 
 /** Pods that were let go, each counted once, in the minute before the latest of them. */
@@ -46,9 +52,4 @@ function pace({ state, violated, nowMs }: Pick<CheckContext, 'state' | 'violated
     if (lately > podsPerMinute)
       violated(`${toldOf(release)} as number ${lately} in a minute, and ${podsPerMinute} may go`);
   };
-}
-
-function isUnderWay(fence: StoredFence | undefined): boolean {
-  const { irrevocableSince, status } = fence?.status?.fence ?? {};
-  return irrevocableSince !== undefined && status !== 'final' && status !== 'error';
 }

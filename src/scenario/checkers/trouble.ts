@@ -3,7 +3,7 @@
  * checkers that ask whether the operator may have known.
  */
 import { shareOf } from '../../api/share.ts';
-import type { StoredChange, StoredPolicy } from '../cluster-state.ts';
+import type { StoredChange, StoredFence, StoredPolicy } from '../cluster-state.ts';
 import { isReady } from '../../world/objects/meta.ts';
 import type { Node } from '../../world/objects/nodes.ts';
 import type { CheckContext } from './checker.ts';
@@ -18,6 +18,19 @@ export interface HarshCondition {
 const harsh = ['fence', 'podTemplate', 'drain', 'deleteMachine'];
 const zoneLabel = 'topology.kubernetes.io/zone';
 const smallestZone = 3;
+/** A live read, and the time until everybody has been looked at. */
+const noticedMs = 2000;
+const switching = ['isolating', 'poweringOff'];
+
+/** A fence is recorded to switch something off now that it did not before. */
+export function beginsFence({ object, previous, type }: StoredChange): boolean {
+  if (object.kind !== 'NodeFence' || type === 'DELETED') return false;
+  const last: StoredFence | undefined = previous;
+  const before = last?.status?.fence?.phase ?? 'waiting';
+  const { phase = 'waiting' } = (object as StoredFence).status?.fence ?? {};
+  const isFirst = before === 'waiting' || before === 'isolated' || before === 'failed' || before === 'finished';
+  return isFirst && switching.includes(phase);
+}
 
 export class Troubles {
   readonly #context: CheckContext;
@@ -36,13 +49,21 @@ export class Troubles {
     }
   }
 
-  /** Its renewals have stayed away for longer than they may, or Kubernetes has said so. */
+  /** Its renewals have stayed away for longer than they may, or Kubernetes says so; for long enough to be known by all. */
   isSilent(name: string): boolean {
-    const { state, pulseOf } = this.#context;
+    const { state, pulseOf, nowMs } = this.#context;
     const node = state.nodes.get(name);
     if (node === undefined) return false;
     const pulse = pulseOf(name);
-    return !isReady(node) || (pulse !== undefined && pulse.silentForMs >= pulse.silentAfterMs);
+    const sinceMs = this.#since.get(`${name} Ready`)?.sinceMs ?? 0;
+    if (!isReady(node) && nowMs() - sinceMs >= noticedMs) return true;
+    return pulse !== undefined && pulse.silentForMs >= pulse.silentAfterMs + noticedMs;
+  }
+
+  /** What a node reports of this type, since when; empty: nothing. */
+  statusOf(name: string, type: string): { status: string; sinceMs: number }[] {
+    const found = this.#context.state.nodes.has(name) ? this.#since.get(`${name} ${type}`) : undefined;
+    return found === undefined ? [] : [found];
   }
 
   /** What its policy would act upon harshly, whether or not it has lasted long enough. */

@@ -6,13 +6,18 @@ import type { MutantCase } from '../mutants.ts';
 import { variation } from '../run-file.ts';
 import { atOnce, fenced, place } from './fenced.ts';
 
-/** Once there is trouble, the first answer about power takes its time, as that of a BMC behind a slow network does. */
+/** By then everybody was heard of, and the device is about to be told. */
+const lookedAroundMs = 20_500;
+
+/** The first answer about power after that takes its time, as that of a BMC behind a slow network does. */
 function slowFirstAnswer(delayMs: number): () => RunOptions {
   return () => {
     let isFirst = false;
+    let begin = (): void => {};
     return {
-      onZero: () => (isFirst = true),
+      onZero: () => begin(),
       onWorld(world, clock) {
+        begin = () => void clock.after(lookedAroundMs, () => (isFirst = true));
         for (const bmc of world.bmcs.values()) {
           const request = bmc.request.bind(bmc);
           bmc.request = async (action, signal) => {
@@ -147,7 +152,7 @@ export const fenceMutantCases: readonly MutantCase[] = [
       events: [
         { at: '0s', partition: place },
         // The one that leads.
-        { at: '14s', isolateOperator: 1 },
+        { at: '23s', isolateOperator: 1 },
         { at: '90s', restoreOperator: 1 },
       ],
       runFor: '3m',
@@ -160,8 +165,8 @@ export const fenceMutantCases: readonly MutantCase[] = [
     mistake: 'does not count those that do not respond',
     sabotage: {
       file: 'src/judge/storm.ts',
-      line: 'if (count.troubled > allowed) {',
-      instead: 'if (count.troubled > count.nodes + allowed) {',
+      line: 'if (troubled > allowed) {',
+      instead: 'if (troubled > count.nodes + allowed) {',
     },
     scenario: fenced('storm', {
       policy: {
@@ -171,7 +176,7 @@ export const fenceMutantCases: readonly MutantCase[] = [
       events: ['node-1', 'node-2'].map((partition) => ({ at: '0s', partition })),
       runFor: '1m',
     }),
-    says: /^the fence of node-\d is begun while 2 of 3 nodes do not respond$/,
+    says: /^the fence of node-\d is begun while 2 of 3 nodes of the cluster do not respond$/,
   },
   {
     invariant: 'S21',
@@ -205,6 +210,31 @@ export const fenceMutantCases: readonly MutantCase[] = [
       runFor: '2m',
     }),
     says: /^the device of node-2 is not asked while that of node-1 is$/,
+  },
+  {
+    invariant: 'S36',
+    mistake: 'counts silence alone',
+    sabotage: {
+      file: 'src/judge/storm.ts',
+      line: 'const more = threshold === undefined ? undefined : count.byThreshold[threshold];',
+      instead: 'const more = undefined as TroubleCount["byThreshold"][string] | undefined;',
+    },
+    scenario: fenced('same-condition', {
+      policy: {
+        thresholds: [
+          {
+            condition: { type: 'KernelDeadlock', status: 'True', for: '5s' },
+            remedies: [{ name: 'fence', period: '10s' }],
+          },
+        ],
+      },
+      events: ['node-1', 'node-2', 'node-3'].map((node) => ({
+        at: '0s',
+        condition: { node, type: 'KernelDeadlock', status: 'True' },
+      })),
+      runFor: '30s',
+    }),
+    says: /^node-\d is fenced while 3 of 3 nodes of the cluster are in the same trouble$/,
   },
   {
     invariant: 'S37',
@@ -248,5 +278,16 @@ export const fenceMutantCases: readonly MutantCase[] = [
       runFor: '4m',
     }),
     says: /on the basis KernelCrashed \(.*\), although the node has shown since that it lives$/,
+  },
+  {
+    invariant: 'S38',
+    mistake: 'cuts before the others could be heard of',
+    sabotage: {
+      file: 'src/judge/storm.ts',
+      line: 'if (around !== undefined && around.unheard === 0) return undefined;',
+      instead: 'return undefined;',
+    },
+    scenario: fenced('too-early', { events: [{ at: '0s', partition: place }], runFor: '30s' }),
+    says: /^the fence of node-\d is begun before node-\d, node-\d could be heard of$/,
   },
 ];

@@ -32,7 +32,7 @@ describe('a person', () => {
       metadata: { name: `node-fence-${node}` },
       spec: { node, stop: value },
     });
-    for (const at of ['12100ms', '12800ms', '13600ms']) {
+    for (const at of ['21100ms', '21800ms', '22600ms']) {
       const seen = await asExpected(`stop-${at}`, {
         events: [
           partition[0]!,
@@ -45,14 +45,14 @@ describe('a person', () => {
         runFor: '4m',
       });
       assert.equal(victimOf(seen), 'node-3');
-      const stopped = seen.report.timeline.filter((entry) => entry.at > 14_500 && entry.at < 80_000);
+      const stopped = seen.report.timeline.filter((entry) => entry.at > 23_500 && entry.at < 80_000);
       assert.deepEqual(
         stopped.filter(({ actor, what }) => actor === 'device' && what !== 'asked for status'),
         [],
         at,
       );
       assert.deepEqual(
-        seen.writes.filter(({ what, atMs }) => /pods/.test(what) && atMs > 14_500 && atMs < 80_000),
+        seen.writes.filter(({ what, atMs }) => /pods/.test(what) && atMs > 23_500 && atMs < 80_000),
         [],
       );
       assert.equal(statusAt(seen, 60_000).hold?.reason, 'Stopped');
@@ -66,7 +66,7 @@ describe('a person', () => {
         events: [
           partition[0]!,
           {
-            at: '12200ms',
+            at: '21200ms',
             apply: {
               apiVersion: 'fenceline.dev/v1alpha1',
               kind: 'NodeFence',
@@ -132,7 +132,7 @@ describe('a person', () => {
       deleted: { delete: { kind: 'RemedyPolicy', name: 'fence' } },
     };
     for (const [name, edit] of Object.entries(edits)) {
-      for (const at of ['12200ms', '13s', '13700ms', '15300ms']) {
+      for (const at of ['21200ms', '22s', '22700ms', '24300ms']) {
         const seen = await asExpected(`${name} at ${at}`, {
           events: [...partition, { at, ...edit }],
           expect: [elsewhere('40s'), fenceIs('3m', 'final'), ...wellBy('3m')],
@@ -150,7 +150,7 @@ describe('a person', () => {
       metadata: { name, namespace: 'fenceline' },
       data: { 'config.properties': 'node_name=node-3\npower_management=no-such-method' },
     };
-    for (const at of ['12200ms', '13s', '13700ms', '15300ms']) {
+    for (const at of ['21200ms', '22s', '22700ms', '24300ms']) {
       const seen = await asExpected(`broken at ${at}`, {
         events: [
           { at: '0s', partition: 'node-3' },
@@ -176,7 +176,7 @@ describe('a person', () => {
   });
 
   test('S18: deletes the NodeFence in the middle: it begins anew, the machine is off already', async () => {
-    for (const at of ['12200ms', '13s', '13700ms', '15s', '20s']) {
+    for (const at of ['21200ms', '22s', '22700ms', '24s', '29s']) {
       const seen = await observe(
         fenced(`record-gone-${at}`, {
           events: [...partition, { at, delete: { kind: 'NodeFence', name: 'node-fence-node-3' } }],
@@ -190,7 +190,7 @@ describe('a person', () => {
   });
 
   test('S14: deletes the Node in the middle: the fence ends in error, and holds up nobody else', async () => {
-    for (const at of ['12200ms', '13s', '13700ms']) {
+    for (const at of ['21200ms', '22s', '22700ms']) {
       const seen = await observe(
         fenced(`node-gone-${at}`, {
           cluster: { nodes: 4 },

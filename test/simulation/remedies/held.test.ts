@@ -68,7 +68,7 @@ describe('remedies that cannot be taken back', () => {
     const seen = await observe(
       fenced('storm-job', {
         cluster: { nodes: 4 },
-        policy: ladderOf('job'),
+        policy: { ...ladderOf('job'), storm: { cooldown: '10s' } },
         events: [
           { at: '0s', partition: 'node-1' },
           { at: '0s', partition: 'node-2' },
