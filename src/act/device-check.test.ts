@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { doubtByReady } from '../../test/support/doubt.ts';
+import { doubtByReady, heardBefore } from '../../test/support/doubt.ts';
 import { manualClock } from '../../test/support/manual-clock.ts';
 import { aNode } from '../../test/support/release-case.ts';
 import type { DeviceProvider } from '../devices/provider.ts';
@@ -53,6 +53,7 @@ async function check(answers: Answers, result: ConfigResult, node = aNode()): Pr
     provider: devices(answers),
     clock: manualClock(),
     doubt: doubtByReady,
+    hear: heardBefore,
   });
   return problem === undefined ? 'fenceable' : `${problem.reason}: ${problem.message}`;
 }
@@ -65,7 +66,7 @@ test('[EXP-3] a device that answers, whatever it says of the power of a node tha
 test('[EXP-3] nothing but status is asked, and of a device that switches off and on only once', async () => {
   const provider = devices({ ipmi: [on] });
   const both = { off: [method('ipmi-off', 'off', 'ipmi')], on: [method('ipmi-on', 'on', 'ipmi')] };
-  await checkNode(aNode(), config([both]), { provider, clock: manualClock(), doubt: doubtByReady });
+  await checkNode(aNode(), config([both]), { provider, clock: manualClock(), doubt: doubtByReady, hear: heardBefore });
   assert.deepEqual(provider.asked, ['ipmi status']);
 });
 

@@ -4,9 +4,10 @@
  * a device that answers for another machine (S29).
  */
 import type { DeviceProvider } from '../devices/provider.ts';
+import type { Hear } from './device-tasks.ts';
 import { identitiesOf } from './device-tasks.ts';
 import { saidBy } from './power.ts';
-import type { Doubt } from '../api/power.ts';
+import type { DoubtAbout } from '../api/power.ts';
 import type { ConfigResult, Level, Method } from '../api/fence-config.ts';
 import type { LiveNode } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';
@@ -18,7 +19,10 @@ export interface CheckOptions {
   provider: DeviceProvider;
   clock: Clock;
   /** What the word of a device is worth. */
-  doubt: Doubt;
+  doubt: DoubtAbout;
+  hear: Hear;
+  /** Whether a device would do, for whoever keeps that. */
+  onChecked?: (node: LiveNode, method: Method, problem: Problem | undefined) => void;
   askTimeoutMs?: number;
 }
 
@@ -44,7 +48,7 @@ async function problemOf(node: LiveNode, config: ConfigResult, options: CheckOpt
     const { driver, parameters, secrets } = method;
     // Off and on are mostly of one device, which needs to be asked once.
     const key = JSON.stringify([driver, parameters, secrets, isPower]);
-    const known = asked.get(key) ?? askDevice(node, method, isPower, options);
+    const known = asked.get(key) ?? askedDevice(node, method, isPower, options);
     asked.set(key, known);
     return known;
   };
@@ -66,16 +70,29 @@ async function stepProblem(
   levels: readonly Level[],
   ask: (method: Method) => Promise<Problem | undefined>,
 ): Promise<Problem | undefined> {
-  const problems: Problem[] = [];
-  for (const { off, on } of levels) {
-    const methods = [...off, ...on].filter(({ action }) => action === 'off' || action === 'on');
-    const found = (await Promise.all(methods.map((method) => ask(method)))).filter((one) => one !== undefined);
-    if (found.length === 0) return undefined;
-    problems.push(...found);
-  }
+  // All are asked: one that is only tried when another has failed has to be known by then, too.
+  const found = await Promise.all(
+    levels.map(async ({ off, on }) => {
+      const methods = [...off, ...on].filter(({ action }) => action === 'off' || action === 'on');
+      return (await Promise.all(methods.map((method) => ask(method)))).filter((one) => one !== undefined);
+    }),
+  );
+  if (found.some((level) => level.length === 0)) return undefined;
+  const problems = found.flat();
   const [first] = problems;
   const messages = [...new Set(problems.map(({ message }) => message))];
   return first && problem(first.reason, messages.join('; '));
+}
+
+async function askedDevice(
+  node: LiveNode,
+  method: Method,
+  isPower: boolean,
+  options: CheckOptions,
+): Promise<Problem | undefined> {
+  const found = await askDevice(node, method, isPower, options);
+  options.onChecked?.(node, method, found);
+  return found;
 }
 
 async function askDevice(
@@ -101,11 +118,11 @@ async function askDevice(
 function judged(
   node: LiveNode,
   { method, device, answer, isPower }: { method: Method; device: Device; answer: DeviceAnswer; isPower: boolean },
-  { doubt }: CheckOptions,
+  { doubt, hear }: CheckOptions,
 ): Problem | undefined {
-  const said = saidBy(device, answer, identitiesOf(node));
-  const wrong = doubt(node, said, { what: isPower ? 'power' : 'storage' });
-  if (wrong !== undefined) return problem('WrongMachine', `${method.name}: ${wrong}`);
+  const said = hear(node, method, saidBy(device, answer, identitiesOf(node)));
+  const found = doubt(node, said, { what: isPower ? 'power' : 'storage' });
+  if (found !== undefined) return problem(found.reason, `${method.name}: ${found.message}`);
   switch (answer.kind) {
     case 'status':
       return undefined;

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { doubtByReady } from '../../test/support/doubt.ts';
+import { doubtByReady, heardBefore } from '../../test/support/doubt.ts';
 import { manualClock } from '../../test/support/manual-clock.ts';
 import { aNode } from '../../test/support/release-case.ts';
 import type { Method } from '../api/fence-config.ts';
@@ -37,6 +37,7 @@ function bench(change: Partial<DeviceTasksOptions> = {}): Bench {
     clock,
     provider: { device: async () => ({ ok: true, device }) },
     doubt: doubtByReady,
+    hear: heardBefore,
     onDone: (name) => done.push(name),
     ...change,
   });

@@ -4,7 +4,7 @@
  * was begun is in the NodeFence, and beginning it again is harmless (S20).
  */
 import type { Method } from '../api/fence-config.ts';
-import type { Doubt, PowerAnswer } from '../api/power.ts';
+import type { DoubtAbout, PowerAnswer, Said } from '../api/power.ts';
 import type { LiveNode } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';
 import type { Identity } from '../devices/device.ts';
@@ -19,11 +19,16 @@ export interface DeviceTasksOptions {
   provider: DeviceProvider;
   /** Whether this instance still leads. */
   guard?: () => boolean;
+  /** Notes what was said, and adds what is known of the device. */
+  hear: Hear;
   /** What the word of a device is worth. */
-  doubt: Doubt;
+  doubt: DoubtAbout;
   /** A task of this node has ended. */
   onDone: (node: string) => void;
 }
+
+/** Notes what a device of a node said, and adds what is known of it. */
+export type Hear = (node: LiveNode, method: Method, said: Said) => PowerAnswer;
 
 export type TaskState = Exclude<TryOutcome, { outcome: 'dropped' }> | { outcome: 'running' };
 
@@ -99,7 +104,7 @@ export class DeviceTasks {
     const answers = await Promise.all(methods.map((method) => this.ask(node, method)));
     const found = answers.map((answer): NotOff | undefined => {
       const doubt = this.#options.doubt(node, answer, { what, offForMs });
-      if (doubt !== undefined) return { message: doubt, isOn: false };
+      if (doubt !== undefined) return { message: doubt.message, isOn: false };
       return answer.power === 'off' ? undefined : { message: answer.message, isOn: answer.power === 'on' };
     });
     return found.find((one) => one?.isOn) ?? found.find((one) => one !== undefined);
@@ -107,13 +112,13 @@ export class DeviceTasks {
 
   /** How the device of a method is; one that cannot be asked has not answered. */
   async ask(node: LiveNode, method: Method): Promise<PowerAnswer> {
-    const { clock, provider } = this.#options;
-    const unknown = { device: method.name, power: 'unknown', identity: 'none' } as const;
+    const { clock, provider, hear } = this.#options;
+    const unknown = { device: method.name, power: 'unknown', identity: 'none', wasSeenOn: false } as const;
     try {
       const found = await provider.device(node, method);
       if (!found.ok) return { ...unknown, message: `${method.name}: ${found.problem}` };
       const answer = await asked(found.device, { clock, identities: identitiesOf(node) });
-      return { ...answer, message: `${method.name}: ${answer.message}` };
+      return hear(node, method, { ...answer, message: `${method.name}: ${answer.message}` });
     } catch (error) {
       return { ...unknown, message: `${method.name}: ${broken(error).message}` };
     }
@@ -132,7 +137,11 @@ export class DeviceTasks {
       if (!found.ok) return { outcome: 'failed', message: `${method.name}: ${found.problem}` };
       const isCloud = method.driver.startsWith('driver:') || method.driver === 'built-in';
       const patience = isCloud ? { confirmWithinMs: cloudConfirmsWithinMs } : {};
-      const outcome = await bringTo(action, found.device, { ...this.#powerOptions(node, what), mayAct, ...patience });
+      const outcome = await bringTo(action, found.device, {
+        ...this.#powerOptions(node, method, what),
+        mayAct,
+        ...patience,
+      });
       return { ...outcome, message: `${method.name}: ${outcome.message}` };
     } catch (error) {
       const { outcome, message } = broken(error);
@@ -140,12 +149,13 @@ export class DeviceTasks {
     }
   }
 
-  #powerOptions(node: LiveNode, what: DeviceQuestion['what']): PowerOptions {
-    const { clock, guard = () => true, doubt } = this.#options;
+  #powerOptions(node: LiveNode, method: Method, what: DeviceQuestion['what']): PowerOptions {
+    const { clock, guard = () => true, doubt, hear } = this.#options;
     return {
       clock,
       guard,
       identities: identitiesOf(node),
+      hear: (said) => hear(node, method, said),
       doubt: (answer, offForMs) => doubt(node, answer, { what, offForMs }),
     };
   }

@@ -4,14 +4,14 @@
  * and beginning it again is harmless (S20).
  */
 import type { Method } from '../api/fence-config.ts';
-import type { Doubt } from '../api/power.ts';
+import type { DoubtAbout } from '../api/power.ts';
 import type { LiveNode, NodeCase } from '../api/release-view.ts';
 import type { Cordon, DeviceQuestion, Grounds, JobOrder, LongAct, Step } from '../api/steps.ts';
 import type { Clock } from '../clock.ts';
 import type { DeviceProvider } from '../devices/provider.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { deleteMachine } from './delete-machine.ts';
-import type { MayAct } from './device-tasks.ts';
+import type { Hear, MayAct } from './device-tasks.ts';
 import { DeviceTasks } from './device-tasks.ts';
 import { drainNode } from './drain-node.ts';
 import { verify } from './grounds.ts';
@@ -29,7 +29,9 @@ export interface LongActsOptions {
   isLeading: () => boolean;
   timeoutMs: number;
   /** What the word of a device is worth. */
-  doubt: Doubt;
+  doubt: DoubtAbout;
+  /** Notes what a device said, and adds what is known of it. */
+  hear: Hear;
   /** The object of a Job; undefined: nobody knows its template any more. */
   jobObject: (
     order: JobOrder,
@@ -51,8 +53,8 @@ export class LongActs {
 
   constructor(options: LongActsOptions) {
     this.#options = options;
-    const { clock, provider, isLeading, doubt, onNode } = options;
-    this.#tasks = new DeviceTasks({ clock, provider, guard: isLeading, doubt, onDone: onNode });
+    const { clock, provider, isLeading, doubt, hear, onNode } = options;
+    this.#tasks = new DeviceTasks({ clock, provider, guard: isLeading, doubt, hear, onDone: onNode });
     this.#questions = new PowerQuestions({
       clock,
       ask: (node, method) => this.#tasks.ask(node, method),

@@ -8,7 +8,7 @@ import type { PowerAnswer } from '../api/power.ts';
 import { PowerQuestions } from './power-questions.ts';
 
 const method = (name: string): Method => ({ name, action: 'off', driver: name, parameters: {}, secrets: [] });
-const off: PowerAnswer = { device: 'ipmi', power: 'off', identity: 'same', message: 'it says off' };
+const off: PowerAnswer = { device: 'ipmi', power: 'off', identity: 'same', message: 'it says off', wasSeenOn: true };
 
 describe('questions about power', () => {
   let clock: ManualClock;

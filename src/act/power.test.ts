@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { manualClock } from '../../test/support/manual-clock.ts';
-import type { PowerAnswer } from '../api/power.ts';
 import type { Device, DeviceAction, DeviceAnswer } from '../devices/device.ts';
 import { asked, bringTo } from './power.ts';
 import type { PowerOptions } from './power.ts';
@@ -37,7 +36,8 @@ async function run(device: Device, more: Partial<PowerOptions> = {}): Promise<st
   const clock = manualClock();
   const identities = [{ kind: 'systemUUID' as const, value: '4c4c4544-0042-3510-8052-b4c04f4b3932' }];
   const times = { confirmWithinMs: 5000, pollEveryMs: 1000, askTimeoutMs: 2000 };
-  const options = { clock, identities, doubt: () => undefined, ...times, ...more };
+  const hear: PowerOptions['hear'] = (said) => ({ ...said, wasSeenOn: true });
+  const options = { clock, identities, hear, doubt: () => undefined, ...times, ...more };
   const outcome = bringTo('off', device, options);
   const state = { done: false };
   void outcome.then(() => (state.done = true));
@@ -77,15 +77,15 @@ describe('power', () => {
   });
 
   test('[SAF-1] S34: off that nobody believes is not success, before a command or after it', async () => {
-    const doubtful = (said: unknown[]) => ({
-      doubt: (answer: PowerAnswer, offForMs?: number) => {
+    const doubtful = (said: unknown[]): Pick<PowerOptions, 'doubt'> => ({
+      doubt: (answer, offForMs) => {
         said.push([answer.power, offForMs]);
-        return answer.power === 'off' ? 'the node lives' : undefined;
+        return answer.power === 'off' ? { reason: 'WrongMachine', message: 'the node lives' } : undefined;
       },
     });
     const before: unknown[] = [];
     const liar = new Puppet(() => off);
-    assert.equal(await run(liar, doubtful(before)), 'unknown');
+    assert.equal(await run(liar, doubtful(before)), 'failed');
     assert.deepEqual([liar.asked, before], [['status'], [['off', undefined]]]);
     const after: unknown[] = [];
     let power = on;
@@ -94,7 +94,10 @@ describe('power', () => {
       return action === 'status' ? power : accepted;
     });
     assert.equal(await run(swapped, doubtful(after)), 'failed', 'asked for as long as it may take');
-    assert.deepEqual(after[0], ['off', 0]);
+    assert.deepEqual(after.slice(0, 2), [
+      ['on', undefined],
+      ['off', 0],
+    ]);
     assert.ok(after.length > 3);
   });
 
@@ -133,6 +136,7 @@ describe('power', () => {
         device: 'puppet',
         power: 'off',
         identity: 'other',
+        says: '00000000-0042-3510-8052-b4c04f4b3932',
         message:
           'puppet answers for 00000000-0042-3510-8052-b4c04f4b3932, and the node is 4c4c4544-0042-3510-8052-b4c04f4b3932',
       },

@@ -6,7 +6,7 @@
  * makes every repetition harmless (S20). A command that was taken, or may have been, is followed by questions until the
  * answer is right or the time is up.
  */
-import type { PowerAnswer } from '../api/power.ts';
+import type { Doubt, PowerAnswer, Said } from '../api/power.ts';
 import type { Clock } from '../clock.ts';
 import { sleep, within } from '../clock.ts';
 import type { Device, DeviceAnswer, Identity } from '../devices/device.ts';
@@ -25,8 +25,10 @@ export interface PowerOptions {
   clock: Clock;
   /** What the node is known by; an answer that contradicts one of these is about another machine. */
   identities: readonly Identity[];
+  /** Notes what was said, and adds what is known of the device. */
+  hear: (said: Said) => PowerAnswer;
   /** Why an answer is not believed; `offForMs`: how long ago it was found off, or told so by us. */
-  doubt: (answer: PowerAnswer, offForMs?: number) => string | undefined;
+  doubt: (answer: PowerAnswer, offForMs?: number) => Doubt | undefined;
   /** Asked right before the command: why it must not be given, or undefined. */
   mayAct?: () => Promise<string | undefined>;
   /** Whether this instance still leads; one that does not leaves the rest to its successor, and need not stay for it. */
@@ -48,15 +50,14 @@ const defaults = {
 export async function bringTo(power: 'on' | 'off', device: Device, options: PowerOptions): Promise<TryOutcome> {
   const settings = { ...defaults, ...options };
   const answered = await ask(device, 'status', settings);
-  const before = saidBy(device, answered, settings.identities);
+  const before = settings.hear(saidBy(device, answered, settings.identities));
   const { message } = before;
   if (before.identity === 'other' || answered.kind === 'refused') return { outcome: 'failed', message };
   if (before.power === 'unknown') return { outcome: 'unknown', message };
-  if (before.power === power) {
-    const doubt = settings.doubt(before);
-    if (doubt !== undefined) return { outcome: 'unknown', message: doubt };
-    return { outcome: 'succeeded', message: `${device.name} was ${power} already` };
-  }
+  // What we switched off is switched on again, whatever was learnt of its device since.
+  const doubt = power === 'off' ? settings.doubt(before) : undefined;
+  if (doubt !== undefined) return { outcome: 'failed', message: doubt.message };
+  if (before.power === power) return { outcome: 'succeeded', message: `${device.name} was ${power} already` };
   const objection = await settings.mayAct();
   if (objection !== undefined) return { outcome: 'dropped', message: objection };
   const answer = await ask(device, power, settings);
@@ -65,7 +66,7 @@ export async function bringTo(power: 'on' | 'off', device: Device, options: Powe
 }
 
 /** What it says now. */
-export async function asked(device: Device, options: Pick<PowerOptions, 'clock' | 'identities'>): Promise<PowerAnswer> {
+export async function asked(device: Device, options: Pick<PowerOptions, 'clock' | 'identities'>): Promise<Said> {
   const answer = await ask(device, 'status', { ...defaults, ...options });
   return saidBy(device, answer, options.identities);
 }
@@ -83,9 +84,9 @@ async function confirm(
   while (clock.monotonic() < untilMs) {
     if (!settings.guard()) return { outcome: 'dropped', message: 'this instance does not lead any more' };
     last = await ask(device, 'status', settings);
-    const said = saidBy(device, last, settings.identities);
+    const said = settings.hear(saidBy(device, last, settings.identities));
     if (said.identity === 'other') return { outcome: 'failed', message: said.message };
-    doubt = said.power === power ? settings.doubt(said, 0) : undefined;
+    doubt = said.power === power && power === 'off' ? settings.doubt(said, 0)?.message : undefined;
     if (said.power === power && doubt === undefined) {
       return { outcome: 'succeeded', message: `${device.name} says ${power}` };
     }
@@ -104,17 +105,19 @@ function ask(
 }
 
 /** An answer as a plain value, with whose machine it is about. */
-export function saidBy(device: Device, answer: DeviceAnswer, identities: readonly Identity[]): PowerAnswer {
+export function saidBy(device: Device, answer: DeviceAnswer, identities: readonly Identity[]): Said {
   const said = { device: device.name, power: powerOf(answer), message: `${device.name}: ${textOf(answer)}` };
   const identity = answer.kind === 'status' ? answer.identity : undefined;
   const known = identity && identities.find(({ kind }) => kind === identity.kind);
-  if (identity === undefined || known === undefined) return { ...said, identity: 'none' };
-  if (isSameMachine(known, identity)) return { ...said, identity: 'same' };
-  const message = `${device.name} answers for ${identity.value}, and the node is ${known.value}`;
-  return { ...said, identity: 'other', message };
+  if (identity === undefined) return { ...said, identity: 'none' };
+  const says = identity.value;
+  if (known === undefined) return { ...said, identity: 'none', says };
+  if (isSameMachine(known, identity)) return { ...said, identity: 'same', says };
+  const message = `${device.name} answers for ${says}, and the node is ${known.value}`;
+  return { ...said, identity: 'other', says, message };
 }
 
-function powerOf(answer: DeviceAnswer): PowerAnswer['power'] {
+function powerOf(answer: DeviceAnswer): Said['power'] {
   return answer.kind === 'status' ? answer.power : 'unknown';
 }
 

@@ -1,4 +1,4 @@
-/** What the three kinds have in common. Limits on length and number keep the API server's estimate of CEL cost low. */
+/** What the kinds have in common. Limits on length and number keep the API server's estimate of CEL cost low. */
 import { z } from 'zod';
 import { PRIORITY_DEFAULT } from './policy-defaults.ts';
 import { asMap, celString, matching, withRules, type Rule } from './rules.ts';

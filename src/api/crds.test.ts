@@ -78,10 +78,10 @@ test('a definition can be printed: names, scope, columns, a status of its own', 
   const crds = customResourceDefinitions();
   assert.deepEqual(
     crds.map((crd) => crd.metadata.name),
-    ['remedypolicies.fenceline.dev', 'nodefences.fenceline.dev', 'drainpolicies.fenceline.dev'],
+    ['remedypolicies', 'nodefences', 'drainpolicies', 'fencedevices'].map((plural) => `${plural}.fenceline.dev`),
   );
   for (const crd of crds) {
-    assert.equal(crd.spec.scope, 'Cluster');
+    assert.equal(crd.spec.scope, crd.spec.names.kind === 'FenceDevice' ? 'Namespaced' : 'Cluster');
     const [version, ...others] = crd.spec.versions;
     assert.deepEqual([version?.name, others], ['v1alpha1', []]);
     assert.deepEqual(version?.subresources, { status: {} });

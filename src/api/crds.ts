@@ -38,7 +38,7 @@ export interface CustomResourceDefinition {
   metadata: { name: string };
   spec: {
     group: string;
-    scope: 'Cluster';
+    scope: 'Cluster' | 'Namespaced';
     names: {
       kind: string;
       listKind: string;
@@ -112,7 +112,7 @@ function definitionOf(kind: Kind): CustomResourceDefinition {
     metadata: { name: `${kind.plural}.${GROUP}` },
     spec: {
       group: GROUP,
-      scope: 'Cluster',
+      scope: kind.namespaced === true ? 'Namespaced' : 'Cluster',
       names: {
         kind: kind.kind,
         listKind: `${kind.kind}List`,

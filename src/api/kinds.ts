@@ -1,6 +1,7 @@
-/** The three kinds: names, schemas, and the columns that `kubectl get` shows. */
+/** The four kinds: names, schemas, and the columns that `kubectl get` shows. */
 import type { z } from 'zod';
 import { DrainPolicySchema } from './drain-policy.ts';
+import { FenceDeviceSchema } from './fence-device.ts';
 import { NodeFenceSchema } from './node-fence.ts';
 import { RemedyPolicySchema } from './remedy-policy.ts';
 
@@ -18,6 +19,8 @@ export interface Kind {
   readonly plural: string;
   readonly singular: string;
   readonly shortNames: readonly string[];
+  /** Default: it belongs to no namespace. */
+  readonly namespaced?: true;
   /** What it is for, in a sentence or two; opens its page of the reference. */
   readonly about: string;
   readonly schema: z.ZodType;
@@ -83,6 +86,29 @@ export const KINDS: readonly Kind[] = [
       { name: 'Nodes', type: 'integer', jsonPath: '.status.nodes' },
       { name: 'Blocking', type: 'integer', jsonPath: '.status.blocking' },
       { name: 'Ready', type: 'string', jsonPath: conditionStatus('Ready') },
+      age,
+    ],
+  },
+  {
+    kind: 'FenceDevice',
+    plural: 'fencedevices',
+    singular: 'fencedevice',
+    shortNames: ['fdev'],
+    namespaced: true,
+    about:
+      'What is known of a device that cuts one node off: what it says, whether it is believed, and whether the node could ' +
+      'be fenced by it today. Made and kept by the operator, in its own namespace.',
+    schema: FenceDeviceSchema,
+    columns: [
+      { name: 'Node', type: 'string', jsonPath: '.spec.node' },
+      { name: 'Device', type: 'string', jsonPath: '.status.device' },
+      { name: 'Fenceable', type: 'boolean', jsonPath: '.status.fenceable' },
+      { name: 'Reason', type: 'string', jsonPath: '.status.reason' },
+      { name: 'Power', type: 'string', jsonPath: '.status.power' },
+      { name: 'Wrong', type: 'string', jsonPath: '.status.wrong.reason' },
+      { name: 'Seen-On', type: 'date', jsonPath: '.status.seenOn', priority: 1 },
+      { name: 'Identity', type: 'string', jsonPath: '.status.identity', priority: 1 },
+      { name: 'Message', type: 'string', jsonPath: '.status.message', priority: 1 },
       age,
     ],
   },

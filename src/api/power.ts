@@ -5,14 +5,41 @@ import type { ConditionStatus } from './view.ts';
 import type { Pulse } from './life.ts';
 
 /** What one device said when it was asked how it is. */
-export interface PowerAnswer {
-  /** The method by which it is known. */
+export interface Said {
+  /** For people: what it is and where. */
   device: string;
   power: 'on' | 'off' | 'unknown';
   /** Whether it is this machine that it speaks of; `none`: it cannot say. */
   identity: 'same' | 'other' | 'none';
+  /** Whose machine it says that it is. */
+  says?: string;
   /** For people: what it said. */
   message: string;
+}
+
+/** The same, with what is known of the device. */
+export interface PowerAnswer extends Said {
+  /** It was seen on while this node was alive, with the configuration that it has now. */
+  wasSeenOn: boolean;
+  /** It is known to be wrong. */
+  wrong?: string;
+}
+
+/** An answer, with what was known of the node when it was given. */
+export interface Heard {
+  /** `agent:fence_ipmilan`, `driver:aws`. */
+  device: string;
+  /** The hash of the device as it is configured now. */
+  configuration: string;
+  said: Said;
+  at: string;
+  by: 'check' | 'fence';
+  /** Its kubelet renews its Lease just now. */
+  isAlive: boolean;
+  /** Its Lease was renewed more than one interval after the device had last said off, in the same boot. */
+  isContradicted: boolean;
+  /** Another node that exists is configured with the same device and plug. */
+  sharedWith?: string | undefined;
 }
 
 /** The devices of a node were asked, by this process. */
@@ -36,12 +63,18 @@ export interface Circumstances {
   offForMs?: number | undefined;
 }
 
-/** Why the word of a device is not believed; undefined: it is. */
-export type Doubt = (
+/** Why the word of a device is not believed. */
+export interface Doubt {
+  reason: 'WrongMachine' | 'NotProven';
+  message: string;
+}
+
+/** The rule, where it is known of the node what it is weighed against; undefined: it is believed. */
+export type DoubtAbout = (
   node: { name: string; ready: ConditionStatus | undefined },
   answer: PowerAnswer,
   about: Pick<Circumstances, 'what' | 'offForMs'>,
-) => string | undefined;
+) => Doubt | undefined;
 
 /** The methods that switch a machine off at first. A cordon is no device. */
 export function firstPowerMethods(config: ConfigResult): Method[] {
@@ -49,5 +82,11 @@ export function firstPowerMethods(config: ConfigResult): Method[] {
 }
 
 export function questionOf(methods: readonly Method[]): string {
-  return hash(JSON.stringify(methods.map(({ driver, parameters, secrets }) => [driver, parameters, secrets])));
+  return hash(methods.map(deviceHash).join());
+}
+
+/** A device with its plug: methods that differ in what they do with it have the same. */
+export function deviceHash({ driver, parameters, secrets }: Method): string {
+  const sorted = Object.entries(parameters).toSorted(([one], [other]) => (one < other ? -1 : 1));
+  return hash(JSON.stringify([driver, sorted, secrets]));
 }

@@ -6,7 +6,7 @@
 export interface ReasonGroup<Name extends string = string> {
   /** The condition these belong to, or what else carries them. */
   readonly of: string;
-  readonly kind: 'RemedyPolicy' | 'NodeFence' | 'DrainPolicy' | 'Event';
+  readonly kind: 'RemedyPolicy' | 'NodeFence' | 'DrainPolicy' | 'FenceDevice' | 'Event';
   /** What it means that the condition is True. */
   readonly meaning: string;
   readonly reason: { readonly [N in Name]: N };
@@ -56,8 +56,21 @@ export const UNFENCEABLE = group('RemedyPolicy', 'not fenceable', 'Why a node co
   NoDevice: 'A device cannot be used: its agent, driver or Secret is missing, or a parameter is wrong.',
   DeviceRefused: 'A device answered, and refused.',
   DeviceSilent: 'A device did not answer, or not in a way that means anything.',
-  WrongMachine: 'A device answered for another machine, or says off while the node is Ready.',
+  WrongMachine: 'A device answered for another machine, says off while the node is alive, or is known to be wrong.',
+  NotProven: 'A device cannot say whose power it is, and was never seen on while the node was alive.',
 });
+
+export const WRONG = group(
+  'FenceDevice',
+  'wrong',
+  'Why a device is no evidence, and not used until a check has cleared it.',
+  {
+    AnotherMachine: 'It answers for another machine.',
+    OffWhileAlive:
+      'The kubelet of its node renewed its Lease more than one interval after it had said off, in the same boot.',
+    SharedWithAnotherNode: 'Another node that exists is configured with the same address and plug.',
+  },
+);
 
 export const RISKY = group('RemedyPolicy', 'Risky', 'The policy is legal, and can lose data or availability.', {
   NothingRisky: 'No dangerous value was found.',
@@ -220,6 +233,7 @@ export const REASON_GROUPS: readonly ReasonGroup[] = [
   VALID,
   FENCEABLE,
   UNFENCEABLE,
+  WRONG,
   RISKY,
   FENCED,
   RELEASED,

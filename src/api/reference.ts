@@ -18,7 +18,7 @@ export function renderReference(): string {
     '',
     '<!-- Generated from src/api by `npm run generate`. Do not edit. -->',
     '',
-    `Group and version: \`${API_VERSION}\`. All kinds are cluster-scoped. \`kubectl get fenceline\` lists all three.`,
+    `Group and version: \`${API_VERSION}\`. All kinds but FenceDevice are cluster-scoped. \`kubectl get fenceline\` lists all of them.`,
     '',
     'Durations are written as in Go, not negative and with a unit: `90s`, `5m`, `1h30m0s`, `1.5h`. A share of the nodes is a',
     'percentage, `40%`, or a number. What is left out is filled in by the API server, so `kubectl get -o yaml` shows what is in force;',

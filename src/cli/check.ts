@@ -7,16 +7,20 @@ import { Command, Option } from 'commander';
 import type { DeviceProvider } from '../devices/provider.ts';
 import type { NamedData } from '../api/fence-config.ts';
 import { isFenceConfig } from '../api/fence-names.ts';
-import type { Doubt } from '../api/power.ts';
+import type { DoubtAbout } from '../api/power.ts';
+import { deviceHash } from '../api/power.ts';
 import type { LiveNode, PolicyFacts } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';
 import { inTurns, realClock } from '../clock.ts';
 import { doubtAbout } from '../fence/belief.ts';
+import { learn, withMemory } from '../fence/memory.ts';
 import { matchPolicy } from '../judge/match-policy.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { Overrides } from '../kube/kubeconfig.ts';
-import { configMaps } from '../kube/resources.ts';
+import { configMaps, fenceDevices } from '../kube/resources.ts';
 import { checkNode } from '../act/device-check.ts';
+import type { StoredDevice } from '../act/device-memory.ts';
+import type { Hear } from '../act/device-tasks.ts';
 import { ClusterDevices } from '../devices/cluster-devices.ts';
 import { listNodes } from '../observe/list-nodes.ts';
 import { configFor, fencesBy } from '../decide/policy-nodes.ts';
@@ -87,6 +91,7 @@ export async function checkDevices(context: CheckContext, names: readonly string
   const { client, provider, clock, namespace } = context;
   const policies = await readPolicies(client);
   const maps = await readConfigs(client, namespace);
+  const devices = await readDevices(client, namespace);
   const nodes = taken(await listNodes(client, new AbortController().signal));
   const missing = names.filter((name) => nodes.every((node) => node.name !== name));
   if (missing.length > 0) throw new UserError(`no such node: ${missing.join(', ')}`);
@@ -101,7 +106,7 @@ export async function checkDevices(context: CheckContext, names: readonly string
     });
     const isWritten = !config.ok || config.config.source !== undefined;
     if (policy === undefined && !isWritten && names.length === 0) return;
-    const { problem } = await checkNode(node, config, { provider, clock, doubt });
+    const { problem } = await checkNode(node, config, { provider, clock, doubt, hear: hearing(devices) });
     checked.push({
       node: node.name,
       ...(policy === undefined ? {} : { policy }),
@@ -114,7 +119,22 @@ export async function checkDevices(context: CheckContext, names: readonly string
 }
 
 /** Nobody watches Leases here: what Kubernetes says of the node has to do. */
-const doubt: Doubt = ({ ready }, answer, about) => doubtAbout(answer, { ...about, ready });
+const doubt: DoubtAbout = ({ ready }, answer, about) => doubtAbout(answer, { ...about, ready });
+
+/** What is on record of the device, and what is seen just now. */
+function hearing(devices: readonly StoredDevice[]): Hear {
+  return (node, method, said) => {
+    const configuration = deviceHash(method);
+    const { status = {} } =
+      devices.find((one) => one.spec.node === node.name && one.status?.configuration === configuration) ?? {};
+    const at = new Date().toISOString();
+    const isAlive = node.ready === 'True';
+    return withMemory(
+      said,
+      learn(status, { device: method.driver, configuration, said, at, by: 'check', isAlive, isContradicted: false }),
+    );
+  };
+}
 
 function fencingPolicy(policies: readonly PolicyFacts[], { labels }: LiveNode): string | undefined {
   const match = matchPolicy(policies, labels);
@@ -126,6 +146,11 @@ async function readConfigs(client: KubeClient, namespace: string): Promise<Named
   return items
     .filter(({ metadata }) => isFenceConfig(metadata.name))
     .map(({ metadata, data = {} }) => ({ name: metadata.name, data }));
+}
+
+async function readDevices(client: KubeClient, namespace: string): Promise<StoredDevice[]> {
+  const read = await client.list<StoredDevice>(fenceDevices, { namespace });
+  return !read.ok && read.error.kind === 'notFound' ? [] : taken(read).items;
 }
 
 async function render(checked: readonly CheckedNode[], format: CheckFlags['output']): Promise<string> {

@@ -173,6 +173,8 @@ describe('check', () => {
     };
     for (const name of ['node-2', 'node-3', 'node-10'])
       await create(nodes, { metadata: { name, labels: { type: 'x' } } });
+    // Its device cannot say whose power it is: it has to be seen on while the node is alive.
+    await made.patchStatus(nodeRef, { conditions: [{ type: 'Ready', status: 'True' }] });
     await made.client.create(namespaces, { metadata: { name: 'fenceline' } });
     const data = (text: string): object => ({
       'config.properties': text,

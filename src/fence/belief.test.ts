@@ -20,6 +20,7 @@ const answer = (change: Partial<PowerAnswer> = {}): PowerAnswer => ({
   power: 'off',
   identity: 'same',
   message: 'ipmi: it says off',
+  wasSeenOn: true,
   ...change,
 });
 const silent: LeaseSign = { renewTime: 't', unchangedForMs: 60_000, renewedSinceNotReady: false, renewed: true };

@@ -2,10 +2,12 @@
  * What the word of a device is worth: one rule, whoever asks. Before a fence begins, after a command, right before a
  * release and in a check it is this one, so that none of them believes what another has found to be wrong.
  *
- * `off` contradicts a kubelet that renews its Lease: such a device belongs to another machine, whatever it says (S34).
+ * `off` contradicts a kubelet that renews its Lease: such a device belongs to another machine, whatever it says. One that
+ * cannot say whose power it is has to have been seen on while its node was alive; one that was found to be wrong is no
+ * evidence until a check has cleared it (S34).
  */
 import { isSilent, silentAfterMs } from '../api/life.ts';
-import type { Circumstances, PowerAnswer } from '../api/power.ts';
+import type { Circumstances, Doubt, PowerAnswer } from '../api/power.ts';
 import { firstPowerMethods, questionOf } from '../api/power.ts';
 import type { NodeCase } from '../api/release-view.ts';
 
@@ -23,20 +25,33 @@ const patienceMs = 10_000;
 const freshForMs = 15_000;
 
 /** Why the word of a device is not believed; undefined: it is. */
-export function doubtAbout(answer: PowerAnswer, about: Circumstances): string | undefined {
-  if (answer.identity === 'other') return answer.message;
-  if (answer.power !== 'off' || about.what === 'storage') return undefined;
-  const { lease, ready, offForMs } = about;
-  if (lease === undefined) {
-    return ready === 'True' && offForMs === undefined ? `${answer.message}, and the node is Ready` : undefined;
+export function doubtAbout(answer: PowerAnswer, about: Circumstances): Doubt | undefined {
+  const { identity, wrong, wasSeenOn, message } = answer;
+  if (identity === 'other') return known(message);
+  if (wrong !== undefined) return known(`${message}, and it is known to be wrong: ${wrong}`);
+  if (identity === 'none' && !wasSeenOn && answer.power !== 'unknown') {
+    const why = 'cannot say whose power it is, and was never seen on while the node was alive';
+    return { reason: 'NotProven', message: `${message}; it ${why}` };
   }
+  if (answer.power !== 'off' || about.what === 'storage') return undefined;
+  const why = livingSign(answer, about);
+  return why === undefined ? undefined : known(`${message}, and ${why}`);
+}
+
+function known(message: string): Doubt {
+  return { reason: 'WrongMachine', message };
+}
+
+/** What contradicts a power that is off. */
+function livingSign({ identity }: PowerAnswer, { lease, ready, offForMs }: Circumstances): string | undefined {
+  if (lease === undefined) return ready === 'True' && offForMs === undefined ? 'the node is Ready' : undefined;
   // Of a machine that it knows by name, a device is believed at once that we told it to switch off.
-  if (answer.identity === 'same' && offForMs !== undefined) {
+  if (identity === 'same' && offForMs !== undefined) {
     const isRenewed = lease.renewed === true && lease.unchangedForMs < offForMs - underwayMs;
-    return isRenewed ? `${answer.message}, and the kubelet has renewed its Lease since` : undefined;
+    return isRenewed ? 'the kubelet has renewed its Lease since' : undefined;
   }
   if (isSilent(lease)) return undefined;
-  return `${answer.message}, and the Lease of the node has not been silent for ${silentAfterMs(lease) / 1000} s`;
+  return `the Lease of the node has not been silent for ${silentAfterMs(lease) / 1000} s`;
 }
 
 export function powerSays(nodeCase: NodeCase): PowerSays {
@@ -51,11 +66,13 @@ export function powerSays(nodeCase: NodeCase): PowerSays {
     const isSlow = askedForMs >= patienceMs;
     return { says: isSlow ? 'unknown' : 'unasked', message: 'its devices have not answered yet' };
   }
-  const on = answers.find((answer) => answer.power === 'on' && answer.identity !== 'other');
+  const doubtOf = (answer: PowerAnswer): Doubt | undefined =>
+    doubtAbout(answer, { what: 'power', ready: node?.ready, lease });
+  const on = answers.find((answer) => answer.power === 'on' && doubtOf(answer) === undefined);
   if (on !== undefined) return { says: 'on', message: on.message };
   for (const answer of answers) {
-    const doubt = doubtAbout(answer, { what: 'power', ready: node?.ready, lease });
-    if (doubt !== undefined || answer.power !== 'off') return { says: 'unknown', message: doubt ?? answer.message };
+    const doubt = doubtOf(answer);
+    if (doubt !== undefined || answer.power !== 'off') return { says: 'unknown', message: (doubt ?? answer).message };
   }
   if (lease?.renewed === true && lease.unchangedForMs < askedForMs) {
     return { says: 'unknown', message: 'the kubelet has renewed its Lease since its devices were asked' };

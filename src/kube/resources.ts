@@ -61,6 +61,9 @@ export const remedyPolicies = own('remedypolicies', 'RemedyPolicy');
 export const nodeFences = own('nodefences', 'NodeFence');
 export const drainPolicies = own('drainpolicies', 'DrainPolicy');
 
+/** In the namespace of the operator. */
+export const fenceDevices: Resource = { ...own('fencedevices', 'FenceDevice'), namespaced: true };
+
 export const customResourceDefinitions: Resource = {
   group: 'apiextensions.k8s.io',
   version: 'v1',

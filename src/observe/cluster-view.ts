@@ -18,13 +18,26 @@ import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { KubeError } from '../kube/errors.ts';
 import { ListWatch } from '../kube/list-watch.ts';
 import type { Resource } from '../kube/resources.ts';
-import { configMaps, csiDrivers, nodeFences, remedyPolicies, volumeAttachments } from '../kube/resources.ts';
+import {
+  configMaps,
+  csiDrivers,
+  fenceDevices,
+  nodeFences,
+  remedyPolicies,
+  volumeAttachments,
+} from '../kube/resources.ts';
 import type { Change } from '../kube/view.ts';
 import type { AnyWatch, WatchState } from './watch-state.ts';
 import { stateOf } from './watch-state.ts';
 import { projectAttachment, projectDriver } from './project-release.ts';
 
-export type SharedName = 'remedypolicies' | 'nodefences' | 'configmaps' | 'csidrivers' | 'volumeattachments';
+export type SharedName =
+  | 'remedypolicies'
+  | 'nodefences'
+  | 'configmaps'
+  | 'fencedevices'
+  | 'csidrivers'
+  | 'volumeattachments';
 
 export interface ClusterViewOptions {
   client: KubeClient;
@@ -36,6 +49,8 @@ export interface ClusterViewOptions {
   onNode: (name: string) => void;
   /** Something changed that concerns every node. */
   onAll: () => void;
+  /** A FenceDevice, as it is stored now. */
+  onDevice?: (object: KubeObject, type: Change<unknown>['type']) => void;
   /** A fence of a node was begun, or has ended. */
   onFencing?: () => void;
   onProblem: (watch: SharedName, error: KubeError) => void;
@@ -62,6 +77,7 @@ export class ClusterView {
   readonly #policies: ListWatch<WatchedPolicy>;
   readonly #fences: ListWatch<FenceSummary>;
   readonly #configs: ListWatch<NamedData | undefined>;
+  readonly #devices: ListWatch<KubeObject>;
   readonly #drivers: ListWatch<DriverFacts>;
   readonly #attachments: ListWatch<AttachmentFacts>;
   readonly #byNode = new Index();
@@ -75,6 +91,7 @@ export class ClusterView {
     this.#drivers = this.#watch(csiDrivers, projectDriver, () => options.onAll());
     this.#fences = this.#watch(nodeFences, summaryOf, (change) => this.#fenceChanged(change));
     this.#configs = this.#watch(configMaps, projectConfig, () => options.onAll(), options.namespace);
+    this.#devices = this.#watch(fenceDevices, (object) => object, this.#deviceChanged, options.namespace);
     this.#attachments = this.#watch(volumeAttachments, projectAttachment, (change) => this.#attached(change));
   }
 
@@ -91,6 +108,7 @@ export class ClusterView {
       stateOf('remedypolicies', this.#policies),
       stateOf('nodefences', this.#fences),
       stateOf('configmaps', this.#configs),
+      stateOf('fencedevices', this.#devices),
       stateOf('csidrivers', this.#drivers),
       stateOf('volumeattachments', this.#attachments),
     ];
@@ -171,8 +189,12 @@ export class ClusterView {
   }
 
   get #all(): AnyWatch[] {
-    return [this.#policies, this.#fences, this.#configs, this.#drivers, this.#attachments];
+    return [this.#policies, this.#fences, this.#configs, this.#devices, this.#drivers, this.#attachments];
   }
+
+  readonly #deviceChanged = ({ type, entry }: Change<KubeObject>): void => {
+    this.#options.onDevice?.(entry.value, type);
+  };
 
   #pick(names: Iterable<string>): AttachmentFacts[] {
     return [...names].flatMap((name) => this.#attachments.entries.get(name)?.value ?? []);

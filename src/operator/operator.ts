@@ -10,6 +10,8 @@ import type { JobOrder } from '../api/steps.ts';
 import type { JudgeLimits, Judgement } from '../api/view.ts';
 import type { LongActsOptions } from '../act/long-acts.ts';
 import { LongActs } from '../act/long-acts.ts';
+import type { DeviceMemoryOptions, StoredDevice } from '../act/device-memory.ts';
+import { DeviceMemory } from '../act/device-memory.ts';
 import type { Clock } from '../clock.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { KubeError } from '../kube/errors.ts';
@@ -17,6 +19,7 @@ import type { LeaderProblem, LeaderTimings } from '../kube/leader.ts';
 import { LeaderElector } from '../kube/leader.ts';
 import { EventRecorder } from '../kube/events.ts';
 import { doubtAbout } from '../fence/belief.ts';
+import { learn, withMemory } from '../fence/memory.ts';
 import { CaseReader } from '../observe/case-reader.ts';
 import { ClusterView } from '../observe/cluster-view.ts';
 import { Observer } from '../observe/observer.ts';
@@ -85,6 +88,7 @@ export class Operator {
   readonly #reader: CaseReader;
   readonly #events: EventRecorder;
   readonly #crashes: CrashReports;
+  readonly #devices: DeviceMemory;
   readonly #reporter: PassReporter;
   readonly #policies: PolicyStatus;
   readonly #draining: Draining;
@@ -109,6 +113,7 @@ export class Operator {
       onNode,
       onAll: () => this.#changedForAll(),
       onFencing: () => this.#policies.recount(),
+      onDevice: (object, type) => this.#devices.notice(object as StoredDevice, type),
       onProblem,
     });
     this.#loop = new KeyedLoop({
@@ -118,6 +123,7 @@ export class Operator {
     });
     this.#elector = election && this.#electorFor(election);
     const isLeading = (): boolean => this.#leading && (this.#elector?.isLeading() ?? true);
+    this.#devices = this.#deviceMemory(isLeading, onProblem);
     this.#events = new EventRecorder({
       ...base,
       reportingController: 'fenceline.dev/operator',
@@ -137,6 +143,7 @@ export class Operator {
       ...base,
       ...views,
       provider: options.devices,
+      memory: this.#devices,
       namespace: options.namespace,
       isLeading,
       verdicts,
@@ -152,6 +159,15 @@ export class Operator {
     });
   }
 
+  #deviceMemory(isLeading: () => boolean, onProblem: Wiring['onProblem']): DeviceMemory {
+    const { client, clock, namespace } = this.#options;
+    const lifeOf = (name: string): ReturnType<DeviceMemoryOptions['lifeOf']> => ({
+      lease: this.#observer.leaseSign(name),
+      bootId: this.#observer.view(name).node?.bootId ?? '',
+    });
+    return new DeviceMemory({ client, clock, namespace, isLeading, lifeOf, learn, recall: withMemory, onProblem });
+  }
+
   #attendantFor(wiring: Wiring): Attendant {
     const { devices, namespace, identity, limits, gates, onPass } = this.#options;
     const verdicts = (): ReadonlyMap<string, Judgement> => this.#board.verdicts;
@@ -162,6 +178,7 @@ export class Operator {
       timeoutMs: callTimeoutMs,
       doubt: ({ name, ready }, answer, about) =>
         doubtAbout(answer, { ...about, ready, lease: this.#observer.leaseSign(name) }),
+      hear: (node, method, said) => this.#devices.hear(node, method, { said, by: 'fence' }),
       jobObject: (order) => this.#jobObject(order),
     });
     const shared = new SharedFacts({ ...wiring, devices, longActs, namespace, identity, verdicts });
@@ -283,6 +300,7 @@ export class Operator {
   /** A renewal of a healthy node's Lease is no news: its timer is set to look in time. This is nearly all traffic. */
   #touched(name: string, what: 'node' | 'lease'): void {
     if (what === 'node') this.#shared?.noteNode(name);
+    if (what === 'lease') this.#devices.renewed(name);
     if (what === 'lease' && this.#board.verdicts.get(name)?.verdict === 'healthy') return;
     this.#loop.add(name);
   }

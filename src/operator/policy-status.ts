@@ -8,7 +8,7 @@ import type { DeviceProvider } from '../devices/provider.ts';
 import { isSilent } from '../api/life.ts';
 import type { Condition } from '../api/common.ts';
 import type { ConfigProblem } from '../api/fence-config.ts';
-import type { Doubt } from '../api/power.ts';
+import type { DoubtAbout } from '../api/power.ts';
 import { policyFacts } from '../api/policy-facts.ts';
 import type { PolicyFacts } from '../api/release-view.ts';
 import type { Judgement } from '../api/view.ts';
@@ -23,7 +23,10 @@ import type { Observer } from '../observe/observer.ts';
 import type { CheckReason } from '../api/node-check.ts';
 import type { PolicyFindings } from '../report/policy-conditions.ts';
 import { findingsOf, withFindings } from '../report/policy-conditions.ts';
+import type { CheckOptions } from '../act/device-check.ts';
 import { checkNode } from '../act/device-check.ts';
+import type { DeviceMemory } from '../act/device-memory.ts';
+import type { Hear } from '../act/device-tasks.ts';
 import { DeviceRounds } from '../act/device-rounds.ts';
 import { doubtAbout } from '../fence/belief.ts';
 import { listNodes } from '../observe/list-nodes.ts';
@@ -44,6 +47,7 @@ export interface PolicyStatusOptions {
   observer: Observer;
   cluster: ClusterView;
   provider: DeviceProvider;
+  memory: DeviceMemory;
   /** Where the configuration of fences is. */
   namespace: string;
   isLeading: () => boolean;
@@ -96,14 +100,16 @@ export class PolicyStatus {
 
   constructor(options: PolicyStatusOptions) {
     this.#options = options;
-    const { client, clock, cluster, provider, namespace, checkEveryMs = defaultCheckEveryMs } = options;
+    const { client, clock, cluster, provider, memory, namespace, checkEveryMs = defaultCheckEveryMs } = options;
     this.#secrets = new SecretStates({ client, clock, namespace, knownForMs: checkEveryMs });
-    const doubt: Doubt = ({ name }, answer, about) =>
+    const doubt: DoubtAbout = ({ name }, answer, about) =>
       doubtAbout(answer, { ...about, ready: this.#isAlive(name) ? 'True' : 'Unknown' });
+    const hear: Hear = (node, method, said) => memory.hear(node, method, { said, by: 'check' });
+    const onChecked: CheckOptions['onChecked'] = (node, method, problem) => memory.checked(node, method, problem);
     this.#rounds = new DeviceRounds({
       clock,
       everyMs: checkEveryMs,
-      check: ({ node, config }) => checkNode(node, config, { provider, clock, doubt }),
+      check: ({ node, config }) => checkNode(node, config, { provider, clock, doubt, hear, onChecked }),
       isBusy: (name) => cluster.nodesWith('fencing').includes(name),
       onChange: () => this.touch(),
     });

@@ -99,6 +99,7 @@ export class OperatorHost {
       devices: simulatedDevices(this.#options, {
         holder: life,
         onAsk: (node, action) => onWire({ type: 'device', operator: number, node, action }),
+        onAnswer: (node, power) => onWire({ type: 'answered', operator: number, node, power }),
       }),
     });
     this.#program = program;

@@ -348,6 +348,12 @@ class Run {
       nowMs: () => this.#clock.monotonic(),
       wallMs: () => this.#clock.now(),
       pulseOf: (node) => this.#recorder.pulseOf(node),
+      deviceOf: (node) => {
+        const bmc = this.#world.bmcs.get(node);
+        if (bmc === undefined) return undefined;
+        const { hasIdentity, faultSinceMs, fault } = bmc;
+        return { hasIdentity, ...(fault === 'saysOff' ? { saysOffSinceMs: faultSinceMs } : {}) };
+      },
       isActive: (machine, process) => this.#world.isActive(machine, process),
       volumes: () => this.#world.longhorn?.reports() ?? [],
       violated: (detail) => this.#recorder.violated(id, detail),

@@ -14,6 +14,7 @@ const never = new Promise<never>(() => {});
 export interface DeviceUser {
   holder?: Holder;
   onAsk?: (node: string, action: DeviceAction) => void;
+  onAnswer?: (node: string, power: 'on' | 'off') => void;
 }
 
 /** The switch between the nodes and their storage: off is a port that lets nothing through. */
@@ -50,14 +51,16 @@ function method(name: string, action: 'off' | 'on'): Method {
   return { name, action, driver: 'simulated', parameters: {}, secrets: [] };
 }
 
-function deviceOf(node: string, bmc: Bmc, { holder, onAsk }: DeviceUser): Device {
+function deviceOf(node: string, bmc: Bmc, { holder, onAsk, onAnswer }: DeviceUser): Device {
   return {
     name: `the device of ${node}`,
     async ask(action, signal): Promise<DeviceAnswer> {
       if (holder?.dead) return never;
       onAsk?.(node, action);
       const answer = await bmc.request(action, signal);
-      return holder?.dead ? never : told(action, answer);
+      if (holder?.dead) return never;
+      if (action === 'status' && answer.ok) onAnswer?.(node, answer.power);
+      return told(action, answer);
     },
   };
 }

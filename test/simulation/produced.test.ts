@@ -104,7 +104,13 @@ function joinedLater(): object {
 describe('what a status can hold', () => {
   test('every field of every status is filled in by something that happens', async () => {
     const written = new Written();
-    const files = ['statefulset-released', 'fence/device-refuses', 'fence/maintenance', 'drain/full-disks'];
+    const files = [
+      'statefulset-released',
+      'fence/device-refuses',
+      'fence/maintenance',
+      'drain/full-disks',
+      'holes/outlet-says-off',
+    ];
     for (const file of [...files, 'release/fev/tolerations']) await written.run(scenarioOf(file));
     for (const scenario of [cutOff(), repaired()]) await written.run(scenario);
     await written.run(boundLate, blindScheduler().onWorld);

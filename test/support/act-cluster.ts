@@ -20,7 +20,7 @@ import {
 import { liveNode, projectPod } from '../../src/observe/project-release.ts';
 import type { AuditRecord } from '../../src/world/api-server/server.ts';
 import { ApiServer } from '../../src/world/api-server/server.ts';
-import { doubtByReady } from './doubt.ts';
+import { doubtByReady, heardBefore } from './doubt.ts';
 import { manualClock } from './manual-clock.ts';
 import { driver, entry, quarantine } from './release-case.ts';
 
@@ -151,6 +151,7 @@ export class ActCluster {
       isLeading: () => true,
       timeoutMs: 5000,
       doubt: doubtByReady,
+      hear: heardBefore,
       jobObject: () => undefined,
       onNode: () => {},
       ...change,

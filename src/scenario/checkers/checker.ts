@@ -57,6 +57,8 @@ export type WireEvent =
   | { type: 'watching'; operator: number; collection: string; from: string }
   /** It asked the power device of a node for something. */
   | { type: 'device'; operator: number; node: string; action: BmcAction }
+  /** The device has said how it is. */
+  | { type: 'answered'; operator: number; node: string; power: 'on' | 'off' }
   /** A read that is no watch, once its answer was taken, or was known not to come. */
   | ReadEvent;
 
@@ -84,6 +86,8 @@ export interface CheckContext {
   wallMs: () => number;
   /** How long no renewal of the Lease of a node has reached the API server, and from when on that means something. */
   pulseOf: (node: string) => { silentForMs: number; silentAfterMs: number } | undefined;
+  /** Whether the device of a node can say whose power it is, and since when it says off whatever is true, if it does. */
+  deviceOf: (node: string) => { hasIdentity: boolean; saysOffSinceMs?: number } | undefined;
   /** Whether a process does anything at this moment: it can write to a volume of its, or it has none and runs. */
   isActive: (machine: string, process: Process) => boolean;
   /** Volumes with replicas, as they are on the disks. */

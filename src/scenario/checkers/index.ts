@@ -22,6 +22,7 @@ import { s35 } from './s35-void-evidence.ts';
 import { s36 } from './s36-trouble-counts.ts';
 import { s37 } from './s37-requests-once.ts';
 import { s38 } from './s38-look-around.ts';
+import { s34 } from './s34-known-devices.ts';
 import { s4 } from './s4-really-off.ts';
 import { s42 } from './s42-no-act-without-end.ts';
 import { s43 } from './s43-staying-volumes.ts';
@@ -58,6 +59,7 @@ export const invariants: readonly Invariant[] = [
   s27,
   s30,
   s31,
+  s34,
   s35,
   s36,
   s37,

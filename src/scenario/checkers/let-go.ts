@@ -9,6 +9,7 @@ import { isReady } from '../../world/objects/meta.ts';
 import type { MachineEvent, Process } from '../../world/machines/machine.ts';
 import type { Node } from '../../world/objects/nodes.ts';
 import type { CheckContext, Exemption, Write } from './checker.ts';
+import { isLying } from './devices.ts';
 import { succeeded } from './checker.ts';
 import { releaseOf, volumesOf } from './release.ts';
 
@@ -114,6 +115,7 @@ export class LetGo {
     const has = (basis: StoredRelease['basis']): boolean => records.some((record) => record.basis === basis);
     if (has('AcceptedRisk')) return 'AcceptedRisk';
     if (has('KernelCrashed') && this.#forged.has(node)) return 'ForgedCrash';
+    if (has('PowerOff') && isLying(this.#context, node)) return 'LyingDevice';
     const found = state.nodes.get(node);
     const isSaidDead = has('Asserted') && !isReady(found) && drivingOut(found).length > 0;
     // The remedy of a policy is a person's program, and says by its success what that person wants to be true.

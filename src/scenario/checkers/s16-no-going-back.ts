@@ -11,7 +11,7 @@ export const s16: Invariant = {
     const seen = new Map<string, string>();
     return {
       onWire(event) {
-        if (event.type === 'read' || event.type === 'device') return;
+        if (event.type !== 'delivered' && event.type !== 'watching' && event.type !== 'started') return;
         if (event.type === 'started') {
           // A new process begins with what is there now.
           for (const key of seen.keys()) if (key.startsWith(`${event.operator} `)) seen.delete(key);

@@ -3,13 +3,15 @@
  * basis was recorded. Judged by the machines themselves, not by what their devices say.
  */
 import type { Invariant } from './checker.ts';
+import { isLying } from './devices.ts';
 import { recordsFor, releaseOf, toldOf } from './release.ts';
 
 const proving = ['StorageSafeDetach', 'StorageFenced', 'Asserted', 'KernelCrashed', 'AcceptedRisk'];
 
 export const s4: Invariant = {
   id: 'S4',
-  check: ({ state, violated }) => {
+  check: (context) => {
+    const { state, violated, exempt } = context;
     const off = new Set<string>();
     return {
       onMachine(event, machine) {
@@ -22,7 +24,9 @@ export const s4: Invariant = {
         const records = recordsFor(state, release);
         if (!records.some(({ basis }) => basis === 'PowerOff')) return;
         if (records.some(({ basis }) => proving.includes(basis))) return;
-        violated(`${toldOf(release)} on the basis PowerOff although its machine is on`);
+        const told = `${toldOf(release)} on the basis PowerOff although its machine is on`;
+        if (isLying(context, release.node)) exempt('LyingDevice', told);
+        else violated(told);
       },
     };
   },

@@ -40,6 +40,7 @@ export const lateMs = 60_000;
 export class Bmc {
   readonly #options: BmcOptions;
   #fault: BmcFault = 'none';
+  #faultSinceMs = 0;
   #machine: Machine;
 
   constructor(options: BmcOptions) {
@@ -64,6 +65,17 @@ export class Bmc {
   /** Requests under way keep the fault that they met. */
   setFault(fault: BmcFault): void {
     this.#fault = fault;
+    this.#faultSinceMs = this.#options.clock.monotonic();
+  }
+
+  /** Since when it has had its fault. */
+  get faultSinceMs(): number {
+    return this.#faultSinceMs;
+  }
+
+  /** Whether it can say whose power it is. */
+  get hasIdentity(): boolean {
+    return this.#options.hasIdentity ?? true;
   }
 
   /** Answers after a while, or, with a device that hangs, only when `signal` fires. */
@@ -117,8 +129,7 @@ export class Bmc {
   }
 
   #answerOf({ power, name }: Machine): Extract<BmcAnswer, { ok: true }> {
-    const { hasIdentity = true } = this.#options;
-    return { ok: true, power, ...(hasIdentity ? { identity: name } : {}) };
+    return { ok: true, power, ...(this.hasIdentity ? { identity: name } : {}) };
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import type { JsonPatchOperation } from '../../../src/kube/client.ts';
 import type { ObjectRef } from '../../../src/kube/resources.ts';
-import { nodeFences, nodes, pods, volumeAttachments } from '../../../src/kube/resources.ts';
+import { fenceDevices, nodeFences, nodes, pods, volumeAttachments } from '../../../src/kube/resources.ts';
 import { atOnce } from '../../simulation/fencing/fenced.ts';
 import { powerLoss } from '../../simulation/trouble.ts';
 import type { Story, StoryOptions } from '../story.ts';
@@ -204,6 +204,19 @@ const recordStories: readonly Story[] = [
   }),
 ];
 
+const device = { resource: fenceDevices, namespace: 'fenceline', name: `${victim}.power-off` };
+const labelledDevice = patched(device, [{ op: 'add', path: '/metadata/labels', value: { more: 'yes' } }]);
+const deviceStories: readonly Story[] = [
+  story('what is known of a device', ways.power, () =>
+    between({
+      after: matching(new RegExp(`^POST .*/fencedevices .*"${device.name}"`)),
+      deed: labelledDevice,
+      not: matching(new RegExp(`^PUT .*/fencedevices/${device.name}/status `)),
+      once: true,
+    }),
+  ),
+];
+
 /** The controller that detaches comes to nothing, and so it is up to the operator. */
 const left = (): StoryOptions => ({
   onWorld: ({ server }) =>
@@ -243,5 +256,6 @@ export const overtakenStories: readonly Story[] = [
   ...attachmentStories,
   ...otherStories,
   ...recordStories,
+  ...deviceStories,
   ...acts,
 ];

@@ -81,6 +81,7 @@ const leaderless: Story = {
 export const stalledStories: readonly Story[] = [
   leaderless,
   story('a quarantine', () => ways.policy('stalled-quarantine'), /^PATCH .*\/nodes\/[^/ ]* .*quarantine/),
+  story('what is known of a device', () => ways.power('stalled-device'), /^PUT .*\/fencedevices\//),
   story('a record', () => ways.policy('stalled-record'), /^PUT .*\/nodefences\//),
   story(
     'a machine to be removed',

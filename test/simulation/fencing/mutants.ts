@@ -2,9 +2,10 @@
 import type { Scenario } from '../../../src/scenario/format.ts';
 import type { RunOptions } from '../../../src/scenario/runner.ts';
 import { marked, removed } from '../../mutants/stories/machines.ts';
+import type { Sabotage } from '../mutant.ts';
 import type { MutantCase } from '../mutants.ts';
 import { variation } from '../run-file.ts';
-import { atOnce, fenced, place } from './fenced.ts';
+import { atOnce, byCondition, fenced, place } from './fenced.ts';
 
 /** By then everybody was heard of, and the device is about to be told. */
 const lookedAroundMs = 20_500;
@@ -32,6 +33,21 @@ function slowFirstAnswer(delayMs: number): () => RunOptions {
     };
   };
 }
+
+/** Devices that say off from the first question on, whatever is true. */
+function alwaysOff(): RunOptions {
+  return {
+    onWorld(world) {
+      for (const bmc of world.bmcs.values()) bmc.setFault('saysOff');
+    },
+  };
+}
+
+const knownWrong: Sabotage = {
+  file: 'src/fence/belief.ts',
+  line: 'if (wrong !== undefined) return known(`${message}, and it is known to be wrong: ${wrong}`);',
+  instead: "if (wrong === '') return known(message);",
+};
 
 /** More than one minute's worth, all on the node of the pod with the volume. */
 export function manyPods(replicas: number): object {
@@ -119,19 +135,47 @@ export const fenceMutantCases: readonly MutantCase[] = [
     mistake: 'believes a device that answers for another machine',
     sabotage: {
       file: 'src/act/power.ts',
-      line: "if (isSameMachine(known, identity)) return { ...said, identity: 'same' };",
-      instead: "return { ...said, identity: 'same' };",
+      line: "if (isSameMachine(known, identity)) return { ...said, identity: 'same', says };",
+      instead: "return { ...said, identity: 'same', says };",
     },
     scenario: fenced('wrong-machine', {
+      // Kubernetes has noticed by then: what is let go of a node that is Ready has a checker of its own, too.
+      policy: { thresholds: byCondition },
       events: [
         { at: '0s', device: { node: place, fault: 'wrongMachine' } },
         // So that two machines do not write at the same time, which has a checker of its own.
         { at: '0s', storagePartition: place },
         { at: '0s', partition: place },
       ],
-      runFor: '30s',
+      runFor: '1m',
     }),
     says: /on the basis PowerOff although its machine is on$/,
+  },
+  {
+    invariant: 'S34',
+    mistake: 'believes an outlet that was never seen on',
+    sabotage: {
+      file: 'src/fence/belief.ts',
+      line: "if (identity === 'none' && !wasSeenOn && answer.power !== 'unknown') {",
+      instead: "if (identity === 'none' && !wasSeenOn && answer.power === 'unknown') {",
+    },
+    // Its kubelet goes on renewing after it has said off, which alone would save the day.
+    also: [knownWrong],
+    scenario: fenced('never-seen-on', {
+      cluster: { nodes: ['node-1', 'node-2', 'node-3'].map((name) => ({ name, identity: false })) },
+      events: [{ at: '1s', powerOff: place }],
+      runFor: '1m',
+    }),
+    options: alwaysOff,
+    says: /by the word of a device that was never seen on while its node lived$/,
+  },
+  {
+    invariant: 'S34',
+    mistake: 'uses a device that is known to be wrong',
+    sabotage: knownWrong,
+    scenario: fenced('known-wrong', { events: [{ at: '3m', powerOff: place }], runFor: '4m' }),
+    options: alwaysOff,
+    says: /by the word of a device that had said off while its node lived$/,
   },
   {
     invariant: 'S18',

@@ -1,9 +1,10 @@
 /** What a device says is worth as much as is known of it: an outlet that says off under a living node proves nothing. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { failuresOf } from '../run-file.ts';
+import type { FenceDevice } from '../../../src/api/fence-device.ts';
+import { failuresOf, run, scenarioOf, seedsOf } from '../run-file.ts';
 import { observe } from '../release/observed.ts';
-import { askedOf, fenced, fenceOf, inPlace } from '../fencing/fenced.ts';
+import { askedOf, commands, elsewhere, fenced, fenceOf, inPlace, place, victimOf, wellBy } from '../fencing/fenced.ts';
 
 const names = ['node-1', 'node-2', 'node-3'];
 const outlets = { nodes: names.map((name) => ({ name, identity: false })) };
@@ -24,7 +25,7 @@ describe('off under a kubelet that renews its Lease', () => {
       const seen = await observe(
         fenced('requested-says-off', {
           cluster: { nodes: names.map((name) => ({ name, identity })) },
-          policy: { storm: { maxConcurrent: 3 } },
+          policy: { storm: { maxUnresponsive: '100%', maxConcurrent: 3 } },
           events: [
             ...names.map((node) => ({ at: '0s', device: { node, fault: 'saysOff' } })),
             ...names.map((node) => request('10s', node)),
@@ -35,7 +36,10 @@ describe('off under a kubelet that renews its Lease', () => {
       );
       assert.deepEqual(failuresOf(seen.report), []);
       for (const node of names) {
-        assert.match(fenceOf(seen.world, node)?.status.fence?.message ?? '', /it says off, and /);
+        assert.match(
+          fenceOf(seen.world, node)?.status.fence?.message ?? '',
+          /it says off(, and |; it cannot say whose power it is)/,
+        );
         assert.deepEqual(askedOf(seen, node), [], 'and nothing is switched');
       }
     });
@@ -58,6 +62,79 @@ describe('off under a kubelet that renews its Lease', () => {
       askedOf(seen, 'node-1').map(({ what }) => what),
       ['off', 'on'],
     );
+  });
+});
+
+describe('what is known of a device', () => {
+  const titles: Record<string, string> = {
+    'outlet-says-off': 'an outlet that says off while its node is Ready proves nothing when the node is cut off',
+    'outlet-says-off-failover': 'nor for the next instance: that it is wrong is on record',
+    'outlet-seen-on': 'an outlet that was seen on while its node lived is believed, also by the next instance',
+  };
+  for (const [name, title] of Object.entries(titles)) {
+    test(`[SAF-1, FEN-15] S34: ${title}`, async () => {
+      for (const seed of seedsOf(scenarioOf(`holes/${name}`))) {
+        assert.deepEqual(failuresOf(await run({ ...scenarioOf(`holes/${name}`), seed })), [], `with seed ${seed}`);
+      }
+    });
+  }
+
+  test('[SAF-1] S34: without identity and never seen on, an outlet is neither believed nor used', async () => {
+    const seen = await observe(
+      fenced('never-seen-on', { cluster: outlets, events: [{ at: '1s', partition: place }], expect: [inPlace] }),
+      {
+        onWorld: (world) => {
+          for (const bmc of world.bmcs.values()) bmc.setFault('saysOff');
+        },
+      },
+    );
+    assert.deepEqual(failuresOf(seen.report), []);
+    assert.deepEqual(commands(seen), []);
+    assert.match(
+      fenceOf(seen.world, victimOf(seen))?.status.fence?.message ?? '',
+      /was never seen on|known to be wrong/,
+    );
+  });
+
+  test('[SAF-1, FEN-15] what is known is in a FenceDevice, which is written when something changes and not with every answer', async () => {
+    const seen = await observe(
+      fenced('memory', {
+        cluster: outlets,
+        events: [{ at: '10s', device: { node: 'node-2', fault: 'saysOff' } }],
+        runFor: '25m',
+      }),
+    );
+    assert.deepEqual(failuresOf(seen.report), []);
+    const device = (node: string): FenceDevice =>
+      seen.world.server.peek('fenceline.dev', 'fencedevices', `fenceline/${node}.power-off`) as unknown as FenceDevice;
+    const { status: well } = device('node-1');
+    assert.deepEqual([well.power, well.fenceable, well.wrong], ['on', true, undefined]);
+    assert.ok(well.seenOn !== undefined);
+    const { status: wrong } = device('node-2');
+    assert.deepEqual(
+      [wrong.power, wrong.fenceable, wrong.reason, wrong.wrong?.reason],
+      ['off', false, 'WrongMachine', 'OffWhileAlive'],
+    );
+    const writes = seen.writes.filter(({ what }) => what.includes('fencedevices/fenceline/node-1.'));
+    assert.ok(writes.length <= 4, `${writes.length}`);
+    assert.ok(writes.every(({ atMs }) => atMs < 120_000));
+  });
+
+  test('[SAF-1] a device that says on again under its living node is cleared by the next check, and is used', async () => {
+    const seen = await observe(
+      fenced('cleared', {
+        cluster: outlets,
+        events: [
+          { at: '0s', device: { node: place, fault: 'saysOff' } },
+          { at: '13m', device: { node: place, fault: 'none' } },
+          { at: '15m', partition: place },
+          { at: '16m', heal: place },
+        ],
+        expect: [elsewhere('15m30s'), ...wellBy('20m')],
+        runFor: '20m',
+      }),
+    );
+    assert.deepEqual(failuresOf(seen.report), []);
   });
 });
 

@@ -1,0 +1,220 @@
+/**
+ * Remembers devices: what they say is learnt from, by the rule that is handed in, and kept in their FenceDevices. Written a
+ * moment after something has changed, beside everything else: whoever asks a device does not wait for it. What is lost
+ * with the process is found out again; until then the word of a device is worth less, not more.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { timeOf } from '../api/facts.ts';
+import type { Method } from '../api/fence-config.ts';
+import type { FenceDeviceSpec, FenceDeviceStatus } from '../api/fence-device.ts';
+import { hash } from '../api/hash.ts';
+import { isSilent, renewalMs, silentAfterMs } from '../api/life.ts';
+import type { Heard, PowerAnswer, Said } from '../api/power.ts';
+import { deviceHash } from '../api/power.ts';
+import type { LeaseSign, LiveNode } from '../api/release-view.ts';
+import type { Clock } from '../clock.ts';
+import type { KubeClient, KubeObject } from '../kube/client.ts';
+import type { KubeError, Result } from '../kube/errors.ts';
+import { compareVersions } from '../kube/resource-version.ts';
+import type { ObjectRef } from '../kube/resources.ts';
+import { fenceDevices } from '../kube/resources.ts';
+
+export interface StoredDevice extends KubeObject {
+  spec: FenceDeviceSpec;
+  status?: FenceDeviceStatus;
+}
+
+export interface DeviceMemoryOptions {
+  client: KubeClient;
+  clock: Clock;
+  namespace: string;
+  /** Asked at the wire before every write. */
+  isLeading: () => boolean;
+  /** What is known of whether a node lives. */
+  lifeOf: (node: string) => { lease?: LeaseSign | undefined; bootId: string };
+  learn: (before: FenceDeviceStatus, heard: Heard) => FenceDeviceStatus;
+  /** What a device said, as it is weighed. */
+  recall: (said: Said, status: FenceDeviceStatus) => PowerAnswer;
+  onProblem: (source: string, error: KubeError) => void;
+}
+
+interface Entry {
+  name: string;
+  spec: FenceDeviceSpec;
+  status: FenceDeviceStatus;
+  /** As it is stored; absent: it is not, as far as we know. */
+  object?: StoredDevice | undefined;
+  /** When it last said off, by our own clock, and in which boot of the machine. */
+  saidOff?: { atMs: number; bootId: string } | undefined;
+  /** It said on when nothing was known yet of whether its node lives: the next renewal will tell. */
+  saidOn?: { atMs: number; renew: () => void } | undefined;
+  isSaving: boolean;
+}
+
+/** What is learnt in one go is written in one go. */
+const settleMs = 200;
+const callTimeoutMs = 10_000;
+const maxTries = 3;
+const longestName = 253;
+
+export class DeviceMemory {
+  readonly #options: DeviceMemoryOptions;
+  /** By the name of the object. */
+  readonly #entries = new Map<string, Entry>();
+  #shared: ReadonlyMap<string, string> = new Map();
+  /** Devices that wait for a renewal, by node. */
+  readonly #waiting = new Map<string, Set<Entry>>();
+
+  constructor(options: DeviceMemoryOptions) {
+    this.#options = options;
+  }
+
+  /** Learns from what a device of a node said, and answers with what is known of it. */
+  hear(node: LiveNode, method: Method, heard: { said: Said; by: Heard['by'] }): PowerAnswer {
+    const { clock, learn, recall } = this.#options;
+    const { said } = heard;
+    const entry = this.#entryFor(node.name, method);
+    const { lease, isAlive, bootId } = this.#lifeOf(node.name);
+    if (said.power === 'on' && !isAlive && lease !== undefined && lease.renewed !== true) {
+      this.#await(node.name, entry, () => void this.hear(node, method, heard));
+    }
+    const saidOff = entry.saidOff?.bootId === bootId ? entry.saidOff : undefined;
+    const nowMs = clock.monotonic();
+    const renewedAtMs = lease?.renewed === true ? nowMs - lease.unchangedForMs : -Infinity;
+    const configuration = deviceHash(method);
+    entry.status = learn(entry.status, {
+      ...heard,
+      device: method.driver,
+      configuration,
+      at: timeOf(clock.now()),
+      isAlive,
+      isContradicted: saidOff !== undefined && renewedAtMs > saidOff.atMs + renewalMs(lease),
+      sharedWith: this.#shared.get(`${node.name} ${configuration}`),
+    });
+    if (said.power === 'on') entry.saidOff = undefined;
+    else if (said.power === 'off') entry.saidOff = saidOff ?? { atMs: nowMs, bootId };
+    this.#save(entry);
+    return recall(said, entry.status);
+  }
+
+  /** The kubelet of a node has renewed its Lease. This is nearly all traffic. */
+  renewed(node: string): void {
+    const waiting = this.#waiting.get(node);
+    if (waiting === undefined) return;
+    this.#waiting.delete(node);
+    const { lease, isAlive } = this.#lifeOf(node);
+    for (const { saidOn } of waiting) {
+      // One that has come long after it was asked does not say how it was then.
+      const isInTime = saidOn !== undefined && this.#options.clock.monotonic() - saidOn.atMs <= silentAfterMs(lease);
+      if (isInTime && isAlive) saidOn.renew();
+    }
+  }
+
+  #await(node: string, entry: Entry, renew: () => void): void {
+    entry.saidOn = { atMs: this.#options.clock.monotonic(), renew };
+    const waiting = this.#waiting.get(node) ?? new Set();
+    this.#waiting.set(node, waiting.add(entry));
+  }
+
+  /** Whether a node could be fenced by this device. */
+  checked(node: LiveNode, method: Method, problem: { reason: string; message: string } | undefined): void {
+    const entry = this.#entryFor(node.name, method);
+    const { reason: _, message: __, ...rest } = entry.status;
+    const why = problem === undefined ? {} : { reason: problem.reason, message: problem.message };
+    entry.status = { configuration: deviceHash(method), ...rest, fenceable: problem === undefined, ...why };
+    this.#save(entry);
+  }
+
+  /** Which devices two existing nodes are configured with: by `node hash`, the other one. */
+  share(shared: ReadonlyMap<string, string>): void {
+    this.#shared = shared;
+  }
+
+  /** As it is stored now, by whomever. */
+  notice(object: StoredDevice, type: 'added' | 'updated' | 'deleted'): void {
+    const { name, resourceVersion = '' } = object.metadata;
+    const known = this.#entries.get(name);
+    if (type === 'deleted') {
+      this.#entries.delete(name);
+      return;
+    }
+    const { spec, status = {} } = object;
+    if (known === undefined) {
+      this.#entries.set(name, { name, spec, status, object, isSaving: false });
+      return;
+    }
+    // What we write ourselves is known already; whoever writes meanwhile makes our own write fail.
+    const knownVersion = known.object?.metadata.resourceVersion;
+    if (known.isSaving || (knownVersion !== undefined && compareVersions(resourceVersion, knownVersion) <= 0)) return;
+    Object.assign(known, { spec, status, object });
+  }
+
+  #lifeOf(node: string): { lease: LeaseSign | undefined; isAlive: boolean; bootId: string } {
+    const { lease, bootId } = this.#options.lifeOf(node);
+    return { lease, bootId, isAlive: lease?.renewed === true && !isSilent(lease) };
+  }
+
+  #entryFor(node: string, method: Method): Entry {
+    const configuration = deviceHash(method);
+    const mine = [...this.#entries.values()].find(
+      ({ spec, status }) => spec.node === node && status.configuration === configuration,
+    );
+    if (mine !== undefined) return mine;
+    const name = deviceName(node, method);
+    const known = this.#entries.get(name);
+    const entry: Entry = { name, spec: { node }, status: {}, isSaving: false, ...(known && { object: known.object }) };
+    this.#entries.set(name, entry);
+    return entry;
+  }
+
+  #save(entry: Entry): void {
+    if (entry.isSaving || isStored(entry)) return;
+    entry.isSaving = true;
+    this.#options.clock.after(settleMs, () => void this.#write(entry));
+  }
+
+  async #write(entry: Entry): Promise<void> {
+    const { isLeading, onProblem } = this.#options;
+    for (let tries = 0; tries < maxTries && isLeading() && !isStored(entry); tries += 1) {
+      const written = await this.#store(entry);
+      if (written.ok) {
+        entry.object = written.value;
+        continue;
+      }
+      const { kind } = written.error;
+      if (kind !== 'conflict' && kind !== 'notFound') {
+        onProblem('fence devices', written.error);
+        break;
+      }
+      // Somebody else wrote to it, or has deleted it: what we know now is written over that.
+      const read = await this.#options.client.get<StoredDevice>(this.#refOf(entry), { timeoutMs: callTimeoutMs });
+      entry.object = read.ok ? read.value : undefined;
+    }
+    entry.isSaving = false;
+  }
+
+  async #store({ name, spec, status, object }: Entry): Promise<Result<StoredDevice>> {
+    const { client, namespace, isLeading: guard } = this.#options;
+    const calls = { guard, timeoutMs: callTimeoutMs };
+    const ref = this.#refOf({ name });
+    if (object === undefined) return client.create(fenceDevices, { metadata: { name, namespace }, spec }, calls);
+    return client.replace(ref, { ...object, status }, 'status', calls);
+  }
+
+  #refOf({ name }: { name: string }): ObjectRef {
+    return { resource: fenceDevices, namespace: this.#options.namespace, name };
+  }
+}
+
+function isStored({ object, status }: Entry): boolean {
+  return object !== undefined && isDeepStrictEqual(object.status ?? {}, status);
+}
+
+/** The method may be written in letters that the name of an object must not have. */
+function deviceName(node: string, { name }: Method): string {
+  const plain = `${node}.${name}`;
+  const fit = plain.toLowerCase().replaceAll(/[^-a-z0-9.]/g, '-');
+  if (fit === plain && fit.length <= longestName && /[a-z0-9]$/.test(fit)) return fit;
+  const suffix = `-${hash(plain)}`;
+  return fit.slice(0, longestName - suffix.length) + suffix;
+}

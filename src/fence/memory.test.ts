@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { FenceDeviceStatus } from '../api/fence-device.ts';
+import type { Heard } from '../api/power.ts';
+import { learn, withMemory } from './memory.ts';
+
+const at = '2026-01-01T00:00:00.000Z';
+const later = '2026-01-01T00:10:00.000Z';
+type Change = Partial<Omit<Heard, 'said'>> & { said?: Partial<Heard['said']> };
+const heard = ({ said, ...change }: Change = {}): Heard => ({
+  device: 'agent:fence_apc',
+  configuration: 'h1',
+  at,
+  by: 'check',
+  isAlive: true,
+  isContradicted: false,
+  ...change,
+  said: { device: 'pdu', power: 'on', identity: 'none', message: 'pdu: it says on', ...said },
+});
+const well = learn({}, heard());
+
+describe('what is kept of a device', () => {
+  test('[SAF-1, FEN-15] what it says and since when; nothing changes while it says the same', () => {
+    assert.deepEqual(well, {
+      device: 'agent:fence_apc',
+      configuration: 'h1',
+      power: 'on',
+      since: at,
+      askedBy: 'check',
+      seenOn: at,
+    });
+    assert.deepEqual(learn(well, heard({ at: later, by: 'fence', isAlive: false })), well);
+    const off = learn(well, heard({ at: later, by: 'fence', isAlive: false, said: { power: 'off', says: 'x' } }));
+    assert.deepEqual(off, { ...well, power: 'off', since: later, askedBy: 'fence', identity: 'x' });
+  });
+
+  test('[SAF-1] it was seen on only while its node was alive', () => {
+    assert.equal(learn({}, heard({ isAlive: false })).seenOn, undefined);
+    assert.equal(learn({}, heard({ said: { power: 'off' } })).seenOn, undefined);
+    assert.equal(learn({}, heard({ said: { identity: 'other' } })).seenOn, undefined);
+  });
+
+  test('[SAF-1] with another configuration it is another device', () => {
+    const wrong = learn(well, heard({ isContradicted: true, said: { power: 'off' } }));
+    assert.deepEqual(learn(wrong, heard({ configuration: 'h2', isAlive: false, at: later })), {
+      device: 'agent:fence_apc',
+      configuration: 'h2',
+      power: 'on',
+      since: later,
+      askedBy: 'check',
+    });
+  });
+
+  const reasonOf = (before: FenceDeviceStatus, change: Change): string | undefined =>
+    learn(before, heard({ at: later, ...change })).wrong?.reason;
+
+  test('[SAF-1] wrong: off while the kubelet renewed, of another machine, shared with another node', () => {
+    assert.equal(reasonOf(well, { isContradicted: true, said: { power: 'off' } }), 'OffWhileAlive');
+    assert.equal(reasonOf(well, { isContradicted: true, isAlive: false }), 'OffWhileAlive');
+    assert.equal(reasonOf(well, { said: { identity: 'other' } }), 'AnotherMachine');
+    assert.equal(reasonOf(well, { sharedWith: 'node-2' }), 'SharedWithAnotherNode');
+    assert.equal(reasonOf(well, {}), undefined);
+  });
+
+  test('[SAF-1] until a check clears it; since when is kept', () => {
+    const wrong = learn(well, heard({ isContradicted: true, said: { power: 'off' } }));
+    assert.equal(wrong.wrong?.since, at);
+    assert.equal(learn(wrong, heard({ isContradicted: true, said: { power: 'off' }, at: later })).wrong?.since, at);
+    assert.equal(reasonOf(wrong, { said: { power: 'off' }, isAlive: false }), 'OffWhileAlive');
+    assert.equal(reasonOf(wrong, { by: 'fence' }), 'OffWhileAlive', 'a fence clears nothing');
+    assert.equal(reasonOf(wrong, { isAlive: false }), 'OffWhileAlive', 'nor on under a dead node');
+    assert.equal(reasonOf(wrong, {}), undefined);
+    const other = learn(well, heard({ said: { identity: 'other' } }));
+    assert.equal(reasonOf(other, { said: { identity: 'same', power: 'off' } }), undefined);
+    assert.equal(reasonOf(other, { said: { power: 'off' } }), 'AnotherMachine');
+    const shared = learn(well, heard({ sharedWith: 'node-2' }));
+    assert.equal(reasonOf(shared, { by: 'fence' }), undefined, 'the other node has another device now');
+  });
+
+  test('[SAF-1] its word is weighed with that', () => {
+    const { said } = heard();
+    assert.deepEqual(withMemory(said, well), { ...said, wasSeenOn: true });
+    const wrong = learn({}, heard({ said: { identity: 'other', message: 'of node-2' } }));
+    assert.deepEqual(withMemory(said, wrong), { ...said, wasSeenOn: false, wrong: 'of node-2' });
+  });
+});

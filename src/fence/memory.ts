@@ -1,0 +1,70 @@
+/**
+ * What is kept of a device from what it says: by this its word is weighed later on, perhaps by another instance. It changes
+ * only where something is new.
+ */
+import type { FenceDeviceStatus } from '../api/fence-device.ts';
+import type { Heard, PowerAnswer, Said } from '../api/power.ts';
+
+export function learn(before: FenceDeviceStatus, heard: Heard): FenceDeviceStatus {
+  const { configuration, device, said, at, by, isAlive } = heard;
+  // What was known of another configuration is about another device.
+  const known = before.configuration === configuration ? before : {};
+  const isOn = said.power === 'on' && isAlive && said.identity !== 'other';
+  const seenOn = known.seenOn ?? (isOn ? at : undefined);
+  const wrong = wrongBy(known.wrong, heard);
+  const answer = known.power === said.power ? pick(known) : { power: said.power, since: at, askedBy: by };
+  const { fenceable, reason, message } = known;
+  return {
+    device,
+    configuration,
+    ...answer,
+    ...(said.says === undefined ? {} : { identity: said.says.slice(0, 256) }),
+    ...(seenOn === undefined ? {} : { seenOn }),
+    ...(wrong === undefined ? {} : { wrong }),
+    ...(fenceable === undefined ? {} : { fenceable }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(message === undefined ? {} : { message }),
+  };
+}
+
+function pick({ power, since, askedBy }: FenceDeviceStatus): Pick<FenceDeviceStatus, 'power' | 'since' | 'askedBy'> {
+  return {
+    ...(power === undefined ? {} : { power }),
+    ...(since === undefined ? {} : { since }),
+    ...(askedBy === undefined ? {} : { askedBy }),
+  };
+}
+
+type Wrong = NonNullable<FenceDeviceStatus['wrong']>;
+
+/** Since when it has been wrong is kept; only a check that finds it right clears it. */
+function wrongBy(before: FenceDeviceStatus['wrong'], heard: Heard): Wrong | undefined {
+  const found = wrongNow(heard);
+  if (found === undefined) return before !== undefined && isCleared(before, heard) ? undefined : before;
+  return before?.reason === found.reason ? before : { since: heard.at, ...found, message: found.message.slice(0, 512) };
+}
+
+function wrongNow({ said, isContradicted, sharedWith, isAlive }: Heard): Omit<Wrong, 'since'> | undefined {
+  if (said.identity === 'other') return { reason: 'AnotherMachine', message: said.message };
+  if (sharedWith !== undefined) {
+    return {
+      reason: 'SharedWithAnotherNode',
+      message: `node ${sharedWith} is configured with the same device and plug`,
+    };
+  }
+  // One that says on again, under a living node, may have been restarted.
+  if (!isContradicted || (said.power === 'on' && isAlive)) return undefined;
+  return { reason: 'OffWhileAlive', message: 'it said off, and the kubelet went on renewing its Lease' };
+}
+
+function isCleared({ reason }: Wrong, { by, said, isAlive, sharedWith }: Heard): boolean {
+  if (reason === 'SharedWithAnotherNode') return sharedWith === undefined;
+  if (by !== 'check' || said.power === 'unknown') return false;
+  if (reason === 'AnotherMachine') return said.identity === 'same' || (said.power === 'on' && isAlive);
+  return said.power === 'on' && isAlive;
+}
+
+/** What a device said, as it is weighed. */
+export function withMemory(said: Said, { seenOn, wrong }: FenceDeviceStatus): PowerAnswer {
+  return { ...said, wasSeenOn: seenOn !== undefined, ...(wrong === undefined ? {} : { wrong: wrong.message }) };
+}
