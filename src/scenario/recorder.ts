@@ -66,8 +66,6 @@ export class Recorder {
   /** Time 0: the history begins. */
   begin(baseline: Baseline): void {
     this.#baseline = baseline;
-    // Until now time was counted from the making of the world; and every kubelet has just renewed.
-    for (const renewal of this.#renewals.values()) renewal.atMs = this.#now();
     this.#touched = true;
   }
 
