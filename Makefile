@@ -3,7 +3,7 @@ SHELL := /bin/bash
 export PATH := $(CURDIR)/node_modules/.bin:$(PATH)
 installed := node_modules/.package-lock.json
 
-.PHONY: run test test-skew check bench soak build clean
+.PHONY: run test test-skew check bench swarm soak build clean
 
 run: $(installed) ## a cluster of six nodes to play with: make run PORT=8088
 	bin/fenceline demo $(if $(PORT),--port $(PORT))
@@ -16,6 +16,9 @@ check: $(installed) ## types, lint, format, the rules of the house
 
 bench: $(installed) ## benchmarks, side by side
 	node bench/main.ts
+
+swarm: $(installed) ## random clusters and faults: make swarm SEEDS=500 FROM=1 SIZE=large
+	node test/swarm/main.ts --seeds $(or $(SEEDS),100) --from $(or $(FROM),1) --size $(or $(SIZE),small)
 
 soak: $(installed) ## what repeats for long: make soak ROUNDS=20
 	node test/run.ts --repeat $(or $(ROUNDS),5) control-plane controllers

@@ -45,7 +45,7 @@ const tiers: Tier[] = [
   { name: 'contract', files: globSync('test/contract/**/*.test.ts'), concurrency: availableParallelism() },
   {
     name: 'simulation',
-    files: globSync('test/{simulation,twins,mutants}/**/*.test.ts'),
+    files: globSync('test/{simulation,swarm,twins,mutants}/**/*.test.ts'),
     concurrency: availableParallelism(),
   },
   { name: 'console', files: globSync('test/console/**/*.test.ts'), concurrency: 1 },

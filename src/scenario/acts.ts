@@ -4,11 +4,14 @@ import type { KubeClient } from '../kube/client.ts';
 import { nodes } from '../kube/resources.ts';
 import type { Node, Taint } from '../world/objects/nodes.ts';
 import type { World } from '../world/world.ts';
+import { approveAs } from '../cli/approve.ts';
+import { ApiFaults } from './api-faults.ts';
 import type { Baseline } from './baseline.ts';
 import type { DrainOutcome } from './drain.ts';
 import { cordon, drain } from './drain.ts';
 import type { Act, NodeAct } from './format.ts';
 import type { Manifests } from './manifests.ts';
+import { administrator } from './operator-user.ts';
 import type { OperatorHost } from './operators.ts';
 
 export interface ActorOptions {
@@ -30,9 +33,11 @@ const dumpMs = 60_000;
 
 export class Actor {
   readonly #options: ActorOptions;
+  readonly #apiFaults: ApiFaults;
 
   constructor(options: ActorOptions) {
     this.#options = options;
+    this.#apiFaults = new ApiFaults(options.world.server.faults);
   }
 
   /** Resolves when it is done; a drain goes on by itself. Answers what went wrong, if anything. */
@@ -77,6 +82,10 @@ export class Actor {
         world.swapDevices(one, other);
         return [one, other].find((name) => !world.bmcs.has(name))?.concat(' has no power device');
       }
+      case 'apiFault':
+        onNote(`apiFault ${act.fault}`, `operator-${act.operator}`);
+        this.#apiFaults.set(act.operator, act.fault);
+        return undefined;
       case 'detach':
         onNote(`detach ${act.fault}`, `driver/${act.driver}`);
         world.fleet.attacher.setDetachFault(act.driver, act.fault);
@@ -162,11 +171,13 @@ export class Actor {
         return undefined;
       case 'deleteNode':
         return manifests.delete({ kind: 'Node', name });
+      case 'approve':
+        return approveAs(client, name, administrator, {}).then(done, (error: Error) => error.message);
     }
   }
 }
 
-function done(_nothing: void): undefined {
+function done(_nothing: unknown): undefined {
   return undefined;
 }
 

@@ -44,6 +44,8 @@ export interface StoredFence extends KubeObject {
       cleanResources?: boolean;
     };
     incident?: { id: string; nodeUid?: string };
+    hold?: { reason?: string; message?: string };
+    return?: { stage?: string; waitsFor?: string };
     releases?: StoredRelease[];
   };
 }

@@ -68,12 +68,27 @@ export const nodeActs = [
   'deleteNode',
   'kdump',
   'kdumpSent',
+  'approve',
 ] as const;
 export type NodeAct = (typeof nodeActs)[number];
 
 export const operatorActs = ['crashOperator', 'isolateOperator', 'restoreOperator'] as const;
 export const zoneActs = ['zonePartition', 'zoneHeal'] as const;
 export const apiActs = ['apiDown', 'apiUp'] as const;
+export const apiFaults = [
+  'errors',
+  'conflicts',
+  'tooMany',
+  'lost',
+  'slow',
+  'lags',
+  'drops',
+  'doubles',
+  'breaks',
+  'compacts',
+  'none',
+] as const;
+export type ApiFault = (typeof apiFaults)[number];
 export const detachFaults = ['errors', 'hangs', 'none'] as const;
 export const conditionStatuses = ['True', 'False', 'Unknown'] as const;
 
@@ -89,6 +104,7 @@ export type Act =
   | { do: 'condition'; node: NodeRef; type: string; status: (typeof conditionStatuses)[number] }
   | { do: 'device'; node: NodeRef; fault: BmcFault }
   | { do: 'swapDevices'; nodes: [NodeRef, NodeRef] }
+  | { do: 'apiFault'; operator: number; fault: ApiFault }
   | { do: 'detach'; driver: string; fault: (typeof detachFaults)[number] }
   | { do: 'clockSkew'; operator: number; byMs: number };
 

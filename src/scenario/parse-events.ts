@@ -1,7 +1,7 @@
 /** `spec.events`: what happens to the cluster, and when. */
 import { bmcFaults } from '../world/machines/bmc.ts';
-import type { Act, NodeRef, ScenarioEvent } from './format.ts';
-import { apiActs, conditionStatuses, detachFaults, nodeActs, operatorActs, zoneActs } from './format.ts';
+import type { ApiFault, Act, NodeRef, ScenarioEvent } from './format.ts';
+import { apiFaults, apiActs, conditionStatuses, detachFaults, nodeActs, operatorActs, zoneActs } from './format.ts';
 import { manifest } from './manifest.ts';
 import type { Known } from './parse-refs.ts';
 import { nodeRef, operatorNumber, zoneName } from './parse-refs.ts';
@@ -103,6 +103,13 @@ function faultActs(known: Known, node: Read<NodeRef>): Record<string, Read<Act>>
       if (one === undefined || other === undefined || more.length > 0) problem(place, 'write two nodes, as in [a, b]');
       return { do: 'swapDevices', nodes: [one, other] };
     },
+    apiFault: (place) => ({
+      do: 'apiFault',
+      ...record<{ operator: number; fault: ApiFault }>({ operator: operatorNumber(known), fault: oneOf(apiFaults) }, [
+        'operator',
+        'fault',
+      ])(place),
+    }),
     detach: (place) => ({
       do: 'detach',
       ...record<{ driver: string; fault: (typeof detachFaults)[number] }>(

@@ -59,6 +59,7 @@ export async function runScenario(
     await run.settle();
     options.onZero?.();
     await run.play();
+    run.conclude();
   } finally {
     await run.end();
   }
@@ -185,6 +186,11 @@ class Run {
       this.#throwIfBroken();
       this.#settleTrackers(stop, stop === runForMs);
     }
+  }
+
+  /** What can be judged only when all is over. */
+  conclude(): void {
+    for (const checker of this.#checkers) checker.onEnd?.();
   }
 
   async end(): Promise<void> {
@@ -354,6 +360,7 @@ class Run {
         const { hasIdentity, faultSinceMs, fault } = bmc;
         return { hasIdentity, ...(fault === 'saysOff' ? { saysOffSinceMs: faultSinceMs } : {}) };
       },
+      isPortClosed: (node) => this.#world.storage.isPortClosed(node),
       isActive: (machine, process) => this.#world.isActive(machine, process),
       volumes: () => this.#world.longhorn?.reports() ?? [],
       violated: (detail) => this.#recorder.violated(id, detail),

@@ -14,6 +14,7 @@ export interface TapOptions {
 }
 
 export function tapped(inner: Transport, { operator, clock, onWire }: TapOptions): Transport {
+  let watches = 0;
   return {
     async send(request: HttpRequest): Promise<HttpResponse> {
       const watch = watchOf(request);
@@ -22,15 +23,23 @@ export function tapped(inner: Transport, { operator, clock, onWire }: TapOptions
           ? sendRead(inner, request, { operator, clock, onWire })
           : inner.send(request);
       }
-      onWire({ type: 'watching', operator, ...watch });
-      const response = await inner.send(request);
-      if (response.status !== 200) return response;
-      return {
-        ...response,
-        body: listened(response.body, (version) => {
-          onWire({ type: 'delivered', operator, collection: watch.collection, version });
-        }),
-      };
+      watches += 1;
+      const its = { operator, collection: watch.collection, watch: watches };
+      const onEnd = (): void => onWire({ type: 'unwatched', ...its });
+      onWire({ type: 'watching', ...its, from: watch.from });
+      let response: HttpResponse;
+      try {
+        response = await inner.send(request);
+      } catch (error) {
+        onEnd();
+        throw error;
+      }
+      if (response.status !== 200) {
+        onEnd();
+        return response;
+      }
+      const onVersion = (version: string): void => onWire({ type: 'delivered', ...its, version });
+      return { ...response, body: listened(response.body, { onVersion, onEnd }) };
     },
     close: () => inner.close(),
   };
@@ -86,13 +95,17 @@ function watchOf({ method, path }: HttpRequest): { collection: string; from: str
 
 async function* listened(
   body: AsyncIterable<Uint8Array>,
-  onVersion: (version: string) => void,
+  { onVersion, onEnd }: { onVersion: (version: string) => void; onEnd: () => void },
 ): AsyncGenerator<Uint8Array> {
-  for await (const chunk of body) {
-    // Told once it was taken: what the reader gives up on has not been seen.
-    yield chunk;
-    const version = lastVersionIn(chunk);
-    if (version !== undefined) onVersion(version);
+  try {
+    for await (const chunk of body) {
+      // Told once it was taken: what the reader gives up on has not been seen.
+      yield chunk;
+      const version = lastVersionIn(chunk);
+      if (version !== undefined) onVersion(version);
+    }
+  } finally {
+    onEnd();
   }
 }
 

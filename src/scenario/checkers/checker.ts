@@ -52,9 +52,10 @@ export interface Write {
 /** What an operator asked for and got, at its end of the wire. */
 export type WireEvent =
   | { type: 'started'; operator: number }
-  /** A watch of this collection, its path without query, has come to this version. */
-  | { type: 'delivered'; operator: number; collection: string; version: string }
-  | { type: 'watching'; operator: number; collection: string; from: string }
+  /** A watch of this collection, its path without query, has come to this version. An operator may have several. */
+  | { type: 'delivered'; operator: number; collection: string; watch: number; version: string }
+  | { type: 'watching'; operator: number; collection: string; watch: number; from: string }
+  | { type: 'unwatched'; operator: number; collection: string; watch: number }
   /** It asked the power device of a node for something. */
   | { type: 'device'; operator: number; node: string; action: BmcAction }
   /** The device has said how it is. */
@@ -88,6 +89,8 @@ export interface CheckContext {
   pulseOf: (node: string) => { silentForMs: number; silentAfterMs: number } | undefined;
   /** Whether the device of a node can say whose power it is, and since when it says off whatever is true, if it does. */
   deviceOf: (node: string) => { hasIdentity: boolean; saysOffSinceMs?: number } | undefined;
+  /** Whether the port through which a node reaches its storage lets nothing through. */
+  isPortClosed: (node: string) => boolean;
   /** Whether a process does anything at this moment: it can write to a volume of its, or it has none and runs. */
   isActive: (machine: string, process: Process) => boolean;
   /** Volumes with replicas, as they are on the disks. */
@@ -113,6 +116,8 @@ export interface Checker {
   onReplicas?: () => void;
   onWire?: (event: WireEvent) => void;
   onMachine?: (event: MachineEvent, machine: string) => void;
+  /** The run is over; nothing has been taken down yet. */
+  onEnd?: () => void;
 }
 
 export interface Invariant {

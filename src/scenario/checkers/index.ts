@@ -13,6 +13,7 @@ import { s20 } from './s20-once.ts';
 import { s21 } from './s21-storm-limits.ts';
 import { s23 } from './s23-cancelled.ts';
 import { s24 } from './s24-eviction-only.ts';
+import { s25 } from './s25-comes-to-rest.ts';
 import { s26 } from './s26-unknown-is-not-no.ts';
 import { s27 } from './s27-no-delay.ts';
 import { s3 } from './s3-unsettled-fence.ts';
@@ -55,6 +56,7 @@ export const invariants: readonly Invariant[] = [
   s21,
   s23,
   s24,
+  s25,
   s26,
   s27,
   s30,

@@ -63,6 +63,7 @@ const mib = 2 ** 20;
 /** `replica-replenishment-wait-interval` */
 const replenishWaitMs = 600_000;
 const installRetryMs = 1000;
+const managerAgainMs = 1000;
 /** A volume has some copies, and each of them has something done to it once or twice at a time. */
 const mostIntents = 1000;
 const firstStartMs = 20_000;
@@ -82,6 +83,7 @@ export class Longhorn {
   readonly #others: Record<'volumes' | 'engines' | 'instanceManagers', Informer<KubeObject>>;
   /** Replicas that a user’s wish for their node or disk has asked to leave. */
   readonly #askedByUser = new Set<string>();
+  readonly #managerSeenAtMs = new Map<string, number>();
   #started = false;
   #startedAtMs: number | undefined;
   #isUsed = false;
@@ -298,7 +300,22 @@ export class Longhorn {
       spec: o.instanceManagerSpec(name) ?? {},
       status: { currentState: this.#serves(name) ? 'running' : 'stopped' },
     });
-    await keepInstanceManager(this.#api, objects, this.#others.instanceManagers.get(key), this.#pods);
+    if (this.#mayMakeManager(name, this.#pods.get(key) !== undefined)) {
+      await keepInstanceManager(this.#api, objects, this.#others.instanceManagers.get(key), this.#pods);
+    }
+  }
+
+  /** One that is driven away as soon as it is made is made again a second later, and not without end in one moment. */
+  #mayMakeManager(node: string, isThere: boolean): boolean {
+    const { clock } = this.#options;
+    const nowMs = clock.monotonic();
+    if (isThere) {
+      this.#managerSeenAtMs.set(node, nowMs);
+      return true;
+    }
+    const waitMs = (this.#managerSeenAtMs.get(node) ?? -Infinity) + managerAgainMs - nowMs;
+    if (waitMs > 0) clock.after(waitMs, () => this.#queue.add('all'));
+    return waitMs <= 0;
   }
 
   async #publishVolume(volume: TrueVolume): Promise<void> {

@@ -22,6 +22,8 @@ interface Timer {
   callback: (() => void) | undefined;
 }
 
+/** Far more than any cluster needs: two parties that answer each other without any delay would keep it from moving on. */
+const mostInAMoment = 100_000;
 const defaultEpochMs = Date.UTC(2026, 0, 1);
 /** Fewer cancelled timers are not worth a pass over all. */
 const sweepAbove = 1024;
@@ -94,6 +96,7 @@ export class VirtualClock implements Clock {
   async runUntil(untilMs: number, onMoment?: () => boolean | void): Promise<void> {
     if (this.#running) throw new Error('time passes already');
     this.#running = true;
+    let ranNow = 0;
     try {
       await this.#settle();
       for (let at = this.nextAt; ; at = this.nextAt) {
@@ -101,7 +104,10 @@ export class VirtualClock implements Clock {
           if (onMoment?.() === true) return;
           if (at === undefined || at > untilMs) break;
           this.#elapsedMs = at;
+          ranNow = 0;
         }
+        ranNow += 1;
+        if (ranNow > mostInAMoment) throw new Error(`time stands still at ${this.#elapsedMs} ms: something has no end`);
         this.#runFirst();
         await this.#settle();
       }

@@ -43,6 +43,19 @@ function alwaysOff(): RunOptions {
   };
 }
 
+/** What was switched off stays off. */
+function neverOnAgain(): RunOptions {
+  return {
+    onWorld(world) {
+      for (const bmc of world.bmcs.values()) {
+        const request = bmc.request.bind(bmc);
+        bmc.request = async (action, signal) =>
+          action === 'on' ? { ok: false, error: 'refused' } : request(action, signal);
+      }
+    },
+  };
+}
+
 const knownWrong: Sabotage = {
   file: 'src/fence/belief.ts',
   line: 'if (wrong !== undefined) return known(`${message}, and it is known to be wrong: ${wrong}`);',
@@ -233,6 +246,25 @@ export const fenceMutantCases: readonly MutantCase[] = [
       runFor: '1m',
     }),
     says: /was (marked Failed|deleted by force) as number 3 in a minute, and 2 may go$/,
+  },
+  {
+    invariant: 'S25',
+    mistake: 'keeps to itself why a machine stays off',
+    sabotage: {
+      file: 'src/fence/stored.ts',
+      line: '...(state.message === undefined ? {} : { message: state.message.slice(0, 1024) }),',
+      instead: '',
+    },
+    scenario: fenced('left-off', {
+      policy: { fence: { ...atOnce, retries: 0 } },
+      events: [
+        { at: '0s', partition: place },
+        { at: '90s', heal: place },
+      ],
+      runFor: '7m',
+    }),
+    options: neverOnAgain,
+    says: /^node-\d is still switched off five minutes after the last fault, and nobody says why$/,
   },
   {
     invariant: 'S27',

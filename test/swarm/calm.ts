@@ -1,0 +1,150 @@
+/**
+ * Clusters in which nothing is wrong: nodes are cordoned, drained and rebooted, kubelets are upgraded, workloads restarted one pod
+ * after the other, machines shut down and started again. Not one of them may lose its power through us (S45).
+ */
+import type { Report } from '../../src/scenario/report.ts';
+import { Random } from '../../src/world/random.ts';
+import { Chance } from '../twins/chance.ts';
+import type { Happening, Manifest, ScenarioDocument, SwarmNode } from './document.ts';
+import { documentOf, seconds } from './document.ts';
+import { driverObjects, workloads } from './workloads.ts';
+
+interface Work {
+  chance: Chance;
+  node: string;
+  at: number;
+  bootSeconds: number;
+  objects: readonly Manifest[];
+}
+
+/** What is done, and how long it takes. */
+interface Chore {
+  events: Happening[];
+  takes: number;
+}
+
+export function generateCalm(seed: number): ScenarioDocument {
+  const random = new Random(seed);
+  const of = (name: string): Chance => new Chance(random.stream(`calm/${name}`));
+  const chance = of('cluster');
+  const nodes: SwarmNode[] = Array.from({ length: chance.between(2, 4) }, (_, index) => ({
+    name: `node-${index + 1}`,
+    zone: `z${index + 1}`,
+    ...(chance.maybe(0.2) ? { identity: false } : {}),
+  }));
+  const bootSeconds = chance.one([10, 60, 90, 180, 240]);
+  const objects = [...driverObjects(of('drivers')), ...workloads(of('workloads'), nodes), policy(of('policy'))];
+  const chores = of('chores');
+  const events: Happening[] = [];
+  let at = chores.between(5, 30);
+  for (const { name: node } of chores.some(nodes, nodes.length)) {
+    const { events: more, takes } = chores.one(allChores)({ chance: chores, node, at, bootSeconds, objects });
+    events.push(...more);
+    at += takes + chores.between(0, 20);
+    if (at > 420) break;
+  }
+  return documentOf(`calm-${seed}`, {
+    seed,
+    cluster: {
+      nodes,
+      kubernetes: {
+        nodeMonitorGracePeriod: chance.one(['20s', '40s', '50s']),
+        bootTime: seconds(bootSeconds),
+        ...(chance.maybe(0.15) ? { leaseDuration: chance.one(['20s', '80s']) } : {}),
+      },
+      operators: chance.one([1, 1, 2]),
+    },
+    objects,
+    events,
+    runFor: seconds(Math.max(600, at + 60)),
+  });
+}
+
+/** As docs/fencing.md has it, by the Lease or by the condition, at once or after a while. */
+function policy(chance: Chance): Manifest {
+  const trigger = chance.maybe(0.5)
+    ? { lease: { staleFor: '12s' } }
+    : { condition: { type: 'Ready', status: 'NotTrue', for: '5s' } };
+  const atOnce = { isolateAfter: '0s', powerManagementAfter: '0s' };
+  return {
+    apiVersion: 'fenceline.dev/v1alpha1',
+    kind: 'RemedyPolicy',
+    metadata: { name: 'workers' },
+    spec: {
+      allNodes: true,
+      thresholds: [{ ...trigger, remedies: [{ name: 'fence' }] }],
+      remedies: [{ name: 'fence', fence: {} }],
+      fence: chance.one([{}, atOnce, atOnce]),
+      storm: { maxUnresponsive: '60%' },
+    },
+  };
+}
+
+const allChores: readonly ((work: Work) => Chore)[] = [reboot, reboot, upgrade, upgrade, restart, shutDown];
+
+/** `kubectl drain`, reboot, `kubectl uncordon` when it is back. */
+function reboot({ chance, node, at, bootSeconds }: Work): Chore {
+  const begun = at + chance.one([45, 60, 90]);
+  const back = begun + bootSeconds + chance.one([15, 40]);
+  return {
+    events: [
+      { at: seconds(at), drain: node },
+      { at: seconds(begun), reboot: node },
+      { at: seconds(back), uncordon: node },
+    ],
+    takes: back - at,
+  };
+}
+
+/** The kubelet is away while its package is replaced; its pods run on. */
+function upgrade({ chance, node, at }: Work): Chore {
+  const takes = chance.one([15, 30, 60, 90, 180]);
+  return {
+    events: [
+      { at: seconds(at), kubeletStop: node },
+      { at: seconds(at + takes), kubeletStart: node },
+    ],
+    takes,
+  };
+}
+
+/** `kubectl rollout restart` of everything. */
+function restart({ objects, at }: Work): Chore {
+  const annotations = { 'kubectl.kubernetes.io/restartedAt': `${at}` };
+  const restarted = objects.flatMap((object): Happening[] => {
+    if (!['Deployment', 'StatefulSet', 'DaemonSet'].includes(object.kind)) return [];
+    const spec = object['spec'] as { template: { metadata: object } };
+    const template = { ...spec.template, metadata: { ...spec.template.metadata, annotations } };
+    return [{ at: seconds(at), apply: { ...object, spec: { ...spec, template } } }];
+  });
+  return { events: restarted, takes: 30 };
+}
+
+/** Emptied, switched off by whoever works on it, and on again. */
+function shutDown({ chance, node, at, bootSeconds }: Work): Chore {
+  const off = at + 60;
+  const on = off + chance.one([10, 60, 120]);
+  return {
+    events: [
+      { at: seconds(at), drain: node },
+      { at: seconds(off), powerOff: node },
+      { at: seconds(on), powerOn: node },
+      { at: seconds(on + bootSeconds + 20), uncordon: node },
+    ],
+    takes: on + bootSeconds + 20 - at,
+  };
+}
+
+/** Commands to switch a machine off that was on, by the log of the devices themselves. */
+export function cutsIn({ timeline }: Report): string[] {
+  const off = new Set<string>();
+  const cuts: string[] = [];
+  for (const { at, actor, what, object } of timeline) {
+    if (object.startsWith('machine/') && what === 'off') off.add(actor);
+    if (object.startsWith('machine/') && what === 'booting') off.delete(actor);
+    if (actor === 'device' && what === 'asked for off' && !off.has(object.slice('node/'.length))) {
+      cuts.push(`${object} is switched off at ${at / 1000} s`);
+    }
+  }
+  return cuts;
+}

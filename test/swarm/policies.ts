@@ -1,0 +1,189 @@
+/** Policies and fence configurations by chance: from the defaults to what nobody should write. */
+import type { Chance } from '../twins/chance.ts';
+import type { Manifest, SwarmNode } from './document.ts';
+import { drivers } from './workloads.ts';
+
+const ours = 'fenceline.dev/v1alpha1';
+
+export function policies(chance: Chance, nodes: readonly SwarmNode[]): Manifest[] {
+  const count = chance.one([0, 1, 1, 1, 1, 1, 1, 2]);
+  return Array.from({ length: count }, (_, index) => remedyPolicy(chance, nodes, index));
+}
+
+export function remedyPolicy(chance: Chance, nodes: readonly SwarmNode[], index = 0): Manifest {
+  const remedies = remediesOf(chance);
+  const names = Object.keys(remedies);
+  const one = chance.maybe(0.15)
+    ? { selector: { matchLabels: { 'kubernetes.io/hostname': chance.one(nodes).name } } }
+    : undefined;
+  return {
+    apiVersion: ours,
+    kind: 'RemedyPolicy',
+    metadata: { name: `policy-${index}` },
+    spec: {
+      ...(one ?? { allNodes: true }),
+      mode: chance.one([
+        'Enforce',
+        'Enforce',
+        'Enforce',
+        'Enforce',
+        'Enforce',
+        'Enforce',
+        'DryRun',
+        'Paused',
+        'Approve',
+      ]),
+      thresholds: thresholds(chance, names),
+      remedies: Object.values(remedies),
+      fence: fence(chance),
+      release: release(chance),
+      storm: storm(chance),
+      return: { soak: chance.one(['0s', '10s', '10s', '30s']) },
+    },
+  };
+}
+
+/** A fence is nearly always among them: that is what this is about. */
+function remediesOf(chance: Chance): Record<string, object> {
+  const exit = { 'simulation.fenceline.dev/exit-code': chance.one(['0', '0', '1']) };
+  const container = { name: 'main', image: 'example/remedy:1' };
+  const podTemplate = { metadata: { annotations: exit }, spec: { restartPolicy: 'Never', containers: [container] } };
+  return {
+    ...(chance.maybe(0.9) ? { fence: { name: 'fence', fence: {} } } : {}),
+    ...(chance.maybe(0.25) ? { repair: { name: 'repair', podTemplate } } : {}),
+    ...(chance.maybe(0.15) ? { cordon: { name: 'cordon', cordon: {} } } : {}),
+    ...(chance.maybe(0.15) ? { drain: { name: 'drain', drain: {} } } : {}),
+    uncordon: { name: 'uncordon', uncordon: {} },
+  };
+}
+
+function thresholds(chance: Chance, names: readonly string[]): object[] {
+  const triggers = [
+    { lease: { staleFor: chance.one(['12s', '12s', '20s']) } },
+    { condition: { type: 'Ready', status: 'NotTrue', for: chance.one(['5s', '5s', '30s']) } },
+    { condition: { type: 'KernelDeadlock', status: 'True', for: chance.one(['1s', '10s']) } },
+  ];
+  const acting = names.filter((name) => name !== 'uncordon');
+  if (acting.length === 0) return [];
+  return chance.some(triggers, chance.one([1, 1, 1, 2, 3])).map((trigger) => ({
+    ...trigger,
+    remedies: ladder(chance, acting),
+    ...(chance.maybe(0.3) ? { recovery: [{ name: 'uncordon' }] } : {}),
+  }));
+}
+
+function ladder(chance: Chance, acting: readonly string[]): object[] {
+  const chosen = chance.some(acting, chance.between(1, Math.min(2, acting.length)));
+  return chosen.map((name) => ({
+    name,
+    period: chance.one(['0s', '10s', '10s', '60s']),
+    ...(chance.maybe(0.15) ? { cleanResources: chance.maybe(0.5) } : {}),
+  }));
+}
+
+function fence(chance: Chance): object {
+  if (chance.maybe(0.1)) return {};
+  return {
+    isolateAfter: chance.one(['0s', '0s', '5s', '30s']),
+    powerManagementAfter: chance.one(['0s', '0s', '0s', '20s', '60s']),
+    bootTimeout: chance.one(['30s', '60s', '2m']),
+    retries: chance.between(0, 1),
+    restarts: chance.between(0, 1),
+    ...(chance.maybe(0.3) ? { kdump: { enabled: true, timeout: chance.one(['20s', '90s']) } } : {}),
+    ...(chance.maybe(0.05) ? { machineRemoved: true } : {}),
+  };
+}
+
+function release(chance: Chance): object {
+  const accepts = {
+    podDeletion: chance.one([
+      'do-nothing',
+      'delete-statefulset-pod',
+      'delete-deployment-pod',
+      'delete-both-statefulset-and-deployment-pod',
+    ]),
+    provisioners: chance.some(drivers, chance.between(0, 2)),
+    volumeAttachmentRecovery: chance.one(['never', 'never', 'wait', 'immediate']),
+    riskAfterFailedFence: chance.maybe(0.2),
+  };
+  return {
+    ...(chance.maybe(0.25) ? accepts : {}),
+    ...(chance.maybe(0.15) ? { safeDetach: chance.some(drivers, 1) } : {}),
+    ...(chance.maybe(0.3) ? { assertions: chance.some(['OutOfService', 'CloudShutdown'], chance.between(1, 2)) } : {}),
+  };
+}
+
+function storm(chance: Chance): object {
+  return {
+    ...(chance.maybe(0.6) ? { maxUnresponsive: chance.one(['40%', '50%', '60%', '100%', 1, 2]) } : {}),
+    ...(chance.maybe(0.4) ? { maxConcurrent: chance.between(1, 3) } : {}),
+    ...(chance.maybe(0.2) ? { podsPerMinute: chance.one([1, 3, 10]) } : {}),
+    ...(chance.maybe(0.1) ? { skipWhen: [{ type: 'StorageUnreachable', status: 'True' }] } : {}),
+  };
+}
+
+/** The configurations of all nodes, or of some; those without one have that of their device. */
+export function configurations(chance: Chance, nodes: readonly SwarmNode[]): Manifest[] {
+  if (chance.maybe(0.5)) return [];
+  const chosen = chance.maybe(0.7) ? nodes : chance.some(nodes, 1);
+  const shape = chance.one(shapes);
+  return [...templates, ...chosen.map(({ name }) => configuration(name, shape))];
+}
+
+interface Shape {
+  isolation?: string;
+  power?: string;
+  recovery?: string;
+}
+
+export const shapes: readonly Shape[] = [
+  { power: 'pdu-off pdu-on' },
+  { isolation: 'fc-off', power: 'pdu-off pdu-on', recovery: 'fc-on' },
+  { isolation: 'fc-off', power: 'pdu-off pdu-on' },
+  { isolation: 'fc-off', recovery: 'fc-on' },
+  { isolation: 'fc-off' },
+  { power: 'pdu-off' },
+  { power: 'pdu-off pdu-on | pdu-off pdu-on' },
+  { isolation: 'mark-unschedulable', power: 'pdu-off pdu-on', recovery: 'mark-schedulable' },
+  { isolation: 'mark-unschedulable' },
+];
+
+function configMap(name: string, data: Record<string, string>): Manifest {
+  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'fenceline' }, data };
+}
+
+const templates = [
+  configMap('fence-method-template-fc-switch', {
+    'template.properties': `driver=simulated-switch\nstorage=${drivers[0]}`,
+  }),
+  configMap('fence-method-template-pdu', { 'template.properties': 'driver=simulated' }),
+];
+
+export function configuration(node: string, { isolation, power, recovery }: Shape): Manifest {
+  const lines = [
+    `node_name=${node}`,
+    ...(isolation === undefined ? [] : [`isolation=${isolation}`]),
+    ...(power === undefined ? [] : [`power_management=${power}`]),
+    ...(recovery === undefined ? [] : [`recovery=${recovery}`]),
+  ];
+  return configMap(`fence-config-${node}`, {
+    'config.properties': lines.join('\n'),
+    'fence-method-fc-on': 'template=fence-method-template-fc-switch\nplug=2\naction=on',
+    'fence-method-fc-off': 'template=fence-method-template-fc-switch\nplug=2\naction=off',
+    'fence-method-pdu-on': 'template=fence-method-template-pdu\nplug=1\naction=on',
+    'fence-method-pdu-off': 'template=fence-method-template-pdu\nplug=1\naction=off',
+  });
+}
+
+export function drainPolicies(chance: Chance): Manifest[] {
+  const policy = chance.one([
+    'block-if-contains-last-replica',
+    'allow-if-replica-is-stopped',
+    'always-allow',
+    'block-for-eviction',
+    'block-for-eviction-if-contains-last-replica',
+  ]);
+  const enforcement = chance.one(['Auto', 'Auto', 'Enforce', 'Observe']);
+  const spec = { allNodes: true, policy, storage: 'longhorn', enforcement };
+  return [{ apiVersion: ours, kind: 'DrainPolicy', metadata: { name: 'default' }, spec }];
+}

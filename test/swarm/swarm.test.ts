@@ -1,0 +1,100 @@
+/** Random clusters under every checker; that they are what a seed says, that what they find is found again, and gets small. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { parseScenarios } from '../../src/scenario/parse.ts';
+import { Coverage, faults, situations } from './coverage.ts';
+import type { ScenarioDocument } from './document.ts';
+import { parse, yamlOf } from './document.ts';
+import { generate } from './generate.ts';
+import { judge } from './run.ts';
+import { shrink } from './shrink.ts';
+
+const last = Number(process.env['SWARM_SEEDS'] ?? 200);
+const parts = 8;
+/** What the product is known to break and does not hold yet; this only gets shorter. */
+const open: readonly string[] = ['S25'];
+
+describe('the swarm', () => {
+  test('a seed is a scenario, always the same one, within its bounds, and as a file it is the same', () => {
+    for (let seed = 1; seed <= 60; seed += 1) {
+      const document = generate(seed);
+      assert.deepEqual(document, generate(seed));
+      const scenario = parse(document);
+      assert.ok(scenario.cluster.nodes.length <= 4 && scenario.runForMs <= 600_000, `seed ${seed}`);
+      const [again] = parseScenarios('kept', yamlOf(document));
+      assert.deepEqual(
+        again?.events.map(({ act }) => act.do),
+        scenario.events.map(({ act }) => act.do),
+      );
+      assert.deepEqual(
+        again?.objects.map(({ object }) => object),
+        scenario.objects.map(({ object }) => object),
+      );
+    }
+  });
+
+  test('a run of a seed is always the same', async () => {
+    for (const seed of [3, 19]) {
+      const [one, other] = [await judge(generate(seed)), await judge(generate(seed))];
+      assert.deepEqual({ ...one.report, wallMs: 0 }, { ...other.report, wallMs: 0 });
+    }
+  });
+
+  const coverage = new Coverage();
+  for (let part = 0; part < parts; part += 1) {
+    test(`part ${part + 1} of ${parts} of ${last} seeds breaks nothing`, async () => {
+      const found: string[] = [];
+      for (let seed = part + 1; seed <= last; seed += parts) {
+        const { broken } = await judge(generate(seed), { coverage });
+        const first = broken.find(({ invariant }) => !open.includes(invariant));
+        if (first !== undefined) found.push(`make swarm FROM=${seed} SEEDS=1: ${first.invariant} ${first.detail}`);
+      }
+      assert.deepEqual(found, []);
+    });
+  }
+
+  test('it knows what it has tried together, and what never', () => {
+    assert.ok(coverage.of('partition', 'nothing') > 0);
+    const all = faults.length * situations.length;
+    const never = coverage.never();
+    assert.equal(never.length, all - new Set([...coverage.counts.keys()].filter((key) => isPair(key))).size);
+    assert.match(
+      coverage.table(),
+      new RegExp(`${all - never.length} of ${all} pairs were reached, ${never.length} never$`),
+    );
+  });
+});
+
+function isPair(key: string): boolean {
+  const [fault = '', situation = ''] = key.split(' / ');
+  return faults.includes(fault) && (situations as readonly string[]).includes(situation);
+}
+
+describe('shrinking', () => {
+  const document = generate(8);
+  const size = ({ spec }: ScenarioDocument): number =>
+    spec.events.length + spec.objects.length + spec.cluster.nodes.length;
+
+  test('leaves out whatever is not needed', async () => {
+    const [needed] = document.spec.events;
+    const breaks = async ({ spec }: ScenarioDocument): Promise<boolean> =>
+      spec.events.some((event) => event === needed) && spec.cluster.nodes.length >= 2;
+    const { document: small } = await shrink(document, breaks);
+    assert.deepEqual(small.spec.events, [needed]);
+    assert.deepEqual([small.spec.objects.length, small.spec.cluster.nodes.length], [0, 2]);
+  });
+
+  test('ends after so many tries, with the smallest that was seen to break', async () => {
+    let asked = 0;
+    const { document: small, tries } = await shrink(
+      document,
+      async () => {
+        asked += 1;
+        return asked === 3;
+      },
+      10,
+    );
+    assert.deepEqual([tries, asked], [10, 10]);
+    assert.ok(size(small) < size(document));
+  });
+});
