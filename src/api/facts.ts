@@ -90,11 +90,3 @@ export function identityOf(policy: { name: string; uid: string; generation: numb
   const { name, uid, generation } = policy;
   return { name, uid, generation };
 }
-
-/** How far each ladder has come; an earlier version knew of one at a time. */
-export function laddersOf<Ladder>(status: {
-  ladders: readonly Ladder[];
-  ladder?: Ladder | undefined;
-}): readonly Ladder[] {
-  return status.ladders.length > 0 || status.ladder === undefined ? status.ladders : [status.ladder];
-}

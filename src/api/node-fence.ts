@@ -211,9 +211,6 @@ const status = z.object({
   ladders: asMap(z.array(ladder).max(16), 'threshold').prefault([]).meta({
     description: 'How far the remedies have come: a ladder for each threshold that was met.',
   }),
-  ladder: ladder
-    .optional()
-    .meta({ description: 'The same as earlier versions wrote it, which knew of one at a time.' }),
   fence: fence.optional().meta({ description: 'How far the fence has come.' }),
   jobs: z
     .array(job)

@@ -1,5 +1,5 @@
 /** What ladder and fence come to in one pass, from the case alone. It is stored first, and what has to run begins then. */
-import { isFromBefore, isUnderFence, laddersOf, timeOf } from '../api/facts.ts';
+import { isFromBefore, isUnderFence, timeOf } from '../api/facts.ts';
 import { EMPTY_STATUS } from '../api/empty-status.ts';
 import type { FenceRequest, RequestAnswer } from '../api/fence-request.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
@@ -77,14 +77,14 @@ function remedyFor(nodeCase: NodeCase, isAsked: boolean): Requestable {
 export function asItStands(nodeCase: NodeCase): RemedyDecision {
   const status = ofThisNode(nodeCase);
   const { fence, jobs } = status;
-  return { jobs, ladders: laddersOf(status), ...(fence === undefined ? {} : { fence }) };
+  return { jobs, ladders: status.ladders, ...(fence === undefined ? {} : { fence }) };
 }
 
 function nextRemedy(nodeCase: PresentCase, isAsked: boolean): Requestable {
   const { trouble, serverNowMs: nowMs } = nodeCase;
   const remedy = remedyOf(nodeCase);
   const status = ofThisNode(nodeCase);
-  const before = laddersOf(status);
+  const before = status.ladders;
   const thresholds = afterFlaps(remedy?.thresholds ?? [], flapsOf(status.incident));
   const calling = callingForFence(nodeCase, before);
   // Whatever ladder has come to its end: a person who asks for a fence gets one.
@@ -211,7 +211,7 @@ function ofThisNode({ fence, node }: NodeCase): NodeFenceStatus {
   const { nodeUid = '' } = status.incident ?? {};
   const isOther = node !== undefined && nodeUid !== '' && nodeUid !== node.uid;
   if (!isOther && (fence === undefined || !isFromBefore(status.fence?.startedAt, fence))) return status;
-  const { ladder: _, fence: __, ...rest } = status;
+  const { fence: _, ...rest } = status;
   return { ...rest, ladders: [] };
 }
 

@@ -173,7 +173,7 @@ function closed(
   { now, stayAwayMs: windowMs }: { now: string; stayAwayMs: number },
   news: Omit<HistoryEntry, 'epoch'>[],
 ): NodeFenceStatus {
-  const { incident, approval: _, return: __, hold: ___, ladder: ____, quarantine: _____, ...rest } = before;
+  const { incident, approval: _, return: __, hold: ___, quarantine: ____, ...rest } = before;
   const clearedAt = incident?.clearedAt ?? now;
   const isOver = Date.parse(now) >= Date.parse(clearedAt) + windowMs;
   if (incident !== undefined && isOver) {
@@ -224,7 +224,7 @@ function ongoing(
     node !== undefined && record.nodeUid !== node.uid ? ended(record, now) : record,
   );
   for (const record of records) tellRecord(before, record, now, news);
-  const { return: _, hold: __, ladder: ___, quarantine: ____, ...rest } = before;
+  const { return: _, hold: __, quarantine: ___, ...rest } = before;
   const isMarked = isQuarantined(nodeCase) || plansQuarantine(decision);
   return {
     ...rest,

@@ -2,7 +2,6 @@
  * By the word of a remedy (REM-2): whoever put cleanResources beside a Job says that its success makes the node harmless.
  * Nobody else can know what such a Job did, so that it is an assertion like any other, and recorded as one.
  */
-import { laddersOf } from '../api/facts.ts';
 import { stillCounts } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { NodeCase } from '../api/release-view.ts';
@@ -27,7 +26,7 @@ const checks: readonly Check[] = [
 
 /** Who says so; undefined: no remedy that should clean up has succeeded. */
 function remediedBy(nodeCase: NodeCase): string | undefined {
-  const ladders = nodeCase.fence === undefined ? [] : laddersOf(nodeCase.fence.status);
+  const ladders = nodeCase.fence?.status.ladders ?? [];
   return ladders.map((ladder) => wordOf(nodeCase, ladder)).find((word) => word !== undefined);
 }
 

@@ -33,7 +33,7 @@ interface Term {
   matchFields?: { key: string; operator: string; values: string[] }[];
 }
 
-type Ladder = NonNullable<NodeFenceStatus['ladder']>;
+type Ladder = NodeFenceStatus['ladders'][number];
 
 /** Long enough for a repair, and the ladder goes on: who needs longer sets activeDeadlineSeconds in the template. */
 const deadlineSeconds = 600;

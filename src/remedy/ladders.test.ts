@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { laddersOf } from '../api/facts.ts';
 import type { LadderThreshold } from '../api/release-view.ts';
 import type { LadderState, RemedyOutcome } from './ladder.ts';
 import { climbAll } from './ladders.ts';
@@ -131,11 +130,5 @@ describe('[SAF-11] all ladders of a node', () => {
     const states = [state('Disk', 'shut', 'waiting'), state('Power', 'fence', 'exhausted')];
     assert.equal(brief(look({ thresholds, sick: ['Power'], states })), 'Disk waiting, Power exhausted; none');
     assert.equal(brief(look({ thresholds, sick: [], states })), 'Disk recovering; Disk open');
-  });
-
-  test('the one ladder that an earlier version has written is read as such', () => {
-    const one = state('Disk', 'shut', 'waiting');
-    assert.deepEqual(laddersOf({ ladders: [], ladder: one }), [one]);
-    assert.deepEqual(laddersOf({ ladders: [state('Power', 'fence')], ladder: one }), [state('Power', 'fence')]);
   });
 });

@@ -110,6 +110,8 @@ describe('what a status can hold', () => {
       'fence/maintenance',
       'drain/full-disks',
       'holes/outlet-says-off',
+      'holes/request-under-dry-run',
+      'holes/cooldown',
     ];
     for (const file of [...files, 'release/fev/tolerations']) await written.run(scenarioOf(file));
     for (const scenario of [cutOff(), repaired()]) await written.run(scenario);
