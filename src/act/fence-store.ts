@@ -36,6 +36,12 @@ export class FenceStore {
     return read.ok && status !== undefined ? this.#update(read.value, status) : read;
   }
 
+  /** Nobody needs it any more; not one that was written to, or made anew, since it was read. */
+  async forget(fence: NodeFence): Promise<Result<KubeObject>> {
+    const { uid = '', resourceVersion = '' } = (fence as Stored).metadata;
+    return this.#options.client.delete(refOf(fence.spec.node), { uid, resourceVersion }, this.#calls());
+  }
+
   async #ofPolicy(node: string, fence: NodeFence | undefined, policy: string | undefined): Promise<Result<NodeFence>> {
     if (fence === undefined) return this.#create(node, policy);
     return policy === undefined ? { ok: true, value: fence } : this.#setPolicy(fence, policy);

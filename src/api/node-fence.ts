@@ -207,6 +207,9 @@ const status = z.object({
     }),
   holder: text(253, 'The instance that holds this epoch.').optional(),
   verdict: z.enum(VERDICTS).optional().meta({ description: 'What is thought of the node.' }),
+  goneSince: at(
+    'Since when there is no Node of this name. After seven days, with nothing open, this object is deleted.',
+  ).optional(),
   incident: incident.optional().meta({ description: 'The trouble that is being dealt with.' }),
   ladders: asMap(z.array(ladder).max(16), 'threshold').prefault([]).meta({
     description: 'How far the remedies have come: a ladder for each threshold that was met.',

@@ -28,6 +28,8 @@ import type { MetricSources } from '../report/metrics.ts';
 import { Metrics } from '../report/metrics.ts';
 import type { VerdictChange } from '../report/verdict-board.ts';
 import { VerdictBoard } from '../report/verdict-board.ts';
+import { FenceStore } from '../act/fence-store.ts';
+import { RecordUpkeep } from './upkeep.ts';
 import { CrashReports } from '../observe/crash-reports.ts';
 import { jobOf, NODE_LABEL } from '../remedy/job.ts';
 import { Attendant } from './attendant.ts';
@@ -91,6 +93,7 @@ export class Operator {
   readonly #devices: DeviceMemory;
   readonly #reporter: PassReporter;
   readonly #policies: PolicyStatus;
+  readonly #upkeep: RecordUpkeep;
   readonly #draining: Draining;
   readonly #elector: LeaderElector | undefined;
   readonly #server: HealthServer;
@@ -149,6 +152,12 @@ export class Operator {
       verdicts,
       ...(options.checkDevicesEveryMs !== undefined && { checkEveryMs: options.checkDevicesEveryMs }),
       onProblem,
+    });
+    this.#upkeep = new RecordUpkeep({
+      ...wiring,
+      log,
+      store: new FenceStore({ client, guard: isLeading, timeoutMs: callTimeoutMs }),
+      isSeen: (node) => this.#observer.view(node).node !== undefined,
     });
     this.#draining = new Draining({ ...base, events: this.#events, isLeading, log, onProblem });
     this.#metrics = new Metrics(this.#metricSources(isLeading), options.version);
@@ -286,6 +295,7 @@ export class Operator {
         this.#loop.run(signal, keys),
         this.#policies.run(signal),
         this.#draining.serve(signal),
+        this.#upkeep.run(signal),
       ]);
       await Promise.race([work, this.#reader.broken]);
     } finally {

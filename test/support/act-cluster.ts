@@ -84,6 +84,11 @@ export class ActCluster {
     this.writes.length = 0;
   }
 
+  /** The node registers again. */
+  async makeNodeAgain(): Promise<void> {
+    await this.#makeNode();
+  }
+
   /** Whether it attaches cannot be edited: somebody installs it anew. */
   async replaceDriver(spec: object): Promise<void> {
     await this.remove({ resource: csiDrivers, name: driver });

@@ -250,7 +250,33 @@ const acts: readonly Story[] = [
   { name: 'a drain', scenario: () => ways.remedy('drain', emptied) },
 ];
 
+/** A record of a node that has been gone for long. */
+const old: ObjectRef = { resource: nodeFences, name: 'node-fence-old' };
+const remembered: Deed = async (other) => {
+  await other.create(nodeFences, { metadata: { name: old.name }, spec: { node: 'old' } });
+  const status = { epoch: 1, goneSince: '2020-01-01T00:00:00Z' };
+  await other.patch(old, [{ op: 'add', path: '/status', value: status }], 'status');
+};
+const quiet: Plot = { events: [{ at: '0s', cordon: place }], expect: [], runFor: '11m' };
+
+const upkeepStories: readonly Story[] = [
+  story(
+    'a record that nobody needs, and somebody writes to',
+    ways.policy,
+    () =>
+      together(
+        overtaken(
+          /^DELETE .*\/nodefences\/node-fence-old /,
+          patched(old, [{ op: 'add', path: '/metadata/annotations', value: { note: 'kept' } }]),
+        ),
+        meanwhile({ 1: remembered }),
+      ),
+    quiet,
+  ),
+];
+
 export const overtakenStories: readonly Story[] = [
+  ...upkeepStories,
   ...podStories,
   ...nodeStories,
   ...attachmentStories,

@@ -1,0 +1,74 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { ActCluster, fenceRef, nodeRef } from '../../test/support/act-cluster.ts';
+import { aFence, anIncident, aRecord } from '../../test/support/release-case.ts';
+import { FenceStore } from '../act/fence-store.ts';
+import type { NodeFence } from '../api/node-fence.ts';
+import { upkeepOf } from '../decide/upkeep.ts';
+import type { KubeObject } from '../kube/client.ts';
+import type { Log } from '../report/log.ts';
+import { RecordUpkeep } from './upkeep.ts';
+
+const dayMs = 24 * 3_600_000;
+const silent = { info: () => {}, warn: () => {}, error: () => {}, debug: () => {} } as unknown as Log;
+
+function upkeepIn({ client, clock }: ActCluster): { sweep: () => Promise<void>; problems: string[] } {
+  const problems: string[] = [];
+  const upkeep = new RecordUpkeep({
+    client,
+    clock,
+    log: silent,
+    store: new FenceStore({ client, guard: () => true, timeoutMs: 1000 }),
+    isSeen: () => false,
+    onProblem: (source, { kind }) => problems.push(`${source} ${kind}`),
+  });
+  return { sweep: () => upkeep.sweep(new AbortController().signal), problems };
+}
+
+describe('[SAF-20] records of nodes that are gone', () => {
+  test('are deleted after seven days, however often the operator was restarted meanwhile', async () => {
+    const cluster = await ActCluster.create();
+    await upkeepIn(cluster).sweep();
+    await cluster.remove(nodeRef);
+    for (let day = 0; day < 7; day += 1) {
+      await upkeepIn(cluster).sweep();
+      cluster.clock.advance(dayMs - 1000);
+    }
+    await upkeepIn(cluster).sweep();
+    assert.equal(await cluster.exists(fenceRef), true, 'some seconds are missing');
+    cluster.clock.advance(7000);
+    const { sweep, problems } = upkeepIn(cluster);
+    await sweep();
+    assert.equal(await cluster.exists(fenceRef), false);
+    assert.deepEqual(problems, []);
+    const deletion = cluster.writes.find(({ verb, resource }) => verb === 'delete' && resource === 'nodefences');
+    const { preconditions } = JSON.parse(deletion?.body ?? '{}') as { preconditions?: Record<string, string> };
+    assert.deepEqual(Object.keys(preconditions ?? {}).toSorted(), ['resourceVersion', 'uid']);
+  });
+
+  test('count anew when the node was there in between', async () => {
+    const cluster = await ActCluster.create();
+    await cluster.remove(nodeRef);
+    await upkeepIn(cluster).sweep();
+    await cluster.makeNodeAgain();
+    await upkeepIn(cluster).sweep();
+    const { status } = await cluster.read<NodeFence & KubeObject>(fenceRef);
+    assert.equal(status.goneSince, undefined);
+  });
+
+  const longAgo = '2026-01-01T00:00:00Z';
+  const nowMs = Date.parse(longAgo) + 30 * dayMs;
+  const gone = (status: Partial<NodeFence['status']>): string =>
+    upkeepOf(aFence({ goneSince: longAgo, ...status }), { isThere: false, nowMs });
+
+  test('in which something is open stay', () => {
+    assert.equal(gone({}), 'delete');
+    assert.equal(gone({ incident: anIncident() }), 'nothing');
+    assert.equal(gone({ releases: [aRecord()] }), 'nothing');
+    assert.equal(gone({ releases: [aRecord({ endedAt: longAgo })] }), 'delete');
+    const taint = { kind: 'Taint', key: 'x', effect: 'NoSchedule', recordedAt: longAgo } as const;
+    assert.equal(gone({ applied: [taint] }), 'nothing');
+    const stopped = aFence({ goneSince: longAgo });
+    assert.equal(upkeepOf({ ...stopped, spec: { ...stopped.spec, stop: true } }, { isThere: false, nowMs }), 'nothing');
+  });
+});
