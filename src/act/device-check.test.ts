@@ -93,6 +93,28 @@ test('[EXP-3] one that answers for another machine, or says off under a living n
   assert.equal(await check({ ipmi: [on], switch: [off] }, isolated, alive), 'fenceable', 'a port is not the power');
 });
 
+test('[SAF-2] a controller with a GUID of its own: the line to paste makes it the device of the node', async () => {
+  const guid = '4c4c4544-0042-3510-8052-b4c04f4b3932';
+  const answer: DeviceAnswer = { kind: 'status', power: 'on', identity: { kind: 'systemUUID', value: guid } };
+  const node = aNode({ systemUuid: '11111111-2222-3333-4444-555555555555' });
+  const told = await check({ ipmi: [answer] }, config([level('ipmi')]), node);
+  assert.match(
+    told,
+    new RegExp(`^WrongMachine: .*answers for ${guid}.*write identity=${guid} into fence-method-ipmi$`),
+  );
+  const pinned = (identity: string): ConfigResult =>
+    config([{ off: [{ ...method('ipmi', 'off', 'ipmi'), identity }], on: [] }]);
+  assert.equal(await check({ ipmi: [answer] }, pinned(guid.toUpperCase()), node), 'fenceable');
+  assert.equal(await check({ ipmi: [answer] }, pinned('unchecked'), node), 'fenceable');
+  assert.match(await check({ ipmi: [answer] }, pinned('11111111-2222-3333-4444-555555555555'), node), /^WrongMachine/);
+  const unread = aNode({ systemUuid: 'Not Specified' });
+  assert.equal(
+    await check({ ipmi: [answer] }, config([level('ipmi')]), unread),
+    'fenceable',
+    'no identity, not another one',
+  );
+});
+
 test('[EXP-3, FEN-14] a level that works is enough; every step needs one', async () => {
   const levels = config([level('ipmi', 'pdu'), level('cloud')]);
   assert.equal(await check({ ipmi: [on], pdu: [on] }, levels), 'fenceable');

@@ -7,7 +7,7 @@ import type { DeviceProvider } from '../devices/provider.ts';
 import type { Hear } from './device-tasks.ts';
 import { identitiesOf } from './device-tasks.ts';
 import { saidBy } from './power.ts';
-import type { DoubtAbout } from '../api/power.ts';
+import type { DoubtAbout, PowerAnswer } from '../api/power.ts';
 import type { ConfigResult, Level, Method } from '../api/fence-config.ts';
 import type { LiveNode } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';
@@ -21,9 +21,19 @@ export interface CheckOptions {
   /** What the word of a device is worth. */
   doubt: DoubtAbout;
   hear: Hear;
+  /** What a device said, for whoever tells people. */
+  onAnswer?: (node: LiveNode, answer: CheckedAnswer) => void;
   /** Whether a device would do, for whoever keeps that. */
   onChecked?: (node: LiveNode, method: Method, problem: Problem | undefined) => void;
   askTimeoutMs?: number;
+}
+
+export interface CheckedAnswer {
+  method: string;
+  power: 'on' | 'off' | 'unknown';
+  believed: boolean;
+  /** The line by which an administrator says that it is the right device all the same. */
+  paste?: string | undefined;
 }
 
 type Problem = NonNullable<NodeCheck['problem']>;
@@ -118,11 +128,17 @@ async function askDevice(
 function judged(
   node: LiveNode,
   { method, device, answer, isPower }: { method: Method; device: Device; answer: DeviceAnswer; isPower: boolean },
-  { doubt, hear }: CheckOptions,
+  { doubt, hear, onAnswer }: CheckOptions,
 ): Problem | undefined {
-  const said = hear(node, method, saidBy(device, answer, identitiesOf(node)));
+  const said = hear(node, method, saidBy(device, answer, identitiesOf(node, method)));
   const found = doubt(node, said, { what: isPower ? 'power' : 'storage' });
-  if (found !== undefined) return problem(found.reason, `${method.name}: ${found.message}`);
+  const paste = found === undefined ? undefined : lineToPaste(said, method);
+  onAnswer?.(node, { method: method.name, power: said.power, believed: found === undefined, paste });
+  if (found !== undefined) {
+    const hint =
+      paste === undefined ? '' : `; if it is the right machine, write ${paste} into fence-method-${method.name}`;
+    return problem(found.reason, `${method.name}: ${found.message}${hint}`);
+  }
   switch (answer.kind) {
     case 'status':
       return undefined;
@@ -133,6 +149,11 @@ function judged(
     case 'unknown':
       return problem('DeviceSilent', `${method.name}: ${device.name}: ${answer.message}`);
   }
+}
+
+/** Real controllers answer with GUIDs that their machines do not know: whoever has looked can say so. */
+function lineToPaste({ identity, says }: PowerAnswer, { driver }: Method): string | undefined {
+  return identity === 'other' && says !== undefined && driver !== 'built-in' ? `identity=${says}` : undefined;
 }
 
 function statusOf(device: Device, { clock, askTimeoutMs = defaultTimeoutMs }: CheckOptions): Promise<DeviceAnswer> {

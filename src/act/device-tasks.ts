@@ -8,6 +8,7 @@ import type { DoubtAbout, PowerAnswer, Said } from '../api/power.ts';
 import type { LiveNode } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';
 import type { Identity } from '../devices/device.ts';
+import { IDENTITY_KINDS } from '../devices/device.ts';
 import { isUuid } from '../devices/identity.ts';
 import type { DeviceProvider } from '../devices/provider.ts';
 import type { DeviceQuestion } from '../api/steps.ts';
@@ -53,6 +54,8 @@ export type MayAct = () => Promise<string | undefined>;
 const cloudConfirmsWithinMs = 180_000;
 
 const decideAnewMs = 500;
+/** Of a device that answers for somebody, and is taken for one that cannot say. */
+const unchecked = 'unchecked';
 
 interface Task {
   key: string;
@@ -117,7 +120,7 @@ export class DeviceTasks {
     try {
       const found = await provider.device(node, method);
       if (!found.ok) return { ...unknown, message: `${method.name}: ${found.problem}` };
-      const answer = await asked(found.device, { clock, identities: identitiesOf(node) });
+      const answer = await asked(found.device, { clock, identities: identitiesOf(node, method) });
       return hear(node, method, { ...answer, message: `${method.name}: ${answer.message}` });
     } catch (error) {
       return { ...unknown, message: `${method.name}: ${broken(error).message}` };
@@ -154,7 +157,7 @@ export class DeviceTasks {
     return {
       clock,
       guard,
-      identities: identitiesOf(node),
+      identities: identitiesOf(node, method),
       hear: (said) => hear(node, method, said),
       doubt: (answer, offForMs) => doubt(node, answer, { what, offForMs }),
     };
@@ -166,7 +169,10 @@ function broken(error: unknown): Extract<TryOutcome, { outcome: 'unknown' }> {
   return { outcome: 'unknown', message: error instanceof Error ? error.message : 'failed' };
 }
 
-export function identitiesOf({ name, systemUuid, providerId }: LiveNode): Identity[] {
+/** What a node is known by; what a person says that its device answers overrules that (SAF-2). */
+export function identitiesOf({ name, systemUuid, providerId }: LiveNode, { identity }: Method): Identity[] {
+  if (identity === unchecked) return [];
+  if (identity !== undefined) return IDENTITY_KINDS.map((kind) => ({ kind, value: identity }));
   const identities: Identity[] = [{ kind: 'name', value: name }];
   // Firmware that was never told writes anything there: that is no identity, not another one (SAF-2).
   if (isUuid(systemUuid)) identities.push({ kind: 'systemUUID', value: systemUuid });

@@ -11,6 +11,8 @@ export interface Method {
   secrets: readonly string[];
   /** The CSI drivers whose storage the node cannot reach while this is off. */
   storage?: readonly string[];
+  /** What the device answers when it is asked whose machine it is; `unchecked`: that is not looked at. */
+  identity?: string;
 }
 
 /** What one level of a step does: all that switches off, then, when what it runs was let go, all that switches on. */

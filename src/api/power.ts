@@ -86,7 +86,7 @@ export function questionOf(methods: readonly Method[]): string {
 }
 
 /** A device with its plug: methods that differ in what they do with it have the same. */
-export function deviceHash({ driver, parameters, secrets }: Method): string {
+export function deviceHash({ driver, parameters, secrets, identity }: Method): string {
   const sorted = Object.entries(parameters).toSorted(([one], [other]) => (one < other ? -1 : 1));
-  return hash(JSON.stringify([driver, sorted, secrets]));
+  return hash(JSON.stringify([driver, sorted, secrets, identity]));
 }

@@ -84,6 +84,7 @@ export const RISKY = group('RemedyPolicy', 'Risky', 'The policy is legal, and ca
   LeaseTooEager: 'staleFor is shorter than the silence between two renewals of a Lease, and counts as that.',
   PowerBeforeIsolation: 'powerManagementAfter is shorter than isolateAfter: isolation is never tried.',
   RemedyUnused: 'A remedy is on no ladder.',
+  IdentityUnchecked: 'A fence configuration says identity=unchecked: another machine may be switched off.',
   KubernetesDetaches: 'kube-controller-manager may detach volumes by force after 6 minutes, fenced or not.',
 });
 

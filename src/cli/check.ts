@@ -18,6 +18,7 @@ import { matchPolicy } from '../judge/match-policy.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { Overrides } from '../kube/kubeconfig.ts';
 import { configMaps, fenceDevices } from '../kube/resources.ts';
+import type { CheckedAnswer } from '../act/device-check.ts';
 import { checkNode } from '../act/device-check.ts';
 import type { StoredDevice } from '../act/device-memory.ts';
 import type { Hear } from '../act/device-tasks.ts';
@@ -48,6 +49,8 @@ export interface CheckedNode {
   /** The ConfigMap, or where else it comes from. */
   configuration: string;
   fenceable: boolean;
+  /** What each of its devices said, whether it is believed, and the line that would make it so. */
+  answers: readonly CheckedAnswer[];
   reason?: CheckReason;
   message?: string;
 }
@@ -106,12 +109,20 @@ export async function checkDevices(context: CheckContext, names: readonly string
     });
     const isWritten = !config.ok || config.config.source !== undefined;
     if (policy === undefined && !isWritten && names.length === 0) return;
-    const { problem } = await checkNode(node, config, { provider, clock, doubt, hear: hearing(devices) });
+    const answers: CheckedAnswer[] = [];
+    const { problem } = await checkNode(node, config, {
+      provider,
+      clock,
+      doubt,
+      hear: hearing(devices),
+      onAnswer: (_, answer) => answers.push(answer),
+    });
     checked.push({
       node: node.name,
       ...(policy === undefined ? {} : { policy }),
       configuration: (config.ok ? config.config.source : config.problems[0]?.file) ?? '<none>',
       fenceable: problem === undefined,
+      answers,
       ...problem,
     });
   });
@@ -160,12 +171,15 @@ async function render(checked: readonly CheckedNode[], format: CheckFlags['outpu
     return 'No node has a fence configuration, and no policy fences one. Configurations are read from one namespace: -n\n';
   }
   const isWide = format === 'wide';
-  const heads = ['NAME', 'POLICY', ...(isWide ? ['CONFIGURATION'] : []), 'FENCEABLE', 'REASON', 'WHY'];
+  const heads = ['NAME', 'POLICY', ...(isWide ? ['CONFIGURATION'] : []), 'FENCEABLE', 'ANSWER', 'REASON', 'WHY'];
   const rows = checked.map((one) => [
     one.node,
     one.policy ?? '<none>',
     ...(isWide ? [one.configuration] : []),
     one.fenceable ? 'yes' : 'no',
+    one.answers
+      .map(({ method, power, believed }) => `${method}: ${power}${believed ? '' : ', not believed'}`)
+      .join('; ') || '<none>',
     one.reason ?? '<none>',
     (one.message ?? '').replaceAll(/\s+/g, ' '),
   ]);

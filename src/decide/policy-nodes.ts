@@ -5,6 +5,7 @@
 import type { AllowedParameter } from '../api/agent-parameters.ts';
 import type { ConfigProblem, ConfigResult, FenceConfig, Method, NamedData } from '../api/fence-config.ts';
 import { CONFIG_PREFIX } from '../api/fence-names.ts';
+import { deviceHash } from '../api/power.ts';
 import type { LiveNode, PolicyFacts } from '../api/release-view.ts';
 import { configOf, selectorProblem } from '../fence/config.ts';
 import { matchPolicy } from '../judge/match-policy.ts';
@@ -133,10 +134,48 @@ export function unwrittenMethod({ config }: FencedNode): Method | undefined {
 }
 
 export function secretsOf(config: ConfigResult): ReadonlySet<string> {
-  if (!config.ok) return new Set();
+  return new Set(methodsOf(config).flatMap((method) => method.secrets));
+}
+
+function methodsOf(config: ConfigResult): Method[] {
+  if (!config.ok) return [];
   const { isolation, powerManagement, recovery } = config.config;
-  const methods = [...isolation, ...powerManagement, ...recovery].flatMap(({ off, on }) => [...off, ...on]);
-  return new Set(methods.flatMap((method) => method.secrets));
+  return [...isolation, ...powerManagement, ...recovery].flatMap(({ off, on }) => [...off, ...on]);
+}
+
+/** Nodes whose configuration says that nobody looks whose machine a device answers for, by policy. */
+export function uncheckedNodes(fenced: readonly FencedNode[]): By<string> {
+  const found = fenced.filter(({ config }) => methodsOf(config).some(({ identity }) => identity === 'unchecked'));
+  return new Map(
+    [...Map.groupBy(found, ({ policy }) => policy)].map(([policy, of]) => [policy, of.map(({ node }) => node.name)]),
+  );
+}
+
+/** Devices with which two nodes are configured: by `node hash`, as a device is known, the other node. */
+export function sharedDevices(fenced: readonly FencedNode[]): Map<string, string> {
+  const all = fenced.flatMap(({ node, config }) =>
+    methodsOf(config).flatMap((method) => {
+      const plug = plugOf(method);
+      return plug === undefined ? [] : [{ plug, node: node.name, key: `${node.name} ${deviceHash(method)}` }];
+    }),
+  );
+  const shared = new Map<string, string>();
+  for (const users of Map.groupBy(all, ({ plug }) => plug).values()) {
+    for (const { node, key } of users) {
+      const other = users.find((one) => one.node !== node);
+      if (other !== undefined) shared.set(key, other.node);
+    }
+  }
+  return shared;
+}
+
+/** Where it is and which of its outlets; undefined: that is not written here, or told by the node itself. */
+function plugOf({ driver, parameters }: Method): string | undefined {
+  const { ip, ipaddr, ipport, plug, port, instance, systems_uri: system } = parameters;
+  const place = ip ?? ipaddr ?? instance;
+  if (driver === 'built-in' || place === undefined) return undefined;
+  const outlet = ip === undefined && ipaddr === undefined ? driver : [ipport, plug ?? port, system].join(' ');
+  return `${place} ${outlet}`;
 }
 
 function add<T>(map: Map<string, T[]>, key: string, value: T): void {

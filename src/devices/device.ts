@@ -16,9 +16,11 @@ export type DeviceAnswer =
   /** No answer, a broken one, or one that can mean anything. The action may have been carried out. */
   | { kind: 'unknown'; message: string };
 
+export const IDENTITY_KINDS = ['systemUUID', 'providerID', 'name'] as const;
+
 /** By what a device knows the machine behind it; compared with the node before it is used (S29). */
 export interface Identity {
-  kind: 'systemUUID' | 'providerID' | 'name';
+  kind: (typeof IDENTITY_KINDS)[number];
   value: string;
 }
 

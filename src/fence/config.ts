@@ -117,6 +117,8 @@ interface Template {
   parameters: ReadonlyMap<string, Parameter>;
   secrets: string[];
   storage?: string;
+  /** What its device answers, or `unchecked`. */
+  identity: string | undefined;
 }
 
 /** With where it is written. */
@@ -228,7 +230,7 @@ class ConfigReader {
     if (inherited === undefined) return [];
     const written = new Map(inherited.parameters);
     for (const { key, value, line } of own) {
-      if (key === 'template' || key === 'action' || key === 'storage') continue;
+      if (['template', 'action', 'storage', 'identity'].includes(key)) continue;
       const place = `${entry}:${line} ${key}`;
       written.set(key, { value: this.#filled(value, place), file: this.#source.name, place });
     }
@@ -236,7 +238,19 @@ class ConfigReader {
     const parameters = Object.fromEntries([...written].map(([key, { value }]) => [key, value]));
     this.#checkParameters(driver, parameters, written);
     const storage = wordsOf(valueOf('storage') ?? inherited.storage);
-    return [{ name, action, driver, parameters, secrets, ...(storage.length === 0 ? {} : { storage }) }];
+    const pinned = valueOf('identity');
+    const identity = pinned === undefined ? inherited.identity : this.#filled(pinned, `${entry}: identity`);
+    return [
+      {
+        name,
+        action,
+        driver,
+        parameters,
+        secrets,
+        ...(storage.length === 0 ? {} : { storage }),
+        ...(identity === undefined || identity === '' ? {} : { identity }),
+      },
+    ];
   }
 
   /** What is in a Secret is checked when the device is used; here it is not known. */
@@ -290,12 +304,14 @@ class ConfigReader {
     }
     const parameters = new Map<string, Parameter>();
     for (const { key, value, line } of entries) {
-      if (['agent', 'driver', 'secret', 'storage'].includes(key)) continue;
+      if (['agent', 'driver', 'secret', 'storage', 'identity'].includes(key)) continue;
       const place = `${templateEntry}:${line} ${key}`;
       parameters.set(key, { value: this.#filled(value, place, name), file: name, place });
     }
     const storage = valueOf('storage');
-    const common = { parameters, secrets, ...(storage === undefined ? {} : { storage }) };
+    const pinned = valueOf('identity');
+    const identity = pinned === undefined ? undefined : this.#filled(pinned, `${templateEntry}: identity`, name);
+    const common = { parameters, secrets, identity, ...(storage === undefined ? {} : { storage }) };
     return { driver: agent === undefined ? `driver:${driver}` : `${agentPrefix}${agent}`, ...common };
   }
 

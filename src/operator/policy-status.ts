@@ -36,7 +36,9 @@ import {
   fencesBy,
   policyNodes,
   secretsOf,
+  sharedDevices,
   strayProblems,
+  uncheckedNodes,
   unwrittenMethod,
 } from '../decide/policy-nodes.ts';
 import { SecretStates } from '../observe/secret-states.ts';
@@ -73,6 +75,8 @@ interface StoredPolicy extends KubeObject {
 interface Found extends PolicyNodes, ConfigFindings {
   /** Nodes for which nothing is written and whose machines no provider knows, by policy. */
   unconfigured: ReadonlyMap<string, PolicyFindings['unconfigured']>;
+  /** Nodes with a device that nobody looks whose machine it is, by policy. */
+  unchecked: ReadonlyMap<string, readonly string[]>;
   /** In configurations of nodes that are not there. */
   strays: readonly ConfigProblem[];
   fencing: ReadonlySet<string>;
@@ -212,10 +216,12 @@ export class PolicyStatus {
     const findings = configFindings(matched, configs, await this.#secrets.of(named));
     const unconfigured = await this.#unconfigured(matched.fenced);
     if (signal.aborted) return undefined;
+    this.#options.memory.share(sharedDevices(matched.fenced));
     this.#rounds.update(findings.targets);
     const strays = strayProblems(nodes.value, configs);
     const fencing = new Set(facts.filter(fencesBy).map(({ name }) => name));
-    const found = { ...matched, ...findings, unconfigured, strays, fencing, of: versionsOf(policies), atMs };
+    const unchecked = uncheckedNodes(matched.fenced);
+    const found = { ...matched, ...findings, unconfigured, unchecked, strays, fencing, of: versionsOf(policies), atMs };
     if (!this.#isTouched) this.#found = found;
     return found;
   }
@@ -245,6 +251,7 @@ export class PolicyStatus {
       unconfigured: found.unconfigured.get(name) ?? [],
       unreadableSecrets: found.unreadableSecrets.get(name) ?? [],
       unsupported: facts?.remedy?.unsupported ?? [],
+      unchecked: found.unchecked.get(name) ?? [],
       checks: this.#rounds.results.filter(({ node }) => nodes.includes(node)),
     };
   }

@@ -23,6 +23,7 @@ function found(change: Partial<PolicyFindings> = {}): PolicyFindings {
     nodes: ['node-1', 'node-2'],
     conflicts: [],
     configProblems: [],
+    unchecked: [],
     unconfigured: [],
     unreadableSecrets: [],
     unsupported: [],

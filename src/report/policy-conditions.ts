@@ -24,6 +24,8 @@ export interface PolicyFindings {
   unreadableSecrets: readonly { name: string; why: string }[];
   /** Remedies on its ladders that cannot be run. */
   unsupported: readonly string[];
+  /** Nodes with a device of which nobody looks whose machine it answers for. */
+  unchecked: readonly string[];
   /** A node that is not among them was not checked yet. */
   checks: readonly NodeCheck[];
 }
@@ -97,8 +99,8 @@ function unsupportedOf({ unsupported }: PolicyFindings): Said[] {
   return [{ reason: VALID.reason.RemedyUnsupported, message }];
 }
 
-function riskyOf({ spec, nodes }: PolicyFindings): Finding {
-  const risks = risksOf(spec, nodes.length);
+function riskyOf({ spec, nodes, unchecked }: PolicyFindings): Finding {
+  const risks: Said[] = [...risksOf(spec, nodes.length), ...uncheckedOf(unchecked)];
   if (risks.length > 0) return { type: RISKY.of, status: 'True', ...joined(risks) };
   return {
     type: RISKY.of,
@@ -106,6 +108,12 @@ function riskyOf({ spec, nodes }: PolicyFindings): Finding {
     reason: RISKY.reason.NothingRisky,
     message: 'no dangerous value was found',
   };
+}
+
+function uncheckedOf(unchecked: readonly string[]): Said[] {
+  if (unchecked.length === 0) return [];
+  const message = `identity=unchecked for ${named(unchecked)}: if it is the device of another machine, that one is switched off`;
+  return [{ reason: RISKY.reason.IdentityUnchecked, message }];
 }
 
 /** Undefined: the policy fences nobody. */

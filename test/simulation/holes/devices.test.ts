@@ -138,6 +138,82 @@ describe('what is known of a device', () => {
   });
 });
 
+/** Every node with a device of its own, and what an administrator says that it answers. */
+function pinned(identity: (node: string) => string): object[] {
+  const map = (name: string, data: object): object => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { name, namespace: 'fenceline' },
+    data,
+  });
+  const method = (node: string, action: string): string =>
+    [`template=fence-method-template-bmc`, `action=${action}`, `identity=${identity(node)}`].join('\n');
+  return [
+    map('fence-method-template-bmc', { 'template.properties': 'driver=simulated' }),
+    ...names.map((node) =>
+      map(`fence-config-${node}`, {
+        'config.properties': 'power_management=bmc-off bmc-on',
+        'fence-method-bmc-off': method(node, 'off'),
+        'fence-method-bmc-on': method(node, 'on'),
+      }),
+    ),
+  ];
+}
+
+describe('what an administrator says that a device answers', () => {
+  const cut = [
+    { at: '30s', partition: place },
+    { at: '2m', heal: place },
+  ];
+
+  test('[SAF-2] pinned rightly, it is fenced by it', async () => {
+    const seen = await observe(
+      fenced('pinned', {
+        objects: pinned((node) => node),
+        events: cut,
+        expect: [elsewhere('1m30s'), ...wellBy('5m')],
+        runFor: '5m',
+      }),
+    );
+    assert.deepEqual(failuresOf(seen.report), []);
+  });
+
+  test('[SAF-2] S29: pinned wrongly, its device is not used, and nothing is let go', async () => {
+    const seen = await observe(
+      fenced('pinned-wrongly', {
+        objects: pinned(() => 'another'),
+        events: cut.slice(0, 1),
+        expect: [inPlace],
+        runFor: '5m',
+      }),
+    );
+    assert.deepEqual(failuresOf(seen.report), []);
+    assert.deepEqual(commands(seen), []);
+    assert.match(
+      fenceOf(seen.world, victimOf(seen))?.status.fence?.message ?? '',
+      /answers for node-\d, and the node is another/,
+    );
+  });
+
+  test('[SAF-2] unchecked: taken for a device that cannot say whose power it is, and the policy is Risky', async () => {
+    const seen = await observe(
+      fenced('unchecked', {
+        objects: pinned(() => 'unchecked'),
+        events: cut,
+        expect: [elsewhere('1m30s'), ...wellBy('5m')],
+        runFor: '5m',
+      }),
+    );
+    assert.deepEqual(failuresOf(seen.report), []);
+    const { status } = seen.world.server.peek('fenceline.dev', 'remedypolicies', 'fence') as unknown as {
+      status: { conditions: { type: string; status: string; reason: string; message: string }[] };
+    };
+    const risky = status.conditions.find(({ type }) => type === 'Risky');
+    assert.equal(risky?.status, 'True');
+    assert.match(risky.message, /identity=unchecked for node-1, node-2, node-3/);
+  });
+});
+
 describe('the devices of a node that waits for its fence', () => {
   const late = { isolateAfter: '60s', powerManagementAfter: '60s', bootTimeout: '60s', retries: 1, restarts: 0 };
   const statuses = ({ report }: { report: { timeline: { at: number; actor: string; what: string }[] } }): number[] =>

@@ -1,0 +1,43 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { aNode } from '../../test/support/release-case.ts';
+import type { Method } from '../api/fence-config.ts';
+import { deviceHash } from '../api/power.ts';
+import { sharedDevices, uncheckedNodes, type FencedNode } from './policy-nodes.ts';
+
+const method = (parameters: Record<string, string>, more: Partial<Method> = {}): Method => ({
+  name: 'off',
+  action: 'off',
+  driver: 'agent:fence_apc',
+  parameters,
+  secrets: [],
+  ...more,
+});
+const fenced = (name: string, ...off: Method[]): FencedNode => ({
+  policy: 'workers',
+  node: aNode({ name }),
+  config: { ok: true, config: { isolation: [], powerManagement: [{ off, on: [] }], recovery: [] } },
+});
+
+test('[SAF-1] two nodes with the same address and plug: neither is to be believed', () => {
+  const one = method({ ip: '10.0.0.1', plug: '3' });
+  const same = method({ ipaddr: '10.0.0.1', port: '3', username: 'x' });
+  const other = method({ ip: '10.0.0.1', plug: '4' });
+  const shared = sharedDevices([fenced('a', one), fenced('b', same), fenced('c', other)]);
+  assert.deepEqual(Object.fromEntries(shared), { [`a ${deviceHash(one)}`]: 'b', [`b ${deviceHash(same)}`]: 'a' });
+  assert.equal(
+    sharedDevices([fenced('a', one, method({ ip: '10.0.0.1', plug: '3' }))]).size,
+    0,
+    'off and on of one node',
+  );
+  const unknown = method({ plug: '3' }, { secrets: ['where'] });
+  assert.equal(sharedDevices([fenced('a', unknown), fenced('b', unknown)]).size, 0, 'where it is, is in a Secret');
+});
+
+test('[SAF-2] nodes with a device that nobody checks', () => {
+  const unchecked = method({ ip: '10.0.0.1' }, { identity: 'unchecked' });
+  assert.deepEqual(
+    [...uncheckedNodes([fenced('a', unchecked), fenced('b', method({ ip: '10.0.0.2' }))])],
+    [['workers', ['a']]],
+  );
+});
