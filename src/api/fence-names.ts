@@ -10,6 +10,10 @@ export const TEMPLATE_PREFIX = 'fence-method-template-';
 export const isFenceConfig = (name: string): boolean =>
   name.startsWith(CONFIG_PREFIX) || name.startsWith(TEMPLATE_PREFIX);
 
+/** Where the Jobs of remedies run, and as whom: apart from the operator, its account and the credentials of devices (SEC-3). */
+export const REMEDY_NAMESPACE = 'fenceline-remedies';
+export const REMEDY_ACCOUNT = 'fenceline-remedies';
+
 export const MAX_HISTORY = 100;
 export const MAX_EVIDENCE = 32;
 export const MAX_RELEASES = 32;

@@ -2,6 +2,7 @@
  * `fenceline demo`: a whole cluster in this process, in real time, with the operator and the console. Nothing is
  * installed and nothing outside is touched; when it ends, nothing is left.
  */
+import { REMEDY_NAMESPACE } from '../api/fence-names.ts';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,7 +19,7 @@ import { DemoSource } from '../console/demo-source.ts';
 import { defaultLimits } from '../judge/judge-node.ts';
 import type { KubeObject } from '../kube/client.ts';
 import { KubeClient } from '../kube/client.ts';
-import { customResourceDefinitions as definitionResource } from '../kube/resources.ts';
+import { customResourceDefinitions as definitionResource, namespaces } from '../kube/resources.ts';
 import { Operator } from '../operator/operator.ts';
 import { simulatedDevices } from '../scenario/simulated-devices.ts';
 import { version } from '../version.ts';
@@ -67,6 +68,7 @@ async function demo(flags: { port?: number }): Promise<void> {
     gates: featureGates({ NonGracefulFailover: true }),
     identity: 'demo',
     namespace: 'default',
+    remedyNamespace: REMEDY_NAMESPACE,
     devices: simulatedDevices(world),
   });
   const source = new DemoSource({
@@ -125,7 +127,8 @@ interface DrainFields {
 
 async function populate(client: KubeClient): Promise<void> {
   const definitions = customResourceDefinitions().map((object) => ({ resource: definitionResource, object }));
-  for (const { resource, object } of [...definitions, ...demoObjects]) {
+  const remedies = { resource: namespaces, object: { metadata: { name: REMEDY_NAMESPACE } } };
+  for (const { resource, object } of [...definitions, remedies, ...demoObjects]) {
     const created = await client.create<KubeObject>(resource, object);
     if (!created.ok) throw new Error(created.error.message);
   }

@@ -8,6 +8,7 @@ import { pino } from 'pino';
 import type { FeatureGates } from '../api/feature-gates.ts';
 import { FEATURE_GATES, featureGates, parseFeatureGates } from '../api/feature-gates.ts';
 import { parseDuration } from '../api/duration.ts';
+import { REMEDY_NAMESPACE } from '../api/fence-names.ts';
 import { realClock } from '../clock.ts';
 import { defaultLimits } from '../judge/judge-node.ts';
 import type { LeaderTimings } from '../kube/leader.ts';
@@ -24,11 +25,13 @@ import { addAgentFlags, agentSettings } from './agent-flags.ts';
 import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
 import { PassTrace } from './pass-trace.ts';
 import { shutdownSignal } from './shutdown.ts';
+import { UserError } from './user-error.ts';
 
 interface RunFlags extends Overrides, AgentFlags {
   bindAddress: { host?: string; port: number };
   leaderElect: boolean;
   leaderElectNamespace?: string;
+  remedyNamespace: string;
   tracePasses?: string;
   leaderElectName: string;
   leaderElectLeaseDuration: number;
@@ -58,6 +61,11 @@ export function runCommand(): Command {
     )
     .option('--no-leader-elect', 'lead without asking: only where a single instance can ever run')
     .option('--leader-elect-namespace <name>', 'namespace of the Lease; default: the namespace of the connection')
+    .option(
+      '--remedy-namespace <name>',
+      "namespace of the Jobs of remedies, other than the operator's",
+      REMEDY_NAMESPACE,
+    )
     .option('--leader-elect-name <name>', 'name of the Lease', 'fenceline')
     .addOption(
       durationOption(
@@ -104,6 +112,10 @@ async function run(flags: RunFlags): Promise<void> {
   const identity = `${hostname()}_${randomUUID()}`;
   const trace = flags.tracePasses === undefined ? undefined : traceIn(flags.tracePasses, log);
   const namespace = flags.leaderElectNamespace ?? connection.namespace;
+  if (flags.remedyNamespace === namespace) {
+    const why = "who writes a RemedyPolicy could use the operator's account and the Secrets of its devices";
+    throw new UserError(`--remedy-namespace has to be another one than the operator's, ${namespace}: ${why}`);
+  }
   const operator = new Operator({
     client,
     clock: realClock,
@@ -112,6 +124,7 @@ async function run(flags: RunFlags): Promise<void> {
     version,
     gates: flags.featureGates,
     namespace,
+    remedyNamespace: flags.remedyNamespace,
     devices: new ClusterDevices({ client, clock: realClock, namespace, agents: agentSettings(flags) }),
     identity,
     limits: { ...defaultLimits, leaseStaleForMs: flags.leaseStaleFor },

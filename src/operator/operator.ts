@@ -51,6 +51,8 @@ export interface OperatorOptions {
   gates: FeatureGates;
   /** Where the configuration of fences is. */
   namespace: string;
+  /** Where the Jobs of remedies run: another one, or who writes a policy could use the operator's account and Secrets. */
+  remedyNamespace: string;
   devices: DeviceProvider;
   /** How often the devices of all nodes are asked whether they could be used; default: every ten minutes. */
   checkDevicesEveryMs?: number;
@@ -178,7 +180,7 @@ export class Operator {
   }
 
   #attendantFor(wiring: Wiring): Attendant {
-    const { devices, namespace, identity, limits, gates, onPass } = this.#options;
+    const { devices, remedyNamespace: namespace, identity, limits, gates, onPass } = this.#options;
     const verdicts = (): ReadonlyMap<string, Judgement> => this.#board.verdicts;
     const longActs = new LongActs({
       ...wiring,

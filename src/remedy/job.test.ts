@@ -46,6 +46,15 @@ const termsOf = (job: Made): unknown =>
 const notHere = { key: 'metadata.name', operator: 'NotIn', values: ['worker-1'] };
 
 describe('the Job of a remedy', () => {
+  test('[SEC-3] runs as an account of its own, unless its template names another', () => {
+    const accountOf = (spec: object): unknown => {
+      const job = made({ spec: { ...template.spec, ...spec } });
+      return (job.spec.template.spec as { serviceAccountName?: string }).serviceAccountName;
+    };
+    assert.equal(accountOf({}), 'fenceline-remedies');
+    assert.equal(accountOf({ serviceAccountName: 'detacher' }), 'detacher');
+  });
+
   test('[REM-2] knows of what it remedies from its environment, beside what the template says', () => {
     const { containers } = made().spec.template.spec;
     assert.deepEqual(

@@ -2,6 +2,7 @@
  * The Job of a remedy, from the template that its policy has for it (REM-2). It never runs on the node that it is about
  * (REM-3), and its name says which step of which incident it is, so that it is made once (REM-5).
  */
+import { REMEDY_ACCOUNT } from '../api/fence-names.ts';
 import { hash } from '../api/hash.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { JobOrder } from '../api/steps.ts';
@@ -77,6 +78,8 @@ export function jobOf(order: JobOrder, template: PodTemplate): Record<string, un
         },
         spec: {
           restartPolicy: 'Never',
+          // Not the one that is there for everybody, which others may give rights to.
+          serviceAccountName: REMEDY_ACCOUNT,
           ...spec,
           containers: equipped(spec?.containers) ?? [],
           ...(initContainers === undefined ? {} : { initContainers }),

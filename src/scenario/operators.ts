@@ -1,4 +1,6 @@
 /** The operators of a scenario: the product's own, as users run it, each a process that can be killed at any moment. */
+import { REMEDY_NAMESPACE } from '../api/fence-names.ts';
+import { operatorNamespace } from './namespaces.ts';
 import type { DeviceProvider } from '../devices/provider.ts';
 import { featureGates } from '../api/feature-gates.ts';
 import type { Clock } from '../clock.ts';
@@ -21,7 +23,6 @@ import type { StorageSwitch } from './simulated-devices.ts';
 import { simulatedDevices } from './simulated-devices.ts';
 import { tapped } from './wire-tap.ts';
 
-export const operatorNamespace = 'fenceline';
 const restartMs = 5000;
 
 /** Something that is run like the operator; tests put others in its place. */
@@ -201,6 +202,7 @@ export function productOperator({
     version,
     limits: defaultLimits,
     namespace: operatorNamespace,
+    remedyNamespace: REMEDY_NAMESPACE,
     devices,
     gates: featureGates(gates),
     identity,

@@ -16,7 +16,8 @@ import type { Scenario } from './format.ts';
 import { Manifests } from './manifests.ts';
 import { administrator, operatorUser } from './operator-user.ts';
 import type { OperatorHostOptions } from './operators.ts';
-import { OperatorHost, operatorNamespace } from './operators.ts';
+import { ownNamespaces } from './namespaces.ts';
+import { OperatorHost } from './operators.ts';
 import { ScenarioError } from './reader.ts';
 import { Recorder } from './recorder.ts';
 import type { Report } from './report.ts';
@@ -216,10 +217,7 @@ class Run {
   }
 
   async #install(): Promise<void> {
-    const own = [
-      ...customResourceDefinitions(),
-      { apiVersion: 'v1', kind: 'Namespace', metadata: { name: operatorNamespace } },
-    ];
+    const own = [...customResourceDefinitions(), ...ownNamespaces];
     for (const object of own) {
       const wrong = await this.#manifests.apply(object);
       if (wrong !== undefined) throw new Error(wrong);

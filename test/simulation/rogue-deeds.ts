@@ -130,7 +130,7 @@ export async function makeJob(rogue: Rogue, node: string, uid?: string): Promise
     spec: { restartPolicy: 'Never', containers: [{ name: 'main', image: 'x' }] },
   };
   const job = { apiVersion: 'batch/v1', kind: 'Job', metadata: { name: 'remedy' }, spec: { template } };
-  await rogue.ask('POST', '/apis/batch/v1/namespaces/fenceline/jobs', job);
+  await rogue.ask('POST', '/apis/batch/v1/namespaces/fenceline-remedies/jobs', job);
 }
 
 export async function removeMachine(rogue: Rogue, uid: string | undefined, { looks = true } = {}): Promise<void> {

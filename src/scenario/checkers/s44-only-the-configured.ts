@@ -1,7 +1,8 @@
 /**
  * S44: only the machine that is meant is touched, whatever is written in which object. A Machine that an operator deletes is
  * that of one node, which no other node claims to be, and whose power really was off since its kubelet was last heard. And a
- * device is told to switch off for nobody but the node that has a record of a fence.
+ * device is told to switch off for nobody but the node that has a record of a fence. And what a policy runs is not run where
+ * it could act as the operator.
  *
  * That no other program is run than the configured one cannot be seen here, where no program runs: test/devices looks at that.
  */
@@ -9,6 +10,7 @@ import { nodeFenceName } from '../../api/fence-names.ts';
 import type { KubeObject } from '../../kube/client.ts';
 import type { Invariant } from './checker.ts';
 import { objectOf, succeeded } from './checker.ts';
+import { operatorNamespace } from '../namespaces.ts';
 
 interface MachineObject extends KubeObject {
   spec?: { providerID?: string };
@@ -45,6 +47,9 @@ export const s44: Invariant = {
         violated(`the device of ${event.node} was told to switch off, and no fence of it is on record`);
       },
       onWrite(write) {
+        if (write.resource === 'jobs' && write.verb === 'create' && write.namespace === operatorNamespace) {
+          violated(`${objectOf(write)} was made where the operator and the Secrets of its devices are`);
+        }
         if (write.resource !== 'machines' || !write.verb.startsWith('delete') || !succeeded(write)) return;
         const why = wrong((write.before ?? {}) as MachineObject);
         if (why !== undefined) violated(`${objectOf(write)} was deleted, and ${why}`);

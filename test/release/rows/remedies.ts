@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { jobs } from '../../../src/kube/resources.ts';
 import type { KubeObject } from '../../../src/kube/client.ts';
-import { operatorNamespace } from '../../support/operator-rights.ts';
+import { REMEDY_NAMESPACE } from '../../../src/api/fence-names.ts';
 import * as check from '../checks.ts';
 import type { Row, RowSpec } from '../row.ts';
 import { plain, spare } from '../world.ts';
@@ -17,7 +17,7 @@ interface WireJob extends KubeObject {
 }
 
 async function jobOf(row: Row): Promise<WireJob | undefined> {
-  const listed = await row.world.client.list<WireJob>(jobs, { namespace: operatorNamespace });
+  const listed = await row.world.client.list<WireJob>(jobs, { namespace: REMEDY_NAMESPACE });
   if (!listed.ok) throw new Error(listed.error.message);
   const isAbout = ({ spec }: WireJob): boolean =>
     spec.template.spec.containers[0]?.env?.some(({ value }) => value === row.name) === true;

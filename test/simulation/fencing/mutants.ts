@@ -117,7 +117,7 @@ export const fenceMutantCases: readonly MutantCase[] = [
       instead: 'const objection = undefined as string | undefined;',
     },
     scenario: remedied('remedied', aJob),
-    says: /^jobs\/fenceline\/\S+ was made for node-\d without a live read of .*Lease, policy right before$/,
+    says: /^jobs\/fenceline-remedies\/\S+ was made for node-\d without a live read of .*Lease, policy right before$/,
   },
   {
     invariant: 'S15',

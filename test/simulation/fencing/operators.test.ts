@@ -6,7 +6,7 @@ import { defaultLimits } from '../../../src/judge/judge-node.ts';
 import { KubeClient } from '../../../src/kube/client.ts';
 import { Operator } from '../../../src/operator/operator.ts';
 import type { Program, ProgramContext } from '../../../src/scenario/operators.ts';
-import { operatorNamespace } from '../../../src/scenario/operators.ts';
+import { operatorNamespace } from '../../../src/scenario/namespaces.ts';
 import type { RunOptions } from '../../../src/scenario/runner.ts';
 import type { BmcAction } from '../../../src/world/machines/bmc.ts';
 import type { World } from '../../../src/world/world.ts';
@@ -137,6 +137,7 @@ function alwaysLeading({
     log,
     version: '0',
     limits: defaultLimits,
+    remedyNamespace: 'fenceline-remedies',
     namespace: operatorNamespace,
     devices,
     gates: featureGates(gates),

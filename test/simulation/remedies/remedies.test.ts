@@ -43,7 +43,7 @@ interface MadeJob {
 
 function jobsOf({ writes }: Observed): MadeJob[] {
   return writes
-    .filter(({ what }) => what.startsWith('create jobs/fenceline'))
+    .filter(({ what }) => what.startsWith('create jobs/fenceline-remedies/'))
     .map(({ atMs, body }) => {
       const made = JSON.parse(body) as { spec: { template: { metadata: { annotations: Record<string, string> } } } };
       return { at: atMs, remedy: made.spec.template.metadata.annotations['fenceline.dev/remedy'] ?? '' };
@@ -83,7 +83,7 @@ describe('a ladder of Jobs', () => {
     assert.equal(Math.round(((terminate?.at ?? 0) - repaired) / 1000), 180);
     const [release] = seen.statuses.at(-1)?.status.releases ?? [];
     assert.equal(release?.basis, 'Asserted');
-    assert.match(release?.by ?? '', /^remedy terminate, Job fenceline\/fenceline-terminate-/);
+    assert.match(release?.by ?? '', /^remedy terminate, Job fenceline-remedies\/fenceline-terminate-/);
   });
 
   test('[REM-2] a remedy that helps ends the ladder', async () => {
@@ -260,6 +260,30 @@ describe('the example of the source', () => {
     );
     const evicted = seen.writes.filter(({ what }) => what.endsWith('/eviction'));
     assert.equal(evicted.length, 1, 'live pods leave by eviction alone');
+  });
+});
+
+describe('where Jobs of remedies run', () => {
+  test('[SEC-3] S44: in a namespace of their own, in which the operator and its Secrets are not', async () => {
+    const seen = await observe(
+      fenced('job-elsewhere', {
+        policy: {
+          thresholds: [{ lease: { staleFor: '12s' }, remedies: [{ name: 'repair', period: '1m' }] }],
+          remedies: [
+            {
+              name: 'repair',
+              podTemplate: { spec: { serviceAccountName: 'fenceline', containers: [{ name: 'main', image: 'a' }] } },
+            },
+          ],
+        },
+        events: [{ at: '0s', partition: place }],
+        runFor: '1m',
+      }),
+    );
+    const made = seen.writes.filter(({ what }) => what.startsWith('create jobs/')).map(({ what }) => what);
+    assert.equal(made.length, 1);
+    assert.match(made[0] ?? '', /^create jobs\/fenceline-remedies\//);
+    assert.deepEqual(failuresOf(seen.report), []);
   });
 });
 
