@@ -2,19 +2,13 @@
  * Carries out what the drain guard has decided, each write with the version that it was decided on. Before a budget goes,
  * every copy that this counts upon is read live: it has to be healthy still, and kept by a budget that stands (S31).
  */
+import { podDisruptionBudgets } from '../kube/resources.ts';
 import type { CountedCopy, DrainAction } from '../api/drain-view.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { KubeError, Result } from '../kube/errors.ts';
 import type { ObjectRef, Resource } from '../kube/resources.ts';
 import type { BudgetObject } from '../storage/budgets.ts';
-import {
-  budgetFacts,
-  guardBudget,
-  isOverOnly,
-  podDisruptionBudgets,
-  repairOf,
-  withdrawalMark,
-} from '../storage/budgets.ts';
+import { budgetFacts, guardBudget, isOverOnly, repairOf, withdrawalMark } from '../storage/budgets.ts';
 import type { StoragePatch, StorageSystem } from '../storage/storage.ts';
 
 export interface GuardCalls {

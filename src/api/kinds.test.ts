@@ -101,6 +101,7 @@ test('a policy that says nothing is careful', () => {
       volumeAttachmentRecovery: 'never',
       safeDetach: [],
       assertions: [],
+      budgets: 'ReleaseAfterFence',
       riskAfterFailedFence: false,
     },
     storm: { maxUnresponsive: '40%', maxConcurrent: 1, podsPerMinute: 300, cooldown: '5m', skipWhen: [] },

@@ -26,6 +26,7 @@ export const STORAGE_SYSTEMS = ['longhorn'] as const;
 
 export const PRIORITY_DEFAULT = 0;
 
+export const BUDGET_POLICIES = ['Respect', 'ReleaseAfterFence'] as const;
 export const REMEDY_DEFAULTS = {
   mode: 'Enforce',
   condition: { for: '5s' },
@@ -40,7 +41,12 @@ export const REMEDY_DEFAULTS = {
     kdump: { enabled: false, timeout: '5m' },
     machineRemoved: false,
   },
-  release: { podDeletion: 'do-nothing', volumeAttachmentRecovery: 'never', riskAfterFailedFence: false },
+  release: {
+    podDeletion: 'do-nothing',
+    volumeAttachmentRecovery: 'never',
+    budgets: 'ReleaseAfterFence',
+    riskAfterFailedFence: false,
+  },
   storm: { maxUnresponsive: '40%', maxConcurrent: 1, podsPerMinute: 300, cooldown: '5m' },
   return: { soak: '30s', backoff: 2, maxSoak: '1h' },
   alarm: { count: 3, within: '24h' },

@@ -54,6 +54,7 @@ export function policyFacts({ metadata, spec = {} }: StoredObject<WrittenPolicy>
     volumeAttachmentRecovery,
     safeDetach: release.safeDetach ?? [],
     assertions: release.assertions ?? [],
+    budgets: release.budgets ?? REMEDY_DEFAULTS.release.budgets,
     riskAfterFailedFence: release.riskAfterFailedFence ?? REMEDY_DEFAULTS.release.riskAfterFailedFence,
     soakMs,
     backoff: spec.return?.backoff ?? DEFAULT_SOAK.backoff,

@@ -143,6 +143,7 @@ export const STUCK = group('NodeFence', 'stuck', 'Why a pod of a node in trouble
   ReleaseRate: 'As many pods as podsPerMinute allows were released in the last minute.',
   StorageNotFenced: 'No device has cut the node off from the storage of the pod.',
   NoCrash: 'No crashed kernel has reported itself, or the policy does not listen to it.',
+  BudgetExhausted: 'A disruption budget of its allows no disruption, and the policy respects that.',
   Latecomer: 'It came after the quarantine, and would come again: it stays, and nothing waits for it.',
   NotRemedied: 'No remedy whose success lets the pods go has succeeded, for this boot of the machine.',
 });

@@ -5,10 +5,10 @@
 import type { FeatureGates } from './feature-gates.ts';
 import type { ConfigResult } from './fence-config.ts';
 import type { Pulse, Signs } from './life.ts';
-import type { NodeChoice } from './node-choice.ts';
+import type { NodeChoice, Selector } from './node-choice.ts';
 import type { NodeFence } from './node-fence.ts';
 import type { PowerFacts } from './power.ts';
-import type { ATTACHMENT_RECOVERY_POLICIES, MODES, POD_DELETION_POLICIES } from './policy-defaults.ts';
+import type { ATTACHMENT_RECOVERY_POLICIES, BUDGET_POLICIES, MODES, POD_DELETION_POLICIES } from './policy-defaults.ts';
 import type { ConditionStatus, JudgeLimits, NodeView } from './view.ts';
 
 export const QUARANTINE_KEY = 'fenceline.dev/quarantine';
@@ -88,6 +88,7 @@ export interface PodFacts {
   graceSeconds?: number;
   /** A copy in the API of what a kubelet runs from a file of its own. */
   mirror: boolean;
+  labels: Readonly<Record<string, string>>;
   tolerations: readonly TolerationFacts[];
   /** No scheduler chose the node, or it could have chosen no other: whoever makes the pod again makes it here. */
   isPinned: boolean;
@@ -227,6 +228,7 @@ export interface PolicyFacts extends SoakFacts, NodeChoice {
   /** Drivers of which it says what their annotation could say. */
   safeDetach: readonly string[];
   assertions: readonly string[];
+  budgets: (typeof BUDGET_POLICIES)[number];
   riskAfterFailedFence: boolean;
   alarms: readonly AlarmFacts[];
   podsPerMinute: number;
@@ -234,6 +236,13 @@ export interface PolicyFacts extends SoakFacts, NodeChoice {
   kdump?: { timeoutMs: number };
   /** Absent: it has no ladders. */
   remedy?: RemedyFacts;
+}
+
+/** A PodDisruptionBudget that allows no disruption just now. */
+export interface SpentBudget {
+  namespace: string;
+  name: string;
+  selector: Selector;
 }
 
 /** Which policy is in force for a node. */
@@ -350,6 +359,8 @@ export interface NodeCase extends Sighting {
   attachments: readonly AttachmentFacts[];
   /** Claims, as `namespace/claim`, that a pending pod on no node or another one waits for. */
   awaited: readonly string[];
+  /** Budgets of the pods' namespaces that allow no disruption; absent: they could not be read. */
+  budgets?: readonly SpentBudget[];
   fence?: NodeFence;
   /** A crashed kernel has reported itself from this address, when this was known of the node. */
   crash?: { bootId: string; address: string; signs: Signs };

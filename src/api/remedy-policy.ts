@@ -16,6 +16,7 @@ import { MAX_PROBLEM_TIMES } from './fence-names.ts';
 import { remedy, threshold, type Remedy, type Threshold } from './ladder.ts';
 import {
   ASSERTIONS,
+  BUDGET_POLICIES,
   ATTACHMENT_RECOVERY_POLICIES,
   MODES,
   POD_DELETION_POLICIES,
@@ -161,9 +162,16 @@ const release = z.object({
         '(`OutOfService`), the cloud provider with its shutdown taint (`CloudShutdown`). Whoever may taint nodes can then ' +
         'have pods force-deleted.',
     }),
-  budgets: z.string().max(64).optional().meta({
-    description: 'Refused: a choice about the disruption budgets of pods on a fenced node is not built yet.',
-  }),
+  budgets: z
+    .enum(BUDGET_POLICIES)
+    .prefault(RELEASE.budgets)
+    .meta({
+      description:
+        'Whether a pod of a dead node goes although its PodDisruptionBudget allows no disruption (`ReleaseAfterFence`; the ' +
+        'record names the budget), or stays until it does (`Respect`). It runs no more and counts as disrupted already, so ' +
+        'a budget that waits for it can wait for ever; the machine is switched on meanwhile. Pods that can still be ' +
+        'evicted are always evicted within their budget.',
+    }),
   riskAfterFailedFence: z
     .boolean()
     .prefault(RELEASE.riskAfterFailedFence)
@@ -313,11 +321,9 @@ const spec = withRules(
     fence: withRules(fence, [notBuilt('powerWatch')])
       .prefault({})
       .meta({ description: 'How patient a fence is, and how persistent.' }),
-    release: withRules(release, [notBuilt('budgets')])
-      .prefault({})
-      .meta({
-        description: 'Which pods and volumes of a dead node may go, and on whose word. Works without thresholds.',
-      }),
+    release: release.prefault({}).meta({
+      description: 'Which pods and volumes of a dead node may go, and on whose word. Works without thresholds.',
+    }),
     storm: storm.prefault({}).meta({
       description: 'The brakes. Without them one broken switch can have every node behind it powered off.',
     }),

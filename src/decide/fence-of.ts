@@ -8,11 +8,12 @@ import { isTakenUp } from '../api/fence-request.ts';
 import { isSilent } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { DEFAULT_FENCE } from '../api/policy-facts.ts';
-import type { NodeCase, PresentCase } from '../api/release-view.ts';
+import type { NodeCase, PodFacts, PresentCase } from '../api/release-view.ts';
 import type { Cordon, LongAct } from '../api/steps.ts';
 import type { FenceDecision } from '../fence/decide-fence.ts';
 import { decideFence } from '../fence/decide-fence.ts';
 import { crashHeard } from '../release/by-kernel-crash.ts';
+import { waitsForBudget } from '../release/budgets.ts';
 import { isSpent } from '../release/hold.ts';
 import { staysBehind } from '../release/latecomers.ts';
 import type { LadderState } from '../remedy/ladder.ts';
@@ -136,13 +137,18 @@ function waitsForItsTime(fence: NodeFenceStatus['fence']): boolean {
   return fence === undefined || fence.phase === 'waiting' || fence.phase === 'isolated';
 }
 
+/** It stays, and nothing waits for it. */
+function isLeftThere(nodeCase: NodeCase, pod: PodFacts): boolean {
+  return staysBehind(nodeCase, pod) || waitsForBudget(nodeCase, pod);
+}
+
 function isReleased(nodeCase: NodeCase): boolean {
   const { fence, pods, serverNowMs, node } = nodeCase;
   const stored = fence?.status.fence;
   if (stored?.phase !== 'off') return false;
   if (!stored.cleanResources) return true;
   if (isSpent(nodeCase)) return true;
-  if (pods.some((pod) => !belongsToNode(pod) && !isOver(pod) && !staysBehind(nodeCase, pod))) return false;
+  if (pods.some((pod) => !belongsToNode(pod) && !isOver(pod) && !isLeftThere(nodeCase, pod))) return false;
   return (fence?.status.releases ?? [])
     .filter(({ basis, bootId }) => basis === 'PowerOff' && bootId === node?.bootId)
     .every(

@@ -299,7 +299,9 @@ function tellRecord(
   );
   const by = record.by === undefined ? '' : ` (${record.by})`;
   const count = record.pods.length;
-  const what = `${count} ${count === 1 ? 'pod' : 'pods'} on the basis ${record.basis}${by}`;
+  const { budgets = [] } = record;
+  const over = budgets.length === 0 ? '' : `, whatever the budget ${budgets.join(', ')} says`;
+  const what = `${count} ${count === 1 ? 'pod' : 'pods'} on the basis ${record.basis}${by}${over}`;
   if (known === undefined || known.pods.length < count) news.push({ at: now, reason: 'Releasing', message: what });
   if (record.endedAt !== undefined && known?.endedAt === undefined) {
     news.push({ at: now, reason: 'Complete', message: what });

@@ -56,6 +56,13 @@ export const csiDrivers: Resource = {
   namespaced: false,
 };
 export const persistentVolumes = core('persistentvolumes', 'PersistentVolume', false);
+export const podDisruptionBudgets: Resource = {
+  group: 'policy',
+  version: 'v1',
+  plural: 'poddisruptionbudgets',
+  kind: 'PodDisruptionBudget',
+  namespaced: true,
+};
 export const persistentVolumeClaims = core('persistentvolumeclaims', 'PersistentVolumeClaim', true);
 export const remedyPolicies = own('remedypolicies', 'RemedyPolicy');
 export const nodeFences = own('nodefences', 'NodeFence');

@@ -2,7 +2,7 @@
  * Reads what a decision about one node rests on: Node and NodeFence by quorum reads, so that our own writes are in what the
  * next decision sees (S15, S17), the rest from watches. Pods are watched from the first time that somebody wants them.
  */
-import { isOver } from '../api/facts.ts';
+import { belongsToNode, isOver } from '../api/facts.ts';
 import { EMPTY_STATUS } from '../api/empty-status.ts';
 import { nodeFenceName } from '../api/fence-names.ts';
 import type { NodeFence } from '../api/node-fence.ts';
@@ -34,7 +34,7 @@ export interface CaseReaderOptions {
 /** What was read, and takes time to read. What other nodes do is added in the tick of the decision. */
 export type ReadCase = Sighting &
   Pick<NodeCase, 'serverNowMs' | 'policy' | 'pods' | 'volumes' | 'drivers'> &
-  Pick<NodeCase, 'attachments' | 'awaited' | 'node' | 'lease' | 'fence' | 'crash'>;
+  Pick<NodeCase, 'attachments' | 'awaited' | 'budgets' | 'node' | 'lease' | 'fence' | 'crash'>;
 
 const callTimeoutMs = 10_000;
 /** A view that is older than this may hide what came since. */
@@ -88,7 +88,7 @@ export class CaseReader {
     const live = node.ok ? liveNode(node.value) : undefined;
     const policy = policyOf(live, fence.value?.spec.policy);
     const here = pods.pods;
-    const volumes = await pods.volumesOf(here);
+    const [volumes, budgets] = await Promise.all([pods.volumesOf(here), this.#budgetsFor(policy, here, pods)]);
     const names = new Set([...volumes.values()].flatMap((volume) => (volume.known ? [volume.volume] : [])));
     const elsewhere = [...names].flatMap((volume) =>
       cluster.attachmentsOfVolume(volume).filter((attachment) => attachment.node !== name),
@@ -108,10 +108,22 @@ export class CaseReader {
       drivers: Object.fromEntries(cluster.drivers),
       attachments: [...cluster.attachmentsOf(name), ...elsewhere],
       awaited: [...awaited.value],
+      ...(budgets === undefined ? {} : { budgets }),
       ...(fence.value === undefined ? {} : { fence: fence.value }),
       ...(crash === undefined ? {} : { crash }),
     };
     return { ok: true, value };
+  }
+
+  /** Of pods that somebody might let go. Undefined: they could not be read. */
+  async #budgetsFor(policy: PolicyMatch, here: readonly PodFacts[], pods: NodePods): Promise<NodeCase['budgets']> {
+    const going = here.filter((pod) => pod.deletionAtMs === undefined && !isOver(pod) && !belongsToNode(pod));
+    if (going.length === 0) return [];
+    const isLive = policy.kind === 'one' && policy.policy.budgets === 'Respect';
+    const read = await pods.budgetsIn(new Set(going.map(({ namespace }) => namespace)), isLive);
+    if (read.ok) return read.value;
+    this.#options.onProblem('disruption budgets', read.error);
+    return undefined;
   }
 
   /** Undefined: there is none. */

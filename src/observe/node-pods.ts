@@ -2,13 +2,13 @@
  * The pods of one node in trouble and the volumes they use, watched for as long as the trouble lasts. Such a watch costs
  * the API server what the kubelet of that node cost it, and that one is silent now.
  */
-import type { PodFacts, VolumeFacts } from '../api/release-view.ts';
+import type { PodFacts, SpentBudget, VolumeFacts } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { KubeError, Result } from '../kube/errors.ts';
 import { ListWatch } from '../kube/list-watch.ts';
 import { compareVersions } from '../kube/resource-version.ts';
-import { persistentVolumeClaims, persistentVolumes, pods } from '../kube/resources.ts';
+import { persistentVolumeClaims, persistentVolumes, podDisruptionBudgets, pods } from '../kube/resources.ts';
 import { claimsOf, isAttached, projectPod } from './project-release.ts';
 
 export interface NodePodsOptions {
@@ -26,6 +26,8 @@ const readTimeoutMs = 5000;
  * hundred nodes that stay down with thirty volumes each would otherwise cost a hundred reads a second.
  */
 const rereadAfterMs = 300_000;
+/** Where a budget is only told of, not obeyed. */
+const budgetsHoldMs = 30_000;
 
 interface WireClaim extends KubeObject {
   spec?: { volumeName?: string };
@@ -39,6 +41,17 @@ interface WireVolume extends KubeObject {
   };
 }
 
+interface WireBudget extends KubeObject {
+  spec?: { selector?: { matchLabels?: Record<string, string>; matchExpressions?: WireExpression[] } };
+  status?: { disruptionsAllowed?: number };
+}
+
+interface WireExpression {
+  key?: string;
+  operator?: string;
+  values?: string[];
+}
+
 interface WirePending extends KubeObject {
   spec?: { nodeName?: string; volumes?: { name: string }[] };
 }
@@ -48,6 +61,7 @@ export class NodePods {
   readonly #watch: ListWatch<PodFacts>;
   readonly #stop = new AbortController();
   readonly #volumes = new Map<string, { facts: VolumeFacts; readAtMs: number }>();
+  #budgets: { namespaces: ReadonlySet<string>; spent: SpentBudget[]; readAtMs: number } | undefined;
   readonly #running: Promise<void>;
   readonly #written = new Map<string, string | undefined>();
 
@@ -145,6 +159,28 @@ export class NodePods {
     return { ok: true, value: awaited };
   }
 
+  /** Budgets of these namespaces that allow no disruption. What was read a moment ago will do, unless it has to be as it is. */
+  async budgetsIn(namespaces: ReadonlySet<string>, isLive: boolean): Promise<Result<SpentBudget[]>> {
+    const { client, clock } = this.#options;
+    const known = this.#budgets;
+    const isFresh = known !== undefined && clock.monotonic() - known.readAtMs < budgetsHoldMs;
+    if (!isLive && isFresh && [...namespaces].every((one) => known.namespaces.has(one))) {
+      return { ok: true, value: known.spent };
+    }
+    const reads = await Promise.all(
+      [...namespaces].map((namespace) =>
+        client.list<WireBudget>(podDisruptionBudgets, { namespace }, { timeoutMs: readTimeoutMs }),
+      ),
+    );
+    const spent: SpentBudget[] = [];
+    for (const read of reads) {
+      if (!read.ok) return read;
+      spent.push(...read.value.items.flatMap(spentBudget));
+    }
+    this.#budgets = { namespaces, spent, readAtMs: clock.monotonic() };
+    return { ok: true, value: spent };
+  }
+
   async #refresh(key: string): Promise<void> {
     const known = this.#volumes.get(key);
     const now = this.#options.clock.monotonic();
@@ -172,6 +208,15 @@ export class NodePods {
     this.#options.onProblem(error);
     return { claim, known: false, reason: 'Unreadable', message: `${what} cannot be read: ${error.message}` };
   }
+}
+
+/** Without a selector it is about no pod; what nobody has counted yet allows nothing. */
+function spentBudget({ metadata, spec, status }: WireBudget): SpentBudget[] {
+  const { matchLabels = {}, matchExpressions = [] } = spec?.selector ?? {};
+  if (spec?.selector === undefined || (status?.disruptionsAllowed ?? 0) > 0) return [];
+  const expressions = matchExpressions.map(({ key = '', operator = '', values = [] }) => ({ key, operator, values }));
+  const selector = { matchLabels, matchExpressions: expressions };
+  return [{ namespace: metadata.namespace ?? '', name: metadata.name, selector }];
 }
 
 /** What a PersistentVolume says beside where it leads. */

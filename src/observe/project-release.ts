@@ -133,6 +133,7 @@ export function projectPod(object: KubeObject): PodFacts {
     ...(Number.isNaN(deletionAtMs) ? {} : { deletionAtMs }),
     ...(metadata.deletionGracePeriodSeconds === undefined ? {} : { graceSeconds: metadata.deletionGracePeriodSeconds }),
     mirror: isMirror(metadata),
+    labels: metadata.labels ?? {},
     tolerations: spec?.tolerations ?? [],
     isPinned: isPinned(object),
     claims: claimsOf(metadata.name, volumes),

@@ -2,6 +2,7 @@
  * Guards drains: decides for each installation of a storage system what keeps its replicas, has it carried out, and says
  * so in the status of the policies. Every instance watches; only the leader decides and writes.
  */
+import { podDisruptionBudgets } from '../kube/resources.ts';
 import { performDrainAction } from '../act/drain-guard.ts';
 import { upgradeStorage } from '../act/drain-upgrade.ts';
 import { GUARD_LABEL } from '../api/drain-names.ts';
@@ -18,7 +19,7 @@ import type { InstallationWatch } from '../observe/installation-watch.ts';
 import type { WatchState } from '../observe/watch-state.ts';
 import { noStorageNode, whyNothingIsGuarded } from '../report/drain-status.ts';
 import { Counter } from '../report/prometheus.ts';
-import { budgetFacts, podDisruptionBudgets } from '../storage/budgets.ts';
+import { budgetFacts } from '../storage/budgets.ts';
 import { longhorn } from '../storage/longhorn.ts';
 import { drainViewOf } from '../decide/drain-view.ts';
 import { DrainStatus } from './drain-status.ts';

@@ -10,6 +10,7 @@ import type { AttachmentFacts, NodeCase, PodFacts } from '../api/release-view.ts
 import { QUARANTINE_KEY } from '../api/release-view.ts';
 import type { Grounds, GroundedAct, Step } from '../api/steps.ts';
 import { clockTime, hasTaint, identityOf, isOver, nameInUse } from '../api/facts.ts';
+import { budgetsAgainst } from './budgets.ts';
 import { attachmentsHere, driverOf, kubeletSilent } from './checks.ts';
 import { keptBy } from './kept.ts';
 import { wayNamed, ways } from './release-node.ts';
@@ -133,7 +134,14 @@ function recordFor(nodeCase: NodeCase, group: Group, records: ReleaseRecord[], e
     volumes: [],
     freed: [],
   };
-  const record = joined(before, group, clockTime(nodeCase.serverNowMs));
+  const overruled = union(
+    before.budgets ?? [],
+    group.pods.flatMap((pod) => budgetsAgainst(nodeCase, pod)),
+  );
+  const record = {
+    ...joined(before, group, clockTime(nodeCase.serverNowMs)),
+    ...(overruled.length === 0 ? {} : { budgets: overruled }),
+  };
   if (index === -1) records.push(record);
   else records[index] = record;
   return record;

@@ -14,6 +14,7 @@ import { byPower } from './by-power.ts';
 import { byRemedy } from './by-remedy.ts';
 import { bySafeDetach } from './by-safe-detach.ts';
 import { byStorageFence } from './by-storage-fence.ts';
+import { withinBudgets } from './budgets.ts';
 import type { Check, Objection } from './checks.ts';
 import { objection, volumesOf } from './checks.ts';
 import { withoutLatecomers } from './latecomers.ts';
@@ -39,7 +40,7 @@ export function wayNamed(name: WayName): Way {
 
 export function releaseNode(nodeCase: NodeCase): Fate[] {
   const fates = nodeCase.pods.map((pod) => judgePod(nodeCase, pod));
-  return withoutShared(nodeCase, withoutLatecomers(nodeCase, fates));
+  return withoutShared(nodeCase, withoutLatecomers(nodeCase, withinBudgets(nodeCase, fates)));
 }
 
 /** `refused`: what speaks against a way beyond its own checks. */

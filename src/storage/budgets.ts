@@ -2,15 +2,6 @@
 import { GUARD_LABEL, GUARDED_NODE, WITHDRAWING } from '../api/drain-names.ts';
 import type { BudgetFacts } from '../api/drain-view.ts';
 import type { JsonPatchOperation, KubeObject } from '../kube/client.ts';
-import type { Resource } from '../kube/resources.ts';
-
-export const podDisruptionBudgets: Resource = {
-  group: 'policy',
-  version: 'v1',
-  plural: 'poddisruptionbudgets',
-  kind: 'PodDisruptionBudget',
-  namespaced: true,
-};
 
 interface Selector {
   matchLabels?: Record<string, string>;

@@ -105,7 +105,7 @@ const policies: BadObject[] = within('policy', [
   schema('spec.release.safeDetach', ['a.example', 'a.example'], 'Duplicate value', 'spec.release.safeDetach'),
   schema('spec.release.assertions[0]', 'Shutdown', SUPPORTED('OutOfService', 'CloudShutdown')),
   schema('spec.release.assertions', ['OutOfService', 'OutOfService'], 'Duplicate value', 'spec.release.assertions'),
-  rule('spec.release.budgets', 'Respect', 'budgets is not built yet: remove it'),
+  schema('spec.release.budgets', 'Ignore', SUPPORTED('Respect', 'ReleaseAfterFence')),
   schema('spec.release.riskAfterFailedFence', 'true', 'must be of type boolean'),
 
   rule('spec.storm.maxUnresponsive', '101%', SHARE),

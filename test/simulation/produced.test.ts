@@ -112,6 +112,7 @@ describe('what a status can hold', () => {
       'holes/outlet-says-off',
       'holes/request-under-dry-run',
       'holes/cooldown',
+      'holes/budget-overruled',
     ];
     for (const file of [...files, 'release/fev/tolerations']) await written.run(scenarioOf(file));
     for (const scenario of [cutOff(), repaired()]) await written.run(scenario);

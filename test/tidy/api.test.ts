@@ -87,8 +87,8 @@ describe('what users may write', () => {
     const readers = [(spec: object) => policyFacts({ metadata, spec }), (spec: object) => risksOf(spec, 3)];
     const remedies = REMEDY_ACTIONS.map((action) => ({ name: action, [action]: {} }));
     assert.deepEqual(unread('RemedyPolicy', readers, [...either, { selector: undefined, remedies }]), []);
-    const { release } = schemaOf('RemedyPolicy').properties?.['spec']?.properties ?? {};
-    assert.ok(release !== undefined && isRefused(release, 'budgets'));
+    const { fence } = schemaOf('RemedyPolicy').properties?.['spec']?.properties ?? {};
+    assert.ok(fence !== undefined && isRefused(fence, 'powerWatch'));
   });
 
   test('[SAF-15] every field of a DrainPolicy is read', () => {

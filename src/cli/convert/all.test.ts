@@ -82,7 +82,6 @@ const said: Readonly<Record<string, readonly RegExp[]>> = {
   older: [
     /:13: spec\.nodeSelector: the empty selector became allNodes: true/,
     /:16: spec\.thresholds\[0\]\.remedies\[1\]: cleanResources was false/,
-    /:23: spec\.release\.budgets: left out/,
     /:22: spec\.fence\.powerWatch: left out/,
   ],
 };

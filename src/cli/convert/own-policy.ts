@@ -12,7 +12,7 @@ import { checked, isEmpty, placeAt } from './result.ts';
 type Fields = Record<string, unknown>;
 
 /** Could be written, and nothing was done on their account. */
-const idle = ['release.budgets', 'fence.powerWatch'];
+const idle = ['fence.powerWatch'];
 const applied = 'kubectl.kubernetes.io/last-applied-configuration';
 
 export function convertOwn(kind: string, place: Place, settings: Settings, notes: Notes): Manifest {

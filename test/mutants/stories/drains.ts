@@ -1,11 +1,11 @@
 /** Drains of nodes with replicas: what holds each back, and who comes in between. */
+import { podDisruptionBudgets } from '../../../src/kube/resources.ts';
 import type { DrainPolicy } from '../../../src/api/drain-policy.ts';
 import type { JsonPatchOperation, KubeObject } from '../../../src/kube/client.ts';
 import type { ObjectRef, Resource } from '../../../src/kube/resources.ts';
 import { parseScenarios } from '../../../src/scenario/parse.ts';
 import type { Invariant } from '../../../src/scenario/checkers/checker.ts';
 import type { Scenario } from '../../../src/scenario/format.ts';
-import { podDisruptionBudgets } from '../../../src/storage/budgets.ts';
 import { replicas, storageNodes } from '../../../src/storage/longhorn-objects.ts';
 import type { Story, StoryOptions } from '../story.ts';
 import type { Deed, Other } from './kit.ts';

@@ -54,3 +54,21 @@ describe('what proves nothing', () => {
     assert.match(told, /volume pv-0: CSIDriver files\.example\.com has attachRequired: false/);
   });
 });
+
+describe('disruption budgets of a dead node', () => {
+  holds('[STM-5] a pod that runs no more goes whatever its budget says', 'budget-overruled');
+  holds('[STM-5] unless the policy respects budgets: then it stays, and nothing waits for it', 'budget-respected');
+
+  test('[STM-5] that a budget was overruled is on record, and told', async () => {
+    const { statuses } = await observe(scenarioOf('holes/budget-overruled'));
+    const { releases = [], history = [] } = statuses.findLast(({ status }) => status.releases.length > 0)?.status ?? {};
+    assert.deepEqual(
+      releases.map(({ basis, budgets }) => [basis, budgets]),
+      [['PowerOff', ['default/web']]],
+    );
+    assert.match(
+      history.find(({ reason }) => reason === 'Releasing')?.message ?? '',
+      /^1 pod on the basis PowerOff \(.*\), whatever the budget default\/web says$/,
+    );
+  });
+});

@@ -1,0 +1,40 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { aCase, aPod, inForce } from '../../test/support/release-case.ts';
+import type { NodeCase, PodFacts } from '../api/release-view.ts';
+import { budgetsAgainst, waitsForBudget } from './budgets.ts';
+
+const { deletionAtMs: _, ...living } = aPod();
+const over = (matchLabels: Record<string, string>, namespace = 'default') => ({
+  namespace,
+  name: 'web',
+  selector: { matchLabels, matchExpressions: [] },
+});
+const respected = (change: Partial<NodeCase>): NodeCase =>
+  aCase({ policy: inForce({ budgets: 'Respect' }), ...change });
+const budgets = [over({ app: 'web' })];
+
+describe('a disruption budget that allows nothing', () => {
+  test('[STM-5] is about the pods that it selects, in its namespace', () => {
+    const against = (one: ReturnType<typeof over>, pod: PodFacts = living): string[] =>
+      budgetsAgainst(aCase({ budgets: [one] }), pod);
+    assert.deepEqual(against(over({ app: 'web' })), ['default/web']);
+    assert.deepEqual(against(over({})), ['default/web'], 'an empty selector is everybody there');
+    assert.deepEqual(against(over({ app: 'shop' })), []);
+    assert.deepEqual(against(over({ app: 'web' }, 'other')), []);
+    assert.deepEqual(against(over({ app: 'web' }), aPod()), [], 'what terminates was sent away already');
+  });
+
+  test('[STM-5] keeps a pod only where the policy respects it', () => {
+    assert.equal(waitsForBudget(respected({ budgets }), living), true);
+    assert.equal(waitsForBudget(respected({ budgets: [] }), living), false);
+    assert.equal(waitsForBudget(respected({ budgets }), aPod()), false);
+    assert.equal(waitsForBudget(aCase({ budgets }), living), false);
+    assert.equal(waitsForBudget(aCase({ budgets, policy: { kind: 'none' } }), living), false);
+  });
+
+  test('[STM-5] keeps it too where budgets could not be read: unknown is not no', () => {
+    assert.equal(waitsForBudget(respected({}), living), true);
+    assert.equal(waitsForBudget(aCase({}), living), false);
+  });
+});
