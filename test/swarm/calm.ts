@@ -136,7 +136,7 @@ function shutDown({ chance, node, at, bootSeconds }: Work): Chore {
 }
 
 /** Commands to switch a machine off that was on, by the log of the devices themselves. */
-export function cutsIn({ timeline }: Report): string[] {
+export function cutsIn({ timeline }: Pick<Report, 'timeline'>): string[] {
   const off = new Set<string>();
   const cuts: string[] = [];
   for (const { at, actor, what, object } of timeline) {

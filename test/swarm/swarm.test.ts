@@ -2,10 +2,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { parseScenarios } from '../../src/scenario/parse.ts';
+import { cutsIn, generateCalm } from './calm.ts';
 import { Coverage, faults, situations } from './coverage.ts';
 import type { ScenarioDocument } from './document.ts';
 import { parse, yamlOf } from './document.ts';
 import { generate } from './generate.ts';
+import type { Range } from './record.ts';
+import { editionOf, nextOf, readRecord } from './record.ts';
 import { judge } from './run.ts';
 import { shrink } from './shrink.ts';
 
@@ -69,6 +72,57 @@ function isPair(key: string): boolean {
   const [fault = '', situation = ''] = key.split(' / ');
   return faults.includes(fault) && (situations as readonly string[]).includes(situation);
 }
+
+describe('nothing is wrong', () => {
+  test('a seed is always the same, and has nothing in it that is not done every day', () => {
+    const daily = ['drain', 'reboot', 'uncordon', 'kubeletStop', 'kubeletStart', 'apply', 'powerOff', 'powerOn'];
+    for (let seed = 1; seed <= 60; seed += 1) {
+      const document = generateCalm(seed);
+      assert.deepEqual(document, generateCalm(seed));
+      const acts = parse(document).events.map(({ act }) => act.do);
+      assert.ok(acts.length > 0 && acts.every((act) => daily.includes(act)), acts.join());
+    }
+  });
+
+  test('a command to a machine that is on is a cut, and one to a machine that is off is none', () => {
+    const entry = (at: number, actor: string, what: string, object: string) => ({ at, actor, what, object });
+    const timeline = [
+      entry(0, 'node-1', 'off', 'machine/node-1'),
+      entry(1000, 'device', 'asked for off', 'node/node-1'),
+      entry(2000, 'node-1', 'booting', 'machine/node-1'),
+      entry(3000, 'device', 'asked for off', 'node/node-1'),
+    ];
+    assert.deepEqual(cutsIn({ timeline }), ['node/node-1 is switched off at 3 s']);
+  });
+});
+
+describe('the book of what was run', () => {
+  test('goes on where this edition ended, and anew for another', () => {
+    const range = (from: number, to: number, edition = 'a'): Range => ({
+      kind: 'small',
+      edition,
+      from,
+      to,
+      broken: [],
+    });
+    const ranges = [range(1, 500), range(501, 700), range(1, 900, 'b')];
+    assert.deepEqual(
+      [nextOf(ranges, 'small', 'a'), nextOf(ranges, 'small', 'c'), nextOf(ranges, 'calm', 'a')],
+      [701, 1, 1],
+    );
+    assert.notEqual(editionOf('small'), editionOf('calm'));
+  });
+
+  test('has no range twice, and none with a hole in it', () => {
+    for (const [key, ranges] of Map.groupBy(readRecord(), ({ kind, edition }) => `${kind} ${edition}`)) {
+      let next = 1;
+      for (const { from, to } of ranges ?? []) {
+        assert.equal(from, next, key);
+        next = to + 1;
+      }
+    }
+  });
+});
 
 describe('shrinking', () => {
   const document = generate(8);

@@ -29,6 +29,8 @@ const ends: Partial<Record<Act['do'], Act['do']>> = {
 class ComesToRest implements Checker {
   readonly #context: CheckContext;
   readonly #faults = new Set<string>();
+  /** As `node key`. */
+  readonly #taintedByHand = new Set<string>();
   #lastMs = -Infinity;
 
   constructor(context: CheckContext) {
@@ -37,6 +39,8 @@ class ComesToRest implements Checker {
 
   onAct(act: Act, node: string | undefined): void {
     this.#lastMs = this.#context.nowMs();
+    if (act.do === 'taint') this.#taintedByHand.add(`${node} ${act.key}`);
+    if (act.do === 'untaint') this.#taintedByHand.delete(`${node} ${act.key}`);
     const whom = 'operator' in act ? String(act.operator) : 'zone' in act ? act.zone : (node ?? '');
     if ('fault' in act) {
       const what = `${act.do} ${'driver' in act ? act.driver : whom}`;
@@ -55,24 +59,26 @@ class ComesToRest implements Checker {
   }
 
   onEnd(): void {
-    const { state, nowMs } = this.#context;
+    const { state, nowMs, violated, exempt } = this.#context;
     if (this.#faults.size > 0 || nowMs() - this.#lastMs < restMs) return;
     for (const [name, node] of state.nodes) {
       const left = this.#leftOn(name, node);
-      if (left !== undefined && this.#statedFor(name) === undefined) {
-        this.#context.violated(`${name} ${left} five minutes after the last fault, and nobody says why`);
-      }
+      if (left === undefined || this.#statedFor(name) !== undefined) continue;
+      const told = `${name} ${left.what} five minutes after the last fault, and nobody says why`;
+      if (left.taint !== undefined && this.#taintedByHand.has(`${name} ${left.taint}`)) exempt('PersonsAct', told);
+      else violated(told);
     }
   }
 
-  #leftOn(name: string, node: Node): string | undefined {
-    if (this.#context.machineOf(name)?.power === 'off') return 'is still switched off';
-    if (this.#context.isPortClosed(name)) return 'is still cut off from its storage';
-    const taint = node.spec?.taints?.find(({ key }) => key.startsWith('fenceline.dev/'));
-    if (taint !== undefined) return `still has the taint ${taint.key}`;
+  #leftOn(name: string, node: Node): { what: string; taint?: string } | undefined {
+    if (this.#context.machineOf(name)?.power === 'off') return { what: 'is still switched off' };
+    if (this.#context.isPortClosed(name)) return { what: 'is still cut off from its storage' };
+    const taint = node.spec?.taints?.find(({ key }) => key.startsWith('fenceline.dev/'))?.key;
+    if (taint !== undefined) return { what: `still has the taint ${taint}`, taint };
     const annotations = node.metadata.annotations ?? {};
-    if (node.spec?.unschedulable === true && annotations[cordonedByUs] !== undefined) return 'still has our cordon';
-    return isReady(node) ? undefined : 'is still not Ready';
+    const isOurs = annotations[cordonedByUs] !== undefined;
+    if (node.spec?.unschedulable === true && isOurs) return { what: 'still has our cordon' };
+    return isReady(node) ? undefined : { what: 'is still not Ready' };
   }
 
   #statedFor(name: string): string | undefined {
