@@ -21,7 +21,7 @@ export const count = (description: string) => z.int().min(0).prefault(0).meta({ 
 export const nodeUid = () => text(64, 'The UID of the Node; a newcomer of the same name is another machine.');
 export const bootId = () => text(64, 'The boot this is about. After a reboot it says nothing any more.');
 
-const signs = () =>
+export const signs = () =>
   z
     .object({
       renewTime: text(64, 'renewTime of its Lease, as written.'),

@@ -31,6 +31,7 @@ import {
   job,
   nodeUid,
   problem,
+  signs,
   stuckPod,
   text,
 } from './node-fence-parts.ts';
@@ -74,7 +75,7 @@ const incident = z.object({
   }),
   acts: count('How much was done to the node, its pods and volumes since the trouble was last gone. There is a limit.'),
   poweredOff: z
-    .object({ at: at('When.'), bootId: bootId() })
+    .object({ at: at('When.'), bootId: bootId(), signs: signs() })
     .optional()
     .meta({ description: 'A device has confirmed that the power was off, and in which boot of the machine that was.' }),
 });

@@ -40,6 +40,8 @@ export interface LiveNode {
   uid: string;
   resourceVersion: string;
   bootId: string;
+  /** Another node has the same: it is that of a kernel below them, and says nothing of this one. */
+  sharesBootId?: boolean;
   labels: Readonly<Record<string, string>>;
   ready: ConditionStatus | undefined;
   /** `lastHeartbeatTime` of Ready, as written; absent: there is none. */

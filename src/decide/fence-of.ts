@@ -5,7 +5,7 @@
 import { belongsToNode, isOver, isUnderFence } from '../api/facts.ts';
 import type { Method } from '../api/fence-config.ts';
 import { isTakenUp } from '../api/fence-request.ts';
-import { isSilent } from '../api/life.ts';
+import { isSilent, stillCounts } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { DEFAULT_FENCE } from '../api/policy-facts.ts';
 import type { NodeCase, PodFacts, PresentCase } from '../api/release-view.ts';
@@ -47,7 +47,7 @@ export function withoutEarlier({ fence }: NodeCase, status: NodeFenceStatus): No
 }
 
 export function fenceOf(nodeCase: PresentCase, { status, ladder, isWanted, isRequested = false }: Rung): FenceDecision {
-  const { node, config } = nodeCase;
+  const { config } = nodeCase;
   const remedy = remedyOf(nodeCase);
   const threshold = remedy?.thresholds.find(({ key }) => key === ladder?.threshold);
   const { fence } = status;
@@ -60,7 +60,7 @@ export function fenceOf(nodeCase: PresentCase, { status, ladder, isWanted, isReq
     status,
     isWanted,
     cleanResources: threshold?.remedies[ladder?.position ?? 0]?.cleanResources ?? isRequested,
-    bootId: node.bootId,
+    bootId: bootOf(nodeCase, status),
     config,
     limits: isRequested ? { ...limits, ...atOnce } : limits,
     ...(task === undefined ? {} : { task }),
@@ -77,6 +77,19 @@ export function fenceOf(nodeCase: PresentCase, { status, ladder, isWanted, isReq
     isStopped: nodeCase.fence?.spec.stop === true,
     ...(brake === undefined ? {} : { brake }),
   });
+}
+
+const afterPowerOn: ReadonlySet<string | undefined> = new Set(['booting', 'failed']);
+
+/**
+ * The boot that the node is in. Where several nodes report the same ID, it is that of a kernel below them and says nothing: once
+ * the power went on, a kubelet that has written since has started since, and stands for another boot (FEN-16).
+ */
+function bootOf({ node, lease }: PresentCase, { fence, incident }: NodeFenceStatus): string {
+  const heard = incident?.poweredOff;
+  if (node.sharesBootId !== true || heard?.signs === undefined || !afterPowerOn.has(fence?.phase)) return node.bootId;
+  const isNew = !stillCounts(heard, { node, ...(lease === undefined ? {} : { lease }) });
+  return isNew ? `${node.bootId} again`.slice(-64) : node.bootId;
 }
 
 /** What its devices said counts for the phase that they were asked in. */

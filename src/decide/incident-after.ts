@@ -1,5 +1,6 @@
 /** What is kept of an incident while it goes on: its beginning, how much was done about it, and who was there. */
 import { MAX_RELEASED_PODS } from '../api/fence-names.ts';
+import { signsOf } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import { lateAfter } from '../release/latecomers.ts';
@@ -30,13 +31,22 @@ export function incidentAfter(decided: Decided, before: Incident | undefined, no
     late: [],
     acts: 0,
   };
-  return withDeeds(nodeCase, decision, withPowerOff(remedy.fence, now, incident));
+  return withDeeds(nodeCase, decision, withPowerOff(nodeCase, remedy.fence, { now, incident }));
 }
 
 /** That its power was off is remembered with the boot that it was about: another one has to be fenced anew. */
-function withPowerOff(fence: NodeFenceStatus['fence'], now: string, incident: Incident): Incident {
-  if (fence?.phase !== 'off' || incident.poweredOff?.bootId === fence.bootId) return incident;
-  return { ...incident, poweredOff: { at: now, bootId: fence.bootId ?? '' } };
+function withPowerOff(
+  nodeCase: NodeCase,
+  fence: NodeFenceStatus['fence'],
+  { now, incident }: { now: string; incident: Incident },
+): Incident {
+  const { poweredOff } = incident;
+  if (fence?.phase !== 'off' && (fence?.phase !== 'poweringOn' || poweredOff === undefined)) return incident;
+  const { bootId = '' } = fence;
+  const isKnown = poweredOff?.bootId === bootId;
+  // What a kubelet had written until the power went on: where the boot ID says nothing, whatever is written later tells.
+  const signs = nodeCase.node?.sharesBootId === true ? { signs: signsOf(nodeCase) } : {};
+  return { ...incident, poweredOff: { at: isKnown ? poweredOff.at : now, bootId, ...signs } };
 }
 
 /** What was done so far, and of which controllers a latecomer goes: both have their limits. */

@@ -85,7 +85,8 @@ export class CaseReader {
     if (!node.ok && node.error.kind !== 'notFound') return node;
     const serverNowMs = node.ok ? node.serverTime : fence.serverTime;
     if (serverNowMs === undefined) return failure('the API server does not say what time it is');
-    const live = node.ok ? liveNode(node.value) : undefined;
+    const found = node.ok ? liveNode(node.value) : undefined;
+    const live = found && { ...found, ...(observer.sharesBoot(found) ? { sharesBootId: true } : {}) };
     const policy = policyOf(live, fence.value?.spec.policy);
     const here = pods.pods;
     const [volumes, budgets] = await Promise.all([pods.volumesOf(here), this.#budgetsFor(policy, here, pods)]);

@@ -101,6 +101,19 @@ describe('observer', () => {
     await end();
   });
 
+  test('[FEN-16] a boot ID that another node has as well is shared; one that nobody reports is not', async () => {
+    const { observer, watches, end } = await begin();
+    const booted = (name: string, version: string): KubeObject =>
+      ({ ...node(name, version), status: { nodeInfo: { bootID: 'one' } } }) as KubeObject;
+    assert.equal(observer.sharesBoot({ name: 'a', bootId: '' }), false);
+    await watches.nodes.event('MODIFIED', booted('a', '11'));
+    assert.equal(observer.sharesBoot({ name: 'a', bootId: 'one' }), false);
+    await watches.nodes.event('ADDED', booted('b', '12'));
+    assert.equal(observer.sharesBoot({ name: 'a', bootId: 'one' }), true);
+    assert.equal(observer.sharesBoot({ name: 'a', bootId: 'two' }), false);
+    await end();
+  });
+
   test('a live read that fails confirms nothing, and is reported', async () => {
     const { server, observer, problems, end } = await begin();
     const confirming = observer.confirmLease('a');

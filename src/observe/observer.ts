@@ -117,6 +117,15 @@ export class Observer {
     return this.#addresses.get(address) ?? [];
   }
 
+  /** Whether another node reports the same boot. */
+  sharesBoot({ name, bootId }: { name: string; bootId: string }): boolean {
+    if (bootId === '') return false;
+    for (const { value } of this.#nodes.entries.values()) {
+      if (value.bootId === bootId && value.name !== name) return true;
+    }
+    return false;
+  }
+
   /** What the Lease of a node says about whether its kubelet lives. */
   leaseSign(name: string): LeaseSign | undefined {
     const sighting = this.#sightings.get(name);

@@ -140,6 +140,12 @@ describe('the way back', () => {
     assert.equal(returnNode(back({ bootId: 'boot-2' }, { policy }), [over]).stage, 'soaked');
   });
 
+  test('[FEN-16] another boot ID that other nodes have as well is no reboot', () => {
+    const policy = inForce({ soakMs: 0 });
+    const shared = back({ bootId: 'boot-2', sharesBootId: true }, { policy });
+    assert.equal(stage(returnNode(shared, [over])), 'clean: Soaking');
+  });
+
   test('[SAF-14] a kubelet that renews less often is given longer to report, and no other one less', () => {
     const policy = inForce({ soakMs: 0 });
     const until = (durationMs: number): number | undefined =>

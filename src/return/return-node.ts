@@ -104,7 +104,8 @@ function ofThisBoot({ node }: NodeCase, records: readonly ReleaseRecord[]): Rele
 
 /** Since all that is on record; where nothing is, nobody knows. */
 function isRebooted(nodeCase: NodeCase, records: readonly ReleaseRecord[]): boolean {
-  return records.length > 0 && ofThisBoot(nodeCase, records).length === 0;
+  const isTold = nodeCase.node?.sharesBootId !== true;
+  return isTold && records.length > 0 && ofThisBoot(nodeCase, records).length === 0;
 }
 
 function notClean(nodeCase: NodeCase, records: readonly ReleaseRecord[]): string | undefined {

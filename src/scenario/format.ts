@@ -32,6 +32,8 @@ export interface NodeSpec {
   name: string;
   zone: string;
   labels: Record<string, string>;
+  /** What it reports as its boot, always the same, where nodes are containers. */
+  bootId?: string;
   bmc: boolean;
   /** Whether its power device can say whose power it is. */
   identity: boolean;

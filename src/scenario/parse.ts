@@ -198,11 +198,12 @@ const nodeOf: Read<Omit<NodeSpec, 'zone'> & { zone?: string }> = (place) => {
     name: string;
     zone?: string;
     labels?: Record<string, string>;
+    bootId?: string;
     bmc?: boolean;
     identity?: boolean;
-  }>({ name: text, zone: text, labels: textMap(text), bmc: flag, identity: flag }, ['name'])(place);
-  const { name, zone, labels = {}, bmc = true, identity = true } = found;
-  return { name, labels, bmc, identity, ...(zone === undefined ? {} : { zone }) };
+  }>({ name: text, zone: text, labels: textMap(text), bootId: text, bmc: flag, identity: flag }, ['name'])(place);
+  const { name, labels = {}, bmc = true, identity = true, ...rest } = found;
+  return { name, labels, bmc, identity, ...rest };
 };
 
 function numbered(count: number): NodeSpec[] {

@@ -15,7 +15,7 @@ import type { Pod } from './objects/pods.ts';
 import type { AttacherOptions, AttacherTimings } from './storage/attacher.ts';
 import { Attacher } from './storage/attacher.ts';
 
-export type FleetNode = Pick<NodeSpec, 'name' | 'zone' | 'labels' | 'taints' | 'capacity' | 'systemUuid'> & {
+export type FleetNode = Pick<NodeSpec, 'name' | 'zone' | 'labels' | 'taints' | 'capacity' | 'systemUuid' | 'bootId'> & {
   /** Default: those of the fleet. */
   drivers?: readonly string[];
 };

@@ -25,6 +25,7 @@ export interface WorldNode {
   name: string;
   zone?: string;
   labels?: Record<string, string>;
+  bootId?: string;
   /** Default: it has one. */
   bmc?: boolean;
   /** Whether its power device can say whose power it is; default: yes. */

@@ -20,6 +20,8 @@ export interface NodeSpec {
   drivers: readonly string[];
   /** What its firmware calls the machine, where a device is to be told from another by it; default: its name. */
   systemUuid?: string;
+  /** What it reports as its boot, whenever it was booted: of the kernel below, where nodes are containers. */
+  bootId?: string;
 }
 
 export type ConditionOverride = 'True' | 'False' | 'Unknown';
@@ -97,11 +99,11 @@ function conditions({ nowMs, overrides }: NodeState): Condition[] {
   });
 }
 
-function nodeInfo({ systemUuid }: NodeSpec, machine: Machine): NodeInfo {
+function nodeInfo({ systemUuid, bootId }: NodeSpec, machine: Machine): NodeInfo {
   return {
     machineID: machine.name,
     systemUUID: systemUuid ?? machine.name,
-    bootID: machine.bootId,
+    bootID: bootId ?? machine.bootId,
     kernelVersion: '6.12.0',
     osImage: 'Simulated Linux',
     containerRuntimeVersion: 'simulated://1.0.0',

@@ -31,3 +31,7 @@ describe('what was said before a sign of life', () => {
     assert.deepEqual([...new Set(report.exemptions.map(({ exemption }) => exemption))], ['ForgedCrash']);
   });
 });
+
+runHoles('a boot ID that several nodes share says nothing', {
+  'shared-boot-id': '[FEN-16] the fence of such a node ends when its power went on and a kubelet has started since',
+});
