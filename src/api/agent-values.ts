@@ -55,16 +55,20 @@ export const valueClasses = {
   hexadecimal: { pattern: /^(?:0x)?[0-9A-Fa-f]{1,64}$/, write: 'write a number, decimal or hexadecimal' },
   version: { pattern: /^[A-Za-z0-9]+(?:[./][A-Za-z0-9]+)*$/, write: 'write a version, such as 1.3' },
   /** Of the device, not of the machine on which the agent runs. Anything before the first slash would be another host. */
-  path: {
-    pattern: /^(?:\/[A-Za-z0-9_.~%+=:@()-]+)+\/?$/,
-    write: 'write a path on the device that begins with /',
+  redfishPath: {
+    pattern: /^\/redfish(?:\/[A-Za-z0-9_.~%+=:@()-]+)*\/?$/,
+    write: 'write a path on the device that begins with /redfish/',
+  },
+  organisation: {
+    pattern: /^\/?org-[A-Za-z0-9_.:-]+(?:\/org-[A-Za-z0-9_.:-]+)*\/?$/,
+    write: 'write the organisation as the device tells it, such as /org-one/org-two',
   },
   url: {
     pattern: /^https?:\/\/[A-Za-z0-9][A-Za-z0-9.-]*(?::\d{1,5})?(?:\/[A-Za-z0-9_.~-]+)*\/?$/,
     write: 'write an address such as https://device.example:5000/v3',
   },
   resource: {
-    pattern: /^[A-Za-z0-9][A-Za-z0-9:/_.-]*$/,
+    pattern: /^crn:[A-Za-z0-9:/_.-]*$/,
     write: 'write the name of the resource as the cloud tells it',
   },
   key: { pattern: /^[A-Za-z0-9][A-Za-z0-9._~+/=-]*$/, write: 'write the key as the cloud gave it: it has no blanks' },
