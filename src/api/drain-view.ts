@@ -30,8 +30,11 @@ export type DrainPolicyMatch =
   | {
       kind: 'one';
       name: string;
+      /** By which drains of the node really wait: where the storage system keeps the budgets, its own. */
       policy: DrainPolicyName;
       enforcement: EffectiveEnforcement;
+      /** What the policy asks for, where the storage system guards less than that; and by what. */
+      lacks?: { wanted: DrainPolicyName; own: DrainPolicyName | 'unknown' };
       /** Which others select the node just as specifically and are younger. */
       over?: readonly string[];
     }
@@ -212,6 +215,6 @@ export interface StorageFacts {
   volumes: readonly VolumeFacts[];
   replicas: readonly ReplicaFacts[];
   softAntiAffinity: boolean;
-  /** It keeps budgets over its pods by itself. */
-  enforces: boolean;
+  /** It keeps budgets over its pods by itself, under this policy of its own; absent: it keeps none. */
+  ownPolicy?: DrainPolicyName | 'unknown';
 }

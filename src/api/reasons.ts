@@ -186,6 +186,8 @@ export const ALARM = group('NodeFence', 'Alarm', 'A person should look.', {
 export const GUARDING = group('DrainPolicy', 'Guarding', 'Drains of the selected nodes wait where they have to.', {
   Guarding: 'The budgets stand.',
   StorageEnforces: 'The storage system keeps its own budgets; we watch.',
+  StorageAllows:
+    'The storage system keeps its own budgets and its setting lets more go than the policy: what the policy asks for is not guarded.',
   Observing: 'enforcement: Observe reports and blocks nothing.',
   StorageNotFound: 'The storage system does not run in that namespace: nothing is guarded.',
   ForeignBudget: 'A storage pod has a budget of somebody else; a second one would make every eviction fail.',

@@ -110,6 +110,11 @@ function guardingOf(
   if (policy.kind === 'none' || policy.enforcement === 'observe') {
     return { guarding: 'Observing', guardingMessage: `nothing holds up a drain of ${name}` };
   }
+  if (policy.enforcement === 'storage' && policy.lacks !== undefined) {
+    const { wanted, own } = policy.lacks;
+    const guardingMessage = `the storage system keeps budgets by itself, its own setting is ${own}, and ${wanted} is not guarded: change that setting`;
+    return { guarding: 'StorageAllows', guardingMessage };
+  }
   if (policy.enforcement === 'storage') {
     return { guarding: 'StorageEnforces', guardingMessage: 'the storage system keeps budgets by itself' };
   }

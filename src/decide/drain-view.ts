@@ -5,6 +5,7 @@ import type {
   DrainNode,
   DrainPolicyFacts,
   DrainPolicyMatch,
+  DrainPolicyName,
   DrainView,
   StorageFacts,
 } from '../api/drain-view.ts';
@@ -20,15 +21,14 @@ export interface DrainSources {
 }
 
 export function drainViewOf({ namespace, policies, nodes, storage, budgets }: DrainSources): DrainView {
-  const { nodes: storageNodes, pods, volumes, replicas, softAntiAffinity, enforces } = storage;
+  const { nodes: storageNodes, pods, volumes, replicas, softAntiAffinity, ownPolicy } = storage;
   const byName = new Map(storageNodes.map((node) => [node.name, node]));
   const matchOf = (labels: CordonFacts['labels']): DrainPolicyMatch => {
     const match = matchPolicy(policies, labels);
     if (match.kind === 'none') return match;
     // Under a policy for another installation nothing of this one is guarded.
     if (match.policy.namespace !== namespace) return { kind: 'none' };
-    const { name, policy, enforcement } = match.policy;
-    return { kind: 'one', name, policy, enforcement: enforcementOf(enforcement, enforces), over: match.over };
+    return { ...inForce(match.policy, ownPolicy), over: match.over };
   };
   const known = nodes.map(({ name, cordoned, labels }): DrainNode => {
     const own = byName.get(name);
@@ -40,7 +40,7 @@ export function drainViewOf({ namespace, policies, nodes, storage, budgets }: Dr
     .filter(({ name }) => !names.has(name))
     .map((own): DrainNode => ({
       name: own.name,
-      policy: strangersPolicy(policies, namespace, enforces),
+      policy: strangersPolicy(policies, namespace, ownPolicy),
       storage: own,
     }));
   return { namespace, nodes: [...known, ...strangers], pods, volumes, replicas, budgets, softAntiAffinity };
@@ -49,10 +49,32 @@ export function drainViewOf({ namespace, policies, nodes, storage, budgets }: Dr
 function strangersPolicy(
   policies: readonly DrainPolicyFacts[],
   namespace: string,
-  storageEnforces: boolean,
+  ownPolicy: StorageFacts['ownPolicy'],
 ): DrainPolicyMatch {
   const first = policies.find((policy) => policy.namespace === namespace);
   if (first === undefined) return { kind: 'none' };
-  const { name, policy, enforcement } = first;
-  return { kind: 'one', name, policy, enforcement: enforcementOf(enforcement, storageEnforces) };
+  return inForce(first, ownPolicy);
+}
+
+/** How much each of them holds up; of equal ones the one is as good as the other. */
+const strength: Record<DrainPolicyName, number> = {
+  'always-allow': 0,
+  'allow-if-replica-is-stopped': 1,
+  'block-if-contains-last-replica': 2,
+  'block-for-eviction-if-contains-last-replica': 2,
+  'block-for-eviction': 3,
+};
+
+/** Where the storage system keeps the budgets, drains wait by its own policy and by no other: nobody counts on ours. */
+function inForce(
+  { name, policy, enforcement }: DrainPolicyFacts,
+  own: StorageFacts['ownPolicy'],
+): Extract<DrainPolicyMatch, { kind: 'one' }> {
+  const effective = enforcementOf(enforcement, own !== undefined);
+  if (effective !== 'storage' || own === undefined) return { kind: 'one', name, policy, enforcement: effective };
+  // What nobody can read may let everything go.
+  const stands = own === 'unknown' ? 'always-allow' : own;
+  const isEnough = own !== 'unknown' && strength[stands] >= strength[policy];
+  const lacks = isEnough ? {} : { lacks: { wanted: policy, own } };
+  return { kind: 'one', name, policy: stands, enforcement: effective, ...lacks };
 }

@@ -184,7 +184,7 @@ export class Draining {
     }
     this.#waitingSinceMs = undefined;
     const known = this.#knownOf(installation);
-    if (!known.facts.enforces && !(await this.#isUpgraded(installation))) return againMs;
+    if (known.facts.ownPolicy === undefined && !(await this.#isUpgraded(installation))) return againMs;
     const { policies, nodes } = this.#watch;
     const view = drainViewOf({ namespace, policies, nodes, storage: known.facts, budgets: known.budgets });
     const alsoJudge = takeSome(known, nodes, clock.monotonic());

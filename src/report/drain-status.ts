@@ -34,6 +34,7 @@ const maxMessage = 1024;
 const order: readonly GuardingReason[] = [
   'StorageNotFound',
   'ForeignBudget',
+  'StorageAllows',
   'Observing',
   'StorageEnforces',
   'Guarding',

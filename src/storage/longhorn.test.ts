@@ -204,16 +204,17 @@ describe('[DRN-12] what else Longhorn says', () => {
   });
 
   test('volumes and settings', () => {
-    const { volumes: found, enforces, softAntiAffinity } = factsOf([[volumes, [attached, { metadata: meta('w') }]]]);
+    const { volumes: found, ownPolicy, softAntiAffinity } = factsOf([[volumes, [attached, { metadata: meta('w') }]]]);
     assert.deepEqual(found, [
       { name: 'v', attachment: 'attached', sizeBytes: 10737418240, wantedReplicas: 3, softAntiAffinity: false },
       { name: 'w', attachment: 'unknown' },
     ]);
-    assert.equal(enforces, false);
+    assert.equal(ownPolicy, undefined);
     assert.equal(softAntiAffinity, false);
     const set = (name: string, value: string): KubeObject & { value: string } => ({ metadata: meta(name), value });
     const own = [set('node-drain-policy', 'always-allow'), set('replica-soft-anti-affinity', 'true')];
-    assert.equal(factsOf([[settings, own]]).enforces, true);
+    assert.equal(factsOf([[settings, own]]).ownPolicy, 'always-allow');
+    assert.equal(factsOf([[settings, [set('node-drain-policy', 'never')]]]).ownPolicy, 'unknown');
     assert.equal(factsOf([[settings, own]]).softAntiAffinity, true);
   });
 });

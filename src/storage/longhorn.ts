@@ -1,5 +1,6 @@
 /** Longhorn (`longhorn.io/v1beta2`): what its objects say, as facts. */
 import { EVICTING_FOR } from '../api/drain-names.ts';
+import { DRAIN_POLICIES } from '../api/policy-defaults.ts';
 import type {
   CountedCopy,
   DiskFacts,
@@ -75,9 +76,13 @@ function facts(
       rememberedReplica(one, context, memory),
     ),
     softAntiAffinity: setting.get('replica-soft-anti-affinity') === 'true',
-    // Every version that has this setting keeps budgets of its own.
-    enforces: setting.has('node-drain-policy'),
+    // Every version that has this setting keeps budgets of its own, as the value says.
+    ...(setting.has('node-drain-policy') && { ownPolicy: policyOf(setting.get('node-drain-policy')) }),
   };
+}
+
+function policyOf(value: string | undefined): NonNullable<StorageFacts['ownPolicy']> {
+  return DRAIN_POLICIES.find((policy) => policy === value) ?? 'unknown';
 }
 
 function versionOf({ metadata }: KubeObject): { name: string; uid: string; resourceVersion: string } {

@@ -1,5 +1,6 @@
 /** The guard on the simulated Longhorn, where something comes in between. */
 import assert from 'node:assert/strict';
+import type { RunOptions } from '../../../src/scenario/runner.ts';
 import { describe, test } from 'node:test';
 import type { Scenario } from '../../../src/scenario/format.ts';
 import { parseScenarios } from '../../../src/scenario/parse.ts';
@@ -23,10 +24,10 @@ const policy = (wanted: string, more: object = {}): object => ({
   spec: { allNodes: true, policy: wanted, ...more },
 });
 
-async function holds(spec: object): Promise<void> {
+async function holds(spec: object, options: RunOptions = {}): Promise<void> {
   const { cluster = {}, ...rest } = spec as { cluster?: object };
   const whole = scenario({ ...rest, cluster: { nodes: nodes.length, ...cluster } });
-  assert.deepEqual(failuresOf(await run(whole, { freezes: true })), []);
+  assert.deepEqual(failuresOf(await run(whole, { freezes: true, ...options })), []);
 }
 
 const volumes = [{ name: 'v', sizeGiB: 10, replicas: ['node-1', 'node-2'], attachedTo: 'node-3' }];
@@ -199,6 +200,29 @@ describe('what others do', () => {
         { at: '2m', budget: { node: 'node-1', blocks: true } },
       ],
     }));
+
+  test('[SAF-16] a setting of Longhorn that lets everything go is no guard, and the policy says so', async () => {
+    const setting = { apiVersion: 'longhorn.io/v1beta2', kind: 'Setting', value: 'always-allow' };
+    const metadata = { name: 'node-drain-policy', namespace: 'longhorn-system' };
+    let said: string[] = [];
+    const onWorld: RunOptions['onWorld'] = ({ server }) =>
+      void server.onChange(({ version: { object } }) => {
+        if (object.kind !== 'DrainPolicy') return;
+        const { conditions = [] } = (object['status'] ?? {}) as { conditions?: Record<string, string>[] };
+        said = conditions.map(({ type, status, reason }) => `${type}=${status} ${reason}`).sort();
+      });
+    await holds(
+      {
+        cluster: { longhorn: { volumes } },
+        objects: [{ ...setting, metadata }, policy('block-if-contains-last-replica')],
+        events: [{ at: '10s', cordon: 'node-1' }],
+        runFor: '1m',
+        expect: [{ always: { budget: { node: 'node-1', blocks: false } } }],
+      },
+      { onWorld },
+    );
+    assert.deepEqual(said, ['Guarding=False StorageAllows', 'Ready=False StorageAllows']);
+  });
 
   test('[DRN-12] where Longhorn enforces by itself, nothing is done: no budget and no request', () =>
     holds({
