@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
+import { DEFAULT_VERSION } from './build.ts';
 import { withLock } from './lock.ts';
 import { compareVersions, readNodeRecipe, readRecipe } from './recipe.ts';
 import { ControlPlaneUnavailable, findGo } from './toolchain.ts';
@@ -15,6 +16,19 @@ async function temporaryDir(t: TestContext): Promise<string> {
 }
 
 describe('the recipe of a control plane', () => {
+  test('[NGS-12] there is one for a second minor version, on which make soak runs all releases again', async () => {
+    const makefile = await readFile(join(import.meta.dirname, '..', 'Makefile'), 'utf8');
+    const recipeOf = (target: string): string =>
+      new RegExp(`^${target}:.*\\n((?:\\t.*\\n)+)`, 'm').exec(makefile)?.[1] ?? '';
+    assert.match(recipeOf('soak'), /\$\(MAKE\) test-skew$/m);
+    const [, second = ''] =
+      /^\tFENCELINE_KUBERNETES=(\S+) node test\/run\.ts release$/m.exec(recipeOf('test-skew')) ?? [];
+    assert.notEqual(second, DEFAULT_VERSION);
+    const [minor, usual] = [await readRecipe(second), await readRecipe(DEFAULT_VERSION)];
+    assert.ok(minor.version.startsWith(`${second}.`) && usual.version.startsWith(`${DEFAULT_VERSION}.`));
+    assert.notEqual(minor.hash, usual.hash);
+  });
+
   test('names what is built, from go.mod alone', async () => {
     const { version, etcdVersion, goVersion, modules, hash } = await readRecipe('1.36');
     assert.match(version, /^1\.36\.\d+$/);

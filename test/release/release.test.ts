@@ -88,7 +88,10 @@ describe('releases on the real control plane', { concurrency: specs.length, time
 
 for (const { title } of noAgents === undefined ? [] : fences) test(title, { skip: noAgents ?? false });
 
-test('[NGS-12] it is the version of Kubernetes that was asked for', () => noting(compareVersion));
+/** On the version that everything else runs on this says nothing about another one. */
+const asked = process.env['FENCELINE_KUBERNETES'] ?? DEFAULT_VERSION;
+const skew = asked === DEFAULT_VERSION ? '' : '[NGS-12] ';
+test(`${skew}it is the version of Kubernetes that was asked for`, () => noting(compareVersion));
 
 const hasFenced = specs.some(({ name }) => name === 'fenced-partition');
 const notFenced = !hasFenced && (noAgents ?? 'nothing was fenced');
@@ -118,7 +121,6 @@ async function rawGet(path: string): Promise<string> {
 
 async function compareVersion(): Promise<void> {
   const { major, minor } = JSON.parse(await rawGet('/version')) as { major: string; minor: string };
-  const asked = process.env['FENCELINE_KUBERNETES'] ?? DEFAULT_VERSION;
   assert.equal(`${major}.${minor}`, asked);
 }
 
