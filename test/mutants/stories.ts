@@ -18,6 +18,7 @@ import { overtakenStories } from './stories/overtaken.ts';
 import { judgedStories } from './stories/judged.ts';
 import { namesakeStories } from './stories/namesakes.ts';
 import { returnedStories } from './stories/returned.ts';
+import { stormStories } from './stories/storms.ts';
 import { checkStories } from './stories/checks.ts';
 
 export function allStories(): Story[] {
@@ -33,6 +34,7 @@ export function allStories(): Story[] {
     ...drainStories,
     ...reappearedStories,
     ...judgedStories,
+    ...stormStories,
     ...returnedStories,
     ...namesakeStories,
     ...paths.map(({ name, trouble: what }) => ({ name: `simulation: ${name}`, scenario: () => trouble(name, what) })),

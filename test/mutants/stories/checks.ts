@@ -129,6 +129,27 @@ const fenceStories: readonly Story[] = [
   ),
 ];
 
+/** Of a remedy whose template asks for the very node that is in trouble. */
+const pinnedJob = {
+  name: 'clean',
+  podTemplate: {
+    metadata: { labels: { app: 'clean' } },
+    spec: {
+      restartPolicy: 'Never',
+      containers: [{ name: 'main', image: 'example/remedy:1' }],
+      nodeSelector: { 'kubernetes.io/hostname': victim },
+    },
+  },
+};
+const remedyStories: readonly Story[] = [
+  story('remedy that asks for the node in trouble', ways.remedy, {
+    policy: { ...jobOn(broken), remedies: [pinnedJob] },
+    events: [reports('0s', 'Broken', 'True')],
+    expect: [{ never: { pod: { label: 'app=clean', running: true } } }],
+    runFor: '30s',
+  }),
+];
+
 const assertionStories: readonly Story[] = [
   story('assertion that nobody makes', ways.assertion, { expect: [inPlace] }),
   story('assertion, before Kubernetes has noticed', ways.assertion, { also: [{ ...assert, at: '14s' }] }, early),
@@ -364,6 +385,7 @@ const recoveryStories: readonly Story[] = [
 
 export const checkStories: readonly Story[] = [
   ...fenceStories,
+  ...remedyStories,
   ...assertionStories,
   ...spokenStories,
   ...detachStories,

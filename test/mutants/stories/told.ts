@@ -1,4 +1,7 @@
 /** What people are told of a pod that stays: each way that somebody opened says why it is not taken, and the others nothing. */
+import type { NodeFenceStatus } from '../../../src/api/node-fence.ts';
+import { FENCED } from '../../../src/api/reasons.ts';
+import type { KubeObject } from '../../../src/kube/client.ts';
 import type { Story } from '../story.ts';
 import { noRecord, told, watching } from './kit.ts';
 import type { Plot, WayOf } from './ways.ts';
@@ -31,7 +34,67 @@ const gone = {
 };
 const noNode = 'there is no Node object of this name any more';
 
+interface Told {
+  kind: string;
+  reason: string;
+  note: string;
+  count: number;
+}
+
+/** Every step that the record has, of the fence and of its end, is an Event on the Node and one on the record, each once. */
+const eachStepOnce: Story = {
+  name: 'told, each step of a fence once',
+  scenario: () =>
+    ways.power('told-steps', {
+      events: [
+        { at: '0s', partition: place },
+        { at: '60s', heal: place },
+      ],
+      runFor: '120s',
+    }),
+  options: () => {
+    const events = new Map<string, Told>();
+    const steps = new Map<string, string>();
+    const look = (object: KubeObject): void => {
+      if (object.kind === 'Event') events.set(object.metadata.uid ?? '', toldBy(object));
+      if (object.kind !== 'NodeFence') return;
+      const { history = [] } = (object as { status?: Partial<NodeFenceStatus> }).status ?? {};
+      for (const { at, reason, message = '' } of history) {
+        if (Object.hasOwn(FENCED.reason, reason)) steps.set(`${at} ${reason}`, `${reason}: ${message}`);
+      }
+    };
+    return {
+      onWorld: ({ server }) => void server.onChange(({ version }) => look(version.object as KubeObject)),
+      wrong: () => {
+        const wanted = [...steps.values()].sort();
+        if (wanted.length < fewestSteps) return [`only ${wanted.join(', ')} were recorded`];
+        return ['Node', 'NodeFence'].flatMap((kind) => {
+          const of = [...events.values()].filter(
+            (one) => one.kind === kind && Object.hasOwn(FENCED.reason, one.reason),
+          );
+          const found = of.flatMap(({ reason, note, count }) => Array<string>(count).fill(`${reason}: ${note}`)).sort();
+          return found.join() === wanted.join() ? [] : [`on the ${kind}: ${found.join()}; recorded: ${wanted.join()}`];
+        });
+      },
+    };
+  },
+};
+
+/** Off, confirmed, on, confirmed, back. */
+const fewestSteps = 4;
+
+function toldBy(event: object): Told {
+  const { involvedObject, reason, message, series } = event as {
+    involvedObject?: { kind?: string };
+    reason?: string;
+    message?: string;
+    series?: { count?: number };
+  };
+  return { kind: involvedObject?.kind ?? '', reason: reason ?? '', note: message ?? '', count: series?.count ?? 1 };
+}
+
 export const toldStories: readonly Story[] = [
+  eachStepOnce,
   story(
     'a node that is gone',
     ways.policy,

@@ -10,6 +10,8 @@ import { operatorNamespace } from '../../../src/scenario/namespaces.ts';
 import type { RunOptions } from '../../../src/scenario/runner.ts';
 import type { BmcAction } from '../../../src/world/machines/bmc.ts';
 import type { World } from '../../../src/world/world.ts';
+import { failuresIn } from '../../mutants/run.ts';
+import { storyNamed } from '../../mutants/stories.ts';
 import { failuresOf } from '../run-file.ts';
 import type { Observed } from '../release/observed.ts';
 import type { CrashPoint } from '../killed.ts';
@@ -221,6 +223,12 @@ describe('operators', () => {
       assert.ok(cutsOf(seen, victimOf(seen)) <= 1, at);
     }
   });
+
+  for (const blind of ['sees nothing any more', 'sees what was long ago']) {
+    test(`[STM-2] S21: nor does one that ${blind}`, async () => {
+      assert.deepEqual(await failuresIn(storyNamed(`judged, by somebody who ${blind}`)), []);
+    });
+  }
 
   test('S20: the API server is away in the middle: it goes on afterwards', async () => {
     for (const at of ['21200ms', '21700ms', '22200ms', '22700ms', '23200ms', '24s', '25s']) {
