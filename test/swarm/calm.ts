@@ -43,15 +43,14 @@ export function generateCalm(seed: number): ScenarioDocument {
     at += takes + chores.between(0, 20);
     if (at > 420) break;
   }
+  const grace = chance.one(['20s', '40s', '50s']);
+  const lease = chance.maybe(0.15) ? { leaseDuration: chance.one(['20s', '80s']) } : {};
+  const nodeMonitorGracePeriod = lease.leaseDuration === '80s' ? '50s' : grace;
   return documentOf(`calm-${seed}`, {
     seed,
     cluster: {
       nodes,
-      kubernetes: {
-        nodeMonitorGracePeriod: chance.one(['20s', '40s', '50s']),
-        bootTime: seconds(bootSeconds),
-        ...(chance.maybe(0.15) ? { leaseDuration: chance.one(['20s', '80s']) } : {}),
-      },
+      kubernetes: { nodeMonitorGracePeriod, bootTime: seconds(bootSeconds), ...lease },
       operators: chance.one([1, 1, 2]),
     },
     objects,

@@ -75,9 +75,12 @@ function nameOf(events: readonly Happening[], nodes: Stage['nodes']): Stage['nod
   return nodes.find(({ name }) => names.includes(name));
 }
 
-/** Whatever a person has left standing that would keep a node away for good, beside what faults end by themselves. */
+/**
+ * What may have been lost meanwhile, because one fault kept the end of another from taking effect. Nobody switches machines on: what
+ * operators have switched off is theirs to switch on.
+ */
 function endings({ nodes, quietAt: at }: Stage): Happening[] {
-  return nodes.map(({ name }) => ({ at: `${at}s`, heal: name }));
+  return ['heal', 'resume', 'kubeletStart'].flatMap((act) => nodes.map(({ name }) => ({ at: `${at}s`, [act]: name })));
 }
 
 function atOf({ at }: Happening): number {
