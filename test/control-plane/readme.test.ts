@@ -29,6 +29,8 @@ const elsewhere = [
   ...commandsOf('docs/architecture.md', 'A pass is a value'),
   // drain.test.ts has it, with replicated storage.
   'bin/fenceline plan-drain node-1 node-2',
+  // test/swarm/swarm.test.ts runs seeds.
+  ...commandsOf('docs/simulator.md', 'The swarm'),
   'TWINS_SEED=77 node_modules/.bin/node --test test/control-plane/random-faults.test.ts',
 ];
 
