@@ -34,6 +34,24 @@ describe('[DRN-13] plans of drains', () => {
     assert.deepEqual([plan?.finishes, plan?.blocks[0]?.reason], ['no', 'NowhereToRebuild']);
   });
 
+  test('[SAF-16] room is counted in sum: what fits one by one and not together never ends', () => {
+    const size = volume('v').sizeBytes ?? 0;
+    const disks = (roomBytes: number): object => ({
+      storage: storageNode('x', { disks: [{ name: 'disk', evictionRequested: false, closed: false, roomBytes }] }),
+    });
+    const plan = (roomBytes: number, enforcement: 'enforce' | 'storage'): string | undefined => {
+      const match = policy('block-for-eviction', enforcement);
+      const nodes = [node('a', { policy: match }), node('b', { policy: match, ...disks(roomBytes) })];
+      const volumes = ['v', 'w'].map((name) => volume(name, { wantedReplicas: 1 }));
+      const replicas = [replica('v', 'a'), replica('w', 'a')];
+      return planDrain(drainView({ nodes, replicas, volumes }), ['a'])[0]?.finishes;
+    };
+    for (const enforcement of ['enforce', 'storage'] as const) {
+      assert.equal(plan(2 * size, enforcement), 'yes');
+      assert.equal(plan(2 * size - 1, enforcement), 'no');
+    }
+  });
+
   test('several: first what moves least; those that count on each other are said to wait when drained at once', () => {
     const replicas = [replica('v', 'a'), replica('v', 'b')];
     const both = planDrain(view('block-if-contains-last-replica', { replicas, volumes: [volume('v')] }), ['b', 'a']);

@@ -13,8 +13,9 @@ import type {
 } from '../api/drain-view.ts';
 import { blockOf, rules } from '../drain/checks.ts';
 import { decideDrain } from './decide-drain.ts';
+import type { Known } from '../drain/known.ts';
 import { known } from '../drain/known.ts';
-import { placesFor } from '../drain/places.ts';
+import { exceedsAllRoom, leftWithoutRoom, placesFor } from '../drain/places.ts';
 import { stands } from '../drain/protection.ts';
 
 export interface PlannedMove {
@@ -68,8 +69,16 @@ function planNode(view: DrainView, node: DrainNode, atOnce: Drained): NodePlan {
   const drained = cordoning(view, new Set([name]));
   const decision = decideDrain(drained);
   const facts = known(drained);
-  const blocks = blocksOf(decision, name).filter(({ reason }) => reason !== 'WaitsForTurn');
-  const asked = facts.replicasOn(name).filter((replica) => leaves(replica, decision.actions));
+  const told = blocksOf(decision, name).filter(({ reason }) => reason !== 'WaitsForTurn');
+  // Where the storage system guards by itself, it is also the one that asks replicas to leave.
+  const isItsOwn = policy.kind === 'one' && policy.enforcement === 'storage';
+  const evicting = new Set(
+    isItsOwn ? told.filter(({ reason }) => reason === 'EvictingReplicas').map(nameOfReplica) : [],
+  );
+  const asked = facts
+    .replicasOn(name)
+    .filter((replica) => leaves(replica, decision.actions) || (evicting.has(replica.name) && !replica.deleting));
+  const blocks = [...told, ...roomless(facts, asked, told)];
   const moves = asked.map((replica): PlannedMove => {
     const { volume = 'unknown', name: of } = replica;
     const bytes = facts.volumes.get(volume)?.sizeBytes;
@@ -89,6 +98,27 @@ function planNode(view: DrainView, node: DrainNode, atOnce: Drained): NodePlan {
     together: blocksOf(atOnce.decision, name).filter((block) => !alone.has(keyOf(block))),
     warnings: warnings({ view: drained, decision }, atOnce, node),
   };
+}
+
+function nameOfReplica({ replica }: Block): string | undefined {
+  return replica;
+}
+
+/**
+ * Each has a place of its own, and all together have not: a drain that waits for them never ends by itself. Where only our way
+ * of placing them does not work out, nobody knows before.
+ */
+function roomless(facts: Known, asked: readonly ReplicaFacts[], told: readonly Block[]): Block[] {
+  const lost = new Set(told.filter(({ reason }) => reason === 'NowhereToRebuild').map(nameOfReplica));
+  // Where one was asked before, its place may have been found already.
+  const moving = asked.filter(({ name, evictionRequested }) => !lost.has(name) && !evictionRequested);
+  const isImpossible = exceedsAllRoom(facts, moving);
+  return leftWithoutRoom(facts, moving).map(({ name, volume = 'unknown' }) => ({
+    reason: isImpossible ? 'NowhereToRebuild' : 'StateUnknown',
+    message: `what else has to leave ${isImpossible ? 'takes' : 'may take'} the room for the replica of volume ${volume}: make room first`,
+    replica: name,
+    volume,
+  }));
 }
 
 function blocksOf({ nodes }: DrainDecision, name: string): readonly Block[] {

@@ -15,6 +15,37 @@ export function hasNoPlace(facts: Known, replica: ReplicaFacts): boolean {
   return !inTheMaking && !facts.view.nodes.some((node) => couldTake(facts, node, replica));
 }
 
+/**
+ * Those of these replicas for which no room is left once the others have theirs: each alone may fit where not all do. The
+ * largest is placed first, on the disk with the most room; what is not known of a disk or a volume may be enough.
+ */
+export function leftWithoutRoom(facts: Known, replicas: readonly ReplicaFacts[]): ReplicaFacts[] {
+  const left = new Map<DiskFacts, number>();
+  const sizeOf = ({ volume = '' }: ReplicaFacts): number => facts.volumes.get(volume)?.sizeBytes ?? 0;
+  const roomOf = (disk: DiskFacts): number => left.get(disk) ?? disk.roomBytes ?? Infinity;
+  return replicas
+    .toSorted((one, other) => sizeOf(other) - sizeOf(one))
+    .filter((replica) => {
+      const disks = facts.view.nodes
+        .filter((node) => couldTake(facts, node, replica))
+        .flatMap(({ storage }) => storage?.disks ?? [])
+        .filter((disk) => hasRoom(disk, sizeOf(replica)) && roomOf(disk) >= sizeOf(replica));
+      const [best] = disks.toSorted((one, other) => roomOf(other) - roomOf(one));
+      if (best === undefined) return true;
+      left.set(best, roomOf(best) - sizeOf(replica));
+      return false;
+    });
+}
+
+/** Whether all open disks together have less room than these replicas need, as far as is known. */
+export function exceedsAllRoom(facts: Known, replicas: readonly ReplicaFacts[]): boolean {
+  const nodes = facts.view.nodes.filter((node) => replicas.some((replica) => couldTake(facts, node, replica)));
+  const disks = nodes.flatMap(({ storage }) => storage?.disks ?? []).filter((disk) => hasRoom(disk, undefined));
+  const room = disks.reduce((sum, { roomBytes = Infinity }) => sum + Math.max(0, roomBytes), 0);
+  const need = replicas.reduce((sum, { volume = '' }) => sum + (facts.volumes.get(volume)?.sizeBytes ?? 0), 0);
+  return need > room;
+}
+
 function couldTake(facts: Known, node: DrainNode, replica: ReplicaFacts): boolean {
   const { storage } = node;
   if (node.name === replica.node || node.cordoned === true || storage === undefined) return false;
