@@ -130,6 +130,14 @@ export class DeviceMemory {
     this.#shared = shared;
   }
 
+  /** Nodes with a device that cannot say whose power it is. */
+  get blindNodes(): Set<string> {
+    const blind = [...this.#entries.values()].filter(
+      ({ status }) => status.power !== undefined && status.identity === undefined,
+    );
+    return new Set(blind.map(({ spec }) => spec.node));
+  }
+
   /** As it is stored now, by whomever. */
   notice(object: StoredDevice, type: 'added' | 'updated' | 'deleted'): void {
     const { name, resourceVersion = '' } = object.metadata;

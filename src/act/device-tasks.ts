@@ -65,6 +65,8 @@ interface Task {
 export class DeviceTasks {
   readonly #options: DeviceTasksOptions;
   readonly #tasks = new Map<string, Task>();
+  /** By node: when its power was cut by us. */
+  readonly #cutAtMs = new Map<string, number>();
 
   constructor(options: DeviceTasksOptions) {
     this.#options = options;
@@ -98,6 +100,7 @@ export class DeviceTasks {
   }
 
   forget(node: string): void {
+    this.#cutAtMs.delete(node);
     if (this.#tasks.get(node)?.state.outcome !== 'running') this.#tasks.delete(node);
   }
 
@@ -105,8 +108,10 @@ export class DeviceTasks {
   async notOff(node: LiveNode, { what, methods, offForMs }: DeviceQuestion): Promise<NotOff | undefined> {
     if (methods.length === 0) return { message: 'no device is known to have switched it off', isOn: false };
     const answers = await Promise.all(methods.map((method) => this.ask(node, method)));
+    const cutAtMs = this.#cutAtMs.get(node.name);
+    const cutForMs = cutAtMs === undefined ? undefined : this.#options.clock.monotonic() - cutAtMs;
     const found = answers.map((answer): NotOff | undefined => {
-      const doubt = this.#options.doubt(node, answer, { what, offForMs });
+      const doubt = this.#options.doubt(node, answer, { what, offForMs, cutForMs });
       if (doubt !== undefined) return { message: doubt.message, isOn: false };
       return answer.power === 'off' ? undefined : { message: answer.message, isOn: answer.power === 'on' };
     });
@@ -140,9 +145,17 @@ export class DeviceTasks {
       if (!found.ok) return { outcome: 'failed', message: `${method.name}: ${found.problem}` };
       const isCloud = method.driver.startsWith('driver:') || method.driver === 'built-in';
       const patience = isCloud ? { confirmWithinMs: cloudConfirmsWithinMs } : {};
+      const noted: MayAct = async () => {
+        const objection = await mayAct();
+        // From here on the command may have reached a machine, whichever it is.
+        if (objection === undefined && what === 'power' && action === 'off') {
+          this.#cutAtMs.set(node.name, this.#options.clock.monotonic());
+        }
+        return objection;
+      };
       const outcome = await bringTo(action, found.device, {
         ...this.#powerOptions(node, method, what),
-        mayAct,
+        mayAct: noted,
         ...patience,
       });
       return { ...outcome, message: `${method.name}: ${outcome.message}` };

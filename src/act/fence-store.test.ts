@@ -37,7 +37,7 @@ const noPods = { pods: [], volumesOf: async () => new Map() } as unknown as Node
 /** Of a cluster of which nothing is known but the node and its record. */
 function readerOf({ client, clock }: ActCluster): CaseReader {
   const empty = {
-    observer: { leaseSign: () => undefined },
+    observer: { leaseSign: () => undefined, sharesBoot: () => false },
     cluster: { drivers: new Map(), attachmentsOf: () => [], attachmentsOfVolume: () => [] },
     crashes: { of: () => undefined },
   } as unknown as Pick<CaseReaderOptions, 'observer' | 'cluster' | 'crashes'>;

@@ -61,6 +61,10 @@ export interface Circumstances {
   lease?: (Pulse & { renewed?: boolean | undefined }) | undefined;
   /** How long ago it was found off, or told so by us; absent: nobody has. */
   offForMs?: number | undefined;
+  /** How long ago we told it to switch off; absent: this process has not. */
+  cutForMs?: number | undefined;
+  /** Other nodes whose devices cannot say whose power they are either. */
+  others?: readonly { name: string; lease: Pulse }[];
 }
 
 /** Why the word of a device is not believed. */
@@ -73,7 +77,7 @@ export interface Doubt {
 export type DoubtAbout = (
   node: { name: string; ready: ConditionStatus | undefined },
   answer: PowerAnswer,
-  about: Pick<Circumstances, 'what' | 'offForMs'>,
+  about: Pick<Circumstances, 'what' | 'offForMs' | 'cutForMs'>,
 ) => Doubt | undefined;
 
 /** The methods that switch a machine off at first. A cordon is no device. */

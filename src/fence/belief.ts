@@ -35,7 +35,19 @@ export function doubtAbout(answer: PowerAnswer, about: Circumstances): Doubt | u
   }
   if (answer.power !== 'off' || about.what === 'storage') return undefined;
   const why = livingSign(answer, about);
-  return why === undefined ? undefined : known(`${message}, and ${why}`);
+  if (why !== undefined) return known(`${message}, and ${why}`);
+  const dark = identity === 'none' ? wentDark(about) : [];
+  if (dark.length === 0) return undefined;
+  const told = `${dark.join(' and ')} has not been heard of since it was cut: the outlets may be swapped`;
+  return { reason: 'NotProven', message: `${message}, and ${told}` };
+}
+
+/** Those that were alive when this one was cut, and have not renewed since. Who was silent by then has nothing to do with it. */
+function wentDark({ cutForMs, others = [] }: Circumstances): string[] {
+  if (cutForMs === undefined) return [];
+  return others
+    .filter(({ lease }) => lease.unchangedForMs >= cutForMs && lease.unchangedForMs - cutForMs < silentAfterMs(lease))
+    .map(({ name }) => name);
 }
 
 function known(message: string): Doubt {

@@ -18,7 +18,6 @@ import type { KubeError } from '../kube/errors.ts';
 import type { LeaderProblem, LeaderTimings } from '../kube/leader.ts';
 import { LeaderElector } from '../kube/leader.ts';
 import { EventRecorder } from '../kube/events.ts';
-import { doubtAbout } from '../fence/belief.ts';
 import { learn, withMemory } from '../fence/memory.ts';
 import { CaseReader } from '../observe/case-reader.ts';
 import { ClusterView } from '../observe/cluster-view.ts';
@@ -33,6 +32,7 @@ import { RecordUpkeep } from './upkeep.ts';
 import { CrashReports } from '../observe/crash-reports.ts';
 import { jobOf, NODE_LABEL } from '../remedy/job.ts';
 import { Attendant } from './attendant.ts';
+import { doubtBy } from './doubt.ts';
 import { Draining } from './draining.ts';
 import { HealthServer } from './health-server.ts';
 import { KeyedLoop } from './keyed-loop.ts';
@@ -187,8 +187,7 @@ export class Operator {
       provider: devices,
       namespace,
       timeoutMs: callTimeoutMs,
-      doubt: ({ name, ready }, answer, about) =>
-        doubtAbout(answer, { ...about, ready, lease: this.#observer.leaseSign(name) }),
+      doubt: doubtBy(this.#observer, this.#devices),
       hear: (node, method, said) => this.#devices.hear(node, method, { said, by: 'fence' }),
       jobObject: (order) => this.#jobObject(order),
     });

@@ -79,6 +79,13 @@ describe('what is known of a device', () => {
     });
   }
 
+  test('[SAF-17] two outlets are swapped: another node went dark when this one was cut, and nothing is let go', async () => {
+    const scenario = scenarioOf('holes/outlets-swapped');
+    for (const seed of seedsOf(scenario)) {
+      assert.deepEqual(failuresOf(await run({ ...scenario, seed })), [], `with seed ${seed}`);
+    }
+  });
+
   test('[SAF-1] S34: without identity and never seen on, an outlet is neither believed nor used', async () => {
     const seen = await observe(
       fenced('never-seen-on', { cluster: outlets, events: [{ at: '1s', partition: place }], expect: [inPlace] }),
@@ -130,7 +137,7 @@ describe('what is known of a device', () => {
           { at: '15m', partition: place },
           { at: '16m', heal: place },
         ],
-        expect: [elsewhere('15m30s'), ...wellBy('20m')],
+        expect: [elsewhere('15m55s'), ...wellBy('20m')],
         runFor: '20m',
       }),
     );
