@@ -2,7 +2,8 @@
  * Reads live what a decision rests on, right before the act, and says what is no longer so (S15). It knows no rules: the
  * decision names its grounds, and here they are compared.
  */
-import { isStatus } from '../api/facts.ts';
+import type { Slotted } from '../api/facts.ts';
+import { holdsSlot, isStatus } from '../api/facts.ts';
 import { nodeFenceName } from '../api/fence-names.ts';
 import { SAFE_DETACH_ANNOTATION } from '../api/release-view.ts';
 import type { Basis, DeviceQuestion, Grounds } from '../api/steps.ts';
@@ -47,7 +48,7 @@ const comparisons: Record<Basis, readonly Comparison[]> = {
   KernelCrashed: [sameNode, silentLease, sameRecord, samePolicy],
   Asserted: [sameNode, silentLease, sameRecord, samePolicy],
   AcceptedRisk: [sameNode, silentLease, sameRecord, samePolicy],
-  Remedy: [sameNode, sameTrouble, silentLease, sameRecord, samePolicy],
+  Remedy: [sameNode, sameTrouble, silentLease, sameRecord, samePolicy, freeSlot],
   Return: [sameNode, isReady, sameRecord, samePolicy],
 };
 
@@ -146,6 +147,23 @@ async function samePolicy(client: KubeClient, { policy }: Grounds, options: Call
   return uid === policy.uid && generation === policy.generation
     ? undefined
     : changed(`RemedyPolicy ${policy.name} was edited`);
+}
+
+/**
+ * What is about to begin is on record by now. Whoever else has begun is on record too, or has not looked yet and will find this
+ * one: of two that begin at once at least one withdraws, whatever their views show (STM-4).
+ */
+async function freeSlot(client: KubeClient, grounds: Grounds, options: CallOptions): Promise<Refusal | undefined> {
+  const { slot, node } = grounds;
+  if (slot === undefined) return undefined;
+  const listed = await client.list<KubeObject & Slotted>(nodeFences, {}, options);
+  if (!listed.ok) return { kind: 'unreadable', error: listed.error };
+  const others = listed.value.items.filter(
+    (record) => record.metadata.name !== nodeFenceName(node) && holdsSlot(slot.kind, record),
+  );
+  if (others.length < slot.max) return undefined;
+  const names = others.slice(0, 3).map(({ metadata }) => metadata.name);
+  return changed(`${names.join(', ')} came first, and maxConcurrent is ${slot.max}`);
 }
 
 async function sameDrivers(client: KubeClient, grounds: Grounds, options: CallOptions): Promise<Refusal | undefined> {

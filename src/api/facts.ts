@@ -6,18 +6,33 @@ export function isUnderFence(fence: { irrevocableSince?: string | undefined; pha
   return fence?.irrevocableSince !== undefined && fence.phase !== 'finished' && fence.phase !== 'failed';
 }
 
-/** A Job, a drain or the deletion of a machine is under way: what is held or has ended is not. */
-export function holdsRemedySlot({ spec, status }: Slotted): boolean {
-  const { ladders = [], hold } = status ?? {};
-  const isBegun = ladders.some(({ phase, begunAt }) => phase === 'running' && begunAt !== undefined);
-  return isBegun && spec?.stop !== true && hold === undefined;
-}
+/** Until what may go has gone, and not through the boot. */
+const cutting: ReadonlySet<string | undefined> = new Set(['isolating', 'isolated', 'poweringOff', 'off']);
 
-interface Slotted {
+export type SlotKind = 'fence' | 'remedy';
+
+/** As it is stored, or about to be. */
+export interface Slotted {
   spec?: { stop?: boolean | undefined } | undefined;
   status?:
-    | { ladders?: readonly { phase: string; begunAt?: string | undefined }[]; hold?: object | undefined }
+    | {
+        fence?: Parameters<typeof isUnderFence>[0];
+        ladders?: readonly { phase: string; begunAt?: string | undefined }[] | undefined;
+        hold?: object | undefined;
+      }
     | undefined;
+}
+
+/**
+ * Whether a node has one of the slots, as its record says: one reading for what this process has decided, for the view of the
+ * records and for the live look before an act (STM-4). What is held or stopped, has ended or can do no more has none (SAF-10).
+ * `remedy`: a Job, a drain or the deletion of a machine.
+ */
+export function holdsSlot(kind: SlotKind, { spec, status }: Slotted): boolean {
+  const { fence, ladders = [], hold } = status ?? {};
+  if (spec?.stop === true || hold !== undefined) return false;
+  if (kind === 'fence') return isUnderFence(fence) && cutting.has(fence?.phase);
+  return ladders.some(({ phase, begunAt }) => phase === 'running' && begunAt !== undefined);
 }
 
 /** It is over, one way or the other; a failed one may begin anew. */

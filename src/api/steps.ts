@@ -2,6 +2,7 @@
  * What a decision wants done. What can be taken back at any time is free; everything else carries the grounds on which it
  * rests, and `act` finds them unchanged by live reads before it does anything (S15). An act without grounds does not compile.
  */
+import type { SlotKind } from './facts.ts';
 import type { Method } from './fence-config.ts';
 import type { PodFacts, Remediation } from './release-view.ts';
 
@@ -22,6 +23,8 @@ interface CommonGrounds {
   freed: readonly string[];
   /** Of the record, which must not have been taken over by another instance. */
   epoch: number;
+  /** Fewer other nodes than this have a slot, by the records as they are read then; absent where none is needed. */
+  slot?: { kind: SlotKind; max: number };
 }
 
 /** Asked of the devices right before the act: does every one of them say off, now? */

@@ -166,7 +166,7 @@ describe('what is stored, done and claimed', () => {
     [
       'and is switched on when they have gone',
       remedied('fence', { fence: powered }),
-      { deeds: ['switch'], fence: true, phase: 'poweringOn' },
+      { deeds: ['switch'], phase: 'poweringOn' },
     ],
     ['a Job', remedied('podTemplate'), { deeds: ['runJob'], remedy: true }],
     [

@@ -3,8 +3,9 @@
  * what is stored, what is done, and when to look again. The only place where the rules meet; carried out by `act`, told by
  * `report`, and decided again from a file by `fenceline replay`.
  */
-import { holdsRemedySlot, identityOf, isUnderFence } from '../api/facts.ts';
+import { holdsSlot, identityOf } from '../api/facts.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
+import { DEFAULT_STORM } from '../api/policy-facts.ts';
 import type { NodeCase, Sighting } from '../api/release-view.ts';
 import type { Grounds, Step } from '../api/steps.ts';
 import type { Judgement } from '../api/view.ts';
@@ -158,6 +159,7 @@ function runSteps(nodeCase: NodeCase, { run, ladder }: RemedyDecision, status: N
     taints: [],
     freed: [],
     ...(isHarsh(run) ? troubleOf(nodeCase, ladder) : {}),
+    ...slotFor(nodeCase, run, status.fence),
   };
   if (run.do !== 'runJob') return [{ grounds, begins: run }];
   const incident = status.incident?.id ?? '';
@@ -184,12 +186,21 @@ function troubleOf(
 
 function claimsOf(nodeCase: NodeCase, decision: ReleaseDecision, { fence, ladders }: RemedyDecision): Claims {
   const { hold } = decision;
-  const status = { ladders, ...(hold && { hold }) };
+  const decided = { spec: nodeCase.fence?.spec, status: { fence, ladders, hold } };
   return {
-    fence: isUnderFence(fence),
-    remedy: holdsRemedySlot({ spec: nodeCase.fence?.spec, status }),
+    fence: holdsSlot('fence', decided),
+    remedy: holdsSlot('remedy', decided),
     pods: newPods(nodeCase, decision),
   };
+}
+
+/** What is begun for the first time finds a slot free, by the records as they are then; one that goes on has its slot. */
+function slotFor({ policy }: NodeCase, run: PlannedRun, fence: NodeFenceStatus['fence']): Pick<Grounds, 'slot'> {
+  const storm = (policy.kind === 'one' ? policy.policy.remedy?.storm : undefined) ?? DEFAULT_STORM;
+  const isFirst = fence !== undefined && fence.retries === 0 && fence.level === 0 && fence.index === 0;
+  const isCut = run.do === 'switch' && run.method.action === 'off' && isFirst;
+  if (!isCut && !isHarsh(run)) return {};
+  return { slot: { kind: isCut ? 'fence' : 'remedy', max: storm.maxConcurrent } };
 }
 
 function newPods({ fence }: NodeCase, { records }: ReleaseDecision): number {

@@ -3,7 +3,7 @@
  * to one node in trouble is watched only while it is (see node-pods.ts).
  */
 import { isDeepStrictEqual } from 'node:util';
-import { holdsRemedySlot, isUnderFence } from '../api/facts.ts';
+import { holdsSlot, isUnderFence } from '../api/facts.ts';
 import type { NamedData } from '../api/fence-config.ts';
 import { isFenceConfig, nodeFenceName } from '../api/fence-names.ts';
 import type { FenceRequest } from '../api/fence-request.ts';
@@ -62,8 +62,9 @@ interface FenceSummary {
   open: boolean;
   policy?: string;
   /** A fence was begun and has not ended. */
+  fenced: boolean;
+  /** It has a slot, for a fence or for another remedy that cannot be taken back. */
   fencing: boolean;
-  /** Another remedy that cannot be taken back is under way. */
   remedying: boolean;
   /** When the last storm that it was in has ended; of a node that nobody attends to any more it has. */
   storm?: number | 'open';
@@ -162,8 +163,8 @@ export class ClusterView {
     );
   }
 
-  /** Nodes that have a fence, or another remedy that cannot be taken back, under way. */
-  nodesWith(what: 'fencing' | 'remedying'): string[] {
+  /** Nodes under fence, and those that have a slot: for a fence, or for another remedy that cannot be taken back. */
+  nodesWith(what: 'fenced' | 'fencing' | 'remedying'): string[] {
     return [...this.#fences.entries.values()].flatMap(({ value }) => (value[what] ? [value.node] : []));
   }
 
@@ -201,9 +202,9 @@ export class ClusterView {
   }
 
   #fenceChanged(change: Change<FenceSummary>): void {
-    const { node, fencing } = change.entry.value;
-    const was = change.type === 'updated' ? change.previous.value.fencing : change.type === 'deleted' && fencing;
-    if ((fencing && change.type !== 'deleted') !== was) this.#options.onFencing?.();
+    const { node, fenced } = change.entry.value;
+    const was = change.type === 'updated' ? change.previous.value.fenced : change.type === 'deleted' && fenced;
+    if ((fenced && change.type !== 'deleted') !== was) this.#options.onFencing?.();
     this.#options.onNode(node);
   }
 
@@ -330,8 +331,9 @@ function summaryOf(object: KubeObject): FenceSummary {
   return {
     node: spec?.node ?? '',
     ...(spec?.policy === undefined ? {} : { policy: spec.policy }),
-    fencing: isUnderFence(status?.fence),
-    remedying: holdsRemedySlot({ spec, ...(status && { status }) }),
+    fenced: isUnderFence(status?.fence),
+    fencing: holdsSlot('fence', { spec, status }),
+    remedying: holdsSlot('remedy', { spec, status }),
     ...stormOf(status),
     problems: problemsOf(status?.problems, status?.conditions),
     released: (status?.releases ?? []).map(({ recordedAt, joinedAt, podsGoneAt, pods = [] }) => ({

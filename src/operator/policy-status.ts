@@ -114,7 +114,7 @@ export class PolicyStatus {
       clock,
       everyMs: checkEveryMs,
       check: ({ node, config }) => checkNode(node, config, { provider, clock, doubt, hear, onChecked }),
-      isBusy: (name) => cluster.nodesWith('fencing').includes(name),
+      isBusy: (name) => cluster.nodesWith('fenced').includes(name),
       onChange: () => this.touch(),
     });
   }
@@ -275,7 +275,7 @@ export class PolicyStatus {
   /** As the brake counts them: a node that is being fenced does not respond, whatever its condition says. */
   #countsOf(nodes: readonly string[]): { unresponsive: number; fencing: number } {
     const { cluster, verdicts } = this.#options;
-    const fencing = new Set(cluster.nodesWith('fencing'));
+    const fencing = new Set(cluster.nodesWith('fenced'));
     const known = verdicts();
     // Whoever has not been judged yet, since we have just begun, is none of them.
     const isSuspect = (name: string): boolean => (known.get(name)?.verdict ?? 'healthy') !== 'healthy';

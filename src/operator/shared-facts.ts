@@ -95,10 +95,11 @@ export class SharedFacts {
     const { cluster } = this.#options;
     const remedy = policy.kind === 'one' ? policy.policy.remedy : undefined;
     const thresholds = remedy === undefined ? [] : harshThresholds(remedy);
-    const fenced = new Set([...cluster.nodesWith('fencing'), ...this.#claims.slots('fence')]);
+    const fencing = new Set([...cluster.nodesWith('fencing'), ...this.#claims.slots('fence')]);
+    const fenced = new Set([...cluster.nodesWith('fenced'), ...fencing]);
     const remedying = new Set([...cluster.nodesWith('remedying'), ...this.#claims.slots('remedy')]);
     const types = new Set(thresholds.map(({ condition }) => condition?.type));
-    const ongoing = { fenced, fencing: fenced, remedying };
+    const ongoing = { fenced, fencing, remedying };
     const storm = policy.kind === 'one' ? lastStorm(cluster.storms(policy.policy.name, name), fence, serverNowMs) : {};
     return { ...countTrouble(name, this.#counted(types), ongoing, thresholds), ...storm };
   }

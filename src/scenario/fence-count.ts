@@ -1,8 +1,8 @@
 /** How many fences there are and were: flows that recorded the intent to isolate a machine or to change its power. */
 import type { StoredChange, StoredFence } from './cluster-state.ts';
 
-/** A flow is over in `final`; in `error` it stands still until somebody acts. */
-const ended = ['final', 'error'];
+/** What may go has gone, and the machine comes back; in `error` it stands still until somebody acts. */
+const ended = ['done', 'final', 'error'];
 
 export class FenceCount {
   readonly #flows = new Set<string>();
@@ -24,7 +24,8 @@ export class FenceCount {
     const isWaiting = fence?.status === 'new' && fence.irrevocableSince === undefined;
     const started = fence?.status !== undefined && !isWaiting;
     if (started) this.#flows.add(flow);
-    if (type !== 'DELETED' && started && !ended.includes(fence.status ?? '')) this.#active.set(name, flow);
+    const isOver = ended.includes(fence?.status ?? '') || fence?.phase === 'poweringOn';
+    if (type !== 'DELETED' && started && !isOver) this.#active.set(name, flow);
     else this.#active.delete(name);
   }
 }

@@ -25,6 +25,7 @@ import { s37 } from './s37-requests-once.ts';
 import { s38 } from './s38-look-around.ts';
 import { s34 } from './s34-known-devices.ts';
 import { s4 } from './s4-really-off.ts';
+import { s41 } from './s41-no-idle-slots.ts';
 import { s42 } from './s42-no-act-without-end.ts';
 import { s43 } from './s43-staying-volumes.ts';
 import { s44 } from './s44-only-the-configured.ts';
@@ -66,6 +67,7 @@ export const invariants: readonly Invariant[] = [
   s36,
   s37,
   s38,
+  s41,
   s42,
   s43,
   s44,

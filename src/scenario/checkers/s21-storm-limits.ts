@@ -21,17 +21,21 @@ export const s21: Invariant = {
     const paced = pace(context);
     return {
       onWrite: paced,
-      onWire: (event) => cuts.ask(event),
+      onWire(event) {
+        if (event.type === 'device' && event.action === 'off' && machineOf(event.node)?.power === 'on') {
+          const { maxConcurrent = Infinity } = troubles.policyOf(event.node)?.spec?.storm ?? {};
+          const { size } = new Set([event.node, ...cuts.busy()]);
+          if (size > maxConcurrent) violated(`${event.node} is cut as number ${size}, and ${maxConcurrent} may be`);
+        }
+        cuts.ask(event);
+      },
       onMachine: (event, machine) => cuts.happen(event, machine),
       onStored(change) {
         troubles.take(change);
         const node = (change.object as StoredFence).spec?.node ?? '';
         if (!beginsFence(change) || machineOf(node)?.power !== 'on') return;
-        const { maxUnresponsive = '100%', maxConcurrent = Infinity } = troubles.policyOf(node)?.spec?.storm ?? {};
+        const { maxUnresponsive = '100%' } = troubles.policyOf(node)?.spec?.storm ?? {};
         const busy = new Set([node, ...cuts.busy()]);
-        if (busy.size > maxConcurrent) {
-          violated(`the fence of ${node} is begun as number ${busy.size}, and ${maxConcurrent} may run`);
-        }
         const where = troubles.beyond(maxUnresponsive, (name) => busy.has(name) || troubles.isSilent(name));
         if (where !== undefined) violated(`the fence of ${node} is begun while ${where} do not respond`);
       },

@@ -236,7 +236,25 @@ function remedy(rung: Rung, what: string, deed: Deed, until?: () => Matcher): St
   };
 }
 
+/** As an operator would write it whose record nobody here has seen yet. */
+const elsewhere: Deed = async (other) => {
+  const ref = { resource: nodeFences, name: 'node-fence-node-1' };
+  await other.create(nodeFences, { metadata: { name: ref.name }, spec: { node: 'node-1' } });
+  const at = '2026-01-01T00:00:00Z';
+  const ladder = {
+    threshold: 'Broken=True',
+    position: 0,
+    remedy: 'repair',
+    phase: 'running',
+    startedAt: at,
+    begunAt: at,
+  };
+  const value = { epoch: 1, holder: 'operator-2', ladders: [ladder] };
+  await other.patch(ref, [{ op: 'add', path: '/status', value }], 'status');
+};
+
 const remedies: readonly Story[] = [
+  remedy(jobRung, 'another node came first, and nobody has heard of it', unheard(elsewhere)),
   remedy(jobRung, 'stopped by a person', stopped),
   remedy(jobRung, 'its policy is paused', paused('fence')),
   remedy(jobRung, 'its policy is paused, and nobody has heard of it', unheard(paused('fence'))),

@@ -366,4 +366,31 @@ export const fenceMutantCases: readonly MutantCase[] = [
     scenario: fenced('too-early', { events: [{ at: '0s', partition: place }], runFor: '30s' }),
     says: /^the fence of node-\d is begun before node-\d, node-\d could be heard of$/,
   },
+  {
+    invariant: 'S41',
+    mistake: 'keeps the slot of a fence that somebody has stopped',
+    sabotage: {
+      file: 'src/api/facts.ts',
+      line: 'if (spec?.stop === true || hold !== undefined) return false;',
+      instead: '',
+    },
+    scenario: fenced('stopped-for-good', {
+      cluster: { nodes: 5 },
+      events: [
+        { at: '0s', partition: 'node-1' },
+        {
+          at: '22s',
+          apply: {
+            apiVersion: 'fenceline.dev/v1alpha1',
+            kind: 'NodeFence',
+            metadata: { name: 'node-fence-node-1' },
+            spec: { node: 'node-1', stop: true },
+          },
+        },
+        { at: '30s', partition: 'node-2' },
+      ],
+      runFor: '4m',
+    }),
+    says: /^node-2 waits for its turn while nobody works on another node$/,
+  },
 ];

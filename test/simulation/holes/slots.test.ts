@@ -1,0 +1,60 @@
+/** Slots are bounded by what is stored, not by a view that may lag, and held by nobody who does nothing. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { RunOptions } from '../../../src/scenario/runner.ts';
+import { asExpected, askedOf, atOnce, fenced } from '../fencing/fenced.ts';
+import { observe } from '../release/observed.ts';
+import { failuresOf } from '../run-file.ts';
+
+const slow = { ...atOnce, retries: 3 };
+
+/** The second operator hears of no record, and cannot read that of one node. */
+function blindTo(node: string): NonNullable<RunOptions['onWorld']> {
+  return ({ server: { faults } }) => {
+    faults.dropEvents(({ version }, user) => user === 'operator-2' && version.object.kind === 'NodeFence');
+    faults.inject({
+      matches: ({ user, method, path }) =>
+        user === 'operator-2' && method === 'GET' && path.includes(`/nodefences/node-fence-${node}`),
+      code: 500,
+    });
+  };
+}
+
+describe('slots', () => {
+  test('[STM-4] after a failover a view that lags lets no second fence begin', async () => {
+    const seen = await observe(
+      fenced('lagging-view', {
+        cluster: { nodes: 5, operators: 2 },
+        policy: { fence: slow },
+        events: [
+          { at: '0s', device: { node: 'node-2', fault: 'ignores' } },
+          { at: '0s', partition: 'node-2' },
+          { at: '12s', partition: 'node-1' },
+          { at: '30s', isolateOperator: 1 },
+        ],
+        runFor: '100s',
+      }),
+      { onWorld: blindTo('node-2') },
+    );
+    assert.deepEqual(failuresOf(seen.report), []);
+    assert.ok(
+      askedOf(seen, 'node-2').some(({ what }) => what === 'off'),
+      'the first was begun',
+    );
+    assert.deepEqual(askedOf(seen, 'node-1'), []);
+  });
+
+  test('[SAF-10] two machines are lost: the second is let go while the first one boots', async () => {
+    const seen = await asExpected('boots-slowly', {
+      cluster: { nodes: 6, kubernetes: { nodeMonitorGracePeriod: '20s', bootTime: '4m' } },
+      policy: { fence: { ...atOnce, bootTimeout: '10m' } },
+      events: ['node-1', 'node-2'].map((partition) => ({ at: '0s', partition })),
+      expect: [{ always: { fencesAtMost: 2 } }],
+      runFor: '2m',
+    });
+    for (const node of ['node-1', 'node-2']) {
+      const off = askedOf(seen, node).find(({ what }) => what === 'off');
+      assert.ok(off !== undefined && off.at < 60_000, `${node} at ${off?.at}`);
+    }
+  });
+});
