@@ -1,6 +1,7 @@
 /** The simulated Longhorn by itself: what happens without a guard, and what a person asks of it. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { DRAIN_POLICIES } from '../../../src/api/policy-defaults.ts';
 import type { Scenario } from '../../../src/scenario/format.ts';
 import { parseScenarios } from '../../../src/scenario/parse.ts';
 import { failuresOf, run } from '../run-file.ts';
@@ -136,12 +137,7 @@ describe('without a guard', () => {
 });
 
 describe('[DRN-6] a user’s own request', () => {
-  for (const wanted of [
-    'block-if-contains-last-replica',
-    'allow-if-replica-is-stopped',
-    'always-allow',
-    'block-for-eviction',
-  ]) {
+  for (const wanted of DRAIN_POLICIES) {
     test(`works under ${wanted}, and is not cancelled by a cordon or its end`, () =>
       holds({
         cluster: { longhorn: { volumes: [two] } },
@@ -163,6 +159,27 @@ describe('[DRN-6] a user’s own request', () => {
         runFor: '4m',
       }));
   }
+
+  test('is not cancelled when the automatic one that was there first is over', () =>
+    holds({
+      cluster: { longhorn: { volumes: [two] } },
+      objects: [policy('block-for-eviction')],
+      events: [
+        { at: '10s', cordon: 'node-1' },
+        { at: '15s', apply: wish('node-1', true) },
+        { at: '20s', uncordon: 'node-1' },
+      ],
+      expect: [
+        { at: '14s', storageNode: { name: 'node-1', autoEvicting: true } },
+        { at: '14s', replica: { volume: 'v', node: 'node-1', evictionRequested: true } },
+        { at: '30s', storageNode: { name: 'node-1', autoEvicting: false } },
+        { at: '30s', replica: { volume: 'v', node: 'node-1', evictionRequested: true } },
+        { event: { reason: 'EvictionAutomatic', count: 1 } },
+        { event: { reason: 'EvictionCanceled', count: 0 } },
+        { by: '3m', volume: { name: 'v', robustness: 'healthy', replicasOn: ['node-2', 'node-3'] } },
+      ],
+      runFor: '4m',
+    }));
 
   test('ends when the user takes it back', () =>
     holds({
