@@ -67,6 +67,24 @@ describe('Azure', () => {
     }
   });
 
+  test('[FEN-9] a list is read to its last page: who is there twice is nobody, and no page is on another host', async () => {
+    const { fake } = endpoint();
+    const usual = fake.listed;
+    const device = deviceFor({ instance: 'machine-a', subscription_id: ids.a.split('/')[2] ?? '' });
+    try {
+      fake.listed = [ids.a, ids.a.replace('Nodes', 'Other')];
+      const twice = await device.ask('status', never);
+      assert.ok(twice.kind === 'refused' && twice.message.includes('several'), JSON.stringify(twice));
+      fake.listed = [ids.a, ids.a.replace('machine-a', 'machine-c')];
+      fake.elsewhere = 'https://127.0.0.1:1';
+      const led = await device.ask('status', never);
+      assert.ok(led.kind === 'unknown' && led.message.includes('another host'), JSON.stringify(led));
+    } finally {
+      fake.listed = usual;
+      fake.elsewhere = undefined;
+    }
+  });
+
   test('[FEN-10] an operation is read to its end, wherever that is', async () => {
     for (const machine of ['a', 'b'] as const) {
       assert.deepEqual(await endpoint().device(machine).ask('off', never), { kind: 'accepted' });

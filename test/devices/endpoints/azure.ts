@@ -32,7 +32,9 @@ export class FakeAzure implements FakeCloud {
   readonly tokens = new Map<string, { isValid: boolean }>();
   readonly operations = new Map<string, Operation>();
   nextError: { code: string; hasActed: boolean } | undefined;
-  /** Where the end of an operation is said to be, instead of here. */
+  /** All machines of the subscription. */
+  listed = [ids.a.replace('Nodes', 'Other').replace('machine-a', 'machine-c'), ids.a];
+  /** Where the end of an operation, or the next page of a list, is said to be, instead of here. */
   elsewhere: string | undefined;
   url = '';
 
@@ -62,7 +64,7 @@ export class FakeAzure implements FakeCloud {
       ).exec(path) ?? [];
     if (kind !== undefined)
       return method === 'GET' ? this.#operation(kind, name) : error(405, 'MethodNotAllowed', 'no');
-    if (name === 'virtualmachines' && method === 'GET') return this.#list();
+    if (name === 'virtualmachines' && method === 'GET') return this.#list(url);
     const machine = (['a', 'b'] as const).find((one) => path.startsWith(`${ids[one].toLowerCase()}/`));
     if (machine === undefined) return error(404, 'ResourceNotFound', 'The Resource was not found.');
     if (this.faults.of[machine] === 'hangs') return SILENCE;
@@ -78,14 +80,14 @@ export class FakeAzure implements FakeCloud {
     return json(200, { statuses: codes.map((code) => ({ code, level: 'Info' })) });
   }
 
-  #list(): Reply {
-    const other = ids.a.replace('Nodes', 'Other').replace('machine-a', 'machine-c');
-    const value = [ids.a, other].map((id) => ({
-      id,
-      name: id.split('/').at(-1),
-      type: 'Microsoft.Compute/virtualMachines',
-    }));
-    return json(200, { value });
+  /** One machine on each page, as Azure has hundreds. */
+  #list({ pathname, searchParams }: URL): Reply {
+    const page = Number(searchParams.get('$skiptoken') ?? 0);
+    const id = this.listed[page] ?? '';
+    const value = [{ id, name: id.split('/').at(-1), type: 'Microsoft.Compute/virtualMachines' }];
+    const isLast = page + 1 >= this.listed.length;
+    const nextLink = `${this.elsewhere ?? this.url}${pathname}?api-version=2024-07-01&$skiptoken=${page + 1}`;
+    return json(200, { value, ...(isLast ? {} : { nextLink }) });
   }
 
   #grant({ method, headers, body }: Asked): Reply {
