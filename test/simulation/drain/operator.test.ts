@@ -82,31 +82,42 @@ describe('the operator and DrainPolicies', () => {
     );
   });
 
-  test('[DRN-11] what was asked for before the upgrade is moved to where it is asked for now, once', async () => {
-    const old = {
+  test('[DRN-8, DRN-11] what was asked for before the upgrade is asked for where it is now, until nobody wants it', async () => {
+    const old = (name: string, nodeID: string): object => ({
       apiVersion: 'longhorn.io/v1beta2',
       kind: 'Replica',
-      metadata: { name: 'from-before', namespace: 'longhorn-system' },
-      spec: { volumeName: 'gone' },
+      metadata: { name, namespace: 'longhorn-system' },
+      spec: { volumeName: 'gone', nodeID },
       status: { evictionRequested: true },
-    };
-    const replicas: { spec?: { evictionRequested?: boolean }; resourceVersion: string | undefined }[] = [];
+    });
+    const requests = new Map<string, boolean>();
+    const changes: string[] = [];
     const follow = (world: World): void => {
       world.server.onChange(({ version: { object } }) => {
-        if (object.metadata.name !== 'from-before') return;
-        const { spec } = object as { spec?: { evictionRequested?: boolean } };
-        replicas.push({ ...(spec && { spec }), resourceVersion: object.metadata.resourceVersion });
+        const { kind, metadata, spec } = object as { spec?: { evictionRequested?: boolean } } & typeof object;
+        const isNews = requests.get(metadata.name) !== spec?.evictionRequested;
+        if (kind !== 'Replica' || !metadata.name.endsWith('wanted') || !isNews) return;
+        requests.set(metadata.name, spec?.evictionRequested === true);
+        changes.push(`${metadata.name} ${spec?.evictionRequested}`);
       });
     };
-    const spec = {
-      cluster: { longhorn },
-      objects: [policy(), old],
-      events: [{ at: '1m', crashOperator: 1 }],
-      runFor: '3m',
-    };
-    await ran(spec, { onWorld: follow });
-    assert.equal(replicas.at(-1)?.spec?.evictionRequested, true);
-    assert.equal(replicas.filter(({ spec: one }) => one?.evictionRequested !== undefined).length, 1, 'written once');
+    await ran(
+      {
+        cluster: { longhorn },
+        objects: [old('unwanted', 'node-2'), old('wanted', 'node-3')],
+        events: [
+          { at: '1s', cordon: 'node-3' },
+          { at: '5s', apply: policy({ policy: 'block-for-eviction' }) },
+          { at: '1m', crashOperator: 1 },
+          { at: '2m', uncordon: 'node-3' },
+        ],
+        expect: [{ at: '119s', storageNode: { name: 'node-3', autoEvicting: true } }],
+        runFor: '3m',
+      },
+      { onWorld: follow },
+    );
+    assert.deepEqual(changes.slice(0, 2).toSorted(), ['unwanted true', 'wanted true'], 'moved');
+    assert.deepEqual(changes.slice(2), ['unwanted false', 'wanted false'], 'each until nobody wants it');
   });
 
   test('the status says which drain waits and for what, and is not written again without need', async () => {

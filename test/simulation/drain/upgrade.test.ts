@@ -27,7 +27,15 @@ test('[DRN-11] requests move from the status to the spec, autoEvicting starts fa
   assert.deepEqual(
     patches.map(({ ref, only, operations, subresource }) => [ref.name, only.uid, operations, subresource]),
     [
-      ['asked', 'uid-asked', [{ op: 'add', path: '/spec/evictionRequested', value: true }], undefined],
+      [
+        'asked',
+        'uid-asked',
+        [
+          { op: 'add', path: '/spec/evictionRequested', value: true },
+          { op: 'add', path: '/metadata/annotations', value: { 'fenceline.dev/evicting-for': 'upgrade' } },
+        ],
+        undefined,
+      ],
       ['not', 'uid-not', [{ op: 'add', path: '/spec/evictionRequested', value: false }], undefined],
       ['old', 'uid-old', [{ op: 'add', path: '/status/autoEvicting', value: false }], 'status'],
     ],
