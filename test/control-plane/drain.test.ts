@@ -29,6 +29,7 @@ class Scene implements AsyncDisposable {
   readonly #fleet: Fleet;
   readonly #transport: HttpTransport;
   readonly #stop = new AbortController();
+  readonly #states = new Map<string, Set<string>>();
   #running: Promise<void> | undefined;
   #operator: OperatorProcess | undefined;
 
@@ -43,7 +44,24 @@ class Scene implements AsyncDisposable {
       kubelet: { leaseRenewMs: 2000, statusEveryMs: 2000 },
     });
     const spec = { diskGiB: 100, rebuildMiBps: 200, softAntiAffinity: false, volumes };
-    this.longhorn = new Longhorn({ ...shared, machines: this.#fleet.machines, spec });
+    const onChange = (): void => this.#note(volumes.map(({ name }) => name));
+    this.longhorn = new Longhorn({ ...shared, machines: this.#fleet.machines, spec, onChange });
+  }
+
+  /** What a volume has been since the last time that somebody asked, at whatever moment. */
+  statesOf(volume: string): string[] {
+    this.#note([volume]);
+    const seen = [...(this.#states.get(volume) ?? [])];
+    this.#states.delete(volume);
+    return seen;
+  }
+
+  #note(volumes: readonly string[]): void {
+    for (const volume of volumes) {
+      const { robustness, dataIntact } = this.longhorn?.report(volume) ?? {};
+      const state = `${robustness}, ${dataIntact ? 'intact' : 'damaged'}`;
+      if (robustness !== undefined) this.#states.set(volume, (this.#states.get(volume) ?? new Set()).add(state));
+    }
   }
 
   async start(policy: string): Promise<void> {
@@ -125,6 +143,23 @@ class Scene implements AsyncDisposable {
     return (await this.kubectl(...args)) === 'true';
   }
 
+  /** The nodes on which a replica of this volume is asked to leave. */
+  async askedToLeave(volume: string): Promise<string[]> {
+    const found = await this.kubectl('get', 'replicas.longhorn.io', '-n', namespace, '-o', 'json');
+    type Replica = { spec: { volumeName: string; nodeID: string; evictionRequested?: boolean } };
+    const { items } = JSON.parse(found) as { items: Replica[] };
+    const asked = items.filter(({ spec }) => spec.volumeName === volume && spec.evictionRequested === true);
+    return asked.map(({ spec }) => spec.nodeID);
+  }
+
+  /** While it is drained, its replica of this volume is asked to leave, and the node says so. */
+  async drainAsking(node: string, volume: string): Promise<KubectlResult> {
+    const draining = this.drain(node, '90s');
+    await waitFor('the request', async () => (await this.askedToLeave(volume)).includes(node), patient);
+    await waitFor('the mark of the node', () => this.autoEvicting(node), patient);
+    return draining;
+  }
+
   async eventsOf(reason: string): Promise<number> {
     const found = await this.kubectl('get', 'events.events.k8s.io', '-n', namespace, '-o', 'json');
     const { items } = JSON.parse(found) as { items: { reason: string; series?: { count: number } }[] };
@@ -175,27 +210,32 @@ describe('[DRN-10] drains of the stock kubectl', { timeout: 300_000 }, () => {
       ['yes', [['three', ['node-4']]]],
     );
 
-    const drained = await it.drain('node-1', '90s');
+    const whole = ['healthy, intact'];
+    assert.deepEqual([it.statesOf('one'), it.statesOf('three')], [whole, whole], 'before');
+    const drained = await it.drainAsking('node-1', 'three');
     assert.equal(drained.code, 0, drained.stderr);
     assert.match(drained.stderr, /violate the pod's disruption budget/, 'it had to wait');
-    it.intact('one', 'three');
+    assert.deepEqual([it.statesOf('one'), it.statesOf('three')], [whole, whole], 'never degraded');
     assert.deepEqual(it.replicasOf('three'), ['node-2', 'node-3', 'node-4']);
     await it.budgets(['node-2', 'node-3', 'node-4']);
     await it.kubectl('uncordon', 'node-1');
     await it.budgets(['node-1', 'node-2', 'node-3', 'node-4']);
     assert.equal(await it.eventsOf('EvictionAutomatic'), 1);
     assert.equal(await it.autoEvicting('node-1'), false);
+    assert.deepEqual(await it.askedToLeave('three'), []);
 
     assert.equal((await it.tryPolicy('block-for-eviction-if-contains-last-replica')).code, 0);
-    const second = await it.drain('node-2', '90s');
+    const second = await it.drainAsking('node-2', 'one');
     assert.equal(second.code, 0, second.stderr);
     assert.match(second.stderr, /violate the pod's disruption budget/, 'it had to wait');
-    it.intact('one');
+    assert.deepEqual(it.statesOf('one'), whole, 'never degraded');
+    assert.deepEqual(await it.askedToLeave('three'), [], 'it may stay');
     assert.notDeepEqual(it.replicasOf('one'), ['node-2']);
     assert.equal(it.longhorn.report('three')?.dataIntact, true);
     await waitFor('the degraded volume', () => it.longhorn.report('three')?.robustness === 'degraded', patient);
     await it.kubectl('uncordon', 'node-2');
     await waitFor('the volume to be whole', () => it.longhorn.report('three')?.robustness === 'healthy', patient);
+    assert.deepEqual([await it.askedToLeave('one'), await it.autoEvicting('node-2')], [[], false]);
     assert.equal(await it.eventsOf('EvictionAutomatic'), 2);
     assert.equal(await it.eventsOf('EvictionCanceled'), 0);
     await onlyItsRights(it.controlPlane);
