@@ -146,6 +146,9 @@ async function lookForCanary(): Promise<void> {
   );
 }
 
+/** After a week (upkeep.test.ts), and when somebody else wrote to it at the same moment: neither happens here. */
+const seldom = ['delete nodefences.fenceline.dev', 'get fencedevices.fenceline.dev in fenceline'];
+
 async function compareWithRole(): Promise<void> {
   await world.stopOperator();
   const asked = await world.askedSoFar();
@@ -155,5 +158,6 @@ async function compareWithRole(): Promise<void> {
     [],
   );
   const role = await operatorRole();
-  assert.deepEqual(usedBy(asked, role), grantedBy(role));
+  const used = new Set([...usedBy(asked, role), ...seldom]);
+  assert.deepEqual([...used].toSorted(), grantedBy(role).toSorted());
 }

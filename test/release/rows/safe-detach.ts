@@ -128,7 +128,7 @@ export const safeDetachRows: readonly RowSpec[] = [
         .map(({ verb, objectRef }) => `${verb} ${objectRef?.resource}`);
       const patched = verbs.indexOf('patch volumeattachments');
       assert.ok(patched >= 0 && verbs[patched + 1] === 'get volumeattachments', verbs.join(', '));
-      assert.ok(patched + 1 < verbs.indexOf('patch pods'), verbs.join(', '));
+      assert.ok(patched + 1 < verbs.indexOf('delete pods'), verbs.join(', '));
     },
   },
   {
