@@ -43,7 +43,8 @@ class Scene implements AsyncDisposable {
       drivers: [],
       kubelet: { leaseRenewMs: 2000, statusEveryMs: 2000 },
     });
-    const spec = { diskGiB: 100, rebuildMiBps: 200, softAntiAffinity: false, volumes };
+    // Slower than kubectl, which tries again after 5 s: whoever lets it go too early is seen.
+    const spec = { diskGiB: 100, rebuildMiBps: 70, softAntiAffinity: false, volumes };
     const onChange = (): void => this.#note(volumes.map(({ name }) => name));
     this.longhorn = new Longhorn({ ...shared, machines: this.#fleet.machines, spec, onChange });
   }

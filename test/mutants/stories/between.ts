@@ -209,7 +209,7 @@ const uncordonRung: Rung = {
 };
 const fenceRung: Rung = {
   name: 'a fence',
-  scenario: () => ways.power('between-fence', { runFor: '20s' }),
+  scenario: () => ways.power('between-fence', { runFor: '30s' }),
   begins: /^PUT .*\/nodefences\/.*"phase":"poweringOff"/,
   act: /(?!)/,
 };

@@ -73,7 +73,16 @@ const fenceStories: readonly Story[] = [
     ],
     expect: [moved('38s'), calm],
   }),
-  story('storage fence, before Kubernetes has noticed', ways.storageFence, { expect: [moved('38s')] }, early),
+  story(
+    'storage fence, before Kubernetes has noticed',
+    ways.storageFence,
+    {
+      cluster: { kubernetes: { nodeMonitorGracePeriod: '45s', bootTime: '10s' } },
+      expect: [moved('63s')],
+      runFor: '65s',
+    },
+    early,
+  ),
   story('storage fence of a node that reports trouble', ways.storageFence, {
     policy: { thresholds: [{ condition: notReady, remedies: [{ name: 'fence' }] }] },
     objects: bystander,

@@ -7,7 +7,7 @@ import type { Story, StoryOptions } from '../story.ts';
 import { ballast } from './cast.ts';
 import type { Asked, Deed } from './kit.ts';
 import { deviceAsked, meanwhile, together, watching } from './kit.ts';
-import { place, ways } from './ways.ts';
+import { moved, place, ways } from './ways.ts';
 
 const commandsOf = (asked: readonly Asked[]): Asked[] => asked.filter(({ action }) => action !== 'status');
 const untold = (): StoryOptions =>
@@ -99,13 +99,13 @@ const newcomer: Deed = (other) => other.create(nodes, { metadata: { name: 'newco
 const verdictStories: readonly Story[] = [
   {
     name: 'judged, as soon as its Lease is not renewed',
-    scenario: () => ways.power('judged-early', { runFor: '18s' }),
-    options: () =>
-      deviceAsked((asked) => (commandsOf(asked)[0]?.action === 'off' ? [] : ['its device is told nothing in time'])),
+    // Kubernetes needs 20 s.
+    scenario: () =>
+      ways.power('judged-early', { events: [{ at: '0s', powerOff: place }], expect: [moved('19s')], runFor: '20s' }),
   },
   {
     name: 'judged, a node that has not reported yet',
-    scenario: () => ways.policy('judged-newcomer', { events: [], runFor: '30s' }),
+    scenario: () => ways.policy('judged-newcomer', { events: [{ at: '0s', uncordon: 'node-1' }], runFor: '30s' }),
     options: () => together(unrecorded(), meanwhile({ 1: newcomer })),
   },
   {

@@ -66,11 +66,15 @@ const nodeStories: readonly Story[] = [
       ),
     ),
   ),
-  story('the first taint of a node', ways.power, () =>
-    together(
-      overtaken(new RegExp(`${nodePatch}quarantine`), tainted(theirs)),
-      meanwhile({ 1: patched(node, [{ op: 'remove', path: '/spec/taints' }]) }),
-    ),
+  story(
+    'the first taint of a node',
+    ways.power,
+    () =>
+      together(
+        overtaken(new RegExp(`${nodePatch}quarantine`), tainted(theirs)),
+        meanwhile({ 1: patched(node, [{ op: 'remove', path: '/spec/taints' }]) }),
+      ),
+    { events: [{ at: '0s', powerOff: place }] },
   ),
   story('one more taint of a node', ways.policy, () =>
     overtaken(new RegExp(`${nodePatch}quarantine`), tainted(theirs)),

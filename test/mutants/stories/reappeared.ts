@@ -2,10 +2,11 @@
  * A kubelet that was taken for dead writes a volume that was released back into its list: it lives, and nothing more is let
  * go from its node, in whatever way the first release was made.
  */
-import { nodes } from '../../../src/kube/resources.ts';
+import { nodes, pods } from '../../../src/kube/resources.ts';
 import { driver } from '../../simulation/trouble.ts';
 import type { Story } from '../story.ts';
 import { ballast, disk, entryOf, later, pod } from './cast.ts';
+import type { Deed } from './kit.ts';
 import { meanwhile, noRecord, victim, watching } from './kit.ts';
 import type { Plot, WayOf } from './ways.ts';
 import { assert, ways } from './ways.ts';
@@ -18,13 +19,22 @@ const latecomer = (seconds: number): Plot => ({
   also: [{ at: `${seconds}s`, apply: pod({ name: 'late', claimName: 'late' }) }],
 });
 
+const scheduled: Deed = (other) =>
+  other.patch(
+    { resource: pods, namespace: 'default', name: 'late' },
+    [{ op: 'add', path: '/status/conditions', value: [{ type: 'PodScheduled', status: 'True' }] }],
+    'status',
+  );
+
 interface Times {
   /** In seconds. */
   back: number;
+  /** When the latecomer looks as if a scheduler had bound it, which has not seen the quarantine. */
+  bound?: number;
   runFor: string;
 }
 
-function story(name: string, way: WayOf, plot: Plot, { back, runFor }: Times): Story {
+function story(name: string, way: WayOf, plot: Plot, { back, bound, runFor }: Times): Story {
   const also = [hangs, ...(plot.also ?? [])];
   const put = [{ op: 'add' as const, path: '/status/volumesInUse', value: [entryOf('pv-0')] }];
   return {
@@ -33,7 +43,10 @@ function story(name: string, way: WayOf, plot: Plot, { back, runFor }: Times): S
     options: () =>
       watching(
         ['late', 'later-0'].map((late) => noRecord(late)),
-        meanwhile({ [back]: (other) => other.patch({ resource: nodes, name: victim }, put, 'status') }),
+        meanwhile({
+          [back]: (other) => other.patch({ resource: nodes, name: victim }, put, 'status'),
+          ...(bound === undefined ? {} : { [bound]: scheduled }),
+        }),
       ),
   };
 }
@@ -42,7 +55,7 @@ const heir = pod({ name: 'heir', claimName: 'late', node: 'node-1' });
 const left = { by: '48s', pod: { label: 'app=web', moved: true } };
 
 export const reappearedStories: readonly Story[] = [
-  story('storage fence', ways.storageFence, latecomer(40), { back: 35, runFor: '50s' }),
+  story('storage fence', ways.storageFence, latecomer(55), { back: 50, bound: 56, runFor: '65s' }),
   story('kernel crash', ways.kernelCrash, latecomer(40), { back: 35, runFor: '50s' }),
   story('remedy', ways.remedy, latecomer(60), { back: 55, runFor: '70s' }),
   story(

@@ -57,7 +57,7 @@ const broken = { type: 'Broken', status: 'True', for: '5s' };
 const event = { at: '0s', condition: { node: { nodeOf: { label: 'app=web' } }, type: 'Broken', status: 'True' } };
 
 /** Who cannot reach the API server has lost the lead after this, and what it goes on asking its devices nobody needs. */
-const lostBySeconds = 32;
+const lostBySeconds = 42;
 const leaderless: Story = {
   name: 'a device, and nobody leads any more',
   scenario: () =>
@@ -66,9 +66,9 @@ const leaderless: Story = {
       events: [
         { at: '0s', device: { node: place, fault: 'ignores' } },
         { at: '0s', partition: place },
-        { at: '16s', isolateOperator: 1 },
+        { at: '25s', isolateOperator: 1 },
       ],
-      runFor: '60s',
+      runFor: '70s',
     }),
   options: () =>
     deviceAsked((asked) =>
