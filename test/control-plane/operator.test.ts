@@ -240,6 +240,7 @@ describe('the operator on the real API server', () => {
       'configmaps',
       'csidrivers',
       'drainpolicies',
+      'fencedevices',
       'leases',
       'nodefences',
       'nodes',

@@ -237,7 +237,8 @@ describe('S8', () => {
       };
       await rogue.ask('PATCH', '/api/v1/nodes/node-1', body, 'application/merge-patch+json');
     });
-    assert.deepEqual(violatedBy(report), ['S8']);
+    // The quarantine that it puts there stays, and nothing says why.
+    assert.deepEqual(violatedBy(report), ['S8', 'S25']);
     assert.match(report.violations[0]!.detail, /lost its taint example\.com\/theirs:NoSchedule/);
   });
 

@@ -94,6 +94,15 @@ function repaired(): Scenario {
   return fenced('repaired', { policy, events: [{ at: '0s', powerOff: place }], runFor: '1m' });
 }
 
+/** Its Node object is gone, which somebody looks for now and then. */
+function takenOut(): Scenario {
+  const events = [
+    { at: '0s', powerOff: place },
+    { at: '1m', deleteNode: place },
+  ];
+  return fenced('taken-out', { events, runFor: '15m' });
+}
+
 /** A second pod joins a release that is not over. */
 function joinedLater(): object {
   const releases = [aRecord({ pods: [{ namespace: 'default', name: 'first', uid: 'first' }] })];
@@ -112,10 +121,11 @@ describe('what a status can hold', () => {
       'holes/outlet-says-off',
       'holes/request-under-dry-run',
       'holes/cooldown',
+      'holes/shared-boot-id',
       'holes/budget-overruled',
     ];
     for (const file of [...files, 'release/fev/tolerations']) await written.run(scenarioOf(file));
-    for (const scenario of [cutOff(), repaired()]) await written.run(scenario);
+    for (const scenario of [cutOff(), repaired(), takenOut()]) await written.run(scenario);
     await written.run(boundLate, blindScheduler().onWorld);
     // Who approves is a person.
     const approve = fenced('approve', {

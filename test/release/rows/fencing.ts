@@ -1,6 +1,7 @@
 /** Nodes that are fenced by real agents, through the protocols of real devices. */
 import assert from 'node:assert/strict';
-import { configMaps, secrets } from '../../../src/kube/resources.ts';
+import type { KubeObject } from '../../../src/kube/client.ts';
+import { configMaps, fenceDevices, secrets } from '../../../src/kube/resources.ts';
 import type { MachineEvent } from '../../../src/world/machines/machine.ts';
 import { watchForCanary } from '../../devices/canary.ts';
 import { ipmi } from '../../devices/endpoints/ipmi.ts';
@@ -117,6 +118,22 @@ async function releasedByPower(row: Row, sinceMs: number): Promise<number> {
   return gone.atMs;
 }
 
+/** A port and an outlet cannot say whose they are: they count once they were seen on under the living node (SAF-1). */
+async function provenDevices(row: Row): Promise<void> {
+  await row.world.until(`the devices of ${row.name} to be seen on`, async () => {
+    const read = await row.world.client.list<KubeObject & FenceDeviceFacts>(fenceDevices, {
+      namespace: operatorNamespace,
+    });
+    const own = read.ok ? read.value.items.filter(({ spec }) => spec?.node === row.name) : [];
+    return own.length > 0 && own.every(({ status }) => status?.seenOn !== undefined);
+  });
+}
+
+interface FenceDeviceFacts {
+  spec?: { node?: string };
+  status?: { seenOn?: string };
+}
+
 function fenceReason(row: Row): string | undefined {
   return row.fence()?.status.conditions.find(({ type }) => type === 'Fenced')?.reason;
 }
@@ -217,6 +234,7 @@ function documentRow(): RowSpec {
     run: async (row) => {
       assert.ok(rack);
       const { commands, fcSwitch, pdu } = rack;
+      await provenDevices(row);
       row.machine.partition();
       const goneMs = await releasedByPower(row, performance.now());
       row.machine.heal();
