@@ -7,6 +7,7 @@ import { mutantCases } from '../simulation/mutants.ts';
 import { paths } from '../simulation/paths.ts';
 import { trouble } from '../simulation/trouble.ts';
 import type { Story } from './story.ts';
+import { assertionStories } from './stories/assertions.ts';
 import { besideStories } from './stories/beside.ts';
 import { reappearedStories } from './stories/reappeared.ts';
 import { toldStories } from './stories/told.ts';
@@ -26,6 +27,7 @@ export function allStories(): Story[] {
   return [
     ...besideStories,
     ...checkStories,
+    ...assertionStories,
     ...toldStories,
     ...betweenStories,
     ...overtakenStories,

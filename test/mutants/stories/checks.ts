@@ -3,20 +3,18 @@ import { leases, nodes, volumeAttachments } from '../../../src/kube/resources.ts
 import type { Story, StoryOptions } from '../story.ts';
 import { acceptsRisk, driver, powerLoss } from '../../simulation/trouble.ts';
 import { ballast, disk, later, pod, stays } from './cast.ts';
-import { inTheEnd } from './judged.ts';
 import type { Deed } from './kit.ts';
 import { meanwhile, noEarlyRecord, noRecord, victim, watching } from './kit.ts';
 import type { Plot, WayOf } from './ways.ts';
-import { assert, gateOff, job, jobOn, moved, notReady, place, unsaid, ways } from './ways.ts';
+import { gateOff, job, jobOn, moved, notReady, place, unsaid, ways } from './ways.ts';
 
-const cloudShutdownKey = 'node.cloudprovider.kubernetes.io/shutdown';
-const inPlace = { never: { pod: { label: 'app=web', deleted: true } } };
-const reports = (at: string, type: string, status: string): object => ({
+export const inPlace = { never: { pod: { label: 'app=web', deleted: true } } };
+export const reports = (at: string, type: string, status: string): object => ({
   at,
   condition: { node: place, type, status },
 });
 /** Its kubelet lives and says that something is wrong. */
-const unwell = [reports('0s', 'Ready', 'False')];
+export const unwell = [reports('0s', 'Ready', 'False')];
 const off = [{ at: '0s', powerOff: place }];
 const maintenance = (at: string): object => ({
   at,
@@ -26,8 +24,8 @@ const maintenance = (at: string): object => ({
     metadata: { name: victim, annotations: { 'fenceline.dev/maintenance-until': '2027-01-01T00:00:00Z' } },
   },
 });
-const early = (): StoryOptions => watching([noEarlyRecord]);
-function story(name: string, way: WayOf, plot: Plot, options?: () => StoryOptions): Story {
+export const early = (): StoryOptions => watching([noEarlyRecord]);
+export function story(name: string, way: WayOf, plot: Plot, options?: () => StoryOptions): Story {
   return { name, scenario: () => way(name.replaceAll(/\W+/g, '-'), plot), ...(options && { options }) };
 }
 
@@ -43,8 +41,8 @@ function lying(): StoryOptions {
 const crashMessage = { at: '2s', kdump: place };
 const broken = { type: 'Broken', status: 'True', for: '5s' };
 /** On the node too, and whatever happens to the node, not asked to go. */
-const bystander = [...ballast, ...disk('calm'), pod({ name: 'calm', claimName: 'calm' })];
-const calm = stays('calm');
+export const bystander = [...ballast, ...disk('calm'), pod({ name: 'calm', claimName: 'calm' })];
+export const calm = stays('calm');
 /** Attended to because it is silent, long before anything is done about it. */
 const attended = {
   thresholds: [{ lease: { staleFor: '12s' }, remedies: [{ name: 'clean', period: '10m' }] }],
@@ -157,59 +155,6 @@ const remedyStories: readonly Story[] = [
     expect: [{ never: { pod: { label: 'app=clean', running: true } } }],
     runFor: '30s',
   }),
-];
-
-const assertionStories: readonly Story[] = [
-  story('assertion that nobody makes', ways.assertion, { expect: [inPlace] }),
-  story('assertion, before Kubernetes has noticed', ways.assertion, { also: [{ ...assert, at: '14s' }] }, early),
-  story('assertion about a node that reports trouble', ways.assertion, {
-    policy: { assertions: ['CloudShutdown'] },
-    objects: bystander,
-    events: unwell,
-    also: [{ at: '10s', taint: { node: place, key: cloudShutdownKey, effect: 'NoSchedule' } }],
-    expect: [calm],
-  }),
-  story('assertion that the node has outlived', ways.assertion, {
-    policy: { assertions: ['CloudShutdown'] },
-    events: [
-      { at: '5s', taint: { node: place, key: cloudShutdownKey, effect: 'NoSchedule' } },
-      { at: '40s', powerOff: place },
-    ],
-    expect: [inPlace],
-    runFor: '80s',
-  }),
-  story('assertion that is tolerated', ways.assertion, {
-    pod: { spec: { tolerations: [{ key: 'fenceline.dev/force-eviction', operator: 'Exists' }] } },
-    also: [assert],
-    expect: [inPlace],
-  }),
-];
-
-const asserts = (key: string, effect: string): object => ({ at: '22s', taint: { node: place, key, effect } });
-const spokenStories: readonly Story[] = [
-  {
-    name: 'assertion of an administrator',
-    scenario: () =>
-      ways.assertion('assertion-out-of-service', {
-        policy: { assertions: ['OutOfService'] },
-        also: [asserts('node.kubernetes.io/out-of-service', 'NoExecute')],
-        expect: [moved('38s')],
-      }),
-    options: () =>
-      inTheEnd(
-        ({ evidence }) => evidence.some(({ source }) => source === 'OutOfServiceTaint'),
-        'nobody has listened to it',
-      ),
-  },
-  {
-    name: 'assertion of a cloud',
-    scenario: () =>
-      ways.assertion('assertion-cloud', {
-        policy: { assertions: ['CloudShutdown'] },
-        also: [asserts('node.cloudprovider.kubernetes.io/shutdown', 'NoSchedule')],
-        expect: [moved('38s')],
-      }),
-  },
 ];
 
 const stray = {
@@ -395,8 +340,6 @@ const recoveryStories: readonly Story[] = [
 export const checkStories: readonly Story[] = [
   ...fenceStories,
   ...remedyStories,
-  ...assertionStories,
-  ...spokenStories,
   ...detachStories,
   ...policyStories,
   ...recoveryStories,

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
+import { REMEDY_NAMESPACE } from '../../../src/api/fence-names.ts';
 import { convertAll } from '../../../src/cli/convert/all.ts';
 import type { Scenario } from '../../../src/scenario/format.ts';
 import { elsewhere, fenced, fenceOf, place, victimOf } from '../fencing/fenced.ts';
@@ -53,7 +54,7 @@ function jobsOf({ writes }: Observed): MadeJob[] {
 /** Where the pods of remedies really ran. */
 function placesOf({ report }: Observed): string[] {
   return report.timeline
-    .filter(({ what, object }) => what.startsWith('is Running on ') && object.startsWith('pod/fenceline/'))
+    .filter(({ what, object }) => what.startsWith('is Running on ') && object.startsWith(`pod/${REMEDY_NAMESPACE}/`))
     .map(({ what }) => what.slice('is Running on '.length));
 }
 
