@@ -85,7 +85,7 @@ test('[DRN-14] drain the node with the only copy of a volume: auto-evicting, bes
   const holder = page.locator('article', { hasText: 'photos · healthy replica' });
   const node = (await holder.getAttribute('data-node')) ?? '';
   const card = page.getByRole('article', { name: node });
-  await card.getByText('instance-manager-').waitFor();
+  await card.locator('li.running', { hasText: 'instance-manager-' }).waitFor();
   await card.getByRole('button', { name: 'Drain' }).click();
   await card.locator('.facts', { hasText: 'unschedulable · auto-evicting' }).waitFor();
   await card.getByText(/a drain waits: evicting replicas · replica \S+ of volume photos has to be rebuilt/).waitFor();
