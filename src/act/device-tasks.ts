@@ -31,7 +31,7 @@ export interface DeviceTasksOptions {
 /** Notes what a device of a node said, and adds what is known of it. */
 export type Hear = (node: LiveNode, method: Method, said: Said) => PowerAnswer;
 
-export type TaskState = Exclude<TryOutcome, { outcome: 'dropped' }> | { outcome: 'running' };
+export type TaskState = TryOutcome | { outcome: 'running' };
 
 /** Why a machine cannot be taken for off: because its device says on, or does not say. */
 export interface NotOff {
@@ -81,18 +81,20 @@ export class DeviceTasks {
   /** Begins it, unless it is under way. */
   async ensure(node: LiveNode, { key, run, isAwaited = false }: Try): Promise<void> {
     const known = this.#tasks.get(node.name);
-    if (known?.key === key || known?.state.outcome === 'running') return;
+    const isDropped = known?.state.outcome === 'dropped';
+    if ((known?.key === key && !isDropped) || known?.state.outcome === 'running') return;
     const task: Task = { key, state: { outcome: 'running' } };
     this.#tasks.set(node.name, task);
     const done = run()
       .catch(broken)
       .then((outcome) => {
+        task.state = outcome;
         if (outcome.outcome !== 'dropped') {
-          task.state = outcome;
           this.#options.onDone(node.name);
           return;
         }
-        this.#tasks.delete(node.name);
+        // Where a device was to be told, that it was not is worth knowing.
+        if (outcome.told === undefined) this.#tasks.delete(node.name);
         // What it rested on is not so any more, or not yet in our view: decided anew, but not as fast as can be.
         this.#options.clock.after(decideAnewMs, () => this.#options.onDone(node.name));
       });

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { ActCluster, fenceRef, nodeRef, podRef, policyRef } from '../../test/support/act-cluster.ts';
 import { waitFor } from '../../test/support/wait.ts';
 import type { Method } from '../api/fence-config.ts';
-import type { LiveNode } from '../api/release-view.ts';
+import type { LiveNode, NodeCase } from '../api/release-view.ts';
 import type { DeviceQuestion, Grounds, JobOrder, LongAct } from '../api/steps.ts';
 import type { Device, DeviceAction, DeviceAnswer } from '../devices/device.ts';
 import type { ObjectRef } from '../kube/resources.ts';
@@ -25,7 +25,7 @@ interface Bench {
   told: string[];
   begin: (act: LongAct) => Promise<void>;
   /** Moves the clock on until what was begun has ended, and answers how it stands. */
-  ended: () => Promise<unknown>;
+  ended: () => Promise<NodeCase['task']>;
 }
 
 /** A machine that is on until its device is told otherwise. */
@@ -76,7 +76,12 @@ describe('a switch', () => {
     assert.deepEqual(acts.of('node-1'), {});
     await begin(switching);
     assert.deepEqual(acts.of('node-1'), { task: { key: 'k', outcome: 'running' } });
-    assert.deepEqual(await ended(), { key: 'k', outcome: 'succeeded', message: 'pdu-off: puppet says off' });
+    assert.deepEqual(await ended(), {
+      key: 'k',
+      outcome: 'succeeded',
+      message: 'pdu-off: puppet says off',
+      told: true,
+    });
     assert.deepEqual([asked, told], [['status', 'off', 'status'], ['node-1']]);
     acts.forget('node-1');
     assert.deepEqual(acts.of('node-1'), {});
@@ -104,7 +109,7 @@ describe('a switch', () => {
     ['the server does not answer', async (c) => c.server.faults.down()],
   ];
   for (const [when, change] of changes) {
-    test(`S15: dropped without a trace, the device not told, when ${when} while it said how it is`, async () => {
+    test(`S15: dropped, the device not told, when ${when} while it said how it is`, async () => {
       const asked: DeviceAction[] = [];
       const slow: Device = {
         name: 'puppet',
@@ -117,8 +122,9 @@ describe('a switch', () => {
         provider: { device: async () => ({ ok: true, device: slow }) },
       });
       await begin(switching);
-      assert.equal(await ended(), undefined);
-      assert.deepEqual([asked, told, acts.of('node-1')], [['status'], ['node-1'], {}]);
+      const { outcome, told: wasTold } = (await ended()) ?? {};
+      assert.deepEqual([outcome, wasTold], ['dropped', false]);
+      assert.deepEqual([asked, told, acts.of('node-1').task?.outcome], [['status'], ['node-1'], 'dropped']);
     });
   }
 
@@ -126,10 +132,15 @@ describe('a switch', () => {
     const { acts, asked, grounds, begin, ended } = await bench();
     await begin(switching);
     acts.want('node-1', [{ grounds, begins: { ...switching, key: 'other' } }]);
-    assert.equal(await ended(), undefined);
+    assert.equal((await ended())?.outcome, 'dropped');
     acts.want('node-1', [{ grounds, begins: switching }]);
     await begin(switching);
-    assert.deepEqual(await ended(), { key: 'k', outcome: 'succeeded', message: 'pdu-off: puppet says off' });
+    assert.deepEqual(await ended(), {
+      key: 'k',
+      outcome: 'succeeded',
+      message: 'pdu-off: puppet says off',
+      told: true,
+    });
     assert.deepEqual(asked, ['status', 'status', 'off', 'status']);
   });
 
@@ -138,14 +149,14 @@ describe('a switch', () => {
     await begin(switching);
     acts.forget('node-1');
     assert.deepEqual(acts.of('node-1'), { task: { key: 'k', outcome: 'running' } });
-    assert.equal(await ended(), undefined);
+    assert.equal((await ended())?.outcome, 'dropped');
     assert.deepEqual(asked, ['status']);
   });
 
   test('S19: whoever does not lead any more tells no device', async () => {
     const { asked, begin, ended } = await bench({ isLeading: () => false });
     await begin(switching);
-    assert.equal(await ended(), undefined);
+    assert.equal((await ended())?.outcome, 'dropped');
     assert.deepEqual(asked, ['status']);
   });
 });

@@ -124,7 +124,7 @@ export class LongActs {
     const calls = { client, clock, guard, timeoutMs, mayAct };
     switch (act.do) {
       case 'switch':
-        return this.#tasks.operate(node, act, mayAct);
+        return this.#switch(node, act, mayAct);
       case 'uncordon':
         return this.#uncordon(node, mayAct);
       case 'drain':
@@ -134,6 +134,19 @@ export class LongActs {
       case 'runJob':
         return this.#runJob(node, act, mayAct);
     }
+  }
+
+  /** What it says of itself includes whether anything was told: a fence whose trouble has ended before that ends with it (SAF-8). */
+  async #switch(node: LiveNode, act: Extract<LongAct, { do: 'switch' }>, mayAct: MayAct): Promise<TryOutcome> {
+    const { isQuestion = false } = act;
+    let told = false;
+    const outcome = await this.#tasks.operate(node, act, async () => {
+      const objection = isQuestion ? 'it is only asked' : await mayAct();
+      told = objection === undefined;
+      return objection;
+    });
+    const isNo = isQuestion && outcome.outcome === 'dropped';
+    return { ...outcome, ...(isNo ? { outcome: 'failed' as const } : {}), told };
   }
 
   async #uncordon(node: LiveNode, mayAct: MayAct): Promise<TryOutcome> {

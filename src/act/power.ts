@@ -12,14 +12,18 @@ import { sleep, within } from '../clock.ts';
 import type { Device, DeviceAnswer, Identity } from '../devices/device.ts';
 import { isSameMachine } from '../devices/identity.ts';
 
-/** How one try of what takes its time has ended: a device switched, a Job, a drain, a machine removed. */
-export type TryOutcome =
+/**
+ * How one try of what takes its time has ended: a device switched, a Job, a drain, a machine removed. `told`: a command has
+ * gone out, or may have; absent where there is no device.
+ */
+export type TryOutcome = { told?: boolean } & (
   | { outcome: 'succeeded'; message: string }
   /** Nothing was done, or what was done has provably not worked. */
   | { outcome: 'failed'; message: string }
   | { outcome: 'unknown'; message: string }
   /** Nothing was done, because what it rested on is not so any more, or another instance has to see to it: decide anew. */
-  | { outcome: 'dropped'; message: string };
+  | { outcome: 'dropped'; message: string }
+);
 
 export interface PowerOptions {
   clock: Clock;

@@ -1,13 +1,31 @@
 /** What every room reads the same way out of the facts. */
 import type { LiveNode, PodFacts } from './release-view.ts';
 
-/** A fence has done what cannot be taken back, and has not ended. */
-export function isUnderFence(fence: { irrevocableSince?: string | undefined; phase: string } | undefined): boolean {
-  return fence?.irrevocableSince !== undefined && fence.phase !== 'finished' && fence.phase !== 'failed';
+interface FenceSigns {
+  phase: string;
+  releasedAt?: string | undefined;
+  waitsFor?: string | undefined;
+  switched?: readonly { commandSentAt?: string | undefined }[] | undefined;
+}
+
+/** In these a machine is off, or comes back, whoever switched it off. */
+const underWay: ReadonlySet<string> = new Set(['off', 'poweringOn', 'booting', 'recovering']);
+
+/** A fence has switched something, or found it switched off, and has not ended. */
+export function isUnderFence(fence: FenceSigns | undefined): boolean {
+  if (fence === undefined || fence.phase === 'finished' || fence.phase === 'failed') return false;
+  return underWay.has(fence.phase) || (fence.switched ?? []).length > 0;
 }
 
 /** Until what may go has gone, and not through the boot. */
-const cutting: ReadonlySet<string | undefined> = new Set(['isolating', 'isolated', 'poweringOff', 'off']);
+const cutting: ReadonlySet<string> = new Set(['isolating', 'isolated', 'poweringOff', 'off']);
+
+/** From the first command until all that may go has gone. What was found off was told nothing. */
+function isCutting(fence: FenceSigns | undefined): boolean {
+  if (fence === undefined || !cutting.has(fence.phase)) return false;
+  if (fence.releasedAt !== undefined || fence.waitsFor !== undefined) return false;
+  return (fence.switched ?? []).some(({ commandSentAt }) => commandSentAt !== undefined);
+}
 
 export type SlotKind = 'fence' | 'remedy';
 
@@ -16,7 +34,7 @@ export interface Slotted {
   spec?: { stop?: boolean | undefined } | undefined;
   status?:
     | {
-        fence?: Parameters<typeof isUnderFence>[0];
+        fence?: FenceSigns | undefined;
         ladders?: readonly { phase: string; begunAt?: string | undefined }[] | undefined;
         hold?: object | undefined;
       }
@@ -31,7 +49,7 @@ export interface Slotted {
 export function holdsSlot(kind: SlotKind, { spec, status }: Slotted): boolean {
   const { fence, ladders = [], hold } = status ?? {};
   if (spec?.stop === true || hold !== undefined) return false;
-  if (kind === 'fence') return isUnderFence(fence) && cutting.has(fence?.phase);
+  if (kind === 'fence') return isCutting(fence);
   return ladders.some(({ phase, begunAt }) => phase === 'running' && begunAt !== undefined);
 }
 

@@ -1,4 +1,6 @@
 /** How a node is fenced: the words that reading the configuration, deciding and acting share. */
+import { hash } from './hash.ts';
+
 export type MethodAction = 'off' | 'on' | 'cordon' | 'uncordon';
 
 export interface Method {
@@ -13,6 +15,13 @@ export interface Method {
   storage?: readonly string[];
   /** What the device answers when it is asked whose machine it is; `unchecked`: that is not looked at. */
   identity?: string;
+}
+
+/** Tells devices apart, and a device from what is made of it by an edit; undefined: there is none, as for a cordon. */
+export function deviceHash({ action, driver, parameters, secrets }: Method): string | undefined {
+  if (action === 'cordon' || action === 'uncordon') return undefined;
+  const sorted = Object.entries(parameters).sort(([one], [other]) => (one < other ? -1 : 1));
+  return hash(JSON.stringify([driver, sorted, secrets]));
 }
 
 /** What one level of a step does: all that switches off, then, when what it runs was let go, all that switches on. */

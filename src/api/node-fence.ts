@@ -97,6 +97,20 @@ const ladder = z.object({
   begunAt: at('When its remedy began, if that cannot be taken back; absent while it is held back.').optional(),
 });
 
+const switched = z.object({
+  step: z.enum(['isolation', 'power-management']).meta({ description: 'The step that it belongs to.' }),
+  method: text(253, 'The method, as the fence configuration calls it.'),
+  device: text(
+    64,
+    'A hash of its device: how it is reached, not what it is called. Absent: it has none, such as a cordon.',
+  ).optional(),
+  storage: z.array(z.string().max(128)).max(64).prefault([]).meta({
+    description: 'The CSI drivers whose storage it cuts the node off from.',
+  }),
+  commandSentAt: at('Written before the command: it may have been sent. Absent: none was.').optional(),
+  confirmedAt: at('When the device was asked and said off. Without that nothing rests on it.').optional(),
+});
+
 const fence = z.object({
   step: z.enum(FENCE_STEPS).meta({ description: 'The step of the fence.' }),
   status: z.enum(FENCE_STATUSES).meta({
@@ -110,9 +124,15 @@ const fence = z.object({
   level: count('The level of methods, from 0; the next is tried when one of them fails.'),
   index: count('Which method of the level.'),
   bootId: bootId().optional(),
-  storage: z.array(z.string().max(128)).max(64).prefault([]).meta({
-    description: 'The CSI drivers whose storage the node is cut off from, while it is isolated.',
-  }),
+  switched: z
+    .array(switched)
+    .max(64)
+    .prefault([])
+    .meta({
+      description:
+        'What was switched off and has not been switched on again: the facts on which releases rest, whatever is written in ' +
+        'the configuration since.',
+    }),
   cleanResources: z.boolean().prefault(false).meta({
     description: 'Whether the pods and volumes go while the machine is off: as the remedy says.',
   }),
@@ -121,10 +141,11 @@ const fence = z.object({
   startedAt: at('When the fence began; `isolateAfter` and `powerManagementAfter` count from here.'),
   stepStartedAt: at('When this step began.'),
   until: at('Before this a method that failed is not tried again.').optional(),
-  irrevocableSince: at(
-    'When the first act was recorded that cannot be taken back. From here on nothing cancels the fence.',
+  releasedAt: at(
+    'When all that may go on the strength of this step had gone. From here on it takes no slot.',
   ).optional(),
-  message: text(1024, 'What it waits for, or what went wrong. Never carries a credential.').optional(),
+  waitsFor: text(1024, 'Why it can do nothing until a person acts. Meanwhile it takes no slot.').optional(),
+  message: text(1024, 'What went wrong. Never carries a credential.').optional(),
 });
 
 const releasedPod = z.object({

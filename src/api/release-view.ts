@@ -9,6 +9,7 @@ import type { NodeChoice, Selector } from './node-choice.ts';
 import type { NodeFence } from './node-fence.ts';
 import type { PowerFacts } from './power.ts';
 import type { ATTACHMENT_RECOVERY_POLICIES, BUDGET_POLICIES, MODES, POD_DELETION_POLICIES } from './policy-defaults.ts';
+import type { TaskSign } from './task.ts';
 import type { ConditionStatus, JudgeLimits, NodeView } from './view.ts';
 
 export const QUARANTINE_KEY = 'fenceline.dev/quarantine';
@@ -329,9 +330,6 @@ export interface Surroundings {
   settledAtMs: number;
 }
 
-/** How a try is doing. `unknown` is neither: it is tried again, and never taken for done. */
-export type TaskOutcome = 'running' | 'succeeded' | 'failed' | 'unknown';
-
 /** How many more pods may go now. */
 export interface Allowance {
   pods: number;
@@ -375,7 +373,7 @@ export interface NodeCase extends Sighting {
   /** Absent: no policy limits it. */
   allowance?: Allowance;
   /** What this process has begun about the node last, and how it is doing. */
-  task?: { key: string; outcome: TaskOutcome; message?: string };
+  task?: TaskSign;
   /** The Job that runs: its UID, and its pod once there is one. */
   job?: { name: string; uid: string; pod?: string };
   /** Its devices said on when they were asked before a release, in the phase of its fence that began then. */

@@ -81,9 +81,9 @@ export type GroundedAct =
 
 /** Takes its time: begun, and asked after in the next pass. */
 export type LongAct = Try &
-  /** Its power, or its way to the storage. */
+  /** Its power, or its way to the storage. `isQuestion`: its device is only asked whether it is so. */
   (
-    | { do: 'switch'; what: DeviceQuestion['what']; method: Method }
+    | { do: 'switch'; what: DeviceQuestion['what']; method: Method; isQuestion?: boolean }
     | { do: 'uncordon' }
     | { do: 'runJob'; job: JobOrder; wasMade: boolean }
     | { do: 'drain' }

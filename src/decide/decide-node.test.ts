@@ -16,6 +16,7 @@ import {
   renewedLease,
   withoutNode,
 } from '../../test/support/release-case.ts';
+import { deviceHash } from '../api/fence-config.ts';
 import type { Method } from '../api/fence-config.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { LadderThreshold, NodeCase, Sighting } from '../api/release-view.ts';
@@ -67,10 +68,18 @@ function storedFence(change: Partial<NonNullable<NodeFenceStatus['fence']>>): No
     restarts: 0,
     startedAt: at,
     stepStartedAt: at,
-    irrevocableSince: at,
     bootId: 'boot-1',
     cleanResources: true,
-    storage: [],
+    switched: [
+      {
+        step: 'power-management',
+        method: 'ipmi-off',
+        device: deviceHash(off) ?? '',
+        storage: [],
+        commandSentAt: at,
+        confirmedAt: at,
+      },
+    ],
     method: 'ipmi-off',
     ...change,
   };
@@ -241,7 +250,7 @@ describe('what is stored, done and claimed', () => {
 });
 
 describe('what acts rest on', () => {
-  test('S15: a Job, a drain and a deletion rest on the trouble that they are for; a fence does not', () => {
+  test('S15: a Job, a drain and a deletion rest on the trouble that they are for', () => {
     for (const kind of ['podTemplate', 'drain', 'deleteMachine']) {
       const byCondition = groundsOf(decideNode(remedied(kind)).steps[0]);
       assert.ok(byCondition?.basis === 'Remedy');
@@ -254,8 +263,17 @@ describe('what acts rest on', () => {
       assert.deepEqual([byLease.trouble, byLease.leaseRenewTime], [undefined, aCase().lease?.renewTime]);
       assert.deepEqual([byLease.nodeUid, byLease.bootId, byLease.policy?.name], ['node-uid', 'boot-1', 'release']);
     }
+  });
+
+  test('[SAF-8] S39: so does every command that switches off, and what is silent has to be so still; not what switches on', () => {
     const fence = groundsOf(decideNode(remedied('fence')).steps[0]);
-    assert.ok(fence?.basis === 'Remedy' && fence.trouble === undefined && fence.leaseRenewTime === undefined);
+    assert.ok(fence?.basis === 'Remedy');
+    assert.deepEqual(
+      [fence.trouble, fence.leaseRenewTime],
+      [{ type: 'Ready', status: 'NotTrue' }, aCase().lease?.renewTime],
+    );
+    const on = groundsOf(decideNode(remedied('fence', { fence: powered })).steps[0]);
+    assert.ok(on?.basis === 'Remedy' && on.trouble === undefined && on.leaseRenewTime === undefined);
   });
 
   test('[REM-5] a Job that was made runs on, whatever became of the trouble', () => {

@@ -4,6 +4,7 @@
  * `report`, and decided again from a file by `fenceline replay`.
  */
 import { holdsSlot, identityOf } from '../api/facts.ts';
+import { requestOf } from '../api/fence-request.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { DEFAULT_STORM } from '../api/policy-facts.ts';
 import type { NodeCase, Sighting } from '../api/release-view.ts';
@@ -158,7 +159,7 @@ function runSteps(nodeCase: NodeCase, { run, ladder }: RemedyDecision, status: N
     ...(policy.kind === 'one' ? { policy: identityOf(policy.policy) } : {}),
     taints: [],
     freed: [],
-    ...(isHarsh(run) ? troubleOf(nodeCase, ladder) : {}),
+    ...(isHarsh(run) || isCut(nodeCase, run) ? troubleOf(nodeCase, ladder, run) : {}),
     ...slotFor(nodeCase, run, status.fence),
   };
   if (run.do !== 'runJob') return [{ grounds, begins: run }];
@@ -166,22 +167,31 @@ function runSteps(nodeCase: NodeCase, { run, ladder }: RemedyDecision, status: N
   return [{ grounds, begins: { ...run, job: { ...run.job, incident } } }];
 }
 
-/** What cannot be taken back, and begins only while the trouble that it is for goes on. A fence has rules of its own. */
+/** What cannot be taken back, and begins only while the trouble that it is for goes on. */
 function isHarsh(run: PlannedRun): boolean {
   return run.do === 'drain' || run.do === 'deleteMachine' || (run.do === 'runJob' && !run.wasMade);
 }
 
+/** So is every command of a fence that switches off (S39). What a person asks for needs no trouble. */
+function isCut({ fence }: NodeCase, run: PlannedRun): boolean {
+  if (run.do !== 'switch') return false;
+  return run.method.action === 'off' && (fence === undefined || requestOf(fence) === undefined);
+}
+
 /** What has to be so still when the remedy begins; nothing, where it is one for the way back. */
 function troubleOf(
-  { policy, lease }: NodeCase,
+  { policy, lease, node }: NodeCase,
   ladder: RemedyDecision['ladder'],
+  run: PlannedRun,
 ): Pick<Grounds, 'leaseRenewTime'> & { trouble?: { type: string; status: string } } {
   if (policy.kind !== 'one' || ladder?.phase !== 'running') return {};
   const threshold = policy.policy.remedy?.thresholds.find(({ key }) => key === ladder.threshold);
-  if (threshold?.condition === undefined)
-    return threshold === undefined ? {} : { leaseRenewTime: lease?.renewTime ?? '' };
+  if (threshold === undefined) return {};
+  const silent = { leaseRenewTime: lease?.renewTime ?? '' };
+  if (threshold.condition === undefined) return silent;
   const { type, status } = threshold.condition;
-  return { trouble: { type, status } };
+  // What Kubernetes calls Unknown is silent: whoever renews its Lease is on its way back.
+  return { trouble: { type, status }, ...(run.do === 'switch' && node?.ready === 'Unknown' ? silent : {}) };
 }
 
 function claimsOf(nodeCase: NodeCase, decision: ReleaseDecision, { fence, ladders }: RemedyDecision): Claims {
@@ -198,9 +208,9 @@ function claimsOf(nodeCase: NodeCase, decision: ReleaseDecision, { fence, ladder
 function slotFor({ policy }: NodeCase, run: PlannedRun, fence: NodeFenceStatus['fence']): Pick<Grounds, 'slot'> {
   const storm = (policy.kind === 'one' ? policy.policy.remedy?.storm : undefined) ?? DEFAULT_STORM;
   const isFirst = fence !== undefined && fence.retries === 0 && fence.level === 0 && fence.index === 0;
-  const isCut = run.do === 'switch' && run.method.action === 'off' && isFirst;
-  if (!isCut && !isHarsh(run)) return {};
-  return { slot: { kind: isCut ? 'fence' : 'remedy', max: storm.maxConcurrent } };
+  const isFence = run.do === 'switch' && run.method.action === 'off' && isFirst;
+  if (!isFence && !isHarsh(run)) return {};
+  return { slot: { kind: isFence ? 'fence' : 'remedy', max: storm.maxConcurrent } };
 }
 
 function newPods({ fence }: NodeCase, { records }: ReleaseDecision): number {

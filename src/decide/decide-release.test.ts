@@ -63,9 +63,10 @@ describe('what is done', () => {
       step: 'recovery',
       phase: 'finished',
       stepStartedAt: at,
-      storage: [],
       startedAt: at,
-      irrevocableSince: at,
+      switched: [
+        { step: 'power-management', method: 'off', device: 'd', storage: [], commandSentAt: at, confirmedAt: at },
+      ],
       level: 0,
       index: 0,
       retries: 0,

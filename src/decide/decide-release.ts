@@ -10,7 +10,7 @@ import type { Assertion } from '../release/by-assertion.ts';
 import { assertionOf, isEvictable } from '../release/by-assertion.ts';
 import type { StuckReason } from '../release/checks.ts';
 import { attachmentsHere, timeIsUp } from '../release/checks.ts';
-import { powerQuestion } from '../release/device-question.ts';
+import { powerFacts, powerQuestion } from '../release/device-question.ts';
 import { endOfEviction } from '../release/end-of-eviction.ts';
 import type { Hold } from '../release/hold.ts';
 import { holdOf, isSpent } from '../release/hold.ts';
@@ -70,7 +70,9 @@ export function decideRelease(nodeCase: NodeCase, remedy: RemedyDecision, epoch:
   const eviction = endOfEviction(nodeCase, plan.records);
   const isFree = hold?.holds !== 'everything';
   const isEndless = isSpent(nodeCase);
+  const isCut = isCutOff(nodeCase) && !isQuarantined(nodeCase);
   const steps = isFree && !isEndless ? [...plan.steps, ...untaintSteps(nodeCase, eviction, epoch)] : [];
+  if (isFree && isCut && plan.steps.length === 0) steps.unshift({ free: [{ do: 'quarantine' }] });
   // A machine that is off, or about to be, may still read Ready: nothing about it counts as a return.
   const isReturning = isQuarantined(nodeCase) && steps.length === 0 && isFree && !isUnderFence(remedy.fence);
   if (isReturning && !hasForceEviction(nodeCase)) steps.push(...untaintSteps(nodeCase, back.act, epoch));
@@ -124,7 +126,7 @@ function fenceUnderWay({ node }: NodeCase, fence: RemedyDecision['fence']): Trou
 function removal(nodeCase: NodeCase, { fence }: RemedyDecision, epoch: number): Step[] {
   const { node, lease, policy } = nodeCase;
   const isWanted = policy.kind === 'one' && policy.policy.remedy?.fence.machineRemoved === true;
-  const isFenced = fence?.phase === 'finished' && fence.irrevocableSince !== undefined;
+  const isFenced = fence?.phase === 'finished' && powerFacts(nodeCase).length > 0;
   if (!isWanted || !isFenced || node === undefined || fence.bootId !== node.bootId) return [];
   const grounds: Grounds = {
     basis: 'PowerOff',
@@ -147,6 +149,13 @@ function remediationNote({ node }: NodeCase, { remediation }: RemedyDecision): S
   const isSame = noted?.pod === remediation?.pod && noted?.since === remediation?.since;
   if (node === undefined || isSame) return [];
   return [{ free: [{ do: 'noteRemediation', ...(remediation === undefined ? {} : { remediation }) }] }];
+}
+
+/** By us: no pod may come to a node that cannot reach its storage. */
+function isCutOff({ fence }: NodeCase): boolean {
+  const switched = fence?.status.fence?.switched ?? [];
+  if (!isUnderFence(fence?.status.fence)) return false;
+  return switched.some(({ step, device, commandSentAt }) => step === 'isolation' && !!device && !!commandSentAt);
 }
 
 /** A person has asked for a fence, which has not ended. */

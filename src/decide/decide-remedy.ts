@@ -15,7 +15,7 @@ import { climbAll } from '../remedy/ladders.ts';
 import type { RemedyHold } from './brake-of.ts';
 import { harshHold, isHarshRung } from './brake-of.ts';
 import type { Rung } from './fence-of.ts';
-import { fenceOf, fenceWithoutPolicy, methodRun, withoutEarlier } from './fence-of.ts';
+import { anew, fenceOf, fenceWithoutPolicy, methodRun, withoutEarlier } from './fence-of.ts';
 import type { JobRecord, PlannedJob } from './jobs.ts';
 import { endedJobs, isMade, orderOf, remediationOf, wasMade, withJob } from './jobs.ts';
 import { ladderKey, remedyOf, taskOf } from './of-case.ts';
@@ -65,8 +65,12 @@ interface Requestable extends RemedyDecision {
 
 function remedyFor(nodeCase: NodeCase, isAsked: boolean): Requestable {
   const { node, fence } = nodeCase;
-  const held = holdOf(nodeCase)?.holds;
-  if (node === undefined || held === 'everything' || held === 'remedies') return asItStands(nodeCase);
+  const held = holdOf(nodeCase);
+  if (node === undefined) return asItStands(nodeCase);
+  if (held?.holds === 'everything' || held?.holds === 'remedies') {
+    const isStopped = held.reason === 'Stopped' || held.reason === 'Maintenance';
+    return isStopped ? asItStands(nodeCase) : pausedRemedy({ ...nodeCase, node });
+  }
   if (remedyOf(nodeCase) === undefined && fence?.status.fence === undefined && !isAsked) {
     return { ladders: [], jobs: fence?.status.jobs ?? [] };
   }
@@ -80,6 +84,24 @@ export function asItStands(nodeCase: NodeCase): RemedyDecision {
   return { jobs, ladders: status.ladders, ...(fence === undefined ? {} : { fence }) };
 }
 
+/** The policy does not act any more, or not yet: what a fence has switched off by then is switched on, and no more (SAF-12). */
+function pausedRemedy(nodeCase: PresentCase): RemedyDecision {
+  const still = asItStands(nodeCase);
+  const { fence } = still;
+  if (fence === undefined || (fence.phase !== 'failed' && !isUnderFence(fence))) return still;
+  const status = ofThisNode(nodeCase);
+  const ladder = callingForFence(nodeCase, status.ladders);
+  const decision = fenceOf(nodeCase, { status, ladder, isWanted: true, isPaused: true });
+  const run = runOf(nodeCase, decision, { ladder: undefined, status, order: undefined, kind: undefined });
+  const { fence: _, ...rest } = still;
+  return {
+    ...rest,
+    ...(decision.fence === undefined ? {} : { fence: decision.fence }),
+    ...(run === undefined ? {} : { run }),
+    ...(decision.recheckAtMs === undefined ? {} : { recheckAtMs: decision.recheckAtMs }),
+  };
+}
+
 function nextRemedy(nodeCase: PresentCase, isAsked: boolean): Requestable {
   const { trouble, serverNowMs: nowMs } = nodeCase;
   const remedy = remedyOf(nodeCase);
@@ -87,10 +109,10 @@ function nextRemedy(nodeCase: PresentCase, isAsked: boolean): Requestable {
   const before = status.ladders;
   const thresholds = afterFlaps(remedy?.thresholds ?? [], flapsOf(status.incident));
   const calling = callingForFence(nodeCase, before);
-  // Whatever ladder has come to its end: a person who asks for a fence gets one.
-  const isRequested = isAsked && before.every(({ phase }) => phase !== 'running');
+  // Whatever ladder has come to its end, or still waits: a person who asks for a fence gets one (SAF-11).
+  const isRequested = isAsked && before.every((one) => one.phase !== 'running' || one === calling);
   let decision = isRequested
-    ? fenceOf(nodeCase, { status: withoutEarlier(nodeCase, status), ladder: undefined, isWanted: true, isRequested })
+    ? fenceOf(nodeCase, { ...withoutEarlier(nodeCase, status), ladder: undefined, isWanted: true, isRequested })
     : fenceOf(nodeCase, { status, ladder: calling, isWanted: calling !== undefined });
   // The machine is silent because it is being fenced: that is not trouble of its own.
   const climbed: LaddersDecision = isRequested
@@ -115,9 +137,8 @@ function nextRemedy(nodeCase: PresentCase, isAsked: boolean): Requestable {
   const kind = kindOf(remedy, ladder?.remedy);
   if (isNewRung && kind === 'fence') {
     // What was begun is brought to its end, also where another ladder calls for it now (S20).
-    const { fence: _, ...fresh } = status;
-    const base = isUnderFence(status.fence) ? status : fresh;
-    decision = fenceOf(nodeCase, { status: base, ladder, isWanted: true });
+    const base = isUnderFence(status.fence) ? { status } : anew(status);
+    decision = fenceOf(nodeCase, { ...base, ladder, isWanted: true });
   }
   const unmet = thresholds.filter(({ key }) => ladders.every(({ threshold }) => threshold !== key));
   const dueMs = nextDueMs(unmet, trouble);
@@ -180,7 +201,7 @@ interface Wanted extends Pick<Rung, 'ladder' | 'status'> {
 
 function runOf(
   nodeCase: PresentCase,
-  { run, fence }: FenceDecision,
+  { run, isQuestion, fence }: FenceDecision,
   { ladder, status, order, kind }: Wanted,
 ): PlannedRun | undefined {
   if (ladder !== undefined && kind !== undefined && kind !== 'fence') {
@@ -189,7 +210,7 @@ function runOf(
     if (kind === 'deleteMachine') return { do: 'deleteMachine', key, wasOff: wasOff(status, nodeCase.node) };
     if (kind === 'drain' || kind === 'cordon' || kind === 'uncordon') return { do: kind, key };
   }
-  return run === undefined || fence === undefined ? undefined : methodRun(fence, run);
+  return run === undefined || fence === undefined ? undefined : methodRun(fence, run, isQuestion);
 }
 
 /** One that is cleared and has come back will count as one more. */

@@ -2,25 +2,25 @@
  * What the fence of a node comes to in one pass: which facts its automaton is told, from the case alone. What calls for a
  * fence, a ladder or a person, is not decided here.
  */
-import { belongsToNode, isOver, isUnderFence } from '../api/facts.ts';
+import { isOver, isUnderFence } from '../api/facts.ts';
 import type { Method } from '../api/fence-config.ts';
 import { isTakenUp } from '../api/fence-request.ts';
 import { isSilent, stillCounts } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { DEFAULT_FENCE } from '../api/policy-facts.ts';
-import type { NodeCase, PodFacts, PresentCase } from '../api/release-view.ts';
+import type { NodeCase, PresentCase } from '../api/release-view.ts';
 import type { Cordon, LongAct } from '../api/steps.ts';
 import type { FenceDecision } from '../fence/decide-fence.ts';
 import { decideFence } from '../fence/decide-fence.ts';
 import { crashHeard } from '../release/by-kernel-crash.ts';
 import { waitsForBudget } from '../release/budgets.ts';
 import { isSpent } from '../release/hold.ts';
-import { staysBehind } from '../release/latecomers.ts';
 import type { LadderState } from '../remedy/ladder.ts';
+import { releaseNode } from '../release/release-node.ts';
 import { isTroubled } from '../remedy/ladder.ts';
 import { returnNode } from '../return/return-node.ts';
 import { brakeOf } from './brake-of.ts';
-import { remedyOf, taskOf } from './of-case.ts';
+import { remedyOf } from './of-case.ts';
 
 type Fence = NonNullable<NodeFenceStatus['fence']>;
 
@@ -33,48 +33,55 @@ const detachPatienceMs = 60_000;
 
 export interface Rung {
   status: NodeFenceStatus;
+  /** One that has ended, where another one begins. */
+  earlier?: Fence;
   ladder: LadderState | undefined;
   isWanted: boolean;
   /** By a person, not by a ladder. */
   isRequested?: boolean;
+  /** Nothing more is switched off. */
+  isPaused?: boolean;
 }
 
 /** A fence that had ended before somebody asked for one is not the one that was asked for. */
-export function withoutEarlier({ fence }: NodeCase, status: NodeFenceStatus): NodeFenceStatus {
-  if (fence === undefined || isTakenUp({ spec: fence.spec, status }) || isUnderFence(status.fence)) return status;
-  const { fence: _, ...rest } = status;
-  return rest;
+export function withoutEarlier({ fence }: NodeCase, status: NodeFenceStatus): Pick<Rung, 'status' | 'earlier'> {
+  const isIt = fence === undefined || isTakenUp({ spec: fence.spec, status }) || isUnderFence(status.fence);
+  return isIt ? { status } : anew(status);
 }
 
-export function fenceOf(nodeCase: PresentCase, { status, ladder, isWanted, isRequested = false }: Rung): FenceDecision {
+/** Another fence begins; what an earlier one has cut off and not connected is not forgotten. */
+export function anew({ fence: earlier, ...status }: NodeFenceStatus): Pick<Rung, 'status' | 'earlier'> {
+  return { status, ...(earlier === undefined ? {} : { earlier }) };
+}
+
+export function fenceOf(nodeCase: PresentCase, rung: Rung): FenceDecision {
+  const { status, ladder, isWanted, isRequested = false, isPaused = false } = rung;
   const { config } = nodeCase;
   const remedy = remedyOf(nodeCase);
   const threshold = remedy?.thresholds.find(({ key }) => key === ladder?.threshold);
   const { fence } = status;
-  const task = fence === undefined ? undefined : taskOf(nodeCase, taskKey(fence));
+  const task = fence === undefined || nodeCase.task?.key !== taskKey(fence) ? undefined : nodeCase.task;
   const brake = brakeOf(nodeCase, { kind: 'fence', threshold: ladder?.threshold, isRequested });
   const limits = remedy?.fence ?? fenceWithoutPolicy;
   const isStillTroubled = threshold !== undefined && isTroubled(threshold, nodeCase.trouble);
   return decideFence({
     nowMs: nodeCase.serverNowMs,
     status,
+    ...(rung.earlier === undefined ? {} : { earlier: rung.earlier }),
     isWanted,
     cleanResources: threshold?.remedies[ladder?.position ?? 0]?.cleanResources ?? isRequested,
     bootId: bootOf(nodeCase, status),
     config,
     limits: isRequested ? { ...limits, ...atOnce } : limits,
     ...(task === undefined ? {} : { task }),
-    // While nothing is being switched, a node that is Ready and has the trouble that its fence is for is not back.
-    isBack:
-      isBack(nodeCase) &&
-      isHarmlessBack(nodeCase) &&
-      !(waitsForItsTime(fence) && isStillTroubled) &&
-      // Asked for by a person, it is about a node that may well be Ready, until its power is off.
-      !(isRequested && beforeOff.has(fence?.phase)),
+    // A node that is Ready and has the trouble that its fence is for is not back; nor is one of which a person wants it.
+    isBack: isBack(nodeCase) && !(beforeOff.has(fence?.phase) && (isStillTroubled || isRequested)),
+    isHarmless: isHarmless(nodeCase),
     onAgain: onAgainIn(nodeCase, fence),
     dumpUntilMs: dumpUntilMs(nodeCase),
     isReleased: isReleased(nodeCase),
     isStopped: nodeCase.fence?.spec.stop === true,
+    isPaused,
     ...(brake === undefined ? {} : { brake }),
   });
 }
@@ -107,17 +114,21 @@ const beforeOff: ReadonlySet<string | undefined> = new Set([
   'poweringOff',
 ]);
 
-export function methodRun(fence: Fence, method: Method): Cordon | Extract<LongAct, { do: 'switch' | 'uncordon' }> {
+export function methodRun(
+  fence: Fence,
+  method: Method,
+  isQuestion = false,
+): Cordon | Extract<LongAct, { do: 'switch' | 'uncordon' }> {
   const { action } = method;
   const key = taskKey(fence);
   if (action === 'cordon' || action === 'uncordon') return { do: action, key };
   const what = fence.phase === 'poweringOff' || fence.phase === 'poweringOn' ? 'power' : 'storage';
-  return { do: 'switch', key, what, method };
+  return { do: 'switch', key, what, method, ...(isQuestion ? { isQuestion } : {}) };
 }
 
 /** One try of one method: another try is another task. */
-export function taskKey({ phase, level, index, retries, restarts, stepStartedAt }: Fence): string {
-  return [phase, level, index, retries, restarts, stepStartedAt].join(' ');
+export function taskKey({ phase, level, index, retries, restarts, stepStartedAt, until = '' }: Fence): string {
+  return [phase, level, index, retries, restarts, stepStartedAt, until].join(' ');
 }
 
 /** Ready, and its kubelet renews: Ready alone may be what Kubernetes has not noticed yet. */
@@ -134,38 +145,35 @@ function dumpUntilMs(nodeCase: NodeCase): number | undefined {
 }
 
 /**
- * What was released while the node was cut off from its storage may still run there: it is let back to the storage when
- * it was booted again, or is clean (S9).
+ * What was released, on whatever basis, may still run there: the node is let back to its storage when it was booted again,
+ * or is clean and soaked (SAF-4). Where nothing was let go in this boot, what runs there is what should.
  */
-function isHarmlessBack(nodeCase: NodeCase): boolean {
+function isHarmless(nodeCase: NodeCase): boolean {
   const { node } = nodeCase;
   const open = (nodeCase.fence?.status.releases ?? []).filter(
-    ({ basis, nodeUid, bootId }) => basis === 'StorageFenced' && nodeUid === node?.uid && bootId === node?.bootId,
+    ({ nodeUid, bootId }) => nodeUid === node?.uid && bootId === node?.bootId,
   );
   return open.length === 0 || returnNode(nodeCase, open).stage === 'soaked';
 }
 
-/** Nothing is being switched: it has not begun, or waits until its next step is due. */
-function waitsForItsTime(fence: NodeFenceStatus['fence']): boolean {
-  return fence === undefined || fence.phase === 'waiting' || fence.phase === 'isolated';
-}
-
-/** It stays, and nothing waits for it. */
-function isLeftThere(nodeCase: NodeCase, pod: PodFacts): boolean {
-  return staysBehind(nodeCase, pod) || waitsForBudget(nodeCase, pod);
-}
-
+/** What may go on the strength of its present step has gone, as far as anybody lets it. */
 function isReleased(nodeCase: NodeCase): boolean {
-  const { fence, pods, serverNowMs, node } = nodeCase;
+  const { fence, serverNowMs, node } = nodeCase;
   const stored = fence?.status.fence;
-  if (stored?.phase !== 'off') return false;
+  const basis = stored === undefined ? undefined : basisOf[stored.phase];
+  if (stored === undefined || basis === undefined) return false;
   if (!stored.cleanResources) return true;
   if (isSpent(nodeCase)) return true;
-  if (pods.some((pod) => !belongsToNode(pod) && !isOver(pod) && !isLeftThere(nodeCase, pod))) return false;
+  const isLeft = releaseNode(nodeCase).some(
+    (fate) => fate.goes && !isOver(fate.pod) && !waitsForBudget(nodeCase, fate.pod),
+  );
+  if (isLeft) return false;
   return (fence?.status.releases ?? [])
-    .filter(({ basis, bootId }) => basis === 'PowerOff' && bootId === node?.bootId)
+    .filter((record) => record.basis === basis && record.bootId === node?.bootId)
     .every(
       ({ endedAt, podsGoneAt }) =>
         endedAt !== undefined || (podsGoneAt !== undefined && serverNowMs >= Date.parse(podsGoneAt) + detachPatienceMs),
     );
 }
+
+const basisOf: Partial<Record<Fence['phase'], string>> = { off: 'PowerOff', isolated: 'StorageFenced' };

@@ -56,7 +56,8 @@ export function endedJobs(
   ladder: LadderState | undefined,
 ): readonly JobRecord[] {
   const { task, node, serverNowMs } = nodeCase;
-  if (ladder === undefined || task === undefined || task.outcome === 'running') return jobs;
+  if (ladder === undefined || task === undefined) return jobs;
+  if (task.outcome === 'running' || task.outcome === 'dropped') return jobs;
   const name = jobName(ladder, node.uid);
   const end = { endedAt: timeOf(serverNowMs), outcome: outcomes[task.outcome], signs: signsOf(nodeCase) };
   return jobs.map((job) => (job.name === name && job.endedAt === undefined ? { ...job, ...end } : job));

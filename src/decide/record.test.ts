@@ -60,13 +60,12 @@ function aFenceOf(phase: 'failed'): NonNullable<NodeFenceStatus['fence']> {
     phase,
     level: 0,
     index: 0,
-    storage: [],
+    switched: [],
     cleanResources: true,
     retries: 0,
     restarts: 0,
     startedAt: at,
     stepStartedAt: at,
-    irrevocableSince: at,
   };
 }
 

@@ -15,7 +15,7 @@ import type { NodeCase } from '../api/release-view.ts';
 import type { Judgement } from '../api/view.ts';
 import { isQuarantined } from '../return/return-node.ts';
 import { failuresOf } from '../return/soak.ts';
-import { clockTime } from '../api/facts.ts';
+import { clockTime, isUnderFence } from '../api/facts.ts';
 import { actsOf } from '../api/steps.ts';
 import { isInStorm } from './brake-of.ts';
 import type { ReleaseDecision, Trouble } from './decide-release.ts';
@@ -114,12 +114,10 @@ function isNews(before: NodeFenceStatus, told: FenceNews, fence: Fence): boolean
 }
 
 /** The provider has removed the machine, as the policy says, and its Node object is gone. */
-function removalNews(
-  { node, policy }: NodeCase,
-  { phase, irrevocableSince }: NonNullable<Fence>,
-): FenceNews | undefined {
+function removalNews({ node, policy }: NodeCase, { phase, switched }: NonNullable<Fence>): FenceNews | undefined {
   const isRemoved = policy.kind === 'one' && policy.policy.remedy?.fence.machineRemoved === true;
-  if (node !== undefined || !isRemoved || phase !== 'finished' || irrevocableSince === undefined) return undefined;
+  const wasOff = switched.some(({ step, confirmedAt }) => step === 'power-management' && confirmedAt !== undefined);
+  if (node !== undefined || !isRemoved || phase !== 'finished' || !wasOff) return undefined;
   return { status: 'True', reason: FENCED.reason.NodeDeleted, message: 'the machine was off, and is removed' };
 }
 
@@ -194,7 +192,7 @@ export function statusWithFence(status: NodeFenceStatus, fence: Fence): NodeFenc
 
 /** Nobody wants it any more, or the node came back, before anything was begun. */
 function isCancelled(before: Fence, after: Fence): boolean {
-  return before !== undefined && after === undefined && before.irrevocableSince === undefined;
+  return before !== undefined && after === undefined && !isUnderFence(before);
 }
 
 /** Its Node object was deleted in the middle: nothing more is done to that machine, and it holds nobody else up. */

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { FenceFacts, FenceLimits, FenceState, Transition } from './automaton.ts';
+import type { FenceFacts, FenceLimits, FenceState, TaskNews, Transition } from './state.ts';
+import { beginFence } from './state.ts';
 import { FENCE_PHASES as PHASES } from '../api/node-fence.ts';
-import { beginFence, transition } from './automaton.ts';
+import { transition } from './automaton.ts';
 import type { FenceConfig, Level, Method } from '../api/fence-config.ts';
-import type { TaskOutcome } from '../api/release-view.ts';
 
 function method(name: string, action: 'off' | 'on'): Method {
-  return { name, action, driver: 'agent:fence_test', parameters: {}, secrets: [] };
+  return { name, action, driver: 'agent:fence_test', parameters: { plug: name.replace(/-.*/, '') }, secrets: [] };
 }
 
 function level(...names: string[]): Level {
@@ -21,12 +21,18 @@ const full: FenceConfig = {
   recovery: [level('fc-on')],
 };
 const configs: Record<string, FenceConfig> = {
-  full,
+  'isolation and power': { ...full, powerManagement: [level('a-off', 'a-on')] },
+  'two levels': { isolation: [], powerManagement: [level('a-off', 'a-on'), level('pdu-off', 'pdu-on')], recovery: [] },
   'power alone': { isolation: [], powerManagement: [level('ipmi-off', 'ipmi-on')], recovery: [] },
   'isolation alone': {
-    isolation: [level('fc-off'), level('net-off')],
+    isolation: [level('fc-off', 'net-off')],
     powerManagement: [],
     recovery: [level('fc-on')],
+  },
+  'undone by itself': {
+    isolation: [level('fc-off')],
+    powerManagement: [],
+    recovery: [],
   },
   'never on again': { isolation: [], powerManagement: [level('ipmi-off')], recovery: [] },
 };
@@ -41,10 +47,12 @@ const limits: FenceLimits = {
 const quiet: FenceFacts = {
   nowMs: 0,
   isBack: false,
+  isHarmless: true,
   bootId: 'b1',
   isReleased: false,
   isBraked: false,
   isStopped: false,
+  isPaused: false,
 };
 
 function next(state: FenceState, facts: Partial<FenceFacts>, config: FenceConfig = full): Transition {
@@ -63,7 +71,7 @@ function play(story: readonly (Partial<FenceFacts> | 'done' | 'bad')[], config: 
   for (const one of story) {
     const facts =
       one === 'done' || one === 'bad'
-        ? { task: { outcome: one === 'done' ? ('succeeded' as const) : ('failed' as const) } }
+        ? { task: { outcome: one === 'done' ? ('succeeded' as const) : ('failed' as const), told: true } }
         : one;
     nowMs = Math.max(nowMs, facts.nowMs ?? 0);
     state = stateOf(next(state, { ...facts, nowMs }, config));
@@ -123,14 +131,16 @@ describe('fence automaton', () => {
     assert.deepEqual([again.phase, again.restarts, again.retries, again.startedAtMs], ['waiting', 1, 0, 30]);
     const forGood = { ...error, restarts: 1 };
     assert.deepEqual(stateOf(next(forGood, { nowMs: 1e9 })), forGood);
-    assert.deepEqual(stateOf(next(forGood, { isBack: true })), forGood, 'back without a reboot proves nothing');
-    assert.equal(stateOf(next(forGood, { isBack: true, bootId: 'b2' })).phase, 'recovering');
+    const uncut = { ...forGood, switched: [] };
+    assert.deepEqual(stateOf(next(uncut, { isBack: true })), uncut, 'back without a reboot proves nothing');
+    assert.equal(stateOf(next(uncut, { isBack: true, bootId: 'b2' })).phase, 'recovering');
   });
 
   test('what is switched off by a level is switched on by the same one', () => {
     const off = play([{ nowMs: 10 }, 'done', { nowMs: 20 }, 'bad', 'bad', 'done']);
     assert.deepEqual([off.phase, off.level], ['off', 1]);
-    const moved = next(stateOf(next(off, { nowMs: 20, isReleased: true })), { nowMs: 20, isReleased: true });
+    const on = play([{ nowMs: 10 }, 'done', { nowMs: 20 }, 'bad', 'bad', 'done', { isReleased: true }]);
+    const moved = next(on, { nowMs: 20, isReleased: true });
     assert.equal(moved.kind === 'state' && moved.run?.name, 'pdu-on');
   });
 
@@ -142,29 +152,43 @@ describe('fence automaton', () => {
 
   test('[FEN-13] stopped, nothing moves and nothing runs', () => {
     for (const phase of PHASES) {
-      const state = { ...beginFence(0, 'b1'), phase, begun: true };
+      const state = { ...beginFence(0, 'b1'), phase };
       const moved = next(state, { nowMs: 1e9, isBack: true, bootId: 'b2', isReleased: true, isStopped: true });
       assert.deepEqual(moved, { kind: 'state', state });
     }
   });
 });
 
-const outcomes: (TaskOutcome | undefined)[] = [undefined, 'running', 'succeeded', 'failed', 'unknown'];
+const tasks: (TaskNews | undefined)[] = [
+  undefined,
+  { outcome: 'running' },
+  { outcome: 'succeeded', told: true },
+  { outcome: 'succeeded', told: false },
+  { outcome: 'failed', told: true },
+  { outcome: 'failed', told: false },
+  { outcome: 'unknown' },
+  { outcome: 'dropped', told: false },
+];
 
-/** Every input that can make a difference, some of them senseless on purpose. */
+/** Every input that can make a difference in this state, some of them senseless on purpose. */
 function* inputs(state: FenceState): Generator<FenceFacts> {
-  const moments = [state.startedAtMs, state.startedAtMs + 10, state.startedAtMs + 20, state.phaseStartedAtMs + 30];
-  for (const nowMs of new Set(moments.filter((at) => at >= state.phaseStartedAtMs))) {
-    for (const isBack of [false, true]) {
-      for (const bootId of ['b1', 'b2', '']) {
-        for (const isReleased of [false, true]) {
-          for (const outcome of outcomes) {
-            const task = outcome === undefined ? {} : { task: { outcome } };
-            const facts = { nowMs, isBack, bootId, isReleased, isStopped: false, ...task };
-            yield { ...facts, isBraked: false };
-            yield { ...facts, isBraked: true };
-            yield { ...facts, isBraked: false, onAgain: 'on' };
-          }
+  const { phase, startedAtMs, phaseStartedAtMs } = state;
+  const moments = [startedAtMs, startedAtMs + 20, phaseStartedAtMs + 1e6].filter((at) => at >= phaseStartedAtMs);
+  const flags = [false, true];
+  const released = phase === 'off' ? flags : [false];
+  const harmless = phase === 'recovering' || phase === 'failed' ? flags : [true];
+  for (const nowMs of new Set(moments)) {
+    for (const bootId of ['b1', 'b2', '']) {
+      for (const [isBack, isReleased, isHarmless] of flags.flatMap((back) =>
+        released.flatMap((free) => harmless.map((clean) => [back, free, clean] as const)),
+      )) {
+        for (const task of tasks) {
+          const facts = { ...quiet, nowMs, isBack, bootId, isReleased, isHarmless, ...(task && { task }) };
+          yield facts;
+          if (task !== undefined && task.outcome !== 'succeeded') continue;
+          yield { ...facts, isBraked: true };
+          yield { ...facts, isPaused: true };
+          if (phase === 'off') yield { ...facts, onAgain: 'on' };
         }
       }
     }
@@ -173,8 +197,15 @@ function* inputs(state: FenceState): Generator<FenceFacts> {
 
 /** Time only matters as a distance: what differs in nothing else is the same state. */
 function keyOf(state: FenceState): string {
-  const { startedAtMs, phaseStartedAtMs, message: _, ...rest } = state;
-  return JSON.stringify({ ...rest, elapsed: Math.min(30, phaseStartedAtMs - startedAtMs) });
+  const { startedAtMs, phaseStartedAtMs, message: _, switched, ...rest } = state;
+  const entries = switched
+    .map(({ step, method: name, sentAtMs, confirmedAtMs }) =>
+      [step, name, sentAtMs !== undefined, confirmedAtMs !== undefined].join(),
+    )
+    .sort();
+  const { notBeforeMs } = rest;
+  const waits = notBeforeMs === undefined ? {} : { notBeforeMs: 1 };
+  return JSON.stringify({ ...rest, ...waits, entries, elapsed: Math.min(30, phaseStartedAtMs - startedAtMs) });
 }
 
 interface Explored {
@@ -187,6 +218,8 @@ function explore(
   config: FenceConfig,
   check: (from: FenceState, facts: FenceFacts, moved: Transition) => void,
 ): Explored {
+  // With two steps there are many states: one try of each is enough to come through all of them.
+  const hasty = { ...limits, retries: config.isolation.length > 0 ? 0 : 1 };
   const first = beginFence(0, 'b1');
   const states = new Map([[keyOf(first), first]]);
   const edges = new Map<string, Set<string>>();
@@ -196,7 +229,7 @@ function explore(
     edges.set(key, targets);
     for (const facts of inputs(state)) {
       steps += 1;
-      const moved = transition(state, { facts, config, limits });
+      const moved = transition(state, { facts, config, limits: hasty });
       check(state, facts, moved);
       const target = moved.kind === 'cancelled' ? 'cancelled' : keyOf(moved.state);
       targets.add(target);
@@ -220,37 +253,70 @@ function canReach(edges: Map<string, Set<string>>, goals: ReadonlySet<string>): 
   return reaching;
 }
 
+/** No command goes out, and nothing is concluded, without a record of it. */
+function checkFacts(from: FenceState, facts: FenceFacts, moved: Transition, config: FenceConfig): void {
+  if (moved.kind === 'cancelled') {
+    assert.deepEqual(from.switched, [], 'S23: what was switched is never just dropped');
+    assert.ok(facts.isBack);
+    return;
+  }
+  const { state, run } = moved;
+  if (run !== undefined) {
+    assert.ok(state === from, 'a method runs only in a state that is stored as it is');
+    const isSent = from.switched.some(({ method: name, sentAtMs }) => name === run.name && sentAtMs !== undefined);
+    if (run.action === 'off') assert.ok(isSent, `${from.phase} runs ${run.name} unrecorded`);
+    if (run.action === 'off') assert.ok(!facts.isBack && !facts.isPaused, 'S39: nothing is switched off any more');
+  }
+  const confirmed = (step: string): string[] =>
+    state.switched.flatMap((one) => (one.step === step && one.confirmedAtMs !== undefined ? [one.method] : []));
+  if (state.phase === 'off') {
+    if (from.phase !== 'off') assert.equal(from.phase, 'poweringOff');
+    assert.ok(confirmed('power-management').length > 0, 'S40: no machine is off without a device that said so');
+  }
+  if (state.phase === 'off' && from.phase !== 'off') {
+    const wanted = (config.powerManagement[state.level]?.off ?? []).map(({ name }) => name);
+    assert.ok(
+      wanted.every((name) => confirmed('power-management').includes(name)),
+      'every method of the level',
+    );
+  }
+  const before = new Set(
+    from.switched.filter(({ confirmedAtMs }) => confirmedAtMs !== undefined).map((one) => one.method),
+  );
+  const isNews = state.switched.some((one) => one.confirmedAtMs !== undefined && !before.has(one.method));
+  if (isNews) assert.equal(facts.task?.outcome, 'succeeded', 'SAF-5: a fact is stored on its evidence alone');
+}
+
+/** What is given back, and when. */
+function checkReturn(from: FenceState, facts: FenceFacts, moved: Transition): void {
+  if (moved.kind === 'cancelled') return;
+  const { state, run } = moved;
+  if (state.phase === 'poweringOn' && from.phase !== 'poweringOn') {
+    const isPaused = facts.isPaused && from.switched.some(({ sentAtMs }) => sentAtMs !== undefined);
+    assert.ok(isPaused || (from.phase === 'off' && facts.isReleased), 'FEN-10: on waits for the release');
+  }
+  const isCut = from.switched.some(({ step }) => step === 'isolation');
+  if (run?.action === 'on' && from.phase === 'recovering' && isCut) {
+    assert.ok(facts.isHarmless || (facts.bootId !== '' && facts.bootId !== from.bootId), 'S33: connected too early');
+    const found = from.switched.find(({ sentAtMs }) => sentAtMs === undefined);
+    if (found?.method === run.name) assert.equal(moved.isQuestion, true, 'SAF-4: a cut that nobody remembers is left');
+  }
+  if (state.phase === 'finished' && from.phase === 'recovering') assert.deepEqual(state.switched, []);
+}
+
 describe('every state and every input', () => {
   for (const [name, config] of Object.entries(configs)) {
-    test(`${name}: no dead end, no act without a record, nothing switched on before the release, counts exact`, (t) => {
+    test(`[SAF-4, SAF-5, SAF-8] ${name}: no dead end, no act without a record, no fact without evidence, counts exact`, (t) => {
       const { states, edges, steps } = explore(config, (from, facts, moved) => {
-        if (moved.kind === 'cancelled') {
-          assert.ok(!from.begun, 'S23: what was begun is never just dropped');
-          assert.ok(facts.isBack);
-          return;
-        }
-        const { state, run } = moved;
-        // A method runs only in a state that is stored as it is, and says that something has begun.
-        if (run !== undefined) assert.ok(state === from && from.begun, `${from.phase} runs ${run.name} unrecorded`);
-        if (state.phase === 'off' && from.phase !== 'off') {
-          const offs = config.powerManagement[from.level]?.off ?? [];
-          assert.equal(from.phase, 'poweringOff');
-          assert.equal(from.method, offs.length, 'every method of the level was confirmed');
-        }
-        if (state.phase === 'poweringOn' && from.phase !== 'poweringOn') {
-          assert.ok(from.phase === 'off' && facts.isReleased, 'FEN-10: on waits for the release');
-        }
+        checkFacts(from, facts, moved, config);
+        checkReturn(from, facts, moved);
+        if (moved.kind === 'cancelled') return;
+        const { state } = moved;
         assert.ok(state.retries <= limits.retries && state.restarts <= limits.restarts);
         if (state.restarts !== from.restarts)
           assert.deepEqual([from.phase, state.restarts], ['failed', from.restarts + 1]);
-        if (facts.task?.outcome === 'unknown' || facts.task?.outcome === 'failed') {
-          assert.ok(
-            state.method <= from.method || state.phase !== from.phase,
-            'S26: what is not known to be done is not',
-          );
-        }
-        assert.ok(state.begun || !from.begun, 'begun is never forgotten');
-        if (facts.isBraked) assert.ok(state.begun === from.begun && state.restarts === from.restarts, 'S21: braked');
+        const sent = (one: FenceState): number => one.switched.filter(({ sentAtMs }) => sentAtMs !== undefined).length;
+        if (facts.isBraked) assert.ok(sent(state) <= sent(from) && state.restarts === from.restarts, 'S21: braked');
       });
       t.diagnostic(`${states.size} states, ${steps} steps`);
       const ends = [...states].filter(([, { phase }]) => phase === 'finished').map(([key]) => key);
@@ -262,7 +328,7 @@ describe('every state and every input', () => {
         const isPossible =
           (phase !== 'isolating' || config.isolation.length > 0) &&
           (config.powerManagement.length > 0 || !['poweringOff', 'off', 'poweringOn', 'booting'].includes(phase)) &&
-          (phase !== 'poweringOn' || config.powerManagement.some(({ on }) => on.length > 0));
+          (phase !== 'poweringOn' || config.powerManagement.length > 0);
         assert.equal(reached, isPossible, phase);
       }
     });

@@ -3,98 +3,34 @@
  *
  * Told by the words of NodeFence, `waiting` and `isolating` are new, `isolated` to `poweringOn` are running, `booting` and
  * `recovering` are done, then final; `failed` is error. A transition changes one thing at a time and says which method
- * has to run now. Whoever performs it stores the state first: a method never begins before its phase is on record, and
- * `begun` with it, from which on nothing is cancelled any more (S23).
+ * has to run now. Whoever performs it stores the state first: a method never begins before `switched` says that its command
+ * may have been sent. Until then the fence ends without one when the node is back (S23, S39).
  *
- * `off` is reached only when every method of the level was confirmed by a query after the action. It is the one phase
+ * `off` is reached only when every method of the level was confirmed by a query after the action (S40). It is the one phase
  * in which pods go on the strength of power, and nothing is switched on before they have (FEN-10).
  */
-import type { NodeFenceStatus } from '../api/node-fence.ts';
-import type { FenceConfig, Level, Method } from '../api/fence-config.ts';
-import type { TaskOutcome } from '../api/release-view.ts';
+import type { Level } from '../api/fence-config.ts';
+import type { FenceContext, FenceFacts, FenceState, Transition } from './state.ts';
+import { comeBack, enter, fail, isRebooted, move, stay } from './state.ts';
+import type { Switched } from './switched.ts';
+import {
+  connected,
+  cutsOf,
+  edited,
+  isConfirmed,
+  notUndone,
+  ofStep,
+  sentAtMs,
+  unconfirmed,
+  undoOf,
+  without,
+} from './switched.ts';
+import { hasEnded, switchOff, switchOn } from './switching.ts';
 
-type StoredFence = NonNullable<NodeFenceStatus['fence']>;
-
-export type Phase = StoredFence['phase'];
-
-export interface FenceState {
-  phase: Phase;
-  /** Which level of the step, and which of its methods. */
-  level: number;
-  method: number;
-  /** How often the present step was tried again, and the whole fence. */
-  retries: number;
-  restarts: number;
-  startedAtMs: number;
-  phaseStartedAtMs: number;
-  /** The boot that the fence is about. */
-  bootId: string;
-  /** A method was begun whose effect has to be undone, or awaited. */
-  begun: boolean;
-  /** A failed method is not tried again before this. */
-  notBeforeMs?: number;
-  message?: string;
-}
-
-export interface FenceLimits {
-  isolateAfterMs: number;
-  powerManagementAfterMs: number;
-  bootTimeoutMs: number;
-  retries: number;
-  restarts: number;
-  /** The provider removes a machine that is off: it is not switched on again. */
-  machineRemoved?: boolean;
-}
-
-export interface FenceFacts {
-  nowMs: number;
-  /** Ready, and its Lease was renewed since the fence began: Ready alone may be what Kubernetes has not noticed yet. */
-  isBack: boolean;
-  bootId: string;
-  task?: { outcome: TaskOutcome; message?: string };
-  /** Its device says on although it was confirmed off: somebody else has switched it on, and what it says. */
-  onAgain?: string | undefined;
-  /** A crashed kernel writes its memory down: its power stays on until then. */
-  dumpUntilMs?: number;
-  /** All that may go has gone. */
-  isReleased: boolean;
-  /** Nothing may be begun just now: a storm, or as many fences as may run, or nobody has approved. */
-  isBraked: boolean;
-  /** An administrator stopped the fence: nothing moves. */
-  isStopped: boolean;
-}
-
-export type Transition =
-  /** The node came back before anything was begun: there is no fence any more. */
-  { kind: 'cancelled' } | { kind: 'state'; state: FenceState; run?: Method; recheckAtMs?: number };
-
-export function beginFence(nowMs: number, bootId: string): FenceState {
-  return {
-    phase: 'waiting',
-    level: 0,
-    method: 0,
-    retries: 0,
-    restarts: 0,
-    startedAtMs: nowMs,
-    phaseStartedAtMs: nowMs,
-    bootId,
-    begun: false,
-  };
-}
-
-/** A device that has just failed, or its network, may need a moment; so may a command that was only late. */
-export const retryAfterMs = 10_000;
-
-export interface FenceContext {
-  facts: FenceFacts;
-  config: FenceConfig;
-  limits: FenceLimits;
-}
-
-/** Whether the fence is over, one way or the other, or begins nothing by itself any more. */
-export function isSettled({ phase, restarts }: FenceState, limits: FenceLimits): boolean {
-  return phase === 'finished' || (phase === 'failed' && restarts >= limits.restarts);
-}
+/** So long after a command its effect may still come: devices are slow, and clouds let a guest shut down first. */
+const commandTakesMs = 180_000;
+/** Whether somebody has connected by hand what we could not is asked so often. */
+const askAgainAfterMs = 60_000;
 
 /** Changes nothing where nothing is due; asked again, it says the same. */
 export function transition(state: FenceState, context: FenceContext): Transition {
@@ -103,7 +39,7 @@ export function transition(state: FenceState, context: FenceContext): Transition
     case 'waiting':
       return waiting(state, context);
     case 'isolating':
-      return runStep(state, context, { levels: context.config.isolation, side: 'off', next: 'isolated' });
+      return isolating(state, context);
     case 'isolated':
       return isolated(state, context);
     case 'poweringOff':
@@ -111,11 +47,11 @@ export function transition(state: FenceState, context: FenceContext): Transition
     case 'off':
       return off(state, context);
     case 'poweringOn':
-      return runStep(state, context, { levels: context.config.powerManagement, side: 'on', next: 'booting' });
+      return poweringOn(state, context);
     case 'booting':
       return booting(state, context);
     case 'recovering':
-      return runStep(state, context, { levels: context.config.recovery, side: 'on', next: 'finished' });
+      return recovering(state, context);
     case 'finished':
       return stay(state);
     case 'failed':
@@ -124,40 +60,102 @@ export function transition(state: FenceState, context: FenceContext): Transition
 }
 
 function waiting(state: FenceState, { facts, config, limits }: FenceContext): Transition {
-  if (facts.isBack) return state.begun ? enter(state, 'recovering', facts) : { kind: 'cancelled' };
+  if (facts.isBack) return comeBack(state, facts);
   const isolateAtMs = state.startedAtMs + limits.isolateAfterMs;
   const powerAtMs = state.startedAtMs + limits.powerManagementAfterMs;
   const isPowerFirst = powerAtMs < isolateAtMs;
   const dueAtMs = isPowerFirst ? Math.max(powerAtMs, facts.dumpUntilMs ?? 0) : isolateAtMs;
   if (facts.nowMs < dueAtMs) return stay(state, dueAtMs);
-  if (facts.isBraked) return stay(state);
-  if (isPowerFirst) return begin(state, 'poweringOff', facts);
-  return config.isolation.length === 0 ? enter(state, 'isolated', facts) : begin(state, 'isolating', facts);
+  if (facts.isBraked || facts.isPaused) return stay(state);
+  if (isPowerFirst) return enter(state, 'poweringOff', facts);
+  if (config.isolation.length === 0) return enter(state, 'isolated', facts);
+  return enter(state, 'isolating', facts);
+}
+
+function isolating(state: FenceState, context: FenceContext): Transition {
+  const { facts, config } = context;
+  if (facts.isBack && !hasEnded(facts.task)) return backAfter(state, facts, sentAtMs(open(state), 'isolation'));
+  return switchOff(state, context, { levels: config.isolation, step: 'isolation', next: 'isolated' });
 }
 
 function isolated(state: FenceState, { facts, config, limits }: FenceContext): Transition {
-  if (facts.isBack) return state.begun ? enter(state, 'recovering', facts) : { kind: 'cancelled' };
+  if (facts.isBack) return comeBack(state, facts);
+  const lost = edited(state.switched, 'isolation', config.isolation);
+  if (lost !== undefined) return fail(state, facts, lost);
   if (config.powerManagement.length === 0) return stay(state);
   const powerAtMs = Math.max(state.startedAtMs + limits.powerManagementAfterMs, facts.dumpUntilMs ?? 0);
   if (facts.nowMs < powerAtMs) return stay(state, powerAtMs);
-  return facts.isBraked ? stay(state) : begin(state, 'poweringOff', facts);
+  return facts.isBraked || facts.isPaused ? stay(state) : enter(state, 'poweringOff', facts);
 }
 
-/** From here on the command may have reached the machine: only another boot proves that it is over. */
+/** Once a command may have been sent, it may show at any moment: only another boot proves that it is over. */
 function poweringOff(state: FenceState, context: FenceContext): Transition {
-  if (isRebooted(state, context.facts)) return enter(state, 'booting', context.facts);
-  return runStep(state, context, { levels: context.config.powerManagement, side: 'off', next: 'off' });
+  const { facts, config } = context;
+  if (isRebooted(state, facts)) return enter(state, 'booting', facts);
+  const sent = sentAtMs(state.switched, 'power-management');
+  // What a try has come to is heard first: it may be that nothing was sent.
+  if (!hasEnded(facts.task)) {
+    if (facts.isBack) return backAfter(state, facts, sent);
+    if (facts.isPaused && sent !== undefined) {
+      const untilMs = sent + commandTakesMs;
+      return facts.nowMs < untilMs ? stay(state, untilMs) : enter(state, 'poweringOn', facts, state.level);
+    }
+  }
+  const levels = config.powerManagement;
+  return switchOff(state, context, { levels, step: 'power-management', next: 'off' });
+}
+
+/** The node is back, and so is the fence, once a command that may have been sent has had its time. */
+function backAfter(state: FenceState, facts: FenceFacts, sent: number | undefined): Transition {
+  const untilMs = (sent ?? -Infinity) + commandTakesMs;
+  return facts.nowMs < untilMs ? stay(state, untilMs) : comeBack(state, facts);
+}
+
+function open({ switched }: FenceState): Switched[] {
+  return switched.filter(({ confirmedAtMs }) => confirmedAtMs === undefined);
 }
 
 function off(state: FenceState, { facts, config, limits }: FenceContext): Transition {
   if (isRebooted(state, facts)) return enter(state, 'booting', facts);
-  // To cut it again would be a second time in the same fence (S20).
-  if (facts.onAgain !== undefined) return fail(state, facts, facts.onAgain);
-  if (!facts.isReleased) return stay(state);
-  if (limits.machineRemoved === true) return enter(state, 'finished', facts);
+  const isOurs = sentAtMs(state.switched, 'power-management') !== undefined;
+  // To cut it again would be a second time in the same fence (S20). What was off by itself, somebody has switched on.
+  if (facts.onAgain !== undefined) {
+    return isOurs ? fail(state, facts, facts.onAgain) : enter({ ...state, message: facts.onAgain }, 'booting', facts);
+  }
   const level = config.powerManagement[state.level];
+  const lost = edited(state.switched, 'power-management', config.powerManagement);
+  if (lost !== undefined || level === undefined)
+    return fail(state, facts, lost ?? 'its level is not configured any more');
+  // More was added: what is confirmed counts, and the rest is done as well.
+  if (!isCovered(state, level)) return enter(state, 'poweringOff', facts, state.level);
+  const mayGoOn = facts.isPaused ? isOurs : facts.isReleased;
+  if (!mayGoOn) return stay(state);
+  if (limits.machineRemoved === true && !facts.isPaused) return enter(state, 'finished', facts);
   // Nothing says how to switch it on: it stays off until somebody does.
-  return level === undefined || level.on.length === 0 ? stay(state) : begin(state, 'poweringOn', facts, state.level);
+  return level.on.length === 0 ? stay(state) : enter(state, 'poweringOn', facts, state.level);
+}
+
+/** A cordon confirms nothing. */
+function isCovered({ switched }: FenceState, { off: methods }: Level): boolean {
+  return (
+    methods.some(({ action }) => action === 'off') &&
+    methods.every((method) => isConfirmed(switched, 'power-management', method))
+  );
+}
+
+/** That it was off is void from here on, before anything is told. */
+function poweringOn(state: FenceState, { facts, config, limits }: FenceContext): Transition {
+  if (ofStep(state.switched, 'power-management').length > 0) {
+    return move({ ...state, switched: without(state.switched, 'power-management') });
+  }
+  const methods = config.powerManagement[state.level]?.on ?? [];
+  if (methods.length === 0) return fail(state, facts, 'nothing is configured any more that would switch it on');
+  const method = methods[state.method];
+  if (method === undefined) return enter(state, 'booting', facts, state.level);
+  // It was on all the time: the command that was sent before the pause has come to nothing.
+  const wasOn = facts.task?.outcome === 'succeeded' && facts.task.told === false;
+  if (wasOn && facts.isPaused) return enter(state, 'waiting', facts);
+  return switchOn(state, method, { facts, limits });
 }
 
 function booting(state: FenceState, { facts, limits }: FenceContext): Transition {
@@ -167,78 +165,48 @@ function booting(state: FenceState, { facts, limits }: FenceContext): Transition
   return facts.nowMs < untilMs ? stay(state, untilMs) : fail(state, facts, 'the node was not Ready in time');
 }
 
+/** What was cut off is connected again, when nothing of before can write any more (SAF-4), and what cannot be is said. */
+function recovering(state: FenceState, { facts, config, limits }: FenceContext): Transition {
+  const cuts = cutsOf(state.switched);
+  const isSafe = facts.isHarmless || isRebooted(state, facts);
+  if (cuts.length > 0 && !isSafe) return facts.isBack ? stay(state) : enter(state, 'isolated', facts);
+  const method = undoOf(state.switched, config, state.level)[state.method];
+  if (method !== undefined) return switchOn(state, method, { facts, limits });
+  const left = cuts[0];
+  if (left === undefined) return enter({ ...state, switched: [] }, 'finished', facts);
+  return fail(state, facts, notUndone(left));
+}
+
 /** A fence in error begins anew, so often as it may; then it stays until somebody acts, or the node is back rebooted. */
-function failed(state: FenceState, { facts, limits }: FenceContext): Transition {
+function failed(state: FenceState, context: FenceContext): Transition {
+  const { facts, limits } = context;
   if (facts.isBack && isRebooted(state, facts)) return enter({ ...state, bootId: facts.bootId }, 'recovering', facts);
-  if (state.restarts >= limits.restarts || facts.isBraked) return stay(state);
-  const { message: _, ...again } = state;
-  const fresh = { ...again, retries: 0, level: 0, method: 0, restarts: state.restarts + 1, startedAtMs: facts.nowMs };
+  const isCut = cutsOf(state.switched).length > 0;
+  if (facts.isBack && facts.isHarmless && isCut) {
+    return state.failedIn === 'recovery' ? askAgain(state, context) : enter(state, 'recovering', facts);
+  }
+  if (facts.isPaused && ofStep(state.switched, 'power-management').some(({ sentAtMs: sent }) => sent !== undefined)) {
+    return enter(state, 'poweringOn', facts, state.level);
+  }
+  if (state.restarts >= limits.restarts || facts.isBraked || facts.isPaused) return stay(state);
+  const { message: _, failedIn: __, ...again } = state;
+  const switched = unconfirmed(without(state.switched, 'power-management'), 'isolation');
+  const fresh = { ...again, switched, restarts: state.restarts + 1, startedAtMs: facts.nowMs };
   return enter({ ...fresh, bootId: facts.bootId }, 'waiting', facts);
 }
 
-interface StepPlan {
-  levels: readonly Level[];
-  side: 'off' | 'on';
-  next: Phase;
-}
-
-/** One method after the other; a failure is tried again, then the next level, then it is an error. */
-function runStep(state: FenceState, { facts, limits }: FenceContext, plan: StepPlan): Transition {
-  const methods = plan.levels[state.level]?.[plan.side] ?? [];
-  const method = methods[state.method];
-  if (method === undefined) return enter(state, plan.next, facts, state.level);
+/** We have tried, as often as we may. Somebody may have connected it by hand since, which its device can tell. */
+function askAgain(state: FenceState, { facts, config }: FenceContext): Transition {
+  const method = undoOf(state.switched, config, -1)[0];
+  if (method === undefined) return stay(state);
   const { notBeforeMs = 0 } = state;
-  if (facts.task === undefined && facts.nowMs < notBeforeMs) return stay(state, notBeforeMs);
-  switch (facts.task?.outcome) {
-    case undefined:
-    case 'running':
-      return { kind: 'state', state, run: method };
-    case 'succeeded':
-      return move({ ...state, method: state.method + 1 });
-    case 'failed':
-    case 'unknown':
-      return tryAgain(state, plan, { facts, limits, method });
+  if (facts.task?.outcome === 'succeeded') {
+    const switched = connected(state.switched, method);
+    return cutsOf(switched).length > 0
+      ? move({ ...state, switched })
+      : enter({ ...state, switched: [] }, 'finished', facts);
   }
-}
-
-function tryAgain(
-  state: FenceState,
-  plan: StepPlan,
-  { facts, limits, method }: { facts: FenceFacts; limits: FenceLimits; method: Method },
-): Transition {
-  const message = facts.task?.message ?? `${method.name} did not succeed`;
-  const notBeforeMs = facts.nowMs + retryAfterMs;
-  if (state.retries < limits.retries) {
-    return move({ ...state, retries: state.retries + 1, method: 0, message, notBeforeMs });
-  }
-  // What was switched off by a level is switched on by the same one.
-  const hasNext = plan.side === 'off' && state.level + 1 < plan.levels.length;
-  if (hasNext) return move({ ...state, level: state.level + 1, method: 0, retries: 0, message });
-  return fail(state, facts, message);
-}
-
-function isRebooted(state: FenceState, facts: FenceFacts): boolean {
-  return facts.bootId !== '' && facts.bootId !== state.bootId;
-}
-
-function fail(state: FenceState, facts: FenceFacts, message: string): Transition {
-  return move({ ...state, phase: 'failed', phaseStartedAtMs: facts.nowMs, message });
-}
-
-/** A phase whose first method takes effect on the world. */
-function begin(state: FenceState, phase: Phase, facts: FenceFacts, level = 0): Transition {
-  return enter({ ...state, begun: true }, phase, facts, level);
-}
-
-function enter(state: FenceState, phase: Phase, facts: FenceFacts, level = 0): Transition {
-  const { notBeforeMs: _, ...rest } = state;
-  return move({ ...rest, phase, level, method: 0, retries: 0, phaseStartedAtMs: facts.nowMs });
-}
-
-function move(state: FenceState): Transition {
-  return { kind: 'state', state };
-}
-
-function stay(state: FenceState, recheckAtMs?: number): Transition {
-  return recheckAtMs === undefined ? { kind: 'state', state } : { kind: 'state', state, recheckAtMs };
+  if (hasEnded(facts.task)) return move({ ...state, notBeforeMs: facts.nowMs + askAgainAfterMs });
+  if (facts.nowMs < notBeforeMs) return stay(state, notBeforeMs);
+  return { kind: 'state', state, run: method, isQuestion: true };
 }

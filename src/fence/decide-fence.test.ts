@@ -29,8 +29,10 @@ const base: FenceCase = {
   config: { ok: true, config },
   limits,
   isBack: false,
+  isHarmless: true,
   isReleased: false,
   isStopped: false,
+  isPaused: false,
 };
 
 function decide(change: Partial<FenceCase> & { fence?: StoredFence | undefined }): FenceDecision {
@@ -40,7 +42,7 @@ function decide(change: Partial<FenceCase> & { fence?: StoredFence | undefined }
 }
 
 const poweringOff = decide({}).fence;
-const off = decide({ fence: poweringOff, task: { outcome: 'succeeded', message: 'off' } }).fence;
+const off = decide({ fence: poweringOff, task: { outcome: 'succeeded', message: 'off', told: true } }).fence;
 const brake = { reason: 'StormLimit', message: '2 of 3 nodes' };
 const waiting = decide({ brake }).fence;
 
@@ -51,7 +53,7 @@ describe('the next step of a fence', () => {
 
   test('[FEN-3] goes as far as it can in one look, and says what runs', () => {
     assert.equal(poweringOff?.phase, 'poweringOff');
-    assert.ok(poweringOff.irrevocableSince);
+    assert.ok(poweringOff.switched[0]?.commandSentAt);
     assert.equal(decide({}).run?.name, 'pdu-off');
   });
 
@@ -86,7 +88,7 @@ describe('the next step of a fence', () => {
   test('S21: braked, nothing is begun, and it says why; what was begun goes on', () => {
     const held = decide({ brake });
     assert.deepEqual([held.fence?.phase, held.run, held.hold], ['waiting', undefined, brake]);
-    assert.equal(held.fence?.irrevocableSince, undefined);
+    assert.deepEqual(held.fence?.switched, []);
     const begun = decide({ fence: poweringOff, brake });
     assert.deepEqual([begun.run?.name, begun.hold], ['pdu-off', undefined]);
   });

@@ -2,30 +2,35 @@
  * What happens next to a node in trouble, by the ladder of its policy and by the fence that the ladder calls for: from
  * what is known and stored alone. Whoever performs it stores the answer first, and runs the method then.
  */
-import { isUnderFence } from '../api/facts.ts';
+import { isUnderFence, timeOf } from '../api/facts.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
-import type { TaskOutcome } from '../api/release-view.ts';
-import type { FenceContext, FenceFacts, FenceLimits, FenceState } from './automaton.ts';
-import { beginFence, isSettled, transition } from './automaton.ts';
+import { transition } from './automaton.ts';
+import type { FenceContext, FenceFacts, FenceLimits, FenceState, TaskNews } from './state.ts';
+import { beginFence, isSettled } from './state.ts';
 import type { ConfigResult, FenceConfig, Method } from '../api/fence-config.ts';
 import type { StoredFence } from './stored.ts';
 import { stateOf, storedOf } from './stored.ts';
+import { unconfirmed, without } from './switched.ts';
 
 export interface FenceCase {
   nowMs: number;
   status: NodeFenceStatus | undefined;
+  /** A fence that has ended, and may have left something cut off. */
+  earlier?: StoredFence;
   /** The ladder calls for a fence just now. */
   isWanted: boolean;
   cleanResources: boolean;
   bootId: string;
   config: ConfigResult;
   limits: FenceLimits;
-  task?: { outcome: TaskOutcome; message?: string };
+  task?: TaskNews;
   isBack: boolean;
+  isHarmless: boolean;
   onAgain?: string | undefined;
   dumpUntilMs?: number | undefined;
   isReleased: boolean;
   isStopped: boolean;
+  isPaused: boolean;
   /** Why nothing may be begun. */
   brake?: FenceHold;
 }
@@ -40,6 +45,8 @@ export interface FenceDecision {
   /** Absent: there is none, or it was cancelled. */
   fence?: StoredFence;
   run?: Method;
+  /** Its device is only asked, and not told anything. */
+  isQuestion?: boolean;
   /** Why it does not go on although its time has come. */
   hold?: FenceHold;
   isCancelled: boolean;
@@ -56,7 +63,7 @@ export function decideFence(fenceCase: FenceCase): FenceDecision {
   if (before !== undefined && !fenceCase.isWanted && canBeCancelled(before)) return { isCancelled: true };
   if (!fenceCase.config.ok) return unconfigured(fenceCase, fenceCase.config.problems);
   const { config } = fenceCase.config;
-  const first = before === undefined ? beginFence(fenceCase.nowMs, fenceCase.bootId) : stateOf(before);
+  const first = before === undefined ? begun(fenceCase) : stateOf(before);
   const facts = factsOf(fenceCase);
   let state = first;
   let decided: FenceDecision = { isCancelled: false };
@@ -66,10 +73,11 @@ export function decideFence(fenceCase: FenceCase): FenceDecision {
     const context = { facts: state === first ? facts : withoutTask(facts), config, limits: fenceCase.limits };
     const moved = transition(state, context);
     if (moved.kind === 'cancelled') return { isCancelled: true };
-    const { run, recheckAtMs } = moved;
+    const { run, isQuestion, recheckAtMs } = moved;
     decided = {
       isCancelled: false,
       ...(run === undefined ? {} : { run }),
+      ...(isQuestion === undefined ? {} : { isQuestion }),
       ...(recheckAtMs === undefined ? {} : { recheckAtMs }),
     };
     if (moved.state === state) break;
@@ -83,15 +91,29 @@ export function decideFence(fenceCase: FenceCase): FenceDecision {
   return { ...decided, fence, ...(hold === undefined ? {} : { hold }) };
 }
 
-/** It has done nothing that cannot be taken back, and has not ended. */
-function canBeCancelled({ phase, irrevocableSince }: StoredFence): boolean {
-  return irrevocableSince === undefined && phase !== 'failed' && phase !== 'finished';
+function begun({ nowMs, bootId, earlier }: FenceCase): FenceState {
+  const state = beginFence(nowMs, bootId);
+  if (earlier === undefined) return state;
+  const { switched } = stateOf(earlier);
+  return { ...state, switched: unconfirmed(without(switched, 'power-management'), 'isolation') };
+}
+
+/** It has switched nothing, and has not ended. */
+function canBeCancelled(fence: StoredFence): boolean {
+  return !isUnderFence(fence) && fence.phase !== 'failed' && fence.phase !== 'finished';
 }
 
 function stored(state: FenceState, fenceCase: FenceCase, config: FenceConfig): StoredFence {
   const { nowMs, status } = fenceCase;
-  const cleanResources = status?.fence?.cleanResources ?? fenceCase.cleanResources;
-  return storedOf(state, { before: status?.fence, config, cleanResources, nowMs });
+  const before = status?.fence;
+  const cleanResources = before?.cleanResources ?? fenceCase.cleanResources;
+  const isSamePhase = before?.phase === state.phase && before.stepStartedAt === timeOf(state.phaseStartedAtMs);
+  const since = (isSamePhase ? before.releasedAt : undefined) ?? timeOf(nowMs);
+  return storedOf(state, {
+    config,
+    cleanResources,
+    ...(fenceCase.isReleased && isSamePhase ? { releasedAt: since } : {}),
+  });
 }
 
 /** Whether it would go on without the brake. */
@@ -104,11 +126,13 @@ function factsOf(fenceCase: FenceCase): FenceFacts {
   return {
     nowMs: fenceCase.nowMs,
     isBack: fenceCase.isBack,
+    isHarmless: fenceCase.isHarmless,
     bootId: fenceCase.bootId,
     onAgain: fenceCase.onAgain,
     isReleased: fenceCase.isReleased,
     ...(fenceCase.dumpUntilMs === undefined ? {} : { dumpUntilMs: fenceCase.dumpUntilMs }),
     isStopped: fenceCase.isStopped,
+    isPaused: fenceCase.isPaused,
     isBraked: fenceCase.brake !== undefined,
     ...(fenceCase.task === undefined ? {} : { task: fenceCase.task }),
   };
@@ -129,19 +153,20 @@ function unconfigured(
     .map(({ file, key, reason }) => `${file} ${key}: ${reason}`)
     .join('; ')
     .slice(0, 1024);
-  const { status, nowMs, bootId } = fenceCase;
+  const { status, nowMs } = fenceCase;
   const empty: FenceConfig = { isolation: [], powerManagement: [], recovery: [] };
-  if (fenceCase.isBack && status?.fence?.irrevocableSince === undefined) return { isCancelled: true };
+  const isTouched = isUnderFence(status?.fence) || (status?.fence?.switched ?? []).length > 0;
+  if (fenceCase.isBack && !isTouched) return { isCancelled: true };
   // What was begun waits where it is: a mistake in a ConfigMap must not leave a machine without power for good.
   if (status?.fence !== undefined && isUnderFence(status.fence)) {
-    return { fence: { ...status.fence, message }, isCancelled: false };
+    return { fence: { ...status.fence, waitsFor: message }, isCancelled: false };
   }
-  const state = status?.fence === undefined ? beginFence(nowMs, bootId) : stateOf(status.fence);
-  const failed = state.phase === 'failed' ? state : { ...state, phase: 'failed' as const, phaseStartedAtMs: nowMs };
-  const fence = storedOf(
-    { ...failed, message },
-    { before: status?.fence, config: empty, cleanResources: fenceCase.cleanResources, nowMs },
-  );
+  const state = status?.fence === undefined ? begun(fenceCase) : stateOf(status.fence);
+  const isKnown = state.phase === 'failed';
+  const failed = isKnown
+    ? state
+    : { ...state, phase: 'failed' as const, failedIn: 'isolation' as const, phaseStartedAtMs: nowMs };
+  const fence = storedOf({ ...failed, message }, { config: empty, cleanResources: fenceCase.cleanResources });
   return { fence, isCancelled: false };
 }
 

@@ -3,8 +3,9 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import type { FenceConfig, Method } from '../api/fence-config.ts';
 import { FENCE_PHASES, NodeFenceSchema } from '../api/node-fence.ts';
-import type { FenceState } from './automaton.ts';
+import type { FenceState } from './state.ts';
 import { levelsOf, stateOf, storedOf } from './stored.ts';
+import type { Switched } from './switched.ts';
 
 const method = (name: string, action: Method['action']): Method => ({
   name,
@@ -23,6 +24,22 @@ const config: FenceConfig = {
 const startMs = Date.parse('2026-01-01T00:00:00Z');
 const time = fc.integer({ min: 0, max: 10 ** 9 }).map((ms) => startMs + ms);
 
+const entries: fc.Arbitrary<Switched> = fc
+  .record({
+    step: fc.constantFrom('isolation' as const, 'power-management' as const),
+    method: fc.constantFrom('fc-off', 'a-off'),
+    device: fc.option(fc.constant('d1'), { nil: undefined }),
+    storage: fc.constantFrom<string[]>([], ['csi.example.com']),
+    sentAtMs: fc.option(time, { nil: undefined }),
+    confirmedAtMs: fc.option(time, { nil: undefined }),
+  })
+  .map(({ device, sentAtMs, confirmedAtMs, ...rest }) => ({
+    ...rest,
+    ...(device === undefined ? {} : { device }),
+    ...(sentAtMs === undefined ? {} : { sentAtMs }),
+    ...(confirmedAtMs === undefined ? {} : { confirmedAtMs }),
+  }));
+
 const states: fc.Arbitrary<FenceState> = fc
   .record({
     phase: fc.constantFrom(...FENCE_PHASES),
@@ -33,7 +50,7 @@ const states: fc.Arbitrary<FenceState> = fc
     startedAtMs: time,
     phaseStartedAtMs: time,
     bootId: fc.constantFrom('', 'boot-1', 'boot-2'),
-    begun: fc.boolean(),
+    switched: fc.array(entries, { maxLength: 3 }),
     notBeforeMs: fc.option(time, { nil: undefined }),
     message: fc.option(fc.string({ maxLength: 40 }), { nil: undefined }),
   })
@@ -41,9 +58,10 @@ const states: fc.Arbitrary<FenceState> = fc
     ...rest,
     ...(notBeforeMs === undefined ? {} : { notBeforeMs }),
     ...(message === undefined ? {} : { message }),
+    ...(rest.phase === 'failed' ? { failedIn: 'isolation' as const } : {}),
   }));
 
-const storing = { before: undefined, config, cleanResources: true, nowMs: startMs };
+const storing = { config, cleanResources: true };
 
 describe('a fence as it is stored', () => {
   test('[FEN-3] is read back as it was, from what the API takes', () => {
@@ -64,16 +82,19 @@ describe('a fence as it is stored', () => {
     );
   });
 
-  test('[FEN-3] begun is remembered since the first time, and a failure keeps the step that failed', () => {
-    const before = storedOf(anyState('isolating'), storing);
-    const after = storedOf(anyState('failed'), { ...storing, before, nowMs: startMs + 5000 });
-    assert.equal(after.irrevocableSince, before.irrevocableSince);
+  test('[FEN-3] a failure keeps the step that failed', () => {
+    const after = storedOf({ ...anyState('failed'), failedIn: 'isolation' }, storing);
     assert.deepEqual([after.step, after.status], ['isolation', 'error']);
-    assert.equal(before.method, 'fc-off');
+    assert.equal(storedOf(anyState('isolating'), storing).method, 'fc-off');
   });
 
   test('of a level that is done all methods are named: they are who answers for it', () => {
-    const done = { ...stateOf(storedOf(anyState('off'), storing)), phase: 'off' as const, method: 2 };
+    const switched = ['a-off', 'b-off'].map((name) => ({
+      step: 'power-management' as const,
+      method: name,
+      storage: [],
+    }));
+    const done = { ...anyState('off'), method: 2, switched };
     assert.equal(storedOf(done, storing).method, 'a-off b-off');
     assert.equal(storedOf({ ...done, phase: 'poweringOn', method: 1 }, storing).method, 'b-on');
   });
@@ -95,6 +116,6 @@ function anyState(phase: FenceState['phase']): FenceState {
     startedAtMs: startMs,
     phaseStartedAtMs: startMs,
     bootId: 'boot-1',
-    begun: true,
+    switched: [],
   };
 }

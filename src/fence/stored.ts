@@ -1,8 +1,9 @@
 /** The state of a fence as NodeFence keeps it, in the words of the source, and back. */
 import { timeOf } from '../api/facts.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
-import type { FenceState, Phase } from './automaton.ts';
+import type { FenceState, Phase } from './state.ts';
 import type { FenceConfig, Level } from '../api/fence-config.ts';
+import type { Switched } from './switched.ts';
 
 export type StoredFence = NonNullable<NodeFenceStatus['fence']>;
 
@@ -29,28 +30,49 @@ export function stateOf(stored: StoredFence): FenceState {
     startedAtMs: Date.parse(stored.startedAt),
     phaseStartedAtMs: Date.parse(stored.stepStartedAt),
     bootId: stored.bootId ?? '',
-    begun: stored.irrevocableSince !== undefined,
+    switched: stored.switched.map(readEntry),
+    ...(stored.phase === 'failed' ? { failedIn: stored.step } : {}),
     ...(stored.until === undefined ? {} : { notBeforeMs: Date.parse(stored.until) }),
     ...(stored.message === undefined ? {} : { message: stored.message }),
   };
 }
 
-export interface Storing {
-  before: StoredFence | undefined;
-  config: FenceConfig;
-  cleanResources: boolean;
-  nowMs: number;
+type StoredEntry = StoredFence['switched'][number];
+
+function readEntry({ commandSentAt, confirmedAt, device, ...rest }: StoredEntry): Switched {
+  return {
+    ...rest,
+    ...(device === undefined ? {} : { device }),
+    ...(commandSentAt === undefined ? {} : { sentAtMs: Date.parse(commandSentAt) }),
+    ...(confirmedAt === undefined ? {} : { confirmedAtMs: Date.parse(confirmedAt) }),
+  };
 }
 
-export function storedOf(state: FenceState, { before, config, cleanResources, nowMs }: Storing): StoredFence {
+function writtenEntry({ sentAtMs, confirmedAtMs, device, storage, ...rest }: Switched): StoredEntry {
+  return {
+    ...rest,
+    ...(device === undefined ? {} : { device }),
+    storage: [...storage],
+    ...(sentAtMs === undefined ? {} : { commandSentAt: timeOf(sentAtMs) }),
+    ...(confirmedAtMs === undefined ? {} : { confirmedAt: timeOf(confirmedAtMs) }),
+  };
+}
+
+export interface Storing {
+  config: FenceConfig;
+  cleanResources: boolean;
+  /** Since when all that may go has gone; absent: it has not. */
+  releasedAt?: string | undefined;
+}
+
+export function storedOf(state: FenceState, { config, cleanResources, releasedAt }: Storing): StoredFence {
   const method = methodNames(state, config);
   // With nothing to isolate it by, a node that waits for its power to be cut is told like one that waits to be isolated.
-  const onlyWaits = state.phase === 'isolated' && !state.begun;
+  const onlyWaits = state.phase === 'isolated' && state.switched.length === 0;
   const { step, status } = words[onlyWaits ? 'waiting' : state.phase];
-  const begunSince = before?.irrevocableSince ?? timeOf(nowMs);
   return {
     // A step that has failed is told by its name, not by that of the failure.
-    step: state.phase === 'failed' ? (before?.step ?? step) : step,
+    step: state.failedIn ?? step,
     status,
     phase: state.phase,
     level: state.level,
@@ -61,20 +83,21 @@ export function storedOf(state: FenceState, { before, config, cleanResources, no
     stepStartedAt: timeOf(state.phaseStartedAtMs),
     bootId: state.bootId,
     cleanResources,
-    storage: state.phase === 'isolated' && state.begun ? storageOf(config.isolation[state.level]) : [],
+    switched: state.switched.map(writtenEntry),
     ...(method === undefined ? {} : { method }),
-    ...(state.begun ? { irrevocableSince: begunSince } : {}),
+    ...(releasedAt === undefined ? {} : { releasedAt }),
     ...(state.notBeforeMs === undefined ? {} : { until: timeOf(state.notBeforeMs) }),
     ...(state.message === undefined ? {} : { message: state.message.slice(0, 1024) }),
   };
 }
 
-function storageOf(level: Level | undefined): string[] {
-  return [...new Set((level?.off ?? []).flatMap(({ storage }) => storage ?? []))];
-}
-
 /** The method under way; of a level that is done, all that made it so. */
 function methodNames(state: FenceState, config: FenceConfig): string | undefined {
+  const done = state.phase === 'off' ? 'power-management' : state.phase === 'isolated' ? 'isolation' : undefined;
+  if (done !== undefined) {
+    const names = state.switched.flatMap((one) => (one.step === done ? [one.method] : []));
+    return names.join(' ') || undefined;
+  }
   const level = levelsOf(state.phase, config)[state.level];
   if (level === undefined) return undefined;
   const methods = state.phase === 'poweringOn' || state.phase === 'recovering' ? level.on : level.off;

@@ -14,15 +14,22 @@ const fence: NonNullable<NodeFenceStatus['fence']> = {
   retries: 0,
   restarts: 0,
   cleanResources: true,
-  storage: [],
   startedAt: '2026-01-01T00:00:00Z',
   stepStartedAt: '2026-01-01T00:00:00Z',
-  irrevocableSince: '2026-01-01T00:00:00Z',
+  switched: [],
   method: 'ipmi-off',
 };
 
+const confirmed = (['isolation', 'power-management'] as const).map((step) => ({
+  step,
+  method: 'm',
+  device: 'd',
+  storage: ['csi.example.com'],
+  confirmedAt: '2026-01-01T00:00:00Z',
+}));
+
 test('[FEN-3] every phase has a word, and only what a device has confirmed counts as harmless', () => {
-  const told = FENCE_PHASES.map((phase) => fenceNews({ ...fence, phase, storage: ['csi.example.com'] }));
+  const told = FENCE_PHASES.map((phase) => fenceNews({ ...fence, phase, switched: confirmed }));
   assert.equal(new Set(told.map(({ reason }) => reason)).size, FENCE_PHASES.length);
   assert.ok(told.every(({ reason }) => Object.hasOwn(FENCED.reason, reason)));
   assert.deepEqual(
@@ -36,16 +43,21 @@ test('[FEN-3] every phase has a word, and only what a device has confirmed count
 });
 
 test('[FEN-1] a node that nothing isolates waits for its power to be cut, and is not harmless', () => {
-  const { irrevocableSince: _, ...untouched } = fence;
   assert.deepEqual(
-    [fenceNews({ ...untouched, phase: 'isolated' })].map(({ status, reason }) => `${reason} ${status}`),
+    [fenceNews({ ...fence, phase: 'isolated' })].map(({ status, reason }) => `${reason} ${status}`),
     ['WaitingToPowerOff False'],
   );
 });
 
 test('[SAF-5] nor is one whose fence begins anew, or was only cordoned: no device has cut it off', () => {
-  const { status, reason } = fenceNews({ ...fence, phase: 'isolated', storage: [], restarts: 1 });
-  assert.deepEqual([status, reason], ['False', 'WaitingToPowerOff']);
+  const at = '2026-01-01T00:00:00Z';
+  const cordon = { step: 'isolation' as const, method: 'mark-unschedulable', storage: [], confirmedAt: at };
+  const sent = { step: 'isolation' as const, method: 'fc-off', device: 'd', storage: ['csi'], commandSentAt: at };
+  for (const switched of [[], [cordon], [sent]]) {
+    const { status, reason } = fenceNews({ ...fence, phase: 'isolated', switched });
+    assert.deepEqual([status, reason], ['False', 'WaitingToPowerOff']);
+  }
+  assert.equal(fenceNews({ ...fence, phase: 'off', switched: [cordon] }).status, 'False');
 });
 
 test('[FEN-2] failed tries are counted and the last of them quoted', () => {

@@ -22,21 +22,21 @@ const words: Record<Fence['phase'], keyof typeof FENCED.reason> = {
   finished: 'Recovered',
   failed: 'FenceFailed',
 };
-/** In these the machine does no harm, as a device has said. */
-const harmless: ReadonlySet<Fence['phase']> = new Set(['isolated', 'off']);
+/** In these a device has said that the machine does no harm, or to nothing of this storage. */
+function isHarmless({ phase, switched }: Fence): boolean {
+  const confirmed = switched.filter(({ confirmedAt, device }) => confirmedAt !== undefined && device !== undefined);
+  if (phase === 'off') return confirmed.some(({ step }) => step === 'power-management');
+  return phase === 'isolated' && confirmed.some(({ step, storage }) => step === 'isolation' && storage.length > 0);
+}
 
 export function fenceNews(fence: Fence): FenceNews {
-  const { phase, irrevocableSince, retries, method, message, storage } = fence;
-  // Without a device that cut it off from its storage, as in a fence that begins anew, the node is as free as before.
-  const isCutOff = irrevocableSince !== undefined && (phase !== 'isolated' || storage.length > 0);
+  const { phase, retries, method, message, waitsFor } = fence;
+  const isCutOff = isHarmless(fence);
+  // Without a device that cut it off from its storage, as after a cordon, the node is as free as before.
   const reason = phase === 'isolated' && !isCutOff ? 'WaitingToPowerOff' : words[phase];
   const tries = retries === 0 ? undefined : `${retries} ${retries === 1 ? 'try' : 'tries'} failed`;
-  const parts = [method, tries, message].filter((part) => part !== undefined);
-  return {
-    status: harmless.has(phase) && isCutOff ? 'True' : 'False',
-    reason,
-    message: parts.join(': ').slice(0, 1024),
-  };
+  const parts = [method, tries, waitsFor ?? message].filter((part) => part !== undefined);
+  return { status: isCutOff ? 'True' : 'False', reason, message: parts.join(': ').slice(0, 1024) };
 }
 
 /** What should be looked at by a person. */

@@ -322,7 +322,13 @@ function summaryOf(object: KubeObject): FenceSummary {
     spec?: { node?: string; policy?: string; stop?: boolean; requested?: FenceRequest };
     status?: Pick<NodeFenceStatus, 'incident' | 'request' | 'storm' | 'ladders' | 'hold'> & {
       applied?: object[];
-      fence?: { irrevocableSince?: string; phase: string; startedAt: string };
+      fence?: {
+        phase: string;
+        startedAt: string;
+        releasedAt?: string;
+        waitsFor?: string;
+        switched?: { commandSentAt?: string }[];
+      };
       problems?: object[];
       conditions?: { type: string; status: string; reason: string }[];
       releases?: { recordedAt?: string; joinedAt?: string; podsGoneAt?: string; pods?: object[] }[];

@@ -17,12 +17,17 @@ const off: Fence = {
   index: 2,
   bootId: 'boot-1',
   cleanResources: true,
-  storage: [],
   retries: 0,
   restarts: 0,
   startedAt: '2026-01-01T00:00:00Z',
   stepStartedAt: '2026-01-01T00:00:00Z',
-  irrevocableSince: '2026-01-01T00:00:00Z',
+  switched: ['a', 'b'].map((device) => ({
+    step: 'power-management' as const,
+    method: `${device}-off`,
+    device,
+    storage: [],
+    confirmedAt: '2026-01-01T00:00:00Z',
+  })),
 };
 
 function objects(

@@ -5,18 +5,20 @@
 import type { NodeCase } from '../api/release-view.ts';
 import type { Check, Objection } from './checks.ts';
 import { knownVolumes, nodeExists, notDaemon, notMirror, objection } from './checks.ts';
-import { powerQuestion } from './device-question.ts';
+import { powerFacts, powerQuestion } from './device-question.ts';
 import type { Way } from './way.ts';
 import { never } from './way.ts';
 
 const checks: readonly Check[] = [notMirror, notDaemon, nodeExists, poweredOff, wantedByLadder];
 
 /** A power that went on again voids it, and so does another boot: the same kubelet starts the same pods (FEN-10). */
-function poweredOff({ node, fence }: NodeCase): Objection | undefined {
+function poweredOff(nodeCase: NodeCase): Objection | undefined {
+  const { node, fence } = nodeCase;
   const stored = fence?.status.fence;
   if (stored === undefined || stored.phase === 'finished')
     return objection('NoFence', 'no fence of the node is under way');
-  if (stored.phase !== 'off') return objection('NotPoweredOff', 'no device has confirmed that the machine is off');
+  if (stored.phase !== 'off' || powerFacts(nodeCase).length === 0)
+    return objection('NotPoweredOff', 'no device has confirmed that the machine is off');
   if (stored.bootId === node?.bootId) return undefined;
   return objection('NotPoweredOff', 'the machine was booted again since its power was cut');
 }
@@ -29,9 +31,10 @@ function wantedByLadder({ fence }: NodeCase): Objection | undefined {
 }
 
 /** Its fence says off for this boot, and the pods are to go with it. */
-function isPoweredOff({ node, fence }: NodeCase): boolean {
-  const stored = fence?.status.fence;
-  return stored?.phase === 'off' && stored.cleanResources && stored.bootId === node?.bootId;
+function isPoweredOff(nodeCase: NodeCase): boolean {
+  const stored = nodeCase.fence?.status.fence;
+  const isOff = stored?.phase === 'off' && powerFacts(nodeCase).length > 0;
+  return isOff && stored.cleanResources && stored.bootId === nodeCase.node?.bootId;
 }
 
 export const byPower: Way = {

@@ -16,7 +16,7 @@ import {
   objection,
   volumesOf,
 } from './checks.ts';
-import { storageQuestion } from './device-question.ts';
+import { storageFacts, storageQuestion } from './device-question.ts';
 import type { Way } from './way.ts';
 import { never } from './way.ts';
 
@@ -32,10 +32,9 @@ const checks: readonly Check[] = [
 ];
 
 /** The storage that the node is cut off from just now; undefined: none, or the pods are not to go with it. */
-function cutOffFrom({ fence }: NodeCase): readonly string[] | undefined {
-  const stored = fence?.status.fence;
-  if (stored?.phase !== 'isolated' || stored.irrevocableSince === undefined || !stored.cleanResources) return undefined;
-  return stored.storage.length === 0 ? undefined : stored.storage;
+function cutOffFrom(nodeCase: NodeCase): readonly string[] | undefined {
+  const drivers = storageFacts(nodeCase).flatMap(({ storage }) => storage);
+  return nodeCase.fence?.status.fence?.cleanResources !== true || drivers.length === 0 ? undefined : drivers;
 }
 
 function cutOff(nodeCase: NodeCase): Objection | undefined {

@@ -1,27 +1,54 @@
-/** Which devices have to say off before something rests on it: those that the fence has switched off, by its configuration. */
+/**
+ * Which devices have to say off before something rests on it: those that have confirmed it, as the fence has it on record.
+ * What the configuration says by now only tells how to reach them; where it speaks of others, nobody can be asked (SAF-5).
+ */
 import type { Level, Method } from '../api/fence-config.ts';
+import { deviceHash } from '../api/fence-config.ts';
+import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import type { DeviceQuestion } from '../api/steps.ts';
 
-export function powerQuestion({ fence, config, serverNowMs }: NodeCase): DeviceQuestion {
+type Fact = NonNullable<NodeFenceStatus['fence']>['switched'][number];
+
+/** What devices have confirmed of the power of the machine; none: it is not known to be off. */
+export function powerFacts({ fence }: NodeCase): Fact[] {
   const stored = fence?.status.fence;
   // A machine that its provider removes stays off when its fence has ended.
   const isThere = stored?.phase === 'off' || stored?.phase === 'finished';
-  const methods = isThere && config.ok ? switchedOff(config.config.powerManagement[stored.level]) : [];
-  if (stored === undefined) return { what: 'power', methods };
-  return { what: 'power', methods, offForMs: Math.max(0, serverNowMs - Date.parse(stored.stepStartedAt)) };
+  return isThere ? confirmedIn(stored.switched, 'power-management') : [];
 }
 
-/** A cordon is no device. */
-export function storageQuestion({ fence, config }: NodeCase): DeviceQuestion {
+/** What devices have confirmed of its way to the storage. A cordon is no device. */
+export function storageFacts({ fence }: NodeCase): Fact[] {
   const stored = fence?.status.fence;
-  const methods =
-    stored?.phase === 'isolated' && config.ok
-      ? switchedOff(config.config.isolation[stored.level]).filter(({ storage = [] }) => storage.length > 0)
-      : [];
-  return { what: 'storage', methods };
+  if (stored?.phase !== 'isolated') return [];
+  return confirmedIn(stored.switched, 'isolation').filter(({ storage }) => storage.length > 0);
 }
 
-function switchedOff(level: Level | undefined): Method[] {
-  return (level?.off ?? []).filter(({ action }) => action === 'off');
+function confirmedIn(switched: readonly Fact[], step: Fact['step']): Fact[] {
+  return switched.filter((one) => one.step === step && one.device !== undefined && one.confirmedAt !== undefined);
+}
+
+export function powerQuestion(nodeCase: NodeCase): DeviceQuestion {
+  const { config, serverNowMs } = nodeCase;
+  const levels = config.ok ? config.config.powerManagement : [];
+  const facts = powerFacts(nodeCase);
+  const question: DeviceQuestion = { what: 'power', methods: methodsOf(facts, levels) };
+  const sinceMs = Math.min(...facts.map(({ confirmedAt = '' }) => Date.parse(confirmedAt)));
+  return facts.length === 0 ? question : { ...question, offForMs: Math.max(0, serverNowMs - sinceMs) };
+}
+
+export function storageQuestion(nodeCase: NodeCase): DeviceQuestion {
+  const { config } = nodeCase;
+  const levels = config.ok ? config.config.isolation : [];
+  return { what: 'storage', methods: methodsOf(storageFacts(nodeCase), levels) };
+}
+
+/** One for each fact, or none at all. */
+function methodsOf(facts: readonly Fact[], levels: readonly Level[]): Method[] {
+  const known = levels.flatMap(({ off }) => off);
+  const methods = facts.map(({ method, device }) =>
+    known.find((one) => one.name === method && deviceHash(one) === device),
+  );
+  return methods.every((method) => method !== undefined) ? methods : [];
 }

@@ -15,7 +15,9 @@ export interface Hold {
 export function holdOf(nodeCase: NodeCase): Hold | undefined {
   const { policy, fence } = nodeCase;
   if (fence?.spec.stop === true) {
-    return { reason: 'Stopped', message: 'spec.stop of the NodeFence is true', holds: 'everything' };
+    const isOff = fence.status.fence?.phase === 'off';
+    const message = `spec.stop of the NodeFence is true${isOff ? '; its machine is off, and stays so' : ''}`;
+    return { reason: 'Stopped', message, holds: 'everything' };
   }
   if (policy.kind !== 'one') return spentHold(nodeCase);
   const { name, mode } = policy.policy;

@@ -32,17 +32,17 @@ test('[ADM-7] a fence that was begun before is brought to its end', () => {
   const begun = {
     step: 'power-management' as const,
     status: 'running' as const,
-    phase: 'off' as const,
+    phase: 'waiting' as const,
     level: 0,
     index: 0,
     cleanResources: true,
-    storage: [],
+    switched: [],
     retries: 0,
     restarts: 0,
     startedAt: '2026-01-01T00:00:00Z',
     stepStartedAt: '2026-01-01T00:00:00Z',
   };
-  const irrevocable = { ...begun, irrevocableSince: '2026-01-01T00:00:00Z' };
+  const irrevocable = { ...begun, phase: 'off' as const };
   const held = (fence: NonNullable<NodeFenceStatus['fence']>): boolean =>
     maintenanceOf(until('2026-01-01T01:00:00Z', { fence: aFence({ fence }) })) !== undefined;
   assert.equal(held(irrevocable), false);

@@ -21,7 +21,7 @@ type Stage = NonNullable<NodeFenceStatus['return']>['stage'];
 export interface ReturnDecision {
   stage: Stage | undefined;
   /** What the next stage waits for. */
-  waitsFor?: { reason: 'NotSeen' | 'NotClean' | 'DetachPending' | 'Soaking'; message: string };
+  waitsFor?: { reason: 'NotSeen' | 'NotClean' | 'DetachPending' | 'Soaking' | 'CutOff'; message: string };
   /** By the API server's clock. */
   soakUntilMs?: number;
   /** What lets the node back into service, once all stages are behind it. */
@@ -68,8 +68,16 @@ export function returnNode(nodeCase: NodeCase, records: readonly ReleaseRecord[]
     const message = `${nodeCase.name} has to stay Ready and clean for ${formatDuration(forMs)}${why}`;
     return { ...waiting('clean', 'Soaking', message), soakUntilMs };
   }
+  const cut = stillCutOff(nodeCase);
+  if (cut !== undefined) return waiting('soaked', 'CutOff', cut);
   const pods = nodeCase.pods.map(({ uid }) => uid);
   return { stage: 'soaked', act: { do: 'untaint', key: QUARANTINE_KEY, effect, pods } };
+}
+
+/** In service without its storage it is not back (RET-2). */
+function stillCutOff({ fence }: NodeCase): string | undefined {
+  const cut = fence?.status.fence?.switched.find(({ step, device }) => step === 'isolation' && device !== undefined);
+  return cut && `${cut.method} has cut it off, and is not switched on again`;
 }
 
 function believedAfterMs({ lease }: NodeCase): number {

@@ -38,16 +38,33 @@ export interface StoredFence extends KubeObject {
       phase?: string;
       startedAt?: string;
       stepStartedAt?: string;
-      irrevocableSince?: string;
       message?: string;
-      storage?: string[];
+      switched?: StoredSwitch[];
+      releasedAt?: string;
+      waitsFor?: string;
       cleanResources?: boolean;
     };
     incident?: { id: string; nodeUid?: string };
     hold?: { reason?: string; message?: string };
     return?: { stage?: string; waitsFor?: string };
     releases?: StoredRelease[];
+    conditions?: { type: string; status: string; reason?: string }[];
   };
+}
+
+/** What the operator has written down of something that it switches off. */
+export interface StoredSwitch {
+  step: string;
+  method: string;
+  device?: string;
+  storage?: string[];
+  commandSentAt?: string;
+  confirmedAt?: string;
+}
+
+/** Whether a command may have been sent, as far as is written down. */
+export function hasSent(fence: StoredFence | undefined): boolean {
+  return (fence?.status?.fence?.switched ?? []).some(({ commandSentAt }) => commandSentAt !== undefined);
 }
 
 /** What the operator has written down of something that it lets go. */

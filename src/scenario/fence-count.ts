@@ -1,8 +1,9 @@
 /** How many fences there are and were: flows that recorded the intent to isolate a machine or to change its power. */
 import type { StoredChange, StoredFence } from './cluster-state.ts';
+import { hasSent } from './cluster-state.ts';
 
-/** What may go has gone, and the machine comes back; in `error` it stands still until somebody acts. */
-const ended = ['done', 'final', 'error'];
+/** Until all that may go has gone: a machine that boots, stays off or stands in error is nobody's concern any more. */
+const busy = ['isolating', 'isolated', 'poweringOff', 'off'];
 
 export class FenceCount {
   readonly #flows = new Set<string>();
@@ -21,11 +22,11 @@ export class FenceCount {
     const { name, uid = '' } = object.metadata;
     const fence = (object as StoredFence).status?.fence;
     const flow = `${uid} ${fence?.startedAt ?? ''}`;
-    const isWaiting = fence?.status === 'new' && fence.irrevocableSince === undefined;
-    const started = fence?.status !== undefined && !isWaiting;
+    const started = hasSent(object);
     if (started) this.#flows.add(flow);
-    const isOver = ended.includes(fence?.status ?? '') || fence?.phase === 'poweringOn';
-    if (type !== 'DELETED' && started && !isOver) this.#active.set(name, flow);
+    const isBusy =
+      busy.includes(fence?.phase ?? '') && fence?.releasedAt === undefined && fence?.waitsFor === undefined;
+    if (type !== 'DELETED' && started && isBusy) this.#active.set(name, flow);
     else this.#active.delete(name);
   }
 }

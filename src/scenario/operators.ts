@@ -101,6 +101,7 @@ export class OperatorHost {
         holder: life,
         onAsk: (node, action) => onWire({ type: 'device', operator: number, node, action }),
         onAnswer: (node, power) => onWire({ type: 'answered', operator: number, node, power }),
+        onPort: (node, action) => onWire({ type: 'port', operator: number, node, action }),
       }),
     });
     this.#program = program;

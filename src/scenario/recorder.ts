@@ -7,7 +7,7 @@ import type { Lease } from '../world/objects/nodes.ts';
 import type { Pod } from '../world/objects/pods.ts';
 import type { World } from '../world/world.ts';
 import type { Baseline } from './baseline.ts';
-import type { Exemption, Write } from './checkers/checker.ts';
+import type { Exemption, Write, Pulse } from './checkers/checker.ts';
 import type { StoredChange } from './cluster-state.ts';
 import { ClusterState } from './cluster-state.ts';
 import { FenceCount } from './fence-count.ts';
@@ -30,7 +30,7 @@ export class Recorder {
   readonly violations: Violation[] = [];
   readonly exemptions: Exempted[] = [];
   readonly #workloads = new Workloads();
-  readonly #renewals = new Map<string, { atMs: number; silentAfterMs: number }>();
+  readonly #renewals = new Map<string, { atMs: number; sinceMs: number; silentAfterMs: number }>();
   readonly #now: () => number;
   readonly #monotonic: () => number;
   #baseline: Baseline | undefined;
@@ -88,9 +88,12 @@ export class Recorder {
   }
 
   /** How long no renewal of the Lease of a node has arrived, and from when on that means something. */
-  pulseOf(node: string): { silentForMs: number; silentAfterMs: number } | undefined {
+  pulseOf(node: string): Pulse | undefined {
     const last = this.#renewals.get(node);
-    return last && { silentForMs: this.#monotonic() - last.atMs, silentAfterMs: last.silentAfterMs };
+    if (last === undefined) return undefined;
+    const { atMs, sinceMs, silentAfterMs } = last;
+    const nowMs = this.#monotonic();
+    return { silentForMs: nowMs - atMs, renewingForMs: nowMs - sinceMs, silentAfterMs };
   }
 
   /** Something may look different now. */
@@ -115,7 +118,11 @@ export class Recorder {
     if (metadata.namespace !== 'kube-node-lease' || !isRenewal) return;
     // A kubelet renews every quarter of the duration; a fifth more than that is silence.
     const silentAfterMs = ((spec?.leaseDurationSeconds ?? 40) * 1000 * 1.2) / 4;
-    this.#renewals.set(metadata.name, { atMs: this.#monotonic(), silentAfterMs });
+    const atMs = this.#monotonic();
+    const last = this.#renewals.get(metadata.name);
+    // Renewals that come after a silence are the first of a new life.
+    const sinceMs = last === undefined || atMs - last.atMs >= silentAfterMs ? atMs : last.sinceMs;
+    this.#renewals.set(metadata.name, { atMs, sinceMs, silentAfterMs });
   }
 
   #take(change: StoredChange, user: string): void {

@@ -15,6 +15,7 @@ export interface DeviceUser {
   holder?: Holder;
   onAsk?: (node: string, action: DeviceAction) => void;
   onAnswer?: (node: string, power: 'on' | 'off') => void;
+  onPort?: (node: string, action: DeviceAction) => void;
 }
 
 /** The switch between the nodes and their storage: off is a port that lets nothing through. */
@@ -65,11 +66,12 @@ function deviceOf(node: string, bmc: Bmc, { holder, onAsk, onAnswer }: DeviceUse
   };
 }
 
-function portOf(node: string, storage: StorageSwitch, { holder }: DeviceUser): Device {
+function portOf(node: string, storage: StorageSwitch, { holder, onPort }: DeviceUser): Device {
   return {
     name: `the switch port of ${node}`,
     async ask(action): Promise<DeviceAnswer> {
       if (holder?.dead) return never;
+      onPort?.(node, action);
       if (action === 'off') storage.closePort(node);
       if (action === 'on') storage.openPort(node);
       if (action !== 'status') return { kind: 'accepted' };

@@ -69,7 +69,7 @@ const configMap = (name: string, data: Record<string, string>): object => ({
   data,
 });
 
-/** A switch that cuts a node off from its storage. */
+/** A switch that cuts a node off from its storage, and a mistake in what is configured of it while it does. */
 function cutOff(): Scenario {
   const configs = ['node-1', 'node-2', 'node-3'].map((node) =>
     configMap(`fence-config-${node}`, {
@@ -81,7 +81,10 @@ function cutOff(): Scenario {
   const template = { 'template.properties': `driver=simulated-switch\nstorage=${driver}` };
   const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'fenceline' } };
   const objects = [namespace, configMap('fence-method-template-fc', template), ...configs];
-  const events = [{ at: '0s', partition: place }];
+  const broken = ['node-1', 'node-2', 'node-3'].map((node) =>
+    configMap(`fence-config-${node}`, { 'config.properties': `node_name=${node}\nisolation=no-such-method` }),
+  );
+  const events = [{ at: '0s', partition: place }, ...broken.map((apply) => ({ at: '50s', apply }))];
   return fenced('cut-off', { policy: { fence: atOnce }, objects, events, runFor: '1m' });
 }
 

@@ -178,7 +178,7 @@ const vocabulary: [what: string, words: Iterable<string>, forms: Form[]][] = [
   ['stages of return', RETURN_STAGES, [given('waiting'), value('stage')]],
   ['sources of evidence', EVIDENCE_SOURCES, [value('source')]],
   ['phases of a ladder', LADDER_PHASES, [value('phase')]],
-  ['phases of a fence', FENCE_PHASES, [given('enter'), given('begin'), value('phase'), value('next')]],
+  ['phases of a fence', FENCE_PHASES, [given('enter'), value('phase'), value('next')]],
   ['outcomes of Jobs', JOB_OUTCOMES, [value('\\w+')]],
   ['kinds of what was applied', APPLIED_KINDS, [value('kind')]],
 ];

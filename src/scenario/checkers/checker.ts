@@ -60,6 +60,8 @@ export type WireEvent =
   | { type: 'device'; operator: number; node: string; action: BmcAction }
   /** The device has said how it is. */
   | { type: 'answered'; operator: number; node: string; power: 'on' | 'off' }
+  /** It asked the switch between a node and its storage for something. */
+  | { type: 'port'; operator: number; node: string; action: BmcAction }
   /** A read that is no watch, once its answer was taken, or was known not to come. */
   | ReadEvent;
 
@@ -78,6 +80,13 @@ export interface ReadEvent {
   node?: Node;
 }
 
+export interface Pulse {
+  silentForMs: number;
+  /** How long renewals have come without such a silence. */
+  renewingForMs: number;
+  silentAfterMs: number;
+}
+
 export interface CheckContext {
   state: ClusterState;
   /** The machine behind a node; absent: there is none of this name. */
@@ -86,7 +95,7 @@ export interface CheckContext {
   /** What every right clock shows. */
   wallMs: () => number;
   /** How long no renewal of the Lease of a node has reached the API server, and from when on that means something. */
-  pulseOf: (node: string) => { silentForMs: number; silentAfterMs: number } | undefined;
+  pulseOf: (node: string) => Pulse | undefined;
   /** Whether the device of a node can say whose power it is, and since when it says off whatever is true, if it does. */
   deviceOf: (node: string) => { hasIdentity: boolean; saysOffSinceMs?: number } | undefined;
   /** Whether the port through which a node reaches its storage lets nothing through. */

@@ -20,10 +20,13 @@ import { s3 } from './s3-unsettled-fence.ts';
 import { s30 } from './s30-mixed-storage.ts';
 import { s31 } from './s31-last-replica.ts';
 import { s35 } from './s35-void-evidence.ts';
+import { s33 } from './s33-connected-clean.ts';
 import { s36 } from './s36-trouble-counts.ts';
 import { s37 } from './s37-requests-once.ts';
 import { s38 } from './s38-look-around.ts';
 import { s34 } from './s34-known-devices.ts';
+import { s39 } from './s39-no-late-command.ts';
+import { s40 } from './s40-facts.ts';
 import { s4 } from './s4-really-off.ts';
 import { s41 } from './s41-no-idle-slots.ts';
 import { s42 } from './s42-no-act-without-end.ts';
@@ -62,11 +65,14 @@ export const invariants: readonly Invariant[] = [
   s27,
   s30,
   s31,
+  s33,
   s34,
   s35,
   s36,
   s37,
   s38,
+  s39,
+  s40,
   s41,
   s42,
   s43,

@@ -4,6 +4,7 @@
  * to another, or has none, tells devices nothing.
  */
 import { nodeFenceName } from '../../api/fence-names.ts';
+import { hasSent } from '../cluster-state.ts';
 import type { Invariant } from './checker.ts';
 
 export const s18: Invariant = {
@@ -12,11 +13,13 @@ export const s18: Invariant = {
     onWire(event) {
       if (event.type !== 'device' || event.action === 'status') return;
       const { node, operator, action } = event;
-      const status = state.fences.get(nodeFenceName(node))?.status;
+      const record = state.fences.get(nodeFenceName(node));
+      const status = record?.status;
       const told = `operator-${operator} told the device of ${node} ${action}`;
-      if (status?.fence?.irrevocableSince === undefined) violated(`${told} without a record of that`);
-      else if (!isOf(status.holder, operator))
-        violated(`${told} although ${status.holder ?? 'nobody'} holds its record`);
+      const isRecorded = action === 'on' ? status?.fence !== undefined : hasSent(record);
+      const holder = status?.holder;
+      if (holder !== undefined && !isOf(holder, operator)) violated(`${told} although ${holder} holds its record`);
+      else if (!isRecorded) violated(`${told} without a record of that`);
     },
   }),
 };

@@ -38,7 +38,9 @@ interface Safe {
 
 /** The drivers whose storage the record says that the node was cut off from. */
 function cutOffFrom(state: ClusterState, node: string): readonly string[] {
-  return state.fences.get(nodeFenceName(node))?.status?.fence?.storage ?? [];
+  const { phase, switched = [] } = state.fences.get(nodeFenceName(node))?.status?.fence ?? {};
+  if (phase !== 'isolated') return [];
+  return switched.flatMap(({ storage = [], confirmedAt }) => (confirmedAt === undefined ? [] : storage));
 }
 
 /** The drivers of which the policy that answers for the release says that they detach safely. */

@@ -103,10 +103,13 @@ const unguarded: Deed = (other) => other.patch(node, [{ op: 'remove', path: '/sp
 const inUse: Deed = (other) =>
   other.patch(node, [{ op: 'add', path: '/status/volumesInUse', value: [entryOf('pv-0')] }], 'status');
 
+/** What a fence has switched off is switched on also when its policy is paused (SAF-12). */
+const switchesOn = matching(/^PUT .*\/nodefences\/.*"phase":"poweringOn"/);
+
 const releases: readonly Story[] = [
   ...Object.entries(bases).flatMap(([basis, { policy }]) => [
     story(basis, 'stopped by a person', () => afterRecord(stopped)),
-    story(basis, 'its policy is paused', () => afterRecord(paused(policy))),
+    story(basis, 'its policy is paused', () => afterRecord(paused(policy), switchesOn)),
     story(basis, 'its Lease is renewed', () => afterRecord(renewed, decidesAnew())),
     story(basis, 'it was booted again', () => afterRecord(booted, decidesAnew())),
   ]),

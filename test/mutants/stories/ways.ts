@@ -50,7 +50,7 @@ function inTrouble(defaults: Omit<t.Trouble, 'events'> & { runFor: string }): Wa
   };
 }
 
-function configMap(name: string, data: Record<string, string>): object {
+export function configMap(name: string, data: Record<string, string>): object {
   return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'fenceline' }, data };
 }
 

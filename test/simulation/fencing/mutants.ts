@@ -4,6 +4,7 @@ import type { RunOptions } from '../../../src/scenario/runner.ts';
 import { marked, removed } from '../../mutants/stories/machines.ts';
 import type { Sabotage } from '../mutant.ts';
 import type { MutantCase } from '../mutants.ts';
+import { factMutantCases } from './fact-mutants.ts';
 import { variation } from '../run-file.ts';
 import { atOnce, byCondition, fenced, place } from './fenced.ts';
 
@@ -271,9 +272,9 @@ export const fenceMutantCases: readonly MutantCase[] = [
     mistake: 'lets one device be asked at a time',
     sabotage: {
       file: 'src/act/device-tasks.ts',
-      line: "if (known?.key === key || known?.state.outcome === 'running') return;",
+      line: "if ((known?.key === key && !isDropped) || known?.state.outcome === 'running') return;",
       instead:
-        "if (known?.key === key || [...this.#tasks.values()].some((it) => it.state.outcome === 'running')) return;",
+        "if ((known?.key === key && !isDropped) || [...this.#tasks.values()].some((it) => it.state.outcome === 'running')) return;",
     },
     scenario: fenced('slow-neighbour', {
       cluster: { nodes: 5 },
@@ -393,4 +394,5 @@ export const fenceMutantCases: readonly MutantCase[] = [
     }),
     says: /^node-2 waits for its turn while nobody works on another node$/,
   },
+  ...factMutantCases,
 ];

@@ -99,7 +99,7 @@ describe('a fence that a person asks for', () => {
         phase: 'poweringOff',
         startedAt: at,
         stepStartedAt: at,
-        irrevocableSince: at,
+        switched: [{ step: 'power-management', method: 'power-off', device: 'd', commandSentAt: at }],
       },
     };
     const restored = {

@@ -105,3 +105,34 @@ describe('a node that is cut off from its storage', () => {
     assert.deepEqual([...bases], ['PowerOff']);
   });
 });
+
+describe('what was cut off', () => {
+  const without = (config: object): object => {
+    const { data, ...rest } = config as { data: Record<string, string> };
+    return {
+      ...rest,
+      data: { ...data, 'config.properties': data['config.properties']?.replace('\nrecovery=fc-on', '') },
+    };
+  };
+
+  test('[RET-2] is connected by the method that cut it off where no recovery is configured', async () => {
+    for (const powerManagementAfter of ['60s', '1h']) {
+      const seen = await cut({
+        powerManagementAfter,
+        objects: configs.map(without),
+        events: [
+          { at: '0s', partition: place },
+          { at: '2m', heal: place },
+        ],
+        expect: [
+          elsewhere('60s'),
+          { by: '6m', node: { name: place, ready: true, schedulable: true, taints: [] } },
+          { ledger: { volume: 'pv-0', writersAtMost: 1, dataIntact: true } },
+        ],
+      });
+      assert.deepEqual(failuresOf(seen.report), []);
+      assert.equal(seen.world.storage.isPortClosed(victimOf(seen)), false);
+      assert.equal(fenceOf(seen.world, victimOf(seen))?.status.fence?.phase, 'finished');
+    }
+  });
+});

@@ -1,0 +1,136 @@
+/** A fence as its automaton sees it, and the moves that all of its phases are made of. */
+import type { FenceConfig, Method } from '../api/fence-config.ts';
+import type { NodeFenceStatus } from '../api/node-fence.ts';
+import type { TaskOutcome } from '../api/task.ts';
+import type { Switched } from './switched.ts';
+
+type StoredFence = NonNullable<NodeFenceStatus['fence']>;
+
+export type Phase = StoredFence['phase'];
+
+export interface FenceState {
+  phase: Phase;
+  /** Which level of the step, and which of its methods. */
+  level: number;
+  method: number;
+  /** How often the present step was tried again, and the whole fence. */
+  retries: number;
+  restarts: number;
+  startedAtMs: number;
+  phaseStartedAtMs: number;
+  /** The boot that the fence is about. */
+  bootId: string;
+  /** What was switched off, and not on again. */
+  switched: readonly Switched[];
+  /** The step that has failed, of a fence in error. */
+  failedIn?: StoredFence['step'];
+  /** A failed method is not tried again before this. */
+  notBeforeMs?: number;
+  message?: string;
+}
+
+export interface FenceLimits {
+  isolateAfterMs: number;
+  powerManagementAfterMs: number;
+  bootTimeoutMs: number;
+  retries: number;
+  restarts: number;
+  /** The provider removes a machine that is off: it is not switched on again. */
+  machineRemoved?: boolean;
+}
+
+export interface FenceFacts {
+  nowMs: number;
+  /**
+   * Ready, its Lease is renewed, and the trouble that the fence is for is over. Ready alone may be what Kubernetes has not
+   * noticed yet.
+   */
+  isBack: boolean;
+  /** Nothing of before can write there any more: what was cut off may be connected again (SAF-4). */
+  isHarmless: boolean;
+  bootId: string;
+  task?: TaskNews;
+  /** Its device says on although it was confirmed off: somebody else has switched it on, and what it says. */
+  onAgain?: string | undefined;
+  /** A crashed kernel writes its memory down: its power stays on until then. */
+  dumpUntilMs?: number;
+  /** All that may go has gone. */
+  isReleased: boolean;
+  /** Nothing may be begun just now: a storm, or as many fences as may run, or nobody has approved. */
+  isBraked: boolean;
+  /** An administrator stopped the fence: nothing moves. */
+  isStopped: boolean;
+  /** The policy was paused: nothing more is switched off or released, and what was switched off is switched on (SAF-12). */
+  isPaused: boolean;
+}
+
+/** How a try is doing, or has ended. `told`: a command has gone out in it; absent: nobody knows. */
+export interface TaskNews {
+  outcome: TaskOutcome | 'dropped';
+  message?: string;
+  told?: boolean;
+}
+
+export type Transition =
+  /** The node came back before anything was switched: there is no fence any more. */
+  | { kind: 'cancelled' }
+  | { kind: 'state'; state: FenceState; run?: Method; isQuestion?: boolean; recheckAtMs?: number };
+
+export function beginFence(nowMs: number, bootId: string): FenceState {
+  return {
+    phase: 'waiting',
+    level: 0,
+    method: 0,
+    retries: 0,
+    restarts: 0,
+    startedAtMs: nowMs,
+    phaseStartedAtMs: nowMs,
+    bootId,
+    switched: [],
+  };
+}
+
+export interface FenceContext {
+  facts: FenceFacts;
+  config: FenceConfig;
+  limits: FenceLimits;
+}
+
+/** Whether the fence is over, one way or the other, or begins nothing by itself any more. */
+export function isSettled({ phase, restarts }: FenceState, limits: FenceLimits): boolean {
+  return phase === 'finished' || (phase === 'failed' && restarts >= limits.restarts);
+}
+
+/** The node is back: what was switched is undone, or there never was a fence. */
+export function comeBack(state: FenceState, facts: FenceFacts): Transition {
+  return state.switched.length > 0 ? enter(state, 'recovering', facts) : { kind: 'cancelled' };
+}
+
+export function isRebooted(state: FenceState, facts: FenceFacts): boolean {
+  return facts.bootId !== '' && facts.bootId !== state.bootId;
+}
+
+const stepOf: Partial<Record<Phase, StoredFence['step']>> = {
+  waiting: 'isolation',
+  isolating: 'isolation',
+  isolated: 'isolation',
+  recovering: 'recovery',
+};
+
+export function fail(state: FenceState, facts: FenceFacts, message: string): Transition {
+  const failedIn = stepOf[state.phase] ?? 'power-management';
+  return move({ ...state, phase: 'failed', failedIn, phaseStartedAtMs: facts.nowMs, message });
+}
+
+export function enter(state: FenceState, phase: Phase, facts: FenceFacts, level = 0): Transition {
+  const { notBeforeMs: _, failedIn: __, ...rest } = state;
+  return move({ ...rest, phase, level, method: 0, retries: 0, phaseStartedAtMs: facts.nowMs });
+}
+
+export function move(state: FenceState): Transition {
+  return { kind: 'state', state };
+}
+
+export function stay(state: FenceState, recheckAtMs?: number): Transition {
+  return recheckAtMs === undefined ? { kind: 'state', state } : { kind: 'state', state, recheckAtMs };
+}

@@ -1,0 +1,133 @@
+/**
+ * What a fence has switched, one entry for each method: when its command may have gone out, and when its device confirmed
+ * it. These are the facts that everything else rests on (SAF-5). An edit of a configuration leaves entries without a method,
+ * or methods without an entry: that is more work, or an end with a sentence, and never a fact.
+ */
+import type { FenceConfig, Level, Method } from '../api/fence-config.ts';
+import { deviceHash } from '../api/fence-config.ts';
+
+export type SwitchedStep = 'isolation' | 'power-management';
+
+export interface Switched {
+  step: SwitchedStep;
+  method: string;
+  /** Absent: there is no device, as with a cordon, and nothing is confirmed by it. */
+  device?: string;
+  /** The CSI drivers whose storage it cuts the node off from. */
+  storage: readonly string[];
+  /** Stored before the command: it may have been sent. */
+  sentAtMs?: number;
+  confirmedAtMs?: number;
+}
+
+export function entryFor(switched: readonly Switched[], step: SwitchedStep, method: Method): Switched | undefined {
+  const device = deviceHash(method);
+  return switched.find((one) => one.step === step && one.method === method.name && one.device === device);
+}
+
+export function isConfirmed(switched: readonly Switched[], step: SwitchedStep, method: Method): boolean {
+  return entryFor(switched, step, method)?.confirmedAtMs !== undefined;
+}
+
+/** When the first command of a step may have been sent; undefined: none was. */
+export function sentAtMs(switched: readonly Switched[], step: SwitchedStep): number | undefined {
+  const times = switched.flatMap((one) => (one.step === step && one.sentAtMs !== undefined ? [one.sentAtMs] : []));
+  return times.length === 0 ? undefined : Math.min(...times);
+}
+
+type Times = Pick<Switched, 'sentAtMs' | 'confirmedAtMs'>;
+
+/** An entry about which nothing is known any more is none. */
+export function withEntry(
+  switched: readonly Switched[],
+  { step, method }: { step: SwitchedStep; method: Method },
+  times: Times,
+): Switched[] {
+  const device = deviceHash(method);
+  const known = entryFor(switched, step, method);
+  const next: Switched = {
+    step,
+    method: method.name,
+    ...(device === undefined ? {} : { device }),
+    storage: [...(method.storage ?? [])],
+    ...times,
+  };
+  const others = switched.filter((one) => one !== known);
+  return times.sentAtMs === undefined && times.confirmedAtMs === undefined ? others : [...others, next];
+}
+
+/** It has to be confirmed anew; what may have been sent stays so. */
+export function unconfirmed(switched: readonly Switched[], step: SwitchedStep): Switched[] {
+  return switched.flatMap((one) => {
+    if (one.step !== step) return [one];
+    const { confirmedAtMs: _, ...rest } = one;
+    return rest.sentAtMs === undefined ? [] : [rest];
+  });
+}
+
+export function without(switched: readonly Switched[], step: SwitchedStep): Switched[] {
+  return switched.filter((one) => one.step !== step);
+}
+
+export function ofStep(switched: readonly Switched[], step: SwitchedStep): Switched[] {
+  return switched.filter((one) => one.step === step);
+}
+
+/** Why nothing rests any more on what devices have confirmed; undefined: it does. */
+export function edited(
+  switched: readonly Switched[],
+  step: SwitchedStep,
+  levels: readonly Level[],
+): string | undefined {
+  const methods = levels.flatMap(({ off }) => off);
+  const lost = ofStep(switched, step).find(
+    (one) =>
+      one.confirmedAtMs !== undefined &&
+      !methods.some((method) => method.name === one.method && deviceHash(method) === one.device),
+  );
+  return (
+    lost && `${lost.method} was edited or removed after it was switched off: nobody can be asked whether it still is`
+  );
+}
+
+/**
+ * What connects a node again: what is configured for that, and for each device that cut it off and is not among it, that
+ * device itself, the last one first (RET-2).
+ */
+export function undoOf(switched: readonly Switched[], config: FenceConfig, level: number): Method[] {
+  const configured = config.recovery[level]?.on ?? [];
+  const covered = new Set(configured.map((method) => deviceHash(method) ?? method.action));
+  const known = config.isolation.flatMap(({ off }) => off);
+  const own = ofStep(switched, 'isolation')
+    .toReversed()
+    .flatMap((entry): Method[] => {
+      const method = known.find((one) => one.name === entry.method && deviceHash(one) === entry.device);
+      if (method === undefined) return [];
+      const undo: Method = { ...method, action: method.action === 'cordon' ? 'uncordon' : 'on' };
+      return covered.has(deviceHash(undo) ?? undo.action) ? [] : [undo];
+    });
+  return [...configured, ...own];
+}
+
+/** After one that connects was confirmed. */
+export function connected(switched: readonly Switched[], by: Method): Switched[] {
+  const device = deviceHash(by);
+  return switched.filter((one) => one.step !== 'isolation' || one.device !== device);
+}
+
+/** What cuts the node off, or may: an outage of its storage that somebody has to end. */
+export function cutsOf(switched: readonly Switched[]): Switched[] {
+  return ofStep(switched, 'isolation').filter(({ device }) => device !== undefined);
+}
+
+/** It was so before anything was told to it: not our doing, as far as anybody remembers. */
+export function wasFound({ sentAtMs: sent, confirmedAtMs: confirmed }: Switched): boolean {
+  return sent === undefined && confirmed !== undefined;
+}
+
+export function notUndone(cut: Switched): string {
+  const why = wasFound(cut)
+    ? 'it was so before this fence, and nobody remembers why: look what runs there, then switch it on'
+    : 'nothing that is configured connects it again: switch it on by hand';
+  return `${cut.method} cuts the node off from its storage, and ${why}`;
+}

@@ -1,0 +1,115 @@
+/** How the methods of one step are gone through: what is stored before a command, and what the end of a try says. */
+import type { Level, Method } from '../api/fence-config.ts';
+import { deviceHash } from '../api/fence-config.ts';
+import type { FenceContext, FenceState, Phase, TaskNews, Transition } from './state.ts';
+import { enter, fail, move, stay } from './state.ts';
+import type { Switched, SwitchedStep } from './switched.ts';
+import { connected, cutsOf, entryFor, isConfirmed, notUndone, unconfirmed, wasFound, withEntry } from './switched.ts';
+
+/** A device that has just failed, or its network, may need a moment; so may a command that was only late. */
+export const retryAfterMs = 10_000;
+interface OffPlan {
+  levels: readonly Level[];
+  step: SwitchedStep;
+  next: Phase;
+}
+
+/** One method after the other; a failure is tried again, then the next level, then it is an error. */
+export function switchOff(state: FenceState, context: FenceContext, plan: OffPlan): Transition {
+  const { facts } = context;
+  const { step } = plan;
+  const methods = plan.levels[state.level]?.off ?? [];
+  if (methods.length === 0) return fail(state, facts, `no method of ${step} is configured any more that switches off`);
+  const next = methods.findIndex((method) => !isConfirmed(state.switched, step, method));
+  const method = methods[next];
+  if (method === undefined) return enter(state, plan.next, facts, state.level);
+  if (next !== state.method) return move({ ...state, method: next });
+  const { task } = facts;
+  if (hasEnded(task)) return learnt(state, context, { ...plan, method, task });
+  const { notBeforeMs = 0 } = state;
+  if (task === undefined && facts.nowMs < notBeforeMs) return stay(state, notBeforeMs);
+  const isSent = method.action !== 'off' || entryFor(state.switched, step, method)?.sentAtMs !== undefined;
+  if (isSent) return facts.isPaused ? stay(state) : { kind: 'state', state, run: method };
+  // Until a command may have been sent, nothing was begun: whatever holds fences back holds this one.
+  if (facts.isBraked || facts.isPaused) return stay(state);
+  return move({ ...state, switched: withEntry(state.switched, { step, method }, { sentAtMs: facts.nowMs }) });
+}
+
+/** What the end of a try says: whether it is off, and whether anything was sent. */
+function learnt(
+  state: FenceState,
+  { facts, limits }: FenceContext,
+  { levels, step, method, task }: OffPlan & { method: Method; task: TaskNews },
+): Transition {
+  const known = entryFor(state.switched, step, method)?.sentAtMs;
+  // It was this try that was to send it, and it has not; what an earlier one has sent stays so.
+  const isUnsent = known === undefined || (task.told === false && known >= (state.notBeforeMs ?? 0));
+  const sent = isUnsent ? {} : { sentAtMs: known };
+  const record = (times: Pick<Switched, 'confirmedAtMs'>): Switched[] =>
+    withEntry(state.switched, { step, method }, { ...sent, ...times });
+  if (task.outcome === 'succeeded') {
+    return move({ ...state, switched: record({ confirmedAtMs: facts.nowMs }) });
+  }
+  const switched = record({});
+  // What it rested on is not so any more: decided anew.
+  if (task.outcome === 'dropped') return move({ ...state, switched });
+  const message = task.message ?? `${method.name} did not succeed`;
+  if (state.retries < limits.retries) {
+    const notBeforeMs = facts.nowMs + retryAfterMs;
+    const anew = unconfirmed(switched, step);
+    return move({ ...state, switched: anew, retries: state.retries + 1, method: 0, message, notBeforeMs });
+  }
+  const hasNext = state.level + 1 < levels.length;
+  if (!hasNext) return fail({ ...state, switched }, facts, message);
+  const notBeforeMs = facts.nowMs;
+  return move({ ...state, switched, level: state.level + 1, method: 0, retries: 0, message, notBeforeMs });
+}
+
+/** What was switched off by a level is switched on by the same one. */
+export function switchOn(
+  state: FenceState,
+  method: Method,
+  { facts, limits }: Pick<FenceContext, 'facts' | 'limits'>,
+): Transition {
+  const { task } = facts;
+  const { notBeforeMs = 0 } = state;
+  if (task === undefined && facts.nowMs < notBeforeMs) return stay(state, notBeforeMs);
+  const cut = state.phase === 'recovering' ? cutBy(state, method) : undefined;
+  // Not our doing, as far as anybody remembers: whether somebody has ended it is all that we may ask.
+  const isQuestion = cut !== undefined && wasFound(cut);
+  switch (task?.outcome) {
+    case undefined:
+    case 'running':
+    case 'dropped':
+      return { kind: 'state', state, run: method, ...(isQuestion ? { isQuestion } : {}) };
+    case 'succeeded': {
+      if (state.phase !== 'recovering') return move({ ...state, method: state.method + 1 });
+      const switched = connected(state.switched, method);
+      // What undoes itself leaves the list that this counts in.
+      const isOwn = state.switched.some((one) => one.step === 'isolation' && one.method === method.name);
+      return move({ ...state, switched, method: state.method + (isOwn ? 0 : 1) });
+    }
+    case 'failed':
+    case 'unknown': {
+      const message = task?.message ?? `${method.name} did not succeed`;
+      if (isQuestion) return fail(state, facts, notUndone(cut));
+      if (state.retries >= limits.retries) return fail(state, facts, message);
+      return move({
+        ...state,
+        retries: state.retries + 1,
+        method: 0,
+        message,
+        notBeforeMs: facts.nowMs + retryAfterMs,
+      });
+    }
+  }
+}
+
+function cutBy({ switched }: FenceState, method: Method): Switched | undefined {
+  const device = deviceHash(method);
+  return cutsOf(switched).find((one) => one.device === device);
+}
+
+export function hasEnded(task: TaskNews | undefined): task is TaskNews {
+  return task !== undefined && task.outcome !== 'running';
+}

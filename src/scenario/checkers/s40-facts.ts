@@ -1,0 +1,63 @@
+/**
+ * S40: what is stored as a fact rests on evidence. When a record says that a machine is off, its device was asked in this fence,
+ * and off was the last that it said; when it says that the way to the storage is cut, that is so; whatever was edited meanwhile.
+ * (What the word of a device is worth, and whose power it switches, is for S4 and S34.)
+ */
+import type { StoredFence } from '../cluster-state.ts';
+import type { Invariant } from './checker.ts';
+
+export const s40: Invariant = {
+  id: 'S40',
+  check: ({ isPortClosed, violated }) => {
+    /** What the device of a node last said, since the last fence of theirs began. */
+    const said = new Map<string, 'on' | 'off'>();
+    return {
+      onWire(event) {
+        if (event.type === 'answered') said.set(event.node, event.power);
+      },
+      onStored({ type, object, previous }) {
+        if (object.kind !== 'NodeFence' || type === 'DELETED') return;
+        const fence: StoredFence = object;
+        const before: StoredFence | undefined = previous;
+        const { node = '' } = fence.spec ?? {};
+        const isAnother = fence.status?.fence?.startedAt !== before?.status?.fence?.startedAt;
+        for (const { what, fact } of newFacts(fence, before)) {
+          // One that was found off was asked before its fence was written down.
+          const isSo = what === 'port' ? isPortClosed(node) : said.get(node) === 'off';
+          if (!isSo) violated(`${fact}, and no device has said so`);
+        }
+        if (isAnother && fence.status?.fence?.phase === 'waiting') said.delete(node);
+      },
+    };
+  },
+};
+
+interface Fact {
+  what: 'device' | 'port';
+  fact: string;
+}
+
+/** What a record says that it did not say before: confirmed entries, phases, the condition Fenced. */
+function newFacts(fence: StoredFence, before: StoredFence | undefined): Fact[] {
+  const { node = '' } = fence.spec ?? {};
+  const known = new Set(factsOf(before).map(({ fact }) => fact));
+  return factsOf(fence)
+    .filter(({ fact }) => !known.has(fact))
+    .map(({ what, fact }) => ({ what, fact: `the record of ${node} says ${fact}` }));
+}
+
+function factsOf(fence: StoredFence | undefined): Fact[] {
+  const { phase, switched = [], startedAt = '' } = fence?.status?.fence ?? {};
+  const facts: Fact[] = switched.flatMap(({ step, method, device, confirmedAt }) =>
+    confirmedAt === undefined || device === undefined
+      ? []
+      : [{ what: step === 'isolation' ? 'port' : 'device', fact: `that ${method} is off (${startedAt})` }],
+  );
+  if (phase === 'off') facts.push({ what: 'device', fact: `that the machine is off (${startedAt})` });
+  const condition = fence?.status?.conditions?.find(({ type }) => type === 'Fenced');
+  if (condition?.status === 'True') {
+    const what = phase === 'isolated' ? 'port' : 'device';
+    facts.push({ what, fact: `that the node is fenced, ${condition.reason} (${startedAt})` });
+  }
+  return facts;
+}

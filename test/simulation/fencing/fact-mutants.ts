@@ -1,0 +1,64 @@
+/** As in ../mutants.ts, about what a fence rests on, how it begins and how it ends. */
+import type { MutantCase } from '../mutants.ts';
+import { scenarioOf } from '../run-file.ts';
+import { fenced, place } from './fenced.ts';
+
+const cutOff = scenarioOf('holes/record-deleted-while-cut-off');
+const apart: (typeof cutOff.events)[number] = {
+  atMs: 0,
+  act: { do: 'storagePartition', node: { node: 'node-3' } },
+  where: 'test',
+};
+
+export const factMutantCases: readonly MutantCase[] = [
+  {
+    invariant: 'S39',
+    mistake: 'cuts a node that is back, because it was going to',
+    sabotage: {
+      file: 'src/fence/automaton.ts',
+      line: 'if (facts.isBack) return backAfter(state, facts, sent);',
+      instead: '',
+    },
+    also: [
+      {
+        file: 'src/decide/decide-node.ts',
+        line: "return run.method.action === 'off' && (",
+        instead: "return run.key === '' && (",
+      },
+    ],
+    scenario: scenarioOf('holes/back-before-any-command'),
+    says: /^operator-1 told the device of node-\d off although its trouble was over$/,
+  },
+  {
+    invariant: 'S40',
+    mistake: 'takes what it was going to tell a device for what that device has said',
+    sabotage: {
+      file: 'src/fence/switched.ts',
+      line: 'return entryFor(switched, step, method)?.confirmedAtMs !== undefined;',
+      instead: 'return entryFor(switched, step, method) !== undefined;',
+    },
+    scenario: fenced('unconfirmed', {
+      events: [
+        { at: '0s', device: { node: place, fault: 'ignores' } },
+        { at: '0s', partition: place },
+      ],
+      runFor: '1m',
+    }),
+    says: /^the record of node-\d says that the machine is off \(.*\), and no device has said so$/,
+  },
+  {
+    invariant: 'S33',
+    mistake: 'connects a node as soon as it is back',
+    sabotage: {
+      file: 'src/fence/automaton.ts',
+      line: 'if (cuts.length > 0 && !isSafe) return',
+      instead: 'if (cuts.length > 99 && !isSafe) return',
+    },
+    // It cannot write all the same, so that two machines do not at the same time, which has a checker of its own.
+    scenario: {
+      ...cutOff,
+      events: [...cutOff.events.filter(({ act }) => act.do !== 'delete'), apart],
+    },
+    says: /^operator-1 connected node-3, and default\/web-0, which was let go, still runs there$/,
+  },
+];
