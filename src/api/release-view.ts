@@ -57,6 +57,8 @@ export interface LiveNode {
   /** All conditions but for times, which are by the clock of whoever wrote them. */
   conditions?: readonly { type: string; status: ConditionStatus }[];
   isCordoned?: boolean;
+  /** By us: it is ours to take away. */
+  isOurCordon?: boolean;
   /** As it is written on the node. */
   maintenanceUntil?: string;
   /** What we noted of a remedy that runs. */

@@ -15,7 +15,7 @@ import { climbAll } from '../remedy/ladders.ts';
 import type { RemedyHold } from './brake-of.ts';
 import { harshHold, isHarshRung } from './brake-of.ts';
 import type { Rung } from './fence-of.ts';
-import { anew, fenceOf, fenceWithoutPolicy, methodRun, withoutEarlier } from './fence-of.ts';
+import { anew, fenceOf, fenceWithoutPolicy, isBack, methodRun, withoutEarlier } from './fence-of.ts';
 import type { JobRecord, PlannedJob } from './jobs.ts';
 import { endedJobs, isMade, orderOf, remediationOf, wasMade, withJob } from './jobs.ts';
 import { ladderKey, remedyOf, taskOf } from './of-case.ts';
@@ -72,9 +72,18 @@ function remedyFor(nodeCase: NodeCase, isAsked: boolean): Requestable {
     return isStopped ? asItStands(nodeCase) : pausedRemedy({ ...nodeCase, node });
   }
   if (remedyOf(nodeCase) === undefined && fence?.status.fence === undefined && !isAsked) {
-    return { ladders: [], jobs: fence?.status.jobs ?? [] };
+    return withoutCordon(nodeCase, { ladders: [], jobs: fence?.status.jobs ?? [] });
   }
-  return nextRemedy({ ...nodeCase, node }, isAsked);
+  return withoutCordon(nodeCase, nextRemedy({ ...nodeCase, node }, isAsked));
+}
+
+/** Our own cordon goes when all is over, also where no ladder says so (RET-2). */
+function withoutCordon(nodeCase: NodeCase, decided: Requestable): Requestable {
+  const { ladders, run, fence } = decided;
+  const { incident } = nodeCase.fence?.status ?? {};
+  const isOver = ladders.length === 0 && run === undefined && !isUnderFence(fence);
+  if (!isOver || incident === undefined || !nodeCase.node?.isOurCordon || !isBack(nodeCase)) return decided;
+  return { ...decided, run: { do: 'uncordon', key: `cordon of ${incident.id}` } };
 }
 
 /** Nothing moves. */

@@ -132,7 +132,7 @@ export function taskKey({ phase, level, index, retries, restarts, stepStartedAt,
 }
 
 /** Ready, and its kubelet renews: Ready alone may be what Kubernetes has not noticed yet. */
-function isBack({ node, lease }: NodeCase): boolean {
+export function isBack({ node, lease }: NodeCase): boolean {
   return node?.ready === 'True' && lease?.renewed === true && !isSilent(lease);
 }
 

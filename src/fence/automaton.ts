@@ -131,8 +131,9 @@ function off(state: FenceState, { facts, config, limits }: FenceContext): Transi
   const mayGoOn = facts.isPaused ? isOurs : facts.isReleased;
   if (!mayGoOn) return stay(state);
   if (limits.machineRemoved === true && !facts.isPaused) return enter(state, 'finished', facts);
-  // Nothing says how to switch it on: it stays off until somebody does.
-  return level.on.length === 0 ? stay(state) : enter(state, 'poweringOn', facts, state.level);
+  if (level.on.length > 0) return enter(state, 'poweringOn', facts, state.level);
+  const waitsFor = 'its machine is off, and nothing is configured that switches it on: somebody has to';
+  return { kind: 'state', state, waitsFor };
 }
 
 /** A cordon confirms nothing. */

@@ -67,6 +67,7 @@ export function decideFence(fenceCase: FenceCase): FenceDecision {
   const facts = factsOf(fenceCase);
   let state = first;
   let decided: FenceDecision = { isCancelled: false };
+  let waitsFor: string | undefined;
   for (let moves = 0; ; moves += 1) {
     if (moves > maxMoves) throw new Error(`the fence goes round in circles in phase ${state.phase}`);
     // The answer of a method counts once, for the state that it was asked in.
@@ -74,6 +75,7 @@ export function decideFence(fenceCase: FenceCase): FenceDecision {
     const moved = transition(state, context);
     if (moved.kind === 'cancelled') return { isCancelled: true };
     const { run, isQuestion, recheckAtMs } = moved;
+    waitsFor = moved.waitsFor;
     decided = {
       isCancelled: false,
       ...(run === undefined ? {} : { run }),
@@ -83,7 +85,7 @@ export function decideFence(fenceCase: FenceCase): FenceDecision {
     if (moved.state === state) break;
     state = moved.state;
   }
-  const fence = stored(state, fenceCase, config);
+  const fence = { ...stored(state, fenceCase, config), ...(waitsFor === undefined ? {} : { waitsFor }) };
   const hold =
     fenceCase.brake !== undefined && isHeldBack(state, { facts, config, limits: fenceCase.limits })
       ? fenceCase.brake

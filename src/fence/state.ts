@@ -74,7 +74,7 @@ export interface TaskNews {
 export type Transition =
   /** The node came back before anything was switched: there is no fence any more. */
   | { kind: 'cancelled' }
-  | { kind: 'state'; state: FenceState; run?: Method; isQuestion?: boolean; recheckAtMs?: number };
+  | { kind: 'state'; state: FenceState; run?: Method; isQuestion?: boolean; recheckAtMs?: number; waitsFor?: string };
 
 export function beginFence(nowMs: number, bootId: string): FenceState {
   return {

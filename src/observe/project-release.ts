@@ -9,6 +9,7 @@ import type {
   TolerationFacts,
 } from '../api/release-view.ts';
 import {
+  CORDONED_ANNOTATION,
   MAINTENANCE_ANNOTATION,
   REMEDIATION_POD_ANNOTATION,
   REMEDIATION_TIME_ANNOTATION,
@@ -80,6 +81,7 @@ export function liveNode(object: KubeObject): LiveNode {
     providerId: spec?.providerID ?? '',
     conditions: (status?.conditions ?? []).map((one) => ({ type: one.type ?? '', status: statusOf(one.status) })),
     isCordoned: spec?.unschedulable === true,
+    ...(metadata.annotations?.[CORDONED_ANNOTATION] === undefined ? {} : { isOurCordon: true }),
     ...remediationOf(metadata.annotations),
     ...maintenanceOf(metadata.annotations),
   };

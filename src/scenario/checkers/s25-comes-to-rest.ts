@@ -85,7 +85,8 @@ class ComesToRest implements Checker {
     const { spec, status } = this.#context.state.fences.get(nodeFenceName(name)) ?? {};
     if (spec?.stop === true) return 'it is stopped';
     // What went wrong on the way to a fence that has ended says nothing of now.
-    const said = status?.fence?.status === 'final' ? undefined : status?.fence?.message;
+    const { status: at, waitsFor, message } = status?.fence ?? {};
+    const said = at === 'final' ? undefined : (waitsFor ?? message);
     return status?.hold?.message ?? status?.return?.waitsFor ?? said;
   }
 }
