@@ -329,3 +329,37 @@ describe('whether it is off', () => {
     assert.deepEqual(silent.acts.of('node-1'), {});
   });
 });
+
+describe('whether a command may have been sent', () => {
+  const at = '2026-01-01T00:06:00.000Z';
+  const begun = (isFirst: boolean): LongAct => ({ ...switching, sent: { at, isFirst } });
+
+  test('[SAF-8] a try that recorded it, and was dropped before its command, says that nothing was sent', async () => {
+    const { begin, ended, acts, grounds, node } = await bench();
+    acts.want(node.name, [{ grounds, begins: begun(true) }]);
+    acts.want(node.name, []);
+    await begin(begun(true));
+    assert.deepEqual([(await ended())?.outcome, (await ended())?.told], ['dropped', false]);
+  });
+
+  test('[SAF-8] what another leader has recorded may have been sent, whatever becomes of this try', async () => {
+    const { begin, ended, acts, grounds, node } = await bench();
+    acts.want(node.name, [{ grounds, begins: begun(false) }]);
+    acts.want(node.name, []);
+    await begin(begun(false));
+    assert.deepEqual([(await ended())?.outcome, (await ended())?.told], ['dropped', true]);
+  });
+
+  test('[SAF-8] what was sent once stays sent in the next try', async () => {
+    const { begin, ended, acts, asked, grounds, node } = await bench();
+    acts.want(node.name, [{ grounds, begins: begun(true) }]);
+    await begin(begun(true));
+    assert.equal((await ended())?.told, true);
+    assert.ok(asked.includes('off'));
+    const again: LongAct = { ...begun(false), key: 'k2' };
+    acts.want(node.name, [{ grounds, begins: again }]);
+    acts.want(node.name, []);
+    await begin(again);
+    assert.equal((await ended())?.told, true);
+  });
+});

@@ -50,6 +50,8 @@ export class LongActs {
   readonly #onAgain = new Map<string, NonNullable<NodeCase['onAgain']>>();
   /** By node: the tries that the latest decision calls for. */
   readonly #wanted = new Map<string, readonly string[]>();
+  /** By node: since when a command may have been sent by what we have recorded ourselves, and none was. */
+  readonly #unsent = new Map<string, string>();
 
   constructor(options: LongActsOptions) {
     this.#options = options;
@@ -81,10 +83,14 @@ export class LongActs {
    * force, or the record was made anew, which the grounds of one act cannot tell.
    */
   want(name: string, steps: readonly Step[]): void {
+    const begun = steps.flatMap((step) => ('begins' in step ? [step.begins] : []));
     this.#wanted.set(
       name,
-      steps.flatMap((step) => ('begins' in step ? [step.begins.key] : [])),
+      begun.map(({ key }) => key),
     );
+    for (const act of begun) {
+      if (act.do === 'switch' && act.sent?.isFirst) this.#unsent.set(name, act.sent.at);
+    }
   }
 
   /** A decision wants to know how these devices are; nobody waits for it. */
@@ -96,6 +102,7 @@ export class LongActs {
     this.#onAgain.delete(name);
     this.#questions.forget(name);
     this.#tasks.forget(name);
+    this.#unsent.delete(name);
     if (this.#tasks.current(name) === undefined) this.#wanted.delete(name);
     else this.#wanted.set(name, []);
   }
@@ -136,13 +143,19 @@ export class LongActs {
     }
   }
 
-  /** What it says of itself includes whether anything was told: a fence whose trouble has ended before that ends with it (SAF-8). */
+  /**
+   * What it says of itself includes whether anything was told: a fence whose trouble has ended before that ends with it
+   * (SAF-8). What another leader has recorded may have been sent by that one.
+   */
   async #switch(node: LiveNode, act: Extract<LongAct, { do: 'switch' }>, mayAct: MayAct): Promise<TryOutcome> {
-    const { isQuestion = false } = act;
-    let told = false;
+    const { isQuestion = false, sent } = act;
+    let told = sent !== undefined && this.#unsent.get(node.name) !== sent.at;
     const outcome = await this.#tasks.operate(node, act, async () => {
       const objection = isQuestion ? 'it is only asked' : await mayAct();
-      told = objection === undefined;
+      if (objection === undefined) {
+        told = true;
+        this.#unsent.delete(node.name);
+      }
       return objection;
     });
     const isNo = isQuestion && outcome.outcome === 'dropped';

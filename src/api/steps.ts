@@ -81,9 +81,18 @@ export type GroundedAct =
 
 /** Takes its time: begun, and asked after in the next pass. */
 export type LongAct = Try &
-  /** Its power, or its way to the storage. `isQuestion`: its device is only asked whether it is so. */
+  /**
+   * Its power, or its way to the storage. `isQuestion`: its device is only asked whether it is so. `sent`: of one that switches
+   * off, since when its command may have been sent, and whether that is recorded by this very decision for the first time.
+   */
   (
-    | { do: 'switch'; what: DeviceQuestion['what']; method: Method; isQuestion?: boolean }
+    | {
+        do: 'switch';
+        what: DeviceQuestion['what'];
+        method: Method;
+        isQuestion?: boolean;
+        sent?: { at: string; isFirst: boolean };
+      }
     | { do: 'uncordon' }
     | { do: 'runJob'; job: JobOrder; wasMade: boolean }
     | { do: 'drain' }

@@ -8,6 +8,6 @@ export interface TaskSign {
   key: string;
   outcome: TaskOutcome | 'dropped';
   message?: string;
-  /** A device was told something in it; absent: it is not about a device, or nobody knows. */
+  /** A device may have been told something, in it or in an earlier one; absent: it is not about a device, or nobody knows. */
   told?: boolean;
 }

@@ -219,7 +219,7 @@ function runOf(
     if (kind === 'deleteMachine') return { do: 'deleteMachine', key, wasOff: wasOff(status, nodeCase.node) };
     if (kind === 'drain' || kind === 'cordon' || kind === 'uncordon') return { do: kind, key };
   }
-  return run === undefined || fence === undefined ? undefined : methodRun(fence, run, isQuestion);
+  return run === undefined || fence === undefined ? undefined : methodRun(nodeCase, fence, { method: run, isQuestion });
 }
 
 /** One that is cleared and has come back will count as one more. */

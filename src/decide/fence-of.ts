@@ -11,6 +11,7 @@ import { DEFAULT_FENCE } from '../api/policy-facts.ts';
 import type { NodeCase, PresentCase } from '../api/release-view.ts';
 import type { Cordon, LongAct } from '../api/steps.ts';
 import type { FenceDecision } from '../fence/decide-fence.ts';
+import { entryFor } from '../fence/switched.ts';
 import { decideFence } from '../fence/decide-fence.ts';
 import { crashHeard } from '../release/by-kernel-crash.ts';
 import { waitsForBudget } from '../release/budgets.ts';
@@ -115,15 +116,29 @@ const beforeOff: ReadonlySet<string | undefined> = new Set([
 ]);
 
 export function methodRun(
+  nodeCase: NodeCase,
   fence: Fence,
-  method: Method,
-  isQuestion = false,
+  { method, isQuestion = false }: { method: Method; isQuestion?: boolean | undefined },
 ): Cordon | Extract<LongAct, { do: 'switch' | 'uncordon' }> {
   const { action } = method;
   const key = taskKey(fence);
   if (action === 'cordon' || action === 'uncordon') return { do: action, key };
   const what = fence.phase === 'poweringOff' || fence.phase === 'poweringOn' ? 'power' : 'storage';
-  return { do: 'switch', key, what, method, ...(isQuestion ? { isQuestion } : {}) };
+  const sent = action === 'off' ? sentBy(nodeCase, fence, method) : {};
+  return { do: 'switch', key, what, method, ...(isQuestion ? { isQuestion } : {}), ...sent };
+}
+
+/** Since when the command of a method may have been sent, and whether anybody but this decision can have sent it. */
+function sentBy(
+  { fence: stored }: NodeCase,
+  fence: Fence,
+  method: Method,
+): Pick<Extract<LongAct, { do: 'switch' }>, 'sent'> {
+  const step = fence.phase === 'poweringOff' ? 'power-management' : 'isolation';
+  const of = (some: Fence | undefined): string | undefined =>
+    some && entryFor(some.switched, step, method)?.commandSentAt;
+  const at = of(fence);
+  return at === undefined ? {} : { sent: { at, isFirst: of(stored?.status.fence) !== at } };
 }
 
 /** One try of one method: another try is another task. */

@@ -64,7 +64,7 @@ export interface FenceFacts {
   isPaused: boolean;
 }
 
-/** How a try is doing, or has ended. `told`: a command has gone out in it; absent: nobody knows. */
+/** How a try is doing, or has ended. `told`: a command may have gone out, in it or in an earlier one; absent: nobody knows. */
 export interface TaskNews {
   outcome: TaskOutcome | 'dropped';
   message?: string;

@@ -20,7 +20,11 @@ export interface Switched {
   confirmedAtMs?: number;
 }
 
-export function entryFor(switched: readonly Switched[], step: SwitchedStep, method: Method): Switched | undefined {
+export function entryFor<T extends { step: SwitchedStep; method: string; device?: string | undefined }>(
+  switched: readonly T[],
+  step: SwitchedStep,
+  method: Method,
+): T | undefined {
   const device = deviceHash(method);
   return switched.find((one) => one.step === step && one.method === method.name && one.device === device);
 }

@@ -42,8 +42,7 @@ function learnt(
   { levels, step, method, task }: OffPlan & { method: Method; task: TaskNews },
 ): Transition {
   const known = entryFor(state.switched, step, method)?.sentAtMs;
-  // It was this try that was to send it, and it has not; what an earlier one has sent stays so.
-  const isUnsent = known === undefined || (task.told === false && known >= (state.notBeforeMs ?? 0));
+  const isUnsent = known === undefined || task.told === false;
   const sent = isUnsent ? {} : { sentAtMs: known };
   const record = (times: Pick<Switched, 'confirmedAtMs'>): Switched[] =>
     withEntry(state.switched, { step, method }, { ...sent, ...times });
