@@ -4,38 +4,15 @@ import { describe, test } from 'node:test';
 import type { Observed } from '../release/observed.ts';
 import { observe } from '../release/observed.ts';
 import { failuresOf } from '../run-file.ts';
-import { driver } from '../trouble.ts';
 import { atOnce, elsewhere, fenced, fenceOf, place, victimOf } from './fenced.ts';
-
-const nodes = ['node-1', 'node-2', 'node-3'];
-
-function configMap(name: string, data: Record<string, string>): object {
-  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'fenceline' }, data };
-}
-
-const templates = [
-  configMap('fence-method-template-fc-switch', {
-    'template.properties': `driver=simulated-switch\nstorage=${driver}`,
-  }),
-  configMap('fence-method-template-pdu', { 'template.properties': 'driver=simulated' }),
-];
-const configs = nodes.map((node) =>
-  configMap(`fence-config-${node}`, {
-    'config.properties': `node_name=${node}\nisolation=fc-off\npower_management=pdu-off pdu-on\nrecovery=fc-on`,
-    'fence-method-fc-on': 'template=fence-method-template-fc-switch\nplug=2\naction=on',
-    'fence-method-fc-off': 'template=fence-method-template-fc-switch\nplug=2\naction=off',
-    'fence-method-pdu-on': 'template=fence-method-template-pdu\nplug=1\naction=on',
-    'fence-method-pdu-off': 'template=fence-method-template-pdu\nplug=1\naction=off',
-  }),
-);
-const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'fenceline' } };
+import { configMap, configs, cutAndPowered } from './switches.ts';
 
 function cut(
   more: { events?: object[]; expect?: object[]; powerManagementAfter?: string; objects?: object[] } = {},
 ): Promise<Observed> {
   const { events = [{ at: '0s', partition: place }], expect = [], powerManagementAfter = '60s', objects = [] } = more;
   const fence = { ...atOnce, isolateAfter: '5s', powerManagementAfter, bootTimeout: '5m' };
-  const all = [namespace, ...templates, ...configs, ...objects];
+  const all = [...cutAndPowered, ...objects];
   return observe(fenced('storage-fence', { policy: { fence }, objects: all, events, expect, runFor: '8m' }));
 }
 
