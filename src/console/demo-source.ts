@@ -13,6 +13,7 @@ import type { DrainPolicyStatus, DrainState } from '../report/drain-status.ts';
 import { drainsByNode } from '../report/drain-status.ts';
 import type { World } from '../world/world.ts';
 import { DemoDrains } from './demo-drains.ts';
+import { DemoNews } from './demo-news.ts';
 import type {
   ConsoleSource,
   MachineAction,
@@ -52,6 +53,7 @@ export class DemoSource implements ConsoleSource {
   readonly #fences: ListWatch<Partial<NodeFence['status']>>;
   readonly #policies: ListWatch<DrainPolicyStatus>;
   readonly #drains: DemoDrains;
+  readonly #news = new DemoNews();
   readonly #story: StoryLine[] = [];
   readonly #listeners = new Set<() => void>();
 
@@ -68,9 +70,15 @@ export class DemoSource implements ConsoleSource {
     this.#verdicts = verdicts;
     const common = { client, clock, random, onChange: () => this.changed() };
     this.#nodes = new ListWatch({ ...common, resource: nodes, project: (object) => object });
-    this.#pods = new ListWatch({ ...common, resource: pods, project: (object) => object });
+    this.#pods = new ListWatch({
+      ...common,
+      resource: pods,
+      project: (object) => object,
+      onChange: () => this.#podsChanged(),
+    });
     this.#fences = new ListWatch({
       ...common,
+      onChange: () => this.#fencesChanged(),
       resource: nodeFences,
       project: (object) => (object as { status?: NodeFence['status'] }).status ?? {},
     });
@@ -94,6 +102,25 @@ export class DemoSource implements ConsoleSource {
   tell(text: string): void {
     this.#story.unshift({ at: new Date(this.#clock.now()).toISOString(), text });
     this.#story.splice(storyLines);
+    this.changed();
+  }
+
+  #podsChanged(): void {
+    const running = [...this.#pods.entries.values()].map(({ value }) => ({
+      uid: value.metadata.uid ?? '',
+      name: `${value.metadata.namespace}/${value.metadata.name}`,
+      node: value.spec?.nodeName ?? '',
+      isReady: podOf(value).ready,
+    }));
+    for (const text of this.#news.ofPods(running)) this.tell(text);
+    this.changed();
+  }
+
+  #fencesChanged(): void {
+    for (const name of this.#world.fleet.kubelets.keys()) {
+      const { fence } = this.#fences.entries.get(nodeFenceName(name))?.value ?? {};
+      for (const text of this.#news.ofFence(name, fence)) this.tell(text);
+    }
     this.changed();
   }
 
