@@ -4,9 +4,13 @@
  * A tier that this machine cannot run is skipped with one loud line and counted; with CI=true that is a failure. A tier
  * in which no test ran is a failure too: a pattern that matches nothing must not look like success. The last line is
  * `N passed, N failed, N skipped`.
+ *
+ * Tiers are in lanes, which run side by side: some wait most of their time, and virtual time can stand back for what
+ * keeps real time. A lane that is not the main one prints when a tier of it is over.
  */
 import { globSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
@@ -21,8 +25,8 @@ interface Tier {
   /** Throws, with one line why, where the machine cannot run it. */
   setUp?: () => Promise<unknown>;
   concurrency: number;
-  /** Mostly waits: runs beside the other tiers, after those with the same word here, and prints when it is done. */
-  beside?: string;
+  /** Runs after those of its lane, beside the other lanes; the main one if not given. */
+  lane?: 'silence' | 'waiting' | 'virtual' | 'alone';
 }
 
 interface Count {
@@ -31,22 +35,34 @@ interface Count {
   skipped: number;
 }
 
+/** What is compiled once need not be compiled by each of hundreds of processes. It goes with `make clean`. */
+process.env['NODE_COMPILE_CACHE'] ??= join(import.meta.dirname, '..', 'node_modules', '.cache', 'compiled');
+
 const slow = ['test/control-plane/silence.test.ts'];
 /** Dozens of behaviours and scenarios side by side: they hold on a busy machine, but would make it one for the others. */
 const crowded = ['test/control-plane/controllers.test.ts', 'test/control-plane/random-faults.test.ts'];
 const controlPlane = globSync('test/control-plane/**/*.test.ts').filter(
   (file) => ![...slow, ...crowded].includes(file),
 );
+/** Those that take longest begin first, so that no core waits for the other at the end. */
+const longest = ['test/swarm/swarm.test.ts', 'test/mutants/mutants.test.ts'];
+const simulation = globSync('test/{simulation,swarm,twins,mutants}/**/*.test.ts').sort(
+  (a, b) => Number(longest.includes(b)) - Number(longest.includes(a)),
+);
+const beforeTests = ['--import', new URL('support/untracked-promises.ts', import.meta.url).href];
+/** Sees to it that its process gets what others leave. */
+const standBack = ['--import', new URL('support/stand-back.ts', import.meta.url).href];
 
 const tiers: Tier[] = [
-  { name: 'silence', files: slow, setUp: () => ensureControlPlane(), concurrency: 1, beside: 'silence' },
+  { name: 'silence', files: slow, setUp: () => ensureControlPlane(), concurrency: 1, lane: 'silence' },
   { name: 'check', files: globSync('test/{check,tidy,docs}/**/*.test.ts'), concurrency: 1 },
   { name: 'unit', files: globSync('{src/**,control-plane}/*.test.ts'), concurrency: availableParallelism() },
   { name: 'contract', files: globSync('test/contract/**/*.test.ts'), concurrency: availableParallelism() },
   {
     name: 'simulation',
-    files: globSync('test/{simulation,swarm,twins,mutants}/**/*.test.ts'),
+    files: simulation,
     concurrency: availableParallelism(),
+    lane: 'virtual',
   },
   { name: 'console', files: globSync('test/console/**/*.test.ts'), concurrency: 1 },
   {
@@ -54,14 +70,14 @@ const tiers: Tier[] = [
     files: globSync('test/browser/**/*.test.ts'),
     setUp: () => ensurePackages('a browser', [{ name: 'chromium', file: '/usr/bin/chromium' }]),
     concurrency: 1,
-    beside: 'waiting',
+    lane: 'waiting',
   },
   {
     name: 'devices',
     files: globSync('test/devices/**/*.test.ts'),
     setUp: () => ensureDeviceEndpoints(),
     concurrency: 3,
-    beside: 'waiting',
+    lane: 'waiting',
   },
   { name: 'control-plane', files: controlPlane, setUp: () => ensureControlPlane(), concurrency: 3 },
   { name: 'controllers', files: crowded, setUp: () => ensureControlPlane(), concurrency: 2 },
@@ -70,10 +86,16 @@ const tiers: Tier[] = [
     files: globSync('test/release/**/*.test.ts'),
     setUp: () => ensureControlPlane(process.env['FENCELINE_KUBERNETES']),
     concurrency: 1,
-    beside: 'waiting',
+    lane: 'waiting',
   },
   // Real kubelets keep real time: nothing else runs beside them.
-  { name: 'nodes', files: globSync('test/nodes/**/*.test.ts'), setUp: () => ensureRealNodes(), concurrency: 1 },
+  {
+    name: 'nodes',
+    files: globSync('test/nodes/**/*.test.ts'),
+    setUp: () => ensureRealNodes(),
+    concurrency: 1,
+    lane: 'alone',
+  },
 ];
 
 const { values, positionals } = parseArgs({
@@ -92,15 +114,21 @@ const total: Count = { passed: 0, failed: 0, skipped: 0 };
 const times: string[] = [];
 for (let round = 1; round <= repeat; round += 1) {
   if (repeat > 1) console.log(`\n== round ${round} of ${repeat}`);
-  const queues = Map.groupBy(chosen, ({ beside = '' }) => beside);
-  await Promise.all([...queues.values()].map((queue) => inTurn(queue)));
+  const { alone = [], ...beside } = Object.groupBy(chosen, ({ lane = 'main' }) => lane);
+  await Promise.all(Object.values(beside).map((lane = []) => inTurn(lane)));
+  await inTurn(alone);
 }
 console.log(`\n${times.join('\n')}`);
 console.log(`${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
 process.exit(total.failed === 0 ? 0 : 1);
 
-async function inTurn(queue: readonly Tier[]): Promise<void> {
-  for (const tier of queue) await account(tier);
+async function inTurn(lane: readonly Tier[]): Promise<void> {
+  for (const tier of lane) await account(tier);
+}
+
+/** Whoever runs by itself prints as it goes. */
+function isQuiet({ lane }: Tier): boolean {
+  return lane !== undefined && lane !== 'alone' && chosen.length > 1;
 }
 
 async function account(tier: Tier): Promise<void> {
@@ -132,7 +160,8 @@ async function runTier(tier: Tier): Promise<Count> {
 
 async function runFiles(tier: Tier): Promise<Count> {
   const count: Count = { passed: 0, failed: 0, skipped: 0 };
-  const stream = run({ files: tier.files, concurrency: tier.concurrency, timeout: 30 * 60_000 });
+  const execArgv = [...beforeTests, ...(tier.lane === 'virtual' && isQuiet(tier) ? standBack : [])];
+  const stream = run({ files: tier.files, concurrency: tier.concurrency, timeout: 30 * 60_000, execArgv });
   stream.on('test:pass', (event) => {
     if (event.details.type === 'suite') return;
     if (event.skip !== undefined || event.todo !== undefined) count.skipped += 1;
@@ -143,9 +172,9 @@ async function runFiles(tier: Tier): Promise<Count> {
   });
   const output: string[] = [];
   for await (const text of stream.compose(new spec()) as AsyncIterable<Buffer>) {
-    if (tier.beside) output.push(text.toString());
+    if (isQuiet(tier)) output.push(text.toString());
     else process.stdout.write(text);
   }
-  if (tier.beside) process.stdout.write(`\n== output of tier ${tier.name}\n${output.join('')}`);
+  if (isQuiet(tier)) process.stdout.write(`\n== output of tier ${tier.name}\n${output.join('')}`);
   return count;
 }

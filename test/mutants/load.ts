@@ -35,9 +35,18 @@ registerHooks({
 });
 
 /** The runner of scenarios, in which the operator is the mutant. */
-export async function runnerWith(changes: Loaded['changes']): Promise<typeof runner> {
-  const at = loaded.push({ changes, anew: leadingTo(Object.keys(changes)) }) - 1;
-  return (await import(tagged(pathToFileURL(join(root, entry)).href, at))) as typeof runner;
+export function runnerWith(changes: Loaded['changes']): Promise<typeof runner> {
+  return modulesWith(changes)<typeof runner>(entry);
+}
+
+/** Loads modules by file, with the changes in them wherever they lead to one. */
+export function modulesWith(changes: Loaded['changes']): <T>(file: string) => Promise<T> {
+  const anew = leadingTo(Object.keys(changes));
+  const at = loaded.push({ changes, anew }) - 1;
+  return async <T>(file: string) => {
+    const { href } = pathToFileURL(join(root, file));
+    return (await import(anew.has(file) ? tagged(href, at) : href)) as T;
+  };
 }
 
 function tagged(url: string, at: number): string {

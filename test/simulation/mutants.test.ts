@@ -25,7 +25,7 @@ function violatedBy({ violations }: Report): string[] {
 }
 
 async function runMutant({ sabotage, also = [], scenario, options }: MutantCase): Promise<Report> {
-  using sabotaged = mutant(sabotage, ...also);
+  const sabotaged = mutant(sabotage, ...also);
   const { runScenario } = await sabotaged.load<typeof runner>('src/scenario/runner.ts');
   return await runScenario(scenario, () => performance.now(), options?.());
 }

@@ -78,7 +78,7 @@ describe('S16', () => {
   });
 
   test('its mutant, which takes any list, is found out, and by this checker alone', async () => {
-    using sabotaged = mutant({
+    const sabotaged = mutant({
       file: 'src/kube/view.ts',
       line: 'if (this.#version !== undefined && compareVersions(version, this.#version) < 0) return false;',
       instead: '',

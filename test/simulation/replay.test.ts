@@ -69,7 +69,7 @@ describe('recorded passes', () => {
   test('a rule that was changed shows, with where and what', async () => {
     const text = (await passesOf('fence/partition')).join('\n');
     const line = "if (stored.phase !== 'off' || powerFacts(nodeCase).length === 0)";
-    using sabotaged = mutant({ file: 'src/release/by-power.ts', line, instead: 'if (1 > 2)' });
+    const sabotaged = mutant({ file: 'src/release/by-power.ts', line, instead: 'if (1 > 2)' });
     const changed = await sabotaged.load<typeof replay>('src/cli/replay.ts');
     const differing = changed.replayText('passes', text).filter(({ differences }) => differences.length > 0);
     assert.notEqual(differing.length, 0);

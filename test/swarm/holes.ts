@@ -29,7 +29,7 @@ export interface Found {
 
 /** Undefined: none of them has found it. */
 export async function seedThatFinds(hole: MutantCase, most: number): Promise<Found | undefined> {
-  using sabotaged = mutant(hole.sabotage, ...(hole.also ?? []));
+  const sabotaged = mutant(hole.sabotage, ...(hole.also ?? []));
   const { runScenario } = await sabotaged.load<typeof runner>('src/scenario/runner.ts');
   for (let seed = 1; seed <= most; seed += 1) {
     const { broken } = await judge(generate(seed), { run: runScenario });

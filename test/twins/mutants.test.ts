@@ -94,7 +94,7 @@ function historyOf(at: number): Promise<History[]> {
 describe('a broken controller', () => {
   for (const [name, sabotage] of Object.entries(mutants)) {
     test(name, async (t) => {
-      using broken = mutant(sabotage);
+      const broken = mutant(sabotage);
       const loaded = Object.entries(partFiles).map(async ([part, file]) => [part, await broken.load(file)] as const);
       const parts = Object.fromEntries(await Promise.all(loaded)) as unknown as Parts;
       for (const [at, scenario] of theTwenty.entries()) {

@@ -171,7 +171,7 @@ describe('the product with one line sabotaged', () => {
       runFor: '2m',
     });
     assert.deepEqual(violatedBy(await run(emptied)), [], 'the product breaks nothing');
-    using sabotaged = mutant({ file: 'src/act/drain-node.ts', line: 'client.evict(', instead: 'client.delete(' });
+    const sabotaged = mutant({ file: 'src/act/drain-node.ts', line: 'client.evict(', instead: 'client.delete(' });
     const { runScenario } = await sabotaged.load<typeof runner>('src/scenario/runner.ts');
     const report = await runScenario(emptied, () => performance.now());
     assert.deepEqual(violatedBy(report), ['S24']);
@@ -194,7 +194,7 @@ describe('the product with one line sabotaged', () => {
   for (const [mistake, sabotage] of Object.entries(mutants)) {
     test(`S31: ${mistake}`, async () => {
       assert.deepEqual(violatedBy(await run(base)), [], 'the guard itself breaks nothing');
-      using sabotaged = mutant(sabotage);
+      const sabotaged = mutant(sabotage);
       const { runScenario } = await sabotaged.load<typeof runner>('src/scenario/runner.ts');
       const report = await runScenario(base, () => performance.now());
       assert.deepEqual(violatedBy(report), ['S31']);
