@@ -206,11 +206,13 @@ export const DRAIN_READY = group(
 );
 
 export const DRAINING = group('DrainPolicy', 'draining', 'Why the drain of one node waits, or does not.', {
-  Allowed: 'Nothing is lost with this node.',
+  Allowed: 'Nothing holds the drain up.',
   LastReplica: 'The last healthy replica of a volume is here.',
   LastRunningReplica: 'The last running replica of a volume is here.',
   EvictingReplicas: 'Replicas are being rebuilt elsewhere.',
   NowhereToRebuild: 'No other node can take the replica: the drain will never end by itself.',
+  VolumeInUse:
+    'A volume is written through this node, and the storage system keeps its own budget until its user has left.',
   WaitsForTurn: 'Another node is being let go; two must not count on each other.',
   StateUnknown: 'The state of a replica could not be read. Unknown blocks.',
 });
