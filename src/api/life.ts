@@ -31,6 +31,9 @@ export function renewalMs(lease: Pick<Pulse, 'durationMs'> | undefined): number 
   return Math.min(Math.max(durationMs, shortestMs), longestMs) / renewalsPerDuration;
 }
 
+/** A renewal that was sent before the power went may be seen so long after; what comes later, no dead machine has sent. */
+export const RENEWAL_UNDERWAY_MS = 2000;
+
 /** For how long such a Lease has to be unchanged until its kubelet is silent; somebody may want to wait longer. */
 export function silentAfterMs(lease: Pick<Pulse, 'durationMs'> | undefined, leastMs = 0): number {
   return Math.max(leastMs, renewalMs(lease) * patience);

@@ -237,7 +237,11 @@ describe('what is stored, done and claimed', () => {
     const waiting = { ...running, phase: 'waiting', until: at } as const;
     const twice = { ...ready, remedies: [...ready.remedies, ...ready.remedies] };
     const stored = aFence({ incident: anIncident(), ladders: [waiting], fence: failed });
-    const { record, steps } = decideNode(remedied('fence', { fence: stored }, twice));
+    // Who was heard of since the first one began was not asked about this one.
+    const { record: begun } = decideNode(remedied('fence', { fence: stored }, twice));
+    assert.deepEqual([begun?.status?.fence?.phase, begun?.status?.epoch], ['waiting', 2]);
+    const next = { fence: { ...stored, status: begun?.status ?? stored.status } };
+    const { record, steps } = decideNode(remedied('fence', next, twice));
     assert.deepEqual([record?.status?.fence?.phase, record?.status?.epoch], ['poweringOff', 2]);
     assert.equal(groundsOf(steps[0])?.epoch, 2);
   });

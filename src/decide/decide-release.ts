@@ -75,7 +75,7 @@ export function decideRelease(nodeCase: NodeCase, remedy: RemedyDecision, epoch:
   if (isFree && isCut && plan.steps.length === 0) steps.unshift({ free: [{ do: 'quarantine' }] });
   // A machine that is off, or about to be, may still read Ready: nothing about it counts as a return.
   const isReturning = isQuarantined(nodeCase) && steps.length === 0 && isFree && !isUnderFence(remedy.fence);
-  if (isReturning && !hasForceEviction(nodeCase)) steps.push(...untaintSteps(nodeCase, back.act, epoch));
+  if (isReturning) steps.push(...untaintSteps(nodeCase, back.act, epoch));
   if (isFree && !isEndless) steps.push(...remediationNote(nodeCase, remedy));
   if (hold === undefined) steps.push(...removal(nodeCase, remedy, epoch));
   return {

@@ -2,10 +2,8 @@
  * What the fence of a node comes to in one pass: which facts its automaton is told, from the case alone. What calls for a
  * fence, a ladder or a person, is not decided here.
  */
-import { darkBeside } from '../api/beside.ts';
 import { isOver, isUnderFence } from '../api/facts.ts';
 import type { Method } from '../api/fence-config.ts';
-import { MAX_SILENT_BESIDE } from '../api/fence-names.ts';
 import { isTakenUp } from '../api/fence-request.ts';
 import { isSilent, stillCounts } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
@@ -64,9 +62,9 @@ export function fenceOf(nodeCase: PresentCase, rung: Rung): FenceDecision {
   const threshold = remedy?.thresholds.find(({ key }) => key === ladder?.threshold);
   const { fence } = status;
   const task = fence === undefined || nodeCase.task?.key !== taskKey(fence) ? undefined : nodeCase.task;
-  const brake = brakeOf(nodeCase, { kind: 'fence', threshold: ladder?.threshold, isRequested });
+  const harsh = { kind: 'fence', threshold: ladder?.threshold, isRequested } as const;
+  const brake = brakeOf(fence === undefined ? begunAnew(nodeCase) : nodeCase, harsh);
   const limits = remedy?.fence ?? fenceWithoutPolicy;
-  const darkness = darkBeside(nodeCase);
   const isStillTroubled = threshold !== undefined && isTroubled(threshold, nodeCase.trouble);
   return decideFence({
     nowMs: nodeCase.serverNowMs,
@@ -82,14 +80,18 @@ export function fenceOf(nodeCase: PresentCase, rung: Rung): FenceDecision {
     isBack: isBack(nodeCase) && !(beforeOff.has(fence?.phase) && (isStillTroubled || isRequested)),
     isHarmless: isHarmless(nodeCase),
     onAgain: onAgainIn(nodeCase, fence),
-    darkness,
-    silentBeside: nodeCase.beside?.silent.map(({ name }) => name).slice(0, MAX_SILENT_BESIDE),
     dumpUntilMs: dumpUntilMs(nodeCase),
-    isReleased: darkness === undefined && isReleased(nodeCase),
+    isReleased: isReleased(nodeCase),
     isStopped: nodeCase.fence?.spec.stop === true,
     isPaused,
     ...(brake === undefined ? {} : { brake }),
   });
+}
+
+/** Who has been heard of since an earlier fence began says nothing for one that begins now (SAF-7). */
+function begunAnew(nodeCase: PresentCase): PresentCase {
+  const { around: _, ...unseen } = nodeCase;
+  return nodeCase.fence?.status.fence === undefined ? nodeCase : unseen;
 }
 
 const afterPowerOn: ReadonlySet<string | undefined> = new Set(['booting', 'failed']);

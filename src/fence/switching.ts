@@ -32,9 +32,7 @@ export function switchOff(state: FenceState, context: FenceContext, plan: OffPla
   if (isSent) return facts.isPaused ? stay(state) : { kind: 'state', state, run: method };
   // Until a command may have been sent, nothing was begun: whatever holds fences back holds this one.
   if (facts.isBraked || facts.isPaused) return stay(state);
-  const beside = step === 'isolation' || facts.silentBeside === undefined ? {} : { silentBeside: facts.silentBeside };
-  const sent = { sentAtMs: facts.nowMs, ...beside };
-  return move({ ...state, switched: withEntry(state.switched, { step, method }, sent) });
+  return move({ ...state, switched: withEntry(state.switched, { step, method }, { sentAtMs: facts.nowMs }) });
 }
 
 /** What the end of a try says: whether it is off, and whether anything was sent. */
@@ -43,9 +41,9 @@ function learnt(
   { facts, limits }: FenceContext,
   { levels, step, method, task }: OffPlan & { method: Method; task: TaskNews },
 ): Transition {
-  const { sentAtMs: known, silentBeside } = entryFor(state.switched, step, method) ?? {};
+  const known = entryFor(state.switched, step, method)?.sentAtMs;
   const isUnsent = known === undefined || task.told === false;
-  const sent = isUnsent ? {} : { sentAtMs: known, ...(silentBeside === undefined ? {} : { silentBeside }) };
+  const sent = isUnsent ? {} : { sentAtMs: known };
   const record = (times: Pick<Switched, 'confirmedAtMs'>): Switched[] =>
     withEntry(state.switched, { step, method }, { ...sent, ...times });
   if (task.outcome === 'succeeded') {

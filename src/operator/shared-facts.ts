@@ -2,13 +2,10 @@
  * What a case holds beyond what is read of its node: what all nodes share, as it is in the tick of the decision, and what
  * this process has begun and claimed.
  */
-import { phaseHasEnded } from '../api/facts.ts';
 import type { ConfigResult } from '../api/fence-config.ts';
-import { isSilent, silentAfterMs } from '../api/life.ts';
-import { powerMethods } from '../api/power.ts';
+import { silentAfterMs } from '../api/life.ts';
 import type { LiveNode, NodeCase, PolicyMatch, TroubleCount, TroubleFacts } from '../api/release-view.ts';
 import type { Judgement, LeaseFacts } from '../api/view.ts';
-import type { DeviceMemory } from '../act/device-memory.ts';
 import type { LongActs } from '../act/long-acts.ts';
 import type { Clock } from '../clock.ts';
 import type { NodeDecision } from '../decide/decide-node.ts';
@@ -28,7 +25,6 @@ export interface SharedFactsOptions {
   observer: Observer;
   cluster: ClusterView;
   devices: DeviceProvider;
-  memory: DeviceMemory;
   longActs: LongActs;
   /** Where the Jobs of remedies are made. */
   namespace: string;
@@ -55,23 +51,21 @@ export class SharedFacts {
     const { lease } = observer.view(name);
     const conditions = node === undefined ? [] : this.#conditions.of(node);
     const allowance = this.#claims.allowance(policy, cluster.released, serverNowMs);
-    const config =
-      node === undefined
-        ? unconfigured
-        : configFor(node, {
-            maps: cluster.fenceConfigs,
-            unwritten: (one) => devices.defaultConfig?.(one),
-            allowed: devices.allowed,
-          });
     return {
       ...read,
       identity,
       namespace,
-      config,
+      config:
+        node === undefined
+          ? unconfigured
+          : configFor(node, {
+              maps: cluster.fenceConfigs,
+              unwritten: (one) => devices.defaultConfig?.(one),
+              allowed: devices.allowed,
+            }),
       trouble: { conditions, ...silenceOf(lease) },
       count: this.#count(read),
       ...this.#around(read),
-      ...this.#beside(read, config),
       ...(allowance === undefined ? {} : { allowance }),
       ...longActs.of(name),
     };
@@ -127,9 +121,8 @@ export class SharedFacts {
 
   /** Who was alive when the fence was called for, and has not been heard of since. */
   #around({ name, fence, serverNowMs }: ReadCase): Pick<NodeCase, 'around'> {
-    const { startedAt, phase } = fence?.status.fence ?? {};
-    // Since one that is over everybody has been heard of: that says nothing about the next.
-    if (startedAt === undefined || phaseHasEnded(phase)) return {};
+    const startedAt = fence?.status.fence?.startedAt;
+    if (startedAt === undefined) return {};
     const { observer } = this.#options;
     const verdicts = this.#options.verdicts();
     // Times are those of the API server, in whole seconds.
@@ -146,33 +139,8 @@ export class SharedFacts {
     }
     return { around: { unheard, names, settledAtMs: serverNowMs + inMs } };
   }
-
-  /** Where no device says whose power it is: who has been heard of since it was confirmed to be off (SAF-17). */
-  #beside({ name, fence, serverNowMs }: ReadCase, config: ConfigResult): Pick<NodeCase, 'beside'> {
-    const { observer, memory } = this.#options;
-    if (fence?.status.fence === undefined) return {};
-    if (!powerMethods(config).some((method) => memory.isUnproven(name, method))) return {};
-    const offAt = fence.status.fence.switched.flatMap(({ step, confirmedAt }) =>
-      step === 'power-management' && confirmedAt !== undefined ? [Date.parse(confirmedAt)] : [],
-    );
-    const sinceMs = offAt.length === 0 ? 0 : serverNowMs - Math.max(...offAt) - underwayMs;
-    const others = [...memory.blindNodes].flatMap(([other, { isOff }]) => {
-      const isThere = other !== name && observer.view(other).node !== undefined;
-      const lease = observer.leaseSign(other);
-      const isHeard = lease?.renewed === true && lease.unchangedForMs < sinceMs;
-      return isThere && !isHeard ? [{ name: other, isOff, isSilent: lease === undefined || isSilent(lease) }] : [];
-    });
-    const unheard = others.filter((one) => !one.isSilent).map((one) => one.name);
-    const silent = others.filter((one) => one.isSilent).map((one) => ({ name: one.name, isOff: one.isOff }));
-    const named = { unheard: unheard.length, names: unheard.slice(0, namedAtMost) };
-    return { beside: { ...named, silent, settledAtMs: serverNowMs + lookAgainMs } };
-  }
 }
 
-/** A renewal that was sent before the power went may be seen so long after; and times are in whole seconds. */
-const underwayMs = 3000;
-/** Renewals of nodes that are well bring no pass by themselves. */
-const lookAgainMs = 1000;
 const namedAtMost = 3;
 /** One that is still on record as going on has ended by now, if it has. */
 function lastStorm(

@@ -101,6 +101,15 @@ describe('the way back', () => {
     assert.equal(stage(returnNode(back({}, { fence: stored('clean', since + 1000) }), [over])), 'clean: Soaking');
   });
 
+  test('[RET-1] it waits for whoever has marked it as dead to take that back, and says so', () => {
+    const marked = { key: 'fenceline.dev/force-eviction', effect: 'NoExecute' };
+    const soaked = { fence: stored('clean', nowMs - 30_000), pods: [] };
+    const decision = returnNode(back({ taints: [quarantine, marked] }, soaked), [over]);
+    assert.equal(stage(decision), 'soaked: MarkedDead');
+    assert.equal(decision.act, undefined);
+    assert.match(decision.waitsFor?.message ?? '', /still has the taint fenceline\.dev\/force-eviction/);
+  });
+
   test('[NGS-7] the soak counts from when it was clean, and is the policy’s', () => {
     assert.equal(returnNode(back(), [over]).soakUntilMs, nowMs + 30_000);
     assert.equal(returnNode(back({}, { fence: stored('seen', nowMs - 600_000) }), [over]).soakUntilMs, nowMs + 30_000);

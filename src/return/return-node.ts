@@ -9,7 +9,7 @@
 import type { NodeFenceStatus, ReleaseRecord } from '../api/node-fence.ts';
 import { DEFAULT_SOAK } from '../api/policy-facts.ts';
 import type { NodeCase, PodFacts } from '../api/release-view.ts';
-import { QUARANTINE_KEY } from '../api/release-view.ts';
+import { FORCE_EVICTION_KEY, QUARANTINE_KEY } from '../api/release-view.ts';
 import type { GroundedAct } from '../api/steps.ts';
 import { formatDuration } from '../api/duration.ts';
 import { hasTaint, isOver, nameInUse } from '../api/facts.ts';
@@ -21,7 +21,10 @@ type Stage = NonNullable<NodeFenceStatus['return']>['stage'];
 export interface ReturnDecision {
   stage: Stage | undefined;
   /** What the next stage waits for. */
-  waitsFor?: { reason: 'NotSeen' | 'NotClean' | 'DetachPending' | 'Soaking' | 'CutOff'; message: string };
+  waitsFor?: {
+    reason: 'NotSeen' | 'NotClean' | 'DetachPending' | 'Soaking' | 'CutOff' | 'MarkedDead';
+    message: string;
+  };
   /** By the API server's clock. */
   soakUntilMs?: number;
   /** What lets the node back into service, once all stages are behind it. */
@@ -70,6 +73,8 @@ export function returnNode(nodeCase: NodeCase, records: readonly ReleaseRecord[]
   }
   const cut = stillCutOff(nodeCase);
   if (cut !== undefined) return waiting('soaked', 'CutOff', cut);
+  const marked = stillMarked(nodeCase);
+  if (marked !== undefined) return waiting('soaked', 'MarkedDead', marked);
   const pods = nodeCase.pods.map(({ uid }) => uid);
   return { stage: 'soaked', act: { do: 'untaint', key: QUARANTINE_KEY, effect, pods } };
 }
@@ -78,6 +83,12 @@ export function returnNode(nodeCase: NodeCase, records: readonly ReleaseRecord[]
 function stillCutOff({ fence }: NodeCase): string | undefined {
   const cut = fence?.status.fence?.switched.find(({ step, device }) => step === 'isolation' && device !== undefined);
   return cut && `${cut.method} has cut it off, and is not switched on again`;
+}
+
+/** The quarantine goes last (S7). Who has set the other one has to take it away, unless a release of ours does. */
+function stillMarked({ node }: NodeCase): string | undefined {
+  const isMarked = node?.taints.some(({ key }) => key === FORCE_EVICTION_KEY) ?? false;
+  return isMarked ? `it still has the taint ${FORCE_EVICTION_KEY}, by which somebody says that it is dead` : undefined;
 }
 
 function believedAfterMs({ lease }: NodeCase): number {

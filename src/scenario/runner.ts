@@ -355,8 +355,8 @@ class Run {
       deviceOf: (node) => {
         const bmc = this.#world.bmcs.get(node);
         if (bmc === undefined) return undefined;
-        const { hasIdentity, faultSinceMs, fault } = bmc;
-        return { hasIdentity, ...(fault === 'saysOff' ? { saysOffSinceMs: faultSinceMs } : {}) };
+        const { hasIdentity, liesSinceMs } = bmc;
+        return { hasIdentity, ...(liesSinceMs === undefined ? {} : { liesSinceMs }) };
       },
       isPortClosed: (node) => this.#world.storage.isPortClosed(node),
       isActive: (machine, process) => this.#world.isActive(machine, process),

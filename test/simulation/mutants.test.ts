@@ -11,6 +11,7 @@ import type * as runner from '../../src/scenario/runner.ts';
 import { mutant } from './mutant.ts';
 import type { MutantCase } from './mutants.ts';
 import { fenceMutantCases } from './fencing/mutants.ts';
+import { mendMutantCases } from './holes/mend-mutants.ts';
 import { releaseMutantCases } from './holes/release-mutants.ts';
 import { mutantCases } from './mutants.ts';
 import { run } from './run-file.ts';
@@ -18,7 +19,7 @@ import { run } from './run-file.ts';
 /** With a file of their own: no-going-back.test.ts, drain/checkers.test.ts. */
 const elsewhere = ['S16', 'S24', 'S31'];
 
-const cases = [...mutantCases, ...fenceMutantCases, ...releaseMutantCases];
+const cases = [...mutantCases, ...fenceMutantCases, ...releaseMutantCases, ...mendMutantCases];
 
 function violatedBy({ violations }: Report): string[] {
   return [...new Set(violations.map(({ invariant }) => invariant))];

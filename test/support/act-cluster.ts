@@ -157,7 +157,6 @@ export class ActCluster {
       timeoutMs: 5000,
       doubt: doubtByReady,
       hear: heardBefore,
-      onCut: () => {},
       jobObject: () => undefined,
       onNode: () => {},
       ...change,

@@ -8,11 +8,10 @@ export interface SwarmCluster extends Record<string, unknown> {
 
 export type Size = 'small' | 'large';
 
-const nodesOf = { small: [2, 4], large: [4, 8] } as const;
+const nodesOf = { small: [2, 3, 3, 3, 4, 4, 4], large: [4, 5, 6, 7, 8] } as const;
 
 export function cluster(chance: Chance, size: Size): SwarmCluster {
-  const [least, most] = nodesOf[size];
-  const count = chance.between(least, most);
+  const count = chance.one<number>(nodesOf[size]);
   const allHaveDevices = chance.maybe(0.6);
   const noneHasIdentity = chance.maybe(0.15);
   const zones = chance.one([1, 1, 3]);
@@ -24,9 +23,9 @@ export function cluster(chance: Chance, size: Size): SwarmCluster {
   }));
   const grace = chance.one(['20s', '20s', '40s', '50s']);
   const bootTime = chance.one(['10s', '10s', '30s', '90s']);
-  const lease = chance.maybe(0.15) ? { leaseDuration: chance.one(['20s', '80s']) } : {};
+  const lease = chance.maybe(0.2) ? { leaseDuration: chance.one(['20s', '60s', '80s']) } : {};
   // With a grace shorter than two renewals Kubernetes calls healthy nodes dead all the time.
-  const nodeMonitorGracePeriod = lease.leaseDuration === '80s' ? '50s' : grace;
+  const nodeMonitorGracePeriod = ['60s', '80s'].includes(lease.leaseDuration ?? '') ? '50s' : grace;
   const detach = chance.maybe(0.15) ? { forceDetachAfter: '1m' } : {};
   return {
     nodes,

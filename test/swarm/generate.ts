@@ -1,45 +1,76 @@
 /** From a seed to a scenario, by nothing but the seed: a cluster, what runs in it, what befalls it, and then quiet. */
 import { Random } from '../../src/world/random.ts';
 import { Chance } from '../twins/chance.ts';
-import type { Size } from './cluster.ts';
+import type { Size, SwarmCluster } from './cluster.ts';
 import { cluster, longhorn } from './cluster.ts';
-import type { Happening, ScenarioDocument } from './document.ts';
+import type { Happening, Manifest, ScenarioDocument } from './document.ts';
 import { documentOf } from './document.ts';
+import type { Drama } from './drama.ts';
+import { drama } from './dramas.ts';
 import type { Stage } from './faults.ts';
 import { complication, troubles } from './faults.ts';
 import { deed } from './people.ts';
-import { configurations, drainPolicies, policies } from './policies.ts';
+import { configurations, configurationsOf, drainPolicies, policies, policyObject } from './policies.ts';
 import { driverObjects, workloads } from './workloads.ts';
 
 /** Nothing new befalls the cluster after this; then it has as long again to come to rest. */
 const quietAt = { small: 270, large: 600 } as const;
+/** How many seeds play one. */
+const dramatic = 0.65;
 const runFor = { small: '10m', large: '25m' } as const;
 
 export function generate(seed: number, size: Size = 'small'): ScenarioDocument {
   const random = new Random(seed);
   const of = (name: string): Chance => new Chance(random.stream(`swarm/${size}/${name}`));
   const made = cluster(of('cluster'), size);
-  const { nodes } = made;
+  const plays = of('drama');
+  const played = plays.maybe(dramatic) ? drama(plays, made.nodes, quietAt[size]) : undefined;
+  const set = played === undefined ? made : staged(made, played);
+  const { nodes } = set;
   const drains = of('drains');
-  const withDrains = drains.maybe(0.2);
+  const withDrains = played === undefined && drains.maybe(0.25);
   const objects = [
     ...driverObjects(of('drivers')),
-    ...workloads(of('workloads'), nodes),
-    ...policies(of('policies'), nodes),
-    ...configurations(of('configurations'), nodes),
+    ...(played === undefined || plays.maybe(0.3) ? workloads(of('workloads'), nodes) : []),
+    ...(played === undefined ? rules(of, nodes) : requisites(played, nodes)),
     ...(withDrains ? drainPolicies(drains) : []),
   ];
-  const operators = typeof made['operators'] === 'number' ? made['operators'] : 2;
+  const operators = typeof set['operators'] === 'number' ? set['operators'] : 2;
   const stage: Stage = { chance: of('faults'), nodes, operators, quietAt: quietAt[size] };
-  const events = [...happenings(stage, of('people'), objects), ...endings(stage)];
+  // Many a drama is spoilt by what else happens.
+  const others = played === undefined || plays.maybe(0.4) ? happenings(stage, of('people'), objects) : [];
+  const events = [...(played?.events ?? []), ...others, ...endings(stage)];
   const spec = {
     seed,
-    cluster: { ...made, ...(withDrains ? { longhorn: longhorn(drains, nodes) } : {}) },
+    cluster: { ...set, ...(withDrains ? { longhorn: longhorn(drains, nodes) } : {}) },
     objects,
     events: events.toSorted((a, b) => atOf(a) - atOf(b)),
     runFor: runFor[size],
   };
   return documentOf(`swarm-${size}-${seed}`, spec);
+}
+
+function rules(of: (name: string) => Chance, nodes: Stage['nodes']): Manifest[] {
+  return [...policies(of('policies'), nodes), ...configurations(of('configurations'), nodes)];
+}
+
+/** What a drama needs; all nodes have devices. */
+function staged(made: SwarmCluster, { node, kubernetes, operators, gates }: Drama): SwarmCluster {
+  return {
+    ...made,
+    nodes: made.nodes.map(({ name, zone = 'z1' }) => ({ name, zone, ...node })),
+    kubernetes: { ...(made['kubernetes'] as object), ...kubernetes },
+    ...(operators === undefined ? {} : { operators }),
+    featureGates: { ...(made['featureGates'] as object), ...gates },
+  };
+}
+
+function requisites({ policy, shape, objects }: Drama, nodes: Stage['nodes']): Manifest[] {
+  return [
+    ...objects,
+    ...(policy === undefined ? [] : [policyObject({ allNodes: true, ...policy })]),
+    ...(shape === undefined ? [] : configurationsOf(nodes, shape)),
+  ];
 }
 
 function happenings(stage: Stage, people: Chance, objects: ScenarioDocument['spec']['objects']): Happening[] {

@@ -17,11 +17,11 @@ type Deed = (scene: Scene) => object[];
 /** Time 0 of a scenario, give or take: nobody needs to know it better. */
 const zeroMs = Date.UTC(2026, 0, 1, 0, 0, 31);
 
-function clock(at: number): string {
+export function clock(at: number): string {
   return new Date(zeroMs + Math.round(at) * 1000).toISOString().replace('.000', '');
 }
 
-function fenceObject(node: string, spec: object = {}): object {
+export function fenceObject(node: string, spec: object = {}): Manifest {
   return {
     apiVersion: 'fenceline.dev/v1alpha1',
     kind: 'NodeFence',

@@ -16,11 +16,8 @@ export function remedyPolicy(chance: Chance, nodes: readonly SwarmNode[], index 
   const one = chance.maybe(0.15)
     ? { selector: { matchLabels: { 'kubernetes.io/hostname': chance.one(nodes).name } } }
     : undefined;
-  return {
-    apiVersion: ours,
-    kind: 'RemedyPolicy',
-    metadata: { name: `policy-${index}` },
-    spec: {
+  return policyObject(
+    {
       ...(one ?? { allNodes: true }),
       mode: chance.one([
         'Enforce',
@@ -40,7 +37,12 @@ export function remedyPolicy(chance: Chance, nodes: readonly SwarmNode[], index 
       storm: storm(chance),
       return: { soak: chance.one(['0s', '10s', '10s', '30s']) },
     },
-  };
+    index,
+  );
+}
+
+export function policyObject(spec: object, index = 0): Manifest {
+  return { apiVersion: ours, kind: 'RemedyPolicy', metadata: { name: `policy-${index}` }, spec };
 }
 
 /** A fence is nearly always among them: that is what this is about. */
@@ -117,6 +119,8 @@ function storm(chance: Chance): object {
   return {
     ...(chance.maybe(0.6) ? { maxUnresponsive: chance.one(['40%', '50%', '60%', '100%', 1, 2]) } : {}),
     ...(chance.maybe(0.4) ? { maxConcurrent: chance.between(1, 3) } : {}),
+    // By default it is five minutes, after which a small run is over.
+    cooldown: chance.one(['1s', '10s', '60s']),
     ...(chance.maybe(0.2) ? { podsPerMinute: chance.one([1, 3, 10]) } : {}),
     ...(chance.maybe(0.1) ? { skipWhen: [{ type: 'StorageUnreachable', status: 'True' }] } : {}),
   };
@@ -127,10 +131,14 @@ export function configurations(chance: Chance, nodes: readonly SwarmNode[]): Man
   if (chance.maybe(0.5)) return [];
   const chosen = chance.maybe(0.7) ? nodes : chance.some(nodes, 1);
   const shape = chance.one(shapes);
-  return [...templates, ...chosen.map(({ name }) => configuration(name, shape))];
+  return configurationsOf(chosen, shape);
 }
 
-interface Shape {
+export function configurationsOf(nodes: readonly SwarmNode[], shape: Shape): Manifest[] {
+  return [...templates, ...nodes.map(({ name }) => configuration(name, shape))];
+}
+
+export interface Shape {
   isolation?: string;
   power?: string;
   recovery?: string;
@@ -159,7 +167,7 @@ const templates = [
   configMap('fence-method-template-pdu', { 'template.properties': 'driver=simulated' }),
 ];
 
-export function configuration(node: string, { isolation, power, recovery }: Shape): Manifest {
+export function configuration(node: string, { isolation, power, recovery }: Shape, plug = 1): Manifest {
   const lines = [
     `node_name=${node}`,
     ...(isolation === undefined ? [] : [`isolation=${isolation}`]),
@@ -170,8 +178,8 @@ export function configuration(node: string, { isolation, power, recovery }: Shap
     'config.properties': lines.join('\n'),
     'fence-method-fc-on': 'template=fence-method-template-fc-switch\nplug=2\naction=on',
     'fence-method-fc-off': 'template=fence-method-template-fc-switch\nplug=2\naction=off',
-    'fence-method-pdu-on': 'template=fence-method-template-pdu\nplug=1\naction=on',
-    'fence-method-pdu-off': 'template=fence-method-template-pdu\nplug=1\naction=off',
+    'fence-method-pdu-on': `template=fence-method-template-pdu\nplug=${plug}\naction=on`,
+    'fence-method-pdu-off': `template=fence-method-template-pdu\nplug=${plug}\naction=off`,
   });
 }
 

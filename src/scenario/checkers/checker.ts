@@ -96,8 +96,8 @@ export interface CheckContext {
   wallMs: () => number;
   /** How long no renewal of the Lease of a node has reached the API server, and from when on that means something. */
   pulseOf: (node: string) => Pulse | undefined;
-  /** Whether the device of a node can say whose power it is, and since when it says off whatever is true, if it does. */
-  deviceOf: (node: string) => { hasIdentity: boolean; saysOffSinceMs?: number } | undefined;
+  /** Whether the device of a node can say whose power it is, and when it first said off whatever is true, if it does. */
+  deviceOf: (node: string) => { hasIdentity: boolean; liesSinceMs?: number } | undefined;
   /** Whether the port through which a node reaches its storage lets nothing through. */
   isPortClosed: (node: string) => boolean;
   /** Whether a process does anything at this moment: it can write to a volume of its, or it has none and runs. */

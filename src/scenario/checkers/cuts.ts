@@ -35,11 +35,12 @@ export class Cuts {
     if (type === 'booting') this.#cuts.delete(machine);
   }
 
-  /** Nodes with a command under way, or with pods that are still to go. */
+  /** Nodes with a command under way, or with pods that are still to go. At what a person has stopped, nobody works (SAF-10). */
   busy(): string[] {
     const { nowMs, machineOf, state } = this.#context;
     const there = new Set([...state.pods.values()].map(({ metadata }) => metadata.uid ?? ''));
     return [...this.#cuts].flatMap(([node, { atMs, pods }]) => {
+      if (state.fences.get(nodeFenceName(node))?.spec?.stop === true) return [];
       const isOn = machineOf(node)?.power === 'on';
       const ageMs = nowMs() - atMs;
       const isWorked = isOn ? ageMs < takesAtMostMs : ageMs < goesWithinMs && pods.some((uid) => there.has(uid));

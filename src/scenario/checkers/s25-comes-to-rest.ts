@@ -26,11 +26,19 @@ const ends: Partial<Record<Act['do'], Act['do']>> = {
   isolateOperator: 'restoreOperator',
 };
 
+interface Left {
+  what: string;
+  taint?: string;
+  isCut?: boolean;
+}
+
 class ComesToRest implements Checker {
   readonly #context: CheckContext;
   readonly #faults = new Set<string>();
   /** As `node key`. */
   readonly #taintedByHand = new Set<string>();
+  /** Nodes whose record a person has deleted while they were cut off: nobody is left who remembers the cut (SAF-4). */
+  readonly #forgotten = new Set<string>();
   #lastMs = -Infinity;
 
   constructor(context: CheckContext) {
@@ -39,6 +47,7 @@ class ComesToRest implements Checker {
 
   onAct(act: Act, node: string | undefined): void {
     this.#lastMs = this.#context.nowMs();
+    if (act.do === 'delete' && act.kind === 'NodeFence') this.#onForgotten(act.name);
     if (act.do === 'taint') this.#taintedByHand.add(`${node} ${act.key}`);
     if (act.do === 'untaint') this.#taintedByHand.delete(`${node} ${act.key}`);
     const whom = 'operator' in act ? String(act.operator) : 'zone' in act ? act.zone : (node ?? '');
@@ -58,6 +67,12 @@ class ComesToRest implements Checker {
     } else this.#faults.delete(`${act.do} ${whom}`);
   }
 
+  #onForgotten(record: string): void {
+    const { state, isPortClosed } = this.#context;
+    const node = [...state.nodes.keys()].find((name) => nodeFenceName(name) === record);
+    if (node !== undefined && isPortClosed(node)) this.#forgotten.add(node);
+  }
+
   onEnd(): void {
     const { state, nowMs, violated, exempt } = this.#context;
     if (this.#faults.size > 0 || nowMs() - this.#lastMs < restMs) return;
@@ -65,14 +80,16 @@ class ComesToRest implements Checker {
       const left = this.#leftOn(name, node);
       if (left === undefined || this.#statedFor(name) !== undefined) continue;
       const told = `${name} ${left.what} five minutes after the last fault, and nobody says why`;
-      if (left.taint !== undefined && this.#taintedByHand.has(`${name} ${left.taint}`)) exempt('PersonsAct', told);
+      const isTheirs = left.taint !== undefined && this.#taintedByHand.has(`${name} ${left.taint}`);
+      const isForgotten = left.isCut === true && this.#forgotten.has(name);
+      if (isTheirs || isForgotten) exempt('PersonsAct', told);
       else violated(told);
     }
   }
 
-  #leftOn(name: string, node: Node): { what: string; taint?: string } | undefined {
+  #leftOn(name: string, node: Node): Left | undefined {
     if (this.#context.machineOf(name)?.power === 'off') return { what: 'is still switched off' };
-    if (this.#context.isPortClosed(name)) return { what: 'is still cut off from its storage' };
+    if (this.#context.isPortClosed(name)) return { what: 'is still cut off from its storage', isCut: true };
     const taint = node.spec?.taints?.find(({ key }) => key.startsWith('fenceline.dev/'))?.key;
     if (taint !== undefined) return { what: `still has the taint ${taint}`, taint };
     const annotations = node.metadata.annotations ?? {};

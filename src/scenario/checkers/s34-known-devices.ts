@@ -12,13 +12,15 @@ interface Heard {
   off?: { atMs: number; bootId: string } | undefined;
 }
 
-/** A kubelet renews this much earlier than its silence means something. */
-const patience = 1.2;
+/** A renewal that was sent before the power went may arrive so long after. */
+const underwayMs = 3000;
 
 export const s34: Invariant = {
   id: 'S34',
   check: (context) => {
     const devices = new Map<string, Heard>();
+    /** What the ConfigMaps say of the devices themselves. */
+    const methods = new Map<string, string>();
     const { state, machineOf, nowMs, pulseOf, deviceOf, violated } = context;
     return {
       onWire(event) {
@@ -32,9 +34,16 @@ export const s34: Invariant = {
         if (power === 'off' || !isAlive) devices.set(node, known);
       },
       onStored({ object }) {
-        // With another configuration it is another device, as far as anybody knows.
-        const node = /^fence-config-(?<node>.+)$/.exec(object.metadata.name)?.groups?.['node'];
-        if (object.kind === 'ConfigMap' && node !== undefined) devices.delete(node);
+        const { name } = object.metadata;
+        if (object.kind !== 'ConfigMap' || !name.startsWith('fence-')) return;
+        // With other methods it is another device, as far as anybody knows; which of them are used makes none.
+        const { 'config.properties': _, ...rest } = (object as { data?: Record<string, string> }).data ?? {};
+        const now = JSON.stringify(rest);
+        if (methods.get(name) === now) return;
+        methods.set(name, now);
+        const node = /^fence-config-(?<node>.+)$/.exec(name)?.groups?.['node'];
+        if (node === undefined) devices.clear();
+        else devices.delete(node);
       },
       onWrite(write) {
         const release = releaseOf(write);
@@ -55,5 +64,5 @@ export const s34: Invariant = {
 function isWrong({ pulseOf, machineOf, nowMs }: CheckContext, node: string, { off }: Heard): boolean {
   const pulse = pulseOf(node);
   if (off === undefined || pulse === undefined || machineOf(node)?.bootId !== off.bootId) return false;
-  return nowMs() - pulse.silentForMs > off.atMs + pulse.silentAfterMs / patience;
+  return nowMs() - pulse.silentForMs > off.atMs + underwayMs;
 }

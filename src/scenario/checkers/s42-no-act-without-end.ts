@@ -5,16 +5,14 @@
  * can know who came later: what was there when the next record was written is exempt.
  */
 import type { Node } from '../../world/objects/nodes.ts';
-import type { Pod } from '../../world/objects/pods.ts';
-import { tolerates } from '../../world/objects/tolerations.ts';
 import type { StoredChange, StoredFence } from '../cluster-state.ts';
 import type { CheckContext, Checker, Invariant, Write } from './checker.ts';
 import { succeeded } from './checker.ts';
+import { isQuarantined, whyItWouldComeAgain } from './late.ts';
 import { nameOf, releaseOf } from './release.ts';
 
 export const s42: Invariant = { id: 'S42', check: (context) => new Bounded(context) };
 
-const quarantine = { key: 'fenceline.dev/quarantine', effect: 'NoSchedule' };
 /** More than any honest incident needs. */
 const actsBeside = 220;
 const actsPerPod = 12;
@@ -113,21 +111,8 @@ class Bounded implements Checker {
   }
 }
 
-function whyItWouldComeAgain({ spec, status }: Pod): string | undefined {
-  if ((spec.tolerations ?? []).some((toleration) => tolerates(toleration, quarantine)))
-    return 'although it tolerates it';
-  const isBound = status?.conditions?.some(({ type, status: says }) => type === 'PodScheduled' && says === 'True');
-  const isNamed = spec.nodeSelector?.['kubernetes.io/hostname'] !== undefined;
-  return isBound === true && !isNamed ? undefined : 'although it is bound to the node';
-}
-
 function nodeOf(fence: object | undefined): string {
   return (fence as StoredFence | undefined)?.spec?.node ?? '';
-}
-
-function isQuarantined(node: object | undefined): boolean {
-  const { taints = [] } = (node as Node | undefined)?.spec ?? {};
-  return taints.some(({ key, effect }) => key === quarantine.key && effect === quarantine.effect);
 }
 
 function isReady(node: object): boolean {

@@ -10,22 +10,33 @@ import { tolerates } from '../../world/objects/tolerations.ts';
 import type { ClusterState, StoredRelease } from '../cluster-state.ts';
 import type { Invariant, Write } from './checker.ts';
 import { succeeded } from './checker.ts';
+import { isQuarantined, quarantine, whyItWouldComeAgain } from './late.ts';
 import { recordsOf, volumesOf } from './release.ts';
 import { assertingKeys } from './s5-not-while-restarting.ts';
 
-const quarantine = 'fenceline.dev/quarantine';
-
 export const s7: Invariant = {
   id: 'S7',
-  check: ({ state, violated }) => ({
-    onWrite(write) {
-      for (const taint of removedFrom(write)) {
-        const node = write.after as Node;
-        const early = taint.key === quarantine ? tooEarly(state, node) : unfinished(state, node, taint);
-        if (early !== undefined) violated(`${node.metadata.name} lost its taint ${taint.key} while ${early}`);
-      }
-    },
-  }),
+  check: ({ state, violated }) => {
+    /** Who was there when the quarantine began, by node. */
+    const present = new Map<string, Set<string>>();
+    return {
+      onStored({ object, previous }) {
+        if (object.kind !== 'Node' || !isQuarantined(object) || isQuarantined(previous)) return;
+        const { name } = object.metadata;
+        const here = [...state.pods.values()].filter(({ spec }) => spec.nodeName === name);
+        present.set(name, new Set(here.map(({ metadata }) => metadata.uid ?? '')));
+      },
+      onWrite(write) {
+        for (const taint of removedFrom(write)) {
+          const node = write.after as Node;
+          const stays = staysIn(node, present.get(node.metadata.name));
+          const early =
+            taint.key === quarantine.key ? tooEarly(state, node) : unfinished(state, node, { taint, stays });
+          if (early !== undefined) violated(`${node.metadata.name} lost its taint ${taint.key} while ${early}`);
+        }
+      },
+    };
+  },
 };
 
 function removedFrom(write: Write): Taint[] {
@@ -34,20 +45,30 @@ function removedFrom(write: Write): Taint[] {
   const after: Node | undefined = write.after;
   const kept = new Set((after?.spec?.taints ?? []).map(({ key, effect }) => `${key}:${effect}`));
   return (before?.spec?.taints ?? []).filter(
-    ({ key, effect }) => (key === quarantine || assertingKeys.includes(key)) && !kept.has(`${key}:${effect}`),
+    ({ key, effect }) => (key === quarantine.key || assertingKeys.includes(key)) && !kept.has(`${key}:${effect}`),
   );
 }
 
 /** Something that was released on the word of a taint, or has to be because of it. */
-function unfinished(state: ClusterState, node: Node, taint: Taint): string | undefined {
+function unfinished(
+  state: ClusterState,
+  node: Node,
+  { taint, stays }: { taint: Taint; stays: (pod: Pod) => boolean },
+): string | undefined {
   const { name } = node.metadata;
   const begun = releasesOf(state, node).filter(({ basis }) => basis === 'Asserted');
   const left = leftOf(state, name, begun);
   if (left !== undefined) return left;
   // Nothing was begun, and the node is back: nothing has to go any more.
   if (isReady(node)) return undefined;
-  const pod = [...state.pods.values()].find((one) => one.spec.nodeName === name && isMeant(one, taint));
+  const pod = [...state.pods.values()].find((one) => one.spec.nodeName === name && isMeant(one, taint) && !stays(one));
   return pod === undefined ? undefined : `pod ${pod.metadata.namespace}/${pod.metadata.name} is still there`;
+}
+
+/** Whoever came to a quarantine that it tolerates, or to this very node, stays and holds nothing up (SAF-9). */
+function staysIn(node: Node, present: ReadonlySet<string> | undefined): (pod: Pod) => boolean {
+  if (present === undefined || !isQuarantined(node)) return () => false;
+  return (pod) => !present.has(pod.metadata.uid ?? '') && whyItWouldComeAgain(pod) !== undefined;
 }
 
 function tooEarly(state: ClusterState, node: Node): string | undefined {

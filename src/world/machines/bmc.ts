@@ -40,7 +40,7 @@ export const lateMs = 60_000;
 export class Bmc {
   readonly #options: BmcOptions;
   #fault: BmcFault = 'none';
-  #faultSinceMs = 0;
+  #liesSinceMs: number | undefined;
   #machine: Machine;
 
   constructor(options: BmcOptions) {
@@ -65,12 +65,12 @@ export class Bmc {
   /** Requests under way keep the fault that they met. */
   setFault(fault: BmcFault): void {
     this.#fault = fault;
-    this.#faultSinceMs = this.#options.clock.monotonic();
+    this.#liesSinceMs = undefined;
   }
 
-  /** Since when it has had its fault. */
-  get faultSinceMs(): number {
-    return this.#faultSinceMs;
+  /** When it first told somebody, with the fault that it has, that it is off, whatever is true. */
+  get liesSinceMs(): number | undefined {
+    return this.#liesSinceMs;
   }
 
   /** Whether it can say whose power it is. */
@@ -106,9 +106,12 @@ export class Bmc {
         apply(machine, action);
         return answerOf(machine);
       case 'saysOff':
+        this.#liesSinceMs ??= clock.monotonic();
+        apply(machine, action);
+        return { ...answerOf(machine), power: 'off' };
       case 'saysOn':
         apply(machine, action);
-        return { ...answerOf(machine), power: fault === 'saysOff' ? 'off' : 'on' };
+        return { ...answerOf(machine), power: 'on' };
       case 'refuses':
         return { ok: false, error: 'refused' };
       case 'ignores':

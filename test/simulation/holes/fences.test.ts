@@ -7,5 +7,6 @@ runHoles('a fence', {
   'off-for-good': '[SAF-10] is over for everybody else when all that may go has gone',
   'paused-in-mid-fence': '[SAF-12] of a policy that is paused switches on what it has switched off',
   'asked-for-after-a-failure': '[SAF-11] that has failed for good makes way for one that a person asks for',
+  'marked-dead-by-hand': '[RET-1, RET-2] that is over and waits for a taint of somebody says so',
   'record-deleted-while-cut-off': '[SAF-4] connects nothing that it found cut off and does not remember',
 });

@@ -4,5 +4,6 @@ runHoles('a storm is no reason to act', {
   'deadlock-everywhere': '[STM-1] six Ready nodes of six with the same condition: none is fenced',
   'deadlock-jobs': '[STM-1] six Ready nodes of six with the same condition: none gets a Job',
   'staggered-leases': '[SAF-7] nine of twelve nodes cut off within one renewal: nobody loses power',
+  'second-time-around': '[SAF-7] a node that was fenced before and falls silent first: nobody loses power',
   cooldown: '[STM-6] after a storm nobody is fenced for a while, and then by itself',
 });

@@ -1,0 +1,79 @@
+/** Mends of holes that somebody found, taken back one by one, each with the run in which it shows. */
+import type { MutantCase } from '../mutants.ts';
+import { scenarioOf } from '../run-file.ts';
+import { fenced, place } from '../fencing/fenced.ts';
+
+const cordonOnly = fenced('only-a-cordon', {
+  policy: {
+    thresholds: [{ lease: { staleFor: '12s' }, remedies: [{ name: 'cordon', period: '10s' }] }],
+    remedies: [{ name: 'cordon', cordon: {} }],
+  },
+  events: [
+    { at: '0s', partition: place },
+    { at: '60s', heal: place },
+  ],
+  runFor: '7m',
+});
+
+export interface MendCase extends MutantCase {
+  /** Which of the holes that somebody found is open again. */
+  hole: string;
+}
+
+export const mendMutantCases: readonly MendCase[] = [
+  {
+    invariant: 'S2',
+    mistake: 'takes the word of a driver that has nothing to detach',
+    hole: 'two writers',
+    sabotage: {
+      file: 'src/release/by-safe-detach.ts',
+      line: 'if (driver.attachless === true) {',
+      instead: 'if (name === "") {',
+    },
+    also: [
+      {
+        file: 'src/act/grounds.ts',
+        line: 'return isWord && !isAttachless ?',
+        instead: 'return isWord || isAttachless ?',
+      },
+    ],
+    scenario: scenarioOf('holes/safe-detach-without-attach'),
+    says: /^volume pv-0 is written from node-\d and node-\d at the same time$/,
+  },
+  {
+    invariant: 'S37',
+    mistake: 'takes what is dated ahead for what is asked for today',
+    hole: 'storms',
+    sabotage: {
+      file: 'src/decide/request.ts',
+      line: 'if (atMs > nowMs + CLOCKS_DIFFER_MS) {',
+      instead: 'if (atMs > nowMs + 1000 * 86_400 * CLOCKS_DIFFER_MS) {',
+    },
+    scenario: scenarioOf('holes/requests-from-the-future'),
+    says: /^node-\d+ is well, and switched off for a request that is dated ahead$/,
+  },
+  {
+    invariant: 'S25',
+    mistake: 'leaves its own cordon when all is over',
+    hole: 'undo',
+    sabotage: {
+      file: 'src/decide/decide-remedy.ts',
+      line: "return { ...decided, run: { do: 'uncordon', key: `cordon of ${incident.id}` } };",
+      instead: 'return decided;',
+    },
+    scenario: cordonOnly,
+    says: /^node-\d still has our cordon five minutes after the last fault, and nobody says why$/,
+  },
+  {
+    invariant: 'S41',
+    mistake: 'keeps the slot of a machine that nothing switches on',
+    hole: 'fences that never end',
+    sabotage: {
+      file: 'src/api/facts.ts',
+      line: 'if (fence.releasedAt !== undefined || fence.waitsFor !== undefined) return false;',
+      instead: '',
+    },
+    scenario: scenarioOf('holes/off-for-good'),
+    says: /^node-\d waits for its turn while nobody works on another node$/,
+  },
+];

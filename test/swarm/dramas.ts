@@ -1,0 +1,35 @@
+/**
+ * What is known to be dangerous together, each time a little different: troubles, configurations and people that chance alone
+ * brings together too seldom. Around a drama everything else goes on as in any other cluster of the swarm.
+ */
+import type { Chance } from '../twins/chance.ts';
+import type { SwarmNode } from './document.ts';
+import type { Drama, Setting } from './drama.ts';
+import { backInTime, cutOff, edited, lyingOutlet, safeDetach, staleCrash } from './dramas-of-devices.ts';
+import { endless, everywhere, otherLeases, slots, staggered, takenOver } from './dramas-of-many.ts';
+import { changedMind, ladders, requests } from './dramas-of-people.ts';
+
+const dramas: readonly { weight: number; choice: (setting: Setting) => Drama }[] = [
+  { weight: 4, choice: cutOff },
+  { weight: 3, choice: lyingOutlet },
+  { weight: 3, choice: staleCrash },
+  { weight: 2, choice: safeDetach },
+  { weight: 2, choice: everywhere },
+  { weight: 3, choice: requests },
+  { weight: 2, choice: staggered },
+  { weight: 4, choice: backInTime },
+  { weight: 3, choice: edited },
+  { weight: 3, choice: slots },
+  { weight: 3, choice: endless },
+  { weight: 2, choice: otherLeases },
+  { weight: 3, choice: takenOver },
+  { weight: 3, choice: changedMind },
+  { weight: 2, choice: ladders },
+];
+
+export function drama(chance: Chance, nodes: readonly SwarmNode[], quietAt: number): Drama {
+  const chosen = chance.weighted(dramas);
+  if (chosen === undefined) throw new RangeError('no drama');
+  const [first = '', ...others] = chance.some(nodes, nodes.length).map(({ name }) => name);
+  return chosen({ chance, nodes, first, others, quietAt });
+}
