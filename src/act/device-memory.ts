@@ -33,10 +33,14 @@ export interface DeviceMemoryOptions {
   /** What is known of whether a node lives. */
   lifeOf: (node: string) => { lease?: LeaseSign | undefined; bootId: string };
   learn: (before: FenceDeviceStatus, heard: Heard) => FenceDeviceStatus;
+  learnCut: (before: FenceDeviceStatus, cut: Cut) => FenceDeviceStatus;
+  learnSwapped: (before: FenceDeviceStatus, told: { at: string; message: string }) => FenceDeviceStatus;
   /** What a device said, as it is weighed. */
   recall: (said: Said, status: FenceDeviceStatus) => PowerAnswer;
   onProblem: (source: string, error: KubeError) => void;
 }
+
+type Cut = Pick<Heard, 'at' | 'configuration' | 'bootId' | 'isAlive'>;
 
 interface Entry {
   name: string;
@@ -88,6 +92,7 @@ export class DeviceMemory {
       configuration,
       at: timeOf(clock.now()),
       isAlive,
+      bootId,
       isContradicted: saidOff !== undefined && renewedAtMs > saidOff.atMs + RENEWAL_UNDERWAY_MS,
       sharedWith: this.#shared.get(`${node.name} ${configuration}`),
     });
@@ -130,12 +135,40 @@ export class DeviceMemory {
     this.#shared = shared;
   }
 
-  /** Nodes with a device that cannot say whose power it is. */
-  get blindNodes(): Set<string> {
-    const blind = [...this.#entries.values()].filter(
-      ({ status }) => status.power !== undefined && status.identity === undefined,
+  /** A node is about to lose its power by this device. */
+  cut(node: LiveNode, method: Method): void {
+    const entry = this.#entryFor(node.name, method);
+    const { isAlive, bootId } = this.#lifeOf(node.name);
+    const at = timeOf(this.#options.clock.now());
+    entry.status = this.#options.learnCut(entry.status, { at, configuration: deviceHash(method), bootId, isAlive });
+    this.#save(entry);
+  }
+
+  /** These nodes may be plugged in where others should be: none of their devices is used that cannot say whose power it is. */
+  suspect(nodes: readonly string[], message: string): void {
+    const at = timeOf(this.#options.clock.now());
+    for (const entry of this.#entries.values()) {
+      if (!nodes.includes(entry.spec.node) || !isBlind(entry)) continue;
+      entry.status = this.#options.learnSwapped(entry.status, { at, message });
+      this.#save(entry);
+    }
+  }
+
+  /** Whether nobody can know whose power a device is: it cannot say, and no drill has shown it. */
+  isUnproven(node: string, method: Method): boolean {
+    const { identity, drilled } = this.#find(node, method)?.status ?? {};
+    return identity === undefined && drilled === undefined;
+  }
+
+  /** Nodes with a device that cannot say whose power it is; `isOff`: it said off last. */
+  get blindNodes(): Map<string, { isOff: boolean }> {
+    const blind = [...this.#entries.values()].filter(isBlind);
+    return new Map(
+      [...Map.groupBy(blind, ({ spec }) => spec.node)].map(([node, devices]) => [
+        node,
+        { isOff: devices.every(({ status }) => status.power === 'off' && status.wrong === undefined) },
+      ]),
     );
-    return new Set(blind.map(({ spec }) => spec.node));
   }
 
   /** As it is stored now, by whomever. */
@@ -162,11 +195,15 @@ export class DeviceMemory {
     return { lease, bootId, isAlive: lease?.renewed === true && !isSilent(lease) };
   }
 
-  #entryFor(node: string, method: Method): Entry {
+  #find(node: string, method: Method): Entry | undefined {
     const configuration = deviceHash(method);
-    const mine = [...this.#entries.values()].find(
+    return [...this.#entries.values()].find(
       ({ spec, status }) => spec.node === node && status.configuration === configuration,
     );
+  }
+
+  #entryFor(node: string, method: Method): Entry {
+    const mine = this.#find(node, method);
     if (mine !== undefined) return mine;
     const name = deviceName(node, method);
     const known = this.#entries.get(name);
@@ -212,6 +249,11 @@ export class DeviceMemory {
   #refOf({ name }: { name: string }): ObjectRef {
     return { resource: fenceDevices, namespace: this.#options.namespace, name };
   }
+}
+
+/** What has never told whose machine it is. */
+function isBlind({ status }: Entry): boolean {
+  return status.configuration !== undefined && status.identity === undefined;
 }
 
 function isStored({ object, status }: Entry): boolean {

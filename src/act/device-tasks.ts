@@ -24,6 +24,8 @@ export interface DeviceTasksOptions {
   hear: Hear;
   /** What the word of a device is worth. */
   doubt: DoubtAbout;
+  /** The power of a node is about to be cut by this device. */
+  onCut?: (node: LiveNode, method: Method) => void;
   /** A task of this node has ended. */
   onDone: (node: string) => void;
 }
@@ -65,8 +67,6 @@ interface Task {
 export class DeviceTasks {
   readonly #options: DeviceTasksOptions;
   readonly #tasks = new Map<string, Task>();
-  /** By node: when its power was cut by us. */
-  readonly #cutAtMs = new Map<string, number>();
 
   constructor(options: DeviceTasksOptions) {
     this.#options = options;
@@ -102,7 +102,6 @@ export class DeviceTasks {
   }
 
   forget(node: string): void {
-    this.#cutAtMs.delete(node);
     if (this.#tasks.get(node)?.state.outcome !== 'running') this.#tasks.delete(node);
   }
 
@@ -110,10 +109,8 @@ export class DeviceTasks {
   async notOff(node: LiveNode, { what, methods, offForMs }: DeviceQuestion): Promise<NotOff | undefined> {
     if (methods.length === 0) return { message: 'no device is known to have switched it off', isOn: false };
     const answers = await Promise.all(methods.map((method) => this.ask(node, method)));
-    const cutAtMs = this.#cutAtMs.get(node.name);
-    const cutForMs = cutAtMs === undefined ? undefined : this.#options.clock.monotonic() - cutAtMs;
     const found = answers.map((answer): NotOff | undefined => {
-      const doubt = this.#options.doubt(node, answer, { what, offForMs, cutForMs });
+      const doubt = this.#options.doubt(node, answer, { what, offForMs });
       if (doubt !== undefined) return { message: doubt.message, isOn: false };
       return answer.power === 'off' ? undefined : { message: answer.message, isOn: answer.power === 'on' };
     });
@@ -150,9 +147,7 @@ export class DeviceTasks {
       const noted: MayAct = async () => {
         const objection = await mayAct();
         // From here on the command may have reached a machine, whichever it is.
-        if (objection === undefined && what === 'power' && action === 'off') {
-          this.#cutAtMs.set(node.name, this.#options.clock.monotonic());
-        }
+        if (objection === undefined && what === 'power' && action === 'off') this.#options.onCut?.(node, method);
         return objection;
       };
       const outcome = await bringTo(action, found.device, {

@@ -32,6 +32,8 @@ export interface LongActsOptions {
   doubt: DoubtAbout;
   /** Notes what a device said, and adds what is known of it. */
   hear: Hear;
+  /** The power of a node is about to be cut by this device. */
+  onCut: (node: LiveNode, method: Method) => void;
   /** The object of a Job; undefined: nobody knows its template any more. */
   jobObject: (
     order: JobOrder,
@@ -55,8 +57,8 @@ export class LongActs {
 
   constructor(options: LongActsOptions) {
     this.#options = options;
-    const { clock, provider, isLeading, doubt, hear, onNode } = options;
-    this.#tasks = new DeviceTasks({ clock, provider, guard: isLeading, doubt, hear, onDone: onNode });
+    const { clock, provider, isLeading, doubt, hear, onCut, onNode } = options;
+    this.#tasks = new DeviceTasks({ clock, provider, guard: isLeading, doubt, hear, onCut, onDone: onNode });
     this.#questions = new PowerQuestions({
       clock,
       ask: (node, method) => this.#tasks.ask(node, method),

@@ -56,6 +56,8 @@ export interface ReplicaFacts extends ObjectVersion {
   disk?: string;
   /** `empty`: it never held data. `rebuilding`: it does not hold all of it. */
   copy: 'healthy' | 'rebuilding' | 'failed' | 'empty' | 'unknown';
+  /** What the storage system has written down of it, by which its own guard goes: it may lag behind what is so. */
+  recorded: 'healthy' | 'failed' | 'empty';
   activity: 'running' | 'stopped' | 'unknown';
   evictionRequested: boolean;
   /** The DrainPolicy for which we asked it to leave; absent: we did not. */
@@ -74,6 +76,8 @@ export interface VolumeFacts {
   wantedReplicas?: number;
   /** Two replicas may share a node; absent: as the storage system does in general. */
   softAntiAffinity?: boolean;
+  /** Nodes through which it is written; absent: none is known. */
+  usedOn?: readonly string[];
 }
 
 export interface DiskFacts {
@@ -103,6 +107,8 @@ export interface StoragePodFacts {
   node: string;
   /** Labels that it has and no pod of another node. */
   labels: Readonly<Record<string, string>>;
+  /** It runs and answers, as far as the storage system says. */
+  serving: boolean | 'unknown';
 }
 
 export interface BudgetFacts extends ObjectVersion {

@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { API_VERSION, metadata, objectName, time } from './common.ts';
 
 /** Since when and why a device is not to be believed. */
-export const WRONG_REASONS = ['AnotherMachine', 'OffWhileAlive', 'SharedWithAnotherNode'] as const;
+export const WRONG_REASONS = ['AnotherMachine', 'OffWhileAlive', 'SharedWithAnotherNode', 'OutletsSwapped'] as const;
 export const ASKED_BY = ['check', 'fence'] as const;
 
 const text = (max: number, description: string) => z.string().max(max).meta({ description });
@@ -26,9 +26,23 @@ const status = z.object({
   power: z.enum(['on', 'off', 'unknown']).optional().meta({ description: 'What it said when it was last asked.' }),
   since: at('Since when it has said so.').optional(),
   askedBy: z.enum(ASKED_BY).optional().meta({ description: 'In what it was asked when it first said so.' }),
-  identity: text(256, 'Whose machine it says that it is; absent: it cannot say.').optional(),
+  identity: text(
+    256,
+    'Whose machine it says that it is; absent: it cannot say, or nobody can compare it with the node.',
+  ).optional(),
   seenOn: at(
     'When it was first seen on while its node was alive. A device that cannot say whose power it is is believed from then on.',
+  ).optional(),
+  cut: z
+    .object({
+      at: at('When it was told to switch off while its node was alive.'),
+      bootId: text(64, 'In which boot the machine was then.'),
+      isSilent: z.boolean().optional().meta({ description: 'It said off, and its node had fallen silent.' }),
+    })
+    .optional()
+    .meta({ description: 'A power cut that shows whether it is the right device, once its node is back.' }),
+  drilled: at(
+    'When its node was last seen to fall silent by a cut of it, and to boot again. Nobody is waited for after a power cut then.',
   ).optional(),
   wrong: z
     .object({

@@ -21,6 +21,7 @@ export const MAX_RELEASED_PODS = 512;
 /** Of so many controllers at most a pod goes that came after the quarantine. */
 export const MAX_LATE = 64;
 export const MAX_JOBS = 64;
+export const MAX_SILENT_BESIDE = 64;
 export const MAX_STUCK = 64;
 export const MAX_PROBLEMS = 16;
 export const MAX_PROBLEM_TIMES = 50;

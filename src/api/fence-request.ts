@@ -11,7 +11,9 @@ export type RequestAnswer = NonNullable<NodeFenceStatus['request']>;
 export interface Asked {
   metadata?: { creationTimestamp?: string | undefined };
   spec: { requested?: FenceRequest | undefined };
-  status?: Pick<Partial<NodeFenceStatus>, 'request' | 'incident'> & { fence?: { phase: string } | undefined };
+  status?: Pick<Partial<NodeFenceStatus>, 'request' | 'incident'> & {
+    fence?: { phase: string; startedAt?: string | undefined } | undefined;
+  };
 }
 
 /** Undefined: nobody has asked, it was refused, or the fence that was asked for has ended. */
@@ -20,7 +22,15 @@ export function requestOf(record: Asked): FenceRequest | undefined {
   const answer = answerOf(record);
   if (answer === undefined) return requested;
   const isOpen = answer.reason === 'TakenUp' && !hasEnded(record) && record.status?.incident !== undefined;
-  return isOpen ? requested : undefined;
+  return isOpen && !isOfLater(record, answer) ? requested : undefined;
+}
+
+/** Answers are dated in whole seconds. */
+const roundingMs = 1000;
+
+/** The fence that was asked for is over, and another one has begun since, for reasons of its own: a request is spent once. */
+function isOfLater({ status }: Asked, { answeredAt }: RequestAnswer): boolean {
+  return Date.parse(status?.fence?.startedAt ?? '') >= Date.parse(answeredAt) + roundingMs;
 }
 
 /** What came of this very request; undefined: nobody has answered it yet. */

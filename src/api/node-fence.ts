@@ -16,6 +16,7 @@ import {
   MAX_PROBLEMS,
   MAX_RELEASED_PODS,
   MAX_RELEASES,
+  MAX_SILENT_BESIDE,
   MAX_STUCK,
   NODE_FENCE_PREFIX,
   nodeFenceName,
@@ -108,6 +109,15 @@ const switched = z.object({
     description: 'The CSI drivers whose storage it cuts the node off from.',
   }),
   commandSentAt: at('Written before the command: it may have been sent. Absent: none was.').optional(),
+  silentBeside: z
+    .array(objectName(253, 'node-2'))
+    .max(MAX_SILENT_BESIDE)
+    .optional()
+    .meta({
+      description:
+        'Other nodes with devices that cannot say whose power they are, and that were silent by then. One that falls silent ' +
+        'later may be the one that was cut.',
+    }),
   confirmedAt: at('When the device was asked and said off. Without that nothing rests on it.').optional(),
 });
 
@@ -145,6 +155,10 @@ const fence = z.object({
     'When all that may go on the strength of this step had gone. From here on it takes no slot.',
   ).optional(),
   waitsFor: text(1024, 'Why it can do nothing until a person acts. Meanwhile it takes no slot.').optional(),
+  swapped: z.array(objectName(253, 'node-2')).max(MAX_SILENT_BESIDE).optional().meta({
+    description:
+      'Nodes that fell silent when this one was cut: its outlet may be theirs. Nothing is released, and it is switched on again.',
+  }),
   message: text(1024, 'What went wrong. Never carries a credential.').optional(),
 });
 

@@ -38,6 +38,8 @@ export interface Heard {
   isAlive: boolean;
   /** Its Lease was renewed more than two seconds after the device had last said off, in the same boot. */
   isContradicted: boolean;
+  /** In which boot the machine of its node is. */
+  bootId: string;
   /** Another node that exists is configured with the same device and plug. */
   sharedWith?: string | undefined;
 }
@@ -61,10 +63,6 @@ export interface Circumstances {
   lease?: (Pulse & { renewed?: boolean | undefined }) | undefined;
   /** How long ago it was found off, or told so by us; absent: nobody has. */
   offForMs?: number | undefined;
-  /** How long ago we told it to switch off; absent: this process has not. */
-  cutForMs?: number | undefined;
-  /** Other nodes whose devices cannot say whose power they are either. */
-  others?: readonly { name: string; lease: Pulse }[];
 }
 
 /** Why the word of a device is not believed. */
@@ -77,12 +75,18 @@ export interface Doubt {
 export type DoubtAbout = (
   node: { name: string; ready: ConditionStatus | undefined },
   answer: PowerAnswer,
-  about: Pick<Circumstances, 'what' | 'offForMs' | 'cutForMs'>,
+  about: Pick<Circumstances, 'what' | 'offForMs'>,
 ) => Doubt | undefined;
 
 /** The methods that switch a machine off at first. A cordon is no device. */
 export function firstPowerMethods(config: ConfigResult): Method[] {
   return config.ok ? (config.config.powerManagement[0]?.off ?? []).filter(({ action }) => action === 'off') : [];
+}
+
+/** All that may switch it off, on every level. */
+export function powerMethods(config: ConfigResult): Method[] {
+  if (!config.ok) return [];
+  return config.config.powerManagement.flatMap(({ off }) => off).filter(({ action }) => action === 'off');
 }
 
 export function questionOf(methods: readonly Method[]): string {

@@ -69,6 +69,7 @@ export const WRONG = group(
     OffWhileAlive:
       'The kubelet of its node renewed its Lease more than two seconds after it had said off, in the same boot.',
     SharedWithAnotherNode: 'Another node that exists is configured with the same address and plug.',
+    OutletsSwapped: 'Another node fell silent when it was cut. A person has to look, and to say so.',
   },
 );
 
@@ -102,6 +103,8 @@ export const FENCED = group('NodeFence', 'Fenced', 'The node is proven harmless.
   Recovered: 'The node is back, and what the fence did is undone.',
   Cancelled: 'The node came back before the point of no return.',
   FenceFailed: 'All tries and restarts are used up. Nothing is released; somebody has to act.',
+  OutletsSwapped:
+    'Another node fell silent when this one was cut, and no device says whose power it is. It is switched on again, and nothing is released.',
 });
 
 export const RELEASED = group('NodeFence', 'Released', 'All pods and volumes that may go have gone.', {
@@ -140,6 +143,8 @@ export const STUCK = group('NodeFence', 'stuck', 'Why a pod of a node in trouble
   NoFence: 'No remedy of its policy fences the node just now.',
   NotPoweredOff: 'No device has confirmed that the machine is off, for this boot of it.',
   NotWanted: 'The remedy does not ask for the pods to go.',
+  OthersUnheard:
+    'The device cannot say whose power it is, and another node with such a device has not been heard of since the cut.',
   ReleaseRate: 'As many pods as podsPerMinute allows were released in the last minute.',
   StorageNotFenced: 'No device has cut the node off from the storage of the pod.',
   NoCrash: 'No crashed kernel has reported itself, or the policy does not listen to it.',
@@ -180,6 +185,8 @@ export const ALARM = group('NodeFence', 'Alarm', 'A person should look.', {
   RepeatedTrouble: 'As many incidents as an alarm of the policy allows, within its time.',
   LadderExhausted: 'The last remedy is done, and the trouble goes on.',
   FenceInError: 'The fence has failed for good.',
+  OutletsSwapped:
+    'Another node fell silent when this one was cut: somebody has to look which machine is plugged in where.',
   TooManyActs: 'Somebody undoes what we do, again and again; nothing more is released until the node is back.',
 });
 
@@ -206,11 +213,13 @@ export const DRAIN_READY = group(
 );
 
 export const DRAINING = group('DrainPolicy', 'draining', 'Why the drain of one node waits, or does not.', {
-  Allowed: 'Nothing is lost with this node.',
+  Allowed: 'Nothing holds the drain up.',
   LastReplica: 'The last healthy replica of a volume is here.',
   LastRunningReplica: 'The last running replica of a volume is here.',
   EvictingReplicas: 'Replicas are being rebuilt elsewhere.',
   NowhereToRebuild: 'No other node can take the replica: the drain will never end by itself.',
+  VolumeInUse:
+    'A volume is written through this node, and the storage system keeps its own budget until its user has left.',
   WaitsForTurn: 'Another node is being let go; two must not count on each other.',
   StateUnknown: 'The state of a replica could not be read. Unknown blocks.',
 });

@@ -332,6 +332,12 @@ export interface Surroundings {
   settledAtMs: number;
 }
 
+/** Other nodes whose devices cannot say whose power they are, as they are now. */
+export interface Beside extends Surroundings {
+  /** Those that are silent; `isOff`: what their own devices said last. */
+  silent: readonly { name: string; isOff: boolean }[];
+}
+
 /** How many more pods may go now. */
 export interface Allowance {
   pods: number;
@@ -372,6 +378,8 @@ export interface NodeCase extends Sighting {
   count: TroubleCount;
   /** Absent: there is no fence yet that could have been called for. */
   around?: Surroundings;
+  /** Absent: its own devices can say whose power it is, or a drill has shown it. */
+  beside?: Beside;
   /** Absent: no policy limits it. */
   allowance?: Allowance;
   /** What this process has begun about the node last, and how it is doing. */

@@ -142,7 +142,16 @@ function hearing(devices: readonly StoredDevice[]): Hear {
     const isAlive = node.ready === 'True';
     return withMemory(
       said,
-      learn(status, { device: method.driver, configuration, said, at, by: 'check', isAlive, isContradicted: false }),
+      learn(status, {
+        device: method.driver,
+        configuration,
+        said,
+        at,
+        by: 'check',
+        isAlive,
+        isContradicted: false,
+        bootId: node.bootId,
+      }),
     );
   };
 }

@@ -6,7 +6,7 @@ import type { KubeObject } from '../kube/client.ts';
 import { SAFE_DETACH_ANNOTATION } from '../api/release-view.ts';
 import type { Resource } from '../kube/resources.ts';
 import { csiDrivers, drainPolicies, persistentVolumeClaims, remedyPolicies } from '../kube/resources.ts';
-import type { LonghornSpec } from '../world/longhorn/longhorn.ts';
+import type { LonghornSpec } from '../world/longhorn/spec.ts';
 
 export const demoDriver = 'driver.longhorn.io';
 

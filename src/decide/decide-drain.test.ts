@@ -3,7 +3,16 @@ import { describe, test } from 'node:test';
 import { DRAIN_POLICIES } from '../api/policy-defaults.ts';
 import type { BudgetFacts, DrainDecision, DrainNode, DrainView, ReplicaFacts } from '../api/drain-view.ts';
 import { cordoned, decide, ofNode, others, told } from '../../test/support/drain-asked.ts';
-import { budget, drainView, node, policy, replica, storageNode, storagePod } from '../../test/support/drain-case.ts';
+import {
+  budget,
+  drainView,
+  node,
+  ownBudget,
+  policy,
+  replica,
+  storageNode,
+  storagePod,
+} from '../../test/support/drain-case.ts';
 import { decideDrain, enforcementOf } from './decide-drain.ts';
 
 describe('what blocks a drain', () => {
@@ -330,8 +339,9 @@ describe('budgets', () => {
     const enforced = policy('block-if-contains-last-replica', 'storage');
     assert.deepEqual(told(withPolicy({ kind: 'none' })), ['deleteBudget fenceline-im-a']);
     assert.deepEqual(told(withPolicy(observed)), ['deleteBudget fenceline-im-a']);
-    assert.equal(ofNode(withPolicy(enforced)).guarding, 'StorageEnforces');
-    assert.equal(ofNode(withPolicy(enforced)).blocked, true, 'what it would say is said all the same');
+    assert.equal(ofNode(withPolicy(enforced, [ownBudget('a')])).guarding, 'StorageEnforces');
+    assert.equal(ofNode(withPolicy(enforced, [ownBudget('a')])).blocked, true, 'it waits for the storage system');
+    assert.equal(ofNode(withPolicy(enforced)).guarding, 'StorageAllows', 'only ours is over the pod, and goes');
   });
 
   test('Auto enforces unless the storage system does', () => {

@@ -14,6 +14,7 @@ import { budgetsOf, budgetWish, drop, forgotten, keep, release, turnOf } from '.
 import type { Wish } from '../drain/budgets.ts';
 import type { Rule } from '../drain/checks.ts';
 import { blockOf, rules } from '../drain/checks.ts';
+import { ownBlocks, unguardedPods } from '../drain/own-guard.ts';
 import { evictions } from '../drain/evictions.ts';
 import type { Known, Memory } from '../drain/known.ts';
 import { known } from '../drain/known.ts';
@@ -62,10 +63,15 @@ export function enforcementOf(wanted: (typeof ENFORCEMENTS)[number], storageEnfo
 
 function judge(facts: Known, node: DrainNode, isLeftOut: boolean): Judged {
   const rule = node.policy.kind === 'one' ? rules[node.policy.policy] : undefined;
-  const replicas = facts.replicasOn(node.name);
-  const blocks =
-    rule === undefined || isLeftOut ? [] : replicas.flatMap((replica) => blockOf(rule, facts, replica) ?? []);
+  const blocks = rule === undefined || isLeftOut ? [] : waitsFor(facts, node, rule);
   return { node, rule, blocks, wish: budgetWish(node, blocks.length > 0) };
+}
+
+/** Where the storage system keeps the budgets, its own guard is the one that a drain meets. */
+function waitsFor(facts: Known, node: DrainNode, rule: Rule): Block[] {
+  const { policy, name } = node;
+  if (policy.kind === 'one' && policy.enforcement === 'storage') return ownBlocks(facts, node, policy.policy);
+  return facts.replicasOn(name).flatMap((replica) => blockOf(rule, facts, replica) ?? []);
 }
 
 function decideNode(
@@ -88,11 +94,17 @@ function decideNode(
     blocked: blocks.length > 0,
     autoEvicting: evicting.autoEvicting,
     reason: first?.reason ?? 'Allowed',
-    message: first?.message ?? `nothing is lost with ${node.name}`,
+    message: first?.message ?? whyAllowed(node),
     blocks,
-    ...guardingOf(node, kept),
+    ...guardingOf(facts, node, kept),
   };
   return { decision, actions };
+}
+
+/** What others let go, or a policy that does not mind, may well be lost. */
+function whyAllowed({ name, policy }: DrainNode): string {
+  const isKept = policy.kind === 'one' && policy.enforcement !== 'storage' && policy.policy.startsWith('block');
+  return isKept ? `nothing is lost with ${name}` : `nothing holds up a drain of ${name}`;
 }
 
 function blocksOf(facts: Known, { node, blocks, wish }: Judged, turn: string | undefined): readonly Block[] {
@@ -104,7 +116,8 @@ function blocksOf(facts: Known, { node, blocks, wish }: Judged, turn: string | u
 }
 
 function guardingOf(
-  { name, policy }: DrainNode,
+  facts: Known,
+  { name, policy, cordoned }: DrainNode,
   kept: { guarding: GuardingReason; message: string } | undefined,
 ): Pick<NodeDrainDecision, 'guarding' | 'guardingMessage'> {
   if (policy.kind === 'none' || policy.enforcement === 'observe') {
@@ -113,6 +126,11 @@ function guardingOf(
   if (policy.enforcement === 'storage' && policy.lacks !== undefined) {
     const { wanted, own } = policy.lacks;
     const guardingMessage = `the storage system keeps budgets by itself, its own setting is ${own}, and ${wanted} is not guarded: change that setting`;
+    return { guarding: 'StorageAllows', guardingMessage };
+  }
+  const [unguarded] = policy.enforcement === 'storage' && cordoned === false ? unguardedPods(facts, name) : [];
+  if (unguarded !== undefined) {
+    const guardingMessage = `the storage system is to keep budgets by itself, and has none over pod ${unguarded.name} of ${name}: a drain of it does not wait`;
     return { guarding: 'StorageAllows', guardingMessage };
   }
   if (policy.enforcement === 'storage') {

@@ -2,8 +2,10 @@
  * What the fence of a node comes to in one pass: which facts its automaton is told, from the case alone. What calls for a
  * fence, a ladder or a person, is not decided here.
  */
+import { darkBeside } from '../api/beside.ts';
 import { isOver, isUnderFence } from '../api/facts.ts';
 import type { Method } from '../api/fence-config.ts';
+import { MAX_SILENT_BESIDE } from '../api/fence-names.ts';
 import { isTakenUp } from '../api/fence-request.ts';
 import { isSilent, stillCounts } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
@@ -65,6 +67,7 @@ export function fenceOf(nodeCase: PresentCase, rung: Rung): FenceDecision {
   const harsh = { kind: 'fence', threshold: ladder?.threshold, isRequested } as const;
   const brake = brakeOf(fence === undefined ? begunAnew(nodeCase) : nodeCase, harsh);
   const limits = remedy?.fence ?? fenceWithoutPolicy;
+  const darkness = darkBeside(nodeCase);
   const isStillTroubled = threshold !== undefined && isTroubled(threshold, nodeCase.trouble);
   return decideFence({
     nowMs: nodeCase.serverNowMs,
@@ -80,8 +83,10 @@ export function fenceOf(nodeCase: PresentCase, rung: Rung): FenceDecision {
     isBack: isBack(nodeCase) && !(beforeOff.has(fence?.phase) && (isStillTroubled || isRequested)),
     isHarmless: isHarmless(nodeCase),
     onAgain: onAgainIn(nodeCase, fence),
+    darkness,
+    silentBeside: nodeCase.beside?.silent.map(({ name }) => name).slice(0, MAX_SILENT_BESIDE),
     dumpUntilMs: dumpUntilMs(nodeCase),
-    isReleased: isReleased(nodeCase),
+    isReleased: darkness === undefined && isReleased(nodeCase),
     isStopped: nodeCase.fence?.spec.stop === true,
     isPaused,
     ...(brake === undefined ? {} : { brake }),

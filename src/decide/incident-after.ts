@@ -1,4 +1,5 @@
 /** What is kept of an incident while it goes on: its beginning, how much was done about it, and who was there. */
+import { darkBeside } from '../api/beside.ts';
 import { MAX_RELEASED_PODS } from '../api/fence-names.ts';
 import { signsOf } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
@@ -42,6 +43,8 @@ function withPowerOff(
 ): Incident {
   const { poweredOff } = incident;
   if (fence?.phase !== 'off' && (fence?.phase !== 'poweringOn' || poweredOff === undefined)) return incident;
+  // It may be another machine that went dark.
+  if (fence.phase === 'off' && darkBeside(nodeCase) !== undefined) return incident;
   const { bootId = '' } = fence;
   const isKnown = poweredOff?.bootId === bootId;
   // What a kubelet had written until the power went on: where the boot ID says nothing, whatever is written later tells.

@@ -1,7 +1,16 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { DrainPolicyName, DrainView } from '../api/drain-view.ts';
-import { drainView, node, policy, replica, storageNode, volume } from '../../test/support/drain-case.ts';
+import {
+  budget,
+  drainView,
+  node,
+  ownBudget,
+  policy,
+  replica,
+  storageNode,
+  volume,
+} from '../../test/support/drain-case.ts';
 import { planDrain } from './plan-drain.ts';
 
 function view(rule: DrainPolicyName | undefined, more: Partial<DrainView>): DrainView {
@@ -44,7 +53,8 @@ describe('[DRN-13] plans of drains', () => {
       const nodes = [node('a', { policy: match }), node('b', { policy: match, ...disks(roomBytes) })];
       const volumes = ['v', 'w'].map((name) => volume(name, { wantedReplicas: 1 }));
       const replicas = [replica('v', 'a'), replica('w', 'a')];
-      return planDrain(drainView({ nodes, replicas, volumes }), ['a'])[0]?.finishes;
+      const budgets = ['a', 'b'].map((name) => (enforcement === 'storage' ? ownBudget(name) : budget(name)));
+      return planDrain(drainView({ nodes, replicas, volumes, budgets }), ['a'])[0]?.finishes;
     };
     for (const enforcement of ['enforce', 'storage'] as const) {
       assert.equal(plan(2 * size, enforcement), 'yes');

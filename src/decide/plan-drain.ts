@@ -1,6 +1,7 @@
 /**
  * What would happen if nodes were drained, asked of the same rules that guard drains (DRN-13). It supposes that every
- * node that is not cordoned has its budget, as it has a moment after the guard has seen it.
+ * node that is to have a budget of ours and is not cordoned has it, as it has a moment after the guard has seen it; where the
+ * storage system keeps budgets by itself, those count that stand.
  */
 import type {
   Block,
@@ -10,6 +11,7 @@ import type {
   DrainPolicyName,
   DrainView,
   ReplicaFacts,
+  StoragePodFacts,
 } from '../api/drain-view.ts';
 import { blockOf, rules } from '../drain/checks.ts';
 import { decideDrain } from './decide-drain.ts';
@@ -50,10 +52,11 @@ export interface NodePlan {
 
 /** Nodes that are not there are left out. */
 export function planDrain(view: DrainView, names: readonly string[]): NodePlan[] {
-  const guarded = { ...view, budgets: withBudgets(view) };
+  const guarded = { ...view, budgets: withBudgets(view, willBeGuarded(view)) };
   const wanted = new Set(names);
+  const kept = withBudgets(view, () => true);
   const all = cordoning(guarded, wanted);
-  const atOnce = { view: all, decision: decideDrain(all) };
+  const atOnce = { view: all, decision: decideDrain(all), kept };
   const plans = view.nodes.filter(({ name }) => wanted.has(name)).map((node) => planNode(guarded, node, atOnce));
   return plans.sort(byEase).map((plan, index) => ({ ...plan, turn: index + 1 }));
 }
@@ -62,6 +65,8 @@ export function planDrain(view: DrainView, names: readonly string[]): NodePlan[]
 interface Drained {
   view: DrainView;
   decision: DrainDecision;
+  /** What keeps the copies that nobody drains, guarded or not. */
+  kept: readonly BudgetFacts[];
 }
 
 function planNode(view: DrainView, node: DrainNode, atOnce: Drained): NodePlan {
@@ -69,7 +74,10 @@ function planNode(view: DrainView, node: DrainNode, atOnce: Drained): NodePlan {
   const drained = cordoning(view, new Set([name]));
   const decision = decideDrain(drained);
   const facts = known(drained);
-  const told = blocksOf(decision, name).filter(({ reason }) => reason !== 'WaitsForTurn');
+  const told = [
+    ...blocksOf(decision, name).filter(({ reason }) => reason !== 'WaitsForTurn'),
+    ...underOthers(facts, node),
+  ];
   // Where the storage system guards by itself, it is also the one that asks replicas to leave.
   const isItsOwn = policy.kind === 'one' && policy.enforcement === 'storage';
   const evicting = new Set(
@@ -91,13 +99,24 @@ function planNode(view: DrainView, node: DrainNode, atOnce: Drained): NodePlan {
     cordoned: node.cordoned === true,
     ...(policy.kind === 'one' ? { policy: policy.name, rule: policy.policy } : {}),
     enforcement: policy.kind === 'one' ? policy.enforcement : 'none',
-    finishes: finishes(blocks),
+    finishes: finishes(facts, blocks),
     blocks,
     moves,
     bytes: moves.reduce((sum, { bytes = 0 }) => sum + bytes, 0),
     together: blocksOf(atOnce.decision, name).filter((block) => !alone.has(keyOf(block))),
-    warnings: warnings({ view: drained, decision }, atOnce, node),
+    warnings: warnings({ view: drained, decision, kept: atOnce.kept }, atOnce, node),
   };
+}
+
+/** What somebody else's budget does nobody knows, and ours is withheld beside it. */
+function underOthers(facts: Known, { name, policy }: DrainNode): Block[] {
+  if (policy.kind === 'none' || policy.enforcement !== 'enforce' || policy.policy === 'always-allow') return [];
+  return facts.podsOf(name).flatMap((pod): Block[] => {
+    const [other] = facts.budgetsOver(pod).foreign;
+    if (other === undefined) return [];
+    const message = `pod ${pod.name} has the budget ${other.name} of somebody else, beside which ours is withheld: whether a drain waits is up to that one`;
+    return [{ reason: 'StateUnknown', message }];
+  });
 }
 
 function nameOfReplica({ replica }: Block): string | undefined {
@@ -137,11 +156,24 @@ function cordoning(view: DrainView, names: ReadonlySet<string>): DrainView {
   return { ...view, nodes: view.nodes.map((node) => (names.has(node.name) ? { ...node, cordoned: true } : node)) };
 }
 
-function withBudgets(view: DrainView): BudgetFacts[] {
+/** Whether we are to keep a budget over this pod. */
+function willBeGuarded(view: DrainView): (pod: StoragePodFacts) => boolean {
+  const facts = known(view);
+  return (pod) => {
+    const policy = facts.nodes.get(pod.node)?.policy;
+    if (policy?.kind !== 'one' || policy.enforcement === 'storage' || policy.policy === 'always-allow') return false;
+    return facts.budgetsOver(pod).foreign.length === 0;
+  };
+}
+
+function withBudgets(view: DrainView, isWanted: (pod: StoragePodFacts) => boolean): BudgetFacts[] {
   const facts = known(view);
   const isCordoned = new Set(view.nodes.flatMap(({ name, cordoned }) => (cordoned === true ? [name] : [])));
   const missing = view.pods.filter(
-    (pod) => !isCordoned.has(pod.node) && !facts.budgetsOver(pod).ours.some((budget) => stands(facts, budget)),
+    (pod) =>
+      !isCordoned.has(pod.node) &&
+      isWanted(pod) &&
+      !facts.budgetsOver(pod).ours.some((budget) => stands(facts, budget)),
   );
   const supposed = missing.map(({ name, node, labels }): BudgetFacts => ({
     name: `supposed-${name}`,
@@ -157,20 +189,31 @@ function withBudgets(view: DrainView): BudgetFacts[] {
   return [...view.budgets, ...supposed];
 }
 
-function finishes(blocks: readonly Block[]): NodePlan['finishes'] {
+/** A volume with fewer copies than it wants gets another one by itself, if its node comes back or another has room. */
+function finishes(facts: Known, blocks: readonly Block[]): NodePlan['finishes'] {
+  const lasting = blocks.filter(({ reason }) => reason === 'LastReplica' || reason === 'LastRunningReplica');
+  const isMissing = ({ volume = '' }: Block): boolean => {
+    const healthy = facts.replicasOf(volume).filter(({ copy, deleting }) => copy === 'healthy' && !deleting);
+    return healthy.length < (facts.volumes.get(volume)?.wantedReplicas ?? 0);
+  };
   const reasons = new Set(blocks.map(({ reason }) => reason));
-  if (reasons.has('NowhereToRebuild') || reasons.has('LastReplica') || reasons.has('LastRunningReplica')) return 'no';
-  return reasons.has('StateUnknown') ? 'unknown' : 'yes';
+  if (reasons.has('NowhereToRebuild') || !lasting.every(isMissing)) return 'no';
+  return reasons.has('StateUnknown') || lasting.length > 0 ? 'unknown' : 'yes';
 }
 
 /** Whoever is cordoned and may go does so any moment: the budget that still stands there keeps nobody's copy. */
-function withoutGoing({ view, decision }: Drained): DrainView {
+function withoutGoing({ view, decision, kept }: Drained): DrainView {
   const going = new Set(
     decision.nodes
-      .filter(({ cordoned, blocks }) => cordoned === true && blocks.every(({ reason }) => reason === 'WaitsForTurn'))
+      .filter(({ cordoned, blocks }) => cordoned === true && !blocks.some(isLasting))
       .map(({ node }) => node),
   );
-  return { ...view, budgets: view.budgets.filter(({ node = '' }) => !going.has(node)) };
+  return { ...view, budgets: kept.filter(({ node = '' }) => !going.has(node)) };
+}
+
+/** Turns come, and users of a volume leave with the drain. */
+function isLasting({ reason }: Block): boolean {
+  return reason !== 'WaitsForTurn' && reason !== 'VolumeInUse';
 }
 
 function warnings(alone: Drained, atOnce: Drained, node: DrainNode): string[] {
@@ -189,8 +232,9 @@ function warnings(alone: Drained, atOnce: Drained, node: DrainNode): string[] {
 /** The volumes whose last copies go under a policy that lets them, or none. */
 function lastCopies(drained: Drained, { name, policy }: DrainNode): string[] {
   const isEnforced = policy.kind === 'one' && policy.enforcement !== 'observe';
-  const isHeld = blocksOf(drained.decision, name).some(({ reason }) => reason !== 'WaitsForTurn');
-  if (isEnforced && (isHeld || policy.policy.startsWith('block'))) return [];
+  const isHeld = blocksOf(drained.decision, name).some(isLasting);
+  const isOurs = isEnforced && policy.enforcement === 'enforce' && policy.policy.startsWith('block');
+  if (isEnforced && (isHeld || isOurs)) return [];
   const facts = known(withoutGoing(drained));
   const strict = rules['block-if-contains-last-replica'];
   return facts

@@ -2,6 +2,7 @@
  * What the NodeFence of a node says after a decision: the incident, the records of what is released, what waits and why,
  * what we put on the node. Written before the steps are taken, so that whoever comes next knows what was meant.
  */
+import { wrongOutlet } from '../api/beside.ts';
 import { EMPTY_STATUS } from '../api/empty-status.ts';
 import { MAX_HISTORY } from '../api/fence-names.ts';
 import type { NodeFenceStatus, ReleaseRecord } from '../api/node-fence.ts';
@@ -124,6 +125,9 @@ function removalNews({ node, policy }: NodeCase, { phase, switched }: NonNullabl
 /** What a person has to look at, because nothing more happens by itself (FEN-2, REM-4). */
 function alarmOf({ nodeCase, remedy }: StatusInput, { fence, problems }: NodeFenceStatus): Finding {
   const { restarts = 0 } = (nodeCase.policy.kind === 'one' ? nodeCase.policy.policy.remedy?.fence : undefined) ?? {};
+  if (fence?.swapped !== undefined) {
+    return { status: 'True', reason: ALARM.reason.OutletsSwapped, message: wrongOutlet(fence.swapped) };
+  }
   if (fence?.phase === 'failed' && fence.restarts >= restarts) {
     return { status: 'True', reason: ALARM.reason.FenceInError, message: fence.message ?? 'the fence has failed' };
   }

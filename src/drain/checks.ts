@@ -119,7 +119,7 @@ function anyReplica(facts: Known, replica: ReplicaFacts): Block | undefined {
   return leaving(facts, replica);
 }
 
-function leaving(facts: Known, replica: ReplicaFacts): Block {
+export function leaving(facts: Known, replica: ReplicaFacts): Block {
   const { volume = 'unknown', name, deleting } = replica;
   if (deleting) return block('EvictingReplicas', replica, `replica ${name} of volume ${volume} is on its way out`);
   if (hasNoPlace(facts, replica)) {
@@ -178,7 +178,7 @@ function healthyOf(facts: Known, { volume = '' }: ReplicaFacts): ReplicaFacts[] 
 }
 
 /** From a failed copy nothing can be rebuilt, and of what cannot be read nothing is asked. */
-function canMove({ copy }: ReplicaFacts): boolean {
+export function canMove({ copy }: ReplicaFacts): boolean {
   return copy === 'healthy';
 }
 
@@ -190,6 +190,6 @@ function ofRunning(replica: ReplicaFacts): Count | undefined {
   return replica.activity === 'stopped' || ofGuarded(replica) === undefined ? undefined : 'running';
 }
 
-function block(reason: DrainingReason, { volume, name }: ReplicaFacts, message: string): Block {
+export function block(reason: DrainingReason, { volume, name }: ReplicaFacts, message: string): Block {
   return { reason, message, replica: name, ...(volume === undefined ? {} : { volume }) };
 }

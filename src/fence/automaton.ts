@@ -9,9 +9,11 @@
  * `off` is reached only when every method of the level was confirmed by a query after the action (S40). It is the one phase
  * in which pods go on the strength of power, and nothing is switched on before they have (FEN-10).
  */
+import { unproven, wrongOutlet } from '../api/beside.ts';
 import type { Level } from '../api/fence-config.ts';
+import { MAX_SILENT_BESIDE } from '../api/fence-names.ts';
 import type { FenceContext, FenceFacts, FenceState, Transition } from './state.ts';
-import { comeBack, enter, fail, isRebooted, move, stay } from './state.ts';
+import { comeBack, enter, fail, isRebooted, isSettled, move, stay } from './state.ts';
 import type { Switched } from './switched.ts';
 import {
   connected,
@@ -101,8 +103,16 @@ function poweringOff(state: FenceState, context: FenceContext): Transition {
       return facts.nowMs < untilMs ? stay(state, untilMs) : enter(state, 'poweringOn', facts, state.level);
     }
   }
+  // It was told and has not come to be believed: whom it has struck instead gets its power back.
+  const isInVain = hasEnded(facts.task) && facts.task.outcome !== 'succeeded' && facts.task.told !== false;
+  if (isInVain && facts.darkness?.kind === 'dark') return switchBack(state, facts, facts.darkness.names);
   const levels = config.powerManagement;
   return switchOff(state, context, { levels, step: 'power-management', next: 'off' });
+}
+
+/** Others fell silent with it: it may be their power that was cut (SAF-17). */
+function switchBack(state: FenceState, facts: FenceFacts, names: readonly string[]): Transition {
+  return enter({ ...state, swapped: names.slice(0, MAX_SILENT_BESIDE) }, 'poweringOn', facts, state.level);
 }
 
 /** The node is back, and so is the fence, once a command that may have been sent has had its time. */
@@ -122,6 +132,8 @@ function off(state: FenceState, { facts, config, limits }: FenceContext): Transi
   if (facts.onAgain !== undefined) {
     return isOurs ? fail(state, facts, facts.onAgain) : enter({ ...state, message: facts.onAgain }, 'booting', facts);
   }
+  const { darkness } = facts;
+  if (darkness?.kind === 'dark') return switchBack(state, facts, darkness.names);
   const level = config.powerManagement[state.level];
   const lost = edited(state.switched, 'power-management', config.powerManagement);
   if (lost !== undefined || level === undefined)
@@ -129,7 +141,11 @@ function off(state: FenceState, { facts, config, limits }: FenceContext): Transi
   // More was added: what is confirmed counts, and the rest is done as well.
   if (!isCovered(state, level)) return enter(state, 'poweringOff', facts, state.level);
   const mayGoOn = facts.isPaused ? isOurs : facts.isReleased;
-  if (!mayGoOn) return stay(state);
+  if (!mayGoOn) {
+    if (darkness === undefined) return stay(state);
+    const { silent, untilMs: recheckAtMs } = darkness;
+    return { kind: 'state', state, recheckAtMs, ...(silent.length === 0 ? {} : { waitsFor: unproven(silent) }) };
+  }
   if (limits.machineRemoved === true && !facts.isPaused) return enter(state, 'finished', facts);
   if (level.on.length > 0) return enter(state, 'poweringOn', facts, state.level);
   const waitsFor = 'its machine is off, and nothing is configured that switches it on: somebody has to';
@@ -152,6 +168,7 @@ function poweringOn(state: FenceState, { facts, config, limits }: FenceContext):
   const methods = config.powerManagement[state.level]?.on ?? [];
   if (methods.length === 0) return fail(state, facts, 'nothing is configured any more that would switch it on');
   const method = methods[state.method];
+  if (method === undefined && state.swapped !== undefined) return fail(state, facts, wrongOutlet(state.swapped));
   if (method === undefined) return enter(state, 'booting', facts, state.level);
   // It was on all the time: the command that was sent before the pause has come to nothing.
   const wasOn = facts.task?.outcome === 'succeeded' && facts.task.told === false;
@@ -189,7 +206,7 @@ function failed(state: FenceState, context: FenceContext): Transition {
   if (facts.isPaused && ofStep(state.switched, 'power-management').some(({ sentAtMs: sent }) => sent !== undefined)) {
     return enter(state, 'poweringOn', facts, state.level);
   }
-  if (state.restarts >= limits.restarts || facts.isBraked || facts.isPaused) return stay(state);
+  if (isSettled(state, limits) || facts.isBraked || facts.isPaused) return stay(state);
   const { message: _, failedIn: __, ...again } = state;
   const switched = unconfirmed(without(state.switched, 'power-management'), 'isolation');
   const fresh = { ...again, switched, restarts: state.restarts + 1, startedAtMs: facts.nowMs };

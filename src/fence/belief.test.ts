@@ -58,23 +58,6 @@ describe('the word of a device', () => {
     assert.ok(!believes({ identity: 'none' }, { lease: fresh, offForMs: 0 }), 'an outlet waits for the silence');
   });
 
-  test('[SAF-17] an outlet is believed when all others that were alive at the cut have been heard of since', () => {
-    const others = (...ages: number[]): NonNullable<Circumstances['others']> =>
-      ages.map((unchangedForMs, index) => ({ name: `node-${index}`, lease: { unchangedForMs } }));
-    const cut = { offForMs: 9000, cutForMs: 10_000 };
-    assert.ok(believes({ identity: 'none' }, { ...cut, others: others(9000, 100) }), 'heard of');
-    assert.ok(believes({ identity: 'none' }, { ...cut, others: others(22_000) }), 'silent before');
-    assert.ok(
-      !believes({ identity: 'none' }, { ...cut, others: others(100, 15_000) }),
-      'went dark, or waits for its turn',
-    );
-    assert.ok(believes({ identity: 'same' }, { ...cut, others: others(15_000) }), 'it knows whose power it is');
-    assert.ok(
-      believes({ identity: 'none' }, { offForMs: 9000, others: others(15_000) }),
-      'found off, and nothing was cut',
-    );
-  });
-
   test('[SAF-1] without a Lease Ready has to do; a way to the storage is cut under a living node', () => {
     assert.ok(believes({}, { lease: undefined }));
     assert.ok(!believes({}, { lease: undefined, ready: 'True' }));

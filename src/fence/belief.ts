@@ -6,6 +6,7 @@
  * cannot say whose power it is has to have been seen on while its node was alive; one that was found to be wrong is no
  * evidence until a check has cleared it (S34).
  */
+import { unproven } from '../api/beside.ts';
 import { isSilent, RENEWAL_UNDERWAY_MS, silentAfterMs } from '../api/life.ts';
 import type { Circumstances, Doubt, PowerAnswer } from '../api/power.ts';
 import { firstPowerMethods, questionOf } from '../api/power.ts';
@@ -33,19 +34,7 @@ export function doubtAbout(answer: PowerAnswer, about: Circumstances): Doubt | u
   }
   if (answer.power !== 'off' || about.what === 'storage') return undefined;
   const why = livingSign(answer, about);
-  if (why !== undefined) return known(`${message}, and ${why}`);
-  const dark = identity === 'none' ? wentDark(about) : [];
-  if (dark.length === 0) return undefined;
-  const told = `${dark.join(' and ')} has not been heard of since it was cut: the outlets may be swapped`;
-  return { reason: 'NotProven', message: `${message}, and ${told}` };
-}
-
-/** Those that were alive when this one was cut, and have not renewed since. Who was silent by then has nothing to do with it. */
-function wentDark({ cutForMs, others = [] }: Circumstances): string[] {
-  if (cutForMs === undefined) return [];
-  return others
-    .filter(({ lease }) => lease.unchangedForMs >= cutForMs && lease.unchangedForMs - cutForMs < silentAfterMs(lease))
-    .map(({ name }) => name);
+  return why === undefined ? undefined : known(`${message}, and ${why}`);
 }
 
 function known(message: string): Doubt {
@@ -87,5 +76,8 @@ export function powerSays(nodeCase: NodeCase): PowerSays {
   if (lease?.renewed === true && lease.unchangedForMs < askedForMs) {
     return { says: 'unknown', message: 'the kubelet has renewed its Lease since its devices were asked' };
   }
+  // Of two that are silent, and one outlet that is off, nobody knows which of them it is.
+  const silent = (nodeCase.beside?.silent ?? []).flatMap(({ name, isOff }) => (isOff ? [] : [name]));
+  if (silent.length > 0) return { says: 'unknown', message: unproven(silent) };
   return { says: 'off', message: answers.map(({ message }) => message).join('; ') };
 }

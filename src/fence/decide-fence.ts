@@ -27,6 +27,8 @@ export interface FenceCase {
   isBack: boolean;
   isHarmless: boolean;
   onAgain?: string | undefined;
+  darkness?: FenceFacts['darkness'];
+  silentBeside?: FenceFacts['silentBeside'];
   dumpUntilMs?: number | undefined;
   isReleased: boolean;
   isStopped: boolean;
@@ -131,6 +133,8 @@ function factsOf(fenceCase: FenceCase): FenceFacts {
     isHarmless: fenceCase.isHarmless,
     bootId: fenceCase.bootId,
     onAgain: fenceCase.onAgain,
+    darkness: fenceCase.darkness,
+    silentBeside: fenceCase.silentBeside,
     isReleased: fenceCase.isReleased,
     ...(fenceCase.dumpUntilMs === undefined ? {} : { dumpUntilMs: fenceCase.dumpUntilMs }),
     isStopped: fenceCase.isStopped,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { FenceDeviceStatus } from '../api/fence-device.ts';
 import type { Heard } from '../api/power.ts';
-import { learn, withMemory } from './memory.ts';
+import { learn, learnCut, learnSwapped, withMemory } from './memory.ts';
 
 const at = '2026-01-01T00:00:00.000Z';
 const later = '2026-01-01T00:10:00.000Z';
@@ -14,6 +14,7 @@ const heard = ({ said, ...change }: Change = {}): Heard => ({
   by: 'check',
   isAlive: true,
   isContradicted: false,
+  bootId: 'b1',
   ...change,
   said: { device: 'pdu', power: 'on', identity: 'none', message: 'pdu: it says on', ...said },
 });
@@ -30,8 +31,63 @@ describe('what is kept of a device', () => {
       seenOn: at,
     });
     assert.deepEqual(learn(well, heard({ at: later, by: 'fence', isAlive: false })), well);
-    const off = learn(well, heard({ at: later, by: 'fence', isAlive: false, said: { power: 'off', says: 'x' } }));
-    assert.deepEqual(off, { ...well, power: 'off', since: later, askedBy: 'fence', identity: 'x' });
+    const off = learn(well, heard({ at: later, by: 'fence', isAlive: false, said: { power: 'off' } }));
+    assert.deepEqual(off, { ...well, power: 'off', since: later, askedBy: 'fence' });
+  });
+
+  test('[FEN-15, SAF-17] whose machine it says it is, if that can be compared; it still can when it does not answer', () => {
+    const named = learn(well, heard({ said: { identity: 'same', says: 'x' } }));
+    assert.equal(named.identity, 'x');
+    assert.equal(learn(named, heard({ said: { power: 'unknown' } })).identity, 'x');
+    assert.equal(learn(named, heard({ said: { identity: 'none', says: 'x' } })).identity, undefined);
+    assert.equal(learn(named, heard({ said: { identity: 'none' } })).identity, undefined);
+  });
+
+  describe('a cut of a living node', () => {
+    const cut = learnCut(well, { at, configuration: 'h1', bootId: 'b1', isAlive: true });
+    const off = heard({ isAlive: false, said: { power: 'off' } });
+    const back = heard({ at: later, bootId: 'b2' });
+
+    test('[SAF-17] by which it fell silent, and after which it was booted again, is a drill', () => {
+      assert.deepEqual(cut, { ...well, cut: { at, bootId: 'b1' } });
+      const silent = learn(cut, off);
+      assert.deepEqual(silent.cut, { at, bootId: 'b1', isSilent: true });
+      const waits = learn(learn(silent, heard({ isAlive: false })), heard({ said: { power: 'unknown' } }));
+      assert.deepEqual(waits.cut, silent.cut, 'it boots');
+      const drilled = learn(waits, back);
+      assert.deepEqual([drilled.drilled, drilled.cut], [later, undefined]);
+      assert.equal(learn(drilled, heard()).drilled, later, 'and it stays so');
+      assert.equal(learn(drilled, heard({ configuration: 'h2' })).drilled, undefined, 'until another is configured');
+    });
+
+    test('[SAF-17] shows nothing where it did not fall silent, or was not booted again', () => {
+      assert.equal(learn(learn(cut, heard({ said: { power: 'off' } })), back).drilled, undefined, 'alive while off');
+      assert.equal(learn(cut, back).drilled, undefined, 'never seen off');
+      assert.equal(learn(learn(cut, off), heard({ at: later })).drilled, undefined, 'the same boot');
+      const wrong = learn(learn(cut, off), heard({ isContradicted: true, said: { power: 'off' } }));
+      assert.equal(learn(wrong, back).drilled, undefined, 'a renewal after it said off');
+    });
+
+    test('[SAF-17] shows nothing of a node that was silent before, nor without a boot ID', () => {
+      const about = { at, configuration: 'h1', bootId: 'b1', isAlive: true };
+      assert.deepEqual(learnCut(cut, { ...about, isAlive: false }), well);
+      assert.deepEqual(learnCut(well, { ...about, bootId: '' }), well);
+      assert.deepEqual(learnCut(well, { ...about, configuration: 'h2' }), {
+        configuration: 'h2',
+        cut: { at, bootId: 'b1' },
+      });
+    });
+  });
+
+  test('[SAF-17] one by which another node went dark is wrong, and no check clears that', () => {
+    const drilled: FenceDeviceStatus = { ...well, drilled: at };
+    const swapped = learnSwapped(drilled, { at: later, message: 'node-2 fell silent' });
+    const wrong = { since: later, reason: 'OutletsSwapped', message: 'node-2 fell silent' } as const;
+    assert.deepEqual(swapped, { ...well, wrong });
+    assert.equal(learnSwapped(swapped, { at, message: 'again' }), swapped);
+    assert.deepEqual(learn(swapped, heard()).wrong, wrong);
+    assert.deepEqual(learn(swapped, heard({ isContradicted: true, said: { power: 'off' } })).wrong, wrong);
+    assert.equal(learn(swapped, heard({ configuration: 'h2' })).wrong, undefined);
   });
 
   test('[SAF-1] it was seen on only while its node was alive', () => {

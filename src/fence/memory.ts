@@ -14,12 +14,14 @@ export function learn(before: FenceDeviceStatus, heard: Heard): FenceDeviceStatu
   const wrong = wrongBy(known.wrong, heard);
   const answer = known.power === said.power ? pick(known) : { power: said.power, since: at, askedBy: by };
   const { fenceable, reason, message } = known;
+  const identity = identityBy(known, said);
   return {
     device,
     configuration,
     ...answer,
-    ...(said.says === undefined ? {} : { identity: said.says.slice(0, 256) }),
+    ...(identity === undefined ? {} : { identity }),
     ...(seenOn === undefined ? {} : { seenOn }),
+    ...proofBy(known, heard, wrong !== undefined),
     ...(wrong === undefined ? {} : { wrong }),
     ...(fenceable === undefined ? {} : { fenceable }),
     ...(reason === undefined ? {} : { reason }),
@@ -35,13 +37,55 @@ function pick({ power, since, askedBy }: FenceDeviceStatus): Pick<FenceDeviceSta
   };
 }
 
+/** What it could say before it did not answer, it still can. What nobody can compare is no identity. */
+function identityBy(known: FenceDeviceStatus, { power, identity, says }: Said): string | undefined {
+  if (power === 'unknown') return known.identity;
+  return identity === 'none' ? undefined : says?.slice(0, 256);
+}
+
+/** What a cut of a living node shows: it fell silent by it, and was booted again since (SAF-17). */
+function proofBy(
+  { cut, drilled }: FenceDeviceStatus,
+  { said, at, isAlive, isContradicted, bootId }: Heard,
+  isWrong: boolean,
+): Pick<FenceDeviceStatus, 'cut' | 'drilled'> {
+  if (isWrong || isContradicted) return {};
+  const known = drilled === undefined ? {} : { drilled };
+  if (cut === undefined) return known;
+  if (said.power === 'off') return { ...known, cut: isAlive ? cut : { ...cut, isSilent: true } };
+  if (said.power === 'unknown' || !isAlive) return { ...known, cut };
+  // Whether it is back or has never been away: now it can be told.
+  return cut.isSilent === true && bootId !== cut.bootId ? { drilled: at } : known;
+}
+
+/** It is about to be switched off. Of a node that is silent already a cut shows nothing. */
+export function learnCut(
+  before: FenceDeviceStatus,
+  { at, configuration, bootId, isAlive }: Pick<Heard, 'at' | 'configuration' | 'bootId' | 'isAlive'>,
+): FenceDeviceStatus {
+  const { cut: _, ...known } = before.configuration === configuration ? before : { configuration };
+  return isAlive && bootId !== '' ? { ...known, cut: { at, bootId } } : known;
+}
+
+/** Another node went dark when it was cut, or this one when another was: only a person can say that it is right. */
+export function learnSwapped(
+  before: FenceDeviceStatus,
+  { at, message }: { at: string; message: string },
+): FenceDeviceStatus {
+  const { cut: _, drilled: __, ...known } = before;
+  const wrong = { since: at, reason: 'OutletsSwapped' as const, message: message.slice(0, 512) };
+  return before.wrong?.reason === wrong.reason ? before : { ...known, wrong };
+}
+
 type Wrong = NonNullable<FenceDeviceStatus['wrong']>;
 
 /** Since when it has been wrong is kept; only a check that finds it right clears it. */
 function wrongBy(before: FenceDeviceStatus['wrong'], heard: Heard): Wrong | undefined {
   const found = wrongNow(heard);
   if (found === undefined) return before !== undefined && isCleared(before, heard) ? undefined : before;
-  return before?.reason === found.reason ? before : { since: heard.at, ...found, message: found.message.slice(0, 512) };
+  return before?.reason === found.reason || before?.reason === 'OutletsSwapped'
+    ? before
+    : { since: heard.at, ...found, message: found.message.slice(0, 512) };
 }
 
 function wrongNow({ said, isContradicted, sharedWith, isAlive }: Heard): Omit<Wrong, 'since'> | undefined {
@@ -59,6 +103,7 @@ function wrongNow({ said, isContradicted, sharedWith, isAlive }: Heard): Omit<Wr
 
 function isCleared({ reason }: Wrong, { by, said, isAlive, sharedWith }: Heard): boolean {
   if (reason === 'SharedWithAnotherNode') return sharedWith === undefined;
+  if (reason === 'OutletsSwapped') return false;
   if (by !== 'check' || said.power === 'unknown') return false;
   if (reason === 'AnotherMachine') return said.identity === 'same' || (said.power === 'on' && isAlive);
   return said.power === 'on' && isAlive;

@@ -1,4 +1,5 @@
 /** A fence as its automaton sees it, and the moves that all of its phases are made of. */
+import type { Darkness } from '../api/beside.ts';
 import type { FenceConfig, Method } from '../api/fence-config.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { TaskOutcome } from '../api/task.ts';
@@ -26,6 +27,8 @@ export interface FenceState {
   failedIn?: StoredFence['step'];
   /** A failed method is not tried again before this. */
   notBeforeMs?: number;
+  /** Who fell silent when this one was cut. */
+  swapped?: readonly string[];
   message?: string;
 }
 
@@ -52,6 +55,10 @@ export interface FenceFacts {
   task?: TaskNews;
   /** Its device says on although it was confirmed off: somebody else has switched it on, and what it says. */
   onAgain?: string | undefined;
+  /** Whether it was the right machine that went dark; absent: it was. */
+  darkness?: Darkness | undefined;
+  /** Who is silent beside it, where its devices cannot say whose power it is. */
+  silentBeside?: readonly string[] | undefined;
   /** A crashed kernel writes its memory down: its power stays on until then. */
   dumpUntilMs?: number;
   /** All that may go has gone. */
@@ -97,8 +104,8 @@ export interface FenceContext {
 }
 
 /** Whether the fence is over, one way or the other, or begins nothing by itself any more. */
-export function isSettled({ phase, restarts }: FenceState, limits: FenceLimits): boolean {
-  return phase === 'finished' || (phase === 'failed' && restarts >= limits.restarts);
+export function isSettled({ phase, restarts, swapped }: FenceState, limits: FenceLimits): boolean {
+  return phase === 'finished' || (phase === 'failed' && (restarts >= limits.restarts || swapped !== undefined));
 }
 
 /** The node is back: what was switched is undone, or there never was a fence. */

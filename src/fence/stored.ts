@@ -33,24 +33,27 @@ export function stateOf(stored: StoredFence): FenceState {
     switched: stored.switched.map(readEntry),
     ...(stored.phase === 'failed' ? { failedIn: stored.step } : {}),
     ...(stored.until === undefined ? {} : { notBeforeMs: Date.parse(stored.until) }),
+    ...(stored.swapped === undefined ? {} : { swapped: stored.swapped }),
     ...(stored.message === undefined ? {} : { message: stored.message }),
   };
 }
 
 type StoredEntry = StoredFence['switched'][number];
 
-function readEntry({ commandSentAt, confirmedAt, device, ...rest }: StoredEntry): Switched {
+function readEntry({ commandSentAt, confirmedAt, device, silentBeside, ...rest }: StoredEntry): Switched {
   return {
     ...rest,
+    ...(silentBeside === undefined ? {} : { silentBeside }),
     ...(device === undefined ? {} : { device }),
     ...(commandSentAt === undefined ? {} : { sentAtMs: Date.parse(commandSentAt) }),
     ...(confirmedAt === undefined ? {} : { confirmedAtMs: Date.parse(confirmedAt) }),
   };
 }
 
-function writtenEntry({ sentAtMs, confirmedAtMs, device, storage, ...rest }: Switched): StoredEntry {
+function writtenEntry({ sentAtMs, confirmedAtMs, device, storage, silentBeside, ...rest }: Switched): StoredEntry {
   return {
     ...rest,
+    ...(silentBeside === undefined ? {} : { silentBeside: [...silentBeside] }),
     ...(device === undefined ? {} : { device }),
     storage: [...storage],
     ...(sentAtMs === undefined ? {} : { commandSentAt: timeOf(sentAtMs) }),
@@ -87,6 +90,7 @@ export function storedOf(state: FenceState, { config, cleanResources, releasedAt
     ...(method === undefined ? {} : { method }),
     ...(releasedAt === undefined ? {} : { releasedAt }),
     ...(state.notBeforeMs === undefined ? {} : { until: timeOf(state.notBeforeMs) }),
+    ...(state.swapped === undefined ? {} : { swapped: [...state.swapped] }),
     ...(state.message === undefined ? {} : { message: state.message.slice(0, 1024) }),
   };
 }

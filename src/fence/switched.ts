@@ -17,6 +17,8 @@ export interface Switched {
   storage: readonly string[];
   /** Stored before the command: it may have been sent. */
   sentAtMs?: number;
+  /** Who else was silent by then, of those whose devices cannot say whose power they are. */
+  silentBeside?: readonly string[];
   confirmedAtMs?: number;
 }
 
@@ -39,7 +41,7 @@ export function sentAtMs(switched: readonly Switched[], step: SwitchedStep): num
   return times.length === 0 ? undefined : Math.min(...times);
 }
 
-type Times = Pick<Switched, 'sentAtMs' | 'confirmedAtMs'>;
+type Times = Pick<Switched, 'sentAtMs' | 'silentBeside' | 'confirmedAtMs'>;
 
 /** An entry about which nothing is known any more is none. */
 export function withEntry(

@@ -32,7 +32,9 @@ export function switchOff(state: FenceState, context: FenceContext, plan: OffPla
   if (isSent) return facts.isPaused ? stay(state) : { kind: 'state', state, run: method };
   // Until a command may have been sent, nothing was begun: whatever holds fences back holds this one.
   if (facts.isBraked || facts.isPaused) return stay(state);
-  return move({ ...state, switched: withEntry(state.switched, { step, method }, { sentAtMs: facts.nowMs }) });
+  const beside = step === 'isolation' || facts.silentBeside === undefined ? {} : { silentBeside: facts.silentBeside };
+  const sent = { sentAtMs: facts.nowMs, ...beside };
+  return move({ ...state, switched: withEntry(state.switched, { step, method }, sent) });
 }
 
 /** What the end of a try says: whether it is off, and whether anything was sent. */
@@ -41,9 +43,9 @@ function learnt(
   { facts, limits }: FenceContext,
   { levels, step, method, task }: OffPlan & { method: Method; task: TaskNews },
 ): Transition {
-  const known = entryFor(state.switched, step, method)?.sentAtMs;
+  const { sentAtMs: known, silentBeside } = entryFor(state.switched, step, method) ?? {};
   const isUnsent = known === undefined || task.told === false;
-  const sent = isUnsent ? {} : { sentAtMs: known };
+  const sent = isUnsent ? {} : { sentAtMs: known, ...(silentBeside === undefined ? {} : { silentBeside }) };
   const record = (times: Pick<Switched, 'confirmedAtMs'>): Switched[] =>
     withEntry(state.switched, { step, method }, { ...sent, ...times });
   if (task.outcome === 'succeeded') {

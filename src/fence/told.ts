@@ -1,4 +1,5 @@
 /** How a fence is told: in the condition Fenced, in the history and in events, all by the same word. */
+import { wrongOutlet } from '../api/beside.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { FENCED } from '../api/reasons.ts';
 
@@ -30,7 +31,8 @@ function isHarmless({ phase, switched }: Fence): boolean {
 }
 
 export function fenceNews(fence: Fence): FenceNews {
-  const { phase, retries, method, message, waitsFor } = fence;
+  const { phase, retries, method, message, waitsFor, swapped } = fence;
+  if (swapped !== undefined) return { status: 'False', reason: 'OutletsSwapped', message: wrongOutlet(swapped) };
   const isCutOff = isHarmless(fence);
   // Without a device that cut it off from its storage, as after a cordon, the node is as free as before.
   const reason = phase === 'isolated' && !isCutOff ? 'WaitingToPowerOff' : words[phase];
@@ -41,5 +43,5 @@ export function fenceNews(fence: Fence): FenceNews {
 
 /** What should be looked at by a person. */
 export function isBadNews(reason: string): boolean {
-  return reason === FENCED.reason.FenceFailed;
+  return reason === FENCED.reason.FenceFailed || reason === FENCED.reason.OutletsSwapped;
 }

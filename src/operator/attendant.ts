@@ -42,6 +42,8 @@ export interface AttendantOptions {
   /** What is thought of a node; answers when to judge it again, in milliseconds. */
   publish: (name: string, judgement: Judgement) => number | undefined;
   onPass: (pass: Pass) => void;
+  /** Other nodes fell silent when this one was cut. */
+  onSwapped: (node: string, others: readonly string[]) => void;
   onProblem: (source: string, error: KubeError) => void;
 }
 
@@ -135,7 +137,7 @@ export class Attendant {
   }
 
   async #attend(seen: Sighting): Promise<number> {
-    const { clock, isLeading, reader, shared, longActs, onPass } = this.#options;
+    const { clock, isLeading, reader, shared, longActs, onPass, onSwapped } = this.#options;
     const { name } = seen;
     const pods = reader.ready(name);
     if (pods === undefined) return maxRetryMs;
@@ -160,6 +162,8 @@ export class Attendant {
     if (nodeCase.node !== undefined && decision.wants.includes('device')) {
       longActs.wonder(nodeCase.node, firstPowerMethods(nodeCase.config));
     }
+    const { swapped, phase } = decision.findings?.remedy.fence ?? {};
+    if (swapped !== undefined && phase === 'poweringOn') onSwapped(name, swapped);
     if (decision.record?.status !== undefined) this.#deeds.delete(name);
     const acts = await this.#perform(nodeCase, decision, (uid, version) => pods.wrote(uid, version));
     this.#deeds.set(name, (this.#deeds.get(name) ?? 0) + acts.filter(({ kind }) => kind === 'done').length);

@@ -10,15 +10,13 @@ import type { JobOrder } from '../api/steps.ts';
 import type { JudgeLimits, Judgement } from '../api/view.ts';
 import type { LongActsOptions } from '../act/long-acts.ts';
 import { LongActs } from '../act/long-acts.ts';
-import type { DeviceMemoryOptions, StoredDevice } from '../act/device-memory.ts';
-import { DeviceMemory } from '../act/device-memory.ts';
+import type { DeviceMemory, StoredDevice } from '../act/device-memory.ts';
 import type { Clock } from '../clock.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { KubeError } from '../kube/errors.ts';
 import type { LeaderProblem, LeaderTimings } from '../kube/leader.ts';
 import { LeaderElector } from '../kube/leader.ts';
 import { EventRecorder } from '../kube/events.ts';
-import { learn, withMemory } from '../fence/memory.ts';
 import { CaseReader } from '../observe/case-reader.ts';
 import { ClusterView } from '../observe/cluster-view.ts';
 import { Observer } from '../observe/observer.ts';
@@ -32,7 +30,7 @@ import { RecordUpkeep } from './upkeep.ts';
 import { CrashReports } from '../observe/crash-reports.ts';
 import { jobOf, NODE_LABEL } from '../remedy/job.ts';
 import { Attendant } from './attendant.ts';
-import { doubtBy } from './doubt.ts';
+import { doubtBy, memoryBy } from './device-rules.ts';
 import { Draining } from './draining.ts';
 import { HealthServer } from './health-server.ts';
 import { KeyedLoop } from './keyed-loop.ts';
@@ -128,7 +126,7 @@ export class Operator {
     });
     this.#elector = election && this.#electorFor(election);
     const isLeading = (): boolean => this.#leading && (this.#elector?.isLeading() ?? true);
-    this.#devices = this.#deviceMemory(isLeading, onProblem);
+    this.#devices = memoryBy(this.#observer, { client, clock, namespace: options.namespace, isLeading, onProblem });
     this.#events = new EventRecorder({
       ...base,
       reportingController: 'fenceline.dev/operator',
@@ -170,15 +168,6 @@ export class Operator {
     });
   }
 
-  #deviceMemory(isLeading: () => boolean, onProblem: Wiring['onProblem']): DeviceMemory {
-    const { client, clock, namespace } = this.#options;
-    const lifeOf = (name: string): ReturnType<DeviceMemoryOptions['lifeOf']> => ({
-      lease: this.#observer.leaseSign(name),
-      bootId: this.#observer.view(name).node?.bootId ?? '',
-    });
-    return new DeviceMemory({ client, clock, namespace, isLeading, lifeOf, learn, recall: withMemory, onProblem });
-  }
-
   #attendantFor(wiring: Wiring): Attendant {
     const { devices, remedyNamespace: namespace, identity, limits, gates, onPass } = this.#options;
     const verdicts = (): ReadonlyMap<string, Judgement> => this.#board.verdicts;
@@ -187,11 +176,20 @@ export class Operator {
       provider: devices,
       namespace,
       timeoutMs: callTimeoutMs,
-      doubt: doubtBy(this.#observer, this.#devices),
+      doubt: doubtBy(this.#observer),
       hear: (node, method, said) => this.#devices.hear(node, method, { said, by: 'fence' }),
+      onCut: (node, method) => this.#devices.cut(node, method),
       jobObject: (order) => this.#jobObject(order),
     });
-    const shared = new SharedFacts({ ...wiring, devices, longActs, namespace, identity, verdicts });
+    const shared = new SharedFacts({
+      ...wiring,
+      devices,
+      memory: this.#devices,
+      longActs,
+      namespace,
+      identity,
+      verdicts,
+    });
     this.#shared = shared;
     return new Attendant({
       ...wiring,
@@ -202,6 +200,8 @@ export class Operator {
       gates,
       identity,
       publish: (name, judgement) => this.#publish(name, judgement),
+      onSwapped: (name, others) =>
+        this.#devices.suspect([name, ...others], `when ${name} was cut, ${others.join(', ')} fell silent`),
       onPass: (pass) => {
         onPass?.(pass);
         this.#reporter.report(pass);

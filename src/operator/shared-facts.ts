@@ -3,9 +3,11 @@
  * this process has begun and claimed.
  */
 import type { ConfigResult } from '../api/fence-config.ts';
-import { silentAfterMs } from '../api/life.ts';
+import { isSilent, silentAfterMs } from '../api/life.ts';
+import { powerMethods } from '../api/power.ts';
 import type { LiveNode, NodeCase, PolicyMatch, TroubleCount, TroubleFacts } from '../api/release-view.ts';
 import type { Judgement, LeaseFacts } from '../api/view.ts';
+import type { DeviceMemory } from '../act/device-memory.ts';
 import type { LongActs } from '../act/long-acts.ts';
 import type { Clock } from '../clock.ts';
 import type { NodeDecision } from '../decide/decide-node.ts';
@@ -25,6 +27,7 @@ export interface SharedFactsOptions {
   observer: Observer;
   cluster: ClusterView;
   devices: DeviceProvider;
+  memory: DeviceMemory;
   longActs: LongActs;
   /** Where the Jobs of remedies are made. */
   namespace: string;
@@ -51,21 +54,23 @@ export class SharedFacts {
     const { lease } = observer.view(name);
     const conditions = node === undefined ? [] : this.#conditions.of(node);
     const allowance = this.#claims.allowance(policy, cluster.released, serverNowMs);
+    const config =
+      node === undefined
+        ? unconfigured
+        : configFor(node, {
+            maps: cluster.fenceConfigs,
+            unwritten: (one) => devices.defaultConfig?.(one),
+            allowed: devices.allowed,
+          });
     return {
       ...read,
       identity,
       namespace,
-      config:
-        node === undefined
-          ? unconfigured
-          : configFor(node, {
-              maps: cluster.fenceConfigs,
-              unwritten: (one) => devices.defaultConfig?.(one),
-              allowed: devices.allowed,
-            }),
+      config,
       trouble: { conditions, ...silenceOf(lease) },
       count: this.#count(read),
       ...this.#around(read),
+      ...this.#beside(read, config),
       ...(allowance === undefined ? {} : { allowance }),
       ...longActs.of(name),
     };
@@ -139,8 +144,33 @@ export class SharedFacts {
     }
     return { around: { unheard, names, settledAtMs: serverNowMs + inMs } };
   }
+
+  /** Where no device says whose power it is: who has been heard of since it was confirmed to be off (SAF-17). */
+  #beside({ name, fence, serverNowMs }: ReadCase, config: ConfigResult): Pick<NodeCase, 'beside'> {
+    const { observer, memory } = this.#options;
+    if (fence?.status.fence === undefined) return {};
+    if (!powerMethods(config).some((method) => memory.isUnproven(name, method))) return {};
+    const offAt = fence.status.fence.switched.flatMap(({ step, confirmedAt }) =>
+      step === 'power-management' && confirmedAt !== undefined ? [Date.parse(confirmedAt)] : [],
+    );
+    const sinceMs = offAt.length === 0 ? 0 : serverNowMs - Math.max(...offAt) - underwayMs;
+    const others = [...memory.blindNodes].flatMap(([other, { isOff }]) => {
+      const isThere = other !== name && observer.view(other).node !== undefined;
+      const lease = observer.leaseSign(other);
+      const isHeard = lease?.renewed === true && lease.unchangedForMs < sinceMs;
+      return isThere && !isHeard ? [{ name: other, isOff, isSilent: lease === undefined || isSilent(lease) }] : [];
+    });
+    const unheard = others.filter((one) => !one.isSilent).map((one) => one.name);
+    const silent = others.filter((one) => one.isSilent).map((one) => ({ name: one.name, isOff: one.isOff }));
+    const named = { unheard: unheard.length, names: unheard.slice(0, namedAtMost) };
+    return { beside: { ...named, silent, settledAtMs: serverNowMs + lookAgainMs } };
+  }
 }
 
+/** A renewal that was sent before the power went may be seen so long after; and times are in whole seconds. */
+const underwayMs = 3000;
+/** Renewals of nodes that are well bring no pass by themselves. */
+const lookAgainMs = 1000;
 const namedAtMost = 3;
 /** One that is still on record as going on has ended by now, if it has. */
 function lastStorm(

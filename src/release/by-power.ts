@@ -2,6 +2,7 @@
  * By the power supply (FEN-11): the machine is off, as its device said after the action and says again right before each
  * act. Nothing runs there, so that every pod may go, also while Kubernetes still calls the node Ready.
  */
+import { darkBeside, unproven, wrongOutlet } from '../api/beside.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import type { Check, Objection } from './checks.ts';
 import { knownVolumes, nodeExists, notDaemon, notMirror, objection } from './checks.ts';
@@ -9,7 +10,7 @@ import { powerFacts, powerQuestion } from './device-question.ts';
 import type { Way } from './way.ts';
 import { never } from './way.ts';
 
-const checks: readonly Check[] = [notMirror, notDaemon, nodeExists, poweredOff, wantedByLadder];
+const checks: readonly Check[] = [notMirror, notDaemon, nodeExists, poweredOff, othersHeard, wantedByLadder];
 
 /** A power that went on again voids it, and so does another boot: the same kubelet starts the same pods (FEN-10). */
 function poweredOff(nodeCase: NodeCase): Objection | undefined {
@@ -23,6 +24,16 @@ function poweredOff(nodeCase: NodeCase): Objection | undefined {
   return objection('NotPoweredOff', 'the machine was booted again since its power was cut');
 }
 
+/** Where no device says whose power it is, everybody else has to have been heard of since (SAF-17). */
+function othersHeard(nodeCase: NodeCase): Objection | undefined {
+  const darkness = darkBeside(nodeCase);
+  if (darkness === undefined) return undefined;
+  if (darkness.kind === 'dark') return objection('OthersUnheard', wrongOutlet(darkness.names));
+  const { silent, unheard, untilMs } = darkness;
+  if (silent.length > 0) return objection('OthersUnheard', unproven(silent), untilMs);
+  return objection('OthersUnheard', `${unheard.join(', ')} has to be heard of first`, untilMs);
+}
+
 /** Whoever does not want the pods to go with the fence says so on the rung of the ladder. */
 function wantedByLadder({ fence }: NodeCase): Objection | undefined {
   return fence?.status.fence?.cleanResources === true
@@ -33,7 +44,7 @@ function wantedByLadder({ fence }: NodeCase): Objection | undefined {
 /** Its fence says off for this boot, and the pods are to go with it. */
 function isPoweredOff(nodeCase: NodeCase): boolean {
   const stored = nodeCase.fence?.status.fence;
-  const isOff = stored?.phase === 'off' && powerFacts(nodeCase).length > 0;
+  const isOff = stored?.phase === 'off' && powerFacts(nodeCase).length > 0 && darkBeside(nodeCase) === undefined;
   return isOff && stored.cleanResources && stored.bootId === nodeCase.node?.bootId;
 }
 

@@ -1,6 +1,6 @@
 /** A scenario as it is understood, with every default filled in and every time in milliseconds since time 0. */
 import type { KubeObject } from '../kube/client.ts';
-import type { LonghornSpec } from '../world/longhorn/longhorn.ts';
+import type { LonghornSpec } from '../world/longhorn/spec.ts';
 import type { BmcFault } from '../world/machines/bmc.ts';
 
 export interface Scenario {

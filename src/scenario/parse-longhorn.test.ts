@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { LonghornSpec } from '../world/longhorn/longhorn.ts';
+import type { LonghornSpec } from '../world/longhorn/spec.ts';
 import { parseScenarios } from './parse.ts';
 
 function longhornOf(cluster: object): LonghornSpec | undefined {

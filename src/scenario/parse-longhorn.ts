@@ -1,5 +1,5 @@
 /** `spec.cluster.longhorn`: storage with replicas on the disks of the nodes. */
-import type { LonghornSpec, LonghornVolume } from '../world/longhorn/longhorn.ts';
+import type { LonghornSpec, LonghornVolume } from '../world/longhorn/spec.ts';
 import type { NodeSpec } from './format.ts';
 import type { Place, Read } from './reader.ts';
 import { fields, flag, list, problem, record, text, whole } from './reader.ts';

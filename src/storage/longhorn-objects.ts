@@ -46,7 +46,7 @@ export interface VolumeObject extends KubeObject {
 }
 
 export interface EngineObject extends KubeObject {
-  spec?: { volumeName?: string };
+  spec?: { volumeName?: string; nodeID?: string };
   status?: { currentState?: string; replicaModeMap?: Record<string, string> };
 }
 
@@ -65,6 +65,7 @@ export interface ReplicaObject extends KubeObject {
 
 export interface InstanceManagerObject extends KubeObject {
   spec?: { nodeID?: string; type?: string };
+  status?: { currentState?: string };
 }
 
 export interface SettingObject extends KubeObject {

@@ -197,7 +197,13 @@ describe('[DRN-12] what else Longhorn says', () => {
     });
     const podsOf = (one: InstanceManagerObject): unknown => factsOf([[instanceManagers, [one]]]).pods;
     const { other: _other, ...selecting } = labels;
-    assert.deepEqual(podsOf(manager({ labels })), [{ name: 'im', node: 'n', labels: selecting }]);
+    assert.deepEqual(podsOf(manager({ labels })), [{ name: 'im', node: 'n', labels: selecting, serving: 'unknown' }]);
+    const states = ['running', 'unknown'].map((currentState) => {
+      const one: InstanceManagerObject = { ...manager({ labels }), status: { currentState } };
+      const [pod] = factsOf([[instanceManagers, [one]]]).pods;
+      return pod?.serving;
+    });
+    assert.deepEqual(states, [true, false]);
     assert.deepEqual(podsOf(manager({ labels: { ...labels, 'longhorn.io/node': 'm' } })), []);
     assert.deepEqual(podsOf(manager({})), [], 'it could not be told from the others');
     assert.deepEqual(podsOf(manager({ labels }, 'engine')), [], 'it serves no replica');

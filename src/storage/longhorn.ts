@@ -62,10 +62,13 @@ function facts(
   const setting = new Map<string, string | undefined>();
   for (const { metadata, value } of objectsOf(settings) as Iterable<SettingObject>) setting.set(metadata.name, value);
   const nodeObjects = [...(objectsOf(storageNodes) as Iterable<NodeObject>)];
-  const volumeFacts = [...(objectsOf(volumes) as Iterable<VolumeObject>)].map((one) => rememberedVolume(one, memory));
+  const ofVolume = Map.groupBy(objectsOf(engines) as Iterable<EngineObject>, ({ spec }) => spec?.volumeName);
+  const volumeFacts = [...(objectsOf(volumes) as Iterable<VolumeObject>)].map((one) =>
+    rememberedVolume(one, ofVolume.get(one.metadata.name) ?? [], memory),
+  );
   const context: ReplicaContext = {
     volumes: new Map(volumeFacts.map((volume) => [volume.name, volume])),
-    engines: Map.groupBy(objectsOf(engines) as Iterable<EngineObject>, ({ spec }) => spec?.volumeName),
+    engines: ofVolume,
     disks: diskNames(nodeObjects),
   };
   return {
@@ -138,13 +141,15 @@ function diskKey(node: string | undefined, uuid: string | undefined): string {
 }
 
 /** Without the label of its node a budget could not tell it from the pods of other nodes: it is as good as unknown. */
-function podOf({ metadata, spec }: InstanceManagerObject): StoragePodFacts[] {
+function podOf({ metadata, spec, status }: InstanceManagerObject): StoragePodFacts[] {
   const { labels = {}, name } = metadata;
   const node = spec?.nodeID ?? '';
   // One for engines alone, of older versions, holds no replica.
   if (node === '' || labels['longhorn.io/node'] !== node || spec?.type === 'engine') return [];
   const known = Object.entries(labels).filter(([key]) => podLabels.includes(key));
-  return [{ name, node, labels: Object.fromEntries(known) }];
+  const state = status?.currentState;
+  const serving = state === undefined ? 'unknown' : state === 'running';
+  return [{ name, node, labels: Object.fromEntries(known), serving }];
 }
 
 function volumeOf({ metadata, spec, status }: VolumeObject): VolumeFacts {
@@ -167,12 +172,29 @@ interface ReplicaContext {
   disks: ReadonlyMap<string, string>;
 }
 
-function rememberedVolume(object: VolumeObject, memory: WeakMap<KubeObject, unknown>): VolumeFacts {
-  const known = memory.get(object) as VolumeFacts | undefined;
-  if (known !== undefined) return known;
-  const found = volumeOf(object);
-  memory.set(object, found);
+interface RememberedVolume {
+  usedOn: string;
+  facts: VolumeFacts;
+}
+
+function rememberedVolume(
+  object: VolumeObject,
+  running: readonly EngineObject[],
+  memory: WeakMap<KubeObject, unknown>,
+): VolumeFacts {
+  const usedOn = usedOnOf(running);
+  const known = memory.get(object) as RememberedVolume | undefined;
+  if (known?.usedOn === usedOn.join(' ')) return known.facts;
+  const found = { ...volumeOf(object), ...(usedOn.length > 0 && { usedOn }) };
+  memory.set(object, { usedOn: usedOn.join(' '), facts: found } satisfies RememberedVolume);
   return found;
+}
+
+/** An engine of which nobody knows that it has stopped may still write. */
+function usedOnOf(running: readonly EngineObject[]): string[] {
+  return running.flatMap(({ spec, status }) =>
+    status?.currentState === 'stopped' || (spec?.nodeID ?? '') === '' ? [] : [spec?.nodeID ?? ''],
+  );
 }
 
 interface RememberedReplica {
@@ -215,12 +237,18 @@ function replicaOf(object: ReplicaObject, context: ReplicaContext): ReplicaFacts
     ...(node === '' ? {} : { node }),
     ...(disk === '' ? {} : { disk: context.disks.get(diskKey(node, disk)) ?? disk }),
     copy: copyOf(object, context),
+    recorded: recordedOf(object),
     activity: activityOf(object),
     evictionRequested: spec?.evictionRequested === true,
     ...(requestedFor === undefined ? {} : { requestedFor }),
     deleting: metadata.deletionTimestamp !== undefined,
     annotated: metadata.annotations !== undefined,
   };
+}
+
+function recordedOf({ spec }: ReplicaObject): ReplicaFacts['recorded'] {
+  if ((spec?.failedAt ?? '') !== '') return 'failed';
+  return (spec?.healthyAt ?? '') === '' ? 'empty' : 'healthy';
 }
 
 /**

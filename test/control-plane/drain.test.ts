@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { realClock } from '../../src/clock.ts';
 import { HttpTransport } from '../../src/kube/http-transport.ts';
 import { Fleet } from '../../src/world/fleet.ts';
-import type { LonghornVolume } from '../../src/world/longhorn/longhorn.ts';
+import type { LonghornVolume } from '../../src/world/longhorn/spec.ts';
 import { Longhorn } from '../../src/world/longhorn/longhorn.ts';
 import { connectionTo } from '../support/client.ts';
 import type { ControlPlane, KubectlResult } from '../support/control-plane.ts';

@@ -157,6 +157,7 @@ export class ActCluster {
       timeoutMs: 5000,
       doubt: doubtByReady,
       hear: heardBefore,
+      onCut: () => {},
       jobObject: () => undefined,
       onNode: () => {},
       ...change,

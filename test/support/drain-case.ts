@@ -50,6 +50,7 @@ export function storagePod(nodeName: string): StoragePodFacts {
     name: `im-${nodeName}`,
     node: nodeName,
     labels: { 'longhorn.io/component': 'instance-manager', 'longhorn.io/node': nodeName },
+    serving: true,
   };
 }
 
@@ -68,6 +69,12 @@ export function budget(nodeName: string, change: Partial<BudgetFacts> = {}): Bud
   };
 }
 
+/** As the storage system keeps it by itself. */
+export function ownBudget(nodeName: string): BudgetFacts {
+  const { node: _, ...facts } = budget(nodeName, { name: `im-${nodeName}`, uid: `own-${nodeName}`, ours: false });
+  return facts;
+}
+
 export function replica(volumeName: string, nodeName: string, change: Partial<ReplicaFacts> = {}): ReplicaFacts {
   return {
     name: `${volumeName}-on-${nodeName}`,
@@ -77,6 +84,7 @@ export function replica(volumeName: string, nodeName: string, change: Partial<Re
     node: nodeName,
     disk: 'disk-1',
     copy: 'healthy',
+    recorded: 'healthy',
     activity: 'running',
     evictionRequested: false,
     deleting: false,

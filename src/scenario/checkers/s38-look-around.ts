@@ -1,7 +1,7 @@
 /**
  * S38: nothing that runs is cut before everybody else's silence could be seen. When the fence of a machine that is on is begun,
  * every other node has renewed its Lease since this one came under suspicion, or is silent itself. A fence that a person has
- * asked for waits for nobody.
+ * asked for waits for nobody, and is asked for once: the next one looks around.
  */
 import { nodeFenceName } from '../../api/fence-names.ts';
 import type { StoredFence } from '../cluster-state.ts';
@@ -14,6 +14,7 @@ export const s38: Invariant = {
   check: (context) => {
     const { state, machineOf, pulseOf, nowMs, violated, exempt } = context;
     const troubles = new Troubles(context);
+    const spent = new Set<string>();
     /** When its silence, or its condition, began to mean something. */
     const suspectedMs = (node: string): number | undefined => {
       const pulse = pulseOf(node);
@@ -28,7 +29,10 @@ export const s38: Invariant = {
         const node = (change.object as StoredFence).spec?.node ?? '';
         if (!beginsFence(change) || machineOf(node)?.power !== 'on') return;
         const sinceMs = suspectedMs(node);
-        const isAsked = state.fences.get(nodeFenceName(node))?.spec?.requested !== undefined;
+        const { requested } = state.fences.get(nodeFenceName(node))?.spec ?? {};
+        const request = `${node} ${requested?.by} ${requested?.at}`;
+        const isAsked = requested !== undefined && !spent.has(request);
+        if (isAsked) spent.add(request);
         if (sinceMs === undefined || isAsked) return;
         const unheard = [...state.nodes.keys()].filter((other) => {
           const pulse = pulseOf(other);

@@ -1,26 +1,30 @@
 /**
  * A simulated Longhorn: replicas of volumes on the disks of the nodes, served by an instance manager on each, and a
- * manager that rebuilds and evicts as the volume controller of the real one does. It keeps no disruption budgets: with
- * nobody else to guard them, a drain takes the last replica as it takes any pod.
+ * manager that rebuilds and evicts as the volume controller of the real one does. Without the setting `node-drain-policy` it
+ * keeps no disruption budgets: with nobody else to guard them, a drain takes the last replica as it takes any pod.
  */
 import type { Clock } from '../../clock.ts';
-import { sleep } from '../../clock.ts';
 import type { KubeObject } from '../../kube/client.ts';
 import { KubeClient } from '../../kube/client.ts';
 import type { KubeError } from '../../kube/errors.ts';
-import type { Resource } from '../../kube/resources.ts';
-import { customResourceDefinitions } from '../../kube/resources.ts';
 import type { Transport } from '../../kube/transport.ts';
 import type { Api } from '../controllers/api.ts';
 import { ControllerHost } from '../controllers/host.ts';
 import type { Informer } from '../controllers/informer.ts';
-import { namespaces, nodes, pods } from '../controllers/resources.ts';
+import { nodes, persistentVolumes, podDisruptionBudgets, pods, volumeAttachments } from '../controllers/resources.ts';
 import type { WorkQueue } from '../controllers/work-queue.ts';
 import type { Machine, Process } from '../machines/machine.ts';
 import { uuid } from '../machines/machine.ts';
 import type { Node } from '../objects/nodes.ts';
 import type { Pod } from '../objects/pods.ts';
+import type { PersistentVolume, VolumeAttachment } from '../objects/volumes.ts';
+import type { PodDisruptionBudget } from '../objects/workloads.ts';
+import { followAttachments } from './attachments.ts';
+import { install } from './install.ts';
 import * as o from './objects.ts';
+import type { LonghornSpec } from './spec.ts';
+import type { Sight } from './own-guard.ts';
+import { drainSetting, keepOwnBudget, sendsAway } from './own-guard.ts';
 import { engineName, engineWanted, publish, replicaWanted, volumeWanted } from './publish.ts';
 import { Rebuilds } from './rebuilds.ts';
 import type { NodeObjects } from './storage-nodes.ts';
@@ -29,22 +33,6 @@ import type { StorageReport, TrueReplica, TrueVolume } from './truth.ts';
 import { Truth } from './truth.ts';
 import type { Intent, Surroundings } from './volume-controller.ts';
 import { nextIntent, recheckMs } from './volume-controller.ts';
-
-export interface LonghornVolume {
-  name: string;
-  sizeGiB: number;
-  /** The nodes of its replicas. */
-  replicas: readonly string[];
-  /** Absent: nobody uses it, and its replicas are stopped. */
-  attachedTo?: string;
-}
-
-export interface LonghornSpec {
-  diskGiB: number;
-  rebuildMiBps: number;
-  softAntiAffinity: boolean;
-  volumes: readonly LonghornVolume[];
-}
 
 export interface LonghornOptions {
   clock: Clock;
@@ -62,7 +50,6 @@ const gib = 2 ** 30;
 const mib = 2 ** 20;
 /** `replica-replenishment-wait-interval` */
 const replenishWaitMs = 600_000;
-const installRetryMs = 1000;
 const managerAgainMs = 1000;
 /** A volume has some copies, and each of them has something done to it once or twice at a time. */
 const mostIntents = 1000;
@@ -80,6 +67,10 @@ export class Longhorn {
   readonly #pods: Informer<Pod>;
   readonly #storageNodes: Informer<o.StorageNode>;
   readonly #replicas: Informer<o.ReplicaObject>;
+  readonly #settings: Informer<o.SettingObject>;
+  readonly #budgets: Informer<PodDisruptionBudget>;
+  readonly #attachments: Informer<VolumeAttachment>;
+  readonly #persistent: Informer<PersistentVolume>;
   readonly #others: Record<'volumes' | 'engines' | 'instanceManagers', Informer<KubeObject>>;
   /** Replicas that a user’s wish for their node or disk has asked to leave. */
   readonly #askedByUser = new Set<string>();
@@ -108,6 +99,10 @@ export class Longhorn {
     this.#pods = informers.of(pods);
     this.#storageNodes = informers.of(o.storageNodes);
     this.#replicas = informers.of(o.replicas);
+    this.#settings = informers.of(o.settings);
+    this.#budgets = informers.of(podDisruptionBudgets);
+    this.#attachments = informers.of(volumeAttachments);
+    this.#persistent = informers.of(persistentVolumes);
     this.#others = {
       volumes: informers.of(o.volumes),
       engines: informers.of(o.engines),
@@ -118,7 +113,10 @@ export class Longhorn {
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    await this.#install(signal);
+    const { transportFor, clock, spec, onProblem } = this.#options;
+    const client = new KubeClient({ transport: transportFor(user), clock, userAgent: user, fieldManager: 'helm' });
+    const { softAntiAffinity } = spec;
+    await install(client, { clock, softAntiAffinity }, (error) => onProblem?.('longhorn', error), signal);
     if (!signal.aborted) await this.#host.run(signal);
     this.#started = false;
     this.#rebuilds.stop();
@@ -154,6 +152,12 @@ export class Longhorn {
       if (key.startsWith(`${o.longhornNamespace}/`)) this.#queue.add('all');
     });
     this.#storageNodes.on(changed);
+    this.#settings.on(changed);
+    this.#budgets.on(({ key }) => {
+      if (key.startsWith(`${o.longhornNamespace}/`)) this.#queue.add('all');
+    });
+    this.#attachments.on(changed);
+    this.#persistent.on(changed);
     this.#replicas.on(({ object, previous }) => {
       if (object === undefined) this.#deletedByHand(previous);
       changed();
@@ -174,6 +178,8 @@ export class Longhorn {
   #changed(): void {
     if (!this.#started) return;
     this.#queue.add('all');
+    for (const volume of this.truth.volumes.values()) this.truth.touch(volume);
+    followAttachments(this.truth.volumes.values(), this.#persistent, this.#attachments);
     if (!this.#inUse()) return;
     const around = this.#surroundings();
     for (const volume of this.truth.volumes.values()) {
@@ -222,7 +228,7 @@ export class Longhorn {
     switch (intent.do) {
       case 'use':
         volume.engineOn = intent.engineOn;
-        if (volume.attachedTo !== undefined) volume.attachedTo = intent.engineOn;
+        if (volume.attachedTo !== undefined && volume.isFollowed !== true) volume.attachedTo = intent.engineOn;
         for (const replica of volume.replicas.values()) {
           if (replica.state === 'healthy' && this.#serves(replica.node)) replica.running = true;
         }
@@ -276,11 +282,15 @@ export class Longhorn {
 
   /** What a user wants of a node or a disk becomes a request to each of its replicas, and ends as one. */
   async #carryWishes(): Promise<void> {
+    const sight = this.#sight();
     for (const object of this.#replicas.values()) {
       const { name } = object.metadata;
-      const wanted = userWantsAway(this.#nodeObjects(object.spec?.nodeID ?? ''));
+      const node = object.spec?.nodeID ?? '';
+      // Where it has a policy of its own, requests of others are written over: by its manager there, if that is alive.
+      if (sight !== undefined && this.#machines.get(node)?.alive === false) continue;
+      const wanted = userWantsAway(this.#nodeObjects(node)) || (sight !== undefined && sendsAway(object, sight));
       const known = object.spec?.evictionRequested === true;
-      const isNews = wanted ? !known : known && this.#askedByUser.has(name);
+      const isNews = wanted ? !known : known && (sight !== undefined || this.#askedByUser.has(name));
       if (wanted) this.#askedByUser.add(name);
       else this.#askedByUser.delete(name);
       const operations = [{ op: 'add' as const, path: '/spec/evictionRequested', value: wanted }];
@@ -291,8 +301,13 @@ export class Longhorn {
   async #publishNode(name: string): Promise<void> {
     const objects = this.#nodeObjects(name);
     const key = `${o.longhornNamespace}/${o.instanceManagerName(name)}`;
+    const sight = this.#sight();
     const wanted = storageNodeWanted(objects, name, this.truth, this.#options.spec.diskGiB * gib);
-    await publish(this.#api, o.storageNodes, { name, known: objects.storage }, wanted);
+    const evicting = [...this.#replicas.values()].some(
+      ({ spec }) => spec?.nodeID === name && spec.evictionRequested === true && !userWantsAway(objects),
+    );
+    const status = { ...wanted.status, ...(sight !== undefined && { autoEvicting: evicting }) };
+    await publish(this.#api, o.storageNodes, { name, known: objects.storage }, { ...wanted, status });
     const known = this.#others.instanceManagers.get(key);
     const instanceManager = { name: o.instanceManagerName(name), known };
     await publish(this.#api, o.instanceManagers, instanceManager, {
@@ -300,9 +315,24 @@ export class Longhorn {
       spec: o.instanceManagerSpec(name) ?? {},
       status: { currentState: this.#serves(name) ? 'running' : 'stopped' },
     });
+    if (sight !== undefined) await keepOwnBudget(this.#api, name, sight);
     if (this.#mayMakeManager(name, this.#pods.get(key) !== undefined)) {
       await keepInstanceManager(this.#api, objects, this.#others.instanceManagers.get(key), this.#pods);
     }
+  }
+
+  /** What it goes by where it guards drains by itself; undefined: it has no such setting. */
+  #sight(): Sight | undefined {
+    const policy = this.#settings.get(`${o.longhornNamespace}/${drainSetting}`)?.value;
+    if (policy === undefined) return undefined;
+    return {
+      policy,
+      replicas: () => this.#replicas.values(),
+      isCordoned: (node) => isCordoned(this.#nodeObjects(node)),
+      isServed: (node) => this.#serves(node),
+      hasEngine: (node) => [...this.truth.volumes.values()].some(({ engineOn }) => engineOn === node),
+      budgetOf: (node) => this.#budgets.get(`${o.longhornNamespace}/${o.instanceManagerName(node)}`),
+    };
   }
 
   /** One that is driven away as soon as it is made is made again a second later, and not without end in one moment. */
@@ -335,29 +365,6 @@ export class Longhorn {
   #deletedByHand({ metadata, spec }: o.ReplicaObject): void {
     const replica = this.truth.volumes.get(spec?.volumeName ?? '')?.replicas.get(metadata.name);
     if (replica !== undefined) this.truth.remove(replica);
-  }
-
-  /** The definitions and the namespace, as its chart brings them, and its settings. */
-  async #install(signal: AbortSignal): Promise<void> {
-    const { transportFor, clock, spec } = this.#options;
-    const client = new KubeClient({ transport: transportFor(user), clock, userAgent: user, fieldManager: 'helm' });
-    const antiAffinity: o.SettingObject = {
-      metadata: { name: 'replica-soft-anti-affinity', namespace: o.longhornNamespace },
-      value: String(spec.softAntiAffinity),
-    };
-    const objects: [Resource, KubeObject][] = [
-      [namespaces, { metadata: { name: o.longhornNamespace } }],
-      ...o.longhornDefinitions().map((one): [Resource, KubeObject] => [customResourceDefinitions, one]),
-      [o.settings, antiAffinity],
-    ];
-    for (const [resource, object] of objects) {
-      while (!signal.aborted) {
-        const created = await client.create(resource, object, { signal });
-        if (created.ok || created.error.kind === 'alreadyExists') break;
-        this.#options.onProblem?.('longhorn', created.error);
-        await sleep(clock, installRetryMs, signal);
-      }
-    }
   }
 
   #nodeObjects(node: string): NodeObjects {

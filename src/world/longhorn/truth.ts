@@ -31,6 +31,8 @@ export interface TrueVolume {
   wanted: number;
   /** Where its workload is; absent: it has none. */
   attachedTo?: string;
+  /** Kubernetes says where it is attached; else its workload goes where it can. */
+  isFollowed?: boolean;
   /** Where the engine runs through which it is written; absent: it is not in use. */
   engineOn?: string;
   /** What was confirmed to whoever wrote it. */
@@ -89,7 +91,7 @@ export class Truth {
   touch(volume: TrueVolume): void {
     const now = this.#clock.monotonic();
     const inUse = [...volume.replicas.values()].filter(({ state, running }) => state === 'healthy' && running);
-    if (volume.engineOn === undefined || volume.attachedTo === undefined || inUse.length === 0) return;
+    if (volume.engineOn === undefined || volume.engineOn !== volume.attachedTo || inUse.length === 0) return;
     if (now <= volume.writtenAtMs) return;
     volume.writtenAtMs = now;
     const { records, checksum } = volume.confirmed;

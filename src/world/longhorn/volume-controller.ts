@@ -66,16 +66,19 @@ function salvage(volume: TrueVolume, { serves }: Surroundings): Intent | undefin
 
 /**
  * A volume is in use while its workload wants it, and while a copy has to move: that needs an engine, too. A workload
- * whose node has lost its engine has moved elsewhere, as pods do that are evicted.
+ * whose node has lost its engine has moved elsewhere, as pods do that are evicted; where Kubernetes says where it is, not
+ * before that says so.
  */
 function engine(volume: TrueVolume, around: Surroundings): Intent | undefined {
   const { serves } = around;
   const usable = healthyOf(volume).filter(({ node }) => serves(node));
   const isBusy = [...volume.replicas.values()].some(({ state }) => state === 'building' || state === 'repairing');
   const mustMove = healthyOf(volume).some((replica) => around.isAskedToLeave(replica));
-  const wanted = volume.attachedTo !== undefined || isBusy || (mustMove && around.placeFor(volume) !== undefined);
+  const { attachedTo, isFollowed = false } = volume;
+  const user = attachedTo !== undefined && (serves(attachedTo) || !isFollowed) ? attachedTo : undefined;
+  const wanted = user !== undefined || isBusy || (mustMove && around.placeFor(volume) !== undefined);
   if (!wanted || usable.length === 0) return volume.engineOn === undefined ? undefined : { do: 'rest' };
-  const here = [volume.attachedTo, volume.engineOn].find((node) => node !== undefined && serves(node));
+  const here = [user, volume.engineOn].find((node) => node !== undefined && serves(node));
   const engineOn = here ?? usable[0]?.node ?? '';
   const idle = healthyOf(volume).find(({ running }) => !running);
   if (volume.engineOn !== engineOn || (idle !== undefined && serves(idle.node))) return { do: 'use', engineOn };

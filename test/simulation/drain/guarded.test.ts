@@ -217,31 +217,42 @@ describe('what others do', () => {
         objects: [{ ...setting, metadata }, policy('block-if-contains-last-replica')],
         events: [{ at: '10s', cordon: 'node-1' }],
         runFor: '1m',
-        expect: [{ always: { budget: { node: 'node-1', blocks: false } } }],
+        expect: [{ by: '20s', budget: { node: 'node-1', blocks: false } }],
       },
       { onWorld },
     );
     assert.deepEqual(said, ['Guarding=False StorageAllows', 'Ready=False StorageAllows']);
   });
 
-  test('[DRN-12] where Longhorn enforces by itself, nothing is done: no budget and no request', () =>
-    holds({
-      cluster: { longhorn: { volumes } },
-      objects: [
-        {
-          apiVersion: 'longhorn.io/v1beta2',
-          kind: 'Setting',
-          metadata: { name: 'node-drain-policy', namespace: 'longhorn-system' },
-          value: 'block-for-eviction',
-        },
-        policy('block-for-eviction'),
-      ],
-      events: [{ at: '10s', cordon: 'node-1' }],
-      runFor: '3m',
-      expect: [
-        { never: { replica: { volume: 'v', node: 'node-1', evictionRequested: true } } },
-        { always: { budget: { node: 'node-1', blocks: false } } },
-        { event: { reason: 'EvictionAutomatic', count: 0 } },
-      ],
-    }));
+  test('[DRN-12] where Longhorn enforces by itself, nothing is done by us: no budget and no request', async () => {
+    const ours: string[] = [];
+    const onWorld: RunOptions['onWorld'] = ({ server }) =>
+      void server.onChange(({ version: { object } }) => {
+        const { metadata, kind } = object;
+        if (metadata.labels?.['fenceline.dev/drain-guard'] !== undefined) ours.push(`${kind} ${metadata.name}`);
+        if (metadata.annotations?.['fenceline.dev/evicting-for'] !== undefined) ours.push(`${kind} ${metadata.name}`);
+      });
+    const metadata = { name: 'node-drain-policy', namespace: 'longhorn-system' };
+    await holds(
+      {
+        cluster: { longhorn: { volumes } },
+        objects: [
+          { apiVersion: 'longhorn.io/v1beta2', kind: 'Setting', metadata, value: 'block-for-eviction' },
+          policy('block-for-eviction'),
+        ],
+        events: [{ at: '10s', drain: 'node-1' }],
+        runFor: '5m',
+        expect: [
+          { at: '30s', budget: { node: 'node-1', blocks: true } },
+          { at: '30s', storageNode: { name: 'node-1', autoEvicting: true } },
+          { by: '4m', drain: { node: 'node-1', done: true } },
+          { by: '4m', volume: { name: 'v', robustness: 'healthy', replicasOn: ['node-2', 'node-3'] } },
+          { event: { reason: 'EvictionAutomatic', count: 0 } },
+          intact,
+        ],
+      },
+      { onWorld },
+    );
+    assert.deepEqual(ours, []);
+  });
 });

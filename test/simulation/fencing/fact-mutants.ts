@@ -61,4 +61,42 @@ export const factMutantCases: readonly MutantCase[] = [
     },
     says: /^operator-1 connected node-3, and default\/web-0, which was let go, still runs there$/,
   },
+  {
+    invariant: 'S4',
+    mistake: 'takes an outlet for that of the node, although another one fell silent by it',
+    sabotage: {
+      file: 'src/api/beside.ts',
+      line: 'if (beside === undefined) return undefined;',
+      instead: 'if (beside !== null) return undefined;',
+    },
+    scenario: { ...scenarioOf('holes/outlets-swapped'), expectations: [] },
+    // Two machines that write are what it comes to.
+    beside: ['S2', 'S23'],
+    says: /^kubernetes.io\/csi\/\S+ on node-\d was freed on the basis PowerOff although its machine is on$/,
+  },
+  {
+    invariant: 'S4',
+    mistake: 'forgets with the process whom it waits for after a cut',
+    sabotage: {
+      file: 'src/operator/shared-facts.ts',
+      line: 'const isHeard = lease?.renewed === true && lease.unchangedForMs < sinceMs;',
+      instead: 'const isHeard = lease !== undefined && lease.unchangedForMs < 60_000;',
+    },
+    scenario: { ...scenarioOf('holes/outlets-swapped-failover'), expectations: [] },
+    // Two machines that write are what it comes to.
+    beside: ['S2', 'S23'],
+    says: /^kubernetes.io\/csi\/\S+ on node-\d was freed on the basis PowerOff although its machine is on$/,
+  },
+  {
+    invariant: 'S38',
+    mistake: 'takes a request for one that stands, although the fence that was asked for is over',
+    sabotage: {
+      file: 'src/api/fence-request.ts',
+      line: 'return isOpen && !isOfLater(record, answer) ? requested : undefined;',
+      instead: 'return isOpen ? requested : undefined;',
+    },
+    scenario: { ...scenarioOf('holes/request-spent'), expectations: [] },
+    beside: ['S37'],
+    says: /^the fence of node-1 is begun before node-2, node-3, node-4 could be heard of$/,
+  },
 ];

@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { FenceDevice } from '../../../src/api/fence-device.ts';
 import { failuresOf, run, scenarioOf, seedsOf } from '../run-file.ts';
+import type { Observed } from '../release/observed.ts';
 import { observe } from '../release/observed.ts';
+import { runHoles } from './files.ts';
 import { askedOf, commands, elsewhere, fenced, fenceOf, inPlace, place, victimOf, wellBy } from '../fencing/fenced.ts';
 
 const names = ['node-1', 'node-2', 'node-3'];
@@ -80,13 +82,6 @@ describe('what is known of a device', () => {
     });
   }
 
-  test('[SAF-17] two outlets are swapped: another node went dark when this one was cut, and nothing is let go', async () => {
-    const scenario = scenarioOf('holes/outlets-swapped');
-    for (const seed of seedsOf(scenario)) {
-      assert.deepEqual(failuresOf(await run({ ...scenario, seed })), [], `with seed ${seed}`);
-    }
-  });
-
   test('[SAF-1] S34: without identity and never seen on, an outlet is neither believed nor used', async () => {
     const seen = await observe(
       fenced('never-seen-on', { cluster: outlets, events: [{ at: '1s', partition: place }], expect: [inPlace] }),
@@ -143,6 +138,54 @@ describe('what is known of a device', () => {
       }),
     );
     assert.deepEqual(failuresOf(seen.report), []);
+  });
+});
+
+runHoles('two outlets are swapped, and neither says whose power it is', {
+  'outlets-swapped':
+    '[SAF-17] another node goes dark when this one is cut: nothing is let go, it is switched on again, and it is an alarm',
+  'outlets-swapped-failover': '[SAF-17] the same for the next instance, where the one that has cut it dies',
+  'outlets-swapped-with-a-silent-one':
+    '[SAF-17] one that was silent before cannot go dark: nobody knows whose power it was',
+  'outlets-swapped-found-off':
+    '[SAF-17] nor where the outlet was found off: of two that are silent it may be the other',
+  'outlet-drilled': '[SAF-17] after a drill nobody is waited for, also not by the next instance',
+});
+
+describe('what is known after a cut', () => {
+  const device = (seen: Observed, node: string): FenceDevice =>
+    seen.world.server.peek('fenceline.dev', 'fencedevices', `fenceline/${node}.power-off`) as unknown as FenceDevice;
+
+  test('[SAF-17, FEN-15] a drill is on record in the FenceDevice once the node is back', async () => {
+    const seen = await observe(
+      fenced('drilled', { cluster: outlets, events: [request('10s', 'node-1')], expect: [], runFor: '3m' }),
+    );
+    assert.deepEqual(failuresOf(seen.report), []);
+    const { drilled, cut, wrong } = device(seen, 'node-1').status;
+    assert.deepEqual([typeof drilled, cut, wrong], ['string', undefined, undefined]);
+    assert.equal(device(seen, 'node-2').status.drilled, undefined);
+  });
+
+  test('[SAF-17, FEN-15] both outlets are known to be wrong, and no check clears that', async () => {
+    const scenario = scenarioOf('holes/outlets-swapped');
+    const seen = await observe({ ...scenario, runForMs: 30 * 60_000 });
+    for (const node of ['node-1', 'node-4']) {
+      const { status } = device(seen, node);
+      assert.deepEqual(
+        [status.wrong?.reason, status.fenceable, status.reason],
+        ['OutletsSwapped', false, 'WrongMachine'],
+        node,
+      );
+    }
+    assert.equal(device(seen, 'node-2').status.wrong, undefined);
+    const { conditions } = fenceOf(seen.world, 'node-4')?.status ?? { conditions: [] };
+    const told = seen.report.timeline.filter(({ what }) => what.includes('OutletsSwapped')).length;
+    assert.ok(told <= 2, 'once each');
+    assert.equal(conditions.find(({ type }) => type === 'Alarm')?.reason, 'OutletsSwapped');
+    assert.match(
+      conditions.find(({ type }) => type === 'Alarm')?.message ?? '',
+      /^node-1 fell silent when it was cut: the outlets may be swapped/,
+    );
   });
 });
 

@@ -1,0 +1,24 @@
+/** The rules about devices, with what they are weighed against: the life of nodes. */
+import type { DeviceMemoryOptions } from '../act/device-memory.ts';
+import { DeviceMemory } from '../act/device-memory.ts';
+import type { DoubtAbout } from '../api/power.ts';
+import { doubtAbout } from '../fence/belief.ts';
+import { learn, learnCut, learnSwapped, withMemory } from '../fence/memory.ts';
+import type { Observer } from '../observe/observer.ts';
+
+/** What the word of a device is worth. */
+export function doubtBy(observer: Observer): DoubtAbout {
+  return ({ name, ready }, answer, about) => doubtAbout(answer, { ...about, ready, lease: observer.leaseSign(name) });
+}
+
+/** What is kept of devices. */
+export function memoryBy(
+  observer: Observer,
+  options: Pick<DeviceMemoryOptions, 'client' | 'clock' | 'namespace' | 'isLeading' | 'onProblem'>,
+): DeviceMemory {
+  const lifeOf: DeviceMemoryOptions['lifeOf'] = (name) => ({
+    lease: observer.leaseSign(name),
+    bootId: observer.view(name).node?.bootId ?? '',
+  });
+  return new DeviceMemory({ ...options, lifeOf, learn, learnCut, learnSwapped, recall: withMemory });
+}
