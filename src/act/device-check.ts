@@ -9,6 +9,7 @@ import { identitiesOf } from './device-tasks.ts';
 import { saidBy } from './power.ts';
 import type { DoubtAbout, PowerAnswer } from '../api/power.ts';
 import type { ConfigResult, Level, Method } from '../api/fence-config.ts';
+import { placeOf } from '../api/fence-config.ts';
 import type { LiveNode } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';
 import { within } from '../clock.ts';
@@ -48,9 +49,10 @@ export async function checkNode(node: LiveNode, config: ConfigResult, options: C
 
 async function problemOf(node: LiveNode, config: ConfigResult, options: CheckOptions): Promise<Problem | undefined> {
   if (!config.ok) {
-    const [first] = config.problems;
-    const more = config.problems.length > 1 ? ` (and ${config.problems.length - 1} more)` : '';
-    return problem('ConfigurationInvalid', `ConfigMap ${first?.file}, ${first?.key}: ${first?.reason}${more}`);
+    const [first, ...others] = config.problems;
+    const more = others.length > 0 ? ` (and ${others.length} more)` : '';
+    const told = first === undefined ? 'it cannot be read' : `${placeOf(first)}: ${first.reason}`;
+    return problem('ConfigurationInvalid', `${told}${more}`);
   }
   const { isolation, powerManagement, recovery, source } = config.config;
   const asked = new Map<string, Promise<Problem | undefined>>();

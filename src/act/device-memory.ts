@@ -60,6 +60,7 @@ const settleMs = 200;
 const callTimeoutMs = 10_000;
 const maxTries = 3;
 const longestName = 253;
+const maxMessage = 1024;
 
 export class DeviceMemory {
   readonly #options: DeviceMemoryOptions;
@@ -130,6 +131,20 @@ export class DeviceMemory {
     this.#save(entry);
   }
 
+  /** What was found out about a FenceDevice that somebody has written. */
+  report(name: string, { nodes, problem }: { nodes: number; problem?: string | undefined }): void {
+    const entry = this.#entries.get(name);
+    if (entry === undefined) return;
+    const { nodes: _, ...known } = entry.status;
+    const before = known.reason === 'ConfigurationInvalid' ? without(known) : known;
+    const invalid =
+      problem === undefined
+        ? {}
+        : { fenceable: false, reason: 'ConfigurationInvalid', message: problem.slice(0, maxMessage) };
+    entry.status = { ...before, ...(entry.spec.selector === undefined ? {} : { nodes }), ...invalid };
+    this.#save(entry);
+  }
+
   /** Which devices two existing nodes are configured with: by `node hash`, the other one. */
   share(shared: ReadonlyMap<string, string>): void {
     this.#shared = shared;
@@ -148,7 +163,7 @@ export class DeviceMemory {
   suspect(nodes: readonly string[], message: string): void {
     const at = timeOf(this.#options.clock.now());
     for (const entry of this.#entries.values()) {
-      if (!nodes.includes(entry.spec.node) || !isBlind(entry)) continue;
+      if (!nodes.includes(entry.spec.node ?? '') || !isBlind(entry)) continue;
       entry.status = this.#options.learnSwapped(entry.status, { at, message });
       this.#save(entry);
     }
@@ -164,7 +179,7 @@ export class DeviceMemory {
   get blindNodes(): Map<string, { isOff: boolean }> {
     const blind = [...this.#entries.values()].filter(isBlind);
     return new Map(
-      [...Map.groupBy(blind, ({ spec }) => spec.node)].map(([node, devices]) => [
+      [...Map.groupBy(blind, ({ spec }) => spec.node ?? '')].map(([node, devices]) => [
         node,
         { isOff: devices.every(({ status }) => status.power === 'off' && status.wrong === undefined) },
       ]),
@@ -205,11 +220,20 @@ export class DeviceMemory {
   #entryFor(node: string, method: Method): Entry {
     const mine = this.#find(node, method);
     if (mine !== undefined) return mine;
-    const name = deviceName(node, method);
+    const name = this.#nameFor(node, method);
     const known = this.#entries.get(name);
-    const entry: Entry = { name, spec: { node }, status: {}, isSaving: false, ...(known && { object: known.object }) };
+    const { spec = { node }, object } = known ?? {};
+    const entry: Entry = { name, spec, status: {}, isSaving: false, ...(object && { object }) };
     this.#entries.set(name, entry);
     return entry;
+  }
+
+  /** What somebody has written about one node keeps what is known of it; what is written elsewhere gets an object of its own. */
+  #nameFor(node: string, method: Method): string {
+    if (method.object !== undefined && this.#entries.has(method.object)) return method.object;
+    const name = deviceName(node, method);
+    const { agent, driver } = this.#entries.get(name)?.spec ?? {};
+    return agent === undefined && driver === undefined ? name : `${name}-${hash(`${node} ${method.name}`)}`;
   }
 
   #save(entry: Entry): void {
@@ -249,6 +273,12 @@ export class DeviceMemory {
   #refOf({ name }: { name: string }): ObjectRef {
     return { resource: fenceDevices, namespace: this.#options.namespace, name };
   }
+}
+
+/** It is not known any more whether it would do. */
+function without(status: FenceDeviceStatus): FenceDeviceStatus {
+  const { fenceable: _, reason: __, message: ___, ...rest } = status;
+  return rest;
 }
 
 /** What has never told whose machine it is. */

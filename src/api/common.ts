@@ -171,7 +171,7 @@ export function nodeChoice() {
 }
 
 /** A label selector as everywhere in Kubernetes, but for the empty one. */
-function nodeSelector() {
+export function nodeSelector() {
   return withRules(
     z.object({
       matchLabels: withRules(

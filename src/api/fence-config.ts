@@ -1,5 +1,6 @@
 /** How a node is fenced: the words that reading the configuration, deciding and acting share. */
 import { hash } from './hash.ts';
+import type { Selector } from './node-choice.ts';
 
 export type MethodAction = 'off' | 'on' | 'cordon' | 'uncordon';
 
@@ -15,6 +16,8 @@ export interface Method {
   storage?: readonly string[];
   /** What the device answers when it is asked whose machine it is; `unchecked`: that is not looked at. */
   identity?: string;
+  /** The FenceDevice that it is written in, where that is about its node alone: what is known of it is kept there. */
+  object?: string;
 }
 
 /** Tells devices apart, and a device from what is made of it by an edit; undefined: there is none, as for a cordon. */
@@ -31,7 +34,7 @@ export interface Level {
 }
 
 export interface FenceConfig {
-  /** The ConfigMap that it comes from; undefined: the default of the provider. */
+  /** The ConfigMap, or the FenceDevices, that it comes from; undefined: the default of the provider. */
   source?: string;
   isolation: readonly Level[];
   powerManagement: readonly Level[];
@@ -44,12 +47,38 @@ export interface NamedData {
   data: Readonly<Record<string, string>>;
 }
 
+/** A FenceDevice as somebody has written it. */
+export interface WrittenDevice {
+  name: string;
+  spec: {
+    node?: string;
+    selector?: Selector;
+    /** `agent:fence_ipmilan`, `driver:aws`. */
+    driver: string;
+    parameters: Readonly<Record<string, string>>;
+    /** By node. */
+    values: Readonly<Record<string, Readonly<Record<string, string>>>>;
+    secrets: readonly string[];
+    level: number;
+    cuts: 'Power' | 'Storage';
+    storage: readonly string[];
+    identity?: string;
+  };
+}
+
 export interface ConfigProblem {
-  /** The ConfigMap. */
+  /** The ConfigMap, or the FenceDevice. */
   file: string;
-  /** The entry, and where it helps the line and property in it. */
+  /** The entry or field, and where it helps the line and property in it. */
   key: string;
   reason: string;
+}
+
+export const DEVICE_FILE = 'FenceDevice ';
+
+/** For people: in which object it is written, and where in it. */
+export function placeOf({ file, key }: Pick<ConfigProblem, 'file' | 'key'>): string {
+  return `${file.startsWith(DEVICE_FILE) ? '' : 'ConfigMap '}${file}, ${key}`;
 }
 
 export type ConfigResult = { ok: true; config: FenceConfig } | { ok: false; problems: readonly ConfigProblem[] };

@@ -1,10 +1,13 @@
 /**
- * FenceDevice: what is known of the device that cuts one node off. Its status is the memory by which its word is weighed: it
+ * FenceDevice: a device that cuts nodes off, as people write it, and what is known of it. Those that are written in ConfigMaps
+ * have one as well, which the operator makes. Its status is the memory by which its word is weighed: it
  * has to survive a change of leaders in the middle of an outage, and is written when something changes and not with every
  * answer.
  */
 import { z } from 'zod';
-import { API_VERSION, metadata, objectName, time } from './common.ts';
+import { API_VERSION, metadata, nodeSelector, objectName, time } from './common.ts';
+import type { Rule } from './rules.ts';
+import { asMap, withRules } from './rules.ts';
 
 /** Since when and why a device is not to be believed. */
 export const WRONG_REASONS = ['AnotherMachine', 'OffWhileAlive', 'SharedWithAnotherNode', 'OutletsSwapped'] as const;
@@ -13,11 +16,125 @@ export const ASKED_BY = ['check', 'fence'] as const;
 const text = (max: number, description: string) => z.string().max(max).meta({ description });
 const at = (description: string) => time().meta({ description });
 
-const spec = z.object({
-  node: objectName(253, 'node-1').meta({ description: 'The node that it cuts off.' }),
-});
+/** What a device cuts a node off from. */
+export const CUTS = ['Power', 'Storage'] as const;
+const maxParameters = 64;
+
+function parameters(description: string) {
+  return z
+    .record(z.string(), z.string().max(1024))
+    .refine((all) => Object.keys(all).length <= maxParameters, `at most ${maxParameters} of them`)
+    .meta({ maxProperties: maxParameters, description });
+}
+
+interface WrittenSpec {
+  node?: string | undefined;
+  selector?: object | undefined;
+  agent?: string | undefined;
+  driver?: string | undefined;
+  parameters?: object | undefined;
+  values?: readonly unknown[] | undefined;
+  secrets?: readonly unknown[] | undefined;
+  level?: number | undefined;
+  cuts?: string | undefined;
+  storage?: readonly string[] | undefined;
+  identity?: string | undefined;
+}
+
+const ofDevices = ['parameters', 'values', 'secrets', 'level', 'cuts', 'storage', 'identity'] as const;
+
+const deviceRules: readonly Rule<WrittenSpec>[] = [
+  {
+    cel: 'has(self.node) != has(self.selector)',
+    message: 'write node: for one node, or selector: for all that have certain labels, and not both',
+    fieldPath: '.node',
+    holds: (it) => (it.node === undefined) !== (it.selector === undefined),
+  },
+  {
+    cel: '!has(self.agent) || !has(self.driver)',
+    message: 'agent and driver are two ways to reach it: remove one of them',
+    fieldPath: '.driver',
+    holds: (it) => it.agent === undefined || it.driver === undefined,
+  },
+  {
+    cel: `has(self.agent) || has(self.driver) || !(has(self.selector) || ${ofDevices.map((field) => `has(self.${field})`).join(' || ')})`,
+    message: 'write agent: or driver:, such as agent: fence_ipmilan, or nobody knows how to reach it',
+    reason: 'FieldValueRequired',
+    fieldPath: '.agent',
+    holds: (it) =>
+      it.agent !== undefined ||
+      it.driver !== undefined ||
+      (it.selector === undefined && ofDevices.every((field) => it[field] === undefined)),
+  },
+  {
+    cel: "(has(self.cuts) && self.cuts == 'Storage') == (has(self.storage) && size(self.storage) > 0)",
+    message: 'cuts: Storage and storage: belong together: name the CSI drivers, such as storage: [driver.longhorn.io]',
+    fieldPath: '.storage',
+    holds: (it) => (it.cuts === 'Storage') === (it.storage ?? []).length > 0,
+  },
+];
+
+const spec = withRules(
+  z.object({
+    node: objectName(253, 'node-1').optional().meta({ description: 'The node that it cuts off.' }),
+    selector: nodeSelector()
+      .optional()
+      .meta({ description: 'Instead of `node`: it is written once for all nodes that meet all of it.' }),
+    agent: text(
+      64,
+      'The fence agent that speaks to it, such as `fence_ipmilan`. Neither this nor a driver: the operator has made the ' +
+        'object, to keep what is known of a device that is written elsewhere.',
+    ).optional(),
+    driver: text(64, 'Instead of an agent: the cloud that its machine is in, such as `aws`.').optional(),
+    parameters: parameters(
+      'What the agent or driver is given, such as `ip` and `plug`. `{{node}}` stands for the name of the node, and any other ' +
+        'name in such brackets for what `values` says of it.',
+    ).optional(),
+    values: asMap(
+      z
+        .array(
+          z.object({
+            node: objectName(253, 'node-1').meta({ description: 'The node.' }),
+            values: parameters('Its values, by the name that stands in the brackets.'),
+          }),
+        )
+        .max(1024),
+      'node',
+    )
+      .optional()
+      .meta({ description: 'What differs from node to node.' }),
+    secrets: z
+      .array(z.string().max(253))
+      .max(8)
+      .optional()
+      .meta({
+        description:
+          'Secrets in the namespace of the operator whose keys are parameters too: one for all, or with `{{node}}` in the ' +
+          'name one for each.',
+      }),
+    level: z.int().min(1).max(8).optional().meta({
+      description:
+        'Those of one level all have to succeed; where one fails, the next level is tried. Absent: the first.',
+    }),
+    cuts: z.enum(CUTS).optional().meta({
+      description: 'What it cuts the node off from: its power, or its storage. Absent: its power.',
+    }),
+    storage: z.array(z.string().max(128)).max(64).optional().meta({
+      description: 'With `cuts: Storage`: the CSI drivers whose volumes the node cannot reach then.',
+    }),
+    identity: text(
+      256,
+      'What the device answers when it is asked whose machine it is, where that is not what the node knows of itself. ' +
+        '`unchecked`: nobody looks.',
+    ).optional(),
+  }),
+  deviceRules,
+);
 
 const status = z.object({
+  nodes: z.int().min(0).optional().meta({
+    description: 'How many nodes a `selector` selects. What is known of each is in a FenceDevice of its own.',
+  }),
   device: text(128, 'The fence agent or driver, such as `agent:fence_ipmilan`.').optional(),
   configuration: text(
     32,

@@ -1,4 +1,4 @@
-/** The four kinds: names, schemas, and the columns that `kubectl get` shows. */
+/** The kinds: names, schemas, and the columns that `kubectl get` shows. */
 import type { z } from 'zod';
 import { DrainPolicySchema } from './drain-policy.ts';
 import { FenceDeviceSchema } from './fence-device.ts';
@@ -96,11 +96,12 @@ export const KINDS: readonly Kind[] = [
     shortNames: ['fdev'],
     namespaced: true,
     about:
-      'What is known of a device that cuts one node off: what it says, whether it is believed, and whether the node could ' +
-      'be fenced by it today. Made and kept by the operator, in its own namespace.',
+      'A device that cuts nodes off, in the namespace of the operator: how it is reached, what it says, whether it is believed, ' +
+      'and whether its node could be fenced by it today. For devices that are written in ConfigMaps the operator makes one.',
     schema: FenceDeviceSchema,
     columns: [
       { name: 'Node', type: 'string', jsonPath: '.spec.node' },
+      { name: 'Nodes', type: 'integer', jsonPath: '.status.nodes', priority: 1 },
       { name: 'Device', type: 'string', jsonPath: '.status.device' },
       { name: 'Fenceable', type: 'boolean', jsonPath: '.status.fenceable' },
       { name: 'Reason', type: 'string', jsonPath: '.status.reason' },

@@ -23,6 +23,7 @@ import { checkNode } from '../act/device-check.ts';
 import type { StoredDevice } from '../act/device-memory.ts';
 import type { Hear } from '../act/device-tasks.ts';
 import { ClusterDevices } from '../devices/cluster-devices.ts';
+import { projectDevice } from '../observe/project-device.ts';
 import { listNodes } from '../observe/list-nodes.ts';
 import { configFor, fencesBy } from '../decide/policy-nodes.ts';
 import type { CheckReason } from '../api/node-check.ts';
@@ -95,6 +96,7 @@ export async function checkDevices(context: CheckContext, names: readonly string
   const policies = await readPolicies(client);
   const maps = await readConfigs(client, namespace);
   const devices = await readDevices(client, namespace);
+  const written = devices.flatMap((device) => projectDevice(device) ?? []);
   const nodes = taken(await listNodes(client, new AbortController().signal));
   const missing = names.filter((name) => nodes.every((node) => node.name !== name));
   if (missing.length > 0) throw new UserError(`no such node: ${missing.join(', ')}`);
@@ -104,6 +106,7 @@ export async function checkDevices(context: CheckContext, names: readonly string
     const policy = fencingPolicy(policies, node);
     const config = configFor(node, {
       maps,
+      devices: written,
       unwritten: (one) => provider.defaultConfig?.(one),
       allowed: provider.allowed,
     });

@@ -3,11 +3,20 @@
  * decisions about nodes in trouble: this is told in the status of policies, so that a mistake is found when it is made (FEN-7).
  */
 import type { AllowedParameter } from '../api/agent-parameters.ts';
-import type { ConfigProblem, ConfigResult, FenceConfig, Method, NamedData } from '../api/fence-config.ts';
+import type {
+  ConfigProblem,
+  ConfigResult,
+  FenceConfig,
+  Method,
+  NamedData,
+  WrittenDevice,
+} from '../api/fence-config.ts';
+import { DEVICE_FILE } from '../api/fence-config.ts';
 import { CONFIG_PREFIX } from '../api/fence-names.ts';
 import { deviceHash } from '../api/power.ts';
 import type { LiveNode, PolicyFacts } from '../api/release-view.ts';
 import { configOf, selectorProblem } from '../fence/config.ts';
+import { devicesFor, readDevices } from '../fence/device-config.ts';
 import { matchPolicy } from '../judge/match-policy.ts';
 
 type By<T> = ReadonlyMap<string, readonly T[]>;
@@ -29,9 +38,10 @@ export interface PolicyNodes {
 /** How a Secret is; what is in it is nobody's business here. */
 export type SecretState = { kind: 'there' } | { kind: 'missing' } | { kind: 'unknown'; why: string };
 
-/** How nodes are fenced, as far as it is written: the ConfigMaps, and what holds where nothing is written. */
+/** How nodes are fenced, as far as it is written: ConfigMaps, FenceDevices, and what holds where nothing is written. */
 export interface WrittenConfigs {
   maps: readonly NamedData[];
+  devices: readonly WrittenDevice[];
   unwritten: (node: LiveNode) => FenceConfig | undefined;
   /** What agents may be given beyond what is harmless for all of them. */
   allowed?: readonly AllowedParameter[] | undefined;
@@ -55,12 +65,13 @@ export function fencesBy({ remedy }: PolicyFacts): boolean {
 /** As the fence of the node would read it, but for Secrets, where they are known. */
 export function configFor(
   node: LiveNode,
-  { maps, unwritten, allowed }: WrittenConfigs,
+  { maps, devices, unwritten, allowed }: WrittenConfigs,
   existing?: ReadonlySet<string>,
 ): ConfigResult {
   const own = unwritten(node);
   return configOf(node, {
     maps,
+    devices,
     ...(allowed === undefined ? {} : { allowed }),
     ...(existing === undefined ? {} : { secrets: existing }),
     ...(own === undefined ? {} : { unwritten: own }),
@@ -125,6 +136,40 @@ export function strayProblems(
     const read = configOf({ name, labels: {} }, { maps, allowed });
     return read.ok ? [] : read.problems;
   });
+}
+
+/** What is known of a FenceDevice that somebody has written: whom it is about, and what is wrong with it. */
+export interface DeviceFinding {
+  nodes: number;
+  problem?: ConfigProblem;
+}
+
+/** By its name. One that is about nobody yet is read all the same: a mistake in it is found when it is made. */
+export function deviceFindings(
+  nodes: readonly LiveNode[],
+  configs: WrittenConfigs,
+  existing?: ReadonlySet<string>,
+): Map<string, DeviceFinding> {
+  return new Map(
+    configs.devices.map((device): [string, DeviceFinding] => {
+      const mine = nodes.filter((node) => devicesFor(node, [device]).length > 0);
+      const { node: name = Object.keys(device.spec.values)[0] ?? '' } = device.spec;
+      const read =
+        mine.length > 0
+          ? mine.map((node) => configFor(node, configs, existing))
+          : [
+              readDevices(
+                { name, labels: {} },
+                [device],
+                configs.allowed === undefined ? {} : { allowed: configs.allowed },
+              ),
+            ];
+      const problem = read
+        .flatMap((one) => (one.ok ? [] : one.problems))
+        .find(({ file }) => file === `${DEVICE_FILE}${device.name}`);
+      return [device.name, { nodes: mine.length, ...(problem === undefined ? {} : { problem }) }];
+    }),
+  );
 }
 
 /** For whom nothing is written: the provider has to know the machine, and would be asked by this method. */

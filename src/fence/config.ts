@@ -19,41 +19,32 @@ import type {
   Method,
   MethodAction,
   NamedData,
+  WrittenDevice,
 } from '../api/fence-config.ts';
+import { DEVICE_FILE } from '../api/fence-config.ts';
 import { CONFIG_PREFIX, METHOD_PREFIX, TEMPLATE_PREFIX } from '../api/fence-names.ts';
-import type { AllowedParameter } from '../api/agent-parameters.ts';
-import { agentParameterProblems } from '../api/agent-parameters.ts';
-import { whyNotAllowed } from '../api/agents.ts';
 import { parseLabelSelector, selects } from '../api/label-selector.ts';
 import { nearest } from '../api/nearest.ts';
+import { devicesFor, readDevices } from './device-config.ts';
+import type { CheckSources, NodeIdentity, Parameter } from './method-checks.ts';
+import { AGENT_PREFIX, MethodChecks } from './method-checks.ts';
 import type { Property } from './properties.ts';
 import { parseProperties } from './properties.ts';
 
 const configEntry = 'config.properties';
 const templateEntry = 'template.properties';
 const valuesPrefix = 'values.';
-const agentPrefix = 'agent:';
-const placeholder = /\{\{\s*([\w.-]+)\s*\}\}/;
-const placeholders = new RegExp(placeholder, 'g');
-const objectName = /^[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?$/;
 
 /** What needs no template: the node is told apart by its name alone. */
 export const BUILT_IN_METHODS = ['mark-unschedulable', 'mark-schedulable', 'restart-instance'] as const;
 
-export interface ConfigSources {
+export interface ConfigSources extends CheckSources {
   /** How a node is fenced for which nothing is written; absent: as the cloud provider does it. */
   unwritten?: FenceConfig;
   /** The ConfigMaps of fences and of their templates. */
   maps: readonly NamedData[];
-  /** Which Secrets there are; absent: that is not looked at here. */
-  secrets?: ReadonlySet<string>;
-  /** What agents may be given beyond what is harmless for all of them, as the operator was started. */
-  allowed?: readonly AllowedParameter[];
-}
-
-export interface NodeIdentity {
-  name: string;
-  labels: Readonly<Record<string, string>>;
+  /** The FenceDevices that people have written. */
+  devices?: readonly WrittenDevice[];
 }
 
 const stepKeys = { isolation: 'isolation', power_management: 'powerManagement', recovery: 'recovery' } as const;
@@ -71,8 +62,28 @@ function builtIn(name: string, action?: MethodAction): Method {
   return { name, action: action ?? fixed[name] ?? 'off', driver: 'built-in', parameters: {}, secrets: [] };
 }
 
-/** The configuration of one node: its own ConfigMap, else the one whose selector fits, else the provider's default. */
+/**
+ * The configuration of one node: its FenceDevices, or its ConfigMap, else the provider's default. Where both are written, nobody
+ * chooses between them.
+ */
 export function configOf(node: NodeIdentity, sources: ConfigSources): ConfigResult {
+  const devices = devicesFor(node, sources.devices ?? []);
+  if (devices.length === 0) return mapConfigOf(node, sources);
+  const map = mapFor(node, sources);
+  if (map === undefined) return readDevices(node, devices, sources);
+  const reason = `ConfigMap ${map} is about node ${node.name} as well: remove one of them`;
+  return { ok: false, problems: devices.map(({ name }) => ({ file: `${DEVICE_FILE}${name}`, key: 'spec', reason })) };
+}
+
+/** The ConfigMap that is, or may be, about a node. */
+function mapFor(node: NodeIdentity, { maps }: ConfigSources): string | undefined {
+  const configs = maps.filter(({ name }) => name.startsWith(CONFIG_PREFIX));
+  const own = configs.find(({ name }) => name === `${CONFIG_PREFIX}${node.name}`);
+  return (own ?? configs.find((config) => selectorFit(config, node) !== 'other'))?.name;
+}
+
+/** Its own ConfigMap, else the one whose selector fits. */
+function mapConfigOf(node: NodeIdentity, sources: ConfigSources): ConfigResult {
   const configs = sources.maps.filter(({ name }) => name.startsWith(CONFIG_PREFIX));
   const own = configs.find(({ name }) => name === `${CONFIG_PREFIX}${node.name}`);
   if (own !== undefined) return readConfig(node, own, sources);
@@ -109,7 +120,8 @@ function selectorFit({ name, data }: NamedData, { labels }: NodeIdentity): 'fits
 function readConfig(node: NodeIdentity, source: NamedData, sources: ConfigSources): ConfigResult {
   const reader = new ConfigReader(node, source, sources);
   const config = reader.read();
-  return reader.problems.length > 0 ? { ok: false, problems: reader.problems } : { ok: true, config };
+  const { problems } = reader.checks;
+  return problems.length > 0 ? { ok: false, problems } : { ok: true, config };
 }
 
 interface Template {
@@ -121,26 +133,22 @@ interface Template {
   identity: string | undefined;
 }
 
-/** With where it is written. */
-interface Parameter {
-  value: string;
-  file: string;
-  place: string;
-}
-
 class ConfigReader {
-  readonly problems: ConfigProblem[] = [];
+  readonly checks: MethodChecks;
   readonly #node: NodeIdentity;
   readonly #source: NamedData;
   readonly #sources: ConfigSources;
-  readonly #values: Readonly<Record<string, string>>;
 
   constructor(node: NodeIdentity, source: NamedData, sources: ConfigSources) {
     this.#node = node;
     this.#source = source;
     this.#sources = sources;
-    const own = this.#properties(source, `${valuesPrefix}${node.name}`, false);
-    this.#values = { ...Object.fromEntries(own.map(({ key, value }) => [key, value])), node: node.name };
+    const entry = `${valuesPrefix}${node.name}`;
+    const { entries, problems } = parseProperties(source.data[entry] ?? '');
+    const values = Object.fromEntries(entries.map(({ key, value }) => [key, value]));
+    const hint = (name: string): string => `write ${name}=… into the entry ${entry} of ${source.name}`;
+    this.checks = new MethodChecks(node, { of: values, hint }, sources);
+    for (const { line, problem } of problems) this.#problem(`${entry}:${line}`, problem);
   }
 
   read(): FenceConfig {
@@ -157,7 +165,7 @@ class ConfigReader {
       else if (isStep(key)) config[stepKeys[key]] = this.#levels(key, value);
       else if (key !== 'selector') this.#unknownKey(this.#source.name, `${configEntry}:${line}`, key, configKeys);
     }
-    if (config.powerManagement.length === 0 && config.isolation.length === 0 && this.problems.length === 0) {
+    if (config.powerManagement.length === 0 && config.isolation.length === 0 && this.checks.problems.length === 0) {
       this.#problem(configEntry, 'there is nothing to fence with: write power_management=… or isolation=…');
     }
     return config;
@@ -231,12 +239,11 @@ class ConfigReader {
     const written = new Map(inherited.parameters);
     for (const { key, value, line } of own) {
       if (['template', 'action', 'storage', 'identity'].includes(key)) continue;
-      const place = `${entry}:${line} ${key}`;
-      written.set(key, { value: this.#filled(value, place), file: this.#source.name, place });
+      const place = { file: this.#source.name, key: `${entry}:${line} ${key}` };
+      written.set(key, { value: this.checks.filled(value, place), place });
     }
     const { driver, secrets } = inherited;
-    const parameters = Object.fromEntries([...written].map(([key, { value }]) => [key, value]));
-    this.#checkParameters(driver, parameters, written);
+    const parameters = this.checks.parameters(driver, written);
     const storage = wordsOf(valueOf('storage') ?? inherited.storage);
     const pinned = valueOf('identity');
     const identity = pinned === undefined ? inherited.identity : this.#filled(pinned, `${entry}: identity`);
@@ -251,21 +258,6 @@ class ConfigReader {
         ...(identity === undefined || identity === '' ? {} : { identity }),
       },
     ];
-  }
-
-  /** What is in a Secret is checked when the device is used; here it is not known. */
-  #checkParameters(
-    driver: string,
-    parameters: Readonly<Record<string, string>>,
-    written: ReadonlyMap<string, Parameter>,
-  ): void {
-    if (!driver.startsWith(agentPrefix)) return;
-    const found = agentParameterProblems(driver.slice(agentPrefix.length), parameters, this.#sources.allowed ?? []);
-    for (const { key, problem } of found) {
-      const { value = '', file, place = key } = written.get(key) ?? {};
-      // A placeholder that nobody has filled has been told already.
-      if (!placeholder.test(value)) this.#problem(place, problem, file);
-    }
   }
 
   #template(name: string, usedIn: string): Template | undefined {
@@ -287,46 +279,29 @@ class ConfigReader {
       this.#problem(templateEntry, 'write exactly one of agent and driver, such as agent=fence_ipmilan', name);
       return undefined;
     }
-    const why = agent === undefined ? undefined : whyNotAllowed(agent);
-    if (why !== undefined) {
-      this.#problem(`${templateEntry}: agent`, `it is not run: ${why}`, name);
-      return undefined;
-    }
+    const place = (key: string) => ({ file: name, key: `${templateEntry}: ${key}` });
+    if (agent !== undefined && !this.checks.isAllowed(agent, place('agent'))) return undefined;
     const secrets = wordsOf(this.#filled(valueOf('secret') ?? '', `${templateEntry}: secret`, name));
-    for (const secret of secrets) {
-      if (!objectName.test(secret)) {
-        if (!placeholder.test(secret)) {
-          this.#problem(`${templateEntry}: secret`, 'write names of Secrets: lower case, digits, - and .', name);
-        }
-      } else if (this.#sources.secrets?.has(secret) === false) {
-        this.#problem(`${templateEntry}: secret`, `there is no Secret ${secret}: create it, or correct the name`, name);
-      }
-    }
+    this.checks.secrets(secrets, place('secret'));
     const parameters = new Map<string, Parameter>();
     for (const { key, value, line } of entries) {
       if (['agent', 'driver', 'secret', 'storage', 'identity'].includes(key)) continue;
-      const place = `${templateEntry}:${line} ${key}`;
-      parameters.set(key, { value: this.#filled(value, place, name), file: name, place });
+      const written = { file: name, key: `${templateEntry}:${line} ${key}` };
+      parameters.set(key, { value: this.checks.filled(value, written), place: written });
     }
     const storage = valueOf('storage');
     const pinned = valueOf('identity');
     const identity = pinned === undefined ? undefined : this.#filled(pinned, `${templateEntry}: identity`, name);
     const common = { parameters, secrets, identity, ...(storage === undefined ? {} : { storage }) };
-    return { driver: agent === undefined ? `driver:${driver}` : `${agentPrefix}${agent}`, ...common };
+    return { driver: agent === undefined ? `driver:${driver}` : `${AGENT_PREFIX}${agent}`, ...common };
   }
 
   get #templates(): NamedData[] {
     return this.#sources.maps.filter(({ name }) => name.startsWith(TEMPLATE_PREFIX));
   }
 
-  #filled(value: string, key: string, file?: string): string {
-    return value.replaceAll(placeholders, (whole, name: string) => {
-      const known = Object.hasOwn(this.#values, name) ? this.#values[name] : undefined;
-      if (known !== undefined) return known;
-      const hint = `write ${name}=… into the entry ${valuesPrefix}${this.#node.name} of ${this.#source.name}`;
-      this.#problem(key, `{{${name}}} has no value for node ${this.#node.name}: ${hint}`, file);
-      return whole;
-    });
+  #filled(value: string, key: string, file: string = this.#source.name): string {
+    return this.checks.filled(value, { file, key });
   }
 
   #methodNames(): string[] {
@@ -358,7 +333,7 @@ class ConfigReader {
   }
 
   #problem(key: string, reason: string, file: string = this.#source.name): void {
-    this.problems.push({ file, key, reason });
+    this.checks.problem({ file, key }, reason);
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { holdsSlot, isUnderFence } from '../api/facts.ts';
-import type { NamedData } from '../api/fence-config.ts';
+import type { NamedData, WrittenDevice } from '../api/fence-config.ts';
 import { isFenceConfig, nodeFenceName } from '../api/fence-names.ts';
 import type { FenceRequest } from '../api/fence-request.ts';
 import { requestOf } from '../api/fence-request.ts';
@@ -29,6 +29,7 @@ import {
 import type { Change } from '../kube/view.ts';
 import type { AnyWatch, WatchState } from './watch-state.ts';
 import { stateOf } from './watch-state.ts';
+import { projectDevice } from './project-device.ts';
 import { projectAttachment, projectDriver } from './project-release.ts';
 
 export type SharedName =
@@ -144,6 +145,11 @@ export class ClusterView {
     return [...this.#configs.entries.values()].flatMap(({ value }) => value ?? []);
   }
 
+  /** FenceDevices that people have written. */
+  get writtenDevices(): WrittenDevice[] {
+    return [...this.#devices.entries.values()].flatMap(({ value }) => projectDevice(value) ?? []);
+  }
+
   get drivers(): Map<string, DriverFacts> {
     return new Map([...this.#drivers.entries.values()].map(({ value }) => [value.name, value]));
   }
@@ -193,8 +199,13 @@ export class ClusterView {
     return [this.#policies, this.#fences, this.#configs, this.#devices, this.#drivers, this.#attachments];
   }
 
-  readonly #deviceChanged = ({ type, entry }: Change<KubeObject>): void => {
+  readonly #deviceChanged = (change: Change<KubeObject>): void => {
+    const { type, entry } = change;
     this.#options.onDevice?.(entry.value, type);
+    const before = type === 'updated' ? projectDevice(change.previous.value) : undefined;
+    // What we write into a status is no news.
+    if (!isDeepStrictEqual(before, type === 'deleted' ? undefined : projectDevice(entry.value))) this.#options.onAll();
+    else if (type === 'deleted' && projectDevice(entry.value) !== undefined) this.#options.onAll();
   };
 
   #pick(names: Iterable<string>): AttachmentFacts[] {

@@ -33,6 +33,7 @@ import { listNodes } from '../observe/list-nodes.ts';
 import type { ConfigFindings, FencedNode, PolicyNodes, WrittenConfigs } from '../decide/policy-nodes.ts';
 import {
   configFindings,
+  deviceFindings,
   fencesBy,
   policyNodes,
   secretsOf,
@@ -177,7 +178,7 @@ export class PolicyStatus {
       return;
     }
     const policies = listed.value.items;
-    if (policies.length === 0) {
+    if (policies.length === 0 && cluster.writtenDevices.length === 0) {
       this.#rounds.update([]);
       return;
     }
@@ -208,6 +209,7 @@ export class PolicyStatus {
     const facts = policies.flatMap((policy): PolicyFacts | [] => policyFacts(policy) ?? []);
     const configs: WrittenConfigs = {
       maps: cluster.fenceConfigs,
+      devices: cluster.writtenDevices,
       unwritten: (node) => provider.defaultConfig?.(node),
       allowed: provider.allowed,
     };
@@ -217,6 +219,10 @@ export class PolicyStatus {
     const unconfigured = await this.#unconfigured(matched.fenced);
     if (signal.aborted) return undefined;
     this.#options.memory.share(sharedDevices(matched.fenced));
+    for (const [name, { nodes: count, problem }] of deviceFindings(nodes.value, configs)) {
+      const told = problem && `${problem.key}: ${problem.reason}`;
+      this.#options.memory.report(name, { nodes: count, problem: told });
+    }
     this.#rounds.update(findings.targets);
     const strays = strayProblems(nodes.value, configs);
     const fencing = new Set(facts.filter(fencesBy).map(({ name }) => name));

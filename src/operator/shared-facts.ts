@@ -59,6 +59,7 @@ export class SharedFacts {
         ? unconfigured
         : configFor(node, {
             maps: cluster.fenceConfigs,
+            devices: cluster.writtenDevices,
             unwritten: (one) => devices.defaultConfig?.(one),
             allowed: devices.allowed,
           });

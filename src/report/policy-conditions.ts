@@ -1,4 +1,5 @@
 /** What the status of a RemedyPolicy says, from what was found out about it. Pure, so that a command can say the same. */
+import { placeOf } from '../api/fence-config.ts';
 import type { Condition } from '../api/common.ts';
 import { clockTime } from '../api/facts.ts';
 import type { ConfigProblem } from '../api/fence-config.ts';
@@ -80,7 +81,7 @@ function conflictsOf({ conflicts }: PolicyFindings): Said[] {
 }
 
 function configsOf({ configProblems }: PolicyFindings): Said[] {
-  const texts = configProblems.map(({ file, key, reason }) => `ConfigMap ${file}, ${key}: ${reason}`);
+  const texts = configProblems.map((one) => `${placeOf(one)}: ${one.reason}`);
   const message = named([...new Set(texts)].sort(), '; ');
   return texts.length === 0 ? [] : [{ reason: VALID.reason.FenceConfigInvalid, message }];
 }

@@ -79,6 +79,27 @@ export const BASES = {
     metadata: { name: 'default' },
     spec: { allNodes: true, policy: 'always-allow', storage: 'longhorn', enforcement: 'Auto', namespace: 'storage' },
   },
+  device: {
+    apiVersion: API_VERSION,
+    kind: 'FenceDevice',
+    metadata: { name: 'bmc', namespace: 'default' },
+    spec: {
+      node: 'worker-1',
+      agent: 'fence_ipmilan',
+      parameters: { ip: '{{bmc}}', username: 'admin' },
+      values: [{ node: 'worker-1', values: { bmc: '10.0.0.1' } }],
+      secrets: ['bmc'],
+      level: 1,
+      cuts: 'Power',
+    },
+  },
+  /** As the operator makes it. */
+  madeDevice: {
+    apiVersion: API_VERSION,
+    kind: 'FenceDevice',
+    metadata: { name: 'worker-1.bmc', namespace: 'default' },
+    spec: { node: 'worker-1' },
+  },
 } as const;
 
 export type BaseName = keyof typeof BASES;
@@ -117,7 +138,7 @@ export function titleOf({ base, path, value }: BadObject): string {
 
 export interface AnyObject {
   kind: string;
-  metadata: { name: string };
+  metadata: { name: string; namespace?: string };
   spec?: unknown;
   status?: unknown;
 }

@@ -173,10 +173,36 @@ const drains: BadObject[] = within('drain', [
   rule('spec.namespace', 'Longhorn System', 'write a name of lower-case letters, digits and "-"'),
 ]);
 
+const REACHED = 'write agent: or driver:, such as agent: fence_ipmilan';
+const ONE_OF = 'write node: for one node, or selector: for all that have certain labels';
+
+const devices: BadObject[] = [
+  ...within('device', [
+    rule('spec.node', undefined, ONE_OF),
+    rule('spec.selector', { matchLabels: { type: 'compute' } }, ONE_OF, 'spec.node'),
+    rule('spec.node', 'Worker_1', 'lower-case letters, digits, "-" and "."'),
+    rule('spec.agent', undefined, REACHED),
+    rule('spec.driver', 'aws', 'agent and driver are two ways to reach it: remove one of them'),
+    rule('spec.cuts', 'Storage', 'cuts: Storage and storage: belong together', 'spec.storage'),
+    rule('spec.storage', ['driver.longhorn.io'], 'cuts: Storage and storage: belong together'),
+    schema('spec.cuts', 'Network', SUPPORTED('Power', 'Storage')),
+    schema('spec.level', 0, 'should be greater than or equal to 1'),
+    schema('spec.parameters.ip', 5, 'must be of type string'),
+    schema('spec.secrets', 'bmc', 'must be of type array'),
+    schema('spec.values[0].node', undefined, 'Required value'),
+  ]),
+  ...within('madeDevice', [
+    rule('spec.node', undefined, ONE_OF),
+    rule('spec.parameters', { ip: '10.0.0.1' }, REACHED, 'spec.agent'),
+    rule('spec.level', 2, REACHED, 'spec.agent'),
+  ]),
+];
+
 export const BAD_OBJECTS: readonly BadObject[] = [
   ...policies,
   ...BAD_POLICY_LISTS,
   ...fences,
   ...fenceStatuses,
   ...drains,
+  ...devices,
 ];

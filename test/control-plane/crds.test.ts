@@ -90,7 +90,10 @@ function kindOf(object: { kind: string }) {
   return kind;
 }
 
-const collection = (object: { kind: string }): string => `/apis/${API_VERSION}/${kindOf(object).plural}`;
+const collection = (object: { kind: string; metadata?: AnyObject['metadata'] }): string => {
+  const { namespace } = object.metadata ?? {};
+  return `/apis/${API_VERSION}/${namespace === undefined ? '' : `namespaces/${namespace}/`}${kindOf(object).plural}`;
+};
 
 const pathOf = (object: AnyObject): string => `${collection(object)}/${object.metadata.name}`;
 

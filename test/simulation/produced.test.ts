@@ -125,6 +125,7 @@ describe('what a status can hold', () => {
       'holes/outlets-swapped-with-a-silent-one',
       'holes/outlets-swapped',
       'holes/outlet-drilled',
+      'fence/written-device',
       'holes/request-under-dry-run',
       'holes/cooldown',
       'holes/shared-boot-id',
