@@ -3,14 +3,26 @@
  * decision names its grounds, and here they are compared.
  */
 import type { Slotted } from '../api/facts.ts';
-import { holdsSlot, isStatus } from '../api/facts.ts';
+import { isDeepStrictEqual } from 'node:util';
+import { holdsSlot, isOver, isStatus } from '../api/facts.ts';
 import { nodeFenceName } from '../api/fence-names.ts';
+import { plansOf } from '../api/plans.ts';
 import { SAFE_DETACH_ANNOTATION } from '../api/release-view.ts';
 import type { Basis, DeviceQuestion, Grounds } from '../api/steps.ts';
 import type { CallOptions, KubeClient, KubeObject } from '../kube/client.ts';
 import type { KubeError, Result } from '../kube/errors.ts';
+import type { Knock } from '../kube/knock.ts';
 import type { ObjectRef } from '../kube/resources.ts';
-import { csiDrivers, leases, nodeFences, nodeLeaseNamespace, nodes, remedyPolicies } from '../kube/resources.ts';
+import {
+  csiDrivers,
+  leases,
+  nodeFences,
+  nodeLeaseNamespace,
+  nodes,
+  pods,
+  remedyPolicies,
+  volumeAttachments,
+} from '../kube/resources.ts';
 
 export type Refusal =
   /** Something is different now: decide anew. */
@@ -21,9 +33,9 @@ export type Refusal =
   | { kind: 'unreadable'; error: KubeError };
 
 interface WireNode extends KubeObject {
-  spec?: { taints?: { key: string; effect: string }[] };
+  spec?: { taints?: { key: string; effect: string }[]; unschedulable?: boolean };
   status?: {
-    conditions?: { type: string; status: string; lastHeartbeatTime?: string | null }[];
+    conditions?: { type: string; status: string; message?: string; lastHeartbeatTime?: string | null }[];
     nodeInfo?: { bootID?: string };
     volumesInUse?: string[];
   };
@@ -38,7 +50,12 @@ interface WireDriver extends KubeObject {
   spec?: { attachRequired?: boolean };
 }
 
-type Comparison = (client: KubeClient, grounds: Grounds, options: CallOptions) => Promise<Refusal | undefined>;
+type Comparison = (client: KubeClient, grounds: Grounds, options: ReadOptions) => Promise<Refusal | undefined>;
+
+interface ReadOptions extends CallOptions {
+  /** Absent where nothing is cut: nobody has to know. */
+  knock?: Knock;
+}
 
 /** What each basis rests on, all of it read live. */
 const comparisons: Record<Basis, readonly Comparison[]> = {
@@ -48,7 +65,17 @@ const comparisons: Record<Basis, readonly Comparison[]> = {
   KernelCrashed: [sameNode, silentLease, sameRecord, samePolicy],
   Asserted: [sameNode, silentLease, sameRecord, samePolicy],
   AcceptedRisk: [sameNode, silentLease, sameRecord, samePolicy],
-  Remedy: [sameNode, sameTrouble, silentLease, sameRecord, samePolicy, freeSlot],
+  Remedy: [
+    sameNode,
+    sameTrouble,
+    silentLease,
+    sameRecord,
+    samePolicy,
+    freeSlot,
+    samePlans,
+    somethingToGain,
+    kubeletNotAway,
+  ],
   Return: [sameNode, isReady, sameRecord, samePolicy],
 };
 
@@ -61,7 +88,7 @@ export type AskDevices = (question: DeviceQuestion) => Promise<string | undefine
 export async function verify(
   client: KubeClient,
   grounds: Grounds,
-  options: CallOptions & { ask: AskDevices },
+  options: ReadOptions & { ask: AskDevices },
 ): Promise<Refusal | undefined> {
   const { ask, ...calls } = options;
   // Devices are slow: what the API server knows is read after they have answered.
@@ -164,6 +191,52 @@ async function freeSlot(client: KubeClient, grounds: Grounds, options: CallOptio
   if (others.length < slot.max) return undefined;
   const names = others.slice(0, 3).map(({ metadata }) => metadata.name);
   return changed(`${names.join(', ')} came first, and maxConcurrent is ${slot.max}`);
+}
+
+/** Who has cordoned or paused the node meanwhile, or shuts its machine down, has something in mind with it. */
+async function samePlans(
+  client: KubeClient,
+  { node, worth }: Grounds,
+  options: CallOptions,
+): Promise<Refusal | undefined> {
+  if (worth === undefined) return undefined;
+  const { plans, held } = worth;
+  if (held !== undefined) return changed(`${node} was off, and is not any more: ${held}`);
+  const read = await client.get<WireNode>({ resource: nodes, name: node }, options);
+  if (!read.ok) return missing(read.error, `node ${node}`);
+  return isDeepStrictEqual(plansOf(read.value), plans)
+    ? undefined
+    : changed(`somebody has other plans with ${node} now`);
+}
+
+/** What would be freed may have gone by itself: then there is nothing to cut for. */
+async function somethingToGain(
+  client: KubeClient,
+  { worth }: Grounds,
+  options: CallOptions,
+): Promise<Refusal | undefined> {
+  const gain = worth?.gain;
+  if (gain === undefined) return undefined;
+  const { name, uid } = gain;
+  const ref: ObjectRef =
+    gain.kind === 'pod' ? { resource: pods, namespace: gain.namespace, name } : { resource: volumeAttachments, name };
+  const read = await client.get<KubeObject & { status?: { phase?: string } }>(ref, options);
+  if (!read.ok) return missing(read.error, `${gain.kind} ${name}`);
+  const { metadata, status } = read.value;
+  const isThere = metadata.uid === uid && !isOver({ phase: status?.phase ?? '' });
+  return isThere ? undefined : changed(`${gain.kind} ${name}, which would be freed, is gone`);
+}
+
+/** A machine that answers says at once that nobody listens; one that does not answer is not waited for. */
+const knockTimeoutMs = 250;
+
+async function kubeletNotAway(
+  _: KubeClient,
+  { worth, node }: Grounds,
+  { knock }: ReadOptions,
+): Promise<Refusal | undefined> {
+  const found = worth?.door && (await knock?.(worth.door, knockTimeoutMs));
+  return found === 'refused' ? changed(`the machine of ${node} answers, and only its kubelet is down`) : undefined;
 }
 
 async function sameDrivers(client: KubeClient, grounds: Grounds, options: CallOptions): Promise<Refusal | undefined> {

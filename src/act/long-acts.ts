@@ -10,12 +10,15 @@ import type { Cordon, DeviceQuestion, Grounds, JobOrder, LongAct, Step } from '.
 import type { Clock } from '../clock.ts';
 import type { DeviceProvider } from '../devices/provider.ts';
 import type { KubeClient } from '../kube/client.ts';
+import type { Knock } from '../kube/knock.ts';
+import { knock as knockByNetwork } from '../kube/knock.ts';
 import { deleteMachine } from './delete-machine.ts';
 import type { Hear, MayAct } from './device-tasks.ts';
 import { DeviceTasks } from './device-tasks.ts';
 import { drainNode } from './drain-node.ts';
 import { verify } from './grounds.ts';
 import { runJob } from './jobs.ts';
+import { KubeletDoors } from './kubelet-doors.ts';
 import type { TryOutcome } from './power.ts';
 import { PowerQuestions } from './power-questions.ts';
 import { setScheduling } from './scheduling.ts';
@@ -28,6 +31,8 @@ export interface LongActsOptions {
   namespace: string;
   isLeading: () => boolean;
   timeoutMs: number;
+  /** How the ports of kubelets are reached; default: over the network. */
+  knock?: Knock | undefined;
   /** What the word of a device is worth. */
   doubt: DoubtAbout;
   /** Notes what a device said, and adds what is known of it. */
@@ -46,6 +51,7 @@ export class LongActs {
   readonly #options: LongActsOptions;
   readonly #tasks: DeviceTasks;
   readonly #questions: PowerQuestions;
+  readonly #doors: KubeletDoors;
   /** By node: the Job that runs. */
   readonly #jobs = new Map<string, NonNullable<NodeCase['job']>>();
   /** By node: its devices said on when they were asked whether it is off, in the phase that began then. */
@@ -57,7 +63,8 @@ export class LongActs {
 
   constructor(options: LongActsOptions) {
     this.#options = options;
-    const { clock, provider, isLeading, doubt, hear, onCut, onNode } = options;
+    const { clock, provider, isLeading, doubt, hear, onCut, onNode, knock = knockByNetwork } = options;
+    this.#doors = new KubeletDoors({ clock, knock, onAnswer: onNode });
     this.#tasks = new DeviceTasks({ clock, provider, guard: isLeading, doubt, hear, onCut, onDone: onNode });
     this.#questions = new PowerQuestions({
       clock,
@@ -67,16 +74,18 @@ export class LongActs {
   }
 
   /** What is known here of a node, as its case has it. */
-  of(name: string): Pick<NodeCase, 'task' | 'job' | 'onAgain' | 'power'> {
+  of(name: string): Pick<NodeCase, 'task' | 'job' | 'onAgain' | 'power' | 'kubelet'> {
     const task = this.#tasks.current(name);
     const job = this.#jobs.get(name);
     const onAgain = this.#onAgain.get(name);
     const power = this.#questions.of(name);
+    const kubelet = this.#doors.of(name);
     return {
       ...(task === undefined ? {} : { task }),
       ...(job === undefined ? {} : { job }),
       ...(onAgain === undefined ? {} : { onAgain }),
       ...(power === undefined ? {} : { power }),
+      ...(kubelet === undefined ? {} : { kubelet }),
     };
   }
 
@@ -100,8 +109,14 @@ export class LongActs {
     this.#questions.want(node, methods);
   }
 
+  /** A decision wants to know whether somebody opens at the port of its kubelet. */
+  wonderAboutKubelet(node: LiveNode): void {
+    this.#doors.want(node);
+  }
+
   forget(name: string): void {
     this.#onAgain.delete(name);
+    this.#doors.forget(name);
     this.#questions.forget(name);
     this.#tasks.forget(name);
     this.#unsent.delete(name);
@@ -199,8 +214,8 @@ export class LongActs {
    * say how it is, a drain that waits for budgets (S15, S19).
    */
   async #mayAct(name: string, { key }: LongAct, grounds: Grounds): Promise<string | undefined> {
-    const { client, isLeading, timeoutMs } = this.#options;
-    const refusal = await verify(client, grounds, { timeoutMs, ask: async () => 'nobody is asked here' });
+    const { client, isLeading, timeoutMs, knock = knockByNetwork } = this.#options;
+    const refusal = await verify(client, grounds, { timeoutMs, knock, ask: async () => 'nobody is asked here' });
     if (!isLeading()) return 'this instance does not lead any more';
     if (this.#wanted.get(name)?.includes(key) === false) return 'it was decided otherwise since';
     if (refusal === undefined) return undefined;

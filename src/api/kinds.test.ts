@@ -93,6 +93,7 @@ test('a policy that says nothing is careful', () => {
       restarts: 2,
       kdump: { enabled: false, timeout: '5m' },
       machineRemoved: false,
+      powerOnFoundOff: true,
     },
     release: {
       podDeletion: 'do-nothing',

@@ -79,6 +79,10 @@ const incident = z.object({
     .object({ at: at('When.'), bootId: bootId(), signs: signs() })
     .optional()
     .meta({ description: 'A device has confirmed that the power was off, and in which boot of the machine that was.' }),
+  shutDown: z
+    .object({ at: at('When it was first seen.'), bootId: bootId() })
+    .optional()
+    .meta({ description: 'Its kubelet has reported that the machine is shutting down: somebody wants that.' }),
 });
 
 const ladder = z.object({
@@ -148,6 +152,9 @@ const fence = z.object({
   }),
   retries: count('How often this step was tried again.'),
   restarts: count('How often the whole fence began anew.'),
+  isForGood: z.boolean().optional().meta({
+    description: 'It has failed and does not begin anew by itself: to cut the machine once more would free nothing.',
+  }),
   startedAt: at('When the fence began; `isolateAfter` and `powerManagementAfter` count from here.'),
   stepStartedAt: at('When this step began.'),
   until: at('Before this a method that failed is not tried again.').optional(),

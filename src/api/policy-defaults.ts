@@ -40,6 +40,7 @@ export const REMEDY_DEFAULTS = {
     restarts: 2,
     kdump: { enabled: false, timeout: '5m' },
     machineRemoved: false,
+    powerOnFoundOff: true,
   },
   release: {
     podDeletion: 'do-nothing',

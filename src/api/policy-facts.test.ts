@@ -88,6 +88,7 @@ describe('what is kept of the ladders of a policy', () => {
           retries: 3,
           restarts: 2,
           machineRemoved: false,
+          powerOnFoundOff: true,
         },
         storm: { maxUnresponsive: '40%', maxConcurrent: 1, cooldownMs: 90_000, skipWhen: [] },
         unsupported: [],

@@ -27,6 +27,7 @@ export const DEFAULT_FENCE: RemedyFacts['fence'] = {
   retries: REMEDY_DEFAULTS.fence.retries,
   restarts: REMEDY_DEFAULTS.fence.restarts,
   machineRemoved: REMEDY_DEFAULTS.fence.machineRemoved,
+  powerOnFoundOff: REMEDY_DEFAULTS.fence.powerOnFoundOff,
 };
 export const DEFAULT_STORM: RemedyFacts['storm'] = {
   maxUnresponsive: REMEDY_DEFAULTS.storm.maxUnresponsive,
@@ -132,6 +133,7 @@ export function actionOf(remedy: WrittenRemedy): (typeof REMEDY_ACTIONS)[number]
 
 function fenceOf(fence: WrittenPolicy['fence']): RemedyFacts['fence'] | undefined {
   const { retries, restarts, machineRemoved = DEFAULT_FENCE.machineRemoved } = fence ?? {};
+  const { powerOnFoundOff = DEFAULT_FENCE.powerOnFoundOff } = fence ?? {};
   const isolateAfterMs = msOf(fence?.isolateAfter);
   const powerManagementAfterMs = msOf(fence?.powerManagementAfter);
   const bootTimeoutMs = msOf(fence?.bootTimeout);
@@ -139,7 +141,8 @@ function fenceOf(fence: WrittenPolicy['fence']): RemedyFacts['fence'] | undefine
     return undefined;
   }
   if (retries === undefined || restarts === undefined) return undefined;
-  return { isolateAfterMs, powerManagementAfterMs, bootTimeoutMs, retries, restarts, machineRemoved };
+  const limits = { isolateAfterMs, powerManagementAfterMs, bootTimeoutMs };
+  return { ...limits, retries, restarts, machineRemoved, powerOnFoundOff };
 }
 
 function stormOf(storm: WrittenPolicy['storm']): RemedyFacts['storm'] | undefined {

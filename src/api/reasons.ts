@@ -157,7 +157,13 @@ export const HELD = group('NodeFence', 'Held', 'Something other than the node it
   StormLimit: 'More nodes of the cluster are in trouble than maxUnresponsive allows.',
   ZoneStormLimit: 'More nodes of one zone are in trouble than maxUnresponsive allows.',
   ConcurrencyLimit: 'As many nodes as maxConcurrent allows are being fenced, or are under another remedy.',
-  LookingAround: 'Other nodes have not been heard of since: whether they are silent too is found out first.',
+  LookingAround:
+    'Whether other nodes are silent too, and whether the machine answers although its kubelet does not, is found out first.',
+  PlannedWork:
+    'The node is cordoned by others, or has reported that its machine is shutting down: it has bootTimeout to be back.',
+  NothingToFree: 'A cut would free no pod and no volume: the machine has bootTimeout to come back by itself.',
+  KubeletDown: 'The machine answers, and the port of its kubelet is closed: it has five minutes to be back.',
+  NamedPause: 'An annotation fenceline.dev/pause.<name> of the node lies in the future, or is no time.',
   Cooldown: 'A storm has ended less than storm.cooldown ago.',
   SkipCondition: 'The node has a condition of skipWhen.',
   Maintenance: 'The annotation fenceline.dev/maintenance-until lies in the future.',

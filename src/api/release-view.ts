@@ -7,8 +7,10 @@ import type { ConfigResult } from './fence-config.ts';
 import type { Pulse, Signs } from './life.ts';
 import type { NodeChoice, Selector } from './node-choice.ts';
 import type { NodeFence } from './node-fence.ts';
+import type { Plans } from './plans.ts';
 import type { PowerFacts } from './power.ts';
 import type { ATTACHMENT_RECOVERY_POLICIES, BUDGET_POLICIES, MODES, POD_DELETION_POLICIES } from './policy-defaults.ts';
+import type { Beside, Surroundings } from './surroundings.ts';
 import type { TaskSign } from './task.ts';
 import type { ConditionStatus, JudgeLimits, NodeView } from './view.ts';
 
@@ -19,8 +21,6 @@ export const CLOUD_SHUTDOWN_KEY = 'node.cloudprovider.kubernetes.io/shutdown';
 /** While a remedy runs: since when, and in which pod. */
 export const REMEDIATION_TIME_ANNOTATION = 'fenceline.dev/remediation-timestamp';
 export const REMEDIATION_POD_ANNOTATION = 'fenceline.dev/remediation-podname';
-/** On a Node: we cordoned it, and may take that back. */
-export const CORDONED_ANNOTATION = 'fenceline.dev/cordoned';
 /** On a Node: somebody works on it until then, an RFC 3339 time. */
 export const MAINTENANCE_ANNOTATION = 'fenceline.dev/maintenance-until';
 /** On a CSIDriver: it detaches only what is not written to any more. */
@@ -63,6 +63,10 @@ export interface LiveNode {
   maintenanceUntil?: string;
   /** What we noted of a remedy that runs. */
   remediation?: Remediation;
+  /** What others have in mind with it. */
+  plans?: Plans;
+  /** Where its kubelet listens; absent: it does not say. */
+  kubelet?: { address: string; port: number };
 }
 
 export interface TolerationFacts {
@@ -191,6 +195,8 @@ export interface RemedyFacts {
     restarts: number;
     /** Its Node object goes when the machine is off and nothing is left there. */
     machineRemoved: boolean;
+    /** A machine that nobody of us switched off is switched on as well. */
+    powerOnFoundOff: boolean;
   };
   storm: {
     maxUnresponsive: number | string;
@@ -323,21 +329,6 @@ export interface TroubleCount {
   stormEndedMs?: number;
 }
 
-/** Which nodes have not been heard of since the fence of this one was called for, and do not count as silent either. */
-export interface Surroundings {
-  unheard: number;
-  /** The first few of them. */
-  names: readonly string[];
-  /** By the API server's clock: by then each of them has renewed its Lease, or is silent. */
-  settledAtMs: number;
-}
-
-/** Other nodes whose devices cannot say whose power they are, as they are now. */
-export interface Beside extends Surroundings {
-  /** Those that are silent; `isOff`: what their own devices said last. */
-  silent: readonly { name: string; isOff: boolean }[];
-}
-
 /** How many more pods may go now. */
 export interface Allowance {
   pods: number;
@@ -390,6 +381,8 @@ export interface NodeCase extends Sighting {
   onAgain?: { since: string; message: string };
   /** What its devices said when they were asked about its power. */
   power?: PowerFacts;
+  /** What came of the last knock at the port of its kubelet, and how long ago it was; without `port`: nothing yet. */
+  kubelet?: { askedForMs: number; port?: 'open' | 'refused' | 'silent' };
   /** Acts that this process has carried out on the node and that are not on record yet. */
   deeds?: number;
   /** Where the Jobs of remedies are made. */

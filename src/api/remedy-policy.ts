@@ -78,6 +78,14 @@ const fence = z.object({
         'The provider removes the machine when it is powered off, so its Node object may go after a fence. Where that is ' +
         'not so, Kubernetes would forget a machine that can come back and write.',
     }),
+  powerOnFoundOff: z
+    .boolean()
+    .prefault(FENCE.powerOnFoundOff)
+    .meta({
+      description:
+        'Switch on what a fence has found off, once all that may go has gone. Never while others have the node cordoned or ' +
+        'under maintenance, nor after its kubelet has reported a shutdown: then somebody wants it off.',
+    }),
 });
 
 const driverName = withRules(z.string().max(128), [

@@ -4,6 +4,7 @@
  */
 import type { SlotKind } from './facts.ts';
 import type { Method } from './fence-config.ts';
+import type { Plans } from './plans.ts';
 import type { PodFacts, Remediation } from './release-view.ts';
 
 /** What grounds of every kind name, to be found unchanged right before the act. */
@@ -23,9 +24,28 @@ interface CommonGrounds {
   freed: readonly string[];
   /** Of the record, which must not have been taken over by another instance. */
   epoch: number;
+  /** Of a cut that somebody may have other plans with, or that may free nothing; absent where that does not matter. */
+  worth?: Worth;
   /** Fewer other nodes than this have a slot, by the records as they are read then; absent where none is needed. */
   slot?: { kind: SlotKind; max: number };
 }
+
+/** Why something that is on may be cut (SAF-18). */
+export interface Worth {
+  /** What others have in mind with the node, still as it was when that was weighed. */
+  plans: Plans;
+  /** What there is to gain by it, which has to be there still; absent: it has had its time. */
+  gain?: Gain | undefined;
+  /** Where a kubelet that is only away would refuse, and must not; absent: it has had its time. */
+  door?: { address: string; port: number } | undefined;
+  /** Why nothing that is on may be cut at all: it was off when it was asked, and is not told anything if it is not any more. */
+  held?: string | undefined;
+}
+
+/** One thing that a release would free. */
+export type Gain =
+  | { kind: 'pod'; namespace: string; name: string; uid: string }
+  | { kind: 'attachment'; name: string; uid: string };
 
 /** Asked of the devices right before the act: does every one of them say off, now? */
 export interface DeviceQuestion {

@@ -22,6 +22,7 @@ import { KubeClient } from '../kube/client.ts';
 import { customResourceDefinitions as definitionResource, namespaces } from '../kube/resources.ts';
 import { Operator } from '../operator/operator.ts';
 import { simulatedDevices } from '../scenario/simulated-devices.ts';
+import { simulatedDoors } from '../scenario/simulated-doors.ts';
 import { version } from '../version.ts';
 import { HttpFront } from '../world/api-server/http-front.ts';
 import { Random } from '../world/random.ts';
@@ -70,6 +71,7 @@ async function demo(flags: { port?: number }): Promise<void> {
     namespace: 'default',
     remedyNamespace: REMEDY_NAMESPACE,
     devices: simulatedDevices(world),
+    knock: simulatedDoors((address) => world.portAt(address), realClock),
   });
   const source = new DemoSource({
     world,

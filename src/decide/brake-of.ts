@@ -1,8 +1,10 @@
 /** What holds back a remedy that cannot be taken back: the brake over all nodes, and a person who has not approved. */
-import { DEFAULT_STORM } from '../api/policy-facts.ts';
+import { DEFAULT_FENCE, DEFAULT_STORM } from '../api/policy-facts.ts';
 import type { HELD } from '../api/reasons.ts';
 import type { NodeCase, PresentCase } from '../api/release-view.ts';
 import { powerSays } from '../fence/belief.ts';
+import type { Spell } from '../release/patience.ts';
+import { patienceWith } from '../release/patience.ts';
 import { cooldownBrake, isStorm, lookAround, skipFor, slotBrake, stormBrake } from '../judge/storm.ts';
 import type { LadderState } from '../remedy/ladder.ts';
 import { wasMade } from './jobs.ts';
@@ -23,23 +25,27 @@ export interface Harsh {
   threshold?: string | undefined;
   /** By a person, not by a ladder. */
   isRequested?: boolean;
+  /** It cuts something, which others may have plans with, or nothing may be gained by; absent: it does not. */
+  spell?: Spell | undefined;
 }
 
 /** Where no policy and no person wants it: nothing begins. */
 const nobodyWants = { ...DEFAULT_STORM, maxUnresponsive: 0 };
 
 export function brakeOf(nodeCase: NodeCase, harsh: Harsh): RemedyHold | undefined {
-  const { trouble, count, around, serverNowMs: nowMs, name } = nodeCase;
-  const { kind, threshold, isRequested = false } = harsh;
+  const { trouble, count, around, serverNowMs: nowMs, name, node } = nodeCase;
+  const { kind, threshold, isRequested = false, spell } = harsh;
   const storm = remedyOf(nodeCase)?.storm ?? (isRequested ? DEFAULT_STORM : nobodyWants);
   const unapproved = approvalHold(nodeCase);
   if (unapproved !== undefined) return unapproved;
   // Nothing is cut where nothing runs: what is found off is only let go (STM-1).
   if (kind === 'fence' && powerSays(nodeCase).says === 'off') return undefined;
+  const isPatient = node !== undefined && spell !== undefined && !isRequested;
   return (
     skipFor(name, storm.skipWhen ?? [], trouble.conditions) ??
     stormBrake(storm, count, threshold) ??
     (kind === 'fence' && !isRequested ? lookAround(around, nowMs) : undefined) ??
+    (isPatient ? patienceWith({ ...nodeCase, node }, spell) : undefined) ??
     cooldownBrake(storm, count, nowMs) ??
     slotBrake(storm, count, kind)
   );
@@ -73,5 +79,18 @@ export function harshHold(
 ): RemedyHold | undefined {
   if (!isHarshRung(ladder, kind)) return undefined;
   const isBegun = taskOf(nodeCase, ladderKey(ladder)) !== undefined || wasMade(nodeCase, ladder);
-  return isBegun ? undefined : brakeOf(nodeCase, { kind: 'remedy', threshold: ladder.threshold });
+  if (isBegun) return undefined;
+  const spell = kind === 'deleteMachine' ? machineSpell(nodeCase, ladder) : undefined;
+  return brakeOf(nodeCase, { kind: 'remedy', threshold: ladder.threshold, spell });
+}
+
+/** Before its machine is removed it was cut, and had the time of a boot: counted from the beginning of the trouble. */
+export function machineSpell(nodeCase: NodeCase, { startedAt }: LadderState): Spell {
+  return spellOf(nodeCase, Date.parse(nodeCase.fence?.status.incident?.startedAt ?? startedAt));
+}
+
+/** Since when a cut has been called for. */
+export function spellOf(nodeCase: NodeCase, sinceMs: number): Spell {
+  const { bootTimeoutMs } = remedyOf(nodeCase)?.fence ?? DEFAULT_FENCE;
+  return { sinceMs, bootTimeoutMs };
 }

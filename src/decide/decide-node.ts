@@ -7,23 +7,27 @@ import { holdsSlot, identityOf } from '../api/facts.ts';
 import { requestOf } from '../api/fence-request.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { DEFAULT_STORM } from '../api/policy-facts.ts';
-import type { NodeCase, Sighting } from '../api/release-view.ts';
+import type { NodeCase, PresentCase, Sighting } from '../api/release-view.ts';
 import type { Grounds, Step } from '../api/steps.ts';
 import type { Judgement } from '../api/view.ts';
+import { powerSays } from '../fence/belief.ts';
 import { judgeNode } from '../judge/judge-node.ts';
 import { repeatedTrouble } from '../judge/problems.ts';
+import { worthOf } from '../release/patience.ts';
 import { isQuarantined } from '../return/return-node.ts';
 import { alarmStamp, needsAttention } from './concern.ts';
 import type { ReleaseDecision } from './decide-release.ts';
 import { decideRelease } from './decide-release.ts';
 import type { PlannedRun, RemedyDecision } from './decide-remedy.ts';
 import { decideRemedy } from './decide-remedy.ts';
+import { machineSpell } from './brake-of.ts';
+import { fenceSpell } from './fence-of.ts';
 import { alarmsFor } from './incident.ts';
 import { epochOf, isSameAlarm, nextStatus, statusWithFence } from './record.ts';
 import { isSame } from './same.ts';
 
 /** What is read only when a decision wants it. */
-export type Want = 'liveLease' | 'pods' | 'device';
+export type Want = 'liveLease' | 'pods' | 'device' | 'kubelet';
 
 /** What other nodes have to see before they decide: taken in the same tick as the decision. */
 export interface Claims {
@@ -90,7 +94,7 @@ function decideAttended(nodeCase: NodeCase, judgement: Judgement): NodeDecision 
   return {
     judgement,
     attention: 'needed',
-    wants: wantsDevice(remedy) ? ['device'] : [],
+    wants: [...(wantsDevice(remedy) ? ['device' as const] : []), ...(wantsKubelet(remedy) ? ['kubelet' as const] : [])],
     ...(record === undefined ? {} : { record }),
     steps: [...runSteps(nodeCase, remedy, status), ...steps],
     claims: claimsOf(nodeCase, decision, remedy),
@@ -103,6 +107,11 @@ function decideAttended(nodeCase: NodeCase, judgement: Judgement): NodeDecision 
 /** Whether its machine is off already is asked before it is told anything. */
 function wantsDevice({ fence }: RemedyDecision): boolean {
   return fence?.phase === 'waiting' || fence?.phase === 'isolated';
+}
+
+/** Whether only its kubelet is away is asked before its machine is cut, or its object given up. */
+function wantsKubelet(remedy: RemedyDecision): boolean {
+  return wantsDevice(remedy) || remedy.hold?.reason === 'LookingAround' || remedy.hold?.reason === 'KubeletDown';
 }
 
 /** As if what is decided about the fence were stored already: it is, before anything rests on it. */
@@ -161,6 +170,7 @@ function runSteps(nodeCase: NodeCase, { run, ladder }: RemedyDecision, status: N
     freed: [],
     ...(isHarsh(run) || isCut(nodeCase, run) ? troubleOf(nodeCase, ladder, run) : {}),
     ...slotFor(nodeCase, run, status.fence),
+    ...worthOfRun({ ...nodeCase, node }, run, { status, ladder }),
   };
   if (run.do !== 'runJob') return [{ grounds, begins: run }];
   const incident = status.incident?.id ?? '';
@@ -176,6 +186,20 @@ function isHarsh(run: PlannedRun): boolean {
 function isCut({ fence }: NodeCase, run: PlannedRun): boolean {
   if (run.do !== 'switch') return false;
   return run.method.action === 'off' && (fence === undefined || requestOf(fence) === undefined);
+}
+
+/** Whoever cuts something that is on looks once more whether that is worth it. */
+function worthOfRun(
+  nodeCase: PresentCase,
+  run: PlannedRun,
+  { status, ladder }: { status: NodeFenceStatus; ladder: RemedyDecision['ladder'] },
+): Pick<Grounds, 'worth'> {
+  const spell = isCut(nodeCase, run)
+    ? fenceSpell(nodeCase, status)
+    : run.do === 'deleteMachine' && ladder !== undefined
+      ? machineSpell(nodeCase, ladder)
+      : undefined;
+  return spell === undefined ? {} : { worth: worthOf(nodeCase, spell, powerSays(nodeCase).says === 'off') };
 }
 
 /** What has to be so still when the remedy begins; nothing, where it is one for the way back. */

@@ -22,7 +22,11 @@ import type { LadderState } from '../remedy/ladder.ts';
 import { releaseNode } from '../release/release-node.ts';
 import { isTroubled } from '../remedy/ladder.ts';
 import { returnNode } from '../return/return-node.ts';
-import { brakeOf } from './brake-of.ts';
+import type { Spell } from '../release/patience.ts';
+import { wasShuttingDown } from '../release/patience.ts';
+import { gainOf } from '../release/gain.ts';
+import { maintenanceNow } from '../release/maintenance.ts';
+import { brakeOf, spellOf } from './brake-of.ts';
 import { remedyOf } from './of-case.ts';
 
 type Fence = NonNullable<NodeFenceStatus['fence']>;
@@ -64,7 +68,8 @@ export function fenceOf(nodeCase: PresentCase, rung: Rung): FenceDecision {
   const threshold = remedy?.thresholds.find(({ key }) => key === ladder?.threshold);
   const { fence } = status;
   const task = fence === undefined || nodeCase.task?.key !== taskKey(fence) ? undefined : nodeCase.task;
-  const harsh = { kind: 'fence', threshold: ladder?.threshold, isRequested } as const;
+  const spell = fenceSpell(nodeCase, status);
+  const harsh = { kind: 'fence', threshold: ladder?.threshold, isRequested, spell } as const;
   const brake = brakeOf(fence === undefined ? begunAnew(nodeCase) : nodeCase, harsh);
   const limits = remedy?.fence ?? fenceWithoutPolicy;
   const darkness = darkBeside(nodeCase);
@@ -87,6 +92,8 @@ export function fenceOf(nodeCase: PresentCase, rung: Rung): FenceDecision {
     silentBeside: nodeCase.beside?.silent.map(({ name }) => name).slice(0, MAX_SILENT_BESIDE),
     dumpUntilMs: dumpUntilMs(nodeCase),
     isReleased: darkness === undefined && isReleased(nodeCase),
+    staysOff: staysOff(nodeCase),
+    isWorthIt: gainOf(nodeCase) !== undefined,
     isStopped: nodeCase.fence?.spec.stop === true,
     isPaused,
     ...(brake === undefined ? {} : { brake }),
@@ -97,6 +104,27 @@ export function fenceOf(nodeCase: PresentCase, rung: Rung): FenceDecision {
 function begunAnew(nodeCase: PresentCase): PresentCase {
   const { around: _, ...unseen } = nodeCase;
   return nodeCase.fence?.status.fence === undefined ? nodeCase : unseen;
+}
+
+/**
+ * Until a device has confirmed that something is cut, it has patience: since it was called for. One that begins anew has had
+ * that, and counts from the beginning of the trouble.
+ */
+export function fenceSpell(nodeCase: PresentCase, { fence, incident }: NodeFenceStatus): Spell | undefined {
+  const { serverNowMs: nowMs } = nodeCase;
+  if (fence === undefined) return spellOf(nodeCase, nowMs);
+  if (fence.switched.some(({ confirmedAt }) => confirmedAt !== undefined)) return undefined;
+  const isFirst = fence.restarts === 0 && fence.phase !== 'failed';
+  return spellOf(nodeCase, Date.parse((isFirst ? undefined : incident?.startedAt) ?? fence.startedAt));
+}
+
+/** Why a machine that was found off is left so (SAF-19). */
+function staysOff(nodeCase: PresentCase): string | undefined {
+  if (nodeCase.node.plans?.isCordoned === true) return 'others have the node cordoned';
+  if (wasShuttingDown(nodeCase)) return 'its kubelet had reported that its machine was shutting down';
+  const maintenance = maintenanceNow(nodeCase);
+  if (maintenance !== undefined) return maintenance.message;
+  return remedyOf(nodeCase)?.fence.powerOnFoundOff === false ? 'fence.powerOnFoundOff is false' : undefined;
 }
 
 const afterPowerOn: ReadonlySet<string | undefined> = new Set(['booting', 'failed']);

@@ -5,6 +5,7 @@ import { signsOf } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import { lateAfter } from '../release/latecomers.ts';
+import { wasShuttingDown } from '../release/patience.ts';
 import { isQuarantined } from '../return/return-node.ts';
 import type { ReleaseDecision, Trouble } from './decide-release.ts';
 import type { RemedyDecision } from './decide-remedy.ts';
@@ -32,7 +33,19 @@ export function incidentAfter(decided: Decided, before: Incident | undefined, no
     late: [],
     acts: 0,
   };
-  return withDeeds(nodeCase, decision, withPowerOff(nodeCase, remedy.fence, { now, incident }));
+  return withDeeds(
+    nodeCase,
+    decision,
+    withShutdown(nodeCase, now, withPowerOff(nodeCase, remedy.fence, { now, incident })),
+  );
+}
+
+/** Kubernetes overwrites what a kubelet has said of its shutdown as soon as it misses it: remembered here, for that boot. */
+function withShutdown(nodeCase: NodeCase, now: string, { shutDown, ...incident }: Incident): Incident {
+  const { node } = nodeCase;
+  if (node === undefined || !wasShuttingDown(nodeCase)) return incident;
+  const isKnown = shutDown?.bootId === node.bootId;
+  return { ...incident, shutDown: isKnown ? shutDown : { at: now, bootId: node.bootId } };
 }
 
 /** That its power was off is remembered with the boot that it was about: another one has to be fenced anew. */

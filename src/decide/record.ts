@@ -10,6 +10,7 @@ import { ALARM, FENCED, HELD, RELEASE_EVENTS, RELEASED } from '../api/reasons.ts
 import { holdOf } from '../release/hold.ts';
 import type { FenceNews } from '../fence/told.ts';
 import { fenceNews } from '../fence/told.ts';
+import { hasFailedForGood } from '../fence/state.ts';
 import { counted, repeatedTrouble } from '../judge/problems.ts';
 import { QUARANTINE_KEY } from '../api/release-view.ts';
 import type { NodeCase } from '../api/release-view.ts';
@@ -128,7 +129,7 @@ function alarmOf({ nodeCase, remedy }: StatusInput, { fence, problems }: NodeFen
   if (fence?.swapped !== undefined) {
     return { status: 'True', reason: ALARM.reason.OutletsSwapped, message: wrongOutlet(fence.swapped) };
   }
-  if (fence?.phase === 'failed' && fence.restarts >= restarts) {
+  if (fence !== undefined && hasFailedForGood(fence, { restarts })) {
     return { status: 'True', reason: ALARM.reason.FenceInError, message: fence.message ?? 'the fence has failed' };
   }
   const ladder = remedy.ladders.find(({ phase }) => phase === 'exhausted');

@@ -50,6 +50,7 @@ const quiet: FenceFacts = {
   isHarmless: true,
   bootId: 'b1',
   isReleased: false,
+  isWorthIt: true,
   isBraked: false,
   isStopped: false,
   isPaused: false,

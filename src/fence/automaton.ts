@@ -13,7 +13,7 @@ import { unproven, wrongOutlet } from '../api/beside.ts';
 import type { Level } from '../api/fence-config.ts';
 import { MAX_SILENT_BESIDE } from '../api/fence-names.ts';
 import type { FenceContext, FenceFacts, FenceState, Transition } from './state.ts';
-import { comeBack, enter, fail, isRebooted, isSettled, move, stay } from './state.ts';
+import { comeBack, enter, fail, hasFailedForGood, isRebooted, move, stay } from './state.ts';
 import type { Switched } from './switched.ts';
 import {
   connected,
@@ -147,6 +147,9 @@ function off(state: FenceState, { facts, config, limits }: FenceContext): Transi
     return { kind: 'state', state, recheckAtMs, ...(silent.length === 0 ? {} : { waitsFor: unproven(silent) }) };
   }
   if (limits.machineRemoved === true && !facts.isPaused) return enter(state, 'finished', facts);
+  if (!isOurs && facts.staysOff !== undefined) {
+    return { kind: 'state', state, waitsFor: `its machine was found off, and stays so: ${facts.staysOff}` };
+  }
   if (level.on.length > 0) return enter(state, 'poweringOn', facts, state.level);
   const waitsFor = 'its machine is off, and nothing is configured that switches it on: somebody has to';
   return { kind: 'state', state, waitsFor };
@@ -180,7 +183,11 @@ function booting(state: FenceState, { facts, limits }: FenceContext): Transition
   // Ready may be what Kubernetes has not noticed yet, and a Lease as old as the power cut.
   if (facts.isBack && isRebooted(state, facts)) return enter(state, 'recovering', facts);
   const untilMs = state.phaseStartedAtMs + limits.bootTimeoutMs;
-  return facts.nowMs < untilMs ? stay(state, untilMs) : fail(state, facts, 'the node was not Ready in time');
+  if (facts.nowMs < untilMs) return stay(state, untilMs);
+  // Off, released and on again: the same once more would free nothing (SAF-18).
+  if (facts.isWorthIt) return fail(state, facts, 'the node was not Ready in time');
+  const message = 'the node was not Ready in time, and to cut it once more would free nothing';
+  return fail({ ...state, isForGood: true }, facts, message);
 }
 
 /** What was cut off is connected again, when nothing of before can write any more (SAF-4), and what cannot be is said. */
@@ -206,7 +213,7 @@ function failed(state: FenceState, context: FenceContext): Transition {
   if (facts.isPaused && ofStep(state.switched, 'power-management').some(({ sentAtMs: sent }) => sent !== undefined)) {
     return enter(state, 'poweringOn', facts, state.level);
   }
-  if (isSettled(state, limits) || facts.isBraked || facts.isPaused) return stay(state);
+  if (hasFailedForGood(state, limits) || facts.isBraked || facts.isPaused) return stay(state);
   const { message: _, failedIn: __, ...again } = state;
   const switched = unconfirmed(without(state.switched, 'power-management'), 'isolation');
   const fresh = { ...again, switched, restarts: state.restarts + 1, startedAtMs: facts.nowMs };

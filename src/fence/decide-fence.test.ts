@@ -31,6 +31,7 @@ const base: FenceCase = {
   isBack: false,
   isHarmless: true,
   isReleased: false,
+  isWorthIt: true,
   isStopped: false,
   isPaused: false,
 };

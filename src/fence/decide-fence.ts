@@ -31,6 +31,8 @@ export interface FenceCase {
   silentBeside?: FenceFacts['silentBeside'];
   dumpUntilMs?: number | undefined;
   isReleased: boolean;
+  staysOff?: string | undefined;
+  isWorthIt: boolean;
   isStopped: boolean;
   isPaused: boolean;
   /** Why nothing may be begun. */
@@ -136,6 +138,8 @@ function factsOf(fenceCase: FenceCase): FenceFacts {
     darkness: fenceCase.darkness,
     silentBeside: fenceCase.silentBeside,
     isReleased: fenceCase.isReleased,
+    staysOff: fenceCase.staysOff,
+    isWorthIt: fenceCase.isWorthIt,
     ...(fenceCase.dumpUntilMs === undefined ? {} : { dumpUntilMs: fenceCase.dumpUntilMs }),
     isStopped: fenceCase.isStopped,
     isPaused: fenceCase.isPaused,

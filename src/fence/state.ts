@@ -28,7 +28,9 @@ export interface FenceState {
   /** A failed method is not tried again before this. */
   notBeforeMs?: number;
   /** Who fell silent when this one was cut. */
-  swapped?: readonly string[];
+  swapped?: readonly string[] | undefined;
+  /** It has failed, and is not begun anew: nothing would come of it. */
+  isForGood?: boolean | undefined;
   message?: string;
 }
 
@@ -63,6 +65,10 @@ export interface FenceFacts {
   dumpUntilMs?: number;
   /** All that may go has gone. */
   isReleased: boolean;
+  /** Why it is not switched on if it was found off; absent: it is. */
+  staysOff?: string | undefined;
+  /** Something would be freed by cutting it. */
+  isWorthIt: boolean;
   /** Nothing may be begun just now: a storm, or as many fences as may run, or nobody has approved. */
   isBraked: boolean;
   /** An administrator stopped the fence: nothing moves. */
@@ -104,8 +110,16 @@ export interface FenceContext {
 }
 
 /** Whether the fence is over, one way or the other, or begins nothing by itself any more. */
-export function isSettled({ phase, restarts, swapped }: FenceState, limits: FenceLimits): boolean {
-  return phase === 'finished' || (phase === 'failed' && (restarts >= limits.restarts || swapped !== undefined));
+export function isSettled(state: FenceState, limits: FenceLimits): boolean {
+  return state.phase === 'finished' || hasFailedForGood(state, limits);
+}
+
+/** As it is in the automaton, and as it is stored. */
+export function hasFailedForGood(
+  { phase, restarts, isForGood, swapped }: Pick<FenceState, 'phase' | 'restarts' | 'isForGood' | 'swapped'>,
+  limits: Pick<FenceLimits, 'restarts'>,
+): boolean {
+  return phase === 'failed' && (isForGood === true || swapped !== undefined || restarts >= limits.restarts);
 }
 
 /** The node is back: what was switched is undone, or there never was a fence. */
@@ -130,7 +144,7 @@ export function fail(state: FenceState, facts: FenceFacts, message: string): Tra
 }
 
 export function enter(state: FenceState, phase: Phase, facts: FenceFacts, level = 0): Transition {
-  const { notBeforeMs: _, failedIn: __, ...rest } = state;
+  const { notBeforeMs: _, failedIn: __, isForGood: ___, ...rest } = state;
   return move({ ...rest, phase, level, method: 0, retries: 0, phaseStartedAtMs: facts.nowMs });
 }
 

@@ -4,9 +4,10 @@
  * it was a mistake.
  */
 import { clockTime, isStatus } from '../api/facts.ts';
-import type { LadderThreshold, RemedyFacts, Surroundings, TroubleCount, ZoneCount } from '../api/release-view.ts';
+import type { LadderThreshold, RemedyFacts, TroubleCount, ZoneCount } from '../api/release-view.ts';
 import { shareOf } from '../api/share.ts';
 import type { Share } from '../api/share.ts';
+import type { Surroundings } from '../api/surroundings.ts';
 import type { Judgement } from '../api/view.ts';
 
 export interface StormLimits {

@@ -9,13 +9,13 @@ import type {
   TolerationFacts,
 } from '../api/release-view.ts';
 import {
-  CORDONED_ANNOTATION,
   MAINTENANCE_ANNOTATION,
   REMEDIATION_POD_ANNOTATION,
   REMEDIATION_TIME_ANNOTATION,
   SAFE_DETACH_ANNOTATION,
   UNPUBLISH_FENCE_ANNOTATION,
 } from '../api/release-view.ts';
+import { CORDONED_ANNOTATION, plansOf } from '../api/plans.ts';
 import type { ConditionStatus } from '../api/view.ts';
 import type { KubeObject } from '../kube/client.ts';
 import type { OwnerReference } from '../kube/ownership.ts';
@@ -47,7 +47,18 @@ interface WireNode extends KubeObject {
     conditions?: { type?: string; status?: string; lastHeartbeatTime?: string | null }[];
     nodeInfo?: { bootID?: string; systemUUID?: string };
     volumesInUse?: string[];
+    addresses?: { type?: string; address?: string }[];
+    daemonEndpoints?: { kubeletEndpoint?: { Port?: number } };
   };
+}
+
+/** Where a stock kubelet listens. */
+const usualPort = 10_250;
+
+function kubeletOf(status: WireNode['status']): Pick<LiveNode, 'kubelet'> {
+  const address = status?.addresses?.find(({ type }) => type === 'InternalIP')?.address;
+  const port = status?.daemonEndpoints?.kubeletEndpoint?.Port ?? usualPort;
+  return address === undefined ? {} : { kubelet: { address, port } };
 }
 
 function remediationOf(annotations: Record<string, string> = {}): { remediation?: Remediation } {
@@ -84,6 +95,8 @@ export function liveNode(object: KubeObject): LiveNode {
     ...(metadata.annotations?.[CORDONED_ANNOTATION] === undefined ? {} : { isOurCordon: true }),
     ...remediationOf(metadata.annotations),
     ...maintenanceOf(metadata.annotations),
+    plans: plansOf(object),
+    ...kubeletOf(status),
   };
 }
 

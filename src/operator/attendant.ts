@@ -164,6 +164,7 @@ export class Attendant {
     }
     const { swapped, phase } = decision.findings?.remedy.fence ?? {};
     if (swapped !== undefined && phase === 'poweringOn') onSwapped(name, swapped);
+    if (nodeCase.node !== undefined && decision.wants.includes('kubelet')) longActs.wonderAboutKubelet(nodeCase.node);
     if (decision.record?.status !== undefined) this.#deeds.delete(name);
     const acts = await this.#perform(nodeCase, decision, (uid, version) => pods.wrote(uid, version));
     this.#deeds.set(name, (this.#deeds.get(name) ?? 0) + acts.filter(({ kind }) => kind === 'done').length);
@@ -218,7 +219,7 @@ export class Attendant {
     if (acts.some(({ kind }) => kind === 'unconfirmed')) return this.#pause(name, firstRetryMs);
     this.#failures.delete(name);
     const inMs = recheckAtMs === undefined ? maxRetryMs : this.#serverTime.until(recheckAtMs, serverNowMs);
-    return wants.includes('device') ? Math.min(inMs, askAgainAfterMs) : inMs;
+    return wants.length > 0 ? Math.min(inMs, askAgainAfterMs) : inMs;
   }
 
   #failed(name: string, error: KubeError): number {

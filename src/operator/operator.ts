@@ -14,6 +14,7 @@ import type { DeviceMemory, StoredDevice } from '../act/device-memory.ts';
 import type { Clock } from '../clock.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { KubeError } from '../kube/errors.ts';
+import type { Knock } from '../kube/knock.ts';
 import type { LeaderProblem, LeaderTimings } from '../kube/leader.ts';
 import { LeaderElector } from '../kube/leader.ts';
 import { EventRecorder } from '../kube/events.ts';
@@ -52,6 +53,8 @@ export interface OperatorOptions {
   /** Where the Jobs of remedies run: another one, or who writes a policy could use the operator's account and Secrets. */
   remedyNamespace: string;
   devices: DeviceProvider;
+  /** How the ports of kubelets are reached; default: over the network. */
+  knock?: Knock;
   /** How often the devices of all nodes are asked whether they could be used; default: every ten minutes. */
   checkDevicesEveryMs?: number;
   /** Never used by another process: the holder of records, and who reports events. */
@@ -176,6 +179,7 @@ export class Operator {
       provider: devices,
       namespace,
       timeoutMs: callTimeoutMs,
+      knock: this.#options.knock,
       doubt: doubtBy(this.#observer),
       hear: (node, method, said) => this.#devices.hear(node, method, { said, by: 'fence' }),
       onCut: (node, method) => this.#devices.cut(node, method),

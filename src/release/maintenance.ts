@@ -16,13 +16,25 @@ export interface Maintenance {
 
 const rfc3339 = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/;
 
-export function maintenanceOf({ node, fence, serverNowMs }: NodeCase): Maintenance | undefined {
+/** A time as somebody wrote it; without `atMs` it is none. */
+export function timeWritten(written: string): { atMs?: number; shown: string } {
+  const atMs = rfc3339.test(written) ? Date.parse(written) : Number.NaN;
+  const shown = JSON.stringify(written.slice(0, 64));
+  return Number.isNaN(atMs) ? { shown } : { atMs, shown };
+}
+
+/** Nothing is begun; what was begun goes on. */
+export function maintenanceOf(nodeCase: NodeCase): Maintenance | undefined {
+  return isUnderFence(nodeCase.fence?.status.fence) ? undefined : maintenanceNow(nodeCase);
+}
+
+/** Somebody works on it, whatever was begun before. */
+export function maintenanceNow({ node, serverNowMs }: NodeCase): Maintenance | undefined {
   const written = node?.maintenanceUntil;
-  if (written === undefined || isUnderFence(fence?.status.fence)) return undefined;
-  const untilMs = rfc3339.test(written) ? Date.parse(written) : Number.NaN;
+  if (written === undefined) return undefined;
+  const { atMs: untilMs, shown } = timeWritten(written);
   // Somebody meant to hold us back, and we do not know for how long: unknown is not no.
-  if (Number.isNaN(untilMs)) {
-    const shown = JSON.stringify(written.slice(0, 64));
+  if (untilMs === undefined) {
     const example = clockTime(serverNowMs + 7_200_000);
     const message = `the annotation ${MAINTENANCE_ANNOTATION} is ${shown}, which is no time: write one such as ${example}, or remove it`;
     return { message };

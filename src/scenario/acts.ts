@@ -140,6 +140,9 @@ export class Actor {
         return done(machine.powerOn());
       case 'reboot':
         return done(machine.reset());
+      case 'gracefulReboot':
+      case 'gracefulShutdown':
+        return done(world.shutDown(name, { boots: act === 'gracefulReboot' }));
       case 'hang':
         return done(machine.hang());
       case 'resume':

@@ -56,6 +56,8 @@ export const nodeActs = [
   'powerOff',
   'powerOn',
   'reboot',
+  'gracefulReboot',
+  'gracefulShutdown',
   'hang',
   'resume',
   'partition',

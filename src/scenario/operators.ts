@@ -19,7 +19,10 @@ import { LinkedTransport } from '../world/network/linked-transport.ts';
 import type { Random } from '../world/random.ts';
 import { SkewedClock } from '../world/time/skewed-clock.ts';
 import type { WireEvent } from './checkers/checker.ts';
+import type { Knock } from '../kube/knock.ts';
 import type { StorageSwitch } from './simulated-devices.ts';
+import type { PortAt } from './simulated-doors.ts';
+import { simulatedDoors } from './simulated-doors.ts';
 import { simulatedDevices } from './simulated-devices.ts';
 import { tapped } from './wire-tap.ts';
 
@@ -40,6 +43,7 @@ export interface ProgramContext {
   log: Log;
   featureGates: Readonly<Record<string, boolean>>;
   devices: DeviceProvider;
+  knock: Knock;
   onPass?: (pass: Pass) => void;
 }
 
@@ -53,6 +57,7 @@ export interface OperatorHostOptions {
   featureGates: Readonly<Record<string, boolean>>;
   bmcs: ReadonlyMap<string, Bmc>;
   storage: StorageSwitch;
+  portAt: PortAt;
   program?: (context: ProgramContext) => Program;
   onWire: (event: WireEvent) => void;
   onSend?: (request: HttpRequest) => void;
@@ -96,6 +101,7 @@ export class OperatorHost {
       random: random.stream(`operator-${number}/${this.#starts}`),
       log: this.#log(),
       featureGates: this.#options.featureGates,
+      knock: simulatedDoors(this.#options.portAt, life.clock),
       ...(this.#options.onPass && { onPass: this.#options.onPass }),
       devices: simulatedDevices(this.#options, {
         holder: life,
@@ -191,6 +197,7 @@ export function productOperator({
   log,
   featureGates: gates,
   devices,
+  knock,
   onPass,
 }: ProgramContext): Program {
   const client = new KubeClient({ transport, clock, userAgent: `fenceline/${version}`, fieldManager: 'fenceline' });
@@ -205,6 +212,7 @@ export function productOperator({
     namespace: operatorNamespace,
     remedyNamespace: REMEDY_NAMESPACE,
     devices,
+    knock,
     gates: featureGates(gates),
     identity,
     ...(onPass && { onPass }),

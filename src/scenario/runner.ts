@@ -333,6 +333,7 @@ class Run {
       featureGates,
       bmcs: this.#world.bmcs,
       storage: this.#world.storage,
+      portAt: (address) => this.#world.portAt(address),
       onWire: (event) => {
         for (const checker of this.#checkers) checker.onWire?.(event);
       },

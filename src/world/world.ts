@@ -12,6 +12,7 @@ import { Scheduler } from './controllers/scheduler.ts';
 import type { ControllerTimings } from './controllers/timings.ts';
 import type { FleetOptions } from './fleet.ts';
 import { Fleet } from './fleet.ts';
+import type { PortState } from './kubelet/kubelet.ts';
 import type { LonghornOptions } from './longhorn/longhorn.ts';
 import { Longhorn } from './longhorn/longhorn.ts';
 import type { LonghornSpec } from './longhorn/spec.ts';
@@ -65,6 +66,8 @@ const defaultReportEveryMs = 300_000;
 /** Watches inside one process do not lag, and asking whether they do is a tenth of all requests. */
 const unasked = { probeEveryMs: 2 ** 31 - 1, reopenAfterMs: 2 ** 31 - 1 };
 const kdumpEveryMs = 10_000;
+/** `shutdownGracePeriod` of the kubelet: what pods have to end in. */
+const shutdownGraceMs = 30_000;
 /** Detaching with a driver that says this takes the node's access away. */
 const safeDetachAnnotation = 'fenceline.dev/safe-detach';
 /** It does so, although nobody says it on the driver. */
@@ -180,6 +183,22 @@ export class World {
     for (let ms = 0; ms < dumpMs; ms += kdumpEveryMs) {
       this.#options.clock.after(ms, () => this.#options.onKdump?.(node, false));
     }
+  }
+
+  /** The machine goes down in good order, as after `systemctl poweroff` or `reboot`: its kubelet says so first. */
+  shutDown(node: string, { boots }: { boots: boolean }): void {
+    const { machine, running } = this.fleet.kubelet(node);
+    if (!machine.alive) return;
+    this.fleet.kubelet(node).shutDown();
+    machine.clock.after(running ? shutdownGraceMs : 0, () => {
+      machine.powerOff();
+      if (boots) machine.powerOn();
+    });
+  }
+
+  /** What somebody finds who connects to this address: nobody answers where there is no such machine. */
+  portAt(address: string): PortState {
+    return [...this.fleet.kubelets.values()].find(({ spec }) => spec.address === address)?.port ?? 'silent';
   }
 
   /** A message of a crashed kernel comes from the address of the node, whatever its machine does. */

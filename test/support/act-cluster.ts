@@ -155,6 +155,7 @@ export class ActCluster {
       namespace: 'default',
       isLeading: () => true,
       timeoutMs: 5000,
+      knock: async () => 'silent',
       doubt: doubtByReady,
       hear: heardBefore,
       onCut: () => {},

@@ -120,6 +120,7 @@ export function aRemedy(change: Partial<RemedyFacts> = {}): RemedyFacts {
       retries: 0,
       restarts: 0,
       machineRemoved: false,
+      powerOnFoundOff: true,
     },
     storm: { maxUnresponsive: 1, maxConcurrent: 1, cooldownMs: 0 },
     unsupported: [],

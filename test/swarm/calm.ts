@@ -79,7 +79,16 @@ function policy(chance: Chance): Manifest {
   };
 }
 
-const allChores: readonly ((work: Work) => Chore)[] = [reboot, reboot, upgrade, upgrade, restart, shutDown];
+const allChores: readonly ((work: Work) => Chore)[] = [
+  reboot,
+  reboot,
+  upgrade,
+  upgrade,
+  restart,
+  shutDown,
+  rebootInOrder,
+  shutDownInOrder,
+];
 
 /** `kubectl drain`, reboot, `kubectl uncordon` when it is back. */
 function reboot({ chance, node, at, bootSeconds }: Work): Chore {
@@ -133,6 +142,25 @@ function shutDown({ chance, node, at, bootSeconds }: Work): Chore {
     takes: on + bootSeconds + 20 - at,
   };
 }
+
+/** `systemctl reboot` without a drain: the kubelet says so, and ends its pods in time. */
+function rebootInOrder({ node, at, bootSeconds }: Work): Chore {
+  return { events: [{ at: seconds(at), gracefulReboot: node }], takes: shutdownSeconds + bootSeconds + 20 };
+}
+
+function shutDownInOrder({ chance, node, at, bootSeconds }: Work): Chore {
+  const on = at + shutdownSeconds + chance.one([10, 60, 120]);
+  return {
+    events: [
+      { at: seconds(at), gracefulShutdown: node },
+      { at: seconds(on), powerOn: node },
+    ],
+    takes: on + bootSeconds + 20 - at,
+  };
+}
+
+/** What a kubelet takes to end its pods. */
+const shutdownSeconds = 30;
 
 /** Commands to switch a machine off that was on, by the log of the devices themselves. */
 export function cutsIn({ timeline }: Pick<Report, 'timeline'>): string[] {

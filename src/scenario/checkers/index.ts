@@ -32,6 +32,7 @@ import { s41 } from './s41-no-idle-slots.ts';
 import { s42 } from './s42-no-act-without-end.ts';
 import { s43 } from './s43-staying-volumes.ts';
 import { s44 } from './s44-only-the-configured.ts';
+import { s45 } from './s45-nothing-wrong.ts';
 import { s5 } from './s5-not-while-restarting.ts';
 import { s6 } from './s6-no-execute.ts';
 import { s7 } from './s7-taints-in-order.ts';
@@ -77,4 +78,5 @@ export const invariants: readonly Invariant[] = [
   s42,
   s43,
   s44,
+  s45,
 ];

@@ -18,6 +18,9 @@ export const defaultKubeletTimings: KubeletTimings = {
   reconnectMs: 1000,
 };
 
+/** `refused`: the machine answers that nobody listens. `silent`: nobody answers. */
+export type PortState = 'open' | 'refused' | 'silent';
+
 export class Kubelet {
   readonly machine: Machine;
   readonly spec: NodeSpec;
@@ -40,6 +43,18 @@ export class Kubelet {
   /** Its process runs, which a hung machine does not change. */
   get running(): boolean {
     return this.#run !== undefined;
+  }
+
+  /** What somebody finds who connects to its port over the same network as the API. */
+  get port(): PortState {
+    const { alive, linked } = this.machine;
+    if (!alive || !linked) return 'silent';
+    return this.running ? 'open' : 'refused';
+  }
+
+  /** As systemd has it when somebody shuts the machine down: what it runs is ended, and said to be, before the power goes. */
+  shutDown(): void {
+    if (this.machine.alive) this.#run?.shutDown();
   }
 
   start(): void {

@@ -43,6 +43,7 @@ export interface ReporterOptions {
   timings: ReporterTimings;
   signal: AbortSignal;
   overrides: ReadonlyMap<string, ConditionOverride>;
+  isShuttingDown: () => boolean;
   /** Undefined: not known yet, and what the API says stays. */
   volumesInUse: () => readonly string[] | undefined;
   /** Something else is known of the Node than before; undefined: it was deleted. */
@@ -267,8 +268,13 @@ export class NodeReporter {
   }
 
   #state(): NodeState {
-    const { machine, overrides, volumesInUse } = this.#options;
-    return { nowMs: machine.clock.now(), overrides, volumesInUse: volumesInUse() };
+    const { machine, overrides, volumesInUse, isShuttingDown } = this.#options;
+    return {
+      nowMs: machine.clock.now(),
+      overrides,
+      volumesInUse: volumesInUse(),
+      isShuttingDown: isShuttingDown(),
+    };
   }
 
   #call(): CallOptions {
@@ -285,6 +291,6 @@ function isNewer(node: Node, known: Node): boolean {
 }
 
 /** All that a status says and that can change, times left out. */
-function toldBy({ bootId }: Machine, { volumesInUse, overrides }: NodeState): string {
-  return JSON.stringify([bootId, volumesInUse, overrides.size === 0 ? [] : [...overrides]]);
+function toldBy({ bootId }: Machine, { volumesInUse, overrides, isShuttingDown }: NodeState): string {
+  return JSON.stringify([bootId, volumesInUse, overrides.size === 0 ? [] : [...overrides], isShuttingDown]);
 }

@@ -31,6 +31,8 @@ export interface NodeState {
   volumesInUse: readonly string[] | undefined;
   /** Conditions that report something else than health. */
   overrides: ReadonlyMap<string, ConditionOverride>;
+  /** Its machine is going down in good order, and says so. */
+  isShuttingDown: boolean;
 }
 
 const defaultCapacity = { cpu: '16', memory: '64Gi', pods: '110', 'ephemeral-storage': '100Gi' };
@@ -84,9 +86,12 @@ export function wantedNodeStatus(spec: NodeSpec, machine: Machine, state: NodeSt
   return { conditions: conditions(state), fields };
 }
 
-function conditions({ nowMs, overrides }: NodeState): Condition[] {
+const goingDown = ['False', 'KubeletNotReady', 'node is shutting down'] as const;
+
+function conditions({ nowMs, overrides, isShuttingDown }: NodeState): Condition[] {
   const time = apiTime(nowMs);
-  const own = Object.entries(healthy).map(([type, [status, reason, message]]) => ({ type, status, reason, message }));
+  const reported = isShuttingDown ? { ...healthy, Ready: goingDown } : healthy;
+  const own = Object.entries(reported).map(([type, [status, reason, message]]) => ({ type, status, reason, message }));
   const others = [...overrides.keys()].filter((type) => !(type in healthy));
   const all = [...own, ...others.map((type) => ({ type, status: 'False', reason: `No${type}`, message: '' }))];
   return all.map(({ type, status, reason, message }) => {

@@ -38,6 +38,8 @@ export interface PodHost {
   readonly client: KubeClient;
   readonly signal: AbortSignal;
   readonly retryMs: number;
+  /** Its machine goes down in good order. */
+  readonly isShuttingDown: boolean;
   random(): number;
   node(): Node | undefined;
   behaviourOf(pod: Pod): PodBehaviour;
@@ -54,6 +56,10 @@ export interface PodHost {
 
 /** The least that a kubelet grants, also to pods that were deleted by force. */
 const leastGraceMs = 1000;
+const shutDown: Refusal = {
+  reason: 'Terminated',
+  message: 'Pod was terminated in response to imminent node shutdown.',
+};
 const overdue: Refusal = {
   reason: 'DeadlineExceeded',
   message: 'Pod was active on the node longer than the specified deadline',
@@ -139,8 +145,9 @@ export class PodWorker {
       if (refusal !== undefined) return this.#conclude(pod, refusedStatus(refusal));
       this.#admitted = true;
     }
+    if (this.#host.isShuttingDown) return this.#endBy(pod, shutDown);
     const leftMs = this.#leftMs(pod);
-    if (leftMs !== undefined && leftMs <= 0) return this.#expire(pod);
+    if (leftMs !== undefined && leftMs <= 0) return this.#endBy(pod, overdue);
     const nextMs = await this.#keepRunning(pod, node);
     return leftMs === undefined || nextMs === undefined ? (nextMs ?? leftMs) : Math.min(leftMs, nextMs);
   }
@@ -178,10 +185,10 @@ export class PodWorker {
     return Date.parse(status.startTime) + spec.activeDeadlineSeconds * 1000 - this.#host.machine.clock.now();
   }
 
-  async #expire(pod: Pod): Promise<number | undefined> {
+  async #endBy(pod: Pod, why: Refusal): Promise<number | undefined> {
     const { machine } = this.#host;
     if (!this.#halted(pod)) return undefined;
-    return this.#conclude(pod, endedStatus(pod, machine.exitOf(this.#uid), machine.clock.now(), overdue));
+    return this.#conclude(pod, endedStatus(pod, machine.exitOf(this.#uid), machine.clock.now(), why));
   }
 
   /** The pod has ended by itself: say so, then let go of everything. */

@@ -62,6 +62,7 @@ export class KubeletRun implements PodHost, FeedListener {
   #offline: boolean;
   #listed = false;
   #looking = false;
+  #isShuttingDown = false;
 
   constructor(options: KubeletOptions, disk: KubeletDisk) {
     this.#options = options;
@@ -76,6 +77,7 @@ export class KubeletRun implements PodHost, FeedListener {
       ...options,
       signal: this.#ended.signal,
       overrides: disk.overrides,
+      isShuttingDown: () => this.#isShuttingDown,
       volumesInUse: () => (this.#listed ? this.#volumesInUse() : undefined),
       onNode: (node) => this.#onNode(node),
     });
@@ -108,6 +110,17 @@ export class KubeletRun implements PodHost, FeedListener {
 
   manifestsChanged(): void {
     this.#statics.kick();
+  }
+
+  /** Its machine goes down in good order: it says so, takes no pods any more and ends those that it has. */
+  shutDown(): void {
+    this.#isShuttingDown = true;
+    this.#reporter.changed();
+    for (const worker of this.#workers.values()) worker.kick();
+  }
+
+  get isShuttingDown(): boolean {
+    return this.#isShuttingDown;
   }
 
   // What the workers ask for.

@@ -3,7 +3,7 @@
  * was decided anew. One story for each basis and each thing that can change.
  */
 import { sleep } from '../../../src/clock.ts';
-import { csiDrivers, leases, nodeFences, nodes, remedyPolicies } from '../../../src/kube/resources.ts';
+import { csiDrivers, leases, nodeFences, nodes, pods, remedyPolicies } from '../../../src/kube/resources.ts';
 import type { Scenario } from '../../../src/scenario/format.ts';
 import { driver, powerLoss } from '../../simulation/trouble.ts';
 import type { Story, StoryOptions } from '../story.ts';
@@ -58,6 +58,12 @@ const reported: Deed = async (other) => {
 };
 const booted: Deed = (other) =>
   other.patch(node, [{ op: 'replace', path: '/status/nodeInfo/bootID', value: 'another' }], 'status');
+const cordoned: Deed = (other) => other.patch(node, [{ op: 'add', path: '/spec/unschedulable', value: true }]);
+const emptied: Deed = (other) => other.remove({ resource: pods, namespace: 'default', name: 'web-0' });
+const onlyKubeletDown: Deed = async (other) => {
+  other.world.fleet.kubelet(victim).stop();
+  other.world.fleet.machine(victim).heal();
+};
 /** A node that nobody knows anything of yet. */
 const made: Deed = (other) => other.create(nodes, { metadata: { name: victim } });
 const replaced: Deed = (other) => other.replace(node);
@@ -217,6 +223,20 @@ const fenceRung: Rung = {
   act: /(?!)/,
 };
 
+/** Somebody has cordoned it and switched it off: there is nothing to do but to let go. */
+const foundOffRung: Rung = {
+  ...fenceRung,
+  name: 'a machine that was found off',
+  scenario: () =>
+    ways.power('between-found-off', {
+      events: [
+        { at: '0s', cordon: place },
+        { at: '0s', powerOff: place },
+      ],
+      runFor: '30s',
+    }),
+};
+
 /** After a fence that did not bring it back, its provider is to remove the machine. */
 const machineRung: Rung = {
   name: 'a machine to be removed',
@@ -270,6 +290,10 @@ const remedies: readonly Story[] = [
   remedy(uncordonRung, 'it was booted again', booted, decidesAnew),
   remedy(fenceRung, 'stopped by a person', stopped),
   remedy(fenceRung, 'it was booted again', booted),
+  remedy(fenceRung, 'somebody has cordoned it', unheard(cordoned)),
+  remedy(fenceRung, 'what it would free is gone', unheard(emptied), () => decides),
+  remedy(fenceRung, 'its machine answers, and only its kubelet is down', onlyKubeletDown),
+  remedy(foundOffRung, 'somebody switches it on', async ({ world }) => world.fleet.machine(victim).powerOn()),
   remedy(machineRung, 'stopped by a person', stopped),
 ];
 

@@ -1,6 +1,7 @@
 /** As in ../mutants.ts, about what a fence rests on, how it begins and how it ends. */
 import type { MutantCase } from '../mutants.ts';
 import { scenarioOf } from '../run-file.ts';
+import { calmMutantCases } from './calm-mutants.ts';
 import { fenced, place } from './fenced.ts';
 
 const cutOff = scenarioOf('holes/record-deleted-while-cut-off');
@@ -99,4 +100,5 @@ export const factMutantCases: readonly MutantCase[] = [
     beside: ['S37'],
     says: /^the fence of node-1 is begun before node-2, node-3, node-4 could be heard of$/,
   },
+  ...calmMutantCases,
 ];

@@ -69,6 +69,28 @@ export function fenced(name: string, what: Fenced): Scenario {
   return { ...scenario, objects: [...others, ...scenario.objects] };
 }
 
+/** A pod on every node that could run on any: whatever is cut, something is freed by it. */
+export function everywhere(nodes = 3): object {
+  const labels = { app: 'everywhere' };
+  const apart = [{ labelSelector: { matchLabels: labels }, topologyKey: 'kubernetes.io/hostname' }];
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'everywhere', namespace: 'default' },
+    spec: {
+      replicas: nodes,
+      selector: { matchLabels: labels },
+      template: {
+        metadata: { labels },
+        spec: {
+          containers: [{ name: 'main', image: 'example/everywhere:1' }],
+          affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: apart } },
+        },
+      },
+    },
+  };
+}
+
 export const elsewhere = (by: string): object => ({ by, pod: { label: 'app=web', running: true, moved: true } });
 export const inPlace = { always: { pod: { label: 'app=web', deleted: false } } };
 export const fenceIs = (by: string, status: string, step?: string): object => ({

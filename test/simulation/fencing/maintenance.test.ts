@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { observe } from '../release/observed.ts';
 import { failuresOf, run, scenarioOf } from '../run-file.ts';
-import { askedOf, atOnce, fenced, fenceOf } from './fenced.ts';
+import { askedOf, atOnce, everywhere, fenced, fenceOf } from './fenced.ts';
 
 const annotate = (at: string, until: string): object => ({
   at,
@@ -61,6 +61,7 @@ describe('maintenance', () => {
       fenced('begun', {
         policy: { fence: atOnce },
         cluster: { kubernetes: { nodeMonitorGracePeriod: '20s', bootTime: '30s' } },
+        objects: [everywhere()],
         events: [
           { at: '0s', partition: 'node-1' },
           annotate('25s', '2027-01-01T00:00:00Z'),

@@ -377,6 +377,7 @@ export const fenceMutantCases: readonly MutantCase[] = [
     },
     scenario: fenced('stopped-for-good', {
       cluster: { nodes: 5 },
+      policy: { fence: { ...atOnce, bootTimeout: '5s' } },
       events: [
         { at: '0s', partition: 'node-1' },
         {

@@ -131,6 +131,7 @@ function alwaysLeading({
   log,
   featureGates: gates,
   devices,
+  knock,
 }: ProgramContext): Program {
   return new Operator({
     client: new KubeClient({ transport, clock, userAgent: 'fenceline', fieldManager: 'fenceline' }),
@@ -142,6 +143,7 @@ function alwaysLeading({
     remedyNamespace: 'fenceline-remedies',
     namespace: operatorNamespace,
     devices,
+    knock,
     gates: featureGates(gates),
     identity: `operator-${number}`,
   });

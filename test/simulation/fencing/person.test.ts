@@ -12,6 +12,7 @@ import {
   commands,
   cutsOf,
   elsewhere,
+  everywhere,
   fenced,
   fenceIs,
   fenceOf,
@@ -196,6 +197,7 @@ describe('a person', () => {
       const seen = await observe(
         fenced(`node-gone-${at}`, {
           cluster: { nodes: 4 },
+          objects: [everywhere(4)],
           events: [
             { at: '0s', partition: 'node-3' },
             { at, deleteNode: 'node-3' },

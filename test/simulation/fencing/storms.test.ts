@@ -5,7 +5,7 @@ import { failuresIn } from '../../mutants/run.ts';
 import { storyNamed } from '../../mutants/stories.ts';
 import { failuresOf } from '../run-file.ts';
 import { observe } from '../release/observed.ts';
-import { askedOf, atOnce, fenced, fenceOf, place } from './fenced.ts';
+import { askedOf, atOnce, everywhere, fenced, fenceOf, place } from './fenced.ts';
 import { manyPods } from './mutants.ts';
 
 const patient = { ...atOnce, isolateAfter: '15s', powerManagementAfter: '15s', bootTimeout: '3m' };
@@ -17,6 +17,7 @@ describe('storms', () => {
     const seen = await observe(
       fenced('storm', {
         policy: { fence: patient, storm: { cooldown: '10s' } },
+        objects: [everywhere()],
         events: [...cut('0s', 'node-1', 'node-2'), ...mend('90s', 'node-1'), ...mend('3m', 'node-2')],
         expect: [
           { at: '85s', fence: { node: 'node-1', status: 'new' } },
@@ -108,6 +109,7 @@ describe('storms', () => {
       fenced('one-at-a-time', {
         cluster: { nodes: 5 },
         policy: { fence: patient },
+        objects: [everywhere(5)],
         events: [...cut('0s', 'node-1', 'node-2'), ...mend('60s', 'node-1', 'node-2')],
         expect: [{ always: { fencesAtMost: 1 } }, { fences: 2 }],
         runFor: '5m',

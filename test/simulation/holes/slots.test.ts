@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { RunOptions } from '../../../src/scenario/runner.ts';
-import { asExpected, askedOf, atOnce, fenced } from '../fencing/fenced.ts';
+import { asExpected, askedOf, atOnce, everywhere, fenced } from '../fencing/fenced.ts';
 import { observe } from '../release/observed.ts';
 import { failuresOf } from '../run-file.ts';
 
@@ -26,6 +26,7 @@ describe('slots', () => {
       fenced('lagging-view', {
         cluster: { nodes: 5, operators: 2 },
         policy: { fence: slow },
+        objects: [everywhere(5)],
         events: [
           { at: '0s', device: { node: 'node-2', fault: 'ignores' } },
           { at: '0s', partition: 'node-2' },
@@ -48,6 +49,7 @@ describe('slots', () => {
     const seen = await asExpected('boots-slowly', {
       cluster: { nodes: 6, kubernetes: { nodeMonitorGracePeriod: '20s', bootTime: '4m' } },
       policy: { fence: { ...atOnce, bootTimeout: '10m' } },
+      objects: [everywhere(6)],
       events: ['node-1', 'node-2'].map((partition) => ({ at: '0s', partition })),
       expect: [{ always: { fencesAtMost: 2 } }],
       runFor: '2m',

@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import {
+  aCase,
+  aFence,
+  anAttachment,
+  anIncident,
+  aNode,
+  aPod,
+  aRecord,
+  nowMs,
+} from '../../test/support/release-case.ts';
+import type { LiveNode, NodeCase, PodFacts } from '../api/release-view.ts';
+import type { Plans } from '../api/plans.ts';
+import { gainOf } from './gain.ts';
+import type { Patience } from './patience.ts';
+import { patienceWith, worthOf } from './patience.ts';
+
+const noPlans: Plans = { isCordoned: false, isShuttingDown: false, pauses: {} };
+const door = { address: '10.0.0.1', port: 10_250 };
+/** Called for a minute ago. */
+const spell = { sinceMs: nowMs - 60_000, bootTimeoutMs: 600_000 };
+const silent = { askedForMs: 1000, port: 'silent' } as const;
+
+function withNode(change: Partial<LiveNode>, more: Partial<NodeCase> = {}): NodeCase & { node: LiveNode } {
+  const node = aNode({ plans: noPlans, kubelet: door, ...change });
+  return { ...aCase({ kubelet: silent, ...more }), node };
+}
+
+const reasonOf = (found: Patience | undefined): string | undefined => found?.reason;
+
+describe('patience', () => {
+  test('[SAF-18] a node with something to free, of which nobody has plans, and whose machine is silent, has none', () => {
+    assert.equal(patienceWith(withNode({}), spell), undefined);
+  });
+
+  test('[SAF-18] a cordon by others gives it the time of a boot, and no more', () => {
+    const nodeCase = withNode({ plans: { ...noPlans, isCordoned: true } });
+    const found = patienceWith(nodeCase, spell);
+    assert.equal(found?.reason, 'PlannedWork');
+    assert.equal(found?.recheckAtMs, spell.sinceMs + 600_000);
+    assert.match(found?.message ?? '', /^the node is cordoned, .* it has until 2026-01-01T00:19:00Z to be back$/);
+    assert.equal(patienceWith(nodeCase, { ...spell, sinceMs: nowMs - 600_000 }), undefined);
+  });
+
+  test('[SAF-18] a shutdown that was reported is remembered for its boot, until the node is well', () => {
+    const incident = anIncident({ shutDown: { at: '2026-01-01T00:09:00Z', bootId: 'boot-1' } });
+    const fence = aFence({ incident });
+    assert.equal(reasonOf(patienceWith(withNode({}, { fence }), spell)), 'PlannedWork');
+    assert.equal(patienceWith(withNode({ bootId: 'boot-2' }, { fence }), spell), undefined);
+    assert.equal(patienceWith(withNode({ ready: 'True' }, { fence }), spell), undefined);
+  });
+
+  test('[SAF-18] a port that refuses gives it five minutes, whatever the timers say; one that is silent nothing', () => {
+    const away = withNode({}, { kubelet: { askedForMs: 1000, port: 'refused' } });
+    assert.equal(reasonOf(patienceWith(away, { ...spell, bootTimeoutMs: 0 })), 'KubeletDown');
+    assert.equal(patienceWith(away, { ...spell, sinceMs: nowMs - 300_000 }), undefined);
+    assert.equal(patienceWith(withNode({}, { kubelet: { askedForMs: 1000, port: 'open' } }), spell), undefined);
+  });
+
+  test('[SAF-18] before anybody has knocked nothing is known, and who does not know in time is not waited for', () => {
+    const { kubelet: _, ...unasked } = withNode({});
+    assert.equal(reasonOf(patienceWith(unasked, spell)), 'LookingAround');
+    assert.equal(reasonOf(patienceWith(withNode({}, { kubelet: { askedForMs: 1000 } }), spell)), 'LookingAround');
+    assert.equal(patienceWith(withNode({}, { kubelet: { askedForMs: 6000 } }), spell), undefined);
+    const old = withNode({}, { kubelet: { askedForMs: 20_000, port: 'silent' } });
+    assert.equal(reasonOf(patienceWith(old, spell)), 'LookingAround');
+    const { kubelet: __, ...nowhere } = aNode({ plans: noPlans });
+    assert.equal(patienceWith({ ...unasked, node: nowhere }, spell), undefined);
+  });
+
+  test('[SAF-18] all pauses have to have passed, and one that is no time has not', () => {
+    const paused = (pauses: Record<string, string>): Patience | undefined =>
+      patienceWith(withNode({ plans: { ...noPlans, pauses } }), { ...spell, sinceMs: 0 });
+    const [past, soon, later] = ['2026-01-01T00:09:00Z', '2026-01-01T00:11:00Z', '2026-01-01T02:00:00+01:00'];
+    assert.equal(paused({ a: past }), undefined);
+    assert.deepEqual(paused({ a: past, b: soon, c: later }), {
+      reason: 'NamedPause',
+      message: 'paused until 2026-01-01T01:00:00Z by b, c',
+      recheckAtMs: Date.parse(later),
+    });
+    const broken = paused({ a: 'tonight', b: soon });
+    assert.match(
+      broken?.message ?? '',
+      /^the annotation fenceline\.dev\/pause\.a is "tonight", which is no time: write/,
+    );
+    assert.equal(broken?.recheckAtMs, undefined);
+  });
+
+  test('[SAF-18] a quarantine of ours of which nobody remembers anything is looked into', () => {
+    const taints = [{ key: 'fenceline.dev/quarantine', effect: 'NoSchedule' }];
+    const empty = { pods: [], attachments: [] };
+    assert.equal(reasonOf(patienceWith(withNode({}, empty), spell)), 'NothingToFree');
+    assert.equal(patienceWith(withNode({ taints }, { ...empty, fence: aFence() }), spell), undefined);
+    const known = aFence({ releases: [aRecord()] });
+    assert.equal(reasonOf(patienceWith(withNode({ taints }, { ...empty, fence: known }), spell)), 'NothingToFree');
+  });
+
+  test('[SAF-18] what a cut rests on: plans, gain and port while they matter, and nothing at all of what was off', () => {
+    assert.deepEqual(worthOf(withNode({}), spell, false), {
+      plans: noPlans,
+      gain: { kind: 'pod', namespace: 'default', name: 'web-0', uid: 'pod-0' },
+      door,
+    });
+    assert.deepEqual(worthOf(withNode({}), { ...spell, sinceMs: 0 }, false), { plans: noPlans });
+    const cordoned = withNode({ plans: { ...noPlans, isCordoned: true } });
+    assert.match(worthOf(cordoned, spell, true).held ?? '', /^the node is cordoned/);
+  });
+});
+
+describe('what there is to gain', () => {
+  const of = (pod: Partial<PodFacts>): string | undefined =>
+    gainOf(withNode({}, { pods: [aPod(pod)], attachments: [] }))?.kind;
+  const daemon = { group: 'apps', kind: 'DaemonSet', name: 'agent', uid: 'set-1' };
+
+  test('[SAF-18] a pod that could run elsewhere, and no other', () => {
+    assert.equal(of({}), 'pod');
+    assert.equal(of({ owner: daemon }), undefined);
+    assert.equal(of({ mirror: true }), undefined);
+    assert.equal(of({ phase: 'Succeeded' }), undefined);
+    assert.equal(of({ isPinned: true, claims: [] }), undefined);
+    assert.equal(of({ isPinned: true }), 'pod', 'its volume could be used elsewhere');
+  });
+
+  test('[SAF-18] a volume that is attached there, and that nobody who stays uses', () => {
+    const attachments = [anAttachment()];
+    assert.deepEqual(gainOf(withNode({}, { pods: [], attachments })), {
+      kind: 'attachment',
+      name: 'csi-0',
+      uid: 'attachment-0',
+    });
+    assert.equal(gainOf(withNode({}, { pods: [aPod({ owner: daemon })], attachments })), undefined);
+    assert.equal(gainOf(withNode({}, { pods: [], attachments: [anAttachment({ node: 'node-2' })] })), undefined);
+  });
+});

@@ -1,0 +1,137 @@
+/**
+ * Whether what looks like trouble may be somebody's plan, or nothing would be gained by a cut (SAF-18). A reboot after a drain, a
+ * kubelet that is replaced and a shutdown in good order look like a dead node from afar; what tells them apart is what people and
+ * the machine itself say about it, and that there is nothing on the node for which anybody waits.
+ *
+ * It is asked before something that says it is on is cut. What a person asks for, and what is off, is not held by any of this.
+ */
+import { clockTime, hasTaint } from '../api/facts.ts';
+import { PAUSE_PREFIX } from '../api/plans.ts';
+import type { NodeCase, PresentCase } from '../api/release-view.ts';
+import { QUARANTINE_KEY } from '../api/release-view.ts';
+import type { Worth } from '../api/steps.ts';
+import { gainOf } from './gain.ts';
+import { timeWritten } from './maintenance.ts';
+
+export interface Patience {
+  reason: 'NamedPause' | 'PlannedWork' | 'NothingToFree' | 'KubeletDown' | 'LookingAround';
+  message: string;
+  /** By the API server's clock: when it is over, or has to be looked at again; absent: when somebody does something. */
+  recheckAtMs?: number;
+}
+
+/** What is about to be cut. */
+export interface Spell {
+  /** When it was first called for, by the API server's clock. */
+  sinceMs: number;
+  bootTimeoutMs: number;
+}
+
+type Reading = (nodeCase: PresentCase, spell: Spell) => Patience | undefined;
+
+/** The first that has a reason gives it. */
+const readings: readonly Reading[] = [pausedByName, planned, nothingToFree, kubeletDown];
+
+export function patienceWith(nodeCase: PresentCase, spell: Spell): Patience | undefined {
+  for (const reading of readings) {
+    const found = reading(nodeCase, spell);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+/** All of them have to have passed. One that is no time holds until it is mended: unknown is not no. */
+function pausedByName({ node, serverNowMs }: PresentCase): Patience | undefined {
+  const pauses = Object.entries(node.plans?.pauses ?? {}).map(([name, written]) => ({ name, ...timeWritten(written) }));
+  const open = pauses.filter(({ atMs }) => atMs === undefined || serverNowMs < atMs);
+  const broken = open.find(({ atMs }) => atMs === undefined);
+  if (broken !== undefined) {
+    const example = clockTime(serverNowMs + 7_200_000);
+    const what = `the annotation ${PAUSE_PREFIX}${broken.name} is ${broken.shown}, which is no time`;
+    return {
+      reason: 'NamedPause',
+      message: `${what}: write one such as ${example.slice(0, 10)}T12:00:00Z, or remove it`,
+    };
+  }
+  if (open.length === 0) return undefined;
+  const untilMs = Math.max(...open.map(({ atMs = 0 }) => atMs));
+  const names = open.map(({ name }) => name).join(', ');
+  return { reason: 'NamedPause', message: `paused until ${clockTime(untilMs)} by ${names}`, recheckAtMs: untilMs };
+}
+
+/** Who works on a node cordons it; who shuts its machine down has its kubelet say so. It has the time of a boot to be back. */
+function planned(nodeCase: PresentCase, spell: Spell): Patience | undefined {
+  const isDown = wasShuttingDown(nodeCase);
+  if (!isDown && nodeCase.node.plans?.isCordoned !== true) return undefined;
+  const what = isDown ? 'its kubelet has reported that its machine is shutting down' : 'the node is cordoned';
+  return withinBoot(nodeCase, spell, {
+    reason: 'PlannedWork',
+    message: `${what}, which may be a reboot that somebody wants`,
+  });
+}
+
+/** Drained, or never used: a cut would free nothing, and what is only booting comes back by itself. */
+function nothingToFree(nodeCase: PresentCase, spell: Spell): Patience | undefined {
+  if (gainOf(nodeCase) !== undefined || isForgotten(nodeCase)) return undefined;
+  return withinBoot(nodeCase, spell, {
+    reason: 'NothingToFree',
+    message: 'nothing on the node would be freed by a cut',
+  });
+}
+
+/** Our quarantine is on it, and nobody remembers what for: what may have been cut off there has to be found out. */
+function isForgotten({ node, fence }: PresentCase): boolean {
+  return hasTaint(node, QUARANTINE_KEY, 'NoSchedule') && (fence?.status.releases ?? []).length === 0;
+}
+
+function withinBoot(
+  { serverNowMs }: NodeCase,
+  { sinceMs, bootTimeoutMs }: Spell,
+  { reason, message }: Pick<Patience, 'reason' | 'message'>,
+): Patience | undefined {
+  const untilMs = sinceMs + bootTimeoutMs;
+  if (serverNowMs >= untilMs) return undefined;
+  return { reason, message: `${message}: it has until ${clockTime(untilMs)} to be back`, recheckAtMs: untilMs };
+}
+
+/** So long a kubelet may be away from a machine that answers: it is being replaced, or about to be started. */
+const kubeletAwayMs = 300_000;
+/** An answer that is older says nothing about now. */
+const freshForMs = 15_000;
+/** Who does not know by then will not know. */
+const knockingMs = 5000;
+const againMs = 1000;
+
+/** The machine answers that nobody listens at the port of its kubelet. A machine that does not answer says nothing. */
+function kubeletDown(nodeCase: PresentCase, { sinceMs }: Spell): Patience | undefined {
+  const { node, kubelet, serverNowMs } = nodeCase;
+  const untilMs = sinceMs + kubeletAwayMs;
+  if (node.kubelet === undefined || serverNowMs >= untilMs) return undefined;
+  const { askedForMs = 0, port } = kubelet ?? {};
+  const isKnown = port !== undefined && askedForMs <= freshForMs;
+  if (!isKnown) {
+    if (kubelet !== undefined && port === undefined && askedForMs >= knockingMs) return undefined;
+    const message = 'whether its machine answers, and only its kubelet is down, is found out first';
+    return { reason: 'LookingAround', message, recheckAtMs: serverNowMs + againMs };
+  }
+  if (port !== 'refused') return undefined;
+  const message = `its machine answers, and its kubelet is down: it has until ${clockTime(untilMs)} to be back`;
+  return { reason: 'KubeletDown', message, recheckAtMs: untilMs };
+}
+
+/** What a cut rests on, to be found unchanged right before it. `isOff`: it is only to be confirmed that it is. */
+export function worthOf(nodeCase: PresentCase, spell: Spell, isOff: boolean): Worth {
+  const { node, serverNowMs: nowMs } = nodeCase;
+  return {
+    plans: node.plans ?? { isCordoned: false, isShuttingDown: false, pauses: {} },
+    ...(nowMs < spell.sinceMs + spell.bootTimeoutMs ? { gain: gainOf(nodeCase) } : {}),
+    ...(nowMs < spell.sinceMs + kubeletAwayMs ? { door: node.kubelet } : {}),
+    ...(isOff ? { held: patienceWith(nodeCase, spell)?.message } : {}),
+  };
+}
+
+/** Its kubelet said so in this boot, and has not said since that it is well. */
+export function wasShuttingDown({ node, fence }: NodeCase): boolean {
+  if (node === undefined || node.ready === 'True') return false;
+  return node.plans?.isShuttingDown === true || fence?.status.incident?.shutDown?.bootId === node.bootId;
+}

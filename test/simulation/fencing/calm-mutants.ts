@@ -1,0 +1,98 @@
+/** As in ../mutants.ts, for what is cut although nothing is wrong (S45): each thing that tells a plan from trouble left out. */
+import type { MutantCase } from '../mutants.ts';
+import type { Sabotage } from '../mutant.ts';
+import { atOnce, fenced, place } from './fenced.ts';
+
+const slowBoot = { kubernetes: { nodeMonitorGracePeriod: '20s', bootTime: '60s' } };
+const policy = { fence: { ...atOnce, bootTimeout: '2m' } };
+
+/** Whatever people and machines say about it. */
+export const neverPatient: Sabotage = {
+  file: 'src/decide/brake-of.ts',
+  line: 'const isPatient = node !== undefined && spell !== undefined && !isRequested;',
+  instead: 'const isPatient = false;',
+};
+
+export const calmMutantCases: readonly MutantCase[] = [
+  {
+    invariant: 'S45',
+    mistake: 'takes a reboot that somebody wants for an incident',
+    sabotage: neverPatient,
+    scenario: fenced('wanted-reboot', {
+      cluster: slowBoot,
+      policy,
+      events: [
+        { at: '0s', drain: place },
+        { at: '20s', reboot: place },
+        { at: '90s', uncordon: place },
+      ],
+    }),
+    says: /^operator-1 cut node-\d although somebody has cordoned it$/,
+  },
+  {
+    invariant: 'S45',
+    mistake: 'does not care whether only the kubelet is down',
+    sabotage: {
+      file: 'src/release/patience.ts',
+      line: "if (port !== 'refused') return undefined;",
+      instead: 'return;',
+    },
+    also: [{ file: 'src/act/grounds.ts', line: "return found === 'refused' ?", instead: 'return false ?' }],
+    scenario: fenced('kubelet-replaced', {
+      policy,
+      events: [
+        { at: '0s', kubeletStop: place },
+        { at: '60s', kubeletStart: place },
+      ],
+    }),
+    says: /^operator-1 cut node-\d although its machine answers, and only its kubelet is stopped$/,
+  },
+  {
+    invariant: 'S45',
+    mistake: 'cuts what nobody waits for',
+    sabotage: {
+      file: 'src/release/patience.ts',
+      line: 'if (gainOf(nodeCase) !== undefined || isForgotten(nodeCase)) return undefined;',
+      instead: 'return;',
+    },
+    scenario: fenced('nobody-waits', {
+      policy,
+      events: [
+        { at: '0s', partition: 'node-1' },
+        { at: '60s', heal: 'node-1' },
+      ],
+    }),
+    says: /^operator-1 cut node-1 although nothing there would be freed$/,
+  },
+  {
+    invariant: 'S45',
+    mistake: 'does not wait for the last of several pauses',
+    sabotage: {
+      file: 'src/release/patience.ts',
+      line: 'const untilMs = Math.max(...open.map(',
+      instead: 'if (open.length < 2) return undefined;\n  const untilMs = Math.max(...open.map(',
+    },
+    scenario: fenced('two-pauses', {
+      policy,
+      events: [
+        {
+          at: '0s',
+          apply: {
+            apiVersion: 'v1',
+            kind: 'Node',
+            metadata: {
+              name: 'node-3',
+              annotations: {
+                'fenceline.dev/pause.one': '2026-01-01T00:01:00Z',
+                'fenceline.dev/pause.two': '2026-01-01T00:05:00Z',
+              },
+            },
+          },
+        },
+        { at: '0s', partition: place },
+      ],
+      runFor: '2m',
+    }),
+    says: /^operator-1 cut node-3 although somebody has paused it until 2026-01-01T00:05:00Z$/,
+  },
+];
