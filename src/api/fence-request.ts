@@ -21,16 +21,10 @@ export function requestOf(record: Asked): FenceRequest | undefined {
   const { requested } = record.spec;
   const answer = answerOf(record);
   if (answer === undefined) return requested;
-  const isOpen = answer.reason === 'TakenUp' && !hasEnded(record) && record.status?.incident !== undefined;
-  return isOpen && !isOfLater(record, answer) ? requested : undefined;
-}
-
-/** Answers are dated in whole seconds. */
-const roundingMs = 1000;
-
-/** The fence that was asked for is over, and another one has begun since, for reasons of its own: a request is spent once. */
-function isOfLater({ status }: Asked, { answeredAt }: RequestAnswer): boolean {
-  return Date.parse(status?.fence?.startedAt ?? '') >= Date.parse(answeredAt) + roundingMs;
+  const isTaken = answer.reason === 'TakenUp' && record.status?.incident !== undefined;
+  // A request is spent once: whatever fence is on record by then is there for reasons of its own.
+  const isOver = answer.endedAt !== undefined || hasEnded(record);
+  return isTaken && !isOver ? requested : undefined;
 }
 
 /** What came of this very request; undefined: nobody has answered it yet. */

@@ -305,6 +305,7 @@ const status = z.object({
       answeredAt: at('When it was answered.'),
       reason: text(64, 'One word for programs: `TakenUp`, or why it was refused.'),
       message: text(512, 'The same in a sentence.').optional(),
+      endedAt: at('When the fence that was asked for was over. It stands for no other.').optional(),
     })
     .optional()
     .meta({ description: 'What came of the fence that somebody asked for, last.' }),

@@ -1,7 +1,7 @@
 /** What comes of a fence that a person asks for: it is taken up at the first look, or refused for good. */
 import { CLOCKS_DIFFER_MS, clockTime, isFromBefore, isUnderFence } from '../api/facts.ts';
 import type { Asked, FenceRequest, RequestAnswer } from '../api/fence-request.ts';
-import { isTakenUp, requestOf } from '../api/fence-request.ts';
+import { hasEnded, isTakenUp, requestOf } from '../api/fence-request.ts';
 import type { REQUESTED } from '../api/reasons.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import { maintenanceOf } from '../release/maintenance.ts';
@@ -43,7 +43,11 @@ export function answerFor(
   const { by, at } = requested;
   if (refusal !== undefined) return { by, at, answeredAt, ...refusal };
   const isNew = asked !== undefined && isTaken && !isTakenUp(fence);
-  return isNew ? { by, at, answeredAt, reason: 'TakenUp' } : fence.status.request;
+  if (isNew) return { by, at, answeredAt, reason: 'TakenUp' };
+  const { request } = fence.status;
+  // Remembered for good: the next fence, which takes the place of this one in the record, may be withdrawn (S37).
+  const isSpent = isTakenUp(fence) && hasEnded(fence) && request?.endedAt === undefined;
+  return request && isSpent ? { ...request, endedAt: answeredAt } : request;
 }
 
 /** A request that waited for any of these to change would be a landmine. */

@@ -93,8 +93,8 @@ export const factMutantCases: readonly MutantCase[] = [
     mistake: 'takes a request for one that stands, although the fence that was asked for is over',
     sabotage: {
       file: 'src/api/fence-request.ts',
-      line: 'return isOpen && !isOfLater(record, answer) ? requested : undefined;',
-      instead: 'return isOpen ? requested : undefined;',
+      line: 'const isOver = answer.endedAt !== undefined || hasEnded(record);',
+      instead: 'const isOver = hasEnded(record);',
     },
     scenario: { ...scenarioOf('holes/request-spent'), expectations: [] },
     beside: ['S37'],
