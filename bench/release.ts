@@ -3,9 +3,13 @@
  * nodes at once, and how long it takes until the replacement runs, beside what an administrator does by hand.
  *
  *     node bench/release.ts [--releases 50] [--nodes 100] [--pods 30] [--rounds 5] [--only share,storm,recovery] [--quick]
+ *
+ * `--against DIR` measures the operator of another tree of the project instead, in turn with this one: with its packages
+ * installed, that of an earlier commit for instance.
  */
+import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
-import { allAtOnce, oneByOne, type Share } from './lib/release-share.ts';
+import { allAtOnce, besideTree, oneByOne, type Share } from './lib/release-share.ts';
 import { keep, machine, say, type Report } from './lib/report.ts';
 import { methods, recovery } from './lib/release-recovery.ts';
 import { markdownTable, percentile, ratio } from './lib/table.ts';
@@ -18,6 +22,8 @@ export interface ReleaseBenchOptions {
   /** Also what takes Kubernetes six minutes. */
   slow: boolean;
   only: readonly string[];
+  /** Where another tree of the project is. */
+  against?: string;
 }
 
 export const fullRelease: ReleaseBenchOptions = {
@@ -30,7 +36,8 @@ export const fullRelease: ReleaseBenchOptions = {
 };
 
 export async function releaseBench(options: ReleaseBenchOptions): Promise<Report> {
-  const { releases, nodes, pods, only } = options;
+  const { releases, nodes, pods, only, against } = options;
+  if (against !== undefined) return beside(releases, pods, against);
   const shares: { what: string; share: Share }[] = [];
   const parts: string[] = [];
   let bareMs: number[] = [];
@@ -50,6 +57,20 @@ export async function releaseBench(options: ReleaseBenchOptions): Promise<Report
   if (recovered !== undefined) parts.unshift(renderRecovery(recovered));
   const figures = { shares, bareMs, recovered: Object.fromEntries(recovered ?? []) };
   return keep({ name: 'release', text: parts.join('\n\n') }, figures);
+}
+
+async function beside(releases: number, pods: number, tree: string): Promise<Report> {
+  const { ours, theirs } = await besideTree(releases, pods, tree);
+  const rows = [
+    { what: 'this tree', sorted: ours.totalMs.toSorted((a, b) => a - b) },
+    { what: 'the other tree', sorted: theirs.totalMs.toSorted((a, b) => a - b) },
+  ];
+  const shares = [
+    { what: `this tree, ${releases} times`, share: ours },
+    { what: `the other tree, ${releases} times`, share: theirs },
+  ];
+  const text = [renderBeside(rows), renderShares(shares, pods)].join('\n\n');
+  return keep({ name: 'release-beside', text }, { ours, theirs });
 }
 
 function renderRecovery(figures: ReadonlyMap<string, readonly number[]>): string {
@@ -84,7 +105,12 @@ function renderBare(share: Share, bareMs: readonly number[]): string {
     { what: 'Fenceline, from the rule being satisfied', sorted: share.totalMs.toSorted((a, b) => a - b) },
     { what: 'the same writes, nothing looked at', sorted: bareMs.toSorted((a, b) => a - b) },
   ];
-  const at = (fraction: number): number => percentile(rows[1]?.sorted ?? [], fraction);
+  return renderBeside(rows);
+}
+
+/** The last one is what the others are compared with. */
+function renderBeside(rows: readonly { what: string; sorted: readonly number[] }[]): string {
+  const at = (fraction: number): number => percentile(rows.at(-1)?.sorted ?? [], fraction);
   return markdownTable(
     ['until the last write is accepted', 'P50 ms', '', 'P99 ms', ''],
     rows.map(({ what, sorted }) => [
@@ -145,6 +171,7 @@ if (import.meta.main) {
       pods: { type: 'string' },
       rounds: { type: 'string' },
       only: { type: 'string' },
+      against: { type: 'string' },
       quick: { type: 'boolean', default: false },
     },
   });
@@ -158,6 +185,7 @@ if (import.meta.main) {
     rounds: number(values.rounds, fullRelease.rounds),
     slow: !values.quick,
     only: values.only?.split(',') ?? fullRelease.only,
+    ...(values.against === undefined ? {} : { against: resolve(values.against) }),
   });
   console.log(`\n${report.text}`);
 }

@@ -2,6 +2,7 @@
  * The operator's own share of a release: from the write that satisfies the rule to the last write of the release, by the
  * times that the API server wrote into its audit log. No controllers and no kubelets: nothing else is at work.
  */
+import { join } from 'node:path';
 import { customResourceDefinitions } from '../../src/api/crds.ts';
 import { FORCE_EVICTION_KEY } from '../../src/api/release-view.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
@@ -15,7 +16,7 @@ import { driver, failedNodeEntries, nodeOfPod, podNamespace } from './failed-nod
 import { nodeName } from './objects.ts';
 import { Child, cpuSecondsOf } from './process.ts';
 import { say } from './report.ts';
-import { bundledOperator } from './subjects.ts';
+import { bundledOperator, operatorOfTree } from './subjects.ts';
 
 export interface Share {
   /** From the rule being satisfied to the last write, one per release. */
@@ -44,20 +45,22 @@ class FailedCluster implements AsyncDisposable {
     this.nodeCount = nodeCount;
   }
 
-  static async start(nodeCount: number, podsPerNode: number): Promise<FailedCluster> {
+  static async start(nodeCount: number, podsPerNode: number, tree?: string): Promise<FailedCluster> {
     const controlPlane = await startControlPlane({ name: 'bench-release', audit: true });
     try {
-      const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: customResourceDefinitions() });
+      const definitions = await definitionsOf(tree);
+      const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: definitions });
       await controlPlane.kubectl(['apply', '-f', '-'], { input });
       const kubeconfig = await operatorKubeconfig(controlPlane);
       await controlPlane.etcdPut(failedNodeEntries(nodeCount, podsPerNode));
-      const subject = await bundledOperator();
+      const subject = tree === undefined ? await bundledOperator() : await operatorOfTree(tree);
       const { args, ...command } = subject.command(kubeconfig);
       const more = [`--leader-elect-namespace=${operatorNamespace}`, '--leader-elect-name=fenceline'];
       const gates = '--feature-gates=ForceEviction=true';
       const operator = new Child('the operator', { ...command, args: [...args, ...more, gates] });
       const cluster = new FailedCluster(controlPlane, operator, nodeCount);
-      await cluster.#settle(podsPerNode).catch(async (error: unknown) => {
+      const everyNode = input.includes('"allNodes"') ? { allNodes: true } : { nodeSelector: {} };
+      await cluster.#settle(podsPerNode, everyNode).catch(async (error: unknown) => {
         await operator[Symbol.asyncDispose]();
         cluster.client.close();
         throw error;
@@ -70,10 +73,10 @@ class FailedCluster implements AsyncDisposable {
   }
 
   /** Until the operator knows every node, and waits. */
-  async #settle(podsPerNode: number): Promise<void> {
+  async #settle(podsPerNode: number, everyNode: object): Promise<void> {
     const release = { podDeletion: 'do-nothing', provisioners: [driver] };
     // What the API server can take is measured, not what we hold back.
-    const spec = { allNodes: true, release, storm: { podsPerMinute: 100_000 } };
+    const spec = { ...everyNode, release, storm: { podsPerMinute: 100_000 } };
     await waitFor('the policy to be accepted', async () => {
       const policy = { metadata: { name: policyName }, spec };
       return (await this.client.create(remedyPolicies, policy)).ok;
@@ -140,6 +143,50 @@ class FailedCluster implements AsyncDisposable {
   }
 }
 
+/** What is in the other tree goes before what is called the same here. */
+async function definitionsOf(tree: string | undefined): Promise<object[]> {
+  const ours = customResourceDefinitions();
+  if (tree === undefined) return ours;
+  const { customResourceDefinitions: other } = (await import(join(tree, 'src', 'api', 'crds.ts'))) as {
+    customResourceDefinitions: typeof customResourceDefinitions;
+  };
+  const named = [...ours, ...other()].map((definition) => [definition.metadata.name, definition] as const);
+  return [...new Map(named).values()];
+}
+
+/**
+ * This tree and another one in turn, each with a control plane of its own, because what they store may differ: one release
+ * here, one there, so that whatever else the machine does befalls both.
+ */
+export async function besideTree(
+  releases: number,
+  podsPerNode: number,
+  tree: string,
+): Promise<{ ours: Share; theirs: Share }> {
+  await using ours = await FailedCluster.start(releases, podsPerNode);
+  await using theirs = await FailedCluster.start(releases, podsPerNode, tree);
+  const both = [ours, theirs];
+  const before = both.map((cluster) => ({ cpu: cluster.cpu(), at: performance.now() }));
+  for (let index = 0; index < releases; index += 1) {
+    for (const cluster of index % 2 === 0 ? both : both.toReversed()) {
+      await taint(cluster.client, nodeName(index));
+      await cluster.gone((releases - index - 1) * podsPerNode);
+      await cluster.told();
+    }
+  }
+  const names = Array.from({ length: releases }, (_, index) => nodeName(index));
+  const [ourShare, theirShare] = await Promise.all(
+    both.map(async (cluster, at) => {
+      const after = { cpu: cluster.cpu(), at: performance.now() };
+      const audited = await cluster.controlPlane.auditEvents();
+      const what = { nodes: releases, names, trigger: (node: string) => taintedAt(audited, node) };
+      return shareOf(audited, what, before[at] ?? after, after);
+    }),
+  );
+  if (ourShare === undefined || theirShare === undefined) throw new Error('there are two');
+  return { ours: ourShare, theirs: theirShare };
+}
+
 /**
  * One node after the other, each by a taint that asserts that nothing runs there. In between, for as many other nodes, the
  * same writes by a client that looks at nothing: what the API server needs in any case.
@@ -152,7 +199,8 @@ export async function oneByOne(releases: number, podsPerNode: number): Promise<{
     await taint(cluster.client, nodeName(index));
     await cluster.gone((2 * (releases - index) - 1) * podsPerNode);
     await cluster.told();
-    bareMs.push(await bareRelease(cluster, nodeName(releases + index)));
+    const left = 2 * (releases - index - 1) * podsPerNode;
+    bareMs.push(await bareRelease(cluster, nodeName(releases + index), left));
   }
   const after = { cpu: cluster.cpu(), at: performance.now() };
   const events = await cluster.controlPlane.auditEvents();
@@ -162,11 +210,13 @@ export async function oneByOne(releases: number, podsPerNode: number): Promise<{
 }
 
 /** The operator is paused meanwhile, so that nobody else is at work, and has looked at what was done before the next one. */
-async function bareRelease(cluster: FailedCluster, node: string): Promise<number> {
+async function bareRelease(cluster: FailedCluster, node: string, left: number): Promise<number> {
   const bare = await prepareBare(cluster.client, node);
   process.kill(cluster.operator.pid, 'SIGSTOP');
   try {
-    return await bare.write();
+    // Somebody asks whether the pods are gone there too: the server does the same besides.
+    const [tookMs] = await Promise.all([bare.write(), cluster.gone(left)]);
+    return tookMs;
   } finally {
     process.kill(cluster.operator.pid, 'SIGCONT');
     await cluster.told();

@@ -18,6 +18,13 @@ export async function bundledOperator(name = 'Fenceline', tuning: Tuning = shipp
   return operator(name, await bundled(), tuning);
 }
 
+/** That of another tree of the project, an earlier one for instance, as it is shipped there. */
+export async function operatorOfTree(tree: string): Promise<Subject> {
+  const built = (await import(join(tree, 'build', 'bundle.ts'))) as typeof import('../../build/bundle.ts');
+  const program = await built.bundle(join(resultsDir, 'bundle-of-other-tree'));
+  return operator(`Fenceline of ${tree}`, program, { flags: [...built.nodeFlags], env: built.nodeEnv });
+}
+
 export function operatorFromSource(name = 'Fenceline from source'): Subject {
   return operator(name, join(root, 'src', 'cli', 'main.ts'), { flags: ['--disable-warning=ExperimentalWarning'] });
 }

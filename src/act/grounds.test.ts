@@ -6,6 +6,7 @@ import { driver, entry } from '../../test/support/release-case.ts';
 import type { Basis, Grounds } from '../api/steps.ts';
 import type { AskDevices, Refusal } from './grounds.ts';
 import { verify } from './grounds.ts';
+import { LiveReads } from './live-reads.ts';
 
 /** What each basis has beside what all have. */
 const own = {
@@ -31,7 +32,7 @@ async function groundsOf(cluster: ActCluster, basis: Compared = 'StorageSafeDeta
 const confirmed: AskDevices = async () => undefined;
 
 async function found({ client }: ActCluster, grounds: Grounds, ask = confirmed): Promise<string> {
-  return said(await verify(client, grounds, { timeoutMs: 1000, ask }));
+  return said(await verify(new LiveReads(client, { timeoutMs: 1000 }), grounds, { ask }));
 }
 
 function said(refusal: Refusal | undefined): string {
@@ -193,7 +194,7 @@ describe('the grounds of an act', () => {
       const cluster = await ActCluster.create();
       const grounds = await groundsOf(cluster, basis);
       const asked: unknown[] = [];
-      const refusal = await verify(cluster.client, grounds, {
+      const refusal = await verify(new LiveReads(cluster.client, {}), grounds, {
         ask: async (question) => {
           asked.push(question);
           return 'silence';

@@ -9,10 +9,11 @@ import { nodeFenceName } from '../api/fence-names.ts';
 import { plansOf } from '../api/plans.ts';
 import { SAFE_DETACH_ANNOTATION } from '../api/release-view.ts';
 import type { Basis, DeviceQuestion, Grounds } from '../api/steps.ts';
-import type { CallOptions, KubeClient, KubeObject } from '../kube/client.ts';
+import type { KubeObject } from '../kube/client.ts';
 import type { KubeError, Result } from '../kube/errors.ts';
 import type { Knock } from '../kube/knock.ts';
 import type { ObjectRef } from '../kube/resources.ts';
+import type { LiveReads } from './live-reads.ts';
 import {
   csiDrivers,
   leases,
@@ -50,9 +51,11 @@ interface WireDriver extends KubeObject {
   spec?: { attachRequired?: boolean };
 }
 
-type Comparison = (client: KubeClient, grounds: Grounds, options: ReadOptions) => Promise<Refusal | undefined>;
+type Comparison = (reads: LiveReads, grounds: Grounds, others: Others) => Promise<Refusal | undefined>;
 
-interface ReadOptions extends CallOptions {
+/** Who is asked besides the API server. */
+interface Others {
+  ask: AskDevices;
   /** Absent where nothing is cut: nobody has to know. */
   knock?: Knock;
 }
@@ -85,24 +88,19 @@ const mayBeReady: ReadonlySet<Basis> = new Set(['PowerOff', 'Remedy', 'Return'])
 /** Asks the devices of the node: why it cannot be taken for off, or for cut off from its storage; undefined: it is. */
 export type AskDevices = (question: DeviceQuestion) => Promise<string | undefined>;
 
-export async function verify(
-  client: KubeClient,
-  grounds: Grounds,
-  options: ReadOptions & { ask: AskDevices },
-): Promise<Refusal | undefined> {
-  const { ask, ...calls } = options;
+export async function verify(reads: LiveReads, grounds: Grounds, others: Others): Promise<Refusal | undefined> {
   // Devices are slow: what the API server knows is read after they have answered.
   if ('question' in grounds) {
-    const why = await ask(grounds.question);
+    const why = await others.ask(grounds.question);
     const off = grounds.question.what === 'power' ? 'off' : 'cut off from its storage';
     if (why !== undefined) return { kind: 'unconfirmed', what: `${grounds.node} is not known to be ${off}: ${why}` };
   }
-  const found = await Promise.all(comparisons[grounds.basis].map((compare) => compare(client, grounds, calls)));
+  const found = await Promise.all(comparisons[grounds.basis].map((compare) => compare(reads, grounds, others)));
   return found.find((refusal) => refusal !== undefined);
 }
 
-async function sameNode(client: KubeClient, grounds: Grounds, options: CallOptions): Promise<Refusal | undefined> {
-  const read = await client.get<WireNode>({ resource: nodes, name: grounds.node }, options);
+async function sameNode(reads: LiveReads, grounds: Grounds): Promise<Refusal | undefined> {
+  const read = await reads.get<WireNode>({ resource: nodes, name: grounds.node });
   if (grounds.nodeUid === undefined) return absent(read, `node ${grounds.node}`);
   if (!read.ok) return missing(read.error, `node ${grounds.node}`);
   const { metadata, spec, status } = read.value;
@@ -122,53 +120,49 @@ async function sameNode(client: KubeClient, grounds: Grounds, options: CallOptio
 }
 
 /** What a remedy is for may be over by the time that it begins. */
-async function sameTrouble(client: KubeClient, grounds: Grounds, options: CallOptions): Promise<Refusal | undefined> {
+async function sameTrouble(reads: LiveReads, grounds: Grounds): Promise<Refusal | undefined> {
   if (grounds.basis !== 'Remedy' || grounds.trouble === undefined) return undefined;
   const { type, status: wanted } = grounds.trouble;
-  const found = await conditionOf(client, { node: grounds.node, type }, options);
+  const found = await conditionOf(reads, grounds.node, type);
   if (!found.ok) return missing(found.error, `node ${grounds.node}`);
   if (found.value !== undefined && isStatus(found.value, wanted)) return undefined;
   return changed(`${type} of ${grounds.node} is ${found.value ?? 'not reported'}`);
 }
 
-async function isReady(client: KubeClient, grounds: Grounds, options: CallOptions): Promise<Refusal | undefined> {
+async function isReady(reads: LiveReads, grounds: Grounds): Promise<Refusal | undefined> {
   if (grounds.basis !== 'Return' || !grounds.isReady) return undefined;
-  const found = await conditionOf(client, { node: grounds.node, type: 'Ready' }, options);
+  const found = await conditionOf(reads, grounds.node, 'Ready');
   if (!found.ok) return missing(found.error, `node ${grounds.node}`);
   return found.value === 'True' ? undefined : changed(`Ready of ${grounds.node} is ${found.value ?? 'not reported'}`);
 }
 
-async function conditionOf(
-  client: KubeClient,
-  { node, type }: { node: string; type: string },
-  options: CallOptions,
-): Promise<Result<string | undefined>> {
-  const read = await client.get<WireNode>({ resource: nodes, name: node }, options);
+async function conditionOf(reads: LiveReads, node: string, type: string): Promise<Result<string | undefined>> {
+  const read = await reads.get<WireNode>({ resource: nodes, name: node });
   if (!read.ok) return read;
   return { ok: true, value: read.value.status?.conditions?.find((condition) => condition.type === type)?.status };
 }
 
-async function silentLease(client: KubeClient, grounds: Grounds, options: CallOptions): Promise<Refusal | undefined> {
+async function silentLease(reads: LiveReads, grounds: Grounds): Promise<Refusal | undefined> {
   const ref = { resource: leases, namespace: nodeLeaseNamespace, name: grounds.node };
-  const read = await client.get<KubeObject & { spec?: { renewTime?: string } }>(ref, options);
+  const read = await reads.get<KubeObject & { spec?: { renewTime?: string } }>(ref);
   if (!read.ok) return read.error.kind === 'notFound' ? undefined : { kind: 'unreadable', error: read.error };
   const { leaseRenewTime } = grounds;
   if (leaseRenewTime === undefined || (read.value.spec?.renewTime ?? '') === leaseRenewTime) return undefined;
   return changed(`the kubelet of ${grounds.node} has renewed its Lease`);
 }
 
-async function sameRecord(client: KubeClient, grounds: Grounds, options: CallOptions): Promise<Refusal | undefined> {
+async function sameRecord(reads: LiveReads, grounds: Grounds): Promise<Refusal | undefined> {
   const name = nodeFenceName(grounds.node);
-  const read = await client.get<WireFence>({ resource: nodeFences, name }, options);
+  const read = await reads.get<WireFence>({ resource: nodeFences, name });
   if (!read.ok) return missing(read.error, `NodeFence ${name}`);
   if (read.value.spec?.stop === true) return changed(`NodeFence ${name} is stopped`);
   if (read.value.status?.epoch === grounds.epoch) return undefined;
   return changed(`NodeFence ${name} was taken over by another instance`);
 }
 
-async function samePolicy(client: KubeClient, { policy }: Grounds, options: CallOptions): Promise<Refusal | undefined> {
+async function samePolicy(reads: LiveReads, { policy }: Grounds): Promise<Refusal | undefined> {
   if (policy === undefined) return undefined;
-  const read = await client.get({ resource: remedyPolicies, name: policy.name }, options);
+  const read = await reads.get({ resource: remedyPolicies, name: policy.name });
   if (!read.ok) return missing(read.error, `RemedyPolicy ${policy.name}`);
   const { uid, generation } = read.value.metadata;
   return uid === policy.uid && generation === policy.generation
@@ -180,10 +174,10 @@ async function samePolicy(client: KubeClient, { policy }: Grounds, options: Call
  * What is about to begin is on record by now. Whoever else has begun is on record too, or has not looked yet and will find this
  * one: of two that begin at once at least one withdraws, whatever their views show (STM-4).
  */
-async function freeSlot(client: KubeClient, grounds: Grounds, options: CallOptions): Promise<Refusal | undefined> {
+async function freeSlot(reads: LiveReads, grounds: Grounds): Promise<Refusal | undefined> {
   const { slot, node } = grounds;
   if (slot === undefined) return undefined;
-  const listed = await client.list<KubeObject & Slotted>(nodeFences, {}, options);
+  const listed = await reads.list<KubeObject & Slotted>(nodeFences);
   if (!listed.ok) return { kind: 'unreadable', error: listed.error };
   const others = listed.value.items.filter(
     (record) => record.metadata.name !== nodeFenceName(node) && holdsSlot(slot.kind, record),
@@ -194,15 +188,11 @@ async function freeSlot(client: KubeClient, grounds: Grounds, options: CallOptio
 }
 
 /** Who has cordoned or paused the node meanwhile, or shuts its machine down, has something in mind with it. */
-async function samePlans(
-  client: KubeClient,
-  { node, worth }: Grounds,
-  options: CallOptions,
-): Promise<Refusal | undefined> {
+async function samePlans(reads: LiveReads, { node, worth }: Grounds): Promise<Refusal | undefined> {
   if (worth === undefined) return undefined;
   const { plans, held } = worth;
   if (held !== undefined) return changed(`${node} was off, and is not any more: ${held}`);
-  const read = await client.get<WireNode>({ resource: nodes, name: node }, options);
+  const read = await reads.get<WireNode>({ resource: nodes, name: node });
   if (!read.ok) return missing(read.error, `node ${node}`);
   return isDeepStrictEqual(plansOf(read.value), plans)
     ? undefined
@@ -210,17 +200,13 @@ async function samePlans(
 }
 
 /** What would be freed may have gone by itself: then there is nothing to cut for. */
-async function somethingToGain(
-  client: KubeClient,
-  { worth }: Grounds,
-  options: CallOptions,
-): Promise<Refusal | undefined> {
+async function somethingToGain(reads: LiveReads, { worth }: Grounds): Promise<Refusal | undefined> {
   const gain = worth?.gain;
   if (gain === undefined) return undefined;
   const { name, uid } = gain;
   const ref: ObjectRef =
     gain.kind === 'pod' ? { resource: pods, namespace: gain.namespace, name } : { resource: volumeAttachments, name };
-  const read = await client.get<KubeObject & { status?: { phase?: string } }>(ref, options);
+  const read = await reads.get<KubeObject & { status?: { phase?: string } }>(ref);
   if (!read.ok) return missing(read.error, `${gain.kind} ${name}`);
   const { metadata, status } = read.value;
   const isThere = metadata.uid === uid && !isOver({ phase: status?.phase ?? '' });
@@ -230,22 +216,18 @@ async function somethingToGain(
 /** A machine that answers says at once that nobody listens; one that does not answer is not waited for. */
 const knockTimeoutMs = 250;
 
-async function kubeletNotAway(
-  _: KubeClient,
-  { worth, node }: Grounds,
-  { knock }: ReadOptions,
-): Promise<Refusal | undefined> {
+async function kubeletNotAway(_: LiveReads, { worth, node }: Grounds, { knock }: Others): Promise<Refusal | undefined> {
   const found = worth?.door && (await knock?.(worth.door, knockTimeoutMs));
   return found === 'refused' ? changed(`the machine of ${node} answers, and only its kubelet is down`) : undefined;
 }
 
-async function sameDrivers(client: KubeClient, grounds: Grounds, options: CallOptions): Promise<Refusal | undefined> {
+async function sameDrivers(reads: LiveReads, grounds: Grounds): Promise<Refusal | undefined> {
   if (grounds.basis !== 'StorageSafeDetach') return undefined;
   const { safeDrivers, declaredDrivers } = grounds;
   const refusals = await Promise.all(
     [...safeDrivers, ...declaredDrivers].map(async (name) => {
       const ref: ObjectRef = { resource: csiDrivers, name };
-      const read = await client.get<WireDriver>(ref, options);
+      const read = await reads.get<WireDriver>(ref);
       if (!read.ok) return missing(read.error, `CSIDriver ${name}`);
       const isAttachless = read.value.spec?.attachRequired === false;
       const says = read.value.metadata.annotations?.[SAFE_DETACH_ANNOTATION];

@@ -18,6 +18,7 @@ import { DeviceTasks } from './device-tasks.ts';
 import { drainNode } from './drain-node.ts';
 import { verify } from './grounds.ts';
 import { runJob } from './jobs.ts';
+import { LiveReads } from './live-reads.ts';
 import { KubeletDoors } from './kubelet-doors.ts';
 import type { TryOutcome } from './power.ts';
 import { PowerQuestions } from './power-questions.ts';
@@ -215,7 +216,10 @@ export class LongActs {
    */
   async #mayAct(name: string, { key }: LongAct, grounds: Grounds): Promise<string | undefined> {
     const { client, isLeading, timeoutMs, knock = knockByNetwork } = this.#options;
-    const refusal = await verify(client, grounds, { timeoutMs, knock, ask: async () => 'nobody is asked here' });
+    const refusal = await verify(new LiveReads(client, { timeoutMs }), grounds, {
+      knock,
+      ask: async () => 'nobody is asked here',
+    });
     if (!isLeading()) return 'this instance does not lead any more';
     if (this.#wanted.get(name)?.includes(key) === false) return 'it was decided otherwise since';
     if (refusal === undefined) return undefined;

@@ -19,6 +19,7 @@ import { addTaint, removeTaint, setAnnotation, setAnnotations } from '../kube/pa
 import { nodes, pods, volumeAttachments } from '../kube/resources.ts';
 import type { AskDevices, Refusal } from './grounds.ts';
 import { verify } from './grounds.ts';
+import { LiveReads } from './live-reads.ts';
 import type { LongActs } from './long-acts.ts';
 import type { Turnstile } from './turnstile.ts';
 
@@ -76,9 +77,10 @@ async function performStep(step: Step, target: Target, options: ActOptions): Pro
   const acts = 'free' in step ? step.free : step.acts;
   const leave = await turnstile.enter(acts.length);
   try {
-    const refusal = 'free' in step ? undefined : await verify(client, step.grounds, { timeoutMs, ask });
+    const reads = new LiveReads(client, { timeoutMs });
+    const refusal = 'free' in step ? undefined : await verify(reads, step.grounds, { ask });
     if (refusal !== undefined) return [refusedAs(refusal)];
-    const performer = new Performer(target, options);
+    const performer = new Performer(target, reads, options);
     return await Promise.all(acts.map((act) => performer.do(act)));
   } finally {
     leave();
@@ -103,11 +105,13 @@ function refusedAs(refusal: Refusal): ActOutcome {
 
 class Performer {
   readonly #target: Target;
+  readonly #reads: LiveReads;
   readonly #options: ActOptions;
   readonly #calls: CallOptions;
 
-  constructor(target: Target, options: ActOptions) {
+  constructor(target: Target, reads: LiveReads, options: ActOptions) {
     this.#target = target;
+    this.#reads = reads;
     this.#options = options;
     this.#calls = { guard: options.guard, timeoutMs: options.timeoutMs };
   }
@@ -141,7 +145,8 @@ class Performer {
     if (node === undefined) return { kind: 'needless', act };
     const { uid } = node;
     const ref = { resource: nodes, name };
-    const read = await client.get<WireNode>(ref, this.#calls);
+    // Where it was compared right now, it is patched as it was compared.
+    const read = await this.#reads.get<WireNode>(ref);
     if (!read.ok) return outcomeOf(act, read);
     const operations = change(read.value);
     if (operations.length === 0) return { kind: 'needless', act };

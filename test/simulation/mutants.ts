@@ -200,7 +200,7 @@ export const mutantCases: readonly MutantCase[] = [
     mistake: 'acts without looking again',
     sabotage: {
       file: 'src/act/perform.ts',
-      line: "const refusal = 'free' in step ? undefined : await verify(client, step.grounds, { timeoutMs, ask });",
+      line: "const refusal = 'free' in step ? undefined : await verify(reads, step.grounds, { ask });",
       instead: 'const refusal = undefined as any;',
     },
     scenario: byPolicy,
