@@ -8,9 +8,13 @@ import {
   aNode,
   aPod,
   aRecord,
+  aRemedy,
+  inForce,
   nowMs,
+  renewedLease,
+  silentLease,
 } from '../../test/support/release-case.ts';
-import type { LiveNode, NodeCase, PodFacts } from '../api/release-view.ts';
+import type { LiveNode, NodeCase, PodFacts, RemedyFacts } from '../api/release-view.ts';
 import type { Plans } from '../api/plans.ts';
 import { gainOf } from './gain.ts';
 import type { Patience } from './patience.ts';
@@ -94,6 +98,29 @@ describe('patience', () => {
     assert.equal(patienceWith(withNode({ taints }, { ...empty, fence: aFence() }), spell), undefined);
     const known = aFence({ releases: [aRecord()] });
     assert.equal(reasonOf(patienceWith(withNode({ taints }, { ...empty, fence: known }), spell)), 'NothingToFree');
+  });
+
+  test('[SAF-18, REM-9] what its own ladder has emptied to restart it is not held, as long as its kubelet lives', () => {
+    const lease = { ...renewedLease };
+    const rung = (name: string): RemedyFacts['thresholds'][number]['remedies'][number] => ({
+      name,
+      periodMs: 0,
+      cleanResources: true,
+    });
+    const remedy = aRemedy({
+      thresholds: [{ key: 'Broken=True', remedies: [rung('empty'), rung('restart')], recovery: [] }],
+      kinds: { empty: 'drain', restart: 'fence' },
+    });
+    const at = (position: number, more: Partial<NodeCase> = {}): string | undefined => {
+      const startedAt = '2026-01-01T00:09:00Z';
+      const ladder = { threshold: 'Broken=True', position, remedy: 'restart', phase: 'running', startedAt } as const;
+      const fence = aFence({ ladders: [ladder] });
+      const empty = { pods: [], attachments: [], policy: inForce({ remedy }), fence, lease, ...more };
+      return reasonOf(patienceWith(withNode({ ready: 'True' }, empty), spell));
+    };
+    assert.equal(at(1), undefined);
+    assert.equal(at(0), 'NothingToFree', 'somebody else has emptied it');
+    assert.equal(at(1, { lease: silentLease }), 'NothingToFree', 'it may be booting');
   });
 
   test('[SAF-18] what a cut rests on: plans, gain and port while they matter, and nothing at all of what was off', () => {

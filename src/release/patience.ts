@@ -6,6 +6,7 @@
  * It is asked before something that says it is on is cut. What a person asks for, and what is off, is not held by any of this.
  */
 import { clockTime, hasTaint } from '../api/facts.ts';
+import { isSilent } from '../api/life.ts';
 import { PAUSE_PREFIX } from '../api/plans.ts';
 import type { NodeCase, PresentCase } from '../api/release-view.ts';
 import { QUARANTINE_KEY } from '../api/release-view.ts';
@@ -72,7 +73,7 @@ function planned(nodeCase: PresentCase, spell: Spell): Patience | undefined {
 
 /** Drained, or never used: a cut would free nothing, and what is only booting comes back by itself. */
 function nothingToFree(nodeCase: PresentCase, spell: Spell): Patience | undefined {
-  if (gainOf(nodeCase) !== undefined || isForgotten(nodeCase)) return undefined;
+  if (gainOf(nodeCase) !== undefined || isForgotten(nodeCase) || isEmptiedByLadder(nodeCase)) return undefined;
   return withinBoot(nodeCase, spell, {
     reason: 'NothingToFree',
     message: 'nothing on the node would be freed by a cut',
@@ -82,6 +83,19 @@ function nothingToFree(nodeCase: PresentCase, spell: Spell): Patience | undefine
 /** Our quarantine is on it, and nobody remembers what for: what may have been cut off there has to be found out. */
 function isForgotten({ node, fence }: PresentCase): boolean {
   return hasTaint(node, QUARANTINE_KEY, 'NoSchedule') && (fence?.status.releases ?? []).length === 0;
+}
+
+/** What lets a node be empty by the time that it is to be restarted. */
+const emptying: ReadonlySet<string | undefined> = new Set(['drain', 'podTemplate']);
+
+/** Its own ladder has emptied it to restart it, and its kubelet lives: it is not booting, and nobody else has plans with it. */
+function isEmptiedByLadder({ policy, fence, lease }: PresentCase): boolean {
+  if (policy.kind !== 'one' || lease?.renewed !== true || isSilent(lease)) return false;
+  const { thresholds = [], kinds = {} } = policy.policy.remedy ?? {};
+  return (fence?.status.ladders ?? []).some(({ threshold, position, phase }) => {
+    const rungs = thresholds.find(({ key }) => key === threshold)?.remedies.slice(0, position) ?? [];
+    return phase === 'running' && rungs.some(({ name }) => emptying.has(kinds[name]));
+  });
 }
 
 function withinBoot(

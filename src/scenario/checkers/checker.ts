@@ -27,6 +27,8 @@ export const exemptions = [
   'KubernetesAct',
   /** A device that began to say off after the last sign of life. */
   'LyingDevice',
+  /** The ladder of its policy has emptied the node itself, to restart it. */
+  'OwnRemedy',
   /** A crash message that nobody sent who had crashed, and no sign of life since. */
   'ForgedCrash',
 ] as const;

@@ -17,6 +17,7 @@ import { msOf, Troubles } from './trouble.ts';
 /** What happens in the moment of the command could not be read before it. */
 const tooLateMs = 1000;
 const kubeletAwayMs = 300_000;
+const nothingThere = 'nothing there would be freed';
 const pausePrefix = 'fenceline.dev/pause.';
 const ourCordon = 'fenceline.dev/cordoned';
 
@@ -33,7 +34,8 @@ export const s45: Invariant = {
       if (why === undefined) return;
       const isAsked = state.fences.get(nodeFenceName(node))?.spec?.requested !== undefined;
       // Who deletes the record of a node in quarantine takes from us what we knew of it.
-      if (isAsked || facts.forgotten.has(node)) exempt('PersonsAct', `${told} although ${why}`);
+      if (why === nothingThere && facts.isEmptied(node)) exempt('OwnRemedy', `${told} although ${why}`);
+      else if (isAsked || facts.forgotten.has(node)) exempt('PersonsAct', `${told} although ${why}`);
       else violated(`${told} although ${why}`);
     };
     return {
@@ -55,6 +57,7 @@ export const s45: Invariant = {
         if (type !== 'booted') return;
         facts.goingDown.delete(machine);
         facts.forgotten.delete(machine);
+        facts.emptied.delete(machine);
       },
       onWire(event) {
         if ((event.type !== 'device' && event.type !== 'port') || event.action !== 'off') return;
@@ -66,8 +69,9 @@ export const s45: Invariant = {
         if (isFirst && machineOf(node)?.power === 'on') cut(node, `operator-${operator} cut ${node}`);
       },
       onWrite(write) {
-        const seen = write.resource === 'machines' ? longActOf(write, state) : undefined;
-        if (seen !== undefined && machineOf(seen.node)?.power === 'on') cut(seen.node, seen.told);
+        const seen = longActOf(write, state);
+        if (seen !== undefined && write.resource !== 'machines') facts.emptied.add(seen.node);
+        else if (seen !== undefined && machineOf(seen.node)?.power === 'on') cut(seen.node, seen.told);
       },
     };
   },
@@ -79,6 +83,8 @@ class Facts {
   readonly goingDown = new Map<string, number>();
   /** Their records were deleted by a person. */
   readonly forgotten = new Set<string>();
+  /** An operator has evicted a pod there, or run a Job for it. */
+  readonly emptied = new Set<string>();
   readonly #context: CheckContext;
   readonly #troubles: Troubles;
   /** Since when others have a node cordoned. */
@@ -97,6 +103,12 @@ class Facts {
     else if (!this.#cordonedSince.has(metadata.name)) this.#cordonedSince.set(metadata.name, this.#context.nowMs());
   }
 
+  /** By an operator, and its kubelet lives. */
+  isEmptied(node: string): boolean {
+    const pulse = this.#context.pulseOf(node);
+    return this.emptied.has(node) && pulse !== undefined && pulse.silentForMs < pulse.silentAfterMs;
+  }
+
   /** Why what is on must not be cut now; undefined: it may. */
   whyNot(node: string): string | undefined {
     const until = this.#pausedUntil(node);
@@ -108,7 +120,7 @@ class Facts {
     if (awayMs >= msOf(fence.bootTimeout ?? '10m')) return undefined;
     if (this.#hasLasted(this.#cordonedSince.get(node))) return 'somebody has cordoned it';
     if (this.#hasLasted(this.goingDown.get(node))) return 'somebody has shut it down';
-    return this.#hasWork(node) ? undefined : 'nothing there would be freed';
+    return this.#hasWork(node) ? undefined : nothingThere;
   }
 
   #hasLasted(sinceMs: number | undefined): boolean {

@@ -52,7 +52,7 @@ export const calmMutantCases: readonly MutantCase[] = [
     mistake: 'cuts what nobody waits for',
     sabotage: {
       file: 'src/release/patience.ts',
-      line: 'if (gainOf(nodeCase) !== undefined || isForgotten(nodeCase)) return undefined;',
+      line: 'if (gainOf(nodeCase) !== undefined || isForgotten(nodeCase) || isEmptiedByLadder(nodeCase)) return undefined;',
       instead: 'return;',
     },
     scenario: fenced('nobody-waits', {
