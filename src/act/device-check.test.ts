@@ -90,7 +90,21 @@ test('[EXP-3] one that answers for another machine, or says off under a living n
   const alive = aNode({ ready: 'True' });
   assert.match(await check({ ipmi: [off] }, power, alive), /^WrongMachine: .*says off, and the node is Ready/);
   const isolated = config([level('ipmi')], { isolation: [level('switch')] });
-  assert.equal(await check({ ipmi: [on], switch: [off] }, isolated, alive), 'fenceable', 'a port is not the power');
+  assert.doesNotMatch(
+    await check({ ipmi: [on], switch: [off] }, isolated, alive),
+    /WrongMachine/,
+    'a port is not the power',
+  );
+});
+
+test('[SAF-4] a node in service that is cut off from its storage is told; what a fence has cut is in quarantine', async () => {
+  const isolated = config([level('ipmi')], { isolation: [level('switch')] });
+  const devices = (): Record<string, DeviceAnswer[]> => ({ ipmi: [on], switch: [off] });
+  const alive = aNode({ ready: 'True' });
+  assert.match(await check(devices(), isolated, alive), /^CutOff: switch: .*look what runs there, then switch it on$/);
+  const taints = [{ key: 'fenceline.dev/quarantine', effect: 'NoSchedule', timeAdded: '' }];
+  assert.equal(await check(devices(), isolated, { ...alive, taints }), 'fenceable');
+  assert.equal(await check(devices(), isolated, aNode({ ready: 'Unknown' })), 'fenceable');
 });
 
 test('[SAF-2] a controller with a GUID of its own: the line to paste makes it the device of the node', async () => {

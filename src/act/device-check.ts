@@ -10,7 +10,9 @@ import { saidBy } from './power.ts';
 import type { DoubtAbout, PowerAnswer } from '../api/power.ts';
 import type { ConfigResult, Level, Method } from '../api/fence-config.ts';
 import { placeOf } from '../api/fence-config.ts';
+import { hasTaint } from '../api/facts.ts';
 import type { LiveNode } from '../api/release-view.ts';
+import { QUARANTINE_KEY } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';
 import { within } from '../clock.ts';
 import type { Device, DeviceAnswer } from '../devices/device.ts';
@@ -132,8 +134,9 @@ function judged(
   { method, device, answer, isPower }: { method: Method; device: Device; answer: DeviceAnswer; isPower: boolean },
   { doubt, hear, onAnswer }: CheckOptions,
 ): Problem | undefined {
-  const said = hear(node, method, saidBy(device, answer, identitiesOf(node, method)));
-  const found = doubt(node, said, { what: isPower ? 'power' : 'storage' });
+  const what = isPower ? 'power' : 'storage';
+  const said = hear(node, { method, what }, saidBy(device, answer, identitiesOf(node, method)));
+  const found = doubt(node, said, { what });
   const paste = found === undefined ? undefined : lineToPaste(said, method);
   onAnswer?.(node, { method: method.name, power: said.power, believed: found === undefined, paste });
   if (found !== undefined) {
@@ -143,7 +146,12 @@ function judged(
   }
   switch (answer.kind) {
     case 'status':
-      return undefined;
+      return !isPower && answer.power === 'off' && isInService(node)
+        ? problem(
+            'CutOff',
+            `${method.name}: ${device.name} is off, and cuts a node in service off from its storage; ${cutOffHint}`,
+          )
+        : undefined;
     case 'refused':
       return problem('DeviceRefused', `${method.name}: ${device.name}: ${answer.message}`);
     case 'accepted':
@@ -151,6 +159,13 @@ function judged(
     case 'unknown':
       return problem('DeviceSilent', `${method.name}: ${device.name}: ${answer.message}`);
   }
+}
+
+const cutOffHint = 'look what runs there, then switch it on';
+
+/** What a fence has cut off is in quarantine until it is connected again. Nobody remembers any other cut: it is said, and stays (SAF-4). */
+function isInService(node: LiveNode): boolean {
+  return node.ready === 'True' && !hasTaint(node, QUARANTINE_KEY, 'NoSchedule');
 }
 
 /** Real controllers answer with GUIDs that their machines do not know: whoever has looked can say so. */

@@ -13,6 +13,7 @@ import type { Heard, PowerAnswer, Said } from '../api/power.ts';
 import { deviceHash } from '../api/power.ts';
 import type { LeaseSign, LiveNode } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';
+import type { Asked } from './device-tasks.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { KubeError, Result } from '../kube/errors.ts';
 import { compareVersions } from '../kube/resource-version.ts';
@@ -75,13 +76,14 @@ export class DeviceMemory {
   }
 
   /** Learns from what a device of a node said, and answers with what is known of it. */
-  hear(node: LiveNode, method: Method, heard: { said: Said; by: Heard['by'] }): PowerAnswer {
+  hear(node: LiveNode, asked: Asked, heard: { said: Said; by: Heard['by'] }): PowerAnswer {
     const { clock, learn, recall } = this.#options;
     const { said } = heard;
+    const { method, what } = asked;
     const entry = this.#entryFor(node.name, method);
     const { lease, isAlive, bootId } = this.#lifeOf(node.name);
     if (said.power === 'on' && !isAlive && lease !== undefined && lease.renewed !== true) {
-      this.#await(node.name, entry, () => void this.hear(node, method, heard));
+      this.#await(node.name, entry, () => void this.hear(node, asked, heard));
     }
     const saidOff = entry.saidOff?.bootId === bootId ? entry.saidOff : undefined;
     const nowMs = clock.monotonic();
@@ -94,7 +96,7 @@ export class DeviceMemory {
       at: timeOf(clock.now()),
       isAlive,
       bootId,
-      isContradicted: saidOff !== undefined && renewedAtMs > saidOff.atMs + RENEWAL_UNDERWAY_MS,
+      isContradicted: what === 'power' && saidOff !== undefined && renewedAtMs > saidOff.atMs + RENEWAL_UNDERWAY_MS,
       sharedWith: this.#shared.get(`${node.name} ${configuration}`),
     });
     if (said.power === 'on') entry.saidOff = undefined;

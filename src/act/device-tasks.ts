@@ -31,7 +31,13 @@ export interface DeviceTasksOptions {
 }
 
 /** Notes what a device of a node said, and adds what is known of it. */
-export type Hear = (node: LiveNode, method: Method, said: Said) => PowerAnswer;
+export type Hear = (node: LiveNode, asked: Asked, said: Said) => PowerAnswer;
+
+/** Whose device was asked, and about what: a node that is cut off from its storage lives on (SAF-1). */
+export interface Asked {
+  method: Method;
+  what: DeviceQuestion['what'];
+}
 
 export type TaskState = TryOutcome | { outcome: 'running' };
 
@@ -108,7 +114,7 @@ export class DeviceTasks {
   /** Asked right before something rests on it: undefined if every one of them says off, else who says otherwise. */
   async notOff(node: LiveNode, { what, methods, offForMs }: DeviceQuestion): Promise<NotOff | undefined> {
     if (methods.length === 0) return { message: 'no device is known to have switched it off', isOn: false };
-    const answers = await Promise.all(methods.map((method) => this.ask(node, method)));
+    const answers = await Promise.all(methods.map((method) => this.ask(node, { method, what })));
     const found = answers.map((answer): NotOff | undefined => {
       const doubt = this.#options.doubt(node, answer, { what, offForMs });
       if (doubt !== undefined) return { message: doubt.message, isOn: false };
@@ -118,25 +124,21 @@ export class DeviceTasks {
   }
 
   /** How the device of a method is; one that cannot be asked has not answered. */
-  async ask(node: LiveNode, method: Method): Promise<PowerAnswer> {
+  async ask(node: LiveNode, { method, what }: Asked): Promise<PowerAnswer> {
     const { clock, provider, hear } = this.#options;
     const unknown = { device: method.name, power: 'unknown', identity: 'none', wasSeenOn: false } as const;
     try {
       const found = await provider.device(node, method);
       if (!found.ok) return { ...unknown, message: `${method.name}: ${found.problem}` };
       const answer = await asked(found.device, { clock, identities: identitiesOf(node, method) });
-      return hear(node, method, { ...answer, message: `${method.name}: ${answer.message}` });
+      return hear(node, { method, what }, { ...answer, message: `${method.name}: ${answer.message}` });
     } catch (error) {
       return { ...unknown, message: `${method.name}: ${broken(error).message}` };
     }
   }
 
   /** Has the device of a method switch the machine, or its way to the storage, and believes only what it says afterwards. */
-  async operate(
-    node: LiveNode,
-    { method, what }: { method: Method; what: DeviceQuestion['what'] },
-    mayAct: MayAct,
-  ): Promise<TryOutcome> {
+  async operate(node: LiveNode, { method, what }: Asked, mayAct: MayAct): Promise<TryOutcome> {
     const { action } = method;
     if (action !== 'off' && action !== 'on') throw new Error(`${method.name} has no device`);
     try {
@@ -168,7 +170,7 @@ export class DeviceTasks {
       clock,
       guard,
       identities: identitiesOf(node, method),
-      hear: (said) => hear(node, method, said),
+      hear: (said) => hear(node, { method, what }, said),
       doubt: (answer, offForMs) => doubt(node, answer, { what, offForMs }),
     };
   }

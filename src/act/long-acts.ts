@@ -69,7 +69,7 @@ export class LongActs {
     this.#tasks = new DeviceTasks({ clock, provider, guard: isLeading, doubt, hear, onCut, onDone: onNode });
     this.#questions = new PowerQuestions({
       clock,
-      ask: (node, method) => this.#tasks.ask(node, method),
+      ask: (node, method) => this.#tasks.ask(node, { method, what: 'power' }),
       onAnswer: onNode,
     });
   }

@@ -137,7 +137,7 @@ const doubt: DoubtAbout = ({ ready }, answer, about) => doubtAbout(answer, { ...
 
 /** What is on record of the device, and what is seen just now. */
 function hearing(devices: readonly StoredDevice[]): Hear {
-  return (node, method, said) => {
+  return (node, { method }, said) => {
     const configuration = deviceHash(method);
     const { status = {} } =
       devices.find((one) => one.spec.node === node.name && one.status?.configuration === configuration) ?? {};

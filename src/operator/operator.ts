@@ -181,7 +181,7 @@ export class Operator {
       timeoutMs: callTimeoutMs,
       knock: this.#options.knock,
       doubt: doubtBy(this.#observer),
-      hear: (node, method, said) => this.#devices.hear(node, method, { said, by: 'fence' }),
+      hear: (node, asked, said) => this.#devices.hear(node, asked, { said, by: 'fence' }),
       onCut: (node, method) => this.#devices.cut(node, method),
       jobObject: (order) => this.#jobObject(order),
     });

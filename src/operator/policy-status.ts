@@ -109,7 +109,7 @@ export class PolicyStatus {
     this.#secrets = new SecretStates({ client, clock, namespace, knownForMs: checkEveryMs });
     const doubt: DoubtAbout = ({ name }, answer, about) =>
       doubtAbout(answer, { ...about, ready: this.#isAlive(name) ? 'True' : 'Unknown' });
-    const hear: Hear = (node, method, said) => memory.hear(node, method, { said, by: 'check' });
+    const hear: Hear = (node, asked, said) => memory.hear(node, asked, { said, by: 'check' });
     const onChecked: CheckOptions['onChecked'] = (node, method, problem) => memory.checked(node, method, problem);
     this.#rounds = new DeviceRounds({
       clock,

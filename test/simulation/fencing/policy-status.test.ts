@@ -5,7 +5,8 @@ import type { Condition } from '../../../src/api/common.ts';
 import type { RunOptions } from '../../../src/scenario/runner.ts';
 import { failuresOf, run } from '../run-file.ts';
 import type { Fenced } from './fenced.ts';
-import { fenced, policyOf } from './fenced.ts';
+import { atOnce, fenced, place, policyOf } from './fenced.ts';
+import { cutAlone } from './switches.ts';
 
 interface Status {
   observedGeneration?: number;
@@ -206,6 +207,24 @@ describe('the status of policies', () => {
     assert.match(fenceable(60_000), /^True AllFenceable/);
     assert.match(fenceable(660_000), /^False NotFenceable: 2 of 3.*node-2: WrongMachine: .*node-3: DeviceRefused: /);
     assert.match(fenceable(1_200_000), /^False NotFenceable: 1 of 3.*node-2: WrongMachine: /);
+  });
+
+  test('[SAF-4] a node in service that nobody remembers to have cut off from its storage is told, and left alone', async () => {
+    const seen = await conditionsOf('forgotten-cut', {
+      policy: { fence: { ...atOnce, isolateAfter: '30s', powerManagementAfter: '1h' } },
+      objects: [...cutAlone],
+      events: [
+        { at: '0s', partition: place },
+        { at: '70s', delete: { kind: 'NodeFence', name: 'node-fence-node-3' } },
+        { at: '71s', heal: place },
+      ],
+      expect: [{ at: '20m', node: { name: place, ready: true, schedulable: true } }],
+      runFor: '20m',
+    });
+    assert.match(
+      at(seen, 1_199_000, 'fence', 'Fenceable'),
+      /^False NotFenceable: 1 of 3.*node-3: CutOff: fc-off: .*look what runs there, then switch it on/,
+    );
   });
 
   test('[EXP-3] a node that has just lost its power is not taken for one with a wrong device', async () => {
