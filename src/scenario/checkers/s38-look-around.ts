@@ -1,20 +1,19 @@
 /**
- * S38: nothing that runs is cut before everybody else's silence could be seen. When the fence of a machine that is on is begun,
- * every other node has renewed its Lease since this one came under suspicion, or is silent itself. A fence that a person has
- * asked for waits for nobody, and is asked for once: the next one looks around.
+ * S38: nothing that runs is cut before everybody else's silence could be seen. When a device is told to cut a machine that is
+ * on, or to part it from its storage, every other node has renewed its Lease since this one came under suspicion, or is silent
+ * itself. Only what a person asks for today waits for nobody, once, and that is told by name.
  */
-import { nodeFenceName } from '../../api/fence-names.ts';
-import type { StoredFence } from '../cluster-state.ts';
 import type { Invariant } from './checker.ts';
 import { isLying } from './devices.ts';
-import { beginsFence, Troubles } from './trouble.ts';
+import { Requests } from './requests.ts';
+import { Troubles } from './trouble.ts';
 
 export const s38: Invariant = {
   id: 'S38',
   check: (context) => {
     const { state, machineOf, pulseOf, nowMs, violated, exempt } = context;
     const troubles = new Troubles(context);
-    const spent = new Set<string>();
+    const requests = new Requests(context, troubles);
     /** When its silence, or its condition, began to mean something. */
     const suspectedMs = (node: string): number | undefined => {
       const pulse = pulseOf(node);
@@ -23,26 +22,34 @@ export const s38: Invariant = {
         times.push(nowMs() - pulse.silentForMs + pulse.silentAfterMs);
       return times.length === 0 ? undefined : Math.min(...times);
     };
+    const unheardBy = (node: string, sinceMs: number): string[] =>
+      [...state.nodes.keys()].filter((other) => {
+        const pulse = pulseOf(other);
+        if (other === node || pulse === undefined || pulse.silentForMs >= pulse.silentAfterMs) return false;
+        return nowMs() - pulse.silentForMs < sinceMs;
+      });
     return {
       onStored(change) {
         troubles.take(change);
-        const node = (change.object as StoredFence).spec?.node ?? '';
-        if (!beginsFence(change) || machineOf(node)?.power !== 'on') return;
+        requests.take(change);
+      },
+      onWrite: (write) => requests.written(write),
+      onMachine({ type }, machine) {
+        if (type === 'booting') requests.booted(machine);
+      },
+      onWire(event) {
+        if ((event.type !== 'device' && event.type !== 'port') || event.action !== 'off') return;
+        const { node } = event;
         const sinceMs = suspectedMs(node);
-        const { requested } = state.fences.get(nodeFenceName(node))?.spec ?? {};
-        const request = `${node} ${requested?.by} ${requested?.at}`;
-        const isAsked = requested !== undefined && !spent.has(request);
-        if (isAsked) spent.add(request);
-        if (sinceMs === undefined || isAsked) return;
-        const unheard = [...state.nodes.keys()].filter((other) => {
-          const pulse = pulseOf(other);
-          if (other === node || pulse === undefined || pulse.silentForMs >= pulse.silentAfterMs) return false;
-          return nowMs() - pulse.silentForMs < sinceMs;
-        });
+        const asked = requests.of(node);
+        requests.cut(node);
+        if (machineOf(node)?.power !== 'on' || sinceMs === undefined) return;
+        const unheard = unheardBy(node, sinceMs);
         if (unheard.length === 0) return;
-        const told = `the fence of ${node} is begun before ${unheard.join(', ')} could be heard of`;
-        if (isLying(context, node)) exempt('LyingDevice', told);
-        else violated(told);
+        const told = `${node} is cut before ${unheard.join(', ')} could be heard of`;
+        if (asked === 'current') exempt('PersonsAct', told);
+        else if (isLying(context, node)) exempt('LyingDevice', told);
+        else violated(asked === undefined ? told : `${told}, and the request on record ${asked}`);
       },
     };
   },

@@ -1,22 +1,39 @@
 /**
- * S41: what has ended, is held or can do no more occupies no slot. A node that waits for its turn, as its record says, does not
- * wait while nobody works on any other: within two minutes some other device is told or asked, something is let go elsewhere, or a
- * pod is evicted. By what operators do, not by what they say of the others.
+ * S41: what has ended, is held or can do no more occupies no slot. A node that waits for its turn does not wait while nobody
+ * works on any other: within two minutes some other device is told to cut something, something is let go elsewhere, or a pod is
+ * evicted. To ask a device is work only for a fence that is really open: a device was told to cut, the node has not come back
+ * since, nobody has stopped it, and there is something left that could go. All of that is seen on the wire and in the world,
+ * and not in the records of the others.
  */
+import { nodeFenceName } from '../../api/fence-names.ts';
+import { isFinished, isOfTheNode } from '../../world/objects/pods.ts';
 import type { StoredFence } from '../cluster-state.ts';
 import type { Invariant } from './checker.ts';
 import { succeeded } from './checker.ts';
 import { releaseOf } from './release.ts';
+import { Troubles } from './trouble.ts';
 
 const patienceMs = 120_000;
+const silenced = ['DryRun', 'Paused'];
 
 export const s41: Invariant = {
   id: 'S41',
-  check: ({ state, nowMs, violated }) => {
+  check: (context) => {
+    const { state, nowMs, violated } = context;
+    const troubles = new Troubles(context);
     /** Since when each node waits for its turn. */
     const waiting = new Map<string, number>();
     /** When something was last done about each node. */
     const workedMs = new Map<string, number>();
+    /** A device was told to cut it, and it has not come back. */
+    const cut = new Set<string>();
+    const isOpen = (node: string): boolean => {
+      const isStopped = state.fences.get(nodeFenceName(node))?.spec?.stop === true;
+      if (!cut.has(node) || isStopped || silenced.includes(troubles.policyOf(node)?.spec?.mode ?? '')) return false;
+      return [...state.pods.values()].some(
+        (pod) => pod.spec.nodeName === node && !isOfTheNode(pod) && !isFinished(pod),
+      );
+    };
     const look = (): void => {
       for (const [node, sinceMs] of waiting) {
         const others = [...workedMs].filter(([other]) => other !== node).map(([, atMs]) => atMs);
@@ -26,7 +43,9 @@ export const s41: Invariant = {
       }
     };
     return {
-      onStored({ type, object }) {
+      onStored(change) {
+        troubles.take(change);
+        const { type, object } = change;
         if (object.kind === 'NodeFence') {
           const { spec, status } = object as StoredFence;
           const node = spec?.node ?? '';
@@ -36,6 +55,10 @@ export const s41: Invariant = {
         }
         look();
       },
+      onMachine({ type }, machine) {
+        if (type === 'booting') cut.delete(machine);
+      },
+      onRenewed: (node) => void cut.delete(node),
       onWrite(write) {
         if (!succeeded(write)) return;
         const evicted =
@@ -47,7 +70,11 @@ export const s41: Invariant = {
       },
       onWire(event) {
         if (event.type === 'started') waiting.clear();
-        if (event.type === 'device') workedMs.set(event.node, nowMs());
+        if (event.type === 'device' || event.type === 'port') {
+          const { node, action } = event;
+          if (action === 'off') cut.add(node);
+          if (action === 'off' || (action === 'status' && isOpen(node))) workedMs.set(node, nowMs());
+        }
         look();
       },
     };

@@ -97,8 +97,7 @@ export const factMutantCases: readonly MutantCase[] = [
       instead: 'const isOver = hasEnded(record);',
     },
     scenario: { ...scenarioOf('holes/request-spent'), expectations: [] },
-    beside: ['S37'],
-    says: /^the fence of node-1 is begun before node-2, node-3, node-4 could be heard of$/,
+    says: /^node-1 is cut before node-2, node-3, node-4 could be heard of, and the request on record was spent before$/,
   },
   ...calmMutantCases,
 ];

@@ -5,6 +5,7 @@ import { marked, removed } from '../../mutants/stories/machines.ts';
 import type { Sabotage } from '../mutant.ts';
 import type { MutantCase } from '../mutants.ts';
 import { factMutantCases } from './fact-mutants.ts';
+import { waitMutantCases } from './wait-mutants.ts';
 import { variation } from '../run-file.ts';
 import { atOnce, byCondition, fenced, place } from './fenced.ts';
 
@@ -143,6 +144,17 @@ export const fenceMutantCases: readonly MutantCase[] = [
     scenario: removed('claimed-twice', {}),
     options: () => marked({ rival: 'node-2' }),
     says: /^machines\/default\/m-1 was deleted, and has the provider ID of node-2$/,
+  },
+  {
+    invariant: 'S44',
+    mistake: 'runs what a policy says where the Secrets of the devices are',
+    sabotage: {
+      file: 'src/operator/operator.ts',
+      line: 'const { devices, remedyNamespace: namespace, identity, limits, gates, onPass } = this.#options;',
+      instead: 'const { devices, namespace, identity, limits, gates, onPass } = this.#options;',
+    },
+    scenario: remedied('run-at-home', aJob),
+    says: /^jobs\/fenceline\/\S+ was made where the operator and the Secrets of its devices are$/,
   },
   {
     invariant: 'S4',
@@ -335,6 +347,8 @@ export const fenceMutantCases: readonly MutantCase[] = [
       ],
       runFor: '5m',
     }),
+    // It is told of a node that is well, too.
+    beside: ['S39'],
     says: /^node-1 is well, and switched off for a request that is older than its record$/,
   },
   {
@@ -356,44 +370,6 @@ export const fenceMutantCases: readonly MutantCase[] = [
     }),
     says: /on the basis KernelCrashed \(.*\), although the node has shown since that it lives$/,
   },
-  {
-    invariant: 'S38',
-    mistake: 'cuts before the others could be heard of',
-    sabotage: {
-      file: 'src/judge/storm.ts',
-      line: 'if (around !== undefined && around.unheard === 0) return undefined;',
-      instead: 'return undefined;',
-    },
-    scenario: fenced('too-early', { events: [{ at: '0s', partition: place }], runFor: '30s' }),
-    says: /^the fence of node-\d is begun before node-\d, node-\d could be heard of$/,
-  },
-  {
-    invariant: 'S41',
-    mistake: 'keeps the slot of a fence that somebody has stopped',
-    sabotage: {
-      file: 'src/api/facts.ts',
-      line: 'if (spec?.stop === true || hold !== undefined) return false;',
-      instead: '',
-    },
-    scenario: fenced('stopped-for-good', {
-      cluster: { nodes: 5 },
-      policy: { fence: { ...atOnce, bootTimeout: '5s' } },
-      events: [
-        { at: '0s', partition: 'node-1' },
-        {
-          at: '22s',
-          apply: {
-            apiVersion: 'fenceline.dev/v1alpha1',
-            kind: 'NodeFence',
-            metadata: { name: 'node-fence-node-1' },
-            spec: { node: 'node-1', stop: true },
-          },
-        },
-        { at: '30s', partition: 'node-2' },
-      ],
-      runFor: '4m',
-    }),
-    says: /^node-2 waits for its turn while nobody works on another node$/,
-  },
+  ...waitMutantCases,
   ...factMutantCases,
 ];

@@ -50,6 +50,8 @@ export const mendMutantCases: readonly MendCase[] = [
       instead: 'if (atMs > nowMs + 1000 * 86_400 * CLOCKS_DIFFER_MS) {',
     },
     scenario: scenarioOf('holes/requests-from-the-future'),
+    // It is told of a node that is well, too.
+    beside: ['S39'],
     says: /^node-\d+ is well, and switched off for a request that is dated ahead$/,
   },
   {

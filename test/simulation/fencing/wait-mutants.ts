@@ -1,0 +1,93 @@
+/** As in mutants.ts, for who has to wait before a fence begins, and who need not. */
+import type { MutantCase } from '../mutants.ts';
+import { atOnce, fenced, place } from './fenced.ts';
+
+export const waitMutantCases: readonly MutantCase[] = [
+  {
+    invariant: 'S38',
+    mistake: 'cuts before the others could be heard of',
+    sabotage: {
+      file: 'src/judge/storm.ts',
+      line: 'if (around !== undefined && around.unheard === 0) return undefined;',
+      instead: 'return undefined;',
+    },
+    scenario: fenced('too-early', { events: [{ at: '0s', partition: place }], runFor: '30s' }),
+    says: /^node-\d is cut before node-\d, node-\d could be heard of$/,
+  },
+  {
+    invariant: 'S38',
+    mistake: 'waits for nobody because of a request that nobody makes today',
+    sabotage: {
+      file: 'src/decide/brake-of.ts',
+      line: "(kind === 'fence' && !isRequested ? lookAround(around, nowMs) : undefined) ??",
+      instead:
+        "(kind === 'fence' && !isRequested && !nodeCase.fence?.spec.requested ? lookAround(around, nowMs) : undefined) ??",
+    },
+    scenario: fenced('old-request', {
+      events: [
+        ...['node-1', 'node-2', 'node-3'].map((node) => ({
+          at: '0s',
+          apply: {
+            apiVersion: 'fenceline.dev/v1alpha1',
+            kind: 'NodeFence',
+            metadata: { name: `node-fence-${node}` },
+            spec: { node, requested: { by: 'jane', at: '2025-12-31T00:00:00Z' } },
+          },
+        })),
+        { at: '30s', partition: place },
+      ],
+      runFor: '1m',
+    }),
+    says: /^node-\d is cut before node-\d, node-\d could be heard of, and the request on record is older than its record$/,
+  },
+  {
+    invariant: 'S41',
+    mistake: 'keeps the slot of a fence that can do no more',
+    sabotage: {
+      file: 'src/api/facts.ts',
+      line: "const cutting: ReadonlySet<string> = new Set(['isolating', 'isolated', 'poweringOff', 'off']);",
+      instead:
+        "const cutting: ReadonlySet<string> = new Set(['isolating', 'isolated', 'poweringOff', 'off', 'failed']);",
+    },
+    scenario: fenced('failed-for-good', {
+      cluster: { nodes: 8 },
+      policy: { fence: { ...atOnce, bootTimeout: '5s', retries: 0, restarts: 0 } },
+      events: [
+        { at: '0s', device: { node: 'node-1', fault: 'ignores' } },
+        { at: '0s', partition: 'node-1' },
+        // Two that wait have their devices asked all the time, and that is no work for the other one.
+        ...['node-2', 'node-3'].map((partition) => ({ at: '60s', partition })),
+      ],
+      runFor: '5m',
+    }),
+    says: /^node-[23] waits for its turn while nobody works on another node$/,
+  },
+  {
+    invariant: 'S41',
+    mistake: 'keeps the slot of a fence that somebody has stopped',
+    sabotage: {
+      file: 'src/api/facts.ts',
+      line: 'if (spec?.stop === true || hold !== undefined) return false;',
+      instead: '',
+    },
+    scenario: fenced('stopped-for-good', {
+      cluster: { nodes: 5 },
+      policy: { fence: { ...atOnce, bootTimeout: '5s' } },
+      events: [
+        { at: '0s', partition: 'node-1' },
+        {
+          at: '22s',
+          apply: {
+            apiVersion: 'fenceline.dev/v1alpha1',
+            kind: 'NodeFence',
+            metadata: { name: 'node-fence-node-1' },
+            spec: { node: 'node-1', stop: true },
+          },
+        },
+        { at: '30s', partition: 'node-2' },
+      ],
+      runFor: '4m',
+    }),
+    says: /^node-2 waits for its turn while nobody works on another node$/,
+  },
+];
