@@ -2,6 +2,8 @@
  * Reads live what a decision rests on, right before the act, and says what is no longer so (S15). It knows no rules: the
  * decision names its grounds, and here they are compared.
  */
+import type { WireBudget } from '../api/budgets.ts';
+import { spentBudget, spentOver } from '../api/budgets.ts';
 import type { Slotted } from '../api/facts.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { holdsSlot, isOver, isStatus } from '../api/facts.ts';
@@ -20,6 +22,7 @@ import {
   nodeFences,
   nodeLeaseNamespace,
   nodes,
+  podDisruptionBudgets,
   pods,
   remedyPolicies,
   volumeAttachments,
@@ -82,6 +85,9 @@ const comparisons: Record<Basis, readonly Comparison[]> = {
   Return: [sameNode, isReady, sameRecord, samePolicy],
 };
 
+/** Whatever it rests on. */
+const always: readonly Comparison[] = [withinBudgets];
+
 /** The power is off, or a ladder was called for by other signs: whether Ready has noticed does not matter. */
 const mayBeReady: ReadonlySet<Basis> = new Set(['PowerOff', 'Remedy', 'Return']);
 
@@ -95,7 +101,8 @@ export async function verify(reads: LiveReads, grounds: Grounds, others: Others)
     const off = grounds.question.what === 'power' ? 'off' : 'cut off from its storage';
     if (why !== undefined) return { kind: 'unconfirmed', what: `${grounds.node} is not known to be ${off}: ${why}` };
   }
-  const found = await Promise.all(comparisons[grounds.basis].map((compare) => compare(reads, grounds, others)));
+  const all = [...comparisons[grounds.basis], ...always];
+  const found = await Promise.all(all.map((compare) => compare(reads, grounds, others)));
   return found.find((refusal) => refusal !== undefined);
 }
 
@@ -219,6 +226,21 @@ const knockTimeoutMs = 250;
 async function kubeletNotAway(_: LiveReads, { worth, node }: Grounds, { knock }: Others): Promise<Refusal | undefined> {
   const found = worth?.door && (await knock?.(worth.door, knockTimeoutMs));
   return found === 'refused' ? changed(`the machine of ${node} answers, and only its kubelet is down`) : undefined;
+}
+
+/** A budget may have been spent, made or edited since (STM-5). */
+async function withinBudgets(reads: LiveReads, grounds: Grounds): Promise<Refusal | undefined> {
+  const { budgeted = [] } = grounds;
+  for (const namespace of new Set(budgeted.map((pod) => pod.namespace))) {
+    const listed = await reads.list<KubeObject & WireBudget>(podDisruptionBudgets, namespace);
+    if (!listed.ok) return { kind: 'unreadable', error: listed.error };
+    const spent = listed.value.items.flatMap(spentBudget);
+    for (const pod of budgeted) {
+      const [first] = spentOver(spent, pod);
+      if (first !== undefined) return changed(`budget ${first} allows no disruption of ${pod.namespace}/${pod.name}`);
+    }
+  }
+  return undefined;
 }
 
 async function sameDrivers(reads: LiveReads, grounds: Grounds): Promise<Refusal | undefined> {

@@ -2,6 +2,7 @@
  * What a decision wants done. What can be taken back at any time is free; everything else carries the grounds on which it
  * rests, and `act` finds them unchanged by live reads before it does anything (S15). An act without grounds does not compile.
  */
+import type { BudgetedPod } from './budgets.ts';
 import type { SlotKind } from './facts.ts';
 import type { Method } from './fence-config.ts';
 import type { Plans } from './plans.ts';
@@ -28,6 +29,8 @@ interface CommonGrounds {
   worth?: Worth;
   /** Fewer other nodes than this have a slot, by the records as they are read then; absent where none is needed. */
   slot?: { kind: SlotKind; max: number };
+  /** Pods that go only while every budget over them allows a disruption; absent: whatever budgets say. */
+  budgeted?: readonly BudgetedPod[];
 }
 
 /** Why something that is on may be cut (SAF-18). */

@@ -2,6 +2,8 @@
  * The pods of one node in trouble and the volumes they use, watched for as long as the trouble lasts. Such a watch costs
  * the API server what the kubelet of that node cost it, and that one is silent now.
  */
+import type { WireBudget } from '../api/budgets.ts';
+import { spentBudget } from '../api/budgets.ts';
 import type { PodFacts, SpentBudget, VolumeFacts } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
@@ -39,17 +41,6 @@ interface WireVolume extends KubeObject {
     local?: object;
     accessModes?: string[];
   };
-}
-
-interface WireBudget extends KubeObject {
-  spec?: { selector?: { matchLabels?: Record<string, string>; matchExpressions?: WireExpression[] } };
-  status?: { disruptionsAllowed?: number };
-}
-
-interface WireExpression {
-  key?: string;
-  operator?: string;
-  values?: string[];
 }
 
 interface WirePending extends KubeObject {
@@ -169,7 +160,7 @@ export class NodePods {
     }
     const reads = await Promise.all(
       [...namespaces].map((namespace) =>
-        client.list<WireBudget>(podDisruptionBudgets, { namespace }, { timeoutMs: readTimeoutMs }),
+        client.list<KubeObject & WireBudget>(podDisruptionBudgets, { namespace }, { timeoutMs: readTimeoutMs }),
       ),
     );
     const spent: SpentBudget[] = [];
@@ -208,15 +199,6 @@ export class NodePods {
     this.#options.onProblem(error);
     return { claim, known: false, reason: 'Unreadable', message: `${what} cannot be read: ${error.message}` };
   }
-}
-
-/** Without a selector it is about no pod; what nobody has counted yet allows nothing. */
-function spentBudget({ metadata, spec, status }: WireBudget): SpentBudget[] {
-  const { matchLabels = {}, matchExpressions = [] } = spec?.selector ?? {};
-  if (spec?.selector === undefined || (status?.disruptionsAllowed ?? 0) > 0) return [];
-  const expressions = matchExpressions.map(({ key = '', operator = '', values = [] }) => ({ key, operator, values }));
-  const selector = { matchLabels, matchExpressions: expressions };
-  return [{ namespace: metadata.namespace ?? '', name: metadata.name, selector }];
 }
 
 /** What a PersistentVolume says beside where it leads. */

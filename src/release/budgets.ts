@@ -3,18 +3,24 @@
  * budget says, and the record names that budget, unless the policy wants it respected. One that is terminating already was
  * sent away by somebody else, and nobody asks about it again.
  */
-import { selects } from '../api/label-selector.ts';
+import type { BudgetedPod } from '../api/budgets.ts';
+import { spentOver } from '../api/budgets.ts';
 import type { NodeCase, PodFacts } from '../api/release-view.ts';
 import type { Objection } from './checks.ts';
 import { objection } from './checks.ts';
 import type { Fate } from './way.ts';
 
 /** As `namespace/name`. */
-export function budgetsAgainst({ budgets = [] }: NodeCase, { namespace, labels, deletionAtMs }: PodFacts): string[] {
-  if (deletionAtMs !== undefined) return [];
-  return budgets
-    .filter((budget) => budget.namespace === namespace && selects(budget.selector, labels))
-    .map((budget) => `${budget.namespace}/${budget.name}`);
+export function budgetsAgainst({ budgets = [] }: NodeCase, pod: PodFacts): string[] {
+  return pod.deletionAtMs === undefined ? spentOver(budgets, pod) : [];
+}
+
+/** Of these pods the ones whose budgets are respected: whether those still allow it is read again right before they go. */
+export function budgeted({ policy }: NodeCase, pods: readonly PodFacts[]): BudgetedPod[] {
+  if (policy.kind !== 'one' || policy.policy.budgets !== 'Respect') return [];
+  return pods
+    .filter(({ deletionAtMs }) => deletionAtMs === undefined)
+    .map(({ namespace, name, labels }) => ({ namespace, name, labels }));
 }
 
 function whyItWaits(nodeCase: NodeCase, pod: PodFacts): Objection | undefined {

@@ -10,7 +10,7 @@ import type { AttachmentFacts, NodeCase, PodFacts } from '../api/release-view.ts
 import { QUARANTINE_KEY } from '../api/release-view.ts';
 import type { Grounds, GroundedAct, Step } from '../api/steps.ts';
 import { clockTime, hasTaint, identityOf, isOver, nameInUse } from '../api/facts.ts';
-import { budgetsAgainst } from './budgets.ts';
+import { budgeted, budgetsAgainst } from './budgets.ts';
 import { attachmentsHere, driverOf, kubeletSilent } from './checks.ts';
 import { keptBy } from './kept.ts';
 import { wayNamed, ways } from './release-node.ts';
@@ -45,7 +45,9 @@ export function planRelease(nodeCase: NodeCase, fates: readonly Fate[] | undefin
     if (goings.length === 0 && group.attachments.length === 0) continue;
     const record = recordFor(nodeCase, group, records, epoch);
     const freed = freedBy(group);
-    steps.push(...stepsOf(nodeCase, group, groundsOf(nodeCase, { way, record, freed, epoch })));
+    const respected = budgeted(nodeCase, group.pods);
+    const grounds = groundsOf(nodeCase, { way, record, freed, epoch });
+    steps.push(...stepsOf(nodeCase, group, respected.length === 0 ? grounds : { ...grounds, budgeted: respected }));
   }
   steps.push(...detachSteps(nodeCase, records, epoch));
   const quarantine = quarantineStep(nodeCase);

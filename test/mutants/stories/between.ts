@@ -3,7 +3,15 @@
  * was decided anew. One story for each basis and each thing that can change.
  */
 import { sleep } from '../../../src/clock.ts';
-import { csiDrivers, leases, nodeFences, nodes, pods, remedyPolicies } from '../../../src/kube/resources.ts';
+import {
+  csiDrivers,
+  leases,
+  nodeFences,
+  nodes,
+  podDisruptionBudgets,
+  pods,
+  remedyPolicies,
+} from '../../../src/kube/resources.ts';
 import type { Scenario } from '../../../src/scenario/format.ts';
 import { driver, powerLoss } from '../../simulation/trouble.ts';
 import type { Story, StoryOptions } from '../story.ts';
@@ -72,6 +80,12 @@ const distrusted: Deed = (other) =>
     { op: 'replace', path: '/metadata/annotations/fenceline.dev~1safe-detach', value: 'false' },
   ]);
 
+const budgeted: Deed = (other) =>
+  other.create(podDisruptionBudgets, {
+    metadata: { name: 'web', namespace: 'default' },
+    spec: { minAvailable: 1, selector: { matchLabels: { app: 'web' } } },
+  });
+
 /** Decided anew: the record was written again. */
 const decides: Matcher = matching(/^(PUT|POST) .*\/nodefences/);
 
@@ -133,6 +147,11 @@ const releases: readonly Story[] = [
     between({ after: frees, deed: inUse, not: lets, until: frees }),
   ),
   story('StorageSafeDetach', 'its driver does not detach safely any more', () => afterRecord(distrusted)),
+  {
+    name: 'between, power: a budget forbids it that the policy respects',
+    scenario: () => ways.power('between-budget', { policy: { release: { budgets: 'Respect' } } }),
+    options: () => afterRecord(budgeted, decidesAnew()),
+  },
   {
     name: 'between, policy: there is a node again',
     scenario: () =>

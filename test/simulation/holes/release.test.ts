@@ -1,6 +1,8 @@
 /** What goes from a node, and how often. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { KubeObject } from '../../../src/kube/client.ts';
+import { allStories } from '../../mutants/stories.ts';
 import { observe } from '../release/observed.ts';
 import { failuresOf, run, scenarioOf, seedsOf } from '../run-file.ts';
 import { blindScheduler, boundLate, janitor, strippedBare } from './endless.ts';
@@ -58,6 +60,20 @@ describe('what proves nothing', () => {
 describe('disruption budgets of a dead node', () => {
   holds('[STM-5] a pod that runs no more goes whatever its budget says', 'budget-overruled');
   holds('[STM-5] unless the policy respects budgets: then it stays, and nothing waits for it', 'budget-respected');
+
+  test('[STM-5] also one that is made between the decision and the act', async () => {
+    const story = allStories().find(
+      ({ name }) => name === 'between, power: a budget forbids it that the policy respects',
+    );
+    assert.ok(story !== undefined);
+    const { wrong = () => [], ...options } = story.options?.() ?? {};
+    const seen = await observe(story.scenario(), options);
+    assert.deepEqual([...failuresOf(seen.report), ...wrong(seen.report)], []);
+    // Then somebody else sends it away, and nobody asks about it again.
+    const gone = seen.writes.find(({ what }) => what.startsWith('delete pods/'));
+    const isTerminating = (gone?.before as KubeObject | undefined)?.metadata.deletionTimestamp !== undefined;
+    assert.ok(isTerminating, 'it was not deleted before');
+  });
 
   test('[STM-5] that a budget was overruled is on record, and told', async () => {
     const { statuses } = await observe(scenarioOf('holes/budget-overruled'));
