@@ -9,6 +9,7 @@
  */
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { renderPhases } from './lib/release-phases.ts';
 import { allAtOnce, besideTree, oneByOne, type Share } from './lib/release-share.ts';
 import { keep, machine, say, type Report } from './lib/report.ts';
 import { methods, recovery } from './lib/release-recovery.ts';
@@ -47,6 +48,12 @@ export async function releaseBench(options: ReleaseBenchOptions): Promise<Report
     shares.push({ what: `one node, ${releases} times`, share: measured.share });
     say(JSON.stringify(summary(measured.share)));
     parts.push(renderBare(measured.share, bareMs));
+    parts.push(
+      renderPhases([
+        { what: 'Fenceline', phases: measured.phases },
+        { what: 'the same writes, nothing looked at', phases: measured.barePhases },
+      ]),
+    );
   }
   if (only.includes('storm')) {
     shares.push({ what: `${nodes} nodes at once`, share: await allAtOnce(nodes, pods) });

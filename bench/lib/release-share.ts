@@ -4,8 +4,12 @@
  */
 import { join } from 'node:path';
 import { customResourceDefinitions } from '../../src/api/crds.ts';
+import { nodeFenceName } from '../../src/api/fence-names.ts';
 import { FORCE_EVICTION_KEY } from '../../src/api/release-view.ts';
-import type { KubeClient } from '../../src/kube/client.ts';
+import { realClock } from '../../src/clock.ts';
+import { KubeClient } from '../../src/kube/client.ts';
+import { HttpTransport } from '../../src/kube/http-transport.ts';
+import { loadConnection } from '../../src/kube/kubeconfig.ts';
 import { events, nodeFences, nodes, pods, remedyPolicies, type Resource } from '../../src/kube/resources.ts';
 import { clientFor } from '../../test/support/client.ts';
 import { startControlPlane, type AuditEvent, type ControlPlane } from '../../test/support/control-plane.ts';
@@ -15,6 +19,7 @@ import { prepareBare } from './bare-release.ts';
 import { driver, failedNodeEntries, nodeOfPod, podNamespace } from './failed-nodes.ts';
 import { nodeName } from './objects.ts';
 import { Child, cpuSecondsOf } from './process.ts';
+import { acceptedAt, phasesOf, timeOf, type Phases } from './release-phases.ts';
 import { say } from './report.ts';
 import { bundledOperator, operatorOfTree } from './subjects.ts';
 
@@ -30,17 +35,28 @@ export interface Share {
   cpu: { operator: number; apiserver: number; etcd: number };
 }
 
+export interface OneByOne {
+  share: Share;
+  phases: Phases[];
+  bareMs: number[];
+  barePhases: Phases[];
+}
+
 const policyName = 'bench';
+const bareAgent = 'bench-bare';
 
 class FailedCluster implements AsyncDisposable {
   readonly controlPlane: ControlPlane;
   readonly client: KubeClient;
+  /** With the operator's rights and place in the queues of the API server: an administrator passes by both. */
+  readonly asOperator: KubeClient;
   readonly operator: Child;
   readonly nodeCount: number;
 
-  private constructor(controlPlane: ControlPlane, operator: Child, nodeCount: number) {
+  private constructor(controlPlane: ControlPlane, operator: Child, nodeCount: number, asOperator: KubeClient) {
     this.controlPlane = controlPlane;
     this.client = clientFor(controlPlane);
+    this.asOperator = asOperator;
     this.operator = operator;
     this.nodeCount = nodeCount;
   }
@@ -58,11 +74,11 @@ class FailedCluster implements AsyncDisposable {
       const more = [`--leader-elect-namespace=${operatorNamespace}`, '--leader-elect-name=fenceline'];
       const gates = '--feature-gates=ForceEviction=true';
       const operator = new Child('the operator', { ...command, args: [...args, ...more, gates] });
-      const cluster = new FailedCluster(controlPlane, operator, nodeCount);
+      const cluster = new FailedCluster(controlPlane, operator, nodeCount, await clientWith(kubeconfig));
       const everyNode = input.includes('"allNodes"') ? { allNodes: true } : { nodeSelector: {} };
       await cluster.#settle(podsPerNode, everyNode).catch(async (error: unknown) => {
         await operator[Symbol.asyncDispose]();
-        cluster.client.close();
+        cluster.close();
         throw error;
       });
       return cluster;
@@ -138,9 +154,26 @@ class FailedCluster implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.operator[Symbol.asyncDispose]();
-    this.client.close();
+    this.close();
     await this.controlPlane.stop();
   }
+
+  close(): void {
+    this.client.close();
+    this.asOperator.close();
+  }
+}
+
+async function clientWith(kubeconfig: string): Promise<KubeClient> {
+  const connection = await loadConnection({
+    overrides: { kubeconfig },
+    env: {},
+    home: '/',
+    clock: realClock,
+    stdinIsTerminal: false,
+  });
+  const transport = new HttpTransport(connection, realClock);
+  return new KubeClient({ transport, clock: realClock, userAgent: bareAgent, fieldManager: 'fenceline' });
 }
 
 /** What is in the other tree goes before what is called the same here. */
@@ -191,7 +224,7 @@ export async function besideTree(
  * One node after the other, each by a taint that asserts that nothing runs there. In between, for as many other nodes, the
  * same writes by a client that looks at nothing: what the API server needs in any case.
  */
-export async function oneByOne(releases: number, podsPerNode: number): Promise<{ share: Share; bareMs: number[] }> {
+export async function oneByOne(releases: number, podsPerNode: number): Promise<OneByOne> {
   await using cluster = await FailedCluster.start(2 * releases, podsPerNode);
   const bareMs: number[] = [];
   const before = { cpu: cluster.cpu(), at: performance.now() };
@@ -206,12 +239,30 @@ export async function oneByOne(releases: number, podsPerNode: number): Promise<{
   const events = await cluster.controlPlane.auditEvents();
   const names = Array.from({ length: releases }, (_, index) => nodeName(index));
   const what = { nodes: 2 * releases, names, trigger: (node: string) => taintedAt(events, node) };
-  return { share: shareOf(events, what, before, after), bareMs };
+  const phasesBy = (isMine: (event: AuditEvent) => boolean, startedAt: (node: string) => number) => (node: string) => {
+    const isPodOf = (pod: string): boolean => nodeOfPod(pod, 2 * releases) === node;
+    return phasesOf(events, { isMine, node, startedAt: startedAt(node), isPodOf });
+  };
+  const others = names.map((_, index) => nodeName(releases + index));
+  return {
+    share: shareOf(events, what, before, after),
+    phases: names.map(phasesBy(isOperator, what.trigger)),
+    bareMs,
+    barePhases: others.map(phasesBy(isBare, (node) => begunAt(events, node))),
+  };
+}
+
+/** When the first write of a client that looks at nothing arrived. */
+function begunAt(events: readonly AuditEvent[], node: string): number {
+  const recorded = events.find(
+    (event) => event.verb === 'update' && isBare(event) && event.objectRef?.name === nodeFenceName(node),
+  );
+  return recorded === undefined ? NaN : timeOf(recorded.requestReceivedTimestamp);
 }
 
 /** The operator is paused meanwhile, so that nobody else is at work, and has looked at what was done before the next one. */
 async function bareRelease(cluster: FailedCluster, node: string, left: number): Promise<number> {
-  const bare = await prepareBare(cluster.client, node);
+  const bare = await prepareBare(cluster.asOperator, node);
   process.kill(cluster.operator.pid, 'SIGSTOP');
   try {
     // Somebody asks whether the pods are gone there too: the server does the same besides.
@@ -236,9 +287,17 @@ export async function allAtOnce(nodeCount: number, podsPerNode: number): Promise
   const after = { cpu: cluster.cpu(), at: performance.now() };
   const events = await cluster.controlPlane.auditEvents();
   const edited = events.find(({ verb, objectRef }) => verb === 'patch' && objectRef?.resource === 'remedypolicies');
-  const editedAt = timeOf(edited);
+  const editedAt = acceptedAt(edited);
   const names = Array.from({ length: nodeCount }, (_, index) => nodeName(index));
   return shareOf(events, { nodes: nodeCount, names, trigger: () => editedAt }, before, after);
+}
+
+function isBare({ userAgent }: AuditEvent): boolean {
+  return userAgent === bareAgent;
+}
+
+function isOperator(event: AuditEvent): boolean {
+  return event.user.username === operatorAccount && !isBare(event);
 }
 
 interface Snapshot {
@@ -252,7 +311,7 @@ function shareOf(
   before: Snapshot,
   after: Snapshot,
 ): Share {
-  const mine = events.filter(({ user }) => user.username === operatorAccount);
+  const mine = events.filter(isOperator);
   const deleted = Map.groupBy(
     mine.filter(({ verb, objectRef }) => verb === 'delete' && objectRef?.resource === 'pods'),
     ({ objectRef }) => nodeOfPod(objectRef?.name ?? '', what.nodes),
@@ -263,11 +322,11 @@ function shareOf(
   );
   const { names } = what;
   const startedAt = Math.min(...names.map(what.trigger));
-  const during = mine.filter((event) => timeOf(event) >= startedAt);
+  const during = mine.filter((event) => acceptedAt(event) >= startedAt);
   return {
-    totalMs: names.map((name) => Math.max(...(deleted.get(name) ?? []).map(timeOf)) - what.trigger(name)),
+    totalMs: names.map((name) => Math.max(...(deleted.get(name) ?? []).map(acceptedAt)) - what.trigger(name)),
     decidedMs: names.map((name) => {
-      const first = (recorded.get(name) ?? []).map(timeOf).find((at) => at >= what.trigger(name)) ?? NaN;
+      const first = (recorded.get(name) ?? []).map(acceptedAt).find((at) => at >= what.trigger(name)) ?? NaN;
       return first - what.trigger(name);
     }),
     requests: during.length,
@@ -282,22 +341,12 @@ function shareOf(
 }
 
 function taintedAt(events: readonly AuditEvent[], node: string): number {
-  return timeOf(
+  return acceptedAt(
     events.find(
       ({ verb, user, objectRef }) =>
         verb === 'patch' && user.username === 'admin' && objectRef?.resource === 'nodes' && objectRef.name === node,
     ),
   );
-}
-
-/** When the answer was complete. */
-function timeOf(event: AuditEvent | undefined): number {
-  return event === undefined ? NaN : Date.parse(event.stageTimestamp) + microseconds(event.stageTimestamp);
-}
-
-/** Date drops what is below a millisecond. */
-function microseconds(time: string): number {
-  return Number(time.match(/\.\d{3}(\d{3})/)?.[1] ?? 0) / 1000;
 }
 
 async function taint(client: KubeClient, name: string): Promise<void> {
