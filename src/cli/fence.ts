@@ -68,6 +68,8 @@ async function mayBeAsked(client: KubeClient, node: string, withoutPolicy: boole
   }
   const { name, mode } = policy;
   if (mode === 'DryRun' || mode === 'Paused') {
-    throw new UserError(`policy ${name} has mode ${mode}: nothing is fenced, and nothing was asked for`);
+    throw new UserError(
+      `policy ${name} has mode ${mode}: nothing is fenced, and nothing was asked for; it has to be Enforce, or Approve`,
+    );
   }
 }

@@ -31,8 +31,11 @@ export async function readIdentity(question: IdentityQuestion): Promise<Identity
   return uuid === undefined || /^[0-]+$/.test(uuid) ? undefined : { kind: 'systemUUID', value: uuid };
 }
 
-/** Many a controller takes a second to answer; one that takes longer is not waited for. */
-const TIMEOUT_MS = 10_000;
+/**
+ * Many a controller takes a second to answer. One that does not tell its cipher suites has ipmitool wait for ten before it goes
+ * on without: given up then, it would never say whose power it is.
+ */
+const TIMEOUT_MS = 25_000;
 const BODY_LIMIT = 1024 * 1024;
 
 async function readIpmiGuid(question: IdentityQuestion): Promise<string | undefined> {
