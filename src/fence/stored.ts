@@ -97,6 +97,9 @@ export function storedOf(state: FenceState, { config, cleanResources, releasedAt
   };
 }
 
+/** What was told last in these, or is to be, is to switch on. */
+const goesOn: ReadonlySet<Phase> = new Set(['poweringOn', 'booting', 'recovering', 'finished']);
+
 /** The method under way; of a level that is done, all that made it so. */
 function methodNames(state: FenceState, config: FenceConfig): string | undefined {
   const done = state.phase === 'off' ? 'power-management' : state.phase === 'isolated' ? 'isolation' : undefined;
@@ -106,7 +109,7 @@ function methodNames(state: FenceState, config: FenceConfig): string | undefined
   }
   const level = levelsOf(state.phase, config)[state.level];
   if (level === undefined) return undefined;
-  const methods = state.phase === 'poweringOn' || state.phase === 'recovering' ? level.on : level.off;
+  const methods = goesOn.has(state.phase) ? level.on : level.off;
   const current = methods[state.method]?.name;
   return (current ?? methods.map(({ name }) => name).join(' ')) || undefined;
 }
