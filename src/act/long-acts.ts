@@ -172,6 +172,7 @@ export class LongActs {
       const objection = isQuestion ? 'it is only asked' : await mayAct();
       if (objection === undefined) {
         told = true;
+        this.#questions.forget(node.name);
         this.#unsent.delete(node.name);
       }
       return objection;

@@ -22,6 +22,8 @@ interface Known {
   answers?: readonly PowerAnswer[];
   /** When it was asked again; undefined: nothing is under way. */
   openSinceMs?: number | undefined;
+  /** What is under way was asked before something was told: its answer is not kept. */
+  isVoid?: boolean;
 }
 
 /** What is older is asked for again. */
@@ -57,11 +59,15 @@ export class PowerQuestions {
     void this.#ask(node, methods, asked);
   }
 
+  /** Nothing that was said or asked so far counts any more: the node is gone, or its device was told something. */
   forget(node: string): void {
     const known = this.#known.get(node);
     // One that is under way keeps its place, or a device that hangs would be asked again beside it.
     if (known?.openSinceMs === undefined) this.#known.delete(node);
-    else delete known.answers;
+    else {
+      delete known.answers;
+      known.isVoid = true;
+    }
   }
 
   async #ask(node: LiveNode, methods: readonly Method[], asked: Known): Promise<void> {
@@ -70,7 +76,8 @@ export class PowerQuestions {
     const answers = await Promise.all(methods.map((method) => ask(node, method)));
     asked.openSinceMs = undefined;
     asked.askedAtMs = openSinceMs ?? asked.askedAtMs;
-    asked.answers = answers;
+    if (asked.isVoid === true) this.#known.delete(node.name);
+    else asked.answers = answers;
     onAnswer(node.name);
   }
 }

@@ -52,7 +52,8 @@ export class Coverage {
       check: ({ state }) => ({
         onAct: (act, node) => {
           const fault = nameOf(act);
-          if (fault !== undefined) for (const met of situationsOf(state, aboutOf(act, node))) this.add(fault, met);
+          if (fault === undefined) return;
+          for (const met of situationsOf(fencesOf(state, aboutOf(act, node)))) this.add(fault, met);
         },
       }),
     };
@@ -113,8 +114,12 @@ function aboutOf(act: Act, node: string | undefined): string | undefined {
   return /^(?:node-fence-|fence-config-)(.*)$/.exec(name)?.[1];
 }
 
-function situationsOf(state: ClusterState, node: string | undefined): string[] {
-  const fences = [...state.fences.values()].filter(({ spec }) => node === undefined || spec?.node === node);
+function fencesOf(state: ClusterState, node: string | undefined): { status?: unknown }[] {
+  return [...state.fences.values()].filter(({ spec }) => node === undefined || spec?.node === node);
+}
+
+/** What the records say that they are in. */
+export function situationsOf(fences: readonly { status?: unknown }[]): string[] {
   const met = fences
     .map(metIn)
     .flatMap(({ phase, bases, stage }) => [

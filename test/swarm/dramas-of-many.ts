@@ -112,7 +112,7 @@ export function endless({ chance, nodes, first }: Setting): Drama {
     gates: { ForceEviction: force },
     policy: hasty(chance),
     objects: [
-      ...pinned(chance, first),
+      ...pinned(chance, first, !force),
       ...(chance.maybe(0.5) ? staying(first) : []),
       ...database(nodes.length - 1, 'driver.longhorn.io'),
     ],

@@ -14,7 +14,7 @@ import { configurations, configurationsOf, drainPolicies, policies, policyObject
 import { driverObjects, workloads } from './workloads.ts';
 
 /** Nothing new befalls the cluster after this; then it has as long again to come to rest. */
-const quietAt = { small: 270, large: 600 } as const;
+export const quietAt = { small: 270, large: 600 } as const;
 /** How many seeds play one. */
 const dramatic = 0.65;
 const runFor = { small: '10m', large: '25m' } as const;

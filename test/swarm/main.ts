@@ -5,10 +5,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import type { Size } from './cluster.ts';
 import { Coverage } from './coverage.ts';
 import { yamlOf } from './document.ts';
-import { generate } from './generate.ts';
+import type { Kind } from './record.ts';
+import { scenarioOf } from './record.ts';
 import { judge, kindsOf } from './run.ts';
 import { shrink } from './shrink.ts';
 
@@ -24,7 +24,7 @@ const { values } = parseArgs({
 });
 const from = Number(values.from);
 const to = from + Number(values.seeds) - 1;
-const size = values.size as Size;
+const size = values.size as Kind;
 const coverage = new Coverage();
 const found: { seed: number; invariants: string[]; detail: string; file: string }[] = [];
 const startedAt = performance.now();
@@ -40,7 +40,7 @@ if (values.output === 'json') {
 process.exitCode = found.length === 0 ? 0 : 1;
 
 async function one(seed: number): Promise<void> {
-  const document = generate(seed, size);
+  const document = await scenarioOf(size, seed);
   const { broken } = await judge(document, { coverage });
   const [first] = broken;
   if (first === undefined) return;

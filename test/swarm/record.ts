@@ -1,5 +1,5 @@
 /**
- * The book of what the swarm has run: `node test/swarm/record.ts --size small|large|calm --seeds N` goes on where the last range
+ * The book of what the swarm has run: `node test/swarm/record.ts --size small|large|aimed|calm --seeds N` goes on where the last range
  * of this edition ended, and adds one line to record.json. An edition is what the generators make of the first seeds: when they
  * change, the seeds are other scenarios, and counting begins anew.
  */
@@ -7,12 +7,13 @@ import { createHash } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { aimed } from './aim.ts';
 import { cutsIn, generateCalm } from './calm.ts';
 import type { ScenarioDocument } from './document.ts';
 import { generate } from './generate.ts';
 import { judge } from './run.ts';
 
-export const kinds = ['small', 'large', 'calm'] as const;
+export const kinds = ['small', 'large', 'aimed', 'calm'] as const;
 export type Kind = (typeof kinds)[number];
 
 export interface Range {
@@ -27,13 +28,19 @@ export interface Range {
 const file = join(import.meta.dirname, 'record.json');
 const firstSeeds = 20;
 
-export function scenarioOf(kind: Kind, seed: number): ScenarioDocument {
-  return kind === 'calm' ? generateCalm(seed) : generate(seed, kind);
+export async function scenarioOf(kind: Kind, seed: number): Promise<ScenarioDocument> {
+  return kind === 'aimed' ? aimed(seed) : made(kind, seed);
+}
+
+/** What is aimed begins as a small one; when its fault strikes depends on the product as well. */
+function made(kind: Kind, seed: number): ScenarioDocument {
+  if (kind === 'calm') return generateCalm(seed);
+  return generate(seed, kind === 'large' ? 'large' : 'small');
 }
 
 export function editionOf(kind: Kind): string {
   const hash = createHash('sha256');
-  for (let seed = 1; seed <= firstSeeds; seed += 1) hash.update(JSON.stringify(scenarioOf(kind, seed)));
+  for (let seed = 1; seed <= firstSeeds; seed += 1) hash.update(JSON.stringify(made(kind, seed)));
   return hash.digest('hex').slice(0, 8);
 }
 
@@ -49,7 +56,7 @@ export function nextOf(ranges: readonly Range[], kind: Kind, edition: string): n
 }
 
 export async function brokenBy(kind: Kind, seed: number): Promise<string[]> {
-  const { broken, report } = await judge(scenarioOf(kind, seed));
+  const { broken, report } = await judge(await scenarioOf(kind, seed));
   const cuts = kind === 'calm' ? cutsIn(report) : [];
   return [...new Set([...broken.map(({ invariant }) => invariant), ...(cuts.length > 0 ? ['power cut'] : [])])];
 }

@@ -51,8 +51,10 @@ export function database(replicas: number, driver: string): Manifest[] {
 }
 
 /** A Deployment that can be on this node only, and does not mind what is wrong with it. */
-export function pinned(chance: Chance, node: string): Manifest[] {
-  const nodeName = chance.maybe(0.4) ? { nodeName: node } : { nodeSelector: { 'kubernetes.io/hostname': node } };
+export function pinned(chance: Chance, node: string, mayBeNamed: boolean): Manifest[] {
+  // What is bound by name past a NoExecute taint is refused and made again in no time, without end.
+  const nodeName =
+    chance.maybe(0.4) && mayBeNamed ? { nodeName: node } : { nodeSelector: { 'kubernetes.io/hostname': node } };
   const tolerations = chance.one([
     [{ operator: 'Exists' }],
     [{ key: 'node.kubernetes.io/unreachable', operator: 'Exists' }],

@@ -5,6 +5,7 @@ import type * as runner from '../../src/scenario/runner.ts';
 import { parseScenarios } from '../../src/scenario/parse.ts';
 import { neverPatient } from '../simulation/fencing/calm-mutants.ts';
 import { mutant } from '../simulation/mutant.ts';
+import { aimed } from './aim.ts';
 import { cutsIn, generateCalm } from './calm.ts';
 import { Coverage, faults, situations } from './coverage.ts';
 import type { ScenarioDocument } from './document.ts';
@@ -59,6 +60,18 @@ describe('the swarm', () => {
       assert.deepEqual(found, []);
     });
   }
+
+  test('a fault that is aimed strikes in the moment that it was aimed at, and breaks nothing', async () => {
+    const struck = new Coverage();
+    for (const seed of [2, 5, 7]) {
+      const document = await aimed(seed);
+      assert.deepEqual(document, await aimed(seed));
+      const { broken } = await judge(document, { coverage: struck });
+      assert.deepEqual(broken, [], `make swarm FROM=${seed} SEEDS=1 SIZE=aimed`);
+    }
+    const met = [...struck.counts.keys()].filter((key) => !key.endsWith('/ nothing'));
+    assert.ok(met.length > 0);
+  });
 
   test('it knows what it has tried together, and what never', () => {
     assert.ok(coverage.of('partition', 'nothing') > 0);

@@ -9,13 +9,14 @@ import { nodeFenceName } from '../../api/fence-names.ts';
 import type { StoredFence } from '../cluster-state.ts';
 import type { CheckContext, Invariant, Write } from './checker.ts';
 import { Cuts } from './cuts.ts';
+import { isLying } from './devices.ts';
 import { releaseOf, toldOf } from './release.ts';
 import { beginsFence, Troubles } from './trouble.ts';
 
 export const s21: Invariant = {
   id: 'S21',
   check: (context) => {
-    const { machineOf, violated } = context;
+    const { machineOf, violated, exempt } = context;
     const troubles = new Troubles(context);
     const cuts = new Cuts(context);
     const paced = pace(context);
@@ -37,7 +38,10 @@ export const s21: Invariant = {
         const { maxUnresponsive = '100%' } = troubles.policyOf(node)?.spec?.storm ?? {};
         const busy = new Set([node, ...cuts.busy()]);
         const where = troubles.beyond(maxUnresponsive, (name) => busy.has(name) || troubles.isSilent(name));
-        if (where !== undefined) violated(`the fence of ${node} is begun while ${where} do not respond`);
+        if (where === undefined) return;
+        const told = `the fence of ${node} is begun while ${where} do not respond`;
+        if (isLying(context, node)) exempt('LyingDevice', told);
+        else violated(told);
       },
     };
   },

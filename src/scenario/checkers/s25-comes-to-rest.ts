@@ -37,7 +37,7 @@ class ComesToRest implements Checker {
   readonly #faults = new Set<string>();
   /** As `node key`. */
   readonly #taintedByHand = new Set<string>();
-  /** Nodes whose record a person has deleted while they were cut off: nobody is left who remembers the cut (SAF-4). */
+  /** Nodes whose record a person has deleted while they were cut off, or switched off: nobody remembers who did it (SAF-4). */
   readonly #forgotten = new Set<string>();
   #lastMs = -Infinity;
 
@@ -68,9 +68,9 @@ class ComesToRest implements Checker {
   }
 
   #onForgotten(record: string): void {
-    const { state, isPortClosed } = this.#context;
+    const { state, isPortClosed, machineOf } = this.#context;
     const node = [...state.nodes.keys()].find((name) => nodeFenceName(name) === record);
-    if (node !== undefined && isPortClosed(node)) this.#forgotten.add(node);
+    if (node !== undefined && (isPortClosed(node) || machineOf(node)?.power === 'off')) this.#forgotten.add(node);
   }
 
   onEnd(): void {
@@ -88,7 +88,7 @@ class ComesToRest implements Checker {
   }
 
   #leftOn(name: string, node: Node): Left | undefined {
-    if (this.#context.machineOf(name)?.power === 'off') return { what: 'is still switched off' };
+    if (this.#context.machineOf(name)?.power === 'off') return { what: 'is still switched off', isCut: true };
     if (this.#context.isPortClosed(name)) return { what: 'is still cut off from its storage', isCut: true };
     const taint = node.spec?.taints?.find(({ key }) => key.startsWith('fenceline.dev/'))?.key;
     if (taint !== undefined) return { what: `still has the taint ${taint}`, taint };

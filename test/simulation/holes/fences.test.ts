@@ -8,5 +8,7 @@ runHoles('a fence', {
   'paused-in-mid-fence': '[SAF-12] of a policy that is paused switches on what it has switched off',
   'asked-for-after-a-failure': '[SAF-11] that has failed for good makes way for one that a person asks for',
   'marked-dead-by-hand': '[RET-1, RET-2] that is over and waits for a taint of somebody says so',
+  'record-deleted-while-it-boots':
+    '[SAF-7, SAF-1] takes no machine for off that was told to switch on since it said so',
   'record-deleted-while-cut-off': '[SAF-4] connects nothing that it found cut off and does not remember',
 });
