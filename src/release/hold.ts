@@ -15,8 +15,7 @@ export interface Hold {
 export function holdOf(nodeCase: NodeCase): Hold | undefined {
   const { policy, fence } = nodeCase;
   if (fence?.spec.stop === true) {
-    const isOff = fence.status.fence?.phase === 'off';
-    const message = `spec.stop of the NodeFence is true${isOff ? '; its machine is off, and stays so' : ''}`;
+    const message = `spec.stop of the NodeFence is true${leftOff(nodeCase)}`;
     return { reason: 'Stopped', message, holds: 'everything' };
   }
   if (policy.kind !== 'one') return spentHold(nodeCase);
@@ -38,6 +37,15 @@ export function holdOf(nodeCase: NodeCase): Hold | undefined {
       return { reason: 'AwaitingApproval', message, holds: 'releases' };
     }
   }
+}
+
+/** Nobody switches it on before it is resumed. Between the command and its confirmation nobody knows how it is. */
+function leftOff({ fence }: NodeCase): string {
+  const { phase, switched = [] } = fence?.status.fence ?? {};
+  if (phase === 'off') return '; its machine is off, and stays so';
+  const wasTold = switched.some(({ commandSentAt }) => commandSentAt !== undefined);
+  const isBetween = (phase === 'poweringOff' && wasTold) || phase === 'poweringOn';
+  return isBetween ? '; its machine was told to go off, may be off, and is not switched on' : '';
 }
 
 /** More than that no honest incident needs: some acts that are always due, and some for each pod that was there. */
