@@ -14,7 +14,7 @@ import { deviceHash } from '../api/power.ts';
 import type { LeaseSign, LiveNode } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';
 import type { Asked } from './device-tasks.ts';
-import type { KubeClient, KubeObject } from '../kube/client.ts';
+import type { CallOptions, KubeClient, KubeObject } from '../kube/client.ts';
 import type { KubeError, Result } from '../kube/errors.ts';
 import { compareVersions } from '../kube/resource-version.ts';
 import type { ObjectRef } from '../kube/resources.ts';
@@ -97,6 +97,7 @@ export class DeviceMemory {
       isAlive,
       bootId,
       isContradicted: what === 'power' && saidOff !== undefined && renewedAtMs > saidOff.atMs + RENEWAL_UNDERWAY_MS,
+      cleared: entry.spec.cleared,
       sharedWith: this.#shared.get(`${node.name} ${configuration}`),
     });
     if (said.power === 'on') entry.saidOff = undefined;
@@ -161,11 +162,12 @@ export class DeviceMemory {
     this.#save(entry);
   }
 
-  /** These nodes may be plugged in where others should be: none of their devices is used that cannot say whose power it is. */
-  suspect(nodes: readonly string[], message: string): void {
+  /** Others fell silent when a node was cut: none of their devices is used any more that cannot say whose power it is. */
+  suspect(node: string, others: readonly string[]): void {
     const at = timeOf(this.#options.clock.now());
+    const message = `when ${node} was cut, ${others.join(', ')} fell silent`;
     for (const entry of this.#entries.values()) {
-      if (!nodes.includes(entry.spec.node ?? '') || !isBlind(entry)) continue;
+      if (![node, ...others].includes(entry.spec.node ?? '') || !isBlind(entry)) continue;
       entry.status = this.#options.learnSwapped(entry.status, { at, message });
       this.#save(entry);
     }
@@ -205,6 +207,23 @@ export class DeviceMemory {
     const knownVersion = known.object?.metadata.resourceVersion;
     if (known.isSaving || (knownVersion !== undefined && compareVersions(resourceVersion, knownVersion) <= 0)) return;
     Object.assign(known, { spec, status, object });
+  }
+
+  /** As they are stored. */
+  async list(signal: AbortSignal): Promise<Result<{ items: StoredDevice[] }>> {
+    const { client, namespace } = this.#options;
+    return client.list<StoredDevice>(fenceDevices, { namespace }, { signal, timeoutMs: callTimeoutMs });
+  }
+
+  /** Nobody needs it any more; not one that was written to, or made anew, since it was read. */
+  async forget({ metadata: { name, uid = '', resourceVersion = '' } }: StoredDevice): Promise<Result<KubeObject>> {
+    return this.#options.client.delete(this.#refOf({ name }), { uid, resourceVersion }, this.#calls());
+  }
+
+  /** Since when its node is gone; undefined: it is there. */
+  async noteGone(device: StoredDevice, goneSince: string | undefined): Promise<Result<StoredDevice>> {
+    const { goneSince: _, ...known } = device.status ?? {};
+    return this.#replace(device, goneSince === undefined ? known : { ...known, goneSince });
   }
 
   #lifeOf(node: string): { lease: LeaseSign | undefined; isAlive: boolean; bootId: string } {
@@ -260,16 +279,25 @@ export class DeviceMemory {
       // Somebody else wrote to it, or has deleted it: what we know now is written over that.
       const read = await this.#options.client.get<StoredDevice>(this.#refOf(entry), { timeoutMs: callTimeoutMs });
       entry.object = read.ok ? read.value : undefined;
+      if (read.ok) entry.spec = read.value.spec;
     }
     entry.isSaving = false;
   }
 
   async #store({ name, spec, status, object }: Entry): Promise<Result<StoredDevice>> {
-    const { client, namespace, isLeading: guard } = this.#options;
-    const calls = { guard, timeoutMs: callTimeoutMs };
-    const ref = this.#refOf({ name });
-    if (object === undefined) return client.create(fenceDevices, { metadata: { name, namespace }, spec }, calls);
-    return client.replace(ref, { ...object, status }, 'status', calls);
+    const { client, namespace } = this.#options;
+    const made = { metadata: { name, namespace }, spec };
+    if (object === undefined) return client.create(fenceDevices, made, this.#calls());
+    return this.#replace(object, status);
+  }
+
+  async #replace(object: StoredDevice, status: FenceDeviceStatus): Promise<Result<StoredDevice>> {
+    const ref = this.#refOf(object.metadata);
+    return this.#options.client.replace(ref, { ...object, status }, 'status', this.#calls());
+  }
+
+  #calls(): CallOptions {
+    return { guard: this.#options.isLeading, timeoutMs: callTimeoutMs };
   }
 
   #refOf({ name }: { name: string }): ObjectRef {

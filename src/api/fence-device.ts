@@ -127,6 +127,17 @@ const spec = withRules(
       'What the device answers when it is asked whose machine it is, where that is not what the node knows of itself. ' +
         '`unchecked`: nobody looks.',
     ).optional(),
+    cleared: z
+      .object({
+        by: text(253, 'Who.'),
+        wrongSince: at('`since` of what was found wrong: this one, and nothing that is found later.'),
+      })
+      .optional()
+      .meta({
+        description:
+          'Somebody has looked, and says that what was found wrong of it is mended. Written by `fenceline check --clear`; it ' +
+          'counts when a check of the operator finds the device on while its node is alive.',
+      }),
   }),
   deviceRules,
 );
@@ -135,6 +146,9 @@ const status = z.object({
   nodes: z.int().min(0).optional().meta({
     description: 'How many nodes a `selector` selects. What is known of each is in a FenceDevice of its own.',
   }),
+  goneSince: at(
+    'Since when there is no Node of this name. After seven days, with nothing open, what the operator has made is deleted.',
+  ).optional(),
   device: text(128, 'The fence agent or driver, such as `agent:fence_ipmilan`.').optional(),
   configuration: text(
     32,
@@ -169,6 +183,14 @@ const status = z.object({
     })
     .optional()
     .meta({ description: 'It is known to be wrong: no evidence, and not used until a check has cleared it.' }),
+  cleared: z
+    .object({
+      by: text(253, 'Who has said so; `check`: a check has found it right.'),
+      at: at('When.'),
+      reason: z.enum(WRONG_REASONS).meta({ description: 'What had been wrong.' }),
+    })
+    .optional()
+    .meta({ description: 'What was wrong of it last, and was cleared.' }),
   fenceable: z
     .boolean()
     .optional()

@@ -40,6 +40,8 @@ export interface Heard {
   isContradicted: boolean;
   /** In which boot the machine of its node is. */
   bootId: string;
+  /** Somebody says that what has been wrong since then is mended. */
+  cleared?: { by: string; wrongSince: string } | undefined;
   /** Another node that exists is configured with the same device and plug. */
   sharedWith?: string | undefined;
 }

@@ -30,7 +30,7 @@ import type { CheckReason } from '../api/node-check.ts';
 import type { AgentFlags } from './agent-flags.ts';
 import { addAgentFlags, agentSettings } from './agent-flags.ts';
 import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
-import { taken } from './node-fence.ts';
+import { taken, whoAmI } from './node-fence.ts';
 import { renderTable } from './table.ts';
 import { readPolicies } from './policy-of.ts';
 import { UserError } from './user-error.ts';
@@ -38,6 +38,7 @@ import { UserError } from './user-error.ts';
 const formats = ['wide', 'json', 'yaml'] as const;
 
 interface CheckFlags extends Overrides, AgentFlags {
+  clear?: boolean;
   output?: (typeof formats)[number];
 }
 
@@ -67,6 +68,7 @@ export function checkCommand(): Command {
   const command = new Command('check').description('ask every fence device, and say which nodes could not be fenced');
   return addAgentFlags(addKubeFlags(command))
     .argument('[node...]', 'only these nodes')
+    .option('--clear', 'say that what was found wrong of the devices of these nodes is mended: you have looked')
     .addOption(new Option('-o, --output <format>', 'instead of the table').choices(formats))
     .action(check);
 }
@@ -74,6 +76,10 @@ export function checkCommand(): Command {
 async function check(names: string[], flags: CheckFlags): Promise<void> {
   const context = await checkContext(flags);
   try {
+    if (flags.clear === true) {
+      const by = await whoAmI(context.client);
+      for (const line of await clearDevices(context, names, by)) process.stderr.write(`${line}\n`);
+    }
     const checked = await checkDevices(context, names);
     process.stdout.write(await render(checked, flags.output));
     process.exitCode = checked.every(({ fenceable }) => fenceable) ? 0 : 1;
@@ -130,6 +136,29 @@ export async function checkDevices(context: CheckContext, names: readonly string
     });
   });
   return checked.sort((one, other) => one.node.localeCompare(other.node, 'en', { numeric: true }));
+}
+
+/** Says of what is wrong with the devices of these nodes that it is mended; answers with what that was. */
+export async function clearDevices(
+  { client, namespace }: Pick<CheckContext, 'client' | 'namespace'>,
+  names: readonly string[],
+  by: string,
+): Promise<string[]> {
+  if (names.length === 0) throw new UserError('name the nodes whose devices you have looked at: check --clear NODE');
+  const wrong = (await readDevices(client, namespace)).flatMap(({ metadata, spec, status }) =>
+    names.includes(spec.node ?? '') && status?.wrong !== undefined ? [{ metadata, wrong: status.wrong }] : [],
+  );
+  if (wrong.length === 0) throw new UserError(`no device of ${names.join(', ')} is known to be wrong`);
+  for (const {
+    metadata,
+    wrong: { since },
+  } of wrong) {
+    const ref = { resource: fenceDevices, namespace, name: metadata.name };
+    const cleared = { by, wrongSince: since };
+    taken(await client.patch(ref, { uid: metadata.uid ?? '' }, [{ op: 'add', path: '/spec/cleared', value: cleared }]));
+  }
+  const next = 'cleared when the next check of the operator finds it on while its node is alive';
+  return wrong.map(({ metadata, wrong: { reason, message } }) => `${metadata.name}: ${reason}: ${message}; ${next}`);
 }
 
 /** Nobody watches Leases here: what Kubernetes says of the node has to do. */

@@ -6,9 +6,9 @@ import type { DeviceProvider } from '../devices/provider.ts';
 import type { DeviceAnswer } from '../devices/device.ts';
 import type { KubeObject } from '../kube/client.ts';
 import { KubeClient } from '../kube/client.ts';
-import { configMaps, namespaces, nodes, remedyPolicies } from '../kube/resources.ts';
+import { configMaps, fenceDevices, namespaces, nodes, remedyPolicies } from '../kube/resources.ts';
 import { approveAs } from './approve.ts';
-import { checkDevices } from './check.ts';
+import { checkDevices, clearDevices } from './check.ts';
 import type { StoredFence } from './node-fence.ts';
 import { resume } from './resume.ts';
 import { stop } from './stop.ts';
@@ -213,6 +213,28 @@ describe('check', () => {
       'a node that is named is checked',
     );
     await assert.rejects(told(made, 'node-7'), new UserError('no such node: node-7'));
+  });
+
+  test('[SAF-1] what was found wrong is cleared for nodes that are named, and only where something was', async () => {
+    const made = await cluster();
+    const context = { client: made.client, namespace: 'fenceline' };
+    const refused = (names: string[], why: RegExp): Promise<void> =>
+      assert.rejects(
+        clearDevices(context, names, 'jane'),
+        (error) => error instanceof UserError && why.test(error.message),
+      );
+    await refused([], /name the nodes/);
+    await refused(['node-1'], /^no device of node-1 is known to be wrong$/);
+    const ref = { resource: fenceDevices, namespace: 'fenceline', name: 'node-1.pdu' };
+    const metadata = { name: ref.name, namespace: ref.namespace };
+    assert.ok((await made.client.create(fenceDevices, { metadata, spec: { node: 'node-1' } } as KubeObject)).ok);
+    const since = '2026-01-01T00:00:00.123Z';
+    await made.patchStatus(ref, { wrong: { since, reason: 'OutletsSwapped', message: 'node-2 fell silent' } });
+    await refused(['node-2'], /^no device of node-2/);
+    const [told] = await clearDevices(context, ['node-1'], 'jane');
+    assert.match(told ?? '', /^node-1\.pdu: OutletsSwapped: node-2 fell silent; cleared when the next check/);
+    const { spec } = await made.read<KubeObject & { spec: object }>(ref);
+    assert.deepEqual(spec, { node: 'node-1', cleared: { by: 'jane', wrongSince: since } });
   });
 
   test('[EXP-3] and every node that a policy fences', async () => {

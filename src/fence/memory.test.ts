@@ -90,6 +90,27 @@ describe('what is kept of a device', () => {
     assert.equal(learn(swapped, heard({ configuration: 'h2' })).wrong, undefined);
   });
 
+  test('[SAF-1, SAF-17] until a person has said of this very finding that it is mended, and a check agrees', () => {
+    const swapped = learnSwapped(well, { at: later, message: 'node-2 fell silent' });
+    const cleared = { by: 'jane', wrongSince: later };
+    assert.ok(learn(swapped, heard({ cleared: { ...cleared, wrongSince: at } })).wrong, 'of an earlier one');
+    assert.ok(learn(swapped, heard({ cleared, by: 'fence' })).wrong, 'a fence is no check');
+    assert.ok(learn(swapped, heard({ cleared, isAlive: false })).wrong);
+    assert.ok(learn(swapped, heard({ cleared, said: { power: 'off' } })).wrong);
+    assert.ok(learn(swapped, heard({ cleared, said: { identity: 'other' } })).wrong);
+    const right = learn(swapped, heard({ cleared, at: later }));
+    assert.deepEqual(right, { ...well, cleared: { by: 'jane', at: later, reason: 'OutletsSwapped' } });
+    assert.deepEqual(learn(right, heard({ cleared })), right, 'which is kept');
+    const again = learnSwapped(right, { at: '2026-01-01T01:00:00.000Z', message: 'again' });
+    assert.ok(learn(again, heard({ cleared })).wrong, 'and is not for what is found later');
+  });
+
+  test('[SAF-1] what a check has cleared by itself is kept as well', () => {
+    const wrong = learn(well, heard({ isContradicted: true, said: { power: 'off' } }));
+    const right = learn(wrong, heard({ at: later }));
+    assert.deepEqual([right.wrong, right.cleared], [undefined, { by: 'check', at: later, reason: 'OffWhileAlive' }]);
+  });
+
   test('[SAF-1] it was seen on only while its node was alive', () => {
     assert.equal(learn({}, heard({ isAlive: false })).seenOn, undefined);
     assert.equal(learn({}, heard({ said: { power: 'off' } })).seenOn, undefined);

@@ -23,6 +23,7 @@ export function learn(before: FenceDeviceStatus, heard: Heard): FenceDeviceStatu
     ...(seenOn === undefined ? {} : { seenOn }),
     ...proofBy(known, heard, wrong !== undefined),
     ...(wrong === undefined ? {} : { wrong }),
+    ...clearedBy(known, heard, wrong),
     ...(fenceable === undefined ? {} : { fenceable }),
     ...(reason === undefined ? {} : { reason }),
     ...(message === undefined ? {} : { message }),
@@ -101,9 +102,27 @@ function wrongNow({ said, isContradicted, sharedWith, isAlive }: Heard): Omit<Wr
   return { reason: 'OffWhileAlive', message: 'it said off, and the kubelet went on renewing its Lease' };
 }
 
-function isCleared({ reason }: Wrong, { by, said, isAlive, sharedWith }: Heard): boolean {
+/** Who has cleared it is kept: of what was wrong last. */
+function clearedBy(
+  { wrong: before, cleared }: FenceDeviceStatus,
+  heard: Heard,
+  wrong: Wrong | undefined,
+): Pick<FenceDeviceStatus, 'cleared'> {
+  if (before === undefined || wrong !== undefined) return cleared === undefined ? {} : { cleared };
+  const by = isSaidToBeRight(before, heard) ? (heard.cleared?.by ?? '') : 'check';
+  return { cleared: { by, at: heard.at, reason: before.reason } };
+}
+
+function isSaidToBeRight({ since }: Wrong, { cleared }: Heard): boolean {
+  return cleared !== undefined && Date.parse(cleared.wrongSince) === Date.parse(since);
+}
+
+function isCleared(wrong: Wrong, heard: Heard): boolean {
+  const { reason } = wrong;
+  const { by, said, isAlive, sharedWith } = heard;
   if (reason === 'SharedWithAnotherNode') return sharedWith === undefined;
-  if (reason === 'OutletsSwapped') return false;
+  // Swapped outlets are on under living nodes like all others: somebody has to look.
+  if (reason === 'OutletsSwapped' && !isSaidToBeRight(wrong, heard)) return false;
   if (by !== 'check' || said.power === 'unknown') return false;
   if (reason === 'AnotherMachine') return said.identity === 'same' || (said.power === 'on' && isAlive);
   return said.power === 'on' && isAlive;

@@ -159,6 +159,7 @@ export class Operator {
     this.#upkeep = new RecordUpkeep({
       ...wiring,
       log,
+      memory: this.#devices,
       store: new FenceStore({ client, guard: isLeading, timeoutMs: callTimeoutMs }),
       isSeen: (node) => this.#observer.view(node).node !== undefined,
     });
@@ -204,8 +205,7 @@ export class Operator {
       gates,
       identity,
       publish: (name, judgement) => this.#publish(name, judgement),
-      onSwapped: (name, others) =>
-        this.#devices.suspect([name, ...others], `when ${name} was cut, ${others.join(', ')} fell silent`),
+      onSwapped: (name, others) => this.#devices.suspect(name, others),
       onPass: (pass) => {
         onPass?.(pass);
         this.#reporter.report(pass);

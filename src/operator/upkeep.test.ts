@@ -2,10 +2,14 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ActCluster, fenceRef, nodeRef } from '../../test/support/act-cluster.ts';
 import { aFence, anIncident, aRecord } from '../../test/support/release-case.ts';
+import type { StoredDevice } from '../act/device-memory.ts';
+import { DeviceMemory } from '../act/device-memory.ts';
 import { FenceStore } from '../act/fence-store.ts';
 import type { NodeFence } from '../api/node-fence.ts';
 import { upkeepOf } from '../decide/upkeep.ts';
+import { learn, learnCut, learnSwapped, withMemory } from '../fence/memory.ts';
 import type { KubeObject } from '../kube/client.ts';
+import { fenceDevices, namespaces } from '../kube/resources.ts';
 import type { Log } from '../report/log.ts';
 import { RecordUpkeep } from './upkeep.ts';
 
@@ -19,6 +23,18 @@ function upkeepIn({ client, clock }: ActCluster): { sweep: () => Promise<void>; 
     clock,
     log: silent,
     store: new FenceStore({ client, guard: () => true, timeoutMs: 1000 }),
+    memory: new DeviceMemory({
+      client,
+      clock,
+      namespace: 'fenceline',
+      isLeading: () => true,
+      lifeOf: () => ({ bootId: '' }),
+      learn,
+      learnCut,
+      learnSwapped,
+      recall: withMemory,
+      onProblem: () => {},
+    }),
     isSeen: () => false,
     onProblem: (source, { kind }) => problems.push(`${source} ${kind}`),
   });
@@ -70,5 +86,60 @@ describe('[SAF-20] records of nodes that are gone', () => {
     assert.equal(gone({ applied: [taint] }), 'nothing');
     const stopped = aFence({ goneSince: longAgo });
     assert.equal(upkeepOf({ ...stopped, spec: { ...stopped.spec, stop: true } }, { isThere: false, nowMs }), 'nothing');
+  });
+});
+
+describe('[SAF-20] FenceDevices of nodes that are gone', () => {
+  const refOf = (name: string) => ({ resource: fenceDevices, namespace: 'fenceline', name });
+
+  async function withDevices(specs: Record<string, object>): Promise<ActCluster> {
+    const cluster = await ActCluster.create();
+    await cluster.client.create(namespaces, { metadata: { name: 'fenceline' } });
+    for (const [name, spec] of Object.entries(specs)) {
+      const object = { metadata: { name, namespace: 'fenceline' }, spec };
+      assert.ok((await cluster.client.create(fenceDevices, object)).ok, name);
+    }
+    return cluster;
+  }
+
+  test('are deleted after seven days where the operator has made them, and never where somebody has written them', async () => {
+    const cluster = await withDevices({
+      'node-1.pdu': { node: 'node-1' },
+      bmc: { node: 'node-1', driver: 'simulated' },
+      redfish: { selector: { matchLabels: { a: 'b' } }, driver: 'simulated' },
+    });
+    await upkeepIn(cluster).sweep();
+    assert.equal((await cluster.read<StoredDevice>(refOf('node-1.pdu'))).status?.goneSince, undefined);
+    await cluster.remove(nodeRef);
+    await upkeepIn(cluster).sweep();
+    assert.ok((await cluster.read<StoredDevice>(refOf('node-1.pdu'))).status?.goneSince !== undefined);
+    cluster.clock.advance(7 * dayMs - 5000);
+    await upkeepIn(cluster).sweep();
+    assert.equal(await cluster.exists(refOf('node-1.pdu')), true, 'some seconds are missing');
+    cluster.clock.advance(7000);
+    const { sweep, problems } = upkeepIn(cluster);
+    await sweep();
+    assert.equal(await cluster.exists(refOf('node-1.pdu')), false);
+    assert.equal(await cluster.exists(refOf('bmc')), true);
+    assert.equal((await cluster.read<StoredDevice>(refOf('bmc'))).status?.goneSince, undefined);
+    assert.equal(await cluster.exists(refOf('redfish')), true);
+    assert.deepEqual(problems, []);
+    const deletion = cluster.writes.find(({ verb, resource }) => verb === 'delete' && resource === 'fencedevices');
+    const { preconditions } = JSON.parse(deletion?.body ?? '{}') as { preconditions?: Record<string, string> };
+    assert.deepEqual(Object.keys(preconditions ?? {}).toSorted(), ['resourceVersion', 'uid']);
+  });
+
+  test('stay while something is open in the record of the node, and count anew when it was there', async () => {
+    const cluster = await withDevices({ 'node-1.pdu': { node: 'node-1' } });
+    await cluster.remove(nodeRef);
+    await cluster.patchStatus(fenceRef, { epoch: 3, holder: 'me', incident: anIncident() });
+    await upkeepIn(cluster).sweep();
+    assert.equal((await cluster.read<StoredDevice>(refOf('node-1.pdu'))).status?.goneSince, undefined);
+    await cluster.patchStatus(fenceRef, { epoch: 3, holder: 'me' });
+    await upkeepIn(cluster).sweep();
+    assert.ok((await cluster.read<StoredDevice>(refOf('node-1.pdu'))).status?.goneSince !== undefined);
+    await cluster.makeNodeAgain();
+    await upkeepIn(cluster).sweep();
+    assert.equal((await cluster.read<StoredDevice>(refOf('node-1.pdu'))).status?.goneSince, undefined);
   });
 });

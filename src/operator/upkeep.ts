@@ -1,11 +1,12 @@
-/** Once in a while, looks through the records of nodes that are not there, and has those deleted that nobody needs any more. */
+/** Once in a while, looks through what is remembered of nodes that are not there, and has deleted what nobody needs any more. */
 import { EMPTY_STATUS } from '../api/empty-status.ts';
 import { clockTime } from '../api/facts.ts';
 import type { NodeFence } from '../api/node-fence.ts';
+import type { DeviceMemory } from '../act/device-memory.ts';
 import type { FenceStore } from '../act/fence-store.ts';
 import type { Clock } from '../clock.ts';
 import { sleep } from '../clock.ts';
-import { upkeepOf } from '../decide/upkeep.ts';
+import { deviceUpkeepOf, isOpen, upkeepOf } from '../decide/upkeep.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { KubeError } from '../kube/errors.ts';
 import { nodeFences, nodes } from '../kube/resources.ts';
@@ -15,6 +16,7 @@ export interface UpkeepOptions {
   client: KubeClient;
   clock: Clock;
   store: FenceStore;
+  memory: DeviceMemory;
   log: Log;
   /** A watch shows such a node. */
   isSeen: (node: string) => boolean;
@@ -47,11 +49,37 @@ export class RecordUpkeep {
       if (listed.error.kind !== 'notFound' && !signal.aborted) onProblem('upkeep', listed.error);
       return;
     }
-    for (const item of listed.value.items) {
+    const nowMs = listed.serverTime ?? clock.now();
+    const records = listed.value.items.map((item) => ({ ...item, status: { ...EMPTY_STATUS, ...item.status } }));
+    for (const record of records) {
       if (signal.aborted) return;
-      const record = { ...item, status: { ...EMPTY_STATUS, ...item.status } };
       const isThere = await this.#isThere(record.spec.node, signal);
-      if (isThere !== undefined) await this.#keep(record, isThere, listed.serverTime ?? clock.now());
+      if (isThere !== undefined) await this.#keep(record, isThere, nowMs);
+    }
+    const open = new Set(records.filter((record) => isOpen(record)).map(({ spec }) => spec.node));
+    await this.#sweepDevices(open, nowMs, signal);
+  }
+
+  async #sweepDevices(open: ReadonlySet<string>, nowMs: number, signal: AbortSignal): Promise<void> {
+    const { memory, log, onProblem } = this.#options;
+    const listed = await memory.list(signal);
+    if (!listed.ok) {
+      if (listed.error.kind !== 'notFound' && !signal.aborted) onProblem('upkeep', listed.error);
+      return;
+    }
+    for (const device of listed.value.items) {
+      if (signal.aborted) return;
+      const { node } = device.spec;
+      const isThere = node === undefined ? undefined : await this.#isThere(node, signal);
+      if (node === undefined || isThere === undefined) continue;
+      const upkeep = deviceUpkeepOf(device, { isThere, isOpen: open.has(node), nowMs });
+      if (upkeep === 'nothing') continue;
+      const { name } = device.metadata;
+      if (upkeep === 'delete')
+        log.info({ node, name }, 'its device is forgotten: the node has been gone for seven days');
+      const goneSince = upkeep === 'noteGone' ? clockTime(nowMs) : undefined;
+      const done = upkeep === 'delete' ? await memory.forget(device) : await memory.noteGone(device, goneSince);
+      if (!done.ok && done.error.kind !== 'conflict') onProblem('upkeep', done.error);
     }
   }
 

@@ -106,6 +106,15 @@ function takenOut(): Scenario {
   return fenced('taken-out', { events, runFor: '15m' });
 }
 
+/** An outlet that says off under a living node, and is mended. */
+function mended(): Scenario {
+  const events = [
+    { at: '0s', device: { node: 'node-1', fault: 'saysOff' } },
+    { at: '11m', device: { node: 'node-1', fault: 'none' } },
+  ];
+  return fenced('mended', { events, runFor: '13m' });
+}
+
 /** A second pod joins a release that is not over. */
 function joinedLater(): object {
   const releases = [aRecord({ pods: [{ namespace: 'default', name: 'first', uid: 'first' }] })];
@@ -132,7 +141,7 @@ describe('what a status can hold', () => {
       'holes/budget-overruled',
     ];
     for (const file of [...files, 'release/fev/tolerations']) await written.run(scenarioOf(file));
-    for (const scenario of [cutOff(), repaired(), takenOut()]) await written.run(scenario);
+    for (const scenario of [cutOff(), repaired(), takenOut(), mended()]) await written.run(scenario);
     await written.run(boundLate, blindScheduler().onWorld);
     // Who approves is a person.
     const approve = fenced('approve', {

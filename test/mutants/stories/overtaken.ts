@@ -261,6 +261,17 @@ const remembered: Deed = async (other) => {
   const status = { epoch: 1, goneSince: '2020-01-01T00:00:00Z' };
   await other.patch(old, [{ op: 'add', path: '/status', value: status }], 'status');
 };
+/** And what is known of its device. */
+const oldDevice: ObjectRef = { resource: fenceDevices, namespace: 'fenceline', name: 'old.power-off' };
+const rememberedDevice: Deed = async (other) => {
+  const metadata = { name: oldDevice.name, namespace: 'fenceline' };
+  await other.create(fenceDevices, { metadata, spec: { node: 'old' } });
+  await other.patch(
+    oldDevice,
+    [{ op: 'add', path: '/status', value: { goneSince: '2020-01-01T00:00:00Z' } }],
+    'status',
+  );
+};
 const quiet: Plot = { events: [{ at: '0s', cordon: place }], expect: [], runFor: '11m' };
 
 const upkeepStories: readonly Story[] = [
@@ -274,6 +285,19 @@ const upkeepStories: readonly Story[] = [
           patched(old, [{ op: 'add', path: '/metadata/annotations', value: { note: 'kept' } }]),
         ),
         meanwhile({ 1: remembered }),
+      ),
+    quiet,
+  ),
+  story(
+    'a device that nobody needs, and somebody writes to',
+    ways.policy,
+    () =>
+      together(
+        overtaken(
+          /^DELETE .*\/fencedevices\/old\.power-off /,
+          patched(oldDevice, [{ op: 'add', path: '/metadata/annotations', value: { note: 'kept' } }]),
+        ),
+        meanwhile({ 1: rememberedDevice }),
       ),
     quiet,
   ),

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { FenceDevice } from '../../../src/api/fence-device.ts';
+import { clearDevices } from '../../../src/cli/check.ts';
+import { KubeClient } from '../../../src/kube/client.ts';
 import { failuresOf, run, scenarioOf, seedsOf } from '../run-file.ts';
 import type { Observed } from '../release/observed.ts';
 import { observe } from '../release/observed.ts';
@@ -186,6 +188,40 @@ describe('what is known after a cut', () => {
       conditions.find(({ type }) => type === 'Alarm')?.message ?? '',
       /^node-1 fell silent when it was cut: the outlets may be swapped/,
     );
+  });
+});
+
+describe('what was found wrong', () => {
+  test('[SAF-1, SAF-17] is cleared by a person who has looked, once a check agrees, and that is on record', async () => {
+    const scenario = scenarioOf('holes/outlets-swapped');
+    const told: string[] = [];
+    const seen = await observe(
+      { ...scenario, runForMs: 15 * 60_000, expectations: [] },
+      {
+        onWorld(world, clock) {
+          const transport = world.server.transport('jane');
+          const client = new KubeClient({ transport, clock, userAgent: 'test', fieldManager: 'jane' });
+          const clear = async (): Promise<void> => {
+            world.swapDevices('node-1', 'node-4');
+            const context = { client, namespace: 'fenceline' };
+            told.push(...(await clearDevices(context, ['node-1', 'node-4'], 'jane')));
+          };
+          clock.after(10 * 60_000, () => void clear());
+        },
+      },
+    );
+    assert.deepEqual(failuresOf(seen.report), []);
+    assert.equal(told.length, 2);
+    assert.match(
+      told[0] ?? '',
+      /^node-1\.power-off: OutletsSwapped: when node-4 was cut, node-1 fell silent; cleared when/,
+    );
+    for (const node of ['node-1', 'node-4']) {
+      const { wrong, cleared, fenceable } = (
+        seen.world.server.peek('fenceline.dev', 'fencedevices', `fenceline/${node}.power-off`) as unknown as FenceDevice
+      ).status;
+      assert.deepEqual([wrong, cleared?.by, cleared?.reason, fenceable], [undefined, 'jane', 'OutletsSwapped', true]);
+    }
   });
 });
 
