@@ -5,7 +5,7 @@
  */
 import type { DeviceProvider } from '../devices/provider.ts';
 import type { Hear } from './device-tasks.ts';
-import { identitiesOf } from './device-tasks.ts';
+import { identitiesOf, plugged } from './device-tasks.ts';
 import { saidBy } from './power.ts';
 import type { DoubtAbout, PowerAnswer } from '../api/power.ts';
 import type { ConfigResult, Level, Method } from '../api/fence-config.ts';
@@ -122,20 +122,28 @@ async function askDevice(
     const first = await statusOf(found.device, options);
     // One lost packet is no reason to wake somebody up.
     const answer = first.kind === 'unknown' ? await statusOf(found.device, options) : first;
-    return judged(node, { method, device: found.device, answer, isPower }, options);
+    return judged(node, { method, found, answer, isPower }, options);
   } catch (error) {
     // A driver that throws is broken; that it would not throw in a fence is not to be counted on.
     return problem('DeviceSilent', `${method.name}: ${error instanceof Error ? error.message : 'it failed'}`);
   }
 }
 
+interface Answered {
+  method: Method;
+  found: { device: Device; plug?: string };
+  answer: DeviceAnswer;
+  isPower: boolean;
+}
+
 function judged(
   node: LiveNode,
-  { method, device, answer, isPower }: { method: Method; device: Device; answer: DeviceAnswer; isPower: boolean },
+  { method, found: { device, ...where }, answer, isPower }: Answered,
   { doubt, hear, onAnswer }: CheckOptions,
 ): Problem | undefined {
   const what = isPower ? 'power' : 'storage';
-  const said = hear(node, { method, what }, saidBy(device, answer, identitiesOf(node, method)));
+  const answered = saidBy(device, answer, identitiesOf(node, method));
+  const said = hear(node, { method, what }, { ...answered, ...plugged(where) });
   const found = doubt(node, said, { what });
   const paste = found === undefined ? undefined : lineToPaste(said, method);
   onAnswer?.(node, { method: method.name, power: said.power, believed: found === undefined, paste });

@@ -51,6 +51,8 @@ interface Entry {
   object?: StoredDevice | undefined;
   /** When it last said off, by our own clock, and in which boot of the machine. */
   saidOff?: { atMs: number; bootId: string } | undefined;
+  /** Which outlet it is, as far as that is told apart. */
+  plug?: string | undefined;
   /** It said on when nothing was known yet of whether its node lives: the next renewal will tell. */
   saidOn?: { atMs: number; renew: () => void } | undefined;
   isSaving: boolean;
@@ -98,12 +100,23 @@ export class DeviceMemory {
       bootId,
       isContradicted: what === 'power' && saidOff !== undefined && renewedAtMs > saidOff.atMs + RENEWAL_UNDERWAY_MS,
       cleared: entry.spec.cleared,
-      sharedWith: this.#shared.get(`${node.name} ${configuration}`),
+      sharedWith: this.#shared.get(`${node.name} ${configuration}`) ?? this.#sharedBy(entry, said.plug),
     });
     if (said.power === 'on') entry.saidOff = undefined;
     else if (said.power === 'off') entry.saidOff = saidOff ?? { atMs: nowMs, bootId };
     this.#save(entry);
     return recall(said, entry.status);
+  }
+
+  /** Another node that is there has the same outlet, wherever that is written: what is in Secrets shows here alone. */
+  #sharedBy(entry: Entry, plug: string | undefined): string | undefined {
+    entry.plug = plug ?? entry.plug;
+    if (entry.plug === undefined) return undefined;
+    const other = [...this.#entries.values()].find(
+      ({ plug: its, spec: { node = '' } }) =>
+        its === entry.plug && node !== entry.spec.node && this.#options.lifeOf(node).lease !== undefined,
+    );
+    return other?.spec.node;
   }
 
   /** The kubelet of a node has renewed its Lease. This is nearly all traffic. */

@@ -131,7 +131,8 @@ export class DeviceTasks {
       const found = await provider.device(node, method);
       if (!found.ok) return { ...unknown, message: `${method.name}: ${found.problem}` };
       const answer = await asked(found.device, { clock, identities: identitiesOf(node, method) });
-      return hear(node, { method, what }, { ...answer, message: `${method.name}: ${answer.message}` });
+      const said = { ...answer, ...plugged(found), message: `${method.name}: ${answer.message}` };
+      return hear(node, { method, what }, said);
     } catch (error) {
       return { ...unknown, message: `${method.name}: ${broken(error).message}` };
     }
@@ -153,7 +154,7 @@ export class DeviceTasks {
         return objection;
       };
       const outcome = await bringTo(action, found.device, {
-        ...this.#powerOptions(node, method, what),
+        ...this.#powerOptions(node, method, { what, found }),
         mayAct: noted,
         ...patience,
       });
@@ -164,16 +165,25 @@ export class DeviceTasks {
     }
   }
 
-  #powerOptions(node: LiveNode, method: Method, what: DeviceQuestion['what']): PowerOptions {
+  #powerOptions(
+    node: LiveNode,
+    method: Method,
+    { what, found }: { what: DeviceQuestion['what']; found: { plug?: string } },
+  ): PowerOptions {
     const { clock, guard = () => true, doubt, hear } = this.#options;
     return {
       clock,
       guard,
       identities: identitiesOf(node, method),
-      hear: (said) => hear(node, { method, what }, said),
+      hear: (said) => hear(node, { method, what }, { ...said, ...plugged(found) }),
       doubt: (answer, offForMs) => doubt(node, answer, { what, offForMs }),
     };
   }
+}
+
+/** Which outlet it is, where that is known. */
+export function plugged({ plug }: { plug?: string }): { plug?: string } {
+  return plug === undefined ? {} : { plug };
 }
 
 /** What throws is broken, such as a driver, or a template that cannot become a Job; what it did before is not known. */

@@ -13,6 +13,8 @@ export interface Said {
   identity: 'same' | 'other' | 'none';
   /** Whose machine it says that it is. */
   says?: string;
+  /** A hash of where it is and which of its outlets, as far as that is told apart. */
+  plug?: string;
   /** For people: what it said. */
   message: string;
 }

@@ -13,6 +13,7 @@ import type {
 } from '../api/fence-config.ts';
 import { DEVICE_FILE } from '../api/fence-config.ts';
 import { CONFIG_PREFIX } from '../api/fence-names.ts';
+import { plugOf } from '../api/plug.ts';
 import { deviceHash } from '../api/power.ts';
 import type { LiveNode, PolicyFacts } from '../api/release-view.ts';
 import { configOf, selectorProblem } from '../fence/config.ts';
@@ -196,11 +197,14 @@ export function uncheckedNodes(fenced: readonly FencedNode[]): By<string> {
   );
 }
 
-/** Devices with which two nodes are configured: by `node hash`, as a device is known, the other node. */
+/**
+ * Devices with which two nodes are configured: by `node hash`, as a device is known, the other node. Where the address is in a
+ * Secret, that shows when the devices are asked.
+ */
 export function sharedDevices(fenced: readonly FencedNode[]): Map<string, string> {
   const all = fenced.flatMap(({ node, config }) =>
     methodsOf(config).flatMap((method) => {
-      const plug = plugOf(method);
+      const plug = plugOf(method.driver, method.parameters);
       return plug === undefined ? [] : [{ plug, node: node.name, key: `${node.name} ${deviceHash(method)}` }];
     }),
   );
@@ -212,15 +216,6 @@ export function sharedDevices(fenced: readonly FencedNode[]): Map<string, string
     }
   }
   return shared;
-}
-
-/** Where it is and which of its outlets; undefined: that is not written here, or told by the node itself. */
-function plugOf({ driver, parameters }: Method): string | undefined {
-  const { ip, ipaddr, ipport, plug, port, instance, systems_uri: system } = parameters;
-  const place = ip ?? ipaddr ?? instance;
-  if (driver === 'built-in' || place === undefined) return undefined;
-  const outlet = ip === undefined && ipaddr === undefined ? driver : [ipport, plug ?? port, system].join(' ');
-  return `${place} ${outlet}`;
 }
 
 function add<T>(map: Map<string, T[]>, key: string, value: T): void {

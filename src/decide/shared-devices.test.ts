@@ -31,7 +31,11 @@ test('[SAF-1] two nodes with the same address and plug: neither is to be believe
     'off and on of one node',
   );
   const unknown = method({ plug: '3' }, { secrets: ['where'] });
-  assert.equal(sharedDevices([fenced('a', unknown), fenced('b', unknown)]).size, 0, 'where it is, is in a Secret');
+  assert.equal(
+    sharedDevices([fenced('a', unknown), fenced('b', unknown)]).size,
+    0,
+    'where it is, is in a Secret: told by the devices',
+  );
 });
 
 test('[SAF-2] nodes with a device that nobody checks', () => {

@@ -5,6 +5,7 @@
 import type { DeviceProvider, FoundDevice } from './provider.ts';
 import type { AllowedParameter } from '../api/agent-parameters.ts';
 import type { Method } from '../api/fence-config.ts';
+import { plugOf } from '../api/plug.ts';
 import type { LiveNode } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';
 import type { AgentSettings } from './agent.ts';
@@ -53,7 +54,8 @@ export class ClusterDevices implements DeviceProvider {
     const parameters = { plain, secret: secret.value };
     const [wrong] = found.driver.check(parameters);
     if (wrong !== undefined) return { ok: false, problem: `${wrong.key}: ${wrong.problem}` };
-    return { ok: true, device: found.driver.device(parameters, this.#clock) };
+    const plug = plugOf(wanted.method.driver, { ...plain, ...secret.value });
+    return { ok: true, device: found.driver.device(parameters, this.#clock), ...(plug === undefined ? {} : { plug }) };
   }
 
   async #driver(name: string): Promise<{ ok: true; driver: DeviceDriver } | { ok: false; problem: string }> {

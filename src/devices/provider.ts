@@ -4,7 +4,8 @@ import type { FenceConfig, Method } from '../api/fence-config.ts';
 import type { LiveNode } from '../api/release-view.ts';
 import type { Device } from './device.ts';
 
-export type FoundDevice = { ok: true; device: Device } | { ok: false; problem: string };
+/** `plug`: a hash of where it is and which of its outlets; absent: the parameters do not say. */
+export type FoundDevice = { ok: true; device: Device; plug?: string } | { ok: false; problem: string };
 
 export interface DeviceProvider {
   device(node: LiveNode, method: Method): Promise<FoundDevice>;

@@ -356,8 +356,12 @@ class Run {
       deviceOf: (node) => {
         const bmc = this.#world.bmcs.get(node);
         if (bmc === undefined) return undefined;
-        const { hasIdentity, liesSinceMs } = bmc;
-        return { hasIdentity, ...(liesSinceMs === undefined ? {} : { liesSinceMs }) };
+        const { hasIdentity, liesSinceMs, strikes } = bmc;
+        return {
+          hasIdentity,
+          ...(liesSinceMs === undefined ? {} : { liesSinceMs }),
+          ...(strikes === undefined ? {} : { strikes: strikes.name }),
+        };
       },
       isPortClosed: (node) => this.#world.storage.isPortClosed(node),
       isActive: (machine, process) => this.#world.isActive(machine, process),

@@ -27,6 +27,8 @@ export const exemptions = [
   'KubernetesAct',
   /** A device that began to say off after the last sign of life. */
   'LyingDevice',
+  /** A device that could not say whose power it is, or was plugged in elsewhere after it had. */
+  'BlindDevice',
   /** The ladder of its policy has emptied the node itself, to restart it. */
   'OwnRemedy',
   /** A crash message that nobody sent who had crashed, and no sign of life since. */
@@ -99,7 +101,7 @@ export interface CheckContext {
   /** How long no renewal of the Lease of a node has reached the API server, and from when on that means something. */
   pulseOf: (node: string) => Pulse | undefined;
   /** Whether the device of a node can say whose power it is, and when it first said off whatever is true, if it does. */
-  deviceOf: (node: string) => { hasIdentity: boolean; liesSinceMs?: number } | undefined;
+  deviceOf: (node: string) => { hasIdentity: boolean; liesSinceMs?: number; strikes?: string } | undefined;
   /** Whether the port through which a node reaches its storage lets nothing through. */
   isPortClosed: (node: string) => boolean;
   /** Whether a process does anything at this moment: it can write to a volume of its, or it has none and runs. */

@@ -16,6 +16,7 @@ import { s24 } from './s24-eviction-only.ts';
 import { s25 } from './s25-comes-to-rest.ts';
 import { s26 } from './s26-unknown-is-not-no.ts';
 import { s27 } from './s27-no-delay.ts';
+import { s29 } from './s29-own-device.ts';
 import { s3 } from './s3-unsettled-fence.ts';
 import { s30 } from './s30-mixed-storage.ts';
 import { s31 } from './s31-last-replica.ts';
@@ -64,6 +65,7 @@ export const invariants: readonly Invariant[] = [
   s25,
   s26,
   s27,
+  s29,
   s30,
   s31,
   s33,

@@ -53,6 +53,12 @@ export class Bmc {
     return this.#machine;
   }
 
+  /** The machine that a command reaches now, whatever it says of itself; undefined: none. */
+  get strikes(): Machine | undefined {
+    if (this.#fault === 'refuses' || this.#fault === 'hangs' || this.#fault === 'ignores') return undefined;
+    return this.#fault === 'wrongMachine' ? (this.#options.other() ?? this.#machine) : this.#machine;
+  }
+
   /** Somebody puts the plug of another machine into it. */
   plugIn(machine: Machine): void {
     this.#machine = machine;

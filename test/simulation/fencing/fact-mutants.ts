@@ -100,4 +100,52 @@ export const factMutantCases: readonly MutantCase[] = [
     says: /^node-1 is cut before node-2, node-3, node-4 could be heard of, and the request on record was spent before$/,
   },
   ...calmMutantCases,
+  {
+    invariant: 'S29',
+    mistake: 'tells a device to switch off that answers for another machine',
+    sabotage: {
+      file: 'src/act/power.ts',
+      line: "if (before.identity === 'other' || answered.kind === 'refused') return",
+      instead: "if (answered.kind === 'refused') return",
+    },
+    also: [
+      {
+        file: 'src/fence/belief.ts',
+        line: "if (identity === 'other') return known(message);",
+        instead: '',
+      },
+      {
+        file: 'src/fence/memory.ts',
+        line: "if (said.identity === 'other') return { reason: 'AnotherMachine', message: said.message };",
+        instead: '',
+      },
+    ],
+    scenario: fenced('another-machine', {
+      events: [
+        { at: '0s', device: { node: place, fault: 'wrongMachine' } },
+        { at: '0s', partition: place },
+      ],
+      runFor: '25s',
+    }),
+    says: /^operator-1 told the device of node-\d off, and it is the machine node-\d that goes off$/,
+  },
+  {
+    invariant: 'S29',
+    mistake: 'uses an outlet again by which another node went dark',
+    sabotage: {
+      file: 'src/fence/belief.ts',
+      line: 'if (wrong !== undefined) return known(`${message}, and it is known to be wrong: ${wrong}`);',
+      instead: "if (wrong === '') return known(message);",
+    },
+    scenario: {
+      ...scenarioOf('holes/outlets-swapped'),
+      events: [
+        ...scenarioOf('holes/outlets-swapped').events,
+        { atMs: 15 * 60_000, act: { do: 'partition', node: { node: 'node-4' } }, where: 'test' },
+      ],
+      expectations: [],
+      runForMs: 16 * 60_000,
+    },
+    says: /^operator-1 told the device of node-4 off, and it is the machine node-1 that goes off$/,
+  },
 ];

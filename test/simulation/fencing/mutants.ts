@@ -175,6 +175,7 @@ export const fenceMutantCases: readonly MutantCase[] = [
       ],
       runFor: '1m',
     }),
+    beside: ['S29'],
     says: /on the basis PowerOff although its machine is on$/,
   },
   {

@@ -1,0 +1,53 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ActCluster } from '../../test/support/act-cluster.ts';
+import { aNode } from '../../test/support/release-case.ts';
+import type { Method } from '../api/fence-config.ts';
+import { plugOf } from '../api/plug.ts';
+import { learn, learnCut, learnSwapped, withMemory } from '../fence/memory.ts';
+import { DeviceMemory } from './device-memory.ts';
+
+test('[SAF-1] two nodes whose Secrets have the same address and plug are wrong both; one that is gone counts no more', async () => {
+  const { client, clock } = await ActCluster.create();
+  const there = new Set(['a', 'b']);
+  const memory = new DeviceMemory({
+    client,
+    clock,
+    namespace: 'fenceline',
+    isLeading: () => false,
+    lifeOf: (node) =>
+      there.has(node)
+        ? { bootId: 'x', lease: { renewTime: '', unchangedForMs: 0, renewed: true, renewedSinceNotReady: false } }
+        : { bootId: '' },
+    learn,
+    learnCut,
+    learnSwapped,
+    recall: withMemory,
+    onProblem: () => {},
+  });
+  const method = (secret: string): Method => ({
+    name: 'pdu',
+    action: 'off',
+    driver: 'agent:fence_apc',
+    parameters: {},
+    secrets: [secret],
+  });
+  const hear = (node: string, parameters: Record<string, string>): string | undefined => {
+    const plug = plugOf('agent:fence_apc', parameters);
+    const answer = { device: 'pdu', power: 'on', identity: 'none', message: '', ...(plug && { plug }) } as const;
+    return memory.hear(
+      aNode({ name: node }),
+      { method: method(`pdu-${node}`), what: 'power' },
+      { said: answer, by: 'check' },
+    ).wrong;
+  };
+  const same = { ip: '10.0.0.1', plug: '3' };
+  assert.equal(hear('a', same), undefined, 'the first has nobody to share with');
+  assert.equal(hear('b', { ipaddr: '10.0.0.1', port: '3' }), 'node a is configured with the same device and plug');
+  assert.equal(hear('a', same), 'node b is configured with the same device and plug');
+  assert.equal(hear('b', { ip: '10.0.0.1', plug: '4' }), undefined, 'mended');
+  assert.equal(hear('a', same), undefined);
+  assert.ok(hear('b', same) !== undefined);
+  there.delete('a');
+  assert.equal(hear('b', same), undefined);
+});
