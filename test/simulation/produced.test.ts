@@ -115,6 +115,12 @@ function mended(): Scenario {
   return fenced('mended', { events, runFor: '13m' });
 }
 
+/** Cut although nothing is there to be freed, and not back in time: not once more. */
+function cutInVain(): Scenario {
+  const policy = { fence: { ...atOnce, bootTimeout: '5s', restarts: 1 } };
+  return fenced('cut-in-vain', { policy, events: [{ at: '0s', partition: 'node-1' }], runFor: '1m' });
+}
+
 /** A second pod joins a release that is not over. */
 function joinedLater(): object {
   const releases = [aRecord({ pods: [{ namespace: 'default', name: 'first', uid: 'first' }] })];
@@ -137,11 +143,12 @@ describe('what a status can hold', () => {
       'fence/written-device',
       'holes/request-under-dry-run',
       'holes/cooldown',
+      'holes/graceful-reboot',
       'holes/shared-boot-id',
       'holes/budget-overruled',
     ];
     for (const file of [...files, 'release/fev/tolerations']) await written.run(scenarioOf(file));
-    for (const scenario of [cutOff(), repaired(), takenOut(), mended()]) await written.run(scenario);
+    for (const scenario of [cutOff(), repaired(), takenOut(), mended(), cutInVain()]) await written.run(scenario);
     await written.run(boundLate, blindScheduler().onWorld);
     // Who approves is a person.
     const approve = fenced('approve', {
