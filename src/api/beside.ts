@@ -1,7 +1,8 @@
 /**
  * Whether it was the right machine that went dark (SAF-17). A device that cannot say whose power it is may be plugged into
- * another machine: after it was switched off, every other node with such a device has to show that it lives. One that does not
- * is accounted for if its own device says off as well: then they are all off, whoever is plugged in where.
+ * another machine, whatever that one is fenced by: after it was switched off, every other node of the cluster has to show that it
+ * lives. One that does not is accounted for if it has such a device as well, and that says off: then they are all off, whoever is
+ * plugged in where.
  */
 import type { NodeCase } from './release-view.ts';
 
@@ -38,7 +39,7 @@ export function wrongOutlet(names: readonly string[]): string {
 /** What a release waits for, and how a person can end that. */
 export function unproven(silent: readonly string[]): string {
   const who = silent.slice(0, namedAtMost).join(', ');
-  return `${who} has not been heard of since, and its device does not say off: nobody knows which of them went dark. Look at it, or switch it off`;
+  return `${who} has not been heard of since, and no outlet of its own says off: nobody knows which of them went dark. Look at it: bring it back, switch its outlet off, or delete its Node`;
 }
 
 /** Who was silent when the first command was about to be sent; undefined: none was, or nobody has looked. */

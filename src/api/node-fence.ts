@@ -119,7 +119,7 @@ const switched = z.object({
     .optional()
     .meta({
       description:
-        'Other nodes with devices that cannot say whose power they are, and that were silent by then. One that falls silent ' +
+        'Where the device cannot say whose power it is: other nodes that were silent by then. One that falls silent ' +
         'later may be the one that was cut.',
     }),
   confirmedAt: at('When the device was asked and said off. Without that nothing rests on it.').optional(),

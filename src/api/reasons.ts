@@ -144,8 +144,7 @@ export const STUCK = group('NodeFence', 'stuck', 'Why a pod of a node in trouble
   NoFence: 'No remedy of its policy fences the node just now.',
   NotPoweredOff: 'No device has confirmed that the machine is off, for this boot of it.',
   NotWanted: 'The remedy does not ask for the pods to go.',
-  OthersUnheard:
-    'The device cannot say whose power it is, and another node with such a device has not been heard of since the cut.',
+  OthersUnheard: 'The device cannot say whose power it is, and another node has not been heard of since the cut.',
   ReleaseRate: 'As many pods as podsPerMinute allows were released in the last minute.',
   StorageNotFenced: 'No device has cut the node off from the storage of the pod.',
   NoCrash: 'No crashed kernel has reported itself, or the policy does not listen to it.',

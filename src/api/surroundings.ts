@@ -11,6 +11,6 @@ export interface Surroundings {
 
 /** Other nodes whose devices cannot say whose power they are, as they are now. */
 export interface Beside extends Surroundings {
-  /** Those that are silent; `isOff`: what their own devices said last. */
+  /** Those that are silent; `isOff`: their own devices, which cannot say whose power they are, said so last. */
   silent: readonly { name: string; isOff: boolean }[];
 }

@@ -155,11 +155,14 @@ export class SharedFacts {
       step === 'power-management' && confirmedAt !== undefined ? [Date.parse(confirmedAt)] : [],
     );
     const sinceMs = offAt.length === 0 ? 0 : serverNowMs - Math.max(...offAt) - underwayMs;
-    const others = [...memory.blindNodes].flatMap(([other, { isOff }]) => {
-      const isThere = other !== name && observer.view(other).node !== undefined;
+    const blind = memory.blindNodes;
+    // Whatever device they have, or none: an outlet may feed any of them.
+    const others = [...observer.nodeNames].flatMap((other) => {
       const lease = observer.leaseSign(other);
       const isHeard = lease?.renewed === true && lease.unchangedForMs < sinceMs;
-      return isThere && !isHeard ? [{ name: other, isOff, isSilent: lease === undefined || isSilent(lease) }] : [];
+      if (other === name || isHeard) return [];
+      const isOff = blind.get(other)?.isOff === true;
+      return [{ name: other, isOff, isSilent: lease === undefined || isSilent(lease) }];
     });
     const unheard = others.filter((one) => !one.isSilent).map((one) => one.name);
     const silent = others.filter((one) => one.isSilent).map((one) => ({ name: one.name, isOff: one.isOff }));

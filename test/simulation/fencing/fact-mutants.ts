@@ -77,6 +77,19 @@ export const factMutantCases: readonly MutantCase[] = [
   },
   {
     invariant: 'S4',
+    mistake: 'waits after a cut only for nodes whose devices it remembers',
+    sabotage: {
+      file: 'src/operator/shared-facts.ts',
+      line: 'if (other === name || isHeard) return [];',
+      instead: 'if (other === name || isHeard || !blind.has(other)) return [];',
+    },
+    scenario: { ...scenarioOf('holes/outlets-swapped-without-policy'), expectations: [] },
+    // Two machines that write are what it comes to.
+    beside: ['S2', 'S23'],
+    says: /^kubernetes.io\/csi\/\S+ on node-\d was freed on the basis PowerOff although its machine is on$/,
+  },
+  {
+    invariant: 'S4',
     mistake: 'forgets with the process whom it waits for after a cut',
     sabotage: {
       file: 'src/operator/shared-facts.ts',

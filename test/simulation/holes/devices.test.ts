@@ -151,6 +151,10 @@ runHoles('two outlets are swapped, and neither says whose power it is', {
     '[SAF-17] one that was silent before cannot go dark: nobody knows whose power it was',
   'outlets-swapped-found-off':
     '[SAF-17] nor where the outlet was found off: of two that are silent it may be the other',
+  'outlets-swapped-without-policy':
+    '[SAF-17] the other one need not be under a policy: whoever is in the cluster has to be heard of',
+  'outlets-swapped-device-deleted': '[SAF-17] nor need there be a FenceDevice of it',
+  'outlet-of-one-with-a-controller': '[SAF-17] nor does a device of its own that says whose it is make a difference',
   'outlet-drilled': '[SAF-17] after a drill nobody is waited for, also not by the next instance',
 });
 
