@@ -2,6 +2,7 @@
  * Reads live what a decision rests on, right before the act, and says what is no longer so (S15). It knows no rules: the
  * decision names its grounds, and here they are compared.
  */
+import { bootIdOf } from '../api/bounded-name.ts';
 import type { WireBudget } from '../api/budgets.ts';
 import { spentBudget, spentOver } from '../api/budgets.ts';
 import type { Slotted } from '../api/facts.ts';
@@ -112,7 +113,7 @@ async function sameNode(reads: LiveReads, grounds: Grounds): Promise<Refusal | u
   if (!read.ok) return missing(read.error, `node ${grounds.node}`);
   const { metadata, spec, status } = read.value;
   if (metadata.uid !== grounds.nodeUid) return changed(`${grounds.node} is another node of the same name`);
-  if ((status?.nodeInfo?.bootID ?? '') !== grounds.bootId) return changed(`${grounds.node} was booted again`);
+  if (bootIdOf(status?.nodeInfo) !== grounds.bootId) return changed(`${grounds.node} was booted again`);
   const { status: ready, lastHeartbeatTime } = status?.conditions?.find(({ type }) => type === 'Ready') ?? {};
   if (!mayBeReady.has(grounds.basis) && ready !== 'False' && ready !== 'Unknown')
     return changed(`Ready of ${grounds.node} is ${ready ?? 'not reported'}`);

@@ -217,7 +217,7 @@ const releaseRecord = z.object({
   budgets: z.array(z.string().max(317)).max(MAX_RELEASED_PODS).optional().meta({
     description: 'Disruption budgets that allowed none of this, and were overruled because the pods are dead already.',
   }),
-  freed: z.array(z.string().max(512)).max(MAX_RELEASED_PODS).prefault([]).meta({
+  freed: z.array(z.string().max(4096)).max(MAX_RELEASED_PODS).prefault([]).meta({
     description: 'What of `volumesInUse` goes with them. An entry that comes back was written by a kubelet that lives.',
   }),
 });

@@ -23,6 +23,7 @@ import { decideRemedy } from './decide-remedy.ts';
 import { machineSpell } from './brake-of.ts';
 import { fenceSpell } from './fence-of.ts';
 import { alarmsFor } from './incident.ts';
+import { fittingStatus } from '../api/fitting.ts';
 import { epochOf, isSameAlarm, nextStatus, statusWithFence } from './record.ts';
 import { isSame } from './same.ts';
 
@@ -134,7 +135,7 @@ function recordOf(nodeCase: NodeCase, decided: Decided): RecordDecision | undefi
   if (fence === undefined && !isWorthRecording(nodeCase, decision)) return undefined;
   const isNewPolicy = fence === undefined || (fence.spec.policy !== policy && decision.trouble !== undefined);
   const written = policy === undefined || !isNewPolicy ? {} : { policy };
-  const status = nextStatus({ nodeCase, ...decided });
+  const status = fittingStatus(nextStatus({ nodeCase, ...decided }));
   const isWell = fence !== undefined && fence.status.incident === undefined && decision.trouble === undefined;
   const isKept = fence !== undefined && (isSame(status, fence.status) || (isWell && isNoNews(fence.status, status)));
   if (isKept) return written.policy === undefined ? undefined : written;

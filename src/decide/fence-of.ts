@@ -113,7 +113,9 @@ function begunAnew(nodeCase: PresentCase): PresentCase {
 export function fenceSpell(nodeCase: PresentCase, { fence, incident }: NodeFenceStatus): Spell | undefined {
   const { serverNowMs: nowMs } = nodeCase;
   if (fence === undefined) return spellOf(nodeCase, nowMs);
-  if (fence.switched.some(({ confirmedAt }) => confirmedAt !== undefined)) return undefined;
+  // A cordon confirms nothing.
+  const isCut = fence.switched.some(({ confirmedAt, device }) => confirmedAt !== undefined && device !== undefined);
+  if (isCut) return undefined;
   const isFirst = fence.restarts === 0 && fence.phase !== 'failed';
   return spellOf(nodeCase, Date.parse((isFirst ? undefined : incident?.startedAt) ?? fence.startedAt));
 }

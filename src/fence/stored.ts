@@ -1,4 +1,5 @@
 /** The state of a fence as NodeFence keeps it, in the words of the source, and back. */
+import { boundedName } from '../api/bounded-name.ts';
 import { timeOf } from '../api/facts.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { FenceState, Phase } from './state.ts';
@@ -70,7 +71,9 @@ export interface Storing {
 }
 
 export function storedOf(state: FenceState, { config, cleanResources, releasedAt }: Storing): StoredFence {
-  const method = methodNames(state, config);
+  const names = methodNames(state, config);
+  // A release says by whom it is in the same words.
+  const method = names === undefined ? undefined : boundedName(names, 253);
   // With nothing to isolate it by, a node that waits for its power to be cut is told like one that waits to be isolated.
   const onlyWaits = state.phase === 'isolated' && state.switched.length === 0;
   const { step, status } = words[onlyWaits ? 'waiting' : state.phase];

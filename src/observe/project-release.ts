@@ -1,4 +1,5 @@
 /** What is kept of the objects that hang on a node in trouble. Total functions: half-written objects stop nothing. */
+import { bootIdOf } from '../api/bounded-name.ts';
 import type {
   AttachmentFacts,
   DriverFacts,
@@ -81,7 +82,7 @@ export function liveNode(object: KubeObject): LiveNode {
     name: metadata.name,
     uid: metadata.uid ?? '',
     resourceVersion: metadata.resourceVersion ?? '',
-    bootId: status?.nodeInfo?.bootID ?? '',
+    bootId: bootIdOf(status?.nodeInfo),
     labels: metadata.labels ?? {},
     ready: ready === undefined ? undefined : statusOf(ready),
     ...(typeof heartbeatTime === 'string' ? { heartbeatTime } : {}),

@@ -1,4 +1,5 @@
 /** What is kept of Nodes and Leases. Total functions: an object half-written by somebody must not stop the watch. */
+import { bootIdOf } from '../api/bounded-name.ts';
 import { leaseDurationMs } from '../api/life.ts';
 import { CLOUD_SHUTDOWN_KEY, FORCE_EVICTION_KEY, OUT_OF_SERVICE_KEY, QUARANTINE_KEY } from '../api/release-view.ts';
 import type { ConditionStatus, NodeCondition, NodeFacts } from '../api/view.ts';
@@ -44,7 +45,7 @@ export function projectNode(object: KubeObject): NodeFacts {
   return {
     name: metadata.name,
     uid: metadata.uid ?? '',
-    bootId: status?.nodeInfo?.bootID ?? '',
+    bootId: bootIdOf(status?.nodeInfo),
     addresses: (status?.addresses ?? []).flatMap(({ address }) => address ?? []),
     zone: word(metadata.labels?.['topology.kubernetes.io/zone']),
     unschedulable: spec?.unschedulable ?? false,

@@ -4,6 +4,7 @@
  * is, is what the operator last read: a machine may report another one while the write is under way, and no precondition
  * on a pod can tell.
  */
+import { bootIdOf } from '../../api/bounded-name.ts';
 import type { Invariant } from './checker.ts';
 import { Reads } from './reads.ts';
 import { recordsFor, recordsOf, releaseOf, toldOf } from './release.ts';
@@ -21,7 +22,7 @@ export const s1: Invariant = {
         const node = reads.of(write.user, `/api/v1/nodes/${name}`)?.node ?? state.lastNodes.get(name);
         // Of a Node that is gone nobody knows which boot its machine is in.
         const isBoot = (bootId?: string): boolean =>
-          !state.nodes.has(name) || bootId === node?.status?.nodeInfo?.bootID;
+          !state.nodes.has(name) || bootId === bootIdOf(node?.status?.nodeInfo);
         const matching = recordsFor(state, release).filter(
           ({ nodeUid, bootId }) => nodeUid === node?.metadata.uid && isBoot(bootId),
         );

@@ -12,6 +12,9 @@ runHoles('nothing was wrong', {
   'kubelet-upgraded': '[SAF-18] a kubelet that is away for a minute, and its machine answers: nothing is cut',
   'kubelet-stays-away': '[SAF-18] a kubelet that stays away: its machine is cut after five minutes',
   'graceful-reboot': '[SAF-18] a reboot in good order: nothing is cut',
+  'pause-after-a-cordon': '[SAF-18] a cordon is no cut: a pause that is named after it holds',
+  'kubelet-down-after-a-cordon':
+    '[SAF-18] a cordon is no cut: nor does it end the patience with a kubelet that is away',
   'named-pause': '[SAF-18] all pauses have to have passed',
   'nothing-to-free': '[SAF-18] where nothing would be freed a machine gets bootTimeout first',
   'two-of-six': '[SAF-10] two of six machines are lost: the second database does not wait until the first has booted',

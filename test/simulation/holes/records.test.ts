@@ -1,0 +1,9 @@
+/** A record that the API server refuses stops everything: what is written into it has to fit, whatever others write. */
+import { runHoles } from './files.ts';
+
+runHoles('what is written of a fence fits', {
+  'long-device-names': '[SAF-5] whatever its devices are called',
+  'long-volume-handle': '[NGS-2] whatever a driver calls its volumes',
+  'many-named-pauses': '[SAF-18] however many people have asked for patience',
+  'long-boot-id': '[FEN-16] whatever a kubelet says of its boot',
+});
