@@ -8,23 +8,8 @@ import { learn, learnCut, learnSwapped, withMemory } from '../fence/memory.ts';
 import { DeviceMemory } from './device-memory.ts';
 
 test('[SAF-1] two nodes whose Secrets have the same address and plug are wrong both; one that is gone counts no more', async () => {
-  const { client, clock } = await ActCluster.create();
   const there = new Set(['a', 'b']);
-  const memory = new DeviceMemory({
-    client,
-    clock,
-    namespace: 'fenceline',
-    isLeading: () => false,
-    lifeOf: (node) =>
-      there.has(node)
-        ? { bootId: 'x', lease: { renewTime: '', unchangedForMs: 0, renewed: true, renewedSinceNotReady: false } }
-        : { bootId: '' },
-    learn,
-    learnCut,
-    learnSwapped,
-    recall: withMemory,
-    onProblem: () => {},
-  });
+  const memory = await remembering((node) => there.has(node));
   const method = (secret: string): Method => ({
     name: 'pdu',
     action: 'off',
@@ -51,3 +36,47 @@ test('[SAF-1] two nodes whose Secrets have the same address and plug are wrong b
   there.delete('a');
   assert.equal(hear('b', same), undefined);
 });
+
+test('[SAF-17] a node is off by the outlets that it is configured with now, and by all of them', async () => {
+  const memory = await remembering(() => true);
+  const store = (configuration: string, power: 'on' | 'off', identity?: 'a'): void =>
+    memory.notice(
+      {
+        metadata: { name: `a.${configuration}`, namespace: 'fenceline', resourceVersion: '1' },
+        spec: { node: 'a' },
+        status: { configuration, power, ...(identity && { identity }) },
+      },
+      'added',
+    );
+  const isOff = (...configured: string[]): boolean | undefined => {
+    memory.configure(new Map(configured.length === 0 ? [] : [['a', configured]]));
+    return memory.outlets.get('a')?.isOff;
+  };
+  assert.equal(isOff(), undefined);
+  store('new', 'off');
+  assert.equal(isOff(), true);
+  store('old', 'on');
+  assert.deepEqual([isOff(), isOff('new'), isOff('old'), isOff('new', 'old')], [false, true, false, false]);
+  assert.equal(isOff('new', 'never asked'), false);
+  store('controller', 'off', 'a');
+  assert.deepEqual([isOff('new', 'controller'), isOff('controller')], [true, false]);
+});
+
+async function remembering(isThere: (node: string) => boolean): Promise<DeviceMemory> {
+  const { client, clock } = await ActCluster.create();
+  return new DeviceMemory({
+    client,
+    clock,
+    namespace: 'fenceline',
+    isLeading: () => false,
+    lifeOf: (node) =>
+      isThere(node)
+        ? { bootId: 'x', lease: { renewTime: '', unchangedForMs: 0, renewed: true, renewedSinceNotReady: false } }
+        : { bootId: '' },
+    learn,
+    learnCut,
+    learnSwapped,
+    recall: withMemory,
+    onProblem: () => {},
+  });
+}

@@ -70,6 +70,7 @@ export class DeviceMemory {
   /** By the name of the object. */
   readonly #entries = new Map<string, Entry>();
   #shared: ReadonlyMap<string, string> = new Map();
+  #configured: ReadonlyMap<string, readonly string[]> = new Map();
   /** Devices that wait for a renewal, by node. */
   readonly #waiting = new Map<string, Set<Entry>>();
 
@@ -166,6 +167,11 @@ export class DeviceMemory {
     this.#shared = shared;
   }
 
+  /** What nodes are switched off by as they are configured now, by the hash of the device. */
+  configure(configured: ReadonlyMap<string, readonly string[]>): void {
+    this.#configured = configured;
+  }
+
   /** A node is about to lose its power by this device. */
   cut(node: LiveNode, method: Method): void {
     const entry = this.#entryFor(node.name, method);
@@ -192,15 +198,20 @@ export class DeviceMemory {
     return identity === undefined && drilled === undefined;
   }
 
-  /** Nodes with a device that cannot say whose power it is; `isOff`: it said off last. */
-  get blindNodes(): Map<string, { isOff: boolean }> {
-    const blind = [...this.#entries.values()].filter(isBlind);
-    return new Map(
-      [...Map.groupBy(blind, ({ spec }) => spec.node ?? '')].map(([node, devices]) => [
-        node,
-        { isOff: devices.every(({ status }) => status.power === 'off' && status.wrong === undefined) },
-      ]),
-    );
+  /** Nodes of which a device is remembered; `isOff`: whatever of theirs cannot say whose power it is said off last. */
+  get outlets(): Map<string, { isOff: boolean }> {
+    const known = Map.groupBy(this.#entries.values(), ({ spec }) => spec.node ?? '');
+    return new Map([...known].map(([node, entries]) => [node, { isOff: this.#isOff(node, entries) }]));
+  }
+
+  /** What is left of an earlier configuration says nothing any more; of what was never asked, nobody knows. */
+  #isOff(node: string, entries: readonly Entry[]): boolean {
+    const statuses = entries.map(({ status }) => status).filter((one) => one.configuration !== undefined);
+    const present = this.#configured
+      .get(node)
+      ?.map((configuration) => statuses.find((one) => one.configuration === configuration));
+    const blind = (present ?? statuses).filter((one) => one?.identity === undefined);
+    return blind.length > 0 && blind.every((one) => one?.power === 'off' && one.wrong === undefined);
   }
 
   /** As it is stored now, by whomever. */

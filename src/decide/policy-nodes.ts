@@ -14,7 +14,7 @@ import type {
 import { DEVICE_FILE } from '../api/fence-config.ts';
 import { CONFIG_PREFIX } from '../api/fence-names.ts';
 import { plugOf } from '../api/plug.ts';
-import { deviceHash } from '../api/power.ts';
+import { deviceHash, powerMethods } from '../api/power.ts';
 import type { LiveNode, PolicyFacts } from '../api/release-view.ts';
 import { configOf, selectorProblem } from '../fence/config.ts';
 import { devicesFor, readDevices } from '../fence/device-config.ts';
@@ -216,6 +216,12 @@ export function sharedDevices(fenced: readonly FencedNode[]): Map<string, string
     }
   }
   return shared;
+}
+
+/** What each node is switched off by, by the hash of the device; not where nobody can read what is written about it. */
+export function configuredDevices(fenced: readonly FencedNode[]): Map<string, string[]> {
+  const readable = fenced.filter(({ config }) => config.ok);
+  return new Map(readable.map(({ node, config }) => [node.name, powerMethods(config).map(deviceHash)]));
 }
 
 function add<T>(map: Map<string, T[]>, key: string, value: T): void {

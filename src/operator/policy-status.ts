@@ -33,6 +33,7 @@ import { listNodes } from '../observe/list-nodes.ts';
 import type { ConfigFindings, FencedNode, PolicyNodes, WrittenConfigs } from '../decide/policy-nodes.ts';
 import {
   configFindings,
+  configuredDevices,
   deviceFindings,
   fencesBy,
   policyNodes,
@@ -219,6 +220,7 @@ export class PolicyStatus {
     const unconfigured = await this.#unconfigured(matched.fenced);
     if (signal.aborted) return undefined;
     this.#options.memory.share(sharedDevices(matched.fenced));
+    this.#options.memory.configure(configuredDevices(matched.fenced));
     for (const [name, { nodes: count, problem }] of deviceFindings(nodes.value, configs)) {
       const told = problem && `${problem.key}: ${problem.reason}`;
       this.#options.memory.report(name, { nodes: count, problem: told });

@@ -155,19 +155,21 @@ export class SharedFacts {
       step === 'power-management' && confirmedAt !== undefined ? [Date.parse(confirmedAt)] : [],
     );
     const sinceMs = offAt.length === 0 ? 0 : serverNowMs - Math.max(...offAt) - underwayMs;
-    const blind = memory.blindNodes;
+    const { outlets } = memory;
     // Whatever device they have, or none: an outlet may feed any of them.
     const others = [...observer.nodeNames].flatMap((other) => {
       const lease = observer.leaseSign(other);
       const isHeard = lease?.renewed === true && lease.unchangedForMs < sinceMs;
       if (other === name || isHeard) return [];
-      const isOff = blind.get(other)?.isOff === true;
+      const isOff = outlets.get(other)?.isOff === true;
       return [{ name: other, isOff, isSilent: lease === undefined || isSilent(lease) }];
     });
     const unheard = others.filter((one) => !one.isSilent).map((one) => one.name);
     const silent = others.filter((one) => one.isSilent).map((one) => ({ name: one.name, isOff: one.isOff }));
     const named = { unheard: unheard.length, names: unheard.slice(0, namedAtMost) };
-    return { beside: { ...named, silent, settledAtMs: serverNowMs + lookAgainMs } };
+    const waitedMs = serverNowMs - Date.parse(fence.status.fence.startedAt);
+    const inMs = unheard.length > 0 ? lookAgainMs : Math.min(Math.max(lookAgainMs, waitedMs / 10), lookAtLeastEveryMs);
+    return { beside: { ...named, silent, settledAtMs: serverNowMs + inMs } };
   }
 }
 
@@ -175,6 +177,8 @@ export class SharedFacts {
 const underwayMs = 3000;
 /** Renewals of nodes that are well bring no pass by themselves. */
 const lookAgainMs = 1000;
+/** One that is silent takes somebody who looks at it: the longer that takes, the less often we look. */
+const lookAtLeastEveryMs = 60_000;
 const namedAtMost = 3;
 /** One that is still on record as going on has ended by now, if it has. */
 function lastStorm(

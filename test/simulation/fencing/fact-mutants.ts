@@ -81,7 +81,7 @@ export const factMutantCases: readonly MutantCase[] = [
     sabotage: {
       file: 'src/operator/shared-facts.ts',
       line: 'if (other === name || isHeard) return [];',
-      instead: 'if (other === name || isHeard || !blind.has(other)) return [];',
+      instead: 'if (other === name || isHeard || !outlets.has(other)) return [];',
     },
     scenario: { ...scenarioOf('holes/outlets-swapped-without-policy'), expectations: [] },
     // Two machines that write are what it comes to.
