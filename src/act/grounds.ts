@@ -198,11 +198,9 @@ async function freeSlot(reads: LiveReads, grounds: Grounds): Promise<Refusal | u
 /** Who has cordoned or paused the node meanwhile, or shuts its machine down, has something in mind with it. */
 async function samePlans(reads: LiveReads, { node, worth }: Grounds): Promise<Refusal | undefined> {
   if (worth === undefined) return undefined;
-  const { plans, held } = worth;
-  if (held !== undefined) return changed(`${node} was off, and is not any more: ${held}`);
   const read = await reads.get<WireNode>({ resource: nodes, name: node });
   if (!read.ok) return missing(read.error, `node ${node}`);
-  return isDeepStrictEqual(plansOf(read.value), plans)
+  return isDeepStrictEqual(plansOf(read.value), worth.plans)
     ? undefined
     : changed(`somebody has other plans with ${node} now`);
 }

@@ -87,6 +87,21 @@ describe('a switch', () => {
     assert.deepEqual(acts.of('node-1'), {});
   });
 
+  test('[STM-1] what was only to be confirmed off is not told anything when it is on', async () => {
+    const { asked, begin, ended } = await bench();
+    await begin({ ...switching, foundOff: [off] });
+    assert.deepEqual(await ended(), {
+      key: 'k',
+      outcome: 'dropped',
+      message: 'pdu-off: it was found off, and is not any more: pdu-off: puppet: it says on',
+      told: false,
+    });
+    assert.deepEqual(asked, ['status', 'status']);
+    // What rests on something else is told, on the same device.
+    await begin({ ...switching, key: 'next' });
+    assert.equal((await ended())?.outcome, 'succeeded');
+  });
+
   test('S20: one act for each node: asked again, or for another, nothing begins while it runs', async () => {
     const { cluster, node, acts, asked, begin, ended } = await bench();
     await begin(switching);

@@ -31,8 +31,8 @@ describe('questions about power', () => {
     });
   });
 
-  async function answer(): Promise<void> {
-    for (const one of open.splice(0)) one(off);
+  async function answer(said = off): Promise<void> {
+    for (const one of open.splice(0)) one(said);
     for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
   }
 
@@ -46,6 +46,25 @@ describe('questions about power', () => {
     assert.deepEqual(told, ['node-1']);
     assert.deepEqual(questions.of('node-1')?.answers, [off, off]);
     assert.equal(questions.of('node-1')?.askedForMs, 2000, 'since it was asked: the device may have looked then');
+  });
+
+  test('[SAF-18] that it was off and is on is known until something is told', async () => {
+    const ask = async (power: PowerAnswer['power']): Promise<boolean | undefined> => {
+      clock.advance(60_000);
+      questions.want(node, [method('ipmi')]);
+      await answer({ ...off, power });
+      return questions.of('node-1')?.cameOn;
+    };
+    assert.equal(await ask('on'), undefined);
+    assert.equal(await ask('off'), undefined);
+    assert.equal(await ask('on'), true);
+    questions.forget('node-1');
+    assert.equal(await ask('on'), undefined, 'by us, as it may be');
+    questions.contradict('node-1', { isOn: false });
+    assert.equal(questions.of('node-1')?.answers, undefined);
+    assert.equal(questions.of('node-1')?.cameOn, undefined, 'nobody knows');
+    questions.contradict('node-1', { isOn: true });
+    assert.equal(questions.of('node-1')?.cameOn, true);
   });
 
   test('asked again when the answer is old, not before, and never twice at a time', async () => {

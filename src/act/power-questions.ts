@@ -22,6 +22,8 @@ interface Known {
   answers?: readonly PowerAnswer[];
   /** When it was asked again; undefined: nothing is under way. */
   openSinceMs?: number | undefined;
+  /** Said off, and on after that, with nothing told in between. */
+  cameOn?: boolean;
   /** What is under way was asked before something was told: its answer is not kept. */
   isVoid?: boolean;
 }
@@ -40,9 +42,14 @@ export class PowerQuestions {
   of(node: string): PowerFacts | undefined {
     const known = this.#known.get(node);
     if (known === undefined) return undefined;
-    const { question, askedAtMs, answers } = known;
+    const { question, askedAtMs, answers, cameOn } = known;
     const askedForMs = this.#options.clock.monotonic() - askedAtMs;
-    return { question, askedForMs, ...(answers === undefined ? {} : { answers }) };
+    return {
+      question,
+      askedForMs,
+      ...(answers === undefined ? {} : { answers }),
+      ...(cameOn === undefined ? {} : { cameOn }),
+    };
   }
 
   want(node: LiveNode, methods: readonly Method[]): void {
@@ -59,6 +66,14 @@ export class PowerQuestions {
     void this.#ask(node, methods, asked);
   }
 
+  /** What was said is not so any more. */
+  contradict(node: string, { isOn }: { isOn: boolean }): void {
+    const known = this.#known.get(node);
+    if (known === undefined) return;
+    delete known.answers;
+    if (isOn) known.cameOn = true;
+  }
+
   /** Nothing that was said or asked so far counts any more: the node is gone, or its device was told something. */
   forget(node: string): void {
     const known = this.#known.get(node);
@@ -66,6 +81,7 @@ export class PowerQuestions {
     if (known?.openSinceMs === undefined) this.#known.delete(node);
     else {
       delete known.answers;
+      delete known.cameOn;
       known.isVoid = true;
     }
   }
@@ -77,7 +93,14 @@ export class PowerQuestions {
     asked.openSinceMs = undefined;
     asked.askedAtMs = openSinceMs ?? asked.askedAtMs;
     if (asked.isVoid === true) this.#known.delete(node.name);
-    else asked.answers = answers;
+    else {
+      if (asked.answers?.every(isOff) && answers.some(({ power }) => power === 'on')) asked.cameOn = true;
+      asked.answers = answers;
+    }
     onAnswer(node.name);
   }
+}
+
+function isOff({ power }: PowerAnswer): boolean {
+  return power === 'off';
 }

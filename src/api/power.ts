@@ -56,6 +56,8 @@ export interface PowerFacts {
   askedForMs: number;
   /** Absent: none has come yet. */
   answers?: readonly PowerAnswer[];
+  /** They had said off, and then on, with nothing told by us in between: somebody has switched it on. */
+  cameOn?: boolean;
 }
 
 /** What the word of a device is weighed against. */

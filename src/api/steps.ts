@@ -41,8 +41,6 @@ export interface Worth {
   gain?: Gain | undefined;
   /** Where a kubelet that is only away would refuse, and must not; absent: it has had its time. */
   door?: { address: string; port: number } | undefined;
-  /** Why nothing that is on may be cut at all: it was off when it was asked, and is not told anything if it is not any more. */
-  held?: string | undefined;
 }
 
 /** One thing that a release would free. */
@@ -107,6 +105,7 @@ export type LongAct = Try &
   /**
    * Its power, or its way to the storage. `isQuestion`: its device is only asked whether it is so. `sent`: of one that switches
    * off, since when its command may have been sent, and whether that is recorded by this very decision for the first time.
+   * `foundOff`: no brake held it, because these say that the power is off; nothing is told unless they say so still (STM-1).
    */
   (
     | {
@@ -115,6 +114,7 @@ export type LongAct = Try &
         method: Method;
         isQuestion?: boolean;
         sent?: { at: string; isFirst: boolean };
+        foundOff?: readonly Method[];
       }
     | { do: 'uncordon' }
     | { do: 'runJob'; job: JobOrder; wasMade: boolean }

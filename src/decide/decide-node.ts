@@ -10,7 +10,6 @@ import { DEFAULT_STORM } from '../api/policy-facts.ts';
 import type { NodeCase, PresentCase, Sighting } from '../api/release-view.ts';
 import type { Grounds, Step } from '../api/steps.ts';
 import type { Judgement } from '../api/view.ts';
-import { powerSays } from '../fence/belief.ts';
 import { judgeNode } from '../judge/judge-node.ts';
 import { repeatedTrouble } from '../judge/problems.ts';
 import { worthOf } from '../release/patience.ts';
@@ -200,7 +199,7 @@ function worthOfRun(
     : run.do === 'deleteMachine' && ladder !== undefined
       ? machineSpell(nodeCase, ladder)
       : undefined;
-  return spell === undefined ? {} : { worth: worthOf(nodeCase, spell, powerSays(nodeCase).says === 'off') };
+  return spell === undefined ? {} : { worth: worthOf(nodeCase, spell) };
 }
 
 /** What has to be so still when the remedy begins; nothing, where it is one for the way back. */

@@ -10,9 +10,11 @@ import { isTakenUp } from '../api/fence-request.ts';
 import { isSilent, stillCounts } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { DEFAULT_FENCE } from '../api/policy-facts.ts';
+import { firstPowerMethods } from '../api/power.ts';
 import type { NodeCase, PresentCase } from '../api/release-view.ts';
 import type { Cordon, LongAct } from '../api/steps.ts';
 import type { FenceDecision } from '../fence/decide-fence.ts';
+import { powerSays } from '../fence/belief.ts';
 import { entryFor } from '../fence/switched.ts';
 import { decideFence } from '../fence/decide-fence.ts';
 import { crashHeard } from '../release/by-kernel-crash.ts';
@@ -166,8 +168,13 @@ export function methodRun(
   const key = taskKey(fence);
   if (action === 'cordon' || action === 'uncordon') return { do: action, key };
   const what = fence.phase === 'poweringOff' || fence.phase === 'poweringOn' ? 'power' : 'storage';
-  const sent = action === 'off' ? sentBy(nodeCase, fence, method) : {};
-  return { do: 'switch', key, what, method, ...(isQuestion ? { isQuestion } : {}), ...sent };
+  const cut = action === 'off' ? { ...sentBy(nodeCase, fence, method), ...foundOff(nodeCase) } : {};
+  return { do: 'switch', key, what, method, ...(isQuestion ? { isQuestion } : {}), ...cut };
+}
+
+/** Whose word has lifted the brake: it is as old as the answer, and the machine may have been switched on since (STM-1). */
+function foundOff(nodeCase: NodeCase): Pick<Extract<LongAct, { do: 'switch' }>, 'foundOff'> {
+  return powerSays(nodeCase).says === 'off' ? { foundOff: firstPowerMethods(nodeCase.config) } : {};
 }
 
 /** Since when the command of a method may have been sent, and whether anybody but this decision can have sent it. */

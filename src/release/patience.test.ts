@@ -47,6 +47,13 @@ describe('patience', () => {
     assert.equal(patienceWith(nodeCase, { ...spell, sinceMs: nowMs - 600_000 }), undefined);
   });
 
+  test('[SAF-18] a machine that was off and has been switched on has the time of a boot', () => {
+    const nodeCase = withNode({}, { power: { question: 'q', askedForMs: 0, cameOn: true } });
+    const found = patienceWith(nodeCase, spell);
+    assert.equal(found?.reason, 'PlannedWork');
+    assert.match(found?.message ?? '', /^its machine was off and has been switched on, /);
+  });
+
   test('[SAF-18] a shutdown that was reported is remembered for its boot, until the node is well', () => {
     const incident = anIncident({ shutDown: { at: '2026-01-01T00:09:00Z', bootId: 'boot-1' } });
     const fence = aFence({ incident });
@@ -123,15 +130,13 @@ describe('patience', () => {
     assert.equal(at(1, { lease: silentLease }), 'NothingToFree', 'it may be booting');
   });
 
-  test('[SAF-18] what a cut rests on: plans, gain and port while they matter, and nothing at all of what was off', () => {
-    assert.deepEqual(worthOf(withNode({}), spell, false), {
+  test('[SAF-18] what a cut rests on: plans, gain and port while they matter', () => {
+    assert.deepEqual(worthOf(withNode({}), spell), {
       plans: noPlans,
       gain: { kind: 'pod', namespace: 'default', name: 'web-0', uid: 'pod-0' },
       door,
     });
-    assert.deepEqual(worthOf(withNode({}), { ...spell, sinceMs: 0 }, false), { plans: noPlans });
-    const cordoned = withNode({ plans: { ...noPlans, isCordoned: true } });
-    assert.match(worthOf(cordoned, spell, true).held ?? '', /^the node is cordoned/);
+    assert.deepEqual(worthOf(withNode({}), { ...spell, sinceMs: 0 }), { plans: noPlans });
   });
 });
 

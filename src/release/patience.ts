@@ -60,15 +60,23 @@ function pausedByName({ node, serverNowMs }: PresentCase): Patience | undefined 
   return { reason: 'NamedPause', message: `paused until ${clockTime(untilMs)} by ${names}`, recheckAtMs: untilMs };
 }
 
-/** Who works on a node cordons it; who shuts its machine down has its kubelet say so. It has the time of a boot to be back. */
+/**
+ * Who works on a node cordons it; who shuts its machine down has its kubelet say so; and what was off and is on was switched on
+ * by somebody. It has the time of a boot to be back.
+ */
 function planned(nodeCase: PresentCase, spell: Spell): Patience | undefined {
-  const isDown = wasShuttingDown(nodeCase);
-  if (!isDown && nodeCase.node.plans?.isCordoned !== true) return undefined;
-  const what = isDown ? 'its kubelet has reported that its machine is shutting down' : 'the node is cordoned';
+  const what = planOf(nodeCase);
+  if (what === undefined) return undefined;
   return withinBoot(nodeCase, spell, {
     reason: 'PlannedWork',
     message: `${what}, which may be a reboot that somebody wants`,
   });
+}
+
+function planOf(nodeCase: PresentCase): string | undefined {
+  if (wasShuttingDown(nodeCase)) return 'its kubelet has reported that its machine is shutting down';
+  if (nodeCase.node.plans?.isCordoned === true) return 'the node is cordoned';
+  return nodeCase.power?.cameOn === true ? 'its machine was off and has been switched on' : undefined;
 }
 
 /** Drained, or never used: a cut would free nothing, and what is only booting comes back by itself. */
@@ -133,14 +141,13 @@ function kubeletDown(nodeCase: PresentCase, { sinceMs }: Spell): Patience | unde
   return { reason: 'KubeletDown', message, recheckAtMs: untilMs };
 }
 
-/** What a cut rests on, to be found unchanged right before it. `isOff`: it is only to be confirmed that it is. */
-export function worthOf(nodeCase: PresentCase, spell: Spell, isOff: boolean): Worth {
+/** What a cut rests on, to be found unchanged right before it. */
+export function worthOf(nodeCase: PresentCase, spell: Spell): Worth {
   const { node, serverNowMs: nowMs } = nodeCase;
   return {
     plans: node.plans ?? { isCordoned: false, isShuttingDown: false, pauses: {} },
     ...(nowMs < spell.sinceMs + spell.bootTimeoutMs ? { gain: gainOf(nodeCase) } : {}),
     ...(nowMs < spell.sinceMs + kubeletAwayMs ? { door: node.kubelet } : {}),
-    ...(isOff ? { held: patienceWith(nodeCase, spell)?.message } : {}),
   };
 }
 

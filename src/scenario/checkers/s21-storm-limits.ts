@@ -1,17 +1,18 @@
 /**
- * S21: never beyond the limits of a storm. When the fence of a machine that runs is begun, no more nodes are silent than its
- * policy allows, in the cluster and in each zone of three or more, by the renewals that reached the API server, with those
- * counted that operators have cut; no more machines are cut at a time than may be; and no more pods go in a minute than their
+ * S21: never beyond the limits of a storm. When it is recorded that a device may be told to cut a machine that runs, and it is
+ * told then, no more nodes are silent than its policy allows, in the cluster and in each zone of three or more, by the renewals
+ * that reached the API server, with those counted that operators have cut; no more machines are cut at a time than may be; and no more pods go in a minute than their
  * policy allows. A machine that is off is only found so: nothing is cut there. (Whether the observer is the isolated party shows
  * in S15: whoever cannot read does not act.)
  */
 import { nodeFenceName } from '../../api/fence-names.ts';
-import type { StoredFence } from '../cluster-state.ts';
+import type { StoredChange, StoredFence } from '../cluster-state.ts';
+import { hasSent } from '../cluster-state.ts';
 import type { CheckContext, Invariant, Write } from './checker.ts';
 import { Cuts } from './cuts.ts';
 import { isLying } from './devices.ts';
 import { releaseOf, toldOf } from './release.ts';
-import { beginsFence, Troubles } from './trouble.ts';
+import { Troubles } from './trouble.ts';
 
 export const s21: Invariant = {
   id: 'S21',
@@ -20,9 +21,18 @@ export const s21: Invariant = {
     const troubles = new Troubles(context);
     const cuts = new Cuts(context);
     const paced = pace(context);
+    /** By node: what stood against its fence when it was last recorded that a command may be sent. */
+    const against = new Map<string, string>();
     return {
       onWrite: paced,
       onWire(event) {
+        const isCut = (event.type === 'device' || event.type === 'port') && event.action === 'off';
+        const told = isCut && machineOf(event.node)?.power === 'on' ? against.get(event.node) : undefined;
+        if (isCut && told !== undefined) {
+          against.delete(event.node);
+          if (isLying(context, event.node)) exempt('LyingDevice', told);
+          else violated(told);
+        }
         if (event.type === 'device' && event.action === 'off' && machineOf(event.node)?.power === 'on') {
           const { maxConcurrent = Infinity } = troubles.policyOf(event.node)?.spec?.storm ?? {};
           const { size } = new Set([event.node, ...cuts.busy()]);
@@ -34,18 +44,22 @@ export const s21: Invariant = {
       onStored(change) {
         troubles.take(change);
         const node = (change.object as StoredFence).spec?.node ?? '';
-        if (!beginsFence(change) || machineOf(node)?.power !== 'on') return;
+        if (!recordsCommand(change)) return;
+        against.delete(node);
         const { maxUnresponsive = '100%' } = troubles.policyOf(node)?.spec?.storm ?? {};
         const busy = new Set([node, ...cuts.busy()]);
         const where = troubles.beyond(maxUnresponsive, (name) => busy.has(name) || troubles.isSilent(name));
-        if (where === undefined) return;
-        const told = `the fence of ${node} is begun while ${where} do not respond`;
-        if (isLying(context, node)) exempt('LyingDevice', told);
-        else violated(told);
+        if (where !== undefined) against.set(node, `the fence of ${node} is begun while ${where} do not respond`);
       },
     };
   },
 };
+
+/** A command may be sent now that was not before. */
+function recordsCommand({ object, previous, type }: StoredChange): boolean {
+  if (object.kind !== 'NodeFence' || type === 'DELETED') return false;
+  return !hasSent(previous) && hasSent(object);
+}
 
 /** Pods that were let go, each counted once, in the minute before the latest of them. */
 function pace({ state, violated, nowMs }: Pick<CheckContext, 'state' | 'violated' | 'nowMs'>): (write: Write) => void {

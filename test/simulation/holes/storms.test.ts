@@ -5,5 +5,7 @@ runHoles('a storm is no reason to act', {
   'deadlock-jobs': '[STM-1] six Ready nodes of six with the same condition: none gets a Job',
   'staggered-leases': '[SAF-7] nine of twelve nodes cut off within one renewal: nobody loses power',
   'second-time-around': '[SAF-7] a node that was fenced before and falls silent first: nobody loses power',
+  'back-by-themselves': '[STM-1, SAF-7] three of six lose their power and boot by themselves: none is told anything',
+  'back-by-itself': '[SAF-18] a machine that was off and that somebody has switched on has the time of a boot',
   cooldown: '[STM-6] after a storm nobody is fenced for a while, and then by itself',
 });
