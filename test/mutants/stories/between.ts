@@ -260,7 +260,8 @@ const foundOffRung: Rung = {
 const machineRung: Rung = {
   name: 'a machine to be removed',
   scenario: () => removed('between-machine', {}),
-  begins: /^PUT .*\/nodefences\/.*"remedy":"remove"/,
+  // Until it has begun it may be held back.
+  begins: /^PUT .*\/nodefences\/.*"remedy":"remove"[^}]*"begunAt"/,
   act: /^DELETE .*\/machines\//,
   before: { 1: (other) => mark(other) },
 };

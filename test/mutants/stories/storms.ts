@@ -2,7 +2,7 @@
 import type { Transport } from '../../../src/kube/transport.ts';
 import type { Clock } from '../../../src/clock.ts';
 import { sleep } from '../../../src/clock.ts';
-import { byCondition, fenced } from '../../simulation/fencing/fenced.ts';
+import { byCondition, fenced, everywhere } from '../../simulation/fencing/fenced.ts';
 import type { Story, StoryOptions } from '../story.ts';
 import { together } from './kit.ts';
 import { job } from './ways.ts';
@@ -47,6 +47,7 @@ export const stormStories: readonly Story[] = [
       fenced('storm-restarted', {
         cluster: { nodes: 5 },
         policy: { thresholds: byCondition },
+        objects: [everywhere(5)],
         events: [
           { at: '0s', device: { node: 'node-2', fault: 'ignores' } },
           ...cut('0s', 'node-2'),
