@@ -60,6 +60,8 @@ const shutDown: Refusal = {
   reason: 'Terminated',
   message: 'Pod was terminated in response to imminent node shutdown.',
 };
+const rejected: Refusal = { reason: 'NodeShutdown', message: 'Pod was rejected as the node is shutting down.' };
+const turnedAwayAfterMs = 1000;
 const overdue: Refusal = {
   reason: 'DeadlineExceeded',
   message: 'Pod was active on the node longer than the specified deadline',
@@ -140,6 +142,7 @@ export class PodWorker {
   async #run(pod: Pod): Promise<number | undefined> {
     const node = this.#host.node();
     if (!this.#admitted) {
+      if (this.#host.isShuttingDown) return this.#turnAway(pod);
       if (node === undefined) return this.#retry();
       const refusal = this.#host.refusalOf(pod, node);
       if (refusal !== undefined) return this.#conclude(pod, refusedStatus(refusal));
@@ -183,6 +186,14 @@ export class PodWorker {
   #leftMs({ spec, status }: Pod): number | undefined {
     if (spec.activeDeadlineSeconds === undefined || status?.startTime === undefined) return undefined;
     return Date.parse(status.startTime) + spec.activeDeadlineSeconds * 1000 - this.#host.machine.clock.now();
+  }
+
+  /** Whoever tolerates everything is bound here again at once: it takes its time, or there would be no end to it. */
+  #turnAway(pod: Pod): Promise<number | undefined> {
+    const now = this.#host.machine.clock.monotonic();
+    this.#startAt ??= now + turnedAwayAfterMs;
+    const inMs = this.#startAt - now;
+    return inMs > 0 ? Promise.resolve(inMs) : this.#conclude(pod, refusedStatus(rejected));
   }
 
   async #endBy(pod: Pod, why: Refusal): Promise<number | undefined> {
