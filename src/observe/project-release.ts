@@ -53,13 +53,11 @@ interface WireNode extends KubeObject {
   };
 }
 
-/** Where a stock kubelet listens. */
-const usualPort = 10_250;
-
+/** A kubelet says where it listens; one that does not, for which the API server writes 0, is not knocked at. */
 function kubeletOf(status: WireNode['status']): Pick<LiveNode, 'kubelet'> {
   const address = status?.addresses?.find(({ type }) => type === 'InternalIP')?.address;
-  const port = status?.daemonEndpoints?.kubeletEndpoint?.Port ?? usualPort;
-  return address === undefined ? {} : { kubelet: { address, port } };
+  const port = status?.daemonEndpoints?.kubeletEndpoint?.Port ?? 0;
+  return address === undefined || port === 0 ? {} : { kubelet: { address, port } };
 }
 
 function remediationOf(annotations: Record<string, string> = {}): { remediation?: Remediation } {

@@ -29,6 +29,8 @@ export interface FleetOptions {
   /** CSI drivers, installed on every node and served by the attacher. */
   drivers?: readonly string[];
   bootTimeMs?: number;
+  /** Where its kubelets say that they listen; default: nowhere, since nobody may knock at addresses that are not theirs. */
+  kubeletPort?: number;
   kubelet?: Partial<KubeletTimings>;
   attacher?: Partial<AttacherTimings>;
   /** How closely the fleet's own watches look after themselves; a server in the same process needs no questions. */
@@ -91,7 +93,8 @@ export class Fleet {
 
   /** A machine more, without power. */
   add(node: FleetNode): Machine {
-    const { clock, random, bootTimeMs = defaultBootTimeMs, drivers = [], behaviourOf } = this.#options;
+    const { clock, random, bootTimeMs = defaultBootTimeMs, kubeletPort = 0, drivers = [] } = this.#options;
+    const { behaviourOf } = this.#options;
     if (this.#kubelets.has(node.name)) throw new Error(`the fleet has a machine ${node.name} already`);
     const machine = new Machine({ name: node.name, clock, random, bootTimeMs });
     const index = this.#kubelets.size + 1;
@@ -101,6 +104,7 @@ export class Fleet {
         drivers,
         ...node,
         address: `10.10.${bytes}`,
+        kubeletPort,
         podNetwork: `10.${100 + Math.floor(index / 250)}.${index % 250}`,
       },
       machine,

@@ -106,6 +106,7 @@ export class World {
     });
     this.fleet = new Fleet({
       ...shared,
+      kubeletPort: 10_250,
       ...options.fleet,
       kubelet: { reportEveryMs: defaultReportEveryMs, ...options.fleet?.kubelet },
       random: random.stream('fleet'),

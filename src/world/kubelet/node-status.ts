@@ -14,6 +14,7 @@ export interface NodeSpec {
   taints?: readonly Taint[];
   capacity?: Record<string, string>;
   address: string;
+  kubeletPort: number;
   /** First three bytes of the addresses of its pods. */
   podNetwork: string;
   /** CSI drivers installed on the node. */
@@ -80,7 +81,7 @@ export function wantedNodeStatus(spec: NodeSpec, machine: Machine, state: NodeSt
     capacity,
     allocatable: capacity,
     nodeInfo: nodeInfo(spec, machine),
-    daemonEndpoints: { kubeletEndpoint: { Port: 10250 } },
+    daemonEndpoints: { kubeletEndpoint: { Port: spec.kubeletPort } },
   };
   if (state.volumesInUse !== undefined) fields['volumesInUse'] = state.volumesInUse;
   return { conditions: conditions(state), fields };

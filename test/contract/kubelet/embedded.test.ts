@@ -70,6 +70,7 @@ function embedded(): Promise<Subject> {
   const client = new KubeClient({ transport: transportFor('admin'), clock, userAgent: 'test', fieldManager: 'test' });
   const fleet = new Fleet({
     clock,
+    kubeletPort: 10_250,
     random: random.stream('fleet'),
     transportFor,
     nodes: [{ name: nodeName, labels: nodeLabels, drivers: [driver] }],
