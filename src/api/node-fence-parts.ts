@@ -18,6 +18,7 @@ export const APPLIED_KINDS = ['Taint'] as const;
 export const text = (max: number, description: string) => z.string().max(max).meta({ description });
 export const at = (description: string) => time().meta({ description });
 export const count = (description: string) => z.int().min(0).prefault(0).meta({ description });
+export const flag = (description: string) => z.boolean().meta({ description });
 export const nodeUid = () => text(64, 'The UID of the Node; a newcomer of the same name is another machine.');
 export const bootId = () => text(64, 'The boot this is about. After a reboot it says nothing any more.');
 

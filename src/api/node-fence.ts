@@ -28,6 +28,7 @@ import {
   bootId,
   count,
   evidence,
+  flag,
   historyEntry,
   job,
   nodeUid,
@@ -147,14 +148,15 @@ const fence = z.object({
         'What was switched off and has not been switched on again: the facts on which releases rest, whatever is written in ' +
         'the configuration since.',
     }),
+  wasTold: flag('Before it began anew it may have cut the power: what it finds off then is its own cut.').optional(),
   cleanResources: z.boolean().prefault(false).meta({
     description: 'Whether the pods and volumes go while the machine is off: as the remedy says.',
   }),
   retries: count('How often this step was tried again.'),
   restarts: count('How often the whole fence began anew.'),
-  isForGood: z.boolean().optional().meta({
-    description: 'It has failed and does not begin anew by itself: to cut the machine once more would free nothing.',
-  }),
+  isForGood: flag(
+    'It has failed and does not begin anew: another cut would free nothing, or it is not switched on, tried every minute.',
+  ).optional(),
   startedAt: at('When the fence began; `isolateAfter` and `powerManagementAfter` count from here.'),
   stepStartedAt: at('When this step began.'),
   until: at('Before this a method that failed is not tried again.').optional(),

@@ -133,7 +133,7 @@ function nextRemedy(nodeCase: PresentCase, isAsked: boolean): Requestable {
         {
           outcomeOf: (one) => outcomeOf(nodeCase, one, decision),
           kindOf: (name) => kindOf(remedy, name),
-          isFenced: isUnderFence(decision.fence),
+          isFenced: isUnderFence(decision.fence) && decision.fence?.isForGood !== true,
         },
       );
   const { ladders, on: ladder } = climbed;

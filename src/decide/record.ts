@@ -111,6 +111,7 @@ function withoutStrayApproval(status: NodeFenceStatus, { policy }: NodeCase): No
 /** A step, another try of it, or the end of the machine. */
 function isNews(before: NodeFenceStatus, told: FenceNews, fence: Fence): boolean {
   if (fence?.phase !== before.fence?.phase || fence?.retries !== before.fence?.retries) return true;
+  if (fence?.isForGood !== before.fence?.isForGood) return true;
   const known = before.conditions.find(({ type }) => type === FENCED.of);
   return told.reason === FENCED.reason.NodeDeleted && known?.reason !== told.reason;
 }

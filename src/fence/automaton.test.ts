@@ -145,6 +145,59 @@ describe('fence automaton', () => {
     assert.equal(moved.kind === 'state' && moved.run?.name, 'pdu-on');
   });
 
+  test('[SAF-19, SAF-12] what it has switched off it tries to switch on for as long as it takes, whatever holds cuts back', () => {
+    const on = play([{ nowMs: 10 }, 'done', { nowMs: 20 }, 'done', 'done', { isReleased: true }]);
+    const isKnown = ({ switched }: FenceState): boolean =>
+      switched.some(
+        ({ step, sentAtMs, confirmedAtMs }) => step !== 'isolation' && sentAtMs !== undefined && !confirmedAtMs,
+      );
+    assert.ok(isKnown(on), 'that it was off is void, and that we did it is not');
+    let state = on;
+    for (const [tries, nowMs] of [20, 10_020, 70_020, 130_020, 190_020].entries()) {
+      for (const held of [{ isBraked: true }, { isPaused: true }, {}]) {
+        const again = next(state, { nowMs, ...held });
+        assert.equal(again.kind === 'state' && again.run?.name, 'a-on', `${tries} tries have failed`);
+      }
+      state = stateOf(
+        next(state, { nowMs, isBraked: true, task: { outcome: 'failed', message: 'refused', told: true } }),
+      );
+      assert.deepEqual([state.phase, state.message, isKnown(state)], ['poweringOn', 'refused', true]);
+      assert.equal(state.isForGood, tries < 2 ? undefined : true, 'a ladder goes on when all tries are used up');
+    }
+    state = stateOf(next(state, { nowMs: 250_020, task: { outcome: 'succeeded', told: true } }));
+    state = stateOf(next(state, { nowMs: 250_020 }));
+    assert.deepEqual([state.phase, state.isForGood, isKnown(state)], ['booting', undefined, false]);
+    assert.equal(stateOf(next(on, { nowMs: 20, isBack: true, bootId: 'b2' })).phase, 'recovering', 'on by hand');
+  });
+
+  test('[SAF-19, SAF-12] one that begins anew remembers that it may have switched the machine off', () => {
+    const config = configs['power alone'] ?? full;
+    const again = play([{ nowMs: 20 }, 'bad', { nowMs: 20_000 }, 'bad'], config);
+    assert.deepEqual([again.phase, again.restarts, again.wasTold, again.switched], ['waiting', 1, true, []]);
+    assert.equal(stateOf(next(again, { nowMs: 20_000, isPaused: true }, config)).phase, 'poweringOn');
+    let off = stateOf(next({ ...again, phase: 'poweringOff' }, { nowMs: 21_000 }, config));
+    off = stateOf(next(off, { nowMs: 21_000, task: { outcome: 'succeeded', told: false } }, config));
+    off = stateOf(next(off, { nowMs: 21_000 }, config));
+    assert.equal(off.phase, 'off', 'found off');
+    const on = next(off, { nowMs: 21_000, isReleased: true, staysOff: 'it was found off' }, config);
+    assert.equal(stateOf(on).phase, 'poweringOn');
+    const isolated = { ...again, phase: 'isolated' as const };
+    assert.equal(stateOf(next(isolated, { nowMs: 20_000, isPaused: true }, config)).phase, 'poweringOn');
+  });
+
+  test('[FEN-14] a level is known by what it has switched, wherever an edit has put it', () => {
+    const config = configs['power alone'] ?? full;
+    const off = play([{ nowMs: 20 }, 'done'], config);
+    const edited = { ...config, powerManagement: [level('pdu-off'), ...config.powerManagement] };
+    const seen = stateOf(next(off, { nowMs: 20 }, edited));
+    assert.deepEqual([off.level, seen.phase, seen.level], [0, 'off', 1]);
+    const on = stateOf(next(seen, { nowMs: 20, isReleased: true }, edited));
+    assert.deepEqual([on.phase, on.level], ['poweringOn', 1]);
+    const told = stateOf(next(on, { nowMs: 20 }, edited));
+    const back = stateOf(next(told, { nowMs: 20 }, config));
+    assert.deepEqual([back.phase, back.level], ['poweringOn', 0]);
+  });
+
   test('[FEN-5] power without isolation where its time comes first', () => {
     const hasty = { ...limits, powerManagementAfterMs: 5 };
     const moved = transition(beginFence(0, 'b1'), { facts: { ...quiet, nowMs: 5 }, config: full, limits: hasty });
@@ -293,7 +346,8 @@ function checkReturn(from: FenceState, facts: FenceFacts, moved: Transition): vo
   if (moved.kind === 'cancelled') return;
   const { state, run } = moved;
   if (state.phase === 'poweringOn' && from.phase !== 'poweringOn') {
-    const isPaused = facts.isPaused && from.switched.some(({ sentAtMs }) => sentAtMs !== undefined);
+    const isOurs = from.wasTold === true || from.switched.some(({ sentAtMs }) => sentAtMs !== undefined);
+    const isPaused = facts.isPaused && isOurs;
     assert.ok(isPaused || (from.phase === 'off' && facts.isReleased), 'FEN-10: on waits for the release');
   }
   const isCut = from.switched.some(({ step }) => step === 'isolation');
@@ -315,9 +369,13 @@ describe('every state and every input', () => {
         const { state } = moved;
         assert.ok(state.retries <= limits.retries && state.restarts <= limits.restarts);
         if (state.restarts !== from.restarts)
-          assert.deepEqual([from.phase, state.restarts], ['failed', from.restarts + 1]);
+          assert.deepEqual(
+            [from.phase !== 'poweringOn' && from.phase, state.restarts],
+            [state.phase !== 'poweringOn' && 'failed', from.restarts + 1],
+          );
         const sent = (one: FenceState): number => one.switched.filter(({ sentAtMs }) => sentAtMs !== undefined).length;
-        if (facts.isBraked) assert.ok(sent(state) <= sent(from) && state.restarts === from.restarts, 'S21: braked');
+        const isAnew = state.restarts !== from.restarts && from.phase === 'failed';
+        if (facts.isBraked) assert.ok(sent(state) <= sent(from) && !isAnew, 'S21: braked');
       });
       t.diagnostic(`${states.size} states, ${steps} steps`);
       const ends = [...states].filter(([, { phase }]) => phase === 'finished').map(([key]) => key);

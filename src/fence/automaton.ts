@@ -16,16 +16,19 @@ import type { FenceContext, FenceFacts, FenceState, Transition } from './state.t
 import { comeBack, enter, fail, hasFailedForGood, isRebooted, move, stay } from './state.ts';
 import type { Switched } from './switched.ts';
 import {
+  carried,
   connected,
   cutsOf,
   edited,
   isConfirmed,
+  levelOf,
+  mayBeOurs,
   notUndone,
   ofStep,
   sentAtMs,
   unconfirmed,
   undoOf,
-  without,
+  undone,
 } from './switched.ts';
 import { hasEnded, switchOff, switchOn } from './switching.ts';
 
@@ -63,6 +66,7 @@ export function transition(state: FenceState, context: FenceContext): Transition
 
 function waiting(state: FenceState, { facts, config, limits }: FenceContext): Transition {
   if (facts.isBack) return comeBack(state, facts);
+  if (facts.isPaused && state.wasTold === true) return enter(state, 'poweringOn', facts);
   const isolateAtMs = state.startedAtMs + limits.isolateAfterMs;
   const powerAtMs = state.startedAtMs + limits.powerManagementAfterMs;
   const isPowerFirst = powerAtMs < isolateAtMs;
@@ -82,6 +86,7 @@ function isolating(state: FenceState, context: FenceContext): Transition {
 
 function isolated(state: FenceState, { facts, config, limits }: FenceContext): Transition {
   if (facts.isBack) return comeBack(state, facts);
+  if (facts.isPaused && state.wasTold === true) return enter(state, 'poweringOn', facts);
   const lost = edited(state.switched, 'isolation', config.isolation);
   if (lost !== undefined) return fail(state, facts, lost);
   if (config.powerManagement.length === 0) return stay(state);
@@ -93,7 +98,7 @@ function isolated(state: FenceState, { facts, config, limits }: FenceContext): T
 /** Once a command may have been sent, it may show at any moment: only another boot proves that it is over. */
 function poweringOff(state: FenceState, context: FenceContext): Transition {
   const { facts, config } = context;
-  if (isRebooted(state, facts)) return enter(state, 'booting', facts);
+  if (isRebooted(state, facts)) return boot(state, facts);
   const sent = sentAtMs(state.switched, 'power-management');
   // What a try has come to is heard first: it may be that nothing was sent.
   if (!hasEnded(facts.task)) {
@@ -126,15 +131,17 @@ function open({ switched }: FenceState): Switched[] {
 }
 
 function off(state: FenceState, { facts, config, limits }: FenceContext): Transition {
-  if (isRebooted(state, facts)) return enter(state, 'booting', facts);
-  const isOurs = sentAtMs(state.switched, 'power-management') !== undefined;
+  if (isRebooted(state, facts)) return boot(state, facts);
+  const isOurs = mayBeOurs(state);
   // To cut it again would be a second time in the same fence (S20). What was off by itself, somebody has switched on.
   if (facts.onAgain !== undefined) {
     return isOurs ? fail(state, facts, facts.onAgain) : enter({ ...state, message: facts.onAgain }, 'booting', facts);
   }
   const { darkness } = facts;
   if (darkness?.kind === 'dark') return switchBack(state, facts, darkness.names);
-  const level = config.powerManagement[state.level];
+  const at = levelOf(state, config.powerManagement);
+  if (at !== state.level) return move({ ...state, level: at });
+  const level = config.powerManagement[at];
   const lost = edited(state.switched, 'power-management', config.powerManagement);
   if (lost !== undefined || level === undefined)
     return fail(state, facts, lost ?? 'its level is not configured any more');
@@ -163,20 +170,41 @@ function isCovered({ switched }: FenceState, { off: methods }: Level): boolean {
   );
 }
 
-/** That it was off is void from here on, before anything is told. */
+/**
+ * That it was off is void from here on, before anything is told; that the cut was ours is not, until it is on. There is no
+ * other way out: what a fence has switched off it tries to switch on for as long as it takes.
+ */
 function poweringOn(state: FenceState, { facts, config, limits }: FenceContext): Transition {
-  if (ofStep(state.switched, 'power-management').length > 0) {
-    return move({ ...state, switched: without(state.switched, 'power-management') });
+  if (ofStep(state.switched, 'power-management').some(({ confirmedAtMs }) => confirmedAtMs !== undefined)) {
+    return move({ ...state, switched: unconfirmed(state.switched, 'power-management') });
   }
-  const methods = config.powerManagement[state.level]?.on ?? [];
-  if (methods.length === 0) return fail(state, facts, 'nothing is configured any more that would switch it on');
+  // Somebody has switched it on by hand. Where outlets are swapped it is another machine that waits for its power.
+  const isOnByHand = facts.isBack && isRebooted(state, facts) && state.swapped === undefined;
+  if (isOnByHand) return enter(undone(state), 'recovering', facts);
+  const level = levelOf(state, config.powerManagement);
+  if (level !== state.level) return move({ ...state, level, method: 0 });
+  const methods = config.powerManagement[level]?.on ?? [];
+  if (methods.length === 0) {
+    return {
+      kind: 'state',
+      state,
+      waitsFor: 'nothing is configured any more that would switch it on: somebody has to',
+    };
+  }
   const method = methods[state.method];
-  if (method === undefined && state.swapped !== undefined) return fail(state, facts, wrongOutlet(state.swapped));
-  if (method === undefined) return enter(state, 'booting', facts, state.level);
+  if (method === undefined && state.swapped !== undefined) {
+    return fail(undone(state), facts, wrongOutlet(state.swapped));
+  }
+  if (method === undefined) return boot(state, facts, level);
   // It was on all the time: the command that was sent before the pause has come to nothing.
   const wasOn = facts.task?.outcome === 'succeeded' && facts.task.told === false;
-  if (wasOn && facts.isPaused) return enter(state, 'waiting', facts);
+  if (wasOn && facts.isPaused) return enter(undone(state), 'waiting', facts);
   return switchOn(state, method, { facts, limits });
+}
+
+function boot(state: FenceState, facts: FenceFacts, level = 0): Transition {
+  const on = undone(state);
+  return enter(on, 'booting', facts, level);
 }
 
 function booting(state: FenceState, { facts, limits }: FenceContext): Transition {
@@ -210,13 +238,10 @@ function failed(state: FenceState, context: FenceContext): Transition {
   if (facts.isBack && facts.isHarmless && isCut) {
     return state.failedIn === 'recovery' ? askAgain(state, context) : enter(state, 'recovering', facts);
   }
-  if (facts.isPaused && ofStep(state.switched, 'power-management').some(({ sentAtMs: sent }) => sent !== undefined)) {
-    return enter(state, 'poweringOn', facts, state.level);
-  }
+  if (facts.isPaused && mayBeOurs(state)) return enter(state, 'poweringOn', facts, state.level);
   if (hasFailedForGood(state, limits) || facts.isBraked || facts.isPaused) return stay(state);
   const { message: _, failedIn: __, ...again } = state;
-  const switched = unconfirmed(without(state.switched, 'power-management'), 'isolation');
-  const fresh = { ...again, switched, restarts: state.restarts + 1, startedAtMs: facts.nowMs };
+  const fresh = { ...again, ...carried(state), restarts: state.restarts + 1, startedAtMs: facts.nowMs };
   return enter({ ...fresh, bootId: facts.bootId }, 'waiting', facts);
 }
 

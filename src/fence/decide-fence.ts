@@ -10,7 +10,7 @@ import { beginFence, isSettled } from './state.ts';
 import type { ConfigResult, FenceConfig, Method } from '../api/fence-config.ts';
 import type { StoredFence } from './stored.ts';
 import { stateOf, storedOf } from './stored.ts';
-import { unconfirmed, without } from './switched.ts';
+import { carried } from './switched.ts';
 
 export interface FenceCase {
   nowMs: number;
@@ -100,14 +100,21 @@ export function decideFence(fenceCase: FenceCase): FenceDecision {
 function begun({ nowMs, bootId, earlier }: FenceCase): FenceState {
   const state = beginFence(nowMs, bootId);
   if (earlier === undefined) return state;
-  const { switched } = stateOf(earlier);
-  return { ...state, switched: unconfirmed(without(switched, 'power-management'), 'isolation') };
+  return { ...state, ...carried(stateOf(earlier)) };
 }
 
 /** It has switched nothing, and has not ended. */
 function canBeCancelled(fence: StoredFence): boolean {
   return !isUnderFence(fence) && fence.phase !== 'failed' && fence.phase !== 'finished';
 }
+
+/** It was begun anew, and nobody wants it any more: what an earlier try may have switched off is switched on, and no more. */
+function isWithdrawn({ status, isWanted }: FenceCase): boolean {
+  const fence = status?.fence;
+  return !isWanted && fence?.wasTold === true && beforePower.has(fence.phase);
+}
+
+const beforePower: ReadonlySet<string> = new Set(['waiting', 'isolated']);
 
 function stored(state: FenceState, fenceCase: FenceCase, config: FenceConfig): StoredFence {
   const { nowMs, status } = fenceCase;
@@ -142,7 +149,7 @@ function factsOf(fenceCase: FenceCase): FenceFacts {
     isWorthIt: fenceCase.isWorthIt,
     ...(fenceCase.dumpUntilMs === undefined ? {} : { dumpUntilMs: fenceCase.dumpUntilMs }),
     isStopped: fenceCase.isStopped,
-    isPaused: fenceCase.isPaused,
+    isPaused: fenceCase.isPaused || isWithdrawn(fenceCase),
     isBraked: fenceCase.brake !== undefined,
     ...(fenceCase.task === undefined ? {} : { task: fenceCase.task }),
   };

@@ -23,13 +23,15 @@ export interface FenceState {
   bootId: string;
   /** What was switched off, and not on again. */
   switched: readonly Switched[];
+  /** Before it was begun anew it may have switched the machine off, which has not been seen on since. */
+  wasTold?: boolean | undefined;
   /** The step that has failed, of a fence in error. */
   failedIn?: StoredFence['step'];
   /** A failed method is not tried again before this. */
   notBeforeMs?: number;
   /** Who fell silent when this one was cut. */
   swapped?: readonly string[] | undefined;
-  /** It has failed, and is not begun anew: nothing would come of it. */
+  /** It has failed, and is not begun anew: nothing would come of it. A machine that is to go on is tried all the same. */
   isForGood?: boolean | undefined;
   message?: string;
 }
@@ -119,7 +121,8 @@ export function hasFailedForGood(
   { phase, restarts, isForGood, swapped }: Pick<FenceState, 'phase' | 'restarts' | 'isForGood' | 'swapped'>,
   limits: Pick<FenceLimits, 'restarts'>,
 ): boolean {
-  return phase === 'failed' && (isForGood === true || swapped !== undefined || restarts >= limits.restarts);
+  if (isForGood === true) return true;
+  return phase === 'failed' && (swapped !== undefined || restarts >= limits.restarts);
 }
 
 /** The node is back: what was switched is undone, or there never was a fence. */

@@ -71,12 +71,42 @@ export function unconfirmed(switched: readonly Switched[], step: SwitchedStep): 
   });
 }
 
-export function without(switched: readonly Switched[], step: SwitchedStep): Switched[] {
+function without(switched: readonly Switched[], step: SwitchedStep): Switched[] {
   return switched.filter((one) => one.step !== step);
 }
 
 export function ofStep(switched: readonly Switched[], step: SwitchedStep): Switched[] {
   return switched.filter((one) => one.step === step);
+}
+
+interface Cut {
+  switched: readonly Switched[];
+  wasTold?: boolean | undefined;
+}
+
+/** The power: a command may have gone out, now or before it was begun anew. */
+export function mayBeOurs({ switched, wasTold }: Cut): boolean {
+  return wasTold === true || sentAtMs(switched, 'power-management') !== undefined;
+}
+
+/** What one that begins anew knows: each command is another one, and that an earlier one may have struck is remembered. */
+export function carried(earlier: Cut): Cut {
+  const switched = unconfirmed(without(earlier.switched, 'power-management'), 'isolation');
+  return { switched, ...(mayBeOurs(earlier) ? { wasTold: true } : {}) };
+}
+
+/** Its power is on. */
+export function undone<T extends Cut>(state: T): T {
+  const { wasTold: _, ...rest } = { ...state, switched: without(state.switched, 'power-management') };
+  return rest as T;
+}
+
+/** The level whose devices have been told, wherever an edit has put it since (FEN-14). */
+export function levelOf({ switched, level }: Cut & { level: number }, levels: readonly Level[]): number {
+  const isTold = (one: Level | undefined): boolean =>
+    one?.off.some((method) => entryFor(switched, 'power-management', method) !== undefined) ?? false;
+  const moved = levels.findIndex(isTold);
+  return isTold(levels[level]) || moved < 0 ? level : moved;
 }
 
 /** Why nothing rests any more on what devices have confirmed; undefined: it does. */

@@ -8,6 +8,8 @@ import { connected, cutsOf, entryFor, isConfirmed, notUndone, unconfirmed, wasFo
 
 /** A device that has just failed, or its network, may need a moment; so may a command that was only late. */
 export const retryAfterMs = 10_000;
+/** And so often what does not go on, when it has been tried as often as a step is. */
+const onAgainAfterMs = 60_000;
 interface OffPlan {
   levels: readonly Level[];
   step: SwitchedStep;
@@ -94,7 +96,9 @@ export function switchOn(
     case 'unknown': {
       const message = task?.message ?? `${method.name} did not succeed`;
       if (isQuestion) return fail(state, facts, notUndone(cut));
-      if (state.retries >= limits.retries) return fail(state, facts, message);
+      if (state.retries >= limits.retries) {
+        return state.phase === 'poweringOn' ? onLater(state, message, { facts, limits }) : fail(state, facts, message);
+      }
       return move({
         ...state,
         retries: state.retries + 1,
@@ -104,6 +108,20 @@ export function switchOn(
       });
     }
   }
+}
+
+/**
+ * A machine that we have cut is not left off because its device fails: what holds cuts back does not hold this back. The tries
+ * count like those of the whole fence, so that the ladder goes on; then they go on as well.
+ */
+function onLater(
+  state: FenceState,
+  message: string,
+  { facts, limits }: Pick<FenceContext, 'facts' | 'limits'>,
+): Transition {
+  const isLast = state.restarts >= limits.restarts;
+  const counted = isLast ? { isForGood: true } : { restarts: state.restarts + 1 };
+  return move({ ...state, ...counted, method: 0, message, notBeforeMs: facts.nowMs + onAgainAfterMs });
 }
 
 function cutBy({ switched }: FenceState, method: Method): Switched | undefined {

@@ -31,11 +31,13 @@ function isHarmless({ phase, switched }: Fence): boolean {
 }
 
 export function fenceNews(fence: Fence): FenceNews {
-  const { phase, retries, method, message, waitsFor, swapped } = fence;
+  const { phase, retries, method, message, waitsFor, swapped, isForGood } = fence;
   if (swapped !== undefined) return { status: 'False', reason: 'OutletsSwapped', message: wrongOutlet(swapped) };
   const isCutOff = isHarmless(fence);
   // Without a device that cut it off from its storage, as after a cordon, the node is as free as before.
-  const reason = phase === 'isolated' && !isCutOff ? 'WaitingToPowerOff' : words[phase];
+  const usual = phase === 'isolated' && !isCutOff ? 'WaitingToPowerOff' : words[phase];
+  // It is tried again and again, and somebody has to look all the same.
+  const reason = isForGood === true ? 'FenceFailed' : usual;
   const tries = retries === 0 ? undefined : `${retries} ${retries === 1 ? 'try' : 'tries'} failed`;
   const parts = [method, tries, waitsFor ?? message].filter((part) => part !== undefined);
   return { status: isCutOff ? 'True' : 'False', reason, message: parts.join(': ').slice(0, 1024) };

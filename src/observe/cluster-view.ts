@@ -339,6 +339,7 @@ function summaryOf(object: KubeObject): FenceSummary {
         releasedAt?: string;
         waitsFor?: string;
         switched?: { commandSentAt?: string }[];
+        wasTold?: boolean;
       };
       problems?: object[];
       conditions?: { type: string; status: string; reason: string }[];

@@ -6,6 +6,12 @@ runHoles('a fence', {
   'methods-removed': '[SAF-5, SAF-10] has no facts but what devices have confirmed, whatever is edited meanwhile',
   'off-for-good': '[SAF-10] is over for everybody else when all that may go has gone',
   'paused-in-mid-fence': '[SAF-12] of a policy that is paused switches on what it has switched off',
+  'on-refused':
+    '[SAF-19, SAF-18] tries to switch on what it has cut, whatever holds cuts back or says of machines found off',
+  'on-refused-cordoned': '[SAF-19] switches on what it has cut, although others have cordoned the node since',
+  'on-refused-paused': '[SAF-12] that could not switch on what it has cut does so when its policy is paused',
+  'on-refused-policy-gone': '[SAF-12] that could not switch on what it has cut does so when its policy is gone',
+  'cut-seen-late': '[SAF-19] that begins anew and finds its own cut switches on what it has cut',
   'asked-for-after-a-failure': '[SAF-11] that has failed for good makes way for one that a person asks for',
   'marked-dead-by-hand': '[RET-1, RET-2] that is over and waits for a taint of somebody says so',
   'record-deleted-while-it-boots':
