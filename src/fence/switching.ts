@@ -27,10 +27,14 @@ export function switchOff(state: FenceState, context: FenceContext, plan: OffPla
   if (method === undefined) return enter(state, plan.next, facts, state.level);
   if (next !== state.method) return move({ ...state, method: next });
   const { task } = facts;
+  const isSent = method.action !== 'off' || entryFor(state.switched, step, method)?.sentAtMs !== undefined;
+  if (task !== undefined && !isSent) {
+    // It is about a method that stood here before an edit: its answer says nothing of this one (S40).
+    return hasEnded(task) ? move({ ...state, notBeforeMs: facts.nowMs }) : stay(state);
+  }
   if (hasEnded(task)) return learnt(state, context, { ...plan, method, task });
   const { notBeforeMs = 0 } = state;
   if (task === undefined && facts.nowMs < notBeforeMs) return stay(state, notBeforeMs);
-  const isSent = method.action !== 'off' || entryFor(state.switched, step, method)?.sentAtMs !== undefined;
   if (isSent) return facts.isPaused ? stay(state) : { kind: 'state', state, run: method };
   // Until a command may have been sent, nothing was begun: whatever holds fences back holds this one.
   if (facts.isBraked || facts.isPaused) return stay(state);
