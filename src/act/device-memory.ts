@@ -49,8 +49,8 @@ interface Entry {
   status: FenceDeviceStatus;
   /** As it is stored; absent: it is not, as far as we know. */
   object?: StoredDevice | undefined;
-  /** When it last said off, by our own clock, and in which boot of the machine. */
-  saidOff?: { atMs: number; bootId: string } | undefined;
+  /** When it last said off, by our own clock, and in which boot of the machine; how to weigh that again. */
+  saidOff?: { atMs: number; bootId: string; again: () => void } | undefined;
   /** Which outlet it is, as far as that is told apart. */
   plug?: string | undefined;
   /** It said on when nothing was known yet of whether its node lives: the next renewal will tell. */
@@ -60,6 +60,8 @@ interface Entry {
 
 /** What is learnt in one go is written in one go. */
 const settleMs = 200;
+/** A machine that was booted renews its Lease, and says in which boot it is, at about the same time. */
+const bootToldMs = 3000;
 const callTimeoutMs = 10_000;
 const maxTries = 3;
 const longestName = 253;
@@ -104,7 +106,10 @@ export class DeviceMemory {
       sharedWith: this.#shared.get(`${node.name} ${configuration}`) ?? this.#sharedBy(entry, said.plug),
     });
     if (said.power === 'on') entry.saidOff = undefined;
-    else if (said.power === 'off') entry.saidOff = saidOff ?? { atMs: nowMs, bootId };
+    else if (said.power === 'off') {
+      entry.saidOff = saidOff ?? { atMs: nowMs, bootId, again: () => void this.hear(node, asked, heard) };
+      if (what === 'power' && entry.status.wrong === undefined) this.#wait(node.name, entry);
+    }
     this.#save(entry);
     return recall(said, entry.status);
   }
@@ -126,15 +131,27 @@ export class DeviceMemory {
     if (waiting === undefined) return;
     this.#waiting.delete(node);
     const { lease, isAlive } = this.#lifeOf(node);
-    for (const { saidOn } of waiting) {
+    for (const entry of waiting) {
+      const { saidOn, saidOff } = entry;
+      // Whoever leads next has not heard it say so: that it is wrong has to be on record before anybody asks it again.
+      if (saidOff !== undefined) this.#options.clock.after(bootToldMs, () => this.#weigh(node, entry, saidOff));
       // One that has come long after it was asked does not say how it was then.
       const isInTime = saidOn !== undefined && this.#options.clock.monotonic() - saidOn.atMs <= silentAfterMs(lease);
       if (isInTime && isAlive) saidOn.renew();
     }
   }
 
+  /** Unless it has said otherwise, or the machine was booted since. */
+  #weigh(node: string, entry: Entry, saidOff: NonNullable<Entry['saidOff']>): void {
+    if (entry.saidOff === saidOff && saidOff.bootId === this.#lifeOf(node).bootId) saidOff.again();
+  }
+
   #await(node: string, entry: Entry, renew: () => void): void {
     entry.saidOn = { atMs: this.#options.clock.monotonic(), renew };
+    this.#wait(node, entry);
+  }
+
+  #wait(node: string, entry: Entry): void {
     const waiting = this.#waiting.get(node) ?? new Set();
     this.#waiting.set(node, waiting.add(entry));
   }

@@ -73,6 +73,7 @@ describe('what is known of a device', () => {
   const titles: Record<string, string> = {
     'outlet-says-off': 'an outlet that says off while its node is Ready proves nothing when the node is cut off',
     'outlet-says-off-once': 'however seldom the kubelet renews: a single renewal after it has said off is enough',
+    'outlet-says-off-unasked': 'nor where nobody has asked it again before another instance leads',
     'outlet-says-off-failover': 'nor for the next instance: that it is wrong is on record',
     'outlet-seen-on': 'an outlet that was seen on while its node lived is believed, also by the next instance',
   };
