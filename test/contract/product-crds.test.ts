@@ -24,8 +24,9 @@ function kindOf({ kind }: { kind: string }): (typeof KINDS)[number] {
   return found;
 }
 
-function collection(object: { kind: string }): string {
-  return `/apis/${API_VERSION}/${kindOf(object).plural}`;
+function collection(object: { kind: string; metadata?: { namespace?: string } }): string {
+  const { plural, namespaced } = kindOf(object);
+  return `/apis/${API_VERSION}/${namespaced === true ? `namespaces/${object.metadata?.namespace ?? 'fenceline'}/` : ''}${plural}`;
 }
 
 function write(object: AnyObject, query: string): Promise<Reply> {
