@@ -6,6 +6,7 @@
 import { isOver, isStillLookedAt } from '../api/facts.ts';
 import type { LiveNode, PodFacts, Remediation } from '../api/release-view.ts';
 import type { Act, FreeAct, GroundedAct, Step } from '../api/steps.ts';
+import { CORDONED_ANNOTATION, isOurCordon } from '../api/plans.ts';
 import {
   QUARANTINE_KEY,
   REMEDIATION_POD_ANNOTATION,
@@ -15,7 +16,7 @@ import {
 import type { CallOptions, JsonPatchOperation, KubeClient, KubeObject } from '../kube/client.ts';
 import type { KubeError, Result } from '../kube/errors.ts';
 import type { NodeLike } from '../kube/patches.ts';
-import { addTaint, removeTaint, setAnnotation, setAnnotations } from '../kube/patches.ts';
+import { addTaint, removeAnnotation, removeTaint, setAnnotation, setAnnotations } from '../kube/patches.ts';
 import { nodes, pods, volumeAttachments } from '../kube/resources.ts';
 import type { AskDevices, Refusal } from './grounds.ts';
 import { verify } from './grounds.ts';
@@ -134,6 +135,8 @@ class Performer {
         return this.#forceDelete(act);
       case 'deleteNode':
         return this.#deleteNode(act);
+      case 'forgetCordon':
+        return this.#onNode(act, (node) => (isOurCordon(node) ? [] : removeAnnotation(node, CORDONED_ANNOTATION)));
       case 'noteRemediation':
         return this.#onNode(act, (node) => remediationNotes(node, act.remediation));
     }

@@ -1,6 +1,6 @@
 /** Lets no pods onto a node, or again: only our own cordon is taken away, and that it is ours is noted in the same write (S8). */
 import type { LiveNode } from '../api/release-view.ts';
-import { CORDONED_ANNOTATION } from '../api/plans.ts';
+import { CORDONED_ANNOTATION, isOurCordon } from '../api/plans.ts';
 import type { JsonPatchOperation, KubeClient } from '../kube/client.ts';
 import type { NodeLike } from '../kube/patches.ts';
 import { cordon, removeAnnotation, setAnnotation, uncordon } from '../kube/patches.ts';
@@ -34,6 +34,6 @@ function ownCordon(node: NodeLike): JsonPatchOperation[] {
 }
 
 function ownUncordon(node: NodeLike): JsonPatchOperation[] {
-  if (node.metadata.annotations?.[CORDONED_ANNOTATION] === undefined) return [];
-  return [...uncordon(node), ...removeAnnotation(node, CORDONED_ANNOTATION)];
+  const isOurs = isOurCordon(node);
+  return [...(isOurs ? uncordon(node) : []), ...removeAnnotation(node, CORDONED_ANNOTATION)];
 }

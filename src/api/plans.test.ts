@@ -10,6 +10,17 @@ describe('what others have in mind with a node', () => {
     assert.equal(plansOf({ metadata: {}, spec }).isCordoned, true);
     assert.equal(plansOf({ metadata: { annotations: { 'fenceline.dev/cordoned': 'x' } }, spec }).isCordoned, false);
     assert.equal(plansOf({ metadata: {} }).isCordoned, false);
+    const by = (...managers: string[]): boolean =>
+      plansOf({
+        metadata: {
+          annotations: { 'fenceline.dev/cordoned': 'true' },
+          managedFields: managers.map((manager) => ({ manager, fieldsV1: { 'f:spec': { 'f:unschedulable': {} } } })),
+        },
+        spec,
+      }).isCordoned;
+    assert.equal(by('fenceline'), false);
+    assert.equal(by('kubectl-cordon'), true, 'somebody has uncordoned it, and cordoned it again');
+    assert.equal(by('kubectl-cordon', 'fenceline'), false);
   });
 
   test('[SAF-18] a kubelet that reports its shutdown, alone or among other troubles', () => {

@@ -3,7 +3,7 @@
  * the look right before an act (SAF-18).
  */
 
-/** On a Node: we cordoned it, and may take that back. */
+/** On a Node: we cordoned it, and may take that back. Who uncordons it leaves this behind: see `isOurCordon`. */
 export const CORDONED_ANNOTATION = 'fenceline.dev/cordoned';
 
 export interface Plans {
@@ -18,8 +18,32 @@ export interface Plans {
 /** On a Node: it is left alone until then, an RFC 3339 time; the name behind it says on whose behalf. */
 export const PAUSE_PREFIX = 'fenceline.dev/pause.';
 
+/** Who has set which fields, as the API server notes it. */
+interface FieldOwner {
+  manager?: string;
+  fieldsV1?: { 'f:spec'?: Record<string, unknown> };
+}
+
+/** By this name our writes are noted. */
+const ourManager = 'fenceline';
+
+/**
+ * We cordoned it, and nobody has taken that away since. Where somebody did and has cordoned it again, our annotation is still
+ * there, and the API server notes the cordon as theirs (S8).
+ */
+export function isOurCordon({ metadata, spec }: Omit<PlannedNode, 'status'>): boolean {
+  if (spec?.unschedulable !== true || metadata.annotations?.[CORDONED_ANNOTATION] === undefined) return false;
+  const owners = (metadata.managedFields ?? []).filter(
+    ({ fieldsV1 }) => 'f:unschedulable' in (fieldsV1?.['f:spec'] ?? {}),
+  );
+  return owners.length === 0 || owners.some(({ manager }) => manager === ourManager);
+}
+
 export interface PlannedNode {
-  metadata: { annotations?: Record<string, string> | undefined };
+  metadata: {
+    annotations?: Record<string, string> | undefined;
+    managedFields?: readonly FieldOwner[] | undefined;
+  };
   spec?: { unschedulable?: boolean | undefined } | undefined;
   status?:
     | {
@@ -33,11 +57,12 @@ export interface PlannedNode {
 /** What a kubelet says while it holds up the shutdown of its machine. */
 const goingDown = /\bnode is shutting down\b/i;
 
-export function plansOf({ metadata, spec, status }: PlannedNode): Plans {
+export function plansOf(node: PlannedNode): Plans {
+  const { metadata, spec, status } = node;
   const annotations = metadata.annotations ?? {};
   const ready = status?.conditions?.find(({ type }) => type === 'Ready');
   return {
-    isCordoned: spec?.unschedulable === true && annotations[CORDONED_ANNOTATION] === undefined,
+    isCordoned: spec?.unschedulable === true && !isOurCordon(node),
     isShuttingDown: ready?.status === 'False' && goingDown.test(ready.message ?? ''),
     pauses: Object.fromEntries(
       Object.entries(annotations)

@@ -59,6 +59,8 @@ export interface LiveNode {
   isCordoned?: boolean;
   /** By us: it is ours to take away. */
   isOurCordon?: boolean;
+  /** It says that we cordoned it, and somebody has taken that away since. */
+  hasOldCordonNote?: boolean;
   /** As it is written on the node. */
   maintenanceUntil?: string;
   /** What we noted of a remedy that runs. */

@@ -76,7 +76,7 @@ export function decideRelease(nodeCase: NodeCase, remedy: RemedyDecision, epoch:
   // A machine that is off, or about to be, may still read Ready: nothing about it counts as a return.
   const isReturning = isQuarantined(nodeCase) && steps.length === 0 && isFree && !isUnderFence(remedy.fence);
   if (isReturning) steps.push(...untaintSteps(nodeCase, back.act, epoch));
-  if (isFree && !isEndless) steps.push(...remediationNote(nodeCase, remedy));
+  if (isFree && !isEndless) steps.push(...oldCordonNote(nodeCase), ...remediationNote(nodeCase, remedy));
   if (hold === undefined) steps.push(...removal(nodeCase, remedy, epoch));
   return {
     fates,
@@ -141,6 +141,11 @@ function removal(nodeCase: NodeCase, { fence }: RemedyDecision, epoch: number): 
     epoch,
   };
   return [{ acts: [{ do: 'deleteNode' }], grounds }];
+}
+
+/** What is left of a cordon that somebody has taken away must not make the next one ours (S8). */
+function oldCordonNote({ node }: NodeCase): Step[] {
+  return node?.hasOldCordonNote === true ? [{ free: [{ do: 'forgetCordon' }] }] : [];
 }
 
 /** Which pod remedies the node is noted there, for as long as it does (REM-5). */

@@ -16,7 +16,7 @@ import {
   SAFE_DETACH_ANNOTATION,
   UNPUBLISH_FENCE_ANNOTATION,
 } from '../api/release-view.ts';
-import { CORDONED_ANNOTATION, plansOf } from '../api/plans.ts';
+import { CORDONED_ANNOTATION, isOurCordon, plansOf } from '../api/plans.ts';
 import type { ConditionStatus } from '../api/view.ts';
 import type { KubeObject } from '../kube/client.ts';
 import type { OwnerReference } from '../kube/ownership.ts';
@@ -71,6 +71,11 @@ function maintenanceOf(annotations: Record<string, string> = {}): { maintenanceU
   return maintenanceUntil === undefined ? {} : { maintenanceUntil };
 }
 
+function cordonOf(node: WireNode): Pick<LiveNode, 'isOurCordon' | 'hasOldCordonNote'> {
+  if (node.metadata.annotations?.[CORDONED_ANNOTATION] === undefined) return {};
+  return isOurCordon(node) ? { isOurCordon: true } : { hasOldCordonNote: true };
+}
+
 export function liveNode(object: KubeObject): LiveNode {
   const { metadata, spec, status } = object as WireNode;
   const { status: ready, lastHeartbeatTime: heartbeatTime } =
@@ -91,7 +96,7 @@ export function liveNode(object: KubeObject): LiveNode {
     providerId: spec?.providerID ?? '',
     conditions: (status?.conditions ?? []).map((one) => ({ type: one.type ?? '', status: statusOf(one.status) })),
     isCordoned: spec?.unschedulable === true,
-    ...(metadata.annotations?.[CORDONED_ANNOTATION] === undefined ? {} : { isOurCordon: true }),
+    ...cordonOf(object),
     ...remediationOf(metadata.annotations),
     ...maintenanceOf(metadata.annotations),
     plans: plansOf(object),

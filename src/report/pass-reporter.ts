@@ -217,6 +217,8 @@ function described(action: Act): string {
       return `deleted VolumeAttachment ${action.attachment}`;
     case 'deleteNode':
       return 'deleted its Node object: the machine is off and removed';
+    case 'forgetCordon':
+      return 'noted that somebody has taken our cordon away';
     case 'noteRemediation':
       return action.remediation === undefined
         ? 'noted that no remedy runs any more'

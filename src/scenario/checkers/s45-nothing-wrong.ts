@@ -19,7 +19,6 @@ const tooLateMs = 1000;
 const kubeletAwayMs = 300_000;
 const nothingThere = 'nothing there would be freed';
 const pausePrefix = 'fenceline.dev/pause.';
-const ourCordon = 'fenceline.dev/cordoned';
 
 export const s45: Invariant = {
   id: 'S45',
@@ -41,7 +40,7 @@ export const s45: Invariant = {
     return {
       onStored(change, user) {
         troubles.take(change);
-        facts.take(change);
+        facts.take(change, user);
         const { kind, metadata } = change.object;
         if (kind === 'NodeFence' && change.type === 'DELETED' && !isOperator(user)) {
           facts.forgotten.add((change.object as StoredFence).spec?.node ?? metadata.name);
@@ -95,12 +94,14 @@ class Facts {
     this.#troubles = troubles;
   }
 
-  take({ object, type }: StoredChange): void {
+  take({ object, previous, type }: StoredChange, user: string): void {
     if (object.kind !== 'Node') return;
     const { metadata, spec } = object as Node;
-    const isCordoned = spec?.unschedulable === true && metadata.annotations?.[ourCordon] === undefined;
+    const isCordoned = spec?.unschedulable === true;
+    const before: Node | undefined = previous;
+    const wasCordoned = before?.spec?.unschedulable === true;
     if (type === 'DELETED' || !isCordoned) this.#cordonedSince.delete(metadata.name);
-    else if (!this.#cordonedSince.has(metadata.name)) this.#cordonedSince.set(metadata.name, this.#context.nowMs());
+    else if (!wasCordoned && !isOperator(user)) this.#cordonedSince.set(metadata.name, this.#context.nowMs());
   }
 
   /** By an operator, and its kubelet lives. */

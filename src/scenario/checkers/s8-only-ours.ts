@@ -4,6 +4,7 @@
  */
 import type { KubeObject } from '../../kube/client.ts';
 import type { Node } from '../../world/objects/nodes.ts';
+import { isOperator } from '../operator-user.ts';
 import type { Invariant } from './checker.ts';
 import { objectOf, succeeded } from './checker.ts';
 
@@ -15,6 +16,13 @@ export const s8: Invariant = {
   check: ({ violated }) => {
     const ours = new Set<string>();
     return {
+      /** What somebody else has taken away, and put there again, is not ours any more. */
+      onStored({ object, previous, type }, user) {
+        if (isOperator(user) || type === 'DELETED') return;
+        const has = entriesOf(object);
+        for (const entry of entriesOf(previous))
+          if (!has.has(entry)) ours.delete(`${object.metadata.uid ?? ''} ${entry}`);
+      },
       onWrite(write) {
         const { before, after, verb } = write;
         if (!succeeded(write) || after === undefined || verb === 'delete') return;

@@ -18,6 +18,8 @@ runHoles('nothing was wrong', {
   'named-pause': '[SAF-18] all pauses have to have passed',
   'nothing-to-free': '[SAF-18] where nothing would be freed a machine gets bootTimeout first',
   'two-of-six': '[SAF-10] two of six machines are lost: the second database does not wait until the first has booted',
+  'cordoned-anew': '[SAF-18] a cordon that a person has put where ours was is theirs: a planned reboot is left alone',
+  'cordoned-anew-cleared': '[SAF-18] nor is it taken away when the trouble is over that we had cordoned it for',
 });
 
 runHoles('a machine that is found off', {
