@@ -7,7 +7,7 @@ import type { MutantCase } from '../mutants.ts';
 import { factMutantCases } from './fact-mutants.ts';
 import { waitMutantCases } from './wait-mutants.ts';
 import { variation } from '../run-file.ts';
-import { atOnce, byCondition, fenced, place } from './fenced.ts';
+import { atOnce, byCondition, everywhere, fenced, place } from './fenced.ts';
 
 /** By then everybody was heard of, and the device is about to be told. */
 const lookedAroundMs = 20_500;
@@ -244,6 +244,7 @@ export const fenceMutantCases: readonly MutantCase[] = [
         fence: { ...atOnce, isolateAfter: '15s', powerManagementAfter: '15s' },
         storm: { maxUnresponsive: '40%', maxConcurrent: 2 },
       },
+      objects: [everywhere()],
       events: ['node-1', 'node-2'].map((partition) => ({ at: '0s', partition })),
       runFor: '1m',
     }),
