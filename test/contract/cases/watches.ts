@@ -283,7 +283,10 @@ export const watches = group([
       const mark = await watch.next();
       has(mark, { type: 'BOOKMARK', object: { metadata: { annotations: { 'k8s.io/initial-events-end': 'true' } } } });
       await api.configMap('b');
-      assert.deepEqual(await briefs(watch, 1), ['ADDED b']);
+      // Whoever wants bookmarks gets more of them, whenever the server likes.
+      let event = await watch.next();
+      for (let more = 0; event?.type === 'BOOKMARK' && more < 10; more += 1) event = await watch.next();
+      has(event, { type: 'ADDED', object: { metadata: { name: 'b' } } });
     },
   ],
   [
