@@ -103,7 +103,7 @@ export function touches(row: Row, app: string, asked: readonly AuditEvent[]): st
   const { name } = row.old(app).metadata;
   return asked
     .filter(({ objectRef }) => objectRef?.resource === 'pods' && objectRef.namespace === row.name)
-    .filter(({ objectRef }) => objectRef?.name === name)
+    .filter(({ objectRef, verb }) => objectRef?.name === name && verb !== 'get')
     .map(({ verb, objectRef }) => (objectRef?.subresource === undefined ? verb : `${verb} ${objectRef.subresource}`));
 }
 

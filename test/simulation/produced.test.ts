@@ -140,6 +140,7 @@ describe('what a status can hold', () => {
       'holes/outlets-swapped-with-a-silent-one',
       'holes/outlets-swapped',
       'holes/outlet-drilled',
+      'holes/cut-seen-late',
       'fence/written-device',
       'holes/request-under-dry-run',
       'holes/cooldown',
