@@ -1,5 +1,6 @@
 /** Rows of cases: what is thought of a node, what is wanted, stored, done and claimed. */
 import assert from 'node:assert/strict';
+import { firstPowerMethods, questionOf } from '../api/power.ts';
 import { describe, test } from 'node:test';
 import {
   aCase,
@@ -30,6 +31,12 @@ const on: Method = { ...off, name: 'ipmi-on', action: 'on' };
 const config: NodeCase['config'] = {
   ok: true,
   config: { source: 'fence-config', isolation: [], powerManagement: [{ off: [off], on: [on] }], recovery: [] },
+};
+/** Its device has just said that it is off. */
+const saysOff: NonNullable<NodeCase['power']> = {
+  question: questionOf(firstPowerMethods(config)),
+  askedForMs: 0,
+  answers: [{ device: 'ipmi', power: 'off', identity: 'same', wasSeenOn: true, message: 'off' }],
 };
 const at = '2026-01-01T00:09:00.000Z';
 const ready: LadderThreshold = {
@@ -182,6 +189,21 @@ describe('what is stored, done and claimed', () => {
       'not in a storm either',
       remedied('podTemplate', { count: aCount({ nodes: 3, troubled: 3 }) }),
       { deeds: [], hold: 'StormLimit' },
+    ],
+    [
+      'nor because its power is off, which ends a storm for fences alone',
+      remedied('podTemplate', { count: aCount({ nodes: 3, troubled: 3 }), power: saysOff }),
+      { deeds: [], hold: 'StormLimit' },
+    ],
+    [
+      'nor is its machine removed for that',
+      remedied('deleteMachine', { count: aCount({ nodes: 3, troubled: 3 }), power: saysOff }),
+      { deeds: [], hold: 'StormLimit' },
+    ],
+    [
+      'while a fence goes on in a storm that finds it off',
+      remedied('fence', { count: aCount({ nodes: 3, troubled: 3 }), power: saysOff }),
+      { deeds: ['switch'], fence: true, phase: 'poweringOff' },
     ],
     ['a drain', remedied('drain'), { deeds: ['drain'], remedy: true }],
     ['a machine to be removed', remedied('deleteMachine'), { deeds: ['deleteMachine'], remedy: true }],
