@@ -131,7 +131,7 @@ async function provenDevices(row: Row): Promise<void> {
 
 interface FenceDeviceFacts {
   spec?: { node?: string };
-  status?: { seenOn?: string; drilled?: string };
+  status?: { seenOn?: string; fenceable?: boolean; drilled?: string };
 }
 
 /**
@@ -144,6 +144,8 @@ async function drilledDevices(row: Row): Promise<void> {
   await row.world.until(`the devices of ${row.name} to be known as drilled`, async () => {
     const read = await client.list<KubeObject & FenceDeviceFacts>(fenceDevices, options);
     const own = read.ok ? read.value.items.filter(({ spec }) => spec?.node === row.name) : [];
+    // What is seen and whether it would do are two writes: in between, the operator would write over what is written here.
+    if (own.some(({ status }) => status?.fenceable === undefined)) return false;
     const left = own.filter(({ status }) => status?.drilled === undefined);
     for (const device of left) {
       const ref = { resource: fenceDevices, ...options, name: device.metadata.name };
