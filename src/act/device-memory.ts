@@ -56,6 +56,8 @@ interface Entry {
   /** It said on when nothing was known yet of whether its node lives: the next renewal will tell. */
   saidOn?: { atMs: number; renew: () => void } | undefined;
   isSaving: boolean;
+  /** As it was seen while it was being saved. */
+  missed?: StoredDevice;
 }
 
 /** What is learnt in one go is written in one go. */
@@ -233,7 +235,7 @@ export class DeviceMemory {
 
   /** As it is stored now, by whomever. */
   notice(object: StoredDevice, type: 'added' | 'updated' | 'deleted'): void {
-    const { name, resourceVersion = '' } = object.metadata;
+    const { name } = object.metadata;
     const known = this.#entries.get(name);
     if (type === 'deleted') {
       this.#entries.delete(name);
@@ -245,8 +247,15 @@ export class DeviceMemory {
       return;
     }
     // What we write ourselves is known already; whoever writes meanwhile makes our own write fail.
+    if (known.isSaving) known.missed = object;
+    else this.#take(known, object);
+  }
+
+  #take(known: Entry, object: StoredDevice): void {
+    const { spec, status = {} } = object;
     const knownVersion = known.object?.metadata.resourceVersion;
-    if (known.isSaving || (knownVersion !== undefined && compareVersions(resourceVersion, knownVersion) <= 0)) return;
+    const { resourceVersion = '' } = object.metadata;
+    if (knownVersion !== undefined && compareVersions(resourceVersion, knownVersion) <= 0) return;
     Object.assign(known, { spec, status, object });
   }
 
@@ -323,6 +332,10 @@ export class DeviceMemory {
       if (read.ok) entry.spec = read.value.spec;
     }
     entry.isSaving = false;
+    const { missed } = entry;
+    delete entry.missed;
+    // Written by somebody else while our own answer was under way, and not written over by us.
+    if (missed !== undefined) this.#take(entry, missed);
   }
 
   async #store({ name, spec, status, object }: Entry): Promise<Result<StoredDevice>> {
