@@ -131,29 +131,7 @@ async function provenDevices(row: Row): Promise<void> {
 
 interface FenceDeviceFacts {
   spec?: { node?: string };
-  status?: { seenOn?: string; fenceable?: boolean; drilled?: string };
-}
-
-/**
- * As a drill leaves them (SAF-17). One that nobody has drilled has every other node of the cluster waited for, and here some
- * of them are dead at any time.
- */
-async function drilledDevices(row: Row): Promise<void> {
-  const { client } = row.world;
-  const options = { namespace: operatorNamespace };
-  await row.world.until(`the devices of ${row.name} to be known as drilled`, async () => {
-    const read = await client.list<KubeObject & FenceDeviceFacts>(fenceDevices, options);
-    const own = read.ok ? read.value.items.filter(({ spec }) => spec?.node === row.name) : [];
-    // What is seen and whether it would do are two writes: in between, the operator would write over what is written here.
-    if (own.some(({ status }) => status?.fenceable === undefined)) return false;
-    const left = own.filter(({ status }) => status?.drilled === undefined);
-    for (const device of left) {
-      const ref = { resource: fenceDevices, ...options, name: device.metadata.name };
-      const drilled = { ...device.status, drilled: '2026-01-01T00:00:00.000Z' };
-      await client.replace(ref, { ...device, status: drilled } as KubeObject, 'status');
-    }
-    return own.length > 0 && left.length === 0;
-  });
+  status?: { seenOn?: string };
 }
 
 function fenceReason(row: Row): string | undefined {
@@ -226,7 +204,7 @@ function withoutPlug(parameters: Readonly<Record<string, string>>): Record<strin
   return Object.fromEntries(Object.entries(parameters).filter(([key]) => key !== 'plug'));
 }
 
-function documentRow(): RowSpec {
+export function documentRow(): RowSpec {
   let rack: Rack | undefined;
   return {
     name: document,
@@ -257,7 +235,6 @@ function documentRow(): RowSpec {
       assert.ok(rack);
       const { commands, fcSwitch, pdu } = rack;
       await provenDevices(row);
-      await drilledDevices(row);
       row.machine.partition();
       const goneMs = await releasedByPower(row, performance.now());
       row.machine.heal();
@@ -372,7 +349,6 @@ export const fencingRows: readonly RowSpec[] = [
       assert.equal(row.fence()?.status.fence?.phase, 'failed');
     },
   }),
-  documentRow(),
 ];
 
 /** As Cluster API has it: the Machine of the node, and its name on the node. */
