@@ -162,12 +162,8 @@ function off(state: FenceState, { facts, config, limits }: FenceContext): Transi
   return { kind: 'state', state, waitsFor };
 }
 
-/** A cordon confirms nothing. */
 function isCovered({ switched }: FenceState, { off: methods }: Level): boolean {
-  return (
-    methods.some(({ action }) => action === 'off') &&
-    methods.every((method) => isConfirmed(switched, 'power-management', method))
-  );
+  return methods.every((method) => isConfirmed(switched, 'power-management', method));
 }
 
 /**

@@ -194,8 +194,10 @@ class ConfigReader {
       const key = `${configEntry} ${step}`;
       this.#problem(key, `${methods[late]?.name} switches off after something was switched on: put it first`);
     }
-    if (step === 'power_management' && methods.length > 0 && methods.every(isOn)) {
-      this.#problem(`${configEntry} ${step}`, 'it only switches on: name a method with action=off before it');
+    // A cordon cuts no power: a fence would count as done by it, or never end.
+    if (step === 'power_management' && methods.length > 0 && !methods.some(({ action }) => action === 'off')) {
+      const key = `${configEntry} ${step}`;
+      this.#problem(key, `nothing in "${names.join(' ')}" switches the power off: name a method with action=off first`);
     }
     return { off: methods.filter((method) => !isOn(method)), on: methods.filter(isOn) };
   }

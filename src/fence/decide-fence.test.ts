@@ -111,6 +111,50 @@ describe('the next step of a fence', () => {
     assert.equal(decide({ config: { ok: false, problems }, fence: broken.fence, isBack: true }).isCancelled, true);
   });
 
+  test('[SAF-8, FEN-4] the node is back: what may have been sent has its time to show first', () => {
+    const stays = decide({ fence: poweringOff, isBack: true, nowMs: nowMs + 179_000 });
+    assert.deepEqual([stays.fence?.phase, stays.run, stays.recheckAtMs], ['poweringOff', undefined, nowMs + 180_000]);
+    assert.equal(decide({ fence: poweringOff, isBack: true, nowMs: nowMs + 180_000 }).fence?.phase, 'finished');
+    const cut = { ok: true, config: { ...config, isolation: [{ off: [method('fc-off', 'off')], on: [] }] } } as const;
+    const isolating = decide({ config: cut }).fence;
+    assert.equal(isolating?.phase, 'isolating');
+    const waits = decide({ config: cut, fence: isolating, isBack: true, nowMs: nowMs + 179_000 });
+    assert.deepEqual([waits.fence?.phase, waits.run, waits.recheckAtMs], ['isolating', undefined, nowMs + 180_000]);
+    const late = decide({ config: cut, fence: isolating, isBack: true, nowMs: nowMs + 180_000 });
+    assert.deepEqual([late.fence?.phase, late.run?.action], ['recovering', 'on']);
+  });
+
+  test('[SAF-19] what would leave a machine off that was found so says nothing of one that we have cut', () => {
+    const staysOff = 'others have the node cordoned';
+    assert.equal(decide({ fence: off, isReleased: true, staysOff }).run?.name, 'pdu-on');
+    const found = decide({ fence: poweringOff, task: { outcome: 'succeeded', message: 'off', told: false } }).fence;
+    const left = decide({ fence: found, isReleased: true, staysOff });
+    assert.deepEqual([left.fence?.phase, left.run], ['off', undefined]);
+    assert.match(left.fence?.waitsFor ?? '', /was found off, and stays so: others/);
+    assert.equal(decide({ fence: found, isReleased: true }).run?.name, 'pdu-on');
+    assert.equal(decide({ fence: found, isPaused: true }).run, undefined, 'a pause gives back what we have taken');
+    assert.equal(decide({ fence: off, isPaused: true }).run?.name, 'pdu-on');
+  });
+
+  test('[SAF-12, FEN-10] what was on already when it is switched on boots; under a pause it has never been off', () => {
+    const on = decide({ fence: off, isReleased: true }).fence;
+    assert.equal(on?.phase, 'poweringOn');
+    const wasOn = { outcome: 'succeeded', message: 'on', told: false } as const;
+    assert.equal(decide({ fence: on, task: wasOn }).fence?.phase, 'booting', 'and is not cut once more');
+    const paused = decide({ fence: on, task: wasOn, isPaused: true }).fence;
+    assert.deepEqual([paused?.phase, paused?.switched], ['waiting', []]);
+  });
+
+  test('[SAF-5] a device that is added while the machine is off has to be off as well before anything goes', () => {
+    const [level] = config.powerManagement;
+    const both = { ...config, powerManagement: [{ ...level!, off: [...level!.off, method('psu-off', 'off')] }] };
+    const added = decide({ fence: off, config: { ok: true, config: both }, isReleased: true });
+    assert.deepEqual([added.fence?.phase, added.run?.name], ['poweringOff', 'psu-off']);
+    const confirmed = { outcome: 'succeeded', message: 'off', told: true } as const;
+    const covered = decide({ fence: added.fence, config: { ok: true, config: both }, task: confirmed });
+    assert.deepEqual([covered.fence?.phase, covered.fence?.switched.length], ['off', 2]);
+  });
+
   test('[FEN-13] stopped, it stays where it is', () => {
     const stopped = decide({ fence: poweringOff, isStopped: true, task: { outcome: 'succeeded' } });
     assert.deepEqual([stopped.fence, stopped.run], [poweringOff, undefined]);
