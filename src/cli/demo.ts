@@ -2,37 +2,20 @@
  * `fenceline demo`: a whole cluster in this process, in real time, with the operator and the console. Nothing is
  * installed and nothing outside is touched; when it ends, nothing is left.
  */
-import { REMEDY_NAMESPACE } from '../api/fence-names.ts';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { customResourceDefinitions } from '../api/crds.ts';
-import { featureGates } from '../api/feature-gates.ts';
-import type { DrainAction } from '../api/drain-view.ts';
-import type { Judgement } from '../api/view.ts';
 import { realClock } from '../clock.ts';
 import { ConsoleServer } from '../console/console-server.ts';
-import { drainNews } from '../console/demo-drains.ts';
-import { demoDriver, demoObjects, demoReplicas } from '../console/demo-objects.ts';
-import { DemoSource } from '../console/demo-source.ts';
-import { defaultLimits } from '../judge/judge-node.ts';
-import type { KubeObject } from '../kube/client.ts';
-import { KubeClient } from '../kube/client.ts';
-import { customResourceDefinitions as definitionResource, namespaces } from '../kube/resources.ts';
-import { Operator } from '../operator/operator.ts';
-import { simulatedDevices } from '../scenario/simulated-devices.ts';
-import { simulatedDoors } from '../scenario/simulated-doors.ts';
+import { DemoCluster } from '../console/demo-cluster.ts';
 import { version } from '../version.ts';
 import { HttpFront } from '../world/api-server/http-front.ts';
 import { Random } from '../world/random.ts';
-import { World } from '../world/world.ts';
 import { shutdownSignal } from './shutdown.ts';
 import { UserError } from './user-error.ts';
 
 const defaultPort = 8088;
-/** Kubernetes takes 50 s to notice a silent node; half of that is enough to see what it does meanwhile. */
-const hurried = { nodeMonitorPeriodMs: 1000, nodeMonitorGraceMs: 25_000 };
 
 export function demoCommand(): Command {
   return new Command('demo')
@@ -46,93 +29,23 @@ export function demoCommand(): Command {
 }
 
 async function demo(flags: { port?: number }): Promise<void> {
-  const random = new Random(Math.floor(Math.random() * 2 ** 32));
-  const world = new World({
-    clock: realClock,
-    random,
-    nodes: Array.from({ length: 6 }, (_, index) => ({ name: `node-${index + 1}`, zone: `z${(index % 3) + 1}` })),
-    drivers: [demoDriver],
-    longhorn: demoReplicas,
-    onReplicas: () => source.changed(),
-    bootTimeMs: 15_000,
-    timings: hurried,
-  });
-  const clientOf = (user: string): KubeClient =>
-    new KubeClient({ transport: world.server.transport(user), clock: realClock, userAgent: user, fieldManager: user });
-  const operator = new Operator({
-    client: clientOf('fenceline'),
-    clock: realClock,
-    random: random.stream('operator'),
-    log: { info: (fields, text) => told(fields, text), warn: (fields, text) => told(fields, text), debug: () => {} },
-    version,
-    limits: defaultLimits,
-    gates: featureGates({ NonGracefulFailover: true }),
-    identity: 'demo',
-    namespace: 'default',
-    remedyNamespace: REMEDY_NAMESPACE,
-    devices: simulatedDevices(world),
-    knock: simulatedDoors((address) => world.portAt(address), realClock),
-  });
-  const source = new DemoSource({
-    world,
-    clock: realClock,
-    client: clientOf('console'),
-    random: random.stream('console'),
-    verdicts: () => operator.verdicts,
-  });
-  const tellVerdict = ({ node, verdict, reason, previous }: VerdictFields): void => {
-    if (previous !== verdict) source.tell(`${node}: ${previous ?? 'new'} → ${verdict} (${reason})`);
-  };
-  const tellDrain = ({ node, action, object = '' }: DrainFields): void => {
-    const news = drainNews(action, object);
-    // A refusal names no object: it is tried again, and what comes of it is told.
-    if (news !== undefined && object !== '') source.tell(`${node}: ${news}`);
-  };
-  const told = (fields: object, text: string): void => {
-    if (text === 'verdict') tellVerdict(fields as VerdictFields);
-    const { node, did, pod, why } = fields as { node?: string; did?: string; pod?: string; why?: string };
-    if (text === 'acted') source.tell(`${node}: ${did}`);
-    if (text === 'drain') tellDrain(fields as DrainFields);
-    if (text === 'stuck') source.tell(`${node}: ${pod} is stuck: ${why}`);
-  };
-
-  const console = new ConsoleServer(source, realClock);
+  const cluster = new DemoCluster(realClock, new Random(Math.floor(Math.random() * 2 ** 32)));
+  const console = new ConsoleServer(cluster.source, realClock);
   const port = await listen(console, flags.port);
-  const front = new HttpFront(world.server);
+  const front = new HttpFront(cluster.world.server);
   const apiPort = await front.listen(0);
   const directory = mkdtempSync(join(tmpdir(), 'fenceline-demo-'));
   const kubeconfig = join(directory, 'kubeconfig');
   writeFileSync(kubeconfig, kubeconfigFor(apiPort), { mode: 0o600 });
   const shutdown = shutdownSignal(() => process.stdout.write('\nending…\n'));
   try {
-    world.start();
-    await populate(clientOf('admin'));
+    await cluster.start();
     process.stdout.write(greeting(port, kubeconfig));
-    await Promise.all([operator.run(shutdown), source.run(shutdown)]);
+    await cluster.run(shutdown);
   } finally {
     await Promise.all([console.close(), front.close()]);
-    await world.stop();
+    await cluster.world.stop();
     rmSync(directory, { recursive: true, force: true });
-  }
-}
-
-interface VerdictFields extends Pick<Judgement, 'verdict' | 'reason'> {
-  node: string;
-  previous?: string;
-}
-
-interface DrainFields {
-  node: string;
-  action: DrainAction['do'];
-  object?: string;
-}
-
-async function populate(client: KubeClient): Promise<void> {
-  const definitions = customResourceDefinitions().map((object) => ({ resource: definitionResource, object }));
-  const remedies = { resource: namespaces, object: { metadata: { name: REMEDY_NAMESPACE } } };
-  for (const { resource, object } of [...definitions, remedies, ...demoObjects]) {
-    const created = await client.create<KubeObject>(resource, object);
-    if (!created.ok) throw new Error(created.error.message);
   }
 }
 

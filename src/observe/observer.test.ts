@@ -61,6 +61,28 @@ describe('observer', () => {
     await end();
   });
 
+  test('[EVD-2] only a renewal of a Lease that lasts as long as before is one: what else happens to it moves the time to look', async () => {
+    const { watches, touched, end } = await begin();
+    const told = async (type: 'ADDED' | 'MODIFIED' | 'DELETED', object: KubeObject): Promise<string[]> => {
+      touched.length = 0;
+      await watches.leases.event(type, object);
+      return [...touched];
+    };
+    const lasting = (seconds: number): object => ({ leaseDurationSeconds: seconds });
+    assert.deepEqual(await told('MODIFIED', lease('a', '11', 'two')), ['renewal a']);
+    assert.deepEqual(await told('MODIFIED', lease('a', '12', 'three', lasting(80))), ['lease a']);
+    assert.deepEqual(await told('MODIFIED', lease('a', '13', 'four', lasting(80))), ['renewal a']);
+    assert.deepEqual(await told('MODIFIED', lease('a', '14', 'five', lasting(40))), ['lease a']);
+    assert.deepEqual(await told('DELETED', lease('a', '15', 'five', lasting(40))), ['lease a']);
+    assert.deepEqual(await told('ADDED', lease('a', '16', 'six', lasting(40))), ['lease a'], 'made again');
+    assert.deepEqual(
+      await told('ADDED', lease('b', '17', 'one')),
+      ['lease b'],
+      'a node is Ready before it has a Lease',
+    );
+    await end();
+  });
+
   test('a live read that finds the same Lease confirms that it is stale; a renewal takes the confirmation back', async () => {
     const { server, observer, watches, end } = await begin();
     const confirming = observer.confirmLease('a');

@@ -22,9 +22,16 @@ export interface ObserverOptions {
   clock: Clock;
   random: () => number;
   /** Something about this node changed. */
-  onNode: (name: string, what: 'node' | 'lease') => void;
+  onNode: (name: string, what: NodeChange) => void;
   onProblem: (watch: WatchName, error: KubeError) => void;
 }
+
+/**
+ * `renewal`: its Lease goes on as it was known, and lasts as long. What else happens to one is `lease`: there is one now (a node
+ * is Ready before it has one), there is none any more, or its silence begins to mean something at another time. Whoever has set
+ * a timer by it has to look again.
+ */
+export type NodeChange = 'node' | 'lease' | 'renewal';
 
 export type WatchName = 'nodes' | 'leases';
 
@@ -183,9 +190,11 @@ export class Observer {
   #sight(change: Change<SeenLease>): void {
     const { key, value } = change.entry;
     const name = key.slice(nodeLeaseNamespace.length + 1);
+    const known = this.#sightings.get(name);
     if (change.type === 'deleted') this.#sightings.delete(name);
     else this.#note(name, value);
-    this.#options.onNode(name, 'lease');
+    const goesOn = change.type !== 'deleted' && known !== undefined && known.lease.durationMs === value.durationMs;
+    this.#options.onNode(name, goesOn ? 'renewal' : 'lease');
   }
 
   /** Somebody may write to a Lease without renewing it; only a renewal is a sign of life. */

@@ -20,7 +20,7 @@ import { LeaderElector } from '../kube/leader.ts';
 import { EventRecorder } from '../kube/events.ts';
 import { CaseReader } from '../observe/case-reader.ts';
 import { ClusterView } from '../observe/cluster-view.ts';
-import { Observer } from '../observe/observer.ts';
+import { type NodeChange, Observer } from '../observe/observer.ts';
 import type { Log } from '../report/log.ts';
 import type { MetricSources } from '../report/metrics.ts';
 import { Metrics } from '../report/metrics.ts';
@@ -312,11 +312,11 @@ export class Operator {
     }
   }
 
-  /** A renewal of a healthy node's Lease is no news: its timer is set to look in time. This is nearly all traffic. */
-  #touched(name: string, what: 'node' | 'lease'): void {
+  /** A renewal of a healthy node's Lease is no news: its timer is set by that Lease. This is nearly all traffic. */
+  #touched(name: string, what: NodeChange): void {
     if (what === 'node') this.#shared?.noteNode(name);
-    if (what === 'lease') this.#devices.renewed(name);
-    if (what === 'lease' && this.#board.verdicts.get(name)?.verdict === 'healthy') return;
+    else this.#devices.renewed(name);
+    if (what === 'renewal' && this.#board.verdicts.get(name)?.verdict === 'healthy') return;
     this.#loop.add(name);
   }
 

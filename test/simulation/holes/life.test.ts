@@ -11,6 +11,12 @@ runHoles('a Lease says itself how long its silence means nothing', {
   'lease-of-80s': `[SAF-14] 80 s: ${fenced}`,
 });
 
+runHoles('a Lease is looked at in time, whatever happened to it before', {
+  'lease-made-again': '[EVD-2] deleted, and made again: its silence is suspected as that of any other',
+  'lease-shortened-again':
+    '[EVD-2, SAF-14] made to last longer for a while: its silence is suspected as that of any other',
+});
+
 runHoles('a sign of life voids what was said before it', {
   'kdump-then-alive': '[SAF-3] a message of a crashed kernel, five minutes of renewals, then a partition',
   'taint-then-alive': '[SAF-3] a taint that the node has outlived by five minutes, then a partition',

@@ -1,0 +1,118 @@
+/** The cluster that people play with, put together: a world, the operator, what is shown of both, and what is told. */
+import { customResourceDefinitions } from '../api/crds.ts';
+import type { DrainAction } from '../api/drain-view.ts';
+import { featureGates } from '../api/feature-gates.ts';
+import { REMEDY_NAMESPACE } from '../api/fence-names.ts';
+import type { Judgement } from '../api/view.ts';
+import type { Clock } from '../clock.ts';
+import { defaultLimits } from '../judge/judge-node.ts';
+import type { KubeObject } from '../kube/client.ts';
+import { KubeClient } from '../kube/client.ts';
+import { customResourceDefinitions as definitionResource, namespaces } from '../kube/resources.ts';
+import { Operator } from '../operator/operator.ts';
+import { simulatedDevices } from '../scenario/simulated-devices.ts';
+import { simulatedDoors } from '../scenario/simulated-doors.ts';
+import { version } from '../version.ts';
+import type { Random } from '../world/random.ts';
+import { World } from '../world/world.ts';
+import { drainNews } from './demo-drains.ts';
+import { demoDriver, demoObjects, demoReplicas } from './demo-objects.ts';
+import { DemoSource } from './demo-source.ts';
+
+/** Kubernetes takes 50 s to notice a silent node; half of that is enough to see what it does meanwhile. */
+const hurried = { nodeMonitorPeriodMs: 1000, nodeMonitorGraceMs: 25_000 };
+
+export class DemoCluster {
+  readonly world: World;
+  readonly source: DemoSource;
+  readonly #clock: Clock;
+  readonly #operator: Operator;
+
+  constructor(clock: Clock, random: Random) {
+    this.#clock = clock;
+    const world = new World({
+      clock,
+      random,
+      nodes: Array.from({ length: 6 }, (_, index) => ({ name: `node-${index + 1}`, zone: `z${(index % 3) + 1}` })),
+      drivers: [demoDriver],
+      longhorn: demoReplicas,
+      onReplicas: () => this.source.changed(),
+      bootTimeMs: 15_000,
+      timings: hurried,
+    });
+    this.world = world;
+    const told = (fields: object, text: string): void => this.#tell(fields, text);
+    this.#operator = new Operator({
+      client: this.#clientOf('fenceline'),
+      clock,
+      random: random.stream('operator'),
+      log: { info: told, warn: told, debug: () => {} },
+      version,
+      limits: defaultLimits,
+      gates: featureGates({ NonGracefulFailover: true }),
+      identity: 'demo',
+      namespace: 'default',
+      remedyNamespace: REMEDY_NAMESPACE,
+      devices: simulatedDevices(world),
+      knock: simulatedDoors((address) => world.portAt(address), clock),
+    });
+    this.source = new DemoSource({
+      world,
+      clock,
+      client: this.#clientOf('console'),
+      random: random.stream('console'),
+      verdicts: () => this.#operator.verdicts,
+    });
+  }
+
+  /** Machines boot, and what runs on them is created; the operator is not there yet. */
+  async start(): Promise<void> {
+    this.world.start();
+    const client = this.#clientOf('admin');
+    const definitions = customResourceDefinitions().map((object) => ({ resource: definitionResource, object }));
+    const remedies = { resource: namespaces, object: { metadata: { name: REMEDY_NAMESPACE } } };
+    for (const { resource, object } of [...definitions, remedies, ...demoObjects]) {
+      const created = await client.create<KubeObject>(resource, object);
+      if (!created.ok) throw new Error(created.error.message);
+    }
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    await Promise.all([this.#operator.run(signal), this.source.run(signal)]);
+  }
+
+  #clientOf(user: string): KubeClient {
+    const transport = this.world.server.transport(user);
+    return new KubeClient({ transport, clock: this.#clock, userAgent: user, fieldManager: user });
+  }
+
+  /** What of the operator's log is for people who watch. */
+  #tell(fields: object, text: string): void {
+    const { node, did, pod, why } = fields as { node?: string; did?: string; pod?: string; why?: string };
+    if (text === 'verdict') this.#tellVerdict(fields as VerdictFields);
+    if (text === 'drain') this.#tellDrain(fields as DrainFields);
+    if (text === 'acted') this.source.tell(`${node}: ${did}`);
+    if (text === 'stuck') this.source.tell(`${node}: ${pod} is stuck: ${why}`);
+  }
+
+  #tellVerdict({ node, verdict, reason, previous }: VerdictFields): void {
+    if (previous !== verdict) this.source.tell(`${node}: ${previous ?? 'new'} → ${verdict} (${reason})`);
+  }
+
+  #tellDrain({ node, action, object = '' }: DrainFields): void {
+    const news = drainNews(action, object);
+    // A refusal names no object: it is tried again, and what comes of it is told.
+    if (news !== undefined && object !== '') this.source.tell(`${node}: ${news}`);
+  }
+}
+
+interface VerdictFields extends Pick<Judgement, 'verdict' | 'reason'> {
+  node: string;
+  previous?: string;
+}
+
+interface DrainFields {
+  node: string;
+  action: DrainAction['do'];
+  object?: string;
+}
