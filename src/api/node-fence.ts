@@ -137,6 +137,10 @@ const fence = z.object({
     .meta({ description: 'The same in finer steps, which is what the operator goes by.' }),
   method: text(512, 'The method that runs, or those that made it so.').optional(),
   level: count('The level of methods, from 0; the next is tried when one of them fails.'),
+  levelId: text(
+    64,
+    'A hash of what the level switches off: by it the level is found again where an edit has moved it.',
+  ).optional(),
   index: count('Which method of the level.'),
   bootId: bootId().optional(),
   switched: z

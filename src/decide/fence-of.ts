@@ -15,6 +15,8 @@ import type { NodeCase, PresentCase } from '../api/release-view.ts';
 import type { Cordon, LongAct } from '../api/steps.ts';
 import type { FenceDecision } from '../fence/decide-fence.ts';
 import { powerSays } from '../fence/belief.ts';
+import { tryKey } from '../fence/place.ts';
+import { stateOf } from '../fence/stored.ts';
 import { entryFor } from '../fence/switched.ts';
 import { decideFence } from '../fence/decide-fence.ts';
 import { crashHeard } from '../release/by-kernel-crash.ts';
@@ -69,7 +71,6 @@ export function fenceOf(nodeCase: PresentCase, rung: Rung): FenceDecision {
   const remedy = remedyOf(nodeCase);
   const threshold = remedy?.thresholds.find(({ key }) => key === ladder?.threshold);
   const { fence } = status;
-  const task = fence === undefined || nodeCase.task?.key !== taskKey(fence) ? undefined : nodeCase.task;
   const spell = fenceSpell(nodeCase, status);
   const harsh = { kind: 'fence', threshold: ladder?.threshold, isRequested, spell } as const;
   const brake = brakeOf(fence === undefined ? begunAnew(nodeCase) : nodeCase, harsh);
@@ -85,7 +86,7 @@ export function fenceOf(nodeCase: PresentCase, rung: Rung): FenceDecision {
     bootId: bootOf(nodeCase, status),
     config,
     limits: isRequested ? { ...limits, ...atOnce } : limits,
-    ...(task === undefined ? {} : { task }),
+    task: nodeCase.task,
     // A node that is Ready and has the trouble that its fence is for is not back; nor is one of which a person wants it.
     isBack: isBack(nodeCase) && !(beforeOff.has(fence?.phase) && (isStillTroubled || isRequested)),
     isHarmless: isHarmless(nodeCase),
@@ -165,7 +166,7 @@ export function methodRun(
   { method, isQuestion = false }: { method: Method; isQuestion?: boolean | undefined },
 ): Cordon | Extract<LongAct, { do: 'switch' | 'uncordon' }> {
   const { action } = method;
-  const key = taskKey(fence);
+  const key = tryKey(stateOf(fence), method);
   if (action === 'cordon' || action === 'uncordon') return { do: action, key };
   const what = fence.phase === 'poweringOff' || fence.phase === 'poweringOn' ? 'power' : 'storage';
   const cut = action === 'off' ? { ...sentBy(nodeCase, fence, method), ...foundOff(nodeCase) } : {};
@@ -188,11 +189,6 @@ function sentBy(
     some && entryFor(some.switched, step, method)?.commandSentAt;
   const at = of(fence);
   return at === undefined ? {} : { sent: { at, isFirst: of(stored?.status.fence) !== at } };
-}
-
-/** One try of one method: another try is another task. */
-export function taskKey({ phase, level, index, retries, restarts, stepStartedAt, until = '' }: Fence): string {
-  return [phase, level, index, retries, restarts, stepStartedAt, until].join(' ');
 }
 
 /** Ready, and its kubelet renews: Ready alone may be what Kubernetes has not noticed yet. */

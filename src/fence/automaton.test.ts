@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { configs, full, level, limits, quiet } from '../../test/support/fence-steps.ts';
+import { configs, full, limits, quiet } from '../../test/support/fence-steps.ts';
 import type { FenceConfig } from '../api/fence-config.ts';
 import { FENCE_PHASES as PHASES } from '../api/node-fence.ts';
 import { transition } from './automaton.ts';
@@ -134,19 +134,6 @@ describe('fence automaton', () => {
     assert.equal(stateOf(on).phase, 'poweringOn');
     const isolated = { ...again, phase: 'isolated' as const };
     assert.equal(stateOf(next(isolated, { nowMs: 20_000, isPaused: true }, config)).phase, 'poweringOn');
-  });
-
-  test('[FEN-14] a level is known by what it has switched, wherever an edit has put it', () => {
-    const config = configs['power alone'] ?? full;
-    const off = play([{ nowMs: 20 }, 'done'], config);
-    const edited = { ...config, powerManagement: [level('pdu-off'), ...config.powerManagement] };
-    const seen = stateOf(next(off, { nowMs: 20 }, edited));
-    assert.deepEqual([off.level, seen.phase, seen.level], [0, 'off', 1]);
-    const on = stateOf(next(seen, { nowMs: 20, isReleased: true }, edited));
-    assert.deepEqual([on.phase, on.level], ['poweringOn', 1]);
-    const told = stateOf(next(on, { nowMs: 20 }, edited));
-    const back = stateOf(next(told, { nowMs: 20 }, config));
-    assert.deepEqual([back.phase, back.level], ['poweringOn', 0]);
   });
 
   test('[FEN-5] power without isolation where its time comes first', () => {

@@ -21,7 +21,6 @@ import {
   cutsOf,
   edited,
   isConfirmed,
-  levelOf,
   mayBeOurs,
   notUndone,
   ofStep,
@@ -139,9 +138,7 @@ function off(state: FenceState, { facts, config, limits }: FenceContext): Transi
   }
   const { darkness } = facts;
   if (darkness?.kind === 'dark') return switchBack(state, facts, darkness.names);
-  const at = levelOf(state, config.powerManagement);
-  if (at !== state.level) return move({ ...state, level: at });
-  const level = config.powerManagement[at];
+  const level = config.powerManagement[state.level];
   const lost = edited(state.switched, 'power-management', config.powerManagement);
   if (lost !== undefined || level === undefined)
     return fail(state, facts, lost ?? 'its level is not configured any more');
@@ -177,9 +174,7 @@ function poweringOn(state: FenceState, { facts, config, limits }: FenceContext):
   // Somebody has switched it on by hand. Where outlets are swapped it is another machine that waits for its power.
   const isOnByHand = facts.isBack && isRebooted(state, facts) && state.swapped === undefined;
   if (isOnByHand) return enter(undone(state), 'recovering', facts);
-  const level = levelOf(state, config.powerManagement);
-  if (level !== state.level) return move({ ...state, level, method: 0 });
-  const methods = config.powerManagement[level]?.on ?? [];
+  const methods = config.powerManagement[state.level]?.on ?? [];
   if (methods.length === 0) {
     return {
       kind: 'state',
@@ -191,7 +186,7 @@ function poweringOn(state: FenceState, { facts, config, limits }: FenceContext):
   if (method === undefined && state.swapped !== undefined) {
     return fail(undone(state), facts, wrongOutlet(state.swapped));
   }
-  if (method === undefined) return boot(state, facts, level);
+  if (method === undefined) return boot(state, facts, state.level);
   // It was on all the time: the command that was sent before the pause has come to nothing.
   const wasOn = facts.task?.outcome === 'succeeded' && facts.task.told === false;
   if (wasOn && facts.isPaused) return enter(undone(state), 'waiting', facts);

@@ -4,7 +4,10 @@ import type { FenceConfig, Method } from '../api/fence-config.ts';
 import { EMPTY_STATUS } from '../api/empty-status.ts';
 import type { FenceCase, FenceDecision } from './decide-fence.ts';
 import { decideFence, fenceOutcome } from './decide-fence.ts';
+import { tryKey, underWay } from './place.ts';
+import type { TaskNews } from './state.ts';
 import type { StoredFence } from './stored.ts';
+import { stateOf } from './stored.ts';
 
 const method = (name: string, action: Method['action']): Method => ({
   name,
@@ -36,10 +39,21 @@ const base: FenceCase = {
   isPaused: false,
 };
 
-function decide(change: Partial<FenceCase> & { fence?: StoredFence | undefined }): FenceDecision {
-  const { fence, ...rest } = change;
+interface Change extends Omit<Partial<FenceCase>, 'task'> {
+  fence?: StoredFence | undefined;
+  /** The answer of the method that the fence is about. */
+  task?: TaskNews;
+}
+
+function decide({ fence, task, ...rest }: Change): FenceDecision {
   const status = fence === undefined ? undefined : { ...EMPTY_STATUS, fence };
-  return decideFence({ ...base, status, ...rest });
+  const answer = fence && task && { task: { ...task, key: keyFor(fence, rest.config ?? base.config) } };
+  return decideFence({ ...base, status, ...rest, ...answer });
+}
+
+function keyFor(fence: StoredFence, by: FenceCase['config']): string {
+  const state = stateOf(fence);
+  return tryKey(state, (by.ok ? underWay(state, by.config) : undefined) ?? assert.fail());
 }
 
 const poweringOff = decide({}).fence;

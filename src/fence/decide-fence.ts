@@ -5,6 +5,8 @@
 import { isUnderFence, timeOf } from '../api/facts.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { transition } from './automaton.ts';
+import type { TaskSign } from '../api/task.ts';
+import { placed, tryKey, underWay } from './place.ts';
 import type { FenceContext, FenceFacts, FenceLimits, FenceState, TaskNews } from './state.ts';
 import { beginFence, isSettled } from './state.ts';
 import type { ConfigResult, FenceConfig, Method } from '../api/fence-config.ts';
@@ -23,7 +25,8 @@ export interface FenceCase {
   bootId: string;
   config: ConfigResult;
   limits: FenceLimits;
-  task?: TaskNews;
+  /** What was begun last, for whatever it was. */
+  task?: TaskSign | undefined;
   isBack: boolean;
   isHarmless: boolean;
   onAgain?: string | undefined;
@@ -67,8 +70,8 @@ export function decideFence(fenceCase: FenceCase): FenceDecision {
   if (before !== undefined && !fenceCase.isWanted && canBeCancelled(before)) return { isCancelled: true };
   if (!fenceCase.config.ok) return unconfigured(fenceCase, fenceCase.config.problems);
   const { config } = fenceCase.config;
-  const first = before === undefined ? begun(fenceCase) : stateOf(before);
-  const facts = factsOf(fenceCase);
+  const first = before === undefined ? begun(fenceCase) : placed(stateOf(before), config, before.levelId);
+  const facts = factsOf(fenceCase, newsOf(fenceCase, first, config));
   let state = first;
   let decided: FenceDecision = { isCancelled: false };
   let waitsFor: string | undefined;
@@ -135,7 +138,13 @@ function isHeldBack(state: FenceState, context: FenceContext): boolean {
   return free.kind === 'state' && free.state !== state;
 }
 
-function factsOf(fenceCase: FenceCase): FenceFacts {
+/** How the try is doing that this state is about. */
+function newsOf({ task }: FenceCase, state: FenceState, config: FenceConfig): TaskNews | undefined {
+  const method = underWay(state, config);
+  return method !== undefined && task?.key === tryKey(state, method) ? task : undefined;
+}
+
+function factsOf(fenceCase: FenceCase, task: TaskNews | undefined): FenceFacts {
   return {
     nowMs: fenceCase.nowMs,
     isBack: fenceCase.isBack,
@@ -151,7 +160,7 @@ function factsOf(fenceCase: FenceCase): FenceFacts {
     isStopped: fenceCase.isStopped,
     isPaused: fenceCase.isPaused || isWithdrawn(fenceCase),
     isBraked: fenceCase.brake !== undefined,
-    ...(fenceCase.task === undefined ? {} : { task: fenceCase.task }),
+    ...(task === undefined ? {} : { task }),
   };
 }
 

@@ -4,7 +4,8 @@ import fc from 'fast-check';
 import type { FenceConfig, Method } from '../api/fence-config.ts';
 import { FENCE_PHASES, NodeFenceSchema } from '../api/node-fence.ts';
 import type { FenceState } from './state.ts';
-import { levelsOf, stateOf, storedOf } from './stored.ts';
+import { levelsOf } from './place.ts';
+import { stateOf, storedOf } from './stored.ts';
 import type { Switched } from './switched.ts';
 
 const method = (name: string, action: Method['action']): Method => ({

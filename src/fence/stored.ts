@@ -3,7 +3,8 @@ import { boundedName } from '../api/bounded-name.ts';
 import { timeOf } from '../api/facts.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { FenceState, Phase } from './state.ts';
-import type { FenceConfig, Level } from '../api/fence-config.ts';
+import type { FenceConfig } from '../api/fence-config.ts';
+import { levelId, levelsOf } from './place.ts';
 import type { Switched } from './switched.ts';
 
 export type StoredFence = NonNullable<NodeFenceStatus['fence']>;
@@ -73,6 +74,7 @@ export interface Storing {
 
 export function storedOf(state: FenceState, { config, cleanResources, releasedAt }: Storing): StoredFence {
   const names = methodNames(state, config);
+  const under = levelsOf(state.phase, config)[state.level];
   // A release says by whom it is in the same words.
   const method = names === undefined ? undefined : boundedName(names, 253);
   // With nothing to isolate it by, a node that waits for its power to be cut is told like one that waits to be isolated.
@@ -84,6 +86,7 @@ export function storedOf(state: FenceState, { config, cleanResources, releasedAt
     status,
     phase: state.phase,
     level: state.level,
+    ...(under === undefined ? {} : { levelId: levelId(under) }),
     index: state.method,
     retries: state.retries,
     restarts: state.restarts,
@@ -117,22 +120,4 @@ function methodNames(state: FenceState, config: FenceConfig): string | undefined
   const methods = goesOn.has(state.phase) ? level.on : level.off;
   const current = methods[state.method]?.name;
   return (current ?? methods.map(({ name }) => name).join(' ')) || undefined;
-}
-
-export function levelsOf(phase: Phase, config: FenceConfig): readonly Level[] {
-  switch (phase) {
-    case 'waiting':
-    case 'isolating':
-    case 'isolated':
-      return config.isolation;
-    case 'poweringOff':
-    case 'off':
-    case 'poweringOn':
-    case 'booting':
-    case 'failed':
-      return config.powerManagement;
-    case 'recovering':
-    case 'finished':
-      return config.recovery;
-  }
 }

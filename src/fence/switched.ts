@@ -101,14 +101,6 @@ export function undone<T extends Cut>(state: T): T {
   return rest as T;
 }
 
-/** The level whose devices have been told, wherever an edit has put it since (FEN-14). */
-export function levelOf({ switched, level }: Cut & { level: number }, levels: readonly Level[]): number {
-  const isTold = (one: Level | undefined): boolean =>
-    one?.off.some((method) => entryFor(switched, 'power-management', method) !== undefined) ?? false;
-  const moved = levels.findIndex(isTold);
-  return isTold(levels[level]) || moved < 0 ? level : moved;
-}
-
 /** Why nothing rests any more on what devices have confirmed; undefined: it does. */
 export function edited(
   switched: readonly Switched[],

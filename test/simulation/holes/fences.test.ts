@@ -4,6 +4,7 @@ import { runHoles } from './files.ts';
 runHoles('a fence', {
   'back-before-any-command': '[SAF-8, FEN-4] ends without a command when its trouble ends before one was sent',
   'methods-removed': '[SAF-5, SAF-10] has no facts but what devices have confirmed, whatever is edited meanwhile',
+  'level-put-in-front': '[FEN-14] goes on with the level that it has begun, whatever is put in front of it',
   'off-for-good': '[SAF-10] is over for everybody else when all that may go has gone',
   'paused-in-mid-fence': '[SAF-12] of a policy that is paused switches on what it has switched off',
   'on-refused':

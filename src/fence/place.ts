@@ -1,0 +1,94 @@
+/**
+ * Where a fence stands in its configuration, which may have been edited since. Levels and methods are known by what they are and
+ * not by their number: what a level has begun the same level brings to its end (FEN-14), and the answer of a device counts for
+ * its own method and for no other one that stands in its place by now (S40).
+ */
+import type { FenceConfig, Level, Method } from '../api/fence-config.ts';
+import { deviceHash } from '../api/fence-config.ts';
+import { timeOf } from '../api/facts.ts';
+import { hash } from '../api/hash.ts';
+import type { FenceState, Phase } from './state.ts';
+import type { SwitchedStep } from './switched.ts';
+import { entryFor, isConfirmed, undoOf } from './switched.ts';
+
+export function levelsOf(phase: Phase, config: FenceConfig): readonly Level[] {
+  switch (phase) {
+    case 'waiting':
+    case 'isolating':
+    case 'isolated':
+      return config.isolation;
+    case 'poweringOff':
+    case 'off':
+    case 'poweringOn':
+    case 'booting':
+    case 'failed':
+      return config.powerManagement;
+    case 'recovering':
+    case 'finished':
+      return config.recovery;
+  }
+}
+
+/** By what it switches off: with what it is switched on may be mended at any time. */
+export function levelId({ off }: Level): string {
+  return hash(JSON.stringify(off.map((method) => [method.name, deviceHash(method)])));
+}
+
+/** The state as it was stored, in the configuration as it is now. `id`: which level it is about; absent: nobody has noted it. */
+export function placed(state: FenceState, config: FenceConfig, id: string | undefined): FenceState {
+  const levels = levelsOf(state.phase, config);
+  const level = levelNow(state, levels, id);
+  const methods = isCutting(state.phase) ? (levels[level]?.off ?? []) : [];
+  const next = methods.findIndex((one) => !isConfirmed(state.switched, stepOf(state.phase), one));
+  const method = next < 0 ? state.method : next;
+  return level === state.level && method === state.method ? state : { ...state, level, method };
+}
+
+/** Where the level itself was edited, it is the one whose devices have been told. */
+function levelNow({ switched, phase, level }: FenceState, levels: readonly Level[], id: string | undefined): number {
+  const isSame = (one: Level | undefined): boolean => one !== undefined && levelId(one) === id;
+  const isTold = (one: Level | undefined): boolean =>
+    one?.off.some((method) => entryFor(switched, stepOf(phase), method) !== undefined) ?? false;
+  for (const isIt of [isSame, isTold]) {
+    const moved = levels.findIndex(isIt);
+    if (moved >= 0) return isIt(levels[level]) ? level : moved;
+  }
+  return level;
+}
+
+function isCutting(phase: Phase): boolean {
+  return phase === 'isolating' || phase === 'poweringOff';
+}
+
+function stepOf(phase: Phase): SwitchedStep {
+  return phase === 'waiting' || phase === 'isolating' || phase === 'isolated' ? 'isolation' : 'power-management';
+}
+
+/** The method that is tried in this state, or would be; undefined: none is. */
+export function underWay(state: FenceState, config: FenceConfig): Method | undefined {
+  const { phase, level, method, switched } = state;
+  switch (phase) {
+    case 'isolating':
+    case 'poweringOff':
+      return levelsOf(phase, config)[level]?.off.find((one) => !isConfirmed(switched, stepOf(phase), one));
+    case 'poweringOn':
+      return config.powerManagement[level]?.on[method];
+    case 'recovering':
+      return undoOf(switched, config, level)[method];
+    case 'failed':
+      return undoOf(switched, config, -1)[0];
+    case 'waiting':
+    case 'isolated':
+    case 'off':
+    case 'booting':
+    case 'finished':
+      return undefined;
+  }
+}
+
+/** One try of one method: another try is another task, and so is that of another method. */
+export function tryKey(state: FenceState, method: Method): string {
+  const { phase, retries, restarts, phaseStartedAtMs, notBeforeMs } = state;
+  const until = notBeforeMs === undefined ? '' : timeOf(notBeforeMs);
+  return [phase, retries, restarts, timeOf(phaseStartedAtMs), until, method.name, deviceHash(method) ?? ''].join(' ');
+}
