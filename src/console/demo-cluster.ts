@@ -10,12 +10,14 @@ import type { KubeObject } from '../kube/client.ts';
 import { KubeClient } from '../kube/client.ts';
 import { customResourceDefinitions as definitionResource, namespaces } from '../kube/resources.ts';
 import { Operator } from '../operator/operator.ts';
+import type { Pass } from '../report/pass.ts';
 import { simulatedDevices } from '../scenario/simulated-devices.ts';
 import { simulatedDoors } from '../scenario/simulated-doors.ts';
 import { version } from '../version.ts';
 import type { Random } from '../world/random.ts';
 import { World } from '../world/world.ts';
 import { drainNews } from './demo-drains.ts';
+import { actNews, DemoNews } from './demo-news.ts';
 import { demoDriver, demoObjects, demoReplicas } from './demo-objects.ts';
 import { DemoSource } from './demo-source.ts';
 
@@ -27,6 +29,7 @@ export class DemoCluster {
   readonly source: DemoSource;
   readonly #clock: Clock;
   readonly #operator: Operator;
+  readonly #news = new DemoNews();
 
   constructor(clock: Clock, random: Random) {
     this.#clock = clock;
@@ -55,6 +58,7 @@ export class DemoCluster {
       remedyNamespace: REMEDY_NAMESPACE,
       devices: simulatedDevices(world),
       knock: simulatedDoors((address) => world.portAt(address), clock),
+      onPass: (pass) => this.#tellActs(pass),
     });
     this.source = new DemoSource({
       world,
@@ -62,6 +66,7 @@ export class DemoCluster {
       client: this.#clientOf('console'),
       random: random.stream('console'),
       verdicts: () => this.#operator.verdicts,
+      news: this.#news,
     });
   }
 
@@ -86,17 +91,23 @@ export class DemoCluster {
     return new KubeClient({ transport, clock: this.#clock, userAgent: user, fieldManager: user });
   }
 
+  #tellActs({ nodeCase, acts }: Pass): void {
+    for (const outcome of acts) {
+      if (outcome.kind === 'done') this.source.tell(`${nodeCase.name}: ${actNews(outcome.act)}`);
+    }
+  }
+
   /** What of the operator's log is for people who watch. */
   #tell(fields: object, text: string): void {
-    const { node, did, pod, why } = fields as { node?: string; did?: string; pod?: string; why?: string };
+    const { node, pod, why } = fields as { node?: string; pod?: string; why?: string };
     if (text === 'verdict') this.#tellVerdict(fields as VerdictFields);
     if (text === 'drain') this.#tellDrain(fields as DrainFields);
-    if (text === 'acted') this.source.tell(`${node}: ${did}`);
+    if (text === 'held') this.source.tell(`${node}: waits: ${why}`);
     if (text === 'stuck') this.source.tell(`${node}: ${pod} is stuck: ${why}`);
   }
 
-  #tellVerdict({ node, verdict, reason, previous }: VerdictFields): void {
-    if (previous !== verdict) this.source.tell(`${node}: ${previous ?? 'new'} → ${verdict} (${reason})`);
+  #tellVerdict({ node, ...judged }: VerdictFields): void {
+    for (const text of this.#news.ofVerdict(node, judged)) this.source.tell(text);
   }
 
   #tellDrain({ node, action, object = '' }: DrainFields): void {
@@ -108,7 +119,6 @@ export class DemoCluster {
 
 interface VerdictFields extends Pick<Judgement, 'verdict' | 'reason'> {
   node: string;
-  previous?: string;
 }
 
 interface DrainFields {

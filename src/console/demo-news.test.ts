@@ -28,6 +28,37 @@ test('each phase of a fence that a reader would miss is told once', () => {
   );
 });
 
+test('what a fence waits for is told once, and again when it waits for it another time', () => {
+  const news = new DemoNews();
+  const waits = { ...fence('off', [{ ...power, confirmedAt: at }]), waitsFor: 'others have the node cordoned' };
+  const found = 'node-1: found off, as its device says';
+  const said = 'node-1: others have the node cordoned';
+  assert.deepEqual(news.ofFence('node-1', waits), [found, said]);
+  assert.deepEqual(news.ofFence('node-1', waits), []);
+  assert.deepEqual(news.ofFence('node-1', undefined), []);
+  assert.deepEqual(news.ofFence('node-1', waits), [found, said], 'another fence');
+});
+
+test('a verdict is told when it changes; that a node on its way back is suspect for a moment is nothing to read', () => {
+  const news = new DemoNews();
+  const told = (
+    [
+      ['suspect', 'LeaseStale'],
+      ['down', 'ReadyUnknown'],
+      ['down', 'NotReady'],
+      ['suspect', 'LeaseStale'],
+      ['healthy', 'ReadyAndRenewing'],
+      ['suspect', 'LeaseStale'],
+    ] as const
+  ).flatMap(([verdict, reason]) => news.ofVerdict('node-1', { verdict, reason }));
+  assert.deepEqual(told, [
+    'node-1: healthy → suspect (LeaseStale)',
+    'node-1: suspect → down (ReadyUnknown)',
+    'node-1: down → healthy (ReadyAndRenewing)',
+    'node-1: healthy → suspect (LeaseStale)',
+  ]);
+});
+
 test('a machine that was found off was not switched off by anybody here', () => {
   const found = new DemoNews().ofFence('node-1', fence('off', [{ ...power, confirmedAt: at }]));
   assert.deepEqual(found, ['node-1: found off, as its device says']);

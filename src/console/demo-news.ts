@@ -1,5 +1,9 @@
-/** What the records and the pods say that a reader of the story would miss: each thing once, when it happens. */
+/** What a reader of the story has to know, in words for whoever sees it for the first time: each thing once, when it happens. */
 import type { NodeFence } from '../api/node-fence.ts';
+import { QUARANTINE_KEY } from '../api/release-view.ts';
+import type { Act } from '../api/steps.ts';
+import type { Judgement } from '../api/view.ts';
+import { described } from '../report/pass-reporter.ts';
 
 type Fence = NonNullable<NodeFence['status']['fence']>;
 
@@ -34,17 +38,44 @@ function sentenceOf({ phase, switched, message }: Fence): string | undefined {
   }
 }
 
+/** What was done to a node. What is about taints and fields is told by what it is for. */
+export function actNews(act: Act): string {
+  switch (act.do) {
+    case 'quarantine':
+      return 'in quarantine: it takes no pods until it is back and clean';
+    case 'untaint':
+      return act.key === QUARANTINE_KEY ? 'out of quarantine: it takes pods again' : described(act);
+    case 'freeVolumes':
+      return 'its volumes may be attached elsewhere';
+    default:
+      return described(act);
+  }
+}
+
 export class DemoNews {
   /** By node: what was told last. */
-  readonly #told = new Map<string, string>();
+  readonly #verdicts = new Map<string, Judgement['verdict']>();
+  readonly #fences = new Map<string, { sentence?: string | undefined; waitsFor?: string | undefined }>();
   /** UIDs of pods that were seen ready; undefined: nobody has looked yet, and what runs from the beginning is no news. */
   #ready: Set<string> | undefined;
 
+  ofVerdict(node: string, { verdict, reason }: Pick<Judgement, 'verdict' | 'reason'>): string[] {
+    const told = this.#verdicts.get(node) ?? 'healthy';
+    // A node that comes back is Ready a moment before it renews its Lease: that it is suspect once more is nothing to read.
+    if (told === verdict || (told === 'down' && verdict === 'suspect')) return [];
+    this.#verdicts.set(node, verdict);
+    return [`${node}: ${told} → ${verdict} (${reason})`];
+  }
+
   ofFence(node: string, fence: Fence | undefined): string[] {
-    const sentence = fence && sentenceOf(fence);
-    if (sentence === undefined || this.#told.get(node) === sentence) return [];
-    this.#told.set(node, sentence);
-    return [`${node}: ${sentence}`];
+    const told = this.#fences.get(node);
+    const sentence = fence && (sentenceOf(fence) ?? told?.sentence);
+    const waitsFor = fence?.waitsFor;
+    this.#fences.set(node, { sentence, waitsFor });
+    return [
+      ...(sentence === undefined || sentence === told?.sentence ? [] : [`${node}: ${sentence}`]),
+      ...(waitsFor === undefined || waitsFor === told?.waitsFor ? [] : [`${node}: ${waitsFor}`]),
+    ];
   }
 
   ofPods(pods: readonly RunningPod[]): string[] {

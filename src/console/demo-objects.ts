@@ -70,8 +70,9 @@ export const demoObjects: readonly DemoObject[] = [
   make(remedyPolicies, 'demo', {
     spec: {
       allNodes: true,
-      // Whoever is silent for 12 s is asked for its power, and loses it; what ran there goes when its device says off.
-      thresholds: [{ lease: { staleFor: '12s' }, remedies: [{ name: 'fence', cleanResources: true, period: '1m' }] }],
+      // Whoever is silent for 12 s is asked for its power, and loses it; what ran there goes when its device says off. The
+      // period is short, because trouble that comes back within it is given twice as long to go away by itself.
+      thresholds: [{ lease: { staleFor: '12s' }, remedies: [{ name: 'fence', cleanResources: true, period: '10s' }] }],
       remedies: [{ name: 'fence', fence: {} }],
       fence: { isolateAfter: '0s', powerManagementAfter: '0s', bootTimeout: '10m' },
       // Whoever plays pulls the same plug again and again.

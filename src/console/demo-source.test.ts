@@ -10,6 +10,7 @@ import type { ObjectRef, Resource } from '../kube/resources.ts';
 import { customResourceDefinitions as definitions, drainPolicies, nodes } from '../kube/resources.ts';
 import { Random } from '../world/random.ts';
 import { World } from '../world/world.ts';
+import { DemoNews } from './demo-news.ts';
 import { DemoSource } from './demo-source.ts';
 import type { NodeSnapshot } from './snapshot.ts';
 
@@ -41,7 +42,14 @@ test('[DRN-14] a node that is auto-evicting is shown as such beside unschedulabl
   await make(drainPolicies, { metadata: { name: 'default' }, spec: { allNodes: true } });
   await patch({ resource: drainPolicies, name: 'default' }, '/status', { draining: [evictingNode] }, 'status');
 
-  const source = new DemoSource({ world, clock, client, random: random.stream('console'), verdicts: () => new Map() });
+  const source = new DemoSource({
+    world,
+    clock,
+    client,
+    random: random.stream('console'),
+    verdicts: () => new Map(),
+    news: new DemoNews(),
+  });
   const stop = new AbortController();
   const running = source.run(stop.signal);
   const shown = (name: string): NodeSnapshot | undefined => source.snapshot().nodes.find((node) => node.name === name);

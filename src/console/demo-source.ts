@@ -13,7 +13,7 @@ import type { DrainPolicyStatus, DrainState } from '../report/drain-status.ts';
 import { drainsByNode } from '../report/drain-status.ts';
 import type { World } from '../world/world.ts';
 import { DemoDrains } from './demo-drains.ts';
-import { DemoNews } from './demo-news.ts';
+import type { DemoNews } from './demo-news.ts';
 import type {
   ConsoleSource,
   MachineAction,
@@ -53,7 +53,7 @@ export class DemoSource implements ConsoleSource {
   readonly #fences: ListWatch<Partial<NodeFence['status']>>;
   readonly #policies: ListWatch<DrainPolicyStatus>;
   readonly #drains: DemoDrains;
-  readonly #news = new DemoNews();
+  readonly #news: DemoNews;
   readonly #story: StoryLine[] = [];
   readonly #listeners = new Set<() => void>();
 
@@ -63,8 +63,10 @@ export class DemoSource implements ConsoleSource {
     client: KubeClient;
     random: () => number;
     verdicts: () => ReadonlyMap<string, Judgement>;
+    news: DemoNews;
   }) {
     const { world, clock, client, random, verdicts } = options;
+    this.#news = options.news;
     this.#world = world;
     this.#clock = clock;
     this.#verdicts = verdicts;

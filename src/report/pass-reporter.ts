@@ -199,7 +199,7 @@ function isAlarm(reason: string): boolean {
 }
 
 /** In words, for the log and the console. */
-function described(action: Act): string {
+export function described(action: Act): string {
   switch (action.do) {
     case 'quarantine':
       return `tainted ${QUARANTINE_KEY}:NoSchedule`;

@@ -9,44 +9,98 @@ import { VirtualClock } from '../../src/world/time/virtual-clock.ts';
 const nodes = ['node-1', 'node-2', 'node-3', 'node-4', 'node-5', 'node-6'];
 
 interface Told {
-  /** Seconds since the plug was pulled. */
+  /** Seconds since it was done. */
   at: number;
   text: string;
 }
 
+interface Seen {
+  told: Told[];
+  /** What ran there before, as it is called in the story; and of those, whose volumes it had. */
+  ran: string[];
+  withVolumes: string[];
+}
+
 /** What is told from when something is done to a node of a new cluster. */
-async function told(node: string, action: MachineAction, times: { afterMs: number; forMs: number }): Promise<Told[]> {
+async function seen(node: string, action: MachineAction, times: { afterMs: number; forMs: number }): Promise<Seen> {
   const clock = new VirtualClock();
   const demo = new DemoCluster(clock, new Random(1));
   const stop = new AbortController();
   const running = demo.start().then(() => demo.run(stop.signal));
   await clock.runFor(times.afterMs);
-  const pulledAt = clock.now();
+  const before = demo.source.snapshot().nodes.find(({ name }) => name === node)?.pods ?? [];
+  const doneAt = clock.now();
   demo.source.act(node, action);
   await clock.runFor(times.forMs);
   const { story } = demo.source.snapshot();
   stop.abort();
   await running;
   await demo.world.stop();
-  return story
-    .map(({ at, text }) => ({ at: (Date.parse(at) - pulledAt) / 1000, text }))
+  const told = story
+    .map(({ at, text }) => ({ at: (Date.parse(at) - doneAt) / 1000, text }))
     .filter(({ at }) => at >= 0)
     .toReversed();
+  const nameOf = (pod: { namespace: string; name: string }): string => `${pod.namespace}/${pod.name}`;
+  return {
+    told,
+    ran: before.map(nameOf).toSorted(),
+    withVolumes: before.filter(({ volumes }) => volumes.length > 0).map(nameOf),
+  };
+}
+
+/** A pod of a Deployment has another name when it runs again. */
+const byApp = (text: string): string => text.replace(/shop-\S+/, 'shop');
+
+/** What a person reads from the pulled plug until the node is as before; `runs elsewhere` stands for any other node. */
+function wholeStory(node: string, { ran, withVolumes }: Seen): string[] {
+  return [
+    `${node}: somebody pulled the plug`,
+    `${node}: healthy → suspect (LeaseStale)`,
+    `${node}: waits: whether other nodes are silent too is found out first`,
+    `${node}: found off, as its device says`,
+    `${node}: in quarantine: it takes no pods until it is back and clean`,
+    ...(withVolumes.length > 0 ? [`${node}: its volumes may be attached elsewhere`] : []),
+    ...ran.map((pod) => `${node}: released pod ${pod} on the basis PowerOff`),
+    `${node}: being switched on again`,
+    ...withVolumes.map((pod) => `pod ${pod} runs elsewhere`),
+    `${node}: is on, and boots`,
+    `${node}: suspect → down (ReadyUnknown)`,
+    `${node}: the fence is over`,
+    `${node}: down → healthy (ReadyAndRenewing)`,
+    `pod longhorn-system/instance-manager-${node} runs on ${node}`,
+    `${node}: out of quarantine: it takes pods again`,
+  ].map(byApp);
 }
 
 describe('the plug of a node of the demo is pulled', () => {
   for (const node of nodes) {
     test(`[EVD-2] ${node}, in the first minute: suspected by its Lease, before Kubernetes says a word`, async () => {
-      for (const afterMs of [15_000, 45_000]) {
-        const verdicts = (await told(node, 'power-off', { afterMs, forMs: 15_000 })).filter(({ text }) =>
-          text.includes('→'),
-        );
-        assert.deepEqual(
-          verdicts.map(({ text }) => text),
-          [`${node}: healthy → suspect (LeaseStale)`],
-        );
-        assert.ok((verdicts[0]?.at ?? Infinity) <= 13, `suspected after ${verdicts[0]?.at} s`);
-      }
+      const { told } = await seen(node, 'power-off', { afterMs: 45_000, forMs: 15_000 });
+      const verdicts = told.filter(({ text }) => text.includes('→'));
+      assert.deepEqual(
+        verdicts.map(({ text }) => text),
+        [`${node}: healthy → suspect (LeaseStale)`],
+      );
+      assert.ok((verdicts[0]?.at ?? Infinity) <= 13, `suspected after ${verdicts[0]?.at} s`);
+    });
+
+    test(`[EVD-2, SAF-9] ${node}: the story has what a person needs to read, once each, and comes to an end`, async () => {
+      const all = await seen(node, 'power-off', { afterMs: 15_000, forMs: 900_000 });
+      const read = all.told.map(({ text }) =>
+        byApp(text.includes(`runs on ${node}`) ? text : text.replace(/runs on \S+/, 'runs elsewhere')),
+      );
+      assert.deepEqual(read, wholeStory(node, all));
+      assert.ok((all.told.at(-1)?.at ?? Infinity) < 60, 'all of it within a minute');
     });
   }
+});
+
+test('[SAF-7] the network of a node of the demo is cut: why nothing happens for a while is told', async () => {
+  const { told } = await seen('node-3', 'partition', { afterMs: 15_000, forMs: 30_000 });
+  assert.deepEqual(told.map(({ text }) => text).slice(0, 4), [
+    'node-3: its network was cut; it runs on',
+    'node-3: healthy → suspect (LeaseStale)',
+    'node-3: waits: whether other nodes are silent too is found out first',
+    'node-3: switched off, as its device confirms',
+  ]);
 });
