@@ -207,10 +207,17 @@ export class Row {
     return this.world.history.of('nodes', ({ metadata }) => metadata.name === this.name);
   }
 
+  /** Returns when the history has it as well, which hears of a write some time after whoever wrote it. */
   async taint(taint: Taint): Promise<void> {
     const { key, value = '', effect } = taint;
+    const before = this.nodeMoments().length;
     const done = await this.world.controlPlane.kubectl(['taint', 'node', this.name, `${key}=${value}:${effect}`]);
     if (done.code !== 0) throw new Error(done.stderr);
+    await this.world.until(`the history to have the taint ${key} of ${this.name}`, () =>
+      this.nodeMoments()
+        .slice(before)
+        .find(({ object }) => object.spec?.taints?.some((has) => has.key === key)),
+    );
   }
 
   async untaint(key: string): Promise<void> {
