@@ -24,7 +24,7 @@ export interface NodeFacts {
   addresses: readonly string[];
   zone: string;
   unschedulable: boolean;
-  /** The taints among those that mean something to us, by key. */
+  /** Its taints that mean something to us, and what we have noted on it ourselves, by key. */
   marks: readonly string[];
   conditions: NodeCondition[];
   /** `lastHeartbeatTime` of Ready as written, by the clock of the node; absent: it has not reported. */

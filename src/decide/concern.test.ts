@@ -65,6 +65,12 @@ const rows: [string, boolean, Partial<Sighting>, Judgement][] = [
     { view: { ...view, ...(view.node && { node: { ...view.node, marks: ['fenceline.dev/quarantine'] } }) } },
     healthy,
   ],
+  [
+    'one with a note that we cordoned it',
+    true,
+    { view: { ...view, ...(view.node && { node: { ...view.node, marks: ['fenceline.dev/cordoned'] } }) } },
+    healthy,
+  ],
   ['one with an alarm that nobody has looked at', true, { alarm: { problems: 'alarmed' } }, healthy],
   ['one with an alarm that was looked at', false, { alarm: { problems: 'alarmed', looked } }, healthy],
   [

@@ -36,7 +36,7 @@ function alarmIsDue(seen: Sighting, judgement: Judgement): true | undefined {
   return looked === undefined || looked.isDue || looked.stamp !== alarmStamp(seen, judgement) || undefined;
 }
 
-/** It carries a taint that means something to us. */
+/** It carries a taint that means something to us, or a note of ours: what we put there goes, also where the record is gone. */
 function isMarked({ view }: Sighting): true | undefined {
   return (view.node?.marks ?? []).length > 0 || undefined;
 }

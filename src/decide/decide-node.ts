@@ -150,7 +150,12 @@ function isNoNews(before: NodeFenceStatus, after: NodeFenceStatus): boolean {
 function isWorthRecording(nodeCase: NodeCase, { trouble, fates, stuck, assertion }: ReleaseDecision): boolean {
   if (trouble === undefined) return false;
   if (nodeCase.policy.kind !== 'none' || assertion !== undefined) return true;
-  return fates.some(({ goes }) => goes) || stuck.length > 0 || isQuarantined(nodeCase);
+  return fates.some(({ goes }) => goes) || stuck.length > 0 || isMarkedByUs(nodeCase);
+}
+
+/** What has to be taken away again. */
+function isMarkedByUs(nodeCase: NodeCase): boolean {
+  return isQuarantined(nodeCase) || nodeCase.node?.isOurCordon === true;
 }
 
 /** What the ladder or the fence has running comes first; it takes its time, and nothing waits for it. */

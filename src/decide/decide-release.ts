@@ -191,7 +191,7 @@ function troubleOf(nodeCase: NodeCase): Trouble | undefined {
   if (node.ready !== 'True') return { text: `Ready=${node.ready ?? 'not reported'}`, condition: 'Ready' };
   if (isQuarantined(nodeCase)) return { text: 'in quarantine' };
   if (assertionOf(nodeCase) !== undefined) return { text: 'asserted to be dead' };
-  if (node.isOurCordon && nodeCase.fence?.status.incident !== undefined) return { text: 'cordoned by us' };
+  if (node.isOurCordon) return { text: 'cordoned by us' };
   return isHalfEvicted(nodeCase) ? { text: 'its eviction is not finished' } : undefined;
 }
 

@@ -77,11 +77,15 @@ function remedyFor(nodeCase: NodeCase, isAsked: boolean): Requestable {
   return withoutCordon(nodeCase, nextRemedy({ ...nodeCase, node }, isAsked));
 }
 
-/** Our own cordon goes when all is over, also where no ladder says so (RET-2). */
+/**
+ * Our own cordon goes when all is over, also where no ladder says so (RET-2). Of trouble that goes on there may be no ladder yet,
+ * where the record was lost: it is seen for as long as its threshold wants first.
+ */
 function withoutCordon(nodeCase: NodeCase, decided: Requestable): Requestable {
   const { ladders, run, fence } = decided;
   const { incident } = nodeCase.fence?.status ?? {};
-  const isOver = ladders.length === 0 && run === undefined && !isUnderFence(fence);
+  const isTroubledStill = remedyOf(nodeCase)?.thresholds.some((one) => isTroubled(one, nodeCase.trouble)) ?? false;
+  const isOver = ladders.length === 0 && run === undefined && !isUnderFence(fence) && !isTroubledStill;
   if (!isOver || incident === undefined || !nodeCase.node?.isOurCordon || !isBack(nodeCase)) return decided;
   return { ...decided, run: { do: 'uncordon', key: `cordon of ${incident.id}` } };
 }

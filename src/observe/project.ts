@@ -1,7 +1,15 @@
 /** What is kept of Nodes and Leases. Total functions: an object half-written by somebody must not stop the watch. */
 import { bootIdOf } from '../api/bounded-name.ts';
 import { leaseDurationMs } from '../api/life.ts';
-import { CLOUD_SHUTDOWN_KEY, FORCE_EVICTION_KEY, OUT_OF_SERVICE_KEY, QUARANTINE_KEY } from '../api/release-view.ts';
+import { CORDONED_ANNOTATION } from '../api/plans.ts';
+import {
+  CLOUD_SHUTDOWN_KEY,
+  FORCE_EVICTION_KEY,
+  OUT_OF_SERVICE_KEY,
+  QUARANTINE_KEY,
+  REMEDIATION_POD_ANNOTATION,
+  REMEDIATION_TIME_ANNOTATION,
+} from '../api/release-view.ts';
 import type { ConditionStatus, NodeCondition, NodeFacts } from '../api/view.ts';
 import type { KubeObject } from '../kube/client.ts';
 
@@ -49,19 +57,27 @@ export function projectNode(object: KubeObject): NodeFacts {
     addresses: (status?.addresses ?? []).flatMap(({ address }) => address ?? []),
     zone: word(metadata.labels?.['topology.kubernetes.io/zone']),
     unschedulable: spec?.unschedulable ?? false,
-    marks: marksOf(spec?.taints),
+    marks: marksOf(spec?.taints, metadata.annotations),
     conditions: (status?.conditions ?? []).map(projectCondition),
     ...(typeof heartbeatTime === 'string' ? { heartbeatTime } : {}),
   };
 }
 
 const meaningful = new Set([QUARANTINE_KEY, FORCE_EVICTION_KEY, OUT_OF_SERVICE_KEY, CLOUD_SHUTDOWN_KEY]);
+/** What we have noted on it, and have to take away again. */
+const notes = [CORDONED_ANNOTATION, REMEDIATION_TIME_ANNOTATION, REMEDIATION_POD_ANNOTATION];
 const unmarked: readonly string[] = [];
 
 /** Hardly any node has one; those that have none share the same empty list. */
-function marksOf(taints: { key?: string }[] | undefined): readonly string[] {
-  const marks = taints?.flatMap(({ key }) => (key !== undefined && meaningful.has(key) ? [word(key)] : []));
-  return marks === undefined || marks.length === 0 ? unmarked : marks;
+function marksOf(
+  taints: readonly { key?: string }[] = [],
+  annotations: Readonly<Record<string, string>> = {},
+): readonly string[] {
+  const marks = [
+    ...taints.flatMap(({ key }) => (key !== undefined && meaningful.has(key) ? [word(key)] : [])),
+    ...notes.filter((key) => annotations[key] !== undefined),
+  ];
+  return marks.length === 0 ? unmarked : marks;
 }
 
 function projectCondition(condition: WireCondition): NodeCondition {

@@ -13,6 +13,7 @@ import { invariants } from './checkers/index.ts';
 import type { Moment } from './moment.ts';
 import { evaluate } from './evaluate.ts';
 import type { Scenario } from './format.ts';
+import { driversOf, hasCordonsOfPeople } from './demands.ts';
 import { Manifests } from './manifests.ts';
 import { administrator, operatorUser } from './operator-user.ts';
 import type { OperatorHostOptions } from './operators.ts';
@@ -108,7 +109,7 @@ class Run {
           leaseRenewMs: kubernetes.leaseDurationMs / 4,
         },
       },
-      fieldOwnership: false,
+      fieldOwnership: hasCordonsOfPeople(scenario),
       freezes: options.freezes ?? false,
       ...(options.wire === undefined ? {} : { wire: options.wire }),
       timings: {
@@ -383,16 +384,4 @@ class Run {
 
 function stopsOf({ expectation: { when } }: Tracker): number[] {
   return 'atMs' in when ? [when.atMs] : [];
-}
-
-/** Whatever a volume or a class names, now or later in the scenario. */
-function driversOf({ objects, events }: Scenario): string[] {
-  const applied = events.flatMap(({ act }) => (act.do === 'apply' ? [act.manifest] : []));
-  const named = [...objects, ...applied].flatMap(({ object }) => {
-    const { spec, provisioner } = object as { spec?: { csi?: { driver?: string } }; provisioner?: string };
-    const { kind, metadata } = object;
-    if (kind === 'CSIDriver') return [metadata.name];
-    return [spec?.csi?.driver, kind === 'StorageClass' ? provisioner : undefined];
-  });
-  return [...new Set(named.filter((name) => name !== undefined))];
 }

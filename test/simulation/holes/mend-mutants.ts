@@ -1,6 +1,7 @@
 /** Mends of holes that somebody found, taken back one by one, each with the run in which it shows. */
 import type { MutantCase } from '../mutants.ts';
-import { scenarioOf } from '../run-file.ts';
+import type { Scenario } from '../../../src/scenario/format.ts';
+import { scenarioOf, scenariosOf } from '../run-file.ts';
 import { fenced, place } from '../fencing/fenced.ts';
 
 const cordonOnly = fenced('only-a-cordon', {
@@ -14,6 +15,12 @@ const cordonOnly = fenced('only-a-cordon', {
   ],
   runFor: '7m',
 });
+
+function forgotten(name: string): Scenario {
+  const found = scenariosOf('holes/cordon-forgotten').find((one) => one.name === name);
+  if (found === undefined) throw new Error(`there is no scenario ${name}`);
+  return found;
+}
 
 export interface MendCase extends MutantCase {
   /** Which of the holes that somebody found is open again. */
@@ -65,6 +72,30 @@ export const mendMutantCases: readonly MendCase[] = [
     },
     scenario: cordonOnly,
     says: /^node-\d still has our cordon five minutes after the last fault, and nobody says why$/,
+  },
+  {
+    invariant: 'S25',
+    mistake: 'forgets its own cordon with the record of it',
+    hole: 'undo',
+    sabotage: {
+      file: 'src/observe/project.ts',
+      line: '...notes.filter((key) => annotations[key] !== undefined),',
+      instead: '',
+    },
+    scenario: forgotten('cordon-forgotten'),
+    says: /^node-2 still has our cordon five minutes after the last fault, and nobody says why$/,
+  },
+  {
+    invariant: 'S8',
+    mistake: 'takes a cordon for its own wherever it has left a note',
+    hole: 'undo',
+    sabotage: {
+      file: 'src/api/plans.ts',
+      line: 'return owners.length === 0 || owners.some(({ manager }) => manager === ourManager);',
+      instead: 'return owners.length >= 0;',
+    },
+    scenario: forgotten('cordon-of-a-person-forgotten'),
+    says: /^nodes\/node-2 lost its cordon, which is not ours$/,
   },
   {
     invariant: 'S41',

@@ -1,4 +1,7 @@
-/** A record that the API server refuses stops everything: what is written into it has to fit, whatever others write. */
+/**
+ * A record that the API server refuses stops everything: what is written into it has to fit, whatever others write. And one that is
+ * lost is made again from what is on the node.
+ */
 import { runHoles } from './files.ts';
 
 runHoles('what is written of a fence fits', {
@@ -6,4 +9,8 @@ runHoles('what is written of a fence fits', {
   'long-volume-handle': '[NGS-2] whatever a driver calls its volumes',
   'many-named-pauses': '[SAF-18] however many people have asked for patience',
   'long-boot-id': '[FEN-16] whatever a kubelet says of its boot',
+});
+
+runHoles('a record that is lost', {
+  'cordon-forgotten': '[RET-2] leaves no cordon of ours behind, and nobody else without theirs',
 });
