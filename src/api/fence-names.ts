@@ -25,3 +25,5 @@ export const MAX_SILENT_BESIDE = 64;
 export const MAX_STUCK = 64;
 export const MAX_PROBLEMS = 16;
 export const MAX_PROBLEM_TIMES = 50;
+/** So many steps of a rehearsal are kept; a ladder that is longer ends there. */
+export const MAX_REHEARSED = 64;

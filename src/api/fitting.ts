@@ -20,6 +20,7 @@ export const STATUS_ROOM: Room = {
   return: { waitsFor: 512 },
   hold: { message: 1024 },
   request: { message: 512 },
+  rehearsal: { waitsFor: 1024, steps: { message: 1024 } },
   history: { message: 1024 },
   conditions: { message: 8192 },
 };

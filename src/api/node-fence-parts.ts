@@ -1,7 +1,7 @@
 /** What a NodeFence is made of, apart from what is decided by it: what was seen, done, counted and told. */
 import { z } from 'zod';
 import { time } from './common.ts';
-import { MAX_PROBLEM_TIMES } from './fence-names.ts';
+import { MAX_PROBLEM_TIMES, MAX_RELEASED_PODS } from './fence-names.ts';
 
 export const EVIDENCE_SOURCES = [
   'Condition',
@@ -70,6 +70,19 @@ export const stuckPod = z.object({
   until: at('When it may go, if nothing else happens.').optional(),
 });
 
+export const releasedPod = z.object({
+  namespace: text(63, 'The namespace of the pod.'),
+  name: text(253, 'The name of the pod.'),
+  uid: text(64, 'Its UID: a successor of the same name is never touched.'),
+});
+
+export const quarantine = z.object({
+  since: at('When it was recorded, before the taint was put there.'),
+  pods: z.array(text(64, 'The UID of a pod.')).max(MAX_RELEASED_PODS).prefault([]).meta({
+    description: 'The pods that were on the node then. One that is not among them has come since.',
+  }),
+});
+
 export const applied = z.object({
   kind: z.enum(APPLIED_KINDS).meta({ description: 'What it is.' }),
   key: text(317, 'The key of the taint.'),
@@ -79,6 +92,21 @@ export const applied = z.object({
     .meta({ description: 'The effect of a taint.' }),
   recordedAt: at('When it was recorded, before it was put there.'),
 });
+
+export const hold = z
+  .object({
+    reason: text(128, 'One word for programs; see the list of reasons.'),
+    message: text(1024, 'What it waits for.'),
+    since: at('Since when.'),
+  })
+  .meta({ description: 'Why nothing happens just now. Goes away by itself when its cause does.' });
+
+export const storm = z
+  .object({
+    since: at('When too many nodes were in trouble for anything to be done about this one.'),
+    endedAt: at('When that was over; `storm.cooldown` counts from here.').optional(),
+  })
+  .meta({ description: 'The last storm that this node was in.' });
 
 export const problem = z.object({
   condition: text(316, 'The type of the condition.'),

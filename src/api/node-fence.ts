@@ -30,13 +30,18 @@ import {
   evidence,
   flag,
   historyEntry,
+  hold,
   job,
   nodeUid,
   problem,
+  quarantine,
+  releasedPod,
   signs,
+  storm,
   stuckPod,
   text,
 } from './node-fence-parts.ts';
+import { rehearsalOf } from './rehearsal.ts';
 import { asMap, withRules, withTransitionRules } from './rules.ts';
 
 export const FENCE_STEPS = ['isolation', 'power-management', 'recovery'] as const;
@@ -175,12 +180,6 @@ const fence = z.object({
   message: text(1024, 'What went wrong. Never carries a credential.').optional(),
 });
 
-const releasedPod = z.object({
-  namespace: text(63, 'The namespace of the pod.'),
-  name: text(253, 'The name of the pod.'),
-  uid: text(64, 'Its UID: a successor of the same name is never touched.'),
-});
-
 export const WAYS = [
   'power',
   'storage fence',
@@ -228,13 +227,6 @@ const releaseRecord = z.object({
   }),
 });
 
-const quarantine = z.object({
-  since: at('When it was recorded, before the taint was put there.'),
-  pods: z.array(text(64, 'The UID of a pod.')).max(MAX_RELEASED_PODS).prefault([]).meta({
-    description: 'The pods that were on the node then. One that is not among them has come since.',
-  }),
-});
-
 const returning = z.object({
   stage: z
     .enum(RETURN_STAGES)
@@ -243,6 +235,19 @@ const returning = z.object({
   waitsFor: text(512, 'What the next stage waits for.').optional(),
   soakUntil: at('When the soak ends, if nothing happens.').optional(),
   failures: count('How often it failed lately. Each lengthens the soak.'),
+});
+
+/** As much of a fence as one needs that switches nothing. */
+const rehearsedFence = fence.pick({
+  phase: true,
+  level: true,
+  bootId: true,
+  switched: true,
+  cleanResources: true,
+  restarts: true,
+  isForGood: true,
+  startedAt: true,
+  stepStartedAt: true,
 });
 
 const status = z.object({
@@ -289,21 +294,9 @@ const status = z.object({
   }),
   quarantine: quarantine.optional().meta({ description: 'Who was there when the node was taken out of service.' }),
   return: returning.optional().meta({ description: 'The way back into service.' }),
-  hold: z
-    .object({
-      reason: text(128, 'One word for programs; see the list of reasons.'),
-      message: text(1024, 'What it waits for.'),
-      since: at('Since when.'),
-    })
-    .optional()
-    .meta({ description: 'Why nothing happens just now. Goes away by itself when its cause does.' }),
-  storm: z
-    .object({
-      since: at('When too many nodes were in trouble for anything to be done about this one.'),
-      endedAt: at('When that was over; `storm.cooldown` counts from here.').optional(),
-    })
-    .optional()
-    .meta({ description: 'The last storm that this node was in.' }),
+  hold: hold.optional(),
+  rehearsal: rehearsalOf(ladder.omit({ begunAt: true }), rehearsedFence).optional(),
+  storm: storm.optional(),
   request: z
     .object({
       by: text(253, 'Who asked.'),

@@ -186,6 +186,26 @@ export const REQUESTED = group('NodeFence', 'request', 'What came of a fence tha
   OtherNode: 'It was taken up for an earlier node of the same name.',
 });
 
+export const REHEARSED = group(
+  'NodeFence',
+  'rehearsal',
+  'What a policy under mode: DryRun would have done. Nothing of it was done.',
+  {
+    WouldCordon: 'The node would have been cordoned.',
+    WouldUncordon: 'The cordon would have been taken away.',
+    WouldDrain: 'The node would have been drained.',
+    WouldRunJob: 'The Job of a remedy would have been made.',
+    WouldDeleteMachine: 'The Machine of the node would have been deleted.',
+    WouldCutStorage: 'The node would have been cut off from its storage.',
+    WouldCutPower: 'The power of the machine would have been cut, or it would have been found off.',
+    WouldConnect: 'What would have been cut off or switched off would have been connected or switched on again.',
+    WouldQuarantine: 'The node would have been put in quarantine.',
+    WouldRelease: 'Pods would have been released; the message names them and the basis.',
+    WouldDeleteNode: 'The Node object would have been deleted, because its machine is removed.',
+    WouldFail: 'The fence would have failed; the message says why.',
+  },
+);
+
 export const ALARM = group('NodeFence', 'Alarm', 'A person should look.', {
   NoAlarm: 'Nothing has passed a limit.',
   RepeatedTrouble: 'As many incidents as an alarm of the policy allows, within its time.',
@@ -259,6 +279,7 @@ export const REASON_GROUPS: readonly ReasonGroup[] = [
   STUCK,
   HELD,
   REQUESTED,
+  REHEARSED,
   ALARM,
   DRAIN_READY,
   GUARDING,

@@ -316,7 +316,8 @@ const spec = withRules(
       .prefault(REMEDY_DEFAULTS.mode)
       .meta({
         description:
-          '`Enforce` acts. `DryRun` decides and reports, and writes nothing to nodes, pods or devices. `Paused` does not ' +
+          '`Enforce` acts. `DryRun` decides everything, records in `status.rehearsal` of the NodeFence what would have been done ' +
+          'when, and writes nothing to nodes, pods or devices; nothing of that counts once the policy acts. `Paused` does not ' +
           'even decide. `Approve` prepares everything and waits for a person before the point of no return, however long ' +
           'that takes; meanwhile the pods stay where they are.',
       }),

@@ -69,7 +69,8 @@ async function mayBeAsked(client: KubeClient, node: string, withoutPolicy: boole
   const { name, mode } = policy;
   if (mode === 'DryRun' || mode === 'Paused') {
     throw new UserError(
-      `policy ${name} has mode ${mode}: nothing is fenced, and nothing was asked for; it has to be Enforce, or Approve`,
+      `policy ${name} has mode ${mode}: nothing is fenced, nothing was asked for, and nothing will happen when the mode changes; ` +
+        `set it to Enforce or Approve (kubectl patch remedypolicy ${name} --type=merge -p '{"spec":{"mode":"Approve"}}') and ask again`,
     );
   }
 }

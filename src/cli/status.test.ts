@@ -121,3 +121,21 @@ describe('status of alarms', () => {
     assert.doesNotMatch(await shown(await alarmed('False')), /ALARM/);
   });
 });
+
+describe('status of rehearsals', () => {
+  test('[SAF-12] each step that a policy would have taken is shown, and what it would wait for', async () => {
+    const cluster = await ActCluster.create();
+    const steps = [{ at: since, reason: 'WouldCutPower', message: 'would have cut its power for lease (ipmi-off)' }];
+    const waitsFor = 'node-2 has not been heard of since';
+    await cluster.patchStatus(fenceRef, { epoch: 9, rehearsal: { incident: 'node-1-1', steps, waitsFor } });
+    const text = await shown(cluster);
+    assert.match(text, /^DRY RUN OF +STEP +AT +WHAT$/m);
+    assert.match(
+      text,
+      /^node-1 +WouldCutPower +2026-01-01T00:00:00Z +would have cut its power for lease \(ipmi-off\)$/m,
+    );
+    assert.match(text, /^node-1 +<next> +<none> +would wait: node-2 has not been heard of since$/m);
+    const [one] = (await readStatus(cluster.client)).nodes;
+    assert.deepEqual(one?.rehearsal, { steps, waitsFor }, 'what programs read');
+  });
+});

@@ -40,6 +40,8 @@ export interface NodeStatus {
   recovery?: Recovery;
   /** Why a person should look, also at a node that is well by now. */
   alarm?: { reason: string; message: string; since: string };
+  /** What a policy under `mode: DryRun` would have done about it, also after it has come back by itself. */
+  rehearsal?: Pick<NonNullable<NodeFenceStatus['rehearsal']>, 'steps' | 'waitsFor'>;
   /** Of a cordoned node under a DrainPolicy: what its drain waits for, from the status that the operator keeps. */
   drain?: DrainState;
 }
@@ -92,6 +94,7 @@ export async function readStatus(client: KubeClient): Promise<StatusReport> {
   const policies = await readOwn<KubeObject & { status?: DrainPolicyStatus }>(client, drainPolicies);
   const recoveries = recoveriesOf(fences === 'forbidden' ? [] : fences);
   const alarms = alarmsOf(fences === 'forbidden' ? [] : fences);
+  const rehearsals = rehearsalsOf(fences === 'forbidden' ? [] : fences);
   const drains = drainsByNode(policies === 'forbidden' ? [] : policies.map(({ status }) => status));
   const all = [...facts.values()]
     .map((node) => statusOf(node, renewals.get(node.name), serverTime))
@@ -99,6 +102,7 @@ export async function readStatus(client: KubeClient): Promise<StatusReport> {
       ...one,
       ...recoveries.get(one.node),
       ...alarms.get(one.node),
+      ...rehearsals.get(one.node),
       ...(one.unschedulable && drainOf(drains, one.node)),
     }))
     .sort((a, b) => a.node.localeCompare(b.node, 'en', { numeric: true }));
@@ -149,6 +153,16 @@ function alarmsOf(fences: readonly NodeFence[]): Map<string, Pick<NodeStatus, 'a
       })),
   );
   return new Map(alarms.map(({ node, alarm }) => [node, { alarm }]));
+}
+
+function rehearsalsOf(fences: readonly NodeFence[]): Map<string, Pick<NodeStatus, 'rehearsal'>> {
+  return new Map(
+    fences.flatMap(({ spec, status }) => {
+      const { steps = [], waitsFor } = status?.rehearsal ?? {};
+      if (steps.length === 0 && waitsFor === undefined) return [];
+      return [[spec.node, { rehearsal: { steps, ...(waitsFor === undefined ? {} : { waitsFor }) } }] as const];
+    }),
+  );
 }
 
 function recoveryOf({ incident, hold, return: back, releases, stuck }: NodeFenceStatus): Recovery {
@@ -224,7 +238,10 @@ export async function render(statuses: NodeStatus[], format: Format | undefined)
       ]);
       return statuses.length === 0
         ? 'No nodes found\n'
-        : renderTable(heads, rows) + renderAlarms(statuses) + renderStuck(statuses) + renderDrains(statuses);
+        : [
+            renderTable(heads, rows),
+            ...[renderAlarms, renderRehearsals, renderStuck, renderDrains].map((of) => of(statuses)),
+          ].join('');
     }
   }
 }
@@ -255,6 +272,15 @@ function renderAlarms(statuses: NodeStatus[]): string {
     alarm === undefined ? [] : [[node, alarm.reason, alarm.since, alarm.message]],
   );
   return rows.length === 0 ? '' : `\n${renderTable(['ALARM OF', 'REASON', 'SINCE', 'WHY'], rows)}`;
+}
+
+/** Nothing of it was done. */
+function renderRehearsals(statuses: NodeStatus[]): string {
+  const rows = statuses.flatMap(({ node, rehearsal: { steps = [], waitsFor } = {} }) => [
+    ...steps.map(({ at, reason, message }) => [node, reason, at, message]),
+    ...(waitsFor === undefined ? [] : [[node, '<next>', '<none>', `would wait: ${waitsFor}`]]),
+  ]);
+  return rows.length === 0 ? '' : `\n${renderTable(['DRY RUN OF', 'STEP', 'AT', 'WHAT'], rows)}`;
 }
 
 function renderStuck(statuses: NodeStatus[]): string {

@@ -24,6 +24,8 @@ import { fenceSpell } from './fence-of.ts';
 import { alarmsFor } from './incident.ts';
 import { fittingStatus } from '../api/fitting.ts';
 import { epochOf, isSameAlarm, nextStatus, statusWithFence } from './record.ts';
+import { rehearse } from './rehearse.ts';
+import type { Rehearsing } from './rehearsed-case.ts';
 import { isSame } from './same.ts';
 
 /** What is read only when a decision wants it. */
@@ -87,21 +89,29 @@ export function decideNode(seen: Sighting | NodeCase): NodeDecision {
 function decideAttended(nodeCase: NodeCase, judgement: Judgement): NodeDecision {
   const remedy = decideRemedy(nodeCase);
   const epoch = epochOf(nodeCase, remedy);
-  const { steps, recheckAtMs, ...release } = decideRelease(asDecided(nodeCase, remedy), remedy, epoch);
-  const decision: ReleaseDecision = { steps, recheckAtMs, ...release };
-  const record = recordOf(nodeCase, { decision, remedy, judgement, epoch });
+  const rehearsed = rehearse(nodeCase);
+  const decided = decideRelease(asDecided(nodeCase, remedy), remedy, epoch);
+  // What a ladder would have met is trouble, also where it is only rehearsed.
+  const decision: ReleaseDecision = { ...decided, trouble: decided.trouble ?? rehearsed?.trouble };
+  const { steps, recheckAtMs, ...release } = decision;
+  const record = recordOf(nodeCase, { decision, remedy, judgement, epoch, rehearsing: rehearsed?.rehearsal });
   const status = record?.status ?? nodeCase.fence?.status;
   return {
     judgement,
     attention: 'needed',
-    wants: [...(wantsDevice(remedy) ? ['device' as const] : []), ...(wantsKubelet(remedy) ? ['kubelet' as const] : [])],
+    wants: wantsOf(rehearsed?.remedy ?? remedy),
     ...(record === undefined ? {} : { record }),
     steps: [...runSteps(nodeCase, remedy, status), ...steps],
     claims: claimsOf(nodeCase, decision, remedy),
-    recheckAtMs,
+    recheckAtMs: Math.min(recheckAtMs, rehearsed?.recheckAtMs ?? Infinity),
     alarm: alarmOf(nodeCase, judgement, status),
     findings: { ...release, remedy },
   };
+}
+
+/** Who rehearses asks as well, or would not know what would be done: to ask changes nothing. */
+function wantsOf(remedy: RemedyDecision): Want[] {
+  return [...(wantsDevice(remedy) ? ['device' as const] : []), ...(wantsKubelet(remedy) ? ['kubelet' as const] : [])];
 }
 
 /** Whether its machine is off already is asked before it is told anything. */
@@ -125,6 +135,7 @@ interface Decided {
   remedy: RemedyDecision;
   judgement: Judgement;
   epoch: number;
+  rehearsing: Rehearsing | undefined;
 }
 
 function recordOf(nodeCase: NodeCase, decided: Decided): RecordDecision | undefined {

@@ -1,5 +1,5 @@
 /** What ladder and fence come to in one pass, from the case alone. It is stored first, and what has to run begins then. */
-import { isFromBefore, isUnderFence, timeOf } from '../api/facts.ts';
+import { isFromBefore, isUnderFence, phaseHasEnded, timeOf } from '../api/facts.ts';
 import { EMPTY_STATUS } from '../api/empty-status.ts';
 import type { FenceRequest, RequestAnswer } from '../api/fence-request.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
@@ -99,14 +99,14 @@ export function asItStands(nodeCase: NodeCase): RemedyDecision {
 
 /** The policy does not act any more, or not yet: what a fence has switched off by then is switched on, and no more (SAF-12). */
 function pausedRemedy(nodeCase: PresentCase): RemedyDecision {
-  const still = asItStands(nodeCase);
-  const { fence } = still;
-  if (fence === undefined || (fence.phase !== 'failed' && !isUnderFence(fence))) return still;
+  const { fence, ...rest } = asItStands(nodeCase);
+  // One that has touched nothing begins anew when the policy acts, with a new look at everything (SAF-7).
+  if (fence === undefined || !(isUnderFence(fence) || phaseHasEnded(fence.phase))) return rest;
+  if (fence.phase === 'finished') return { ...rest, fence };
   const status = ofThisNode(nodeCase);
   const ladder = callingForFence(nodeCase, status.ladders);
   const decision = fenceOf(nodeCase, { status, ladder, isWanted: true, isPaused: true });
   const run = runOf(nodeCase, decision, { ladder: undefined, status, order: undefined, kind: undefined });
-  const { fence: _, ...rest } = still;
   return {
     ...rest,
     ...(decision.fence === undefined ? {} : { fence: decision.fence }),

@@ -25,6 +25,8 @@ import type { RemedyDecision } from './decide-remedy.ts';
 import { evidenceOf } from './evidence.ts';
 import { alarmsFor, stayAwayMs } from './incident.ts';
 import { incidentAfter, quarantineOf } from './incident-after.ts';
+import type { Rehearsing } from './rehearsed-case.ts';
+import { rehearsalAfter } from './rehearsed-case.ts';
 import { isSame } from './same.ts';
 
 type HistoryEntry = NodeFenceStatus['history'][number];
@@ -36,6 +38,8 @@ export interface StatusInput {
   remedy: RemedyDecision;
   judgement: Judgement;
   epoch: number;
+  /** Absent: nothing is rehearsed. */
+  rehearsing?: Rehearsing | undefined;
 }
 
 /** Counts the holders of a record and its fences: what was meant in an earlier epoch is not done any more (S18). */
@@ -79,12 +83,15 @@ export function nextStatus(input: StatusInput): NodeFenceStatus {
     { type: ALARM.of, finding: alarm.status === 'True' || isAlarmed(before) ? alarm : undefined },
   ].reduce((all, { type, finding }) => withCondition(all, type, finding, now), after.conditions);
   const history = [...taken.history, ...news.map((entry) => ({ ...entry, epoch: after.epoch }))];
+  const { rehearsal: _, ...rest } = after;
+  const rehearsal = rehearsalAfter(input.rehearsing, after, decision.trouble !== undefined);
   return {
-    ...after,
+    ...rest,
     verdict: judgement.verdict,
     conditions,
     ...(request === undefined ? {} : { request }),
     ...(storm === undefined ? {} : { storm }),
+    ...(rehearsal === undefined ? {} : { rehearsal }),
     history: history.slice(-MAX_HISTORY),
     ...(isRepeated ? { repeatedTroubleToldAt: now } : {}),
   };

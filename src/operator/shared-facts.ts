@@ -4,6 +4,7 @@
  */
 import type { ConfigResult } from '../api/fence-config.ts';
 import { isSilent, silentAfterMs } from '../api/life.ts';
+import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { powerMethods } from '../api/power.ts';
 import type { LiveNode, NodeCase, PolicyMatch, TroubleCount, TroubleFacts } from '../api/release-view.ts';
 import type { Judgement, LeaseFacts } from '../api/view.ts';
@@ -72,6 +73,7 @@ export class SharedFacts {
       count: this.#count(read),
       ...this.#around(read),
       ...this.#beside(read, config),
+      ...this.#rehearsed(read, config),
       ...(allowance === undefined ? {} : { allowance }),
       ...longActs.of(name),
     };
@@ -125,9 +127,20 @@ export class SharedFacts {
     });
   }
 
+  /** The same for the fence that a policy only rehearses. */
+  #rehearsed(read: ReadCase, config: ConfigResult): Pick<NodeCase, 'rehearsed'> {
+    const { policy, fence } = read;
+    const rehearsed = fence?.status.rehearsal?.fence;
+    if (rehearsed === undefined || policy.kind !== 'one' || policy.policy.mode !== 'DryRun') return {};
+    return { rehearsed: { ...this.#around(read, rehearsed), ...this.#beside(read, config, rehearsed) } };
+  }
+
   /** Who was alive when the fence was called for, and has not been heard of since. */
-  #around({ name, fence, serverNowMs }: ReadCase): Pick<NodeCase, 'around'> {
-    const startedAt = fence?.status.fence?.startedAt;
+  #around(
+    { name, fence: record, serverNowMs }: ReadCase,
+    fence: FenceTimes | undefined = record?.status.fence,
+  ): Pick<NodeCase, 'around'> {
+    const startedAt = fence?.startedAt;
     if (startedAt === undefined) return {};
     const { observer } = this.#options;
     const verdicts = this.#options.verdicts();
@@ -147,11 +160,15 @@ export class SharedFacts {
   }
 
   /** Where no device says whose power it is: who has been heard of since it was confirmed to be off (SAF-17). */
-  #beside({ name, fence, serverNowMs }: ReadCase, config: ConfigResult): Pick<NodeCase, 'beside'> {
+  #beside(
+    { name, fence: record, serverNowMs }: ReadCase,
+    config: ConfigResult,
+    fence: FenceTimes | undefined = record?.status.fence,
+  ): Pick<NodeCase, 'beside'> {
     const { observer, memory } = this.#options;
-    if (fence?.status.fence === undefined) return {};
+    if (fence === undefined) return {};
     if (!powerMethods(config).some((method) => memory.isUnproven(name, method))) return {};
-    const offAt = fence.status.fence.switched.flatMap(({ step, confirmedAt }) =>
+    const offAt = fence.switched.flatMap(({ step, confirmedAt }) =>
       step === 'power-management' && confirmedAt !== undefined ? [Date.parse(confirmedAt)] : [],
     );
     const sinceMs = offAt.length === 0 ? 0 : serverNowMs - Math.max(...offAt) - underwayMs;
@@ -167,11 +184,14 @@ export class SharedFacts {
     const unheard = others.filter((one) => !one.isSilent).map((one) => one.name);
     const silent = others.filter((one) => one.isSilent).map((one) => ({ name: one.name, isOff: one.isOff }));
     const named = { unheard: unheard.length, names: unheard.slice(0, namedAtMost) };
-    const waitedMs = serverNowMs - Date.parse(fence.status.fence.startedAt);
+    const waitedMs = serverNowMs - Date.parse(fence.startedAt);
     const inMs = unheard.length > 0 ? lookAgainMs : Math.min(Math.max(lookAgainMs, waitedMs / 10), lookAtLeastEveryMs);
     return { beside: { ...named, silent, settledAtMs: serverNowMs + inMs } };
   }
 }
+
+/** When a fence began, and when each cut of it was confirmed. */
+type FenceTimes = Pick<NonNullable<NodeFenceStatus['fence']>, 'startedAt' | 'switched'>;
 
 /** A renewal that was sent before the power went may be seen so long after; and times are in whole seconds. */
 const underwayMs = 3000;

@@ -26,7 +26,11 @@ export function holdOf(nodeCase: NodeCase): Hold | undefined {
     case 'Paused':
       return { reason: 'Paused', message: `policy ${name} is paused`, holds: 'everything' };
     case 'DryRun':
-      return { reason: 'DryRun', message: `policy ${name} only decides and reports`, holds: 'everything' };
+      return {
+        reason: 'DryRun',
+        message: `policy ${name} only rehearses; what it would have done is in status.rehearsal`,
+        holds: 'everything',
+      };
     case 'Approve': {
       const { approval, incident } = fence?.status ?? {};
       const maintenance = maintenanceHold(nodeCase);

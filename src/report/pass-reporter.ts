@@ -51,6 +51,7 @@ export class PassReporter implements ReleaseMetrics {
   report(pass: Pass): void {
     this.#tellNews(pass);
     this.#tellHold(pass);
+    this.#tellRehearsal(pass);
     for (const act of pass.acts) this.#tellAct(pass, act);
     this.#tellStuck(pass);
     this.#tellRefusals(pass);
@@ -98,18 +99,28 @@ export class PassReporter implements ReleaseMetrics {
       this.fenceSteps.increase({ step: why });
       const type = isBadNews(why) || isAlarm(why) || isRefusal ? 'Warning' : 'Normal';
       this.#options.log.info({ node: pass.nodeCase.name, step: why, what: message }, 'fence');
-      this.#onNode(pass, { reason: why, type, note: message, action: 'Fence' });
-      const uid = pass.fence?.metadata.uid;
-      if (uid === undefined) continue;
-      const { name } = pass.fence?.metadata ?? { name: '' };
-      const regarding: ObjectReference = {
-        apiVersion: `${nodeFences.group}/${nodeFences.version}`,
-        kind: nodeFences.kind,
-        name,
-        uid,
-      };
-      this.#options.events.record({ regarding, type, reason: why, action: 'Fence', note: message });
+      this.#onBoth(pass, { reason: why, type, note: message, action: 'Fence' });
     }
+  }
+
+  /** What a policy would have done, each step once (SAF-12). */
+  #tellRehearsal(pass: Pass): void {
+    const { nodeCase, fence } = pass;
+    const { rehearsal: before } = nodeCase.fence?.status ?? {};
+    const { rehearsal } = fence?.status ?? {};
+    const told = before?.incident === rehearsal?.incident ? (before?.steps.length ?? 0) : 0;
+    for (const { reason: why, message } of rehearsal?.steps.slice(told) ?? []) {
+      this.#options.log.info({ node: nodeCase.name, step: why, what: message }, 'rehearsed');
+      this.#onBoth(pass, { reason: why, type: 'Normal', note: message, action: 'Rehearse' });
+    }
+  }
+
+  #onBoth(pass: Pass, event: Omit<EventInput, 'regarding'>): void {
+    this.#onNode(pass, event);
+    const { name, uid } = pass.fence?.metadata ?? {};
+    if (name === undefined || uid === undefined) return;
+    const apiVersion = `${nodeFences.group}/${nodeFences.version}`;
+    this.#options.events.record({ regarding: { apiVersion, kind: nodeFences.kind, name, uid }, ...event });
   }
 
   #tellHold(pass: Pass): void {

@@ -25,12 +25,15 @@ const named: readonly Named[] = [
   {
     what: 'steps of a fence are not told on the node',
     file: 'src/report/pass-reporter.ts',
-    instead: ["this.#onNode(pass, { reason: why, type, note: message, action: 'Fence' });", ''],
+    instead: ['this.#onNode(pass, event);', ''],
   },
   {
     what: 'steps of a fence are not told on its record',
     file: 'src/report/pass-reporter.ts',
-    instead: ["this.#options.events.record({ regarding, type, reason: why, action: 'Fence', note: message });", '{}'],
+    instead: [
+      'this.#options.events.record({ regarding: { apiVersion, kind: nodeFences.kind, name, uid }, ...event });',
+      '{}',
+    ],
   },
   {
     what: 'steps of a fence are told again and again',

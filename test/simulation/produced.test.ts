@@ -70,7 +70,7 @@ const configMap = (name: string, data: Record<string, string>): object => ({
 });
 
 /** A switch that cuts a node off from its storage, and a mistake in what is configured of it while it does. */
-function cutOff(): Scenario {
+function cutOff(mode = 'Enforce'): Scenario {
   const configs = ['node-1', 'node-2', 'node-3'].map((node) =>
     configMap(`fence-config-${node}`, {
       'config.properties': `node_name=${node}\nisolation=fc-off\nrecovery=fc-on`,
@@ -85,7 +85,7 @@ function cutOff(): Scenario {
     configMap(`fence-config-${node}`, { 'config.properties': `node_name=${node}\nisolation=no-such-method` }),
   );
   const events = [{ at: '0s', partition: place }, ...broken.map((apply) => ({ at: '50s', apply }))];
-  return fenced('cut-off', { policy: { fence: atOnce }, objects, events, runFor: '1m' });
+  return fenced('cut-off', { policy: { fence: atOnce, mode }, objects, events, runFor: '1m' });
 }
 
 /** A remedy that is a Job, and an alarm about the first incident. */
@@ -143,13 +143,16 @@ describe('what a status can hold', () => {
       'holes/cut-seen-late',
       'fence/written-device',
       'holes/request-under-dry-run',
+      'holes/dry-run-then-enforce',
+      'holes/dry-run-outlet',
       'holes/cooldown',
       'holes/graceful-reboot',
       'holes/shared-boot-id',
       'holes/budget-overruled',
     ];
     for (const file of [...files, 'release/fev/tolerations']) await written.run(scenarioOf(file));
-    for (const scenario of [cutOff(), repaired(), takenOut(), mended(), cutInVain()]) await written.run(scenario);
+    for (const scenario of [cutOff(), cutOff('DryRun'), repaired(), takenOut(), mended(), cutInVain()])
+      await written.run(scenario);
     await written.run(boundLate, blindScheduler().onWorld);
     // Who approves is a person.
     const approve = fenced('approve', {

@@ -162,6 +162,7 @@ const vocabulary: [what: string, words: Iterable<string>, forms: Form[]][] = [
   ['stuck', names(reasons.STUCK), [given('objection')]],
   ['Held', names(reasons.HELD), [value('reason')]],
   ['what came of a request', names(reasons.REQUESTED), [value('reason')]],
+  ['rehearsals', names(reasons.REHEARSED), [value('reason'), given('once')]],
   ['Alarm', names(reasons.ALARM), [constant('ALARM\\.reason')]],
   ['Ready of a DrainPolicy', names(reasons.DRAIN_READY), [value('guarding'), value('reason')]],
   ['Guarding', names(reasons.GUARDING), [value('guarding'), value('reason')]],

@@ -7,6 +7,9 @@ runHoles('a fence', {
   'level-put-in-front': '[FEN-14] goes on with the level that it has begun, whatever is put in front of it',
   'off-for-good': '[SAF-10] is over for everybody else when all that may go has gone',
   'paused-in-mid-fence': '[SAF-12] of a policy that is paused switches on what it has switched off',
+  'dry-run-then-enforce':
+    '[SAF-12, SAF-7] that was only rehearsed is told rung by rung, and begins at the beginning when it is meant',
+  'dry-run-outlet': '[SAF-12, SAF-17] that is only rehearsed waits for what a real one would wait for',
   'on-refused':
     '[SAF-19, SAF-18] tries to switch on what it has cut, whatever holds cuts back or says of machines found off',
   'on-refused-cordoned': '[SAF-19] switches on what it has cut, although others have cordoned the node since',
