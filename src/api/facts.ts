@@ -1,5 +1,5 @@
 /** What every room reads the same way out of the facts. */
-import type { LiveNode, PodFacts } from './release-view.ts';
+import type { LiveNode, NodeCase, PodFacts } from './release-view.ts';
 
 interface FenceSigns {
   phase: string;
@@ -52,6 +52,15 @@ export function holdsSlot(kind: SlotKind, { spec, status }: Slotted): boolean {
   if (spec?.stop === true || hold !== undefined) return false;
   if (kind === 'fence') return isCutting(fence);
   return ladders.some(({ phase, begunAt }) => phase === 'running' && begunAt !== undefined);
+}
+
+/**
+ * Whether its boot ID is that of a kernel below it, which says nothing of its own boots (FEN-16). That another node had the same
+ * is on record, and true although that node is gone.
+ */
+export function sharesBoot({ node, fence }: Pick<NodeCase, 'node' | 'fence'>): boolean {
+  if (node === undefined) return false;
+  return node.sharesBootId === true || fence?.status.incident?.sharedBootId === node.bootId;
 }
 
 /** It is over, one way or the other; a failed one may begin anew. */

@@ -75,6 +75,9 @@ const incident = z.object({
   trouble: text(512, 'What was seen, such as Ready=Unknown.'),
   nodeUid: nodeUid(),
   bootId: bootId().optional(),
+  sharedBootId: bootId()
+    .optional()
+    .meta({ description: 'A boot ID of its own that another node had as well, while there was one: it says nothing.' }),
   flaps: count('How often the trouble went away and came back within the period: one incident all the same.'),
   clearedAt: at('When the trouble went away. The incident ends only when it has stayed away.').optional(),
   late: z.array(text(64, 'The UID of a controller; empty for pods without one.')).max(MAX_LATE).prefault([]).meta({

@@ -41,7 +41,7 @@ export interface LiveNode {
   uid: string;
   resourceVersion: string;
   bootId: string;
-  /** Another node has the same: it is that of a kernel below them, and says nothing of this one. */
+  /** Another node has the same just now; whether it says anything of this one: see `sharesBoot`. */
   sharesBootId?: boolean;
   labels: Readonly<Record<string, string>>;
   ready: ConditionStatus | undefined;

@@ -3,7 +3,7 @@
  * fence, a ladder or a person, is not decided here.
  */
 import { darkBeside } from '../api/beside.ts';
-import { isOver, isUnderFence } from '../api/facts.ts';
+import { isOver, isUnderFence, sharesBoot } from '../api/facts.ts';
 import type { Method } from '../api/fence-config.ts';
 import { MAX_SILENT_BESIDE } from '../api/fence-names.ts';
 import { isTakenUp } from '../api/fence-request.ts';
@@ -138,9 +138,10 @@ const afterPowerOn: ReadonlySet<string | undefined> = new Set(['booting', 'faile
  * The boot that the node is in. Where several nodes report the same ID, it is that of a kernel below them and says nothing: once
  * the power went on, a kubelet that has written since has started since, and stands for another boot (FEN-16).
  */
-function bootOf({ node, lease }: PresentCase, { fence, incident }: NodeFenceStatus): string {
+function bootOf(nodeCase: PresentCase, { fence, incident }: NodeFenceStatus): string {
+  const { node, lease } = nodeCase;
   const heard = incident?.poweredOff;
-  if (node.sharesBootId !== true || heard?.signs === undefined || !afterPowerOn.has(fence?.phase)) return node.bootId;
+  if (!sharesBoot(nodeCase) || heard?.signs === undefined || !afterPowerOn.has(fence?.phase)) return node.bootId;
   const isNew = !stillCounts(heard, { node, ...(lease === undefined ? {} : { lease }) });
   return isNew ? `${node.bootId} again`.slice(-64) : node.bootId;
 }

@@ -1,5 +1,6 @@
 /** What is kept of an incident while it goes on: its beginning, how much was done about it, and who was there. */
 import { darkBeside } from '../api/beside.ts';
+import { sharesBoot } from '../api/facts.ts';
 import { MAX_RELEASED_PODS } from '../api/fence-names.ts';
 import { signsOf } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
@@ -36,7 +37,7 @@ export function incidentAfter(decided: Decided, before: Incident | undefined, no
   return withDeeds(
     nodeCase,
     decision,
-    withShutdown(nodeCase, now, withPowerOff(nodeCase, remedy.fence, { now, incident })),
+    withShutdown(nodeCase, now, withSharedBoot(nodeCase, withPowerOff(nodeCase, remedy.fence, { now, incident }))),
   );
 }
 
@@ -46,6 +47,13 @@ function withShutdown(nodeCase: NodeCase, now: string, { shutDown, ...incident }
   if (node === undefined || !wasShuttingDown(nodeCase)) return incident;
   const isKnown = shutDown?.bootId === node.bootId;
   return { ...incident, shutDown: isKnown ? shutDown : { at: now, bootId: node.bootId } };
+}
+
+/** That another node has its boot ID is remembered for that ID: the other one may be deleted before this one is back. */
+function withSharedBoot(nodeCase: NodeCase, before: Incident): Incident {
+  const { node } = nodeCase;
+  const { sharedBootId: _, ...incident } = before;
+  return node !== undefined && sharesBoot(nodeCase) ? { ...incident, sharedBootId: node.bootId } : incident;
 }
 
 /** That its power was off is remembered with the boot that it was about: another one has to be fenced anew. */
@@ -61,7 +69,7 @@ function withPowerOff(
   const { bootId = '' } = fence;
   const isKnown = poweredOff?.bootId === bootId;
   // What a kubelet had written until the power went on: where the boot ID says nothing, whatever is written later tells.
-  const signs = nodeCase.node?.sharesBootId === true ? { signs: signsOf(nodeCase) } : {};
+  const signs = sharesBoot(nodeCase) ? { signs: signsOf(nodeCase) } : {};
   return { ...incident, poweredOff: { at: isKnown ? poweredOff.at : now, bootId, ...signs } };
 }
 

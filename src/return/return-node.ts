@@ -12,7 +12,7 @@ import type { NodeCase, PodFacts } from '../api/release-view.ts';
 import { FORCE_EVICTION_KEY, QUARANTINE_KEY } from '../api/release-view.ts';
 import type { GroundedAct } from '../api/steps.ts';
 import { formatDuration } from '../api/duration.ts';
-import { hasTaint, isOver, nameInUse } from '../api/facts.ts';
+import { hasTaint, isOver, nameInUse, sharesBoot } from '../api/facts.ts';
 import { isSilent, renewalMs } from '../api/life.ts';
 import { failuresOf, soakFor } from './soak.ts';
 
@@ -123,8 +123,7 @@ function ofThisBoot({ node }: NodeCase, records: readonly ReleaseRecord[]): Rele
 
 /** Since all that is on record; where nothing is, nobody knows. */
 function isRebooted(nodeCase: NodeCase, records: readonly ReleaseRecord[]): boolean {
-  const isTold = nodeCase.node?.sharesBootId !== true;
-  return isTold && records.length > 0 && ofThisBoot(nodeCase, records).length === 0;
+  return !sharesBoot(nodeCase) && records.length > 0 && ofThisBoot(nodeCase, records).length === 0;
 }
 
 function notClean(nodeCase: NodeCase, records: readonly ReleaseRecord[]): string | undefined {

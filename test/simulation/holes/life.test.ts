@@ -40,4 +40,5 @@ describe('what was said before a sign of life', () => {
 
 runHoles('a boot ID that several nodes share says nothing', {
   'shared-boot-id': '[FEN-16] the fence of such a node ends when its power went on and a kubelet has started since',
+  'shared-boot-id-peer-gone': '[FEN-16] also where the other node with its ID is deleted meanwhile',
 });
