@@ -80,4 +80,29 @@ describe('maintenance', () => {
       ['off', 'on'],
     );
   });
+
+  test('[SAF-19, ADM-7] a machine that was found off is left so while somebody works on it, and goes on when their time is up', async () => {
+    const seen = await observe(
+      fenced('found off', {
+        objects: [everywhere()],
+        events: [
+          // Held off by the cordon, which goes while somebody works there.
+          { at: '0s', cordon: 'node-1' },
+          { at: '1s', powerOff: 'node-1' },
+          annotate('60s', '2026-01-01T00:05:00Z'),
+          { at: '2m', uncordon: 'node-1' },
+        ],
+        runFor: '8m',
+      }),
+    );
+    assert.deepEqual(failuresOf(seen.report), []);
+    assert.ok(
+      seen.statuses.some(({ status }) =>
+        /found off, and stays so: under maintenance until 2026-01-01T00:05:00Z/.test(status.fence?.waitsFor ?? ''),
+      ),
+    );
+    const [on, ...more] = askedOf(seen, 'node-1');
+    assert.deepEqual([on?.what, more], ['on', []]);
+    assert.ok(on !== undefined && on.at >= 270_000 && on.at < 280_000, `when their time is up: ${on?.at}`);
+  });
 });

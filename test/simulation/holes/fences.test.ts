@@ -21,4 +21,6 @@ runHoles('a fence', {
   'record-deleted-while-it-boots':
     '[SAF-7, SAF-1] takes no machine for off that was told to switch on since it said so',
   'record-deleted-while-cut-off': '[SAF-4] connects nothing that it found cut off and does not remember',
+  'records-restored-while-cut-off':
+    '[SAF-4, SAF-6] takes nothing for a fact or a wish that comes from a backup without status',
 });
