@@ -5,6 +5,7 @@ import { aNode } from '../../test/support/release-case.ts';
 import type { Method } from '../api/fence-config.ts';
 import { plugOf } from '../api/plug.ts';
 import { learn, learnCut, learnSwapped, withMemory } from '../fence/memory.ts';
+import type { DeviceMemoryOptions } from './device-memory.ts';
 import { DeviceMemory } from './device-memory.ts';
 
 test('[SAF-1] two nodes whose Secrets have the same address and plug are wrong both; one that is gone counts no more', async () => {
@@ -40,7 +41,7 @@ test('[SAF-1] two nodes whose Secrets have the same address and plug are wrong b
 test('[SAF-17] a node is off by the outlets that it is configured with now, and by all of them', async () => {
   const memory = await remembering(() => true);
   const store = (configuration: string, power: 'on' | 'off', identity?: 'a'): void =>
-    memory.notice(
+    memory.records.notice(
       {
         metadata: { name: `a.${configuration}`, namespace: 'fenceline', resourceVersion: '1' },
         spec: { node: 'a' },
@@ -60,23 +61,54 @@ test('[SAF-17] a node is off by the outlets that it is configured with now, and 
   assert.equal(isOff('new', 'never asked'), false);
   store('controller', 'off', 'a');
   assert.deepEqual([isOff('new', 'controller'), isOff('controller')], [true, false]);
+  memory.suspect('a', ['b']);
+  assert.equal(isOff('new'), false, 'one that is known to be wrong says nothing');
+});
+
+test('[SAF-17] of nodes that went dark together all devices are suspected that cannot say whose power they are, and no others', async () => {
+  const memory = await remembering(() => true);
+  const names = ['a.pdu', 'a.bmc', 'b.pdu', 'c.pdu', 'a.unasked'];
+  for (const name of names) {
+    const status = name === 'a.unasked' ? {} : { configuration: name, ...(name === 'a.bmc' && { identity: 'x' }) };
+    memory.records.notice({ metadata: { name, resourceVersion: '1' }, spec: { node: name[0] ?? '' }, status }, 'added');
+  }
+  memory.suspect('a', ['b']);
+  const wrong = names.filter((name) => memory.records.named(name)?.status.wrong !== undefined);
+  assert.deepEqual(wrong, ['a.pdu', 'b.pdu']);
+});
+
+test('[SAF-1] one that said on before anybody knew whether its node lives was seen on if the node renews in time', async () => {
+  const life = { renewTime: '', unchangedForMs: 0, renewed: false, renewedSinceNotReady: false };
+  for (const [afterMs, isSeen] of [
+    [9000, true],
+    [60_000, false],
+  ] as const) {
+    const { cluster, memory } = await remembered(() => ({ bootId: 'x', lease: life }));
+    const method: Method = { name: 'pdu', action: 'off', driver: 'agent:fence_apc', parameters: {}, secrets: [] };
+    const said = { device: 'pdu', power: 'on', identity: 'none', message: '' } as const;
+    life.renewed = false;
+    memory.hear(aNode({ name: 'a' }), { method, what: 'power' }, { said, by: 'check' });
+    const seenOn = (): string | undefined => memory.records.named('a.pdu')?.status.seenOn;
+    assert.equal(seenOn(), undefined);
+    cluster.clock.advance(afterMs);
+    life.renewed = true;
+    memory.renewed('a');
+    assert.equal(seenOn() !== undefined, isSeen, `after ${afterMs} ms`);
+  }
 });
 
 async function remembering(isThere: (node: string) => boolean): Promise<DeviceMemory> {
-  const { client, clock } = await ActCluster.create();
-  return new DeviceMemory({
-    client,
-    clock,
-    namespace: 'fenceline',
-    isLeading: () => false,
-    lifeOf: (node) =>
-      isThere(node)
-        ? { bootId: 'x', lease: { renewTime: '', unchangedForMs: 0, renewed: true, renewedSinceNotReady: false } }
-        : { bootId: '' },
-    learn,
-    learnCut,
-    learnSwapped,
-    recall: withMemory,
-    onProblem: () => {},
-  });
+  const lease = { renewTime: '', unchangedForMs: 0, renewed: true, renewedSinceNotReady: false };
+  const { memory } = await remembered((node) => (isThere(node) ? { bootId: 'x', lease } : { bootId: '' }));
+  return memory;
+}
+
+async function remembered(
+  lifeOf: DeviceMemoryOptions['lifeOf'],
+): Promise<{ cluster: ActCluster; memory: DeviceMemory }> {
+  const cluster = await ActCluster.create();
+  const { client, clock } = cluster;
+  const rules = { learn, learnCut, learnSwapped, recall: withMemory };
+  const base = { client, clock, namespace: 'fenceline', isLeading: () => false, onProblem: () => {} };
+  return { cluster, memory: new DeviceMemory({ ...base, lifeOf, ...rules }) };
 }

@@ -1,36 +1,21 @@
 /**
- * Remembers devices: what they say is learnt from, by the rule that is handed in, and kept in their FenceDevices. Written a
- * moment after something has changed, beside everything else: whoever asks a device does not wait for it. What is lost
- * with the process is found out again; until then the word of a device is worth less, not more.
+ * Remembers devices: what they say is learnt from, by the rule that is handed in, and kept in their FenceDevices. Whoever asks a
+ * device does not wait for that. What is lost with the process is found out again; until then the word of a device is worth less,
+ * not more.
  */
-import { isDeepStrictEqual } from 'node:util';
 import { timeOf } from '../api/facts.ts';
 import type { Method } from '../api/fence-config.ts';
-import type { FenceDeviceSpec, FenceDeviceStatus } from '../api/fence-device.ts';
+import type { FenceDeviceStatus } from '../api/fence-device.ts';
 import { hash } from '../api/hash.ts';
 import { isSilent, RENEWAL_UNDERWAY_MS, silentAfterMs } from '../api/life.ts';
 import type { Heard, PowerAnswer, Said } from '../api/power.ts';
 import { deviceHash } from '../api/power.ts';
 import type { LeaseSign, LiveNode } from '../api/release-view.ts';
-import type { Clock } from '../clock.ts';
+import type { DeviceRecord, DeviceRecordsOptions, Recollection } from './device-records.ts';
+import { DeviceRecords } from './device-records.ts';
 import type { Asked } from './device-tasks.ts';
-import type { CallOptions, KubeClient, KubeObject } from '../kube/client.ts';
-import type { KubeError, Result } from '../kube/errors.ts';
-import { compareVersions } from '../kube/resource-version.ts';
-import type { ObjectRef } from '../kube/resources.ts';
-import { fenceDevices } from '../kube/resources.ts';
 
-export interface StoredDevice extends KubeObject {
-  spec: FenceDeviceSpec;
-  status?: FenceDeviceStatus;
-}
-
-export interface DeviceMemoryOptions {
-  client: KubeClient;
-  clock: Clock;
-  namespace: string;
-  /** Asked at the wire before every write. */
-  isLeading: () => boolean;
+export interface DeviceMemoryOptions extends DeviceRecordsOptions {
   /** What is known of whether a node lives. */
   lifeOf: (node: string) => { lease?: LeaseSign | undefined; bootId: string };
   learn: (before: FenceDeviceStatus, heard: Heard) => FenceDeviceStatus;
@@ -38,48 +23,32 @@ export interface DeviceMemoryOptions {
   learnSwapped: (before: FenceDeviceStatus, told: { at: string; message: string }) => FenceDeviceStatus;
   /** What a device said, as it is weighed. */
   recall: (said: Said, status: FenceDeviceStatus) => PowerAnswer;
-  onProblem: (source: string, error: KubeError) => void;
 }
 
 type Cut = Pick<Heard, 'at' | 'configuration' | 'bootId' | 'isAlive'>;
 
-interface Entry {
-  name: string;
-  spec: FenceDeviceSpec;
-  status: FenceDeviceStatus;
-  /** As it is stored; absent: it is not, as far as we know. */
-  object?: StoredDevice | undefined;
-  /** When it last said off, by our own clock, and in which boot of the machine; how to weigh that again. */
-  saidOff?: { atMs: number; bootId: string; again: () => void } | undefined;
-  /** Which outlet it is, as far as that is told apart. */
-  plug?: string | undefined;
-  /** It said on when nothing was known yet of whether its node lives: the next renewal will tell. */
-  saidOn?: { atMs: number; renew: () => void } | undefined;
-  isSaving: boolean;
-  /** As it was seen while it was being saved. */
-  missed?: StoredDevice;
-}
-
-/** What is learnt in one go is written in one go. */
-const settleMs = 200;
 /** A machine that was booted renews its Lease, and says in which boot it is, at about the same time. */
 const bootToldMs = 3000;
-const callTimeoutMs = 10_000;
-const maxTries = 3;
 const longestName = 253;
 const maxMessage = 1024;
 
 export class DeviceMemory {
   readonly #options: DeviceMemoryOptions;
-  /** By the name of the object. */
-  readonly #entries = new Map<string, Entry>();
+  readonly records: DeviceRecords;
   #shared: ReadonlyMap<string, string> = new Map();
   #configured: ReadonlyMap<string, readonly string[]> = new Map();
   /** Devices that wait for a renewal, by node. */
-  readonly #waiting = new Map<string, Set<Entry>>();
+  readonly #waiting = new Map<string, Set<DeviceRecord>>();
 
   constructor(options: DeviceMemoryOptions) {
     this.#options = options;
+    this.records = new DeviceRecords(options);
+  }
+
+  /** This instance does not lead any more. */
+  clear(): void {
+    this.records.clear();
+    this.#waiting.clear();
   }
 
   /** Learns from what a device of a node said, and answers with what is known of it. */
@@ -87,16 +56,19 @@ export class DeviceMemory {
     const { clock, learn, recall } = this.#options;
     const { said } = heard;
     const { method, what } = asked;
-    const entry = this.#entryFor(node.name, method);
+    const record = this.#recordOf(node.name, method);
+    const { own } = record;
     const { lease, isAlive, bootId } = this.#lifeOf(node.name);
+    const again = (): void => void this.hear(node, asked, heard);
     if (said.power === 'on' && !isAlive && lease !== undefined && lease.renewed !== true) {
-      this.#await(node.name, entry, () => void this.hear(node, asked, heard));
+      own.saidOn = { atMs: clock.monotonic(), renew: again };
+      this.#wait(node.name, record);
     }
-    const saidOff = entry.saidOff?.bootId === bootId ? entry.saidOff : undefined;
+    const saidOff = own.saidOff?.bootId === bootId ? own.saidOff : undefined;
     const nowMs = clock.monotonic();
     const renewedAtMs = lease?.renewed === true ? nowMs - lease.unchangedForMs : -Infinity;
     const configuration = deviceHash(method);
-    entry.status = learn(entry.status, {
+    const news: Heard = {
       ...heard,
       device: method.driver,
       configuration,
@@ -104,25 +76,25 @@ export class DeviceMemory {
       isAlive,
       bootId,
       isContradicted: what === 'power' && saidOff !== undefined && renewedAtMs > saidOff.atMs + RENEWAL_UNDERWAY_MS,
-      cleared: entry.spec.cleared,
-      sharedWith: this.#shared.get(`${node.name} ${configuration}`) ?? this.#sharedBy(entry, said.plug),
-    });
-    if (said.power === 'on') entry.saidOff = undefined;
+      cleared: record.spec.cleared,
+      sharedWith: this.#shared.get(`${node.name} ${configuration}`) ?? this.#sharedBy(record, said.plug),
+    };
+    this.records.learn(record, (before) => learn(before, news));
+    if (said.power === 'on') own.saidOff = undefined;
     else if (said.power === 'off') {
-      entry.saidOff = saidOff ?? { atMs: nowMs, bootId, again: () => void this.hear(node, asked, heard) };
-      if (what === 'power' && entry.status.wrong === undefined) this.#wait(node.name, entry);
+      own.saidOff = saidOff ?? { atMs: nowMs, bootId, again };
+      if (what === 'power' && record.status.wrong === undefined) this.#wait(node.name, record);
     }
-    this.#save(entry);
-    return recall(said, entry.status);
+    return recall(said, record.status);
   }
 
   /** Another node that is there has the same outlet, wherever that is written: what is in Secrets shows here alone. */
-  #sharedBy(entry: Entry, plug: string | undefined): string | undefined {
-    entry.plug = plug ?? entry.plug;
-    if (entry.plug === undefined) return undefined;
-    const other = [...this.#entries.values()].find(
-      ({ plug: its, spec: { node = '' } }) =>
-        its === entry.plug && node !== entry.spec.node && this.#options.lifeOf(node).lease !== undefined,
+  #sharedBy({ own, spec: { node: mine } }: DeviceRecord, plug: string | undefined): string | undefined {
+    own.plug = plug ?? own.plug;
+    if (own.plug === undefined) return undefined;
+    const other = this.records.all.find(
+      ({ own: its, spec: { node = '' } }) =>
+        its.plug === own.plug && node !== mine && this.#options.lifeOf(node).lease !== undefined,
     );
     return other?.spec.node;
   }
@@ -133,10 +105,10 @@ export class DeviceMemory {
     if (waiting === undefined) return;
     this.#waiting.delete(node);
     const { lease, isAlive } = this.#lifeOf(node);
-    for (const entry of waiting) {
-      const { saidOn, saidOff } = entry;
+    for (const { own } of waiting) {
+      const { saidOn, saidOff } = own;
       // Whoever leads next has not heard it say so: that it is wrong has to be on record before anybody asks it again.
-      if (saidOff !== undefined) this.#options.clock.after(bootToldMs, () => this.#weigh(node, entry, saidOff));
+      if (saidOff !== undefined) this.#options.clock.after(bootToldMs, () => this.#weigh(node, own, saidOff));
       // One that has come long after it was asked does not say how it was then.
       const isInTime = saidOn !== undefined && this.#options.clock.monotonic() - saidOn.atMs <= silentAfterMs(lease);
       if (isInTime && isAlive) saidOn.renew();
@@ -144,41 +116,38 @@ export class DeviceMemory {
   }
 
   /** Unless it has said otherwise, or the machine was booted since. */
-  #weigh(node: string, entry: Entry, saidOff: NonNullable<Entry['saidOff']>): void {
-    if (entry.saidOff === saidOff && saidOff.bootId === this.#lifeOf(node).bootId) saidOff.again();
+  #weigh(node: string, own: Recollection, saidOff: NonNullable<Recollection['saidOff']>): void {
+    if (own.saidOff === saidOff && saidOff.bootId === this.#lifeOf(node).bootId) saidOff.again();
   }
 
-  #await(node: string, entry: Entry, renew: () => void): void {
-    entry.saidOn = { atMs: this.#options.clock.monotonic(), renew };
-    this.#wait(node, entry);
-  }
-
-  #wait(node: string, entry: Entry): void {
+  #wait(node: string, record: DeviceRecord): void {
     const waiting = this.#waiting.get(node) ?? new Set();
-    this.#waiting.set(node, waiting.add(entry));
+    this.#waiting.set(node, waiting.add(record));
   }
 
   /** Whether a node could be fenced by this device. */
   checked(node: LiveNode, method: Method, problem: { reason: string; message: string } | undefined): void {
-    const entry = this.#entryFor(node.name, method);
-    const { reason: _, message: __, ...rest } = entry.status;
     const why = problem === undefined ? {} : { reason: problem.reason, message: problem.message };
-    entry.status = { configuration: deviceHash(method), ...rest, fenceable: problem === undefined, ...why };
-    this.#save(entry);
+    const configuration = deviceHash(method);
+    this.records.learn(this.#recordOf(node.name, method), (before) => {
+      const { reason: _, message: __, ...rest } = before;
+      return { configuration, ...rest, fenceable: problem === undefined, ...why };
+    });
   }
 
   /** What was found out about a FenceDevice that somebody has written. */
   report(name: string, { nodes, problem }: { nodes: number; problem?: string | undefined }): void {
-    const entry = this.#entries.get(name);
-    if (entry === undefined) return;
-    const { nodes: _, ...known } = entry.status;
-    const before = known.reason === 'ConfigurationInvalid' ? without(known) : known;
+    const record = this.records.named(name);
+    if (record === undefined) return;
+    const counted = record.spec.selector === undefined ? {} : { nodes };
     const invalid =
       problem === undefined
         ? {}
         : { fenceable: false, reason: 'ConfigurationInvalid', message: problem.slice(0, maxMessage) };
-    entry.status = { ...before, ...(entry.spec.selector === undefined ? {} : { nodes }), ...invalid };
-    this.#save(entry);
+    this.records.learn(record, (before) => {
+      const { nodes: _, ...known } = before.reason === 'ConfigurationInvalid' ? without(before) : before;
+      return { ...known, ...counted, ...invalid };
+    });
   }
 
   /** Which devices two existing nodes are configured with: by `node hash`, the other one. */
@@ -193,39 +162,36 @@ export class DeviceMemory {
 
   /** A node is about to lose its power by this device. */
   cut(node: LiveNode, method: Method): void {
-    const entry = this.#entryFor(node.name, method);
     const { isAlive, bootId } = this.#lifeOf(node.name);
-    const at = timeOf(this.#options.clock.now());
-    entry.status = this.#options.learnCut(entry.status, { at, configuration: deviceHash(method), bootId, isAlive });
-    this.#save(entry);
+    const cut = { at: timeOf(this.#options.clock.now()), configuration: deviceHash(method), bootId, isAlive };
+    this.records.learn(this.#recordOf(node.name, method), (before) => this.#options.learnCut(before, cut));
   }
 
   /** Others fell silent when a node was cut: none of their devices is used any more that cannot say whose power it is. */
   suspect(node: string, others: readonly string[]): void {
     const at = timeOf(this.#options.clock.now());
     const message = `when ${node} was cut, ${others.join(', ')} fell silent`;
-    for (const entry of this.#entries.values()) {
-      if (![node, ...others].includes(entry.spec.node ?? '') || !isBlind(entry)) continue;
-      entry.status = this.#options.learnSwapped(entry.status, { at, message });
-      this.#save(entry);
+    for (const record of this.records.all) {
+      if (![node, ...others].includes(record.spec.node ?? '') || !isBlind(record)) continue;
+      this.records.learn(record, (before) => this.#options.learnSwapped(before, { at, message }));
     }
   }
 
   /** Whether nobody can know whose power a device is: it cannot say, and no drill has shown it. */
   isUnproven(node: string, method: Method): boolean {
-    const { identity, drilled } = this.#find(node, method)?.status ?? {};
+    const { identity, drilled } = this.#find(node, deviceHash(method))?.status ?? {};
     return identity === undefined && drilled === undefined;
   }
 
   /** Nodes of which a device is remembered; `isOff`: whatever of theirs cannot say whose power it is said off last. */
   get outlets(): Map<string, { isOff: boolean }> {
-    const known = Map.groupBy(this.#entries.values(), ({ spec }) => spec.node ?? '');
-    return new Map([...known].map(([node, entries]) => [node, { isOff: this.#isOff(node, entries) }]));
+    const known = Map.groupBy(this.records.all, ({ spec }) => spec.node ?? '');
+    return new Map([...known].map(([node, records]) => [node, { isOff: this.#isOff(node, records) }]));
   }
 
   /** What is left of an earlier configuration says nothing any more; of what was never asked, nobody knows. */
-  #isOff(node: string, entries: readonly Entry[]): boolean {
-    const statuses = entries.map(({ status }) => status).filter((one) => one.configuration !== undefined);
+  #isOff(node: string, records: readonly DeviceRecord[]): boolean {
+    const statuses = records.map(({ status }) => status).filter((one) => one.configuration !== undefined);
     const present = this.#configured
       .get(node)
       ?.map((configuration) => statuses.find((one) => one.configuration === configuration));
@@ -233,129 +199,33 @@ export class DeviceMemory {
     return blind.length > 0 && blind.every((one) => one?.power === 'off' && one.wrong === undefined);
   }
 
-  /** As it is stored now, by whomever. */
-  notice(object: StoredDevice, type: 'added' | 'updated' | 'deleted'): void {
-    const { name } = object.metadata;
-    const known = this.#entries.get(name);
-    if (type === 'deleted') {
-      this.#entries.delete(name);
-      return;
-    }
-    const { spec, status = {} } = object;
-    if (known === undefined) {
-      this.#entries.set(name, { name, spec, status, object, isSaving: false });
-      return;
-    }
-    // What we write ourselves is known already; whoever writes meanwhile makes our own write fail.
-    if (known.isSaving) known.missed = object;
-    else this.#take(known, object);
-  }
-
-  #take(known: Entry, object: StoredDevice): void {
-    const { spec, status = {} } = object;
-    const knownVersion = known.object?.metadata.resourceVersion;
-    const { resourceVersion = '' } = object.metadata;
-    if (knownVersion !== undefined && compareVersions(resourceVersion, knownVersion) <= 0) return;
-    Object.assign(known, { spec, status, object });
-  }
-
-  /** As they are stored. */
-  async list(signal: AbortSignal): Promise<Result<{ items: StoredDevice[] }>> {
-    const { client, namespace } = this.#options;
-    return client.list<StoredDevice>(fenceDevices, { namespace }, { signal, timeoutMs: callTimeoutMs });
-  }
-
-  /** Nobody needs it any more; not one that was written to, or made anew, since it was read. */
-  async forget({ metadata: { name, uid = '', resourceVersion = '' } }: StoredDevice): Promise<Result<KubeObject>> {
-    return this.#options.client.delete(this.#refOf({ name }), { uid, resourceVersion }, this.#calls());
-  }
-
-  /** Since when its node is gone; undefined: it is there. */
-  async noteGone(device: StoredDevice, goneSince: string | undefined): Promise<Result<StoredDevice>> {
-    const { goneSince: _, ...known } = device.status ?? {};
-    return this.#replace(device, goneSince === undefined ? known : { ...known, goneSince });
-  }
-
   #lifeOf(node: string): { lease: LeaseSign | undefined; isAlive: boolean; bootId: string } {
     const { lease, bootId } = this.#options.lifeOf(node);
     return { lease, bootId, isAlive: lease?.renewed === true && !isSilent(lease) };
   }
 
-  #find(node: string, method: Method): Entry | undefined {
-    const configuration = deviceHash(method);
-    return [...this.#entries.values()].find(
-      ({ spec, status }) => spec.node === node && status.configuration === configuration,
-    );
+  #find(node: string, configuration: string | undefined): DeviceRecord | undefined {
+    return this.records.all.find(({ spec, status }) => spec.node === node && status.configuration === configuration);
   }
 
-  #entryFor(node: string, method: Method): Entry {
-    const mine = this.#find(node, method);
+  #recordOf(node: string, method: Method): DeviceRecord {
+    const configuration = deviceHash(method);
+    const mine = this.#find(node, configuration);
     if (mine !== undefined) return mine;
     const name = this.#nameFor(node, method);
-    const known = this.#entries.get(name);
-    const { spec = { node }, object } = known ?? {};
-    const entry: Entry = { name, spec, status: {}, isSaving: false, ...(object && { object }) };
-    this.#entries.set(name, entry);
-    return entry;
+    const record = this.records.named(name) ?? this.records.begin(name, { node });
+    // What was known of another configuration is about another device.
+    record.own = {};
+    this.records.learn(record, (before) => (before.configuration === configuration ? before : {}));
+    return record;
   }
 
   /** What somebody has written about one node keeps what is known of it; what is written elsewhere gets an object of its own. */
   #nameFor(node: string, method: Method): string {
-    if (method.object !== undefined && this.#entries.has(method.object)) return method.object;
+    if (method.object !== undefined && this.records.named(method.object) !== undefined) return method.object;
     const name = deviceName(node, method);
-    const { agent, driver } = this.#entries.get(name)?.spec ?? {};
+    const { agent, driver } = this.records.named(name)?.spec ?? {};
     return agent === undefined && driver === undefined ? name : `${name}-${hash(`${node} ${method.name}`)}`;
-  }
-
-  #save(entry: Entry): void {
-    if (entry.isSaving || isStored(entry)) return;
-    entry.isSaving = true;
-    this.#options.clock.after(settleMs, () => void this.#write(entry));
-  }
-
-  async #write(entry: Entry): Promise<void> {
-    const { isLeading, onProblem } = this.#options;
-    for (let tries = 0; tries < maxTries && isLeading() && !isStored(entry); tries += 1) {
-      const written = await this.#store(entry);
-      if (written.ok) {
-        entry.object = written.value;
-        continue;
-      }
-      const { kind } = written.error;
-      if (kind !== 'conflict' && kind !== 'notFound') {
-        onProblem('fence devices', written.error);
-        break;
-      }
-      // Somebody else wrote to it, or has deleted it: what we know now is written over that.
-      const read = await this.#options.client.get<StoredDevice>(this.#refOf(entry), { timeoutMs: callTimeoutMs });
-      entry.object = read.ok ? read.value : undefined;
-      if (read.ok) entry.spec = read.value.spec;
-    }
-    entry.isSaving = false;
-    const { missed } = entry;
-    delete entry.missed;
-    // Written by somebody else while our own answer was under way, and not written over by us.
-    if (missed !== undefined) this.#take(entry, missed);
-  }
-
-  async #store({ name, spec, status, object }: Entry): Promise<Result<StoredDevice>> {
-    const { client, namespace } = this.#options;
-    const made = { metadata: { name, namespace }, spec };
-    if (object === undefined) return client.create(fenceDevices, made, this.#calls());
-    return this.#replace(object, status);
-  }
-
-  async #replace(object: StoredDevice, status: FenceDeviceStatus): Promise<Result<StoredDevice>> {
-    const ref = this.#refOf(object.metadata);
-    return this.#options.client.replace(ref, { ...object, status }, 'status', this.#calls());
-  }
-
-  #calls(): CallOptions {
-    return { guard: this.#options.isLeading, timeoutMs: callTimeoutMs };
-  }
-
-  #refOf({ name }: { name: string }): ObjectRef {
-    return { resource: fenceDevices, namespace: this.#options.namespace, name };
   }
 }
 
@@ -366,12 +236,8 @@ function without(status: FenceDeviceStatus): FenceDeviceStatus {
 }
 
 /** What has never told whose machine it is. */
-function isBlind({ status }: Entry): boolean {
+function isBlind({ status }: DeviceRecord): boolean {
   return status.configuration !== undefined && status.identity === undefined;
-}
-
-function isStored({ object, status }: Entry): boolean {
-  return object !== undefined && isDeepStrictEqual(object.status ?? {}, status);
 }
 
 /** The method may be written in letters that the name of an object must not have. */

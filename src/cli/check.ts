@@ -20,7 +20,7 @@ import type { Overrides } from '../kube/kubeconfig.ts';
 import { configMaps, fenceDevices } from '../kube/resources.ts';
 import type { CheckedAnswer } from '../act/device-check.ts';
 import { checkNode } from '../act/device-check.ts';
-import type { StoredDevice } from '../act/device-memory.ts';
+import type { StoredDevice } from '../act/device-records.ts';
 import type { Hear } from '../act/device-tasks.ts';
 import { ClusterDevices } from '../devices/cluster-devices.ts';
 import { projectDevice } from '../observe/project-device.ts';

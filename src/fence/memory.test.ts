@@ -160,4 +160,42 @@ describe('what is kept of a device', () => {
     const wrong = learn({}, heard({ said: { identity: 'other', message: 'of node-2' } }));
     assert.deepEqual(withMemory(said, wrong), { ...said, wasSeenOn: false, wrong: 'of node-2' });
   });
+
+  test('[FEN-15] learnt once more, over what is stored by then, it comes to the same', () => {
+    const flags = [true, false];
+    const facts = flags.flatMap((isAlive) => flags.map((isContradicted) => ({ isAlive, isContradicted })));
+    const circumstances: Change[] = facts.flatMap((fact) => [
+      fact,
+      { ...fact, at: later, bootId: 'b2' },
+      { ...fact, by: 'fence', configuration: 'h2' },
+      { ...fact, sharedWith: 'b' },
+      { ...fact, at: later, cleared: { by: 'jane', wrongSince: at } },
+    ]);
+    const says = (['on', 'off', 'unknown'] as const).flatMap((power) =>
+      (['none', 'same', 'other'] as const).map((identity) => ({ power, identity, says: 'x' })),
+    );
+    const lessons: ((before: FenceDeviceStatus) => FenceDeviceStatus)[] = [
+      ...circumstances
+        .flatMap((change) => says.map((said) => heard({ ...change, said })))
+        .map((one) => (before: FenceDeviceStatus) => learn(before, one)),
+      ...flags.map(
+        (isAlive) => (before: FenceDeviceStatus) =>
+          learnCut(before, { at, configuration: 'h1', bootId: 'b1', isAlive }),
+      ),
+      (before) => learnSwapped(before, { at, message: 'b fell silent' }),
+    ];
+    let known: FenceDeviceStatus[] = [{}];
+    for (let depth = 0; depth < 4; depth += 1) {
+      const next = new Map<string, FenceDeviceStatus>();
+      for (const before of known) {
+        for (const lesson of lessons) {
+          const once = lesson(before);
+          assert.deepEqual(lesson(once), once);
+          next.set(JSON.stringify(once), once);
+        }
+      }
+      known = [...next.values()];
+    }
+    assert.ok(known.length > 100);
+  });
 });

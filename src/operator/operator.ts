@@ -10,7 +10,8 @@ import type { JobOrder } from '../api/steps.ts';
 import type { JudgeLimits, Judgement } from '../api/view.ts';
 import type { LongActsOptions } from '../act/long-acts.ts';
 import { LongActs } from '../act/long-acts.ts';
-import type { DeviceMemory, StoredDevice } from '../act/device-memory.ts';
+import type { DeviceMemory } from '../act/device-memory.ts';
+import type { StoredDevice } from '../act/device-records.ts';
 import type { Clock } from '../clock.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { KubeError } from '../kube/errors.ts';
@@ -119,7 +120,7 @@ export class Operator {
       onNode,
       onAll: () => this.#changedForAll(),
       onFencing: () => this.#policies.recount(),
-      onDevice: (object, type) => this.#devices.notice(object as StoredDevice, type),
+      onDevice: (object, type) => this.#devices.records.notice(object as StoredDevice, type),
       onProblem,
     });
     this.#loop = new KeyedLoop({
@@ -159,7 +160,7 @@ export class Operator {
     this.#upkeep = new RecordUpkeep({
       ...wiring,
       log,
-      memory: this.#devices,
+      devices: this.#devices.records,
       store: new FenceStore({ client, guard: isLeading, timeoutMs: callTimeoutMs }),
       isSeen: (node) => this.#observer.view(node).node !== undefined,
     });
@@ -306,8 +307,7 @@ export class Operator {
     } finally {
       this.#leading = false;
       this.#attendant.close();
-      this.#reporter.clear();
-      this.#board.clear();
+      for (const part of [this.#reporter, this.#board, this.#devices]) part.clear();
       log.info({ epoch }, 'no longer leading');
     }
   }

@@ -2,39 +2,33 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ActCluster, fenceRef, nodeRef } from '../../test/support/act-cluster.ts';
 import { aFence, anIncident, aRecord } from '../../test/support/release-case.ts';
-import type { StoredDevice } from '../act/device-memory.ts';
-import { DeviceMemory } from '../act/device-memory.ts';
+import type { StoredDevice } from '../act/device-records.ts';
+import { DeviceRecords } from '../act/device-records.ts';
 import { FenceStore } from '../act/fence-store.ts';
 import type { NodeFence } from '../api/node-fence.ts';
 import { upkeepOf } from '../decide/upkeep.ts';
-import { learn, learnCut, learnSwapped, withMemory } from '../fence/memory.ts';
 import type { KubeObject } from '../kube/client.ts';
+import { KubeClient } from '../kube/client.ts';
 import { fenceDevices, namespaces } from '../kube/resources.ts';
+import type { Transport } from '../kube/transport.ts';
+import { TransportError } from '../kube/transport.ts';
 import type { Log } from '../report/log.ts';
 import { RecordUpkeep } from './upkeep.ts';
 
 const dayMs = 24 * 3_600_000;
 const silent = { info: () => {}, warn: () => {}, error: () => {}, debug: () => {} } as unknown as Log;
 
-function upkeepIn({ client, clock }: ActCluster): { sweep: () => Promise<void>; problems: string[] } {
+function upkeepIn(
+  { clock, ...cluster }: ActCluster,
+  client = cluster.client,
+): { sweep: () => Promise<void>; problems: string[] } {
   const problems: string[] = [];
   const upkeep = new RecordUpkeep({
     client,
     clock,
     log: silent,
     store: new FenceStore({ client, guard: () => true, timeoutMs: 1000 }),
-    memory: new DeviceMemory({
-      client,
-      clock,
-      namespace: 'fenceline',
-      isLeading: () => true,
-      lifeOf: () => ({ bootId: '' }),
-      learn,
-      learnCut,
-      learnSwapped,
-      recall: withMemory,
-      onProblem: () => {},
-    }),
+    devices: new DeviceRecords({ client, clock, namespace: 'fenceline', isLeading: () => true, onProblem: () => {} }),
     isSeen: () => false,
     onProblem: (source, { kind }) => problems.push(`${source} ${kind}`),
   });
@@ -141,5 +135,29 @@ describe('[SAF-20] FenceDevices of nodes that are gone', () => {
     await cluster.makeNodeAgain();
     await upkeepIn(cluster).sweep();
     assert.equal((await cluster.read<StoredDevice>(refOf('node-1.pdu'))).status?.goneSince, undefined);
+  });
+
+  test('are not taken for gone because nobody could read them', async () => {
+    const cluster = await withDevices({ 'node-1.pdu': { node: 'node-1' } });
+    const { clock } = cluster;
+    const inner = cluster.server.transport('operator');
+    const transport: Transport = {
+      send: async (request) => {
+        if (request.path.startsWith('/api/v1/nodes/')) throw new TransportError('broken', 'the connection broke');
+        return inner.send(request);
+      },
+      close: () => inner.close(),
+    };
+    const client = new KubeClient({ transport, clock, userAgent: 'test', fieldManager: 'fenceline' });
+    const { sweep, problems } = upkeepIn(cluster, client);
+    await sweep();
+    assert.equal(problems.length, 2, 'one for its record, one for its device');
+    assert.equal((await cluster.read<NodeFence & KubeObject>(fenceRef)).status.goneSince, undefined);
+    assert.equal((await cluster.read<StoredDevice>(refOf('node-1.pdu'))).status?.goneSince, undefined);
+    // It was gone for long, and is not looked for in vain: it may be back.
+    await cluster.patchStatus(fenceRef, { epoch: 3, holder: 'me', goneSince: '2025-01-01T00:00:00Z' });
+    await cluster.patchStatus(refOf('node-1.pdu'), { goneSince: '2025-01-01T00:00:00Z' });
+    await sweep();
+    assert.deepEqual([await cluster.exists(fenceRef), await cluster.exists(refOf('node-1.pdu'))], [true, true]);
   });
 });

@@ -2,7 +2,7 @@
 import { EMPTY_STATUS } from '../api/empty-status.ts';
 import { clockTime } from '../api/facts.ts';
 import type { NodeFence } from '../api/node-fence.ts';
-import type { DeviceMemory } from '../act/device-memory.ts';
+import type { DeviceRecords } from '../act/device-records.ts';
 import type { FenceStore } from '../act/fence-store.ts';
 import type { Clock } from '../clock.ts';
 import { sleep } from '../clock.ts';
@@ -16,7 +16,7 @@ export interface UpkeepOptions {
   client: KubeClient;
   clock: Clock;
   store: FenceStore;
-  memory: DeviceMemory;
+  devices: DeviceRecords;
   log: Log;
   /** A watch shows such a node. */
   isSeen: (node: string) => boolean;
@@ -61,8 +61,8 @@ export class RecordUpkeep {
   }
 
   async #sweepDevices(open: ReadonlySet<string>, nowMs: number, signal: AbortSignal): Promise<void> {
-    const { memory, log, onProblem } = this.#options;
-    const listed = await memory.list(signal);
+    const { devices, log, onProblem } = this.#options;
+    const listed = await devices.list(signal);
     if (!listed.ok) {
       if (listed.error.kind !== 'notFound' && !signal.aborted) onProblem('upkeep', listed.error);
       return;
@@ -78,7 +78,7 @@ export class RecordUpkeep {
       if (upkeep === 'delete')
         log.info({ node, name }, 'its device is forgotten: the node has been gone for seven days');
       const goneSince = upkeep === 'noteGone' ? clockTime(nowMs) : undefined;
-      const done = upkeep === 'delete' ? await memory.forget(device) : await memory.noteGone(device, goneSince);
+      const done = upkeep === 'delete' ? await devices.forget(device) : await devices.noteGone(device, goneSince);
       if (!done.ok && done.error.kind !== 'conflict') onProblem('upkeep', done.error);
     }
   }
