@@ -33,6 +33,8 @@ export interface CheckOptions {
 
 export interface CheckedAnswer {
   method: string;
+  /** Who was asked, by what, and where. */
+  device: string;
   power: 'on' | 'off' | 'unknown';
   believed: boolean;
   /** The line by which an administrator says that it is the right device all the same. */
@@ -146,7 +148,8 @@ function judged(
   const said = hear(node, { method, what }, { ...answered, ...plugged(where) });
   const found = doubt(node, said, { what });
   const paste = found === undefined ? undefined : lineToPaste(said, method);
-  onAnswer?.(node, { method: method.name, power: said.power, believed: found === undefined, paste });
+  const believed = found === undefined;
+  onAnswer?.(node, { method: method.name, device: device.name, power: said.power, believed, paste });
   if (found !== undefined) {
     const hint =
       paste === undefined ? '' : `; if it is the right machine, write ${paste} into fence-method-${method.name}`;

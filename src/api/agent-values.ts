@@ -54,9 +54,12 @@ export const valueClasses = {
   separator: { pattern: /^[,:]$/, write: 'write , or :' },
   hexadecimal: { pattern: /^(?:0x)?[0-9A-Fa-f]{1,64}$/, write: 'write a number, decimal or hexadecimal' },
   version: { pattern: /^[A-Za-z0-9]+(?:[./][A-Za-z0-9]+)*$/, write: 'write a version, such as 1.3' },
-  /** Of the device, not of the machine on which the agent runs. Anything before the first slash would be another host. */
+  /**
+   * Of the device, not of the machine on which the agent runs. Anything before the first slash would be another host, and a
+   * segment of dots another part of the device.
+   */
   redfishPath: {
-    pattern: /^\/redfish(?:\/[A-Za-z0-9_.~%+=:@()-]+)*\/?$/,
+    pattern: /^\/redfish(?:\/(?!(?:\.|%2[eE]){1,2}(?:\/|$))[A-Za-z0-9_.~%+=:@()-]+)*\/?$/,
     write: 'write a path on the device that begins with /redfish/',
   },
   organisation: {

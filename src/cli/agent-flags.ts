@@ -27,7 +27,7 @@ export function addAgentFlags(command: Command): Command {
     .addOption(
       new Option(
         '--agent-trust-file <file>',
-        "certificates of the authorities that fence agents trust, in PEM; default: the system's",
+        "certificates of the authorities that fence agents and Redfish trust, in PEM; default: the system's",
       ).argParser(trustFile),
     );
 }

@@ -212,11 +212,12 @@ async function render(checked: readonly CheckedNode[], format: CheckFlags['outpu
     return 'No node has a fence configuration, and no policy fences one. Configurations are read from one namespace: -n\n';
   }
   const isWide = format === 'wide';
-  const heads = ['NAME', 'POLICY', ...(isWide ? ['CONFIGURATION'] : []), 'FENCEABLE', 'ANSWER', 'REASON', 'WHY'];
+  const wide = isWide ? ['CONFIGURATION', 'DEVICE'] : [];
+  const heads = ['NAME', 'POLICY', ...wide, 'FENCEABLE', 'ANSWER', 'REASON', 'WHY'];
   const rows = checked.map((one) => [
     one.node,
     one.policy ?? '<none>',
-    ...(isWide ? [one.configuration] : []),
+    ...(isWide ? [one.configuration, one.answers.map(({ device }) => device).join('; ') || '<none>'] : []),
     one.fenceable ? 'yes' : 'no',
     one.answers
       .map(({ method, power, believed }) => `${method}: ${power}${believed ? '' : ', not believed'}`)

@@ -2,13 +2,15 @@
  * Whose power it is that a fence agent reports (S29). The agents do not say, so the protocol behind them is asked: IPMI
  * for the system's GUID, Redfish for the system's UUID. Both usually are what the node's own firmware tells Kubernetes.
  */
-import { request } from 'node:https';
 import { readFile } from 'node:fs/promises';
 import { truth } from './agent-check.ts';
 import { isIpmi } from './agent-list.ts';
 import { runProgram } from './agent-process.ts';
+import { Failure, Turn } from './clouds/turn.ts';
 import type { DeviceParameters, DeviceWorld, Identity } from './device.ts';
-import { firmwareOrder } from './identity.ts';
+import { firmwareOrder, isUuid } from './identity.ts';
+import { ofTheSystem } from './redfish-connections.ts';
+import { bmcOf, BODY_LIMIT_BYTES, identityOf, readSystem, type System } from './redfish-system.ts';
 
 export interface IdentityQuestion {
   agent: string;
@@ -23,12 +25,9 @@ export interface IdentityQuestion {
 
 /** Undefined where the device does not tell, for whatever reason: that is less than to tell of another machine. */
 export async function readIdentity(question: IdentityQuestion): Promise<Identity | undefined> {
-  const uuid = isIpmi(question.agent)
-    ? await readIpmiGuid(question)
-    : question.agent === 'fence_redfish'
-      ? await readRedfishUuid(question)
-      : undefined;
-  return uuid === undefined || /^[0-]+$/.test(uuid) ? undefined : { kind: 'systemUUID', value: uuid };
+  if (question.agent === 'fence_redfish') return readRedfishUuid(question);
+  const uuid = isIpmi(question.agent) ? await readIpmiGuid(question) : undefined;
+  return isUuid(uuid) ? { kind: 'systemUUID', value: uuid } : undefined;
 }
 
 /**
@@ -36,7 +35,6 @@ export async function readIdentity(question: IdentityQuestion): Promise<Identity
  * on without: given up then, it would never say whose power it is.
  */
 const TIMEOUT_MS = 25_000;
-const BODY_LIMIT = 1024 * 1024;
 
 async function readIpmiGuid(question: IdentityQuestion): Promise<string | undefined> {
   const value = valuesOf(question.parameters);
@@ -75,78 +73,30 @@ async function readIpmiGuid(question: IdentityQuestion): Promise<string | undefi
   return bytes.length === 16 ? firmwareOrder(bytes.join('')) : undefined;
 }
 
-async function readRedfishUuid(question: IdentityQuestion): Promise<string | undefined> {
-  const answer = await askRedfish(question).catch(() => undefined);
-  const uuid = answer?.status === 200 && isRecord(answer.body) ? answer.body['UUID'] : undefined;
-  return typeof uuid === 'string' && uuid.replaceAll('-', '').length === 32 ? uuid.toLowerCase() : undefined;
+async function readRedfishUuid(question: IdentityQuestion): Promise<Identity | undefined> {
+  const system = await readRedfish(question).catch(() => undefined);
+  return system && identityOf(system);
 }
 
 /** fence_redfish does not look at the status of an answer and cannot say that a credential is wrong; this can. */
-export async function whyRedfishRefuses(question: IdentityQuestion): Promise<string | undefined> {
-  const answer = await askRedfish(question).catch(() => undefined);
-  if (answer?.status === 401) return 'the device does not accept the credential (status 401)';
-  if (answer?.status === 403) return 'the user may not do this (status 403)';
-  return answer?.status === 404 ? 'there is no such system (status 404)' : undefined;
+export function whyRedfishRefuses(question: IdentityQuestion): Promise<string | undefined> {
+  return readRedfish(question).then(
+    () => undefined,
+    (error: unknown) => (error instanceof Failure && error.kind === 'refused' ? error.message : undefined),
+  );
 }
 
-interface RedfishAnswer {
-  status: number | undefined;
-  body: unknown;
-}
-
-async function askRedfish({
-  parameters,
-  settings,
-  world,
-  signal,
-  timeoutMs,
-}: IdentityQuestion): Promise<RedfishAnswer> {
-  const value = valuesOf(parameters);
-  const ip = value('ip', 'ipaddr') ?? '';
-  const isWithPort = /^[^:]+:\d+$/.test(ip);
-  const host = ip.includes(':') && !isWithPort && !ip.startsWith('[') ? `[${ip}]` : ip;
-  const place = isWithPort ? ip : `${host}:${value('ipport') ?? '443'}`;
-  const ca = settings.trustFile === undefined ? undefined : await readFile(settings.trustFile);
-  const options = {
-    auth: `${value('username', 'login') ?? ''}:${value('password', 'passwd') ?? ''}`,
-    rejectUnauthorized: truth(value('ssl_insecure') ?? '0') !== true,
-    agent: false,
-    signal,
-    ...(ca && { ca }),
-  };
-  return new Promise((resolve, reject) => {
-    const url = `https://${place}${value('systems_uri', 'systems-uri') ?? ''}`;
-    const asked = request(url, options, (response) => {
-      const chunks: Buffer[] = [];
-      let size = 0;
-      response.on('data', (chunk: Buffer) => {
-        size += chunk.length;
-        if (size > BODY_LIMIT) asked.destroy(new Error('the answer is too long'));
-        chunks.push(chunk);
-      });
-      response.on('error', reject);
-      response.on('end', () => resolve({ status: response.statusCode, body: json(Buffer.concat(chunks)) }));
-    });
-    const cancel = world.after(Math.min(TIMEOUT_MS, timeoutMs), () => asked.destroy(new Error('no answer in time')));
-    asked.on('close', cancel);
-    asked.on('error', reject);
-    asked.end();
-  });
-}
-
-function json(bytes: Buffer): unknown {
-  try {
-    return JSON.parse(bytes.toString('utf8')) as unknown;
-  } catch {
-    return undefined;
-  }
+async function readRedfish({ parameters, settings, world, signal, timeoutMs }: IdentityQuestion): Promise<System> {
+  const bmc = bmcOf(parameters);
+  if (bmc === undefined) throw new Failure('unknown', 'there is no such address');
+  const { isUnverified } = bmc;
+  const ca = settings.trustFile === undefined ? ofTheSystem() : await readFile(settings.trustFile, 'utf8');
+  const deadline = world.monotonic() + Math.min(TIMEOUT_MS, timeoutMs);
+  const way = { ca, isUnverified, bodyLimitBytes: BODY_LIMIT_BYTES };
+  return readSystem(bmc, new Turn({ world, signal, deadline, callTimeoutMs: TIMEOUT_MS, way, hide: () => {} }));
 }
 
 function valuesOf({ plain, secret }: DeviceParameters): (...keys: string[]) => string | undefined {
   const all: Readonly<Record<string, string>> = { ...plain, ...secret };
   return (...keys) => keys.map((key) => all[key]).find((text) => text !== undefined);
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
 }

@@ -124,7 +124,7 @@ export function agentDriver(name: string, metadata: AgentMetadata, settings: Age
 }
 
 /** Also those that were written where they do not belong. */
-function secretValues({ plain, secret }: DeviceParameters): string[] {
+export function secretValues({ plain, secret }: DeviceParameters): string[] {
   const misplaced = Object.entries(plain).filter(([key]) => isSecretName(key));
   return [...Object.values(secret), ...misplaced.map(([, value]) => value)];
 }

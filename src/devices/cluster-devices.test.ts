@@ -9,16 +9,22 @@ import { secrets } from '../kube/resources.ts';
 import { ClusterDevices } from './cluster-devices.ts';
 
 const method: Method = { name: 'm', action: 'off', driver: 'driver:aws', parameters: { region: 'eu-1' }, secrets: [] };
+const agents = { ...defaultAgentSettings, directory: '/nonexistent' };
 const keys = { access_key_id: 'AKIAEXAMPLE', secret_access_key: 'canary' };
 
-async function found(change: Partial<Method>, node: Partial<LiveNode> = {}, secretName?: string): Promise<string> {
+async function found(
+  change: Partial<Method>,
+  node: Partial<LiveNode> = {},
+  secretName?: string,
+  values: Record<string, string> = keys,
+): Promise<string> {
   const cluster = await ActCluster.create();
   if (secretName !== undefined) {
-    const data = Object.fromEntries(Object.entries(keys).map(([key, value]) => [key, btoa(value)]));
+    const data = Object.fromEntries(Object.entries(values).map(([key, value]) => [key, btoa(value)]));
     await cluster.client.create(secrets, { metadata: { name: secretName, namespace: 'default' }, data });
   }
   const { client, clock } = cluster;
-  const devices = new ClusterDevices({ client, clock, namespace: 'default', agents: defaultAgentSettings });
+  const devices = new ClusterDevices({ client, clock, namespace: 'default', agents });
   const answer = await devices.device(aNode(node), { ...method, ...change });
   return answer.ok ? answer.device.name : answer.problem;
 }
@@ -40,6 +46,20 @@ describe('devices of a cluster', () => {
     assert.match(await found(builtIn, { providerId }), /fence-provider-aws.*not found/);
     assert.match(await found(builtIn, {}), /^node-1 has no provider ID: write a ConfigMap fence-config-node-1/);
     assert.match(await found(builtIn, { providerId: 'kind://docker/x' }), /kind:\/\/docker\/x: write a ConfigMap/);
+  });
+
+  test('[EVD-4, FEN-8] what is written for fence_redfish is served without the agent, unless an option of its own is written', async () => {
+    const parameters = { ip: '10.0.0.1', username: 'admin', systems_uri: '/redfish/v1/Systems/1' };
+    const redfish = { driver: 'agent:fence_redfish', secrets: ['bmc'], parameters };
+    const bmc = { password: 'canary' };
+    assert.equal(await found(redfish, {}, 'bmc', bmc), 'redfish 10.0.0.1 /redfish/v1/Systems/1');
+    // There are no agents where this one is looked for.
+    const own = { ...redfish, parameters: { ...parameters, power_timeout: '20' } };
+    assert.match(await found(own, {}, 'bmc', bmc), /^fence_redfish cannot be run/);
+    const other = { ...redfish, driver: 'agent:fence_ilo5' };
+    assert.match(await found(other, {}, 'bmc', bmc), /^fence_ilo5 cannot be run/);
+    const wrong = { ...redfish, parameters: { ...parameters, systems_uri: '/redfish/v1/../x' } };
+    assert.match(await found(wrong, {}, 'bmc', bmc), /^systems_uri: write a path on the device/);
   });
 
   test('S28: what is wrong is said without the credentials', async () => {

@@ -11,10 +11,11 @@ import type { Clock } from '../clock.ts';
 import type { AgentSettings } from './agent.ts';
 import { AgentCatalogue } from './agent.ts';
 import { cloudDrivers } from './clouds/index.ts';
-import type { DeviceDriver } from './device.ts';
+import type { DeviceDriver, DeviceParameters } from './device.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { Result } from '../kube/errors.ts';
 import { secrets } from '../kube/resources.ts';
+import { REDFISH_AGENT, RedfishDriver } from './redfish.ts';
 
 interface WireSecret extends KubeObject {
   data?: Record<string, string>;
@@ -32,6 +33,7 @@ export class ClusterDevices implements DeviceProvider {
   readonly #clock: Clock;
   readonly #namespace: string;
   readonly #agents: AgentCatalogue;
+  readonly #redfish: RedfishDriver;
   readonly allowed: readonly AllowedParameter[];
 
   constructor(options: { client: KubeClient; clock: Clock; namespace: string; agents: AgentSettings }) {
@@ -39,26 +41,32 @@ export class ClusterDevices implements DeviceProvider {
     this.#clock = options.clock;
     this.#namespace = options.namespace;
     this.#agents = new AgentCatalogue(options.agents, options.clock);
+    this.#redfish = new RedfishDriver(options.agents);
     this.allowed = options.agents.allowed;
   }
 
   async device(node: LiveNode, method: Method): Promise<FoundDevice> {
     const wanted = method.driver === builtIn ? byProvider(node, method) : { ok: true as const, method };
     if (!wanted.ok) return wanted;
-    const found = await this.#driver(wanted.method.driver);
-    if (!found.ok) return found;
     const secret = await this.#secretOf(wanted.method);
     if (!secret.ok) return { ok: false, problem: secret.error.message };
     const isCloud = wanted.method.driver.startsWith(cloudPrefix);
     const plain = isCloud ? withInstance(node, wanted.method, secret.value) : wanted.method.parameters;
     const parameters = { plain, secret: secret.value };
+    const found = await this.#driver(wanted.method.driver, parameters);
+    if (!found.ok) return found;
     const [wrong] = found.driver.check(parameters);
     if (wrong !== undefined) return { ok: false, problem: `${wrong.key}: ${wrong.problem}` };
     const plug = plugOf(wanted.method.driver, { ...plain, ...secret.value });
     return { ok: true, device: found.driver.device(parameters, this.#clock), ...(plug === undefined ? {} : { plug }) };
   }
 
-  async #driver(name: string): Promise<{ ok: true; driver: DeviceDriver } | { ok: false; problem: string }> {
+  async #driver(
+    name: string,
+    parameters: DeviceParameters,
+  ): Promise<{ ok: true; driver: DeviceDriver } | { ok: false; problem: string }> {
+    const isRedfish = name === `${agentPrefix}${REDFISH_AGENT}`;
+    if (isRedfish && this.#redfish.understands(parameters)) return { ok: true, driver: this.#redfish };
     if (name.startsWith(agentPrefix)) {
       const found = await this.#agents.driver(name.slice(agentPrefix.length));
       return found.kind === 'problem' ? { ok: false, problem: found.problem } : { ok: true, driver: found.driver };

@@ -115,7 +115,7 @@ class CloudDevice implements Device {
       deadline: world.monotonic() + settings.timeoutMs,
       callTimeoutMs: settings.callTimeoutMs,
       // In a ConfigMap a value is one line.
-      ...(ca !== undefined && { ca: ca.replaceAll('\\n', '\n') }),
+      ...(ca !== undefined && { way: { ca: ca.replaceAll('\\n', '\n') } }),
       // Tokens are credentials too.
       hide: (secret) => this.#secrets.add(secret),
     });

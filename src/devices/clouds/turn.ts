@@ -1,6 +1,6 @@
 /** One question to a cloud: its calls, its time, and what it has to give up with. */
 import type { DeviceWorld } from '../device.ts';
-import { callHttps, type HttpsAnswer, type HttpsCall } from '../http.ts';
+import { callHttps, type HttpsAnswer, type HttpsCall, type HttpsEnd, type HttpsWay } from '../http.ts';
 
 /** Why there is no answer: `refused` only where it is certain that nothing was done. */
 export class Failure extends Error {
@@ -22,7 +22,7 @@ export interface TurnParts {
   /** On the monotonic clock. */
   deadline: number;
   callTimeoutMs: number;
-  ca?: string;
+  way?: HttpsWay;
   /** From now on this appears in no message. */
   hide: (secret: string) => void;
 }
@@ -39,10 +39,10 @@ export class Turn {
   }
 
   async call(call: HttpsCall): Promise<HttpsAnswer> {
-    const { world, signal, deadline, callTimeoutMs, ca } = this.#parts;
-    if (signal.aborted) throw new Failure('unknown', 'it was called off');
-    const timeoutMs = Math.max(1, Math.min(callTimeoutMs, deadline - world.monotonic()));
-    const end = await callHttps(call, { signal, timeoutMs, ...(ca !== undefined && { ca }) }, world);
+    const first = await this.#try(call);
+    // What changes nothing can be asked again, and a connection that was kept for too long is not the device's fault.
+    const isWorthAnother = first.kind === 'no-answer' && first.wasKept && call.method === 'GET';
+    const end = isWorthAnother ? await this.#try(call) : first;
     switch (end.kind) {
       case 'answered':
         return end.answer;
@@ -51,6 +51,13 @@ export class Turn {
       case 'no-answer':
         throw new Failure('unknown', `no answer from ${call.url.host}: ${end.why}`);
     }
+  }
+
+  #try(call: HttpsCall): Promise<HttpsEnd> {
+    const { world, signal, deadline, callTimeoutMs, way } = this.#parts;
+    if (signal.aborted) throw new Failure('unknown', 'it was called off');
+    const timeoutMs = Math.max(1, Math.min(callTimeoutMs, deadline - world.monotonic()));
+    return callHttps(call, { signal, timeoutMs, ...way }, world);
   }
 
   /**

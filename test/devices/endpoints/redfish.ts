@@ -8,6 +8,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer, request } from 'node:https';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { realClock } from '../../../src/clock.ts';
+import { defaultAgentSettings } from '../../../src/devices/agent.ts';
+import { RedfishDriver } from '../../../src/devices/redfish.ts';
 import { createCertificateAuthority } from '../../support/certificates.ts';
 import { waitFor } from '../../support/wait.ts';
 import type { Endpoint, EndpointFault, Machine, Subject } from '../endpoint.ts';
@@ -114,6 +117,7 @@ async function bcrypt(python: string, password: string): Promise<string> {
 class Door {
   readonly faults: Record<Machine, EndpointFault> = { a: 'none', b: 'none' };
   readonly actions: Record<Machine, number> = { a: 0, b: 0 };
+  readonly claims: Partial<Record<Machine, unknown>> = {};
   readonly held: Partial<Record<Machine, () => Promise<unknown>>> = {};
   readonly #emulator: Emulator;
 
@@ -123,14 +127,14 @@ class Door {
 
   async handle(asked: IncomingMessage, response: ServerResponse): Promise<void> {
     const { method = 'GET', url = '/' } = asked;
-    const body = await text(asked);
+    const sent = await text(asked);
     const headers = Object.fromEntries(
       ['authorization', 'content-type', 'accept'].flatMap((name) => {
         const value = asked.headers[name];
         return typeof value === 'string' ? [[name, value]] : [];
       }),
     );
-    const pass = (): Promise<Answer> => this.#emulator.ask(method, url, body, headers);
+    const pass = (): Promise<Answer> => this.#emulator.ask(method, url, sent, headers);
     const machine = (['a', 'b'] as const).find((one) => url.includes(uuids[one]));
     const fault = machine === undefined ? 'none' : this.faults[machine];
     if (fault === 'hangs') return;
@@ -140,7 +144,10 @@ class Door {
       return;
     }
     const answer = await pass();
-    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(answer.body);
+    const claim = machine && this.claims[machine];
+    const body =
+      claim === undefined ? answer.body : JSON.stringify({ ...(JSON.parse(answer.body) as object), PowerState: claim });
+    response.writeHead(answer.status, { 'content-type': 'application/json' }).end(body);
   }
 
   async #spoiled(machine: Machine, fault: EndpointFault, pass: () => Promise<Answer>): Promise<Answer> {
@@ -164,9 +171,31 @@ class Door {
   }
 }
 
-async function start(): Promise<Endpoint> {
+type Devices = Awaited<ReturnType<typeof agentDevices>>;
+
+export interface RedfishEndpoint extends Endpoint {
+  /** The same machine, by other hands. */
+  by(devices: Devices): Pick<Endpoint, 'device'>;
+  /** What the system says of its power from now on; undefined: the truth. */
+  claim(machine: Machine, state: unknown): void;
+}
+
+/** One driver for all questions that are asked alike, as in an operator: connections are kept by it. */
+export function driverDevices(): Devices {
+  const drivers = new Map<string, RedfishDriver>();
+  return (parameters, settings = {}) => {
+    const key = JSON.stringify(settings);
+    const driver = drivers.get(key) ?? new RedfishDriver({ ...defaultAgentSettings, ...settings });
+    drivers.set(key, driver);
+    const { power_timeout: _, ...plain } = parameters.plain;
+    const understood = { ...parameters, plain };
+    if (!driver.understands(understood)) throw new Error('this is for the agent');
+    return driver.device(understood, realClock);
+  };
+}
+
+export async function startRedfish(devices: Devices): Promise<RedfishEndpoint> {
   return Workshop.build(async (workshop) => {
-    const devices = await agentDevices('fence_redfish');
     const authority = createCertificateAuthority();
     const emulator = await Emulator.start(workshop, authority);
     const door = new Door(emulator);
@@ -179,7 +208,7 @@ async function start(): Promise<Endpoint> {
     await writeFile(trusted, authority.certPem);
     const stranger = join(workshop.dir, 'stranger.pem');
     await writeFile(stranger, createCertificateAuthority('stranger').certPem);
-    return {
+    const by = (devices: Devices): Pick<Endpoint, 'device'> => ({
       device(machine, { credential, trust, wiredTo = machine, timeoutMs } = {}) {
         const plain = {
           ip: '127.0.0.1',
@@ -194,6 +223,11 @@ async function start(): Promise<Endpoint> {
         const trustFile = trust === 'missing' ? stranger : trusted;
         return devices({ plain, secret: { password } }, { trustFile, ...(timeoutMs !== undefined && { timeoutMs }) });
       },
+    });
+    return {
+      ...by(devices),
+      by,
+      claim: (machine, state) => (door.claims[machine] = state),
       power: (machine) => emulator.power(machine),
       setPower: (machine, power) => emulator.setPower(machine, power),
       async fault(machine, fault) {
@@ -209,12 +243,22 @@ async function start(): Promise<Endpoint> {
   });
 }
 
-export const redfish: Subject = {
-  name: 'Redfish: fence_redfish against sushy-emulator over TLS',
-  start,
+const common = {
   faults: ['refuses', 'hangs', 'ignores', 'late', 'reportsFailure'],
   identity: uuids,
   wrongCredential: 'refused',
   checksTrust: true,
   canary,
+} as const;
+
+export const redfishByAgent: Subject = {
+  ...common,
+  name: 'Redfish: fence_redfish against sushy-emulator over TLS',
+  start: async () => startRedfish(await agentDevices('fence_redfish')),
+};
+
+export const redfishByDriver: Subject = {
+  ...common,
+  name: 'Redfish: our driver against sushy-emulator over TLS',
+  start: () => startRedfish(driverDevices()),
 };
