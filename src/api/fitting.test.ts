@@ -13,7 +13,7 @@ const status = structuralSchemaOf(kind).properties?.['status'];
 assert.ok(status);
 
 /** By which names sentences go; everything else is a word or a name. */
-const sentences = new Set(['message', 'waitsFor', 'detail', 'trouble']);
+const sentences = new Set(['message', 'waitsFor', 'detail', 'trouble', 'ends', 'command', 'what']);
 
 function sentencesOf(schema: StructuralSchema): Room {
   const inside = Object.entries((schema.items ?? schema).properties ?? {}).flatMap(

@@ -98,8 +98,18 @@ export const hold = z
     reason: text(128, 'One word for programs; see the list of reasons.'),
     message: text(1024, 'What it waits for.'),
     since: at('Since when.'),
+    until: at('When it ends by itself at the latest, where that is known.').optional(),
+    ends: text(512, 'What ends it.').optional(),
+    command: text(512, 'What somebody can type about it.').optional(),
   })
   .meta({ description: 'Why nothing happens just now. Goes away by itself when its cause does.' });
+
+export const next = z
+  .object({
+    what: text(512, 'What it is. Of a node that is held: once that is over.'),
+    at: at('When, if nothing changes; absent: as soon as what it waits for is so.').optional(),
+  })
+  .meta({ description: 'What happens next. `fenceline explain` tells it, and the rest of this, in plain words.' });
 
 export const storm = z
   .object({

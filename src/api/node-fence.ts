@@ -32,6 +32,7 @@ import {
   historyEntry,
   hold,
   job,
+  next,
   nodeUid,
   problem,
   quarantine,
@@ -267,6 +268,7 @@ const status = z.object({
     }),
   holder: text(253, 'The instance that holds this epoch.').optional(),
   verdict: z.enum(VERDICTS).optional().meta({ description: 'What is thought of the node.' }),
+  verdictReason: text(64, 'Why, in one word for programs; see the list of reasons.').optional(),
   goneSince: at(
     'Since when there is no Node of this name. After seven days, with nothing open, this object is deleted.',
   ).optional(),
@@ -298,6 +300,7 @@ const status = z.object({
   quarantine: quarantine.optional().meta({ description: 'Who was there when the node was taken out of service.' }),
   return: returning.optional().meta({ description: 'The way back into service.' }),
   hold: hold.optional(),
+  next: next.optional(),
   rehearsal: rehearsalOf(ladder.omit({ begunAt: true }), rehearsedFence).optional(),
   storm: storm.optional(),
   request: z

@@ -1,28 +1,9 @@
-/**
- * The command `fenceline`, also `kubectl fenceline`. Each command is a file of its own and is loaded only when it is
- * called: the operator must not pay for what the others need.
- */
+/** The command `fenceline`, also `kubectl fenceline`. */
 import { Command } from 'commander';
 import { CredentialError } from '../kube/credentials.ts';
 import { version } from '../version.ts';
+import { commands } from './commands.ts';
 import { UserError } from './user-error.ts';
-
-const commands: Record<string, () => Promise<Command>> = {
-  demo: async () => (await import('./demo.ts')).demoCommand(),
-  run: async () => (await import('./run.ts')).runCommand(),
-  simulate: async () => (await import('./simulate.ts')).simulateCommand(),
-  replay: async () => (await import('./replay.ts')).replayCommand(),
-  status: async () => (await import('./status.ts')).statusCommand(),
-  crds: async () => (await import('./crds.ts')).crdsCommand(),
-  convert: async () => (await import('./convert.ts')).convertCommand(),
-  'plan-drain': async () => (await import('./plan-drain.ts')).planDrainCommand(),
-  check: async () => (await import('./check.ts')).checkCommand(),
-  stop: async () => (await import('./stop.ts')).stopCommand(),
-  resume: async () => (await import('./resume.ts')).resumeCommand(),
-  approve: async () => (await import('./approve.ts')).approveCommand(),
-  fence: async () => (await import('./fence.ts')).fenceCommand(),
-  drill: async () => (await import('./drill.ts')).drillCommand(),
-};
 
 async function main(argv: string[]): Promise<void> {
   const program = new Command('fenceline')

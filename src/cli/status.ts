@@ -118,14 +118,24 @@ function drainOf(drains: ReadonlyMap<string, DrainState>, node: string): { drain
   return drain === undefined ? {} : { drain };
 }
 
-function statusOf(node: NodeFacts, lease: SeenLease | undefined, serverTime: number): NodeStatus {
-  const view: NodeView = { name: node.name, node, ageMs: 0, silentMs: 0 };
+/** The verdict of the operator's own rule, from one look; `node`: absent, there is none. */
+export function judged(
+  name: string,
+  node: NodeFacts | undefined,
+  lease: SeenLease | undefined,
+  serverTime: number,
+): Judgement {
+  const view: NodeView = { name, ...(node === undefined ? {} : { node }), ageMs: 0, silentMs: 0 };
   const renewedAt = Date.parse(lease?.renewTime ?? '');
   if (lease !== undefined && !Number.isNaN(renewedAt)) {
     view.lease = { ...lease, unchangedForMs: Math.max(0, serverTime - renewedAt), confirmed: true };
   }
-  const { verdict, reason, evidence } = judgeNode(view, defaultLimits);
+  return judgeNode(view, defaultLimits);
+}
+
+function statusOf(node: NodeFacts, lease: SeenLease | undefined, serverTime: number): NodeStatus {
   const { name, zone, unschedulable } = node;
+  const { verdict, reason, evidence } = judged(name, node, lease, serverTime);
   return { node: name, verdict, reason, explanation: VERDICT_REASONS[reason], zone, unschedulable, evidence };
 }
 

@@ -16,6 +16,8 @@ export interface RemedyHold {
   message: string;
   /** By the API server's clock: when to look again, though nobody tells. */
   recheckAtMs?: number;
+  /** When it ends by itself at the latest. */
+  untilMs?: number;
 }
 
 /** What is about to begin. */

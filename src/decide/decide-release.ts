@@ -40,7 +40,7 @@ export interface ReleaseDecision {
   /** What may be done now; empty where a hold stands in the way. */
   steps: Step[];
   back: ReturnDecision;
-  hold: Pick<Hold, 'reason' | 'message'> | undefined;
+  hold: Pick<Hold, 'reason' | 'message' | 'untilMs'> | undefined;
   assertion: Assertion | undefined;
   /** The node needs attention; otherwise its incident is over. */
   trouble: Trouble | undefined;
@@ -203,12 +203,21 @@ function isHalfEvicted(nodeCase: NodeCase): boolean {
   );
 }
 
-/** Terminating beyond its time, or meant by an assertion: a pod that somebody misses. */
+/** What keeps a pod that is proven to have stopped: somebody waits for it, whether or not it is terminating. */
+const heldUp: ReadonlySet<StuckReason> = new Set(['BudgetExhausted', 'ReleaseRate', 'OthersUnheard']);
+
+function isHeldUp(fate: Fate): boolean {
+  return !fate.goes && fate.objections.some(({ objection }) => heldUp.has(objection.reason));
+}
+
+/** Terminating beyond its time, meant by an assertion, or held up: a pod that somebody misses. */
 function stuckPods(nodeCase: NodeCase, fates: readonly Fate[]): StuckPod[] {
   const isAsserted = assertionOf(nodeCase) !== undefined;
   return fates
-    .filter(({ pod }) => {
+    .filter((fate) => {
+      const { pod } = fate;
       if (isOver(pod) || belongsToNode(pod)) return false;
+      if (isHeldUp(fate)) return true;
       return isAsserted
         ? isEvictable(nodeCase, pod)
         : pod.deletionAtMs !== undefined && timeIsUp(nodeCase, pod) === undefined;

@@ -3,7 +3,7 @@ import { isFromBefore, isUnderFence, phaseHasEnded, timeOf } from '../api/facts.
 import { EMPTY_STATUS } from '../api/empty-status.ts';
 import type { FenceRequest, RequestAnswer } from '../api/fence-request.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
-import type { NodeCase, PresentCase, Remediation, RemedyFacts } from '../api/release-view.ts';
+import type { LadderThreshold, NodeCase, PresentCase, Remediation, RemedyFacts } from '../api/release-view.ts';
 import type { Cordon, LongAct } from '../api/steps.ts';
 import type { FenceDecision } from '../fence/decide-fence.ts';
 import { fenceOutcome } from '../fence/decide-fence.ts';
@@ -43,7 +43,17 @@ export interface RemedyDecision {
   request?: RequestAnswer;
   /** Which pod remedies the node just now. */
   remediation?: Remediation;
+  /** When the fence takes its next step by itself. */
+  fenceAtMs?: number;
+  /** The ladder that begins next if its trouble goes on. */
+  due?: Due;
   recheckAtMs?: number;
+}
+
+export interface Due {
+  threshold: string;
+  remedy: string;
+  atMs: number;
 }
 
 export function decideRemedy(nodeCase: NodeCase): RemedyDecision {
@@ -111,7 +121,9 @@ function pausedRemedy(nodeCase: PresentCase): RemedyDecision {
     ...rest,
     ...(decision.fence === undefined ? {} : { fence: decision.fence }),
     ...(run === undefined ? {} : { run }),
-    ...(decision.recheckAtMs === undefined ? {} : { recheckAtMs: decision.recheckAtMs }),
+    ...(decision.recheckAtMs === undefined
+      ? {}
+      : { recheckAtMs: decision.recheckAtMs, fenceAtMs: decision.recheckAtMs }),
   };
 }
 
@@ -154,11 +166,10 @@ function nextRemedy(nodeCase: PresentCase, isAsked: boolean): Requestable {
     decision = fenceOf(nodeCase, { ...base, ladder, isWanted: true });
   }
   const unmet = thresholds.filter(({ key }) => ladders.every(({ threshold }) => threshold !== key));
-  const dueMs = nextDueMs(unmet, trouble);
-  const dueAtMs = dueMs === undefined ? undefined : nowMs + dueMs;
+  const due = firstDue(unmet, nodeCase);
   const heldBack = harshHold(nodeCase, ladder, kind);
   const hold = decision.hold ?? heldBack;
-  const times = [decision.recheckAtMs, climbed.recheckAtMs, dueAtMs, hold?.recheckAtMs].filter(
+  const times = [decision.recheckAtMs, climbed.recheckAtMs, due?.atMs, hold?.recheckAtMs].filter(
     (time) => time !== undefined,
   );
   const order =
@@ -175,8 +186,22 @@ function nextRemedy(nodeCase: PresentCase, isAsked: boolean): Requestable {
     ...(decision.fence === undefined ? {} : { fence: decision.fence }),
     ...(hold === undefined ? {} : { hold: { ...hold, reason: hold.reason as RemedyHold['reason'] } }),
     ...(run === undefined ? {} : { run }),
+    ...(decision.recheckAtMs === undefined ? {} : { fenceAtMs: decision.recheckAtMs }),
+    ...(due === undefined ? {} : { due }),
     ...(times.length === 0 ? {} : { recheckAtMs: Math.min(...times) }),
   };
+}
+
+/** Of several the one that is met first, if nothing changes. */
+export function firstDue(
+  unmet: readonly LadderThreshold[],
+  { trouble, serverNowMs: nowMs }: Pick<NodeCase, 'trouble' | 'serverNowMs'>,
+): Due | undefined {
+  const all = unmet.flatMap((one): Due[] => {
+    const inMs = nextDueMs([one], trouble);
+    return inMs === undefined ? [] : [{ threshold: one.key, remedy: one.remedies[0]?.name ?? '', atMs: nowMs + inMs }];
+  });
+  return all.toSorted((one, other) => one.atMs - other.atMs)[0];
 }
 
 /** The remedy of one of them has a slot from here until it ends; what is held back or not due has none. */

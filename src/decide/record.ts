@@ -25,6 +25,8 @@ import type { RemedyDecision } from './decide-remedy.ts';
 import { evidenceOf } from './evidence.ts';
 import { alarmsFor, stayAwayMs } from './incident.ts';
 import { incidentAfter, quarantineOf } from './incident-after.ts';
+import { holdAdvice } from './hold-advice.ts';
+import { nextOf } from './next.ts';
 import type { Rehearsing } from './rehearsed-case.ts';
 import { rehearsalAfter } from './rehearsed-case.ts';
 import { isSame } from './same.ts';
@@ -83,11 +85,14 @@ export function nextStatus(input: StatusInput): NodeFenceStatus {
     { type: ALARM.of, finding: alarm.status === 'True' || isAlarmed(before) ? alarm : undefined },
   ].reduce((all, { type, finding }) => withCondition(all, type, finding, now), after.conditions);
   const history = [...taken.history, ...news.map((entry) => ({ ...entry, epoch: after.epoch }))];
-  const { rehearsal: _, ...rest } = after;
+  const { rehearsal: _, next: __, ...rest } = after;
   const rehearsal = rehearsalAfter(input.rehearsing, after, decision.trouble !== undefined);
+  const next = nextOf(input, after);
   return {
     ...rest,
     verdict: judgement.verdict,
+    verdictReason: judgement.reason,
+    ...(next === undefined ? {} : { next }),
     conditions,
     ...(request === undefined ? {} : { request }),
     ...(storm === undefined ? {} : { storm }),
@@ -237,9 +242,10 @@ function ongoing(
   for (const record of records) tellRecord(before, record, now, news);
   const { return: _, hold: __, quarantine: ___, ...rest } = before;
   const isMarked = isQuarantined(nodeCase) || plansQuarantine(decision);
+  const ongoingIncident = incidentAfter(input, incident, now);
   return {
     ...rest,
-    incident: incidentAfter(input, incident, now),
+    incident: ongoingIncident,
     evidence: evidenceOf(input, incident === undefined ? [] : before.evidence, now),
     ladders: [...remedy.ladders],
     problems,
@@ -249,7 +255,7 @@ function ongoing(
     applied: appliedOf(before, isMarked, now),
     ...(isMarked ? quarantineOf(nodeCase, incident === undefined ? undefined : before.quarantine, now) : {}),
     ...returnOf(input, isMarked, now, news),
-    ...heldSince(before, decision, now),
+    ...heldSince(before, input, { now, incident: ongoingIncident.id }),
     conditions: withCondition(before.conditions, RELEASED.of, releasedOf(records, decision), now),
   };
 }
@@ -353,8 +359,14 @@ function returnOf(
   };
 }
 
-function heldSince(before: NodeFenceStatus, { hold }: ReleaseDecision, now: string): Pick<NodeFenceStatus, 'hold'> {
+function heldSince(
+  before: NodeFenceStatus,
+  { nodeCase, decision: { hold } }: StatusInput,
+  { now, incident }: { now: string; incident: string },
+): Pick<NodeFenceStatus, 'hold'> {
   if (hold === undefined) return {};
-  const since = before.hold?.reason === hold.reason ? before.hold.since : now;
-  return { hold: { reason: hold.reason, message: hold.message, since } };
+  const { reason, message, untilMs } = hold;
+  const since = before.hold?.reason === reason ? before.hold.since : now;
+  const until = untilMs === undefined ? {} : { until: clockTime(untilMs) };
+  return { hold: { reason, message, since, ...until, ...holdAdvice(nodeCase, reason, incident) } };
 }

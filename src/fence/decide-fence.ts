@@ -46,6 +46,7 @@ export interface FenceHold {
   reason: string;
   message: string;
   recheckAtMs?: number;
+  untilMs?: number;
 }
 
 export interface FenceDecision {

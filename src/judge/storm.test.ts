@@ -136,6 +136,7 @@ describe('storm brake', () => {
       reason: 'Cooldown',
       message: 'a storm ended at 2026-01-01T00:00:00Z; nothing harsh is begun before 2026-01-01T00:05:00Z',
       recheckAtMs: endedMs + 300_000,
+      untilMs: endedMs + 300_000,
     });
     assert.equal(cooldownBrake(limits, ended, endedMs + 300_000), undefined);
     assert.equal(cooldownBrake({ ...limits, cooldownMs: 0 }, ended, endedMs), undefined);
@@ -152,6 +153,7 @@ describe('storm brake', () => {
       message:
         'a, b, c and 2 more have not been heard of since, which is settled at 2026-01-01T00:00:12Z at the latest',
       recheckAtMs: nowMs + 1000,
+      untilMs: nowMs + 12_000,
     });
     assert.match(lookAround({ ...around, unheard: 1, names: ['a'] }, nowMs)?.message ?? '', /^a has not been heard of/);
   });

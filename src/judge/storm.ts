@@ -33,6 +33,8 @@ export interface Brake {
   message: string;
   /** By the API server's clock: when to look again, though nobody tells. */
   recheckAtMs?: number;
+  /** When it ends by itself at the latest. */
+  untilMs?: number;
 }
 
 /** What cannot be taken back. */
@@ -160,7 +162,7 @@ export function cooldownBrake(
   const untilMs = stormEndedMs + cooldownMs;
   if (nowMs >= untilMs) return undefined;
   const message = `a storm ended at ${clockTime(stormEndedMs)}; nothing harsh is begun before ${clockTime(untilMs)}`;
-  return { reason: 'Cooldown', message, recheckAtMs: untilMs };
+  return { reason: 'Cooldown', message, recheckAtMs: untilMs, untilMs };
 }
 
 /** At most so many at a time; fences, and remedies that cannot be taken back, each have slots of their own (STM-4). */
@@ -192,5 +194,5 @@ export function lookAround(around: Surroundings | undefined, nowMs: number): Bra
   const { unheard, names, settledAtMs } = around;
   const whom = unheard > names.length ? `${names.join(', ')} and ${unheard - names.length} more` : names.join(', ');
   const message = `${whom} ${unheard === 1 ? 'has' : 'have'} not been heard of since, which is settled at ${clockTime(settledAtMs)} at the latest`;
-  return { reason: 'LookingAround', message, recheckAtMs };
+  return { reason: 'LookingAround', message, recheckAtMs, untilMs: settledAtMs };
 }

@@ -89,6 +89,7 @@ describe('patience', () => {
       reason: 'NamedPause',
       message: 'paused until 2026-01-01T01:00:00Z by b, c',
       recheckAtMs: Date.parse(later),
+      untilMs: Date.parse(later),
     });
     const broken = paused({ a: 'tonight', b: soon });
     assert.match(

@@ -19,6 +19,8 @@ export interface Patience {
   message: string;
   /** By the API server's clock: when it is over, or has to be looked at again; absent: when somebody does something. */
   recheckAtMs?: number;
+  /** When it is over at the latest. */
+  untilMs?: number;
 }
 
 /** What is about to be cut. */
@@ -57,7 +59,8 @@ function pausedByName({ node, serverNowMs }: PresentCase): Patience | undefined 
   if (open.length === 0) return undefined;
   const untilMs = Math.max(...open.map(({ atMs = 0 }) => atMs));
   const names = open.map(({ name }) => name).join(', ');
-  return { reason: 'NamedPause', message: `paused until ${clockTime(untilMs)} by ${names}`, recheckAtMs: untilMs };
+  const message = `paused until ${clockTime(untilMs)} by ${names}`;
+  return { reason: 'NamedPause', message, recheckAtMs: untilMs, untilMs };
 }
 
 /**
@@ -113,7 +116,8 @@ function withinBoot(
 ): Patience | undefined {
   const untilMs = sinceMs + bootTimeoutMs;
   if (serverNowMs >= untilMs) return undefined;
-  return { reason, message: `${message}: it has until ${clockTime(untilMs)} to be back`, recheckAtMs: untilMs };
+  const told = `${message}: it has until ${clockTime(untilMs)} to be back`;
+  return { reason, message: told, recheckAtMs: untilMs, untilMs };
 }
 
 /** So long a kubelet may be away from a machine that answers: it is being replaced, or about to be started. */
@@ -138,7 +142,7 @@ function kubeletDown(nodeCase: PresentCase, { sinceMs }: Spell): Patience | unde
   }
   if (port !== 'refused') return undefined;
   const message = `its machine answers, and its kubelet is down: it has until ${clockTime(untilMs)} to be back`;
-  return { reason: 'KubeletDown', message, recheckAtMs: untilMs };
+  return { reason: 'KubeletDown', message, recheckAtMs: untilMs, untilMs };
 }
 
 /** What a cut rests on, to be found unchanged right before it. */

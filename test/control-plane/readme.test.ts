@@ -13,6 +13,7 @@ const documents = [
   'docs/production-readiness.md',
   'docs/simulator.md',
   'docs/fencing.md',
+  'docs/explain.md',
   'docs/drain.md',
   'docs/architecture.md',
 ];

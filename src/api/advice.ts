@@ -1,0 +1,270 @@
+/**
+ * What ends a state that we report, and what a person can do about it now: for each reason, beside the words that say what
+ * it is. Whoever reads one at night has to find the next step there, and not in a manual. A reason without does not compile.
+ *
+ * Names stand in double brackets, as in fence configurations, and are filled in where they are known.
+ */
+import type { ALARM, FENCED, HELD, REQUESTED, UNFENCEABLE, WRONG } from './reasons.ts';
+
+/** Something to type. */
+export interface Command {
+  /** What it does, or who should. */
+  to: string;
+  command: string;
+}
+
+export interface Advice {
+  /** Goes on after "ends when". */
+  ends: string;
+  can: readonly [Command, ...Command[]];
+}
+
+/** Every reason of a group has one. */
+export type AdviceFor<Group extends { reason: object }> = { readonly [Name in keyof Group['reason']]: Advice };
+
+/** What the names in brackets stand for, as far as it is known. */
+export interface Names {
+  node: string;
+  policy?: string | undefined;
+  /** That of the operator and its devices. */
+  namespace?: string | undefined;
+  incident?: string | undefined;
+  /** The pod that the advice is about. */
+  pod?: string | undefined;
+  podNamespace?: string | undefined;
+}
+
+const bracket = /\{\{(\w+)\}\}/g;
+
+/** Undefined: it needs a name that is not known. */
+export function filled(text: string, names: Names): string | undefined {
+  const known: Record<string, string | undefined> = { ...names };
+  const isWhole = [...text.matchAll(bracket)].every(([, name = '']) => known[name] !== undefined);
+  return isWhole ? text.replaceAll(bracket, (_, name: string) => known[name] ?? '') : undefined;
+}
+
+/** In a sentence a name may be missing: it is then spoken of in general. */
+export function filledSentence(text: string, names: Names): string {
+  const general: Names = { policy: '(none is known)', ...withoutUnknown(names) };
+  return filled(text, general) ?? text;
+}
+
+function withoutUnknown(names: Names): Names {
+  return Object.fromEntries(Object.entries(names).filter(([, name]) => name !== undefined)) as unknown as Names;
+}
+
+/** Those whose names are all known, in the order in which they are worth trying. */
+export function commandsOf({ can }: Advice, names: Names): Command[] {
+  return can.flatMap(({ to, command }) => {
+    const text = filled(command, names);
+    return text === undefined ? [] : [{ to: filledSentence(to, names), command: text }];
+  });
+}
+
+const patchPolicy = (spec: string): string =>
+  `kubectl patch remedypolicy {{policy}} --type=merge -p '{"spec":${spec}}'`;
+
+/** What is worth typing in more than one situation. */
+export const COMMANDS = {
+  status: { to: 'see which nodes are in trouble, and what is done about each', command: 'fenceline status' },
+  evidence: { to: 'see what the verdict on it rests on', command: 'fenceline status {{node}} -o wide' },
+  explain: { to: 'look again', command: 'fenceline explain {{node}}' },
+  check: { to: 'ask its devices yourself; nothing is switched', command: 'fenceline check {{node}} -n {{namespace}}' },
+  clear: {
+    to: 'when you have looked at the device and it is right: say so',
+    command: 'fenceline check --clear {{node}} -n {{namespace}}',
+  },
+  devices: {
+    to: 'see what is known of its devices',
+    command: 'kubectl get fencedevices -n {{namespace}} -o wide',
+  },
+  stop: {
+    to: 'stop everything about it, as it stands; a machine that is off stays off',
+    command: 'fenceline stop {{node}}',
+  },
+  resume: { to: 'let it go on from where it stands', command: 'fenceline resume {{node}}' },
+  approve: {
+    to: 'let this incident go on: its power may be cut, and its pods are released',
+    command: 'fenceline approve {{node}} --incident {{incident}}',
+  },
+  fence: { to: 'do not wait: cut its power now, and release what ran there', command: 'fenceline fence {{node}}' },
+  fenceAgain: { to: 'when its device is mended: begin a new fence', command: 'fenceline fence {{node}}' },
+  fenceAnyway: {
+    to: 'fence it although no policy is about it: its power is cut',
+    command: 'fenceline fence {{node}} --without-policy',
+  },
+  policy: { to: 'see what its policy says, and change it', command: 'kubectl edit remedypolicy {{policy}}' },
+  policies: { to: 'see which policies there are', command: 'kubectl get remedypolicies' },
+  enforce: { to: 'let the policy act', command: patchPolicy('{"mode":"Enforce"}') },
+  maintenanceOver: {
+    to: 'when nobody works on it any more: say so',
+    command: 'kubectl annotate node {{node}} fenceline.dev/maintenance-until-',
+  },
+  pauses: {
+    to: 'see who has paused it; remove an annotation by its name and a minus sign',
+    command: 'kubectl annotate node {{node}} --list',
+  },
+  describe: { to: 'see its conditions, taints and events', command: 'kubectl describe node {{node}}' },
+  uncordon: { to: 'if the cordon is left over: take it away', command: 'kubectl uncordon {{node}}' },
+  pods: {
+    to: 'see what is on it',
+    command: 'kubectl get pods --all-namespaces --field-selector spec.nodeName={{node}}',
+  },
+  record: { to: 'see everything that is on record', command: 'kubectl get nodefence node-fence-{{node}} -o yaml' },
+  history: { to: 'see what happened so far', command: 'kubectl describe nodefence node-fence-{{node}}' },
+  attachments: { to: 'see which volumes are attached where', command: 'kubectl get volumeattachments' },
+  assertDead: {
+    to: 'only if you have seen with your own eyes that the machine is off: say so, and Kubernetes lets its pods go',
+    command: 'kubectl taint node {{node}} node.kubernetes.io/out-of-service=nodeshutdown:NoExecute',
+  },
+  leader: {
+    to: 'see who led last, and when',
+    command: 'kubectl get leases --all-namespaces --field-selector metadata.name=fenceline',
+  },
+  run: { to: 'start an operator from here', command: 'fenceline run --leader-elect-namespace {{namespace}}' },
+} as const satisfies Record<string, Command>;
+
+const c = COMMANDS;
+
+export const HELD_ADVICE: AdviceFor<typeof HELD> = {
+  StormLimit: {
+    ends: 'enough nodes respond again for storm.maxUnresponsive of policy {{policy}}; machines that are found off are let go all the same',
+    can: [c.status, { ...c.policy, to: 'if these machines are really dead: raise storm.maxUnresponsive' }],
+  },
+  ZoneStormLimit: {
+    ends: 'enough nodes of the zone respond again for storm.maxUnresponsive of policy {{policy}}; machines that are found off are let go all the same',
+    can: [c.status, { ...c.policy, to: 'if these machines are really dead: raise storm.maxUnresponsive' }],
+  },
+  ConcurrencyLimit: {
+    ends: 'one of the others has released what it has to, or has failed; this one is next then, by itself',
+    can: [c.status, { ...c.policy, to: 'let more nodes be fenced at a time: storm.maxConcurrent' }],
+  },
+  LookingAround: {
+    ends: 'every other node has renewed its Lease since or counts as silent, within one Lease of the cluster',
+    can: [c.status, c.fence],
+  },
+  PlannedWork: { ends: 'the node is back, or bootTimeout has passed', can: [c.describe, c.uncordon, c.fence] },
+  NothingToFree: {
+    ends: 'the node is back, something runs there that would be freed, or bootTimeout has passed',
+    can: [c.pods, c.fence],
+  },
+  KubeletDown: {
+    ends: 'its kubelet is back, or has been away for five minutes',
+    can: [{ ...c.describe, to: 'see what it last said; then start its kubelet on the machine' }, c.fence],
+  },
+  NamedPause: {
+    ends: 'the time of every such annotation has passed, or it is removed',
+    can: [c.pauses, c.fence],
+  },
+  Cooldown: {
+    ends: 'storm.cooldown of policy {{policy}} has passed since the storm',
+    can: [c.status, { ...c.policy, to: 'if you know that the storm is over: shorten storm.cooldown' }],
+  },
+  SkipCondition: {
+    ends: 'the node does not have that condition any more',
+    can: [c.describe, { ...c.policy, to: 'change what is left alone: storm.skipWhen' }],
+  },
+  Maintenance: { ends: 'the time in the annotation has passed, or it is removed', can: [c.maintenanceOver] },
+  AwaitingApproval: { ends: 'a person approves this incident, or the node is back', can: [c.approve, c.stop] },
+  DryRun: { ends: 'the mode of policy {{policy}} is another one', can: [c.enforce] },
+  Paused: { ends: 'the mode of policy {{policy}} is another one', can: [c.enforce] },
+  Stopped: { ends: 'somebody resumes it', can: [c.resume] },
+  TooManyActs: {
+    ends: 'the node is back; somebody undoes what is done, and has to be found first',
+    can: [c.history, c.pods],
+  },
+};
+
+const onItsWay = (ends: string): Advice => ({ ends, can: [c.history, c.stop] });
+
+/** It does nothing more until a person acts, and says why. */
+export const LEFT_OFF: Advice = {
+  ends: 'somebody does what it waits for: switches the machine on, or mends its configuration or policy',
+  can: [c.check, c.policy],
+};
+
+/** A device that was told in vain may never answer. */
+export const TRIED_IN_VAIN: Advice['can'] = [c.check, c.assertDead, c.history, c.stop];
+
+export const FENCED_ADVICE: AdviceFor<typeof FENCED> = {
+  WaitingToIsolate: {
+    ends: 'it is back, or its time for that has passed: fence.isolateAfter and fence.powerManagementAfter of policy {{policy}}',
+    can: [c.stop, c.fence],
+  },
+  Isolating: onItsWay('a device confirms that it is cut off from its storage'),
+  Isolated: onItsWay('it is back and clean, or its power is cut as well'),
+  WaitingToPowerOff: {
+    ends: 'it is back, or its time for that has passed: fence.powerManagementAfter of policy {{policy}}',
+    can: [c.stop, c.fence],
+  },
+  PoweringOff: { ends: 'its device confirms that it is off', can: [c.check, c.stop] },
+  PoweredOff: onItsWay('what may go has gone, and it is switched on again'),
+  PoweringOn: { ends: 'its device confirms that it is on', can: [c.check, c.history] },
+  Booting: {
+    ends: 'it is Ready in a new boot, or bootTimeout has passed',
+    can: [{ ...c.describe, to: 'see whether it has reported; if it takes long, look at its console' }],
+  },
+  NodeDeleted: { ends: 'a node of this name joins the cluster', can: [c.record] },
+  Recovering: onItsWay('what the fence did to it is undone'),
+  Recovered: { ends: 'it has trouble again', can: [c.history] },
+  Cancelled: { ends: 'it has trouble again', can: [c.history] },
+  FenceFailed: {
+    ends: 'a new fence succeeds, or it is Ready in a new boot; until then nothing of it is released',
+    can: [c.check, c.fenceAgain, c.assertDead],
+  },
+  OutletsSwapped: {
+    ends: 'a person has found out which machine is plugged in where',
+    can: [c.devices, c.clear, c.fenceAgain],
+  },
+};
+
+export const ALARM_ADVICE: AdviceFor<typeof ALARM> = {
+  NoAlarm: { ends: 'something passes a limit', can: [c.history] },
+  RepeatedTrouble: {
+    ends: 'fewer incidents lie within the time of the alarm',
+    can: [{ ...c.record, to: 'see under problems when it was, and which pods were there each time' }, c.describe],
+  },
+  LadderExhausted: {
+    ends: 'the trouble is gone',
+    can: [c.describe, { ...c.policy, to: 'give its ladder another remedy' }, c.fence],
+  },
+  FenceInError: FENCED_ADVICE.FenceFailed,
+  OutletsSwapped: FENCED_ADVICE.OutletsSwapped,
+  TooManyActs: HELD_ADVICE.TooManyActs,
+};
+
+export const REQUESTED_ADVICE: AdviceFor<typeof REQUESTED> = {
+  TakenUp: { ends: 'the fence has ended', can: [c.explain, c.stop] },
+  InTheFuture: { ends: 'it is asked for again, by a clock that is right', can: [c.fence] },
+  Restored: { ends: 'it is asked for again', can: [c.fence] },
+  TooOld: { ends: 'it is asked for again', can: [c.leader, c.fence] },
+  ModeDoesNotAct: { ends: 'the policy acts, and it is asked for again', can: [c.enforce, c.fence] },
+  Stopped: { ends: 'it is resumed, and asked for again', can: [c.resume, c.fence] },
+  Maintenance: { ends: 'the maintenance is over, and it is asked for again', can: [c.maintenanceOver, c.fence] },
+  NoPolicy: { ends: 'it is asked for again, in so many words', can: [c.fenceAnyway] },
+  OtherNode: { ends: 'it is asked for again', can: [c.fence] },
+};
+
+export const WRONG_ADVICE: AdviceFor<typeof WRONG> = {
+  AnotherMachine: { ends: 'its configuration names the right machine, and a check finds that so', can: [c.check] },
+  OffWhileAlive: { ends: 'somebody has looked at it and says so, and a check finds it on', can: [c.check, c.clear] },
+  SharedWithAnotherNode: { ends: 'no other node is configured with its address and plug', can: [c.devices, c.check] },
+  OutletsSwapped: { ends: 'somebody has looked which machine is plugged in where, and says so', can: [c.clear] },
+};
+
+export const UNFENCEABLE_ADVICE: AdviceFor<typeof UNFENCEABLE> = {
+  NoConfiguration: {
+    ends: 'a fence configuration is written for it',
+    can: [{ to: 'see which configurations there are', command: 'kubectl get configmaps -n {{namespace}}' }, c.check],
+  },
+  ConfigurationInvalid: { ends: 'what the message names is mended', can: [c.check] },
+  NoDevice: { ends: 'agent, driver, parameter or Secret is as the message says', can: [c.check] },
+  DeviceRefused: { ends: 'the device accepts the login and the command', can: [c.check] },
+  DeviceSilent: { ends: 'the device answers from where the operator runs', can: [c.check, c.leader] },
+  WrongMachine: { ends: 'the device is that of this node, and a check finds that so', can: [c.check, c.clear] },
+  NotProven: {
+    ends: 'a check of the operator sees it on while the node is alive, or an identity is pinned',
+    can: [c.check],
+  },
+  CutOff: { ends: 'somebody connects it again', can: [c.check, c.devices] },
+};

@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { ActCluster, nodeRef } from '../../test/support/act-cluster.ts';
+import { parsedByFenceline } from '../../test/support/typed.ts';
+import { explainNode, withFlags } from './explain.ts';
+import { UserError } from './user-error.ts';
+
+describe('explain', () => {
+  test('[EXP-1] which cluster was asked is said again in what is to be typed', async () => {
+    const cluster = await ActCluster.create();
+    const plain = await explainNode(cluster.client, 'node-1');
+    const flags = { context: "jane's", kubeconfig: '/home/jane/my config', token: 'secret', namespace: 'x' };
+    const { commands } = withFlags(plain, flags);
+    assert.ok(commands.length > 0);
+    for (const { command } of commands) {
+      assert.match(command, / --kubeconfig='\/home\/jane\/my config' --context='jane'\\''s'$/);
+      assert.doesNotMatch(command, /secret/);
+    }
+    const again = withFlags(plain, { context: 'prod' }).commands.find(({ command }) => command.startsWith('fenceline'));
+    await parsedByFenceline(again?.command ?? '');
+    assert.deepEqual(withFlags(plain, {}), plain);
+  });
+
+  test('a node that was never there is a mistake; one that is gone is explained from its record', async () => {
+    const cluster = await ActCluster.create();
+    await assert.rejects(explainNode(cluster.client, 'node-9'), UserError);
+    await cluster.remove(nodeRef);
+    const { summary, verdict } = await explainNode(cluster.client, 'node-1');
+    assert.deepEqual([verdict.is, verdict.reason], ['down', 'NodeGone'], summary);
+  });
+
+  test('[EXP-1] nobody leads: it is said first, and how to mend it', async () => {
+    const cluster = await ActCluster.create();
+    const { operator, commands, summary } = await explainNode(cluster.client, 'node-1', 'ops');
+    assert.deepEqual(operator, { leads: 'nobody' });
+    assert.match(summary, /no operator leads/);
+    assert.ok(commands.some(({ command }) => command === 'fenceline run --leader-elect-namespace ops'));
+  });
+});

@@ -1,0 +1,182 @@
+/**
+ * What happens next to a node in trouble, and when, in the words in which its record keeps it and people are told. Decided
+ * with the rest, by what the rest was decided from: whoever explains it later does not judge again.
+ */
+import { clockTime } from '../api/facts.ts';
+import type { NodeFenceStatus } from '../api/node-fence.ts';
+import type { NodeCase } from '../api/release-view.ts';
+import { hasFailedForGood } from '../fence/state.ts';
+import { thresholdMet } from '../remedy/ladder.ts';
+import { isQuarantined } from '../return/return-node.ts';
+import type { ReleaseDecision } from './decide-release.ts';
+import type { Due, RemedyDecision } from './decide-remedy.ts';
+import { firstDue } from './decide-remedy.ts';
+import { stayAwayMs } from './incident.ts';
+import { remedyOf } from './of-case.ts';
+
+export type Next = NonNullable<NodeFenceStatus['next']>;
+
+interface Upcoming {
+  what: string;
+  atMs?: number | undefined;
+}
+
+export interface Decided {
+  nodeCase: NodeCase;
+  remedy: RemedyDecision;
+  decision: ReleaseDecision;
+}
+
+/** So far apart two looks may find the same moment. */
+const sameMomentMs = 2000;
+
+/** `status`: as it is stored with this decision, but for this. */
+export function nextOf(decided: Decided, status: NodeFenceStatus): Next | undefined {
+  const found = decided.decision.trouble === undefined ? closing(decided, status) : upcoming(decided, status);
+  if (found === undefined) return undefined;
+  const { what, atMs } = found;
+  if (atMs === undefined) return { what };
+  const known = decided.nodeCase.fence?.status.next;
+  const knownMs = Date.parse(known?.at ?? '');
+  const isSame = known?.what === what && Math.abs(knownMs - atMs) < sameMomentMs;
+  return { what, at: isSame ? clockTime(knownMs) : clockTime(atMs) };
+}
+
+/** The trouble is gone, and has to stay away. */
+function closing({ nodeCase }: Decided, { incident }: NodeFenceStatus): Upcoming | undefined {
+  if (incident?.clearedAt === undefined) return undefined;
+  const atMs = Date.parse(incident.clearedAt) + stayAwayMs(nodeCase);
+  return { what: 'its incident is closed, if the trouble stays away', atMs };
+}
+
+function upcoming(decided: Decided, status: NodeFenceStatus): Upcoming | undefined {
+  return ofFence(decided, status) ?? ofLadder(decided, status) ?? ofReturn(decided) ?? ofPod(decided) ?? ofDue(decided);
+}
+
+const released = 'its pods and volumes are released';
+
+function ofFence(decided: Decided, { fence }: NodeFenceStatus): Upcoming | undefined {
+  if (fence === undefined) return undefined;
+  const { nodeCase } = decided;
+  const { fenceAtMs: atMs } = decided.remedy;
+  const by = fence.method === undefined ? '' : ` (${fence.method})`;
+  if (fence.waitsFor !== undefined) return { what: `nothing by itself: ${fence.waitsFor}` };
+  switch (fence.phase) {
+    case 'waiting':
+      return isIsolatedFirst(nodeCase)
+        ? { what: 'it is cut off from its storage', atMs }
+        : { what: 'its power is cut', atMs: powerAtMs(nodeCase, fence, atMs) };
+    case 'isolating':
+      return { what: `its device is told to cut it off from its storage${by}, and asked until it confirms that`, atMs };
+    case 'isolated':
+      return {
+        what: hasPower(nodeCase) ? 'its power is cut' : 'it is connected again when it is back and clean',
+        atMs,
+      };
+    case 'poweringOff':
+      return {
+        what: `its device is told to switch it off${by}, and asked until it confirms that; then ${released}`,
+        atMs,
+      };
+    case 'off': {
+      const held = ofPod(decided);
+      if (held !== undefined) return held;
+      const isDone = fence.releasedAt !== undefined || !fence.cleanResources;
+      return { what: isDone ? 'it is switched on again' : `${released}, and it is switched on again` };
+    }
+    case 'poweringOn':
+      return { what: `its device is told to switch it on${by}, and it boots`, atMs };
+    case 'booting':
+      return { what: 'its fence has failed, if it is not Ready in a new boot by then', atMs };
+    case 'recovering':
+      return { what: 'what the fence did to it is undone', atMs };
+    case 'finished':
+      return undefined;
+    case 'failed':
+      return ofFailed(nodeCase, fence);
+  }
+}
+
+function isIsolatedFirst(nodeCase: NodeCase): boolean {
+  const { config } = nodeCase;
+  const { isolateAfterMs = 0, powerManagementAfterMs = 0 } = remedyOf(nodeCase)?.fence ?? {};
+  return config.ok && config.config.isolation.length > 0 && isolateAfterMs <= powerManagementAfterMs;
+}
+
+/** With nothing to isolate it by it waits for the cut of its power from the beginning. `atMs`: when to look again. */
+function powerAtMs(nodeCase: NodeCase, { startedAt }: { startedAt: string }, atMs?: number): number | undefined {
+  const { powerManagementAfterMs = 0 } = remedyOf(nodeCase)?.fence ?? {};
+  return atMs === undefined ? undefined : Math.max(atMs, Date.parse(startedAt) + powerManagementAfterMs);
+}
+
+function hasPower({ config }: NodeCase): boolean {
+  return config.ok && config.config.powerManagement.length > 0;
+}
+
+/** One that has failed for good may be followed by another rung of the ladder. */
+function ofFailed(nodeCase: NodeCase, fence: NonNullable<NodeFenceStatus['fence']>): Upcoming | undefined {
+  const { restarts = 0 } = remedyOf(nodeCase)?.fence ?? {};
+  if (hasFailedForGood(fence, { restarts })) return undefined;
+  return { what: `its fence begins anew, for the ${ordinal(fence.restarts + 1)} time of ${restarts}` };
+}
+
+function ordinal(count: number): string {
+  return ['first', 'second', 'third'][count - 1] ?? `${count}th`;
+}
+
+function ofLadder({ nodeCase, remedy }: Decided, { fence, ladders }: NodeFenceStatus): Upcoming | undefined {
+  const ladder = remedy.ladder ?? ladders[0];
+  if (ladder === undefined) return undefined;
+  const threshold = remedyOf(nodeCase)?.thresholds.find(({ key }) => key === ladder.threshold);
+  const following = threshold?.remedies[ladder.position + 1]?.name;
+  const atMs = ladder.until === undefined ? undefined : Date.parse(ladder.until);
+  const isOver = fence?.phase === 'failed' ? 'its fence has failed for good, and' : 'the last remedy is done, and';
+  switch (ladder.phase) {
+    case 'running':
+      return { what: `${ladder.remedy} runs until it has succeeded or failed` };
+    case 'recovering':
+      return { what: `${ladder.remedy} brings it back` };
+    case 'waiting':
+      return following === undefined
+        ? { what: `nothing by itself: ${isOver} a person has to act if the trouble goes on`, atMs }
+        : { what: `${following} begins, if the trouble goes on`, atMs };
+    case 'exhausted':
+      return { what: `nothing by itself: ${isOver} a person has to act` };
+  }
+}
+
+/** On its way back, or it waits to be. */
+function ofReturn({ nodeCase, decision: { back } }: Decided): Upcoming | undefined {
+  if (!isQuarantined(nodeCase)) return undefined;
+  if (back.soakUntilMs !== undefined) {
+    return { what: 'it takes pods again, if it stays Ready and clean until then', atMs: back.soakUntilMs };
+  }
+  if (back.waitsFor === undefined) return { what: 'it takes pods again' };
+  return { what: `it takes pods again when it is back, clean and soaked; now ${back.waitsFor.message}` };
+}
+
+function ofPod({ decision: { stuck } }: Decided): Upcoming | undefined {
+  const first = stuck
+    .flatMap(({ namespace, name, until }) => (until === undefined ? [] : [{ pod: `${namespace}/${name}`, until }]))
+    .toSorted((one, other) => one.until.localeCompare(other.until))[0];
+  return first && { what: `pod ${first.pod} may go`, atMs: Date.parse(first.until) };
+}
+
+/** What would begin is told as well where somebody holds everything. */
+function ofDue({ nodeCase, remedy, decision: { hold } }: Decided): Upcoming | undefined {
+  const due = remedy.due ?? (hold === undefined ? undefined : begins(nodeCase, hold.untilMs));
+  return due && { what: worded(due), atMs: due.atMs };
+}
+
+function begins(nodeCase: NodeCase, untilMs: number | undefined): Partial<Due> | undefined {
+  const thresholds = remedyOf(nodeCase)?.thresholds ?? [];
+  const met = thresholds.find((one) => thresholdMet(one, nodeCase.trouble));
+  if (met === undefined) return firstDue(thresholds, nodeCase);
+  const { key: threshold, remedies } = met;
+  const remedy = remedies[0]?.name ?? '';
+  return untilMs === undefined ? { threshold, remedy } : { threshold, remedy, atMs: untilMs };
+}
+
+function worded({ remedy, threshold }: Partial<Due>): string {
+  return `${remedy} begins, if ${threshold === 'lease' ? 'its Lease is still not renewed' : `${threshold} goes on`}`;
+}

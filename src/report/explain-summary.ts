@@ -1,0 +1,77 @@
+/** The whole in one sentence: how the node is, and what is being done about it. */
+import { FENCED } from '../api/reasons.ts';
+import type { Advised, Known } from './explanation.ts';
+
+export function summaryOf(known: Known, waits: readonly Advised[]): string {
+  const { node, judgement, record, operator } = known;
+  const { incident, verdict = judgement.verdict, return: back } = record?.status ?? {};
+  const isLed = operator.leads !== 'no' && operator.leads !== 'nobody';
+  if (incident === undefined) return `${node} is ${judgement.verdict}${quietly(known, waits, isLed)}`;
+  const trouble = troubleText(incident.trouble);
+  if (!isLed) return `${node} was ${verdict} (${trouble}), and nothing is done about it: no operator leads`;
+  if (incident.clearedAt !== undefined) return `${node} is well again, if the trouble (${trouble}) stays away`;
+  const isBack = back?.stage !== undefined;
+  if (isBack) return `${node} is back, and takes no pods yet: ${back.waitsFor ?? back.stage}`;
+  return `${node} is ${verdict} (${trouble}); ${doingOf(known, waits)}`;
+}
+
+function troubleText(trouble: string): string {
+  return trouble === 'lease' ? 'its Lease is not renewed' : trouble;
+}
+
+function quietly(
+  { judgement: { verdict }, policy, record }: Known,
+  [first]: readonly Advised[],
+  isLed: boolean,
+): string {
+  if (record?.spec.stop === true) return ', and nothing would be done about it: it is stopped';
+  if (!isLed) return `, and nothing ${verdict === 'healthy' ? 'would be' : 'is'} done about it: no operator leads`;
+  if (verdict === 'healthy') {
+    return first === undefined ? ': nothing is wrong, and nothing is being done' : `, but: ${first.wait.message}`;
+  }
+  if (policy === undefined) return ', and nothing is done about it: no policy selects it';
+  return ', and nothing is done about it yet';
+}
+
+function doingOf({ record }: Known, [first]: readonly Advised[]): string {
+  const { hold, fence, conditions = [], next, stuck = [] } = record?.status ?? {};
+  if (hold !== undefined) return `held back by ${hold.reason}: ${hold.message}`;
+  const told = conditions.find(({ type }) => type === FENCED.of);
+  const isOpen = fence !== undefined && fence.phase !== 'finished';
+  if (fence?.phase === 'off' && stuck.length > 0) {
+    return `its power is off, and ${stuck.length} ${stuck.length === 1 ? 'pod waits' : 'pods wait'} to be released`;
+  }
+  if (isOpen && told !== undefined) {
+    const tries = fence.retries === 0 || fence.phase === 'failed' ? '' : ` (${told.message})`;
+    return `its fence is ${stateText(fence.phase)}${tries}`;
+  }
+  if (first !== undefined) return first.wait.message;
+  return next?.at === undefined ? 'it is watched' : 'its policy gives it time to come back';
+}
+
+type Phase = NonNullable<NonNullable<Known['record']>['status']['fence']>['phase'];
+
+function stateText(phase: Phase): string {
+  switch (phase) {
+    case 'waiting':
+      return 'about to begin: it has time to come back first';
+    case 'isolating':
+      return 'cutting it off from its storage';
+    case 'isolated':
+      return 'about to cut its power: it has time to come back first';
+    case 'poweringOff':
+      return 'cutting its power, and nothing is released before its device says off';
+    case 'off':
+      return 'at the point where its power is off, and its pods and volumes are released';
+    case 'poweringOn':
+      return 'switching it on again';
+    case 'booting':
+      return 'done with the cut: it was switched on, and has to boot';
+    case 'recovering':
+      return 'undoing what it did';
+    case 'finished':
+      return 'over';
+    case 'failed':
+      return 'in error: nothing is released, and a person has to act';
+  }
+}

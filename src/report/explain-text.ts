@@ -1,0 +1,91 @@
+/** An explanation as people read it, from top to bottom: what is so, why, what comes, what to type. */
+import { formatDuration } from '../api/duration.ts';
+import type { Explanation, ExplainedEvidence, Leader, Wait } from './explanation.ts';
+
+export function explanationText(it: Explanation): string {
+  const parts = [
+    [it.summary, aboutLine(it)],
+    section('WHY THIS VERDICT', [
+      `${it.verdict.is}, ${it.verdict.reason}: ${it.verdict.explanation}`,
+      ...it.verdict.evidence.map((item) => evidenceLine(item, it.at)),
+    ]),
+    section(
+      'WHY NOT YET',
+      it.waits.flatMap((wait) => waitLines(wait, it.at)),
+    ),
+    section(
+      'WHAT WAS RELEASED',
+      it.released.map(
+        ({ at, basis, by, pods, ended }) =>
+          `${when(at, it.at)}: ${pods} ${pods === 1 ? 'pod' : 'pods'} on the basis ${basis}` +
+          `${by === undefined ? '' : ` (${by})`}${ended ? ', all gone' : ', not all gone yet'}`,
+      ),
+    ),
+    section('WHAT COMES NEXT', [nextLine(it)]),
+    section(
+      'WHAT WOULD CHANGE THIS',
+      it.changes.map((one) => `- ${one}`),
+    ),
+    section(
+      'WHAT YOU CAN DO NOW',
+      it.commands.flatMap(({ to, command }) => [`# ${to}`, command]),
+    ),
+  ];
+  return `${parts
+    .filter((part) => part.length > 0)
+    .map((part) => part.join('\n'))
+    .join('\n\n')}\n`;
+}
+
+function section(title: string, lines: readonly string[]): string[] {
+  return lines.length === 0 ? [] : [title, ...lines.map((line) => `  ${line}`)];
+}
+
+function aboutLine({ at, policy, operator }: Explanation): string {
+  const by = policy === undefined ? 'no policy selects it' : `policy ${policy.name}, mode ${policy.mode}`;
+  return `${at}; ${by}; ${leaderText(operator)}`;
+}
+
+function leaderText(leader: Leader): string {
+  switch (leader.leads) {
+    case 'yes':
+      return `${leader.holder} leads`;
+    case 'no':
+      return `NOBODY LEADS: ${leader.holder} was last heard of at ${leader.since}, and nothing is done until one does`;
+    case 'nobody':
+      return 'NOBODY LEADS: no operator was ever seen here, and nothing is done until one is';
+    case 'unknown':
+      return `whether an operator leads is not known: ${leader.message}`;
+  }
+}
+
+function evidenceLine({ source, says, detail, at, by }: ExplainedEvidence, now: string): string {
+  const who = by === undefined || detail.startsWith(by) ? source : `${source} by ${by}`;
+  return `${when(at, now)}: ${detail} [${who}: ${says}]`;
+}
+
+function waitLines({ reason, message, since, until, ends }: Wait, now: string): string[] {
+  const from = since === undefined ? '' : `, since ${when(since, now)}`;
+  const to = until === undefined ? '' : `, until ${when(until, now)}`;
+  return [`${reason}${from}${to}`, `  ${message}`, `  ends when ${ends}`];
+}
+
+function nextLine({ at: now, next, trouble }: Explanation): string {
+  if (next === undefined) return trouble === undefined ? 'nothing, while it stays as it is' : 'nothing by itself';
+  const { what, at, after } = next;
+  if (at !== undefined) return `${when(at, now)}: ${what}`;
+  return after === undefined ? what : `once ${after} is over: ${what}`;
+}
+
+/** A time, and how far away that is. */
+function when(time: string, now: string): string {
+  const whole = time.replace(/\.\d+Z$/, 'Z');
+  // The day stands in the first lines.
+  const clock = whole.slice(0, 10) === now.slice(0, 10) ? whole.slice(11) : whole;
+  const awayMs = Date.parse(time) - Date.parse(now);
+  if (Number.isNaN(awayMs)) return clock;
+  const seconds = Math.round(Math.abs(awayMs) / 1000);
+  if (seconds === 0) return `${clock} (now)`;
+  const span = formatDuration(seconds * 1000);
+  return awayMs < 0 ? `${clock} (${span} ago)` : `${clock} (in ${span})`;
+}

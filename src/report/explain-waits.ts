@@ -1,0 +1,164 @@
+/** Why something about a node is not done, or not over, yet: each with since when, what ends it, and what can be typed. */
+import {
+  ALARM_ADVICE,
+  FENCED_ADVICE,
+  HELD_ADVICE,
+  LEFT_OFF,
+  REQUESTED_ADVICE,
+  TRIED_IN_VAIN,
+  UNFENCEABLE_ADVICE,
+  WRONG_ADVICE,
+} from '../api/advice.ts';
+import type { Advice } from '../api/advice.ts';
+import { COMMANDS } from '../api/advice.ts';
+import { RELEASED_ADVICE, STUCK_ADVICE } from '../api/advice-of-pods.ts';
+import type { NodeFenceStatus } from '../api/node-fence.ts';
+import { ALARM, FENCED, HELD, RELEASED } from '../api/reasons.ts';
+import type { Advised, Known } from './explanation.ts';
+import { advised, isAttended, namesOf } from './explanation.ts';
+
+/** What is not in the list, as a newer operator may write it, is told as it is. */
+function adviceFor(all: { readonly [reason: string]: Advice }, reason: string): Advice {
+  return all[reason] ?? { ends: 'its cause is gone', can: [COMMANDS.record] };
+}
+
+export function waitsOf(known: Known): Advised[] {
+  const own = isAttended(known)
+    ? [
+        ...heldBy(known),
+        ...fenceWaits(known),
+        ...thresholdWait(known),
+        ...releaseWaits(known),
+        ...returnWaits(known),
+        ...stuckPods(known),
+      ]
+    : stoppedOnly(known);
+  return [...own, ...alarms(known, own), ...requests(known), ...deviceWaits(known)];
+}
+
+function heldBy(known: Known): Advised[] {
+  const { record, policy } = known;
+  const hold = record?.status.hold;
+  if (hold === undefined) return stoppedOnly(known);
+  const { reason, message, since, until } = hold;
+  const told = advised({ reason, message, since, until }, adviceFor(HELD_ADVICE, reason), namesOf(known));
+  // As the operator has put it; a command of another version may know less.
+  const ends = hold.ends === undefined ? told.wait.ends : hold.ends;
+  return [{ ...told, wait: { ...told.wait, ends: policy === undefined ? told.wait.ends : ends } }];
+}
+
+/** Somebody has just stopped it, or has stopped a node that is well. */
+function stoppedOnly(known: Known): Advised[] {
+  if (known.record?.spec.stop !== true) return [];
+  const message = HELD.explanation.Stopped;
+  return [advised({ reason: 'Stopped', message }, HELD_ADVICE.Stopped, namesOf(known))];
+}
+
+function conditionOf({ conditions }: NodeFenceStatus, type: string): NodeFenceStatus['conditions'][number] | undefined {
+  return conditions.find((one) => one.type === type);
+}
+
+/** In these there is nothing to wait for. */
+const settled: ReadonlySet<string> = new Set([
+  FENCED.reason.Recovered,
+  FENCED.reason.Cancelled,
+  FENCED.reason.NodeDeleted,
+]);
+
+function fenceWaits(known: Known): Advised[] {
+  const status = known.record?.status;
+  const told = status && conditionOf(status, FENCED.of);
+  if (status?.fence === undefined || told === undefined || settled.has(told.reason)) return [];
+  const { reason, message } = told;
+  const explanation: { readonly [reason: string]: string } = FENCED.explanation;
+  const what = [explanation[reason], message === '' ? undefined : `(${message})`].filter((part) => part !== undefined);
+  const { phase, until, stepStartedAt: since } = status.fence;
+  const isWaiting = phase === 'waiting' || phase === 'isolated';
+  // Of a fence that is held, its own time is not what it waits for.
+  if (isWaiting && status.hold !== undefined) return [];
+  const endsAt = isWaiting ? status.next?.at : until;
+  const isAhead = endsAt !== undefined && Date.parse(endsAt) > known.atMs;
+  const wait = { reason, message: what.join(' '), since, ...(isAhead ? { until: endsAt } : {}) };
+  const advice = adviceFor(FENCED_ADVICE, reason);
+  if (status.fence.waitsFor !== undefined) return [advised(wait, LEFT_OFF, namesOf(known))];
+  const isInVain = phase === 'poweringOff' && status.fence.retries > 0;
+  return [advised(wait, isInVain ? { ...advice, can: TRIED_IN_VAIN } : advice, namesOf(known))];
+}
+
+/** Its policy has a remedy, and gives it time to come back by itself first. */
+function thresholdWait(known: Known): Advised[] {
+  const { hold, fence, ladders = [], next, incident } = known.record?.status ?? {};
+  const isBelow =
+    hold === undefined && fence === undefined && ladders.length === 0 && known.policy?.remedy !== undefined;
+  if (!isBelow || next?.at === undefined || incident?.clearedAt !== undefined) return [];
+  const message = `policy ${known.policy?.name} gives it time to come back by itself`;
+  const wait = { reason: 'Threshold', message, since: incident?.startedAt, until: next.at };
+  return [
+    advised(
+      wait,
+      { ends: 'it is back, or the threshold is met', can: [COMMANDS.fence, COMMANDS.stop] },
+      namesOf(known),
+    ),
+  ];
+}
+
+function releaseWaits(known: Known): Advised[] {
+  const status = known.record?.status;
+  const told = status && conditionOf(status, RELEASED.of);
+  if (told === undefined || told.status === 'True') return [];
+  const { reason, message, lastTransitionTime: since } = told;
+  return [advised({ reason, message, since }, adviceFor(RELEASED_ADVICE, reason), namesOf(known))];
+}
+
+/** Each stage says itself what it waits for. */
+function returnWaits(known: Known): Advised[] {
+  const { stage, waitsFor, since, soakUntil } = known.record?.status.return ?? {};
+  if (waitsFor === undefined) return [];
+  const ends = soakUntil === undefined ? 'that is so' : 'it has stayed Ready and clean until then';
+  const wait = { reason: `Returning, ${stage}`, message: waitsFor, since, until: soakUntil };
+  return [advised(wait, { ends, can: [COMMANDS.describe] }, namesOf(known))];
+}
+
+const maxPods = 5;
+
+function stuckPods(known: Known): Advised[] {
+  const { stuck = [] } = known.record?.status ?? {};
+  return stuck.slice(0, maxPods).map(({ namespace, name, reason, message, until }) => {
+    const names = { ...namesOf(known), pod: name, podNamespace: namespace };
+    const wait = { reason, message: `pod ${namespace}/${name} is still there: ${message}`, until };
+    return advised(wait, adviceFor(STUCK_ADVICE, reason), names);
+  });
+}
+
+/** What the fence or the hold says already is not said twice. */
+function alarms(known: Known, said: readonly Advised[]): Advised[] {
+  const status = known.record?.status;
+  const told = status && conditionOf(status, ALARM.of);
+  if (told?.status !== 'True') return [];
+  const { reason, message, lastTransitionTime: since } = told;
+  const isSaid = reason === 'FenceInError' || said.some(({ wait }) => wait.reason === reason);
+  return isSaid ? [] : [advised({ reason, message, since }, adviceFor(ALARM_ADVICE, reason), namesOf(known))];
+}
+
+/** One that was refused: somebody waits for a fence that does not come. */
+function requests(known: Known): Advised[] {
+  const { request } = known.record?.status ?? {};
+  if (request === undefined || request.reason === 'TakenUp' || request.endedAt !== undefined) return [];
+  const { reason, message = '', by, answeredAt: since } = request;
+  const wait = { reason, message: `the fence that ${by} asked for was refused: ${message}`, since };
+  return [advised(wait, adviceFor(REQUESTED_ADVICE, reason), namesOf(known))];
+}
+
+/** By which of its devices it could not be fenced. */
+function deviceWaits(known: Known): Advised[] {
+  const names = namesOf(known);
+  return known.devices.flatMap(({ name, status: { wrong, fenceable, reason = '', message = '', since } }) => {
+    if (wrong !== undefined) {
+      const wait = { reason: wrong.reason, message: `${name} is not used: ${wrong.message}`, since: wrong.since };
+      return [advised(wait, adviceFor(WRONG_ADVICE, wrong.reason), names)];
+    }
+    if (fenceable !== false) return [];
+    const wait = { reason, message: `it could not be fenced by ${name}: ${message}`, since };
+    return [advised(wait, adviceFor(UNFENCEABLE_ADVICE, reason), names)];
+  });
+}

@@ -1,0 +1,169 @@
+/**
+ * `fenceline explain`: from the record of the operator, and what the API shows beside it, to one value that says why a node
+ * is judged as it is, why nothing happens yet, what comes next, what would change that, and what a person can type now. Text
+ * and JSON are made from it. Nothing is judged here: what the operator has decided is on record, and of a node that has no
+ * record the verdict is that of the same rule, from one look.
+ */
+import type { Command } from '../api/advice.ts';
+import { COMMANDS, commandsOf } from '../api/advice.ts';
+import { formatDuration } from '../api/duration.ts';
+import { clockTime, isUnderFence } from '../api/facts.ts';
+import type { LadderThreshold, PolicyFacts } from '../api/release-view.ts';
+import type { Judgement } from '../api/view.ts';
+import { VERDICT_REASONS } from '../api/view.ts';
+import { summaryOf } from './explain-summary.ts';
+import { waitsOf } from './explain-waits.ts';
+import type { Advised, ExplainedEvidence, Explanation, Known } from './explanation.ts';
+import { isAttended, namesOf } from './explanation.ts';
+
+const maxCommands = 6;
+
+export function explain(known: Known): Explanation {
+  const { node, atMs, policy, operator } = known;
+  const status = known.record?.status;
+  const advised = waitsOf(known);
+  const { incident } = status ?? {};
+  return {
+    node,
+    at: clockTime(atMs),
+    summary: summaryOf(known, advised),
+    ...(policy === undefined ? {} : { policy: { name: policy.name, mode: policy.mode } }),
+    operator,
+    verdict: verdictOf(known),
+    ...(incident === undefined
+      ? {}
+      : { trouble: { what: incident.trouble, since: incident.startedAt, incident: incident.id } }),
+    waits: advised.map(({ wait }) => wait),
+    released: (status?.releases ?? []).map(({ recordedAt, basis, by, pods, endedAt }) => ({
+      at: recordedAt,
+      basis,
+      ...(by === undefined ? {} : { by }),
+      pods: pods.length,
+      ended: endedAt !== undefined,
+    })),
+    ...nextOf(known),
+    changes: changesOf(known),
+    commands: commandsFor(known, advised),
+  };
+}
+
+function nextOf({ record }: Known): Pick<Explanation, 'next'> {
+  const { next, hold } = record?.status ?? {};
+  if (next === undefined) return {};
+  const { what, at } = next;
+  if (at !== undefined) return { next: { what, at } };
+  return { next: { what, ...(hold === undefined ? {} : { after: hold.reason }) } };
+}
+
+function verdictOf(known: Known): Explanation['verdict'] {
+  const { judgement, record, atMs } = known;
+  const now = clockTime(atMs);
+  const looked = judgement.evidence.map((item) => ({ ...item, at: now }));
+  const heard = [...looked, ...devicesHeard(known)];
+  const { verdict, verdictReason } = record?.status ?? {};
+  if (!isAttended(known) || verdict === undefined) {
+    const { verdict: is, reason } = judgement;
+    return { is, reason, explanation: VERDICT_REASONS[reason], from: 'look', evidence: byTime(heard) };
+  }
+  const reason = verdictReason ?? judgement.reason;
+  const explanation = VERDICT_REASONS[reason as Judgement['reason']] ?? '';
+  const stored = (record?.status.evidence ?? []).map(({ source, says, detail, observedAt, by }) => ({
+    source,
+    says,
+    detail,
+    at: observedAt,
+    ...(by === undefined ? {} : { by }),
+  }));
+  return { is: verdict, reason, explanation, from: 'record', evidence: byTime([...stored, ...heard]) };
+}
+
+function byTime(items: readonly ExplainedEvidence[]): ExplainedEvidence[] {
+  return items.toSorted((one, other) => Date.parse(one.at) - Date.parse(other.at));
+}
+
+function devicesHeard({ devices }: Known): ExplainedEvidence[] {
+  const says = { on: 'Alive', off: 'Dead', unknown: 'Unknown' } as const;
+  return devices.flatMap(({ name, status: { power, since, wrong, message } }) => {
+    if (power === undefined || since === undefined) return [];
+    const doubt = wrong === undefined ? '' : `, and is not believed: ${wrong.message}`;
+    const why = power !== 'unknown' || message === undefined ? '' : `: ${message}`;
+    const word = wrong === undefined ? says[power] : 'Unknown';
+    return [
+      { source: 'Device' as const, says: word, detail: `${name} says ${power}${why}${doubt}`, at: since, by: name },
+    ];
+  });
+}
+
+/** Under these even a machine that is found off is left alone. */
+const holdsEverything: ReadonlySet<string> = new Set([
+  'Stopped',
+  'Paused',
+  'DryRun',
+  'Maintenance',
+  'AwaitingApproval',
+]);
+
+function changesOf(known: Known): string[] {
+  const { policy, record, operator } = known;
+  const { fence, return: back, hold } = record?.status ?? {};
+  if (operator.leads === 'no' || operator.leads === 'nobody') return [leading];
+  if (!isAttended(known)) return policy === undefined ? [withoutPolicy] : thresholdsOf(policy);
+  if (back?.stage !== undefined) return [relapse];
+  const isHeld = holdsEverything.has(hold?.reason ?? '');
+  const wasSent = (fence?.switched ?? []).some(({ commandSentAt }) => commandSentAt !== undefined);
+  if (fence?.phase === 'off') return [onAgain];
+  if (fence?.phase === 'booting') return [booted];
+  if (fence?.phase === 'failed') return [rebooted, offByHand];
+  if (isUnderFence(fence) && wasSent) return [afterCommand];
+  return fences(policy) && !isHeld ? [inTime, foundOff] : [inTime];
+}
+
+const leading = 'an operator leads again: it goes on from what is on record, and decides by what it sees then';
+const withoutPolicy = 'a policy that selects it; without one nothing is done about it whatever happens';
+const inTime = 'its kubelet renews its Lease and Ready is True before anything is cut: then nothing is done to it';
+const foundOff = 'its device says off: then nothing has to be cut, and no storm holds it back';
+const afterCommand =
+  'only a new boot: a command was sent and may show at any moment, so that the fence is brought to its end';
+const onAgain = 'its device says on again before its pods are gone: then nothing more is released';
+const booted = 'it is Ready in a new boot: then it comes back in stages, and takes pods last';
+const rebooted = 'it is Ready in a new boot: then nothing of before runs there, and it comes back by itself';
+const offByHand = 'you switch it off by hand, its device says so, and a new fence is begun';
+const relapse = 'it is not Ready, falls silent, or uses a released volume again: then it begins anew, and takes longer';
+
+function fences(policy: PolicyFacts | undefined): boolean {
+  return Object.values(policy?.remedy?.kinds ?? {}).includes('fence');
+}
+
+function thresholdsOf({ remedy, name, mode }: PolicyFacts): string[] {
+  const told = (remedy?.thresholds ?? []).map((one) => {
+    const ladder = one.remedies.map((rung) => rung.name).join(', then ');
+    return `${thresholdText(one)}: then policy ${name} begins with ${ladder}${mode === 'Enforce' ? '' : ` (mode: ${mode})`}`;
+  });
+  return told.length > 0 ? told : [`policy ${name} has no ladder: only its rules of release apply`];
+}
+
+function thresholdText({ condition, lease }: LadderThreshold): string {
+  if (lease !== undefined) return `its Lease is not renewed for ${formatDuration(lease.staleForMs)}`;
+  const { type = '', status = '', forMs = 0 } = condition ?? {};
+  return `${type} is ${status === 'NotTrue' ? 'not True' : status} for ${formatDuration(forMs)}`;
+}
+
+/** What belongs to a wait first; what can be done in every situation last. */
+function commandsFor(known: Known, waits: readonly Advised[]): Command[] {
+  const { leads } = known.operator;
+  const isQuiet = !isAttended(known) && waits.length === 0;
+  const isStopped = known.record?.spec.stop === true;
+  const always = isQuiet ? [COMMANDS.check, COMMANDS.evidence] : [COMMANDS.history, COMMANDS.stop];
+  const first = named(known, leads === 'no' || leads === 'nobody' ? [COMMANDS.leader, COMMANDS.run] : []);
+  const last = named(known, isStopped ? [COMMANDS.history] : always);
+  const isLast = ({ command }: Command): boolean => last.some((one) => one.command === command);
+  const own = waits.flatMap(({ commands }) => commands).filter((one) => !isLast(one));
+  const all = [...first, ...own].filter(
+    ({ command }, at, every) => every.findIndex((one) => one.command === command) === at,
+  );
+  return [...all.slice(0, maxCommands), ...last];
+}
+
+function named(known: Known, commands: readonly Command[]): Command[] {
+  return commands.flatMap((one) => commandsOf({ ends: '', can: [one] }, namesOf(known)));
+}

@@ -1,0 +1,99 @@
+/** What an explanation of a node is made from, and what it says: the words that making and writing it share. */
+import type { Advice, Command, Names } from '../api/advice.ts';
+import { commandsOf, filledSentence } from '../api/advice.ts';
+import type { FenceDeviceStatus } from '../api/fence-device.ts';
+import type { NodeFence, NodeFenceStatus } from '../api/node-fence.ts';
+import type { PolicyFacts } from '../api/release-view.ts';
+import type { EvidenceItem, Judgement, NodeFacts, Verdict } from '../api/view.ts';
+
+/** What the command has read. */
+export interface Known {
+  node: string;
+  /** By the API server's clock. */
+  atMs: number;
+  /** Of one look. */
+  judgement: Judgement;
+  /** Absent: there is no Node object. */
+  facts?: NodeFacts;
+  /** Absent: no policy selects it. */
+  policy?: PolicyFacts;
+  /** Absent: the operator has never had a reason to make one. */
+  record?: Pick<NodeFence, 'spec' | 'status'>;
+  devices: readonly KnownDevice[];
+  operator: Leader;
+  /** That of the operator. */
+  namespace: string;
+}
+
+export interface KnownDevice {
+  name: string;
+  status: FenceDeviceStatus;
+}
+
+/** Who decides. Without a leader, what is on record is what the last one has left. */
+export type Leader =
+  | { leads: 'yes'; holder: string }
+  | { leads: 'no'; holder: string; since: string }
+  | { leads: 'nobody' }
+  | { leads: 'unknown'; message: string };
+
+export interface Wait {
+  reason: string;
+  message: string;
+  since?: string | undefined;
+  until?: string | undefined;
+  ends: string;
+}
+
+export interface ExplainedEvidence {
+  source: EvidenceItem['source'] | NodeFenceStatus['evidence'][number]['source'] | 'Device';
+  says: string;
+  detail: string;
+  at: string;
+  by?: string;
+}
+
+export interface Explanation {
+  node: string;
+  at: string;
+  /** The whole in one sentence. */
+  summary: string;
+  policy?: { name: string; mode: string };
+  operator: Leader;
+  verdict: {
+    is: Verdict;
+    reason: string;
+    explanation: string;
+    /** `record`: the operator has decided it; `look`: there is no open record, and this command has looked once. */
+    from: 'record' | 'look';
+    evidence: ExplainedEvidence[];
+  };
+  trouble?: { what: string; since: string; incident: string };
+  /** Why it is not done, or not over, yet. */
+  waits: Wait[];
+  released: { at: string; basis: string; by?: string; pods: number; ended: boolean }[];
+  /** `after`: once this hold is over. */
+  next?: { what: string; at?: string; after?: string };
+  /** What would change this. */
+  changes: string[];
+  commands: Command[];
+}
+
+/** Wait and what can be typed about it. */
+export interface Advised {
+  wait: Wait;
+  commands: Command[];
+}
+
+/** Its incident is open: the operator attends to it, and its verdict is on record. */
+export function isAttended({ record }: Pick<Known, 'record'>): boolean {
+  return record?.status.incident !== undefined;
+}
+
+export function namesOf({ node, policy, namespace, record }: Known): Names {
+  return { node, policy: policy?.name, namespace, incident: record?.status.incident?.id };
+}
+
+export function advised(wait: Omit<Wait, 'ends'>, advice: Advice, names: Names): Advised {
+  return { wait: { ...wait, ends: filledSentence(advice.ends, names) }, commands: commandsOf(advice, names) };
+}

@@ -1,0 +1,167 @@
+/** Nights as they come: for each a cluster, what happens to it, and when somebody asks `fenceline explain`. */
+import { scenarioOf, parsed } from '../run-file.ts';
+import type { Scenario } from '../../../src/scenario/format.ts';
+
+export interface Situation {
+  /** The golden file. */
+  name: string;
+  /** After time 0. */
+  atMs: number;
+  scenario: Scenario;
+  /** Default: where the database is at time 0. */
+  node?: string;
+}
+
+const policy = (spec: object = {}): object => ({
+  apiVersion: 'fenceline.dev/v1alpha1',
+  kind: 'RemedyPolicy',
+  metadata: { name: 'workers' },
+  spec: {
+    allNodes: true,
+    thresholds: [{ lease: { staleFor: '12s' }, remedies: [{ name: 'fence' }] }],
+    remedies: [{ name: 'fence', fence: {} }],
+    fence: { isolateAfter: '0s', powerManagementAfter: '0s' },
+    ...spec,
+  },
+});
+
+/** A database with a volume of its own, on one of the nodes. */
+const database = [
+  {
+    apiVersion: 'v1',
+    kind: 'PersistentVolume',
+    metadata: { name: 'pv-0' },
+    spec: {
+      capacity: { storage: '1Gi' },
+      accessModes: ['ReadWriteOnce'],
+      storageClassName: '',
+      csi: { driver: 'driver.longhorn.io', volumeHandle: 'pv-0' },
+      claimRef: { namespace: 'default', name: 'data-web-0' },
+    },
+  },
+  {
+    apiVersion: 'apps/v1',
+    kind: 'StatefulSet',
+    metadata: { name: 'web', namespace: 'default' },
+    spec: {
+      serviceName: 'web',
+      replicas: 1,
+      selector: { matchLabels: { app: 'web' } },
+      template: {
+        metadata: { labels: { app: 'web' } },
+        spec: { containers: [{ name: 'main', image: 'example/web:1' }] },
+      },
+      volumeClaimTemplates: [
+        {
+          metadata: { name: 'data' },
+          spec: { accessModes: ['ReadWriteOnce'], storageClassName: '', resources: { requests: { storage: '1Gi' } } },
+        },
+      ],
+    },
+  },
+];
+
+const budget = {
+  apiVersion: 'policy/v1',
+  kind: 'PodDisruptionBudget',
+  metadata: { name: 'web', namespace: 'default' },
+  spec: { minAvailable: 1, selector: { matchLabels: { app: 'web' } } },
+};
+
+const shop = {
+  apiVersion: 'apps/v1',
+  kind: 'Deployment',
+  metadata: { name: 'shop', namespace: 'default' },
+  spec: {
+    replicas: 8,
+    selector: { matchLabels: { app: 'shop' } },
+    template: {
+      metadata: { labels: { app: 'shop' } },
+      spec: { containers: [{ name: 'main', image: 'example/shop:1' }] },
+    },
+  },
+};
+
+const victim = { nodeOf: 'default/web-0' };
+const seconds = 1000;
+const minutes = 60_000;
+
+interface Night {
+  policy?: object;
+  cluster?: object;
+  events?: object[];
+  objects?: object[];
+}
+
+function night(name: string, atMs: number, { policy: spec, cluster, events = [], objects = [] }: Night): Situation {
+  const scenario = parsed(name, {
+    cluster: { nodes: 4, kubernetes: { nodeMonitorGracePeriod: '40s', bootTime: '90s' }, operators: 1, ...cluster },
+    objects: [...database, policy(spec), ...objects],
+    events,
+    runFor: `${atMs / 1000 + 1}s`,
+  });
+  return { name, atMs, scenario };
+}
+
+const record = (spec: object): object => ({
+  apiVersion: 'fenceline.dev/v1alpha1',
+  kind: 'NodeFence',
+  metadata: { name: 'node-fence-node-1' },
+  spec: { node: 'node-1', ...spec },
+});
+const cutOff = { at: '0s', partition: victim };
+const powerLost = { at: '0s', powerOff: victim };
+const patient = { fence: { isolateAfter: '30s', powerManagementAfter: '5m' } };
+
+export const situations: readonly Situation[] = [
+  night('healthy', 5 * seconds, {}),
+  night('suspect-by-lease', 20 * seconds, { policy: patient, events: [cutOff] }),
+  night('down-before-the-threshold', 70 * seconds, {
+    policy: {
+      thresholds: [{ condition: { type: 'Ready', status: 'NotTrue', for: '2m' }, remedies: [{ name: 'fence' }] }],
+    },
+    events: [cutOff],
+  }),
+  night('storm', 60 * seconds, { events: [cutOff, { at: '0s', partition: 'node-1' }] }),
+  night('disruption-budget', 30 * seconds, {
+    policy: {
+      fence: { isolateAfter: '0s', powerManagementAfter: '0s', powerOnFoundOff: false },
+      release: { budgets: 'Respect' },
+    },
+    objects: [budget],
+    events: [powerLost],
+  }),
+  night('pods-per-minute', 30 * seconds, {
+    policy: { storm: { podsPerMinute: 1 } },
+    objects: [shop],
+    events: [powerLost],
+  }),
+  night('powering-off', 40 * seconds, { events: [{ at: '0s', device: { node: victim, fault: 'late' } }, cutOff] }),
+  night('device-unreachable', 3 * minutes, {
+    events: [{ at: '0s', device: { node: victim, fault: 'hangs' } }, cutOff],
+  }),
+  night('device-of-another-machine', 60 * seconds, {
+    events: [{ at: '0s', device: { node: victim, fault: 'wrongMachine' } }, cutOff],
+  }),
+  night('device-says-on', 3 * minutes, { events: [{ at: '0s', device: { node: victim, fault: 'saysOn' } }, cutOff] }),
+  night('booting', 40 * seconds, { events: [powerLost] }),
+  night('soaking', 120 * seconds, { events: [powerLost] }),
+  night('fence-failed', 15 * minutes, {
+    policy: { fence: { isolateAfter: '0s', powerManagementAfter: '0s', retries: 1, restarts: 0 } },
+    events: [{ at: '0s', device: { node: victim, fault: 'refuses' } }, cutOff],
+  }),
+  night('awaiting-approval', 60 * seconds, { policy: { mode: 'Approve' }, events: [cutOff] }),
+  night('paused', 60 * seconds, { policy: { mode: 'Paused' }, events: [cutOff] }),
+  {
+    ...night('stopped', 60 * seconds, {
+      events: [
+        { at: '0s', apply: record({ stop: true }) },
+        { at: '0s', partition: 'node-1' },
+      ],
+    }),
+    node: 'node-1',
+  },
+  { name: 'maintenance', atMs: 2 * minutes, scenario: scenarioOf('fence/maintenance') },
+  night('dry-run', 60 * seconds, { policy: { mode: 'DryRun' }, events: [cutOff] }),
+  night('without-an-operator', 60 * seconds, { cluster: { operators: 0 }, events: [cutOff] }),
+];
