@@ -21,7 +21,14 @@ export interface KubectlInput {
 export async function runKubectl({ file, dir, kubeconfig, args, input }: KubectlInput): Promise<KubectlResult> {
   const child = spawn(file, args, {
     stdio: ['pipe', 'pipe', 'pipe'],
-    env: { PATH: process.env['PATH'], HOME: dir, KUBECONFIG: kubeconfig, KUBECACHEDIR: join(dir, 'kubectl-cache') },
+    env: {
+      PATH: process.env['PATH'],
+      HOME: dir,
+      KUBECONFIG: kubeconfig,
+      KUBECACHEDIR: join(dir, 'kubectl-cache'),
+      // Whoever edits here looks and changes nothing.
+      KUBE_EDITOR: 'true',
+    },
   });
   // kubectl may end without having read its input.
   child.stdin.on('error', () => {});

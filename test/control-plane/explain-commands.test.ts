@@ -1,0 +1,121 @@
+/** What `fenceline explain` tells people to type at kubectl does what it says, with the stock kubectl. */
+import assert from 'node:assert/strict';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { ensureControlPlane } from '../../control-plane/build.ts';
+import type { Advice } from '../../src/api/advice.ts';
+import {
+  ALARM_ADVICE,
+  COMMANDS,
+  commandsOf,
+  FENCED_ADVICE,
+  HELD_ADVICE,
+  REQUESTED_ADVICE,
+  UNFENCEABLE_ADVICE,
+  WRONG_ADVICE,
+} from '../../src/api/advice.ts';
+import { RELEASED_ADVICE, STUCK_ADVICE } from '../../src/api/advice-of-pods.ts';
+import { customResourceDefinitions } from '../../src/api/crds.ts';
+import { realClock } from '../../src/clock.ts';
+import { HttpFront } from '../../src/world/api-server/http-front.ts';
+import { ApiServer } from '../../src/world/api-server/server.ts';
+import { runKubectl, type KubectlResult } from '../support/control-plane/kubectl.ts';
+import { shellWords } from '../support/typed.ts';
+
+const names = {
+  node: 'worker-1',
+  policy: 'workers',
+  namespace: 'fenceline',
+  incident: 'worker-1-2026',
+  pod: 'web-0',
+  podNamespace: 'default',
+};
+const advice = [
+  ALARM_ADVICE,
+  FENCED_ADVICE,
+  HELD_ADVICE,
+  REQUESTED_ADVICE,
+  UNFENCEABLE_ADVICE,
+  WRONG_ADVICE,
+  RELEASED_ADVICE,
+  STUCK_ADVICE,
+].flatMap((one): Advice[] => Object.values(one));
+const all = [...advice, { ends: '', can: Object.values(COMMANDS) as unknown as Advice['can'] }];
+const typed = new Set(all.flatMap((one) => commandsOf(one, names)).map(({ command }) => command));
+
+const own = 'fenceline.dev/v1alpha1';
+const objects: object[] = [
+  { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'fenceline' } },
+  {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: { name: 'worker-1', annotations: { 'fenceline.dev/maintenance-until': '2026-01-01T00:00:00Z' } },
+  },
+  {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'web-0', namespace: 'default' },
+    spec: { nodeName: 'worker-1', containers: [{ name: 'c', image: 'example/c:1' }] },
+  },
+];
+const ownObjects: object[] = [
+  { apiVersion: own, kind: 'RemedyPolicy', metadata: { name: 'workers' }, spec: { allNodes: true, mode: 'DryRun' } },
+  { apiVersion: own, kind: 'NodeFence', metadata: { name: 'node-fence-worker-1' }, spec: { node: 'worker-1' } },
+  {
+    apiVersion: own,
+    kind: 'FenceDevice',
+    metadata: { name: 'bmc', namespace: 'fenceline' },
+    spec: { node: 'worker-1' },
+  },
+];
+
+describe('what explain tells people to type at kubectl', () => {
+  let front: HttpFront;
+  let dir: string;
+  let file: string;
+
+  before(async () => {
+    const server = new ApiServer({ clock: realClock, random: Math.random });
+    front = new HttpFront(server);
+    const port = await front.listen(0);
+    dir = mkdtempSync(join(tmpdir(), 'fenceline-explain-'));
+    file = (await ensureControlPlane()).kubectl;
+    const config = {
+      apiVersion: 'v1',
+      kind: 'Config',
+      'current-context': 'embedded',
+      contexts: [{ name: 'embedded', context: { cluster: 'embedded', user: 'admin' } }],
+      clusters: [{ name: 'embedded', cluster: { server: `http://127.0.0.1:${port}` } }],
+      users: [{ name: 'admin', user: {} }],
+    };
+    writeFileSync(join(dir, 'kubeconfig'), JSON.stringify(config));
+    await make(customResourceDefinitions());
+    await make(objects);
+    await make(ownObjects);
+  });
+  after(async () => {
+    await front?.close();
+    if (dir !== undefined) rmSync(dir, { recursive: true, force: true });
+  });
+
+  function kubectl(args: string[], input?: string): Promise<KubectlResult> {
+    return runKubectl({ file, dir, kubeconfig: join(dir, 'kubeconfig'), args, input });
+  }
+
+  async function make(items: readonly object[]): Promise<void> {
+    for (const item of items) {
+      const { code, stderr } = await kubectl(['apply', '--server-side', '-f', '-'], JSON.stringify(item));
+      assert.equal(code, 0, stderr);
+    }
+  }
+
+  for (const command of [...typed].filter((one) => one.startsWith('kubectl ')).sort()) {
+    test(`[EXP-1] ${command}`, async () => {
+      const [, ...args] = shellWords(command);
+      const { code, stdout, stderr } = await kubectl(args);
+      assert.equal(code, 0, `${stdout}${stderr}`);
+    });
+  }
+});
