@@ -21,6 +21,10 @@ export function explanationText(it: Explanation): string {
           `${by === undefined ? '' : ` (${by})`}${ended ? ', all gone' : ', not all gone yet'}`,
       ),
     ),
+    section(
+      'WHAT WOULD HAVE BEEN DONE',
+      it.rehearsed.map(({ at, reason, message }) => `${when(at, it.at)}: ${reason}: ${message}`),
+    ),
     section('WHAT COMES NEXT', [nextLine(it)]),
     section(
       'WHAT WOULD CHANGE THIS',

@@ -41,6 +41,7 @@ export function explain(known: Known): Explanation {
       pods: pods.length,
       ended: endedAt !== undefined,
     })),
+    rehearsed: status?.rehearsal?.steps ?? [],
     ...nextOf(known),
     changes: changesOf(known),
     commands: commandsFor(known, advised),

@@ -72,6 +72,8 @@ export interface Explanation {
   /** Why it is not done, or not over, yet. */
   waits: Wait[];
   released: { at: string; basis: string; by?: string; pods: number; ended: boolean }[];
+  /** Under `mode: DryRun`. */
+  rehearsed: { at: string; reason: string; message: string }[];
   /** `after`: once this hold is over. */
   next?: { what: string; at?: string; after?: string };
   /** What would change this. */
