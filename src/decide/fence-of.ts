@@ -22,6 +22,7 @@ import { decideFence } from '../fence/decide-fence.ts';
 import { crashHeard } from '../release/by-kernel-crash.ts';
 import { waitsForBudget } from '../release/budgets.ts';
 import { isSpent } from '../release/hold.ts';
+import { keptBy } from '../release/kept.ts';
 import type { LadderState } from '../remedy/ladder.ts';
 import { releaseNode } from '../release/release-node.ts';
 import { isTroubled } from '../remedy/ladder.ts';
@@ -207,14 +208,22 @@ function dumpUntilMs(nodeCase: NodeCase): number | undefined {
 
 /**
  * What was released, on whatever basis, may still run there: the node is let back to its storage when it was booted again,
- * or is clean and soaked (SAF-4). Where nothing was let go in this boot, what runs there is what should.
+ * or is clean and soaked (SAF-4). Where we have let nothing go in this boot, others may have: Kubernetes, by a taint or a forced
+ * delete of theirs. What runs there is what should only if every volume that its kubelet uses is one of a pod that is there.
  */
 function isHarmless(nodeCase: NodeCase): boolean {
   const { node } = nodeCase;
   const open = (nodeCase.fence?.status.releases ?? []).filter(
     ({ nodeUid, bootId }) => nodeUid === node?.uid && bootId === node?.bootId,
   );
-  return open.length === 0 || returnNode(nodeCase, open).stage === 'soaked';
+  return open.length === 0 ? isAccountedFor(nodeCase) : returnNode(nodeCase, open).stage === 'soaked';
+}
+
+/** Of a volume of the old kind, or an inline one, only its driver knows by which name it is used: such a name may be theirs. */
+function isAccountedFor(nodeCase: NodeCase): boolean {
+  const inService = nodeCase.pods.filter(({ deletionAtMs }) => deletionAtMs === undefined);
+  const kept = keptBy(nodeCase, inService);
+  return !kept.isUnknown && (nodeCase.node?.volumesInUse ?? []).every((entry) => kept.entry(entry));
 }
 
 /** What may go on the strength of its present step has gone, as far as anybody lets it. */

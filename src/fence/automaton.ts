@@ -209,11 +209,17 @@ function booting(state: FenceState, { facts, limits }: FenceContext): Transition
   return fail({ ...state, isForGood: true }, facts, message);
 }
 
+/** The node is back, and what was let go there may still run. */
+function stayCut(state: FenceState): Transition {
+  const waitsFor = 'it stays cut off from its storage until nothing that was let go can be left there';
+  return { kind: 'state', state, waitsFor };
+}
+
 /** What was cut off is connected again, when nothing of before can write any more (SAF-4), and what cannot be is said. */
 function recovering(state: FenceState, { facts, config, limits }: FenceContext): Transition {
   const cuts = cutsOf(state.switched);
   const isSafe = facts.isHarmless || isRebooted(state, facts);
-  if (cuts.length > 0 && !isSafe) return facts.isBack ? stay(state) : enter(state, 'isolated', facts);
+  if (cuts.length > 0 && !isSafe) return facts.isBack ? stayCut(state) : enter(state, 'isolated', facts);
   const method = undoOf(state.switched, config, state.level)[state.method];
   if (method !== undefined) return switchOn(state, method, { facts, limits });
   const left = cuts[0];

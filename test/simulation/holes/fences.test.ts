@@ -23,4 +23,5 @@ runHoles('a fence', {
   'record-deleted-while-cut-off': '[SAF-4] connects nothing that it found cut off and does not remember',
   'records-restored-while-cut-off':
     '[SAF-4, SAF-6] takes nothing for a fact or a wish that comes from a backup without status',
+  'let-go-by-others-while-cut-off': '[SAF-4] connects nothing while a pod runs there that somebody else has let go',
 });
