@@ -1,8 +1,8 @@
 /**
  * Whether it was the right machine that went dark (SAF-17). A device that cannot say whose power it is may be plugged into
  * another machine, whatever that one is fenced by: after it was switched off, every other node of the cluster has to show that it
- * lives. One that does not is accounted for if it has such a device as well, and that says off: then they are all off, whoever is
- * plugged in where.
+ * lives. One that was silent before is accounted for if it has such a device as well, and that says off: then they are all off,
+ * whoever is plugged in where. One that fell silent with the cut is not: its own device says off also where both lead to its machine.
  */
 import type { NodeCase } from './release-view.ts';
 
@@ -25,7 +25,7 @@ export function darkBeside({ beside, fence }: Pick<NodeCase, 'beside' | 'fence'>
   if (beside === undefined) return undefined;
   const silent = beside.silent.filter(({ isOff }) => !isOff).map(({ name }) => name);
   const before = silentBefore(fence?.status.fence?.switched ?? []);
-  const dark = silent.filter((name) => before?.includes(name) === false);
+  const dark = beside.silent.map(({ name }) => name).filter((name) => before?.includes(name) === false);
   if (dark.length > 0) return { kind: 'dark', names: dark };
   if (silent.length === 0 && beside.unheard === 0) return undefined;
   return { kind: 'open', silent, unheard: beside.names, untilMs: beside.settledAtMs };

@@ -145,6 +145,8 @@ describe('what is known of a device', () => {
 });
 
 runHoles('two outlets are swapped, and neither says whose power it is', {
+  'two-devices-of-one-machine':
+    '[SAF-17] nor does it account for a node that fell silent with a cut that its own device says off, which may be the same one',
   'outlets-swapped':
     '[SAF-17] another node goes dark when this one is cut: nothing is let go, it is switched on again, and it is an alarm',
   'outlets-swapped-failover': '[SAF-17] the same for the next instance, where the one that has cut it dies',
