@@ -2,6 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { manualClock } from '../../test/support/manual-clock.ts';
 import { aPod } from '../../test/support/release-case.ts';
+import { ScriptedServer } from '../../test/support/scripted-server.ts';
+import type { KubeObject } from '../kube/client.ts';
 import { KubeClient } from '../kube/client.ts';
 import type { HttpRequest, HttpResponse } from '../kube/transport.ts';
 import { NodePods } from './node-pods.ts';
@@ -65,5 +67,34 @@ test('S26: where pending pods cannot be read, nobody says that none waits', asyn
   );
   const awaited = await pods.awaitedOf(new Set(['a/vol', 'b/vol']));
   assert.equal(awaited.ok, false);
+  pods.close();
+});
+
+test('[POD-6] a pod that we have deleted is seen to be so when it is gone, or when finalizers alone keep it', async () => {
+  const server = new ScriptedServer();
+  const clock = manualClock();
+  const transport = { send: server.send, close: () => {} };
+  const client = new KubeClient({ transport, clock, userAgent: 'test', fieldManager: 'test' });
+  const quiet = { onChange: () => {}, onProblem: () => {} };
+  const pods = new NodePods({ client, clock, random: () => 0, node: 'node-1', ...quiet });
+  const pod = (name: string, resourceVersion: string, grace: number, finalizers: string[] = []): KubeObject => {
+    const ending = { deletionTimestamp: '2026-01-01T00:00:00Z', deletionGracePeriodSeconds: grace };
+    return { metadata: { name, namespace: 'a', uid: name, resourceVersion, finalizers, ...ending } };
+  };
+  await server.list('10', [pod('plain', '1', 30), pod('kept', '2', 30, ['example.com/it'])], undefined, '/pods');
+  const watch = await server.watch('/pods');
+  const seen: boolean[] = [pods.showsOwnWrites];
+  const after = async (type: 'MODIFIED' | 'DELETED', object: KubeObject): Promise<void> => {
+    await watch.event(type, object);
+    seen.push(pods.showsOwnWrites);
+  };
+  pods.wrote('kept', undefined);
+  seen.push(pods.showsOwnWrites);
+  await after('MODIFIED', pod('kept', '11', 0, ['example.com/it']));
+  // The API server takes its grace away first, and then the pod: in between it looks like one that somebody keeps.
+  pods.wrote('plain', undefined);
+  await after('MODIFIED', pod('plain', '12', 0));
+  await after('DELETED', pod('plain', '13', 0));
+  assert.deepEqual(seen, [true, false, true, false, true]);
   pods.close();
 });

@@ -101,10 +101,11 @@ export class NodePods {
     for (const { value } of this.#watch.entries.values()) {
       if (!this.#written.has(value.uid)) continue;
       const version = this.#written.get(value.uid);
-      // A pod that finalizers keep is still there, without any grace left.
+      // A pod that finalizers keep is still there, without any grace left. So is any other for a moment: the API server takes
+      // the grace away before it takes the pod, and whoever decides in between deletes it once more.
       const isSeen =
         version === undefined
-          ? value.deletionAtMs !== undefined && value.graceSeconds === 0
+          ? value.hasFinalizers && value.deletionAtMs !== undefined && value.graceSeconds === 0
           : compareVersions(value.resourceVersion, version) >= 0;
       if (!isSeen) return false;
     }
