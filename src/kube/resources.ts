@@ -63,6 +63,24 @@ export const podDisruptionBudgets: Resource = {
   kind: 'PodDisruptionBudget',
   namespaced: true,
 };
+export const storageClasses: Resource = {
+  group: 'storage.k8s.io',
+  version: 'v1',
+  plural: 'storageclasses',
+  kind: 'StorageClass',
+  namespaced: false,
+};
+export const statefulSets = app('statefulsets', 'StatefulSet');
+export const replicaSets = app('replicasets', 'ReplicaSet');
+export const deployments = app('deployments', 'Deployment');
+export const daemonSets = app('daemonsets', 'DaemonSet');
+export const longhornReplicas: Resource = {
+  group: 'longhorn.io',
+  version: 'v1beta2',
+  plural: 'replicas',
+  kind: 'Replica',
+  namespaced: true,
+};
 export const persistentVolumeClaims = core('persistentvolumeclaims', 'PersistentVolumeClaim', true);
 export const remedyPolicies = own('remedypolicies', 'RemedyPolicy');
 export const nodeFences = own('nodefences', 'NodeFence');
@@ -78,6 +96,10 @@ export const customResourceDefinitions: Resource = {
   kind: 'CustomResourceDefinition',
   namespaced: false,
 };
+
+function app(plural: string, kind: string): Resource {
+  return { group: 'apps', version: 'v1', plural, kind, namespaced: true };
+}
 
 function own(plural: string, kind: string): Resource {
   return { group: 'fenceline.dev', version: 'v1alpha1', plural, kind, namespaced: false };

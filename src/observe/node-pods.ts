@@ -222,7 +222,8 @@ function isInTree(spec: WireVolume['spec'] = {}): boolean {
   return sources.length === 0 || sources.some(isAttached);
 }
 
-function volumeFacts({
+/** Where a PersistentVolume leads; `claim` and its name are for whoever asks. */
+export function volumeFacts({
   metadata,
   spec,
 }: WireVolume): Omit<Extract<VolumeFacts, { known: true }>, 'claim' | 'known' | 'volume'> {

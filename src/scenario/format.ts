@@ -2,6 +2,7 @@
 import type { KubeObject } from '../kube/client.ts';
 import type { LonghornSpec } from '../world/longhorn/spec.ts';
 import type { BmcFault } from '../world/machines/bmc.ts';
+import type { Taint } from '../world/objects/nodes.ts';
 
 export interface Scenario {
   name: string;
@@ -21,6 +22,8 @@ export interface Manifest {
 
 export interface ClusterSpec {
   nodes: NodeSpec[];
+  /** Nodes that are well and only count: nothing runs on them. */
+  others: { zone: string; count: number }[];
   kubernetes: KubernetesSpec;
   operators: { count: number; onNodes: boolean };
   featureGates: Record<string, boolean>;
@@ -32,6 +35,10 @@ export interface NodeSpec {
   name: string;
   zone: string;
   labels: Record<string, string>;
+  /** With which it registers itself. */
+  taints?: Taint[];
+  /** What it has for pods; absent: plenty. */
+  capacity?: Record<string, string>;
   /** What it reports as its boot, always the same, where nodes are containers. */
   bootId?: string;
   bmc: boolean;

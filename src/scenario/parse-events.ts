@@ -21,7 +21,7 @@ import {
   whereOf,
 } from './reader.ts';
 
-const effects = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const;
+export const TAINT_EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const;
 
 export function eventReader(known: Known): Read<ScenarioEvent> {
   const acts = actReaders(known);
@@ -71,8 +71,8 @@ function objectActs(node: Read<NodeRef>): Record<string, Read<Act>> {
         node: NodeRef;
         key: string;
         value?: string;
-        effect?: (typeof effects)[number];
-      }>({ node, key: text, value: text, effect: oneOf(effects) }, ['node', 'key'])(place);
+        effect?: (typeof TAINT_EFFECTS)[number];
+      }>({ node, key: text, value: text, effect: oneOf(TAINT_EFFECTS) }, ['node', 'key'])(place);
       return { do: 'taint', ...taint, effect };
     },
     untaint: (place) => ({

@@ -2,7 +2,8 @@
 import { basename } from 'node:path';
 import type { ClusterSpec, KubernetesSpec, NodeSpec, Scenario } from './format.ts';
 import { manifest } from './manifest.ts';
-import { eventReader } from './parse-events.ts';
+import type { Taint } from '../world/objects/nodes.ts';
+import { eventReader, TAINT_EFFECTS } from './parse-events.ts';
 import { expectationReader } from './parse-expectations.ts';
 import type { LonghornFields } from './parse-longhorn.ts';
 import { longhornFields, longhornOf } from './parse-longhorn.ts';
@@ -15,6 +16,7 @@ import {
   flag,
   isNothing,
   list,
+  oneOf,
   plain,
   problem,
   record,
@@ -132,6 +134,7 @@ function readSpec(place: Place, name: string): Scenario {
 
 interface ClusterFields {
   nodes: NodeSpec[];
+  others: ClusterSpec['others'];
   kubernetes: Partial<KubernetesSpec>;
   operators: ClusterSpec['operators'];
   featureGates: Record<string, boolean>;
@@ -141,6 +144,7 @@ interface ClusterFields {
 function readCluster(place: Place): ClusterSpec {
   const read = fields<ClusterFields>({
     nodes: nodesOf,
+    others: list(othersOf),
     kubernetes: kubernetesOf,
     operators: operatorsOf,
     featureGates: textMap(flag),
@@ -176,6 +180,7 @@ function clusterOf(found: Partial<ClusterFields>): ClusterSpec {
   const nodes = found.nodes ?? numbered(defaults.nodes);
   return {
     nodes,
+    others: found.others ?? [],
     kubernetes: { ...defaults.kubernetes, ...found.kubernetes },
     operators: found.operators ?? { count: defaults.operators, onNodes: false },
     featureGates: found.featureGates ?? {},
@@ -192,19 +197,43 @@ const nodesOf: Read<NodeSpec[]> = (place) => {
   return nodes.map((node, index) => ({ ...node, zone: node.zone ?? zoneOf(index) }));
 };
 
+const othersOf: Read<ClusterSpec['others'][number]> = (place) => {
+  const { zone = '', count } = record<{ zone?: string; count: number }>({ zone: text, count: whole(0) }, ['count'])(
+    place,
+  );
+  return { zone, count };
+};
+
 const nodeOf: Read<Omit<NodeSpec, 'zone'> & { zone?: string }> = (place) => {
   if (scalar(place) !== undefined) return { name: text(place), labels: {}, bmc: true, identity: true };
   const found = record<{
     name: string;
     zone?: string;
     labels?: Record<string, string>;
+    taints?: Taint[];
+    capacity?: Record<string, string>;
     bootId?: string;
     bmc?: boolean;
     identity?: boolean;
-  }>({ name: text, zone: text, labels: textMap(text), bootId: text, bmc: flag, identity: flag }, ['name'])(place);
+  }>(
+    {
+      name: text,
+      zone: text,
+      labels: textMap(text),
+      taints: list(taint),
+      capacity: textMap(text),
+      bootId: text,
+      bmc: flag,
+      identity: flag,
+    },
+    ['name'],
+  )(place);
   const { name, labels = {}, bmc = true, identity = true, ...rest } = found;
   return { name, labels, bmc, identity, ...rest };
 };
+
+const taint: Read<Taint> = (place) =>
+  record<Taint>({ key: text, value: text, effect: oneOf(TAINT_EFFECTS), timeAdded: text }, ['key', 'effect'])(place);
 
 function numbered(count: number): NodeSpec[] {
   return Array.from({ length: count }, (_, index) => ({

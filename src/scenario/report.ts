@@ -68,7 +68,7 @@ function inline(value: unknown): string {
 }
 
 /** `   5:45.0`, with hours where there are any. */
-function clockText(ms: number): string {
+export function clockText(ms: number): string {
   const tenths = Math.floor(ms / 100);
   const hours = Math.floor(tenths / 36_000);
   const minutes = Math.floor(tenths / 600) % 60;

@@ -86,7 +86,7 @@ class Run {
     this.#scenario = scenario;
     this.#abandon = options.abandon;
     this.#trackers = scenario.expectations.map((expectation) => new Tracker(expectation));
-    const { nodes, kubernetes, operators, longhorn } = scenario.cluster;
+    const { nodes, others, kubernetes, operators, longhorn } = scenario.cluster;
     const random = new Random(scenario.seed);
     this.#recorder = new Recorder(
       () => this.#sinceZero(),
@@ -96,6 +96,7 @@ class Run {
       clock: this.#clock,
       random,
       nodes,
+      others,
       drivers: driversOf(scenario),
       ...(longhorn === undefined ? {} : { longhorn }),
       onReplicas: () => {
@@ -158,7 +159,7 @@ class Run {
     await this.#clock.runUntil(startMs + nodesUpMs);
     await this.#during(this.#applyObjects());
     for (const operator of this.#operators) operator.start();
-    const nodeCount = this.#scenario.cluster.nodes.length;
+    const nodeCount = this.#world.nodeCount;
     // The node controller looks every five seconds from its start on: time 0 is right after such a look, and the nodes
     // have all just reported.
     for (let atMs = startMs + leastSettleMs; ; atMs += nodeMonitorPeriodMs) {

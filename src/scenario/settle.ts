@@ -39,8 +39,11 @@ export class Workloads {
   }
 }
 
+const cordonTaint = 'node.kubernetes.io/unschedulable';
+
 function isFree(taints: { key: string }[] | undefined): boolean {
-  return (taints ?? []).every(({ key }) => !key.startsWith('node.kubernetes.io/'));
+  // A node that its administrator has cordoned is as he wants it.
+  return (taints ?? []).every(({ key }) => !key.startsWith('node.kubernetes.io/') || key === cordonTaint);
 }
 
 function isSettled({ kind, metadata, spec, status }: Workload): boolean {

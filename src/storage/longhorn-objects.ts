@@ -9,7 +9,7 @@ function resource(plural: string, kind: string): Resource {
 export const storageNodes = resource('nodes', 'Node');
 export const volumes = resource('volumes', 'Volume');
 export const engines = resource('engines', 'Engine');
-export const replicas = resource('replicas', 'Replica');
+export { longhornReplicas as replicas } from '../kube/resources.ts';
 export const instanceManagers = resource('instancemanagers', 'InstanceManager');
 export const settings = resource('settings', 'Setting');
 

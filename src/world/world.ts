@@ -4,21 +4,26 @@
  * cluster that people play with. It knows nothing of the product that is tested in it.
  */
 import type { Clock } from '../clock.ts';
+import { KubeClient } from '../kube/client.ts';
 import type { KubeError } from '../kube/errors.ts';
 import type { Transport } from '../kube/transport.ts';
 import { ApiServer } from './api-server/server.ts';
+import type { BystanderGroup } from './bystanders.ts';
+import { Bystanders } from './bystanders.ts';
 import { ControllerManager } from './controllers/controller-manager.ts';
 import { Scheduler } from './controllers/scheduler.ts';
 import type { ControllerTimings } from './controllers/timings.ts';
 import type { FleetOptions } from './fleet.ts';
 import { Fleet } from './fleet.ts';
 import type { PortState } from './kubelet/kubelet.ts';
+import { defaultKubeletTimings } from './kubelet/kubelet.ts';
 import type { LonghornOptions } from './longhorn/longhorn.ts';
 import { Longhorn } from './longhorn/longhorn.ts';
 import type { LonghornSpec } from './longhorn/spec.ts';
 import type { BmcAction } from './machines/bmc.ts';
 import { Bmc } from './machines/bmc.ts';
 import type { Process } from './machines/machine.ts';
+import type { Taint } from './objects/nodes.ts';
 import type { Random } from './random.ts';
 import type { WriterChange } from './storage/ledger.ts';
 import { Storage } from './storage/storage.ts';
@@ -27,6 +32,8 @@ export interface WorldNode {
   name: string;
   zone?: string;
   labels?: Record<string, string>;
+  taints?: readonly Taint[];
+  capacity?: Record<string, string>;
   bootId?: string;
   /** Default: it has one. */
   bmc?: boolean;
@@ -38,6 +45,8 @@ export interface WorldOptions {
   clock: Clock;
   random: Random;
   nodes: readonly WorldNode[];
+  /** Nodes that only count. */
+  others?: readonly BystanderGroup[];
   /** CSI drivers: installed on every node, attached by the attacher, provisioned where a StorageClass names them. */
   drivers?: readonly string[];
   /** A storage system with replicas on the disks of the nodes; absent: there is none. */
@@ -82,6 +91,7 @@ export class World {
   readonly #options: WorldOptions;
   readonly #controllers: ControllerManager;
   readonly #scheduler: Scheduler;
+  readonly #bystanders: Bystanders;
   readonly #ended = new AbortController();
   #running: Promise<unknown> = Promise.resolve();
 
@@ -129,12 +139,25 @@ export class World {
     const { informers, indexes } = this.#controllers;
     this.#scheduler = new Scheduler({ ...shared, random: random.stream('scheduler'), informers, indexes, onProblem });
     this.longhorn = this.#longhorn(shared);
+    this.#bystanders = new Bystanders({
+      clock,
+      client: new KubeClient({
+        transport: transportFor('bystanders'),
+        clock,
+        userAgent: 'kubelet',
+        fieldManager: 'kubelet',
+      }),
+      random: random.stream('bystanders'),
+      groups: options.others ?? [],
+      leaseDurationSeconds: options.fleet?.kubelet?.leaseDurationSeconds ?? defaultKubeletTimings.leaseDurationSeconds,
+    });
     this.bmcs = this.#wire();
   }
 
   start(): void {
     const { signal } = this.#ended;
     this.#running = Promise.all([
+      this.#bystanders.start(),
       this.#controllers.run(signal),
       this.#scheduler.run(signal),
       this.longhorn?.run(signal),
@@ -146,9 +169,15 @@ export class World {
 
   /** Rejects with what broke the world itself, if anything did. */
   async stop(): Promise<void> {
+    this.#bystanders.stop();
     await this.fleet.stop();
     this.#ended.abort();
     await this.#running;
+  }
+
+  /** Those that only count included. */
+  get nodeCount(): number {
+    return this.fleet.kubelets.size + this.#bystanders.count;
   }
 
   nodesOf(zone: string): string[] {

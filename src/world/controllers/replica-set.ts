@@ -7,7 +7,7 @@ import type { ControllerHost } from './host.ts';
 import type { Index, Informer } from './informer.ts';
 import { availableInMs, generatedName, isActive, podFrom } from './pod-factory.ts';
 import type { PodIndexes } from './pod-indexes.ts';
-import { queueOwnersOfPods } from './pod-indexes.ts';
+import { adoptOrphans, queueOwnersOfPods } from './pod-indexes.ts';
 import { pods, replicaSets } from './resources.ts';
 
 const who = 'replicaset-controller';
@@ -19,12 +19,14 @@ export class ReplicaSetController {
   readonly #api: Api;
   readonly #sets: Informer<ReplicaSet>;
   readonly #podsByController: Index<Pod>;
+  readonly #orphans: Index<Pod>;
 
-  constructor(host: ControllerHost, { podsByController }: PodIndexes) {
+  constructor(host: ControllerHost, { podsByController, orphansByNamespace }: PodIndexes) {
     this.#host = host;
     this.#api = host.apiFor(who);
     this.#sets = host.informers.of(replicaSets);
     this.#podsByController = podsByController;
+    this.#orphans = orphansByNamespace;
     const queue = host.queue(who, (key) => this.#sync(key));
     this.#sets.on(({ key }) => queue.add(key));
     queueOwnersOfPods(host, 'ReplicaSet', queue);
@@ -33,6 +35,7 @@ export class ReplicaSetController {
   async #sync(key: string): Promise<number | undefined> {
     const set = this.#sets.get(key);
     if (set === undefined) return undefined;
+    await adoptOrphans({ api: this.#api, orphans: this.#orphans, resource: replicaSets }, set);
     if (!isTerminating(set)) await this.#scale(set);
     const fresh = this.#sets.get(key);
     return fresh === undefined ? undefined : this.#report(fresh);
@@ -46,11 +49,20 @@ export class ReplicaSetController {
     const active = this.#active(set);
     const missing = (set.spec.replicas ?? 1) - active.length;
     for (let made = 0; made < Math.min(missing, burst); made += 1) {
-      const name = generatedName(set.metadata.name, this.#host.random);
+      const name = this.#freeName(set);
       await this.#api.create<Pod>(pods, podFrom(set.spec.template, set, replicaSets, { name }));
     }
     if (missing >= 0) return;
     for (const pod of active.sort(leastWorthFirst).slice(0, -missing)) await this.#api.delete(pods, pod);
+  }
+
+  /** One that nobody has: the API server makes another one where it did. */
+  #freeName({ metadata: { name, namespace = '' } }: ReplicaSet): string {
+    const known = this.#host.informers.of<Pod>(pods);
+    for (;;) {
+      const free = generatedName(name, this.#host.random);
+      if (known.get(`${namespace}/${free}`) === undefined) return free;
+    }
   }
 
   async #report(set: ReplicaSet): Promise<number | undefined> {

@@ -6,16 +6,12 @@ function resource(group: string, plural: string, kind: string, namespaced = true
 }
 
 export { csiNodes, leases, namespaces, nodes, pods, volumeAttachments } from '../../kube/resources.ts';
-export { csiDrivers, persistentVolumeClaims, persistentVolumes } from '../../kube/resources.ts';
+export { csiDrivers, persistentVolumeClaims, persistentVolumes, storageClasses } from '../../kube/resources.ts';
+export { daemonSets, deployments, replicaSets, statefulSets } from '../../kube/resources.ts';
 
-export const statefulSets = resource('apps', 'statefulsets', 'StatefulSet');
-export const replicaSets = resource('apps', 'replicasets', 'ReplicaSet');
-export const deployments = resource('apps', 'deployments', 'Deployment');
-export const daemonSets = resource('apps', 'daemonsets', 'DaemonSet');
 export const controllerRevisions = resource('apps', 'controllerrevisions', 'ControllerRevision');
 export const jobs = resource('batch', 'jobs', 'Job');
 export const podDisruptionBudgets = resource('policy', 'poddisruptionbudgets', 'PodDisruptionBudget');
-export const storageClasses = resource('storage.k8s.io', 'storageclasses', 'StorageClass', false);
 export const configMaps = resource('', 'configmaps', 'ConfigMap');
 export const secrets = resource('', 'secrets', 'Secret');
 export const services = resource('', 'services', 'Service');

@@ -14,7 +14,7 @@ import type { ControllerHost } from './host.ts';
 import type { Index, Informer } from './informer.ts';
 import { availableInMs, podFrom, templateHash } from './pod-factory.ts';
 import type { PodIndexes } from './pod-indexes.ts';
-import { queueOwnersOfPods } from './pod-indexes.ts';
+import { adoptOrphans, queueOwnersOfPods } from './pod-indexes.ts';
 import { persistentVolumeClaims, pods, statefulSets } from './resources.ts';
 import { StepFailed } from './work-queue.ts';
 
@@ -39,13 +39,15 @@ export class StatefulSetController {
   readonly #sets: Informer<StatefulSet>;
   readonly #claims: Informer<PersistentVolumeClaim>;
   readonly #podsByController: Index<Pod>;
+  readonly #orphans: Index<Pod>;
 
-  constructor(host: ControllerHost, { podsByController }: PodIndexes) {
+  constructor(host: ControllerHost, { podsByController, orphansByNamespace }: PodIndexes) {
     this.#host = host;
     this.#api = host.apiFor(who);
     this.#sets = host.informers.of(statefulSets);
     this.#claims = host.informers.of(persistentVolumeClaims);
     this.#podsByController = podsByController;
+    this.#orphans = orphansByNamespace;
     const queue = host.queue(who, (key) => this.#sync(key));
     this.#sets.on(({ key }) => queue.add(key));
     queueOwnersOfPods(host, 'StatefulSet', queue);
@@ -54,6 +56,8 @@ export class StatefulSetController {
   async #sync(key: string): Promise<number | undefined> {
     const set = this.#sets.get(key);
     if (set === undefined) return undefined;
+    const adopting = { api: this.#api, orphans: this.#orphans, resource: statefulSets };
+    await adoptOrphans(adopting, set, (pod) => ordinalOf(set, pod) !== undefined);
     if (!isTerminating(set)) await this.#act(this.#look(set));
     const fresh = this.#sets.get(key);
     if (fresh === undefined || fresh.metadata.uid !== set.metadata.uid) return undefined;

@@ -105,7 +105,10 @@ function conditions({ nowMs, overrides, isShuttingDown }: NodeState): Condition[
   });
 }
 
-function nodeInfo({ systemUuid, bootId }: NodeSpec, machine: Machine): NodeInfo {
+export function nodeInfo(
+  { systemUuid, bootId }: Pick<NodeSpec, 'systemUuid' | 'bootId'>,
+  machine: Pick<Machine, 'name' | 'bootId'>,
+): NodeInfo {
   return {
     machineID: machine.name,
     systemUUID: systemUuid ?? machine.name,

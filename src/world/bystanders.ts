@@ -1,0 +1,107 @@
+/**
+ * Nodes that are only there: they are Ready and renew their Leases, nothing runs on them and nothing befalls them. Of a large
+ * cluster they are the part that has to be counted and need not be played.
+ */
+import type { Clock } from '../clock.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { leases, nodes } from '../kube/resources.ts';
+import { nodeInfo, renewedLease } from './kubelet/node-status.ts';
+import { uuid } from './machines/machine.ts';
+import type { Lease, Node } from './objects/nodes.ts';
+import { apiTime } from './objects/times.ts';
+
+export interface BystanderGroup {
+  zone: string;
+  count: number;
+}
+
+export interface BystanderOptions {
+  clock: Clock;
+  client: KubeClient;
+  random: () => number;
+  groups: readonly BystanderGroup[];
+  leaseDurationSeconds: number;
+}
+
+/** Nothing is placed on them. */
+const taint = { key: 'simulation.fenceline.dev/only-counts', effect: 'NoSchedule' };
+/** They renew in so many batches between two renewals of one, as a fleet does that was not started at once. */
+const batches = 40;
+
+export class Bystanders {
+  readonly #options: BystanderOptions;
+  readonly #leases = new Map<string, Lease>();
+  #cancel: () => void = () => {};
+
+  constructor(options: BystanderOptions) {
+    this.#options = options;
+  }
+
+  get count(): number {
+    return this.#options.groups.reduce((sum, { count }) => sum + count, 0);
+  }
+
+  /** Resolves when all have registered themselves; from then on they renew. */
+  async start(): Promise<void> {
+    for (const [group, { zone, count }] of this.#options.groups.entries()) {
+      for (let index = 1; index <= count; index += 1) await this.#register(`bystander-${group + 1}-${index}`, zone);
+    }
+    this.#next([...this.#leases.keys()], 0);
+  }
+
+  stop(): void {
+    this.#cancel();
+  }
+
+  async #register(name: string, zone: string): Promise<void> {
+    const { client, clock, random } = this.#options;
+    const node = await client.create<Node>(nodes, nodeOf(name, zone, { bootId: uuid(random), nowMs: clock.now() }));
+    if (!node.ok) throw new Error(node.error.message);
+    const lease = await client.create<Lease>(leases, this.#renewed(name, node.value));
+    if (!lease.ok) throw new Error(lease.error.message);
+    this.#leases.set(name, lease.value);
+  }
+
+  #next(names: readonly string[], batch: number): void {
+    const { clock, leaseDurationSeconds } = this.#options;
+    // As kubelets do: every quarter of its duration.
+    this.#cancel = clock.after((leaseDurationSeconds * 250) / batches, () => {
+      for (let at = batch; at < names.length; at += batches) void this.#renew(names[at] ?? '');
+      this.#next(names, (batch + 1) % batches);
+    });
+  }
+
+  /** Where the API server does not answer, the next time has to do. */
+  async #renew(name: string): Promise<void> {
+    const lease = this.#leases.get(name);
+    if (lease === undefined) return;
+    const ref = { resource: leases, namespace: 'kube-node-lease', name };
+    const written = await this.#options.client.replace<Lease>(ref, this.#renewed(name, undefined, lease));
+    if (written.ok) this.#leases.set(name, written.value);
+    else if (written.error.kind === 'conflict') {
+      const read = await this.#options.client.get<Lease>(ref);
+      if (read.ok) this.#leases.set(name, read.value);
+    }
+  }
+
+  #renewed(name: string, node: Node | undefined, previous?: Lease): Lease {
+    const { clock, leaseDurationSeconds: durationSeconds } = this.#options;
+    return renewedLease(name, { nowMs: clock.now(), durationSeconds }, node, previous);
+  }
+}
+
+function nodeOf(name: string, zone: string, { bootId, nowMs }: { bootId: string; nowMs: number }): Node {
+  const time = apiTime(nowMs);
+  const ready = { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'only counts' };
+  return {
+    metadata: {
+      name,
+      labels: { 'kubernetes.io/hostname': name, ...(zone === '' ? {} : { 'topology.kubernetes.io/zone': zone }) },
+    },
+    spec: { taints: [taint] },
+    status: {
+      conditions: [{ ...ready, lastHeartbeatTime: time, lastTransitionTime: time }],
+      nodeInfo: nodeInfo({}, { name, bootId }),
+    },
+  };
+}
