@@ -4,7 +4,7 @@ import { doubtByReady, heardBefore } from '../../test/support/doubt.ts';
 import { manualClock } from '../../test/support/manual-clock.ts';
 import { aNode } from '../../test/support/release-case.ts';
 import type { DeviceProvider } from '../devices/provider.ts';
-import type { ConfigResult, Level, Method } from '../api/fence-config.ts';
+import type { ConfigResult, Level, Method, WrittenPlaces } from '../api/fence-config.ts';
 import type { DeviceAction, DeviceAnswer } from '../devices/device.ts';
 import type { NodeCheck } from '../api/node-check.ts';
 import { checkNode } from './device-check.ts';
@@ -48,12 +48,18 @@ const on: DeviceAnswer = { kind: 'status', power: 'on' };
 const off: DeviceAnswer = { kind: 'status', power: 'off' };
 const silent: DeviceAnswer = { kind: 'unknown', message: 'timed out' };
 
+const places: WrittenPlaces = {
+  of: ({ name }, key) => `fence-method-${name}: ${key}`,
+  pin: ({ name }, says) => ({ line: `identity=${says}`, into: `fence-method-${name}` }),
+};
+
 async function check(answers: Answers, result: ConfigResult, node = aNode()): Promise<string> {
   const { problem } = await checkNode(node, result, {
     provider: devices(answers),
     clock: manualClock(),
     doubt: doubtByReady,
     hear: heardBefore,
+    places,
   });
   return problem === undefined ? 'fenceable' : `${problem.reason}: ${problem.message}`;
 }
@@ -66,7 +72,13 @@ test('[EXP-3] a device that answers, whatever it says of the power of a node tha
 test('[EXP-3] nothing but status is asked, and of a device that switches off and on only once', async () => {
   const provider = devices({ ipmi: [on] });
   const both = { off: [method('ipmi-off', 'off', 'ipmi')], on: [method('ipmi-on', 'on', 'ipmi')] };
-  await checkNode(aNode(), config([both]), { provider, clock: manualClock(), doubt: doubtByReady, hear: heardBefore });
+  await checkNode(aNode(), config([both]), {
+    provider,
+    clock: manualClock(),
+    doubt: doubtByReady,
+    hear: heardBefore,
+    places,
+  });
   assert.deepEqual(provider.asked, ['ipmi status']);
 });
 

@@ -8,7 +8,7 @@ import type { Hear } from './device-tasks.ts';
 import { identitiesOf, plugged } from './device-tasks.ts';
 import { saidBy } from './power.ts';
 import type { DoubtAbout, PowerAnswer } from '../api/power.ts';
-import type { ConfigResult, Level, Method } from '../api/fence-config.ts';
+import type { ConfigResult, Level, Method, WrittenPlaces } from '../api/fence-config.ts';
 import { placeOf } from '../api/fence-config.ts';
 import { hasTaint } from '../api/facts.ts';
 import type { LiveNode } from '../api/release-view.ts';
@@ -24,8 +24,10 @@ export interface CheckOptions {
   /** What the word of a device is worth. */
   doubt: DoubtAbout;
   hear: Hear;
+  /** Where what is wrong is written, and where the line belongs that would make a device believed. */
+  places: WrittenPlaces;
   /** What a device said, for whoever tells people. */
-  onAnswer?: (node: LiveNode, answer: CheckedAnswer) => void;
+  onAnswer?: (node: LiveNode, answer: CheckedAnswer, method: Method) => void;
   /** Whether a device would do, for whoever keeps that. */
   onChecked?: (node: LiveNode, method: Method, problem: Problem | undefined) => void;
   askTimeoutMs?: number;
@@ -36,6 +38,8 @@ export interface CheckedAnswer {
   /** Who was asked, by what, and where. */
   device: string;
   power: 'on' | 'off' | 'unknown';
+  /** Whether it is this machine that it speaks of; `none`: it cannot say whose power it is. */
+  identity: PowerAnswer['identity'];
   believed: boolean;
   /** The line by which an administrator says that it is the right device all the same. */
   paste?: string | undefined;
@@ -61,9 +65,9 @@ async function problemOf(node: LiveNode, config: ConfigResult, options: CheckOpt
   const { isolation, powerManagement, recovery, source } = config.config;
   const asked = new Map<string, Promise<Problem | undefined>>();
   const ask = (method: Method, isPower: boolean): Promise<Problem | undefined> => {
-    const { driver, parameters, secrets } = method;
-    // Off and on are mostly of one device, which needs to be asked once.
-    const key = JSON.stringify([driver, parameters, secrets, isPower]);
+    const { driver, parameters, secrets, identity } = method;
+    // Off and on are mostly of one device, which needs to be asked once; what it should answer is said of each.
+    const key = JSON.stringify([driver, parameters, secrets, identity, isPower]);
     const known = asked.get(key) ?? askedDevice(node, method, isPower, options);
     asked.set(key, known);
     return known;
@@ -120,7 +124,10 @@ async function askDevice(
   const { provider } = options;
   try {
     const found = await provider.device(node, method);
-    if (!found.ok) return problem('NoDevice', `${method.name}: ${found.problem}`);
+    if (!found.ok) {
+      const place = found.key === undefined ? undefined : options.places.of(method, found.key);
+      return problem('NoDevice', [method.name, place, found.problem].filter((part) => part !== undefined).join(': '));
+    }
     const first = await statusOf(found.device, options);
     // One lost packet is no reason to wake somebody up.
     const answer = first.kind === 'unknown' ? await statusOf(found.device, options) : first;
@@ -141,18 +148,18 @@ interface Answered {
 function judged(
   node: LiveNode,
   { method, found: { device, ...where }, answer, isPower }: Answered,
-  { doubt, hear, onAnswer }: CheckOptions,
+  { doubt, hear, onAnswer, places }: CheckOptions,
 ): Problem | undefined {
   const what = isPower ? 'power' : 'storage';
   const answered = saidBy(device, answer, identitiesOf(node, method));
   const said = hear(node, { method, what }, { ...answered, ...plugged(where) });
   const found = doubt(node, said, { what });
-  const paste = found === undefined ? undefined : lineToPaste(said, method);
-  const believed = found === undefined;
-  onAnswer?.(node, { method: method.name, device: device.name, power: said.power, believed, paste });
+  const pin = found !== undefined && isPinnable(said, method) ? places.pin(method, said.says ?? '') : undefined;
+  const { power, identity } = said;
+  const told = { method: method.name, device: device.name, power, identity, believed: found === undefined };
+  onAnswer?.(node, { ...told, paste: pin?.line }, method);
   if (found !== undefined) {
-    const hint =
-      paste === undefined ? '' : `; if it is the right machine, write ${paste} into fence-method-${method.name}`;
+    const hint = pin === undefined ? '' : `; if it is the right machine, write ${pin.line} into ${pin.into}`;
     return problem(found.reason, `${method.name}: ${found.message}${hint}`);
   }
   switch (answer.kind) {
@@ -180,8 +187,8 @@ function isInService(node: LiveNode): boolean {
 }
 
 /** Real controllers answer with GUIDs that their machines do not know: whoever has looked can say so. */
-function lineToPaste({ identity, says }: PowerAnswer, { driver }: Method): string | undefined {
-  return identity === 'other' && says !== undefined && driver !== 'built-in' ? `identity=${says}` : undefined;
+function isPinnable({ identity, says }: PowerAnswer, { driver }: Method): boolean {
+  return identity === 'other' && says !== undefined && driver !== 'built-in';
 }
 
 function statusOf(device: Device, { clock, askTimeoutMs = defaultTimeoutMs }: CheckOptions): Promise<DeviceAnswer> {

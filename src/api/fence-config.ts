@@ -81,4 +81,12 @@ export function placeOf({ file, key }: Pick<ConfigProblem, 'file' | 'key'>): str
   return `${file.startsWith(DEVICE_FILE) ? '' : 'ConfigMap '}${file}, ${key}`;
 }
 
+/** Where something about a method is written, for whoever has to correct it. */
+export interface WrittenPlaces {
+  /** Of a parameter, `agent`, `driver` or `secret`; where it is missing, the place where it belongs. */
+  of: (method: Method, key: string) => string | undefined;
+  /** The line by which somebody says that the device is the right one all the same, and where it belongs. */
+  pin: (method: Method, says: string) => { line: string; into: string };
+}
+
 export type ConfigResult = { ok: true; config: FenceConfig } | { ok: false; problems: readonly ConfigProblem[] };

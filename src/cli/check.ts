@@ -5,8 +5,9 @@
  */
 import { Command, Option } from 'commander';
 import type { DeviceProvider } from '../devices/provider.ts';
-import type { NamedData } from '../api/fence-config.ts';
-import { isFenceConfig } from '../api/fence-names.ts';
+import type { ConfigResult, Method } from '../api/fence-config.ts';
+import type { FenceDeviceStatus } from '../api/fence-device.ts';
+import { plugOf } from '../api/plug.ts';
 import type { DoubtAbout } from '../api/power.ts';
 import { deviceHash } from '../api/power.ts';
 import type { LiveNode, PolicyFacts } from '../api/release-view.ts';
@@ -14,10 +15,11 @@ import type { Clock } from '../clock.ts';
 import { inTurns, realClock } from '../clock.ts';
 import { doubtAbout } from '../fence/belief.ts';
 import { learn, withMemory } from '../fence/memory.ts';
+import { placesOf } from '../fence/places.ts';
 import { matchPolicy } from '../judge/match-policy.ts';
-import type { KubeClient, KubeObject } from '../kube/client.ts';
+import type { KubeClient } from '../kube/client.ts';
 import type { Overrides } from '../kube/kubeconfig.ts';
-import { configMaps, fenceDevices } from '../kube/resources.ts';
+import { fenceDevices } from '../kube/resources.ts';
 import type { CheckedAnswer } from '../act/device-check.ts';
 import { checkNode } from '../act/device-check.ts';
 import type { StoredDevice } from '../act/device-records.ts';
@@ -25,7 +27,9 @@ import type { Hear } from '../act/device-tasks.ts';
 import { ClusterDevices } from '../devices/cluster-devices.ts';
 import { projectDevice } from '../observe/project-device.ts';
 import { listNodes } from '../observe/list-nodes.ts';
-import { configFor, fencesBy } from '../decide/policy-nodes.ts';
+import { SecretStates } from '../observe/secret-states.ts';
+import type { WrittenConfigs } from '../decide/policy-nodes.ts';
+import { configFindings, configFor, fencesBy, methodsOf, secretsOf, sharedDevices } from '../decide/policy-nodes.ts';
 import type { CheckReason } from '../api/node-check.ts';
 import type { AgentFlags } from './agent-flags.ts';
 import { addAgentFlags, agentSettings } from './agent-flags.ts';
@@ -34,6 +38,7 @@ import { taken, whoAmI } from './node-fence.ts';
 import { renderTable } from './table.ts';
 import { readPolicies } from './policy-of.ts';
 import { UserError } from './user-error.ts';
+import { elsewhere, readDevices, readWritten } from './written.ts';
 
 const formats = ['wide', 'json', 'yaml'] as const;
 
@@ -53,6 +58,8 @@ export interface CheckedNode {
   fenceable: boolean;
   /** What each of its devices said, whether it is believed, and the line that would make it so. */
   answers: readonly CheckedAnswer[];
+  /** What is worth knowing of a node that could be fenced. */
+  notes?: readonly string[];
   reason?: CheckReason;
   message?: string;
 }
@@ -82,7 +89,10 @@ async function check(names: string[], flags: CheckFlags): Promise<void> {
     }
     const checked = await checkDevices(context, names);
     process.stdout.write(await render(checked, flags.output));
-    process.exitCode = checked.every(({ fenceable }) => fenceable) ? 0 : 1;
+    const hint = await elsewhere(context);
+    if (hint !== undefined) process.stderr.write(`fenceline: ${hint}\n`);
+    // Where nothing was looked at, nothing was found to be right.
+    process.exitCode = checked.length > 0 && checked.every(({ fenceable }) => fenceable) ? 0 : 1;
   } finally {
     context.client.close();
   }
@@ -98,33 +108,40 @@ export async function checkContext(flags: Overrides & AgentFlags): Promise<Check
 }
 
 export async function checkDevices(context: CheckContext, names: readonly string[]): Promise<CheckedNode[]> {
-  const { client, provider, clock, namespace } = context;
+  const { client, provider, clock } = context;
   const policies = await readPolicies(client);
-  const maps = await readConfigs(client, namespace);
-  const devices = await readDevices(client, namespace);
-  const written = devices.flatMap((device) => projectDevice(device) ?? []);
+  const { maps, devices } = await readWritten(context);
   const nodes = taken(await listNodes(client, new AbortController().signal));
   const missing = names.filter((name) => nodes.every((node) => node.name !== name));
   if (missing.length > 0) throw new UserError(`no such node: ${missing.join(', ')}`);
-  const chosen = nodes.filter(({ name }) => names.length === 0 || names.includes(name));
-  const checked: CheckedNode[] = [];
-  await inTurns(chosen, nodesAtATime, async (node) => {
-    const policy = fencingPolicy(policies, node);
-    const config = configFor(node, {
-      maps,
-      devices: written,
-      unwritten: (one) => provider.defaultConfig?.(one),
-      allowed: provider.allowed,
-    });
+  const configs: WrittenConfigs = {
+    maps,
+    devices: devices.flatMap((device) => projectDevice(device) ?? []),
+    unwritten: (one) => provider.defaultConfig?.(one),
+    allowed: provider.allowed,
+  };
+  // Of all nodes, whoever is asked about: which of them share a device shows only then.
+  const all = nodes.map((node) => ({ node, policy: fencingPolicy(policies, node), config: configFor(node, configs) }));
+  const targets = await withSecrets(context, all, configs);
+  const shared = await sharedOf(context, targets);
+  const chosen = targets.filter(({ node, policy, config }) => {
     const isWritten = !config.ok || config.config.source !== undefined;
-    if (policy === undefined && !isWritten && names.length === 0) return;
+    return names.length === 0 ? policy !== undefined || isWritten : names.includes(node.name);
+  });
+  const checked: CheckedNode[] = [];
+  await inTurns(chosen, nodesAtATime, async ({ node, policy, config }) => {
     const answers: CheckedAnswer[] = [];
+    const notes = new Set<string>();
     const { problem } = await checkNode(node, config, {
       provider,
       clock,
       doubt,
-      hear: hearing(devices),
-      onAnswer: (_, answer) => answers.push(answer),
+      hear: hearing(devices, shared),
+      places: placesOf(node.name, config, maps),
+      onAnswer: (_, answer, method) => {
+        answers.push(answer);
+        if (answer.believed && cannotSay(answer)) notes.add(blindNote(node.name, method, devices));
+      },
     });
     checked.push({
       node: node.name,
@@ -132,10 +149,62 @@ export async function checkDevices(context: CheckContext, names: readonly string
       configuration: (config.ok ? config.config.source : config.problems[0]?.file) ?? '<none>',
       fenceable: problem === undefined,
       answers,
+      ...(notes.size === 0 ? {} : { notes: [...notes] }),
       ...problem,
     });
   });
   return checked.sort((one, other) => one.node.localeCompare(other.node, 'en', { numeric: true }));
+}
+
+interface Target {
+  node: LiveNode;
+  policy: string | undefined;
+  config: ConfigResult;
+}
+
+/** Read again with what is known of the Secrets, as the operator does: a missing one is told with the place that names it. */
+async function withSecrets(
+  { client, clock, namespace }: CheckContext,
+  all: readonly Target[],
+  configs: WrittenConfigs,
+): Promise<Target[]> {
+  const named = new Set(all.flatMap(({ config }) => [...secretsOf(config)]));
+  const states = await new SecretStates({ client, clock, namespace, knownForMs: 0 }).of(named);
+  const fenced = all.map(({ policy = '', ...one }) => ({ policy, ...one }));
+  const { targets } = configFindings({ fenced }, configs, states);
+  return targets.map(({ node, config }, index) => ({ node, config, policy: all[index]?.policy }));
+}
+
+/** Which devices two nodes are configured with, also where the address is in a Secret. */
+async function sharedOf({ provider }: CheckContext, targets: readonly Target[]): Promise<Map<string, string>> {
+  const plugs = new Map<string, string | undefined>();
+  await inTurns(targets, nodesAtATime, async ({ node, config }) => {
+    for (const method of methodsOf(config)) {
+      const key = `${node.name} ${deviceHash(method)}`;
+      if (method.secrets.length === 0 || plugs.has(key)) continue;
+      const found = await provider.device(node, method);
+      plugs.set(key, found.ok ? found.plug : undefined);
+    }
+  });
+  return sharedDevices(
+    targets,
+    (node, method) => plugs.get(`${node.name} ${deviceHash(method)}`) ?? plugOf(method.driver, method.parameters),
+  );
+}
+
+/** It said something, and not of which machine. */
+function cannotSay({ identity, power }: CheckedAnswer): boolean {
+  return identity === 'none' && power !== 'unknown';
+}
+
+/** What follows from that: until a drill has shown it, a release waits for every other node (SAF-17). */
+function blindNote(node: string, method: Method, devices: readonly StoredDevice[]): string {
+  const { drilled } = statusOf(devices, node, deviceHash(method));
+  const proof =
+    drilled === undefined
+      ? `no drill has shown that it is that of ${node}: a release waits until every other node was heard of (fenceline drill ${node})`
+      : `a drill has shown at ${drilled} that it is that of ${node}`;
+  return `${method.name} cannot say whose power it is; ${proof}`;
 }
 
 /** Says of what is wrong with the devices of these nodes that it is mended; answers with what that was. */
@@ -165,27 +234,28 @@ export async function clearDevices(
 const doubt: DoubtAbout = ({ ready }, answer, about) => doubtAbout(answer, { ...about, ready });
 
 /** What is on record of the device, and what is seen just now. */
-function hearing(devices: readonly StoredDevice[]): Hear {
+function hearing(devices: readonly StoredDevice[], shared: ReadonlyMap<string, string>): Hear {
   return (node, { method }, said) => {
     const configuration = deviceHash(method);
-    const { status = {} } =
-      devices.find((one) => one.spec.node === node.name && one.status?.configuration === configuration) ?? {};
-    const at = new Date().toISOString();
-    const isAlive = node.ready === 'True';
     return withMemory(
       said,
-      learn(status, {
+      learn(statusOf(devices, node.name, configuration), {
         device: method.driver,
         configuration,
         said,
-        at,
+        at: new Date().toISOString(),
         by: 'check',
-        isAlive,
+        isAlive: node.ready === 'True',
         isContradicted: false,
         bootId: node.bootId,
+        sharedWith: shared.get(`${node.name} ${configuration}`),
       }),
     );
   };
+}
+
+function statusOf(devices: readonly StoredDevice[], node: string, configuration: string): FenceDeviceStatus {
+  return devices.find((one) => one.spec.node === node && one.status?.configuration === configuration)?.status ?? {};
 }
 
 function fencingPolicy(policies: readonly PolicyFacts[], { labels }: LiveNode): string | undefined {
@@ -193,24 +263,10 @@ function fencingPolicy(policies: readonly PolicyFacts[], { labels }: LiveNode): 
   return match.kind === 'one' && fencesBy(match.policy) ? match.policy.name : undefined;
 }
 
-async function readConfigs(client: KubeClient, namespace: string): Promise<NamedData[]> {
-  const { items } = taken(await client.list<KubeObject & { data?: Record<string, string> }>(configMaps, { namespace }));
-  return items
-    .filter(({ metadata }) => isFenceConfig(metadata.name))
-    .map(({ metadata, data = {} }) => ({ name: metadata.name, data }));
-}
-
-async function readDevices(client: KubeClient, namespace: string): Promise<StoredDevice[]> {
-  const read = await client.list<StoredDevice>(fenceDevices, { namespace });
-  return !read.ok && read.error.kind === 'notFound' ? [] : taken(read).items;
-}
-
 async function render(checked: readonly CheckedNode[], format: CheckFlags['output']): Promise<string> {
   if (format === 'json') return `${JSON.stringify(checked, null, 2)}\n`;
   if (format === 'yaml') return (await import('./yaml.ts')).toYaml(checked);
-  if (checked.length === 0) {
-    return 'No node has a fence configuration, and no policy fences one. Configurations are read from one namespace: -n\n';
-  }
+  if (checked.length === 0) return 'No node has a fence configuration, and no policy fences one\n';
   const isWide = format === 'wide';
   const wide = isWide ? ['CONFIGURATION', 'DEVICE'] : [];
   const heads = ['NAME', 'POLICY', ...wide, 'FENCEABLE', 'ANSWER', 'REASON', 'WHY'];
@@ -220,10 +276,13 @@ async function render(checked: readonly CheckedNode[], format: CheckFlags['outpu
     ...(isWide ? [one.configuration, one.answers.map(({ device }) => device).join('; ') || '<none>'] : []),
     one.fenceable ? 'yes' : 'no',
     one.answers
-      .map(({ method, power, believed }) => `${method}: ${power}${believed ? '' : ', not believed'}`)
+      .map(
+        (answer) =>
+          `${answer.method}: ${answer.power}${answer.believed ? '' : ', not believed'}${cannotSay(answer) ? ', cannot say whose power it is' : ''}`,
+      )
       .join('; ') || '<none>',
     one.reason ?? '<none>',
-    (one.message ?? '').replaceAll(/\s+/g, ' '),
+    (one.message ?? (one.notes ?? []).join('; ')).replaceAll(/\s+/g, ' '),
   ]);
   return renderTable(heads, rows);
 }

@@ -6,9 +6,11 @@ import type { DeviceProvider } from '../devices/provider.ts';
 import type { DeviceAnswer } from '../devices/device.ts';
 import type { KubeObject } from '../kube/client.ts';
 import { KubeClient } from '../kube/client.ts';
-import { configMaps, fenceDevices, namespaces, nodes, remedyPolicies } from '../kube/resources.ts';
+import { configMaps, fenceDevices, namespaces, nodes, remedyPolicies, secrets } from '../kube/resources.ts';
 import { approveAs } from './approve.ts';
+import type { CheckedNode } from './check.ts';
 import { checkDevices, clearDevices } from './check.ts';
+import { elsewhere } from './written.ts';
 import type { StoredFence } from './node-fence.ts';
 import { resume } from './resume.ts';
 import { stop } from './stop.ts';
@@ -213,6 +215,72 @@ describe('check', () => {
       'a node that is named is checked',
     );
     await assert.rejects(told(made, 'node-7'), new UserError('no such node: node-7'));
+  });
+
+  const whole = async (made: ActCluster, ...names: string[]): Promise<CheckedNode[]> =>
+    checkDevices({ client: made.client, provider, clock: made.clock, namespace: 'fenceline' }, names);
+
+  test('[SAF-1, EXP-3] a plug that two nodes are configured with is believed of neither, whoever is asked about', async () => {
+    const made = await cluster();
+    const template = { resource: configMaps, namespace: 'fenceline', name: 'fence-method-template-ipmi' };
+    await made.patch(template, '/data', { 'template.properties': 'agent=fence_ipmilan\nip=10.0.0.1' });
+    const [one] = await whole(made, 'node-1');
+    assert.deepEqual([one?.fenceable, one?.reason], [false, 'WrongMachine']);
+    assert.match(one?.message ?? '', /node node-2 is configured with the same device and plug/);
+    assert.deepEqual(
+      one?.answers.map(({ power, believed }) => [power, believed]),
+      [['on', false]],
+    );
+  });
+
+  test('[SAF-1, EXP-3] the same where the address is in a Secret', async () => {
+    const made = await cluster();
+    const plugs: DeviceProvider = {
+      device: async () => ({ ok: true, device: { name: 'ipmi', ask: async () => on }, plug: 'the same' }),
+    };
+    const template = { resource: configMaps, namespace: 'fenceline', name: 'fence-method-template-ipmi' };
+    await made.patch(template, '/data', { 'template.properties': 'agent=fence_ipmilan\nsecret=bmc' });
+    assert.ok((await made.client.create(secrets, { metadata: { name: 'bmc', namespace: 'fenceline' } })).ok);
+    const context = { client: made.client, provider: plugs, clock: made.clock, namespace: 'fenceline' };
+    const [one] = await checkDevices(context, ['node-1']);
+    assert.match(one?.message ?? '', /node node-2 is configured with the same device and plug/);
+  });
+
+  test('[SAF-17, EXP-3] a device that cannot say whose power it is is called so', async () => {
+    const made = await cluster();
+    const [one] = await whole(made, 'node-1');
+    assert.deepEqual(
+      [one?.fenceable, one?.answers.map(({ identity, believed }) => [identity, believed])],
+      [true, [['none', true]]],
+    );
+    assert.match(
+      one?.notes?.join() ?? '',
+      /^ipmi-off cannot say whose power it is; no drill has shown .*fenceline drill node-1/,
+    );
+  });
+
+  test('[FEN-7, EXP-3] a Secret that is not there is told with the place that names it', async () => {
+    const made = await cluster();
+    const template = { resource: configMaps, namespace: 'fenceline', name: 'fence-method-template-ipmi' };
+    const text = 'agent=fence_ipmilan\nip=10.0.0.{{node}}\nsecret=bmc';
+    await made.patch(template, '/data', { 'template.properties': text });
+    const [one] = await whole(made, 'node-1');
+    assert.equal(one?.reason, 'ConfigurationInvalid');
+    assert.match(
+      one?.message ?? '',
+      /^ConfigMap fence-method-template-ipmi, template.properties: secret: there is no Secret bmc/,
+    );
+  });
+
+  test('[EXP-3] a namespace that is not there is a mistake, and so is one where nothing is written', async () => {
+    const made = await cluster();
+    const { client } = made;
+    const context = { client, provider, clock: made.clock, namespace: 'fencelin' };
+    const where = 'there is one in fenceline: write -n fenceline';
+    await assert.rejects(checkDevices(context, []), new UserError(`there is no namespace fencelin: ${where}`));
+    await client.create(namespaces, { metadata: { name: 'fencelin' } });
+    assert.equal(await elsewhere(context), `in namespace fencelin no fence configuration is written; ${where}`);
+    assert.equal(await elsewhere({ client, namespace: 'fenceline' }), undefined);
   });
 
   test('[SAF-1] what was found wrong is cleared for nodes that are named, and only where something was', async () => {

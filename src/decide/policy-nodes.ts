@@ -100,7 +100,7 @@ export function policyNodes(
 
 /** `secrets`: how each of those that the configurations name is. */
 export function configFindings(
-  { fenced }: PolicyNodes,
+  { fenced }: Pick<PolicyNodes, 'fenced'>,
   configs: WrittenConfigs,
   secrets: ReadonlyMap<string, SecretState>,
 ): ConfigFindings {
@@ -183,7 +183,7 @@ export function secretsOf(config: ConfigResult): ReadonlySet<string> {
   return new Set(methodsOf(config).flatMap((method) => method.secrets));
 }
 
-function methodsOf(config: ConfigResult): Method[] {
+export function methodsOf(config: ConfigResult): Method[] {
   if (!config.ok) return [];
   const { isolation, powerManagement, recovery } = config.config;
   return [...isolation, ...powerManagement, ...recovery].flatMap(({ off, on }) => [...off, ...on]);
@@ -199,12 +199,15 @@ export function uncheckedNodes(fenced: readonly FencedNode[]): By<string> {
 
 /**
  * Devices with which two nodes are configured: by `node hash`, as a device is known, the other node. Where the address is in a
- * Secret, that shows when the devices are asked.
+ * Secret, that shows when the devices are asked, or is known to `plugFor`.
  */
-export function sharedDevices(fenced: readonly FencedNode[]): Map<string, string> {
+export function sharedDevices(
+  fenced: readonly Pick<FencedNode, 'node' | 'config'>[],
+  plugFor: (node: LiveNode, method: Method) => string | undefined = writtenPlug,
+): Map<string, string> {
   const all = fenced.flatMap(({ node, config }) =>
     methodsOf(config).flatMap((method) => {
-      const plug = plugOf(method.driver, method.parameters);
+      const plug = plugFor(node, method);
       return plug === undefined ? [] : [{ plug, node: node.name, key: `${node.name} ${deviceHash(method)}` }];
     }),
   );
@@ -216,6 +219,10 @@ export function sharedDevices(fenced: readonly FencedNode[]): Map<string, string
     }
   }
   return shared;
+}
+
+function writtenPlug(_: LiveNode, { driver, parameters }: Method): string | undefined {
+  return plugOf(driver, parameters);
 }
 
 /** What each node is switched off by, by the hash of the device; not where nobody can read what is written about it. */

@@ -7,17 +7,23 @@ import type { LiveNode } from '../api/release-view.ts';
 import { defaultAgentSettings } from './agent.ts';
 import { secrets } from '../kube/resources.ts';
 import { ClusterDevices } from './cluster-devices.ts';
+import type { FoundDevice } from './provider.ts';
 
 const method: Method = { name: 'm', action: 'off', driver: 'driver:aws', parameters: { region: 'eu-1' }, secrets: [] };
 const agents = { ...defaultAgentSettings, directory: '/nonexistent' };
 const keys = { access_key_id: 'AKIAEXAMPLE', secret_access_key: 'canary' };
 
-async function found(
+async function found(...args: Parameters<typeof foundDevice>): Promise<string> {
+  const answer = await foundDevice(...args);
+  return answer.ok ? answer.device.name : answer.problem;
+}
+
+async function foundDevice(
   change: Partial<Method>,
   node: Partial<LiveNode> = {},
   secretName?: string,
   values: Record<string, string> = keys,
-): Promise<string> {
+): Promise<FoundDevice> {
   const cluster = await ActCluster.create();
   if (secretName !== undefined) {
     const data = Object.fromEntries(Object.entries(values).map(([key, value]) => [key, btoa(value)]));
@@ -25,8 +31,7 @@ async function found(
   }
   const { client, clock } = cluster;
   const devices = new ClusterDevices({ client, clock, namespace: 'default', agents });
-  const answer = await devices.device(aNode(node), { ...method, ...change });
-  return answer.ok ? answer.device.name : answer.problem;
+  return devices.device(aNode(node), { ...method, ...change });
 }
 
 describe('devices of a cluster', () => {
@@ -43,7 +48,10 @@ describe('devices of a cluster', () => {
     const builtIn = { driver: 'built-in' };
     const providerId = 'aws:///eu-1a/i-0123456789abcdef0';
     assert.match(await found(builtIn, { providerId }, 'fence-provider-aws'), /i-0123456789abcdef0/);
-    assert.match(await found(builtIn, { providerId }), /fence-provider-aws.*not found/);
+    assert.match(
+      await found(builtIn, { providerId }),
+      /^there is no Secret fence-provider-aws in namespace default: create it/,
+    );
     assert.match(await found(builtIn, {}), /^node-1 has no provider ID: write a ConfigMap fence-config-node-1/);
     assert.match(await found(builtIn, { providerId: 'kind://docker/x' }), /kind:\/\/docker\/x: write a ConfigMap/);
   });
@@ -60,6 +68,24 @@ describe('devices of a cluster', () => {
     assert.match(await found(other, {}, 'bmc', bmc), /^fence_ilo5 cannot be run/);
     const wrong = { ...redfish, parameters: { ...parameters, systems_uri: '/redfish/v1/../x' } };
     assert.match(await found(wrong, {}, 'bmc', bmc), /^systems_uri: write a path on the device/);
+  });
+
+  test('[FEN-7] what is wrong is told with the key that is to be corrected, or the Secret that it is in', async () => {
+    const told = async (...args: Parameters<typeof foundDevice>): Promise<object> => {
+      const answer = await foundDevice(...args);
+      return answer.ok ? {} : { key: answer.key, problem: answer.problem };
+    };
+    assert.match(
+      JSON.stringify(await told({ parameters: { reigon: 'x' }, secrets: ['aws'] }, {}, 'aws')),
+      /"key":"reigon"/,
+    );
+    const inSecret = await told({ secrets: ['aws'] }, {}, 'aws', { ...keys, sesion_token: 'canary' });
+    assert.match(JSON.stringify(inSecret), /^{"problem":"Secret aws, key sesion_token: /);
+    assert.match(
+      JSON.stringify(await told({ secrets: ['aws'] })),
+      /"key":"secret","problem":"there is no Secret aws in/,
+    );
+    assert.match(JSON.stringify(await told({ driver: 'agent:fence_nothing' })), /"key":"agent"/);
   });
 
   test('S28: what is wrong is said without the credentials', async () => {

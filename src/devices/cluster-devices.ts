@@ -2,7 +2,7 @@
  * Devices of a real cluster: fence agents and clouds, with what the templates say and the Secrets hold. A Secret is read
  * when its device is used and kept nowhere.
  */
-import type { DeviceProvider, FoundDevice } from './provider.ts';
+import type { DeviceProvider, FoundDevice, NoDevice } from './provider.ts';
 import type { AllowedParameter } from '../api/agent-parameters.ts';
 import type { Method } from '../api/fence-config.ts';
 import { plugOf } from '../api/plug.ts';
@@ -11,9 +11,8 @@ import type { Clock } from '../clock.ts';
 import type { AgentSettings } from './agent.ts';
 import { AgentCatalogue } from './agent.ts';
 import { cloudDrivers } from './clouds/index.ts';
-import type { DeviceDriver, DeviceParameters } from './device.ts';
+import type { DeviceDriver, DeviceParameters, ParameterProblem } from './device.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
-import type { Result } from '../kube/errors.ts';
 import { secrets } from '../kube/resources.ts';
 import { REDFISH_AGENT, RedfishDriver } from './redfish.ts';
 
@@ -49,46 +48,66 @@ export class ClusterDevices implements DeviceProvider {
     const wanted = method.driver === builtIn ? byProvider(node, method) : { ok: true as const, method };
     if (!wanted.ok) return wanted;
     const secret = await this.#secretOf(wanted.method);
-    if (!secret.ok) return { ok: false, problem: secret.error.message };
+    if (!secret.ok) return secret;
+    const { values, from } = secret;
     const isCloud = wanted.method.driver.startsWith(cloudPrefix);
-    const plain = isCloud ? withInstance(node, wanted.method, secret.value) : wanted.method.parameters;
-    const parameters = { plain, secret: secret.value };
+    const plain = isCloud ? withInstance(node, wanted.method, values) : wanted.method.parameters;
+    const parameters = { plain, secret: values };
     const found = await this.#driver(wanted.method.driver, parameters);
     if (!found.ok) return found;
     const [wrong] = found.driver.check(parameters);
-    if (wrong !== undefined) return { ok: false, problem: `${wrong.key}: ${wrong.problem}` };
-    const plug = plugOf(wanted.method.driver, { ...plain, ...secret.value });
+    if (wrong !== undefined) return wrongParameter(wrong, from);
+    const plug = plugOf(wanted.method.driver, { ...plain, ...values });
     return { ok: true, device: found.driver.device(parameters, this.#clock), ...(plug === undefined ? {} : { plug }) };
   }
 
-  async #driver(
-    name: string,
-    parameters: DeviceParameters,
-  ): Promise<{ ok: true; driver: DeviceDriver } | { ok: false; problem: string }> {
+  async #driver(name: string, parameters: DeviceParameters): Promise<{ ok: true; driver: DeviceDriver } | NoDevice> {
     const isRedfish = name === `${agentPrefix}${REDFISH_AGENT}`;
     if (isRedfish && this.#redfish.understands(parameters)) return { ok: true, driver: this.#redfish };
     if (name.startsWith(agentPrefix)) {
       const found = await this.#agents.driver(name.slice(agentPrefix.length));
-      return found.kind === 'problem' ? { ok: false, problem: found.problem } : { ok: true, driver: found.driver };
+      if (found.kind === 'problem') return { ok: false, problem: found.problem, key: 'agent' };
+      return { ok: true, driver: found.driver };
     }
     const cloud = name.slice(cloudPrefix.length);
     const driver = cloudDrivers.get(cloud);
     if (driver !== undefined) return { ok: true, driver };
-    return { ok: false, problem: `there is no driver ${cloud}: write one of ${[...cloudDrivers.keys()].join(', ')}` };
+    const problem = `there is no driver ${cloud}: write one of ${[...cloudDrivers.keys()].join(', ')}`;
+    return { ok: false, problem, key: 'driver' };
   }
 
-  async #secretOf({ secrets: names }: Method): Promise<Result<Record<string, string>>> {
+  async #secretOf({ secrets: names }: Method): Promise<HeldBySecrets | NoDevice> {
     const values: Record<string, string> = {};
+    const from = new Map<string, string>();
     for (const name of names) {
       const ref = { resource: secrets, namespace: this.#namespace, name };
       const read = await this.#client.get<WireSecret>(ref, { timeoutMs: readTimeoutMs });
-      if (!read.ok) return read;
+      if (!read.ok) {
+        const isMissing = read.error.kind === 'notFound';
+        const missing = `there is no Secret ${name} in namespace ${this.#namespace}: create it, or correct the name`;
+        return { ok: false, problem: isMissing ? missing : read.error.message, key: 'secret' };
+      }
       for (const [key, value] of Object.entries(read.value.data ?? {})) {
         values[key] = Buffer.from(value, 'base64').toString('utf8');
+        from.set(key, name);
       }
     }
-    return { ok: true, value: values };
+    return { ok: true, values, from };
   }
+}
+
+interface HeldBySecrets {
+  ok: true;
+  values: Record<string, string>;
+  /** Which Secret a key comes from. */
+  from: ReadonlyMap<string, string>;
+}
+
+/** What is wrong in a Secret is corrected there, and not where the Secret is named. */
+function wrongParameter({ key, problem }: ParameterProblem, from: ReadonlyMap<string, string>): NoDevice {
+  const secret = from.get(key);
+  if (secret !== undefined) return { ok: false, problem: `Secret ${secret}, key ${key}: ${problem}` };
+  return { ok: false, problem: `${key}: ${problem}`, key };
 }
 
 /** The provider knows its instances by the ID that it gave their nodes. */

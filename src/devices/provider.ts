@@ -5,7 +5,14 @@ import type { LiveNode } from '../api/release-view.ts';
 import type { Device } from './device.ts';
 
 /** `plug`: a hash of where it is and which of its outlets; absent: the parameters do not say. */
-export type FoundDevice = { ok: true; device: Device; plug?: string } | { ok: false; problem: string };
+export type FoundDevice = { ok: true; device: Device; plug?: string } | NoDevice;
+
+/** `key`: what is wrong of what is written about it, such as `agent`, `secret` or a parameter. */
+export interface NoDevice {
+  ok: false;
+  problem: string;
+  key?: string;
+}
 
 export interface DeviceProvider {
   device(node: LiveNode, method: Method): Promise<FoundDevice>;

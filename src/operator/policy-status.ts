@@ -29,6 +29,7 @@ import type { DeviceMemory } from '../act/device-memory.ts';
 import type { Hear } from '../act/device-tasks.ts';
 import { DeviceRounds } from '../act/device-rounds.ts';
 import { doubtAbout } from '../fence/belief.ts';
+import { placesOf } from '../fence/places.ts';
 import { listNodes } from '../observe/list-nodes.ts';
 import type { ConfigFindings, FencedNode, PolicyNodes, WrittenConfigs } from '../decide/policy-nodes.ts';
 import {
@@ -115,7 +116,15 @@ export class PolicyStatus {
     this.#rounds = new DeviceRounds({
       clock,
       everyMs: checkEveryMs,
-      check: ({ node, config }) => checkNode(node, config, { provider, clock, doubt, hear, onChecked }),
+      check: ({ node, config }) =>
+        checkNode(node, config, {
+          provider,
+          clock,
+          doubt,
+          hear,
+          onChecked,
+          places: placesOf(node.name, config, cluster.fenceConfigs),
+        }),
       isBusy: (name) => cluster.nodesWith('fenced').includes(name),
       onChange: () => this.touch(),
     });

@@ -133,7 +133,9 @@ describe('commands around fencing', () => {
   });
 
   test('[EXP-3, FEN-7, REM-8] check, and what the operator writes into the status of a policy', async () => {
-    assert.match((await fenceline('check', '-n', 'fencing')).stdout, /^No node has a fence configuration/);
+    const nothing = await fenceline('check', '-n', 'fencing');
+    assert.match(nothing.stdout, /^No node has a fence configuration/);
+    assert.equal(nothing.code, 1, 'nothing was looked at');
     const spec = {
       selector: { matchLabels: { type: 'compute' } },
       thresholds: [{ lease: { staleFor: '12s' }, remedies: [{ name: 'fence' }] }],
@@ -155,7 +157,25 @@ describe('commands around fencing', () => {
     await create(configMaps, map('fence-config-compute', config));
     const checked = await fenceline('check', '-n', 'fencing');
     assert.equal(checked.code, 1);
-    assert.match(checked.stdout, /^worker-1 +workers +no +<none> +NoDevice +bmc-off: .*secrets\/bmc/m);
+    const secretMissing =
+      'ConfigMap fence-method-template-bmc, template.properties: secret: there is no Secret bmc: create it';
+    assert.match(
+      checked.stdout,
+      new RegExp(`^worker-1 +workers +no +<none> +ConfigurationInvalid +${secretMissing}`, 'm'),
+    );
+    // A name that is mistyped, and one of a namespace where nothing is written.
+    const mistyped = await fenceline('check', '-n', 'fencin');
+    assert.deepEqual([mistyped.code, mistyped.stdout], [1, '']);
+    assert.equal(
+      mistyped.stderr,
+      'fenceline: there is no namespace fencin: there is one in fencing: write -n fencing\n',
+    );
+    const other = await fenceline('check', '-n', 'default');
+    assert.equal(other.code, 1);
+    assert.match(
+      other.stderr,
+      /^fenceline: in namespace default no fence configuration is written; .*write -n fencing$/m,
+    );
     const [first] = JSON.parse(
       (await fenceline('check', 'worker-2', '-n', 'fencing', '-o', 'json')).stdout,
     ) as object[];
@@ -164,10 +184,10 @@ describe('commands around fencing', () => {
       {
         node: 'worker-2',
         policy: 'workers',
-        configuration: 'fence-config-compute',
+        configuration: 'fence-method-template-bmc',
         fenceable: false,
         answers: [],
-        reason: 'NoDevice',
+        reason: 'ConfigurationInvalid',
         message: '',
       },
     );
