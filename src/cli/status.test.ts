@@ -62,7 +62,7 @@ describe('status of drains', () => {
     await cluster.patch(nodeRef, '/spec/unschedulable', false);
     const text = await shown(cluster);
     assert.doesNotMatch(text, /evicting|DRAIN OF/i);
-    assert.match(text, / yes$/m);
+    assert.match(text, / no, in quarantine$/m);
   });
 
   test('without a policy, and without Fenceline in the cluster, there is nothing to show and nothing to say', async () => {
@@ -95,6 +95,49 @@ describe('status of drains', () => {
       renderUnreadable(unreadable),
       'you may not read drainpolicies.fenceline.dev, so what they say is not shown',
     );
+  });
+});
+
+describe('status of fences', () => {
+  const fence = { step: 'power-management', status: 'done', phase: 'booting', startedAt: since, stepStartedAt: since };
+  const incident = { id: 'node-1-1', startedAt: since, trouble: 'lease', nodeUid: '1' };
+
+  test('[RET-1] a node in quarantine is not schedulable, and one without is', async () => {
+    const cluster = await ActCluster.create();
+    assert.match(await shown(cluster), /^node-1 .* no, in quarantine$/m);
+    const [one] = (await readStatus(cluster.client)).nodes;
+    assert.deepEqual([one?.unschedulable, one?.quarantined], [false, true], 'what programs read');
+    await cluster.patch(nodeRef, '/spec/taints', []);
+    assert.match(await shown(cluster), /^node-1 .* yes$/m);
+  });
+
+  test('[ADM-4] how far its fence is, by what, and until when', async () => {
+    const cluster = await ActCluster.create();
+    const condition = {
+      type: 'Fenced',
+      status: 'False',
+      reason: 'Booting',
+      message: 'ipmi-on',
+      lastTransitionTime: since,
+    };
+    const next = { what: 'its fence has failed, if it is not Ready in a new boot by then', at: '2026-01-01T00:10:00Z' };
+    await cluster.patchStatus(fenceRef, { epoch: 3, incident, fence, next, conditions: [condition] });
+    assert.match(
+      await shown(cluster),
+      /^node-1 .* Booting: ipmi-on; by 2026-01-01T00:10:00Z: its fence has failed, if/m,
+    );
+    const [one] = (await readStatus(cluster.client)).nodes;
+    assert.deepEqual(
+      [one?.recovery?.fence, one?.recovery?.next],
+      [{ reason: 'Booting', message: 'ipmi-on', since }, next],
+    );
+  });
+
+  test('[ADM-4] what comes next where there is no fence yet', async () => {
+    const cluster = await ActCluster.create();
+    const next = { what: 'fence begins, if Ready=NotTrue goes on', at: '2026-01-01T00:10:00Z' };
+    await cluster.patchStatus(fenceRef, { epoch: 3, incident: { ...incident, trouble: 'Ready=Unknown' }, next });
+    assert.match(await shown(cluster), /^node-1 .* Ready=Unknown; by 2026-01-01T00:10:00Z: fence begins, if/m);
   });
 });
 

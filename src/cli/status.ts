@@ -7,7 +7,8 @@
 import { Command, Option } from 'commander';
 import { EMPTY_STATUS } from '../api/empty-status.ts';
 import type { NodeFence, NodeFenceStatus } from '../api/node-fence.ts';
-import { ALARM } from '../api/reasons.ts';
+import { ALARM, FENCED } from '../api/reasons.ts';
+import { QUARANTINE_KEY } from '../api/release-view.ts';
 import type { Judgement, NodeFacts, NodeView } from '../api/view.ts';
 import { VERDICT_REASONS } from '../api/view.ts';
 import { defaultLimits, judgeNode } from '../judge/judge-node.ts';
@@ -35,6 +36,8 @@ export interface NodeStatus {
   explanation: string;
   zone: string;
   unschedulable: boolean;
+  /** By us: it takes no pods until it is back and clean. */
+  quarantined: boolean;
   evidence: Judgement['evidence'];
   /** What is being done about it; absent where there is nothing to do. */
   recovery?: Recovery;
@@ -50,6 +53,10 @@ export interface NodeStatus {
 export interface Recovery {
   trouble: string;
   hold?: string;
+  /** How far its fence is, and by what; absent: there is none, or it is over. */
+  fence?: { reason: string; message: string; since: string };
+  /** What comes next, and when, as far as that is known. */
+  next?: NodeFenceStatus['next'];
   waitsFor?: string;
   releases: { basis: string; by?: string; pods: number; ended: boolean }[];
   stuck: NodeFenceStatus['stuck'];
@@ -136,7 +143,17 @@ export function judged(
 function statusOf(node: NodeFacts, lease: SeenLease | undefined, serverTime: number): NodeStatus {
   const { name, zone, unschedulable } = node;
   const { verdict, reason, evidence } = judged(name, node, lease, serverTime);
-  return { node: name, verdict, reason, explanation: VERDICT_REASONS[reason], zone, unschedulable, evidence };
+  const quarantined = node.marks.includes(QUARANTINE_KEY);
+  return {
+    node: name,
+    verdict,
+    reason,
+    explanation: VERDICT_REASONS[reason],
+    zone,
+    unschedulable,
+    quarantined,
+    evidence,
+  };
 }
 
 /** A cluster in which Fenceline is not installed, or whose records the user may not read, has verdicts all the same. */
@@ -175,10 +192,15 @@ function rehearsalsOf(fences: readonly NodeFence[]): Map<string, Pick<NodeStatus
   );
 }
 
-function recoveryOf({ incident, hold, return: back, releases, stuck }: NodeFenceStatus): Recovery {
+function recoveryOf(status: NodeFenceStatus): Recovery {
+  const { incident, hold, return: back, releases, stuck, fence, next, conditions } = status;
+  const told = conditions.find(({ type }) => type === FENCED.of);
+  const isOpen = fence !== undefined && fence.phase !== 'finished';
   return {
     trouble: incident?.trouble ?? '',
     ...(hold && { hold: hold.message }),
+    ...(isOpen && told && { fence: { reason: told.reason, message: told.message, since: fence.stepStartedAt } }),
+    ...(next && { next }),
     ...(back?.waitsFor !== undefined && { waitsFor: back.waitsFor }),
     releases: releases.map(({ basis, by, pods, endedAt }) => ({
       basis,
@@ -257,8 +279,8 @@ export async function render(statuses: NodeStatus[], format: Format | undefined)
 }
 
 /** A node from which replicas leave by themselves is told from one that is only cordoned (DRN-14). */
-function schedulableOf({ unschedulable, drain }: NodeStatus): string {
-  if (!unschedulable) return 'yes';
+function schedulableOf({ unschedulable, quarantined, drain }: NodeStatus): string {
+  if (!unschedulable) return quarantined ? 'no, in quarantine' : 'yes';
   if (drain?.autoEvicting === true) return 'no, auto-evicting';
   return drain?.blocked === true ? 'no, drain waits' : 'no';
 }
@@ -266,13 +288,15 @@ function schedulableOf({ unschedulable, drain }: NodeStatus): string {
 /** The one thing that matters most just now. */
 function summaryOf(recovery: Recovery | undefined): string {
   if (recovery === undefined) return '<none>';
-  const { hold, stuck, releases, waitsFor, trouble } = recovery;
+  const { hold, stuck, releases, waitsFor, trouble, fence, next } = recovery;
   if (hold !== undefined) return `held: ${hold}`;
   if (stuck.length > 0) return `${stuck.length} ${stuck.length === 1 ? 'pod' : 'pods'} stuck`;
+  const then = next?.at === undefined ? '' : `; by ${next.at}: ${next.what}`;
+  if (fence !== undefined) return `${[fence.reason, fence.message].filter(Boolean).join(': ')}${then}`;
   const open = releases.filter(({ ended }) => !ended);
   const released = open.length > 0 ? open : releases;
   const last = released.at(-1);
-  if (last === undefined) return trouble;
+  if (last === undefined) return `${trouble}${then}`;
   const what = `${last.ended ? 'released' : 'releasing'} ${last.pods} (${last.basis})`;
   return waitsFor === undefined ? what : `${what}; ${waitsFor}`;
 }

@@ -168,7 +168,8 @@ export class PassReporter implements ReleaseMetrics {
     const now = new Map((decision.findings?.stuck ?? []).map((stuck) => [`${stuck.namespace}/${stuck.name}`, stuck]));
     for (const [key, { namespace, name, reason: why, message }] of now) {
       const said = before?.get(key);
-      if (said?.reason === why && said.message === message) continue;
+      // By podsPerMinute hundreds wait, and go by themselves: an event for each would say no more than the record.
+      if (why === 'ReleaseRate' || (said?.reason === why && said.message === message)) continue;
       const pod = nodeCase.pods.find((one) => one.namespace === namespace && one.name === name);
       if (pod === undefined) continue;
       const regarding = { apiVersion: 'v1', kind: 'Pod', namespace, name, uid: pod.uid };
