@@ -123,9 +123,17 @@ test('a fence is asked for once, not while one runs, and not of a node that is s
   await cluster.patch(fenceRef, '/spec/stop', false);
   await cluster.patchStatus(fenceRef, status(fenceIn('booting')));
   await assert.rejects(ask(), /node-1 is being fenced already/);
+  await cluster.patchStatus(fenceRef, status(fenceIn('poweringOff')));
+  await assert.rejects(ask(), /node-1 is being fenced already/);
   await cluster.patchStatus(fenceRef, status(fenceIn('finished')));
   await assert.rejects(ask(), /node-1 has been fenced in this very second: try again/);
   const earlier = { by: 'jane', at: '2025-12-31T00:00:00Z', answeredAt: at, reason: 'TakenUp' };
+  await cluster.patchStatus(fenceRef, status(fenceIn('waiting'), { request: earlier }));
+  assert.deepEqual(
+    (await ask(true)).spec.requested,
+    { by: 'jane', at },
+    'one that has touched nothing is not waited for',
+  );
   await cluster.patchStatus(fenceRef, status(fenceIn('finished'), { request: earlier }));
   await ask();
   await assert.rejects(ask(), /was asked for already, by jane at 2026-01-01T00:00:00Z/);

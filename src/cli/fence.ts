@@ -1,6 +1,6 @@
 /** `fenceline fence NODE`: asks the operator for a fence now, whatever it thinks of the node. */
 import type { Command } from 'commander';
-import { clockTime } from '../api/facts.ts';
+import { clockTime, isUnderFence } from '../api/facts.ts';
 import { hasEnded, isTakenUp, requestOf } from '../api/fence-request.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { confirm } from './confirm.ts';
@@ -46,7 +46,7 @@ export async function requestFence(
   if (known?.spec.stop === true) throw new UserError(`${node} is stopped: fenceline resume ${node} comes first`);
   const open = known && requestOf(known);
   if (open !== undefined) throw new UserError(`a fence of ${node} was asked for already, by ${open.by} at ${open.at}`);
-  if (known?.status?.fence !== undefined && !hasEnded(known)) throw new UserError(`${node} is being fenced already`);
+  if (known !== undefined && isBegun(known)) throw new UserError(`${node} is being fenced already`);
   const requested = { by, at: clockTime(serverTime), ...(withoutPolicy === true ? { withoutPolicy } : {}) };
   if (known !== undefined && isTakenUp({ ...known, spec: { requested } })) {
     throw new UserError(`${node} has been fenced in this very second: try again`);
@@ -57,6 +57,13 @@ export async function requestFence(
   }
   if (dryRun) return { ...known, spec: { ...known.spec, requested } };
   return patchFence(client, known, [{ op: 'add', path: '/spec/requested', value: requested }]);
+}
+
+/** One that has touched nothing, and waits or is held, is just what somebody does not want to wait for. */
+function isBegun(known: StoredFence): boolean {
+  const fence = known.status?.fence;
+  if (fence === undefined || hasEnded(known)) return false;
+  return isUnderFence(fence) || (fence.phase !== 'waiting' && fence.phase !== 'isolated');
 }
 
 /** What the operator would refuse is not written: nobody should have to look for the answer. */

@@ -138,7 +138,7 @@ function ofLadder({ nodeCase, remedy }: Decided, { fence, ladders }: NodeFenceSt
       return { what: `${ladder.remedy} brings it back` };
     case 'waiting':
       return following === undefined
-        ? { what: `nothing by itself: ${isOver} a person has to act if the trouble goes on`, atMs }
+        ? { what: `nothing by itself: ${isOver} a person has to act if the trouble goes on` }
         : { what: `${following} begins, if the trouble goes on`, atMs };
     case 'exhausted':
       return { what: `nothing by itself: ${isOver} a person has to act` };

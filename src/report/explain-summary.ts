@@ -1,14 +1,16 @@
 /** The whole in one sentence: how the node is, and what is being done about it. */
 import { FENCED } from '../api/reasons.ts';
 import type { Advised, Known } from './explanation.ts';
+import { isGone, isLed } from './explanation.ts';
 
 export function summaryOf(known: Known, waits: readonly Advised[]): string {
-  const { node, judgement, record, operator } = known;
+  const { node, judgement, record } = known;
   const { incident, verdict = judgement.verdict, return: back } = record?.status ?? {};
-  const isLed = operator.leads !== 'no' && operator.leads !== 'nobody';
-  if (incident === undefined) return `${node} is ${judgement.verdict}${quietly(known, waits, isLed)}`;
+  if (isGone(known) && incident === undefined)
+    return `${node} is gone: there is no Node of this name, and nothing is left to do`;
+  if (incident === undefined) return `${node} is ${judgement.verdict}${quietly(known, waits)}`;
   const trouble = troubleText(incident.trouble);
-  if (!isLed) return `${node} was ${verdict} (${trouble}), and nothing is done about it: no operator leads`;
+  if (!isLed(known)) return `${node} was ${verdict} (${trouble}), and nothing is done about it: no operator leads`;
   if (incident.clearedAt !== undefined) return `${node} is well again, if the trouble (${trouble}) stays away`;
   const isBack = back?.stage !== undefined;
   if (isBack) return `${node} is back, and takes no pods yet: ${back.waitsFor ?? back.stage}`;
@@ -19,14 +21,12 @@ function troubleText(trouble: string): string {
   return trouble === 'lease' ? 'its Lease is not renewed' : trouble;
 }
 
-function quietly(
-  { judgement: { verdict }, policy, record }: Known,
-  [first]: readonly Advised[],
-  isLed: boolean,
-): string {
+function quietly(known: Known, [first]: readonly Advised[]): string {
+  const { policy, record, judgement } = known;
+  const isWell = judgement.verdict === 'healthy';
   if (record?.spec.stop === true) return ', and nothing would be done about it: it is stopped';
-  if (!isLed) return `, and nothing ${verdict === 'healthy' ? 'would be' : 'is'} done about it: no operator leads`;
-  if (verdict === 'healthy') {
+  if (!isLed(known)) return `, and nothing ${isWell ? 'would be' : 'is'} done about it: no operator leads`;
+  if (isWell) {
     return first === undefined ? ': nothing is wrong, and nothing is being done' : `, but: ${first.wait.message}`;
   }
   if (policy === undefined) return ', and nothing is done about it: no policy selects it';

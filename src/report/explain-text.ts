@@ -77,8 +77,9 @@ function waitLines({ reason, message, since, until, ends }: Wait, now: string): 
 function nextLine({ at: now, next, trouble }: Explanation): string {
   if (next === undefined) return trouble === undefined ? 'nothing, while it stays as it is' : 'nothing by itself';
   const { what, at, after } = next;
-  if (at !== undefined) return `${when(at, now)}: ${what}`;
-  return after === undefined ? what : `once ${after} is over: ${what}`;
+  const clock = at === undefined ? undefined : when(at, now);
+  if (after === undefined) return clock === undefined ? what : `${clock}: ${what}`;
+  return `once ${after} is over${clock === undefined ? '' : `, at the latest ${clock}`}: ${what}`;
 }
 
 /** A time, and how far away that is. */

@@ -15,7 +15,7 @@ import { RELEASED_ADVICE, STUCK_ADVICE } from '../api/advice-of-pods.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { ALARM, FENCED, HELD, RELEASED } from '../api/reasons.ts';
 import type { Advised, Known } from './explanation.ts';
-import { advised, isAttended, namesOf } from './explanation.ts';
+import { advised, isAttended, isGone, namesOf } from './explanation.ts';
 
 /** What is not in the list, as a newer operator may write it, is told as it is. */
 function adviceFor(all: { readonly [reason: string]: Advice }, reason: string): Advice {
@@ -32,7 +32,7 @@ export function waitsOf(known: Known): Advised[] {
         ...returnWaits(known),
         ...stuckPods(known),
       ]
-    : stoppedOnly(known);
+    : [...stoppedOnly(known), ...unselected(known)];
   return [...own, ...alarms(known, own), ...requests(known), ...deviceWaits(known)];
 }
 
@@ -52,6 +52,13 @@ function stoppedOnly(known: Known): Advised[] {
   if (known.record?.spec.stop !== true) return [];
   const message = HELD.explanation.Stopped;
   return [advised({ reason: 'Stopped', message }, HELD_ADVICE.Stopped, namesOf(known))];
+}
+
+/** Whatever is wrong with it, nobody has asked for anything to be done. */
+function unselected(known: Known): Advised[] {
+  const { judgement, policy } = known;
+  if (policy !== undefined || judgement.verdict === 'healthy' || isGone(known)) return [];
+  return [advised({ reason: 'NoPolicy', message: 'no policy selects it' }, STUCK_ADVICE.NoPolicy, namesOf(known))];
 }
 
 function conditionOf({ conditions }: NodeFenceStatus, type: string): NodeFenceStatus['conditions'][number] | undefined {

@@ -14,7 +14,7 @@ import { VERDICT_REASONS } from '../api/view.ts';
 import { summaryOf } from './explain-summary.ts';
 import { waitsOf } from './explain-waits.ts';
 import type { Advised, ExplainedEvidence, Explanation, Known } from './explanation.ts';
-import { isAttended, namesOf } from './explanation.ts';
+import { isAttended, isGone, isLed, namesOf } from './explanation.ts';
 
 const maxCommands = 6;
 
@@ -48,12 +48,16 @@ export function explain(known: Known): Explanation {
   };
 }
 
-function nextOf({ record }: Known): Pick<Explanation, 'next'> {
+function nextOf(known: Known): Pick<Explanation, 'next'> {
+  const { record } = known;
+  if (!isLed(known)) return { next: { what: 'nothing, until an operator leads' } };
   const { next, hold } = record?.status ?? {};
   if (next === undefined) return {};
   const { what, at } = next;
   if (at !== undefined) return { next: { what, at } };
-  return { next: { what, ...(hold === undefined ? {} : { after: hold.reason }) } };
+  if (hold === undefined) return { next: { what } };
+  const { reason: after, until } = hold;
+  return { next: { what, after, ...(until === undefined ? {} : { at: until }) } };
 }
 
 function verdictOf(known: Known): Explanation['verdict'] {
@@ -105,9 +109,10 @@ const holdsEverything: ReadonlySet<string> = new Set([
 ]);
 
 function changesOf(known: Known): string[] {
-  const { policy, record, operator } = known;
+  const { policy, record } = known;
   const { fence, return: back, hold } = record?.status ?? {};
-  if (operator.leads === 'no' || operator.leads === 'nobody') return [leading];
+  if (!isLed(known)) return [leading];
+  if (isGone(known)) return [joined];
   if (!isAttended(known)) return policy === undefined ? [withoutPolicy] : thresholdsOf(policy);
   if (back?.stage !== undefined) return [relapse];
   const isHeld = holdsEverything.has(hold?.reason ?? '');
@@ -120,6 +125,7 @@ function changesOf(known: Known): string[] {
 }
 
 const leading = 'an operator leads again: it goes on from what is on record, and decides by what it sees then';
+const joined = 'a node of this name joins the cluster: then it is looked at like any other';
 const withoutPolicy = 'a policy that selects it; without one nothing is done about it whatever happens';
 const inTime = 'its kubelet renews its Lease and Ready is True before anything is cut: then nothing is done to it';
 const foundOff = 'its device says off: then nothing has to be cut, and no storm holds it back';
@@ -149,20 +155,24 @@ function thresholdText({ condition, lease }: LadderThreshold): string {
   return `${type} is ${status === 'NotTrue' ? 'not True' : status} for ${formatDuration(forMs)}`;
 }
 
-/** What belongs to a wait first; what can be done in every situation last. */
+/** What belongs to a wait first; what can be done in every situation last. Without an operator nothing else helps. */
 function commandsFor(known: Known, waits: readonly Advised[]): Command[] {
-  const { leads } = known.operator;
-  const isQuiet = !isAttended(known) && waits.length === 0;
-  const isStopped = known.record?.spec.stop === true;
-  const always = isQuiet ? [COMMANDS.check, COMMANDS.evidence] : [COMMANDS.history, COMMANDS.stop];
-  const first = named(known, leads === 'no' || leads === 'nobody' ? [COMMANDS.leader, COMMANDS.run] : []);
-  const last = named(known, isStopped ? [COMMANDS.history] : always);
-  const isLast = ({ command }: Command): boolean => last.some((one) => one.command === command);
-  const own = waits.flatMap(({ commands }) => commands).filter((one) => !isLast(one));
-  const all = [...first, ...own].filter(
-    ({ command }, at, every) => every.findIndex((one) => one.command === command) === at,
+  const last = named(known, generalOf(known, waits));
+  const first = isLed(known)
+    ? waits.flatMap(({ commands }) => commands)
+    : named(known, [COMMANDS.leader, COMMANDS.run]);
+  const own = first.filter(
+    ({ command }, at) =>
+      last.every((one) => one.command !== command) && first.findIndex((one) => one.command === command) === at,
   );
-  return [...all.slice(0, maxCommands), ...last];
+  return [...own.slice(0, maxCommands), ...last];
+}
+
+function generalOf(known: Known, waits: readonly Advised[]): readonly Command[] {
+  if (isGone(known)) return [COMMANDS.history];
+  if (!isAttended(known) && waits.length === 0) return [COMMANDS.check, COMMANDS.evidence];
+  if (known.record === undefined) return [COMMANDS.evidence];
+  return known.record.spec.stop ? [COMMANDS.history] : [COMMANDS.history, COMMANDS.stop];
 }
 
 function named(known: Known, commands: readonly Command[]): Command[] {

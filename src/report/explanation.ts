@@ -74,7 +74,7 @@ export interface Explanation {
   released: { at: string; basis: string; by?: string; pods: number; ended: boolean }[];
   /** Under `mode: DryRun`. */
   rehearsed: { at: string; reason: string; message: string }[];
-  /** `after`: once this hold is over. */
+  /** `after`: once this hold is over, `at` the latest. */
   next?: { what: string; at?: string; after?: string };
   /** What would change this. */
   changes: string[];
@@ -85,6 +85,15 @@ export interface Explanation {
 export interface Advised {
   wait: Wait;
   commands: Command[];
+}
+
+/** Somebody decides. Where that cannot be found out, the record is taken at its word. */
+export function isLed({ operator: { leads } }: Pick<Known, 'operator'>): boolean {
+  return leads !== 'no' && leads !== 'nobody';
+}
+
+export function isGone({ judgement }: Pick<Known, 'judgement'>): boolean {
+  return judgement.reason === 'NodeGone';
 }
 
 /** Its incident is open: the operator attends to it, and its verdict is on record. */

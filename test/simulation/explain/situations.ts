@@ -1,5 +1,5 @@
 /** Nights as they come: for each a cluster, what happens to it, and when somebody asks `fenceline explain`. */
-import { scenarioOf, parsed } from '../run-file.ts';
+import { parsed, scenarioOf } from '../run-file.ts';
 import type { Scenario } from '../../../src/scenario/format.ts';
 
 export interface Situation {
@@ -103,11 +103,18 @@ function night(name: string, atMs: number, { policy: spec, cluster, events = [],
   return { name, atMs, scenario };
 }
 
+/** Where the scheduler puts the database in these clusters. */
+const usual = 'node-4';
 const record = (spec: object): object => ({
   apiVersion: 'fenceline.dev/v1alpha1',
   kind: 'NodeFence',
-  metadata: { name: 'node-fence-node-1' },
-  spec: { node: 'node-1', ...spec },
+  metadata: { name: `node-fence-${usual}` },
+  spec: { node: usual, ...spec },
+});
+const annotated = (annotations: object): object => ({
+  apiVersion: 'v1',
+  kind: 'Node',
+  metadata: { name: usual, annotations },
 });
 const cutOff = { at: '0s', partition: victim };
 const powerLost = { at: '0s', powerOff: victim };
@@ -152,16 +159,26 @@ export const situations: readonly Situation[] = [
   }),
   night('awaiting-approval', 60 * seconds, { policy: { mode: 'Approve' }, events: [cutOff] }),
   night('paused', 60 * seconds, { policy: { mode: 'Paused' }, events: [cutOff] }),
-  {
-    ...night('stopped', 60 * seconds, {
-      events: [
-        { at: '0s', apply: record({ stop: true }) },
-        { at: '0s', partition: 'node-1' },
-      ],
-    }),
-    node: 'node-1',
-  },
+  night('stopped', 60 * seconds, { events: [{ at: '0s', apply: record({ stop: true }) }, cutOff] }),
+  night('planned-work', 60 * seconds, {
+    events: [
+      { at: '0s', cordon: victim },
+      { at: '5s', partition: victim },
+    ],
+  }),
+  night('kubelet-down', 60 * seconds, { events: [{ at: '0s', kubeletStop: victim }] }),
+  night('named-pause', 60 * seconds, {
+    events: [{ at: '0s', apply: annotated({ 'fenceline.dev/pause.firmware': '2026-01-01T01:00:00Z' }) }, cutOff],
+  }),
+  { ...night('nothing-to-free', 60 * seconds, { events: [{ at: '0s', partition: 'node-1' }] }), node: 'node-1' },
   { name: 'maintenance', atMs: 2 * minutes, scenario: scenarioOf('fence/maintenance') },
   night('dry-run', 60 * seconds, { policy: { mode: 'DryRun' }, events: [cutOff] }),
+  night('leader-gone', 2 * minutes, { events: [cutOff, { at: '20s', isolateOperator: 1 }] }),
+  night('no-policy', 60 * seconds, {
+    policy: { allNodes: undefined, selector: { matchLabels: { pool: 'other' } } },
+    events: [cutOff],
+  }),
+  night('node-deleted', 60 * seconds, { events: [powerLost, { at: '14s', deleteNode: victim }] }),
+  { name: 'outlets-swapped', atMs: 3 * minutes, scenario: scenarioOf('holes/outlets-swapped') },
   night('without-an-operator', 60 * seconds, { cluster: { operators: 0 }, events: [cutOff] }),
 ];
