@@ -67,6 +67,12 @@ describe('fence automaton', () => {
     assert.equal(next(unisolated, { isBack: true }, configs['power alone']).kind, 'cancelled');
   });
 
+  test('[FEN-4] isolated without power management says that it waits for the node', () => {
+    const config = { ...full, powerManagement: [] };
+    const stood = next(play([{ nowMs: 10 }, 'done'], config), { nowMs: 1000 }, config);
+    assert.match((stood.kind === 'state' && stood.waitsFor) || '', /^no power_management is configured/u);
+  });
+
   test('[FEN-2, FEN-14] a step is tried again, then the next level, then it is an error; the whole begins anew so often as it may', () => {
     const begun = [{ nowMs: 10 }, 'done', { nowMs: 20 }] as const;
     const once = play([...begun, 'done', 'bad']);

@@ -88,7 +88,9 @@ function isolated(state: FenceState, { facts, config, limits }: FenceContext): T
   if (facts.isPaused && state.wasTold === true) return enter(state, 'poweringOn', facts);
   const lost = edited(state.switched, 'isolation', config.isolation);
   if (lost !== undefined) return fail(state, facts, lost);
-  if (config.powerManagement.length === 0) return stay(state);
+  if (config.powerManagement.length === 0) {
+    return { kind: 'state', state, waitsFor: 'no power_management is configured: it waits for the node to come back' };
+  }
   const powerAtMs = Math.max(state.startedAtMs + limits.powerManagementAfterMs, facts.dumpUntilMs ?? 0);
   if (facts.nowMs < powerAtMs) return stay(state, powerAtMs);
   return facts.isBraked || facts.isPaused ? stay(state) : enter(state, 'poweringOff', facts);
