@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { ActCluster } from '../../test/support/act-cluster.ts';
 import { aNode } from '../../test/support/release-case.ts';
 import type { Method } from '../api/fence-config.ts';
+import type { FenceDeviceStatus } from '../api/fence-device.ts';
 import { plugOf } from '../api/plug.ts';
 import { learn, learnCut, learnSwapped, withMemory } from '../fence/memory.ts';
 import type { DeviceMemoryOptions } from './device-memory.ts';
@@ -63,6 +64,20 @@ test('[SAF-17] a node is off by the outlets that it is configured with now, and 
   assert.deepEqual([isOff('new', 'controller'), isOff('controller')], [true, false]);
   memory.suspect('a', ['b']);
   assert.equal(isOff('new'), false, 'one that is known to be wrong says nothing');
+});
+
+test('[SAF-17] a node has a device if one is remembered or configured, and not because its provider was asked in vain', async () => {
+  const memory = await remembering(() => true);
+  memory.configure(new Map([['configured', ['x']]]));
+  const store = (node: string, status: FenceDeviceStatus): void =>
+    memory.records.notice({ metadata: { name: `${node}.x`, resourceVersion: '1' }, spec: { node }, status }, 'added');
+  store('silent', { configuration: 'x', fenceable: false, reason: 'DeviceSilent' });
+  store('vain', { configuration: 'x', fenceable: false, reason: 'NoDevice' });
+  const names = ['configured', 'silent', 'vain', 'unknown'];
+  assert.deepEqual(
+    names.filter((name) => memory.hasDevice(name)),
+    ['configured', 'silent'],
+  );
 });
 
 test('[SAF-17] of nodes that went dark together all devices are suspected that cannot say whose power they are, and no others', async () => {

@@ -183,6 +183,12 @@ export class DeviceMemory {
     return identity === undefined && drilled === undefined;
   }
 
+  /** Whether a node is known to have one; not where only the provider was asked, and has none. */
+  hasDevice(node: string): boolean {
+    const known = this.records.all.filter(({ spec }) => spec.node === node);
+    return known.length === 0 ? this.#configured.has(node) : known.some(({ status }) => status.reason !== 'NoDevice');
+  }
+
   /** Nodes of which a device is remembered; `isOff`: whatever of theirs cannot say whose power it is said off last. */
   get outlets(): Map<string, { isOff: boolean }> {
     const known = Map.groupBy(this.records.all, ({ spec }) => spec.node ?? '');

@@ -129,8 +129,8 @@ const switched = z.object({
     .optional()
     .meta({
       description:
-        'Where the device cannot say whose power it is: other nodes that were silent by then. One that falls silent ' +
-        'later may be the one that was cut.',
+        'Where the device cannot say whose power it is: other nodes that were silent by then, and that Kubernetes had not ' +
+        'missed yet. One that falls silent later may be the one that was cut. When the list is full, nobody knows who did.',
     }),
   confirmedAt: at('When the device was asked and said off. Without that nothing rests on it.').optional(),
 });

@@ -9,8 +9,17 @@ export interface Surroundings {
   settledAtMs: number;
 }
 
-/** Other nodes whose devices cannot say whose power they are, as they are now. */
+/** The other nodes, where no device of this one can say whose power it is. */
 export interface Beside extends Surroundings {
-  /** Those that are silent; `isOff`: their own devices, which cannot say whose power they are, said so last. */
-  silent: readonly { name: string; isOff: boolean }[];
+  silent: readonly SilentNode[];
+}
+
+export interface SilentNode {
+  name: string;
+  /** Its own devices, which cannot say whose power they are, said so last. */
+  isOff: boolean;
+  /** As far as anybody knows. */
+  hasDevice: boolean;
+  /** Since when Kubernetes has missed its kubelet, by the clock of the node controller; absent: it has not yet. */
+  unknownSince?: string;
 }

@@ -2,10 +2,9 @@
  * What the fence of a node comes to in one pass: which facts its automaton is told, from the case alone. What calls for a
  * fence, a ladder or a person, is not decided here.
  */
-import { darkBeside } from '../api/beside.ts';
+import { darkBeside, silentNow } from '../api/beside.ts';
 import { isOver, isUnderFence, sharesBoot } from '../api/facts.ts';
 import type { Method } from '../api/fence-config.ts';
-import { MAX_SILENT_BESIDE } from '../api/fence-names.ts';
 import { isTakenUp } from '../api/fence-request.ts';
 import { isSilent, stillCounts } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
@@ -93,7 +92,7 @@ export function fenceOf(nodeCase: PresentCase, rung: Rung): FenceDecision {
     isHarmless: isHarmless(nodeCase),
     onAgain: onAgainIn(nodeCase, fence),
     darkness,
-    silentBeside: nodeCase.beside?.silent.map(({ name }) => name).slice(0, MAX_SILENT_BESIDE),
+    silentBeside: nodeCase.beside && silentNow(nodeCase.beside),
     dumpUntilMs: dumpUntilMs(nodeCase),
     isReleased: darkness === undefined && isReleased(nodeCase),
     staysOff: staysOff(nodeCase),

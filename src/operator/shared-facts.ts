@@ -7,7 +7,8 @@ import { isSilent, silentAfterMs } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { powerMethods } from '../api/power.ts';
 import type { LiveNode, NodeCase, PolicyMatch, TroubleCount, TroubleFacts } from '../api/release-view.ts';
-import type { Judgement, LeaseFacts } from '../api/view.ts';
+import type { SilentNode } from '../api/surroundings.ts';
+import type { Judgement, LeaseFacts, NodeFacts } from '../api/view.ts';
 import type { DeviceMemory } from '../act/device-memory.ts';
 import type { LongActs } from '../act/long-acts.ts';
 import type { Clock } from '../clock.ts';
@@ -178,11 +179,17 @@ export class SharedFacts {
       const lease = observer.leaseSign(other);
       const isHeard = lease?.renewed === true && lease.unchangedForMs < sinceMs;
       if (other === name || isHeard) return [];
-      const isOff = outlets.get(other)?.isOff === true;
-      return [{ name: other, isOff, isSilent: lease === undefined || isSilent(lease) }];
+      return [{ name: other, isSilent: lease === undefined || isSilent(lease) }];
     });
     const unheard = others.filter((one) => !one.isSilent).map((one) => one.name);
-    const silent = others.filter((one) => one.isSilent).map((one) => ({ name: one.name, isOff: one.isOff }));
+    const silent = others
+      .filter((one) => one.isSilent)
+      .map((one) => ({
+        name: one.name,
+        isOff: outlets.get(one.name)?.isOff === true,
+        hasDevice: memory.hasDevice(one.name),
+        ...unknownSince(observer.view(one.name).node),
+      }));
     const named = { unheard: unheard.length, names: unheard.slice(0, namedAtMost) };
     const waitedMs = serverNowMs - Date.parse(fence.startedAt);
     const inMs = unheard.length > 0 ? lookAgainMs : Math.min(Math.max(lookAgainMs, waitedMs / 10), lookAtLeastEveryMs);
@@ -212,6 +219,12 @@ function lastStorm(
     ...(own === undefined ? [] : [own.endedAt === undefined ? ('open' as const) : Date.parse(own.endedAt)]),
   ];
   return all.length === 0 ? {} : { stormEndedMs: Math.max(...all.map((end) => (end === 'open' ? nowMs : end))) };
+}
+
+/** Only the node controller says so, of a kubelet that it does not hear of. */
+function unknownSince(node: NodeFacts | undefined): Pick<SilentNode, 'unknownSince'> {
+  const ready = node?.conditions.find(({ type }) => type === 'Ready');
+  return ready?.status === 'Unknown' ? { unknownSince: ready.since } : {};
 }
 
 /** Not before a live read has found it so. */

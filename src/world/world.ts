@@ -251,10 +251,10 @@ export class World {
 
   #wire(): Map<string, Bmc> {
     const { nodes, clock, onDevice } = this.#options;
-    const wired = nodes.filter(({ bmc = true }) => bmc);
     return new Map(
-      wired.map(({ name, identity = true }, index) => {
-        const other = wired[(index + 1) % wired.length]?.name;
+      nodes.flatMap(({ name, bmc: isWired = true, identity = true }, index): [string, Bmc][] => {
+        if (!isWired) return [];
+        const other = nodes[(index + 1) % nodes.length]?.name;
         const bmc = new Bmc({
           machine: this.fleet.machine(name),
           clock,
@@ -262,7 +262,7 @@ export class World {
           other: () => (other === undefined ? undefined : this.fleet.machine(other)),
           onRequest: (action) => onDevice?.(name, action),
         });
-        return [name, bmc];
+        return [[name, bmc]];
       }),
     );
   }

@@ -158,6 +158,8 @@ runHoles('two outlets are swapped, and neither says whose power it is', {
     '[SAF-17] the other one need not be under a policy: whoever is in the cluster has to be heard of',
   'outlets-swapped-device-deleted': '[SAF-17] nor need there be a FenceDevice of it',
   'outlet-of-one-with-a-controller': '[SAF-17] nor does a device of its own that says whose it is make a difference',
+  'outlet-of-one-that-fell-with-it': '[SAF-17] nor is it needed: one that fell silent with it may be the one',
+  'outlet-beside-a-dead-node': '[SAF-17] one without any device that was gone long before is not waited for',
   'outlet-of-an-earlier-configuration':
     '[SAF-17] one that is off by the outlet that it has now is accounted for, whatever is left of an earlier one',
   'outlet-drilled': '[SAF-17] after a drill nobody is waited for, also not by the next instance',
