@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ActCluster, nodeRef } from '../../test/support/act-cluster.ts';
+import { ActCluster, fenceRef, nodeRef } from '../../test/support/act-cluster.ts';
 import { parsedByFenceline } from '../../test/support/typed.ts';
 import { explainNode, withFlags } from './explain.ts';
 import { UserError } from './user-error.ts';
@@ -31,6 +31,10 @@ describe('explain', () => {
 
   test('[EXP-1] nobody leads: it is said first, and how to mend it', async () => {
     const cluster = await ActCluster.create();
+    const kept = await explainNode(cluster.client, 'node-1');
+    assert.equal(kept.operator.leads, 'unknown', 'somebody keeps records, without an election or by another name');
+    assert.doesNotMatch(kept.summary, /no operator leads/);
+    await cluster.remove(fenceRef);
     const { operator, commands, summary } = await explainNode(cluster.client, 'node-1', 'ops');
     assert.deepEqual(operator, { leads: 'nobody' });
     assert.match(summary, /no operator leads/);

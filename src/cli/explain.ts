@@ -92,8 +92,9 @@ async function readKnown(client: KubeClient, node: string, namespace: string | u
   const atMs = lease.serverTime ?? record.serverTime ?? live.serverTime;
   if (atMs === undefined) throw new UserError('the API server does not say what time it is');
   const seen = lease.value === undefined ? undefined : projectLease(lease.value);
-  const { devices, namespace: found } = await readDevices(client, node);
+  const { devices, namespace: found, wasKept } = await readDevices(client, node);
   const leader = await readLeader(client, atMs);
+  const isWorking = wasKept || (record.value as StoredFence | undefined)?.status?.holder !== undefined;
   const policy = policyFor(policies, live.labels, (record.value as StoredFence | undefined)?.spec.policy);
   return {
     node,
@@ -103,7 +104,7 @@ async function readKnown(client: KubeClient, node: string, namespace: string | u
     ...(policy === undefined ? {} : { policy }),
     ...recordOf(record.value as StoredFence | undefined),
     devices,
-    operator: leader.operator,
+    operator: isWorking && leader.operator.leads === 'nobody' ? withoutLease : leader.operator,
     namespace: namespace ?? found ?? leader.namespace ?? usualNamespace,
   };
 }
@@ -151,13 +152,17 @@ async function optional(
 async function readDevices(
   client: KubeClient,
   node: string,
-): Promise<{ devices: KnownDevice[]; namespace?: string | undefined }> {
+): Promise<{ devices: KnownDevice[]; namespace?: string | undefined; wasKept: boolean }> {
   const read = await client.list<KubeObject & Partial<Pick<FenceDevice, 'spec' | 'status'>>>(fenceDevices);
-  if (!read.ok) return { devices: [] };
+  if (!read.ok) return { devices: [], wasKept: false };
   const own = read.value.items.filter(({ spec }) => spec?.node === node);
   const namespace = (own[0] ?? read.value.items[0])?.metadata.namespace;
-  return { devices: own.map(({ metadata, status = {} }) => ({ name: metadata.name, status })), namespace };
+  const wasKept = read.value.items.some(({ status }) => status?.configuration !== undefined);
+  return { devices: own.map(({ metadata, status = {} }) => ({ name: metadata.name, status })), namespace, wasKept };
 }
+
+/** Somebody keeps records all the same: without an election, as in the demo, or by another name. */
+const withoutLease: Leader = { leads: 'unknown', message: `there is no Lease ${leaderName}` };
 
 interface LeaderLease extends KubeObject {
   spec?: { holderIdentity?: string; renewTime?: string; leaseDurationSeconds?: number };

@@ -168,8 +168,9 @@ export class PassReporter implements ReleaseMetrics {
     const now = new Map((decision.findings?.stuck ?? []).map((stuck) => [`${stuck.namespace}/${stuck.name}`, stuck]));
     for (const [key, { namespace, name, reason: why, message }] of now) {
       const said = before?.get(key);
-      // By podsPerMinute hundreds wait, and go by themselves: an event for each would say no more than the record.
-      if (why === 'ReleaseRate' || (said?.reason === why && said.message === message)) continue;
+      // By podsPerMinute hundreds may wait, and go by themselves: that the moment has moved is no news.
+      const isSaid = said?.reason === why && (why === 'ReleaseRate' || said.message === message);
+      if (isSaid) continue;
       const pod = nodeCase.pods.find((one) => one.namespace === namespace && one.name === name);
       if (pod === undefined) continue;
       const regarding = { apiVersion: 'v1', kind: 'Pod', namespace, name, uid: pod.uid };

@@ -1,8 +1,10 @@
 /** The cluster of `make run` in virtual time: what a newcomer sees after pulling a plug, whichever it is and however early. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { explainNode } from '../../src/cli/explain.ts';
 import { DemoCluster } from '../../src/console/demo-cluster.ts';
 import type { MachineAction } from '../../src/console/snapshot.ts';
+import { KubeClient } from '../../src/kube/client.ts';
 import { Random } from '../../src/world/random.ts';
 import { VirtualClock } from '../../src/world/time/virtual-clock.ts';
 
@@ -103,4 +105,27 @@ test('[SAF-7] the network of a node of the demo is cut: why nothing happens for 
     'node-3: waits: whether other nodes are silent too is found out first',
     'node-3: switched off, as its device confirms',
   ]);
+});
+
+test('[USE-4, EXP-1] explain tells the truth about the demo', async () => {
+  const clock = new VirtualClock();
+  const demo = new DemoCluster(clock, new Random(1));
+  const stop = new AbortController();
+  const running = demo.start().then(() => demo.run(stop.signal));
+  await clock.runFor(45_000);
+  demo.source.act('node-3', 'power-off');
+  await clock.runFor(20_000);
+  const transport = demo.world.server.transport('kubernetes-admin', { shares: true });
+  const client = new KubeClient({ transport, clock, userAgent: 'test', fieldManager: 'test' });
+  const asked = explainNode(client, 'node-3');
+  await clock.runFor(100);
+  const { summary, operator } = await asked;
+  stop.abort();
+  await running;
+  await demo.world.stop();
+  assert.notEqual(operator.leads, 'nobody');
+  assert.match(
+    summary,
+    /^node-3 is suspect \(its Lease is not renewed\); its fence is done with the cut: it was switched on/,
+  );
 });
