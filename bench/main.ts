@@ -11,6 +11,7 @@ import { footprintBench } from './footprint.ts';
 import { httpClientBench } from './http-client.ts';
 import { machine, say, type Report } from './lib/report.ts';
 import { fullRun, operatorBench } from './operator.ts';
+import { fullRedfish, redfishBench } from './redfish.ts';
 import { fullRelease, releaseBench } from './release.ts';
 import { simulatorBench } from './simulator.ts';
 
@@ -30,6 +31,7 @@ const benches: [string, () => Promise<Report>][] = [
     'Releases',
     () => releaseBench(values.quick ? { ...fullRelease, releases: 5, nodes: 10, rounds: 1, slow: false } : fullRelease),
   ],
+  ['Redfish', () => redfishBench(values.quick ? { seconds: 5, rows: ['driver:100:1', 'agent:1:5'] } : fullRedfish)],
   ['Drains', () => drainBench(values.quick ? { nodes: 50, replicas: 500, rounds: 5 } : fullDrain)],
   ['The simulator', () => simulatorBench(values.quick ? ['20:200'] : undefined)],
 ];

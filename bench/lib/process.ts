@@ -25,12 +25,13 @@ export function memoryOf(pid: number): Memory {
   return { rssMb: megabytes('VmRSS'), anonymousMb: megabytes('RssAnon'), peakMb: megabytes('VmHWM') };
 }
 
-/** User and system time of all its threads. */
-export function cpuSecondsOf(pid: number): number {
+/** User and system time of all its threads, and if wanted of the children that it has seen the end of. */
+export function cpuSecondsOf(pid: number, { withChildren = false } = {}): number {
   const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
   // The name in parentheses may hold anything; state is the third field.
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[11]) + Number(fields[12])) / ticksPerSecond;
+  const ticks = fields.slice(11, withChildren ? 15 : 13).map(Number);
+  return ticks.reduce((sum, one) => sum + one, 0) / ticksPerSecond;
 }
 
 export interface Command {
