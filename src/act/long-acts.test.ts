@@ -87,16 +87,18 @@ describe('a switch', () => {
     assert.deepEqual(acts.of('node-1'), {});
   });
 
-  test('[STM-1] what was only to be confirmed off is not told anything when it is on', async () => {
-    const { asked, begin, ended } = await bench();
-    await begin({ ...switching, foundOff: [off] });
+  test('[STM-1] what was only to be confirmed off is not told anything when it is on, and its word is forgotten', async () => {
+    const { acts, node, asked, begin, ended } = await bench();
+    acts.wonder(node, [off]);
+    await begin({ ...switching, isQuestion: true });
     assert.deepEqual(await ended(), {
       key: 'k',
-      outcome: 'dropped',
-      message: 'pdu-off: it was found off, and is not any more: pdu-off: puppet: it says on',
+      outcome: 'failed',
+      message: 'pdu-off: it is only asked',
       told: false,
     });
     assert.deepEqual(asked, ['status', 'status']);
+    assert.deepEqual([acts.of('node-1').power?.answers, acts.of('node-1').power?.cameOn], [undefined, true]);
     // What rests on something else is told, on the same device.
     await begin({ ...switching, key: 'next' });
     assert.equal((await ended())?.outcome, 'succeeded');

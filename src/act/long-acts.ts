@@ -166,10 +166,10 @@ export class LongActs {
    * (SAF-8). What another leader has recorded may have been sent by that one.
    */
   async #switch(node: LiveNode, act: Extract<LongAct, { do: 'switch' }>, mayAct: MayAct): Promise<TryOutcome> {
-    const { isQuestion = false, sent, foundOff } = act;
+    const { isQuestion = false, sent, what, method } = act;
     let told = sent !== undefined && this.#unsent.get(node.name) !== sent.at;
     const outcome = await this.#tasks.operate(node, act, async () => {
-      const objection = isQuestion ? 'it is only asked' : ((await this.#foundOn(node, foundOff)) ?? (await mayAct()));
+      const objection = isQuestion ? 'it is only asked' : await mayAct();
       if (objection === undefined) {
         told = true;
         this.#questions.forget(node.name);
@@ -178,16 +178,10 @@ export class LongActs {
       return objection;
     });
     const isNo = isQuestion && outcome.outcome === 'dropped';
+    // What was found off is not any more, or not for certain: whoever decides next does so without that word.
+    const isFoundOff = isQuestion && what === 'power' && method.action === 'off';
+    if (isFoundOff && outcome.outcome !== 'succeeded') this.#questions.contradict(node.name, { isOn: isNo });
     return { ...outcome, ...(isNo ? { outcome: 'failed' as const } : {}), told };
-  }
-
-  /** What was only to be confirmed off is not told anything: it is decided anew, without the word that was wrong. */
-  async #foundOn(node: LiveNode, foundOff: readonly Method[] | undefined): Promise<string | undefined> {
-    if (foundOff === undefined) return undefined;
-    const found = await this.#tasks.notOff(node, { what: 'power', methods: foundOff });
-    if (found === undefined) return undefined;
-    this.#questions.contradict(node.name, found);
-    return `it was found off, and is not any more: ${found.message}`;
   }
 
   async #uncordon(node: LiveNode, mayAct: MayAct): Promise<TryOutcome> {

@@ -107,7 +107,6 @@ export type LongAct = Try &
   /**
    * Its power, or its way to the storage. `isQuestion`: its device is only asked whether it is so. `sent`: of one that switches
    * off, since when its command may have been sent, and whether that is recorded by this very decision for the first time.
-   * `foundOff`: no brake held it, because these say that the power is off; nothing is told unless they say so still (STM-1).
    */
   (
     | {
@@ -116,7 +115,6 @@ export type LongAct = Try &
         method: Method;
         isQuestion?: boolean;
         sent?: { at: string; isFirst: boolean };
-        foundOff?: readonly Method[];
       }
     | { do: 'uncordon' }
     | { do: 'runJob'; job: JobOrder; wasMade: boolean }

@@ -40,8 +40,6 @@ export function brakeOf(nodeCase: NodeCase, harsh: Harsh): RemedyHold | undefine
   const storm = remedyOf(nodeCase)?.storm ?? (isRequested ? DEFAULT_STORM : nobodyWants);
   const unapproved = approvalHold(nodeCase);
   if (unapproved !== undefined) return unapproved;
-  // Nothing is cut where nothing runs: what is found off is only let go (STM-1).
-  if (kind === 'fence' && powerSays(nodeCase).says === 'off') return undefined;
   const isPatient = node !== undefined && spell !== undefined && !isRequested;
   return (
     skipFor(name, storm.skipWhen ?? [], trouble.conditions) ??
@@ -51,6 +49,11 @@ export function brakeOf(nodeCase: NodeCase, harsh: Harsh): RemedyHold | undefine
     cooldownBrake(storm, count, nowMs) ??
     slotBrake(storm, count, kind)
   );
+}
+
+/** Nothing is cut where nothing runs: what is found off is only let go, whatever holds cuts back but a person (STM-1). */
+export function isFoundOff(nodeCase: NodeCase): boolean {
+  return approvalHold(nodeCase) === undefined && powerSays(nodeCase).says === 'off';
 }
 
 function approvalHold({ policy, fence }: NodeCase): RemedyHold | undefined {

@@ -203,7 +203,7 @@ describe('what is stored, done and claimed', () => {
     [
       'while a fence goes on in a storm that finds it off',
       remedied('fence', { count: aCount({ nodes: 3, troubled: 3 }), power: saysOff }),
-      { deeds: ['switch'], fence: true, phase: 'poweringOff' },
+      { deeds: ['switch'], phase: 'poweringOff' },
     ],
     ['a drain', remedied('drain'), { deeds: ['drain'], remedy: true }],
     ['a machine to be removed', remedied('deleteMachine'), { deeds: ['deleteMachine'], remedy: true }],

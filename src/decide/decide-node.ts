@@ -10,6 +10,8 @@ import { DEFAULT_STORM } from '../api/policy-facts.ts';
 import type { NodeCase, PresentCase, Sighting } from '../api/release-view.ts';
 import type { Grounds, Step } from '../api/steps.ts';
 import type { Judgement } from '../api/view.ts';
+import { stateOf } from '../fence/stored.ts';
+import { sentAtMs } from '../fence/switched.ts';
 import { judgeNode } from '../judge/judge-node.ts';
 import { repeatedTrouble } from '../judge/problems.ts';
 import { worthOf } from '../release/patience.ts';
@@ -116,7 +118,18 @@ function wantsOf(remedy: RemedyDecision): Want[] {
 
 /** Whether its machine is off already is asked before it is told anything. */
 function wantsDevice({ fence }: RemedyDecision): boolean {
-  return fence?.phase === 'waiting' || fence?.phase === 'isolated';
+  switch (fence?.phase) {
+    case 'waiting':
+    case 'isolated':
+      return true;
+    case 'isolating':
+    case 'poweringOff':
+      return (
+        sentAtMs(stateOf(fence).switched, fence.step === 'isolation' ? 'isolation' : 'power-management') === undefined
+      );
+    default:
+      return false;
+  }
 }
 
 /** Whether only its kubelet is away is asked before its machine is cut, or its object given up. */

@@ -9,11 +9,9 @@ import { isTakenUp } from '../api/fence-request.ts';
 import { isSilent, stillCounts } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { DEFAULT_FENCE } from '../api/policy-facts.ts';
-import { firstPowerMethods } from '../api/power.ts';
 import type { NodeCase, PresentCase } from '../api/release-view.ts';
 import type { Cordon, LongAct } from '../api/steps.ts';
 import type { FenceDecision } from '../fence/decide-fence.ts';
-import { powerSays } from '../fence/belief.ts';
 import { tryKey } from '../fence/place.ts';
 import { stateOf } from '../fence/stored.ts';
 import { entryFor } from '../fence/switched.ts';
@@ -30,7 +28,7 @@ import type { Spell } from '../release/patience.ts';
 import { wasShuttingDown } from '../release/patience.ts';
 import { gainOf } from '../release/gain.ts';
 import { maintenanceNow } from '../release/maintenance.ts';
-import { brakeOf, spellOf } from './brake-of.ts';
+import { brakeOf, isFoundOff, spellOf } from './brake-of.ts';
 import { remedyOf } from './of-case.ts';
 
 type Fence = NonNullable<NodeFenceStatus['fence']>;
@@ -97,6 +95,7 @@ export function fenceOf(nodeCase: PresentCase, rung: Rung): FenceDecision {
     isReleased: darkness === undefined && isReleased(nodeCase),
     staysOff: staysOff(nodeCase),
     isWorthIt: gainOf(nodeCase) !== undefined,
+    isFoundOff: isFoundOff(nodeCase),
     isStopped: nodeCase.fence?.spec.stop === true,
     isPaused,
     ...(brake === undefined ? {} : { brake }),
@@ -170,13 +169,8 @@ export function methodRun(
   const key = tryKey(stateOf(fence), method);
   if (action === 'cordon' || action === 'uncordon') return { do: action, key };
   const what = fence.phase === 'poweringOff' || fence.phase === 'poweringOn' ? 'power' : 'storage';
-  const cut = action === 'off' ? { ...sentBy(nodeCase, fence, method), ...foundOff(nodeCase) } : {};
+  const cut = action === 'off' ? sentBy(nodeCase, fence, method) : {};
   return { do: 'switch', key, what, method, ...(isQuestion ? { isQuestion } : {}), ...cut };
-}
-
-/** Whose word has lifted the brake: it is as old as the answer, and the machine may have been switched on since (STM-1). */
-function foundOff(nodeCase: NodeCase): Pick<Extract<LongAct, { do: 'switch' }>, 'foundOff'> {
-  return powerSays(nodeCase).says === 'off' ? { foundOff: firstPowerMethods(nodeCase.config) } : {};
 }
 
 /** Since when the command of a method may have been sent, and whether anybody but this decision can have sent it. */

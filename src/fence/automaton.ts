@@ -63,27 +63,44 @@ export function transition(state: FenceState, context: FenceContext): Transition
   }
 }
 
-function waiting(state: FenceState, { facts, config, limits }: FenceContext): Transition {
+function waiting(state: FenceState, context: FenceContext): Transition {
+  const { facts, config, limits } = context;
   if (facts.isBack) return comeBack(state, facts);
   if (facts.isPaused && state.wasTold === true) return enter(state, 'poweringOn', facts);
-  const isolateAtMs = state.startedAtMs + limits.isolateAfterMs;
-  const powerAtMs = state.startedAtMs + limits.powerManagementAfterMs;
-  const isPowerFirst = powerAtMs < isolateAtMs;
-  const dueAtMs = isPowerFirst ? Math.max(powerAtMs, facts.dumpUntilMs ?? 0) : isolateAtMs;
+  const isPowerFirst = limits.powerManagementAfterMs < limits.isolateAfterMs;
+  const dueAtMs = isPowerFirst ? powerAtMs(state, context) : state.startedAtMs + limits.isolateAfterMs;
   if (facts.nowMs < dueAtMs) return stay(state, dueAtMs);
-  if (facts.isBraked || facts.isPaused) return stay(state);
+  if (facts.isPaused) return stay(state);
+  // There is nothing to isolate any more.
+  if (isLetGo(state, context)) return enter(state, 'poweringOff', facts);
+  if (facts.isBraked) return stay(state, facts.isFoundOff ? powerAtMs(state, context) : undefined);
   if (isPowerFirst) return enter(state, 'poweringOff', facts);
   if (config.isolation.length === 0) return enter(state, 'isolated', facts);
   return enter(state, 'isolating', facts);
 }
 
+/** When its power may be cut. */
+function powerAtMs({ startedAtMs }: FenceState, { facts, limits }: FenceContext): number {
+  return Math.max(startedAtMs + limits.powerManagementAfterMs, facts.dumpUntilMs ?? 0);
+}
+
+/** It is off without us, and as long as a cut would have to wait: no brake holds it, because nothing is cut (STM-1). */
+function isLetGo(state: FenceState, context: FenceContext): boolean {
+  const { facts, config } = context;
+  if (!facts.isFoundOff || facts.isPaused || config.powerManagement.length === 0) return false;
+  return facts.nowMs >= powerAtMs(state, context);
+}
+
 function isolating(state: FenceState, context: FenceContext): Transition {
   const { facts, config } = context;
   if (facts.isBack && !hasEnded(facts.task)) return backAfter(state, facts, sentAtMs(open(state), 'isolation'));
+  const isBegun = facts.task !== undefined || sentAtMs(state.switched, 'isolation') !== undefined;
+  if (!isBegun && isLetGo(state, context)) return enter(state, 'poweringOff', facts);
   return switchOff(state, context, { levels: config.isolation, step: 'isolation', next: 'isolated' });
 }
 
-function isolated(state: FenceState, { facts, config, limits }: FenceContext): Transition {
+function isolated(state: FenceState, context: FenceContext): Transition {
+  const { facts, config } = context;
   if (facts.isBack) return comeBack(state, facts);
   if (facts.isPaused && state.wasTold === true) return enter(state, 'poweringOn', facts);
   const lost = edited(state.switched, 'isolation', config.isolation);
@@ -91,9 +108,10 @@ function isolated(state: FenceState, { facts, config, limits }: FenceContext): T
   if (config.powerManagement.length === 0) {
     return { kind: 'state', state, waitsFor: 'no power_management is configured: it waits for the node to come back' };
   }
-  const powerAtMs = Math.max(state.startedAtMs + limits.powerManagementAfterMs, facts.dumpUntilMs ?? 0);
-  if (facts.nowMs < powerAtMs) return stay(state, powerAtMs);
-  return facts.isBraked || facts.isPaused ? stay(state) : enter(state, 'poweringOff', facts);
+  const dueAtMs = powerAtMs(state, context);
+  if (facts.nowMs < dueAtMs) return stay(state, dueAtMs);
+  const isHeld = facts.isPaused || facts.isBraked;
+  return isHeld && !isLetGo(state, context) ? stay(state) : enter(state, 'poweringOff', facts);
 }
 
 /** Once a command may have been sent, it may show at any moment: only another boot proves that it is over. */

@@ -35,6 +35,7 @@ const base: FenceCase = {
   isHarmless: true,
   isReleased: false,
   isWorthIt: true,
+  isFoundOff: false,
   isStopped: false,
   isPaused: false,
 };

@@ -36,6 +36,7 @@ export interface FenceCase {
   isReleased: boolean;
   staysOff?: string | undefined;
   isWorthIt: boolean;
+  isFoundOff: boolean;
   isStopped: boolean;
   isPaused: boolean;
   /** Why nothing may be begun. */
@@ -158,6 +159,7 @@ function factsOf(fenceCase: FenceCase, task: TaskNews | undefined): FenceFacts {
     staysOff: fenceCase.staysOff,
     isWorthIt: fenceCase.isWorthIt,
     ...(fenceCase.dumpUntilMs === undefined ? {} : { dumpUntilMs: fenceCase.dumpUntilMs }),
+    isFoundOff: fenceCase.isFoundOff,
     isStopped: fenceCase.isStopped,
     isPaused: fenceCase.isPaused || isWithdrawn(fenceCase),
     isBraked: fenceCase.brake !== undefined,

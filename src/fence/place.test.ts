@@ -51,6 +51,7 @@ function play(...looks: Edited[]): FenceDecision {
       isHarmless: true,
       isReleased,
       isWorthIt: true,
+      isFoundOff: false,
       isStopped: false,
       isPaused: false,
     });

@@ -71,6 +71,8 @@ export interface FenceFacts {
   staysOff?: string | undefined;
   /** Something would be freed by cutting it. */
   isWorthIt: boolean;
+  /** Its first devices say that its power is off, and are believed: nothing is cut, and no brake holds that back (STM-1). */
+  isFoundOff: boolean;
   /** Nothing may be begun just now: a storm, or as many fences as may run, or nobody has approved. */
   isBraked: boolean;
   /** An administrator stopped the fence: nothing moves. */

@@ -12,6 +12,7 @@ const facts: FenceFacts = {
   bootId: 'b1',
   isReleased: false,
   isWorthIt: true,
+  isFoundOff: false,
   isBraked: false,
   isStopped: false,
   isPaused: false,

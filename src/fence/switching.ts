@@ -28,19 +28,47 @@ export function switchOff(state: FenceState, context: FenceContext, plan: OffPla
   if (next !== state.method) return move({ ...state, method: next });
   const { task } = facts;
   const isSent = method.action !== 'off' || entryFor(state.switched, step, method)?.sentAtMs !== undefined;
-  if (task !== undefined && !isSent) {
-    // It is about a method that stood here before an edit: its answer says nothing of this one (S40).
-    return hasEnded(task) ? move({ ...state, notBeforeMs: facts.nowMs }) : stay(state);
-  }
+  if (task !== undefined && !isSent) return answered(state, context, { step, method, task });
   if (hasEnded(task)) return learnt(state, context, { ...plan, method, task });
   const { notBeforeMs = 0 } = state;
   if (task === undefined && facts.nowMs < notBeforeMs) return stay(state, notBeforeMs);
   if (isSent) return facts.isPaused ? stay(state) : { kind: 'state', state, run: method };
+  if (facts.isPaused) return stay(state);
+  // What is off already is told nothing, and no command of ours is on record: whoever leads next may not give one either.
+  const isFirst = step === 'power-management' && plan.levels[0] === plan.levels[state.level];
+  if (isFirst && facts.isFoundOff) return { kind: 'state', state, run: method, isQuestion: true };
   // Until a command may have been sent, nothing was begun: whatever holds fences back holds this one.
-  if (facts.isBraked || facts.isPaused) return stay(state);
+  if (facts.isBraked) return stay(state);
   const beside = step === 'isolation' || facts.silentBeside === undefined ? {} : { silentBeside: facts.silentBeside };
   const sent = { sentAtMs: facts.nowMs, ...beside };
   return move({ ...state, switched: withEntry(state.switched, { step, method }, sent) });
+}
+
+/**
+ * Nothing is on record that was told: it was asked whether it is off already. Where it is not, it is decided anew, from the
+ * beginning: as long as a cut has to wait, and by the brake that holds cuts back.
+ */
+function answered(
+  state: FenceState,
+  { facts }: FenceContext,
+  { step, method, task }: { step: SwitchedStep; method: Method; task: TaskNews },
+): Transition {
+  switch (task.outcome) {
+    case 'running':
+      return stay(state);
+    case 'succeeded': {
+      // One that was told something says nothing of what is on record here (S40).
+      if (task.told !== false) return move({ ...state, notBeforeMs: facts.nowMs });
+      const switched = withEntry(state.switched, { step, method }, { confirmedAtMs: facts.nowMs });
+      return move({ ...state, switched });
+    }
+    // What was told nothing in the end, and has been heard: another try is another task.
+    case 'dropped':
+      return move({ ...state, notBeforeMs: facts.nowMs });
+    case 'failed':
+    case 'unknown':
+      return enter({ ...state, switched: unconfirmed(state.switched, step) }, 'waiting', facts);
+  }
 }
 
 /** What the end of a try says: whether it is off, and whether anything was sent. */

@@ -1,4 +1,7 @@
-/** How many fences there are and were: flows that recorded the intent to isolate a machine or to change its power. */
+/**
+ * How many fences there are and were: flows that recorded the intent to isolate a machine or to change its power. One that found its
+ * machine off counts among those that were: it is about to be switched on.
+ */
 import type { StoredChange, StoredFence } from './cluster-state.ts';
 import { hasSent } from './cluster-state.ts';
 
@@ -23,7 +26,7 @@ export class FenceCount {
     const fence = (object as StoredFence).status?.fence;
     const flow = `${uid} ${fence?.startedAt ?? ''}`;
     const started = hasSent(object);
-    if (started) this.#flows.add(flow);
+    if (started || fence?.phase === 'poweringOn') this.#flows.add(flow);
     const isBusy =
       busy.includes(fence?.phase ?? '') && fence?.releasedAt === undefined && fence?.waitsFor === undefined;
     if (type !== 'DELETED' && started && isBusy) this.#active.set(name, flow);

@@ -51,6 +51,7 @@ export const quiet: FenceFacts = {
   bootId: 'b1',
   isReleased: false,
   isWorthIt: true,
+  isFoundOff: false,
   isBraked: false,
   isStopped: false,
   isPaused: false,
