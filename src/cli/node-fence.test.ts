@@ -12,6 +12,7 @@ import type { CheckedNode } from './check.ts';
 import { checkDevices, clearDevices } from './check.ts';
 import { elsewhere } from './written.ts';
 import type { StoredFence } from './node-fence.ts';
+import { whoAmI } from './node-fence.ts';
 import { resume } from './resume.ts';
 import { stop } from './stop.ts';
 import { UserError } from './user-error.ts';
@@ -150,6 +151,11 @@ describe('approve', () => {
     await assert.rejects(ask(), /no policy selects node-1: nothing waits for an approval/);
     assert.equal((await stored(cluster)).status?.approval, undefined);
   });
+});
+
+test('[USE-4] who acts is asked of the API server, also of the one of the demo', async () => {
+  const { client } = await ActCluster.create();
+  assert.equal(await whoAmI(client), 'me');
 });
 
 describe('check', () => {

@@ -21,6 +21,7 @@ import type { ApiObject } from './object.ts';
 import type { Route } from './registry.ts';
 import { ApiError, internalError, noSuchPath } from './status-error.ts';
 import { presentationOf } from './tables/presentation.ts';
+import { selfReview } from './self-review.ts';
 import type { StoreEvent } from './store.ts';
 import type { Watch } from './watches.ts';
 import { create } from './writes.ts';
@@ -163,7 +164,7 @@ export class ApiServer {
     try {
       this.faults.strike(seen, 'before');
       if (route === undefined) {
-        const found = discover(call, this.#core);
+        const found = selfReview(call) ?? discover(call, this.#core);
         if (found === undefined) {
           if (!this.#core.has('unknownPaths')) return { status: 200, text: '{}' };
           throw noSuchPath();
