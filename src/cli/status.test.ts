@@ -182,3 +182,17 @@ describe('status of rehearsals', () => {
     assert.deepEqual(one?.rehearsal, { steps, waitsFor }, 'what programs read');
   });
 });
+
+describe('status of holds', () => {
+  test('[ADM-4] a hold is shown with what to type about it', async () => {
+    const cluster = await ActCluster.create();
+    const incident = { id: 'node-1-1', startedAt: since, trouble: 'lease', nodeUid: '' };
+    const hold = { reason: 'AwaitingApproval', message: 'it waits', since };
+    const held = async (more: object): Promise<string> => {
+      await cluster.patchStatus(fenceRef, { epoch: 9, incident, hold: { ...hold, ...more } });
+      return shown(cluster);
+    };
+    assert.match(await held({ command: 'fenceline approve node-1' }), /held: it waits \(fenceline approve node-1\)$/m);
+    assert.match(await held({}), /held: it waits$/m);
+  });
+});

@@ -53,6 +53,8 @@ export interface NodeStatus {
 export interface Recovery {
   trouble: string;
   hold?: string;
+  /** What somebody can type about the hold. */
+  command?: string;
   /** How far its fence is, and by what; absent: there is none, or it is over. */
   fence?: { reason: string; message: string; since: string };
   /** What comes next, and when, as far as that is known. */
@@ -199,6 +201,7 @@ function recoveryOf(status: NodeFenceStatus): Recovery {
   return {
     trouble: incident?.trouble ?? '',
     ...(hold && { hold: hold.message }),
+    ...(hold?.command !== undefined && { command: hold.command }),
     ...(isOpen && told && { fence: { reason: told.reason, message: told.message, since: fence.stepStartedAt } }),
     ...(next && { next }),
     ...(back?.waitsFor !== undefined && { waitsFor: back.waitsFor }),
@@ -288,8 +291,8 @@ function schedulableOf({ unschedulable, quarantined, drain }: NodeStatus): strin
 /** The one thing that matters most just now. */
 function summaryOf(recovery: Recovery | undefined): string {
   if (recovery === undefined) return '<none>';
-  const { hold, stuck, releases, waitsFor, trouble, fence, next } = recovery;
-  if (hold !== undefined) return `held: ${hold}`;
+  const { hold, command, stuck, releases, waitsFor, trouble, fence, next } = recovery;
+  if (hold !== undefined) return `held: ${hold}${command === undefined ? '' : ` (${command})`}`;
   if (stuck.length > 0) return `${stuck.length} ${stuck.length === 1 ? 'pod' : 'pods'} stuck`;
   const then = next?.at === undefined ? '' : `; by ${next.at}: ${next.what}`;
   if (fence !== undefined) return `${[fence.reason, fence.message].filter(Boolean).join(': ')}${then}`;
