@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { isSilent, leaseDurationMs, renewalMs, silentAfterMs } from './life.ts';
+import { isSilent, leaseDurationMs, renewalMs, renewsSince, silentAfterMs } from './life.ts';
 
 describe('[SAF-14] silence is relative to the Lease of the node', () => {
   for (const [seconds, silentMs] of [
@@ -33,4 +33,13 @@ describe('[SAF-14] silence is relative to the Lease of the node', () => {
     assert.equal(silentAfterMs({ durationMs: leaseDurationMs(1) }), 1200);
     assert.equal(silentAfterMs({ durationMs: leaseDurationMs(2 ** 31 - 1) }), 180_000);
   });
+});
+
+test('[SAF-3] that a kubelet renews since something was said is told by what no late watch can bring', () => {
+  const viewAgeMs = 80_000;
+  const renewed = { renewed: true, unchangedForMs: 5000 };
+  assert.equal(renewsSince(renewed, 87_001, viewAgeMs), true);
+  assert.equal(renewsSince(renewed, 87_000, viewAgeMs), false, 'it may have been on its way');
+  assert.equal(renewsSince({ ...renewed, renewed: false }, 600_000, viewAgeMs), false, 'a first sight is no renewal');
+  assert.equal(renewsSince({ ...renewed, unchangedForMs: 12_000 }, 600_000, viewAgeMs), false, 'it is silent by now');
 });

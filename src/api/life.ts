@@ -34,6 +34,20 @@ export function renewalMs(lease: Pick<Pulse, 'durationMs'> | undefined): number 
 /** A renewal that was sent before the power went may be seen so long after; what comes later, no dead machine has sent. */
 export const RENEWAL_UNDERWAY_MS = 2000;
 
+/**
+ * Whether its kubelet goes on renewing although its machine is said to have been off for `forMs`. The last renewals of a
+ * dead machine may arrive late, but no later than a view may be old and still be judged by: what is first seen after that was
+ * written after it.
+ */
+export function renewsSince(
+  lease: Pulse & { renewed?: boolean | undefined },
+  forMs: number,
+  viewAgeMs: number,
+): boolean {
+  if (lease.renewed !== true || isSilent(lease)) return false;
+  return lease.unchangedForMs < forMs - viewAgeMs - RENEWAL_UNDERWAY_MS;
+}
+
 /** For how long such a Lease has to be unchanged until its kubelet is silent; somebody may want to wait longer. */
 export function silentAfterMs(lease: Pick<Pulse, 'durationMs'> | undefined, leastMs = 0): number {
   return Math.max(leastMs, renewalMs(lease) * patience);

@@ -6,7 +6,7 @@ import { darkBeside, silentNow } from '../api/beside.ts';
 import { isOver, isUnderFence, sharesBoot } from '../api/facts.ts';
 import type { Method } from '../api/fence-config.ts';
 import { isTakenUp } from '../api/fence-request.ts';
-import { isSilent, stillCounts } from '../api/life.ts';
+import { isSilent, renewsSince, stillCounts } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { DEFAULT_FENCE } from '../api/policy-facts.ts';
 import type { NodeCase, PresentCase } from '../api/release-view.ts';
@@ -89,6 +89,7 @@ export function fenceOf(nodeCase: PresentCase, rung: Rung): FenceDecision {
     isBack: isBack(nodeCase) && !(beforeOff.has(fence?.phase) && (isStillTroubled || isRequested)),
     isHarmless: isHarmless(nodeCase),
     onAgain: onAgainIn(nodeCase, fence),
+    isAliveSince: isAliveSince(nodeCase, fence),
     darkness,
     silentBeside: nodeCase.beside && silentNow(nodeCase.beside),
     dumpUntilMs: dumpUntilMs(nodeCase),
@@ -150,6 +151,12 @@ function onAgainIn({ onAgain }: NodeCase, fence: Fence | undefined): string | un
   return onAgain !== undefined && fence?.phase === 'off' && onAgain.since === fence.stepStartedAt
     ? onAgain.message
     : undefined;
+}
+
+/** Since its devices confirmed that it is off. */
+function isAliveSince({ lease, limits, serverNowMs }: PresentCase, fence: Fence | undefined): boolean {
+  if (fence?.phase !== 'off' || lease === undefined) return false;
+  return renewsSince(lease, serverNowMs - Date.parse(fence.stepStartedAt), limits.viewAgeMs);
 }
 
 const beforeOff: ReadonlySet<string | undefined> = new Set([

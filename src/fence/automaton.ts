@@ -156,6 +156,10 @@ function off(state: FenceState, { facts, config, limits }: FenceContext): Transi
   if (facts.onAgain !== undefined) {
     return isOurs ? fail(state, facts, facts.onAgain) : enter({ ...state, message: facts.onAgain }, 'booting', facts);
   }
+  // Nothing goes from a node that lives. What was told may have struck another machine, which gets its power back.
+  if (facts.isAliveSince) {
+    return isOurs ? enter(state, 'poweringOn', facts, state.level) : comeBack(undone(state), facts);
+  }
   const { darkness } = facts;
   if (darkness?.kind === 'dark') return switchBack(state, facts, darkness.names);
   const level = config.powerManagement[state.level];

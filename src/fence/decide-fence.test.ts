@@ -36,6 +36,7 @@ const base: FenceCase = {
   isReleased: false,
   isWorthIt: true,
   isFoundOff: false,
+  isAliveSince: false,
   isStopped: false,
   isPaused: false,
 };
@@ -168,6 +169,22 @@ describe('the next step of a fence', () => {
     const confirmed = { outcome: 'succeeded', message: 'off', told: true } as const;
     const covered = decide({ fence: added.fence, config: { ok: true, config: both }, task: confirmed });
     assert.deepEqual([covered.fence?.phase, covered.fence?.switched.length], ['off', 2]);
+  });
+
+  test('[SAF-3] a node that lives on was never off: what was told gets its power back, what was found off is over', () => {
+    const alive = decide({ fence: off, isAliveSince: true });
+    assert.deepEqual([alive.fence?.phase, alive.run?.name], ['poweringOn', 'pdu-on']);
+    const asked = decide({ isFoundOff: true });
+    assert.deepEqual([asked.run?.name, asked.isQuestion, asked.fence?.switched], ['pdu-off', true, []]);
+    const found = decide({ fence: asked.fence, task: { outcome: 'succeeded', told: false } }).fence;
+    assert.deepEqual([found?.phase, found?.switched[0]?.commandSentAt], ['off', undefined]);
+    assert.equal(decide({ fence: found, isAliveSince: true }).isCancelled, true);
+  });
+
+  test('[STM-1, FEN-5] what is found off and is on when it is asked begins anew', () => {
+    const { fence } = decide({ isFoundOff: true, brake });
+    const again = decide({ fence, brake, task: { outcome: 'failed', message: 'it is only asked', told: false } });
+    assert.deepEqual([again.fence?.phase, again.run, again.hold?.reason], ['waiting', undefined, 'StormLimit']);
   });
 
   test('[FEN-13] stopped, it stays where it is', () => {

@@ -30,6 +30,7 @@ export interface FenceCase {
   isBack: boolean;
   isHarmless: boolean;
   onAgain?: string | undefined;
+  isAliveSince: boolean;
   darkness?: FenceFacts['darkness'];
   silentBeside?: FenceFacts['silentBeside'];
   dumpUntilMs?: number | undefined;
@@ -153,6 +154,7 @@ function factsOf(fenceCase: FenceCase, task: TaskNews | undefined): FenceFacts {
     isHarmless: fenceCase.isHarmless,
     bootId: fenceCase.bootId,
     onAgain: fenceCase.onAgain,
+    isAliveSince: fenceCase.isAliveSince,
     darkness: fenceCase.darkness,
     silentBeside: fenceCase.silentBeside,
     isReleased: fenceCase.isReleased,

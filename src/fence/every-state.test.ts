@@ -40,6 +40,7 @@ function* inputs(state: FenceState): Generator<FenceFacts> {
           if (beforeOff.has(phase)) yield { ...facts, isBraked: true, isFoundOff: true };
           yield { ...facts, isPaused: true };
           if (phase === 'off') yield { ...facts, onAgain: 'on' };
+          if (phase === 'off') yield { ...facts, isAliveSince: true };
         }
       }
     }
@@ -107,8 +108,10 @@ function canReach(edges: Map<string, Set<string>>, goals: ReadonlySet<string>): 
 /** No command goes out, and nothing is concluded, without a record of it. */
 function checkFacts(from: FenceState, facts: FenceFacts, moved: Transition, config: FenceConfig): void {
   if (moved.kind === 'cancelled') {
-    assert.deepEqual(from.switched, [], 'S23: what was switched is never just dropped');
-    assert.ok(facts.isBack);
+    // What was found off under a node that lives was never off, and nobody has told it anything.
+    const left = from.switched.filter(({ sentAtMs }) => !facts.isAliveSince || sentAtMs !== undefined);
+    assert.deepEqual(left, [], 'S23: what was switched is never just dropped');
+    assert.ok(facts.isBack || facts.isAliveSince);
     return;
   }
   const { state, run } = moved;
@@ -162,7 +165,10 @@ function checkReturn(from: FenceState, facts: FenceFacts, moved: Transition): vo
   if (state.phase === 'poweringOn' && from.phase !== 'poweringOn') {
     const isOurs = from.wasTold === true || from.switched.some(({ sentAtMs }) => sentAtMs !== undefined);
     const isPaused = facts.isPaused && isOurs;
-    assert.ok(isPaused || (from.phase === 'off' && facts.isReleased), 'FEN-10: on waits for the release');
+    assert.ok(
+      isPaused || (from.phase === 'off' && (facts.isReleased || facts.isAliveSince)),
+      'FEN-10: on waits for the release',
+    );
   }
   const isCut = from.switched.some(({ step }) => step === 'isolation');
   if (run?.action === 'on' && from.phase === 'recovering' && isCut) {

@@ -52,6 +52,7 @@ function play(...looks: Edited[]): FenceDecision {
       isReleased,
       isWorthIt: true,
       isFoundOff: false,
+      isAliveSince: false,
       isStopped: false,
       isPaused: false,
     });

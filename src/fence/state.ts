@@ -59,6 +59,8 @@ export interface FenceFacts {
   task?: TaskNews;
   /** Its device says on although it was confirmed off: somebody else has switched it on, and what it says. */
   onAgain?: string | undefined;
+  /** It was confirmed off, and its kubelet has long gone on renewing: it was never off. */
+  isAliveSince: boolean;
   /** Whether it was the right machine that went dark; absent: it was. */
   darkness?: Darkness | undefined;
   /** Who is silent beside it, where its devices cannot say whose power it is. */

@@ -13,6 +13,7 @@ const facts: FenceFacts = {
   isReleased: false,
   isWorthIt: true,
   isFoundOff: false,
+  isAliveSince: false,
   isBraked: false,
   isStopped: false,
   isPaused: false,

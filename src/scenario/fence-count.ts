@@ -1,6 +1,6 @@
 /**
  * How many fences there are and were: flows that recorded the intent to isolate a machine or to change its power. One that found its
- * machine off counts among those that were: it is about to be switched on.
+ * machine off counts among those that were when it is about to switch it on.
  */
 import type { StoredChange, StoredFence } from './cluster-state.ts';
 import { hasSent } from './cluster-state.ts';

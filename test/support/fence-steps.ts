@@ -52,6 +52,7 @@ export const quiet: FenceFacts = {
   isReleased: false,
   isWorthIt: true,
   isFoundOff: false,
+  isAliveSince: false,
   isBraked: false,
   isStopped: false,
   isPaused: false,
