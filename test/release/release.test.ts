@@ -12,15 +12,15 @@ import { after, before, describe, test } from 'node:test';
 import { DEFAULT_VERSION } from '../../control-plane/build.ts';
 import type { Exposure } from '../devices/canary.ts';
 import { ipmi } from '../devices/endpoints/ipmi.ts';
-import { ensureFenceAgents } from '../devices/needs.ts';
 import { grantedBy, operatorRole, usedBy } from '../support/operator-rights.ts';
-import { Row, type RowSpec } from './row.ts';
+import type { Row, RowSpec } from './row.ts';
 import { assertionRows } from './rows/assertion.ts';
 import { fencingRows } from './rows/fencing.ts';
 import { gateRow } from './rows/gates.ts';
 import { remedyRow } from './rows/remedies.ts';
 import { morePolicyRows, policyRows } from './rows/policy.ts';
 import { safeDetachRows } from './rows/safe-detach.ts';
+import { setUp, whyNoAgents } from './set-up.ts';
 import { ReleaseWorld } from './world.ts';
 
 const wanted = process.env['RELEASE_ROWS']?.split(',');
@@ -47,17 +47,7 @@ before(async () => {
   const since = (): string => `${((performance.now() - startedAt) / 1000).toFixed(1)} s`;
   world = await ReleaseWorld.start(specs.map(({ name }) => name));
   console.log(`# the cluster is up after ${since()}`);
-  rows = new Map(specs.map(({ name }) => [name, new Row(world, name)]));
-  await Promise.all(
-    specs.map(async ({ name, prepare }) => {
-      const row = rowOf(name);
-      await row.namespace();
-      await prepare(row);
-      await row.settle();
-    }),
-  );
-  await world.joinSpares();
-  await world.runOperator('off');
+  rows = await setUp(world, specs);
   console.log(`# ${specs.length} rows are set up after ${since()}`);
   world.beginObservation();
 });
@@ -102,16 +92,6 @@ test('[FEN-8] S28: the password of a BMC is nowhere but in the input of its agen
 describe('the role of the operator', { skip: partial ?? false }, () => {
   test('has what it asked for, and nothing that it did not', () => noting(compareWithRole));
 });
-
-async function whyNoAgents(): Promise<string | undefined> {
-  try {
-    await ensureFenceAgents();
-    return undefined;
-  } catch (error) {
-    if (process.env['CI'] === 'true') throw error;
-    return error instanceof Error ? error.message : String(error);
-  }
-}
 
 async function rawGet(path: string): Promise<string> {
   const { code, stdout, stderr } = await world.controlPlane.kubectl(['get', '--raw', path]);

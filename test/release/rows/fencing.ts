@@ -1,15 +1,13 @@
 /** Nodes that are fenced by real agents, through the protocols of real devices. */
 import assert from 'node:assert/strict';
-import type { KubeObject } from '../../../src/kube/client.ts';
-import { configMaps, fenceDevices, secrets } from '../../../src/kube/resources.ts';
 import type { MachineEvent } from '../../../src/world/machines/machine.ts';
 import { watchForCanary } from '../../devices/canary.ts';
 import { ipmi } from '../../devices/endpoints/ipmi.ts';
-import { operatorNamespace } from '../../support/operator-rights.ts';
 import * as check from '../checks.ts';
 import type { Row, RowSpec } from '../row.ts';
 import { wireBmc, wireRack, type BmcFault, type Rack, type WiredBmc } from '../wiring.ts';
 import { machines, plain, systemUuidOf } from '../world.ts';
+import { asConfigMaps, asFenceDevice, configMap, devicesOf, template } from './written.ts';
 
 const app = 'db';
 
@@ -44,22 +42,6 @@ async function prepare(row: Row, { after = [], ...tries }: Policy): Promise<void
   await row.workload('StatefulSet', app, { volumes: [{ driver: plain }] });
 }
 
-async function configMap(row: Row, name: string, data: Record<string, string>): Promise<void> {
-  await row.world.create(configMaps, { metadata: { name, namespace: operatorNamespace }, data });
-}
-
-/** What the devices of one kind have in common, and the credential for them. */
-async function template(
-  row: Row,
-  name: string,
-  { agent, plain, secret }: { agent: string; plain: Record<string, string>; secret: Record<string, string> },
-): Promise<void> {
-  const metadata = { name: `${name}-login`, namespace: operatorNamespace };
-  await row.world.create(secrets, { metadata, stringData: secret });
-  const lines = Object.entries({ agent, secret: metadata.name, ...plain }).map(([key, value]) => `${key}=${value}`);
-  await configMap(row, `fence-method-template-${name}`, { 'template.properties': lines.join('\n') });
-}
-
 interface BmcRow {
   name: string;
   title: string;
@@ -67,10 +49,20 @@ interface BmcRow {
   machine?: string;
   fault?: BmcFault;
   policy?: Partial<Policy>;
+  /** How the device is told of: in ConfigMaps, unless said otherwise. */
+  write?: (row: Row, bmc: WiredBmc) => Promise<void>;
   run: (row: Row, bmc: WiredBmc) => Promise<void>;
 }
 
-function bmcRow({ name, title, machine = name, fault = 'none', policy = {}, run }: BmcRow): RowSpec {
+function bmcRow({
+  name,
+  title,
+  machine = name,
+  fault = 'none',
+  policy = {},
+  write = asConfigMaps,
+  run,
+}: BmcRow): RowSpec {
   let bmc: WiredBmc | undefined;
   return {
     name,
@@ -79,13 +71,7 @@ function bmcRow({ name, title, machine = name, fault = 'none', policy = {}, run 
       const wired = await wireBmc(row.machine, { systemUuid: systemUuidOf(machine), fault });
       row.world.onStop(() => wired.close());
       bmc = wired;
-      const { plain: parameters, secret } = wired;
-      await template(row, name, { agent: 'fence_ipmilan', plain: { ...parameters }, secret: { ...secret } });
-      await configMap(row, `fence-config-${name}`, {
-        'config.properties': `node_name=${name}\npower_management=ipmi-off ipmi-on`,
-        'fence-method-ipmi-off': `template=fence-method-template-${name}\naction=off`,
-        'fence-method-ipmi-on': `template=fence-method-template-${name}\naction=on`,
-      });
+      await write(row, wired);
       // A busy machine may be slow to answer; one that is to fail need not be asked again.
       const isToFail = fault !== 'none' || machine !== name;
       await prepare(row, { retries: isToFail ? 0 : 3, ...policy });
@@ -121,17 +107,9 @@ async function releasedByPower(row: Row, sinceMs: number): Promise<number> {
 /** A port and an outlet cannot say whose they are: they count once they were seen on under the living node (SAF-1). */
 async function provenDevices(row: Row): Promise<void> {
   await row.world.until(`the devices of ${row.name} to be seen on`, async () => {
-    const read = await row.world.client.list<KubeObject & FenceDeviceFacts>(fenceDevices, {
-      namespace: operatorNamespace,
-    });
-    const own = read.ok ? read.value.items.filter(({ spec }) => spec?.node === row.name) : [];
+    const own = await devicesOf(row);
     return own.length > 0 && own.every(({ status }) => status?.seenOn !== undefined);
   });
-}
-
-interface FenceDeviceFacts {
-  spec?: { node?: string };
-  status?: { seenOn?: string };
 }
 
 function fenceReason(row: Row): string | undefined {
@@ -269,6 +247,25 @@ export const fencingRows: readonly RowSpec[] = [
       await isBack(row);
       assert.deepEqual(bmc.told(), ['on'], 'it was off already');
       inTime(['release', goneMs], ['switched on', journal.find(({ type }) => type === 'booting')?.atMs]);
+      await staysWell(row);
+    },
+  }),
+  bmcRow({
+    name: 'fenced-by-device',
+    title:
+      '[FEN-15, FEN-8, FEN-10] a node with a FenceDevice that somebody has written is fenced by it, and it says so',
+    write: asFenceDevice,
+    run: async (row, bmc) => {
+      row.machine.partition();
+      await releasedByPower(row, performance.now());
+      row.machine.heal();
+      await isBack(row);
+      assert.deepEqual(bmc.told(), ['off', 'on']);
+      assert.deepEqual(
+        (await devicesOf(row)).map(({ metadata, status }) => [metadata.name, status?.seenOn !== undefined]),
+        [[`${row.name}-bmc`, true]],
+        'what is known of it is where it is written',
+      );
       await staysWell(row);
     },
   }),
