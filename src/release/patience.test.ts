@@ -130,16 +130,21 @@ describe('patience', () => {
       thresholds: [{ key: 'Broken=True', remedies: [rung('empty'), rung('restart')], recovery: [] }],
       kinds: { empty: 'drain', restart: 'fence' },
     });
-    const at = (position: number, more: Partial<NodeCase> = {}): string | undefined => {
+    const at = (
+      position: number,
+      { ready = 'True', ...more }: Partial<NodeCase> & Pick<Partial<LiveNode>, 'ready'> = {},
+    ): string | undefined => {
       const startedAt = '2026-01-01T00:09:00Z';
       const ladder = { threshold: 'Broken=True', position, remedy: 'restart', phase: 'running', startedAt } as const;
       const fence = aFence({ ladders: [ladder] });
       const empty = { pods: [], attachments: [], policy: inForce({ remedy }), fence, lease, ...more };
-      return reasonOf(patienceWith(withNode({ ready: 'True' }, empty), spell));
+      return reasonOf(patienceWith(withNode({ ready }, empty), spell));
     };
     assert.equal(at(1), undefined);
     assert.equal(at(0), 'NothingToFree', 'somebody else has emptied it');
     assert.equal(at(1, { lease: silentLease }), 'NothingToFree', 'it may be booting');
+    assert.equal(at(1, { ready: 'False' }), undefined);
+    assert.equal(at(1, { ready: 'Unknown' }), 'NothingToFree', 'it is just coming back');
   });
 
   test('[SAF-18] what a cut rests on: plans, gain and port while they matter', () => {

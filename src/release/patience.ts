@@ -100,8 +100,10 @@ function isForgotten({ node, fence }: PresentCase): boolean {
 const emptying: ReadonlySet<string | undefined> = new Set(['drain', 'podTemplate']);
 
 /** Its own ladder has emptied it to restart it, and its kubelet lives: it is not booting, and nobody else has plans with it. */
-function isEmptiedByLadder({ policy, fence, lease }: PresentCase): boolean {
+function isEmptiedByLadder({ node, policy, fence, lease }: PresentCase): boolean {
   if (policy.kind !== 'one' || lease?.renewed !== true || isSilent(lease)) return false;
+  // Nobody has heard of its state since it was silent: it is just coming back.
+  if (node.ready === 'Unknown') return false;
   const { thresholds = [], kinds = {} } = policy.policy.remedy ?? {};
   return (fence?.status.ladders ?? []).some(({ threshold, position, phase }) => {
     const rungs = thresholds.find(({ key }) => key === threshold)?.remedies.slice(0, position) ?? [];
