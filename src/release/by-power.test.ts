@@ -4,6 +4,7 @@ import { aCase, aFence, aNode, aPod } from '../../test/support/release-case.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { NodeCase, PodFacts } from '../api/release-view.ts';
 import { byPower } from './by-power.ts';
+import type { Objection } from './checks.ts';
 import { knownVolumes } from './checks.ts';
 
 type Fence = NonNullable<NodeFenceStatus['fence']>;
@@ -36,8 +37,11 @@ function objects(
   pod: Partial<PodFacts> = {},
 ): string {
   const nodeCase = aCase({ fence: aFence(fence === undefined ? {} : { fence: { ...off, ...fence } }), ...change });
-  const found = byPower.checks.map((check) => check(nodeCase, aPod(pod))).find((one) => one !== undefined);
-  return found?.reason ?? 'goes';
+  return objectionIn(nodeCase, aPod(pod))?.reason ?? 'goes';
+}
+
+function objectionIn(nodeCase: NodeCase, pod: PodFacts): Objection | undefined {
+  return byPower.checks.map((check) => check(nodeCase, pod)).find((one) => one !== undefined);
 }
 
 describe('released by the power supply', () => {
@@ -46,6 +50,16 @@ describe('released by the power supply', () => {
     assert.equal(objects({}, { node: aNode({ ready: 'True' }) }), 'goes');
     const { deletionAtMs: _, ...running } = aPod();
     assert.equal(objects({}, {}, { ...running }), 'goes');
+  });
+
+  test('[SAF-17, SAF-9] says until when it waits for others only where that is known', () => {
+    const fence = aFence({ fence: off });
+    const beside = { names: ['node-2'], unheard: 1, settledAtMs: 9000, silent: [] };
+    const unheard = objectionIn(aCase({ fence, beside }), aPod());
+    assert.deepEqual([unheard?.reason, unheard?.untilMs], ['OthersUnheard', 9000]);
+    const silent = [{ name: 'node-2', isOff: false, hasDevice: true }];
+    const open = objectionIn(aCase({ fence, beside: { ...beside, silent } }), aPod());
+    assert.deepEqual([open?.reason, open?.untilMs], ['OthersUnheard', undefined], 'or the record changes every second');
   });
 
   test('[FEN-10] S4: in no other phase, and not after another boot', () => {

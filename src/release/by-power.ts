@@ -30,7 +30,8 @@ function othersHeard(nodeCase: NodeCase): Objection | undefined {
   if (darkness === undefined) return undefined;
   if (darkness.kind === 'dark') return objection('OthersUnheard', wrongOutlet(darkness.names));
   const { silent, unheard, untilMs } = darkness;
-  if (silent.length > 0) return objection('OthersUnheard', unproven(silent), untilMs);
+  // Nobody knows until when: they are looked at again all the time.
+  if (silent.length > 0) return objection('OthersUnheard', unproven(silent));
   return objection('OthersUnheard', `${unheard.join(', ')} has to be heard of first`, untilMs);
 }
 
