@@ -2,8 +2,8 @@
  * A cluster as it was at one moment, reduced to what decides where pods can run and what becomes of them when a node dies. It
  * holds nothing that is secret: no environment, no commands, no attributes of volumes.
  */
-import type { NamedData } from './fence-config.ts';
-import type { DriverFacts, LiveNode, PodFacts, TaintFacts, VolumeFacts } from './release-view.ts';
+import type { NamedData, WrittenDevice } from './fence-config.ts';
+import type { DriverFacts, LiveNode, PodFacts, SpentBudget, TaintFacts, VolumeFacts } from './release-view.ts';
 
 export interface Snapshot {
   /** By the clock of the API server. */
@@ -16,12 +16,12 @@ export interface Snapshot {
   classes: readonly SnapshotClass[];
   drivers: readonly (DriverFacts & { object: SnapshotObject })[];
   budgets: readonly SnapshotBudget[];
-  /** RemedyPolicies, as they are written. */
-  policies: readonly SnapshotObject[];
+  /** RemedyPolicies, as they are written, the oldest first. */
+  policies: readonly (SnapshotObject & { spec: object })[];
   /** ConfigMaps of fences and their templates. */
   maps: readonly NamedData[];
   /** FenceDevices that people have written. */
-  devices: readonly SnapshotObject[];
+  devices: readonly { written: WrittenDevice; object: SnapshotObject }[];
   /** Replicas of Longhorn's volumes that are whole, by the name of the volume. */
   replicas: readonly { volume: string; node: string }[];
   /** What could not be read, and why: nothing may be concluded about it. */
@@ -35,6 +35,7 @@ export interface SnapshotObject {
   metadata: {
     name: string;
     namespace?: string;
+    creationTimestamp?: string;
     labels?: Readonly<Record<string, string>>;
     annotations?: Readonly<Record<string, string>>;
     ownerReferences?: readonly object[];
@@ -105,6 +106,8 @@ export interface SnapshotSet {
   /** Of a ReplicaSet: the Deployment that made it. */
   owner?: { kind: string; name: string; uid: string };
   replicas: number;
+  /** The lowest number of its pods. */
+  start: number;
   /** `podManagementPolicy: OrderedReady`, which is also the default. */
   isOrdered: boolean;
   /** Of a Deployment. */
@@ -132,9 +135,7 @@ export interface SnapshotClass {
 export interface SnapshotBudget {
   namespace: string;
   name: string;
-  selector: object | undefined;
-  /** As its controller has counted. */
-  disruptionsAllowed: number | undefined;
-  expectedPods: number | undefined;
+  /** It allows no disruption. */
+  spent: readonly SpentBudget[];
   object: SnapshotObject;
 }

@@ -8,6 +8,7 @@ import type { DeviceProvider } from '../devices/provider.ts';
 import type { ConfigResult, Method } from '../api/fence-config.ts';
 import type { FenceDeviceStatus } from '../api/fence-device.ts';
 import { plugOf } from '../api/plug.ts';
+import { parseFeatureGates } from '../api/feature-gates.ts';
 import type { DoubtAbout } from '../api/power.ts';
 import { deviceHash } from '../api/power.ts';
 import type { LiveNode, PolicyFacts } from '../api/release-view.ts';
@@ -33,6 +34,8 @@ import { configFindings, configFor, fencesBy, methodsOf, secretsOf, sharedDevice
 import type { CheckReason } from '../api/node-check.ts';
 import type { AgentFlags } from './agent-flags.ts';
 import { addAgentFlags, agentSettings } from './agent-flags.ts';
+import type { WorkloadFlags } from './check-workloads.ts';
+import { checkWorkloads } from './check-workloads.ts';
 import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
 import { taken, whoAmI } from './node-fence.ts';
 import { renderTable } from './table.ts';
@@ -42,9 +45,8 @@ import { elsewhere, readDevices, readWritten } from './written.ts';
 
 const formats = ['wide', 'json', 'yaml'] as const;
 
-interface CheckFlags extends Overrides, AgentFlags {
-  clear?: boolean;
-  output?: (typeof formats)[number];
+interface CheckFlags extends WorkloadFlags {
+  workloads?: boolean;
 }
 
 const nodesAtATime = 8;
@@ -76,8 +78,10 @@ export function checkCommand(): Command {
   return addAgentFlags(addKubeFlags(command))
     .argument('[node...]', 'only these nodes')
     .option('--clear', 'say that what was found wrong of the devices of these nodes is mended: you have looked')
+    .option('--workloads', 'ask no device: say which stateful pods would not fail over today, and why')
+    .option('--feature-gates <list>', 'as the operator is started with', parseFeatureGates)
     .addOption(new Option('-o, --output <format>', 'instead of the table').choices(formats))
-    .action(check);
+    .action((names: string[], flags: CheckFlags) => (flags.workloads === true ? checkWorkloads : check)(names, flags));
 }
 
 async function check(names: string[], flags: CheckFlags): Promise<void> {

@@ -8,9 +8,7 @@ import { Option } from 'commander';
 import { parseAllDocuments } from 'yaml';
 import { parseFeatureGates } from '../api/feature-gates.ts';
 import type { Snapshot, SnapshotObject } from '../api/snapshot.ts';
-import type { KubeClient } from '../kube/client.ts';
 import type { Overrides } from '../kube/kubeconfig.ts';
-import { readSnapshot } from '../observe/snapshot.ts';
 import { invariants } from '../scenario/checkers/index.ts';
 import type { ScenarioDocument } from '../scenario/from-cluster/document.ts';
 import { limitsOf, scenarioOf } from '../scenario/from-cluster/document.ts';
@@ -27,7 +25,7 @@ import { runScenario } from '../scenario/runner.ts';
 import type { BmcFault } from '../world/machines/bmc.ts';
 import { bmcFaults } from '../world/machines/bmc.ts';
 import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
-import { taken } from './node-fence.ts';
+import { snapshotOf } from './snapshot-of.ts';
 import { renderTable } from './table.ts';
 import { toYaml } from './yaml.ts';
 
@@ -89,10 +87,6 @@ export async function rehearse(flags: RehearsalFlags): Promise<void> {
   }
   process.stdout.write(flags.output === 'json' ? jsonOf(plan, rehearsals) : textOf(plan, rehearsals));
   process.exitCode = rehearsals.every(({ outcome }) => outcome.violations.length === 0) ? 0 : 1;
-}
-
-export async function snapshotOf(client: KubeClient, namespace: string): Promise<Snapshot> {
-  return taken(await readSnapshot({ client, namespace, signal: new AbortController().signal }));
 }
 
 export interface Plan {

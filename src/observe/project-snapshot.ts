@@ -15,6 +15,7 @@ import type {
   SnapshotSet,
   SnapshotVolume,
 } from '../api/snapshot.ts';
+import { spentBudget } from '../api/budgets.ts';
 import type { KubeObject } from '../kube/client.ts';
 import { controllerOf } from '../kube/ownership.ts';
 import type { Resource } from '../kube/resources.ts';
@@ -93,7 +94,7 @@ export function snapshotSet(kind: SnapshotSet['kind']): (object: KubeObject) => 
   return (object) => {
     const { metadata, spec = {} } = object as KubeObject & { spec?: WireSetSpec };
     const owner = controllerOf(metadata);
-    const { template, replicas, podManagementPolicy, strategy } = spec;
+    const { template, replicas, ordinals, podManagementPolicy, strategy } = spec;
     return {
       kind,
       namespace: metadata.namespace ?? '',
@@ -101,6 +102,7 @@ export function snapshotSet(kind: SnapshotSet['kind']): (object: KubeObject) => 
       uid: metadata.uid ?? '',
       ...(owner === undefined ? {} : { owner: { kind: owner.kind, name: owner.name, uid: owner.uid } }),
       replicas: replicas ?? 1,
+      start: ordinals?.start ?? 0,
       isOrdered: kind === 'StatefulSet' && podManagementPolicy !== 'Parallel',
       ...(strategy?.type === undefined ? {} : { strategy: strategy.type }),
       object: {
@@ -121,6 +123,7 @@ export function snapshotSet(kind: SnapshotSet['kind']): (object: KubeObject) => 
 
 interface WireSetSpec extends Record<string, unknown> {
   replicas?: number;
+  ordinals?: { start?: number };
   podManagementPolicy?: string;
   strategy?: { type?: string };
   template?: { metadata?: { labels?: object }; spec?: SnapshotPodSpec };
@@ -199,26 +202,26 @@ export function snapshotDriver(object: KubeObject): Snapshot['drivers'][number] 
 }
 
 export function snapshotBudget(object: KubeObject): SnapshotBudget {
-  const { metadata, status } = object as KubeObject & {
-    status?: { disruptionsAllowed?: number; expectedPods?: number };
-  };
-  const spec = specOf(object) as { selector?: object };
+  const { metadata } = object;
   return {
     namespace: metadata.namespace ?? '',
     name: metadata.name,
-    selector: spec.selector,
-    disruptionsAllowed: status?.disruptionsAllowed,
-    expectedPods: status?.expectedPods,
+    spent: spentBudget(object),
     object: {
       ...headOf(object, 'policy/v1', 'PodDisruptionBudget'),
-      spec: picked(spec, ['minAvailable', 'maxUnavailable', 'selector', 'unhealthyPodEvictionPolicy']),
+      spec: picked(specOf(object), ['minAvailable', 'maxUnavailable', 'selector', 'unhealthyPodEvictionPolicy']),
     },
   };
 }
 
 /** Policies, and devices as people have written them: their spec says it all. */
-export function snapshotOwn(resource: Resource): (object: KubeObject) => SnapshotObject {
-  return (object) => ({ ...headOf(object, apiVersionOf(resource), resource.kind), spec: specOf(object) });
+export function snapshotOwn(resource: Resource): (object: KubeObject) => SnapshotObject & { spec: object } {
+  return (object) => {
+    const head = headOf(object, apiVersionOf(resource), resource.kind);
+    const { creationTimestamp } = object.metadata;
+    const metadata = { ...head.metadata, ...(creationTimestamp === undefined ? {} : { creationTimestamp }) };
+    return { ...head, metadata, spec: specOf(object) };
+  };
 }
 
 function headOf({ metadata }: KubeObject, apiVersion: string, kind: string): SnapshotObject {

@@ -87,13 +87,18 @@ export async function readSnapshot(source: SnapshotSource): Promise<Result<Snaps
     classes: await all(storageClasses, snapshotClass),
     drivers: await all(csiDrivers, snapshotDriver),
     budgets: await all(podDisruptionBudgets, snapshotBudget),
-    policies: await all(remedyPolicies, snapshotOwn(remedyPolicies)),
+    policies: (await all(remedyPolicies, snapshotOwn(remedyPolicies))).toSorted(byAge),
     maps: await all(configMaps, fenceMap, namespace),
     devices: await all(fenceDevices, writtenDevice, namespace),
     replicas: await all(longhornReplicas, wholeReplica),
     unread,
   };
   return { ok: true, value };
+}
+
+function byAge(one: Snapshot['policies'][number], other: Snapshot['policies'][number]): number {
+  const [older = '', younger = ''] = [one.metadata.creationTimestamp, other.metadata.creationTimestamp];
+  return older < younger ? -1 : Number(older > younger);
 }
 
 function leaseOf(object: KubeObject): [string, number] {
@@ -107,7 +112,8 @@ function fenceMap(object: KubeObject): NamedData | undefined {
 }
 
 function writtenDevice(object: KubeObject): Snapshot['devices'][number] | undefined {
-  return projectDevice(object) === undefined ? undefined : snapshotOwn(fenceDevices)(object);
+  const written = projectDevice(object);
+  return written === undefined ? undefined : { written, object: snapshotOwn(fenceDevices)(object) };
 }
 
 function wholeReplica(object: KubeObject): Snapshot['replicas'][number] | undefined {

@@ -76,11 +76,11 @@ function policyInForce({ policy }: NodeCase): Objection | undefined {
   return policy.kind === 'one' ? undefined : objection('NoPolicy', 'no RemedyPolicy selects the node');
 }
 
-function policyOf({ policy }: NodeCase): PolicyFacts | undefined {
+function policyOf({ policy }: Pick<NodeCase, 'policy'>): PolicyFacts | undefined {
   return policy.kind === 'one' ? policy.policy : undefined;
 }
 
-function ownerCovered(nodeCase: NodeCase, pod: PodFacts): Objection | undefined {
+export function ownerCovered(nodeCase: Pick<NodeCase, 'policy'>, pod: PodFacts): Objection | undefined {
   const { name, podDeletion = 'do-nothing', owners = [] } = policyOf(nodeCase) ?? {};
   const { owner } = pod;
   const covered = coveredOwners(podDeletion, owners);
@@ -96,7 +96,7 @@ function ofGroup({ group }: OwnerKind): string {
 }
 
 /** One volume of the listed storage is enough: the risk is accepted for the pod as a whole. */
-function listedVolume(nodeCase: NodeCase, pod: PodFacts): Objection | undefined {
+export function listedVolume(nodeCase: Pick<NodeCase, 'policy' | 'volumes'>, pod: PodFacts): Objection | undefined {
   const volumes = volumesOf(nodeCase, pod);
   const provisioners = policyOf(nodeCase)?.provisioners ?? [];
   if (volumes.some((volume) => isListed(volume, provisioners))) return undefined;

@@ -41,8 +41,11 @@ function gateOn({ gates }: NodeCase): Objection | undefined {
   return gates.NonGracefulFailover ? undefined : objection('GateOff', 'the feature gate NonGracefulFailover is off');
 }
 
+/** What there is to know of volumes and their drivers. */
+type Storage = Pick<NodeCase, 'policy' | 'volumes' | 'drivers'>;
+
 /** One volume that is not protected could get a second writer, however well the others are (S30). */
-function allProtected(nodeCase: NodeCase, pod: PodFacts): Objection | undefined {
+export function allProtected(nodeCase: Storage, pod: PodFacts): Objection | undefined {
   const [direct] = pod.directVolumes;
   if (direct !== undefined) {
     return objection('VolumeNotProtected', `volume ${direct} leads to storage without a CSI driver`);
@@ -56,7 +59,7 @@ function allProtected(nodeCase: NodeCase, pod: PodFacts): Objection | undefined 
   return undefined;
 }
 
-function unprotected(nodeCase: NodeCase, volume: KnownVolume): Objection | undefined {
+function unprotected(nodeCase: Storage, volume: KnownVolume): Objection | undefined {
   const { volume: name, csi } = volume;
   if (csi === undefined) {
     return objection(
@@ -70,7 +73,7 @@ function unprotected(nodeCase: NodeCase, volume: KnownVolume): Objection | undef
 }
 
 /** Undefined: its detach takes the access of the node away, by its own word or by that of the policy. */
-function whyUnsafe(nodeCase: NodeCase, name: string): string | undefined {
+function whyUnsafe(nodeCase: Omit<Storage, 'volumes'>, name: string): string | undefined {
   const driver = driverOf(nodeCase.drivers, name);
   if (driver === undefined) return `there is no CSIDriver ${name}`;
   if (driver.attachless === true) {
@@ -84,7 +87,7 @@ function whyUnsafe(nodeCase: NodeCase, name: string): string | undefined {
 }
 
 /** The CSIDriver belongs to somebody else's chart: the policy of the node can say the same (NGS-1). */
-function isDeclared({ policy }: NodeCase, driver: string): boolean {
+function isDeclared({ policy }: Pick<NodeCase, 'policy'>, driver: string): boolean {
   return policy.kind === 'one' && policy.policy.safeDetach.includes(driver);
 }
 

@@ -92,7 +92,7 @@ export function fenceSettled({ fence, policy }: NodeCase): Objection | undefined
   return objection('FenceUnsettled', `its fence is ${status}`);
 }
 
-export function volumesOf({ volumes }: NodeCase, pod: PodFacts): VolumeFacts[] {
+export function volumesOf({ volumes }: Pick<NodeCase, 'volumes'>, pod: PodFacts): VolumeFacts[] {
   return pod.claims.map(({ claim }) => {
     const key = `${pod.namespace}/${claim}`;
     const known = volumes[key];

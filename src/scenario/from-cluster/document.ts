@@ -2,7 +2,6 @@
 import type { Snapshot, SnapshotNode, SnapshotObject, SnapshotPod, SnapshotSet } from '../../api/snapshot.ts';
 import { configFor } from '../../decide/policy-nodes.ts';
 import { cloudDrivers } from '../../devices/clouds/index.ts';
-import { projectDevice } from '../../observe/project-device.ts';
 import { requestsOf } from '../../world/controllers/scheduler-nodes.ts';
 import { quantity } from '../../world/controllers/quantities.ts';
 import type { Pod } from '../../world/objects/pods.ts';
@@ -51,7 +50,7 @@ export function scenarioOf(wanted: Wanted): ScenarioDocument {
         ...part.pods.map(podOf),
         ...budgetsOf(snapshot, part),
         ...part.sets.map((set) => setOf(set, part.pods)),
-        ...policies,
+        ...policies.map(({ metadata: { name: policy }, ...rest }) => ({ ...rest, metadata: { name: policy } })),
       ],
       events: [...deadNodes(part), ...events],
       runFor,
@@ -138,7 +137,7 @@ function roomOf({ name, allocatable }: SnapshotNode, { pods }: Snapshot, part: P
 
 /** By what a node would be switched off. */
 function deviceOf(node: SnapshotNode, { maps, devices }: Snapshot): 'written' | 'cloud' | 'none' {
-  const written = devices.flatMap((device) => projectDevice(device as never) ?? []);
+  const written = devices.map((device) => device.written);
   const result = configFor(node, { maps, devices: written, unwritten: () => undefined });
   if (!result.ok) return 'none';
   if (result.config.source !== undefined) return 'written';
@@ -178,10 +177,10 @@ function configsOf({ maps, devices }: Snapshot): SnapshotObject[] {
       metadata: { name, namespace: operatorNamespace },
       data: Object.fromEntries(Object.entries(data).map(([key, text]) => [key, harmless(text)])),
     })),
-    ...devices.map((device) => ({
-      ...device,
-      metadata: { name: device.metadata.name, namespace: operatorNamespace },
-      spec: harmlessSpec(device['spec'] as Record<string, unknown>),
+    ...devices.map(({ object }) => ({
+      ...object,
+      metadata: { name: object.metadata.name, namespace: operatorNamespace },
+      spec: harmlessSpec(object['spec'] as Record<string, unknown>),
     })),
   ];
 }

@@ -1,0 +1,85 @@
+/**
+ * `fenceline check --workloads`: each stateful pod that would not fail over if its node died now, why, and what to do about it
+ * (EXP-4). The cluster is read once; no device is asked.
+ */
+import type { FailoverFinding } from '../api/failover.ts';
+import type { FeatureGates } from '../api/feature-gates.ts';
+import { featureGates } from '../api/feature-gates.ts';
+import { failoverFindings, isStateful } from '../decide/failover.ts';
+import { cloudDrivers } from '../devices/clouds/index.ts';
+import type { KubeClient } from '../kube/client.ts';
+import type { Overrides } from '../kube/kubeconfig.ts';
+import type { AgentFlags } from './agent-flags.ts';
+import { agentSettings } from './agent-flags.ts';
+import { clientOf, connect } from './kube-flags.ts';
+import { snapshotOf } from './snapshot-of.ts';
+import { renderTable } from './table.ts';
+import { UserError } from './user-error.ts';
+
+export interface WorkloadFlags extends Overrides, AgentFlags {
+  clear?: boolean;
+  featureGates?: FeatureGates;
+  output?: 'wide' | 'json' | 'yaml';
+}
+
+export interface WorkloadReport {
+  /** How many pods were looked at. */
+  stateful: number;
+  findings: FailoverFinding[];
+  /** What could not be read, so that nothing is known of it. */
+  unread: readonly { what: string; why: string }[];
+}
+
+export async function checkWorkloads(names: string[], flags: WorkloadFlags): Promise<void> {
+  if (flags.clear === true) throw new UserError('--clear is about devices: leave out --workloads');
+  const connection = await connect(flags);
+  const client = clientOf(connection);
+  try {
+    const report = await workloadReport(client, connection.namespace, { names, flags });
+    process.stdout.write(await render(report, flags.output));
+    for (const { what, why } of report.unread) process.stderr.write(`fenceline: ${what} are not looked at: ${why}\n`);
+    process.exitCode = report.findings.some(({ failsOver }) => failsOver === 'never') ? 1 : 0;
+  } finally {
+    client.close();
+  }
+}
+
+export async function workloadReport(
+  client: KubeClient,
+  namespace: string,
+  { names, flags }: { names: readonly string[]; flags: WorkloadFlags },
+): Promise<WorkloadReport> {
+  const snapshot = await snapshotOf(client, namespace);
+  const missing = names.filter((name) => snapshot.nodes.every((node) => node.name !== name));
+  if (missing.length > 0) throw new UserError(`no such node: ${missing.join(', ')}`);
+  const isMeant = (node: string | undefined): boolean => names.length === 0 || names.includes(node ?? '');
+  const findings = failoverFindings({
+    snapshot,
+    gates: flags.featureGates ?? featureGates(),
+    clouds: new Set(cloudDrivers.keys()),
+    allowed: agentSettings(flags).allowed,
+  });
+  return {
+    stateful: snapshot.pods.filter((pod) => isStateful(pod) && isMeant(pod.node)).length,
+    findings: findings.filter(({ node }) => isMeant(node)),
+    unread: snapshot.unread,
+  };
+}
+
+export async function render(report: WorkloadReport, format: WorkloadFlags['output']): Promise<string> {
+  if (format === 'json') return `${JSON.stringify(report, null, 2)}\n`;
+  if (format === 'yaml') return (await import('./yaml.ts')).toYaml(report);
+  const { stateful, findings } = report;
+  if (findings.length === 0)
+    return `All ${stateful} stateful pods would fail over, as far as can be told without trying.\n`;
+  const heads = ['POD', 'NODE', 'FAILS OVER', 'REASON', 'WHY', 'WHAT TO DO'];
+  const rows = findings.map((one) => [
+    `${one.namespace}/${one.pod}`,
+    one.node,
+    one.failsOver,
+    one.reason,
+    one.message,
+    one.advice,
+  ]);
+  return renderTable(heads, rows);
+}
