@@ -12,6 +12,7 @@ import { httpClientBench } from './http-client.ts';
 import { machine, say, type Report } from './lib/report.ts';
 import { fullRun, operatorBench } from './operator.ts';
 import { fullRedfish, redfishBench } from './redfish.ts';
+import { fullRehearsal, rehearseBench } from './rehearse.ts';
 import { fullRelease, releaseBench } from './release.ts';
 import { simulatorBench } from './simulator.ts';
 
@@ -33,6 +34,7 @@ const benches: [string, () => Promise<Report>][] = [
   ],
   ['Redfish', () => redfishBench(values.quick ? { seconds: 5, rows: ['driver:100:1', 'agent:1:5'] } : fullRedfish)],
   ['Drains', () => drainBench(values.quick ? { nodes: 50, replicas: 500, rounds: 5 } : fullDrain)],
+  ['Rehearsals', () => rehearseBench(values.quick ? { nodes: 100, pods: 1000, runFor: '10m' } : fullRehearsal)],
   ['The simulator', () => simulatorBench(values.quick ? ['20:200'] : undefined)],
 ];
 
