@@ -1,4 +1,5 @@
 /** What holds back a remedy that cannot be taken back: the brake over all nodes, and a person who has not approved. */
+import { isSilent } from '../api/life.ts';
 import { DEFAULT_FENCE, DEFAULT_STORM } from '../api/policy-facts.ts';
 import type { HELD } from '../api/reasons.ts';
 import type { NodeCase, PresentCase } from '../api/release-view.ts';
@@ -94,8 +95,10 @@ export function machineSpell(nodeCase: NodeCase, { startedAt }: LadderState): Sp
   return spellOf(nodeCase, Date.parse(nodeCase.fence?.status.incident?.startedAt ?? startedAt));
 }
 
-/** Since when a cut has been called for. */
+/** Since when a cut has been called for; one that was back meanwhile has had nothing of its time since. */
 export function spellOf(nodeCase: NodeCase, sinceMs: number): Spell {
+  const { lease, serverNowMs } = nodeCase;
   const { bootTimeoutMs } = remedyOf(nodeCase)?.fence ?? DEFAULT_FENCE;
-  return { sinceMs, bootTimeoutMs };
+  const silentSinceMs = lease !== undefined && isSilent(lease) ? serverNowMs - lease.unchangedForMs : sinceMs;
+  return { sinceMs: Math.max(sinceMs, silentSinceMs), bootTimeoutMs };
 }
