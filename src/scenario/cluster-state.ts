@@ -43,10 +43,11 @@ export interface StoredFence extends KubeObject {
       releasedAt?: string;
       waitsFor?: string;
       cleanResources?: boolean;
+      bootId?: string;
     };
     incident?: { id: string; nodeUid?: string };
-    hold?: { reason?: string; message?: string };
-    return?: { stage?: string; waitsFor?: string };
+    hold?: { reason?: string; message?: string; since?: string };
+    return?: { stage?: string; waitsFor?: string; soakUntil?: string };
     releases?: StoredRelease[];
     conditions?: { type: string; status: string; reason?: string }[];
   };
@@ -91,8 +92,20 @@ export interface StoredPolicy extends KubeObject {
       remedies?: { name: string }[];
     }[];
     remedies?: { name: string }[];
-    release?: { riskAfterFailedFence?: boolean; safeDetach?: string[] };
-    storm?: { maxUnresponsive?: number | string; maxConcurrent?: number; podsPerMinute?: number };
+    release?: {
+      riskAfterFailedFence?: boolean;
+      safeDetach?: string[];
+      podDeletion?: string;
+      volumeAttachmentRecovery?: string;
+      owners?: { group: string; kind: string }[];
+    };
+    storm?: {
+      maxUnresponsive?: number | string;
+      maxConcurrent?: number;
+      podsPerMinute?: number;
+      cooldown?: string;
+      skipWhen?: { type: string; status: string }[];
+    };
   };
 }
 

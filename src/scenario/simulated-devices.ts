@@ -9,7 +9,8 @@ export interface Holder {
   readonly dead: boolean;
 }
 
-const never = new Promise<never>(() => {});
+/** A promise of its own each time: what waits for one that all share is never forgotten, nor is the world around it. */
+const never = (): Promise<never> => new Promise<never>(() => {});
 
 export interface DeviceUser {
   holder?: Holder;
@@ -58,10 +59,10 @@ function deviceOf(node: string, bmc: Bmc, { holder, onAsk, onAnswer }: DeviceUse
   return {
     name: `the device of ${node}`,
     async ask(action, signal): Promise<DeviceAnswer> {
-      if (holder?.dead) return never;
+      if (holder?.dead) return never();
       onAsk?.(node, action);
       const answer = await bmc.request(action, signal);
-      if (holder?.dead) return never;
+      if (holder?.dead) return never();
       if (action === 'status' && answer.ok) onAnswer?.(node, answer.power);
       return told(action, answer);
     },
@@ -72,7 +73,7 @@ function portOf(node: string, storage: StorageSwitch, { holder, onPort }: Device
   return {
     name: `the switch port of ${node}`,
     async ask(action): Promise<DeviceAnswer> {
-      if (holder?.dead) return never;
+      if (holder?.dead) return never();
       onPort?.(node, action);
       if (action === 'off') storage.closePort(node);
       if (action === 'on') storage.openPort(node);

@@ -138,6 +138,22 @@ describe('S23', () => {
   });
 });
 
+describe('S24', () => {
+  test('a pod of a node that is down deleted with a grace, before anybody has asked it to go and without a basis', async () => {
+    // Nothing of Kubernetes asks it to go before five minutes have passed.
+    const down = variation('stuck-pod', {
+      events: [{ at: '9m', partition: { nodeOf: 'default/web-0' } }],
+      runFor: '15m',
+    });
+    const report = await runRogue(down, async (rogue) => {
+      const { metadata, spec } = await rogue.get<Pod>(pod);
+      await readLive(rogue, spec.nodeName ?? '');
+      await rogue.ask('DELETE', pod, { gracePeriodSeconds: 30, preconditions: { uid: metadata.uid } });
+    });
+    assert.deepEqual(violatedBy(report), ['S24']);
+  });
+});
+
 describe('S44', () => {
   test('the Machine of a node deleted that nobody has switched off', async () => {
     const report = await runRogue({ ...withMachines, events: [] }, async (rogue) => {

@@ -51,7 +51,7 @@ describe('S1', () => {
   ] as const) {
     test(`a basis that is about ${what} does not count`, async () => {
       const report = await runRogue(off, async (rogue) => {
-        await recordBasis(rogue, 'PowerOff', change);
+        await recordBasis(rogue, 'AcceptedRisk', change);
         await forceDelete(rogue);
       });
       assert.deepEqual(violatedBy(report), ['S1']);
@@ -60,7 +60,7 @@ describe('S1', () => {
 
   test('with its basis on record nothing is broken', async () => {
     const report = await runRogue(off, async (rogue) => {
-      await recordBasis(rogue, 'PowerOff');
+      await recordBasis(rogue, 'AcceptedRisk');
       await forceDelete(rogue);
     });
     assert.deepEqual(violatedBy(report), []);
@@ -168,13 +168,27 @@ describe('S2', () => {
   }
 
   test('a risk that the policy accepts is told, not blamed', async () => {
-    const report = await runRogue(cutOff, async (rogue) => {
-      await recordBasis(rogue, 'AcceptedRisk');
-      await clearVolumesInUse(rogue);
-      await forceDelete(rogue);
-    });
-    assert.deepEqual(violatedBy(report), []);
-    assert.deepEqual(exemptedBy(report), ['S2 AcceptedRisk']);
+    for (const podDeletion of ['delete-statefulset-pod', 'do-nothing']) {
+      const policy = {
+        apiVersion: 'fenceline.dev/v1alpha1',
+        kind: 'RemedyPolicy',
+        metadata: { name: 'release' },
+        spec: { allNodes: true, release: { podDeletion } },
+      };
+      const { events } = cutOff;
+      const report = await runRogue(
+        { ...variation('stuck-pod', { objects: [policy], runFor: '15m' }), events },
+        async (rogue) => {
+          await recordBasis(rogue, 'AcceptedRisk', { by: 'policy release' });
+          await rogue.get('/apis/fenceline.dev/v1alpha1/remedypolicies/release');
+          await clearVolumesInUse(rogue);
+          await forceDelete(rogue);
+        },
+      );
+      const isAccepted = podDeletion !== 'do-nothing';
+      assert.deepEqual(violatedBy(report), isAccepted ? [] : ['S2'], 'a record that says so is not enough');
+      assert.deepEqual(exemptedBy(report), isAccepted ? ['S2 AcceptedRisk'] : []);
+    }
   });
 
   test('the same release with a driver whose detach takes the access away breaks nothing', async () => {

@@ -15,11 +15,12 @@ import { mendMutantCases } from './holes/mend-mutants.ts';
 import { releaseMutantCases } from './holes/release-mutants.ts';
 import { mutantCases } from './mutants.ts';
 import { run } from './run-file.ts';
+import { strictMutantCases } from './strict-mutants.ts';
 
 /** With a file of their own: no-going-back.test.ts, drain/checkers.test.ts. */
 const elsewhere = ['S16', 'S24', 'S31'];
 
-const cases = [...mutantCases, ...fenceMutantCases, ...releaseMutantCases, ...mendMutantCases];
+const cases = [...mutantCases, ...fenceMutantCases, ...releaseMutantCases, ...mendMutantCases, ...strictMutantCases];
 
 function violatedBy({ violations }: Report): string[] {
   return [...new Set(violations.map(({ invariant }) => invariant))];

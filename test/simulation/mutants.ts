@@ -49,6 +49,7 @@ export const mutantCases: readonly MutantCase[] = [
       instead: '    releases: before.releases,',
     },
     scenario: byPolicy,
+    beside: ['S43'],
     says: /^pod default\/web-0 on node-\d was deleted by force without a record of its basis$/,
   },
   {
@@ -171,6 +172,7 @@ export const mutantCases: readonly MutantCase[] = [
       events: [t.powerLoss[0]!, t.taint('22s', t.forceEvictionKey)],
       runFor: '45s',
     }),
+    beside: ['S43'],
     says: /^VolumeAttachment of pv-1 on node-3 was deleted although pod staying there still uses it$/,
   },
   {
@@ -340,14 +342,8 @@ function readyInBetween(): RunOptions {
     async send(request) {
       const found = /nodefences\/node-fence-([^/]+)\/status/.exec(request.path);
       const isRelease = request.method === 'PUT' && (request.body ?? '').includes('"releases":[{');
-      if (
-        user === 'operator-1' &&
-        found !== null &&
-        isRelease &&
-        !done &&
-        server !== undefined &&
-        clock !== undefined
-      ) {
+      const isIt = user === 'operator-1' && found !== null && isRelease && !done;
+      if (isIt && server !== undefined && clock !== undefined) {
         done = true;
         await reportReady(server, clock, found[1] ?? '');
       }

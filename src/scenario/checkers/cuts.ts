@@ -3,6 +3,7 @@ import { nodeFenceName } from '../../api/fence-names.ts';
 import type { MachineEvent } from '../../world/machines/machine.ts';
 import type { Pod } from '../../world/objects/pods.ts';
 import type { CheckContext, WireEvent } from './checker.ts';
+import { isMovable } from './movable.ts';
 
 interface Cut {
   atMs: number;
@@ -41,6 +42,7 @@ export class Cuts {
     const there = new Set([...state.pods.values()].map(({ metadata }) => metadata.uid ?? ''));
     return [...this.#cuts].flatMap(([node, { atMs, pods }]) => {
       if (state.fences.get(nodeFenceName(node))?.spec?.stop === true) return [];
+      if (this.#waitsForOthers(node)) return [];
       const isOn = machineOf(node)?.power === 'on';
       const ageMs = nowMs() - atMs;
       const isWorked = isOn ? ageMs < takesAtMostMs : ageMs < goesWithinMs && pods.some((uid) => there.has(uid));
@@ -48,20 +50,24 @@ export class Cuts {
     });
   }
 
+  /** No device says whose power went, and somebody else is silent: until that one is heard of nobody can go on (SAF-17). */
+  #waitsForOthers(node: string): boolean {
+    const { machineOf, deviceOf, pulseOf, state } = this.#context;
+    if (machineOf(node)?.power === 'on' || deviceOf(node)?.hasIdentity !== false) return false;
+    return [...state.nodes.keys()].some((other) => {
+      const pulse = pulseOf(other);
+      return other !== node && pulse !== undefined && pulse.silentForMs >= pulse.silentAfterMs;
+    });
+  }
+
   /** Those that a power cut lets go; where the remedy frees nothing there are none. */
   #podsOf(node: string): string[] {
     const { state } = this.#context;
     if (state.fences.get(nodeFenceName(node))?.status?.fence?.cleanResources === false) return [];
-    return [...state.pods.values()].filter((pod) => pod.spec.nodeName === node && isFree(pod)).map(uidOf);
+    return [...state.pods.values()].filter((pod) => pod.spec.nodeName === node && isMovable(pod)).map(uidOf);
   }
 }
 
 function uidOf({ metadata }: Pod): string {
   return metadata.uid ?? '';
-}
-
-/** It does not belong to its node, and is not over. */
-function isFree({ metadata, status }: Pod): boolean {
-  const belongs = metadata.ownerReferences?.some(({ kind }) => kind === 'DaemonSet' || kind === 'Node') ?? false;
-  return !belongs && status?.phase !== 'Failed' && status?.phase !== 'Succeeded';
 }

@@ -12,6 +12,7 @@ import type { CheckContext, Exemption, Write } from './checker.ts';
 import { isLying } from './devices.ts';
 import { succeeded } from './checker.ts';
 import { releaseOf, volumesOf } from './release.ts';
+import { drivingOut, Words } from './words.ts';
 
 interface Ours {
   /** Undefined: nobody but the operator answers for it. */
@@ -25,14 +26,21 @@ export class LetGo {
   /** Nodes from whose address a crash was reported while their machine ran, and that have not shown since that they live. */
   readonly #forged = new Set<string>();
   readonly #running = new Map<string, Set<Process>>();
+  readonly #words: Words;
 
   constructor(context: CheckContext) {
     this.#context = context;
+    this.#words = new Words(context);
   }
 
   /** Undefined: operators have not let go of it. */
   ours(podUid: string): Ours | undefined {
     return this.#ours.get(podUid);
+  }
+
+  /** Operators have let go of it, or its object was taken away by anybody. */
+  isGone(podUid: string): boolean {
+    return this.#ours.has(podUid) || this.#deletedBy.has(podUid);
   }
 
   /** Who has let go of one of these, if it was no operator. */
@@ -55,7 +63,9 @@ export class LetGo {
     else if (event.type === 'processStopped') here.delete(event.process);
   }
 
-  byAnybody({ type, object }: StoredChange, user: string): void {
+  byAnybody(change: StoredChange, user: string): void {
+    const { type, object } = change;
+    this.#words.take(change, user);
     if (object.kind === 'Pod' && type === 'DELETED') this.#deletedBy.set(object.metadata.uid ?? '', user);
   }
 
@@ -105,7 +115,7 @@ export class LetGo {
     if (!this.#ours.has(podUid)) this.#ours.set(podUid, { excuse: this.#excuseOf(podUid, node, volume) });
   }
 
-  /** By what is on record for just this pod, and by how things really are. */
+  /** By what is on record for just this pod, as far as it is so. */
   #excuseOf(podUid: string, node: string, volume: string | undefined): Exemption | undefined {
     const { state } = this.#context;
     const records = (state.fences.get(nodeFenceName(node))?.status?.releases ?? []).filter(
@@ -113,25 +123,15 @@ export class LetGo {
         pods.some(({ uid }) => uid === podUid) || (volume !== undefined && volumes.includes(volume)),
     );
     const has = (basis: StoredRelease['basis']): boolean => records.some((record) => record.basis === basis);
-    if (has('AcceptedRisk')) return 'AcceptedRisk';
+    const pod = [...state.pods.values()].find(({ metadata }) => metadata.uid === podUid);
+    const words = this.#words;
+    if (records.some((record) => record.basis === 'AcceptedRisk' && words.isAccepted(record, pod)))
+      return 'AcceptedRisk';
     if (has('KernelCrashed') && this.#forged.has(node)) return 'ForgedCrash';
     if (has('PowerOff') && isLying(this.#context, node)) return 'LyingDevice';
-    const found = state.nodes.get(node);
-    const isSaidDead = has('Asserted') && !isReady(found) && drivingOut(found).length > 0;
+    const isSaidDead = has('Asserted') && !isReady(state.nodes.get(node)) && words.isSaidDead(node);
     // The remedy of a policy is a person's program, and says by its success what that person wants to be true.
-    const isSaidByJob = records.some(({ basis, by }) => basis === 'Asserted' && by?.startsWith('remedy '));
+    const isSaidByJob = records.some((record) => record.basis === 'Asserted' && words.isSaidByJob(record));
     return isSaidDead || isSaidByJob ? 'PersonsAct' : undefined;
   }
-}
-
-/** Taints by which somebody says that nothing of the node runs any more. */
-function drivingOut(node: Node | undefined): string[] {
-  const said = [
-    'node.kubernetes.io/out-of-service',
-    'fenceline.dev/force-eviction',
-    'node.cloudprovider.kubernetes.io/shutdown',
-  ];
-  return (node?.spec?.taints ?? []).flatMap(({ key, effect }) =>
-    said.includes(key) || (effect === 'NoExecute' && key.startsWith('fenceline.dev/')) ? [key] : [],
-  );
 }

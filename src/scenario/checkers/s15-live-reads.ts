@@ -40,9 +40,9 @@ class LiveReads implements Checker {
 
   onWire(event: WireEvent): void {
     this.#reads.take(event);
-    if (event.type !== 'device' || event.action !== 'off') return;
-    const { operator, node, action } = event;
-    this.#judgeLong(operatorUser(operator), { node, told: `the device of ${node} was told ${action}` });
+    if ((event.type !== 'device' && event.type !== 'port') || event.action !== 'off') return;
+    const { operator, node, type, action } = event;
+    this.#judgeLong(operatorUser(operator), { node, told: `the ${type} of ${node} was told ${action}` });
   }
 
   onWrite(write: Write): void {

@@ -11,14 +11,14 @@ export const s18: Invariant = {
   id: 'S18',
   check: ({ state, violated }) => ({
     onWire(event) {
-      if (event.type !== 'device' || event.action === 'status') return;
+      if ((event.type !== 'device' && event.type !== 'port') || event.action === 'status') return;
       const { node, operator, action } = event;
       const record = state.fences.get(nodeFenceName(node));
       const status = record?.status;
       const told = `operator-${operator} told the device of ${node} ${action}`;
       const isRecorded = action === 'on' ? status?.fence !== undefined : hasSent(record);
       const holder = status?.holder;
-      if (holder !== undefined && !isOf(holder, operator)) violated(`${told} although ${holder} holds its record`);
+      if (!isOf(holder, operator)) violated(`${told} although ${holder ?? 'nobody'} holds its record`);
       else if (!isRecorded) violated(`${told} without a record of that`);
     },
   }),

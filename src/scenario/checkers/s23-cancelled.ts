@@ -6,6 +6,7 @@
 import { isReady } from '../../world/objects/meta.ts';
 import type { Invariant } from './checker.ts';
 import { isLying } from './devices.ts';
+import { isQuarantined } from './late.ts';
 import { Reads } from './reads.ts';
 import { recordsFor, releaseOf, toldOf } from './release.ts';
 
@@ -17,6 +18,11 @@ export const s23: Invariant = {
     /** Nodes of which something was let go, and in which boot. */
     const begun = new Map<string, string>();
     return {
+      // Back in service: what comes next is another story.
+      onStored({ object, previous }) {
+        if (object.kind === 'Node' && isQuarantined(previous) && !isQuarantined(object))
+          begun.delete(object.metadata.name);
+      },
       onWire: (event) => reads.take(event),
       onWrite(write) {
         const release = releaseOf(write);

@@ -1,8 +1,7 @@
 /**
- * S24: live pods leave by the Eviction API only, which heeds budgets. A pod is live while its node is Ready and nobody has
- * asked it to go; what is let go of a node in trouble needs a basis, on record, for exactly this pod.
+ * S24: live pods leave by the Eviction API only, which heeds budgets. A pod is live while nobody has asked it to go, however its
+ * node is: whatever is deleted before that, by force or with a grace, needs a basis, on record, for exactly this pod.
  */
-import { isReady } from '../../world/objects/meta.ts';
 import type { Pod } from '../../world/objects/pods.ts';
 import { isFinished, mirrorAnnotation } from '../../world/objects/pods.ts';
 import type { Invariant } from './checker.ts';
@@ -17,7 +16,6 @@ export const s24: Invariant = {
       const pod = write.before as Pod | undefined;
       if (pod === undefined || pod.metadata.deletionTimestamp !== undefined || isFinished(pod) || isMirror(pod)) return;
       const { nodeName: node = '' } = pod.spec;
-      if (!isReady(state.nodes.get(node))) return;
       const { uid, name, namespace } = pod.metadata;
       const hasBasis = recordsOf(state, node).some(({ pods = [] }) => pods.some((known) => known.uid === uid));
       if (!hasBasis) violated(`live pod ${namespace}/${name} on ${node} was deleted instead of evicted`);

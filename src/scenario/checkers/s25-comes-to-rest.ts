@@ -1,13 +1,17 @@
 /**
  * S25: when faults stop, every node ends healthy, or held with a stated reason, in bounded time. Judged at the end of a run in which
  * nothing was done to the cluster for five minutes and everything that was broken is whole again: what operators have left behind
- * by then, and nobody says why, stays so for ever.
+ * by then, and nobody says why, stays so for ever. A reason is one that is true, as far as the world can tell.
  */
 import { nodeFenceName } from '../../api/fence-names.ts';
 import { isReady } from '../../world/objects/meta.ts';
+import type { MachineEvent } from '../../world/machines/machine.ts';
 import type { Node } from '../../world/objects/nodes.ts';
 import type { Act } from '../format.ts';
-import type { CheckContext, Checker, Invariant } from './checker.ts';
+import type { StoredChange } from '../cluster-state.ts';
+import type { CheckContext, Checker, Invariant, WireEvent } from './checker.ts';
+import { Statements } from './stated.ts';
+import { Troubles } from './trouble.ts';
 
 const restMs = 5 * 60_000;
 const cordonedByUs = 'fenceline.dev/cordoned';
@@ -39,10 +43,32 @@ class ComesToRest implements Checker {
   readonly #taintedByHand = new Set<string>();
   /** Nodes whose record a person has deleted while they were cut off, or switched off: nobody remembers who did it (SAF-4). */
   readonly #forgotten = new Set<string>();
+  /** Nodes whose device has said off while their machine was on. */
+  readonly #liedTo = new Set<string>();
+  readonly #troubles: Troubles;
+  readonly #statements: Statements;
   #lastMs = -Infinity;
 
   constructor(context: CheckContext) {
     this.#context = context;
+    this.#troubles = new Troubles(context);
+    this.#statements = new Statements(context, this.#troubles);
+  }
+
+  /** Whoever has switched it on, what ended with its power has ended. */
+  onMachine({ type }: MachineEvent, machine: string): void {
+    if (type !== 'booted') return;
+    for (const end of ['powerOn', 'resume']) this.#faults.delete(`${end} ${machine}`);
+  }
+
+  onWire(event: WireEvent): void {
+    if (event.type !== 'answered' || event.power !== 'off') return;
+    if (this.#context.machineOf(event.node)?.power === 'on') this.#liedTo.add(event.node);
+  }
+
+  onStored(change: StoredChange): void {
+    this.#troubles.take(change);
+    this.#statements.take(change);
   }
 
   onAct(act: Act, node: string | undefined): void {
@@ -78,11 +104,15 @@ class ComesToRest implements Checker {
     if (this.#faults.size > 0 || nowMs() - this.#lastMs < restMs) return;
     for (const [name, node] of state.nodes) {
       const left = this.#leftOn(name, node);
-      if (left === undefined || this.#statedFor(name) !== undefined) continue;
-      const told = `${name} ${left.what} five minutes after the last fault, and nobody says why`;
+      const stated = this.#statements.of(name, node);
+      if (left === undefined || stated?.isSo === true) continue;
+      const why = stated === undefined ? 'nobody says why' : `what is said of it is not so (${stated.says})`;
+      const told = `${name} ${left.what} five minutes after the last fault, and ${why}`;
       const isTheirs = left.taint !== undefined && this.#taintedByHand.has(`${name} ${left.taint}`);
       const isForgotten = left.isCut === true && this.#forgotten.has(name);
       if (isTheirs || isForgotten) exempt('PersonsAct', told);
+      // What it said is what is believed of it.
+      else if (this.#liedTo.has(name) && stated !== undefined) exempt('LyingDevice', told);
       else violated(told);
     }
   }
@@ -96,14 +126,5 @@ class ComesToRest implements Checker {
     const isOurs = annotations[cordonedByUs] !== undefined;
     if (node.spec?.unschedulable === true && isOurs) return { what: 'still has our cordon' };
     return isReady(node) ? undefined : { what: 'is still not Ready' };
-  }
-
-  #statedFor(name: string): string | undefined {
-    const { spec, status } = this.#context.state.fences.get(nodeFenceName(name)) ?? {};
-    if (spec?.stop === true) return 'it is stopped';
-    // What went wrong on the way to a fence that has ended says nothing of now.
-    const { status: at, waitsFor, message } = status?.fence ?? {};
-    const said = at === 'final' ? undefined : (waitsFor ?? message);
-    return status?.hold?.message ?? status?.return?.waitsFor ?? said;
   }
 }

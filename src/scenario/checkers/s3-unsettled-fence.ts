@@ -1,9 +1,11 @@
 /**
  * S3: while a fence runs, has failed or has an unknown outcome, nothing is released, however long; a risk that a policy
  * accepts counts after a failed fence only if that policy says so. What the storage itself answers for, or a person,
- * does not rest on the fence.
+ * does not rest on the fence. Whether a fence is settled is not for its record alone to say: once a device was told to cut, it is
+ * when the device has said off, or the node has shown that it lives.
  */
 import { nodeFenceName } from '../../api/fence-names.ts';
+import type { StoredFence } from '../cluster-state.ts';
 import type { Invariant } from './checker.ts';
 import { recordsFor, releaseOf, toldOf } from './release.ts';
 
@@ -13,21 +15,39 @@ const independent = ['PowerOff', 'StorageSafeDetach', 'StorageFenced', 'Asserted
 
 export const s3: Invariant = {
   id: 'S3',
-  check: ({ state, violated, exempt }) => ({
-    onWrite(write) {
-      const release = releaseOf(write);
-      if (release === undefined) return;
-      const status = state.fences.get(nodeFenceName(release.node))?.status?.fence?.status;
-      if (settled.includes(status)) return;
-      const records = recordsFor(state, release);
-      if (records.some(({ basis }) => independent.includes(basis))) return;
-      const acceptsIt = records.some(({ basis, by }) => {
-        const policy = state.policies.get((by ?? '').replace(/^policy /, ''));
-        return basis === 'AcceptedRisk' && policy?.spec?.release?.riskAfterFailedFence === true;
-      });
-      const told = `${toldOf(release)} although the fence of its node is ${status}`;
-      if (status === 'error' && acceptsIt) exempt('AcceptedRisk', told);
-      else violated(told);
-    },
-  }),
+  check: ({ state, violated, exempt }) => {
+    /** Nodes whose device was told to cut them, and nobody knows what came of it. */
+    const unknown = new Set<string>();
+    return {
+      onWire(event) {
+        if (event.type === 'device' && event.action === 'off') unknown.add(event.node);
+        if (event.type === 'answered' && event.power === 'off') unknown.delete(event.node);
+      },
+      onRenewed: (node) => void unknown.delete(node),
+      onMachine({ type }, machine) {
+        if (type === 'booting') unknown.delete(machine);
+      },
+      // Who deletes it takes from everybody what was known of the fence.
+      onStored({ object, type }) {
+        if (object.kind === 'NodeFence' && type === 'DELETED') unknown.delete((object as StoredFence).spec?.node ?? '');
+      },
+      onWrite(write) {
+        const release = releaseOf(write);
+        if (release === undefined) return;
+        const recorded = state.fences.get(nodeFenceName(release.node))?.status?.fence?.status;
+        const isOpen = settled.includes(recorded) && unknown.has(release.node);
+        const status = isOpen ? 'unknown' : recorded;
+        if (settled.includes(status)) return;
+        const records = recordsFor(state, release);
+        if (records.some(({ basis }) => independent.includes(basis))) return;
+        const acceptsIt = records.some(({ basis, by }) => {
+          const policy = state.policies.get((by ?? '').replace(/^policy /, ''));
+          return basis === 'AcceptedRisk' && policy?.spec?.release?.riskAfterFailedFence === true;
+        });
+        const told = `${toldOf(release)} although the fence of its node is ${status}`;
+        if (status === 'error' && acceptsIt) exempt('AcceptedRisk', told);
+        else violated(told);
+      },
+    };
+  },
 };

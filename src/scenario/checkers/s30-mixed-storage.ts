@@ -11,14 +11,14 @@ const byStorage = ['StorageSafeDetach', 'StorageFenced'];
 
 export const s30: Invariant = {
   id: 'S30',
-  check: ({ state, violated, exempt }) => ({
+  check: ({ state, isPortClosed, violated, exempt }) => ({
     onWrite(write) {
       const release = releaseOf(write);
       if (release === undefined || !('pod' in release)) return;
       const records = recordsFor(state, release);
       const others = records.filter(({ basis }) => !byStorage.includes(basis));
       if (records.length === others.length || others.some(({ basis }) => basis !== 'AcceptedRisk')) return;
-      const cutOff = cutOffFrom(state, release.node);
+      const cutOff = isPortClosed(release.node) ? cutOffFrom(state, release.node) : [];
       const declared = records.flatMap(({ by = '' }) => declaredSafe(state, by));
       const volume = volumesOf(state, release.pod).find((name) => !isProtected(state, name, { cutOff, declared }));
       if (volume === undefined) return;
@@ -36,7 +36,7 @@ interface Safe {
   declared: readonly string[];
 }
 
-/** The drivers whose storage the record says that the node was cut off from. */
+/** The drivers whose storage the record says that the node was cut off from; whether it is cut off is seen. */
 function cutOffFrom(state: ClusterState, node: string): readonly string[] {
   const { phase, switched = [] } = state.fences.get(nodeFenceName(node))?.status?.fence ?? {};
   if (phase !== 'isolated') return [];

@@ -9,6 +9,7 @@ import type { Node } from '../../world/objects/nodes.ts';
 import type { StoredChange, StoredFence, StoredRelease } from '../cluster-state.ts';
 import type { CheckContext, Checker, Invariant, Write } from './checker.ts';
 import { releaseOf, toldOf } from './release.ts';
+import { jobOf } from './words.ts';
 
 export const s35: Invariant = { id: 'S35', check: (context) => new VoidEvidence(context) };
 
@@ -17,7 +18,6 @@ const assertions = [
   'node.kubernetes.io/out-of-service',
   'node.cloudprovider.kubernetes.io/shutdown',
 ];
-const jobOf = /^remedy .*, Job (?<job>.*)$/;
 
 class VoidEvidence implements Checker {
   readonly #context: CheckContext;

@@ -6,10 +6,10 @@
  * and not in the records of the others.
  */
 import { nodeFenceName } from '../../api/fence-names.ts';
-import { isFinished, isOfTheNode } from '../../world/objects/pods.ts';
 import type { StoredFence } from '../cluster-state.ts';
 import type { Invariant } from './checker.ts';
 import { succeeded } from './checker.ts';
+import { isMovable } from './movable.ts';
 import { releaseOf } from './release.ts';
 import { Troubles } from './trouble.ts';
 
@@ -30,9 +30,7 @@ export const s41: Invariant = {
     const isOpen = (node: string): boolean => {
       const isStopped = state.fences.get(nodeFenceName(node))?.spec?.stop === true;
       if (!cut.has(node) || isStopped || silenced.includes(troubles.policyOf(node)?.spec?.mode ?? '')) return false;
-      return [...state.pods.values()].some(
-        (pod) => pod.spec.nodeName === node && !isOfTheNode(pod) && !isFinished(pod),
-      );
+      return [...state.pods.values()].some((pod) => pod.spec.nodeName === node && isMovable(pod));
     };
     const look = (): void => {
       for (const [node, sinceMs] of waiting) {

@@ -6,9 +6,10 @@
  */
 import type { Node } from '../../world/objects/nodes.ts';
 import type { StoredChange, StoredFence } from '../cluster-state.ts';
-import type { CheckContext, Checker, Invariant, Write } from './checker.ts';
+import type { CheckContext, Checker, Invariant, WireEvent, Write } from './checker.ts';
 import { succeeded } from './checker.ts';
 import { isQuarantined, whyItWouldComeAgain } from './late.ts';
+import { longActOf } from './long-act.ts';
 import { nameOf, releaseOf } from './release.ts';
 
 export const s42: Invariant = { id: 'S42', check: (context) => new Bounded(context) };
@@ -53,12 +54,19 @@ class Bounded implements Checker {
     if (!succeeded(write)) return;
     const { resource, name = '', before, after } = write;
     if (resource === 'nodefences') return this.#recorded(nodeOf(after ?? before));
-    const node = resource === 'nodes' ? name : (releaseOf(write)?.node ?? '');
+    const node =
+      resource === 'nodes' ? name : ((releaseOf(write) ?? longActOf(write, this.#context.state))?.node ?? '');
     if (node === '') return;
     const spell = this.#spellOf(node);
     if (resource === 'nodes' && isQuarantined(after) && !isQuarantined(before)) spell.isUnknown = false;
     this.#count(node, spell);
     this.#released(node, spell, write);
+  }
+
+  onWire(event: WireEvent): void {
+    // What was switched off is switched on for as long as it takes.
+    if ((event.type !== 'device' && event.type !== 'port') || event.action !== 'off') return;
+    this.#count(event.node, this.#spellOf(event.node));
   }
 
   #recorded(node: string): void {

@@ -37,12 +37,14 @@ const inTree: Record<string, string> = {
 
 function diskNames(state: ClusterState, pod: Pod): string[] {
   const behindClaims = volumesOf(state, pod).map((name) => state.volumes.get(name)?.spec);
-  return [...behindClaims, ...(pod.spec.volumes ?? [])].flatMap((source) =>
+  const handles = behindClaims.flatMap((spec) => (spec?.csi === undefined ? [] : [`^${spec.csi.volumeHandle}`]));
+  const disks = [...behindClaims, ...(pod.spec.volumes ?? [])].flatMap((source) =>
     Object.entries(inTree).flatMap(([kind, field]) => {
       const id = (source as Record<string, Record<string, string>> | undefined)?.[kind]?.[field];
       return id === undefined ? [] : [id.slice(id.lastIndexOf('/') + 1)];
     }),
   );
+  return [...handles, ...disks];
 }
 
 function isAbout(release: Extract<Release, { what: 'deleted' | 'freed' }>, disk: string): boolean {

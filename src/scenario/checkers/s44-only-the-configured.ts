@@ -42,9 +42,9 @@ export const s44: Invariant = {
         if (type === 'off') offAtMs.set(machine, nowMs());
       },
       onWire(event) {
-        if (event.type !== 'device' || event.action !== 'off') return;
+        if ((event.type !== 'device' && event.type !== 'port') || event.action !== 'off') return;
         if (state.fences.get(nodeFenceName(event.node))?.status?.fence !== undefined) return;
-        violated(`the device of ${event.node} was told to switch off, and no fence of it is on record`);
+        violated(`the ${event.type} of ${event.node} was told to switch off, and no fence of it is on record`);
       },
       onWrite(write) {
         if (write.resource === 'jobs' && write.verb === 'create' && write.namespace === operatorNamespace) {

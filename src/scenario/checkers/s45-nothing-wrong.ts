@@ -4,15 +4,15 @@
  * to the node and the machine, by what is bound and attached there, and by how long it has been away: a boot, as its policy has
  * it, and five minutes for a kubelet whose machine answers. What a person has asked for is theirs.
  */
-import { nodeFenceName } from '../../api/fence-names.ts';
 import type { Node } from '../../world/objects/nodes.ts';
-import type { Pod } from '../../world/objects/pods.ts';
-import { mirrorAnnotation } from '../../world/objects/pods.ts';
 import type { StoredChange, StoredFence } from '../cluster-state.ts';
 import { isOperator } from '../operator-user.ts';
-import type { CheckContext, Invariant } from './checker.ts';
+import { atCuts } from './at-cuts.ts';
+import type { CheckContext } from './checker.ts';
 import { longActOf } from './long-act.ts';
-import { msOf, Troubles } from './trouble.ts';
+import { hasWork } from './movable.ts';
+import type { Troubles } from './trouble.ts';
+import { msOf } from './trouble.ts';
 
 /** What happens in the moment of the command could not be read before it. */
 const tooLateMs = 1000;
@@ -20,61 +20,53 @@ const kubeletAwayMs = 300_000;
 const nothingThere = 'nothing there would be freed';
 const pausePrefix = 'fenceline.dev/pause.';
 
-export const s45: Invariant = {
-  id: 'S45',
-  check: (context) => {
-    const { state, machineOf, nowMs, violated, exempt } = context;
-    const troubles = new Troubles(context);
-    const facts = new Facts(context, troubles);
-    /** Fences in which something was cut already: they are brought to their end. */
-    const begun = new Set<string>();
-    const cut = (node: string, told: string): void => {
-      const why = facts.whyNot(node);
-      if (why === undefined) return;
-      const isAsked = state.fences.get(nodeFenceName(node))?.spec?.requested !== undefined;
-      // Who deletes the record of a node in quarantine takes from us what we knew of it.
-      if (why === nothingThere && facts.isEmptied(node)) exempt('OwnRemedy', `${told} although ${why}`);
-      else if (isAsked || facts.forgotten.has(node)) exempt('PersonsAct', `${told} although ${why}`);
-      else violated(`${told} although ${why}`);
-    };
-    return {
-      onStored(change, user) {
-        troubles.take(change);
-        facts.take(change, user);
-        const { kind, metadata } = change.object;
-        if (kind === 'NodeFence' && change.type === 'DELETED' && !isOperator(user)) {
-          facts.forgotten.add((change.object as StoredFence).spec?.node ?? metadata.name);
-        }
-      },
-      onAct(act, node) {
-        if (node === undefined) return;
-        if (act.do === 'kubeletStop') facts.kubeletAwaySince.set(node, nowMs());
-        if (act.do === 'kubeletStart') facts.kubeletAwaySince.delete(node);
-        if (act.do === 'gracefulReboot' || act.do === 'gracefulShutdown') facts.goingDown.set(node, nowMs());
-      },
-      onMachine({ type }, machine) {
-        if (type !== 'booted') return;
-        facts.goingDown.delete(machine);
-        facts.forgotten.delete(machine);
-        facts.emptied.delete(machine);
-      },
-      onWire(event) {
-        if ((event.type !== 'device' && event.type !== 'port') || event.action !== 'off') return;
-        const { node, operator } = event;
-        const fence = state.fences.get(nodeFenceName(node));
-        const key = `${fence?.metadata.uid} ${fence?.status?.fence?.startedAt}`;
-        const isFirst = !begun.has(key);
-        begun.add(key);
-        if (isFirst && machineOf(node)?.power === 'on') cut(node, `operator-${operator} cut ${node}`);
-      },
-      onWrite(write) {
-        const seen = longActOf(write, state);
-        if (seen !== undefined && write.resource !== 'machines') facts.emptied.add(seen.node);
-        else if (seen !== undefined && machineOf(seen.node)?.power === 'on') cut(seen.node, seen.told);
-      },
-    };
-  },
-};
+export const s45 = atCuts('S45', (context, { troubles, requests }) => {
+  const { state, machineOf, nowMs, violated, exempt } = context;
+  const facts = new Facts(context, troubles);
+  const judge = (node: string, told: string, request: string | undefined): void => {
+    const why = facts.whyNot(node);
+    if (why === undefined) return;
+    const what = `${told} although ${why}`;
+    // Who deletes the record of a node in quarantine takes from us what we have let go there, and no more than that.
+    const isForgotten = why === nothingThere && facts.forgotten.has(node);
+    if (why === nothingThere && facts.isEmptied(node)) exempt('OwnRemedy', what);
+    else if (request === 'current' || isForgotten) exempt('PersonsAct', what);
+    else violated(request === undefined ? what : `${what}, and the request on record ${request}`);
+  };
+  return {
+    onStored(change, user) {
+      facts.take(change, user);
+      const { kind, metadata } = change.object;
+      if (kind === 'NodeFence' && change.type === 'DELETED' && !isOperator(user)) {
+        facts.forgotten.add((change.object as StoredFence).spec?.node ?? metadata.name);
+      }
+    },
+    onAct(act, node) {
+      if (node === undefined) return;
+      if (act.do === 'kubeletStop') facts.kubeletAwaySince.set(node, nowMs());
+      if (act.do === 'kubeletStart') facts.kubeletAwaySince.delete(node);
+      if (act.do === 'gracefulReboot' || act.do === 'gracefulShutdown') facts.goingDown.set(node, nowMs());
+    },
+    onRenewed: (node) => facts.heard(node),
+    onMachine({ type }, machine) {
+      if (type !== 'booted') return;
+      facts.goingDown.delete(machine);
+      facts.forgotten.delete(machine);
+      facts.emptied.delete(machine);
+    },
+    onCut({ operator, node, isFirst, isOn, request }) {
+      // What was begun is brought to its end.
+      if (isFirst && isOn) judge(node, `operator-${operator} cut ${node}`, request);
+    },
+    onWrite(write) {
+      const seen = longActOf(write, state);
+      if (seen === undefined) return;
+      const { node, told } = seen;
+      if (write.resource !== 'machines') facts.emptied.add(node);
+      else if (machineOf(node)?.power === 'on') judge(node, told, requests.of(node));
+    },
+  };
+});
 
 class Facts {
   /** When a person stopped it. */
@@ -86,12 +78,19 @@ class Facts {
   readonly emptied = new Set<string>();
   readonly #context: CheckContext;
   readonly #troubles: Troubles;
+  /** The last two renewals of a node. */
+  readonly #heard = new Map<string, { atMs: number; beforeMs: number }>();
   /** Since when others have a node cordoned. */
   readonly #cordonedSince = new Map<string, number>();
 
   constructor(context: CheckContext, troubles: Troubles) {
     this.#context = context;
     this.#troubles = troubles;
+  }
+
+  heard(node: string): void {
+    const atMs = this.#context.nowMs();
+    this.#heard.set(node, { atMs, beforeMs: this.#heard.get(node)?.atMs ?? atMs });
   }
 
   take({ object, previous, type }: StoredChange, user: string): void {
@@ -121,7 +120,7 @@ class Facts {
     if (awayMs >= msOf(fence.bootTimeout ?? '10m')) return undefined;
     if (this.#hasLasted(this.#cordonedSince.get(node))) return 'somebody has cordoned it';
     if (this.#hasLasted(this.goingDown.get(node))) return 'somebody has shut it down';
-    return this.#hasWork(node) ? undefined : nothingThere;
+    return hasWork(this.#context.state, node) ? undefined : nothingThere;
   }
 
   #hasLasted(sinceMs: number | undefined): boolean {
@@ -135,7 +134,10 @@ class Facts {
       ...this.#troubles.statusOf(node, 'Ready').filter(({ status }) => status !== 'True'),
       ...this.#troubles.conditionsOf(node),
     ];
-    return Math.max(pulseOf(node)?.silentForMs ?? 0, ...since.map(({ sinceMs }) => nowMs() - sinceMs));
+    const { atMs = -Infinity, beforeMs = nowMs() } = this.#heard.get(node) ?? {};
+    // A renewal that came in the moment of the command could not be read before it.
+    const silentForMs = nowMs() - atMs < tooLateMs ? nowMs() - beforeMs : (pulseOf(node)?.silentForMs ?? 0);
+    return Math.max(silentForMs, ...since.map(({ sinceMs }) => nowMs() - sinceMs));
   }
 
   #isKubeletAway(node: string): boolean {
@@ -151,17 +153,4 @@ class Facts {
       .map(([, until]) => until)
       .find((until) => !(Date.parse(until) <= wallMs() + tooLateMs));
   }
-
-  /** Something is bound or attached there that could be elsewhere. */
-  #hasWork(node: string): boolean {
-    const { state } = this.#context;
-    const isBound = [...state.pods.values()].some((pod) => pod.spec.nodeName === node && isMovable(pod));
-    return isBound || [...state.attachments.values()].some(({ spec }) => spec.nodeName === node);
-  }
-}
-
-function isMovable({ metadata, status }: Pod): boolean {
-  const belongs = metadata.ownerReferences?.some(({ kind }) => kind === 'DaemonSet' || kind === 'Node') ?? false;
-  const isOver = status?.phase === 'Failed' || status?.phase === 'Succeeded';
-  return !belongs && !isOver && metadata.annotations?.[mirrorAnnotation] === undefined;
 }

@@ -1,5 +1,5 @@
 /**
- * S6: a taint that drives pods away is never put on a Ready node, only on one that was read live right before, and only
+ * S6: a taint that drives pods away, or says that nothing runs there, is never put on a Ready node, only on one that was read live right before, and only
  * when its machine is really off or can really write to nothing any more.
  */
 import { isReady } from '../../world/objects/meta.ts';
@@ -7,6 +7,7 @@ import type { Node } from '../../world/objects/nodes.ts';
 import type { CheckContext, Invariant } from './checker.ts';
 import { succeeded } from './checker.ts';
 import { Reads } from './reads.ts';
+import { assertingKeys } from './s5-not-while-restarting.ts';
 
 export const s6: Invariant = {
   id: 'S6',
@@ -33,7 +34,10 @@ export const s6: Invariant = {
 };
 
 function driving(node: Node | undefined): Set<string> {
-  const taints = (node?.spec?.taints ?? []).filter(({ effect }) => effect === 'NoExecute');
+  const taints = (node?.spec?.taints ?? []).filter(
+    // Kubernetes heeds out-of-service with whatever effect.
+    ({ key, effect }) => effect === 'NoExecute' || assertingKeys.includes(key),
+  );
   return new Set(taints.map(({ key, effect }) => `${key}:${effect}`));
 }
 

@@ -49,14 +49,16 @@ function removedFrom(write: Write): Taint[] {
   );
 }
 
-/** Something that was released on the word of a taint, or has to be because of it. */
+/** Something that was released because of the taint, or has to be. */
 function unfinished(
   state: ClusterState,
   node: Node,
   { taint, stays }: { taint: Taint; stays: (pod: Pod) => boolean },
 ): string | undefined {
   const { name } = node.metadata;
-  const begun = releasesOf(state, node).filter(({ basis }) => basis === 'Asserted');
+  // The one rests on the word of whoever set it; the other says that nothing at all is left.
+  const isWord = taint.key === assertingKeys[0];
+  const begun = releasesOf(state, node).filter(({ basis }) => !isWord || basis === 'Asserted');
   const left = leftOf(state, name, begun);
   if (left !== undefined) return left;
   // Nothing was begun, and the node is back: nothing has to go any more.

@@ -1,39 +1,46 @@
 /**
  * S9: a node returns only rebooted or clean. When an operator takes the quarantine away, the machine has booted since
- * the release, or nothing of what was released runs or is mounted there: by the machine itself, not by what is reported.
+ * the release, or nothing of what was released runs or is mounted there: by the machine itself, not by what is reported, and by
+ * what operators have really let go, not by what is on record.
  */
 import type { Node } from '../../world/objects/nodes.ts';
 import type { Invariant, Write } from './checker.ts';
 import { succeeded } from './checker.ts';
-import { recordsOf } from './release.ts';
-
-const quarantine = 'fenceline.dev/quarantine';
+import { isQuarantined } from './late.ts';
+import { LetGo } from './let-go.ts';
 
 export const s9: Invariant = {
   id: 'S9',
-  check: ({ state, machineOf, violated }) => ({
-    onWrite(write) {
-      if (!endsQuarantine(write)) return;
-      const { name } = (write.after as Node).metadata;
-      const machine = machineOf(name);
-      if (machine === undefined) return;
-      const records = recordsOf(state, name).filter(({ bootId }) => bootId === machine.bootId);
-      const released = new Set(records.flatMap(({ pods = [] }) => pods.map(({ uid }) => uid)));
-      // A record is written before its release: where the node came back in between, its pods were never let go.
-      for (const { metadata, spec } of state.pods.values()) {
-        if (spec.nodeName === name && metadata.deletionTimestamp === undefined) released.delete(metadata.uid ?? '');
-      }
-      const podUid = [...machine.processes.keys(), ...machine.mounts.keys()].find((uid) => released.has(uid));
-      if (podUid === undefined) return;
-      const what = machine.processOf(podUid) === undefined ? 'has volumes mounted' : 'runs';
-      violated(`${name} is back in service, and a pod that was released (${podUid}) still ${what} there`);
-    },
-  }),
+  check: (context) => {
+    const { state, machineOf, violated } = context;
+    const letGo = new LetGo(context);
+    /** Where the node came back before its pod was taken away, and only its volume had been freed, nothing was let go. */
+    const isInService = (node: string, podUid: string): boolean =>
+      [...state.pods.values()].some(
+        ({ metadata, spec }) =>
+          metadata.uid === podUid && spec.nodeName === node && metadata.deletionTimestamp === undefined,
+      );
+    return {
+      onStored: (change, user) => letGo.byAnybody(change, user),
+      onMachine: (event, machine) => letGo.onMachine(event, machine),
+      onWrite(write) {
+        letGo.byOperator(write);
+        if (!endsQuarantine(write)) return;
+        const { name } = (write.after as Node).metadata;
+        const machine = machineOf(name);
+        if (machine === undefined) return;
+        const podUid = [...machine.processes.keys(), ...machine.mounts.keys()].find(
+          (uid) => letGo.ours(uid) !== undefined && !isInService(name, uid),
+        );
+        if (podUid === undefined) return;
+        const what = machine.processOf(podUid) === undefined ? 'has volumes mounted' : 'runs';
+        violated(`${name} is back in service, and a pod that was released (${podUid}) still ${what} there`);
+      },
+    };
+  },
 };
 
 function endsQuarantine(write: Write): boolean {
   if (write.resource !== 'nodes' || write.verb === 'delete' || !succeeded(write)) return false;
-  const has = (node: Node | undefined): boolean =>
-    node?.spec?.taints?.some(({ key, effect }) => key === quarantine && effect === 'NoSchedule') ?? false;
-  return has(write.before) && !has(write.after);
+  return isQuarantined(write.before) && !isQuarantined(write.after);
 }

@@ -14,7 +14,8 @@ export interface LifeOptions {
   onSend?: (request: HttpRequest) => void;
 }
 
-const never = new Promise<never>(() => {});
+/** A promise of its own each time: what waits for one that all share is never forgotten, nor is the world around it. */
+const never = (): Promise<never> => new Promise<never>(() => {});
 
 export class Life {
   readonly clock: Clock;
@@ -78,7 +79,7 @@ export class Life {
 
   async #send(request: HttpRequest): Promise<HttpResponse> {
     if (!this.#dead) this.#options.onSend?.(request);
-    if (this.#dead) return never;
+    if (this.#dead) return never();
     if (this.#isolated) throw new TransportError('notSent', 'cut off from the API server');
     const connection = new AbortController();
     const abort = (): void => connection.abort();
@@ -91,11 +92,11 @@ export class Life {
     if (request.signal?.aborted) abort();
     try {
       const response = await this.#options.transport.send({ ...request, signal: connection.signal });
-      if (this.#dead) return await never;
+      if (this.#dead) return await never();
       return { ...response, body: this.#body(response.body, connection, release) };
     } catch (error) {
       release();
-      if (this.#dead) return await never;
+      if (this.#dead) return await never();
       throw this.#explain(error, request.signal);
     }
   }
@@ -107,17 +108,17 @@ export class Life {
   ): AsyncGenerator<Uint8Array> {
     try {
       for await (const chunk of body) {
-        if (this.#dead) await never;
+        if (this.#dead) await never();
         if (this.#isolated && connection.signal.aborted) throw new TransportError('broken', 'cut off');
         yield chunk;
       }
     } catch (error) {
-      if (this.#dead) await never;
+      if (this.#dead) await never();
       throw this.#explain(error, undefined);
     } finally {
       release();
     }
-    if (this.#dead) await never;
+    if (this.#dead) await never();
   }
 
   /** Who did not give up by itself sees a broken connection, not one that it closed. */

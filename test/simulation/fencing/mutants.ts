@@ -229,6 +229,8 @@ export const fenceMutantCases: readonly MutantCase[] = [
       runFor: '3m',
     }),
     options: slowFirstAnswer(50_000),
+    // Its successor has done all of it, and switched the machine on.
+    beside: ['S20'],
     says: /^operator-\d told the device of node-\d off although operator-\d_\S+ holds its record$/,
   },
   {
@@ -350,7 +352,7 @@ export const fenceMutantCases: readonly MutantCase[] = [
       runFor: '5m',
     }),
     // It is told of a node that is well, too.
-    beside: ['S39'],
+    beside: ['S39', 'S45'],
     says: /^node-1 is well, and switched off for a request that is older than its record$/,
   },
   {

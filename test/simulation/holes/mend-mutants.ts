@@ -58,7 +58,7 @@ export const mendMutantCases: readonly MendCase[] = [
     },
     scenario: scenarioOf('holes/requests-from-the-future'),
     // It is told of a node that is well, too.
-    beside: ['S39'],
+    beside: ['S39', 'S45'],
     says: /^node-\d+ is well, and switched off for a request that is dated ahead$/,
   },
   {

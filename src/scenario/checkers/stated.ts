@@ -1,0 +1,234 @@
+/**
+ * What the record of a node says that it waits for, and whether that is so, as far as the world can tell: a sentence that nothing
+ * bears out is no better than none, and neither is one that nobody here can compare with anything.
+ */
+import { nodeFenceName } from '../../api/fence-names.ts';
+import type { KubeObject } from '../../kube/client.ts';
+import { isReady } from '../../world/objects/meta.ts';
+import type { Node } from '../../world/objects/nodes.ts';
+import type { Pod } from '../../world/objects/pods.ts';
+import type { VolumeAttachment } from '../../world/objects/volumes.ts';
+import type { StoredChange, StoredFence } from '../cluster-state.ts';
+import type { CheckContext } from './checker.ts';
+import { hasWork } from './movable.ts';
+import type { Troubles } from './trouble.ts';
+import { msOf } from './trouble.ts';
+
+export interface Stated {
+  says: string;
+  isSo: boolean;
+}
+
+interface Asked {
+  name: string;
+  node: Node;
+  fence: StoredFence;
+  said: string;
+  groups: Record<string, string>;
+}
+
+type Truth = (asked: Asked) => boolean;
+
+/** Between what the operator has seen and what is so. */
+const latelyMs = 30_000;
+/** What a kubelet reports of its volumes, and what is made of it. */
+const noticedMs = 60_000;
+const lookingAroundMs = 120_000;
+const kubeletAwayMs = 300_000;
+const missing = 'there is no ConfigMap';
+const maintenance = 'fenceline.dev/maintenance-until';
+const pausePrefix = 'fenceline.dev/pause.';
+
+export class Statements {
+  readonly #context: CheckContext;
+  readonly #troubles: Troubles;
+  /** By their reason. */
+  readonly #holds: Readonly<Record<string, Truth>>;
+  /** When something last changed about a node that its return could wait for. */
+  readonly #changedMs = new Map<string, number>();
+  readonly #configMaps = new Set<string>();
+  /** By how they read. */
+  readonly #sentences: readonly (readonly [RegExp, Truth])[];
+
+  constructor(context: CheckContext, troubles: Troubles) {
+    this.#context = context;
+    this.#troubles = troubles;
+    this.#holds = this.#holdsOf();
+    this.#sentences = [...this.#waysBack(), ...this.#fences()];
+  }
+
+  take({ object, previous, type }: StoredChange): void {
+    const { kind, metadata } = object;
+    if (kind === 'ConfigMap' && type === 'DELETED') this.#configMaps.delete(metadata.name);
+    else if (kind === 'ConfigMap') this.#configMaps.add(metadata.name);
+    const isGone = type === 'DELETED' && (kind === 'Pod' || kind === 'VolumeAttachment');
+    const node = isGone ? (object as Pod | VolumeAttachment).spec.nodeName : undefined;
+    const before: Node | undefined = previous;
+    const isOther = kind === 'Node' && isReady(object as Node) !== isReady(before);
+    if (node !== undefined || isOther) this.#changedMs.set(node ?? metadata.name, this.#context.nowMs());
+  }
+
+  /** Undefined: nothing is said. */
+  of(name: string, node: Node): Stated | undefined {
+    const fence = this.#context.state.fences.get(nodeFenceName(name));
+    if (fence === undefined) return undefined;
+    const { hold, return: back, fence: own } = fence.status ?? {};
+    if (fence.spec?.stop === true) return { says: 'it is stopped', isSo: true };
+    const asked = { name, node, fence, groups: {} };
+    if (hold !== undefined) {
+      const said = hold.message ?? '';
+      return { says: `${hold.reason}: ${said}`, isSo: this.#holds[hold.reason ?? '']?.({ ...asked, said }) ?? false };
+    }
+    // What went wrong on the way to a fence that has ended says nothing of now.
+    const said = back?.waitsFor ?? (own?.status === 'final' ? undefined : (own?.waitsFor ?? own?.message));
+    return said === undefined ? undefined : { says: said, isSo: this.#isSo({ ...asked, said }) };
+  }
+
+  #isSo(asked: Asked): boolean {
+    return this.#sentences.some(([pattern, truth]) => {
+      const found = pattern.exec(asked.said);
+      return found !== null && truth({ ...asked, groups: { ...found.groups } });
+    });
+  }
+
+  #holdsOf(): Record<string, Truth> {
+    const { state, wallMs, machineOf } = this.#context;
+    const inMode =
+      (mode: string): Truth =>
+      ({ name }) =>
+        this.#troubles.policyOf(name)?.spec?.mode === mode;
+    const youngerThan = (ageMs: number, { fence }: Asked): boolean =>
+      wallMs() - Date.parse(fence.status?.hold?.since ?? '') <= ageMs;
+    const isStorm: Truth = ({ name }) =>
+      this.#troubles.beyond(this.#stormOf(name).maxUnresponsive ?? '40%', (other) => this.#isTroubled(other)) !==
+      undefined;
+    return {
+      Paused: inMode('Paused'),
+      DryRun: inMode('DryRun'),
+      AwaitingApproval: inMode('Approve'),
+      Maintenance: ({ node }) => this.#lasts(node.metadata.annotations?.[maintenance]),
+      NamedPause: ({ node }) =>
+        Object.entries(node.metadata.annotations ?? {}).some(
+          ([key, until]) => key.startsWith(pausePrefix) && this.#lasts(until),
+        ),
+      StormLimit: isStorm,
+      ZoneStormLimit: isStorm,
+      // Who works at what is judged while it waits (S41).
+      ConcurrencyLimit: ({ name }) =>
+        [...state.nodes].some(([other, node]) => other !== name && !this.#isWell(other, node)),
+      LookingAround: (asked) => youngerThan(lookingAroundMs, asked),
+      Cooldown: (asked) => youngerThan(msOf(this.#stormOf(asked.name).cooldown ?? '5m') + latelyMs, asked),
+      PlannedWork: ({ node }) => node.spec?.unschedulable === true || !isReady(node),
+      NothingToFree: ({ name }) => !hasWork(state, name),
+      KubeletDown: (asked) =>
+        machineOf(asked.name)?.alive === true && !isReady(asked.node) && youngerThan(kubeletAwayMs + latelyMs, asked),
+      SkipCondition: ({ name, node }) =>
+        (this.#stormOf(name).skipWhen ?? []).some(({ type, status }) =>
+          (node.status?.conditions ?? []).some((has) => has.type === type && has.status === status),
+        ),
+    };
+  }
+
+  /** What the return of a node waits for. */
+  #waysBack(): (readonly [RegExp, Truth])[] {
+    const { state, isPortClosed, nowMs, wallMs } = this.#context;
+    return [
+      [
+        /^volume (?<volume>\S+) was released and is still attached/,
+        ({ name, groups }) =>
+          [...state.attachments.values()].some(
+            ({ spec }) => spec.nodeName === name && spec.source.persistentVolumeName === groups['volume'],
+          ),
+      ],
+      [
+        /^its kubelet still uses (?<entry>\S+), which was released$/,
+        ({ node, groups }) => node.status?.volumesInUse?.includes(groups['entry'] ?? '') ?? false,
+      ],
+      [
+        /^pod (?<pod>\S+) was released and is still there$/,
+        ({ name, groups }) => state.pods.get(groups['pod'] ?? '')?.spec.nodeName === name,
+      ],
+      [
+        /^\S+ has to stay Ready and clean for (?<time>[\dhms]+)/,
+        ({ name, fence, groups }) => {
+          const leftMs = Date.parse(fence.status?.return?.soakUntil ?? '') - wallMs();
+          const soakMs = msOf(groups['time']);
+          const calmMs = nowMs() - (this.#changedMs.get(name) ?? -Infinity);
+          return leftMs > -latelyMs && leftMs <= soakMs && calmMs <= soakMs + noticedMs;
+        },
+      ],
+      [/has cut it off, and is not switched on again$/, ({ name }) => isPortClosed(name)],
+      [
+        /^it still has the taint (?<key>\S+), by which somebody says that it is dead$/,
+        ({ node, groups }) => node.spec?.taints?.some(({ key }) => key === groups['key']) ?? false,
+      ],
+    ];
+  }
+
+  /** What a fence waits for, or has failed with. */
+  #fences(): (readonly [RegExp, Truth])[] {
+    const { state, machineOf, isPortClosed } = this.#context;
+    const phase = ({ fence }: Asked): string => fence.status?.fence?.phase ?? '';
+    const switching = ['isolating', 'poweringOff'];
+    const isOff: Truth = ({ name }) => machineOf(name)?.power === 'off';
+    return [
+      [/^its machine was found off, and stays so: /, isOff],
+      [/^no power_management is configured: /, ({ node }) => !isReady(node)],
+      [/^(?:its machine is off, and )?nothing is configured (?:any more )?that (?:would )?switche?s? it on: /, isOff],
+      [
+        /^it stays cut off from its storage until |: it was so before this fence, |: nothing that is configured connects it again: /,
+        ({ name }) => isPortClosed(name),
+      ],
+      [
+        /^(?<who>.+) has not been heard of since, and no outlet of its own says off: /,
+        ({ groups }) => (groups['who'] ?? '').split(', ').some((who) => !isReady(state.nodes.get(who))),
+      ],
+      [/: there is no ConfigMap (?<name>[^\s:]+)/, ({ groups }) => !this.#configMaps.has(groups['name'] ?? '')],
+      // What is wrong inside a file cannot be told here; that there is one can.
+      [
+        /^(?<file>fence-\S+) \S+: /,
+        ({ groups, said }) => this.#configMaps.has(groups['file'] ?? '') && !said.includes(missing),
+      ],
+      // What its last try has come to, while it goes on.
+      [/^/, (asked) => phase(asked) === 'poweringOn' && isOff(asked)],
+      [/^/, (asked) => switching.includes(phase(asked)) && !isReady(asked.node)],
+      [/^/, (asked) => phase(asked) === 'recovering' && isPortClosed(asked.name)],
+      // It has failed, which a node that is back with another boot has left behind.
+      [
+        /^/,
+        ({ fence, node }) => fence.status?.fence?.status === 'error' && !(isReady(node) && isRebooted(fence, node)),
+      ],
+    ];
+  }
+
+  #stormOf(name: string): Storm {
+    return this.#troubles.policyOf(name)?.spec?.storm ?? {};
+  }
+
+  #isTroubled(name: string): boolean {
+    const { state } = this.#context;
+    const node = state.nodes.get(name);
+    return node !== undefined && (!this.#isWell(name, node) || this.#troubles.conditionsOf(name).length > 0);
+  }
+
+  /** In service, and nothing is the matter. */
+  #isWell(name: string, node: Node): boolean {
+    const { status } = this.#context.state.fences.get(nodeFenceName(name)) ?? {};
+    const isOpen = status?.fence !== undefined && !['final', 'error'].includes(status.fence.status ?? '');
+    return isReady(node) && !this.#troubles.isSilent(name) && !isOpen;
+  }
+
+  /** A time that is still to come, or none at all. */
+  #lasts(until: string | undefined): boolean {
+    return until !== undefined && !(Date.parse(until) <= this.#context.wallMs() - latelyMs);
+  }
+}
+
+type Storm = NonNullable<NonNullable<ReturnType<Troubles['policyOf']>>['spec']>['storm'] & object;
+
+function isRebooted(
+  fence: StoredFence,
+  { status }: KubeObject & { status?: { nodeInfo?: { bootID?: string } } },
+): boolean {
+  return fence.status?.fence?.bootId !== status?.nodeInfo?.bootID;
+}

@@ -1,0 +1,173 @@
+/**
+ * Checkers fed by hand, for what neither the product nor an operator that breaks its word can be brought to do in a run, or only in
+ * hours of it. Each of these was let pass once.
+ */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { CheckContext, Checker, Invariant, Write } from '../../src/scenario/checkers/checker.ts';
+import { s18 } from '../../src/scenario/checkers/s18-one-holder.ts';
+import { s23 } from '../../src/scenario/checkers/s23-cancelled.ts';
+import { s29 } from '../../src/scenario/checkers/s29-own-device.ts';
+import { s30 } from '../../src/scenario/checkers/s30-mixed-storage.ts';
+import { s42 } from '../../src/scenario/checkers/s42-no-act-without-end.ts';
+import { s44 } from '../../src/scenario/checkers/s44-only-the-configured.ts';
+import { s7 } from '../../src/scenario/checkers/s7-taints-in-order.ts';
+import type { StoredFence } from '../../src/scenario/cluster-state.ts';
+import { ClusterState } from '../../src/scenario/cluster-state.ts';
+import type { Machine } from '../../src/world/machines/machine.ts';
+import type { Node } from '../../src/world/objects/nodes.ts';
+
+interface Alone {
+  checker: Checker;
+  state: ClusterState;
+  violations: string[];
+  exemptions: string[];
+  at: (ms: number) => void;
+}
+
+function alone(invariant: Invariant, over: Partial<CheckContext> = {}): Alone {
+  const [violations, exemptions]: [string[], string[]] = [[], []];
+  const state = new ClusterState();
+  let nowMs = 0;
+  const checker = invariant.check({
+    state,
+    machineOf: () => ({ power: 'on', bootId: 'one' }) as Machine,
+    nowMs: () => nowMs,
+    wallMs: () => nowMs,
+    pulseOf: () => undefined,
+    deviceOf: () => undefined,
+    isPortClosed: () => false,
+    isActive: () => true,
+    volumes: () => [],
+    violated: (detail) => violations.push(detail),
+    exempt: (exemption) => exemptions.push(exemption),
+    ...over,
+  });
+  return { checker, state, violations, exemptions, at: (ms) => (nowMs = ms) };
+}
+
+function write(change: Partial<Write>): Write {
+  return {
+    user: 'operator-1',
+    verb: 'patch',
+    resource: 'nodes',
+    subresource: undefined,
+    namespace: undefined,
+    name: 'node-1',
+    contentType: '',
+    body: undefined,
+    status: 200,
+    before: undefined,
+    after: undefined,
+    ...change,
+  };
+}
+
+function node(ready: boolean, taints: string[] = []): Node {
+  return {
+    kind: 'Node',
+    metadata: { name: 'node-1', uid: 'n' },
+    spec: { taints: taints.map((key) => ({ key, effect: 'NoSchedule' })) },
+    status: { conditions: [{ type: 'Ready', status: ready ? 'True' : 'Unknown' }], nodeInfo: { bootID: 'one' } },
+  } as Node;
+}
+
+const pod = { kind: 'Pod', metadata: { name: 'web-0', namespace: 'default', uid: 'p' }, spec: { nodeName: 'node-1' } };
+const cutOff = { type: 'port', operator: 1, node: 'node-1', action: 'off' } as const;
+const quarantine = 'fenceline.dev/quarantine';
+
+function fenceWith(status: NonNullable<StoredFence['status']>): StoredFence {
+  return { kind: 'NodeFence', metadata: { name: 'node-fence-node-1' }, spec: { node: 'node-1' }, status };
+}
+
+function stored(state: ClusterState, ...objects: object[]): void {
+  for (const object of objects) state.apply({ type: 'ADDED', object: object as Node, previous: undefined });
+}
+
+describe('checkers fed by hand', () => {
+  test('S7: a taint that says that nothing runs there goes before what power let go is detached', () => {
+    const { checker, state, violations } = alone(s7);
+    const release = { basis: 'PowerOff', nodeUid: 'n', recordedAt: '', attachments: ['csi-1'] };
+    const attachment = { spec: { nodeName: 'node-1', source: { persistentVolumeName: 'pv-0' } } };
+    stored(state, fenceWith({ releases: [release] }), {
+      kind: 'VolumeAttachment',
+      metadata: { name: 'csi-1' },
+      ...attachment,
+    });
+    const before = node(false, ['node.kubernetes.io/out-of-service']);
+    checker.onWrite?.(write({ before, after: node(false) }));
+    assert.deepEqual(violations, [
+      'node-1 lost its taint node.kubernetes.io/out-of-service while released volume pv-0 is still attached',
+    ]);
+  });
+
+  test('S18, S44: a port is closed for a node that has no record, or one that nobody holds', () => {
+    const unrecorded = alone(s44);
+    unrecorded.checker.onWire?.(cutOff);
+    assert.match(unrecorded.violations.join(), /^the port of node-1 was told to switch off, and no fence/);
+    const { checker, state, violations } = alone(s18);
+    const switched = [{ step: 'isolation', method: 'm', commandSentAt: 'x' }];
+    stored(state, fenceWith({ fence: { switched } }));
+    checker.onWire?.(cutOff);
+    assert.match(violations.join(), /although nobody holds its record$/);
+  });
+
+  test('S23: a pod goes from a node that is Ready, and from which others went before it was back in service', () => {
+    const { checker, state, violations } = alone(s23);
+    const read = (ready: boolean): void => {
+      const path = '/api/v1/nodes/node-1';
+      checker.onWire?.({ type: 'read', operator: 1, path, live: true, askedAtMs: 0, node: node(ready) });
+    };
+    const go = (): void =>
+      checker.onWrite?.(write({ verb: 'delete', resource: 'pods', body: { gracePeriodSeconds: 0 }, before: pod }));
+    stored(state, node(false));
+    read(false);
+    go();
+    read(true);
+    go();
+    assert.deepEqual(violations, [], 'what was begun may end');
+    const previous = node(true, [quarantine]);
+    checker.onStored?.({ type: 'MODIFIED', object: node(true), previous }, 'operator-1');
+    go();
+    assert.match(violations.join(), /although the node was read to be Ready$/);
+  });
+
+  test('S29: a device that can say whose power it is was plugged in elsewhere a minute ago, and nobody has asked it', () => {
+    const device = { hasIdentity: true, strikes: 'node-2' };
+    for (const [sinceMs, found] of [
+      [60_000, { violated: 1, exempted: 0 }],
+      [1000, { violated: 0, exempted: 1 }],
+    ] as const) {
+      const { checker, violations, exemptions, at } = alone(s29, { deviceOf: () => device });
+      checker.onAct?.({ do: 'swapDevices', nodes: [{ node: 'node-1' }, { node: 'node-2' }] }, undefined);
+      at(sinceMs);
+      checker.onWire?.({ ...cutOff, type: 'device' });
+      assert.deepEqual({ violated: violations.length, exempted: exemptions.length }, found);
+    }
+  });
+
+  test('S30: a record says that the node is cut off from its storage, and its port is open', () => {
+    for (const isClosed of [false, true]) {
+      const { checker, state, violations } = alone(s30, { isPortClosed: () => isClosed });
+      const switched = [{ step: 'isolation', method: 'm', storage: ['d'], confirmedAt: 'x' }];
+      const pods = [{ namespace: 'default', name: 'web-0', uid: 'p' }];
+      const release = { basis: 'StorageFenced', nodeUid: 'n', recordedAt: '', pods };
+      const claimRef = { namespace: 'default', name: 'data' };
+      const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }];
+      stored(state, fenceWith({ fence: { phase: 'isolated', switched }, releases: [release] }), {
+        kind: 'PersistentVolume',
+        metadata: { name: 'pv-0' },
+        spec: { csi: { driver: 'd', volumeHandle: 'h' }, claimRef },
+      });
+      const before = { ...pod, spec: { ...pod.spec, volumes } };
+      checker.onWrite?.(write({ verb: 'delete', resource: 'pods', body: { gracePeriodSeconds: 0 }, before }));
+      assert.equal(violations.length, isClosed ? 0 : 1, violations.join());
+    }
+  });
+
+  test('S42: a device is told to cut the same machine again and again', () => {
+    const { checker, violations } = alone(s42);
+    for (let times = 1; times <= 300; times += 1) checker.onWire?.({ ...cutOff, type: 'device' });
+    assert.deepEqual(violations, ['221 acts on node-1, and it goes on']);
+  });
+});
