@@ -99,6 +99,7 @@ export function machineSpell(nodeCase: NodeCase, { startedAt }: LadderState): Sp
 export function spellOf(nodeCase: NodeCase, sinceMs: number): Spell {
   const { lease, serverNowMs } = nodeCase;
   const { bootTimeoutMs } = remedyOf(nodeCase)?.fence ?? DEFAULT_FENCE;
-  const silentSinceMs = lease !== undefined && isSilent(lease) ? serverNowMs - lease.unchangedForMs : sinceMs;
-  return { sinceMs: Math.max(sinceMs, silentSinceMs), bootTimeoutMs };
+  // The first sight of a Lease says nothing about when it was renewed.
+  const wasBack = lease?.renewed === true && isSilent(lease);
+  return { sinceMs: wasBack ? Math.max(sinceMs, serverNowMs - lease.unchangedForMs) : sinceMs, bootTimeoutMs };
 }

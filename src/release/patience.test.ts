@@ -47,17 +47,6 @@ describe('patience', () => {
     assert.equal(patienceWith(nodeCase, { ...spell, sinceMs: nowMs - 600_000 }), undefined);
   });
 
-  test('[SAF-18] what has lived since the cut was called for has the time of a boot from its last sign of life', () => {
-    const away = { ...spell, sinceMs: nowMs - 700_000 };
-    const cordoned = { plans: { ...noPlans, isCordoned: true } };
-    const seen = { ...silentLease, unchangedForMs: 50_000, renewed: true };
-    assert.equal(patienceWith(withNode(cordoned, { lease: seen }), away)?.recheckAtMs, nowMs - 50_000 + 600_000);
-    const unseen = { ...seen, renewed: false };
-    assert.equal(patienceWith(withNode(cordoned, { lease: unseen }), away), undefined, 'only looked at late');
-    const alive = { ...seen, unchangedForMs: 1000 };
-    assert.equal(patienceWith(withNode(cordoned, { lease: alive }), away), undefined, 'its trouble is another');
-  });
-
   test('[SAF-18] a machine that was off and has been switched on has the time of a boot', () => {
     const nodeCase = withNode({}, { power: { question: 'q', askedForMs: 0, cameOn: true } });
     const found = patienceWith(nodeCase, spell);

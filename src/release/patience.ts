@@ -111,18 +111,12 @@ function isEmptiedByLadder({ node, policy, fence, lease }: PresentCase): boolean
   });
 }
 
-/** Who has lived since the cut was first called for counts from there: it may have gone down again for the same plan. */
-function silentSinceMs({ lease, serverNowMs }: NodeCase): number {
-  return lease?.renewed === true && isSilent(lease) ? serverNowMs - lease.unchangedForMs : -Infinity;
-}
-
 function withinBoot(
-  nodeCase: NodeCase,
+  { serverNowMs }: NodeCase,
   { sinceMs, bootTimeoutMs }: Spell,
   { reason, message }: Pick<Patience, 'reason' | 'message'>,
 ): Patience | undefined {
-  const { serverNowMs } = nodeCase;
-  const untilMs = Math.max(sinceMs, silentSinceMs(nodeCase)) + bootTimeoutMs;
+  const untilMs = sinceMs + bootTimeoutMs;
   if (serverNowMs >= untilMs) return undefined;
   const told = `${message}: it has until ${clockTime(untilMs)} to be back`;
   return { reason, message: told, recheckAtMs: untilMs, untilMs };
