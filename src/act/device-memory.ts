@@ -7,7 +7,7 @@ import { timeOf } from '../api/facts.ts';
 import type { Method } from '../api/fence-config.ts';
 import type { FenceDeviceStatus } from '../api/fence-device.ts';
 import { hash } from '../api/hash.ts';
-import { isSilent, RENEWAL_UNDERWAY_MS, silentAfterMs } from '../api/life.ts';
+import { isRenewing, RENEWAL_UNDERWAY_MS, silentAfterMs } from '../api/life.ts';
 import type { Heard, PowerAnswer, Said } from '../api/power.ts';
 import { deviceHash } from '../api/power.ts';
 import type { LeaseSign, LiveNode } from '../api/release-view.ts';
@@ -207,7 +207,7 @@ export class DeviceMemory {
 
   #lifeOf(node: string): { lease: LeaseSign | undefined; isAlive: boolean; bootId: string } {
     const { lease, bootId } = this.#options.lifeOf(node);
-    return { lease, bootId, isAlive: lease?.renewed === true && !isSilent(lease) };
+    return { lease, bootId, isAlive: lease?.renewed === true && isRenewing(lease) };
   }
 
   #find(node: string, configuration: string | undefined): DeviceRecord | undefined {

@@ -31,7 +31,7 @@ export interface PowerOptions {
   identities: readonly Identity[];
   /** Notes what was said, and adds what is known of the device. */
   hear: (said: Said) => PowerAnswer;
-  /** Why an answer is not believed; `offForMs`: how long ago it was found off, or told so by us. */
+  /** Why an answer is not believed; `offForMs`: how long ago it was off as we told it. */
   doubt: (answer: PowerAnswer, offForMs?: number) => Doubt | undefined;
   /** Asked right before the command: why it must not be given, or undefined. */
   mayAct?: () => Promise<string | undefined>;

@@ -9,6 +9,8 @@ export interface Pulse {
   unchangedForMs: number;
   /** What the Lease says of itself; absent: nothing that can be used. */
   durationMs?: number | undefined;
+  /** For how long nobody but the node is to blame: before that the API server was away. Absent: all the time. */
+  hearableForMs?: number;
 }
 
 /** That of a stock kubelet. */
@@ -44,7 +46,7 @@ export function renewsSince(
   forMs: number,
   viewAgeMs: number,
 ): boolean {
-  if (lease.renewed !== true || isSilent(lease)) return false;
+  if (lease.renewed !== true || !isRenewing(lease)) return false;
   return lease.unchangedForMs < forMs - viewAgeMs - RENEWAL_UNDERWAY_MS;
 }
 
@@ -53,8 +55,18 @@ export function silentAfterMs(lease: Pick<Pulse, 'durationMs'> | undefined, leas
   return Math.max(leastMs, renewalMs(lease) * patience);
 }
 
+/** For how long it has not been renewed although it could have been. */
+export function silentForMs({ unchangedForMs, hearableForMs = Infinity }: Pulse): number {
+  return Math.min(unchangedForMs, hearableForMs);
+}
+
+/** A Lease may be neither silent nor renewing: where nobody could have heard of it, nothing is known (STM-2). */
 export function isSilent(lease: Pulse, leastMs = 0): boolean {
-  return lease.unchangedForMs >= silentAfterMs(lease, leastMs);
+  return silentForMs(lease) >= silentAfterMs(lease, leastMs);
+}
+
+export function isRenewing(lease: Pulse): boolean {
+  return lease.unchangedForMs < silentAfterMs(lease);
 }
 
 /** What only a living kubelet writes, as it stood when something was heard of its node. */

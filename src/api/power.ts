@@ -67,7 +67,7 @@ export interface Circumstances {
   ready: ConditionStatus | undefined;
   /** `renewed`: it was seen to change at all. */
   lease?: (Pulse & { renewed?: boolean | undefined }) | undefined;
-  /** How long ago it was found off, or told so by us; absent: nobody has. */
+  /** How long ago it was confirmed off after we told it so; absent: we have not. */
   offForMs?: number | undefined;
 }
 

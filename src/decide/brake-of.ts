@@ -1,5 +1,5 @@
 /** What holds back a remedy that cannot be taken back: the brake over all nodes, and a person who has not approved. */
-import { isSilent } from '../api/life.ts';
+import { isRenewing } from '../api/life.ts';
 import { DEFAULT_FENCE, DEFAULT_STORM } from '../api/policy-facts.ts';
 import type { HELD } from '../api/reasons.ts';
 import type { NodeCase, PresentCase } from '../api/release-view.ts';
@@ -100,6 +100,6 @@ export function spellOf(nodeCase: NodeCase, sinceMs: number): Spell {
   const { lease, serverNowMs } = nodeCase;
   const { bootTimeoutMs } = remedyOf(nodeCase)?.fence ?? DEFAULT_FENCE;
   // The first sight of a Lease says nothing about when it was renewed.
-  const wasBack = lease?.renewed === true && isSilent(lease);
+  const wasBack = lease?.renewed === true && !isRenewing(lease);
   return { sinceMs: wasBack ? Math.max(sinceMs, serverNowMs - lease.unchangedForMs) : sinceMs, bootTimeoutMs };
 }

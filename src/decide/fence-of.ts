@@ -6,7 +6,7 @@ import { darkBeside, silentNow } from '../api/beside.ts';
 import { isOver, isUnderFence, sharesBoot } from '../api/facts.ts';
 import type { Method } from '../api/fence-config.ts';
 import { isTakenUp } from '../api/fence-request.ts';
-import { isSilent, renewsSince, stillCounts } from '../api/life.ts';
+import { isRenewing, renewsSince, stillCounts } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { DEFAULT_FENCE } from '../api/policy-facts.ts';
 import type { NodeCase, PresentCase } from '../api/release-view.ts';
@@ -195,7 +195,7 @@ function sentBy(
 
 /** Ready, and its kubelet renews: Ready alone may be what Kubernetes has not noticed yet. */
 export function isBack({ node, lease }: NodeCase): boolean {
-  return node?.ready === 'True' && lease?.renewed === true && !isSilent(lease);
+  return node?.ready === 'True' && lease?.renewed === true && isRenewing(lease);
 }
 
 /** Power management waits for the dump, for as long as the policy says (FEN-12). */

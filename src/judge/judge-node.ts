@@ -5,7 +5,7 @@
  * Suspicion starts with the Lease, because Kubernetes needs its grace period of 40 to 50 seconds before it says
  * anything. Blindness comes before everything else: whoever cannot see must not conclude that others are dead.
  */
-import { isSilent, silentAfterMs } from '../api/life.ts';
+import { isSilent, silentAfterMs, silentForMs } from '../api/life.ts';
 import type {
   ConditionStatus,
   EvidenceItem,
@@ -72,7 +72,7 @@ function notReady(view: NodeView, limits: JudgeLimits): Judgement | undefined {
   const { lease } = view;
   if (lease === undefined || lease.confirmed) return judgement('down', reason, evidenceOf(view, limits));
   // Ladders count from the Lease as well, also where Kubernetes has said its word before we began to look.
-  const staleInMs = silentAfterMs(lease, limits.leaseStaleForMs) - lease.unchangedForMs;
+  const staleInMs = silentAfterMs(lease, limits.leaseStaleForMs) - silentForMs(lease);
   if (staleInMs > 0) return judgement('down', reason, evidenceOf(view, limits), staleInMs);
   return { ...judgement('down', reason, evidenceOf(view, limits), liveReadRecheckMs), wants: 'liveLease' };
 }
@@ -91,7 +91,7 @@ function leaseStale(view: NodeView, limits: JudgeLimits): Judgement | undefined 
 function ready(view: NodeView, limits: JudgeLimits): Judgement {
   const { lease } = view;
   if (lease === undefined) return judgement('healthy', 'ReadyWithoutLease', evidenceOf(view, limits));
-  const recheckInMs = Math.max(1, silentAfterMs(lease, limits.leaseStaleForMs) - lease.unchangedForMs);
+  const recheckInMs = Math.max(1, silentAfterMs(lease, limits.leaseStaleForMs) - silentForMs(lease));
   return judgement('healthy', 'ReadyAndRenewing', evidenceOf(view, limits), recheckInMs);
 }
 

@@ -62,6 +62,9 @@ export const defaultTimings: ListWatchTimings = {
   watchSeconds: { min: 300, max: 600 },
 };
 
+/** Nothing was answered for so long, and something failed meanwhile: the server was away. Less is a connection that was lost. */
+const awayWithFailureMs = 2000;
+
 /** A watch that is this many questions behind is long being reopened. */
 const maxProbes = 100;
 
@@ -79,6 +82,10 @@ export class ListWatch<T> {
   #resumeFrom: string | undefined;
   #currentAsOf: number | undefined;
   #answeredAt: number | undefined;
+  /** Something has failed since then. */
+  #hasFailed = false;
+  /** When it answered again after it had been away. */
+  #backAt = -Infinity;
   /** Questions that the watch has not passed yet, oldest first. */
   #probes: { version: string; sentAt: number }[] = [];
   #failures = 0;
@@ -108,6 +115,16 @@ export class ListWatch<T> {
   /** Since the server last answered anything at all. Infinity before the first list. */
   get silentMs(): number {
     return this.#answeredAt === undefined ? Infinity : this.#options.clock.monotonic() - this.#answeredAt;
+  }
+
+  /** For how long the server has answered without being away. Zero: it is away; Infinity: it never was. */
+  get answeringMs(): number {
+    return this.#isAway ? 0 : this.#options.clock.monotonic() - this.#backAt;
+  }
+
+  get #isAway(): boolean {
+    const { probeEveryMs } = this.#timings;
+    return this.synced && this.silentMs >= (this.#hasFailed ? awayWithFailureMs : 1.5 * probeEveryMs);
   }
 
   get version(): string | undefined {
@@ -145,6 +162,7 @@ export class ListWatch<T> {
     // Only we ourselves abort, and have said why.
     if (result.error.kind !== 'aborted') this.#options.onProblem?.(result.error);
     if (result.error.kind === 'gone') this.#resumeFrom = undefined;
+    else if (result.error.kind !== 'aborted') this.#hasFailed = true;
     await this.#backOff(signal, result.error.retryAfterMs);
   }
 
@@ -195,7 +213,7 @@ export class ListWatch<T> {
       }),
     );
     if (!read.ok) return read;
-    this.#answeredAt = this.#options.clock.monotonic();
+    this.#noteAnswer();
     const { resourceVersion, continue: following } = read.value.metadata ?? {};
     if (!isVersion(resourceVersion)) return failure(protocol(`${this.#path}: a list without a resourceVersion`));
     return { ok: true, value: { version: resourceVersion, next: following === '' ? undefined : following } };
@@ -256,7 +274,7 @@ export class ListWatch<T> {
         throw new ProtocolError(`watch event of type ${JSON.stringify(event.type satisfies never)}`);
     }
     this.#resumeFrom = this.#view.version;
-    this.#answeredAt = this.#options.clock.monotonic();
+    this.#noteAnswer();
     this.#settleProbe();
     return undefined;
   }
@@ -300,11 +318,19 @@ export class ListWatch<T> {
       const opened = await client.stream(path, 'call', { signal });
       const read = opened.ok ? await this.#guarded(() => readList(opened.value.body, () => {})) : opened;
       // A failed probe is no news of its own: the age goes on growing, which is what there is to know.
+      if (!read.ok) this.#hasFailed = true;
       if (!read.ok || !isVersion(read.value.metadata?.resourceVersion)) continue;
-      this.#answeredAt = clock.monotonic();
+      this.#noteAnswer();
       this.#probes.push({ version: read.value.metadata.resourceVersion, sentAt });
       this.#settleProbe();
     }
+  }
+
+  #noteAnswer(): void {
+    const now = this.#options.clock.monotonic();
+    if (this.#isAway) this.#backAt = now;
+    this.#hasFailed = false;
+    this.#answeredAt = now;
   }
 
   #settleProbe(): void {

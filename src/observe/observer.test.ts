@@ -48,6 +48,24 @@ async function begin() {
 }
 
 describe('observer', () => {
+  test('[STM-2] the silence of a Lease counts from when the API server is back; that which was found before goes on', async () => {
+    const { clock, observer, watches, server, end } = await begin();
+    await watches.leases.event('ADDED', lease('b', '11', 'two'));
+    const hearable = (name: string): number | undefined => observer.view(name).lease?.hearableForMs;
+    assert.equal(hearable('a'), undefined, 'it was never away');
+    const confirming = observer.confirmLease('b');
+    (await server.next('read')).answer(response(JSON.stringify(lease('b', '11', 'two'))));
+    await confirming;
+    clock.advance(8000);
+    assert.deepEqual([hearable('a'), hearable('b')], [0, undefined], 'nothing was answered');
+    await watches.leases.event('ADDED', lease('c', '12', 'three'));
+    await watches.nodes.event('ADDED', node('c', '13'));
+    clock.advance(3000);
+    assert.deepEqual([hearable('a'), hearable('b'), hearable('c')], [3000, undefined, undefined]);
+    assert.equal(observer.view('a').lease?.unchangedForMs, 11_000);
+    await end();
+  });
+
   test('how long a Lease is unchanged counts on our own clock, from the last renewal that was seen', async () => {
     const { clock, observer, watches, touched, end } = await begin();
     clock.advance(3000);

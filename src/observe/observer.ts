@@ -2,6 +2,7 @@
  * Watches Nodes and their Leases, and says what is known of one node. It knows no rules and writes nothing. Pods are
  * never watched: what a healthy node runs is nobody's business here, and costs gigabytes.
  */
+import type { Pulse } from '../api/life.ts';
 import type { LeaseSign } from '../api/release-view.ts';
 import type { LeaseFacts, NodeFacts, NodeView } from '../api/view.ts';
 import type { Clock } from '../clock.ts';
@@ -137,11 +138,10 @@ export class Observer {
   leaseSign(name: string): LeaseSign | undefined {
     const sighting = this.#sightings.get(name);
     if (sighting === undefined) return undefined;
-    const { lease, seenAtMs, renewed } = sighting;
+    const { seenAtMs, renewed } = sighting;
     const notReadySince = this.#notReadySince.get(name);
     return {
-      ...lease,
-      unchangedForMs: this.#options.clock.monotonic() - seenAtMs,
+      ...this.#pulse(sighting),
       renewed,
       renewedSinceNotReady: renewed && notReadySince !== undefined && seenAtMs > notReadySince,
     };
@@ -183,8 +183,17 @@ export class Observer {
   #lease(name: string): LeaseFacts | undefined {
     const sighting = this.#sightings.get(name);
     if (sighting === undefined) return undefined;
-    const { lease, seenAtMs, confirmed } = sighting;
-    return { ...lease, unchangedForMs: this.#options.clock.monotonic() - seenAtMs, confirmed };
+    return { ...this.#pulse(sighting), confirmed: sighting.confirmed };
+  }
+
+  /**
+   * A kubelet that could not renew because the API server was away tries again when its next renewal is due. So its silence counts
+   * from when the server was back; that of one that was found silent before goes on (STM-2).
+   */
+  #pulse({ lease, seenAtMs, confirmed }: Sighting): SeenLease & Pulse {
+    const unchangedForMs = this.#options.clock.monotonic() - seenAtMs;
+    const hearableForMs = Math.min(this.#nodes.answeringMs, this.#leases.answeringMs);
+    return { ...lease, unchangedForMs, ...(confirmed || hearableForMs >= unchangedForMs ? {} : { hearableForMs }) };
   }
 
   #sight(change: Change<SeenLease>): void {

@@ -5,7 +5,7 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import type { DeviceProvider } from '../devices/provider.ts';
-import { isSilent } from '../api/life.ts';
+import { isRenewing } from '../api/life.ts';
 import type { Condition } from '../api/common.ts';
 import type { ConfigProblem } from '../api/fence-config.ts';
 import type { DoubtAbout } from '../api/power.ts';
@@ -172,7 +172,7 @@ export class PolicyStatus {
     const { observer } = this.#options;
     const { node, lease } = observer.view(name);
     const isReady = node?.conditions.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
-    return isReady && lease !== undefined && !isSilent(lease);
+    return isReady && lease !== undefined && isRenewing(lease);
   }
 
   async #refresh(signal: AbortSignal): Promise<void> {

@@ -3,7 +3,7 @@
  * this process has begun and claimed.
  */
 import type { ConfigResult } from '../api/fence-config.ts';
-import { isSilent, silentAfterMs } from '../api/life.ts';
+import { isSilent, silentAfterMs, silentForMs } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { powerMethods } from '../api/power.ts';
 import type { LiveNode, NodeCase, PolicyMatch, TroubleCount, TroubleFacts } from '../api/release-view.ts';
@@ -155,7 +155,7 @@ export class SharedFacts {
       if (lease.renewed === true && lease.unchangedForMs < sinceMs) continue;
       unheard += 1;
       if (names.length < namedAtMost) names.push(other);
-      inMs = Math.max(inMs, silentAfterMs(lease) - lease.unchangedForMs);
+      inMs = Math.max(inMs, silentAfterMs(lease) - silentForMs(lease));
     }
     return { around: { unheard, names, settledAtMs: serverNowMs + inMs } };
   }
@@ -230,8 +230,8 @@ function unknownSince(node: NodeFacts | undefined): Pick<SilentNode, 'unknownSin
 /** Not before a live read has found it so. */
 function silenceOf(lease: LeaseFacts | undefined): Pick<TroubleFacts, 'leaseSilentMs' | 'leaseDurationMs'> {
   if (lease?.confirmed !== true) return {};
-  const { unchangedForMs, durationMs } = lease;
-  return { leaseSilentMs: unchangedForMs, ...(durationMs === undefined ? {} : { leaseDurationMs: durationMs }) };
+  const { durationMs } = lease;
+  return { leaseSilentMs: silentForMs(lease), ...(durationMs === undefined ? {} : { leaseDurationMs: durationMs }) };
 }
 
 /** Where there is no Node object the policy last recorded for it applies (POD-3); none recorded means none. */

@@ -34,8 +34,10 @@ export function powerQuestion(nodeCase: NodeCase): DeviceQuestion {
   const levels = config.ok ? config.config.powerManagement : [];
   const facts = powerFacts(nodeCase);
   const question: DeviceQuestion = { what: 'power', methods: methodsOf(facts, levels) };
+  // A renewal may have been under way when we cut the power; what was found off had long been silent.
+  if (facts.length === 0 || facts.some(({ commandSentAt }) => commandSentAt === undefined)) return question;
   const sinceMs = Math.min(...facts.map(({ confirmedAt = '' }) => Date.parse(confirmedAt)));
-  return facts.length === 0 ? question : { ...question, offForMs: Math.max(0, serverNowMs - sinceMs) };
+  return { ...question, offForMs: Math.max(0, serverNowMs - sinceMs) };
 }
 
 export function storageQuestion(nodeCase: NodeCase): DeviceQuestion {

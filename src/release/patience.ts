@@ -6,7 +6,7 @@
  * It is asked before something that says it is on is cut. What a person asks for, and what is off, is not held by any of this.
  */
 import { clockTime, hasTaint } from '../api/facts.ts';
-import { isSilent } from '../api/life.ts';
+import { isRenewing } from '../api/life.ts';
 import { PAUSE_PREFIX } from '../api/plans.ts';
 import type { NodeCase, PresentCase } from '../api/release-view.ts';
 import { QUARANTINE_KEY } from '../api/release-view.ts';
@@ -101,7 +101,7 @@ const emptying: ReadonlySet<string | undefined> = new Set(['drain', 'podTemplate
 
 /** Its own ladder has emptied it to restart it, and its kubelet lives: it is not booting, and nobody else has plans with it. */
 function isEmptiedByLadder({ node, policy, fence, lease }: PresentCase): boolean {
-  if (policy.kind !== 'one' || lease?.renewed !== true || isSilent(lease)) return false;
+  if (policy.kind !== 'one' || lease?.renewed !== true || !isRenewing(lease)) return false;
   // Nobody has heard of its state since it was silent: it is just coming back.
   if (node.ready === 'Unknown') return false;
   const { thresholds = [], kinds = {} } = policy.policy.remedy ?? {};

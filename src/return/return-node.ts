@@ -13,7 +13,7 @@ import { FORCE_EVICTION_KEY, QUARANTINE_KEY } from '../api/release-view.ts';
 import type { GroundedAct } from '../api/steps.ts';
 import { formatDuration } from '../api/duration.ts';
 import { hasTaint, isOver, nameInUse, sharesBoot } from '../api/facts.ts';
-import { isSilent, renewalMs } from '../api/life.ts';
+import { isRenewing, renewalMs } from '../api/life.ts';
 import { failuresOf, soakFor } from './soak.ts';
 
 type Stage = NonNullable<NodeFenceStatus['return']>['stage'];
@@ -47,7 +47,7 @@ export function isQuarantined({ node }: Pick<NodeCase, 'node'>): boolean {
 function whyAway({ name, node, lease }: NodeCase): string | undefined {
   if (node?.ready !== 'True') return `${name} is not Ready`;
   // Otherwise Kubernetes has not noticed yet.
-  return lease !== undefined && isSilent(lease) ? `the Lease of ${name} is not renewed` : undefined;
+  return lease !== undefined && !isRenewing(lease) ? `the Lease of ${name} is not renewed` : undefined;
 }
 
 export function returnNode(nodeCase: NodeCase, records: readonly ReleaseRecord[]): ReturnDecision {

@@ -1,8 +1,9 @@
 /**
  * S45: what is on is never cut while nothing is wrong with it: in a reboot or a shutdown that somebody wants, while its kubelet is
- * being replaced, before a pause has passed that somebody asked for, nor where nothing would be freed. Judged by what people did
- * to the node and the machine, by what is bound and attached there, and by how long it has been away: a boot, as its policy has
- * it, and five minutes for a kubelet whose machine answers. What a person has asked for is theirs.
+ * being replaced, while nobody could renew because the API server was away, before a pause has passed that somebody asked for, nor
+ * where nothing would be freed. Judged by what people did to the node and the machine, by what is bound and attached there, and by
+ * how long it has been away: a boot, as its policy has it, and five minutes for a kubelet whose machine answers. What a person has
+ * asked for is theirs.
  */
 import type { Node } from '../../world/objects/nodes.ts';
 import type { StoredChange, StoredFence } from '../cluster-state.ts';
@@ -42,6 +43,8 @@ export const s45 = atCuts('S45', (context, { troubles, requests }) => {
       }
     },
     onAct(act, node) {
+      if (act.do === 'apiDown') facts.apiAway = { sinceMs: nowMs() };
+      if (act.do === 'apiUp' && facts.apiAway !== undefined) facts.apiAway.untilMs = nowMs();
       if (node === undefined) return;
       if (act.do === 'kubeletStop') facts.kubeletAwaySince.set(node, nowMs());
       if (act.do === 'kubeletStart') facts.kubeletAwaySince.delete(node);
@@ -69,6 +72,8 @@ export const s45 = atCuts('S45', (context, { troubles, requests }) => {
 });
 
 class Facts {
+  /** The last time. */
+  apiAway: { sinceMs: number; untilMs?: number } | undefined;
   /** When a person stopped it. */
   readonly kubeletAwaySince = new Map<string, number>();
   readonly goingDown = new Map<string, number>();
@@ -109,8 +114,19 @@ class Facts {
     return this.emptied.has(node) && pulse !== undefined && pulse.silentForMs < pulse.silentAfterMs;
   }
 
+  /** It was well when the API server went away, and its next renewal since that is back is not overdue. */
+  #couldNotRenew(node: string): boolean {
+    const pulse = this.#context.pulseOf(node);
+    if (this.apiAway === undefined || pulse === undefined || this.#troubles.conditionsOf(node).length > 0) return false;
+    const { sinceMs, untilMs = Infinity } = this.apiAway;
+    const now = this.#context.nowMs();
+    const silentBeforeMs = pulse.silentForMs - (now - sinceMs);
+    return now - untilMs < pulse.silentAfterMs && silentBeforeMs < pulse.silentAfterMs;
+  }
+
   /** Why what is on must not be cut now; undefined: it may. */
   whyNot(node: string): string | undefined {
+    if (this.#couldNotRenew(node)) return 'nobody could renew: the API server was away until a moment ago';
     const until = this.#pausedUntil(node);
     if (until !== undefined) return `somebody has paused it until ${until}`;
     const awayMs = this.#awayMs(node);

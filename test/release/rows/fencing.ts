@@ -256,6 +256,10 @@ export const fencingRows: readonly RowSpec[] = [
       '[FEN-15, FEN-8, FEN-10] a node with a FenceDevice that somebody has written is fenced by it, and it says so',
     write: asFenceDevice,
     run: async (row, bmc) => {
+      // It is looked at in a round of its own, and only while its node is alive it can be seen on.
+      const seenOn = async (): Promise<boolean> =>
+        (await devicesOf(row)).some(({ status }) => status?.seenOn !== undefined);
+      await row.world.until(`the device of ${row.name} to be seen on`, seenOn);
       row.machine.partition();
       await releasedByPower(row, performance.now());
       row.machine.heal();

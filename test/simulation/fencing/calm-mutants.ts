@@ -1,6 +1,7 @@
 /** As in ../mutants.ts, for what is cut although nothing is wrong (S45): each thing that tells a plan from trouble left out. */
 import type { MutantCase } from '../mutants.ts';
 import type { Sabotage } from '../mutant.ts';
+import { scenarioOf } from '../run-file.ts';
 import { atOnce, fenced, place } from './fenced.ts';
 
 const slowBoot = { kubernetes: { nodeMonitorGracePeriod: '20s', bootTime: '60s' } };
@@ -14,6 +15,17 @@ export const neverPatient: Sabotage = {
 };
 
 export const calmMutantCases: readonly MutantCase[] = [
+  {
+    invariant: 'S45',
+    mistake: 'takes a node for silent that could not renew because the API server was away',
+    sabotage: {
+      file: 'src/api/life.ts',
+      line: 'return Math.min(unchangedForMs, hearableForMs);',
+      instead: 'return unchangedForMs;',
+    },
+    scenario: scenarioOf('holes/api-server-away'),
+    says: /^operator-1 cut node-\d although nobody could renew: the API server was away until a moment ago$/,
+  },
   {
     invariant: 'S45',
     mistake: 'takes a reboot that somebody wants for an incident',

@@ -15,6 +15,8 @@ runHoles('nothing was wrong', {
   'pause-after-a-cordon': '[SAF-18] a cordon is no cut: a pause that is named after it holds',
   'kubelet-down-after-a-cordon':
     '[SAF-18] a cordon is no cut: nor does it end the patience with a kubelet that is away',
+  'api-server-away': '[STM-2, SAF-18] nobody could renew while the API server was away: nobody is cut when it is back',
+  'api-server-away-meanwhile': '[STM-2] what dies while the API server is away is found out when it is back',
   'named-pause': '[SAF-18] all pauses have to have passed',
   'nothing-to-free': '[SAF-18] where nothing would be freed a machine gets bootTimeout first',
   'two-of-six': '[SAF-10] two of six machines are lost: the second database does not wait until the first has booted',
