@@ -35,6 +35,43 @@ export function* podEntries(count: number, nodes: number): Generator<EtcdEntry> 
   }
 }
 
+/** The claims of those pods, each bound to a volume. */
+export function* claimEntries(count: number): Generator<EtcdEntry> {
+  for (let index = 0; index < count; index += 1) {
+    const [claim, volume] = [`data-web-${index}`, `pv-${index}`];
+    yield { key: `/registry/persistentvolumeclaims/workloads/${claim}`, value: boundClaim(claim, volume) };
+    yield { key: `/registry/persistentvolumes/${volume}`, value: boundVolume(claim, volume) };
+  }
+}
+
+const storage = { accessModes: ['ReadWriteOnce'], storageClassName: '', volumeMode: 'Filesystem' };
+
+function boundClaim(name: string, volumeName: string): object {
+  return {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { name, namespace: 'workloads', uid: uid(`claim-${name}`), creationTimestamp: createdAt },
+    spec: { ...storage, resources: { requests: { storage: '10Gi' } }, volumeName },
+    status: { phase: 'Bound', accessModes: storage.accessModes, capacity: { storage: '10Gi' } },
+  };
+}
+
+function boundVolume(claim: string, name: string): object {
+  return {
+    apiVersion: 'v1',
+    kind: 'PersistentVolume',
+    metadata: { name, uid: uid(`volume-${name}`), creationTimestamp: createdAt },
+    spec: {
+      ...storage,
+      capacity: { storage: '10Gi' },
+      csi: { driver: 'ebs.csi.aws.com', volumeHandle: `vol-${name}` },
+      claimRef: { namespace: 'workloads', name: claim, uid: uid(`claim-${claim}`) },
+      persistentVolumeReclaimPolicy: 'Delete',
+    },
+    status: { phase: 'Bound' },
+  };
+}
+
 function uid(seed: string): string {
   const hex = createHash('sha256').update(seed).digest('hex');
   return [hex.slice(0, 8), hex.slice(8, 12), `4${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join(

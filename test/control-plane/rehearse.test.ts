@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { after, before, describe, test } from 'node:test';
 import { promisify } from 'node:util';
-import { nodeEntries, nodeName, podEntries } from '../../bench/lib/objects.ts';
+import { claimEntries, nodeEntries, nodeName, podEntries } from '../../bench/lib/objects.ts';
 import type { WorkloadReport } from '../../src/cli/check-workloads.ts';
 import type { Outcome } from '../../src/scenario/from-cluster/outcome.ts';
 import { startControlPlane, type ControlPlane } from '../support/control-plane.ts';
@@ -30,6 +30,7 @@ describe('a live cluster is rehearsed, and only read', () => {
     await installCrds(controlPlane);
     await controlPlane.etcdPut(nodeEntries(50));
     await controlPlane.etcdPut(podEntries(500, 50));
+    await controlPlane.etcdPut(claimEntries(500));
     const applied = await controlPlane.kubectl(['apply', '-f', '-'], { input: JSON.stringify(policy) });
     assert.equal(applied.code, 0, applied.stderr);
   });

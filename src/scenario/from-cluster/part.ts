@@ -22,7 +22,9 @@ export interface Part {
 }
 
 export function partOf(snapshot: Snapshot, struck: ReadonlySet<string>): Part {
-  const running = snapshot.pods.filter((pod) => reasonToLeave(pod) === undefined);
+  const claims = new Set(snapshot.claims.map(({ metadata }) => `${metadata.namespace}/${metadata.name}`));
+  const left = (pod: SnapshotPod): string | undefined => reasonToLeave(pod, claims);
+  const running = snapshot.pods.filter((pod) => left(pod) === undefined);
   const isSmall = snapshot.nodes.length <= smallCluster.nodes && running.length <= smallCluster.pods;
   const owners = new Set(running.flatMap(({ node = '', owner }) => (struck.has(node) ? (owner?.uid ?? []) : [])));
   const wanted = isSmall
@@ -32,30 +34,32 @@ export function partOf(snapshot: Snapshot, struck: ReadonlySet<string>): Part {
   const names = new Set(nodes.map(({ name }) => name));
   const pods = wanted.filter(({ node = '' }) => names.has(node));
   const taken = new Set(pods.map(({ owner }) => owner?.uid ?? ''));
-  const left = snapshot.nodes.filter(({ name }) => !names.has(name));
-  const byZone = Map.groupBy(left, ({ zone }) => zone);
+  const others = snapshot.nodes.filter(({ name }) => !names.has(name));
+  const byZone = Map.groupBy(others, ({ zone }) => zone);
   return {
     nodes,
     others: [...byZone].map(([zone, all]) => ({ zone, count: all.length })),
     pods,
     sets: snapshot.sets.filter(({ kind, uid }) => (kind === 'StatefulSet' || kind === 'ReplicaSet') && taken.has(uid)),
-    notes: [...leftBehind(snapshot.pods), ...(isSmall ? [] : [sizeNote(snapshot, { nodes, pods })])],
+    notes: [...leftBehind(snapshot.pods, left), ...(isSmall ? [] : [sizeNote(snapshot, { nodes, pods })])],
   };
 }
 
 /** Of a pod that is not simulated: why. Absent: it is. */
-function reasonToLeave(pod: SnapshotPod): string | undefined {
+function reasonToLeave(pod: SnapshotPod, claims: ReadonlySet<string>): string | undefined {
   if (isOver(pod)) return 'have ended';
   if (pod.node === undefined) return 'are on no node yet';
   if (pod.deletionAtMs !== undefined) return 'are being deleted';
   if (pod.mirror) return 'are static, and stay with their nodes';
   if (pod.owner?.kind === 'DaemonSet') return 'belong to DaemonSets, and stay with their nodes';
   if (pod.owner?.kind === 'Job') return 'belong to Jobs';
+  // They would wait for it for ever, and the simulation for them.
+  if (pod.claims.some(({ claim }) => !claims.has(`${pod.namespace}/${claim}`))) return 'use a claim that is not there';
   return undefined;
 }
 
-function leftBehind(pods: readonly SnapshotPod[]): string[] {
-  const reasons = Map.groupBy(pods, reasonToLeave);
+function leftBehind(pods: readonly SnapshotPod[], left: (pod: SnapshotPod) => string | undefined): string[] {
+  const reasons = Map.groupBy(pods, left);
   return [...reasons].flatMap(([reason, of]) =>
     reason === undefined ? [] : [`${of.length} pods are not simulated, because they ${reason}`],
   );
