@@ -65,8 +65,11 @@ class LiveReads implements Checker {
   }
 
   #judgeLong(user: string, { node, told }: { node: string; told: string }): void {
-    const policy = this.#context.state.fences.get(nodeFenceName(node))?.spec?.policy;
-    this.#judge({ user, node, told, policies: policy === undefined ? [] : [policy], after: 0 });
+    const { fences, policies: known } = this.#context.state;
+    const policy = fences.get(nodeFenceName(node))?.spec?.policy;
+    // A person may have written any name there, and ask for a fence without a policy.
+    const policies = policy === undefined || !known.has(policy) ? [] : [policy];
+    this.#judge({ user, node, told, policies, after: 0 });
   }
 
   #judge({ user, node, told, policies, after }: Act): void {
