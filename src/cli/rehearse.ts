@@ -9,6 +9,7 @@ import { parseAllDocuments } from 'yaml';
 import { parseFeatureGates } from '../api/feature-gates.ts';
 import type { Snapshot, SnapshotObject } from '../api/snapshot.ts';
 import type { Overrides } from '../kube/kubeconfig.ts';
+import { policySpec } from '../observe/project-snapshot.ts';
 import { invariants } from '../scenario/checkers/index.ts';
 import type { ScenarioDocument } from '../scenario/from-cluster/document.ts';
 import { limitsOf, scenarioOf } from '../scenario/from-cluster/document.ts';
@@ -170,7 +171,8 @@ function policiesIn(file: string): SnapshotObject[] {
     if (kind !== 'RemedyPolicy' || typeof metadata?.name !== 'string') {
       throw new ScenarioError([`${file}: every document has to be a RemedyPolicy with a name`]);
     }
-    return one as SnapshotObject;
+    const policy = one as SnapshotObject;
+    return { ...policy, spec: policySpec(policy['spec'] ?? {}) };
   });
 }
 

@@ -203,7 +203,7 @@ export class NodePods {
 }
 
 /** What a PersistentVolume says beside where it leads. */
-const besideSource = new Set([
+export const besideSource: ReadonlySet<string> = new Set([
   'accessModes',
   'capacity',
   'claimRef',

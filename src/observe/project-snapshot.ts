@@ -19,8 +19,8 @@ import { spentBudget } from '../api/budgets.ts';
 import type { KubeObject } from '../kube/client.ts';
 import { controllerOf } from '../kube/ownership.ts';
 import type { Resource } from '../kube/resources.ts';
-import { apiVersionOf } from '../kube/resources.ts';
-import { volumeFacts } from './node-pods.ts';
+import { apiVersionOf, remedyPolicies } from '../kube/resources.ts';
+import { besideSource, volumeFacts } from './node-pods.ts';
 import { liveNode, projectDriver, projectPod } from './project-release.ts';
 
 const zoneLabel = 'topology.kubernetes.io/zone';
@@ -87,7 +87,22 @@ const passing = new Set(['configMap', 'downwardAPI', 'emptyDir', 'image', 'proje
 function volumeOf(volume: { name: string } & Record<string, unknown>): typeof volume | undefined {
   const source = Object.keys(volume).find((key) => key !== 'name');
   if (source === undefined || passing.has(source)) return undefined;
-  return { name: volume.name, [source]: withoutSecrets(volume[source]) };
+  return { name: volume.name, [source]: sourceOf(source, volume[source]) };
+}
+
+/** Which volume it is. Of other sources only the kind counts, and what drivers and mounts are told is nobody's business here. */
+const sourceFields: Readonly<Record<string, readonly string[]>> = {
+  csi: ['driver', 'volumeHandle', 'readOnly'],
+  hostPath: ['path', 'type'],
+  local: ['path'],
+  nfs: ['server', 'path', 'readOnly'],
+  persistentVolumeClaim: ['claimName', 'readOnly'],
+};
+
+function sourceOf(source: string, value: unknown): object {
+  if (source !== 'ephemeral') return picked(value as object, sourceFields[source] ?? []);
+  const { volumeClaimTemplate } = (value ?? {}) as { volumeClaimTemplate?: { spec?: object } };
+  return { volumeClaimTemplate: { spec: picked(volumeClaimTemplate?.spec, claimFields) } };
 }
 
 export function snapshotSet(kind: SnapshotSet['kind']): (object: KubeObject) => SnapshotSet {
@@ -164,7 +179,12 @@ export function snapshotVolume(object: KubeObject): SnapshotVolume {
         ...(provisioner === undefined ? {} : { annotations: { [provisionedBy]: provisioner } }),
       },
       spec: {
-        ...(withoutSecrets(spec) as object),
+        ...picked(spec, volumeFields),
+        ...Object.fromEntries(
+          Object.entries(spec)
+            .filter(([key]) => !besideSource.has(key))
+            .map(([key, source]) => [key, sourceOf(key, source)]),
+        ),
         // What is copied is not to be deleted with the copy of its claim.
         persistentVolumeReclaimPolicy: 'Retain',
         ...(claim === undefined ? {} : { claimRef: claim }),
@@ -173,6 +193,7 @@ export function snapshotVolume(object: KubeObject): SnapshotVolume {
   };
 }
 
+const volumeFields = ['accessModes', 'capacity', 'nodeAffinity', 'storageClassName', 'volumeMode'];
 const provisionedBy = 'pv.kubernetes.io/provisioned-by';
 
 export function snapshotClass(object: KubeObject): SnapshotClass {
@@ -214,7 +235,7 @@ export function snapshotBudget(object: KubeObject): SnapshotBudget {
   };
 }
 
-/** Policies, and devices as people have written them: their spec says it all. */
+/** Devices as people have written them; what of their spec may be told, whoever prints them has to say. */
 export function snapshotOwn(resource: Resource): (object: KubeObject) => SnapshotObject & { spec: object } {
   return (object) => {
     const head = headOf(object, apiVersionOf(resource), resource.kind);
@@ -222,6 +243,31 @@ export function snapshotOwn(resource: Resource): (object: KubeObject) => Snapsho
     const metadata = { ...head.metadata, ...(creationTimestamp === undefined ? {} : { creationTimestamp }) };
     return { ...head, metadata, spec: specOf(object) };
   };
+}
+
+/** As it is written, but for what the programs of its remedies are told. */
+export function snapshotPolicy(object: KubeObject): SnapshotObject & { spec: object } {
+  const policy = snapshotOwn(remedyPolicies)(object);
+  return { ...policy, spec: policySpec(policy.spec) };
+}
+
+interface WireRemedy extends Record<string, unknown> {
+  podTemplate?: { metadata?: { labels?: object; annotations?: Record<string, string> }; spec?: SnapshotPodSpec };
+}
+
+export function policySpec(spec: { remedies?: readonly WireRemedy[] }): object {
+  if (!Array.isArray(spec.remedies)) return spec;
+  return { ...spec, remedies: spec.remedies.map(remedyOf) };
+}
+
+function remedyOf(remedy: WireRemedy): object {
+  if (remedy.podTemplate === undefined) return remedy;
+  const { metadata, spec } = remedy.podTemplate;
+  // How its Job ends in a simulation.
+  const annotations = ours(metadata?.annotations, 'simulation.fenceline.dev/');
+  const labels = picked(metadata, ['labels']);
+  const pod = Array.isArray(spec?.containers) ? podSpec(spec) : {};
+  return { ...remedy, podTemplate: { metadata: { ...labels, annotations }, spec: pod } };
 }
 
 function headOf({ metadata }: KubeObject, apiVersion: string, kind: string): SnapshotObject {
@@ -246,17 +292,6 @@ function picked(object: object | undefined, fields: readonly string[]): Record<s
   );
 }
 
-function ours(annotations: Record<string, string> = {}): Record<string, string> {
-  return Object.fromEntries(Object.entries(annotations).filter(([key]) => key.startsWith('fenceline.dev/')));
-}
-
-/** References to Secrets, and what drivers keep with their volumes, are nobody's business here. */
-function withoutSecrets(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutSecrets);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value)
-      .filter(([key]) => !/secret|password|token|^volumeAttributes$/i.test(key))
-      .map(([key, inner]) => [key, withoutSecrets(inner)]),
-  );
+function ours(annotations: Record<string, string> = {}, prefix = 'fenceline.dev/'): Record<string, string> {
+  return Object.fromEntries(Object.entries(annotations).filter(([key]) => key.startsWith(prefix)));
 }

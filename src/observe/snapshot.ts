@@ -39,6 +39,7 @@ import {
   snapshotNode,
   snapshotOwn,
   snapshotPod,
+  snapshotPolicy,
   snapshotSet,
   snapshotVolume,
 } from './project-snapshot.ts';
@@ -87,7 +88,7 @@ export async function readSnapshot(source: SnapshotSource): Promise<Result<Snaps
     classes: await all(storageClasses, snapshotClass),
     drivers: await all(csiDrivers, snapshotDriver),
     budgets: await all(podDisruptionBudgets, snapshotBudget),
-    policies: (await all(remedyPolicies, snapshotOwn(remedyPolicies))).toSorted(byAge),
+    policies: (await all(remedyPolicies, snapshotPolicy)).toSorted(byAge),
     maps: await all(configMaps, fenceMap, namespace),
     devices: await all(fenceDevices, writtenDevice, namespace),
     replicas: await all(longhornReplicas, wholeReplica),

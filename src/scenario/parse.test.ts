@@ -43,6 +43,16 @@ describe('scenario files', () => {
     assert.equal(scenario.runForMs, 600_000);
   });
 
+  test('a node may be in no zone', () => {
+    const cluster = "{nodes: [{name: a, zone: ''}, b], others: [{zone: '', count: 2}]}";
+    const scenario = only(parseScenarios('none.yaml', `${head}spec: {cluster: ${cluster}}\n`));
+    assert.deepEqual(
+      scenario.cluster.nodes.map(({ zone }) => zone),
+      ['', 'z2'],
+    );
+    assert.deepEqual(scenario.cluster.others, [{ zone: '', count: 2 }]);
+  });
+
   test('every event is understood', () => {
     const onNodes =
       'powerOff powerOn reboot hang resume partition heal storagePartition storageHeal kubeletStop kubeletStart cordon uncordon drain deleteNode kdump kdumpSent';

@@ -197,8 +197,11 @@ const nodesOf: Read<NodeSpec[]> = (place) => {
   return nodes.map((node, index) => ({ ...node, zone: node.zone ?? zoneOf(index) }));
 };
 
+/** `''`: it is in none. */
+const zoneText: Read<string> = (place) => (scalar(place) === '' ? '' : text(place));
+
 const othersOf: Read<ClusterSpec['others'][number]> = (place) => {
-  const { zone = '', count } = record<{ zone?: string; count: number }>({ zone: text, count: whole(0) }, ['count'])(
+  const { zone = '', count } = record<{ zone?: string; count: number }>({ zone: zoneText, count: whole(0) }, ['count'])(
     place,
   );
   return { zone, count };
@@ -218,7 +221,7 @@ const nodeOf: Read<Omit<NodeSpec, 'zone'> & { zone?: string }> = (place) => {
   }>(
     {
       name: text,
-      zone: text,
+      zone: zoneText,
       labels: textMap(text),
       taints: list(taint),
       capacity: textMap(text),

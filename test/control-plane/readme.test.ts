@@ -1,6 +1,9 @@
 /** Every command of the documents, as somebody types it who reads them from top to bottom, on a real cluster. */
 import assert from 'node:assert/strict';
-import { before, describe, test } from 'node:test';
+import { mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { after, before, describe, test } from 'node:test';
 import { commandsOf } from '../support/documents.ts';
 import { administratorOf, installCrds, type } from '../support/install.ts';
 import { OperatorProcess } from '../support/operator-process.ts';
@@ -35,20 +38,87 @@ const elsewhere = [
   'TWINS_SEED=77 node_modules/.bin/node --test test/control-plane/random-faults.test.ts',
 ];
 
+/** Of what the documents speak: a node in zone z2 and rack r7, one of which nothing is known, and a database on the first. */
+const place = { 'topology.kubernetes.io/zone': 'z2', rack: 'r7' };
+const claim = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } }, storageClassName: '' };
+const items = [
+  { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'longhorn-system' } },
+  { apiVersion: 'v1', kind: 'Node', metadata: { name: 'worker-1' } },
+  { apiVersion: 'v1', kind: 'Node', metadata: { name: 'worker-3', labels: place } },
+  {
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'CSIDriver',
+    metadata: { name: 'driver.longhorn.io' },
+    spec: { attachRequired: true },
+  },
+  {
+    apiVersion: 'v1',
+    kind: 'PersistentVolume',
+    metadata: { name: 'data' },
+    spec: {
+      accessModes: ['ReadWriteOnce'],
+      capacity: { storage: '1Gi' },
+      csi: { driver: 'driver.longhorn.io', volumeHandle: 'data' },
+      claimRef: { namespace: 'default', name: 'data' },
+    },
+  },
+  {
+    apiVersion: 'v1',
+    kind: 'PersistentVolumeClaim',
+    metadata: { name: 'data', namespace: 'default' },
+    spec: { ...claim, volumeName: 'data' },
+  },
+  {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'db-0', namespace: 'default' },
+    spec: {
+      nodeName: 'worker-3',
+      containers: [{ name: 'main', image: 'example/db:1' }],
+      volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }],
+    },
+  },
+];
+
+/** The checkout, with the policy beside it that somebody who reads the documents has written. */
+function workplace(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'fenceline-readme-'));
+  for (const name of readdirSync('.')) symlinkSync(resolve(name), join(directory, name));
+  const policy = {
+    apiVersion: 'fenceline.dev/v1alpha1',
+    kind: 'RemedyPolicy',
+    metadata: { name: 'workers' },
+    spec: { allNodes: true },
+  };
+  writeFileSync(join(directory, 'new-policy.yaml'), JSON.stringify(policy));
+  return directory;
+}
+
+/** What a command has to say, where that is more than that it went well. */
+const sayings: readonly [RegExp, RegExp][] = [
+  [/get (events|nodefences)$|get events/, /No resources found/],
+  [/--policy new-policy/, /^NODE +IN FORCE +PROPOSED\n/],
+  [
+    /--from-cluster/,
+    /^NODE +\S.*\nworker-3 [\s\S]*^default\/db-0 +worker-3 [\s\S]*nothing was written to the cluster/m,
+  ],
+  [/check --workloads/, /default\/db-0/],
+  [
+    /(?:)/,
+    /worker-[13]|serverside-applied|no invariant was broken|annotate|created|patched|^workers +|^apiVersion: v1$/m,
+  ],
+];
+
 describe('documents', () => {
   const controlPlane = useControlPlane({ name: 'readme' });
+  const directory = workplace();
   let env: NodeJS.ProcessEnv;
+
+  after(() => rmSync(directory, { recursive: true }));
 
   before(async () => {
     env = await administratorOf(controlPlane());
     await installCrds(controlPlane());
-    const driver = { metadata: { name: 'driver.longhorn.io' }, spec: { attachRequired: true } };
-    const items = [
-      { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'longhorn-system' } },
-      { apiVersion: 'v1', kind: 'Node', metadata: { name: 'worker-1' } },
-      { apiVersion: 'v1', kind: 'Node', metadata: { name: 'worker-3' } },
-      { apiVersion: 'storage.k8s.io/v1', kind: 'CSIDriver', ...driver },
-    ];
     const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
     const created = await controlPlane().kubectl(['create', '-f', '-'], { input: list });
     assert.equal(created.code, 0, created.stderr);
@@ -72,10 +142,10 @@ describe('documents', () => {
         assert.equal(await running.stop(), 0);
         return;
       }
-      const said = await type(command, env);
-      const expected =
-        /worker-[13]|serverside-applied|no invariant was broken|annotate|created|patched|^workers +|^apiVersion: v1$/m;
-      assert.match(said, /get (events|nodefences)$|get events/.test(command) ? /No resources found/ : expected);
+      const said = await type(command, env, directory);
+      const [, expected] = sayings.find(([about]) => about.test(command)) ?? [];
+      assert.ok(expected !== undefined);
+      assert.match(said, expected);
     });
   }
 });

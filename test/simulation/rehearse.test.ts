@@ -235,12 +235,16 @@ describe('simulate --from-cluster', () => {
     assert.match(refused({ node: ['node-1'], policy: '/nowhere' }), /\/nowhere: ENOENT/);
   });
 
-  test('[EXP-2] odd clusters: no Leases, nodes down or cordoned, devices that nobody has written', async () => {
+  test('[EXP-2] odd clusters: no Leases, no zone, nodes down or cordoned, devices that nobody has written', async () => {
     const whole = await snapshotOfCluster([web, policy]);
     const snapshot: Snapshot = {
       ...whole,
       nodes: whole.nodes.map(({ leaseSeconds: _leaseSeconds, ...node }, index) =>
-        index === 1 ? { ...node, ready: 'Unknown' as const } : index === 2 ? { ...node, isCordoned: true } : node,
+        index === 1
+          ? { ...node, ready: 'Unknown' as const }
+          : index === 2
+            ? { ...node, isCordoned: true }
+            : { ...node, zone: '' },
       ),
       unread: [{ what: 'poddisruptionbudgets.policy', why: 'you may not read them' }],
     };

@@ -14,8 +14,8 @@ export async function administratorOf(controlPlane: Pick<ControlPlane, 'kubeconf
 }
 
 /** Types a command; answers with what it printed, or throws with it. */
-export async function type(command: string, env: NodeJS.ProcessEnv): Promise<string> {
-  const { stdout, stderr } = await promisify(execFile)('bash', ['-c', `set -o pipefail; ${command}`], { env });
+export async function type(command: string, env: NodeJS.ProcessEnv, cwd = '.'): Promise<string> {
+  const { stdout, stderr } = await promisify(execFile)('bash', ['-c', `set -o pipefail; ${command}`], { env, cwd });
   return `${stdout}${stderr}`;
 }
 

@@ -1,4 +1,5 @@
 /** From a snapshot, a failure and policies to a scenario: a document in the format of scenario files, to be run or kept. */
+import type { FenceDeviceSpec } from '../../api/fence-device.ts';
 import type { Snapshot, SnapshotNode, SnapshotObject, SnapshotPod, SnapshotSet } from '../../api/snapshot.ts';
 import { configFor } from '../../decide/policy-nodes.ts';
 import { cloudDrivers } from '../../devices/clouds/index.ts';
@@ -7,6 +8,7 @@ import { quantity } from '../../world/controllers/quantities.ts';
 import type { Pod } from '../../world/objects/pods.ts';
 import { operatorNamespace } from '../namespaces.ts';
 import type { RawEvent } from './failure.ts';
+import { harmlessDevice, harmlessMap } from './harmless.ts';
 import type { Part } from './part.ts';
 
 export interface Wanted {
@@ -168,50 +170,20 @@ function classOf({ spec }: SnapshotObject): string {
   return (spec as { storageClassName?: string } | undefined)?.storageClassName ?? '';
 }
 
-/** As they are written, but for what a simulated device is not asked: passwords, and whose machine it is. */
-function configsOf({ maps, devices }: Snapshot): SnapshotObject[] {
+/** How nodes are fenced, without what is nobody's business. */
+function configsOf(snapshot: Snapshot): SnapshotObject[] {
   return [
-    ...maps.map(({ name, data }) => ({
-      apiVersion: 'v1',
-      kind: 'ConfigMap',
-      metadata: { name, namespace: operatorNamespace },
-      data: Object.fromEntries(Object.entries(data).map(([key, text]) => [key, harmless(text)])),
-    })),
-    ...devices.map(({ object }) => ({
-      ...object,
-      metadata: { name: object.metadata.name, namespace: operatorNamespace },
-      spec: harmlessSpec(object['spec'] as Record<string, unknown>),
+    ...snapshot.maps.map((map) => {
+      const { name, data } = harmlessMap(map, snapshot);
+      return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: operatorNamespace }, data };
+    }),
+    ...snapshot.devices.map(({ object: { apiVersion, kind, metadata, spec } }) => ({
+      apiVersion,
+      kind,
+      metadata: { name: metadata.name, namespace: operatorNamespace },
+      spec: harmlessDevice(spec as FenceDeviceSpec, snapshot),
     })),
   ];
-}
-
-const confidential = /pass|secret|token|credential|private/i;
-
-function harmless(properties: string): string {
-  const lines = properties.split('\n').flatMap((line) => {
-    const [key = '', value = ''] = line.split('=', 2).map((part) => part.trim());
-    if (key === 'identity' && value !== 'unchecked') return [];
-    return confidential.test(key) && key !== 'secret' ? [`${key}=redacted`] : [line];
-  });
-  return lines.join('\n');
-}
-
-function harmlessSpec({ identity, parameters, values, ...spec }: Record<string, unknown>): object {
-  const hidden = (all: unknown): object =>
-    Object.fromEntries(
-      Object.entries(all as object).map(([key, value]) => [
-        key,
-        confidential.test(key) ? 'redacted' : (value as unknown),
-      ]),
-    );
-  return {
-    ...spec,
-    ...(identity === 'unchecked' ? { identity } : {}),
-    ...(parameters === undefined ? {} : { parameters: hidden(parameters) }),
-    ...(values === undefined
-      ? {}
-      : { values: (values as { values: object }[]).map((one) => ({ ...one, values: hidden(one.values) })) }),
-  };
 }
 
 function podOf({ object, owner }: SnapshotPod): SnapshotObject {

@@ -53,7 +53,7 @@ export function registeredLabels({ name, zone, labels }: NodeSpec): Record<strin
     'kubernetes.io/arch': 'amd64',
     'beta.kubernetes.io/os': 'linux',
     'beta.kubernetes.io/arch': 'amd64',
-    ...(zone === undefined ? {} : { 'topology.kubernetes.io/zone': zone }),
+    ...(zone === undefined || zone === '' ? {} : { 'topology.kubernetes.io/zone': zone }),
     ...labels,
   };
 }
