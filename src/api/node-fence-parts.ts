@@ -74,7 +74,21 @@ export const releasedPod = z.object({
   namespace: text(63, 'The namespace of the pod.'),
   name: text(253, 'The name of the pod.'),
   uid: text(64, 'Its UID: a successor of the same name is never touched.'),
+  unseen: text(
+    512,
+    'A volume of it that no kubelet reports in `volumesInUse`: only another boot of the machine shows that the pod has ended.',
+  ).optional(),
 });
+
+export const unseenPods = z
+  .object({
+    bootId: bootId(),
+    pods: z.array(text(64, 'The UID of a pod.')).max(MAX_RELEASED_PODS).meta({
+      description:
+        'Pods with such a volume. If one of them is let go, by whomever, the node stays cut off until it is rebooted.',
+    }),
+  })
+  .meta({ description: 'What was there in this boot and uses volumes that no kubelet reports in `volumesInUse`.' });
 
 export const quarantine = z.object({
   since: at('When it was recorded, before the taint was put there.'),

@@ -41,6 +41,7 @@ import {
   storm,
   stuckPod,
   text,
+  unseenPods,
 } from './node-fence-parts.ts';
 import { rehearsalOf } from './rehearsal.ts';
 import { asMap, withRules, withTransitionRules } from './rules.ts';
@@ -89,6 +90,7 @@ const incident = z.object({
     .object({ at: at('When.'), bootId: bootId(), signs: signs() })
     .optional()
     .meta({ description: 'A device has confirmed that the power was off, and in which boot of the machine that was.' }),
+  unseen: unseenPods.optional(),
   shutDown: z
     .object({ at: at('When it was first seen.'), bootId: bootId() })
     .optional()

@@ -9,7 +9,7 @@ import { isTakenUp } from '../api/fence-request.ts';
 import { isRenewing, renewsSince, stillCounts } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { DEFAULT_FENCE } from '../api/policy-facts.ts';
-import type { NodeCase, PresentCase } from '../api/release-view.ts';
+import type { NodeCase, PodFacts, PresentCase } from '../api/release-view.ts';
 import type { Cordon, LongAct } from '../api/steps.ts';
 import type { FenceDecision } from '../fence/decide-fence.ts';
 import { tryKey } from '../fence/place.ts';
@@ -88,6 +88,7 @@ export function fenceOf(nodeCase: PresentCase, rung: Rung): FenceDecision {
     // A node that is Ready and has the trouble that its fence is for is not back; nor is one of which a person wants it.
     isBack: isBack(nodeCase) && !(beforeOff.has(fence?.phase) && (isStillTroubled || isRequested)),
     isHarmless: isHarmless(nodeCase),
+    needsReboot: !areUnseenThere(nodeCase),
     onAgain: onAgainIn(nodeCase, fence),
     isAliveSince: isAliveSince(nodeCase, fence),
     darkness,
@@ -209,21 +210,34 @@ function dumpUntilMs(nodeCase: NodeCase): number | undefined {
 /**
  * What was released, on whatever basis, may still run there: the node is let back to its storage when it was booted again,
  * or is clean and soaked (SAF-4). Where we have let nothing go in this boot, others may have: Kubernetes, by a taint or a forced
- * delete of theirs. What runs there is what should only if every volume that its kubelet uses is one of a pod that is there.
+ * delete of theirs. What runs there is what should only if every volume that its kubelet uses is one of a pod that is there, and
+ * every pod is there that had one of which no kubelet says whether it is used.
  */
 function isHarmless(nodeCase: NodeCase): boolean {
   const { node } = nodeCase;
+  if (!areUnseenThere(nodeCase)) return false;
   const open = (nodeCase.fence?.status.releases ?? []).filter(
     ({ nodeUid, bootId }) => nodeUid === node?.uid && bootId === node?.bootId,
   );
   return open.length === 0 ? isAccountedFor(nodeCase) : returnNode(nodeCase, open).stage === 'soaked';
 }
 
-/** Of a volume of the old kind, or an inline one, only its driver knows by which name it is used: such a name may be theirs. */
+/** By name: what cannot be told to be theirs may be of a pod that is gone. */
 function isAccountedFor(nodeCase: NodeCase): boolean {
-  const inService = nodeCase.pods.filter(({ deletionAtMs }) => deletionAtMs === undefined);
-  const kept = keptBy(nodeCase, inService);
-  return !kept.isUnknown && (nodeCase.node?.volumesInUse ?? []).every((entry) => kept.entry(entry));
+  const kept = keptBy(nodeCase, inService(nodeCase));
+  return !kept.isUnknown && (nodeCase.node?.volumesInUse ?? []).every((entry) => kept.named.has(entry));
+}
+
+/** Of one that is gone, whoever let it go, only another boot of the machine says that it does not write any more. */
+function areUnseenThere(nodeCase: NodeCase): boolean {
+  const unseen = nodeCase.fence?.status.incident?.unseen;
+  if (unseen === undefined || unseen.bootId !== nodeCase.node?.bootId) return true;
+  const there = new Set(inService(nodeCase).map(({ uid }) => uid));
+  return unseen.pods.every((uid) => there.has(uid));
+}
+
+function inService({ pods }: NodeCase): PodFacts[] {
+  return pods.filter(({ deletionAtMs }) => deletionAtMs === undefined);
 }
 
 /** What may go on the strength of its present step has gone, as far as anybody lets it. */

@@ -5,6 +5,7 @@ import { MAX_RELEASED_PODS } from '../api/fence-names.ts';
 import { signsOf } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { NodeCase } from '../api/release-view.ts';
+import { unseenVolume } from '../api/unseen.ts';
 import { lateAfter } from '../release/latecomers.ts';
 import { wasShuttingDown } from '../release/patience.ts';
 import { isQuarantined } from '../return/return-node.ts';
@@ -34,11 +35,31 @@ export function incidentAfter(decided: Decided, before: Incident | undefined, no
     late: [],
     acts: 0,
   };
+  const known = withUnseen(nodeCase, remedy.fence, incident);
   return withDeeds(
     nodeCase,
     decision,
-    withShutdown(nodeCase, now, withSharedBoot(nodeCase, withPowerOff(nodeCase, remedy.fence, { now, incident }))),
+    withShutdown(
+      nodeCase,
+      now,
+      withSharedBoot(nodeCase, withPowerOff(nodeCase, remedy.fence, { now, incident: known })),
+    ),
   );
+}
+
+/**
+ * Whoever lets such a pod go, nothing tells afterwards that it was there: remembered for its boot until a fence connects the node
+ * again. Of more than fit the first are enough: one of them that is gone says as much.
+ */
+function withUnseen(nodeCase: NodeCase, fence: NodeFenceStatus['fence'], { unseen, ...incident }: Incident): Incident {
+  const { node, pods } = nodeCase;
+  if (node === undefined) return { ...incident, ...(unseen === undefined ? {} : { unseen }) };
+  if (fence?.phase === 'finished') return incident;
+  const before = unseen?.bootId === node.bootId ? unseen.pods : [];
+  // What comes now has come to a kubelet that is back, which ends it as it should.
+  const here = fence?.phase === 'recovering' ? [] : pods.filter((pod) => unseenVolume(nodeCase, pod) !== undefined);
+  const all = [...new Set([...before, ...here.map(({ uid }) => uid)])].slice(0, MAX_RELEASED_PODS);
+  return all.length === 0 ? incident : { ...incident, unseen: { bootId: node.bootId, pods: all } };
 }
 
 /** Kubernetes overwrites what a kubelet has said of its shutdown as soon as it misses it: remembered here, for that boot. */

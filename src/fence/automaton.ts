@@ -234,8 +234,11 @@ function booting(state: FenceState, { facts, limits }: FenceContext): Transition
 }
 
 /** The node is back, and what was let go there may still run. */
-function stayCut(state: FenceState): Transition {
-  const waitsFor = 'it stays cut off from its storage until nothing that was let go can be left there';
+function stayCut(state: FenceState, { needsReboot = false }: FenceFacts): Transition {
+  const until = needsReboot
+    ? 'it is rebooted: a pod was let go of which no kubelet reports whether it still uses its volumes'
+    : 'nothing that was let go can be left there';
+  const waitsFor = `it stays cut off from its storage until ${until}`;
   return { kind: 'state', state, waitsFor };
 }
 
@@ -243,7 +246,7 @@ function stayCut(state: FenceState): Transition {
 function recovering(state: FenceState, { facts, config, limits }: FenceContext): Transition {
   const cuts = cutsOf(state.switched);
   const isSafe = facts.isHarmless || isRebooted(state, facts);
-  if (cuts.length > 0 && !isSafe) return facts.isBack ? stayCut(state) : enter(state, 'isolated', facts);
+  if (cuts.length > 0 && !isSafe) return facts.isBack ? stayCut(state, facts) : enter(state, 'isolated', facts);
   const method = undoOf(state.switched, config, state.level)[state.method];
   if (method !== undefined) return switchOn(state, method, { facts, limits });
   const left = cuts[0];

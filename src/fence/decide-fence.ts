@@ -29,6 +29,7 @@ export interface FenceCase {
   task?: TaskSign | undefined;
   isBack: boolean;
   isHarmless: boolean;
+  needsReboot?: boolean | undefined;
   onAgain?: string | undefined;
   isAliveSince: boolean;
   darkness?: FenceFacts['darkness'];
@@ -152,6 +153,7 @@ function factsOf(fenceCase: FenceCase, task: TaskNews | undefined): FenceFacts {
     nowMs: fenceCase.nowMs,
     isBack: fenceCase.isBack,
     isHarmless: fenceCase.isHarmless,
+    needsReboot: fenceCase.needsReboot,
     bootId: fenceCase.bootId,
     onAgain: fenceCase.onAgain,
     isAliveSince: fenceCase.isAliveSince,

@@ -55,6 +55,8 @@ export interface FenceFacts {
   isBack: boolean;
   /** Nothing of before can write there any more: what was cut off may be connected again (SAF-4). */
   isHarmless: boolean;
+  /** It is not, and nothing but another boot will show that it is. */
+  needsReboot?: boolean | undefined;
   bootId: string;
   task?: TaskNews;
   /** Its device says on although it was confirmed off: somebody else has switched it on, and what it says. */

@@ -14,6 +14,8 @@ export interface Kept {
   isUnknown: boolean;
   attachment: (attachment: AttachmentFacts) => boolean;
   entry: (entry: string) => boolean;
+  /** The entries that are known to be theirs. */
+  named: ReadonlySet<string>;
 }
 
 /** By these pods, as far as they are not over. */
@@ -25,12 +27,13 @@ export function keptBy(nodeCase: NodeCase, pods: readonly PodFacts[]): Kept {
   const hasInline = staying.some(({ attachesDirectly }) => attachesDirectly);
   const isUnnamed = isUnknown || hasInline || used.some(({ inTree }) => inTree === true);
   const volumes = new Set(used.map(({ volume }) => volume));
-  const entries = new Set(used.flatMap((volume) => nameInUse(volume) ?? []));
+  const named = new Set(used.flatMap((volume) => nameInUse(volume) ?? []));
   return {
     volumes,
     isUnknown,
     attachment: ({ volume, inline = false }) =>
       isUnknown || volume === '' || volumes.has(volume) || (inline && hasInline),
-    entry: (entry) => isUnnamed || entries.has(entry),
+    entry: (entry) => isUnnamed || named.has(entry),
+    named,
   };
 }

@@ -10,6 +10,7 @@ import type { AttachmentFacts, NodeCase, PodFacts } from '../api/release-view.ts
 import { QUARANTINE_KEY } from '../api/release-view.ts';
 import type { Grounds, GroundedAct, Step } from '../api/steps.ts';
 import { clockTime, hasTaint, identityOf, isOver, nameInUse } from '../api/facts.ts';
+import { unseenVolume } from '../api/unseen.ts';
 import { budgeted, budgetsAgainst } from './budgets.ts';
 import { attachmentsHere, driverOf, kubeletSilent } from './checks.ts';
 import { keptBy } from './kept.ts';
@@ -141,7 +142,7 @@ function recordFor(nodeCase: NodeCase, group: Group, records: ReleaseRecord[], e
     group.pods.flatMap((pod) => budgetsAgainst(nodeCase, pod)),
   );
   const record = {
-    ...joined(before, group, clockTime(nodeCase.serverNowMs)),
+    ...joined(nodeCase, before, group),
     ...(overruled.length === 0 ? {} : { budgets: overruled }),
   };
   if (index === -1) records.push(record);
@@ -149,10 +150,11 @@ function recordFor(nodeCase: NodeCase, group: Group, records: ReleaseRecord[], e
   return record;
 }
 
-function joined(before: ReleaseRecord, group: Group, now: string): ReleaseRecord {
+function joined(nodeCase: NodeCase, before: ReleaseRecord, group: Group): ReleaseRecord {
+  const now = clockTime(nodeCase.serverNowMs);
   const known = new Set(before.pods.map(({ uid }) => uid));
   const added = group.pods.filter(({ uid }) => !known.has(uid));
-  const pods = [...before.pods, ...added.map(({ namespace, name, uid }) => ({ namespace, name, uid }))];
+  const pods = [...before.pods, ...added.map((pod) => released(nodeCase, pod))];
   const freed = union(before.freed, group.entries);
   const { podsGoneAt: _, freedAt: __, ...open } = before;
   const times = {
@@ -165,6 +167,12 @@ function joined(before: ReleaseRecord, group: Group, now: string): ReleaseRecord
     group.attachments.map(({ name }) => name),
   );
   return { ...open, ...times, pods, attachments, volumes: union(before.volumes, group.volumes), freed };
+}
+
+function released(nodeCase: NodeCase, pod: PodFacts): ReleaseRecord['pods'][number] {
+  const { namespace, name, uid } = pod;
+  const unseen = unseenVolume(nodeCase, pod);
+  return { namespace, name, uid, ...(unseen === undefined ? {} : { unseen }) };
 }
 
 /** What the world has done of a record since: pods gone, volumes out of use, all at an end. */

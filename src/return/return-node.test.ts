@@ -82,6 +82,30 @@ describe('the way back', () => {
     });
   }
 
+  describe('of a pod with a volume that no kubelet reports', () => {
+    const { namespace, name, uid } = aPod();
+    const hidden = { ...over, pods: [{ namespace, name, uid, unseen: 'pv-0' }] };
+
+    test('[RET-2, SAF-4] the same boot proves nothing, and another one does', () => {
+      const waits = returnNode(back(), [hidden]);
+      assert.equal(stage(waits), 'seen: NotClean');
+      assert.match(waits.waitsFor?.message ?? '', /^it waits for a reboot: pod \S+ was released, .* uses pv-0$/);
+      assert.equal(stage(returnNode(back({ bootId: 'boot-2' }), [hidden])), 'clean: Soaking');
+    });
+
+    test('[RET-2] it stays in service if it was never taken away', () => {
+      const { deletionAtMs: _, ...pod } = aPod();
+      assert.equal(stage(returnNode(back({}, { pods: [pod] }), [hidden])), 'clean: Soaking');
+    });
+
+    test('[FEN-16] where the boot ID says nothing, only power that was off has ended it', () => {
+      const shared = back({ sharesBootId: true });
+      assert.equal(stage(returnNode(shared, [{ ...hidden, basis: 'PowerOff' }])), 'clean: Soaking');
+      assert.equal(stage(returnNode(shared, [{ ...hidden, basis: 'StorageFenced' }])), 'seen: NotClean');
+      assert.equal(stage(returnNode(back(), [{ ...hidden, basis: 'PowerOff' }])), 'seen: NotClean');
+    });
+  });
+
   test('[NGS-7] a pod that was never taken away keeps its volume', () => {
     const { deletionAtMs: _, ...pod } = aPod();
     const inService = back({ volumesInUse: [entry] }, { pods: [pod], attachments: [anAttachment()] });

@@ -3,7 +3,7 @@
  * and only from a node that was rebooted or is verified clean (S7, S9).
  *
  * Clean means that nothing of what was released is left: by another boot ID, or by what the returned kubelet reports of
- * its volumes. We have taken the released volumes out of `volumesInUse` ourselves, so their absence says something only
+ * its volumes; of one that no kubelet reports, by another boot ID alone. We have taken the released volumes out of `volumesInUse` ourselves, so their absence says something only
  * once a kubelet has had the time to write that list again.
  */
 import type { NodeFenceStatus, ReleaseRecord } from '../api/node-fence.ts';
@@ -136,6 +136,8 @@ function notClean(nodeCase: NodeCase, records: readonly ReleaseRecord[]): string
   if (left !== undefined) return `its kubelet still uses ${left}, which was released`;
   // What an earlier boot ran is not running any more.
   const current = ofThisBoot(nodeCase, records);
+  const unseen = unseenLeft(nodeCase, current);
+  if (unseen !== undefined) return unseen;
   const over = nodeCase.pods.find(
     ({ uid, deletionAtMs, phase }) =>
       deletionAtMs !== undefined &&
@@ -143,6 +145,21 @@ function notClean(nodeCase: NodeCase, records: readonly ReleaseRecord[]): string
       current.some(({ pods }) => pods.some((pod) => pod.uid === uid)),
   );
   return over === undefined ? undefined : `pod ${over.namespace}/${over.name} was released and is still there`;
+}
+
+/**
+ * Nothing that this boot reports shows that it has ended. Where the boot ID says nothing, a machine that was off has ended it all
+ * the same (FEN-16).
+ */
+function unseenLeft(nodeCase: NodeCase, current: readonly ReleaseRecord[]): string | undefined {
+  const staying = new Set(inServicePods(nodeCase).map(({ uid }) => uid));
+  const left = current
+    .filter(({ basis }) => basis !== 'PowerOff' || !sharesBoot(nodeCase))
+    .flatMap(({ pods }) => pods)
+    .find(({ uid, unseen }) => unseen !== undefined && !staying.has(uid));
+  if (left === undefined) return undefined;
+  const { namespace, name, unseen } = left;
+  return `it waits for a reboot: pod ${namespace}/${name} was released, and no kubelet reports whether it still uses ${unseen}`;
 }
 
 function inServicePods({ pods }: NodeCase): PodFacts[] {

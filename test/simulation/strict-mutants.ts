@@ -252,8 +252,8 @@ export const strictMutantCases: readonly MutantCase[] = [
     mistake: 'frees a volume that another pod, which stays, uses as well',
     sabotage: {
       file: 'src/release/kept.ts',
-      line: 'entry: (entry) => isUnnamed || entries.has(entry),',
-      instead: 'entry: (entry) => isUnnamed && entries.has(entry),',
+      line: 'entry: (entry) => isUnnamed || named.has(entry),',
+      instead: 'entry: (entry) => isUnnamed && named.has(entry),',
     },
     scenario: t.trouble('shared-volume', {
       gates: { ForceEviction: true },

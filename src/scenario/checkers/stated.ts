@@ -149,6 +149,15 @@ export class Statements {
         ({ name, groups }) => state.pods.get(groups['pod'] ?? '')?.spec.nodeName === name,
       ],
       [
+        /^it waits for a reboot: pod (?<pod>\S+) was released, and no kubelet reports whether it still uses /,
+        ({ fence, node, groups }) =>
+          (fence.status?.releases ?? []).some(
+            ({ bootId, pods = [] }) =>
+              bootId === node.status?.nodeInfo?.bootID &&
+              pods.some(({ namespace, name }) => `${namespace}/${name}` === groups['pod']),
+          ),
+      ],
+      [
         /^\S+ has to stay Ready and clean for (?<time>[\dhms]+)/,
         ({ name, fence, groups }) => {
           const leftMs = Date.parse(fence.status?.return?.soakUntil ?? '') - wallMs();

@@ -23,5 +23,10 @@ runHoles('a fence', {
   'record-deleted-while-cut-off': '[SAF-4] connects nothing that it found cut off and does not remember',
   'records-restored-while-cut-off':
     '[SAF-4, SAF-6] takes nothing for a fact or a wish that comes from a backup without status',
+  'unreported-volume':
+    '[SAF-4, RET-2] connects nothing in the same boot where a pod was let go whose volume no kubelet reports',
+  'unreported-volume-let-go-by-others':
+    '[SAF-4] remembers who was there with a volume that no kubelet reports, whoever lets them go',
+  'let-go-beside-an-inline-volume': '[SAF-4] takes no name of a volume for that of an inline one',
   'let-go-by-others-while-cut-off': '[SAF-4] connects nothing while a pod runs there that somebody else has let go',
 });

@@ -35,4 +35,15 @@ export const releaseMutantCases: readonly MutantCase[] = [
     scenario: scenarioOf('holes/staying-inline-volume'),
     says: /^VolumeAttachment of .* on node-1 was deleted although pod agent-\S+ uses it and stays$/,
   },
+  {
+    invariant: 'S33',
+    mistake: 'forgets who was there with a volume that no kubelet reports',
+    sabotage: {
+      file: 'src/decide/fence-of.ts',
+      line: 'return unseen.pods.every((uid) => there.has(uid));',
+      instead: 'return unseen.pods.every((uid) => there.has(uid) || true);',
+    },
+    scenario: scenarioOf('holes/unreported-volume-let-go-by-others'),
+    says: /^operator-1 connected node-3, and default\/web-0, which was let go, still runs there$/,
+  },
 ];
