@@ -110,7 +110,7 @@ class Run {
           leaseRenewMs: kubernetes.leaseDurationMs / 4,
         },
       },
-      fieldOwnership: hasCordonsOfPeople(scenario),
+      fieldOwnership: hasCordonsOfPeople(scenario) ? 'nodes' : false,
       freezes: options.freezes ?? false,
       ...(options.wire === undefined ? {} : { wire: options.wire }),
       timings: {

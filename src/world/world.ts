@@ -53,8 +53,8 @@ export interface WorldOptions {
   longhorn?: LonghornSpec;
   bootTimeMs?: number;
   timings?: Partial<ControllerTimings>;
-  /** False: nobody keeps book of who set which field, which is a quarter of what the API server does. */
-  fieldOwnership?: boolean;
+  /** False: nobody keeps book of who set which field, which is a quarter of what the API server does. `nodes`: of Nodes alone. */
+  fieldOwnership?: boolean | 'nodes';
   /** Makes it an error to change what the server holds, which everybody in the world shares: for tests. */
   freezes?: boolean;
   fleet?: Partial<Pick<FleetOptions, 'kubelet' | 'attacher' | 'behaviourOf'>>;
@@ -102,6 +102,7 @@ export class World {
       clock,
       random: random.stream('api-server'),
       without: options.fieldOwnership === false ? ['managedFields'] : [],
+      ...(options.fieldOwnership === 'nodes' ? { ownersOf: ['/nodes'] } : {}),
       freezes: options.freezes ?? false,
     });
     const wire = options.wire ?? ((_user, inner) => inner);

@@ -11,6 +11,8 @@ export interface CoreOptions {
   random: () => number;
   tolerationSeconds: number;
   without: ReadonlySet<Feature>;
+  /** Of which storages it is kept who set which field; absent: of all. */
+  ownersOf?: ReadonlySet<string> | undefined;
   /** Stored objects cannot be changed by mistake; costs time. */
   freezes: boolean;
 }
@@ -21,16 +23,18 @@ export class Core {
   readonly store: Store;
   readonly registry = new Registry();
   readonly #without: ReadonlySet<Feature>;
+  readonly #ownersOf: ReadonlySet<string> | undefined;
   readonly #context: RuleContext;
   readonly #freezes: boolean;
   /** Called after every change of an object of a storage. */
   readonly #hooks = new Map<string, (object: ApiObject, deleted: boolean) => void>();
 
-  constructor({ clock, random, tolerationSeconds, without, freezes }: CoreOptions) {
+  constructor({ clock, random, tolerationSeconds, without, ownersOf, freezes }: CoreOptions) {
     this.#freezes = freezes;
     this.clock = clock;
     this.random = random;
     this.#without = without;
+    this.#ownersOf = ownersOf;
     this.store = new Store({ now: () => clock.now(), counts: this.has('revisions'), inOrder: this.has('listOrder') });
     this.#context = {
       nowMs: () => clock.now(),
@@ -44,6 +48,10 @@ export class Core {
 
   has(feature: Feature): boolean {
     return !this.#without.has(feature);
+  }
+
+  keepsOwners({ storage }: Kind): boolean {
+    return this.has('managedFields') && this.#ownersOf?.has(storage) !== false;
   }
 
   context(): RuleContext {

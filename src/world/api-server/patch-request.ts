@@ -128,16 +128,16 @@ function apply(core: Core, target: Target, { text, force, yaml }: PatchBody, opt
     const { entries } = applyConfig(undefined, request);
     return create(core, { kind, namespace }, config, { ...options, entries });
   }
-  return update(core, target, (live): Proposal => applied(core, live, request), options);
+  return update(core, target, (live): Proposal => applied(core.keepsOwners(kind), live, request), options);
 }
 
-function applied(core: Core, live: ApiObject, request: Parameters<typeof applyConfig>[1]): Proposal {
+function applied(keepsOwners: boolean, live: ApiObject, request: Parameters<typeof applyConfig>[1]): Proposal {
   const { object, entries } = applyConfig(live, request);
   const { resourceVersion } = request.config.metadata;
   const metadata = { ...object.metadata };
   if (resourceVersion === undefined) delete metadata.resourceVersion;
   else metadata.resourceVersion = resourceVersion;
-  return core.has('managedFields') ? { object: { ...object, metadata }, entries } : { object: { ...object, metadata } };
+  return keepsOwners ? { object: { ...object, metadata }, entries } : { object: { ...object, metadata } };
 }
 
 function needsManager(): ApiError {

@@ -33,6 +33,8 @@ export interface ApiServerOptions {
   defaultTolerationSeconds?: number;
   /** Features to leave out: for tests of the contract suite, and to save what a simulation does not look at. */
   without?: readonly Feature[];
+  /** Of which storages it is kept who set which field; absent: of all. */
+  ownersOf?: readonly string[];
   /** Makes a change of a stored object an error: for tests. */
   freezes?: boolean;
   /** Reads bodies that are not JSON, for servers that people talk to. */
@@ -90,9 +92,16 @@ export class ApiServer {
   #dateOf = { atMs: -1, text: '' };
 
   constructor(options: ApiServerOptions) {
-    const { clock, random, defaultTolerationSeconds = 300, without = [], freezes = false, yaml } = options;
+    const { clock, random, defaultTolerationSeconds = 300, without = [], ownersOf, freezes = false, yaml } = options;
     const tolerationSeconds = defaultTolerationSeconds;
-    this.#core = new Core({ clock, random, tolerationSeconds, without: new Set(without), freezes });
+    this.#core = new Core({
+      clock,
+      random,
+      tolerationSeconds,
+      without: new Set(without),
+      ownersOf: ownersOf && new Set(ownersOf),
+      freezes,
+    });
     this.faults = new Faults({
       breakWatches: () => this.#breakWatches(),
       compact: () => this.#core.store.compact(),

@@ -91,7 +91,7 @@ export function create(
   const unknown = rules.prune?.(object) ?? [];
   if (core.has('crdStrict')) refuseUnknown(kind, unknown, options);
   if (core.has('defaults')) rules.defaults?.(object);
-  const applied = core.has('managedFields') ? options.entries : undefined;
+  const applied = core.keepsOwners(kind) ? options.entries : undefined;
   // A status that comes with a new object belongs to nobody.
   const counted = rules.hasStatus ? { ...object, status: undefined as never } : object;
   const entries = applied ?? ownersOf(core, { kind, options }, undefined, counted);
@@ -162,7 +162,7 @@ function ownersOf(
   before: ApiObject | undefined,
   after: ApiObject,
 ): ManagedEntry[] {
-  if (!core.has('managedFields')) return [];
+  if (!core.keepsOwners(kind)) return [];
   if (options.internal) return entriesOf(before);
   const writer = {
     manager: options.manager,
