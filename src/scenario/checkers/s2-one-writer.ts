@@ -1,12 +1,13 @@
 /**
  * S2: for each StatefulSet identity and each volume for one machine, writers on two machines never overlap, except
  * under AcceptedRisk. The truth is the ledger's. It is the operator's doing when it had let go of what either of the two
- * holds, whichever came first: its pod, its attachment, its entry among the volumes in use, or the whole of its node.
+ * holds, whichever came first: its pod, its attachment, its entry among the volumes in use, or the whole of its node; and when it
+ * opened the way to the storage under one that anybody had let go.
  */
 import type { MachineEvent, Process } from '../../world/machines/machine.ts';
 import type { WriterChange } from '../../world/storage/ledger.ts';
 import type { StoredChange } from '../cluster-state.ts';
-import type { CheckContext, Checker, Invariant, Write } from './checker.ts';
+import type { CheckContext, Checker, Invariant, WireEvent, Write } from './checker.ts';
 import { LetGo } from './let-go.ts';
 
 export const s2: Invariant = { id: 'S2', check: (context) => new OneWriter(context) };
@@ -22,6 +23,9 @@ class OneWriter implements Checker {
   /** Pods of StatefulSets that run, by `namespace/name`. */
   readonly #identities = new Map<string, Set<Running>>();
 
+  /** The UIDs of pods that were let go and still ran when an operator connected their machine. */
+  readonly #connected = new Set<string>();
+
   constructor(context: CheckContext) {
     this.#context = context;
     this.#letGo = new LetGo(context);
@@ -33,6 +37,13 @@ class OneWriter implements Checker {
 
   onStored(change: StoredChange, user: string): void {
     this.#letGo.byAnybody(change, user);
+  }
+
+  onWire(event: WireEvent): void {
+    if (event.type !== 'port' || event.action !== 'on') return;
+    for (const { podUid } of this.#context.machineOf(event.node)?.processes.values() ?? []) {
+      if (this.#letGo.isGone(podUid)) this.#connected.add(podUid);
+    }
   }
 
   onRenewed(node: string): void {
@@ -100,7 +111,8 @@ class OneWriter implements Checker {
     const ours = [earlier, later].flatMap(({ process }) => this.#letGo.ours(process.podUid) ?? []);
     const blamed = ours.find(({ excuse }) => excuse === undefined);
     const [excused] = ours;
-    if (blamed !== undefined) violated(told);
+    const isConnected = [earlier, later].some(({ process }) => this.#connected.has(process.podUid));
+    if (blamed !== undefined || isConnected) violated(told);
     else if (excused?.excuse !== undefined) exempt(excused.excuse, told);
     else exempt(this.#letGo.whose([earlier.process.podUid, later.process.podUid]), told);
   }
