@@ -166,6 +166,7 @@ interface Stage {
   asked: string[];
   answer: (node: string, problem?: NodeCheck['problem']) => Promise<void>;
   busy: Set<string>;
+  fenced: Set<string>;
   changes: () => number;
 }
 
@@ -174,12 +175,14 @@ function stage(): Stage {
   const asked: string[] = [];
   const open = new Map<string, (check: NodeCheck) => void>();
   const busy = new Set<string>();
+  const fenced = new Set<string>();
   let changes = 0;
   const rounds = new DeviceRounds({
     clock,
     everyMs: 600_000,
     concurrency: 2,
     isBusy: (name) => busy.has(name),
+    isFenced: (name) => fenced.has(name),
     onChange: () => (changes += 1),
     check: ({ node }) => {
       asked.push(node.name);
@@ -191,7 +194,7 @@ function stage(): Stage {
     // The answer is taken in a microtask or two.
     for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
   };
-  return { rounds, clock, asked, answer, busy, changes: () => changes };
+  return { rounds, clock, asked, answer, busy, fenced, changes: () => changes };
 }
 
 const target = (name: string, source = 'a'): { node: ReturnType<typeof aNode>; config: ConfigResult } => ({
@@ -244,4 +247,15 @@ test('[EXP-3] a node that is being fenced is left alone, and what its device sai
   busy.add('a');
   await answer('a', broken);
   assert.deepEqual(rounds.results, []);
+});
+
+test('[SAF-17] a node that its fence keeps off is asked whether it still is, and that is no finding', async () => {
+  const { rounds, clock, asked, answer, fenced } = stage();
+  fenced.add('a');
+  rounds.update([target('a')]);
+  assert.deepEqual(asked, ['a']);
+  await answer('a', broken);
+  assert.deepEqual(rounds.results, []);
+  clock.advance(60_000);
+  assert.deepEqual(asked, ['a', 'a']);
 });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { ActCluster } from '../../test/support/act-cluster.ts';
 import { aNode } from '../../test/support/release-case.ts';
 import type { Method } from '../api/fence-config.ts';
-import type { FenceDeviceStatus } from '../api/fence-device.ts';
+import { deviceHash } from '../api/power.ts';
 import { plugOf } from '../api/plug.ts';
 import { learn, learnCut, learnSwapped, withMemory } from '../fence/memory.ts';
 import type { DeviceMemoryOptions } from './device-memory.ts';
@@ -39,45 +39,48 @@ test('[SAF-1] two nodes whose Secrets have the same address and plug are wrong b
   assert.equal(hear('b', same), undefined);
 });
 
-test('[SAF-17] a node is off by the outlets that it is configured with now, and by all of them', async () => {
+test('[SAF-17] a node is off by the outlets that it is configured with now, by all of them, and only if they said so since', async () => {
   const memory = await remembering(() => true);
-  const store = (configuration: string, power: 'on' | 'off', identity?: 'a'): void =>
-    memory.records.notice(
-      {
-        metadata: { name: `a.${configuration}`, namespace: 'fenceline', resourceVersion: '1' },
-        spec: { node: 'a' },
-        status: { configuration, power, ...(identity && { identity }) },
-      },
-      'added',
-    );
+  const say = (plug: string, power: 'on' | 'off'): string => {
+    const method: Method = { name: plug, action: 'off', driver: 'agent:fence_apc', parameters: { plug }, secrets: [] };
+    const said = { device: 'pdu', power, identity: 'none', message: '' } as const;
+    memory.hear(aNode({ name: 'a' }), { method, what: 'power' }, { said, by: 'check' });
+    return deviceHash(method) ?? '';
+  };
+  let withinMs = 60_000;
   const isOff = (...configured: string[]): boolean | undefined => {
     memory.configure(new Map(configured.length === 0 ? [] : [['a', configured]]));
-    return memory.outlets.get('a')?.isOff;
+    return memory.outlets(withinMs).get('a')?.isOff;
   };
   assert.equal(isOff(), undefined);
-  store('new', 'off');
+  const fresh = say('new', 'off');
   assert.equal(isOff(), true);
-  store('old', 'on');
-  assert.deepEqual([isOff(), isOff('new'), isOff('old'), isOff('new', 'old')], [false, true, false, false]);
-  assert.equal(isOff('new', 'never asked'), false);
-  store('controller', 'off', 'a');
-  assert.deepEqual([isOff('new', 'controller'), isOff('controller')], [true, false]);
-  memory.suspect('a', ['b']);
-  assert.equal(isOff('new'), false, 'one that is known to be wrong says nothing');
-});
-
-test('[SAF-17] a node has a device if one is remembered or configured, and not because its provider was asked in vain', async () => {
-  const memory = await remembering(() => true);
-  memory.configure(new Map([['configured', ['x']]]));
-  const store = (node: string, status: FenceDeviceStatus): void =>
-    memory.records.notice({ metadata: { name: `${node}.x`, resourceVersion: '1' }, spec: { node }, status }, 'added');
-  store('silent', { configuration: 'x', fenceable: false, reason: 'DeviceSilent' });
-  store('vain', { configuration: 'x', fenceable: false, reason: 'NoDevice' });
-  const names = ['configured', 'silent', 'vain', 'unknown'];
-  assert.deepEqual(
-    names.filter((name) => memory.hasDevice(name)),
-    ['configured', 'silent'],
+  withinMs = 0;
+  assert.equal(isOff(), false, 'it said so before');
+  withinMs = 60_000;
+  const old = say('old', 'on');
+  assert.deepEqual([isOff(), isOff(fresh), isOff(old), isOff(fresh, old)], [false, true, false, false]);
+  assert.equal(isOff(fresh, 'never asked'), false);
+  memory.records.notice(
+    {
+      metadata: { name: 'a.stored', resourceVersion: '1' },
+      spec: { node: 'a' },
+      status: { configuration: 'stored', power: 'off' },
+    },
+    'added',
   );
+  assert.equal(isOff('stored'), false, 'what another process was told is not known to be so still');
+  memory.records.notice(
+    {
+      metadata: { name: 'a.bmc', resourceVersion: '1' },
+      spec: { node: 'a' },
+      status: { configuration: 'bmc', power: 'off', identity: 'a' },
+    },
+    'added',
+  );
+  assert.deepEqual([isOff(fresh, 'bmc'), isOff('bmc')], [true, false]);
+  memory.suspect('a', ['b']);
+  assert.equal(isOff(fresh), false, 'one that is known to be wrong says nothing');
 });
 
 test('[SAF-17] of nodes that went dark together all devices are suspected that cannot say whose power they are, and no others', async () => {

@@ -53,13 +53,21 @@ export class DeviceMemory {
 
   /** Learns from what a device of a node said, and answers with what is known of it. */
   hear(node: LiveNode, asked: Asked, heard: { said: Said; by: Heard['by'] }): PowerAnswer {
+    const answer = this.#weighed(node, asked, heard);
+    const { own } = this.#recordOf(node.name, asked.method);
+    own.offAtMs = heard.said.power === 'off' ? this.#options.clock.monotonic() : undefined;
+    return answer;
+  }
+
+  /** What was said once may be weighed again, and is as old as it was. */
+  #weighed(node: LiveNode, asked: Asked, heard: { said: Said; by: Heard['by'] }): PowerAnswer {
     const { clock, learn, recall } = this.#options;
     const { said } = heard;
     const { method, what } = asked;
     const record = this.#recordOf(node.name, method);
     const { own } = record;
     const { lease, isAlive, bootId } = this.#lifeOf(node.name);
-    const again = (): void => void this.hear(node, asked, heard);
+    const again = (): void => void this.#weighed(node, asked, heard);
     if (said.power === 'on' && !isAlive && lease !== undefined && lease.renewed !== true) {
       own.saidOn = { atMs: clock.monotonic(), renew: again };
       this.#wait(node.name, record);
@@ -183,26 +191,21 @@ export class DeviceMemory {
     return identity === undefined && drilled === undefined;
   }
 
-  /** Whether a node is known to have one; not where only the provider was asked, and has none. */
-  hasDevice(node: string): boolean {
-    const known = this.records.all.filter(({ spec }) => spec.node === node);
-    return known.length === 0 ? this.#configured.has(node) : known.some(({ status }) => status.reason !== 'NoDevice');
-  }
-
-  /** Nodes of which a device is remembered; `isOff`: whatever of theirs cannot say whose power it is said off last. */
-  get outlets(): Map<string, { isOff: boolean }> {
+  /** Nodes of which a device is remembered; `isOff`: whatever of theirs cannot say whose power it is has said off within this time. */
+  outlets(withinMs: number): Map<string, { isOff: boolean }> {
     const known = Map.groupBy(this.records.all, ({ spec }) => spec.node ?? '');
-    return new Map([...known].map(([node, records]) => [node, { isOff: this.#isOff(node, records) }]));
+    const sinceMs = this.#options.clock.monotonic() - withinMs;
+    return new Map([...known].map(([node, records]) => [node, { isOff: this.#isOff(node, records, sinceMs) }]));
   }
 
-  /** What is left of an earlier configuration says nothing any more; of what was never asked, nobody knows. */
-  #isOff(node: string, records: readonly DeviceRecord[]): boolean {
-    const statuses = records.map(({ status }) => status).filter((one) => one.configuration !== undefined);
+  /** What is left of an earlier configuration says nothing any more; of what was not asked since, nobody knows. */
+  #isOff(node: string, records: readonly DeviceRecord[], sinceMs: number): boolean {
+    const asked = records.filter(({ status }) => status.configuration !== undefined);
     const present = this.#configured
       .get(node)
-      ?.map((configuration) => statuses.find((one) => one.configuration === configuration));
-    const blind = (present ?? statuses).filter((one) => one?.identity === undefined);
-    return blind.length > 0 && blind.every((one) => one?.power === 'off' && one.wrong === undefined);
+      ?.map((configuration) => asked.find(({ status }) => status.configuration === configuration));
+    const blind = (present ?? asked).filter((one) => one?.status.identity === undefined);
+    return blind.length > 0 && blind.every((one) => one !== undefined && hasSaidOff(one, sinceMs));
   }
 
   #lifeOf(node: string): { lease: LeaseSign | undefined; isAlive: boolean; bootId: string } {
@@ -239,6 +242,14 @@ export class DeviceMemory {
 function without(status: FenceDeviceStatus): FenceDeviceStatus {
   const { fenceable: _, reason: __, message: ___, ...rest } = status;
   return rest;
+}
+
+/** One that is known to be wrong says nothing. */
+function hasSaidOff(
+  { status: { power, wrong }, own: { offAtMs = -Infinity } }: DeviceRecord,
+  sinceMs: number,
+): boolean {
+  return power === 'off' && wrong === undefined && offAtMs > sinceMs;
 }
 
 /** What has never told whose machine it is. */

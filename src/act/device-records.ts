@@ -46,6 +46,8 @@ export interface DeviceRecord {
 export interface Recollection {
   /** When it last said off, by our own clock, and in which boot of the machine; how to weigh that again. */
   saidOff?: { atMs: number; bootId: string; again: () => void } | undefined;
+  /** When it was last asked and said off, by our own clock; it may have said so before. */
+  offAtMs?: number | undefined;
   /** Which outlet it is, as far as that is told apart. */
   plug?: string | undefined;
   /** It said on when nothing was known yet of whether its node lives: the next renewal will tell. */

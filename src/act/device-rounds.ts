@@ -1,5 +1,5 @@
 /**
- * Asks the devices of all nodes again and again, a few at a time. It has a limit of its own and leaves alone what is being
+ * Asks the devices of all nodes again and again, a few at a time. It has a limit of its own and leaves alone what is just being
  * fenced, so that it delays no fence (S27); what it knows is lost with the process, and found out again.
  */
 import { isDeepStrictEqual } from 'node:util';
@@ -18,6 +18,8 @@ export interface DeviceRoundsOptions {
   check: (target: DeviceTarget) => Promise<NodeCheck>;
   /** It is being fenced. */
   isBusy: (node: string) => boolean;
+  /** Its fence may have switched it off, and waits: whether it still is off others want to know (SAF-17), and it is no finding. */
+  isFenced: (node: string) => boolean;
   /** How long an answer counts. */
   everyMs: number;
   concurrency?: number;
@@ -93,7 +95,7 @@ export class DeviceRounds {
   }
 
   async #ask(name: string, known: Known): Promise<void> {
-    const { check, isBusy, everyMs, onChange } = this.#options;
+    const { check, isBusy, isFenced, everyMs, onChange } = this.#options;
     if (isBusy(name)) {
       this.#again(name, known, Math.min(soonMs, everyMs));
       return;
@@ -103,7 +105,7 @@ export class DeviceRounds {
     this.#running.delete(name);
     if (this.#known.get(name) === known) {
       // Its device says off because we switched it off while it was asked.
-      const isStale = isBusy(name);
+      const isStale = isBusy(name) || isFenced(name);
       const isNews = !isStale && !isDeepStrictEqual(known.result, result);
       if (!isStale) known.result = result;
       this.#again(name, known, isStale || result.problem !== undefined ? Math.min(soonMs, everyMs) : everyMs);

@@ -11,9 +11,15 @@ const time = (minutes: number): string => new Date(Date.UTC(2026, 0, 1, 12, minu
 const [begun, sent, off] = [time(0), time(1), time(2)];
 type Fence = NonNullable<NodeFenceStatus['fence']>;
 
+interface Told {
+  switched?: Partial<Fence['switched'][number]>;
+  others?: number;
+  present?: number;
+}
+
 function afterCut(
   silent: readonly Partial<SilentNode>[],
-  { switched = {}, startedAt = begun }: { switched?: Partial<Fence['switched'][number]>; startedAt?: string } = {},
+  { switched = {}, others, present = 3 }: Told = {},
 ): Darkness | undefined {
   const entry = { step: 'power-management' as const, method: 'pdu-off', device: 'x', storage: [] };
   const cut = { ...entry, commandSentAt: sent, confirmedAt: off, silentBeside: [], ...switched };
@@ -25,14 +31,15 @@ function afterCut(
     index: 0,
     retries: 0,
     restarts: 0,
-    startedAt,
-    stepStartedAt: startedAt,
+    startedAt: begun,
+    stepStartedAt: begun,
+    ...(others === undefined ? {} : { others: { count: others, at: begun } }),
     cleanResources: true,
     switched: [cut],
   };
-  const named = silent.map((one, index) => ({ name: `node-${index}`, isOff: false, hasDevice: true, ...one }));
+  const named = silent.map((one, index) => ({ name: `node-${index}`, isOff: false, ...one }));
   return darkBeside({
-    beside: { unheard: 0, names: [], settledAtMs: 0, silent: named },
+    beside: { unheard: 0, names: [], settledAtMs: 0, silent: named, present },
     fence: aFence({ fence, incident: { ...anIncident(), startedAt: begun } }),
   });
 }
@@ -43,7 +50,6 @@ describe('[SAF-17] who is silent after a cut', () => {
   test('and was not when it was told: it may be the one that was cut', () => {
     assert.deepEqual(afterCut([{}]), { kind: 'dark', names: ['node-0'] });
     assert.equal(kindOf([{ unknownSince: off }]), 'dark');
-    assert.equal(kindOf([{ hasDevice: false }]), 'dark');
     assert.equal(kindOf([]), undefined);
   });
 
@@ -56,7 +62,7 @@ describe('[SAF-17] who is silent after a cut', () => {
 
   test('nor is anybody blamed where there were more than could be written down', () => {
     const many = Array.from({ length: MAX_SILENT_BESIDE + 6 }, (_, index) => ({ name: `node-${index}` }));
-    const silent = many.map((one) => ({ ...one, isOff: false, hasDevice: true }));
+    const silent = many.map((one) => ({ ...one, isOff: false }));
     const silentBeside = silentNow({ silent });
     assert.equal(silentBeside.length, MAX_SILENT_BESIDE);
     assert.equal(kindOf(silent, { switched: { silentBeside } }), 'open');
@@ -72,15 +78,15 @@ describe('[SAF-17] who is silent after a cut', () => {
     assert.equal(kindOf([{ isOff: true }]), 'dark');
   });
 
-  test('is, without any device, not waited for if it was gone ten minutes before the trouble began', () => {
-    const gone = { hasDevice: false, unknownSince: time(-11) };
-    assert.equal(kindOf([gone]), undefined);
-    assert.equal(kindOf([{ ...gone, hasDevice: true }]), 'open');
-    assert.equal(kindOf([{ ...gone, unknownSince: time(-9) }]), 'open');
-    assert.equal(kindOf([{ hasDevice: false }], { switched: { silentBeside: ['node-0'] } }), 'open', 'not missed');
-    const late = { ...gone, unknownSince: time(-1) };
-    assert.equal(kindOf([late], { startedAt: time(30) }), 'open', 'a fence that begins anew is about the same trouble');
-    const found = { commandSentAt: undefined };
-    assert.equal(kindOf([gone], { switched: found }), 'open', 'what was off already may be its own outlet');
+  test('is waited for however long ago it was given up', () => {
+    assert.equal(kindOf([{ unknownSince: time(-600) }]), 'open');
+  });
+
+  test('and has no Node any more is missed: nobody knows, and to delete a Node is not what ends it', () => {
+    assert.equal(kindOf([], { others: 3, present: 3 }), undefined);
+    assert.equal(kindOf([], { others: 3, present: 4 }), undefined);
+    const missed = afterCut([], { others: 3, present: 2 });
+    assert.match(missed?.kind === 'open' ? (missed.needs ?? '') : '', /^1 of the 3 other nodes .*do not delete a Node/);
+    assert.equal(kindOf([{}], { others: 3, present: 2 }), 'dark');
   });
 });

@@ -1,9 +1,9 @@
 /**
  * Whether it was the right machine that went dark (SAF-17). A device that cannot say whose power it is may be plugged into
  * another machine, whatever that one is fenced by: after it was switched off, every other node of the cluster has to show that it
- * lives. One that was silent before is accounted for if it has such a device as well, and that says off: then they are all off,
- * whoever is plugged in where. One that fell silent with the cut is not: its own device says off also where both lead to its machine.
- * One without any device is accounted for if it was gone long before all this.
+ * lives. One that was silent before is accounted for if it has such a device as well, and that has said off since: then they are all
+ * off, whoever is plugged in where. One that fell silent with the cut is not: its own device says off also where both lead to its
+ * machine. Nobody is accounted for because its Node is gone, or because it was given up long ago: a machine may run without either.
  */
 import { MAX_SILENT_BESIDE } from './fence-names.ts';
 import type { NodeFenceStatus } from './node-fence.ts';
@@ -11,25 +11,41 @@ import type { NodeCase } from './release-view.ts';
 import type { SilentNode } from './surroundings.ts';
 
 export type Darkness =
-  /** Somebody may still show that it lives; of those that are silent, nobody knows whose power it was. */
-  | { kind: 'open'; silent: readonly string[]; unheard: readonly string[]; untilMs: number }
+  /** Somebody may still show that it lives; `needs`: what takes a person, because nobody knows whose power it was. */
+  | { kind: 'open'; unheard: readonly string[]; untilMs: number; needs?: string }
   /** These fell silent with the cut. */
   | { kind: 'dark'; names: readonly string[] };
 
 const namedAtMost = 3;
-/** What strikes one node after the other, such as a network that is failing, takes less. */
-const longBeforeMs = 600_000;
 
 /** Undefined: it was the right one, as far as anybody can tell. */
-export function darkBeside({ beside, fence }: Pick<NodeCase, 'beside' | 'fence'>): Darkness | undefined {
+export function darkBeside(nodeCase: Pick<NodeCase, 'beside' | 'fence'>): Darkness | undefined {
+  const { beside, fence } = nodeCase;
   if (beside === undefined) return undefined;
   const { status } = fence ?? {};
-  const silent = beside.silent.filter((one) => !one.isOff && !wasGone(one, status));
   const dark = beside.silent.filter((one) => isFallen(one, status));
   if (dark.length > 0) return { kind: 'dark', names: namesOf(dark) };
-  if (silent.length === 0 && beside.unheard === 0) return undefined;
-  return { kind: 'open', silent: namesOf(silent), unheard: beside.names, untilMs: beside.settledAtMs };
+  const needs = unaccounted(nodeCase);
+  if (needs === undefined && beside.unheard === 0) return undefined;
+  const open = { kind: 'open' as const, unheard: beside.names, untilMs: beside.settledAtMs };
+  return needs === undefined ? open : { ...open, needs };
 }
+
+/** Why nobody can know which machine went dark, and how a person can end that; undefined: all are accounted for, or may be yet. */
+export function unaccounted({ beside, fence }: Pick<NodeCase, 'beside' | 'fence'>): string | undefined {
+  const { silent: all = [], present = Infinity } = beside ?? {};
+  const silent = namesOf(all.filter(({ isOff }) => !isOff));
+  if (silent.length > 0) {
+    return `${silent.slice(0, namedAtMost).join(', ')} has not been heard of since, and no outlet of its own has said off since: nobody knows which of them went dark. ${lookAtIt}`;
+  }
+  const { count = 0 } = fence?.status.fence?.others ?? {};
+  if (present >= count) return undefined;
+  return `${count - present} of the ${count} other nodes that there were have no Node any more: their machines may run, or be the ones that went dark. ${lookAtIt}`;
+}
+
+/** To delete a Node says nothing of its machine. */
+const lookAtIt =
+  'Look which machine is off. Bring the others back, or switch this one off and on by hand; do not delete a Node to end this';
 
 /** Who has to be remembered when a command is sent: of those that Kubernetes misses, their Nodes say since when. */
 export function silentNow({ silent }: { silent: readonly SilentNode[] }): string[] {
@@ -38,16 +54,6 @@ export function silentNow({ silent }: { silent: readonly SilentNode[] }): string
 
 function namesOf(nodes: readonly SilentNode[]): string[] {
   return nodes.map(({ name }) => name);
-}
-
-/**
- * It may have been plugged in there all the same, and have hung for so long: that takes two mistakes and a coincidence, and without
- * this any dead Node that nobody deletes would hold every release. Where the outlet was off before we told it, it takes one.
- */
-function wasGone({ hasDevice, unknownSince = '' }: SilentNode, status: NodeFenceStatus | undefined): boolean {
-  if (hasDevice || powerOf(status).some(({ commandSentAt }) => commandSentAt === undefined)) return false;
-  const begunAt = status?.incident?.startedAt ?? status?.fence?.startedAt ?? '';
-  return Date.parse(unknownSince) < Date.parse(begunAt) - longBeforeMs;
 }
 
 /** It was not silent when the first command was about to be sent; no: it was, or nobody has looked, or could write down who was. */
@@ -68,10 +74,4 @@ function powerOf(status: NodeFenceStatus | undefined): NonNullable<NodeFenceStat
 export function wrongOutlet(names: readonly string[]): string {
   const who = names.slice(0, namedAtMost).join(', ');
   return `${who} fell silent when it was cut: the outlets may be swapped. Nothing is released; look which machine is plugged in where`;
-}
-
-/** What a release waits for, and how a person can end that. */
-export function unproven(silent: readonly string[]): string {
-  const who = silent.slice(0, namedAtMost).join(', ');
-  return `${who} has not been heard of since, and no outlet of its own says off: nobody knows which of them went dark. Look at it: bring it back, switch its outlet off, or delete its Node`;
 }

@@ -1,7 +1,7 @@
 /** What a NodeFence is made of, apart from what is decided by it: what was seen, done, counted and told. */
 import { z } from 'zod';
-import { time } from './common.ts';
-import { MAX_PROBLEM_TIMES, MAX_RELEASED_PODS } from './fence-names.ts';
+import { objectName, time } from './common.ts';
+import { MAX_PROBLEM_TIMES, MAX_RELEASED_PODS, MAX_SILENT_BESIDE } from './fence-names.ts';
 
 export const EVIDENCE_SOURCES = [
   'Condition',
@@ -158,3 +158,19 @@ export const historyEntry = z.object({
   message: text(1024, 'What happened.').optional(),
   epoch: count('In which epoch.'),
 });
+
+/** Who may have been cut instead. */
+export const others = z.object({ count: count('How many.'), at: at('When they were counted.') }).meta({
+  description:
+    'Where its devices cannot say whose power it is: the other nodes that there were before anything was cut. One whose Node ' +
+    'is deleted later may be the one that was cut.',
+});
+
+export const silentBeside = z
+  .array(objectName(253, 'node-2'))
+  .max(MAX_SILENT_BESIDE)
+  .meta({
+    description:
+      'Where the device cannot say whose power it is: other nodes that were silent by then, and that Kubernetes had not ' +
+      'missed yet. One that falls silent later may be the one that was cut. When the list is full, nobody knows who did.',
+  });

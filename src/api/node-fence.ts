@@ -38,10 +38,12 @@ import {
   quarantine,
   releasedPod,
   signs,
+  silentBeside,
   storm,
   stuckPod,
   text,
   unseenPods,
+  others,
 } from './node-fence-parts.ts';
 import { rehearsalOf } from './rehearsal.ts';
 import { asMap, withRules, withTransitionRules } from './rules.ts';
@@ -125,15 +127,7 @@ const switched = z.object({
     description: 'The CSI drivers whose storage it cuts the node off from.',
   }),
   commandSentAt: at('Written before the command: it may have been sent. Absent: none was.').optional(),
-  silentBeside: z
-    .array(objectName(253, 'node-2'))
-    .max(MAX_SILENT_BESIDE)
-    .optional()
-    .meta({
-      description:
-        'Where the device cannot say whose power it is: other nodes that were silent by then, and that Kubernetes had not ' +
-        'missed yet. One that falls silent later may be the one that was cut. When the list is full, nobody knows who did.',
-    }),
+  silentBeside: silentBeside.optional(),
   confirmedAt: at('When the device was asked and said off. Without that nothing rests on it.').optional(),
 });
 
@@ -164,6 +158,7 @@ const fence = z.object({
         'the configuration since.',
     }),
   wasTold: flag('Before it began anew it may have cut the power: what it finds off then is its own cut.').optional(),
+  others: others.optional(),
   cleanResources: z.boolean().prefault(false).meta({
     description: 'Whether the pods and volumes go while the machine is off: as the remedy says.',
   }),

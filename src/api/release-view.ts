@@ -373,6 +373,8 @@ export interface NodeCase extends Sighting {
   around?: Surroundings;
   /** Absent: its own devices can say whose power it is, or a drill has shown it. */
   beside?: Beside;
+  /** How many other nodes there are, where no device of this one can say whose power it is. */
+  others?: number;
   /** The same two for the fence that is only rehearsed: what was seen since that began says nothing of a real one. */
   rehearsed?: { around?: Surroundings; beside?: Beside };
   /** Absent: no policy limits it. */

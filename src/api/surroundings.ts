@@ -12,14 +12,14 @@ export interface Surroundings {
 /** The other nodes, where no device of this one can say whose power it is. */
 export interface Beside extends Surroundings {
   silent: readonly SilentNode[];
+  /** How many there are of those that were there when they were counted; a Node that was made since is none of them. */
+  present: number;
 }
 
 export interface SilentNode {
   name: string;
-  /** Its own devices, which cannot say whose power they are, said so last. */
+  /** Its own devices, which cannot say whose power they are, have said so since the cut, and nothing else after that. */
   isOff: boolean;
-  /** As far as anybody knows. */
-  hasDevice: boolean;
   /** Since when Kubernetes has missed its kubelet, by the clock of the node controller; absent: it has not yet. */
   unknownSince?: string;
 }

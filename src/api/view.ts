@@ -20,6 +20,8 @@ export interface NodeFacts {
   name: string;
   uid: string;
   bootId: string;
+  /** When its Node was made, by the API server's clock. */
+  createdAt?: string;
   /** Where its kubelet, or its crashed kernel, sends from. */
   addresses: readonly string[];
   zone: string;

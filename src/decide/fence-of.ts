@@ -93,6 +93,7 @@ export function fenceOf(nodeCase: PresentCase, rung: Rung): FenceDecision {
     isAliveSince: isAliveSince(nodeCase, fence),
     darkness,
     silentBeside: nodeCase.beside && silentNow(nodeCase.beside),
+    others: nodeCase.others,
     dumpUntilMs: dumpUntilMs(nodeCase),
     isReleased: darkness === undefined && isReleased(nodeCase),
     staysOff: staysOff(nodeCase),

@@ -9,7 +9,7 @@
  * `off` is reached only when every method of the level was confirmed by a query after the action (S40). It is the one phase
  * in which pods go on the strength of power, and nothing is switched on before they have (FEN-10).
  */
-import { unproven, wrongOutlet } from '../api/beside.ts';
+import { wrongOutlet } from '../api/beside.ts';
 import type { Level } from '../api/fence-config.ts';
 import { MAX_SILENT_BESIDE } from '../api/fence-names.ts';
 import type { FenceContext, FenceFacts, FenceState, Transition } from './state.ts';
@@ -171,8 +171,8 @@ function off(state: FenceState, { facts, config, limits }: FenceContext): Transi
   const mayGoOn = facts.isPaused ? isOurs : facts.isReleased;
   if (!mayGoOn) {
     if (darkness === undefined) return stay(state);
-    const { silent, untilMs: recheckAtMs } = darkness;
-    return { kind: 'state', state, recheckAtMs, ...(silent.length === 0 ? {} : { waitsFor: unproven(silent) }) };
+    const { needs, untilMs: recheckAtMs } = darkness;
+    return { kind: 'state', state, recheckAtMs, ...(needs === undefined ? {} : { waitsFor: needs }) };
   }
   if (limits.machineRemoved === true && !facts.isPaused) return enter(state, 'finished', facts);
   if (!isOurs && facts.staysOff !== undefined) {

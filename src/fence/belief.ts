@@ -6,7 +6,7 @@
  * cannot say whose power it is has to have been seen on while its node was alive; one that was found to be wrong is no
  * evidence until a check has cleared it (S34).
  */
-import { unproven } from '../api/beside.ts';
+import { unaccounted } from '../api/beside.ts';
 import { isSilent, RENEWAL_UNDERWAY_MS, silentAfterMs } from '../api/life.ts';
 import type { Circumstances, Doubt, PowerAnswer } from '../api/power.ts';
 import { firstPowerMethods, questionOf } from '../api/power.ts';
@@ -77,7 +77,7 @@ export function powerSays(nodeCase: NodeCase): PowerSays {
     return { says: 'unknown', message: 'the kubelet has renewed its Lease since its devices were asked' };
   }
   // Of two that are silent, and one outlet that is off, nobody knows which of them it is.
-  const silent = (nodeCase.beside?.silent ?? []).flatMap(({ name, isOff }) => (isOff ? [] : [name]));
-  if (silent.length > 0) return { says: 'unknown', message: unproven(silent) };
+  const needs = unaccounted(nodeCase);
+  if (needs !== undefined) return { says: 'unknown', message: needs };
   return { says: 'off', message: answers.map(({ message }) => message).join('; ') };
 }

@@ -34,6 +34,8 @@ export interface FenceCase {
   isAliveSince: boolean;
   darkness?: FenceFacts['darkness'];
   silentBeside?: FenceFacts['silentBeside'];
+  /** How many other nodes there are, where its devices cannot say whose power it is. */
+  others?: number | undefined;
   dumpUntilMs?: number | undefined;
   isReleased: boolean;
   staysOff?: string | undefined;
@@ -74,7 +76,8 @@ export function decideFence(fenceCase: FenceCase): FenceDecision {
   if (before !== undefined && !fenceCase.isWanted && canBeCancelled(before)) return { isCancelled: true };
   if (!fenceCase.config.ok) return unconfigured(fenceCase, fenceCase.config.problems);
   const { config } = fenceCase.config;
-  const first = before === undefined ? begun(fenceCase) : placed(stateOf(before), config, before.levelId);
+  const known = before === undefined ? begun(fenceCase) : placed(stateOf(before), config, before.levelId);
+  const first = counted(known, fenceCase);
   const facts = factsOf(fenceCase, newsOf(fenceCase, first, config));
   let state = first;
   let decided: FenceDecision = { isCancelled: false };
@@ -108,6 +111,12 @@ function begun({ nowMs, bootId, earlier }: FenceCase): FenceState {
   const state = beginFence(nowMs, bootId);
   if (earlier === undefined) return state;
   return { ...state, ...carried(stateOf(earlier)) };
+}
+
+/** Once, and for as long as the fence lasts: who is missing later was there then. */
+function counted(state: FenceState, { others, nowMs }: FenceCase): FenceState {
+  if (others === undefined || state.others !== undefined) return state;
+  return { ...state, others: { count: others, atMs: nowMs } };
 }
 
 /** It has switched nothing, and has not ended. */

@@ -25,6 +25,8 @@ export interface FenceState {
   switched: readonly Switched[];
   /** Before it was begun anew it may have switched the machine off, which has not been seen on since. */
   wasTold?: boolean | undefined;
+  /** How many other nodes there were, where its devices cannot say whose power it is. */
+  others?: { count: number; atMs: number };
   /** The step that has failed, of a fence in error. */
   failedIn?: StoredFence['step'];
   /** A failed method is not tried again before this. */

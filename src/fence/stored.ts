@@ -34,6 +34,9 @@ export function stateOf(stored: StoredFence): FenceState {
     bootId: stored.bootId ?? '',
     switched: stored.switched.map(readEntry),
     ...(stored.wasTold === undefined ? {} : { wasTold: stored.wasTold }),
+    ...(stored.others === undefined
+      ? {}
+      : { others: { count: stored.others.count, atMs: Date.parse(stored.others.at) } }),
     ...(stored.phase === 'failed' ? { failedIn: stored.step } : {}),
     ...(stored.until === undefined ? {} : { notBeforeMs: Date.parse(stored.until) }),
     ...(stored.swapped === undefined ? {} : { swapped: stored.swapped }),
@@ -96,6 +99,7 @@ export function storedOf(state: FenceState, { config, cleanResources, releasedAt
     cleanResources,
     switched: state.switched.map(writtenEntry),
     ...(state.wasTold === undefined ? {} : { wasTold: state.wasTold }),
+    ...(state.others === undefined ? {} : { others: { count: state.others.count, at: timeOf(state.others.atMs) } }),
     ...(method === undefined ? {} : { method }),
     ...(releasedAt === undefined ? {} : { releasedAt }),
     ...(state.notBeforeMs === undefined ? {} : { until: timeOf(state.notBeforeMs) }),

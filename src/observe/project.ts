@@ -54,6 +54,7 @@ export function projectNode(object: KubeObject): NodeFacts {
     name: metadata.name,
     uid: metadata.uid ?? '',
     bootId: bootIdOf(status?.nodeInfo),
+    ...(metadata.creationTimestamp === undefined ? {} : { createdAt: metadata.creationTimestamp }),
     addresses: (status?.addresses ?? []).flatMap(({ address }) => address ?? []),
     zone: word(metadata.labels?.['topology.kubernetes.io/zone']),
     unschedulable: spec?.unschedulable ?? false,

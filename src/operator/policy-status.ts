@@ -125,7 +125,8 @@ export class PolicyStatus {
           onChecked,
           places: placesOf(node.name, config, cluster.fenceConfigs),
         }),
-      isBusy: (name) => cluster.nodesWith('fenced').includes(name),
+      isBusy: (name) => cluster.nodesWith('fencing').includes(name),
+      isFenced: (name) => cluster.nodesWith('fenced').includes(name),
       onChange: () => this.touch(),
     });
   }

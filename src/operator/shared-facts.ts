@@ -2,6 +2,7 @@
  * What a case holds beyond what is read of its node: what all nodes share, as it is in the tick of the decision, and what
  * this process has begun and claimed.
  */
+import { timeOf } from '../api/facts.ts';
 import type { ConfigResult } from '../api/fence-config.ts';
 import { isSilent, silentAfterMs, silentForMs } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
@@ -74,6 +75,7 @@ export class SharedFacts {
       count: this.#count(read),
       ...this.#around(read),
       ...this.#beside(read, config),
+      ...this.#others(read, config),
       ...this.#rehearsed(read, config),
       ...(allowance === undefined ? {} : { allowance }),
       ...longActs.of(name),
@@ -168,12 +170,12 @@ export class SharedFacts {
   ): Pick<NodeCase, 'beside'> {
     const { observer, memory } = this.#options;
     if (fence === undefined) return {};
-    if (!powerMethods(config).some((method) => memory.isUnproven(name, method))) return {};
+    if (!this.#isBlind(name, config)) return {};
     const offAt = fence.switched.flatMap(({ step, confirmedAt }) =>
       step === 'power-management' && confirmedAt !== undefined ? [Date.parse(confirmedAt)] : [],
     );
     const sinceMs = offAt.length === 0 ? 0 : serverNowMs - Math.max(...offAt) - underwayMs;
-    const { outlets } = memory;
+    const outlets = memory.outlets(serverNowMs - begunMs(fence) - underwayMs);
     // Whatever device they have, or none: an outlet may feed any of them.
     const others = [...observer.nodeNames].flatMap((other) => {
       const lease = observer.leaseSign(other);
@@ -187,18 +189,48 @@ export class SharedFacts {
       .map((one) => ({
         name: one.name,
         isOff: outlets.get(one.name)?.isOff === true,
-        hasDevice: memory.hasDevice(one.name),
         ...unknownSince(observer.view(one.name).node),
       }));
     const named = { unheard: unheard.length, names: unheard.slice(0, namedAtMost) };
     const waitedMs = serverNowMs - Date.parse(fence.startedAt);
     const inMs = unheard.length > 0 ? lookAgainMs : Math.min(Math.max(lookAgainMs, waitedMs / 10), lookAtLeastEveryMs);
-    return { beside: { ...named, silent, settledAtMs: serverNowMs + inMs } };
+    const present = this.#present(name, fence.others?.at ?? timeOf(serverNowMs));
+    return { beside: { ...named, silent, present, settledAtMs: serverNowMs + inMs } };
+  }
+
+  /** Counted before there is a fence: the first decision may send the command. */
+  #others({ name, serverNowMs }: ReadCase, config: ConfigResult): Pick<NodeCase, 'others'> {
+    return this.#isBlind(name, config) ? { others: this.#present(name, timeOf(serverNowMs)) } : {};
+  }
+
+  /** A device of it cannot say whose power it is, and no drill has shown it. */
+  #isBlind(name: string, config: ConfigResult): boolean {
+    const { memory } = this.#options;
+    return powerMethods(config).some((method) => memory.isUnproven(name, method));
+  }
+
+  /** How many other nodes there are that were there by then. The API server says in whole seconds when a Node was made. */
+  #present(name: string, countedAt: string): number {
+    const { observer } = this.#options;
+    let present = 0;
+    for (const other of observer.nodeNames) {
+      const { createdAt = '' } = observer.view(other).node ?? {};
+      if (other !== name && Date.parse(createdAt) + 1000 <= Date.parse(countedAt)) present += 1;
+    }
+    return present;
   }
 }
 
 /** When a fence began, and when each cut of it was confirmed. */
-type FenceTimes = Pick<NonNullable<NodeFenceStatus['fence']>, 'startedAt' | 'switched'>;
+type FenceTimes = Pick<NonNullable<NodeFenceStatus['fence']>, 'startedAt' | 'switched' | 'others'>;
+
+/** When its power was first told to go; where nothing was told, when it was first asked for. */
+function begunMs({ startedAt, switched }: FenceTimes): number {
+  const told = switched.flatMap(({ step, commandSentAt }) =>
+    step === 'power-management' && commandSentAt !== undefined ? [Date.parse(commandSentAt)] : [],
+  );
+  return told.length === 0 ? Date.parse(startedAt) : Math.min(...told);
+}
 
 /** A renewal that was sent before the power went may be seen so long after; and times are in whole seconds. */
 const underwayMs = 3000;

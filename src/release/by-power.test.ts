@@ -54,10 +54,10 @@ describe('released by the power supply', () => {
 
   test('[SAF-17, SAF-9] says until when it waits for others only where that is known', () => {
     const fence = aFence({ fence: off });
-    const beside = { names: ['node-2'], unheard: 1, settledAtMs: 9000, silent: [] };
+    const beside = { names: ['node-2'], unheard: 1, settledAtMs: 9000, silent: [], present: 1 };
     const unheard = objectionIn(aCase({ fence, beside }), aPod());
     assert.deepEqual([unheard?.reason, unheard?.untilMs], ['OthersUnheard', 9000]);
-    const silent = [{ name: 'node-2', isOff: false, hasDevice: true }];
+    const silent = [{ name: 'node-2', isOff: false }];
     const open = objectionIn(aCase({ fence, beside: { ...beside, silent } }), aPod());
     assert.deepEqual([open?.reason, open?.untilMs], ['OthersUnheard', undefined], 'or the record changes every second');
   });

@@ -2,7 +2,7 @@
  * By the power supply (FEN-11): the machine is off, as its device said after the action and says again right before each
  * act. Nothing runs there, so that every pod may go, also while Kubernetes still calls the node Ready.
  */
-import { darkBeside, unproven, wrongOutlet } from '../api/beside.ts';
+import { darkBeside, wrongOutlet } from '../api/beside.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import type { Check, Objection } from './checks.ts';
 import { knownVolumes, nodeExists, notDaemon, notMirror, objection } from './checks.ts';
@@ -29,9 +29,9 @@ function othersHeard(nodeCase: NodeCase): Objection | undefined {
   const darkness = darkBeside(nodeCase);
   if (darkness === undefined) return undefined;
   if (darkness.kind === 'dark') return objection('OthersUnheard', wrongOutlet(darkness.names));
-  const { silent, unheard, untilMs } = darkness;
+  const { needs, unheard, untilMs } = darkness;
   // Nobody knows until when: they are looked at again all the time.
-  if (silent.length > 0) return objection('OthersUnheard', unproven(silent));
+  if (needs !== undefined) return objection('OthersUnheard', needs);
   return objection('OthersUnheard', `${unheard.join(', ')} has to be heard of first`, untilMs);
 }
 

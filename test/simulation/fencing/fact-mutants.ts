@@ -90,6 +90,32 @@ export const factMutantCases: readonly MutantCase[] = [
   },
   {
     invariant: 'S4',
+    mistake: 'takes a node for accounted for when its Node is deleted',
+    sabotage: {
+      file: 'src/api/beside.ts',
+      line: 'if (present >= count) return undefined;',
+      instead: 'if (present >= 0) return undefined;',
+    },
+    scenario: { ...scenarioOf('holes/outlets-swapped-struck-one-deleted'), expectations: [] },
+    // Two machines that write are what it comes to.
+    beside: ['S2', 'S23'],
+    says: /^kubernetes.io\/csi\/\S+ on node-\d was freed on the basis PowerOff although its machine is on$/,
+  },
+  {
+    invariant: 'S4',
+    mistake: 'takes a node for off because its outlet said so long before',
+    sabotage: {
+      file: 'src/act/device-memory.ts',
+      line: "return power === 'off' && wrong === undefined && offAtMs > sinceMs;",
+      instead: "return power === 'off' && wrong === undefined && offAtMs !== sinceMs;",
+    },
+    scenario: { ...scenarioOf('holes/outlet-said-off-before'), expectations: [] },
+    // Two machines that write are what it comes to.
+    beside: ['S2'],
+    says: /^kubernetes.io\/csi\/\S+ on node-\d was freed on the basis PowerOff although its machine is on$/,
+  },
+  {
+    invariant: 'S4',
     mistake: 'forgets with the process whom it waits for after a cut',
     sabotage: {
       file: 'src/operator/shared-facts.ts',

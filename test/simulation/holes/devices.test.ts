@@ -159,7 +159,12 @@ runHoles('two outlets are swapped, and neither says whose power it is', {
   'outlets-swapped-device-deleted': '[SAF-17] nor need there be a FenceDevice of it',
   'outlet-of-one-with-a-controller': '[SAF-17] nor does a device of its own that says whose it is make a difference',
   'outlet-of-one-that-fell-with-it': '[SAF-17] nor is it needed: one that fell silent with it may be the one',
-  'outlet-beside-a-dead-node': '[SAF-17] one without any device that was gone long before is not waited for',
+  'outlet-beside-a-dead-node': '[SAF-17] one that was gone long before is waited for until somebody brings it back',
+  'outlet-of-a-dead-node': '[SAF-17] nor is one written off whose configuration cannot be read',
+  'outlet-of-a-dead-node-without-device': '[SAF-17] nor one without any device: it may be plugged in all the same',
+  'outlet-said-off-before': '[SAF-17] an outlet accounts for its node only by what it has said since the cut',
+  'outlets-swapped-silent-one-deleted': '[SAF-17] nobody is accounted for because its Node was deleted meanwhile',
+  'outlets-swapped-struck-one-deleted': '[SAF-17] nor where that is done before anybody has missed it',
   'outlet-of-an-earlier-configuration':
     '[SAF-17] one that is off by the outlet that it has now is accounted for, whatever is left of an earlier one',
   'outlet-drilled': '[SAF-17] after a drill nobody is waited for, also not by the next instance',
