@@ -149,6 +149,7 @@ describe('what a status can hold', () => {
       'holes/graceful-reboot',
       'holes/shared-boot-id',
       'holes/budget-overruled',
+      'holes/unreported-volume',
     ];
     for (const file of [...files, 'release/fev/tolerations']) await written.run(scenarioOf(file));
     for (const scenario of [cutOff(), cutOff('DryRun'), repaired(), takenOut(), mended(), cutInVain()])
