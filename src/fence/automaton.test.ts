@@ -67,6 +67,16 @@ describe('fence automaton', () => {
     assert.equal(next(unisolated, { isBack: true }, configs['power alone']).kind, 'cancelled');
   });
 
+  test('[SAF-5] an isolation that is edited away while it stands is an error, not a fact', () => {
+    const isolated = play([{ nowMs: 10 }, 'done']);
+    assert.equal(isolated.phase, 'isolated');
+    const other = full.isolation.map((level) => ({
+      ...level,
+      off: level.off.map((one) => ({ ...one, name: 'other' })),
+    }));
+    assert.equal(stateOf(next(isolated, { nowMs: 11 }, { ...full, isolation: other })).phase, 'failed');
+  });
+
   test('[FEN-4] isolated without power management says that it waits for the node', () => {
     const config = { ...full, powerManagement: [] };
     const stood = next(play([{ nowMs: 10 }, 'done'], config), { nowMs: 1000 }, config);

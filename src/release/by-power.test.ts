@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { aCase, aFence, aNode, aPod } from '../../test/support/release-case.ts';
+import { aCase, aFence, aNode, aPod, aRecord } from '../../test/support/release-case.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { NodeCase, PodFacts } from '../api/release-view.ts';
 import { byPower } from './by-power.ts';
@@ -60,6 +60,19 @@ describe('released by the power supply', () => {
     const silent = [{ name: 'node-2', isOff: false }];
     const open = objectionIn(aCase({ fence, beside: { ...beside, silent } }), aPod());
     assert.deepEqual([open?.reason, open?.untilMs], ['OthersUnheard', undefined], 'or the record changes every second');
+  });
+
+  test('[SAF-17, REM-1] clears the node of attachments only if the pods may go as well', () => {
+    const clears = (fence: Fence, change: Partial<NodeCase> = {}): boolean[] => {
+      const nodeCase = aCase({ fence: aFence({ fence }), ...change });
+      return [byPower.clearsNode?.(nodeCase) ?? false, byPower.stillStands(nodeCase, aRecord())];
+    };
+    assert.deepEqual(clears(off), [true, true]);
+    const silent = [{ name: 'node-2', isOff: false, hasDevice: true }];
+    const beside = { names: [], unheard: 0, settledAtMs: 9000, silent };
+    assert.deepEqual(clears(off, { beside }), [false, false], 'another one may have been struck');
+    assert.deepEqual(clears({ ...off, cleanResources: false }), [false, false]);
+    assert.deepEqual(clears({ ...off, bootId: 'boot-0' }), [false, false]);
   });
 
   test('[FEN-10] S4: in no other phase, and not after another boot', () => {
