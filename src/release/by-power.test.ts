@@ -68,8 +68,8 @@ describe('released by the power supply', () => {
       return [byPower.clearsNode?.(nodeCase) ?? false, byPower.stillStands(nodeCase, aRecord())];
     };
     assert.deepEqual(clears(off), [true, true]);
-    const silent = [{ name: 'node-2', isOff: false, hasDevice: true }];
-    const beside = { names: [], unheard: 0, settledAtMs: 9000, silent };
+    const silent = [{ name: 'node-2', isOff: false }];
+    const beside = { names: [], unheard: 0, present: 5, settledAtMs: 9000, silent };
     assert.deepEqual(clears(off, { beside }), [false, false], 'another one may have been struck');
     assert.deepEqual(clears({ ...off, cleanResources: false }), [false, false]);
     assert.deepEqual(clears({ ...off, bootId: 'boot-0' }), [false, false]);

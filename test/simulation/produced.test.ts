@@ -12,7 +12,7 @@ import { aCase, aFence, aRecord } from '../support/release-case.ts';
 import { approval } from './fencing/approved.ts';
 import { atOnce, fenced, fenceOf, place } from './fencing/fenced.ts';
 import { blindScheduler, boundLate } from './holes/endless.ts';
-import { run, scenarioOf } from './run-file.ts';
+import { run, scenarioOf, scenariosOf } from './run-file.ts';
 import { driver } from './trouble.ts';
 
 /** The paths of all that holds a value, of every object of a kind that ever was. */
@@ -121,6 +121,17 @@ function cutInVain(): Scenario {
   return fenced('cut-in-vain', { policy, events: [{ at: '0s', partition: 'node-1' }], runFor: '1m' });
 }
 
+/** Under policies that only rehearse. */
+function rehearsedOnly({ objects, ...rest }: Scenario): Scenario {
+  const rehearsing = objects.map((manifest) => {
+    const { object } = manifest;
+    if (object.kind !== 'RemedyPolicy') return manifest;
+    const { spec } = object as { spec?: object };
+    return { ...manifest, object: { ...object, spec: { ...spec, mode: 'DryRun' } } };
+  });
+  return { ...rest, objects: rehearsing };
+}
+
 /** A second pod joins a release that is not over. */
 function joinedLater(): object {
   const releases = [aRecord({ pods: [{ namespace: 'default', name: 'first', uid: 'first' }] })];
@@ -139,6 +150,7 @@ describe('what a status can hold', () => {
       'holes/outlet-says-off',
       'holes/outlets-swapped-with-a-silent-one',
       'holes/outlets-swapped',
+      'holes/outlet-of-one-that-fell-with-it',
       'holes/outlet-drilled',
       'holes/cut-seen-late',
       'fence/written-device',
@@ -152,6 +164,8 @@ describe('what a status can hold', () => {
       'holes/unreported-volume',
     ];
     for (const file of [...files, 'release/fev/tolerations']) await written.run(scenarioOf(file));
+    for (const scenario of scenariosOf('holes/unreported-volume')) await written.run(scenario);
+    await written.run(rehearsedOnly(scenarioOf('holes/outlet-of-one-that-fell-with-it')));
     for (const scenario of [cutOff(), cutOff('DryRun'), repaired(), takenOut(), mended(), cutInVain()])
       await written.run(scenario);
     await written.run(boundLate, blindScheduler().onWorld);
