@@ -161,7 +161,6 @@ describe('what a status can hold', () => {
       'holes/graceful-reboot',
       'holes/shared-boot-id',
       'holes/budget-overruled',
-      'holes/unreported-volume',
     ];
     for (const file of [...files, 'release/fev/tolerations']) await written.run(scenarioOf(file));
     for (const scenario of scenariosOf('holes/unreported-volume')) await written.run(scenario);
