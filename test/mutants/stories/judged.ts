@@ -81,11 +81,22 @@ function unwatched(node: string): StoryOptions {
   return { wire, wrong: () => wrong };
 }
 
+const requested = {
+  at: '40s',
+  apply: {
+    apiVersion: 'fenceline.dev/v1alpha1',
+    kind: 'NodeFence',
+    metadata: { name: 'node-fence-node-3' },
+    spec: { node: 'node-3', requested: { by: 'somebody', at: '2026-01-01T00:01:10Z' } },
+  },
+};
+
 const blindStories: readonly Story[] = [
   {
     name: 'judged, by somebody who sees nothing any more',
-    scenario: () => ways.power('judged-blind', { events: [{ at: '20s', partition: place }], runFor: '70s' }),
-    options: () => together(blindfolded(1), untold()),
+    // A person's request waits for nobody else to be heard of.
+    scenario: () => ways.power('judged-blind', { events: [requested], runFor: '80s' }),
+    options: () => together(blindfolded(10), untold()),
   },
   {
     name: 'judged, by somebody who sees what was long ago',
