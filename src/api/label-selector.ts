@@ -43,25 +43,30 @@ function requirementOf(term: string): Requirement | undefined {
   return key === undefined ? undefined : { key, operator: not === '!' ? 'DoesNotExist' : 'Exists', values: [] };
 }
 
+/** What all selectors of Kubernetes ask alike. */
+export function meets(
+  { operator, values = [] }: { operator: string; values?: readonly string[] | undefined },
+  value: string | undefined,
+): boolean {
+  switch (operator) {
+    case 'In':
+      return value !== undefined && values.includes(value);
+    case 'NotIn':
+      return value === undefined || !values.includes(value);
+    case 'Exists':
+      return value !== undefined;
+    case 'DoesNotExist':
+      return value === undefined;
+    // An operator of a newer version: whom it selects is not known, so it selects nobody.
+    default:
+      return false;
+  }
+}
+
 export function selects({ matchLabels, matchExpressions }: Selector, labels: Labels): boolean {
   const valueOf = (key: string): string | undefined => (Object.hasOwn(labels, key) ? labels[key] : undefined);
   return (
     Object.entries(matchLabels).every(([key, value]) => valueOf(key) === value) &&
-    matchExpressions.every(({ key, operator, values }) => {
-      const value = valueOf(key);
-      switch (operator) {
-        case 'In':
-          return value !== undefined && values.includes(value);
-        case 'NotIn':
-          return value === undefined || !values.includes(value);
-        case 'Exists':
-          return value !== undefined;
-        case 'DoesNotExist':
-          return value === undefined;
-        // An operator of a newer version: whom it selects is not known, so it selects nobody.
-        default:
-          return false;
-      }
-    })
+    matchExpressions.every((requirement) => meets(requirement, valueOf(requirement.key)))
   );
 }

@@ -7,6 +7,7 @@ import type {
   SnapshotRequirement,
   SnapshotVolume,
 } from '../api/snapshot.ts';
+import { meets } from '../api/label-selector.ts';
 import { tolerates } from '../release/by-assertion.ts';
 
 export type Places =
@@ -64,27 +65,15 @@ function matchesTerms(selector: SnapshotNodeSelector | undefined, node: Snapshot
     const asked = matchExpressions.length + matchFields.length;
     return (
       asked > 0 &&
-      matchExpressions.every((one) => meets(one, node.labels[one.key])) &&
-      matchFields.every((one) => meets(one, node.name))
+      matchExpressions.every((one) => nodeMeets(one, node.labels[one.key])) &&
+      matchFields.every((one) => nodeMeets(one, node.name))
     );
   });
 }
 
-function meets({ operator, values = [] }: SnapshotRequirement, value: string | undefined): boolean {
-  switch (operator) {
-    case 'In':
-      return value !== undefined && values.includes(value);
-    case 'NotIn':
-      return value === undefined || !values.includes(value);
-    case 'Exists':
-      return value !== undefined;
-    case 'DoesNotExist':
-      return value === undefined;
-    case 'Gt':
-      return value !== undefined && Number(value) > Number(values[0]);
-    case 'Lt':
-      return value !== undefined && Number(value) < Number(values[0]);
-    default:
-      return false;
-  }
+/** Nodes may be compared by number as well. */
+function nodeMeets({ operator, values = [] }: SnapshotRequirement, value: string | undefined): boolean {
+  if (operator === 'Gt') return value !== undefined && Number(value) > Number(values[0]);
+  if (operator === 'Lt') return value !== undefined && Number(value) < Number(values[0]);
+  return meets({ operator, values }, value);
 }
