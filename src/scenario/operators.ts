@@ -76,6 +76,8 @@ export class OperatorHost {
   #isolated = false;
   #starts = 0;
   #ended = false;
+  /** Of every life. Node keeps a signal that somebody listens to until it fires, and with it the world around a program. */
+  readonly #shutdowns: AbortController[] = [];
   #cancelRestart: () => void = () => {};
 
   constructor(options: OperatorHostOptions) {
@@ -111,7 +113,9 @@ export class OperatorHost {
       }),
     });
     this.#program = program;
-    program.run(new AbortController().signal).then(
+    const shutdown = new AbortController();
+    this.#shutdowns.push(shutdown);
+    program.run(shutdown.signal).then(
       () => this.#stopped(life, 'ended by itself'),
       (error: unknown) => this.#stopped(life, `failed: ${error instanceof Error ? error.message : String(error)}`),
     );
@@ -146,6 +150,7 @@ export class OperatorHost {
   end(): void {
     this.#ended = true;
     this.#kill();
+    for (const shutdown of this.#shutdowns) shutdown.abort();
   }
 
   #newLife(): Life {
