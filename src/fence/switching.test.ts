@@ -1,44 +1,144 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
-import type { FenceConfig, Method } from '../api/fence-config.ts';
+import { describe, test } from 'node:test';
+import { configs, full, level, limits, quiet } from '../../test/support/fence-steps.ts';
+import type { FenceConfig } from '../api/fence-config.ts';
+import { deviceHash } from '../api/fence-config.ts';
 import { transition } from './automaton.ts';
-import type { FenceFacts, FenceState, TaskNews } from './state.ts';
+import type { FenceFacts, FenceState, TaskNews, Transition } from './state.ts';
 import { beginFence } from './state.ts';
+import type { Switched } from './switched.ts';
 
-const facts: FenceFacts = {
-  nowMs: 21,
-  isBack: false,
-  isHarmless: true,
-  bootId: 'b1',
-  isReleased: false,
-  isWorthIt: true,
-  isFoundOff: false,
-  isAliveSince: false,
-  isBraked: false,
-  isStopped: false,
-  isPaused: false,
-};
-const limits = { isolateAfterMs: 0, powerManagementAfterMs: 0, bootTimeoutMs: 30, retries: 1, restarts: 1 };
+type Moved = Extract<Transition, { kind: 'state' }>;
 
-function by(name: string): FenceConfig {
-  const off: Method = { name, action: 'off', driver: 'agent:fence_test', parameters: { plug: name }, secrets: [] };
-  return { isolation: [], powerManagement: [{ off: [off], on: [] }], recovery: [] };
+const alone: FenceConfig = { isolation: [], powerManagement: [level('ipmi-off', 'ipmi-on')], recovery: [] };
+
+function next(state: Partial<FenceState>, config: FenceConfig, facts: Partial<FenceFacts> = {}): Moved {
+  const moved = transition(
+    { ...beginFence(0, 'b1'), phase: 'poweringOff', ...state },
+    { facts: { ...quiet, nowMs: 21, ...facts }, config, limits },
+  );
+  return moved.kind === 'state' ? moved : assert.fail();
 }
 
-function next(state: FenceState, config: FenceConfig, task?: TaskNews): FenceState {
-  const moved = transition(state, { facts: { ...facts, ...(task && { task }) }, config, limits });
-  return moved.kind === 'state' ? moved.state : assert.fail();
+function entry(name: string, times: Pick<Switched, 'sentAtMs' | 'silentBeside' | 'confirmedAtMs'>): Switched {
+  const method = [...full.isolation, ...full.powerManagement, ...alone.powerManagement]
+    .flatMap(({ off }) => off)
+    .find((one) => one.name === name);
+  const device = (method && deviceHash(method)) ?? assert.fail(name);
+  const step = name === 'fc-off' ? 'isolation' : 'power-management';
+  return { step, method: name, device, storage: [], ...times };
 }
+
+const untold = (outcome: TaskNews['outcome']): TaskNews => ({ outcome, told: false });
+const told = (outcome: TaskNews['outcome']): TaskNews => ({ outcome, told: true });
+const sent = { switched: [entry('ipmi-off', { sentAtMs: 10 })] };
 
 test('[SAF-5] what a device says counts for its own method, also where an edit has put another one in its place', () => {
-  const told = next({ ...beginFence(0, 'b1'), phase: 'poweringOff' }, by('ipmi-off'));
-  const edited = by('pdu-off');
-  assert.deepEqual(next(told, edited, { outcome: 'running' }), told);
-  const heard = next(told, edited, { outcome: 'succeeded', told: true });
-  assert.deepEqual([heard.switched, heard.notBeforeMs], [told.switched, 21], 'another try, with another key');
-  const sent = next(heard, edited).switched.map(({ method, confirmedAtMs }) => [method, confirmedAtMs]);
-  assert.deepEqual(sent, [
+  const first = next({}, alone).state;
+  const edited = { ...alone, powerManagement: [level('pdu-off')] };
+  assert.deepEqual(next(first, edited, { task: { outcome: 'running' } }).state, first);
+  const heard = next(first, edited, { task: told('succeeded') }).state;
+  assert.deepEqual([heard.switched, heard.notBeforeMs], [first.switched, 21], 'another try, with another key');
+  const both = next(heard, edited).state.switched.map(({ method, confirmedAtMs }) => [method, confirmedAtMs]);
+  assert.deepEqual(both, [
     ['ipmi-off', undefined],
     ['pdu-off', undefined],
   ]);
+});
+
+describe('a method that switches off', () => {
+  test('[FEN-7] that is not there any more is an error', () => {
+    const gone = next({}, { ...alone, powerManagement: [level('ipmi-on')] }).state;
+    assert.equal(gone.phase, 'failed');
+    assert.match(gone.message ?? '', /^no method of power-management is configured any more/);
+  });
+
+  test('[STM-1, SAF-12] is not put on record under a brake or a pause, and goes on where it was', () => {
+    for (const held of [{ isBraked: true }, { isPaused: true }]) {
+      assert.deepEqual(next({}, alone, held).state.switched, []);
+    }
+    assert.equal(next(sent, alone, { isBraked: true }).run?.name, 'ipmi-off');
+    assert.equal(next({}, alone).state.switched[0]?.sentAtMs, 21);
+  });
+
+  test('[STM-1] of the first level of power is only asked where it is found off, and no other is', () => {
+    const found = { isFoundOff: true };
+    assert.equal(next({}, alone, found).isQuestion, true);
+    assert.equal(next({}, alone, { ...found, isPaused: true }).run, undefined);
+    const second = next({ level: 1 }, full, found);
+    assert.deepEqual([second.isQuestion, second.state.switched[0]?.method], [undefined, 'pdu-off']);
+    const config = { ...full, powerManagement: [] };
+    const isolated = next({ phase: 'isolating' }, config, found);
+    assert.deepEqual([isolated.isQuestion, isolated.state.switched[0]?.method], [undefined, 'fc-off']);
+  });
+
+  test('[SAF-17] of power remembers who was silent before; one of storage strikes nobody else', () => {
+    const silent = { silentBeside: ['node-2'] };
+    assert.deepEqual(next({}, alone, silent).state.switched[0]?.silentBeside, ['node-2']);
+    assert.equal('silentBeside' in (next({ phase: 'isolating' }, full, silent).state.switched[0] ?? {}), false);
+    assert.equal('silentBeside' in (next({}, alone).state.switched[0] ?? {}), false, 'nobody has looked');
+    const known = { switched: [entry('ipmi-off', { sentAtMs: 10, ...silent })] };
+    const failed = next(known, alone, { task: told('failed') }).state;
+    assert.deepEqual(failed.switched, known.switched, 'the first look is the one that counts');
+  });
+
+  test('[FEN-2] waits before it is tried again, and not for what runs', () => {
+    const later = { ...sent, notBeforeMs: 30 };
+    assert.deepEqual([next(later, alone).run, next(later, alone).recheckAtMs], [undefined, 30]);
+    assert.equal(next(later, alone, { task: told('running') }).run?.name, 'ipmi-off');
+    assert.equal(next(later, alone, { nowMs: 30 }).run?.name, 'ipmi-off');
+  });
+
+  test('[SAF-5] that was dropped has not failed, and what was not sent is not on record', () => {
+    const dropped = next(sent, alone, { task: untold('dropped') }).state;
+    assert.deepEqual([dropped.switched, dropped.retries, dropped.phase], [[], 0, 'poweringOff']);
+    const failed = next(sent, alone, { task: untold('failed') }).state;
+    assert.deepEqual([failed.switched, failed.retries], [[], 1]);
+  });
+
+  test('[SAF-5] by a cordon confirms itself without a command', () => {
+    const config = configs['a cordon as well'] ?? assert.fail();
+    const cordoned = next({}, config, { task: told('succeeded') }).state.switched;
+    assert.deepEqual(cordoned, [{ step: 'power-management', method: 'cordon', storage: [], confirmedAtMs: 21 }]);
+  });
+});
+
+describe('a method that switches on', () => {
+  const cut = { phase: 'recovering', switched: [entry('fc-off', { sentAtMs: 10, confirmedAtMs: 11 })] } as const;
+  const found = { phase: 'recovering', switched: [entry('fc-off', { confirmedAtMs: 11 })] } as const;
+
+  test('[FEN-2] waits before it is tried again, and not for what runs', () => {
+    const later = { phase: 'poweringOn', ...sent, notBeforeMs: 30 } as const;
+    assert.deepEqual([next(later, alone).run, next(later, alone).recheckAtMs], [undefined, 30]);
+    assert.equal(next(later, alone, { nowMs: 30 }).run?.name, 'ipmi-on');
+    assert.equal(next(later, alone, { task: told('running') }).run?.name, 'ipmi-on');
+  });
+
+  test('[RET-2] tells what we have cut, and only asks after what was so before', () => {
+    assert.equal(next(cut, full).isQuestion, undefined);
+    assert.equal(next(found, full).isQuestion, true);
+    const on = next({ phase: 'poweringOn', ...sent }, alone);
+    assert.deepEqual([on.run?.name, on.isQuestion], ['ipmi-on', undefined]);
+    const asked = next(found, full, { task: untold('failed') }).state;
+    assert.equal(asked.phase, 'failed', 'to ask again would not change it');
+    assert.match(asked.message ?? '', /^fc-off .* it was so before this fence/);
+    assert.equal(next(cut, full, { task: told('failed') }).state.retries, 1);
+  });
+
+  test('[RET-2] connects what it names; the next one follows', () => {
+    const done = { task: told('succeeded') };
+    const byOther = next(cut, full, done).state;
+    assert.deepEqual([byOther.switched, byOther.method], [[], 1]);
+    const own = next(cut, { ...full, recovery: [] }, done).state;
+    assert.deepEqual([own.switched, own.method], [[], 0], 'it has left the list that this counts in');
+    const power = { switched: [...cut.switched, entry('ipmi-off', { sentAtMs: 10 })] };
+    assert.equal(next({ ...cut, ...power }, { ...full, recovery: [] }, done).state.method, 0, 'whatever else there is');
+    const shared = [{ ...entry('ipmi-off', { sentAtMs: 10, confirmedAtMs: 11 }), step: 'isolation' as const }];
+    const on = next({ phase: 'poweringOn', switched: shared }, alone, done).state;
+    assert.deepEqual([on.switched, on.method], [shared, 1], 'power connects nothing, though it is by the same device');
+    const [switchOfStorage] = level('fc-off', 'fc-on').on;
+    const namesake = { ...switchOfStorage!, name: 'ipmi-off' };
+    const config = { ...full, recovery: [{ off: [], on: [namesake] }] };
+    assert.equal(next({ ...cut, ...power }, config, done).state.method, 1, 'a name of another step is not its own');
+  });
 });

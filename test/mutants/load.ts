@@ -18,10 +18,13 @@ interface Loaded {
 
 const entry = 'src/scenario/runner.ts';
 const tag = 'mutant';
+/** The tests of a mutant are none of this process. */
+const collector = new URL('collected.ts', import.meta.url).href;
 const loaded: Loaded[] = [];
 
 registerHooks({
   resolve(specifier, context, next) {
+    if (specifier === 'node:test' && mutantOf(context.parentURL) !== undefined) return next(collector, context);
     const found = next(specifier, context);
     const mutant = mutantOf(context.parentURL);
     if (mutant === undefined || !isAnew(mutant, fileOf(context.parentURL ?? ''), fileOf(found.url))) return found;
@@ -37,6 +40,11 @@ registerHooks({
 /** The runner of scenarios, in which the operator is the mutant. */
 export function runnerWith(changes: Loaded['changes']): Promise<typeof runner> {
   return modulesWith(changes)<typeof runner>(entry);
+}
+
+/** The unit tests that lead to one of these files. */
+export function unitTestsOf(files: readonly string[]): string[] {
+  return [...leadingTo(files)].filter((file) => file.endsWith('.test.ts'));
 }
 
 /** Loads modules by file, with the changes in them wherever they lead to one. */
@@ -83,7 +91,7 @@ function leadingTo(files: readonly string[]): Set<string> {
 /** Who imports a file, types left out. */
 function importersOfAll(): Map<string, string[]> {
   const all = new Map<string, string[]>();
-  for (const file of globSync('src/**/*.ts', { cwd: root, exclude: ['**/*.test.ts'] })) {
+  for (const file of globSync(['src/**/*.ts', 'test/support/*.ts'], { cwd: root })) {
     const found = sourceOf(file).text.matchAll(
       /^(?:import|export) (?!type )[^;]*?from '(\.[^']+)';|import\('(\.[^']+)'\)/gm,
     );
