@@ -234,7 +234,7 @@ export const ALARM_ADVICE: AdviceFor<typeof ALARM> = {
 };
 
 export const REQUESTED_ADVICE: AdviceFor<typeof REQUESTED> = {
-  TakenUp: { ends: 'the fence has ended', can: [c.explain, c.stop] },
+  TakenUp: { ends: 'it is begun; if nothing is begun in time, it lapses', can: [c.explain, c.stop] },
   InTheFuture: { ends: 'it is asked for again, by a clock that is right', can: [c.fence] },
   Restored: { ends: 'it is asked for again', can: [c.fence] },
   TooOld: { ends: 'it is asked for again', can: [c.leader, c.fence] },
@@ -243,6 +243,7 @@ export const REQUESTED_ADVICE: AdviceFor<typeof REQUESTED> = {
   Maintenance: { ends: 'the maintenance is over, and it is asked for again', can: [c.maintenanceOver, c.fence] },
   NoPolicy: { ends: 'it is asked for again, in so many words', can: [c.fenceAnyway] },
   OtherNode: { ends: 'it is asked for again', can: [c.fence] },
+  NodeIsBack: { ends: 'it is asked for again, of the node as it is now', can: [c.explain, c.fence] },
 };
 
 export const WRONG_ADVICE: AdviceFor<typeof WRONG> = {

@@ -1,6 +1,7 @@
 /**
  * A fence that a person asks for. The request stays where it was written; what came of it is in the status, so that it is
- * answered once: taken up, from when on it lives with its incident, or refused for good.
+ * answered once: taken up, or refused for good. One that was taken up and is held back lapses; from when something was begun for it,
+ * it lives with its incident.
  */
 import { phaseHasEnded } from './facts.ts';
 import type { NodeFence, NodeFenceStatus } from './node-fence.ts';
@@ -11,7 +12,7 @@ export type RequestAnswer = NonNullable<NodeFenceStatus['request']>;
 export interface Asked {
   metadata?: { creationTimestamp?: string | undefined };
   spec: { requested?: FenceRequest | undefined };
-  status?: Pick<Partial<NodeFenceStatus>, 'request' | 'incident'> & {
+  status?: Pick<Partial<NodeFenceStatus>, 'request' | 'incident' | 'approval'> & {
     fence?: { phase: string; startedAt?: string | undefined } | undefined;
   };
 }
@@ -40,4 +41,15 @@ export function isTakenUp(record: Asked): boolean {
 
 export function hasEnded({ status }: Pick<Asked, 'status'>): boolean {
   return phaseHasEnded(status?.fence?.phase);
+}
+
+/** Whoever waits longer has forgotten it, and would be surprised. */
+const standsForMs = 600_000;
+
+/** Until when something has to be begun for it: counted from the last word of a person about it, its approval included. */
+export function lapsesAtMs({ spec: { requested }, status }: Asked): number | undefined {
+  if (requested === undefined) return undefined;
+  const { approval, incident } = status ?? {};
+  const approvedAt = approval !== undefined && approval.incident === incident?.id ? approval.at : requested.at;
+  return Math.max(Date.parse(requested.at), Date.parse(approvedAt)) + standsForMs;
 }

@@ -20,7 +20,7 @@ export const STATUS_ROOM: Room = {
   return: { waitsFor: 512 },
   hold: { message: 1024, ends: 512, command: 512 },
   next: { what: 512 },
-  request: { message: 512 },
+  request: { message: 512, trouble: 512 },
   rehearsal: { waitsFor: 1024, steps: { message: 1024 } },
   history: { message: 1024 },
   conditions: { message: 8192 },

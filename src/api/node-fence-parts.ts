@@ -174,3 +174,20 @@ export const silentBeside = z
       'Where the device cannot say whose power it is: other nodes that were silent by then, and that Kubernetes had not ' +
       'missed yet. One that falls silent later may be the one that was cut. When the list is full, nobody knows who did.',
   });
+
+export const requestAnswer = z
+  .object({
+    by: text(253, 'Who asked.'),
+    at: at('When they asked, as they wrote it.'),
+    answeredAt: at('When it was answered.'),
+    reason: text(64, 'One word for programs: `TakenUp`, or why it was refused.'),
+    message: text(512, 'The same in a sentence.').optional(),
+    bootId: text(64, 'The boot that the node was in when it was taken up; another one ends it.').optional(),
+    trouble: text(512, 'What was wrong with the node by then, whose end ends it; absent: nothing.').optional(),
+    endedAt: at('When the fence that was asked for was over. It stands for no other.').optional(),
+  })
+  .meta({
+    description:
+      'What came of the fence that somebody asked for, last. One that was taken up is over when nothing was begun for it within ' +
+      'ten minutes, or when the node is not as it was any more.',
+  });

@@ -26,6 +26,7 @@ import {
   applied,
   at,
   bootId,
+  requestAnswer,
   count,
   evidence,
   flag,
@@ -300,17 +301,7 @@ const status = z.object({
   next: next.optional(),
   rehearsal: rehearsalOf(ladder.omit({ begunAt: true }), rehearsedFence).optional(),
   storm: storm.optional(),
-  request: z
-    .object({
-      by: text(253, 'Who asked.'),
-      at: at('When they asked, as they wrote it.'),
-      answeredAt: at('When it was answered.'),
-      reason: text(64, 'One word for programs: `TakenUp`, or why it was refused.'),
-      message: text(512, 'The same in a sentence.').optional(),
-      endedAt: at('When the fence that was asked for was over. It stands for no other.').optional(),
-    })
-    .optional()
-    .meta({ description: 'What came of the fence that somebody asked for, last.' }),
+  request: requestAnswer.optional(),
   approval: z
     .object({ by: text(253, 'Who.'), at: at('When.'), incident: text(64, 'The incident it was given for; no other.') })
     .optional()
@@ -346,7 +337,7 @@ const spec = z.object({
     .object({
       by: text(253, 'Who.'),
       at: at(
-        'When. It has ten minutes to be taken up. One that is dated more than a minute ahead, or from before this object ' +
+        'When. Something has to be begun for it within ten minutes, or it lapses. One that is dated more than a minute ahead, or from before this object ' +
           'was made, does nothing.',
       ),
       withoutPolicy: z

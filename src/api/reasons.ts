@@ -175,15 +175,16 @@ export const HELD = group('NodeFence', 'Held', 'Something other than the node it
 });
 
 export const REQUESTED = group('NodeFence', 'request', 'What came of a fence that somebody asked for.', {
-  TakenUp: 'The node is fenced, as soon as nothing holds it back.',
+  TakenUp: 'The node is fenced as soon as nothing holds it back, if that is within ten minutes.',
   InTheFuture: 'It is dated more than a minute ahead.',
   Restored: 'It is older than the NodeFence that holds it, which was restored from a backup or copied.',
-  TooOld: 'Nobody took it up within ten minutes.',
+  TooOld: 'Nobody took it up within ten minutes, or it was held back for as long.',
   ModeDoesNotAct: 'The policy of the node is in a mode that does not act.',
   Stopped: 'spec.stop is true.',
   Maintenance: 'Somebody works on the node.',
   NoPolicy: 'No policy selects the node, and the request does not say `withoutPolicy`.',
   OtherNode: 'It was taken up for an earlier node of the same name.',
+  NodeIsBack: 'It was held back, and the trouble that the node was in has passed, or the node has booted.',
 });
 
 export const REHEARSED = group(

@@ -5,8 +5,8 @@ import { anIncident } from '../../test/support/release-case.ts';
 import type { Clock } from '../clock.ts';
 import { remedyPolicies } from '../kube/resources.ts';
 import { drill } from './drill.ts';
-import { requestFence } from './fence.ts';
-import type { StoredFence } from './node-fence.ts';
+import { fenceAs, requestFence } from './fence.ts';
+import type { Done, StoredFence } from './node-fence.ts';
 
 const at = '2026-01-01T00:00:00Z';
 const fenceIn = (phase: string, rest: object = {}): object => ({
@@ -143,4 +143,50 @@ test('a fence is asked for once, not while one runs, and not of a node that is s
   await cluster.remove(fenceRef);
   await cluster.remove(nodeRef);
   await assert.rejects(ask(), /no such node: node-1/);
+});
+
+async function asked(steps: (cluster: ActCluster) => (() => Promise<void>)[]): Promise<Done> {
+  const cluster = await ActCluster.create();
+  const context = { client: cluster.client, clock: scripted(cluster, steps(cluster)) };
+  return fenceAs(context, 'node-1', { by: 'jane', flags: {} });
+}
+
+const lapses = 'if nothing is begun for it by 2026-01-01T00:10:00Z, it lapses, and nothing happens later';
+
+test('[SAF-6] whoever asks for a fence is told at once that it is held back, by what, and when it lapses', async () => {
+  const hold = { reason: 'Storm', message: '3 of 6 nodes are silent', since: at, ends: 'fewer are' };
+  const held = await asked((cluster) => [
+    async () => {},
+    () => cluster.patchStatus(fenceRef, status(fenceIn('waiting'), { incident: anIncident(), hold })),
+  ]);
+  assert.equal(held.what, 'fence requested');
+  assert.deepEqual(held.notes, ['it is held back (Storm): 3 of 6 nodes are silent, until fewer are', lapses]);
+  const waits = { ...hold, reason: 'AwaitingApproval', message: 'it waits', ends: 'somebody approves' };
+  const approve = await asked((cluster) => [
+    () => cluster.patchStatus(fenceRef, status(fenceIn('waiting'), { incident: anIncident(), hold: waits })),
+  ]);
+  assert.deepEqual(approve.notes, ['it is held back (AwaitingApproval): it waits, until somebody approves']);
+  const begun = await asked((cluster) => [
+    () => cluster.patchStatus(fenceRef, status(fenceIn('poweringOff'), { incident: anIncident() })),
+  ]);
+  assert.deepEqual(begun.notes, []);
+});
+
+test('[SAF-6] where no operator answers, or refuses, that is said as well', async () => {
+  const silent = await asked(() => []);
+  assert.deepEqual(silent.notes, [`no operator has answered within 15 s (see fenceline explain node-1); ${lapses}`]);
+  const request = { by: 'jane', at, answeredAt: at, reason: 'Maintenance', message: 'under maintenance until noon' };
+  await assert.rejects(
+    asked((cluster) => [() => cluster.patchStatus(fenceRef, { epoch: 4, holder: 'me', request })]),
+    /the operator has refused it \(Maintenance\): under maintenance until noon/,
+  );
+});
+
+test('[SAF-6] one that has lapsed without an answer does not stand in the way of the next', async () => {
+  const cluster = await ActCluster.create();
+  await cluster.patch(fenceRef, '/spec/requested', { by: 'joe', at: '2025-12-31T23:50:01Z' });
+  const ask = (): Promise<StoredFence> => requestFence(cluster.client, 'node-1', 'jane', {});
+  await assert.rejects(ask(), /was asked for already, by joe at 2025-12-31T23:50:01Z/);
+  await cluster.patch(fenceRef, '/spec/requested', { by: 'joe', at: '2025-12-31T23:49:59Z' });
+  assert.deepEqual((await ask()).spec.requested, { by: 'jane', at });
 });

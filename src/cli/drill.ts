@@ -10,12 +10,12 @@ import { answerOf, hasEnded } from '../api/fence-request.ts';
 import { checkContext, checkDevices, type CheckContext } from './check.ts';
 import { confirm } from './confirm.ts';
 import type { RequestFlags } from './fence.ts';
-import { requestFence, withoutPolicyFlag } from './fence.ts';
+import { requestFence, requestIn, withoutPolicyFlag } from './fence.ts';
 import type { AgentFlags } from './agent-flags.ts';
 import { addAgentFlags } from './agent-flags.ts';
 import { addKubeFlags } from './kube-flags.ts';
 import type { StoredFence } from './node-fence.ts';
-import { patchFence, readFence, tell, whoAmI } from './node-fence.ts';
+import { patchFence, tell, whoAmI } from './node-fence.ts';
 import { UserError } from './user-error.ts';
 
 interface DrillFlags extends RequestFlags, AgentFlags {
@@ -85,20 +85,13 @@ export async function drill(
   const told = new Set<string>((asked.status?.history ?? []).map(lineOf));
   for (;;) {
     await sleep(clock, pollMs);
-    const { fence } = await readFence(client, node);
-    if (fence?.spec.requested?.at !== asked.spec.requested?.at || fence === undefined) {
-      throw new UserError('somebody has withdrawn the request');
-    }
+    const fence = await requestIn(client, node, asked);
     for (const line of (fence.status?.history ?? []).map(lineOf)) {
       if (!told.has(line)) say(line);
       told.add(line);
     }
     const waitedMs = clock.monotonic() - startedMs;
-    const answer = answerOf(fence);
-    if (answer !== undefined && answer.reason !== 'TakenUp') {
-      throw new UserError(`the operator has refused it (${answer.reason}): ${answer.message}`);
-    }
-    if (answer === undefined) {
+    if (answerOf(fence) === undefined) {
       if (waitedMs >= takeUpMs) await withdraw(client, fence);
     } else if (fence.status?.fence?.phase === 'failed') {
       throw new UserError(`the fence of ${node} has failed: ${fence.status.fence.message ?? 'see its history'}`);

@@ -1,7 +1,9 @@
 /** `fenceline fence NODE`: asks the operator for a fence now, whatever it thinks of the node. */
 import type { Command } from 'commander';
 import { clockTime, isUnderFence } from '../api/facts.ts';
-import { hasEnded, isTakenUp, requestOf } from '../api/fence-request.ts';
+import { answerOf, hasEnded, isTakenUp, lapsesAtMs, requestOf } from '../api/fence-request.ts';
+import type { Clock } from '../clock.ts';
+import { realClock, sleep } from '../clock.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { confirm } from './confirm.ts';
 import type { ActFlags, Done, StoredFence } from './node-fence.ts';
@@ -30,7 +32,54 @@ async function fence(client: KubeClient, node: string, flags: FenceFlags): Promi
   if (flags.yes !== true && flags.dryRun !== true) {
     await confirm(node, `The power of ${node} is cut while it runs; what runs there ends without a shutdown.`);
   }
-  return { what: 'fence requested', fence: await requestFence(client, node, by, flags), notes: [] };
+  return fenceAs({ client, clock: realClock }, node, { by, flags });
+}
+
+const pollMs = 500;
+/** An operator that runs answers within seconds. */
+const answerMs = 15_000;
+
+/** Asks, and says what came of it: whoever asks has to know at once if nothing happens now, why, and until when it might. */
+export async function fenceAs(
+  { client, clock }: { client: KubeClient; clock: Clock },
+  node: string,
+  { by, flags }: { by: string; flags: RequestFlags },
+): Promise<Done> {
+  const asked = await requestFence(client, node, by, flags);
+  const what = 'fence requested';
+  if (flags.dryRun === true) return { what, fence: asked, notes: [] };
+  const startedMs = clock.monotonic();
+  for (;;) {
+    await sleep(clock, pollMs);
+    const fence = await requestIn(client, node, asked);
+    const isAnswered = answerOf(fence) !== undefined;
+    if (isAnswered || clock.monotonic() - startedMs >= answerMs) return { what, fence, notes: notesOn(fence) };
+  }
+}
+
+/** The record in which it still stands; withdrawn or refused, it is an error. */
+export async function requestIn(client: KubeClient, node: string, asked: StoredFence): Promise<StoredFence> {
+  const { fence } = await readFence(client, node);
+  if (fence?.spec.requested?.at !== asked.spec.requested?.at || fence === undefined) {
+    throw new UserError('somebody has withdrawn the request');
+  }
+  const answer = answerOf(fence);
+  if (answer === undefined || answer.reason === 'TakenUp') return fence;
+  throw new UserError(`the operator has refused it (${answer.reason}): ${answer.message}`);
+}
+
+function notesOn(fence: StoredFence): string[] {
+  const { hold } = fence.status ?? {};
+  const lapses = `if nothing is begun for it by ${clockTime(lapsesAtMs(fence) ?? 0)}, it lapses, and nothing happens later`;
+  if (answerOf(fence) === undefined) {
+    return [
+      `no operator has answered within ${answerMs / 1000} s (see fenceline explain ${fence.spec.node}); ${lapses}`,
+    ];
+  }
+  if (hold === undefined) return [];
+  const { reason, message, ends } = hold;
+  const until = ends === undefined ? '' : `, until ${ends}`;
+  return [`it is held back (${reason}): ${message}${until}`, ...(reason === 'AwaitingApproval' ? [] : [lapses])];
 }
 
 /** Answers with the record that holds the request. */
@@ -44,9 +93,12 @@ export async function requestFence(
   await mayBeAsked(client, node, withoutPolicy === true);
   if (serverTime === undefined) throw new UserError('the API server does not say what time it is');
   if (known?.spec.stop === true) throw new UserError(`${node} is stopped: fenceline resume ${node} comes first`);
-  const open = known && requestOf(known);
-  if (open !== undefined) throw new UserError(`a fence of ${node} was asked for already, by ${open.by} at ${open.at}`);
   if (known !== undefined && isBegun(known)) throw new UserError(`${node} is being fenced already`);
+  const open = known && requestOf(known);
+  const hasLapsed = known !== undefined && serverTime > (lapsesAtMs(known) ?? 0);
+  if (open !== undefined && !hasLapsed) {
+    throw new UserError(`a fence of ${node} was asked for already, by ${open.by} at ${open.at}`);
+  }
   const requested = { by, at: clockTime(serverTime), ...(withoutPolicy === true ? { withoutPolicy } : {}) };
   if (known !== undefined && isTakenUp({ ...known, spec: { requested } })) {
     throw new UserError(`${node} has been fenced in this very second: try again`);

@@ -12,6 +12,8 @@ import {
 import type { Advice } from '../api/advice.ts';
 import { COMMANDS } from '../api/advice.ts';
 import { RELEASED_ADVICE, STUCK_ADVICE } from '../api/advice-of-pods.ts';
+import { clockTime, isUnderFence } from '../api/facts.ts';
+import { lapsesAtMs, requestOf } from '../api/fence-request.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { ALARM, FENCED, HELD, RELEASED } from '../api/reasons.ts';
 import type { Advised, Known } from './explanation.ts';
@@ -147,13 +149,25 @@ function alarms(known: Known, said: readonly Advised[]): Advised[] {
   return isSaid ? [] : [advised({ reason, message, since }, adviceFor(ALARM_ADVICE, reason), namesOf(known))];
 }
 
-/** One that was refused: somebody waits for a fence that does not come. */
+/** One that was refused, or is held back: somebody waits for a fence that does not come, or not yet. */
 function requests(known: Known): Advised[] {
   const { request } = known.record?.status ?? {};
-  if (request === undefined || request.reason === 'TakenUp' || request.endedAt !== undefined) return [];
+  if (request === undefined || request.endedAt !== undefined) return [];
+  if (request.reason === 'TakenUp') return heldRequest(known);
   const { reason, message = '', by, answeredAt: since } = request;
   const wait = { reason, message: `the fence that ${by} asked for was refused: ${message}`, since };
   return [advised(wait, adviceFor(REQUESTED_ADVICE, reason), namesOf(known))];
+}
+
+function heldRequest(known: Known): Advised[] {
+  const { record } = known;
+  const asked = record && requestOf(record);
+  const { fence, hold } = record?.status ?? {};
+  if (record === undefined || asked === undefined || isUnderFence(fence) || hold === undefined) return [];
+  const lapsesMs = hold.reason === HELD.reason.AwaitingApproval ? undefined : lapsesAtMs(record);
+  const message = `${asked.by} asked for a fence at ${asked.at}; nothing was begun for it yet`;
+  const wait = { reason: 'TakenUp', message, ...(lapsesMs === undefined ? {} : { until: clockTime(lapsesMs) }) };
+  return [advised(wait, REQUESTED_ADVICE.TakenUp, namesOf(known))];
 }
 
 /** By which of its devices it could not be fenced. */

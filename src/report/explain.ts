@@ -8,6 +8,7 @@ import type { Command } from '../api/advice.ts';
 import { COMMANDS, commandsOf } from '../api/advice.ts';
 import { formatDuration } from '../api/duration.ts';
 import { clockTime, isUnderFence } from '../api/facts.ts';
+import { requestOf } from '../api/fence-request.ts';
 import type { LadderThreshold, PolicyFacts } from '../api/release-view.ts';
 import type { Judgement } from '../api/view.ts';
 import { VERDICT_REASONS } from '../api/view.ts';
@@ -121,6 +122,8 @@ function changesOf(known: Known): string[] {
   if (fence?.phase === 'booting') return [booted];
   if (fence?.phase === 'failed') return [rebooted, offByHand];
   if (isUnderFence(fence) && wasSent) return [afterCommand];
+  const isAsked = record !== undefined && requestOf(record) !== undefined;
+  if (isAsked && !isUnderFence(fence)) return record.status.request?.trouble === undefined ? [asked] : [asked, inTime];
   return fences(policy) && !isHeld ? [inTime, foundOff] : [inTime];
 }
 
@@ -128,6 +131,8 @@ const leading = 'an operator leads again: it goes on from what is on record, and
 const joined = 'a node of this name joins the cluster: then it is looked at like any other';
 const withoutPolicy = 'a policy that selects it; without one nothing is done about it whatever happens';
 const inTime = 'its kubelet renews its Lease and Ready is True before anything is cut: then nothing is done to it';
+const asked =
+  'it boots, or its request lapses, before anything is begun: then nothing is done to it because somebody asked';
 const foundOff = 'its device says off: then nothing has to be cut, and no storm holds it back';
 const afterCommand =
   'only a new boot: a command was sent and may show at any moment, so that the fence is brought to its end';

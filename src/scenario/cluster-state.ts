@@ -46,6 +46,7 @@ export interface StoredFence extends KubeObject {
       bootId?: string;
     };
     incident?: { id: string; nodeUid?: string };
+    approval?: { at?: string; incident?: string };
     hold?: { reason?: string; message?: string; since?: string };
     return?: { stage?: string; waitsFor?: string; soakUntil?: string };
     releases?: StoredRelease[];

@@ -155,6 +155,7 @@ describe('what a status can hold', () => {
       'holes/cut-seen-late',
       'fence/written-device',
       'holes/request-under-dry-run',
+      'holes/request-for-one-that-came-back',
       'holes/dry-run-then-enforce',
       'holes/dry-run-outlet',
       'holes/cooldown',

@@ -1,7 +1,7 @@
 /**
- * What persons ask for, as far as it may excuse an act: a request that is of the last ten minutes, or was answered within them
- * and whose incident is still the same; not dated ahead, no older than the record that holds it, not spent, and under a policy
- * that acts. Anything else on record excuses nothing.
+ * What persons ask for, as far as it may excuse an act: a request, or its approval, that is of the last ten minutes, or for which
+ * something was cut within them and whose incident is still the same; about trouble that goes on, if there was any; not dated
+ * ahead, no older than the record that holds it, not spent, and under a policy that acts. Anything else on record excuses nothing.
  */
 import { nodeFenceName } from '../../api/fence-names.ts';
 import type { StoredChange, StoredFence } from '../cluster-state.ts';
@@ -15,12 +15,16 @@ interface Followed {
   answeredMs?: number;
   /** Of that time. */
   incident?: string;
+  /** The node was silent, or in trouble, when it was asked for. */
+  isAboutTrouble: boolean;
   wasCut: boolean;
   isSpent: boolean;
 }
 
 const minuteMs = 60_000;
 const takenUpWithinMs = 10 * minuteMs;
+/** What comes back while its device is asked could not be read before that. */
+const tooLateMs = 5000;
 const silenced = ['DryRun', 'Paused'];
 
 export class Requests {
@@ -77,12 +81,30 @@ export class Requests {
     const key = `${requested.by} ${requested.at}`;
     const known = this.#followed.get(node);
     if (known?.key === key) return known;
-    const fresh: Followed = { key, wasCut: false, isSpent: false };
+    const isAboutTrouble = !this.#isWell(node);
+    const fresh: Followed = { key, isAboutTrouble, wasCut: false, isSpent: false };
     this.#followed.set(node, fresh);
     return fresh;
   }
 
-  #wrong(fence: StoredFence, { answeredMs, isSpent, incident }: Followed): string | undefined {
+  #isWell(node: string): boolean {
+    return !this.#troubles.isSilent(node) && this.#troubles.conditionsOf(node).length === 0;
+  }
+
+  /** Until something is cut for it, it is about its own moment. */
+  #lapsed({ spec, status }: StoredFence, { isAboutTrouble, wasCut }: Followed): string | undefined {
+    const { node = '', requested } = spec ?? {};
+    const { approval, incident } = status ?? {};
+    const approvedAt = approval?.incident === incident?.id ? approval?.at : undefined;
+    const saidMs = Math.max(Date.parse(requested?.at ?? ''), Date.parse(approvedAt ?? requested?.at ?? ''));
+    if (wasCut) return undefined;
+    if (this.#context.wallMs() > saidMs + takenUpWithinMs + 1000) return 'has lapsed';
+    const isBack = this.#isWell(node) && (this.#context.pulseOf(node)?.renewingForMs ?? 0) >= tooLateMs;
+    return isAboutTrouble && isBack ? 'was about trouble that has passed' : undefined;
+  }
+
+  #wrong(fence: StoredFence, mine: Followed): string | undefined {
+    const { answeredMs, isSpent, incident } = mine;
     const { at = '', withoutPolicy = false } = fence.spec?.requested ?? {};
     const nowMs = this.#context.wallMs();
     const atMs = Date.parse(at);
@@ -92,6 +114,8 @@ export class Requests {
     if ((answeredMs ?? nowMs) > atMs + takenUpWithinMs + 1000) return 'was not answered within ten minutes';
     const isOpen = incident !== undefined && fence.status?.incident?.id === incident;
     if (nowMs > atMs + takenUpWithinMs + 1000 && !isOpen) return 'was about an incident that is over';
+    const lapsed = this.#lapsed(fence, mine);
+    if (lapsed !== undefined) return lapsed;
     const policy = this.#troubles.policyOf(fence.spec?.node ?? '');
     if (policy === undefined && !withoutPolicy) return 'stands without a policy';
     return silenced.includes(policy?.spec?.mode ?? '') ? 'stands under a policy that does not act' : undefined;

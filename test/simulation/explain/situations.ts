@@ -130,6 +130,15 @@ export const situations: readonly Situation[] = [
     events: [cutOff],
   }),
   night('storm', 60 * seconds, { events: [cutOff, { at: '0s', partition: 'node-1' }] }),
+  {
+    ...night('request-held-back', 90 * seconds, {
+      events: [
+        ...['node-1', 'node-2'].map((partition) => ({ at: '0s', partition })),
+        { at: '60s', apply: record({ requested: { by: 'jane', at: '2026-01-01T00:01:30Z' } }) },
+      ],
+    }),
+    node: usual,
+  },
   night('disruption-budget', 30 * seconds, {
     policy: {
       fence: { isolateAfter: '0s', powerManagementAfter: '0s', powerOnFoundOff: false },

@@ -1,5 +1,6 @@
 /** As in mutants.ts, for who has to wait before a fence begins, and who need not. */
 import type { MutantCase } from '../mutants.ts';
+import { scenarioOf } from '../run-file.ts';
 import { atOnce, fenced, place } from './fenced.ts';
 
 export const waitMutantCases: readonly MutantCase[] = [
@@ -89,5 +90,29 @@ export const waitMutantCases: readonly MutantCase[] = [
       runFor: '4m',
     }),
     says: /^node-2 waits for its turn while nobody works on another node$/,
+  },
+  {
+    invariant: 'S37',
+    mistake: 'lets a request wait for as long as it is held back',
+    sabotage: {
+      file: 'src/decide/request.ts',
+      line: 'if (!isLate || (isTaken && isAwaited)) return undefined;',
+      instead: 'if (!isLate || isTaken) return undefined;',
+    },
+    scenario: scenarioOf('holes/request-held-by-a-storm'),
+    beside: ['S39', 'S45'],
+    says: /^node-1 is well, and switched off for a request that has lapsed$/,
+  },
+  {
+    invariant: 'S37',
+    mistake: 'cuts a node that is back for what was asked for when it was lost',
+    sabotage: {
+      file: 'src/decide/request.ts',
+      line: 'if (trouble === undefined || !isBack(nodeCase) || wrongWith(nodeCase) !== undefined) return undefined;',
+      instead: 'if (trouble !== "") return undefined;',
+    },
+    scenario: scenarioOf('holes/request-for-one-that-came-back'),
+    beside: ['S39', 'S45'],
+    says: /^node-1 is well, and switched off for a request that was about trouble that has passed$/,
   },
 ];

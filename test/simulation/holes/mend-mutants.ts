@@ -53,8 +53,8 @@ export const mendMutantCases: readonly MendCase[] = [
     hole: 'storms',
     sabotage: {
       file: 'src/decide/request.ts',
-      line: 'if (atMs > nowMs + CLOCKS_DIFFER_MS) {',
-      instead: 'if (atMs > nowMs + 1000 * 86_400 * CLOCKS_DIFFER_MS) {',
+      line: 'if (!isTaken && Date.parse(requested.at) > nowMs + CLOCKS_DIFFER_MS) {',
+      instead: 'if (!isTaken && Date.parse(requested.at) > nowMs + 1000 * 86_400 * CLOCKS_DIFFER_MS) {',
     },
     scenario: scenarioOf('holes/requests-from-the-future'),
     // It is told of a node that is well, too.

@@ -7,4 +7,8 @@ runHoles('what a person asks for is done once, now, or not at all', {
   'request-without-policy': '[SAF-6] where no policy selects the node a request has to say so in so many words',
   'request-spent-withdrawn': '[SAF-6] one that is spent begins nothing in the place of a fence that is withdrawn',
   'request-spent': '[SAF-6, SAF-7] one that is spent stands for nothing in the next incident, which looks around first',
+  'request-held-by-a-storm':
+    '[SAF-6] one that a storm holds back lapses after ten minutes, and does not go off when it passes',
+  'request-for-one-that-came-back': '[SAF-6] one that was about a lost node is not done to it when it is back',
+  'request-for-an-earlier-boot': '[SAF-6] one that is held back is not about the next boot of the node',
 });
