@@ -90,7 +90,12 @@ const incident = z.object({
   }),
   acts: count('How much was done to the node, its pods and volumes since the trouble was last gone. There is a limit.'),
   poweredOff: z
-    .object({ at: at('When.'), bootId: bootId(), signs: signs() })
+    .object({
+      at: at('When.'),
+      bootId: bootId(),
+      signs: signs(),
+      wasAlive: flag('Its kubelet went on renewing all the same: nobody knows whether it ever was off.').optional(),
+    })
     .optional()
     .meta({ description: 'A device has confirmed that the power was off, and in which boot of the machine that was.' }),
   unseen: unseenPods.optional(),

@@ -175,7 +175,9 @@ function nextRemedy(nodeCase: PresentCase, isAsked: boolean): Requestable {
   const order =
     kind === 'podTemplate' && ladder !== undefined && heldBack === undefined ? orderOf(nodeCase, ladder) : undefined;
   const jobs = order === undefined ? ended : withJob(ended, order, nodeCase);
-  const run = heldBack !== undefined ? undefined : runOf(nodeCase, decision, { ladder, status, order, kind });
+  // A rung that is held back does not hold back what a fence still has to do: the machine that it has cut goes on.
+  const turn = heldBack === undefined ? ladder : undefined;
+  const run = runOf(nodeCase, decision, { ladder: turn, status, order, kind });
   const remediation = order === undefined ? undefined : remediationOf(nodeCase, order, jobs);
   return {
     jobs,
@@ -258,7 +260,8 @@ function flapsOf(incident: NodeFenceStatus['incident']): number {
 
 /** Its power was off in this incident and boot, as a device has confirmed: nothing of before runs there any more. */
 function wasOff({ incident }: NodeFenceStatus, { bootId }: { bootId: string }): boolean {
-  return incident?.poweredOff !== undefined && incident.poweredOff.bootId === bootId;
+  const { poweredOff } = incident ?? {};
+  return poweredOff !== undefined && poweredOff.bootId === bootId && poweredOff.wasAlive !== true;
 }
 
 /**

@@ -143,9 +143,19 @@ const afterPowerOn: ReadonlySet<string | undefined> = new Set(['booting', 'faile
 function bootOf(nodeCase: PresentCase, { fence, incident }: NodeFenceStatus): string {
   const { node, lease } = nodeCase;
   const heard = incident?.poweredOff;
-  if (!sharesBoot(nodeCase) || heard?.signs === undefined || !afterPowerOn.has(fence?.phase)) return node.bootId;
-  const isNew = !stillCounts(heard, { node, ...(lease === undefined ? {} : { lease }) });
-  return isNew ? `${node.bootId} again`.slice(-64) : node.bootId;
+  if (!sharesBoot(nodeCase) || heard?.signs === undefined) return node.bootId;
+  const isOn = afterPowerOn.has(fence?.phase) && !stillCounts(heard, { node, ...(lease && { lease }) });
+  return isOn || isOnByHand(nodeCase, fence, heard) ? `${node.bootId} again`.slice(-64) : node.bootId;
+}
+
+/** Before any device has said so: its kubelet is back long after the machine was off, and was silent until then. */
+function isOnByHand(
+  { lease, limits, serverNowMs }: PresentCase,
+  fence: Fence | undefined,
+  { at, wasAlive = false }: { at: string; wasAlive?: boolean | undefined },
+): boolean {
+  if (fence?.phase !== 'poweringOn' || wasAlive || lease === undefined) return false;
+  return renewsSince(lease, serverNowMs - Date.parse(at), limits.viewAgeMs);
 }
 
 /** What its devices said counts for the phase that they were asked in. */
@@ -156,7 +166,7 @@ function onAgainIn({ onAgain }: NodeCase, fence: Fence | undefined): string | un
 }
 
 /** Since its devices confirmed that it is off. */
-function isAliveSince({ lease, limits, serverNowMs }: PresentCase, fence: Fence | undefined): boolean {
+export function isAliveSince({ lease, limits, serverNowMs }: NodeCase, fence: Fence | undefined): boolean {
   if (fence?.phase !== 'off' || lease === undefined) return false;
   return renewsSince(lease, serverNowMs - Date.parse(fence.stepStartedAt), limits.viewAgeMs);
 }

@@ -11,6 +11,7 @@ import { wasShuttingDown } from '../release/patience.ts';
 import { isQuarantined } from '../return/return-node.ts';
 import type { ReleaseDecision, Trouble } from './decide-release.ts';
 import type { RemedyDecision } from './decide-remedy.ts';
+import { isAliveSince } from './fence-of.ts';
 
 type Incident = NonNullable<NodeFenceStatus['incident']>;
 
@@ -89,9 +90,11 @@ function withPowerOff(
   if (fence.phase === 'off' && darkBeside(nodeCase) !== undefined) return incident;
   const { bootId = '' } = fence;
   const isKnown = poweredOff?.bootId === bootId;
+  const wasAlive = (isKnown && poweredOff.wasAlive === true) || isAliveSince(nodeCase, nodeCase.fence?.status.fence);
   // What a kubelet had written until the power went on: where the boot ID says nothing, whatever is written later tells.
   const signs = sharesBoot(nodeCase) ? { signs: signsOf(nodeCase) } : {};
-  return { ...incident, poweredOff: { at: isKnown ? poweredOff.at : now, bootId, ...signs } };
+  const at = isKnown ? poweredOff.at : now;
+  return { ...incident, poweredOff: { at, bootId, ...signs, ...(wasAlive ? { wasAlive } : {}) } };
 }
 
 /** What was done so far, and of which controllers a latecomer goes: both have their limits. */

@@ -161,6 +161,7 @@ describe('what a status can hold', () => {
       'holes/cooldown',
       'holes/graceful-reboot',
       'holes/shared-boot-id',
+      'holes/shared-boot-id-on-while-held',
       'holes/budget-overruled',
     ];
     for (const file of [...files, 'release/fev/tolerations']) await written.run(scenarioOf(file));

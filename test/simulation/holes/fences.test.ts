@@ -15,6 +15,8 @@ runHoles('a fence', {
   'on-refused-cordoned': '[SAF-19] switches on what it has cut, although others have cordoned the node since',
   'on-refused-paused': '[SAF-12] that could not switch on what it has cut does so when its policy is paused',
   'on-refused-policy-gone': '[SAF-12] that could not switch on what it has cut does so when its policy is gone',
+  'on-refused-rung-held':
+    '[SAF-19, SAF-11] that could not switch on what it has cut does so although the next remedy is held back',
   'cut-seen-late': '[SAF-19] that begins anew and finds its own cut switches on what it has cut',
   'asked-for-after-a-failure': '[SAF-11] that has failed for good makes way for one that a person asks for',
   'marked-dead-by-hand': '[RET-1, RET-2] that is over and waits for a taint of somebody says so',

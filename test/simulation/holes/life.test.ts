@@ -40,5 +40,8 @@ describe('what was said before a sign of life', () => {
 
 runHoles('a boot ID that several nodes share says nothing', {
   'shared-boot-id': '[FEN-16] the fence of such a node ends when its power went on and a kubelet has started since',
+  'shared-boot-id-on-while-held':
+    '[FEN-16, SAF-3] nothing goes on the strength of a cut that is over, and the fence ends as well',
+  'shared-boot-id-on-by-hand': '[FEN-16] also where somebody switches it on by hand, because its device does not',
   'shared-boot-id-peer-gone': '[FEN-16] also where the other node with its ID is deleted meanwhile',
 });
