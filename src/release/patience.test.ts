@@ -108,6 +108,16 @@ describe('patience', () => {
     assert.equal(reasonOf(patienceWith(withNode({ taints }, { ...empty, fence: known }), spell)), 'NothingToFree');
   });
 
+  test('[SAF-18] what nobody remembers of an earlier boot has ended with its power', () => {
+    const taints = [{ key: 'fenceline.dev/quarantine', effect: 'NoSchedule' }];
+    const offIn = (bootId: string): Patience | undefined => {
+      const fence = aFence({ incident: anIncident({ poweredOff: { at: '2026-01-01T00:05:00Z', bootId } }) });
+      return patienceWith(withNode({ taints }, { pods: [], attachments: [], fence }), spell);
+    };
+    assert.equal(reasonOf(offIn('boot-0')), 'NothingToFree');
+    assert.equal(offIn('boot-1'), undefined);
+  });
+
   test('[SAF-18, REM-9] what its own ladder has emptied to restart it is not held, as long as its kubelet lives', () => {
     const lease = { ...renewedLease };
     const rung = (name: string): RemedyFacts['thresholds'][number]['remedies'][number] => ({

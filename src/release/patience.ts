@@ -91,9 +91,15 @@ function nothingToFree(nodeCase: PresentCase, spell: Spell): Patience | undefine
   });
 }
 
-/** Our quarantine is on it, and nobody remembers what for: what may have been cut off there has to be found out. */
+/**
+ * Our quarantine is on it, and nobody remembers what for: what may have been cut off there has to be found out. Of a boot before
+ * this one nothing is left.
+ */
 function isForgotten({ node, fence }: PresentCase): boolean {
-  return hasTaint(node, QUARANTINE_KEY, 'NoSchedule') && (fence?.status.releases ?? []).length === 0;
+  const { releases = [], incident } = fence?.status ?? {};
+  const { poweredOff } = incident ?? {};
+  const isBootedSince = poweredOff !== undefined && poweredOff.bootId !== node.bootId;
+  return hasTaint(node, QUARANTINE_KEY, 'NoSchedule') && releases.length === 0 && !isBootedSince;
 }
 
 /** What lets a node be empty by the time that it is to be restarted. */

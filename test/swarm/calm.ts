@@ -1,12 +1,14 @@
 /**
  * Clusters in which nothing is wrong: nodes are cordoned, drained and rebooted, kubelets are upgraded, workloads restarted one pod
- * after the other, machines shut down and started again. Not one of them may lose its power through us (S45).
+ * after the other, machines shut down and started again, and meanwhile operators and the API server are restarted too. Not one
+ * machine may lose its power through us (S45).
  */
 import type { Report } from '../../src/scenario/report.ts';
 import { Random } from '../../src/world/random.ts';
 import { Chance } from '../twins/chance.ts';
 import type { Happening, Manifest, ScenarioDocument, SwarmNode } from './document.ts';
 import { documentOf, seconds } from './document.ts';
+import { clock } from './people.ts';
 import { driverObjects, workloads } from './workloads.ts';
 
 interface Work {
@@ -34,12 +36,13 @@ export function generateCalm(seed: number): ScenarioDocument {
   }));
   const bootSeconds = chance.one([10, 60, 90, 180, 240]);
   const objects = [...driverObjects(of('drivers')), ...workloads(of('workloads'), nodes), policy(of('policy'))];
-  const chores = of('chores');
+  const operators = chance.one([1, 1, 2]);
+  const [chores, services] = [of('chores'), of('services')];
   const events: Happening[] = [];
   let at = chores.between(5, 30);
   for (const { name: node } of chores.some(nodes, nodes.length)) {
     const { events: more, takes } = chores.one(allChores)({ chance: chores, node, at, bootSeconds, objects });
-    events.push(...more);
+    events.push(...more, ...restarted(services, operators, at, takes));
     at += takes + chores.between(0, 20);
     if (at > 420) break;
   }
@@ -51,10 +54,10 @@ export function generateCalm(seed: number): ScenarioDocument {
     cluster: {
       nodes,
       kubernetes: { nodeMonitorGracePeriod, bootTime: seconds(bootSeconds), ...lease },
-      operators: chance.one([1, 1, 2]),
+      operators,
     },
     objects,
-    events,
+    events: events.toSorted((one, other) => Number.parseFloat(one.at) - Number.parseFloat(other.at)),
     runFor: seconds(Math.max(600, at + 60)),
   });
 }
@@ -84,6 +87,7 @@ const allChores: readonly ((work: Work) => Chore)[] = [
   reboot,
   upgrade,
   upgrade,
+  upgradeAfterPause,
   restart,
   shutDown,
   rebootInOrder,
@@ -116,13 +120,45 @@ function upgrade({ chance, node, at }: Work): Chore {
   };
 }
 
+/** Announced: nobody is to mind until then. It takes a little longer, or begins late. */
+function upgradeAfterPause({ chance, node, at }: Work): Chore {
+  const until = at + chance.one([20, 40, 90]);
+  const stop = until + chance.one([-15, -5, 1, 10]);
+  const start = stop + chance.one([10, 30, 90, 200]);
+  const annotations = { 'fenceline.dev/pause.upgrade': clock(until) };
+  return {
+    events: [
+      { at: seconds(at), apply: { apiVersion: 'v1', kind: 'Node', metadata: { name: node, annotations } } },
+      ...(chance.maybe(0.5) ? [{ at: seconds(at), cordon: node }] : []),
+      { at: seconds(stop), kubeletStop: node },
+      { at: seconds(start), kubeletStart: node },
+      { at: seconds(start + 15), uncordon: node },
+    ],
+    takes: start + 15 - at,
+  };
+}
+
+/** What is replaced while all of this goes on: the operator, which another instance or the next start follows, and the API server. */
+function restarted(chance: Chance, operators: number, at: number, takes: number): Happening[] {
+  const within = (): number => at + chance.between(0, Math.max(1, takes));
+  const failover = (): Happening => ({ at: seconds(within()), crashOperator: chance.between(1, operators) });
+  const down = within();
+  const apiServer: Happening[] = [
+    { at: seconds(down), apiDown: true },
+    { at: seconds(down + chance.one([2, 8, 20])), apiUp: true },
+  ];
+  return [...(chance.maybe(0.35) ? [failover()] : []), ...(chance.maybe(0.2) ? apiServer : [])];
+}
+
 /** `kubectl rollout restart` of everything. */
 function restart({ objects, at }: Work): Chore {
   const annotations = { 'kubectl.kubernetes.io/restartedAt': `${at}` };
   const restarted = objects.flatMap((object): Happening[] => {
     if (!['Deployment', 'StatefulSet', 'DaemonSet'].includes(object.kind)) return [];
-    const spec = object['spec'] as { template: { metadata: object } };
-    const template = { ...spec.template, metadata: { ...spec.template.metadata, annotations } };
+    const spec = object['spec'] as { template: { metadata: { annotations?: object } } };
+    const { metadata } = spec.template;
+    const known = { ...metadata.annotations, ...annotations };
+    const template = { ...spec.template, metadata: { ...metadata, annotations: known } };
     return [{ at: seconds(at), apply: { ...object, spec: { ...spec, template } } }];
   });
   return { events: restarted, takes: 30 };

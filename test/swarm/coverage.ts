@@ -16,7 +16,7 @@ export const situations = [
   ...RETURN_STAGES.map((stage) => `return ${stage}`),
 ] as const;
 
-const objects = ['NodeFence', 'RemedyPolicy', 'ConfigMap', 'Node'];
+const objects = ['NodeFence', 'RemedyPolicy', 'ConfigMap', 'FenceDevice', 'Node'];
 const isFault = (fault: string): boolean => fault !== 'none';
 
 export const faults = [
@@ -28,7 +28,7 @@ export const faults = [
   ...apiFaults.filter(isFault).map((fault) => `api ${fault}`),
   ...detachFaults.filter(isFault).map((fault) => `detach ${fault}`),
   ...objects.map((kind) => `apply ${kind}`),
-  ...objects.slice(0, 3).map((kind) => `delete ${kind}`),
+  ...objects.filter((kind) => kind !== 'Node').map((kind) => `delete ${kind}`),
   'taint',
   'untaint',
   'condition',
@@ -111,7 +111,7 @@ function nameOf(act: Act): string | undefined {
 function aboutOf(act: Act, node: string | undefined): string | undefined {
   if (node !== undefined) return node;
   const name = act.do === 'apply' ? act.manifest.object.metadata.name : act.do === 'delete' ? act.name : '';
-  return /^(?:node-fence-|fence-config-)(.*)$/.exec(name)?.[1];
+  return /node-\d+/.exec(name)?.[0];
 }
 
 function fencesOf(state: ClusterState, node: string | undefined): { status?: unknown }[] {

@@ -2,7 +2,9 @@
 import type { Chance } from '../twins/chance.ts';
 import type { Happening, Manifest, SwarmNode } from './document.ts';
 import { seconds } from './document.ts';
-import type { Shape } from './policies.ts';
+import { complication } from './faults.ts';
+import { deed } from './people.ts';
+import type { Shape } from './configurations.ts';
 
 export interface Drama {
   /** What the nodes are like. */
@@ -25,6 +27,7 @@ export interface Setting {
   /** Whom it is about, and the others. */
   first: string;
   others: readonly string[];
+  operators: number;
   quietAt: number;
 }
 
@@ -63,5 +66,26 @@ export function away(chance: Chance, node: string, from: number, to: number): Ha
   return [
     { at: seconds(from), [begin]: node },
     { at: seconds(to), [end]: node },
+  ];
+}
+
+/** Whatever else can happen to the node in that time, by chance or by people: in it, something lasts that usually is over in a moment. */
+export function meanwhile(setting: Setting, objects: readonly Manifest[], from: number, to: number): Happening[] {
+  const { chance, nodes, operators, quietAt, first } = setting;
+  const node = nodes.find(({ name }) => name === first);
+  if (node === undefined) return [];
+  return Array.from({ length: chance.between(2, 4) }, () => {
+    const at = chance.between(from * 2, to * 2) / 2;
+    return chance.maybe(0.6)
+      ? complication({ chance, nodes, operators, quietAt }, at, node)
+      : deed({ chance, nodes, objects, node: first, at });
+  }).flat();
+}
+
+/** Volumes that do not let go for a while: so long is a release open. */
+export function stuck(chance: Chance, driver: string, from: number, to: number): Happening[] {
+  return [
+    { at: seconds(from), detach: { driver, fault: chance.one(['hangs', 'errors']) } },
+    { at: seconds(to), detach: { driver, fault: 'none' } },
   ];
 }

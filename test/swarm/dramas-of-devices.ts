@@ -4,7 +4,7 @@ import { seconds } from './document.ts';
 import type { Drama, Setting } from './drama.ts';
 import { away, hasty } from './drama.ts';
 import { fenceObject } from './people.ts';
-import { configuration } from './policies.ts';
+import { configuration } from './configurations.ts';
 import { database } from './stakes.ts';
 
 /** Cut off from its storage and back with what runs there; its record may be lost in between. */

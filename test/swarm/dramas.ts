@@ -3,11 +3,13 @@
  * brings together too seldom. Around a drama everything else goes on as in any other cluster of the swarm.
  */
 import type { Chance } from '../twins/chance.ts';
-import type { SwarmNode } from './document.ts';
 import type { Drama, Setting } from './drama.ts';
+import { acceptedRisk, asserted, crashed, safelyDetached, slowToEnd } from './dramas-of-bases.ts';
 import { backInTime, cutOff, edited, lyingOutlet, safeDetach, staleCrash } from './dramas-of-devices.ts';
+import { levels, written } from './dramas-of-levels.ts';
 import { endless, everywhere, otherLeases, slots, staggered, takenOver } from './dramas-of-many.ts';
 import { changedMind, ladders, requests } from './dramas-of-people.ts';
+import { apiAway, approved, leftAlone, planned, rehearsed, severalPolicies } from './dramas-of-plans.ts';
 
 const dramas: readonly { weight: number; choice: (setting: Setting) => Drama }[] = [
   { weight: 4, choice: cutOff },
@@ -25,11 +27,25 @@ const dramas: readonly { weight: number; choice: (setting: Setting) => Drama }[]
   { weight: 3, choice: takenOver },
   { weight: 3, choice: changedMind },
   { weight: 2, choice: ladders },
+  { weight: 2, choice: asserted },
+  { weight: 2, choice: acceptedRisk },
+  { weight: 2, choice: crashed },
+  { weight: 2, choice: safelyDetached },
+  { weight: 3, choice: slowToEnd },
+  { weight: 2, choice: levels },
+  { weight: 2, choice: written },
+  { weight: 3, choice: planned },
+  { weight: 2, choice: apiAway },
+  { weight: 2, choice: approved },
+  { weight: 2, choice: leftAlone },
+  { weight: 2, choice: rehearsed },
+  { weight: 2, choice: severalPolicies },
 ];
 
-export function drama(chance: Chance, nodes: readonly SwarmNode[], quietAt: number): Drama {
+export function drama(chance: Chance, cluster: Pick<Setting, 'nodes' | 'operators' | 'quietAt'>): Drama {
+  const { nodes } = cluster;
   const chosen = chance.weighted(dramas);
   if (chosen === undefined) throw new RangeError('no drama');
   const [first = '', ...others] = chance.some(nodes, nodes.length).map(({ name }) => name);
-  return chosen({ chance, nodes, first, others, quietAt });
+  return chosen({ ...cluster, chance, first, others });
 }

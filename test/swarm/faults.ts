@@ -2,7 +2,6 @@
  * What befalls a cluster of the swarm: every fault that the world can produce, each with its end. An end that the seed does not
  * bring is brought when all faults stop, so that what becomes of the nodes then can be judged.
  */
-import { nodeActs } from '../../src/scenario/format.ts';
 import type { Chance } from '../twins/chance.ts';
 import type { Happening, SwarmNode } from './document.ts';
 import { seconds } from './document.ts';
@@ -17,7 +16,7 @@ export interface Stage {
 }
 
 /** What begins at a time and ends with another event. */
-type Fault = (stage: Stage, node: SwarmNode) => { begin: object; end?: object; everybody?: boolean };
+type Fault = (stage: Stage, node: SwarmNode) => { begin: object; end?: object; leastSeconds?: number };
 
 const onNode =
   (begin: string, end?: string): Fault =>
@@ -51,6 +50,12 @@ const detach: Fault = ({ chance }) => {
   const fault = chance.one(['errors', 'hangs']);
   return { begin: { detach: { driver, fault } }, end: { detach: { driver, fault: 'none' } } };
 };
+/** Switched on again only when it has gone down. */
+const shutDown: Fault = (_stage, { name }) => ({
+  begin: { gracefulShutdown: name },
+  end: { powerOn: name },
+  leastSeconds: 40,
+});
 const deadlock: Fault = (_stage, { name }) => ({
   begin: { condition: { node: name, type: 'KernelDeadlock', status: 'True' } },
   end: { condition: { node: name, type: 'KernelDeadlock', status: 'False' } },
@@ -76,6 +81,8 @@ const away: readonly { weight: number; choice: Fault }[] = [
   { weight: 3, choice: onNode('hang', 'resume') },
   { weight: 2, choice: onNode('reboot') },
   { weight: 2, choice: onNode('kubeletStop', 'kubeletStart') },
+  { weight: 1, choice: onNode('gracefulReboot') },
+  { weight: 1, choice: shutDown },
   { weight: 2, choice: onNode('kdump') },
   { weight: 2, choice: deadlock },
   { weight: 2, choice: zone },
@@ -87,18 +94,17 @@ const beside: readonly { weight: number; choice: Fault }[] = [
     weight: 1,
     choice: device(fault),
   })),
-  ...['errors', 'conflicts', 'tooMany', 'lost', 'slow', 'lags', 'doubles', 'breaks', 'compacts'].map((fault) => ({
-    weight: 1,
-    choice: apiFault(fault),
-  })),
+  ...['errors', 'conflicts', 'tooMany', 'lost', 'slow', 'lags', 'lags', 'doubles', 'breaks', 'compacts'].map(
+    (fault) => ({ weight: 1, choice: apiFault(fault) }),
+  ),
   { weight: 3, choice: crash },
   { weight: 2, choice: isolate },
   { weight: 1, choice: skew },
-  { weight: 1, choice: apiDown },
+  { weight: 2, choice: apiDown },
   { weight: 2, choice: detach },
   { weight: 1, choice: storageUnreachable },
   { weight: 2, choice: swap },
-  ...(nodeActs.some((act: string) => act === 'kdumpSent') ? [{ weight: 2, choice: onNode('kdumpSent') }] : []),
+  { weight: 2, choice: onNode('kdumpSent') },
 ];
 
 /** The trouble that starts it all, on one node, on several one after the other, or on all at once. */
@@ -122,11 +128,13 @@ export function complication(stage: Stage, at: number, node: SwarmNode): Happeni
   return fault === undefined ? [] : lasting(stage, fault(stage, whom), at);
 }
 
-function lasting({ chance, quietAt }: Stage, { begin, end }: ReturnType<Fault>, at: number): Happening[] {
+function lasting({ chance, quietAt }: Stage, fault: ReturnType<Fault>, at: number): Happening[] {
+  const { begin, end, leastSeconds = 0 } = fault;
   if (Object.keys(begin).length === 0) return [];
   const began = { at: seconds(at), ...begin };
   if (end === undefined) return [began];
   // Some are over in a moment, some when everything else is.
-  const until = Math.min(quietAt, at + chance.one([1, 5, 10, 20, 40, 60, 90, 120, quietAt]));
+  const lasts = chance.one([1, 5, 10, 20, 40, 60, 90, 120, quietAt]);
+  const until = Math.max(at + leastSeconds, Math.min(quietAt, at + lasts));
   return [began, { at: seconds(until), ...end }];
 }

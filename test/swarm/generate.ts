@@ -10,7 +10,8 @@ import { drama } from './dramas.ts';
 import type { Stage } from './faults.ts';
 import { complication, troubles } from './faults.ts';
 import { deed } from './people.ts';
-import { configurations, configurationsOf, drainPolicies, policies, policyObject } from './policies.ts';
+import { configurations, configurationsOf } from './configurations.ts';
+import { drainPolicies, policies, policyObject } from './policies.ts';
 import { driverObjects, workloads } from './workloads.ts';
 
 /** Nothing new befalls the cluster after this; then it has as long again to come to rest. */
@@ -24,7 +25,9 @@ export function generate(seed: number, size: Size = 'small'): ScenarioDocument {
   const of = (name: string): Chance => new Chance(random.stream(`swarm/${size}/${name}`));
   const made = cluster(of('cluster'), size);
   const plays = of('drama');
-  const played = plays.maybe(dramatic) ? drama(plays, made.nodes, quietAt[size]) : undefined;
+  const operatorsOf = (one: SwarmCluster): number => (typeof one['operators'] === 'number' ? one['operators'] : 2);
+  const setting = { nodes: made.nodes, operators: operatorsOf(made), quietAt: quietAt[size] };
+  const played = plays.maybe(dramatic) ? drama(plays, setting) : undefined;
   const set = played === undefined ? made : staged(made, played);
   const { nodes } = set;
   const drains = of('drains');
@@ -35,10 +38,9 @@ export function generate(seed: number, size: Size = 'small'): ScenarioDocument {
     ...(played === undefined ? rules(of, nodes) : requisites(played, nodes)),
     ...(withDrains ? drainPolicies(drains) : []),
   ];
-  const operators = typeof set['operators'] === 'number' ? set['operators'] : 2;
-  const stage: Stage = { chance: of('faults'), nodes, operators, quietAt: quietAt[size] };
+  const stage: Stage = { chance: of('faults'), nodes, operators: operatorsOf(set), quietAt: quietAt[size] };
   // Many a drama is spoilt by what else happens.
-  const others = played === undefined || plays.maybe(0.4) ? happenings(stage, of('people'), objects) : [];
+  const others = played === undefined || plays.maybe(0.5) ? happenings(stage, of('people'), objects) : [];
   const events = [...(played?.events ?? []), ...others, ...endings(stage)];
   const spec = {
     seed,
@@ -94,7 +96,8 @@ function happenings(stage: Stage, people: Chance, objects: ScenarioDocument['spe
     }
     for (let index = people.one([0, 0, 1, 1, 2, 3]); index > 0; index -= 1) {
       const whom = people.maybe(0.75) ? node : people.one(nodes);
-      found.push(...deed({ chance: people, nodes, objects, node: whom.name, at: near(people) }));
+      const done = deed({ chance: people, nodes, objects, node: whom.name, at: near(people) });
+      found.push(...done.map((event) => inTime(event, stage)));
     }
   }
   return found;
@@ -112,6 +115,11 @@ function nameOf(events: readonly Happening[], nodes: Stage['nodes']): Stage['nod
  */
 function endings({ nodes, quietAt: at }: Stage): Happening[] {
   return ['heal', 'resume', 'kubeletStart'].flatMap((act) => nodes.map(({ name }) => ({ at: `${at}s`, [act]: name })));
+}
+
+/** What people come back to, they come back to in time. */
+function inTime(event: Happening, stage: Stage): Happening {
+  return atOf(event) > stage.quietAt ? { ...event, at: `${stage.quietAt}s` } : event;
 }
 
 function atOf({ at }: Happening): number {

@@ -2,7 +2,8 @@
 import type { Chance } from '../twins/chance.ts';
 import type { Happening, Manifest, SwarmNode } from './document.ts';
 import { seconds } from './document.ts';
-import { configuration, remedyPolicy, shapes } from './policies.ts';
+import { configuration, methodsOff, shapes } from './configurations.ts';
+import { policyObject, remedyPolicy } from './policies.ts';
 
 export interface Scene {
   chance: Chance;
@@ -12,7 +13,8 @@ export interface Scene {
   at: number;
 }
 
-type Deed = (scene: Scene) => object[];
+/** What is done, a second after each other, or so much later. */
+type Deed = (scene: Scene) => ({ after?: number } & Record<string, unknown>)[];
 
 /** Time 0 of a scenario, give or take: nobody needs to know it better. */
 const zeroMs = Date.UTC(2026, 0, 1, 0, 0, 31);
@@ -31,7 +33,7 @@ export function fenceObject(node: string, spec: object = {}): Manifest {
 }
 
 const request: Deed = ({ chance, node, at }) => {
-  const when = at + chance.one([0, 0, 0, -3600, 3600, 40]);
+  const when = at + chance.one([0, 0, 0, -3600, 3600, 40, 90]);
   const without = chance.maybe(0.3) ? { withoutPolicy: true } : {};
   return [{ apply: fenceObject(node, { requested: { by: 'somebody', at: clock(when), ...without } }) }];
 };
@@ -64,6 +66,66 @@ const setMode: Deed = ({ chance, objects }) => {
   const mode = chance.one(['Paused', 'Paused', 'DryRun', 'Enforce', 'Approve']);
   return [{ apply: { ...old, spec: { ...(old['spec'] as object), mode } } }];
 };
+
+/** All records at once, from a backup that has no status. */
+const restoreAll: Deed = ({ nodes }) =>
+  nodes.flatMap(({ name }) => [
+    { delete: { kind: 'NodeFence', name: `node-fence-${name}` }, after: 0 },
+    { apply: fenceObject(name, { policy: 'policy-0' }), after: 0 },
+  ]);
+
+/** Stopped, and some time later let go on. */
+const stopAndResume: Deed = ({ chance, node }) => [
+  { apply: fenceObject(node, { stop: true }) },
+  { apply: fenceObject(node, { stop: false }), after: chance.one([5, 20, 60]) },
+];
+
+/** Rehearsed, paused or waiting for somebody, and then told to act, or the other way round. */
+const changeMode: Deed = ({ chance, objects }) => {
+  const old = objects.find(({ kind }) => kind === 'RemedyPolicy');
+  if (old === undefined) return [];
+  const apply = (mode: string): Manifest => ({ ...old, spec: { ...(old['spec'] as object), mode } });
+  const [first, then] = chance.one([
+    ['DryRun', 'Enforce'],
+    ['Paused', 'Enforce'],
+    ['Approve', 'Enforce'],
+    ['Enforce', 'DryRun'],
+  ]);
+  return [{ apply: apply(first) }, { apply: apply(then), after: chance.one([5, 15, 40]) }];
+};
+
+/** A policy of another opinion about the same node, which may be in force before the first or not. */
+const anotherPolicy: Deed = ({ chance, nodes, node }) => {
+  const { spec } = remedyPolicy(chance, nodes) as unknown as { spec: Record<string, unknown> };
+  const { allNodes: _all, selector: _selector, ...rest } = spec;
+  const whom = chance.maybe(0.5)
+    ? { allNodes: true }
+    : { selector: { matchLabels: { 'kubernetes.io/hostname': node } } };
+  const added = { apply: policyObject({ ...rest, ...whom, priority: chance.between(-1, 1) }, 9) };
+  const gone = { delete: { kind: 'RemedyPolicy', name: 'policy-9' }, after: chance.one([10, 40]) };
+  return chance.maybe(0.5) ? [added] : [added, gone];
+};
+
+/** What is known of its device is forgotten, or the device that somebody has written. */
+const deleteDevice: Deed = ({ chance, objects, node }) => {
+  const written = objects.filter(({ kind }) => kind === 'FenceDevice').map(({ metadata }) => metadata.name);
+  const known = objects.some(({ metadata }) => metadata.name === `fence-config-${node}`)
+    ? methodsOff.slice(1).map((method) => `${node}.${method}`)
+    : [`${node}.${methodsOff[0]}`];
+  const name = chance.one(chance.maybe(0.5) && written.length > 0 ? written : known);
+  const gone = { delete: { kind: 'FenceDevice', name, namespace: 'fenceline' } };
+  const back = objects.find(({ kind, metadata }) => kind === 'FenceDevice' && metadata.name === name);
+  return back === undefined || chance.maybe(0.3) ? [gone] : [gone, { apply: back, after: chance.one([1, 10, 40]) }];
+};
+
+const annotate =
+  (annotation: string): Deed =>
+  ({ chance, node, at }) => {
+    const until = clock(at + chance.one([30, 120]));
+    return [
+      { apply: { apiVersion: 'v1', kind: 'Node', metadata: { name: node, annotations: { [annotation]: until } } } },
+    ];
+  };
 
 const deeds: readonly { weight: number; choice: Deed }[] = [
   { weight: 2, choice: ({ node }) => [{ cordon: node }] },
@@ -101,18 +163,23 @@ const deeds: readonly { weight: number; choice: Deed }[] = [
     weight: 1,
     choice: ({ node }) => [{ delete: { kind: 'ConfigMap', name: `fence-config-${node}`, namespace: 'fenceline' } }],
   },
-  {
-    weight: 1,
-    choice: ({ chance, node, at }) => {
-      const until = clock(at + chance.one([30, 120]));
-      const metadata = { name: node, annotations: { 'fenceline.dev/maintenance-until': until } };
-      return [{ apply: { apiVersion: 'v1', kind: 'Node', metadata } }];
-    },
-  },
+  { weight: 1, choice: annotate('fenceline.dev/maintenance-until') },
+  { weight: 1, choice: annotate('fenceline.dev/pause.work') },
+  { weight: 1, choice: restoreAll },
+  { weight: 2, choice: stopAndResume },
+  { weight: 2, choice: changeMode },
+  { weight: 2, choice: anotherPolicy },
+  { weight: 2, choice: deleteDevice },
+  { weight: 1, choice: ({ node }) => [{ delete: { kind: 'Lease', name: node, namespace: 'kube-node-lease' } }] },
+  { weight: 1, choice: ({ chance }) => [{ delete: { kind: 'Pod', name: `db-${chance.between(0, 3)}` } }] },
   { weight: 1, choice: ({ node }) => [{ deleteNode: node }, { kubeletStop: node }, { kubeletStart: node }] },
 ];
 
 export function deed(scene: Scene): Happening[] {
   const chosen = scene.chance.weighted(deeds);
-  return (chosen?.(scene) ?? []).map((act, index) => ({ at: seconds(scene.at + index), ...act }));
+  let { at } = scene;
+  return (chosen?.(scene) ?? []).map(({ after = 1, ...act }, index) => {
+    if (index > 0) at += after;
+    return { at: seconds(at), ...act };
+  });
 }

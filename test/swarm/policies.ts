@@ -6,7 +6,7 @@ import { drivers } from './workloads.ts';
 const ours = 'fenceline.dev/v1alpha1';
 
 export function policies(chance: Chance, nodes: readonly SwarmNode[]): Manifest[] {
-  const count = chance.one([0, 1, 1, 1, 1, 1, 1, 2]);
+  const count = chance.one([0, 1, 1, 1, 1, 1, 2, 2, 3]);
   return Array.from({ length: count }, (_, index) => remedyPolicy(chance, nodes, index));
 }
 
@@ -19,6 +19,7 @@ export function remedyPolicy(chance: Chance, nodes: readonly SwarmNode[], index 
   return policyObject(
     {
       ...(one ?? { allNodes: true }),
+      ...(chance.maybe(0.2) ? { priority: chance.between(-1, 1) } : {}),
       mode: chance.one([
         'Enforce',
         'Enforce',
@@ -93,6 +94,7 @@ function fence(chance: Chance): object {
     restarts: chance.between(0, 1),
     ...(chance.maybe(0.3) ? { kdump: { enabled: true, timeout: chance.one(['20s', '90s']) } } : {}),
     ...(chance.maybe(0.05) ? { machineRemoved: true } : {}),
+    ...(chance.maybe(0.1) ? { powerOnFoundOff: false } : {}),
   };
 }
 
@@ -111,6 +113,7 @@ function release(chance: Chance): object {
   return {
     ...(chance.maybe(0.25) ? accepts : {}),
     ...(chance.maybe(0.15) ? { safeDetach: chance.some(drivers, 1) } : {}),
+    ...(chance.maybe(0.15) ? { budgets: 'Respect' } : {}),
     ...(chance.maybe(0.3) ? { assertions: chance.some(['OutOfService', 'CloudShutdown'], chance.between(1, 2)) } : {}),
   };
 }
@@ -124,63 +127,6 @@ function storm(chance: Chance): object {
     ...(chance.maybe(0.2) ? { podsPerMinute: chance.one([1, 3, 10]) } : {}),
     ...(chance.maybe(0.1) ? { skipWhen: [{ type: 'StorageUnreachable', status: 'True' }] } : {}),
   };
-}
-
-/** The configurations of all nodes, or of some; those without one have that of their device. */
-export function configurations(chance: Chance, nodes: readonly SwarmNode[]): Manifest[] {
-  if (chance.maybe(0.5)) return [];
-  const chosen = chance.maybe(0.7) ? nodes : chance.some(nodes, 1);
-  const shape = chance.one(shapes);
-  return configurationsOf(chosen, shape);
-}
-
-export function configurationsOf(nodes: readonly SwarmNode[], shape: Shape): Manifest[] {
-  return [...templates, ...nodes.map(({ name }) => configuration(name, shape))];
-}
-
-export interface Shape {
-  isolation?: string;
-  power?: string;
-  recovery?: string;
-}
-
-export const shapes: readonly Shape[] = [
-  { power: 'pdu-off pdu-on' },
-  { isolation: 'fc-off', power: 'pdu-off pdu-on', recovery: 'fc-on' },
-  { isolation: 'fc-off', power: 'pdu-off pdu-on' },
-  { isolation: 'fc-off', recovery: 'fc-on' },
-  { isolation: 'fc-off' },
-  { power: 'pdu-off' },
-  { power: 'pdu-off pdu-on | pdu-off pdu-on' },
-  { isolation: 'mark-unschedulable', power: 'pdu-off pdu-on', recovery: 'mark-schedulable' },
-  { isolation: 'mark-unschedulable' },
-];
-
-function configMap(name: string, data: Record<string, string>): Manifest {
-  return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: 'fenceline' }, data };
-}
-
-const templates = [
-  configMap('fence-method-template-fc-switch', {
-    'template.properties': `driver=simulated-switch\nstorage=${drivers[0]}`,
-  }),
-  configMap('fence-method-template-pdu', { 'template.properties': 'driver=simulated' }),
-];
-
-export function configuration(node: string, { isolation, power, recovery }: Shape, plug = 1): Manifest {
-  const lines = [
-    `node_name=${node}`,
-    ...(isolation === undefined ? [] : [`isolation=${isolation}`]),
-    ...(power === undefined ? [] : [`power_management=${power}`]),
-    ...(recovery === undefined ? [] : [`recovery=${recovery}`]),
-  ];
-  return configMap(`fence-config-${node}`, {
-    'config.properties': lines.join('\n'),
-    'fence-method-fc-on': 'template=fence-method-template-fc-switch\nplug=2\naction=on',
-    'fence-method-fc-off': 'template=fence-method-template-fc-switch\nplug=2\naction=off',
-    'fence-method-pdu-on': `template=fence-method-template-pdu\nplug=${plug}\naction=on`,
-    'fence-method-pdu-off': `template=fence-method-template-pdu\nplug=${plug}\naction=off`,
-  });
 }
 
 export function drainPolicies(chance: Chance): Manifest[] {

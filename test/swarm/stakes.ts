@@ -1,6 +1,7 @@
 /** What is at stake in a drama: on every node something that must not be written to by two, and what does not go by itself. */
 import type { Chance } from '../twins/chance.ts';
 import type { Manifest } from './document.ts';
+import { stopsAfter } from './workloads.ts';
 
 const container = { name: 'main', image: 'example/main:1' };
 const soon = ['node.kubernetes.io/unreachable', 'node.kubernetes.io/not-ready'].map((key) => ({
@@ -26,8 +27,14 @@ function volume(claim: string, driver: string): Manifest {
   };
 }
 
+/** How the pods of a database are ended: in a moment, or slowly. */
+interface Ending {
+  stopsAfterSeconds?: number;
+}
+
 /** A StatefulSet with a volume of its own for each of its pods, which the scheduler spreads over the nodes. */
-export function database(replicas: number, driver: string): Manifest[] {
+export function database(replicas: number, driver: string, { stopsAfterSeconds }: Ending = {}): Manifest[] {
+  const annotations = stopsAfterSeconds === undefined ? {} : { annotations: stopsAfter(stopsAfterSeconds) };
   const resources = { requests: { storage: '1Gi' } };
   return [
     ...Array.from({ length: replicas }, (_, index) => volume(`data-db-${index}`, driver)),
@@ -41,8 +48,12 @@ export function database(replicas: number, driver: string): Manifest[] {
         podManagementPolicy: 'Parallel',
         selector: { matchLabels: { app: 'db' } },
         template: {
-          metadata: { labels: { app: 'db' } },
-          spec: { containers: [container], tolerations: soon, terminationGracePeriodSeconds: 5 },
+          metadata: { labels: { app: 'db' }, ...annotations },
+          spec: {
+            containers: [container],
+            tolerations: soon,
+            terminationGracePeriodSeconds: Math.max(5, stopsAfterSeconds ?? 0),
+          },
         },
         volumeClaimTemplates: [{ metadata: { name: 'data' }, spec: { ...oneWriter, resources } }],
       },

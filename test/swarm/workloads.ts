@@ -37,14 +37,22 @@ function workload(chance: Chance, nodes: readonly SwarmNode[], name: string): Ma
     'DaemonSet',
   ]);
   const storage = kind === 'DaemonSet' ? [] : volumesFor(chance, name);
+  const slow = chance.maybe(0.2);
   const template = {
-    metadata: { labels: { app: name }, ...(chance.maybe(0.05) ? { finalizers: ['example.com/wait'] } : {}) },
+    metadata: {
+      labels: { app: name },
+      ...(slow ? { annotations: stopsAfter(chance.one([10, 25, 60])) } : {}),
+      ...(chance.maybe(0.05) ? { finalizers: ['example.com/wait'] } : {}),
+    },
     spec: {
-      terminationGracePeriodSeconds: chance.one([1, 5, 5, 30]),
+      terminationGracePeriodSeconds: slow ? chance.one([5, 30, 90]) : chance.one([1, 5, 5, 30]),
       containers: [{ name: 'main', image: 'example/main:1' }],
       tolerations: tolerations(chance),
       ...placement(chance, nodes, kind),
-      volumes: storage.map(({ claim }) => ({ name: claim, persistentVolumeClaim: { claimName: claim } })),
+      volumes: [
+        ...storage.map(({ claim }) => ({ name: claim, persistentVolumeClaim: { claimName: claim } })),
+        ...inline(chance),
+      ],
     },
   };
   const objects = storage.flatMap(({ manifests }) => manifests);
@@ -65,6 +73,24 @@ function workload(chance: Chance, nodes: readonly SwarmNode[], name: string): Ma
     ...objects,
     { apiVersion: 'apps/v1', kind, metadata: { name, namespace: 'default' }, spec },
     ...budget(chance, name),
+  ];
+}
+
+/** What its processes take to end, as far as their grace lets them. */
+export function stopsAfter(seconds: number): object {
+  return { 'simulation.fenceline.dev/stops-after-seconds': `${seconds}` };
+}
+
+/** Volumes that nothing but the pod knows of. */
+function inline(chance: Chance): object[] {
+  if (!chance.maybe(0.15)) return [];
+  return [
+    chance.one<object>([
+      { name: 'inline', emptyDir: {} },
+      { name: 'inline', nfs: { server: 'nfs', path: '/y' } },
+      { name: 'inline', gcePersistentDisk: { pdName: 'disk' } },
+      { name: 'inline', csi: { driver: drivers[1] } },
+    ]),
   ];
 }
 
@@ -106,8 +132,8 @@ function volumesFor(chance: Chance, name: string): VolumeOf[] {
 
 function volumeOf(chance: Chance, claim: string): VolumeOf {
   const name = `pv-${claim}`;
-  const source = chance.maybe(0.08)
-    ? { nfs: { server: 'nfs', path: '/x' } }
+  const source = chance.maybe(0.12)
+    ? chance.one<object>([{ nfs: { server: 'nfs', path: '/x' } }, { gcePersistentDisk: { pdName: name } }])
     : { csi: { driver: chance.one(drivers), volumeHandle: name } };
   const shared = chance.maybe(0.1);
   const accessModes = [shared ? 'ReadWriteMany' : 'ReadWriteOnce'];

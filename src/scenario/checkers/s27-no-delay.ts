@@ -1,6 +1,7 @@
 /**
  * S27: the device of one node does not delay another. Where a record says that power is about to be switched, the device
- * of that node is asked soon: an operator that keeps asking the device of another one meanwhile is held up by it.
+ * of that node is asked soon: an operator that keeps asking the device of another one meanwhile is held up by it. A record that
+ * says what it waits for says something else; whether that is so is S25's to judge.
  */
 import type { StoredFence } from '../cluster-state.ts';
 import type { Invariant } from './checker.ts';
@@ -19,10 +20,11 @@ export const s27: Invariant = {
         if (object.kind !== 'NodeFence') return;
         const { spec, status } = object as StoredFence;
         const node = spec?.node ?? '';
-        const { phase = '', stepStartedAt = '', startedAt = '' } = status?.fence ?? {};
+        const { phase = '', stepStartedAt = '', startedAt = '', waitsFor } = status?.fence ?? {};
+        const isSwitching = switching.includes(phase) && waitsFor === undefined;
         // Whoever takes it over begins anew.
         const step = [phase, stepStartedAt, startedAt, status?.holder].join(' ');
-        if (type === 'DELETED' || spec?.stop === true || !switching.includes(phase)) waiting.delete(node);
+        if (type === 'DELETED' || spec?.stop === true || !isSwitching) waiting.delete(node);
         else if (waiting.get(node)?.step !== step) waiting.set(node, { step, sinceMs: nowMs() });
       },
       onWire(event) {

@@ -1,8 +1,9 @@
 /**
  * S38: nothing that runs is cut before everybody else's silence could be seen. When a device is told to cut a machine that is
- * on, or to part it from its storage, every other node has renewed its Lease since this one came under suspicion, or is silent
- * itself. Only what a person asks for today waits for nobody, once, and that is told by name.
+ * on, or to part it from its storage, every other node has renewed its Lease since this one came under suspicion, or counts as
+ * silent itself, by its Lease or because it is not Ready. Only what a person asks for today waits for nobody, once, and that is told by name.
  */
+import { isReady } from '../../world/objects/meta.ts';
 import { atCuts, besides } from './at-cuts.ts';
 import { isLying } from './devices.ts';
 
@@ -20,6 +21,8 @@ export const s38 = atCuts('S38', (context, { troubles }) => {
     [...state.nodes.keys()].filter((other) => {
       const pulse = pulseOf(other);
       if (other === node || pulse === undefined || pulse.silentForMs >= pulse.silentAfterMs) return false;
+      const known = state.nodes.get(other);
+      if (known !== undefined && !isReady(known)) return false;
       return nowMs() - pulse.silentForMs < sinceMs;
     });
   return {

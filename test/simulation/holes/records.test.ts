@@ -12,5 +12,6 @@ runHoles('what is written of a fence fits', {
 });
 
 runHoles('a record that is lost', {
+  'record-deleted-then-booted': '[SAF-18] is no reason to cut a machine that has booted since',
   'cordon-forgotten': '[RET-2] leaves no cordon of ours behind, and nobody else without theirs',
 });
