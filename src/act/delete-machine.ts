@@ -5,7 +5,9 @@
  * Two annotations of the Node say which Machine it is, and whoever may write to the Node may write those: the Machine has to
  * say so too, and both by the same provider ID, which no other node has (SEC-2).
  */
+import { machineKey } from '../api/machine.ts';
 import type { LiveNode } from '../api/release-view.ts';
+import { noInstance } from '../devices/provider.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { Resource } from '../kube/resources.ts';
 import { nodes } from '../kube/resources.ts';
@@ -33,6 +35,8 @@ interface Machine extends KubeObject {
 
 export async function deleteMachine(node: LiveNode, calls: MachineCalls): Promise<TryOutcome> {
   const { client, timeoutMs } = calls;
+  const disputed = noInstance(node);
+  if (disputed !== undefined) return { outcome: 'failed', message: disputed.problem };
   const read = await client.get({ resource: nodes, name: node.name }, { timeoutMs });
   if (!read.ok) return { outcome: 'unknown', message: read.error.message };
   const { uid, annotations = {} } = read.value.metadata;
@@ -85,8 +89,9 @@ function whyAnother({ spec, status }: Machine, node: LiveNode): string | undefin
 async function rivalOf(node: LiveNode, client: KubeClient, timeoutMs: number): Promise<TryOutcome | undefined> {
   const read = await client.list<KubeObject & { spec?: { providerID?: string } }>(nodes, {}, { timeoutMs });
   if (!read.ok) return { outcome: 'unknown', message: read.error.message };
+  const ours = machineKey(node.providerId ?? '');
   const rival = read.value.items.find(
-    ({ metadata, spec }) => metadata.uid !== node.uid && spec?.providerID === node.providerId,
+    ({ metadata, spec }) => metadata.uid !== node.uid && machineKey(spec?.providerID ?? '') === ours,
   );
   if (rival === undefined) return undefined;
   const message = `node ${rival.metadata.name} has the same provider ID as ${node.name}: whose machine it is nobody can say`;

@@ -187,8 +187,8 @@ function isInService(node: LiveNode): boolean {
 }
 
 /** Real controllers answer with GUIDs that their machines do not know: whoever has looked can say so. */
-function isPinnable({ identity, says }: PowerAnswer, { driver }: Method): boolean {
-  return identity === 'other' && says !== undefined && driver !== 'built-in';
+function isPinnable({ identity, says, isNode }: PowerAnswer, { driver }: Method): boolean {
+  return identity === 'other' && isNode === undefined && says !== undefined && driver !== 'built-in';
 }
 
 function statusOf(device: Device, { clock, askTimeoutMs = defaultTimeoutMs }: CheckOptions): Promise<DeviceAnswer> {

@@ -3,7 +3,10 @@ import { test } from 'node:test';
 import { ActCluster } from '../../test/support/act-cluster.ts';
 import { aNode } from '../../test/support/release-case.ts';
 import type { Method } from '../api/fence-config.ts';
+import { machineKey } from '../api/machine.ts';
+import type { Said } from '../api/power.ts';
 import { deviceHash } from '../api/power.ts';
+import type { LiveNode } from '../api/release-view.ts';
 import { plugOf } from '../api/plug.ts';
 import { learn, learnCut, learnSwapped, withMemory } from '../fence/memory.ts';
 import type { DeviceMemoryOptions } from './device-memory.ts';
@@ -115,6 +118,24 @@ test('[SAF-1] one that said on before anybody knew whether its node lives was se
   }
 });
 
+test('[SAF-2, SEC-2] a device that names the machine of another node is that one’s, also where its own node cannot be compared', async () => {
+  const uuid = '00112233-4455-6677-8899-aabbccddeeff';
+  const { memory } = await remembered(
+    () => ({ bootId: 'x' }),
+    (_, key) => (key === machineKey(uuid) ? 'b' : undefined),
+  );
+  const answers = (node: Partial<LiveNode>, identity?: string): string => {
+    const method: Method = { name: 'm', action: 'off', driver: 'agent:fence_ipmilan', parameters: {}, secrets: [] };
+    const of = identity === undefined ? method : { ...method, identity };
+    const said: Said = { device: 'bmc', power: 'on', identity: 'none', says: uuid.toUpperCase(), message: '' };
+    return memory.hear(aNode({ name: 'a', ...node }), { method: of, what: 'power' }, { said, by: 'check' }).identity;
+  };
+  assert.equal(answers({}), 'other');
+  assert.equal(answers({}, uuid), 'other', 'also where a person has pinned it');
+  assert.equal(answers({}, 'unchecked'), 'none');
+  assert.equal(answers({ disputed: { systemUuid: 'b' } }), 'none', 'what both say of themselves is no identity');
+});
+
 async function remembering(isThere: (node: string) => boolean): Promise<DeviceMemory> {
   const lease = { renewTime: '', unchangedForMs: 0, renewed: true, renewedSinceNotReady: false };
   const { memory } = await remembered((node) => (isThere(node) ? { bootId: 'x', lease } : { bootId: '' }));
@@ -123,10 +144,11 @@ async function remembering(isThere: (node: string) => boolean): Promise<DeviceMe
 
 async function remembered(
   lifeOf: DeviceMemoryOptions['lifeOf'],
+  rivalOf: DeviceMemoryOptions['rivalOf'] = () => undefined,
 ): Promise<{ cluster: ActCluster; memory: DeviceMemory }> {
   const cluster = await ActCluster.create();
   const { client, clock } = cluster;
   const rules = { learn, learnCut, learnSwapped, recall: withMemory };
   const base = { client, clock, namespace: 'fenceline', isLeading: () => false, onProblem: () => {} };
-  return { cluster, memory: new DeviceMemory({ ...base, lifeOf, ...rules }) };
+  return { cluster, memory: new DeviceMemory({ ...base, lifeOf, rivalOf, ...rules }) };
 }

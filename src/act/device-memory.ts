@@ -7,6 +7,7 @@ import { timeOf } from '../api/facts.ts';
 import type { Method } from '../api/fence-config.ts';
 import type { FenceDeviceStatus } from '../api/fence-device.ts';
 import { hash } from '../api/hash.ts';
+import { ofAnother } from '../api/named-machine.ts';
 import { isRenewing, RENEWAL_UNDERWAY_MS, silentAfterMs } from '../api/life.ts';
 import type { Heard, PowerAnswer, Said } from '../api/power.ts';
 import { deviceHash } from '../api/power.ts';
@@ -18,6 +19,8 @@ import type { Asked } from './device-tasks.ts';
 export interface DeviceMemoryOptions extends DeviceRecordsOptions {
   /** What is known of whether a node lives. */
   lifeOf: (node: string) => { lease?: LeaseSign | undefined; bootId: string };
+  /** Another node that says that it is this machine. */
+  rivalOf: (node: string, key: string) => string | undefined;
   learn: (before: FenceDeviceStatus, heard: Heard) => FenceDeviceStatus;
   learnCut: (before: FenceDeviceStatus, cut: Cut) => FenceDeviceStatus;
   learnSwapped: (before: FenceDeviceStatus, told: { at: string; message: string }) => FenceDeviceStatus;
@@ -61,9 +64,9 @@ export class DeviceMemory {
 
   /** What was said once may be weighed again, and is as old as it was. */
   #weighed(node: LiveNode, asked: Asked, heard: { said: Said; by: Heard['by'] }): PowerAnswer {
-    const { clock, learn, recall } = this.#options;
-    const { said } = heard;
+    const { clock, learn, recall, rivalOf } = this.#options;
     const { method, what } = asked;
+    const said = ofAnother(node, method, { said: heard.said, rival: (key) => rivalOf(node.name, key) });
     const record = this.#recordOf(node.name, method);
     const { own } = record;
     const { lease, isAlive, bootId } = this.#lifeOf(node.name);
@@ -77,7 +80,8 @@ export class DeviceMemory {
     const renewedAtMs = lease?.renewed === true ? nowMs - lease.unchangedForMs : -Infinity;
     const configuration = deviceHash(method);
     const news: Heard = {
-      ...heard,
+      by: heard.by,
+      said,
       device: method.driver,
       configuration,
       at: timeOf(clock.now()),

@@ -4,12 +4,13 @@
  * was begun is in the NodeFence, and beginning it again is harmless (S20).
  */
 import type { Method } from '../api/fence-config.ts';
+import { isUuid } from '../api/machine.ts';
 import type { DoubtAbout, PowerAnswer, Said } from '../api/power.ts';
+import { UNCHECKED } from '../api/power.ts';
 import type { LiveNode } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';
 import type { Identity } from '../devices/device.ts';
 import { IDENTITY_KINDS } from '../devices/device.ts';
-import { isUuid } from '../devices/identity.ts';
 import type { DeviceProvider } from '../devices/provider.ts';
 import type { DeviceQuestion } from '../api/steps.ts';
 import type { PowerOptions, TryOutcome } from './power.ts';
@@ -62,8 +63,6 @@ export type MayAct = () => Promise<string | undefined>;
 const cloudConfirmsWithinMs = 180_000;
 
 const decideAnewMs = 500;
-/** Of a device that answers for somebody, and is taken for one that cannot say. */
-const unchecked = 'unchecked';
 
 interface Task {
   key: string;
@@ -193,7 +192,7 @@ function broken(error: unknown): Extract<TryOutcome, { outcome: 'unknown' }> {
 
 /** What a node is known by; what a person says that its device answers overrules that (SAF-2). */
 export function identitiesOf({ name, systemUuid, providerId }: LiveNode, { identity }: Method): Identity[] {
-  if (identity === unchecked) return [];
+  if (identity === UNCHECKED) return [];
   if (identity !== undefined) return IDENTITY_KINDS.map((kind) => ({ kind, value: identity }));
   const identities: Identity[] = [{ kind: 'name', value: name }];
   // Firmware that was never told writes anything there: that is no identity, not another one (SAF-2).

@@ -13,6 +13,8 @@ export interface Said {
   identity: 'same' | 'other' | 'none';
   /** Whose machine it says that it is. */
   says?: string;
+  /** Another node of the cluster, which says that it is that machine. */
+  isNode?: string;
   /** A hash of where it is and which of its outlets, as far as that is told apart. */
   plug?: string;
   /** For people: what it said. */
@@ -98,6 +100,9 @@ export function powerMethods(config: ConfigResult): Method[] {
 export function questionOf(methods: readonly Method[]): string {
   return hash(methods.map(deviceHash).join());
 }
+
+/** An identity that is not looked at: the device is taken for one that cannot say. */
+export const UNCHECKED = 'unchecked';
 
 /** A device with its plug: methods that differ in what they do with it have the same. */
 export function deviceHash({ driver, parameters, secrets, identity }: Method): string {

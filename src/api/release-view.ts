@@ -5,6 +5,7 @@
 import type { FeatureGates } from './feature-gates.ts';
 import type { ConfigResult } from './fence-config.ts';
 import type { Pulse, Signs } from './life.ts';
+import type { MachineClaims } from './machine.ts';
 import type { NodeChoice, Selector } from './node-choice.ts';
 import type { NodeFence } from './node-fence.ts';
 import type { Plans } from './plans.ts';
@@ -36,7 +37,7 @@ export interface TaintFacts {
 }
 
 /** A Node, read live. */
-export interface LiveNode {
+export interface LiveNode extends MachineClaims {
   name: string;
   uid: string;
   resourceVersion: string;
@@ -51,9 +52,6 @@ export interface LiveNode {
   volumesInUse: readonly string[];
   /** Who last wrote the list of taints, as far as the API server knows. */
   taintedBy?: string;
-  /** By what devices and clouds know the machine. */
-  systemUuid?: string;
-  providerId?: string;
   /** All conditions but for times, which are by the clock of whoever wrote them. */
   conditions?: readonly { type: string; status: ConditionStatus }[];
   isCordoned?: boolean;

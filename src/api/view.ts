@@ -20,6 +20,8 @@ export interface NodeFacts {
   name: string;
   uid: string;
   bootId: string;
+  /** Which machine it says that it is, by hashes. */
+  machine: readonly string[];
   /** When its Node was made, by the API server's clock. */
   createdAt?: string;
   /** Where its kubelet, or its crashed kernel, sends from. */

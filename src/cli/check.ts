@@ -9,6 +9,9 @@ import type { ConfigResult, Method } from '../api/fence-config.ts';
 import type { FenceDeviceStatus } from '../api/fence-device.ts';
 import { plugOf } from '../api/plug.ts';
 import { parseFeatureGates } from '../api/feature-gates.ts';
+import type { Rival } from '../api/machine.ts';
+import { rivalsAmong } from '../api/machine.ts';
+import { ofAnother } from '../api/named-machine.ts';
 import type { DoubtAbout } from '../api/power.ts';
 import { deviceHash } from '../api/power.ts';
 import type { LiveNode, PolicyFacts } from '../api/release-view.ts';
@@ -128,6 +131,7 @@ export async function checkDevices(context: CheckContext, names: readonly string
   const all = nodes.map((node) => ({ node, policy: fencingPolicy(policies, node), config: configFor(node, configs) }));
   const targets = await withSecrets(context, all, configs);
   const shared = await sharedOf(context, targets);
+  const rivalOf = rivalsAmong(nodes);
   const chosen = targets.filter(({ node, policy, config }) => {
     const isWritten = !config.ok || config.config.source !== undefined;
     return names.length === 0 ? policy !== undefined || isWritten : names.includes(node.name);
@@ -140,7 +144,7 @@ export async function checkDevices(context: CheckContext, names: readonly string
       provider,
       clock,
       doubt,
-      hear: hearing(devices, shared),
+      hear: hearing(devices, shared, rivalOf),
       places: placesOf(node.name, config, maps),
       onAnswer: (_, answer, method) => {
         answers.push(answer);
@@ -238,8 +242,13 @@ export async function clearDevices(
 const doubt: DoubtAbout = ({ ready }, answer, about) => doubtAbout(answer, { ...about, ready });
 
 /** What is on record of the device, and what is seen just now. */
-function hearing(devices: readonly StoredDevice[], shared: ReadonlyMap<string, string>): Hear {
-  return (node, { method }, said) => {
+function hearing(
+  devices: readonly StoredDevice[],
+  shared: ReadonlyMap<string, string>,
+  rivalOf: (name: string) => Rival,
+): Hear {
+  return (node, { method }, answer) => {
+    const said = ofAnother(node, method, { said: answer, rival: rivalOf(node.name) });
     const configuration = deviceHash(method);
     return withMemory(
       said,

@@ -14,7 +14,7 @@ import type {
 import { DEVICE_FILE } from '../api/fence-config.ts';
 import { CONFIG_PREFIX } from '../api/fence-names.ts';
 import { plugOf } from '../api/plug.ts';
-import { deviceHash, powerMethods } from '../api/power.ts';
+import { deviceHash, powerMethods, UNCHECKED } from '../api/power.ts';
 import type { LiveNode, PolicyFacts } from '../api/release-view.ts';
 import { configOf, selectorProblem } from '../fence/config.ts';
 import { devicesFor, readDevices } from '../fence/device-config.ts';
@@ -191,7 +191,7 @@ export function methodsOf(config: ConfigResult): Method[] {
 
 /** Nodes whose configuration says that nobody looks whose machine a device answers for, by policy. */
 export function uncheckedNodes(fenced: readonly FencedNode[]): By<string> {
-  const found = fenced.filter(({ config }) => methodsOf(config).some(({ identity }) => identity === 'unchecked'));
+  const found = fenced.filter(({ config }) => methodsOf(config).some(({ identity }) => identity === UNCHECKED));
   return new Map(
     [...Map.groupBy(found, ({ policy }) => policy)].map(([policy, of]) => [policy, of.map(({ node }) => node.name)]),
   );

@@ -8,7 +8,7 @@ import { isIpmi } from './agent-list.ts';
 import { runProgram } from './agent-process.ts';
 import { Failure, Turn } from './clouds/turn.ts';
 import type { DeviceParameters, DeviceWorld, Identity } from './device.ts';
-import { firmwareOrder, isUuid } from './identity.ts';
+import { firmwareOrder, isUuid } from '../api/machine.ts';
 import { ofTheSystem } from './redfish-connections.ts';
 import { bmcOf, BODY_LIMIT_BYTES, identityOf, readSystem, type System } from './redfish-system.ts';
 

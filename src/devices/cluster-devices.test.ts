@@ -56,6 +56,15 @@ describe('devices of a cluster', () => {
     assert.match(await found(builtIn, { providerId: 'kind://docker/x' }), /kind:\/\/docker\/x: write a ConfigMap/);
   });
 
+  test('[SAF-2, SEC-2] an instance is not looked for by a provider ID that another node has, nor by a name instead', async () => {
+    const disputed = { providerId: '', disputed: { providerId: 'node-2' } };
+    const why = /^node node-2 has the same provider ID as node-1: whose machine it is nobody can say$/;
+    assert.match(await found({ driver: 'built-in' }, disputed, 'fence-provider-aws'), why);
+    assert.match(await found({ secrets: ['aws'] }, disputed, 'aws'), why);
+    const parameters = { ...method.parameters, instance: 'i-0aaaaaaaaaaaaaaaa' };
+    assert.match(await found({ secrets: ['aws'], parameters }, disputed, 'aws'), /i-0aaaaaaaaaaaaaaaa/);
+  });
+
   test('[EVD-4, FEN-8] what is written for fence_redfish is served without the agent, unless an option of its own is written', async () => {
     const parameters = { ip: '10.0.0.1', username: 'admin', systems_uri: '/redfish/v1/Systems/1' };
     const redfish = { driver: 'agent:fence_redfish', secrets: ['bmc'], parameters };

@@ -3,6 +3,7 @@
  * when its device is used and kept nowhere.
  */
 import type { DeviceProvider, FoundDevice, NoDevice } from './provider.ts';
+import { noInstance } from './provider.ts';
 import type { AllowedParameter } from '../api/agent-parameters.ts';
 import type { Method } from '../api/fence-config.ts';
 import { plugOf } from '../api/plug.ts';
@@ -51,7 +52,11 @@ export class ClusterDevices implements DeviceProvider {
     if (!secret.ok) return secret;
     const { values, from } = secret;
     const isCloud = wanted.method.driver.startsWith(cloudPrefix);
-    const plain = isCloud ? withInstance(node, wanted.method, values) : wanted.method.parameters;
+    const given = isCloud
+      ? withInstance(node, wanted.method, values)
+      : { ok: true as const, of: wanted.method.parameters };
+    if (!given.ok) return given;
+    const plain = given.of;
     const parameters = { plain, secret: values };
     const found = await this.#driver(wanted.method.driver, parameters);
     if (!found.ok) return found;
@@ -111,10 +116,10 @@ function wrongParameter({ key, problem }: ParameterProblem, from: ReadonlyMap<st
 }
 
 /** The provider knows its instances by the ID that it gave their nodes. */
-function byProvider(
-  { name, providerId = '' }: LiveNode,
-  method: Method,
-): { ok: true; method: Method } | { ok: false; problem: string } {
+function byProvider(node: LiveNode, method: Method): { ok: true; method: Method } | NoDevice {
+  const none = noInstance(node);
+  if (none !== undefined) return none;
+  const { name, providerId = '' } = node;
   const provider = providerId.split('://', 1)[0] ?? '';
   if (providerId === '' || !cloudDrivers.has(provider)) {
     const has = providerId === '' ? 'no provider ID' : `the provider ID ${providerId}`;
@@ -125,10 +130,12 @@ function byProvider(
 }
 
 function withInstance(
-  { name, providerId = '' }: LiveNode,
+  node: LiveNode,
   { parameters }: Method,
   secret: Readonly<Record<string, string>>,
-): Readonly<Record<string, string>> {
-  const isGiven = Object.hasOwn(parameters, 'instance') || Object.hasOwn(secret, 'instance');
-  return isGiven ? parameters : { ...parameters, instance: providerId === '' ? name : providerId };
+): { ok: true; of: Readonly<Record<string, string>> } | NoDevice {
+  if (Object.hasOwn(parameters, 'instance') || Object.hasOwn(secret, 'instance')) return { ok: true, of: parameters };
+  const { name, providerId = '' } = node;
+  const instance = providerId === '' ? name : providerId;
+  return noInstance(node) ?? { ok: true, of: { ...parameters, instance } };
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isSameMachine, isSameSystem } from './identity.ts';
+import { isSameSystem } from '../api/machine.ts';
+import { isSameMachine } from './identity.ts';
 
 test('[FEN-10] one machine is known by its UUID in whatever order of bytes', () => {
   const uuid = '00112233-4455-6677-8899-aabbccddeeff';

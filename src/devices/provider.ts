@@ -14,6 +14,16 @@ export interface NoDevice {
   key?: string;
 }
 
+/** A node is found by the ID that its provider gave it, and not where another node says the same of itself (SEC-2). */
+export function noInstance({ name, disputed }: LiveNode): NoDevice | undefined {
+  const rival = disputed?.providerId;
+  if (rival === undefined) return undefined;
+  return {
+    ok: false,
+    problem: `node ${rival} has the same provider ID as ${name}: whose machine it is nobody can say`,
+  };
+}
+
 export interface DeviceProvider {
   device(node: LiveNode, method: Method): Promise<FoundDevice>;
   /** How nodes are fenced for which nothing is written; absent: as the cloud provider does it. */

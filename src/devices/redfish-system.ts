@@ -10,7 +10,7 @@ import { at, failureOf, isRecord, jsonOf, listAt, stringAt } from './clouds/clou
 import { Failure, type Turn } from './clouds/turn.ts';
 import type { DeviceParameters, Identity } from './device.ts';
 import type { HttpsAnswer } from './http.ts';
-import { isUuid } from './identity.ts';
+import { isUuid } from '../api/machine.ts';
 
 export interface Bmc {
   /** `https://` and where it is. */

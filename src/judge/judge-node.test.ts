@@ -6,7 +6,16 @@ import { defaultLimits, judgeNode } from './judge-node.ts';
 
 function node(ready?: 'True' | 'False' | 'Unknown'): NodeFacts {
   const condition = { type: 'Ready', status: ready ?? 'True', reason: 'R', since: '2026-01-01T00:00:00Z' } as const;
-  const facts = { name: 'a', uid: 'u', addresses: [], bootId: 'b', zone: 'z', unschedulable: false, marks: [] };
+  const facts = {
+    name: 'a',
+    uid: 'u',
+    addresses: [],
+    machine: [],
+    bootId: 'b',
+    zone: 'z',
+    unschedulable: false,
+    marks: [],
+  };
   return { ...facts, conditions: ready === undefined ? [] : [condition] };
 }
 

@@ -5,6 +5,7 @@
 import { belongsToNode, isOver } from '../api/facts.ts';
 import { EMPTY_STATUS } from '../api/empty-status.ts';
 import { nodeFenceName } from '../api/fence-names.ts';
+import { undisputed } from '../api/machine.ts';
 import type { NodeFence } from '../api/node-fence.ts';
 import type { LiveNode, NodeCase, PodFacts, PolicyMatch, Sighting } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';
@@ -85,7 +86,7 @@ export class CaseReader {
     if (!node.ok && node.error.kind !== 'notFound') return node;
     const serverNowMs = node.ok ? node.serverTime : fence.serverTime;
     if (serverNowMs === undefined) return failure('the API server does not say what time it is');
-    const found = node.ok ? liveNode(node.value) : undefined;
+    const found = node.ok ? undisputed(liveNode(node.value), (key) => observer.rival(name, key)) : undefined;
     const live = found && { ...found, ...(observer.sharesBoot(found) ? { sharesBootId: true } : {}) };
     const policy = policyOf(live, fence.value?.spec.policy);
     const here = pods.pods;

@@ -1,4 +1,5 @@
 /** All Nodes with their labels, which the standing view does not keep: on thousands of nodes they are most of its memory. */
+import { rivalsAmong, undisputed } from '../api/machine.ts';
 import type { LiveNode } from '../api/release-view.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Result } from '../kube/errors.ts';
@@ -11,5 +12,8 @@ export const NODES_PER_PAGE = 100;
 
 export async function listNodes(client: KubeClient, signal: AbortSignal): Promise<Result<LiveNode[]>> {
   const read = await listAll(client, { resource: nodes, pageSize: NODES_PER_PAGE, keep: liveNode }, signal);
-  return read.ok ? { ...read, value: read.value.items } : read;
+  if (!read.ok) return read;
+  const { items } = read.value;
+  const rivalOf = rivalsAmong(items);
+  return { ...read, value: items.map((node) => undisputed(node, rivalOf(node.name))) };
 }

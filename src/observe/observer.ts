@@ -2,6 +2,7 @@
  * Watches Nodes and their Leases, and says what is known of one node. It knows no rules and writes nothing. Pods are
  * never watched: what a healthy node runs is nobody's business here, and costs gigabytes.
  */
+import { hash } from '../api/hash.ts';
 import type { Pulse } from '../api/life.ts';
 import type { LeaseSign } from '../api/release-view.ts';
 import type { LeaseFacts, NodeFacts, NodeView } from '../api/view.ts';
@@ -132,6 +133,15 @@ export class Observer {
       if (value.bootId === bootId && value.name !== name) return true;
     }
     return false;
+  }
+
+  /** Another node that says that it is this machine. */
+  rival(name: string, key: string): string | undefined {
+    const wanted = hash(key);
+    for (const { value } of this.#nodes.entries.values()) {
+      if (value.name !== name && value.machine.includes(wanted)) return value.name;
+    }
+    return undefined;
   }
 
   /** What the Lease of a node says about whether its kubelet lives. */

@@ -1,6 +1,8 @@
 /** What is kept of Nodes and Leases. Total functions: an object half-written by somebody must not stop the watch. */
 import { bootIdOf } from '../api/bounded-name.ts';
+import { hash } from '../api/hash.ts';
 import { leaseDurationMs } from '../api/life.ts';
+import { claimsOf } from '../api/machine.ts';
 import { CORDONED_ANNOTATION } from '../api/plans.ts';
 import {
   CLOUD_SHUTDOWN_KEY,
@@ -23,10 +25,10 @@ interface WireCondition {
 }
 
 interface WireNode extends KubeObject {
-  spec?: { unschedulable?: boolean; taints?: { key?: string }[] };
+  spec?: { unschedulable?: boolean; taints?: { key?: string }[]; providerID?: string };
   status?: {
     conditions?: WireCondition[];
-    nodeInfo?: { bootID?: string };
+    nodeInfo?: { bootID?: string; systemUUID?: string };
     addresses?: { address?: string }[];
   };
 }
@@ -54,6 +56,7 @@ export function projectNode(object: KubeObject): NodeFacts {
     name: metadata.name,
     uid: metadata.uid ?? '',
     bootId: bootIdOf(status?.nodeInfo),
+    machine: claimsOf({ systemUuid: status?.nodeInfo?.systemUUID ?? '', providerId: spec?.providerID ?? '' }).map(hash),
     ...(metadata.creationTimestamp === undefined ? {} : { createdAt: metadata.creationTimestamp }),
     addresses: (status?.addresses ?? []).flatMap(({ address }) => address ?? []),
     zone: word(metadata.labels?.['topology.kubernetes.io/zone']),

@@ -20,5 +20,6 @@ export function memoryBy(
     lease: observer.leaseSign(name),
     bootId: observer.view(name).node?.bootId ?? '',
   });
-  return new DeviceMemory({ ...options, lifeOf, learn, learnCut, learnSwapped, recall: withMemory });
+  const rivalOf: DeviceMemoryOptions['rivalOf'] = (name, key) => observer.rival(name, key);
+  return new DeviceMemory({ ...options, lifeOf, rivalOf, learn, learnCut, learnSwapped, recall: withMemory });
 }

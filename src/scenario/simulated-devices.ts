@@ -1,6 +1,8 @@
 /** The power devices of a simulated cluster, as the product sees devices. */
 import type { DeviceProvider, FoundDevice } from '../devices/provider.ts';
+import { noInstance } from '../devices/provider.ts';
 import type { FenceConfig, Method } from '../api/fence-config.ts';
+import type { LiveNode } from '../api/release-view.ts';
 import type { Device, DeviceAction, DeviceAnswer } from '../devices/device.ts';
 import type { Bmc, BmcAnswer } from '../world/machines/bmc.ts';
 
@@ -36,6 +38,7 @@ export function simulatedDevices(
       // one port to its storage.
       const isPort = method.driver === 'driver:simulated-switch' || (method.storage ?? []).length > 0;
       if (isPort) return { ok: true, device: portOf(node.name, storage, user) };
+      if (method.driver === 'built-in') return instanceOf(node, bmcs, user);
       const bmc = bmcs.get(node.name);
       if (bmc === undefined) return { ok: false, problem: 'there is no such device' };
       return { ok: true, device: deviceOf(node.name, bmc, user) };
@@ -53,6 +56,30 @@ const defaultConfig: FenceConfig = {
 
 function method(name: string, action: 'off' | 'on'): Method {
   return { name, action, driver: 'simulated', parameters: {}, secrets: [] };
+}
+
+const cloudScheme = 'sim://';
+
+/** The cloud of a simulated cluster knows its machines by the ID that it gave their nodes, whoever says so, and by their names. */
+function instanceOf(node: LiveNode, bmcs: ReadonlyMap<string, Bmc>, user: DeviceUser): FoundDevice {
+  const none = noInstance(node);
+  if (none !== undefined) return none;
+  const { name, providerId = '' } = node;
+  const instance = providerId.startsWith(cloudScheme) ? providerId.slice(cloudScheme.length) : name;
+  const bmc = bmcs.get(instance);
+  if (bmc === undefined) return { ok: false, problem: `the cloud has no instance ${instance}` };
+  const device = deviceOf(instance, bmc, user);
+  const identity = { kind: 'providerID', value: `${cloudScheme}${instance}` } as const;
+  return {
+    ok: true,
+    device: {
+      name: `instance ${instance}`,
+      async ask(action, signal): Promise<DeviceAnswer> {
+        const answer = await device.ask(action, signal);
+        return answer.kind === 'status' ? { ...answer, identity } : answer;
+      },
+    },
+  };
 }
 
 function deviceOf(node: string, bmc: Bmc, { holder, onAsk, onAnswer }: DeviceUser): Device {

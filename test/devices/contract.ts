@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, describe, test } from 'node:test';
 import type { DeviceAnswer } from '../../src/devices/device.ts';
-import { isSameSystem } from '../../src/devices/identity.ts';
+import { isSameSystem } from '../../src/api/machine.ts';
 import { waitFor } from '../support/wait.ts';
 import type { Endpoint, EndpointFault, Machine, Subject, Variant } from './endpoint.ts';
 import { watchForCanary } from './canary.ts';

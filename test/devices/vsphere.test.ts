@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
 import { vsphere as cloud } from '../../src/devices/clouds/vsphere.ts';
-import { isSameSystem } from '../../src/devices/identity.ts';
+import { isSameSystem } from '../../src/api/machine.ts';
 import { deviceContract } from './contract.ts';
 import { cloudDevice } from './endpoints/cloud.ts';
 import { startVsphere, vsphere } from './endpoints/vsphere.ts';

@@ -219,6 +219,7 @@ const sighted: Sighting = {
       uid: 'node-uid',
       bootId: 'boot-1',
       addresses: [],
+      machine: [],
       zone: '',
       unschedulable: false,
       marks: [],

@@ -2,7 +2,7 @@
  * Virtual machines of VMware vSphere, by the SOAP interface of vCenter or a single ESXi. Each question has a session of
  * its own and ends it: a vCenter that a fleet of nodes is checked on would otherwise run out of sessions.
  */
-import { firmwareOrder } from '../identity.ts';
+import { firmwareOrder } from '../../api/machine.ts';
 import type { Cloud, CloudInstance, PowerStatus } from './cloud.ts';
 import { whyNoEndpoint, type Values } from './parameters.ts';
 import { faultType, referenceIn, SoapFault, SoapSession, type Reference } from './soap.ts';
