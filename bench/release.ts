@@ -10,7 +10,7 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { renderPhases } from './lib/release-phases.ts';
-import { allAtOnce, besideTree, oneByOne, type Share } from './lib/release-share.ts';
+import { allAtOnce, besideTree, oneByOne, type OneByOne, type Share } from './lib/release-share.ts';
 import { keep, machine, say, type Report } from './lib/report.ts';
 import { methods, recovery } from './lib/release-recovery.ts';
 import { markdownTable, percentile, ratio } from './lib/table.ts';
@@ -42,9 +42,10 @@ export async function releaseBench(options: ReleaseBenchOptions): Promise<Report
   const shares: { what: string; share: Share }[] = [];
   const parts: string[] = [];
   let bareMs: number[] = [];
+  let slowest: OneByOne['slowest'] = [];
   if (only.includes('share')) {
     const measured = await oneByOne(releases, pods);
-    bareMs = measured.bareMs;
+    ({ bareMs, slowest } = measured);
     shares.push({ what: `one node, ${releases} times`, share: measured.share });
     say(JSON.stringify(summary(measured.share)));
     parts.push(renderBare(measured.share, bareMs));
@@ -62,7 +63,7 @@ export async function releaseBench(options: ReleaseBenchOptions): Promise<Report
   if (shares.length > 0) parts.push(renderShares(shares, pods));
   const recovered = only.includes('recovery') ? await recovery(options.rounds, options.slow) : undefined;
   if (recovered !== undefined) parts.unshift(renderRecovery(recovered));
-  const figures = { shares, bareMs, recovered: Object.fromEntries(recovered ?? []) };
+  const figures = { shares, bareMs, slowest, recovered: Object.fromEntries(recovered ?? []) };
   return keep({ name: 'release', text: parts.join('\n\n') }, figures);
 }
 

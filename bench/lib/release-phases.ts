@@ -35,17 +35,52 @@ function is(verb: string, path: string): (event: AuditEvent) => boolean {
     its === verb && `${resource}/${name}/${subresource}` === path;
 }
 
+/** The middle of each, and where the slowest release of all spent its time. */
 export function renderPhases(rows: readonly { what: string; phases: readonly Phases[] }[]): string {
+  const total = (phases: Phases): number => phases.reduce((sum, one) => sum + one, 0);
   return markdownTable(
-    ['P50 ms until accepted, each after the one before', ...phaseNames],
-    rows.map(({ what, phases }) => [
-      what,
-      ...phaseNames.map((_, index) => {
+    ['ms until accepted, each after the one before', ...phaseNames],
+    rows.flatMap(({ what, phases }) => {
+      const slowest = phases.toSorted((a, b) => total(b) - total(a))[0] ?? [];
+      const middle = phaseNames.map((_, index) => {
         const sorted = phases.map((one) => one[index] ?? NaN).toSorted((a, b) => a - b);
         return percentile(sorted, 0.5).toFixed(0);
-      }),
-    ]),
+      });
+      return [
+        [`${what}, P50`, ...middle],
+        [`${what}, the slowest`, ...phaseNames.map((_, index) => (slowest[index] ?? NaN).toFixed(0))],
+      ];
+    }),
   );
+}
+
+export interface Asked {
+  /** From the beginning of the release. */
+  atMs: number;
+  tookMs: number;
+  who: string;
+  what: string;
+  code: number;
+}
+
+/** All that was asked of the API server in that time, by anybody, watches left out. */
+export function askedWithin(events: readonly AuditEvent[], fromMs: number, forMs: number): Asked[] {
+  return events
+    .filter(({ verb }) => verb !== 'watch')
+    .map((event): Asked => {
+      const { verb, userAgent = '', user, objectRef, responseStatus } = event;
+      const { resource = '', name = '', subresource = '' } = objectRef ?? {};
+      const startedAt = timeOf(event.requestReceivedTimestamp);
+      return {
+        atMs: startedAt - fromMs,
+        tookMs: acceptedAt(event) - startedAt,
+        who: `${user.username} ${userAgent}`,
+        what: [verb, resource, name, subresource].filter((part) => part !== '').join(' '),
+        code: responseStatus?.code ?? 0,
+      };
+    })
+    .filter(({ atMs, tookMs }) => atMs <= forMs && atMs + tookMs >= 0)
+    .toSorted((a, b) => a.atMs - b.atMs);
 }
 
 /** When the answer was complete. */

@@ -19,7 +19,7 @@ import { prepareBare } from './bare-release.ts';
 import { driver, failedNodeEntries, nodeOfPod, podNamespace } from './failed-nodes.ts';
 import { nodeName } from './objects.ts';
 import { Child, cpuSecondsOf } from './process.ts';
-import { acceptedAt, phasesOf, timeOf, type Phases } from './release-phases.ts';
+import { acceptedAt, askedWithin, phasesOf, timeOf, type Asked, type Phases } from './release-phases.ts';
 import { say } from './report.ts';
 import { bundledOperator, operatorOfTree } from './subjects.ts';
 
@@ -40,10 +40,13 @@ export interface OneByOne {
   phases: Phases[];
   bareMs: number[];
   barePhases: Phases[];
+  /** All that the API server was asked during the slowest releases, the slowest first. */
+  slowest: { node: string; tookMs: number; asked: Asked[] }[];
 }
 
 const policyName = 'bench';
 const bareAgent = 'bench-bare';
+const slowestKept = 3;
 
 class FailedCluster implements AsyncDisposable {
   readonly controlPlane: ControlPlane;
@@ -111,6 +114,8 @@ class FailedCluster implements AsyncDisposable {
       },
       { timeoutMs: 300_000, intervalMs: 500 },
     );
+    // Its own beginning is not to be in the way of the first release.
+    await this.told();
     say(`${this.nodeCount} failed nodes with ${podsPerNode} pods each are known to the operator`);
   }
 
@@ -244,8 +249,15 @@ export async function oneByOne(releases: number, podsPerNode: number): Promise<O
     return phasesOf(events, { isMine, node, startedAt: startedAt(node), isPodOf });
   };
   const others = names.map((_, index) => nodeName(releases + index));
+  const share = shareOf(events, what, before, after);
+  const slowest = names
+    .map((node, index) => ({ node, tookMs: share.totalMs[index] ?? NaN }))
+    .toSorted((a, b) => b.tookMs - a.tookMs)
+    .slice(0, slowestKept)
+    .map((one) => ({ ...one, asked: askedWithin(events, what.trigger(one.node), one.tookMs) }));
   return {
-    share: shareOf(events, what, before, after),
+    share,
+    slowest,
     phases: names.map(phasesBy(isOperator, what.trigger)),
     bareMs,
     barePhases: others.map(phasesBy(isBare, (node) => begunAt(events, node))),
