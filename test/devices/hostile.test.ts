@@ -91,6 +91,13 @@ async function tryAgent(agent: string, canaries: Canaries, doors: Doors): Promis
       const parameters = withValue(base, key, value);
       const isLetThrough = !driver.check(parameters).some((one) => one.key === key);
       assert.ok(!isLetThrough || isSecretName(key), `${key}=${value}`);
+      // A Secret may hold any key: it is no way around what is looked at in a ConfigMap.
+      const { [key]: _, ...plain } = base.plain;
+      const hidden = { plain, secret: { ...base.secret, [key]: value } };
+      assert.ok(
+        isSecretName(key) || driver.check(hidden).some((one) => one.key === key),
+        `${key}=${value} in a Secret`,
+      );
       if (isLetThrough && !worthARun(value)) continue;
       const answer = await driver.device(parameters, realClock).ask('status', AbortSignal.timeout(20_000));
       const written = await doors.written();
