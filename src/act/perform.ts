@@ -15,7 +15,7 @@ import {
 } from '../api/release-view.ts';
 import type { CallOptions, JsonPatchOperation, KubeClient, KubeObject } from '../kube/client.ts';
 import type { KubeError, Result } from '../kube/errors.ts';
-import type { NodeLike } from '../kube/patches.ts';
+import type { NodeLike, Taint } from '../kube/patches.ts';
 import { addTaint, removeAnnotation, removeTaint, setAnnotation, setAnnotations } from '../kube/patches.ts';
 import { nodes, pods, volumeAttachments } from '../kube/resources.ts';
 import type { AskDevices, Refusal } from './grounds.ts';
@@ -120,7 +120,7 @@ class Performer {
   async do(act: FreeAct | GroundedAct): Promise<ActOutcome> {
     switch (act.do) {
       case 'quarantine':
-        return this.#onNode(act, (node) => addTaint(node, { key: QUARANTINE_KEY, effect: 'NoSchedule' }));
+        return this.#onNode(act, (node) => addTaint(node, quarantineBy(act)));
       case 'untaint':
         return this.#untaint(act);
       case 'freeVolumes':
@@ -287,4 +287,8 @@ function remediationNotes(node: WireNode, remediation: Remediation | undefined):
     [REMEDIATION_TIME_ANNOTATION]: remediation?.since,
     [REMEDIATION_POD_ANNOTATION]: remediation?.pod,
   });
+}
+
+function quarantineBy({ mark: value }: Extract<FreeAct, { do: 'quarantine' }>): Taint {
+  return { key: QUARANTINE_KEY, effect: 'NoSchedule', ...(value === undefined ? {} : { value }) };
 }

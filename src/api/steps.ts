@@ -82,7 +82,8 @@ interface Try {
 
 /** Can be taken back at any time, and harms nobody. */
 export type FreeAct =
-  | { do: 'quarantine' }
+  /** `mark`: what the taint says by itself. */
+  | { do: 'quarantine'; mark?: string }
   /** Our note that we cordoned the node, where somebody has taken the cordon away since. */
   | { do: 'forgetCordon' }
   /** On the node, for as long as a remedy runs (REM-5). Absent: none does any more. */

@@ -14,7 +14,7 @@ import { powerFacts, powerQuestion } from '../release/device-question.ts';
 import { endOfEviction } from '../release/end-of-eviction.ts';
 import type { Hold } from '../release/hold.ts';
 import { holdOf, isSpent } from '../release/hold.ts';
-import { detachByOurselvesAfterMs, planRelease } from '../release/plan.ts';
+import { detachByOurselvesAfterMs, planRelease, quarantineStep } from '../release/plan.ts';
 import { withinRate } from '../release/rate.ts';
 import { releaseNode, ways } from '../release/release-node.ts';
 import type { Fate } from '../release/way.ts';
@@ -70,9 +70,9 @@ export function decideRelease(nodeCase: NodeCase, remedy: RemedyDecision, epoch:
   const eviction = endOfEviction(nodeCase, plan.records);
   const isFree = hold?.holds !== 'everything';
   const isEndless = isSpent(nodeCase);
-  const isCut = isCutOff(nodeCase) && !isQuarantined(nodeCase);
+  const quarantine = isCutOff(nodeCase) ? quarantineStep(nodeCase) : undefined;
   const steps = isFree && !isEndless ? [...plan.steps, ...untaintSteps(nodeCase, eviction, epoch)] : [];
-  if (isFree && isCut && plan.steps.length === 0) steps.unshift({ free: [{ do: 'quarantine' }] });
+  if (isFree && quarantine !== undefined && plan.steps.length === 0) steps.unshift(quarantine);
   // A machine that is off, or about to be, may still read Ready: nothing about it counts as a return.
   const isReturning = isQuarantined(nodeCase) && steps.length === 0 && isFree && !isUnderFence(remedy.fence);
   if (isReturning) steps.push(...untaintSteps(nodeCase, back.act, epoch));

@@ -4,6 +4,7 @@ import { sharesBoot } from '../api/facts.ts';
 import { MAX_RELEASED_PODS } from '../api/fence-names.ts';
 import { signsOf } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
+import { incidentIdOf } from '../api/quarantine.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import { unseenVolume } from '../api/unseen.ts';
 import { lateAfter } from '../release/latecomers.ts';
@@ -25,9 +26,9 @@ interface Decided {
 /** `before`: of this very node; undefined: it begins now. */
 export function incidentAfter(decided: Decided, before: Incident | undefined, now: string): Incident {
   const { nodeCase, decision, remedy, trouble } = decided;
-  const { name, node } = nodeCase;
+  const { node } = nodeCase;
   const incident = (before && resumed(before, node)) ?? {
-    id: `${name}-${now.replaceAll(/[^0-9]/g, '')}`.slice(-64),
+    id: incidentIdOf(nodeCase),
     startedAt: now,
     trouble: trouble.text,
     nodeUid: node?.uid ?? '',

@@ -10,6 +10,7 @@ import type { AttachmentFacts, NodeCase, PodFacts } from '../api/release-view.ts
 import { QUARANTINE_KEY } from '../api/release-view.ts';
 import type { Grounds, GroundedAct, Step } from '../api/steps.ts';
 import { clockTime, hasTaint, identityOf, isOver, nameInUse } from '../api/facts.ts';
+import { markOf } from '../api/quarantine.ts';
 import { unseenVolume } from '../api/unseen.ts';
 import { budgeted, budgetsAgainst } from './budgets.ts';
 import { attachmentsHere, driverOf, kubeletSilent } from './checks.ts';
@@ -317,9 +318,12 @@ function isStillAccepted(nodeCase: NodeCase, record: ReleaseRecord): boolean {
   return way.stillStands(nodeCase, record);
 }
 
-function quarantineStep({ node }: NodeCase): Step | undefined {
+/** Undefined: it is in quarantine, or gone. */
+export function quarantineStep(nodeCase: NodeCase): Step | undefined {
+  const { node } = nodeCase;
   if (node === undefined || hasTaint(node, QUARANTINE_KEY, 'NoSchedule')) return undefined;
-  return { free: [{ do: 'quarantine' }] };
+  const mark = markOf(nodeCase);
+  return { free: [{ do: 'quarantine', ...(mark === undefined ? {} : { mark }) }] };
 }
 
 /** The oldest that are over go first. */

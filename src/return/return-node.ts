@@ -14,6 +14,7 @@ import type { GroundedAct } from '../api/steps.ts';
 import { formatDuration } from '../api/duration.ts';
 import { hasTaint, isOver, nameInUse, sharesBoot } from '../api/facts.ts';
 import { isRenewing, renewalMs } from '../api/life.ts';
+import { isForgotten } from '../api/quarantine.ts';
 import { failuresOf, soakFor } from './soak.ts';
 
 type Stage = NonNullable<NodeFenceStatus['return']>['stage'];
@@ -134,6 +135,9 @@ function notClean(nodeCase: NodeCase, records: readonly ReleaseRecord[]): string
   const freed = records.length === 0 ? node.volumesInUse : records.flatMap((record) => record.freed);
   const left = freed.find((entry) => node.volumesInUse.includes(entry) && !inService.has(entry));
   if (left !== undefined) return `its kubelet still uses ${left}, which was released`;
+  if (isForgotten(nodeCase)) {
+    return 'it waits for a reboot: the record is gone of a pod that was there, and no kubelet reports whether it still runs';
+  }
   // What an earlier boot ran is not running any more.
   const current = ofThisBoot(nodeCase, records);
   const unseen = unseenLeft(nodeCase, current);

@@ -13,5 +13,7 @@ runHoles('what is written of a fence fits', {
 
 runHoles('a record that is lost', {
   'record-deleted-then-booted': '[SAF-18] is no reason to cut a machine that has booted since',
+  'unreported-volume-record-deleted':
+    '[SAF-4, NGS-7] leaves no node in service where something may still run that no kubelet reports',
   'cordon-forgotten': '[RET-2] leaves no cordon of ours behind, and nobody else without theirs',
 });

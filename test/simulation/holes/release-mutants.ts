@@ -48,4 +48,15 @@ export const releaseMutantCases: readonly MutantCase[] = [
     beside: ['S2'],
     says: /^operator-1 connected node-3, and default\/web-0, which was let go, still runs there$/,
   },
+  {
+    invariant: 'S9',
+    mistake: 'takes a node for clean because the record of what was let go there is gone',
+    sabotage: {
+      file: 'src/return/return-node.ts',
+      line: 'if (isForgotten(nodeCase)) {',
+      instead: 'if (isForgotten(nodeCase) && records.length > 0) {',
+    },
+    scenario: { ...scenarioOf('holes/unreported-volume-record-deleted'), expectations: [] },
+    says: /^node-3 is back in service, and a pod that was released \(\S+\) still runs there$/,
+  },
 ];
