@@ -156,6 +156,15 @@ describe('the grounds of an act', () => {
     }
   });
 
+  test('fall when somebody has made another policy of the same name, in whatever version', async () => {
+    const cluster = await ActCluster.create();
+    for (const basis of every) {
+      const grounds = await groundsOf(cluster, basis);
+      const policy = { ...(grounds.policy ?? assert.fail()), uid: 'earlier' };
+      assert.match(await found(cluster, { ...grounds, policy }), /RemedyPolicy release was edited/, basis);
+    }
+  });
+
   test('[NGS-4] fall when what was freed is in use again: a kubelet wrote it', async () => {
     const cluster = await ActCluster.create();
     for (const basis of every) {

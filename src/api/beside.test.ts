@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { aFence, anIncident } from '../../test/support/release-case.ts';
 import type { Darkness } from './beside.ts';
-import { darkBeside, silentNow } from './beside.ts';
+import { darkBeside, silentNow, wrongOutlet } from './beside.ts';
 import { MAX_SILENT_BESIDE } from './fence-names.ts';
 import type { NodeFenceStatus } from './node-fence.ts';
 import type { SilentNode } from './surroundings.ts';
@@ -13,13 +13,15 @@ type Fence = NonNullable<NodeFenceStatus['fence']>;
 
 interface Told {
   switched?: Partial<Fence['switched'][number]>;
+  /** What else the fence has switched, before it in the list. */
+  also?: Partial<Fence['switched'][number]>;
   others?: number;
   present?: number;
 }
 
 function afterCut(
   silent: readonly Partial<SilentNode>[],
-  { switched = {}, others, present = 3 }: Told = {},
+  { switched = {}, also, others, present = 3 }: Told = {},
 ): Darkness | undefined {
   const entry = { step: 'power-management' as const, method: 'pdu-off', device: 'x', storage: [] };
   const cut = { ...entry, commandSentAt: sent, confirmedAt: off, silentBeside: [], ...switched };
@@ -35,7 +37,7 @@ function afterCut(
     stepStartedAt: begun,
     ...(others === undefined ? {} : { others: { count: others, at: begun } }),
     cleanResources: true,
-    switched: [cut],
+    switched: [...(also === undefined ? [] : [{ ...entry, method: 'other-off', ...also }]), cut],
   };
   const named = silent.map((one, index) => ({ name: `node-${index}`, isOff: false, ...one }));
   return darkBeside({
@@ -58,6 +60,21 @@ describe('[SAF-17] who is silent after a cut', () => {
     assert.equal(kindOf([{ unknownSince: begun }]), 'open');
     const untold = { commandSentAt: undefined, silentBeside: undefined };
     assert.equal(kindOf([{}], { switched: untold }), 'open', 'nothing was told');
+    assert.equal(kindOf([{ unknownSince: sent }]), 'dark', 'in that very moment is not before');
+  });
+
+  test('counts from the first command to cut its power, wherever it stands on record', () => {
+    assert.equal(kindOf([{}], { also: { confirmedAt: off } }), 'dark', 'what was found off was not told');
+    const later = { commandSentAt: off, silentBeside: ['node-0'] };
+    assert.equal(kindOf([{}], { also: later }), 'dark', 'the second plug found it silent, and the first did not');
+    const earlier = { commandSentAt: begun, silentBeside: ['node-0'] };
+    assert.equal(kindOf([{}], { also: earlier }), 'open');
+    const isolation = { step: 'isolation' as const, commandSentAt: begun };
+    assert.equal(kindOf([{}], { also: isolation }), 'dark', 'a switch of storage takes no power');
+  });
+
+  test('is named, the first three of many', () => {
+    assert.match(wrongOutlet(['a', 'b', 'c', 'd']), /^a, b, c fell silent/);
   });
 
   test('nor is anybody blamed where there were more than could be written down', () => {

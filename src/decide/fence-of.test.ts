@@ -13,6 +13,7 @@ import {
   inForce,
   nowMs,
   renewedLease,
+  silentLease,
 } from '../../test/support/release-case.ts';
 import { level } from '../../test/support/fence-steps.ts';
 import { timeOf } from '../api/facts.ts';
@@ -20,7 +21,7 @@ import { deviceHash } from '../api/fence-config.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { LiveNode, NodeCase } from '../api/release-view.ts';
 import type { FenceDecision } from '../fence/decide-fence.ts';
-import { fenceOf, fenceSpell, isBack, methodRun } from './fence-of.ts';
+import { fenceOf, fenceSpell, isBack, methodRun, withoutEarlier } from './fence-of.ts';
 
 type Fence = NonNullable<NodeFenceStatus['fence']>;
 type Entry = Fence['switched'][number];
@@ -51,6 +52,10 @@ function aStored(phase: Fence['phase'], change: Partial<Fence> = {}): Fence {
     switched: [],
     ...change,
   };
+}
+
+function acting(change: Parameters<typeof inForce>[0] = {}): NodeCase['policy'] {
+  return inForce({ remedy: aRemedy(), ...change });
 }
 
 interface Change extends Omit<Partial<NodeCase>, 'node' | 'fence'> {
@@ -106,6 +111,8 @@ describe('[SAF-4] a node that is back is let to its storage again', () => {
     const there = { ...unseen('boot-1'), pods: [serving, { ...serving, uid: 'pod-9' }] };
     assert.ok(isLet(there));
     assert.equal(isLet({ ...there, pods: [serving, aPod({ uid: 'pod-9' })] }), false, 'on its way out');
+    const two = { status: { incident: anIncident({ unseen: { bootId: 'boot-1', pods: ['pod-0', 'pod-9'] } }) } };
+    assert.equal(isLet(two), false, 'every one of them');
   });
 
   test('and what was released from this very boot is clean and soaked', () => {
@@ -129,10 +136,53 @@ describe('who is back', () => {
     assert.equal(isBack({ ...aCase({ lease: renewedLease }), node: aNode() }), false);
   });
 
+  const alive = { lease: renewedLease, node: { ready: 'True' as const } };
+
   test('[FEN-4] a node that a person wants fenced is not back before it was off', () => {
-    const alive = fenced(aStored('waiting'), { lease: renewedLease, node: { ready: 'True' } });
-    assert.equal(decided(alive).isCancelled, true);
-    assert.equal(decided(alive, true).isCancelled, false);
+    assert.equal(decided(fenced(aStored('waiting'), alive)).isCancelled, true);
+    assert.equal(decided(fenced(aStored('waiting'), alive), true).isCancelled, false);
+    assert.equal(decided(fenced(aStored('waiting'))).isCancelled, false, 'it is not back at all');
+    const booted = fenced(aStored('booting', { bootId: 'boot-0' }), alive);
+    assert.equal(decided(booted, true).fence?.phase, 'finished', 'and afterwards it is like any other');
+  });
+
+  test('[FEN-4] nor is one that is Ready and has the trouble that its fence is for', () => {
+    const broken = {
+      key: 'Broken=True',
+      condition: { type: 'Broken', status: 'True', forMs: 0 },
+      remedies: [],
+      recovery: [],
+    };
+    const policy = inForce({ remedy: aRemedy({ thresholds: [broken] }) });
+    const ladder = {
+      threshold: broken.key,
+      position: 0,
+      remedy: 'act',
+      phase: 'running',
+      startedAt: minutesAgo(9),
+    } as const;
+    const isCancelled = (status: 'True' | 'False'): boolean => {
+      const trouble = { conditions: [{ type: 'Broken', status, forMs: 1000 }] };
+      const nodeCase = fenced(aStored('waiting'), { ...alive, policy, trouble });
+      return fenceOf(nodeCase, { status: nodeCase.fence!.status, ladder, isWanted: true }).isCancelled;
+    };
+    assert.deepEqual([isCancelled('True'), isCancelled('False')], [false, true]);
+  });
+
+  test('[FEN-4] a fence that has ended is not the one that somebody asks for now', () => {
+    const status = (fence: Fence, more: Partial<NodeFenceStatus> = {}): NodeFenceStatus =>
+      aFence({ fence, ...more }).status;
+    const requested = { by: 'anna', reason: 'it hangs', at: minutesAgo(1) };
+    const asked = aCase({ fence: aFence({}, { requested }) });
+    const ended = status(aStored('finished'));
+    assert.deepEqual(withoutEarlier(asked, ended).earlier, ended.fence);
+    assert.equal(withoutEarlier(asked, ended).status.fence, undefined);
+    const answered = { at: requested.at, by: requested.by, reason: 'TakenUp', message: '' } as const;
+    const itsOwn = status(aStored('finished'), { request: answered as NonNullable<NodeFenceStatus['request']> });
+    assert.deepEqual(withoutEarlier(asked, itsOwn), { status: itsOwn });
+    const running = status(aStored('poweringOff', { switched: [entryOf('power-management')] }));
+    assert.deepEqual(withoutEarlier(asked, running), { status: running });
+    assert.deepEqual(withoutEarlier(aCase(), ended), { status: ended }, 'nobody has written anything');
   });
 });
 
@@ -176,11 +226,35 @@ describe('a command on record', () => {
     const isolating = entryOf('isolation', { method: method.name, device: deviceHash(method) ?? '' });
     assert.deepEqual(sent(aStored('isolating', { switched: [isolating] })), { at, isFirst: true }, 'of another step');
   });
+
+  test('[SAF-17] has who was silent by then', () => {
+    const silent = [{ name: 'node-2', isOff: false }];
+    const beside = { unheard: 0, names: [], settledAtMs: nowMs, silent, present: 1 };
+    const entries = decided(fenced(aStored('poweringOff'), { beside, policy: acting() })).fence?.switched;
+    assert.deepEqual(entries?.[0]?.silentBeside, ['node-2']);
+  });
+
+  test('is about power or about storage; a cordon is about neither', () => {
+    const run = (phase: Fence['phase'], one = method): ReturnType<typeof methodRun> =>
+      methodRun(fenced(aStored(phase)), aStored(phase), { method: one });
+    const what = (phase: Fence['phase']): unknown => ({ ...run(phase) } as { what?: unknown }).what;
+    assert.deepEqual(
+      ['poweringOff', 'poweringOn'].map((phase) => what(phase as Fence['phase'])),
+      ['power', 'power'],
+    );
+    assert.deepEqual([what('isolating'), what('recovering')], ['storage', 'storage']);
+    for (const action of ['cordon', 'uncordon'] as const) {
+      const { key, ...rest } = run('isolating', { ...method, name: action, action });
+      assert.deepEqual(rest, { do: action });
+      assert.match(key, /^isolating /);
+    }
+  });
 });
 
 describe('a machine that is off', () => {
+  const offNow = entryOf('power-management', { confirmedAt: minutesAgo(7) });
   const off = (change: Partial<Entry> = {}, more: Change = {}): FenceDecision => {
-    const entry = entryOf('power-management', { confirmedAt: minutesAgo(7), ...change });
+    const entry = { ...offNow, ...change };
     const empty = { pods: [], attachments: [] };
     return decided(fenced(aStored('off', { switched: [entry] }), { ...empty, ...more }));
   };
@@ -188,6 +262,12 @@ describe('a machine that is off', () => {
 
   test('[FEN-10] goes on when nothing is left that may go', () => {
     assert.ok(isOn());
+    const { lease: _, ...unheard } = fenced(aStored('off', { switched: [offNow] }), { pods: [], attachments: [] });
+    assert.equal(decided(unheard).run?.action, 'on', 'without a Lease as well');
+    assert.ok(isOn({}, { pods: [aPod({ mirror: true })] }), 'what stays is not waited for');
+    const status = { releases: [aRecord({ basis: 'PowerOff' })] };
+    const kept = fenced(aStored('off', { switched: [offNow], cleanResources: false }), { status });
+    assert.equal(decided(kept).run?.action, 'on', 'nor is anything where nothing is to go');
     assert.equal(isOn({}, { pods: [aPod()] }), false);
     assert.ok(isOn({}, { pods: [aPod({ phase: 'Succeeded' })] }), 'what is over is not waited for');
     const spent = { incident: anIncident({ acts: 200 }) };
@@ -248,5 +328,62 @@ describe('a machine that is off', () => {
     const message = 'ipmi says on';
     assert.equal(off({}, { onAgain: { since: minutesAgo(7), message } }).fence?.phase, 'failed');
     assert.equal(off({}, { onAgain: { since: minutesAgo(8), message } }).fence?.phase, 'poweringOn');
+    const onAgain = { since: minutesAgo(7), message };
+    const before = fenced(aStored('poweringOff', { switched: [offNow] }), { onAgain });
+    assert.equal(decided(before).fence?.phase, 'off', 'what was said before that is no answer to it');
+  });
+
+  test('[FEN-10] what has gone is noted in the phase that let it go', () => {
+    const none = { ok: true, config: { ...config, powerManagement: [] } } as const;
+    const cut = { switched: [entryOf('isolation', { confirmedAt: minutesAgo(7) })] };
+    const at = (phase: Fence['phase']): unknown =>
+      decided(fenced(aStored(phase, cut), { pods: [], attachments: [], config: none })).fence?.releasedAt;
+    assert.equal(at('isolated'), timeOf(nowMs));
+    assert.equal(at('booting'), undefined, 'a boot lets nothing go');
+  });
+});
+
+describe('[FEN-16] where nodes share a boot ID', () => {
+  const signs = { renewTime: silentLease.renewTime, heartbeatTime: '' };
+  const lease = { ...renewedLease, renewTime: '2026-01-01T00:09:59.000000Z' };
+  const shared = (phase: Fence['phase'], node: Partial<LiveNode> = {}, heard: object = { signs }): FenceDecision => {
+    const incident = anIncident({ poweredOff: { at: minutesAgo(7), bootId: 'boot-1', ...heard } });
+    const switched = phase === 'off' ? [entryOf('power-management', { confirmedAt: minutesAgo(7) })] : [];
+    const alive = { ready: 'True' as const, sharesBootId: true, ...node };
+    const policy = inForce({ remedy: aRemedy({ fence: { ...aRemedy().fence, bootTimeoutMs: 1e9 } }) });
+    return decided(fenced(aStored(phase, { switched }), { node: alive, lease, policy, status: { incident } }));
+  };
+
+  test('a kubelet that has written since the power went on stands for another boot', () => {
+    assert.equal(shared('booting').fence?.phase, 'finished');
+  });
+
+  test('and before that for none, nor where each has its own, nor where nobody knows what it had written', () => {
+    assert.equal(shared('off').fence?.phase, 'poweringOn', 'who lives was never off');
+    assert.equal(shared('booting', { sharesBootId: false }).fence?.phase, 'booting');
+    assert.equal(shared('booting', {}, {}).fence?.phase, 'booting');
+  });
+
+  test('what stands for it fits where a boot ID fits', () => {
+    const bootId = 'b'.repeat(64);
+    const stored = shared('failed', { bootId }).fence?.bootId ?? '';
+    assert.match(stored, / again$/);
+    assert.equal(stored.length, 64);
+  });
+});
+
+describe('[FEN-12] while a crashed kernel writes its memory down', () => {
+  const crash = {
+    bootId: 'boot-1',
+    address: '10.0.0.1',
+    signs: { renewTime: silentLease.renewTime, heartbeatTime: '' },
+  };
+  const held = (change: Change): FenceDecision => decided(fenced(aStored('isolated'), change));
+
+  test('its power stays on, for as long as the policy says', () => {
+    const policy = acting({ kdump: { timeoutMs: 90_000 } });
+    assert.equal(held({ policy, crash }).recheckAtMs, nowMs + 90_000);
+    assert.equal(held({ policy }).fence?.phase, 'poweringOff');
+    assert.equal(held({ policy: acting(), crash }).fence?.phase, 'poweringOff', 'where it listens');
   });
 });

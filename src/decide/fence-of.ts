@@ -17,7 +17,6 @@ import { stateOf } from '../fence/stored.ts';
 import { entryFor } from '../fence/switched.ts';
 import { decideFence } from '../fence/decide-fence.ts';
 import { crashHeard } from '../release/by-kernel-crash.ts';
-import { waitsForBudget } from '../release/budgets.ts';
 import { isSpent } from '../release/hold.ts';
 import { keptBy } from '../release/kept.ts';
 import type { LadderState } from '../remedy/ladder.ts';
@@ -212,9 +211,9 @@ export function isBack({ node, lease }: NodeCase): boolean {
 
 /** Power management waits for the dump, for as long as the policy says (FEN-12). */
 function dumpUntilMs(nodeCase: NodeCase): number | undefined {
-  const timeoutMs = nodeCase.policy.kind === 'one' ? nodeCase.policy.policy.kdump?.timeoutMs : undefined;
   const heard = crashHeard(nodeCase);
-  if (timeoutMs === undefined || heard === undefined) return undefined;
+  if (heard === undefined) return undefined;
+  const { timeoutMs = 0 } = (nodeCase.policy.kind === 'one' ? nodeCase.policy.policy.kdump : undefined) ?? {};
   return (heard.observedAt === undefined ? nodeCase.serverNowMs : Date.parse(heard.observedAt)) + timeoutMs;
 }
 
@@ -254,14 +253,13 @@ function inService({ pods }: NodeCase): PodFacts[] {
 /** What may go on the strength of its present step has gone, as far as anybody lets it. */
 function isReleased(nodeCase: NodeCase): boolean {
   const { fence, serverNowMs, node } = nodeCase;
-  const stored = fence?.status.fence;
-  const basis = stored === undefined ? undefined : basisOf[stored.phase];
-  if (stored === undefined || basis === undefined) return false;
-  if (!stored.cleanResources) return true;
+  const { phase = 'waiting', cleanResources } = fence?.status.fence ?? {};
+  const basis = basisOf[phase];
+  if (basis === undefined) return false;
+  if (cleanResources === false) return true;
   if (isSpent(nodeCase)) return true;
-  const isLeft = releaseNode(nodeCase).some(
-    (fate) => fate.goes && !isOver(fate.pod) && !waitsForBudget(nodeCase, fate.pod),
-  );
+  // What a budget keeps does not go, which may be for ever: it is not waited for.
+  const isLeft = releaseNode(nodeCase).some((fate) => fate.goes && !isOver(fate.pod));
   if (isLeft) return false;
   return (fence?.status.releases ?? [])
     .filter((record) => record.basis === basis && record.bootId === node?.bootId)

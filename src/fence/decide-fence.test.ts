@@ -41,6 +41,8 @@ const base: FenceCase = {
   isPaused: false,
 };
 
+type Entry = StoredFence['switched'][number];
+
 interface Change extends Omit<Partial<FenceCase>, 'task'> {
   fence?: StoredFence | undefined;
   /** The answer of the method that the fence is about. */
@@ -185,6 +187,98 @@ describe('the next step of a fence', () => {
     const { fence } = decide({ isFoundOff: true, brake });
     const again = decide({ fence, brake, task: { outcome: 'failed', message: 'it is only asked', told: false } });
     assert.deepEqual([again.fence?.phase, again.run, again.hold?.reason], ['waiting', undefined, 'StormLimit']);
+  });
+
+  describe('[FEN-7, SAF-5] what cannot be read any more', () => {
+    const problems = [{ file: 'fence-config-a', key: 'isolation', reason: 'no such method' }];
+    const broken = { config: { ok: false, problems } } as const;
+    const commandSentAt = '2026-01-01T00:00:00.000Z';
+    const cut: Entry = { step: 'isolation', method: 'fc-off', device: 'fc', storage: [], commandSentAt };
+    const failed = decide(broken).fence ?? assert.fail();
+
+    test('ends no fence that may have switched something, though the node is back', () => {
+      const back = { ...broken, isBack: true };
+      assert.equal(decide({ ...back, fence: failed }).isCancelled, true);
+      const left = decide({ ...back, fence: { ...failed, switched: [cut] } });
+      assert.deepEqual([left.isCancelled, left.fence?.switched], [false, [cut]]);
+      const told = decide({ ...back, fence: { ...waiting!, wasTold: true } });
+      assert.deepEqual([told.isCancelled, told.fence?.wasTold], [false, true]);
+    });
+
+    test('holds what was begun where it is, and makes nothing of an error but that', () => {
+      const held = decide({ ...broken, fence: off }).fence;
+      assert.deepEqual([held?.phase, held?.waitsFor], ['off', 'fence-config-a isolation: no such method']);
+      const still = decide({ ...broken, fence: { ...failed, message: 'refused' } }).fence;
+      assert.deepEqual([still?.phase, still?.waitsFor, still?.message], ['failed', undefined, held?.waitsFor]);
+    });
+
+    test('is told in as many words as a record has room for', () => {
+      const many = Array.from({ length: 99 }, () => problems[0]!);
+      const unread = { config: { ok: false, problems: many } } as const;
+      assert.equal(decide(unread).fence?.message?.length, 1024);
+      assert.equal(decide({ ...unread, fence: off }).fence?.waitsFor?.length, 1024);
+    });
+  });
+
+  test('[SAF-17] how many others there were is counted when it begins, and not again', () => {
+    const { fence } = decide({ others: 3, brake });
+    assert.deepEqual(fence?.others, { count: 3, at: '2026-01-01T00:00:00.000Z' });
+    assert.equal(decide({ fence, others: 2, brake }).fence?.others?.count, 3);
+    assert.equal(decide({ brake }).fence?.others, undefined);
+  });
+
+  test('[FEN-4, FEN-14] what has ended is not cancelled: it stays on record', () => {
+    for (const phase of ['failed', 'finished'] as const) {
+      const kept = decide({ fence: { ...waiting!, phase }, isWanted: false });
+      assert.deepEqual([kept.isCancelled, kept.fence?.phase], [false, phase]);
+    }
+  });
+
+  test('[SAF-12, FEN-4] nobody wants it any more: what an earlier try may have cut goes on, and nothing else changes', () => {
+    const unwanted = { isWanted: false };
+    assert.equal(decide({ ...unwanted, fence: { ...waiting!, wasTold: true } }).run?.name, 'pdu-on');
+    const confirmedAt = '2026-01-01T00:00:00Z';
+    const cordon: Entry = { step: 'isolation', method: 'cordon', storage: [], confirmedAt };
+    const isolated = { ...waiting!, phase: 'isolated' as const, switched: [cordon] };
+    const cut = {
+      ok: true,
+      config: { ...config, isolation: [{ off: [method('cordon', 'cordon')], on: [] }] },
+    } as const;
+    assert.equal(decide({ ...unwanted, config: cut, fence: isolated }).fence?.phase, 'poweringOff', 'it was begun');
+    const [entry] = off!.switched;
+    const { commandSentAt: _, ...foundOff } = entry!;
+    const found = { ...off!, wasTold: true, switched: [foundOff] };
+    assert.equal(decide({ ...unwanted, fence: found }).fence?.phase, 'off', 'what is off lets go first');
+  });
+
+  test('[FEN-10] that all has gone is noted in the phase that let it go, once', () => {
+    const kept = {
+      ok: true,
+      config: { ...config, powerManagement: [{ off: [method('pdu-off', 'off')], on: [] }] },
+    } as const;
+    const at = (fence: StoredFence, later = 0): string | undefined =>
+      decide({ fence, config: kept, isReleased: true, nowMs: nowMs + later }).fence?.releasedAt;
+    const first = decide({ fence: off, config: kept, isReleased: true }).fence ?? assert.fail();
+    assert.equal(first.releasedAt, '2026-01-01T00:00:00.000Z');
+    assert.equal(at(first, 5000), first.releasedAt);
+    assert.equal(decide({ fence: first, config: kept, nowMs: nowMs + 5000 }).fence?.releasedAt, undefined);
+    assert.equal(
+      decide({ fence: off, isReleased: true }).fence?.releasedAt,
+      undefined,
+      'it is in another phase by now',
+    );
+  });
+
+  test('[REM-5] a ladder sees how its fence is doing', () => {
+    assert.equal(fenceOutcome({ isCancelled: false }, limits), 'running');
+    const of = (phase: StoredFence['phase'], change: Partial<StoredFence> = {}): string =>
+      fenceOutcome({ isCancelled: false, fence: { ...off!, phase, ...change } }, limits);
+    assert.deepEqual([of('finished'), of('off'), of('failed')], ['succeeded', 'running', 'failed']);
+    assert.equal(of('poweringOn', { isForGood: true }), 'failed', 'it is tried all the same');
+    assert.equal(
+      fenceOutcome({ isCancelled: false, fence: { ...off!, phase: 'failed' } }, { ...limits, restarts: 1 }),
+      'running',
+    );
   });
 
   test('[FEN-13] stopped, it stays where it is', () => {

@@ -100,10 +100,7 @@ export function decideFence(fenceCase: FenceCase): FenceDecision {
     state = moved.state;
   }
   const fence = { ...stored(state, fenceCase, config), ...(waitsFor === undefined ? {} : { waitsFor }) };
-  const hold =
-    fenceCase.brake !== undefined && isHeldBack(state, { facts, config, limits: fenceCase.limits })
-      ? fenceCase.brake
-      : undefined;
+  const hold = isHeldBack(state, { facts, config, limits: fenceCase.limits }) ? fenceCase.brake : undefined;
   return { ...decided, fence, ...(hold === undefined ? {} : { hold }) };
 }
 

@@ -66,6 +66,20 @@ describe('observer', () => {
     await end();
   });
 
+  test('[SAF-14] a view is as silent as the worse of its two watches', async () => {
+    const { clock, observer, watches, end } = await begin();
+    const silent = (): number => observer.view('a').silentMs;
+    clock.advance(3000);
+    await watches.nodes.event('ADDED', node('b', '11'));
+    assert.equal(silent(), 3000, 'the Leases have said nothing');
+    await watches.leases.event('ADDED', lease('b', '12', 'two'));
+    assert.equal(silent(), 0);
+    clock.advance(2000);
+    await watches.leases.event('ADDED', lease('c', '13', 'two'));
+    assert.equal(silent(), 2000, 'nor have the Nodes');
+    await end();
+  });
+
   test('how long a Lease is unchanged counts on our own clock, from the last renewal that was seen', async () => {
     const { clock, observer, watches, touched, end } = await begin();
     clock.advance(3000);
@@ -145,10 +159,11 @@ describe('observer', () => {
     const { observer, watches, end } = await begin();
     const booted = (name: string, version: string): KubeObject =>
       ({ ...node(name, version), status: { nodeInfo: { bootID: 'one' } } }) as KubeObject;
+    await watches.nodes.event('ADDED', node('c', '11'));
     assert.equal(observer.sharesBoot({ name: 'a', bootId: '' }), false);
-    await watches.nodes.event('MODIFIED', booted('a', '11'));
+    await watches.nodes.event('MODIFIED', booted('a', '12'));
     assert.equal(observer.sharesBoot({ name: 'a', bootId: 'one' }), false);
-    await watches.nodes.event('ADDED', booted('b', '12'));
+    await watches.nodes.event('ADDED', booted('b', '13'));
     assert.equal(observer.sharesBoot({ name: 'a', bootId: 'one' }), true);
     assert.equal(observer.sharesBoot({ name: 'a', bootId: 'two' }), false);
     await end();

@@ -35,11 +35,6 @@ function whyItWaits(nodeCase: NodeCase, pod: PodFacts): Objection | undefined {
   );
 }
 
-/** It stays for as long as its budget says so, which may be for ever: nothing waits for it. */
-export function waitsForBudget(nodeCase: NodeCase, pod: PodFacts): boolean {
-  return whyItWaits(nodeCase, pod) !== undefined;
-}
-
 export function withinBudgets(nodeCase: NodeCase, fates: readonly Fate[]): Fate[] {
   return fates.map((fate) => {
     if (!fate.goes) return fate;

@@ -13,12 +13,13 @@ import {
   nowMs,
   renewedLease,
   silentLease,
+  withoutNode,
 } from '../../test/support/release-case.ts';
 import type { LiveNode, NodeCase, PodFacts, RemedyFacts } from '../api/release-view.ts';
 import type { Plans } from '../api/plans.ts';
 import { gainOf } from './gain.ts';
 import type { Patience } from './patience.ts';
-import { patienceWith, worthOf } from './patience.ts';
+import { patienceWith, wasShuttingDown, worthOf } from './patience.ts';
 
 const noPlans: Plans = { isCordoned: false, isShuttingDown: false, pauses: {} };
 const door = { address: '10.0.0.1', port: 10_250 };
@@ -85,6 +86,7 @@ describe('patience', () => {
       patienceWith(withNode({ plans: { ...noPlans, pauses } }), { ...spell, sinceMs: 0 });
     const [past, soon, later] = ['2026-01-01T00:09:00Z', '2026-01-01T00:11:00Z', '2026-01-01T02:00:00+01:00'];
     assert.equal(paused({ a: past }), undefined);
+    assert.equal(paused({ a: '2026-01-01T00:10:00Z' }), undefined, 'over when its time has come');
     assert.deepEqual(paused({ a: past, b: soon, c: later }), {
       reason: 'NamedPause',
       message: 'paused until 2026-01-01T01:00:00Z by b, c',
@@ -129,13 +131,14 @@ describe('patience', () => {
       thresholds: [{ key: 'Broken=True', remedies: [rung('empty'), rung('restart')], recovery: [] }],
       kinds: { empty: 'drain', restart: 'fence' },
     });
+    const startedAt = '2026-01-01T00:09:00Z';
+    const ladderAt = (position: number, phase: 'running' | 'waiting' = 'running') =>
+      ({ threshold: 'Broken=True', position, remedy: 'restart', phase, startedAt }) as const;
     const at = (
       position: number,
       { ready = 'True', ...more }: Partial<NodeCase> & Pick<Partial<LiveNode>, 'ready'> = {},
     ): string | undefined => {
-      const startedAt = '2026-01-01T00:09:00Z';
-      const ladder = { threshold: 'Broken=True', position, remedy: 'restart', phase: 'running', startedAt } as const;
-      const fence = aFence({ ladders: [ladder] });
+      const fence = aFence({ ladders: [ladderAt(position)] });
       const empty = { pods: [], attachments: [], policy: inForce({ remedy }), fence, lease, ...more };
       return reasonOf(patienceWith(withNode({ ready }, empty), spell));
     };
@@ -144,6 +147,14 @@ describe('patience', () => {
     assert.equal(at(1, { lease: silentLease }), 'NothingToFree', 'it may be booting');
     assert.equal(at(1, { ready: 'False' }), undefined);
     assert.equal(at(1, { ready: 'Unknown' }), 'NothingToFree', 'it is just coming back');
+    const { renewed: _, ...first } = renewedLease;
+    assert.equal(at(1, { lease: first }), 'NothingToFree', 'nobody has seen it renewed');
+    assert.equal(at(1, { lease: { ...lease, unchangedForMs: 60_000 } }), 'NothingToFree', 'it has not been for long');
+    const waits = aFence({ ladders: [ladderAt(1, 'waiting')] });
+    assert.equal(at(1, { fence: waits }), 'NothingToFree', 'it does not restart it now');
+    const two = aFence({ ladders: [ladderAt(1, 'waiting'), ladderAt(1)] });
+    assert.equal(at(1, { fence: two }), undefined);
+    assert.equal(at(1, { policy: { kind: 'none' } }), 'NothingToFree', 'nobody knows what its ladder was');
   });
 
   test('[SAF-18] what a cut rests on: plans, gain and port while they matter', () => {
@@ -153,6 +164,16 @@ describe('patience', () => {
       door,
     });
     assert.deepEqual(worthOf(withNode({}), { ...spell, sinceMs: 0 }), { plans: noPlans });
+    const { gain } = worthOf(withNode({}), { sinceMs: nowMs - 600_000, bootTimeoutMs: 600_000 });
+    assert.equal(gain, undefined, 'the time is over');
+    assert.equal(worthOf(withNode({}), { ...spell, sinceMs: nowMs - 300_000 }).door, undefined);
+  });
+
+  test('[SAF-18] whether a machine that has no Node was shutting down, nobody knows', () => {
+    const incident = anIncident({ shutDown: { at: '2026-01-01T00:09:00Z', bootId: 'boot-1' } });
+    const nodeCase = withNode({}, { fence: aFence({ incident }) });
+    assert.equal(wasShuttingDown(nodeCase), true);
+    assert.equal(wasShuttingDown(withoutNode(nodeCase)), false);
   });
 });
 
