@@ -3,7 +3,9 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ActCluster, driverRef, fenceRef, leaseRef, nodeRef, policyRef } from '../../test/support/act-cluster.ts';
 import { driver, entry } from '../../test/support/release-case.ts';
+import { writtenPause } from '../api/seen-pause.ts';
 import type { Basis, Grounds } from '../api/steps.ts';
+import { configMaps } from '../kube/resources.ts';
 import type { AskDevices, Refusal } from './grounds.ts';
 import { verify } from './grounds.ts';
 import { LiveReads } from './live-reads.ts';
@@ -90,6 +92,12 @@ describe('the grounds of an act', () => {
       (c) => c.patch(policyRef, '/spec/mode', 'Paused'),
       every,
     ],
+    [
+      'everything was paused',
+      /the pause for all in default is another one now/,
+      (c) => c.make(configMaps, { metadata: { name: 'fenceline-pause', namespace: 'default' } }),
+      every,
+    ],
     ['the policy is gone', /RemedyPolicy release is gone/, (c) => c.remove(policyRef), every],
     [
       'the driver takes its word back',
@@ -128,6 +136,31 @@ describe('the grounds of an act', () => {
     }
     await cluster.remove(driverRef);
     assert.match(await found(cluster, grounds), /CSIDriver driver\.longhorn\.io is gone/);
+  });
+
+  test('[ADM-5] of what was decided under a pause fall when it is over, or is written otherwise', async () => {
+    const cluster = await ActCluster.create();
+    const map = { metadata: { name: 'fenceline-pause', namespace: 'default' }, data: { by: 'alice' } };
+    await cluster.make(configMaps, map);
+    const ref = { resource: configMaps, namespace: 'default', name: 'fenceline-pause' };
+    const written = writtenPause(await cluster.read(ref));
+    const grounds = { ...(await groundsOf(cluster, 'Remedy')), pause: { namespace: 'default', written } };
+    assert.equal(await found(cluster, grounds), 'nothing');
+    await cluster.patch(ref, '/data', { by: 'alice', until: '2026-01-01T00:00:00Z' });
+    assert.match(await found(cluster, grounds), /the pause for all in default is another one now/);
+    await cluster.remove(ref);
+    assert.match(await found(cluster, grounds), /the pause for all in default is another one now/);
+  });
+
+  test('[ADM-5] whether there is a pause cannot be read: that is not to say that there is none', async () => {
+    const cluster = await ActCluster.create();
+    const grounds = await Promise.all(every.map((basis) => groundsOf(cluster, basis)));
+    cluster.server.faults.inject({
+      matches: ({ resource }) => resource === 'configmaps',
+      code: 403,
+      reason: 'Forbidden',
+    });
+    for (const one of grounds) assert.equal(await found(cluster, one), 'unreadable: forbidden', one.basis);
   });
 
   test('of a fence that has begun do not fall with the trouble, nor with a Lease that is renewed', async () => {

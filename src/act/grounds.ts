@@ -9,6 +9,7 @@ import type { Slotted } from '../api/facts.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { holdsSlot, isOver, isStatus } from '../api/facts.ts';
 import { nodeFenceName } from '../api/fence-names.ts';
+import { PAUSE_NAME, writtenPause } from '../api/seen-pause.ts';
 import { plansOf } from '../api/plans.ts';
 import { SAFE_DETACH_ANNOTATION } from '../api/release-view.ts';
 import type { Basis, DeviceQuestion, Grounds } from '../api/steps.ts';
@@ -18,6 +19,7 @@ import type { Knock } from '../kube/knock.ts';
 import type { ObjectRef } from '../kube/resources.ts';
 import type { LiveReads } from './live-reads.ts';
 import {
+  configMaps,
   csiDrivers,
   leases,
   nodeFences,
@@ -87,7 +89,7 @@ const comparisons: Record<Basis, readonly Comparison[]> = {
 };
 
 /** Whatever it rests on. */
-const always: readonly Comparison[] = [withinBudgets];
+const always: readonly Comparison[] = [withinBudgets, samePause];
 
 /** The power is off, or a ladder was called for by other signs: whether Ready has noticed does not matter. */
 const mayBeReady: ReadonlySet<Basis> = new Set(['PowerOff', 'Remedy', 'Return']);
@@ -240,6 +242,17 @@ async function withinBudgets(reads: LiveReads, grounds: Grounds): Promise<Refusa
     }
   }
   return undefined;
+}
+
+/** Who pauses everything means from now on; and what was decided under a pause is decided anew without it (ADM-5). */
+async function samePause(reads: LiveReads, { pause }: Grounds): Promise<Refusal | undefined> {
+  const { namespace, written } = pause;
+  const read = await reads.get({ resource: configMaps, namespace, name: PAUSE_NAME });
+  if (!read.ok && read.error.kind !== 'notFound') return { kind: 'unreadable', error: read.error };
+  const found = read.ok ? writtenPause(read.value) : undefined;
+  return isDeepStrictEqual(found, written)
+    ? undefined
+    : changed(`the pause for all in ${namespace} is another one now`);
 }
 
 async function sameDrivers(reads: LiveReads, grounds: Grounds): Promise<Refusal | undefined> {

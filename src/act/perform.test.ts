@@ -52,7 +52,8 @@ async function target(cluster: ActCluster): Promise<Target> {
   return { name: 'node-1', node: await cluster.node() };
 }
 
-const bare: Grounds = { basis: 'Return', isReady: false, node: 'node-1', taints: [], freed: [], epoch: 3 };
+const pause = { namespace: 'fenceline' };
+const bare: Grounds = { basis: 'Return', isReady: false, node: 'node-1', taints: [], freed: [], pause, epoch: 3 };
 const one = (grounded: GroundedAct, grounds: Grounds = bare): Step => ({ grounds, acts: [grounded] });
 const free = (wanted: FreeAct): Step => ({ free: [wanted] });
 const kinds = (outcomes: readonly ActOutcome[]): string[] => outcomes.map(({ kind }) => kind);

@@ -97,10 +97,10 @@ describe('advice', () => {
     assert.match(filledSentence(HELD_ADVICE.DryRun.ends, nameless), /^the mode of policy \(none is known\) is/);
   });
 
-  test('[STM-6] what a hold keeps on record needs no more than node, policy and incident', () => {
-    const { node, policy, incident } = names;
+  test('[STM-6] what a hold keeps on record needs no more than node, policy, namespace and incident', () => {
+    const { node, policy, namespace, incident } = names;
     for (const [reason, advice] of Object.entries(HELD_ADVICE)) {
-      const [first] = commandsOf(advice, { node, policy, incident });
+      const [first] = commandsOf(advice, { node, policy, namespace, incident });
       assert.equal(first?.to, commandsOf(advice, names)[0]?.to, reason);
     }
   });

@@ -4,7 +4,7 @@
  *
  * Names stand in double brackets, as in fence configurations, and are filled in where they are known.
  */
-import type { ALARM, FENCED, HELD, REQUESTED, UNFENCEABLE, WRONG } from './reasons.ts';
+import type { ALARM, DRAINING, FENCED, HELD, REQUESTED, UNFENCEABLE, WRONG } from './reasons.ts';
 
 /** Something to type. */
 export interface Command {
@@ -100,6 +100,11 @@ export const COMMANDS = {
     to: 'when nobody works on it any more: say so',
     command: 'kubectl annotate node {{node}} fenceline.dev/maintenance-until-',
   },
+  endPause: {
+    to: 'when nobody needs the pause any more: end it, for all nodes',
+    command: 'fenceline pause --end -n {{namespace}}',
+  },
+  pause: { to: 'see who has paused everything, and why', command: 'fenceline pause --show -n {{namespace}}' },
   pauses: {
     to: 'see who has paused it; remove an annotation by its name and a minus sign',
     command: 'kubectl annotate node {{node}} --list',
@@ -117,6 +122,8 @@ export const COMMANDS = {
     to: 'only if you have seen with your own eyes that the machine is off: say so, and Kubernetes lets its pods go',
     command: 'kubectl taint node {{node}} node.kubernetes.io/out-of-service=nodeshutdown:NoExecute',
   },
+  planDrain: { to: 'see what blocks its drain, and whether it can ever end', command: 'fenceline plan-drain {{node}}' },
+  undrain: { to: 'give the drain up', command: 'kubectl uncordon {{node}}' },
   leader: {
     to: 'see who led last, and when',
     command: 'kubectl get leases --all-namespaces --field-selector metadata.name=fenceline',
@@ -168,6 +175,7 @@ export const HELD_ADVICE: AdviceFor<typeof HELD> = {
   AwaitingApproval: { ends: 'a person approves this incident, or the node is back', can: [c.approve, c.stop] },
   DryRun: { ends: 'the mode of policy {{policy}} is another one', can: [c.enforce] },
   Paused: { ends: 'the mode of policy {{policy}} is another one', can: [c.enforce] },
+  PausedForAll: { ends: 'its time has passed, or somebody ends the pause', can: [c.endPause, c.pause] },
   Stopped: { ends: 'somebody resumes it', can: [c.resume] },
   TooManyActs: {
     ends: 'the node is back; somebody undoes what is done, and has to be found first',
@@ -239,6 +247,7 @@ export const REQUESTED_ADVICE: AdviceFor<typeof REQUESTED> = {
   Restored: { ends: 'it is asked for again', can: [c.fence] },
   TooOld: { ends: 'it is asked for again', can: [c.leader, c.fence] },
   ModeDoesNotAct: { ends: 'the policy acts, and it is asked for again', can: [c.enforce, c.fence] },
+  PausedForAll: { ends: 'the pause is over, and it is asked for again', can: [c.endPause, c.fence] },
   Stopped: { ends: 'it is resumed, and asked for again', can: [c.resume, c.fence] },
   Maintenance: { ends: 'the maintenance is over, and it is asked for again', can: [c.maintenanceOver, c.fence] },
   NoPolicy: { ends: 'it is asked for again, in so many words', can: [c.fenceAnyway] },
@@ -268,4 +277,18 @@ export const UNFENCEABLE_ADVICE: AdviceFor<typeof UNFENCEABLE> = {
     can: [c.check],
   },
   CutOff: { ends: 'somebody connects it again', can: [c.check, c.devices] },
+};
+
+export const DRAINING_ADVICE: AdviceFor<typeof DRAINING> = {
+  Allowed: { ends: 'it is drained, or uncordoned', can: [c.planDrain] },
+  LastReplica: { ends: 'another healthy replica is protected elsewhere', can: [c.planDrain, c.undrain] },
+  LastRunningReplica: {
+    ends: 'another replica runs elsewhere, or this one has stopped',
+    can: [c.planDrain, c.undrain],
+  },
+  EvictingReplicas: { ends: 'its replicas are rebuilt elsewhere', can: [c.planDrain] },
+  NowhereToRebuild: { ends: 'another node has room for the replica', can: [c.planDrain, c.undrain] },
+  VolumeInUse: { ends: 'the pod that writes there has left', can: [c.pods, c.planDrain] },
+  WaitsForTurn: { ends: 'the other node is drained, or uncordoned', can: [c.status] },
+  StateUnknown: { ends: 'the state of its replicas can be read again', can: [c.planDrain] },
 };

@@ -1,6 +1,7 @@
 /** Disruption budgets of pods, read the same way by whoever decides and right before the act. */
 import { selects } from './label-selector.ts';
-import type { PodFacts, SpentBudget } from './release-view.ts';
+import type { PodFacts } from './release-view.ts';
+import type { SpentBudget } from './spent-budget.ts';
 
 export interface WireBudget {
   metadata: { namespace?: string; name: string };

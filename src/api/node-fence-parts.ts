@@ -114,6 +114,7 @@ export const hold = z
     since: at('Since when.'),
     until: at('When it ends by itself at the latest, where that is known.').optional(),
     ends: text(512, 'What ends it.').optional(),
+    to: text(512, 'What the command does, or under what condition it is to be typed.').optional(),
     command: text(512, 'What somebody can type about it.').optional(),
   })
   .meta({ description: 'Why nothing happens just now. Goes away by itself when its cause does.' });

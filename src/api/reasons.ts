@@ -169,7 +169,8 @@ export const HELD = group('NodeFence', 'Held', 'Something other than the node it
   Maintenance: 'The annotation fenceline.dev/maintenance-until lies in the future.',
   AwaitingApproval: 'mode: Approve waits for a person.',
   DryRun: 'mode: DryRun decides and does nothing.',
-  Paused: 'mode: Paused, or everything is paused.',
+  Paused: 'mode: Paused.',
+  PausedForAll: 'The ConfigMap fenceline-pause in the namespace of the operator pauses everything.',
   Stopped: 'spec.stop is true.',
   TooManyActs: 'More was done about the node in this incident than any honest one needs; nothing more is released.',
 });
@@ -180,6 +181,7 @@ export const REQUESTED = group('NodeFence', 'request', 'What came of a fence tha
   Restored: 'It is older than the NodeFence that holds it, which was restored from a backup or copied.',
   TooOld: 'Nobody took it up within ten minutes, or it was held back for as long.',
   ModeDoesNotAct: 'The policy of the node is in a mode that does not act.',
+  PausedForAll: 'Everything is paused.',
   Stopped: 'spec.stop is true.',
   Maintenance: 'Somebody works on the node.',
   NoPolicy: 'No policy selects the node, and the request does not say `withoutPolicy`.',

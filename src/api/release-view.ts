@@ -6,11 +6,13 @@ import type { FeatureGates } from './feature-gates.ts';
 import type { ConfigResult } from './fence-config.ts';
 import type { Pulse, Signs } from './life.ts';
 import type { MachineClaims } from './machine.ts';
-import type { NodeChoice, Selector } from './node-choice.ts';
+import type { NodeChoice } from './node-choice.ts';
 import type { NodeFence } from './node-fence.ts';
+import type { SeenPause } from './seen-pause.ts';
 import type { Plans } from './plans.ts';
 import type { PowerFacts } from './power.ts';
 import type { ATTACHMENT_RECOVERY_POLICIES, BUDGET_POLICIES, MODES, POD_DELETION_POLICIES } from './policy-defaults.ts';
+import type { SpentBudget } from './spent-budget.ts';
 import type { Beside, Surroundings } from './surroundings.ts';
 import type { TaskSign } from './task.ts';
 import type { ConditionStatus, JudgeLimits, NodeView } from './view.ts';
@@ -249,13 +251,6 @@ export interface PolicyFacts extends SoakFacts, NodeChoice {
   remedy?: RemedyFacts;
 }
 
-/** A PodDisruptionBudget that allows no disruption just now. */
-export interface SpentBudget {
-  namespace: string;
-  name: string;
-  selector: Selector;
-}
-
 /** Which policy is in force for a node. */
 export type PolicyMatch = { kind: 'none' } | { kind: 'one'; policy: PolicyFacts };
 
@@ -389,6 +384,8 @@ export interface NodeCase extends Sighting {
   kubelet?: { askedForMs: number; port?: 'open' | 'refused' | 'silent' };
   /** Acts that this process has carried out on the node and that are not on record yet. */
   deeds?: number;
+  /** Whether somebody has paused everything. */
+  pause: SeenPause;
   /** Where the Jobs of remedies are made. */
   namespace: string;
 }

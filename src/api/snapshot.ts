@@ -3,7 +3,8 @@
  * holds nothing that is secret: no environment, no commands, no attributes of volumes.
  */
 import type { NamedData, WrittenDevice } from './fence-config.ts';
-import type { DriverFacts, LiveNode, PodFacts, SpentBudget, TaintFacts, VolumeFacts } from './release-view.ts';
+import type { DriverFacts, LiveNode, PodFacts, TaintFacts, VolumeFacts } from './release-view.ts';
+import type { SpentBudget } from './spent-budget.ts';
 
 export interface Snapshot {
   /** By the clock of the API server. */

@@ -5,6 +5,7 @@
 import type { BudgetedPod } from './budgets.ts';
 import type { SlotKind } from './facts.ts';
 import type { Method } from './fence-config.ts';
+import type { SeenPause } from './seen-pause.ts';
 import type { Plans } from './plans.ts';
 import type { PodFacts, Remediation } from './release-view.ts';
 
@@ -21,6 +22,8 @@ interface CommonGrounds {
   /** Nor must it have written its status: `lastHeartbeatTime` of Ready, as written. */
   heartbeatTime?: string;
   policy?: { name: string; uid: string; generation: number };
+  /** The pause for all has to be as it was seen: nobody has paused or gone on since. */
+  pause: SeenPause;
   /** Entries of volumesInUse that were taken out: one that is back proves a living kubelet. */
   freed: readonly string[];
   /** Of the record, which must not have been taken over by another instance. */

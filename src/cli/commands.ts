@@ -12,6 +12,7 @@ export const commands: Readonly<Record<string, () => Promise<Command>>> = {
   convert: async () => (await import('./convert.ts')).convertCommand(),
   'plan-drain': async () => (await import('./plan-drain.ts')).planDrainCommand(),
   check: async () => (await import('./check.ts')).checkCommand(),
+  pause: async () => (await import('./pause.ts')).pauseCommand(),
   stop: async () => (await import('./stop.ts')).stopCommand(),
   resume: async () => (await import('./resume.ts')).resumeCommand(),
   approve: async () => (await import('./approve.ts')).approveCommand(),

@@ -6,20 +6,22 @@
 import { Command, Option } from 'commander';
 import { EMPTY_STATUS } from '../api/empty-status.ts';
 import type { FenceDevice } from '../api/fence-device.ts';
-import { leaseDurationMs } from '../api/life.ts';
 import type { NodeFacts } from '../api/view.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { Overrides } from '../kube/kubeconfig.ts';
 import type { ObjectRef } from '../kube/resources.ts';
-import { fenceDevices, leases, nodeLeaseNamespace, nodes } from '../kube/resources.ts';
+import { drainPolicies, fenceDevices, leases, nodeLeaseNamespace, nodes } from '../kube/resources.ts';
 import { matchPolicy } from '../judge/match-policy.ts';
 import { projectLease, projectNode } from '../observe/project.ts';
+import type { DrainPolicyStatus } from '../report/drain-status.ts';
+import { drainsByNode } from '../report/drain-status.ts';
 import { explain } from '../report/explain.ts';
 import { explanationText } from '../report/explain-text.ts';
 import type { Explanation, Known, KnownDevice, Leader } from '../report/explanation.ts';
 import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
 import type { StoredFence } from './node-fence.ts';
 import { refOf } from './node-fence.ts';
+import { leaderName, placeOf, readPause, usualNamespace } from './operator-place.ts';
 import { readPolicies } from './policy-of.ts';
 import { judged } from './status.ts';
 import { UserError } from './user-error.ts';
@@ -29,12 +31,6 @@ const formats = ['json', 'yaml'] as const;
 interface ExplainFlags extends Overrides {
   output?: (typeof formats)[number];
 }
-
-/** As `run` calls its Lease unless it is told otherwise. */
-const leaderName = 'fenceline';
-const usualLeaderMs = 15_000;
-/** As deploy/role.yaml makes it. */
-const usualNamespace = 'fenceline';
 
 export function explainCommand(): Command {
   const command = new Command('explain').description(
@@ -93,7 +89,9 @@ async function readKnown(client: KubeClient, node: string, namespace: string | u
   if (atMs === undefined) throw new UserError('the API server does not say what time it is');
   const seen = lease.value === undefined ? undefined : projectLease(lease.value);
   const { devices, namespace: found, wasKept } = await readDevices(client, node);
-  const leader = await readLeader(client, atMs);
+  const place = await placeOf(client, atMs);
+  const where = namespace ?? place.namespace ?? found ?? usualNamespace;
+  const pause = await readPause(client, where);
   const isWorking = wasKept || (record.value as StoredFence | undefined)?.status?.holder !== undefined;
   const policy = policyFor(policies, live.labels, (record.value as StoredFence | undefined)?.spec.policy);
   return {
@@ -104,8 +102,10 @@ async function readKnown(client: KubeClient, node: string, namespace: string | u
     ...(policy === undefined ? {} : { policy }),
     ...recordOf(record.value as StoredFence | undefined),
     devices,
-    operator: isWorking && leader.operator.leads === 'nobody' ? withoutLease : leader.operator,
-    namespace: namespace ?? found ?? leader.namespace ?? usualNamespace,
+    operator: isWorking && place.operator.leads === 'nobody' ? withoutLease : place.operator,
+    ...(live.facts?.unschedulable === true ? await drainOf(client, node) : {}),
+    ...(pause === undefined ? {} : { pause }),
+    namespace: where,
   };
 }
 
@@ -137,6 +137,13 @@ async function readNode(client: KubeClient, node: string): Promise<LiveNode> {
   return { facts: projectNode(value), labels: value.metadata.labels ?? {}, serverTime };
 }
 
+/** Who may not read the policies is told less. */
+async function drainOf(client: KubeClient, node: string): Promise<Pick<Known, 'drain'>> {
+  const read = await client.list<KubeObject & { status?: DrainPolicyStatus }>(drainPolicies);
+  const drain = read.ok ? drainsByNode(read.value.items.map(({ status }) => status)).get(node) : undefined;
+  return drain === undefined ? {} : { drain };
+}
+
 /** Absent is an answer; whatever else goes wrong is not. */
 async function optional(
   client: KubeClient,
@@ -163,24 +170,3 @@ async function readDevices(
 
 /** Somebody keeps records all the same: without an election, as in the demo, or by another name. */
 const withoutLease: Leader = { leads: 'unknown', message: `there is no Lease ${leaderName}` };
-
-interface LeaderLease extends KubeObject {
-  spec?: { holderIdentity?: string; renewTime?: string; leaseDurationSeconds?: number };
-}
-
-async function readLeader(
-  client: KubeClient,
-  nowMs: number,
-): Promise<{ operator: Leader; namespace?: string | undefined }> {
-  const read = await client.list<LeaderLease>(leases, { fieldSelector: `metadata.name=${leaderName}` });
-  if (!read.ok) return { operator: { leads: 'unknown', message: read.error.message } };
-  const found = read.value.items.find(({ metadata }) => metadata.namespace !== nodeLeaseNamespace);
-  if (found === undefined) return { operator: { leads: 'nobody' } };
-  const { holderIdentity = '', renewTime = '', leaseDurationSeconds } = found.spec ?? {};
-  const { namespace } = found.metadata;
-  const holder = holderIdentity.replace(/_[^_]*$/, '');
-  const aliveMs = 2 * (leaseDurationMs(leaseDurationSeconds) ?? usualLeaderMs);
-  const isAlive = holder !== '' && nowMs - Date.parse(renewTime) < aliveMs;
-  if (isAlive) return { operator: { leads: 'yes', holder }, namespace };
-  return { operator: { leads: 'no', holder: holder === '' ? 'the last one' : holder, since: renewTime }, namespace };
-}

@@ -5,9 +5,11 @@ import { answerOf, hasEnded, isTakenUp, lapsesAtMs, requestOf } from '../api/fen
 import type { Clock } from '../clock.ts';
 import { realClock, sleep } from '../clock.ts';
 import type { KubeClient } from '../kube/client.ts';
+import { pauseOf } from '../api/pause.ts';
 import { confirm } from './confirm.ts';
 import type { ActFlags, Done, StoredFence } from './node-fence.ts';
 import { createFence, newFence, nodeCommand, patchFence, readFence, whoAmI } from './node-fence.ts';
+import { placeOf, readPause } from './operator-place.ts';
 import { policyOfNode } from './policy-of.ts';
 import { UserError } from './user-error.ts';
 
@@ -87,9 +89,10 @@ export async function requestFence(
   client: KubeClient,
   node: string,
   by: string,
-  { dryRun, withoutPolicy }: RequestFlags,
+  { dryRun, withoutPolicy, namespace }: RequestFlags,
 ): Promise<StoredFence> {
   const { fence: known, serverTime } = await readFence(client, node);
+  await notPaused(client, namespace, serverTime);
   await mayBeAsked(client, node, withoutPolicy === true);
   if (serverTime === undefined) throw new UserError('the API server does not say what time it is');
   if (known?.spec.stop === true) throw new UserError(`${node} is stopped: fenceline resume ${node} comes first`);
@@ -116,6 +119,17 @@ function isBegun(known: StoredFence): boolean {
   const fence = known.status?.fence;
   if (fence === undefined || hasEnded(known)) return false;
   return isUnderFence(fence) || (fence.phase !== 'waiting' && fence.phase !== 'isolated');
+}
+
+/** The same for all nodes. Who may not read it finds the refusal on record. */
+async function notPaused(client: KubeClient, given: string | undefined, nowMs: number | undefined): Promise<void> {
+  const namespace = given ?? (await placeOf(client, nowMs)).namespace;
+  const pause = namespace === undefined ? undefined : await readPause(client, namespace);
+  const found = pause && pauseOf(pause, nowMs ?? 0);
+  if (found === undefined) return;
+  throw new UserError(
+    `${found.message}; nothing was asked for. When nobody needs the pause any more: fenceline pause --end -n ${namespace}`,
+  );
 }
 
 /** What the operator would refuse is not written: nobody should have to look for the answer. */

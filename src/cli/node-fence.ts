@@ -113,8 +113,19 @@ const selfSubjectReviews: Resource = {
 
 /** Who the API server takes us for: what is in a kubeconfig is only what somebody called it. */
 export async function whoAmI(client: KubeClient): Promise<string> {
-  const asked = await client.create(selfSubjectReviews, { metadata: {} } as KubeObject);
-  if (!asked.ok) throw new UserError(`the API server does not say who you are: ${asked.error.message}`);
-  const { status } = asked.value as { status?: { userInfo?: { username?: string } } };
-  return (status?.userInfo?.username ?? 'unknown').slice(0, 253);
+  return (await asked(client)).who;
+}
+
+/** And what time it is there. */
+export async function whoAndWhen(client: KubeClient): Promise<{ who: string; nowMs: number }> {
+  const { who, nowMs } = await asked(client);
+  if (nowMs === undefined) throw new UserError('the API server does not say what time it is');
+  return { who, nowMs };
+}
+
+async function asked(client: KubeClient): Promise<{ who: string; nowMs: number | undefined }> {
+  const answer = await client.create(selfSubjectReviews, { metadata: {} } as KubeObject);
+  if (!answer.ok) throw new UserError(`the API server does not say who you are: ${answer.error.message}`);
+  const { status } = answer.value as { status?: { userInfo?: { username?: string } } };
+  return { who: (status?.userInfo?.username ?? 'unknown').slice(0, 253), nowMs: answer.serverTime };
 }

@@ -141,6 +141,21 @@ describe('status of fences', () => {
   });
 });
 
+describe('status of releases', () => {
+  test('[ADM-4] every pod that was let go is counted, whatever the basis', async () => {
+    const cluster = await ActCluster.create();
+    const incident = { id: 'node-1-1', startedAt: since, trouble: 'lease', nodeUid: '1' };
+    const pods = (...names: string[]): object[] => names.map((name) => ({ namespace: 'default', name, uid: name }));
+    const record = { nodeUid: '1', bootId: 'b', epoch: 3, recordedAt: since, podsStay: false, endedAt: since };
+    const releases = [
+      { ...record, basis: 'PowerOff', pods: pods('a', 'b', 'c', 'd') },
+      { ...record, basis: 'Asserted', by: 'me', pods: pods('e') },
+    ];
+    await cluster.patchStatus(fenceRef, { epoch: 3, incident, releases });
+    assert.match(await shown(cluster), /^node-1 .* released 5 pods \(PowerOff, Asserted\)$/m);
+  });
+});
+
 describe('status of alarms', () => {
   const message = '3 incidents of Ready within 24h; default/web-0 was there each time';
 
@@ -192,7 +207,13 @@ describe('status of holds', () => {
       await cluster.patchStatus(fenceRef, { epoch: 9, incident, hold: { ...hold, ...more } });
       return shown(cluster);
     };
-    assert.match(await held({ command: 'fenceline approve node-1' }), /held: it waits \(fenceline approve node-1\)$/m);
+    const command = 'fenceline approve node-1';
+    assert.match(await held({ command }), /held: it waits \(fenceline approve node-1\)$/m);
+    const to = 'if you mean it: let it go on';
+    assert.match(
+      await held({ to, command }),
+      /held: it waits \(if you mean it: let it go on: fenceline approve node-1\)$/m,
+    );
     assert.match(await held({}), /held: it waits$/m);
   });
 });

@@ -7,6 +7,8 @@
 import { Command, Option } from 'commander';
 import { EMPTY_STATUS } from '../api/empty-status.ts';
 import type { NodeFence, NodeFenceStatus } from '../api/node-fence.ts';
+import { PAUSE_NAME } from '../api/seen-pause.ts';
+import { policyFacts } from '../api/policy-facts.ts';
 import { ALARM, FENCED } from '../api/reasons.ts';
 import { QUARANTINE_KEY } from '../api/release-view.ts';
 import type { Judgement, NodeFacts, NodeView } from '../api/view.ts';
@@ -17,19 +19,30 @@ import type { Overrides } from '../kube/kubeconfig.ts';
 import type { Result } from '../kube/errors.ts';
 import { readList } from '../kube/json-stream.ts';
 import type { Resource } from '../kube/resources.ts';
-import { collectionPath, drainPolicies, leases, nodeFences, nodeLeaseNamespace, nodes } from '../kube/resources.ts';
+import {
+  collectionPath,
+  drainPolicies,
+  leases,
+  nodeFences,
+  nodeLeaseNamespace,
+  nodes,
+  remedyPolicies,
+} from '../kube/resources.ts';
 import type { SeenLease } from '../observe/project.ts';
 import { projectLease, projectNode } from '../observe/project.ts';
 import type { DrainPolicyStatus, DrainState } from '../report/drain-status.ts';
 import { drainsByNode } from '../report/drain-status.ts';
 import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
+import { placeOf, readPause, usualNamespace } from './operator-place.ts';
+import type { Quiet } from './status-quiet.ts';
+import { quietOf, renderPause, renderQuiet } from './status-quiet.ts';
 import { renderTable } from './table.ts';
 import { UserError } from './user-error.ts';
 
 const formats = ['wide', 'json', 'yaml'] as const;
 type Format = (typeof formats)[number];
 
-export interface NodeStatus {
+export interface NodeStatus extends Quiet {
   node: string;
   verdict: Judgement['verdict'];
   reason: Judgement['reason'];
@@ -53,7 +66,7 @@ export interface NodeStatus {
 export interface Recovery {
   trouble: string;
   hold?: string;
-  /** What somebody can type about the hold. */
+  /** What somebody can type about the hold, and when or what for. */
   command?: string;
   /** How far its fence is, and by what; absent: there is none, or it is over. */
   fence?: { reason: string; message: string; since: string };
@@ -81,7 +94,7 @@ export function statusCommand(): Command {
 async function status(names: string[], flags: Overrides & { output?: Format }): Promise<void> {
   const client = clientOf(await connect(flags));
   try {
-    const { nodes: all, unreadable } = await readStatus(client);
+    const { nodes: all, unreadable } = await readStatus(client, flags.namespace);
     const missing = names.filter((name) => all.every(({ node }) => node !== name));
     if (missing.length > 0) throw new UserError(`no such node: ${missing.join(', ')}`);
     const chosen = names.length === 0 ? all : all.filter(({ node }) => names.includes(node));
@@ -92,23 +105,39 @@ async function status(names: string[], flags: Overrides & { output?: Format }): 
   }
 }
 
-export async function readStatus(client: KubeClient): Promise<StatusReport> {
+/** `namespace`: of the operator; absent: where its Lease or its configuration is. */
+export async function readStatus(client: KubeClient, namespace?: string): Promise<StatusReport> {
   const facts = new Map<string, NodeFacts>();
+  const labels = new Map<string, Record<string, string>>();
   const renewals = new Map<string, SeenLease>();
-  await readAll(client, nodes, undefined, (object) => facts.set(object.metadata.name, projectNode(object)));
+  await readAll(client, nodes, undefined, (object) => {
+    facts.set(object.metadata.name, projectNode(object));
+    labels.set(object.metadata.name, object.metadata.labels ?? {});
+  });
   const serverTime = await readAll(client, leases, nodeLeaseNamespace, (object) =>
     renewals.set(object.metadata.name, projectLease(object)),
   );
   const fences = await readOwn<NodeFence & KubeObject>(client, nodeFences);
   const policies = await readOwn<KubeObject & { status?: DrainPolicyStatus }>(client, drainPolicies);
-  const recoveries = recoveriesOf(fences === 'forbidden' ? [] : fences);
-  const alarms = alarmsOf(fences === 'forbidden' ? [] : fences);
-  const rehearsals = rehearsalsOf(fences === 'forbidden' ? [] : fences);
+  const listed = fences === 'forbidden' ? [] : fences;
+  const recoveries = recoveriesOf(listed);
+  const alarms = alarmsOf(listed);
+  const rehearsals = rehearsalsOf(listed);
+  const place = namespace ?? (await placeOf(client, serverTime)).namespace ?? usualNamespace;
+  const pause = await readPause(client, place);
+  const remedies = await readOwn<KubeObject>(client, remedyPolicies);
+  const quiet = {
+    pause,
+    stopped: new Set(listed.flatMap(({ spec }) => (spec.stop ? [spec.node] : []))),
+    policies: remedies === 'forbidden' ? [] : remedies.flatMap((policy) => policyFacts(policy) ?? []),
+    nowMs: serverTime,
+  };
   const drains = drainsByNode(policies === 'forbidden' ? [] : policies.map(({ status }) => status));
   const all = [...facts.values()]
     .map((node) => statusOf(node, renewals.get(node.name), serverTime))
     .map((one) => ({
       ...one,
+      ...quietOf(one.node, labels.get(one.node) ?? {}, quiet),
       ...recoveries.get(one.node),
       ...alarms.get(one.node),
       ...rehearsals.get(one.node),
@@ -118,8 +147,10 @@ export async function readStatus(client: KubeClient): Promise<StatusReport> {
   const unreadable = [
     ...(fences === 'forbidden' ? [nodeFences] : []),
     ...(policies === 'forbidden' ? [drainPolicies] : []),
-  ];
-  return { nodes: all, unreadable: unreadable.map(({ plural, group }) => `${plural}.${group}`) };
+    ...(remedies === 'forbidden' ? [remedyPolicies] : []),
+  ].map(({ plural, group }) => `${plural}.${group}`);
+  const unseen = pause === undefined ? [`ConfigMap ${PAUSE_NAME} in ${place}`] : [];
+  return { nodes: all, unreadable: [...unreadable, ...unseen] };
 }
 
 function drainOf(drains: ReadonlyMap<string, DrainState>, node: string): { drain?: DrainState } {
@@ -201,7 +232,7 @@ function recoveryOf(status: NodeFenceStatus): Recovery {
   return {
     trouble: incident?.trouble ?? '',
     ...(hold && { hold: hold.message }),
-    ...(hold?.command !== undefined && { command: hold.command }),
+    ...(hold?.command !== undefined && { command: [hold.to, hold.command].filter(Boolean).join(': ') }),
     ...(isOpen && told && { fence: { reason: told.reason, message: told.message, since: fence.stepStartedAt } }),
     ...(next && { next }),
     ...(back?.waitsFor !== undefined && { waitsFor: back.waitsFor }),
@@ -274,8 +305,9 @@ export async function render(statuses: NodeStatus[], format: Format | undefined)
       return statuses.length === 0
         ? 'No nodes found\n'
         : [
+            renderPause(statuses),
             renderTable(heads, rows),
-            ...[renderAlarms, renderRehearsals, renderStuck, renderDrains].map((of) => of(statuses)),
+            ...[renderQuiet, renderAlarms, renderRehearsals, renderStuck, renderDrains].map((of) => of(statuses)),
           ].join('');
     }
   }
@@ -298,9 +330,10 @@ function summaryOf(recovery: Recovery | undefined): string {
   if (fence !== undefined) return `${[fence.reason, fence.message].filter(Boolean).join(': ')}${then}`;
   const open = releases.filter(({ ended }) => !ended);
   const released = open.length > 0 ? open : releases;
-  const last = released.at(-1);
-  if (last === undefined) return `${trouble}${then}`;
-  const what = `${last.ended ? 'released' : 'releasing'} ${last.pods} (${last.basis})`;
+  if (released.length === 0) return `${trouble}${then}`;
+  const pods = released.reduce((sum, one) => sum + one.pods, 0);
+  const bases = [...new Set(released.map(({ basis }) => basis))].join(', ');
+  const what = `${open.length > 0 ? 'releasing' : 'released'} ${pods} ${pods === 1 ? 'pod' : 'pods'} (${bases})`;
   return waitsFor === undefined ? what : `${what}; ${waitsFor}`;
 }
 

@@ -58,7 +58,7 @@ async function instead(client: KubeClient, namespace: string): Promise<string> {
 }
 
 /** Where somebody has written how nodes are fenced. Who may not look everywhere learns nothing by this. */
-async function writtenNamespaces(client: KubeClient): Promise<string[]> {
+export async function writtenNamespaces(client: KubeClient): Promise<string[]> {
   const of = ({ metadata }: KubeObject): string | undefined => metadata.namespace;
   const devices = await namesOf(client, fenceDevices, of);
   if (devices.length > 0) return devices;

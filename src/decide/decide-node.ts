@@ -197,6 +197,7 @@ function runSteps(nodeCase: NodeCase, { run, ladder }: RemedyDecision, status: N
     ...(policy.kind === 'one' ? { policy: identityOf(policy.policy) } : {}),
     taints: [],
     freed: [],
+    pause: nodeCase.pause,
     ...(isHarsh(run) || isCut(nodeCase, run) ? troubleOf(nodeCase, ladder, run) : {}),
     ...slotFor(nodeCase, run, status.fence),
     ...worthOfRun({ ...nodeCase, node }, run, { status, ladder }),

@@ -99,7 +99,7 @@ export function decideRelease(nodeCase: NodeCase, remedy: RemedyDecision, epoch:
 
 /** A taint of ours goes, from the very node that was looked at. */
 function untaintSteps(
-  { node, name, policy }: NodeCase,
+  { node, name, policy, pause }: NodeCase,
   act: Extract<GroundedAct, { do: 'untaint' }> | undefined,
   epoch: number,
 ): Step[] {
@@ -112,6 +112,7 @@ function untaintSteps(
     ...(policy.kind === 'one' ? { policy: identityOf(policy.policy) } : {}),
     taints: [],
     freed: [],
+    pause,
     epoch,
   };
   return [{ grounds, acts: [act] }];
@@ -124,7 +125,7 @@ function fenceUnderWay({ node }: NodeCase, fence: RemedyDecision['fence']): Trou
 
 /** The provider has removed the machine: once it is off and nothing is left there, its Node object goes too (FEN-11). */
 function removal(nodeCase: NodeCase, { fence }: RemedyDecision, epoch: number): Step[] {
-  const { node, lease, policy } = nodeCase;
+  const { node, lease, policy, pause } = nodeCase;
   const isWanted = policy.kind === 'one' && policy.policy.remedy?.fence.machineRemoved === true;
   const isFenced = fence?.phase === 'finished' && powerFacts(nodeCase).length > 0;
   if (!isWanted || !isFenced || node === undefined || fence.bootId !== node.bootId) return [];
@@ -138,6 +139,7 @@ function removal(nodeCase: NodeCase, { fence }: RemedyDecision, epoch: number): 
     leaseRenewTime: lease?.renewTime ?? '',
     policy: identityOf(policy.policy),
     freed: [],
+    pause,
     epoch,
   };
   return [{ acts: [{ do: 'deleteNode' }], grounds }];

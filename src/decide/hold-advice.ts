@@ -7,12 +7,13 @@ import type { NodeCase } from '../api/release-view.ts';
 type Hold = NonNullable<NodeFenceStatus['hold']>;
 
 export function holdAdvice(
-  { name, policy }: NodeCase,
+  { name, policy, pause }: NodeCase,
   reason: keyof typeof HELD.reason,
   incident: string,
-): Pick<Hold, 'ends' | 'command'> {
+): Pick<Hold, 'ends' | 'to' | 'command'> {
   const advice = HELD_ADVICE[reason];
-  const names = { node: name, policy: policy.kind === 'one' ? policy.policy.name : undefined, incident };
+  const ofPolicy = policy.kind === 'one' ? policy.policy.name : undefined;
+  const names = { node: name, policy: ofPolicy, namespace: pause.namespace, incident };
   const [first] = commandsOf(advice, names);
-  return { ends: filledSentence(advice.ends, names), ...(first === undefined ? {} : { command: first.command }) };
+  return { ends: filledSentence(advice.ends, names), ...first };
 }

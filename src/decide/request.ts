@@ -6,6 +6,7 @@ import { CLOCKS_DIFFER_MS, clockTime, isFromBefore, isUnderFence } from '../api/
 import type { Asked, FenceRequest, RequestAnswer } from '../api/fence-request.ts';
 import { answerOf, hasEnded, isTakenUp, lapsesAtMs, requestOf } from '../api/fence-request.ts';
 import { isSilent } from '../api/life.ts';
+import { pauseOf } from '../api/pause.ts';
 import type { REQUESTED } from '../api/reasons.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import { holdOf } from '../release/hold.ts';
@@ -104,8 +105,10 @@ function otherNode({ fence, node }: NodeCase): RequestRefusal | undefined {
   return isOther ? { reason: 'OtherNode', message: 'the node that it was about is gone' } : undefined;
 }
 
-function notActing({ fence, policy }: NodeCase): RequestRefusal | undefined {
+function notActing({ fence, policy, pause, serverNowMs }: NodeCase): RequestRefusal | undefined {
   if (fence?.spec.stop === true) return { reason: 'Stopped', message: 'spec.stop of the NodeFence is true' };
+  const paused = pauseOf(pause, serverNowMs);
+  if (paused !== undefined) return { reason: 'PausedForAll', message: paused.message };
   if (policy.kind !== 'one') return undefined;
   const { name, mode } = policy.policy;
   if (mode !== 'DryRun' && mode !== 'Paused') return undefined;

@@ -9,6 +9,8 @@ import { isFenceConfig, nodeFenceName } from '../api/fence-names.ts';
 import type { FenceRequest } from '../api/fence-request.ts';
 import { requestOf } from '../api/fence-request.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
+import type { SeenPause, WrittenPause } from '../api/seen-pause.ts';
+import { PAUSE_NAME, writtenPause } from '../api/seen-pause.ts';
 import { policyFacts, templatesOf } from '../api/policy-facts.ts';
 import { ALARM } from '../api/reasons.ts';
 import type { AttachmentFacts, DriverFacts, PolicyFacts, PolicySummary } from '../api/release-view.ts';
@@ -78,7 +80,7 @@ interface FenceSummary {
 export class ClusterView {
   readonly #policies: ListWatch<WatchedPolicy>;
   readonly #fences: ListWatch<FenceSummary>;
-  readonly #configs: ListWatch<NamedData | undefined>;
+  readonly #configs: ListWatch<WatchedConfig>;
   readonly #devices: ListWatch<KubeObject>;
   readonly #drivers: ListWatch<DriverFacts>;
   readonly #attachments: ListWatch<AttachmentFacts>;
@@ -142,7 +144,14 @@ export class ClusterView {
 
   /** Every ConfigMap that is about fences. */
   get fenceConfigs(): NamedData[] {
-    return [...this.#configs.entries.values()].flatMap(({ value }) => value ?? []);
+    return [...this.#configs.entries.values()].flatMap(({ value }) => value.fence ?? []);
+  }
+
+  /** Whether somebody has paused everything. */
+  get pause(): SeenPause {
+    const { namespace } = this.#options;
+    const written = this.#configs.entries.get(`${namespace}/${PAUSE_NAME}`)?.value.pause;
+    return { namespace, ...(written === undefined ? {} : { written }) };
   }
 
   /** FenceDevices that people have written. */
@@ -312,9 +321,16 @@ class Index {
 }
 
 /** What is about something else is not kept. */
-function projectConfig(object: KubeObject): NamedData | undefined {
+interface WatchedConfig {
+  fence?: NamedData;
+  pause?: WrittenPause;
+}
+
+function projectConfig(object: KubeObject): WatchedConfig {
   const { metadata, data } = object as KubeObject & { data?: Record<string, string> };
-  return isFenceConfig(metadata.name) ? { name: metadata.name, data: data ?? {} } : undefined;
+  const { name } = metadata;
+  if (name === PAUSE_NAME) return { pause: writtenPause({ metadata, data }) };
+  return isFenceConfig(name) ? { fence: { name, data: data ?? {} } } : {};
 }
 
 function problemsOf(

@@ -4,7 +4,8 @@
  */
 import type { WireBudget } from '../api/budgets.ts';
 import { spentBudget } from '../api/budgets.ts';
-import type { PodFacts, SpentBudget, VolumeFacts } from '../api/release-view.ts';
+import type { PodFacts, VolumeFacts } from '../api/release-view.ts';
+import type { SpentBudget } from '../api/spent-budget.ts';
 import type { Clock } from '../clock.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { KubeError, Result } from '../kube/errors.ts';

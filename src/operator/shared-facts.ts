@@ -71,6 +71,7 @@ export class SharedFacts {
       identity,
       namespace,
       config,
+      pause: cluster.pause,
       trouble: { conditions, ...silenceOf(lease) },
       count: this.#count(read),
       ...this.#around(read),

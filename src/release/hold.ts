@@ -1,4 +1,5 @@
 /** What keeps us from acting although the rules would allow it. */
+import { pauseOf } from '../api/pause.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import type { HELD } from '../api/reasons.ts';
 import { maintenanceOf } from './maintenance.ts';
@@ -18,6 +19,8 @@ export function holdOf(nodeCase: NodeCase): Hold | undefined {
     const message = `spec.stop of the NodeFence is true${leftOff(nodeCase)}`;
     return { reason: 'Stopped', message, holds: 'everything' };
   }
+  const paused = pauseOf(nodeCase.pause, nodeCase.serverNowMs);
+  if (paused !== undefined) return { reason: 'PausedForAll', holds: 'everything', ...paused };
   if (policy.kind !== 'one') return spentHold(nodeCase);
   const { name, mode } = policy.policy;
   switch (mode) {

@@ -5,6 +5,7 @@
 import { clockTime, isUnderFence } from '../api/facts.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import { MAINTENANCE_ANNOTATION } from '../api/release-view.ts';
+import { timeWritten } from '../api/time-written.ts';
 import type { Objection } from './checks.ts';
 import { objection } from './checks.ts';
 
@@ -12,15 +13,6 @@ export interface Maintenance {
   message: string;
   /** By the API server's clock; absent: what is written is no time, and holds until it is mended. */
   untilMs?: number;
-}
-
-const rfc3339 = /^\d{4}-\d{2}-\d{2}[Tt]\d{2}:\d{2}:\d{2}(\.\d+)?([Zz]|[+-]\d{2}:\d{2})$/;
-
-/** A time as somebody wrote it; without `atMs` it is none. */
-export function timeWritten(written: string): { atMs?: number; shown: string } {
-  const atMs = rfc3339.test(written) ? Date.parse(written) : Number.NaN;
-  const shown = JSON.stringify(written.slice(0, 64));
-  return Number.isNaN(atMs) ? { shown } : { atMs, shown };
 }
 
 /** Nothing is begun; what was begun goes on. */

@@ -11,8 +11,8 @@ import { PAUSE_PREFIX } from '../api/plans.ts';
 import type { NodeCase, PresentCase } from '../api/release-view.ts';
 import { QUARANTINE_KEY } from '../api/release-view.ts';
 import type { Worth } from '../api/steps.ts';
+import { timeWritten } from '../api/time-written.ts';
 import { gainOf } from './gain.ts';
-import { timeWritten } from './maintenance.ts';
 
 export interface Patience {
   reason: 'NamedPause' | 'PlannedWork' | 'NothingToFree' | 'KubeletDown' | 'LookingAround';

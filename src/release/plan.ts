@@ -241,6 +241,7 @@ function groundsOf(nodeCase: NodeCase, { way, record, freed, epoch }: Resting): 
       : { leaseRenewTime: lease?.renewTime ?? '', heartbeatTime: node.heartbeatTime ?? '' }),
     ...(policy.kind === 'one' ? { policy: identityOf(policy.policy) } : {}),
     freed: record.freed,
+    pause: nodeCase.pause,
     epoch,
   };
 }

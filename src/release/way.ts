@@ -10,7 +10,7 @@ import type { Check, KnownVolume, Objection, StuckReason } from './checks.ts';
 type OnlyBasis<G> = G extends Grounds ? Omit<G, keyof CommonPart> : never;
 type CommonPart = Pick<
   Grounds,
-  'node' | 'nodeUid' | 'bootId' | 'taints' | 'leaseRenewTime' | 'heartbeatTime' | 'policy' | 'freed' | 'epoch'
+  'node' | 'nodeUid' | 'bootId' | 'taints' | 'leaseRenewTime' | 'heartbeatTime' | 'policy' | 'pause' | 'freed' | 'epoch'
 >;
 /** What grounds of a basis say beyond what all of them do, and a taint that has to stand beside the quarantine. */
 export type BasisGrounds = OnlyBasis<Grounds> & { taint?: { key: string; effect: string } };

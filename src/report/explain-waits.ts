@@ -1,6 +1,7 @@
 /** Why something about a node is not done, or not over, yet: each with since when, what ends it, and what can be typed. */
 import {
   ALARM_ADVICE,
+  DRAINING_ADVICE,
   FENCED_ADVICE,
   HELD_ADVICE,
   LEFT_OFF,
@@ -15,6 +16,7 @@ import { RELEASED_ADVICE, STUCK_ADVICE } from '../api/advice-of-pods.ts';
 import { clockTime, isUnderFence } from '../api/facts.ts';
 import { lapsesAtMs, requestOf } from '../api/fence-request.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
+import { pauseOf } from '../api/pause.ts';
 import { ALARM, FENCED, HELD, RELEASED } from '../api/reasons.ts';
 import type { Advised, Known } from './explanation.ts';
 import { advised, isAttended, isGone, namesOf } from './explanation.ts';
@@ -35,7 +37,14 @@ export function waitsOf(known: Known): Advised[] {
         ...stuckPods(known),
       ]
     : [...stoppedOnly(known), ...unselected(known)];
-  return [...own, ...alarms(known, own), ...requests(known), ...deviceWaits(known)];
+  return [
+    ...own,
+    ...pausedForAll(known, own),
+    ...drainWaits(known),
+    ...alarms(known, own),
+    ...requests(known),
+    ...deviceWaits(known),
+  ];
 }
 
 function heldBy(known: Known): Advised[] {
@@ -54,6 +63,25 @@ function stoppedOnly(known: Known): Advised[] {
   if (known.record?.spec.stop !== true) return [];
   const message = HELD.explanation.Stopped;
   return [advised({ reason: 'Stopped', message }, HELD_ADVICE.Stopped, namesOf(known))];
+}
+
+/** Also of a node that is well: whoever looks wants to know before it fails. */
+function pausedForAll(known: Known, said: readonly Advised[]): Advised[] {
+  const { pause, atMs } = known;
+  const found = pause && pauseOf(pause, atMs);
+  if (found === undefined || said.some(({ wait }) => wait.reason === HELD.reason.PausedForAll)) return [];
+  const { message, untilMs } = found;
+  const until = untilMs === undefined ? undefined : clockTime(untilMs);
+  const wait = { reason: HELD.reason.PausedForAll, message, since: pause?.written?.since, until };
+  return [advised(wait, HELD_ADVICE.PausedForAll, namesOf(known))];
+}
+
+/** What its drain waits for, by the guard of its replicas. */
+function drainWaits(known: Known): Advised[] {
+  const { blocked, reason = '', message = '', since } = known.drain ?? { blocked: false };
+  if (!blocked) return [];
+  const wait = { reason, message: `its drain waits: ${message}`, since };
+  return [advised(wait, adviceFor(DRAINING_ADVICE, reason), namesOf(known))];
 }
 
 /** Whatever is wrong with it, nobody has asked for anything to be done. */

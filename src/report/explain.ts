@@ -9,6 +9,7 @@ import { COMMANDS, commandsOf } from '../api/advice.ts';
 import { formatDuration } from '../api/duration.ts';
 import { clockTime, isUnderFence } from '../api/facts.ts';
 import { requestOf } from '../api/fence-request.ts';
+import { pauseOf } from '../api/pause.ts';
 import type { LadderThreshold, PolicyFacts } from '../api/release-view.ts';
 import type { Judgement } from '../api/view.ts';
 import { VERDICT_REASONS } from '../api/view.ts';
@@ -104,6 +105,7 @@ function devicesHeard({ devices }: Known): ExplainedEvidence[] {
 const holdsEverything: ReadonlySet<string> = new Set([
   'Stopped',
   'Paused',
+  'PausedForAll',
   'DryRun',
   'Maintenance',
   'AwaitingApproval',
@@ -114,7 +116,7 @@ function changesOf(known: Known): string[] {
   const { fence, return: back, hold } = record?.status ?? {};
   if (!isLed(known)) return [leading];
   if (isGone(known)) return [joined];
-  if (!isAttended(known)) return policy === undefined ? [withoutPolicy] : thresholdsOf(policy);
+  if (!isAttended(known)) return policy === undefined ? [withoutPolicy] : thresholdsOf(known, policy);
   if (back?.stage !== undefined) return [relapse];
   const isHeld = holdsEverything.has(hold?.reason ?? '');
   const wasSent = (fence?.switched ?? []).some(({ commandSentAt }) => commandSentAt !== undefined);
@@ -146,10 +148,17 @@ function fences(policy: PolicyFacts | undefined): boolean {
   return Object.values(policy?.remedy?.kinds ?? {}).includes('fence');
 }
 
-function thresholdsOf({ remedy, name, mode }: PolicyFacts): string[] {
+/** What has to be over before anything is begun about a node that is well. */
+function firstOf({ record, pause, atMs }: Known): string {
+  if (record?.spec.stop === true) return 'once it is resumed, ';
+  return pause !== undefined && pauseOf(pause, atMs) !== undefined ? 'once the pause is over, ' : '';
+}
+
+function thresholdsOf(known: Known, { remedy, name, mode }: PolicyFacts): string[] {
+  const first = firstOf(known);
   const told = (remedy?.thresholds ?? []).map((one) => {
     const ladder = one.remedies.map((rung) => rung.name).join(', then ');
-    return `${thresholdText(one)}: then policy ${name} begins with ${ladder}${mode === 'Enforce' ? '' : ` (mode: ${mode})`}`;
+    return `${first}${thresholdText(one)}: then policy ${name} begins with ${ladder}${mode === 'Enforce' ? '' : ` (mode: ${mode})`}`;
   });
   return told.length > 0 ? told : [`policy ${name} has no ladder: only its rules of release apply`];
 }

@@ -3,8 +3,10 @@ import type { Advice, Command, Names } from '../api/advice.ts';
 import { commandsOf, filledSentence } from '../api/advice.ts';
 import type { FenceDeviceStatus } from '../api/fence-device.ts';
 import type { NodeFence, NodeFenceStatus } from '../api/node-fence.ts';
+import type { SeenPause } from '../api/seen-pause.ts';
 import type { PolicyFacts } from '../api/release-view.ts';
 import type { EvidenceItem, Judgement, NodeFacts, Verdict } from '../api/view.ts';
+import type { DrainState } from './drain-status.ts';
 
 /** What the command has read. */
 export interface Known {
@@ -21,6 +23,10 @@ export interface Known {
   record?: Pick<NodeFence, 'spec' | 'status'>;
   devices: readonly KnownDevice[];
   operator: Leader;
+  /** Of a cordoned node under a DrainPolicy. */
+  drain?: DrainState;
+  /** Absent: whether everything is paused could not be read. */
+  pause?: SeenPause;
   /** That of the operator. */
   namespace: string;
 }

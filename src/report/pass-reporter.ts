@@ -131,8 +131,8 @@ export class PassReporter implements ReleaseMetrics {
     else if (before !== hold.reason) {
       this.#holds.set(nodeCase.name, hold.reason);
       this.#options.log.info({ node: nodeCase.name, reason: hold.reason, why: hold.message }, 'held');
-      const { ends, command } = pass.fence?.status.hold ?? {};
-      const advice = [ends && `ends when ${ends}`, command && `see: ${command}`].filter((part) => part !== undefined);
+      const { ends, to, command } = pass.fence?.status.hold ?? {};
+      const advice = [ends && `ends when ${ends}`, command && `${to}: ${command}`].filter((part) => part !== undefined);
       const note = [`${hold.reason}: ${hold.message}`, ...advice].join('; ');
       this.#onNode(pass, { reason: reason.Held, type: 'Warning', note, action: 'Fence' });
     }

@@ -28,14 +28,24 @@ const steps: [name: string, step: string, error: RegExp | undefined][] = [
   ['storageWithoutQuestion', `{ grounds: { ...common, basis: 'StorageFenced' }, acts: [forceDelete] }`, /question/],
   ['safeWithoutDrivers', `{ grounds: { ...common, basis: 'StorageSafeDetach' }, acts: [forceDelete] }`, /safeDrivers/],
   ['groundsWithoutBasis', `{ grounds: common, acts: [forceDelete] }`, /basis/],
-  ['groundsWithoutEpoch', `{ grounds: { node: 'n', taints: [], freed: [], basis: 'Asserted' }, acts: [] }`, /epoch/],
+  [
+    'groundsWithoutEpoch',
+    `{ grounds: { node: 'n', taints: [], freed: [], pause, basis: 'Asserted' }, acts: [] }`,
+    /epoch/,
+  ],
+  [
+    'groundsWithoutPause',
+    `{ grounds: { node: 'n', taints: [], freed: [], epoch: 1, basis: 'Asserted' }, acts: [] }`,
+    /pause/,
+  ],
 ];
 
 const preamble = `import type { GroundedAct, Grounds, LongAct, Step } from '${root}/src/api/steps.ts';
 declare const forceDelete: Extract<GroundedAct, { do: 'forceDelete' }>;
 declare const switchOff: Extract<LongAct, { do: 'switch' }>;
 declare const runJob: Extract<LongAct, { do: 'runJob' }>;
-const common = { node: 'n', taints: [], freed: [], epoch: 1 };
+const pause = { namespace: 'fenceline' };
+const common = { node: 'n', taints: [], freed: [], pause, epoch: 1 };
 const question = { what: 'power', methods: [] } as const;
 const risk: Grounds = { ...common, basis: 'AcceptedRisk' };
 const remedy: Grounds = { ...common, basis: 'Remedy' };

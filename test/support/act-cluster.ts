@@ -95,6 +95,11 @@ export class ActCluster {
     await this.#makeDriver(spec);
   }
 
+  /** Somebody writes it. */
+  make(resource: Resource, object: Json): Promise<void> {
+    return this.#make(resource, object);
+  }
+
   async #makeDriver(spec: object): Promise<void> {
     const annotations = { 'fenceline.dev/safe-detach': 'true' };
     await this.#make(csiDrivers, { metadata: { name: driver, annotations }, spec });
@@ -142,6 +147,7 @@ export class ActCluster {
       heartbeatTime: (await this.node()).heartbeatTime ?? '',
       policy: { name, uid, generation },
       freed: [],
+      pause: { namespace: 'default' },
       epoch: 3,
     };
   }

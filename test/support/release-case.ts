@@ -247,6 +247,7 @@ export function aCase(change: Partial<NodeCase> = {}): NodeCase {
     awaited: [],
     identity: 'me',
     namespace: 'fenceline',
+    pause: { namespace: 'fenceline' },
     trouble: { conditions: [] },
     config: { ok: true, config: { isolation: [], powerManagement: [], recovery: [] } },
     count: aCount({ nodes: 1, troubled: 1 }),

@@ -2,9 +2,12 @@
  * S15: Node, Lease and policy are read live, by quorum, right before each act that cannot be taken back. Right before
  * means: after the record of the act was stored, and not so long ago that the decision could be an old one. What takes its
  * time (a drain, a Job, a machine that is removed, a device that is told to switch) is recorded long before, so that only the
- * latter counts there. What the answer was is not asked here (S23, S26).
+ * latter counts there. What the answer was is not asked here (S23, S26). And where everything was paused before the operator last
+ * looked at the node, nothing of the kind is done (ADM-5).
  */
 import { nodeFenceName } from '../../api/fence-names.ts';
+import type { StoredChange } from '../cluster-state.ts';
+import { operatorNamespace } from '../namespaces.ts';
 import { operatorUser } from '../operator-user.ts';
 import type { CheckContext, Checker, Invariant, WireEvent, Write } from './checker.ts';
 import { succeeded } from './checker.ts';
@@ -16,6 +19,7 @@ import { recordsFor, releaseOf, toldOf } from './release.ts';
 const freshMs = 20_000;
 const leasePath = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/';
 const policyPath = '/apis/fenceline.dev/v1alpha1/remedypolicies/';
+const pauseName = 'fenceline-pause';
 
 export const s15: Invariant = { id: 'S15', check: (context) => new LiveReads(context) };
 
@@ -34,8 +38,19 @@ class LiveReads implements Checker {
   /** When the record of a node was last written, by operator and node. */
   readonly #recorded = new Map<string, number>();
 
+  /** The pause for all, and since when it is there. */
+  #pause: { sinceMs: number; until: string | undefined } | undefined;
+
   constructor(context: CheckContext) {
     this.#context = context;
+  }
+
+  onStored({ object, type }: StoredChange): void {
+    const { name, namespace } = object.metadata;
+    if (object.kind !== 'ConfigMap' || name !== pauseName || namespace !== operatorNamespace) return;
+    const { until } = (object as { data?: { until?: string } }).data ?? {};
+    const sinceMs = this.#pause?.sinceMs ?? this.#context.nowMs();
+    this.#pause = type === 'DELETED' ? undefined : { sinceMs, until };
   }
 
   onWire(event: WireEvent): void {
@@ -83,8 +98,18 @@ class LiveReads implements Checker {
       const read = this.#reads.of(user, path);
       return read === undefined || read.order < after || nowMs() - read.askedAtMs > freshMs;
     });
+    if (this.#isPaused(this.#reads.of(user, `/api/v1/nodes/${node}`)?.askedAtMs)) {
+      violated(`${told} although everything is paused`);
+    }
     if (unread.length === 0) return;
     violated(`${told} without a live read of ${unread.map(({ what }) => what).join(', ')} right before`);
+  }
+
+  /** What is no time does not pass. */
+  #isPaused(readMs = -Infinity): boolean {
+    if (this.#pause === undefined || readMs <= this.#pause.sinceMs) return false;
+    const { until = '' } = this.#pause;
+    return !(Date.parse(until) <= this.#context.wallMs());
   }
 }
 

@@ -46,7 +46,7 @@ export class Statements {
   readonly #holds: Readonly<Record<string, Truth>>;
   /** When something last changed about a node that its return could wait for. */
   readonly #changedMs = new Map<string, number>();
-  readonly #configMaps = new Set<string>();
+  readonly #configMaps = new Map<string, KubeObject>();
   /** By how they read. */
   readonly #sentences: readonly (readonly [RegExp, Truth])[];
 
@@ -60,7 +60,7 @@ export class Statements {
   take({ object, previous, type }: StoredChange): void {
     const { kind, metadata } = object;
     if (kind === 'ConfigMap' && type === 'DELETED') this.#configMaps.delete(metadata.name);
-    else if (kind === 'ConfigMap') this.#configMaps.add(metadata.name);
+    else if (kind === 'ConfigMap') this.#configMaps.set(metadata.name, object);
     const isGone = type === 'DELETED' && (kind === 'Pod' || kind === 'VolumeAttachment');
     const node = isGone ? (object as Pod | VolumeAttachment).spec.nodeName : undefined;
     const before: Node | undefined = previous;
@@ -104,6 +104,7 @@ export class Statements {
       undefined;
     return {
       Paused: inMode('Paused'),
+      PausedForAll: () => this.#isPaused(),
       DryRun: inMode('DryRun'),
       AwaitingApproval: inMode('Approve'),
       Maintenance: ({ node }) => this.#lasts(node.metadata.annotations?.[maintenance]),
@@ -225,6 +226,11 @@ export class Statements {
     const { status } = this.#context.state.fences.get(nodeFenceName(name)) ?? {};
     const isOpen = status?.fence !== undefined && !['final', 'error'].includes(status.fence.status ?? '');
     return isReady(node) && !this.#troubles.isSilent(name) && !isOpen;
+  }
+
+  #isPaused(): boolean {
+    const map: (KubeObject & { data?: { until?: string } }) | undefined = this.#configMaps.get('fenceline-pause');
+    return map !== undefined && this.#lasts(map.data?.until ?? '');
   }
 
   /** A time that is still to come, or none at all. */

@@ -4,6 +4,7 @@
  */
 import { sleep } from '../../../src/clock.ts';
 import {
+  configMaps,
   csiDrivers,
   leases,
   nodeFences,
@@ -37,6 +38,8 @@ const taken: Deed = (other) =>
     'status',
   );
 const forgotten: Deed = (other) => other.remove(record);
+const allPaused: Deed = (other) =>
+  other.create(configMaps, { metadata: { name: 'fenceline-pause', namespace: 'fenceline' }, data: { by: 'alice' } });
 /** The one policy of the story. */
 const paused =
   (name: string): Deed =>
@@ -133,6 +136,7 @@ const releases: readonly Story[] = [
     story(basis, 'its Lease is renewed', () => afterRecord(renewed, decidesAnew())),
     story(basis, 'it was booted again', () => afterRecord(booted, decidesAnew())),
   ]),
+  story('AcceptedRisk', 'everything is paused', () => afterRecord(allPaused)),
   story('AcceptedRisk', 'it is Ready', () => afterRecord(ready, decidesAnew())),
   story('AcceptedRisk', 'its kubelet has reported', () => afterRecord(reported, decidesAnew())),
   story('AcceptedRisk', 'it is another node of the same name', () =>

@@ -116,6 +116,12 @@ const annotated = (annotations: object): object => ({
   kind: 'Node',
   metadata: { name: usual, annotations },
 });
+const pause = (data: object): object => ({
+  apiVersion: 'v1',
+  kind: 'ConfigMap',
+  metadata: { name: 'fenceline-pause', namespace: 'fenceline' },
+  data,
+});
 const cutOff = { at: '0s', partition: victim };
 const powerLost = { at: '0s', powerOff: victim };
 const patient = { fence: { isolateAfter: '30s', powerManagementAfter: '5m' } };
@@ -168,6 +174,13 @@ export const situations: readonly Situation[] = [
   }),
   night('awaiting-approval', 60 * seconds, { policy: { mode: 'Approve' }, events: [cutOff] }),
   night('paused', 60 * seconds, { policy: { mode: 'Paused' }, events: [cutOff] }),
+  night('paused-for-all', 60 * seconds, {
+    events: [
+      { at: '0s', apply: pause({ by: 'alice', reason: 'new switches', until: '2026-01-01T02:00:00Z' }) },
+      cutOff,
+    ],
+  }),
+  night('well-while-all-is-paused', 60 * seconds, { events: [{ at: '0s', apply: pause({ by: 'alice' }) }] }),
   night('stopped', 60 * seconds, { events: [{ at: '0s', apply: record({ stop: true }) }, cutOff] }),
   night('planned-work', 60 * seconds, {
     events: [

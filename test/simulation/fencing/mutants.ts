@@ -6,7 +6,7 @@ import type { Sabotage } from '../mutant.ts';
 import type { MutantCase } from '../mutants.ts';
 import { factMutantCases } from './fact-mutants.ts';
 import { waitMutantCases } from './wait-mutants.ts';
-import { variation } from '../run-file.ts';
+import { scenarioOf, variation } from '../run-file.ts';
 import { atOnce, byCondition, everywhere, fenced, place } from './fenced.ts';
 
 /** By then everybody was heard of, and the device is about to be told. */
@@ -99,6 +99,17 @@ const aJob = {
 };
 
 export const fenceMutantCases: readonly MutantCase[] = [
+  {
+    invariant: 'S15',
+    mistake: 'takes a pause whose time is written wrong for one that is over',
+    sabotage: {
+      file: 'src/api/pause.ts',
+      line: 'if (untilMs !== undefined && nowMs >= untilMs) return undefined;',
+      instead: 'if (time !== undefined && !(nowMs < (untilMs ?? 0))) return undefined;',
+    },
+    scenario: scenarioOf('holes/paused-for-all-without-end'),
+    says: /although everything is paused$/,
+  },
   {
     invariant: 'S15',
     mistake: 'drives pods out without looking again',

@@ -1,0 +1,148 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { ActCluster, fenceRef, nodeRef, policyRef } from '../../test/support/act-cluster.ts';
+import type { KubeObject } from '../kube/client.ts';
+import { configMaps, drainPolicies, leases, namespaces } from '../kube/resources.ts';
+import { explainNode } from './explain.ts';
+import { requestFence } from './fence.ts';
+import { pause } from './pause.ts';
+import { readStatus, render } from './status.ts';
+import { UserError } from './user-error.ts';
+
+const ref = { resource: configMaps, namespace: 'ops', name: 'fenceline-pause' };
+
+/** An operator leads in `ops`. */
+async function led(): Promise<ActCluster> {
+  const cluster = await ActCluster.create();
+  await cluster.make(namespaces, { metadata: { name: 'ops' } });
+  const spec = { holderIdentity: 'pod_x', renewTime: '2026-01-01T00:00:00.000000Z', leaseDurationSeconds: 15 };
+  await cluster.make(leases, { metadata: { name: 'fenceline', namespace: 'ops' }, spec });
+  return cluster;
+}
+
+async function shown({ client }: ActCluster): Promise<string> {
+  return render((await readStatus(client)).nodes, undefined);
+}
+
+describe('pause', () => {
+  test('[ADM-5] is written where the operator is, with who, why and until when, and taken back', async () => {
+    const cluster = await led();
+    const { client } = cluster;
+    assert.equal((await pause(client, { show: true })).what, 'nothing is paused in ops');
+    const dry = await pause(client, { dryRun: true, for: 7_200_000 });
+    assert.match(dry.what, /^in ops: everything is paused by me until /);
+    assert.equal(await cluster.exists(ref), false);
+    const told = await pause(client, { for: 7_200_000, reason: 'new switches' });
+    assert.match(told.what, /^in ops, since \S+: everything is paused by me until \S+Z: new switches$/);
+    assert.ok(told.notes.includes('to go on: fenceline pause --end -n ops'));
+    const { data } = await cluster.read<KubeObject & { data: Record<string, string> }>(ref);
+    assert.deepEqual(Object.keys(data), ['by', 'reason', 'until']);
+    const again = await pause(client, {});
+    assert.match(
+      again.notes.join('\n'),
+      /^before: in ops.*new switches\nit has no end of its own: --for 2h gives it one/,
+    );
+    assert.match((await pause(client, { show: true })).what, /everything is paused by me$/);
+    assert.match((await pause(client, { end: true })).what, /^the pause in ops is over/);
+    assert.equal(await cluster.exists(ref), false);
+    assert.equal((await pause(client, { end: true })).what, 'nothing was paused in ops');
+  });
+
+  test('[ADM-5] is not written where no operator would look for it', async () => {
+    const { client } = await ActCluster.create();
+    await assert.rejects(
+      pause(client, {}),
+      new UserError('no operator is found here: write -n and the namespace that it runs in'),
+    );
+    const there = await pause(client, { namespace: 'default' });
+    assert.match(there.what, /^in default, /);
+  });
+
+  test('[ADM-5, SAF-6] no fence is asked for meanwhile: it would go off when the pause is over', async () => {
+    const { client } = await led();
+    await pause(client, { reason: 'new switches' });
+    await assert.rejects(
+      requestFence(client, 'node-1', 'bob', {}),
+      /everything is paused by me: new switches; nothing was asked for/,
+    );
+    await pause(client, { end: true });
+    await requestFence(client, 'node-1', 'bob', {});
+  });
+});
+
+describe('what keeps anything from being done', () => {
+  test('[ADM-5] is the first that status says, and said of nodes that are well', async () => {
+    const cluster = await led();
+    const { client } = cluster;
+    assert.match(await shown(cluster), /^NAME/);
+    await pause(client, { reason: 'new switches' });
+    const text = await shown(cluster);
+    assert.match(text, /^NOTHING IS DONE ABOUT ANY NODE \(since \S+\): everything is paused by me: new switches\n/);
+    assert.match(text, /^ {2}when nobody needs it any more: fenceline pause --end -n ops$/m);
+    const [one] = (await readStatus(client)).nodes;
+    assert.equal(one?.paused?.message, 'everything is paused by me: new switches', 'what programs read');
+    const { waits, commands } = await explainNode(client, 'node-1');
+    assert.deepEqual(
+      waits.map(({ reason, message }) => [reason, message]),
+      [['PausedForAll', 'everything is paused by me: new switches']],
+    );
+    assert.ok(commands.some(({ command }) => command === 'fenceline pause --end -n ops'));
+  });
+
+  test('[ADM-5] what may not be read is not taken for no pause', async () => {
+    const cluster = await led();
+    const forbid = { code: 403, reason: 'Forbidden' };
+    cluster.server.faults.inject({ matches: ({ resource }) => resource === 'configmaps', ...forbid });
+    const { unreadable } = await readStatus(cluster.client);
+    assert.deepEqual(unreadable, ['ConfigMap fenceline-pause in ops']);
+  });
+
+  test('[ADM-5, FEN-13] a node that somebody has stopped, and a policy that does not act, are told of nodes that are well', async () => {
+    const cluster = await led();
+    assert.doesNotMatch(await shown(cluster), /NOTHING IS DONE/);
+    await cluster.patch(fenceRef, '/spec/stop', true);
+    assert.match(await shown(cluster), /^NOTHING IS DONE ABOUT +WHY\nnode-1 +it is stopped, until fenceline resume$/m);
+    await cluster.patch(fenceRef, '/spec/stop', false);
+    await cluster.patch(policyRef, '/spec/mode', 'Paused');
+    assert.match(await shown(cluster), /^NOTHING IS DONE ABOUT +WHY\nnode-1 +policy release has mode Paused$/m);
+    const [one] = (await readStatus(cluster.client)).nodes;
+    assert.deepEqual(one?.inactive, { policy: 'release', mode: 'Paused' }, 'what programs read');
+  });
+});
+
+describe('explain', () => {
+  test('[EXP-1, DRN-13] what a drain waits for is told, and what to type about it', async () => {
+    const cluster = await led();
+    await cluster.patch(nodeRef, '/spec/unschedulable', true);
+    await cluster.make(drainPolicies, { metadata: { name: 'default' }, spec: { allNodes: true } });
+    const since = '2026-01-01T00:00:00Z';
+    const drain = {
+      node: 'node-1',
+      blocked: true,
+      autoEvicting: false,
+      reason: 'LastReplica',
+      message: 'volume v',
+      since,
+    };
+    await cluster.patchStatus({ resource: drainPolicies, name: 'default' }, { draining: [drain] });
+    const { waits, commands } = await explainNode(cluster.client, 'node-1');
+    assert.deepEqual(waits, [
+      {
+        reason: 'LastReplica',
+        message: 'its drain waits: volume v',
+        since,
+        ends: 'another healthy replica is protected elsewhere',
+      },
+    ]);
+    assert.ok(commands.some(({ command }) => command === 'fenceline plan-drain node-1'));
+  });
+
+  test('[EXP-1] where nobody leads, the namespace is that of what is written for an operator', async () => {
+    const cluster = await ActCluster.create();
+    await cluster.remove(fenceRef);
+    await cluster.make(namespaces, { metadata: { name: 'ops' } });
+    await cluster.make(configMaps, { metadata: { name: 'fence-config-node-1', namespace: 'ops' } });
+    const { commands } = await explainNode(cluster.client, 'node-1');
+    assert.ok(commands.some(({ command }) => command === 'fenceline run --leader-elect-namespace ops'));
+  });
+});
