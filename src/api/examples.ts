@@ -15,10 +15,10 @@ export const EXAMPLES: readonly Example[] = [
     kind: 'RemedyPolicy',
     title: 'Machines with a BMC, or another device that switches their power',
     first: true,
-    yaml: `# A worker that has sent no heartbeat for 20 s gets 10 s more to come back; then its BMC is asked. If the machine is on, its
-# power is cut. As soon as the BMC says off, before Kubernetes has noticed anything, its pods and volumes go, and start
-# elsewhere. Then the machine is switched on again; it takes pods 30 s after it is Ready. If the BMC does not answer, nothing
-# goes. How to reach the BMCs is in ConfigMaps: docs/fencing.md.
+    yaml: `# The BMC of a worker that has sent no heartbeat for 12 s is asked. If it says off, before Kubernetes has noticed anything, its
+# pods and volumes go at once, and start elsewhere. If the machine is on, it has until 20 s to send one, and 10 s more to come
+# back; then its power is cut, and they go. Then the machine is switched on again; it takes pods 30 s after it is Ready. If the BMC
+# does not answer, nothing goes. How to reach the BMCs is in ConfigMaps: docs/fencing.md.
 apiVersion: fenceline.dev/v1alpha1
 kind: RemedyPolicy
 metadata: {name: bmc}
@@ -35,9 +35,10 @@ spec:
     kind: 'RemedyPolicy',
     title: 'Instances of a cloud',
     first: true,
-    yaml: `# A worker that has sent no heartbeat for 30 s gets 30 s more to come back; then its cloud stops the instance. As soon as the
-# cloud says that it is stopped, its pods and volumes go, and start elsewhere; then the instance is started again. Where the
-# controller of the cloud says first that the instance is shut down, by its taint on the node, they go at its word. No ConfigMap
+    yaml: `# The cloud of a worker that has sent no heartbeat for 12 s is asked. One that runs gets until 30 s, and 30 s more to come back;
+# then its cloud stops the instance. As soon as the cloud says that it is stopped, its pods and volumes go, and start elsewhere;
+# then the instance is started again. Where the cloud does not answer, and its controller says that the instance is shut down, by
+# its taint on the node, they go at its word. No ConfigMap
 # is needed: instances are known by the provider ID of their nodes, and the credential is in the Secret fence-provider-aws, or
 # -azure, -gce, -openstack, -vsphere: docs/devices.md.
 apiVersion: fenceline.dev/v1alpha1
@@ -78,7 +79,8 @@ spec:
     kind: 'RemedyPolicy',
     title: 'Try a repair, then fence, with everything that people usually set',
     yaml: `# Kubernetes has lost a node: a Job tries to repair it, and if the node is not Ready three minutes later, it is fenced. A
-# threshold on the Lease would begin half a minute earlier, and its fence would come before the repair.
+# threshold on the Lease would begin half a minute earlier, and its fence would come before the repair. A machine that says off,
+# as soon as its heartbeats are missed, is past repair: its pods go at once.
 apiVersion: fenceline.dev/v1alpha1
 kind: RemedyPolicy
 metadata: {name: workers}

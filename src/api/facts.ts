@@ -1,5 +1,5 @@
 /** What every room reads the same way out of the facts. */
-import type { LiveNode, NodeCase, PodFacts } from './release-view.ts';
+import type { LadderThreshold, LiveNode, NodeCase, PodFacts, RemedyFacts } from './release-view.ts';
 
 interface FenceSigns {
   phase: string;
@@ -82,6 +82,20 @@ export function isFromBefore(
 /** `NotTrue` is False and Unknown; a condition that nobody reports is neither. */
 export function isStatus(status: string, wanted: string): boolean {
   return wanted === 'NotTrue' ? status !== 'True' : status === wanted;
+}
+
+/** Where a ladder for silence, as the Lease or Kubernetes tells of it, fences; undefined: nowhere. */
+export function fenceRung(
+  { condition, lease, remedies }: LadderThreshold,
+  kindOf: (remedy: string) => string | undefined,
+): number | undefined {
+  const isOfSilence = lease !== undefined || (condition?.type === 'Ready' && isStatus('Unknown', condition.status));
+  const position = isOfSilence ? remedies.findIndex(({ name }) => kindOf(name) === 'fence') : -1;
+  return position < 0 ? undefined : position;
+}
+
+export function fencesSilence({ thresholds, kinds }: Pick<RemedyFacts, 'thresholds' | 'kinds'>): boolean {
+  return thresholds.some((one) => fenceRung(one, (name) => kinds[name]) !== undefined);
 }
 
 type Belonging = { mirror: boolean; owner?: { kind: string } | undefined };

@@ -120,6 +120,10 @@ const ladder = z.object({
   startedAt: at('When the rung was reached.'),
   until: at('When the next rung is due.').optional(),
   begunAt: at('When its remedy began, if that cannot be taken back; absent while it is held back.').optional(),
+  isFoundOff: z.boolean().optional().meta({
+    description:
+      'Its fence is due before its time, because the machine was found off; void when its devices do not say so any more.',
+  }),
 });
 
 const switched = z.object({

@@ -15,7 +15,7 @@ import type { ATTACHMENT_RECOVERY_POLICIES, BUDGET_POLICIES, MODES, POD_DELETION
 import type { SpentBudget } from './spent-budget.ts';
 import type { Beside, Surroundings } from './surroundings.ts';
 import type { TaskSign } from './task.ts';
-import type { ConditionStatus, JudgeLimits, NodeView } from './view.ts';
+import type { AlarmSign, ConditionStatus, JudgeLimits, NodeView } from './view.ts';
 
 export const QUARANTINE_KEY = 'fenceline.dev/quarantine';
 export const FORCE_EVICTION_KEY = 'fenceline.dev/force-eviction';
@@ -281,15 +281,10 @@ export interface PolicySummary {
   count: number;
   thresholds: readonly Pick<LadderThreshold, 'condition' | 'lease'>[];
   hasAlarms: boolean;
+  /** One of them has a fence for silence, of whatever threshold: whether a machine is off is asked as soon as it is suspect. */
+  fencesSilence: boolean;
   /** Changes with every edit of a policy. */
   stamp: string;
-}
-
-/** Whether problems were counted that an alarm may be about, and whether one is raised. */
-export interface AlarmSign {
-  problems: 'none' | 'counted' | 'alarmed';
-  /** When somebody last looked: at which state of the policies, and whether it is time to look again. */
-  looked?: { stamp: string; isDue: boolean };
 }
 
 /** Conditions of the node, each with the time for which we have seen it so, by our own clock. */

@@ -50,7 +50,8 @@ const fence = z.object({
     .meta({
       description:
         'How long after the beginning of the fence a node that is still not Ready has its power cut. Counted from the ' +
-        'same moment as `isolateAfter`; if it is the shorter of the two, the power goes without isolation before it.',
+        'same moment as `isolateAfter`; if it is the shorter of the two, the power goes without isolation before it. A ' +
+        'machine that says off has nothing to wait for: its pods go as soon as it was asked.',
     }),
   bootTimeout: positiveDuration()
     .prefault(FENCE.bootTimeout)

@@ -97,3 +97,10 @@ export interface JudgeLimits {
   /** Bookmarks come once a minute, so that a quiet view is up to that old and still good. */
   viewAgeMs: number;
 }
+
+/** Whether problems were counted that an alarm may be about, and whether one is raised. */
+export interface AlarmSign {
+  problems: 'none' | 'counted' | 'alarmed';
+  /** When somebody last looked: at which state of the policies, and whether it is time to look again. */
+  looked?: { stamp: string; isDue: boolean };
+}

@@ -24,7 +24,7 @@ const reporting = (...conditions: ReturnType<typeof condition>[]): Sighting['vie
 const quiet: Sighting = {
   ...aCase(),
   view: reporting(condition('Ready', 'True')),
-  policies: { count: 0, thresholds: [], hasAlarms: false, stamp: 'p 1' },
+  policies: { count: 0, thresholds: [], hasAlarms: false, fencesSilence: false, stamp: 'p 1' },
 };
 const laddered = (...thresholds: Sighting['policies']['thresholds']): Sighting['policies'] => ({
   ...quiet.policies,

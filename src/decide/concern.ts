@@ -53,6 +53,8 @@ function isDown({ gates, policies }: Sighting, { verdict }: Judgement): true | u
 /** A policy has a ladder for what is seen of the node. */
 function isTroubled({ view, policies }: Sighting, { verdict }: Judgement): boolean {
   const conditions = view.node?.conditions ?? [];
+  // Whether its machine is off already is asked at once, whatever the ladders wait for.
+  if (verdict === 'suspect' && policies.fencesSilence) return true;
   return policies.thresholds.some(({ condition, lease }) =>
     lease === undefined
       ? conditions.some(({ type, status }) => type === condition?.type && isStatus(status, condition.status))

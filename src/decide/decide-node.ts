@@ -117,7 +117,8 @@ function wantsOf(remedy: RemedyDecision): Want[] {
 }
 
 /** Whether its machine is off already is asked before it is told anything. */
-function wantsDevice({ fence }: RemedyDecision): boolean {
+function wantsDevice({ fence, asksWhetherOff = false }: RemedyDecision): boolean {
+  if (asksWhetherOff) return true;
   switch (fence?.phase) {
     case 'waiting':
     case 'isolated':

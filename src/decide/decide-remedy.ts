@@ -1,6 +1,7 @@
 /** What ladder and fence come to in one pass, from the case alone. It is stored first, and what has to run begins then. */
-import { isFromBefore, isUnderFence, phaseHasEnded, timeOf } from '../api/facts.ts';
+import { fencesSilence, isFromBefore, isUnderFence, phaseHasEnded, timeOf } from '../api/facts.ts';
 import { EMPTY_STATUS } from '../api/empty-status.ts';
+import { silentAfterMs } from '../api/life.ts';
 import type { FenceRequest, RequestAnswer } from '../api/fence-request.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { LadderThreshold, NodeCase, PresentCase, Remediation, RemedyFacts } from '../api/release-view.ts';
@@ -13,7 +14,7 @@ import { afterFlaps, isTroubled, keyOf, nextDueMs } from '../remedy/ladder.ts';
 import type { LaddersDecision } from '../remedy/ladders.ts';
 import { climbAll } from '../remedy/ladders.ts';
 import type { RemedyHold } from './brake-of.ts';
-import { harshHold, isHarshRung } from './brake-of.ts';
+import { harshHold, isFoundOff, isHarshRung } from './brake-of.ts';
 import type { Rung } from './fence-of.ts';
 import { anew, fenceOf, fenceWithoutPolicy, isBack, methodRun, withoutEarlier } from './fence-of.ts';
 import type { JobRecord, PlannedJob } from './jobs.ts';
@@ -41,6 +42,8 @@ export interface RemedyDecision {
   asked?: FenceRequest;
   /** What came of what a person has asked for, as it is stored. */
   request?: RequestAnswer;
+  /** No fence is due yet, and one would be let go at once if its machine were off. */
+  asksWhetherOff?: boolean;
   /** Which pod remedies the node just now. */
   remediation?: Remediation;
   /** When the fence takes its next step by itself. */
@@ -150,6 +153,7 @@ function nextRemedy(nodeCase: PresentCase, isAsked: boolean): Requestable {
           outcomeOf: (one) => outcomeOf(nodeCase, one, decision),
           kindOf: (name) => kindOf(remedy, name),
           isFenced: isUnderFence(decision.fence) && decision.fence?.isForGood !== true,
+          isFoundOff: isFoundOff(nodeCase),
         },
       );
   const { ladders, on: ladder } = climbed;
@@ -186,12 +190,22 @@ function nextRemedy(nodeCase: PresentCase, isAsked: boolean): Requestable {
     ...(remediation === undefined ? {} : { remediation }),
     ...(ladder === undefined ? {} : { ladder }),
     ...(decision.fence === undefined ? {} : { fence: decision.fence }),
+    ...(decision.fence === undefined && mayBeOff(nodeCase) ? { asksWhetherOff: true } : {}),
     ...(hold === undefined ? {} : { hold: { ...hold, reason: hold.reason as RemedyHold['reason'] } }),
     ...(run === undefined ? {} : { run }),
     ...(decision.recheckAtMs === undefined ? {} : { fenceAtMs: decision.recheckAtMs }),
     ...(due === undefined ? {} : { due }),
     ...(times.length === 0 ? {} : { recheckAtMs: Math.min(...times) }),
   };
+}
+
+/** Its kubelet is silent, and a fence would be for that: whether it is off already is asked before any ladder is due (EVD-2). */
+function mayBeOff(nodeCase: PresentCase): boolean {
+  const { node, trouble } = nodeCase;
+  const { leaseSilentMs = 0, leaseDurationMs: durationMs } = trouble;
+  const isMissed = node.ready === 'Unknown' || leaseSilentMs >= silentAfterMs({ durationMs });
+  const remedy = remedyOf(nodeCase);
+  return isMissed && remedy !== undefined && fencesSilence(remedy);
 }
 
 /** Of several the one that is met first, if nothing changes. */
@@ -227,7 +241,8 @@ function callingForFence(nodeCase: PresentCase, ladders: readonly LadderState[])
 function outcomeOf(nodeCase: PresentCase, ladder: LadderState, decision: FenceDecision): RemedyOutcome {
   const remedy = remedyOf(nodeCase);
   if (ladder.phase === 'running' && kindOf(remedy, ladder.remedy) === 'fence') {
-    return fenceOutcome(decision, remedy?.fence ?? fenceWithoutPolicy);
+    const isUntouched = ladder.isFoundOff === true && decision.fence?.phase === 'waiting';
+    return isUntouched ? 'revocable' : fenceOutcome(decision, remedy?.fence ?? fenceWithoutPolicy);
   }
   const task = taskOf(nodeCase, ladderKey(ladder));
   if (task === undefined || task.outcome === 'running') return isMade(nodeCase, ladder) ? 'running' : 'revocable';

@@ -106,6 +106,16 @@ describe('fence automaton', () => {
     assert.equal(stateOf(next(uncut, { isBack: true, bootId: 'b2' })).phase, 'recovering');
   });
 
+  test('[EVD-2, FEN-5] what is found off waits for nothing; what is not any more, and was told nothing, has its time', () => {
+    const found = stateOf(next(beginFence(0, 'b1'), { isFoundOff: true, isBraked: true }));
+    assert.equal(found.phase, 'poweringOff');
+    assert.equal(stateOf(next(found, { isFoundOff: true, nowMs: 1 })).phase, 'poweringOff');
+    assert.equal(stateOf(next(found, { nowMs: 1 })).phase, 'waiting');
+    assert.equal(stateOf(next(found, { nowMs: 20 })).phase, 'poweringOff', 'its time has come');
+    const isolated = play([{ nowMs: 10 }, 'done']);
+    assert.equal(stateOf(next(isolated, { isFoundOff: true, isBraked: true, nowMs: 11 })).phase, 'poweringOff');
+  });
+
   test('what is switched off by a level is switched on by the same one', () => {
     const off = play([{ nowMs: 10 }, 'done', { nowMs: 20 }, 'bad', 'bad', 'done']);
     assert.deepEqual([off.phase, off.level], ['off', 1]);

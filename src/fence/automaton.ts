@@ -67,13 +67,11 @@ function waiting(state: FenceState, context: FenceContext): Transition {
   const { facts, config, limits } = context;
   if (facts.isBack) return comeBack(state, facts);
   if (facts.isPaused && state.wasTold === true) return enter(state, 'poweringOn', facts);
+  if (isLetGo(context)) return enter(state, 'poweringOff', facts);
   const isPowerFirst = limits.powerManagementAfterMs < limits.isolateAfterMs;
   const dueAtMs = isPowerFirst ? powerAtMs(state, context) : state.startedAtMs + limits.isolateAfterMs;
   if (facts.nowMs < dueAtMs) return stay(state, dueAtMs);
-  if (facts.isPaused) return stay(state);
-  // There is nothing to isolate any more.
-  if (isLetGo(state, context)) return enter(state, 'poweringOff', facts);
-  if (facts.isBraked) return stay(state, facts.isFoundOff ? powerAtMs(state, context) : undefined);
+  if (facts.isPaused || facts.isBraked) return stay(state);
   if (isPowerFirst) return enter(state, 'poweringOff', facts);
   if (config.isolation.length === 0) return enter(state, 'isolated', facts);
   return enter(state, 'isolating', facts);
@@ -84,18 +82,19 @@ function powerAtMs({ startedAtMs }: FenceState, { facts, limits }: FenceContext)
   return Math.max(startedAtMs + limits.powerManagementAfterMs, facts.dumpUntilMs ?? 0);
 }
 
-/** It is off without us, and as long as a cut would have to wait: no brake holds it, because nothing is cut (STM-1). */
-function isLetGo(state: FenceState, context: FenceContext): boolean {
-  const { facts, config } = context;
-  if (!facts.isFoundOff || facts.isPaused || config.powerManagement.length === 0) return false;
-  return facts.nowMs >= powerAtMs(state, context);
+/**
+ * It is off without us: there is nothing to isolate, nothing to be patient with (EVD-2), and no brake holds it, because nothing is
+ * cut (STM-1).
+ */
+function isLetGo({ facts, config }: FenceContext): boolean {
+  return facts.isFoundOff && !facts.isPaused && config.powerManagement.length > 0;
 }
 
 function isolating(state: FenceState, context: FenceContext): Transition {
   const { facts, config } = context;
   if (facts.isBack && !hasEnded(facts.task)) return backAfter(state, facts, sentAtMs(open(state), 'isolation'));
   const isBegun = facts.task !== undefined || sentAtMs(state.switched, 'isolation') !== undefined;
-  if (!isBegun && isLetGo(state, context)) return enter(state, 'poweringOff', facts);
+  if (!isBegun && isLetGo(context)) return enter(state, 'poweringOff', facts);
   return switchOff(state, context, { levels: config.isolation, step: 'isolation', next: 'isolated' });
 }
 
@@ -108,10 +107,10 @@ function isolated(state: FenceState, context: FenceContext): Transition {
   if (config.powerManagement.length === 0) {
     return { kind: 'state', state, waitsFor: 'no power_management is configured: it waits for the node to come back' };
   }
+  if (isLetGo(context)) return enter(state, 'poweringOff', facts);
   const dueAtMs = powerAtMs(state, context);
   if (facts.nowMs < dueAtMs) return stay(state, dueAtMs);
-  const isHeld = facts.isPaused || facts.isBraked;
-  return isHeld && !isLetGo(state, context) ? stay(state) : enter(state, 'poweringOff', facts);
+  return facts.isPaused || facts.isBraked ? stay(state) : enter(state, 'poweringOff', facts);
 }
 
 /** Once a command may have been sent, it may show at any moment: only another boot proves that it is over. */
@@ -119,6 +118,11 @@ function poweringOff(state: FenceState, context: FenceContext): Transition {
   const { facts, config } = context;
   if (isRebooted(state, facts)) return boot(state, facts);
   const sent = sentAtMs(state.switched, 'power-management');
+  // It was only found off, and nobody says so any more: as long as a cut has to wait, so does this one.
+  const isEarly = sent === undefined && !facts.isFoundOff && facts.nowMs < powerAtMs(state, context);
+  if (isEarly && facts.task === undefined) {
+    return enter({ ...state, switched: unconfirmed(state.switched, 'power-management') }, 'waiting', facts);
+  }
   // What a try has come to is heard first: it may be that nothing was sent.
   if (!hasEnded(facts.task)) {
     if (facts.isBack) return backAfter(state, facts, sent);

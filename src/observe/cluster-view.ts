@@ -3,7 +3,7 @@
  * to one node in trouble is watched only while it is (see node-pods.ts).
  */
 import { isDeepStrictEqual } from 'node:util';
-import { holdsSlot, isUnderFence } from '../api/facts.ts';
+import { fencesSilence, holdsSlot, isUnderFence } from '../api/facts.ts';
 import type { NamedData, WrittenDevice } from '../api/fence-config.ts';
 import { isFenceConfig, nodeFenceName } from '../api/fence-names.ts';
 import type { FenceRequest } from '../api/fence-request.ts';
@@ -295,6 +295,7 @@ function summaryOfPolicies(policies: readonly PolicyFacts[]): PolicySummary {
     count: policies.length,
     thresholds: policies.flatMap(({ remedy }) => remedy?.thresholds ?? []),
     hasAlarms: policies.some(({ alarms }) => alarms.length > 0),
+    fencesSilence: policies.some(({ remedy }) => remedy !== undefined && fencesSilence(remedy)),
     stamp: policies.map(({ uid, generation }) => `${uid} ${generation}`).join(),
   };
 }

@@ -34,6 +34,7 @@ function look(
     outcomeOf: () => outcome,
     kindOf: () => undefined,
     isFenced: false,
+    isFoundOff: false,
   });
   const { on, ladders, recheckAtMs } = decided;
   const [ladder] = on === undefined ? ladders : [on];

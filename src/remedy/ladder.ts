@@ -18,6 +18,8 @@ export type RemedyOutcome = 'revocable' | 'running' | 'succeeded' | 'failed';
 export interface LadderFacts extends TroubleFacts {
   nowMs: number;
   outcome: RemedyOutcome;
+  /** Its machine is found off: the rung whose fence finds so for good, and which no earlier one can help any more (EVD-2). */
+  offRung?: number | undefined;
 }
 
 export interface LadderDecision {
@@ -87,8 +89,15 @@ export function climb(state: LadderState | undefined, threshold: LadderThreshold
   // The policy was edited, or another one is in force, and this rung is no more: what stands on the node is undone by its
   // return, and trouble that goes on begins the ladder that there is.
   if (state === undefined || !hasRung(threshold, state)) {
+    if (facts.offRung !== undefined) return onOffRung(threshold, facts.offRung, facts);
     return thresholdMet(threshold, facts) ? onRung(threshold, 0, facts) : {};
   }
+  const isFree = state.phase === 'waiting' || (state.phase === 'running' && facts.outcome === 'revocable');
+  if (isFree && facts.offRung !== undefined && facts.offRung > state.position) {
+    return onOffRung(threshold, facts.offRung, facts);
+  }
+  // Nobody says so any more: whatever else is wrong with it has the time that the policy gives.
+  if (isFree && state.isFoundOff === true && facts.offRung === undefined) return climb(undefined, threshold, facts);
   const isOver = !isTroubled(threshold, facts);
   switch (state.phase) {
     case 'running':
@@ -152,6 +161,11 @@ function onRung(
   }
   const ladder: LadderState = { threshold: threshold.key, position, remedy: rung.name, phase: 'running', startedAt };
   return { ladder, remedy: rung.name };
+}
+
+function onOffRung(threshold: LadderThreshold, position: number, facts: LadderFacts): LadderDecision {
+  const { ladder, ...rest } = onRung(threshold, position, facts);
+  return ladder === undefined ? rest : { ...rest, ladder: { ...ladder, isFoundOff: true } };
 }
 
 /** Recovery remedies one after the other; `position` counts them. */

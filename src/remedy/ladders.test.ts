@@ -28,10 +28,11 @@ interface Seen {
   states?: LadderState[];
   outcomes?: Record<string, RemedyOutcome>;
   isFenced?: boolean;
+  isFoundOff?: boolean;
   nowMs?: number;
 }
 
-function look({ thresholds, sick, states = [], outcomes = {}, isFenced = false, nowMs = 0 }: Seen) {
+function look({ thresholds, sick, states = [], outcomes = {}, isFenced = false, isFoundOff = false, nowMs = 0 }: Seen) {
   const conditions = thresholds.map(({ key }) => ({
     type: key,
     status: sick.includes(key) ? ('True' as const) : ('False' as const),
@@ -45,6 +46,7 @@ function look({ thresholds, sick, states = [], outcomes = {}, isFenced = false, 
       outcomeOf: ({ threshold: of }) => outcomes[of] ?? 'revocable',
       kindOf: (name) => kinds[name],
       isFenced,
+      isFoundOff,
     },
   );
 }
@@ -108,6 +110,20 @@ describe('[SAF-11] all ladders of a node', () => {
   test('while a fence is under way nothing else begins, also where its ladder is no more', () => {
     assert.equal(brief(look({ thresholds: [kernel], sick: ['Kernel'], isFenced: true })), '; none');
     assert.equal(brief(look({ thresholds: [power], sick: ['Power'], isFenced: true })), 'Power running; Power fence');
+  });
+
+  test('[EVD-2] a machine that is off has its fence at once, past all that is milder, until nobody says so any more', () => {
+    const silence = { ...threshold('lease', ['repair', 'fence']), condition: undefined, lease: { staleForMs: 60_000 } };
+    const thresholds = [silence, power];
+    const off = look({ thresholds, sick: [], isFoundOff: true });
+    assert.equal(brief(off), 'lease running; lease fence', 'a fence that is not for silence is not meant');
+    assert.equal(brief(look({ thresholds, sick: [], states: [...off.ladders] })), '; none');
+    const begun = look({ thresholds, sick: [], states: [...off.ladders], outcomes: { lease: 'running' } });
+    assert.equal(brief(begun), 'lease running; lease fence', 'what was begun is brought to its end');
+    const repairing = [state('lease', 'repair')];
+    const both = { thresholds, sick: [], states: repairing, isFoundOff: true };
+    assert.equal(brief(look(both)), 'lease running; lease fence');
+    assert.equal(brief(look({ ...both, outcomes: { lease: 'running' } })), 'lease running; lease repair');
   });
 
   test('the next rung of one that has just ended is not lost when another one goes first', () => {

@@ -3,6 +3,7 @@
  * trouble. There is one remedy at a time: whoever has begun something goes on with it, otherwise the harshest that is due comes
  * first. A fence is the fence of the node, so that all ladders that call for one share it.
  */
+import { fenceRung } from '../api/facts.ts';
 import type { LadderThreshold, TroubleFacts } from '../api/release-view.ts';
 import type { LadderState, RemedyOutcome } from './ladder.ts';
 import { climb, keyOf } from './ladder.ts';
@@ -13,6 +14,8 @@ export interface Remedies {
   kindOf: (remedy: string) => string | undefined;
   /** A fence is under way, whichever ladder has begun it and whether or not that is still there. */
   isFenced: boolean;
+  /** Its devices say that its machine is off, and are believed. */
+  isFoundOff: boolean;
 }
 
 export interface LaddersDecision {
@@ -43,7 +46,8 @@ export function climbAll(
   const steps = thresholds.map((threshold): Step => {
     const before = states.find((state) => state.threshold === threshold.key);
     const outcome = before === undefined ? 'revocable' : remedies.outcomeOf(before);
-    const { ladder: after, recheckAtMs } = climb(before, threshold, { ...facts, outcome });
+    const offRung = remedies.isFoundOff ? fenceRung(threshold, remedies.kindOf) : undefined;
+    const { ladder: after, recheckAtMs } = climb(before, threshold, { ...facts, outcome, offRung });
     return { before, after, outcome, recheckAtMs };
   });
   const on = turnOf(steps, remedies);

@@ -163,10 +163,12 @@ describe('what a status can hold', () => {
       'holes/shared-boot-id',
       'holes/shared-boot-id-on-while-held',
       'holes/budget-overruled',
+      'holes/off-before-its-condition',
     ];
     for (const file of [...files, 'release/fev/tolerations']) await written.run(scenarioOf(file));
     for (const scenario of scenariosOf('holes/unreported-volume')) await written.run(scenario);
     await written.run(rehearsedOnly(scenarioOf('holes/outlet-of-one-that-fell-with-it')));
+    await written.run(rehearsedOnly(scenarioOf('holes/off-before-its-condition')));
     for (const scenario of [cutOff(), cutOff('DryRun'), repaired(), takenOut(), mended(), cutInVain()])
       await written.run(scenario);
     await written.run(boundLate, blindScheduler().onWorld);

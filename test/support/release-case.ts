@@ -228,7 +228,7 @@ const sighted: Sighting = {
   },
   limits: { leaseStaleForMs: 12_000, silentForMs: 15_000, viewAgeMs: 80_000 },
   gates: featureGates(),
-  policies: { count: 1, thresholds: [], hasAlarms: false, stamp: '' },
+  policies: { count: 1, thresholds: [], hasAlarms: false, fencesSilence: false, stamp: '' },
   hasOpenRecord: false,
   alarm: { problems: 'none' },
 };
