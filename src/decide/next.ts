@@ -2,10 +2,11 @@
  * What happens next to a node in trouble, and when, in the words in which its record keeps it and people are told. Decided
  * with the rest, by what the rest was decided from: whoever explains it later does not judge again.
  */
-import { clockTime } from '../api/facts.ts';
+import { clockTime, isUnderFence } from '../api/facts.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import { hasFailedForGood } from '../fence/state.ts';
+import { holdOf } from '../release/hold.ts';
 import { thresholdMet } from '../remedy/ladder.ts';
 import { isQuarantined } from '../return/return-node.ts';
 import type { ReleaseDecision } from './decide-release.ts';
@@ -49,8 +50,29 @@ function closing({ nodeCase }: Decided, { incident }: NodeFenceStatus): Upcoming
   return { what: 'its incident is closed, if the trouble stays away', atMs };
 }
 
+/** What somebody holds back comes when that is over, and not at a time of its own. */
 function upcoming(decided: Decided, status: NodeFenceStatus): Upcoming | undefined {
-  return ofFence(decided, status) ?? ofLadder(decided, status) ?? ofReturn(decided) ?? ofPod(decided) ?? ofDue(decided);
+  const remedied = ofFence(decided, status) ?? ofLadder(decided, status);
+  if (remedied !== undefined) return heldBack(decided, remedied, 'remedies');
+  const returning = ofReturn(decided);
+  if (returning !== undefined) return heldBack(decided, returning, 'returns');
+  const pod = ofPod(decided);
+  return pod === undefined ? heldBack(decided, ofDue(decided), 'remedies') : heldBack(decided, pod, 'releases');
+}
+
+function heldBack(
+  { nodeCase, remedy }: Decided,
+  found: Upcoming | undefined,
+  what: 'remedies' | 'releases' | 'returns',
+): Upcoming | undefined {
+  const hold = holdOf(nodeCase);
+  if (found?.atMs === undefined || hold === undefined) return found;
+  // Under one that waits for approval nothing is cut either; what was begun is brought to its end, also where a policy does not act.
+  const isHeld =
+    hold.holds === 'everything' || hold.holds === what || (hold.reason === 'AwaitingApproval' && what === 'remedies');
+  const goesOn = hold.reason !== 'Stopped' && isUnderFence(remedy.fence);
+  if (!isHeld || goesOn) return found;
+  return hold.untilMs === undefined ? { what: found.what } : { ...found, atMs: Math.max(found.atMs, hold.untilMs) };
 }
 
 const released = 'its pods and volumes are released';

@@ -10,6 +10,7 @@ import { formatDuration } from '../api/duration.ts';
 import { clockTime, isUnderFence } from '../api/facts.ts';
 import { requestOf } from '../api/fence-request.ts';
 import { pauseOf } from '../api/pause.ts';
+import { HELD } from '../api/reasons.ts';
 import type { LadderThreshold, PolicyFacts } from '../api/release-view.ts';
 import type { Judgement } from '../api/view.ts';
 import { VERDICT_REASONS } from '../api/view.ts';
@@ -177,9 +178,21 @@ function commandsFor(known: Known, waits: readonly Advised[]): Command[] {
     : named(known, [COMMANDS.leader, COMMANDS.run]);
   const own = first.filter(
     ({ command }, at) =>
-      last.every((one) => one.command !== command) && first.findIndex((one) => one.command === command) === at,
+      last.every((one) => one.command !== command) &&
+      first.findIndex((one) => one.command === command) === at &&
+      (mayBeFenced(known) || !command.startsWith(fenceCommand)),
   );
   return [...own.slice(0, maxCommands), ...last];
+}
+
+const fenceCommand = 'fenceline fence ';
+
+/** Nobody is told to cut a machine that is well, nor to ask for what would be refused. */
+function mayBeFenced({ judgement, policy, record, pause, atMs }: Known): boolean {
+  const isPaused = pause !== undefined && pauseOf(pause, atMs) !== undefined;
+  const isHeld = isPaused || record?.status.hold?.reason === HELD.reason.Maintenance;
+  const acts = policy?.mode !== 'DryRun' && policy?.mode !== 'Paused' && record?.spec.stop !== true;
+  return judgement.verdict !== 'healthy' && acts && !isHeld;
 }
 
 function generalOf(known: Known, waits: readonly Advised[]): readonly Command[] {

@@ -126,15 +126,14 @@ const cutOff = { at: '0s', partition: victim };
 const powerLost = { at: '0s', powerOff: victim };
 const patient = { fence: { isolateAfter: '30s', powerManagementAfter: '5m' } };
 
+const patientThreshold = {
+  thresholds: [{ condition: { type: 'Ready', status: 'NotTrue', for: '2m' }, remedies: [{ name: 'fence' }] }],
+};
+
 export const situations: readonly Situation[] = [
   night('healthy', 5 * seconds, {}),
   night('suspect-by-lease', 20 * seconds, { policy: patient, events: [cutOff] }),
-  night('down-before-the-threshold', 70 * seconds, {
-    policy: {
-      thresholds: [{ condition: { type: 'Ready', status: 'NotTrue', for: '2m' }, remedies: [{ name: 'fence' }] }],
-    },
-    events: [cutOff],
-  }),
+  night('down-before-the-threshold', 70 * seconds, { policy: patientThreshold, events: [cutOff] }),
   night('storm', 60 * seconds, { events: [cutOff, { at: '0s', partition: 'node-1' }] }),
   {
     ...night('request-held-back', 90 * seconds, {
@@ -194,6 +193,23 @@ export const situations: readonly Situation[] = [
   }),
   { ...night('nothing-to-free', 60 * seconds, { events: [{ at: '0s', partition: 'node-1' }] }), node: 'node-1' },
   { name: 'maintenance', atMs: 2 * minutes, scenario: scenarioOf('fence/maintenance') },
+  night('maintenance-before-the-threshold', 70 * seconds, {
+    policy: patientThreshold,
+    events: [{ at: '0s', apply: annotated({ 'fenceline.dev/maintenance-until': '2026-01-01T01:00:00Z' }) }, cutOff],
+  }),
+  night('dry-run-before-the-threshold', 70 * seconds, {
+    policy: { mode: 'DryRun', ...patientThreshold },
+    events: [cutOff],
+  }),
+  {
+    ...night('request-refused', 60 * seconds, {
+      events: [
+        { at: '0s', apply: annotated({ 'fenceline.dev/maintenance-until': '2026-01-01T01:00:00Z' }) },
+        { at: '10s', apply: record({ requested: { by: 'jane', at: '2026-01-01T00:00:40Z' } }) },
+      ],
+    }),
+    node: usual,
+  },
   night('dry-run', 60 * seconds, { policy: { mode: 'DryRun' }, events: [cutOff] }),
   night('leader-gone', 2 * minutes, { events: [cutOff, { at: '20s', isolateOperator: 1 }] }),
   night('no-policy', 60 * seconds, {
