@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ActCluster, fenceRef, nodeRef } from '../../test/support/act-cluster.ts';
+import { response } from '../../test/support/scripted-server.ts';
 import { aRecord, anIncident } from '../../test/support/release-case.ts';
 import type { DeviceProvider } from '../devices/provider.ts';
 import type { DeviceAnswer } from '../devices/device.ts';
@@ -287,6 +288,46 @@ describe('check', () => {
     await client.create(namespaces, { metadata: { name: 'fencelin' } });
     assert.equal(await elsewhere(context), `in namespace fencelin no fence configuration is written; ${where}`);
     assert.equal(await elsewhere({ client, namespace: 'fenceline' }), undefined);
+  });
+
+  test('[EXP-3] what is written is not denied because something else is written elsewhere, or only a template is', async () => {
+    const { client } = await cluster();
+    const make = async (resource: typeof configMaps, namespace: string, name: string, spec?: object): Promise<void> => {
+      const object = { metadata: { name, namespace }, ...(spec && { spec }) } as KubeObject;
+      assert.ok((await client.create(resource, object)).ok);
+    };
+    for (const name of ['other', 'empty']) await client.create(namespaces, { metadata: { name } });
+    await make(fenceDevices, 'other', 'node-1.pdu', { node: 'node-1', agent: 'fence_pdu' });
+    assert.equal(await elsewhere({ client, namespace: 'fenceline' }), undefined);
+    assert.equal(await elsewhere({ client, namespace: 'other' }), undefined);
+    await make(fenceDevices, 'empty', 'node-2.pdu', { node: 'node-2' });
+    const both = 'there is one in fenceline, other: write -n fenceline';
+    const none = `in namespace empty no fence configuration is written; ${both}`;
+    assert.equal(await elsewhere({ client, namespace: 'empty' }), none, 'a memory of one is not one');
+    await make(configMaps, 'empty', 'fence-method-template-ipmi');
+    assert.equal(await elsewhere({ client, namespace: 'empty' }), undefined);
+  });
+
+  test('[EXP-3] where nobody may look everywhere, it is not said that there is nothing', async () => {
+    const made = await cluster();
+    await made.client.create(namespaces, { metadata: { name: 'empty' } });
+    const transport = made.server.transport('me');
+    const forbidden = JSON.stringify({ kind: 'Status', reason: 'Forbidden', code: 403, message: 'this is forbidden' });
+    const send: typeof transport.send = async (request) =>
+      /\/(?:configmaps|fencedevices|namespaces)(?:\?|$)/.test(request.path) && !request.path.includes('/namespaces/')
+        ? response(forbidden, 403)
+        : transport.send(request);
+    const options = { clock: made.clock, userAgent: 't', fieldManager: 't' };
+    const client = new KubeClient({ transport: { send, close: () => {} }, ...options });
+    assert.match(
+      (await elsewhere({ client, namespace: 'empty' })) ?? '',
+      /^in namespace empty no fence configuration is written; whether one is written elsewhere could not be read \(.*forbidden/i,
+    );
+    assert.equal(await elsewhere({ client, namespace: 'fenceline' }), undefined, 'there it is, and may be read');
+    await assert.rejects(
+      elsewhere({ client, namespace: 'fencelin' }),
+      /there is no namespace fencelin: write -n and the one .*; whether one is written elsewhere could not be read/,
+    );
   });
 
   test('[SAF-1] what was found wrong is cleared for nodes that are named, and only where something was', async () => {

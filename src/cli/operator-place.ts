@@ -8,7 +8,7 @@ import type { ObjectRef } from '../kube/resources.ts';
 import { configMaps, leases, nodeLeaseNamespace } from '../kube/resources.ts';
 import type { Leader } from '../report/explanation.ts';
 import { UserError } from './user-error.ts';
-import { writtenNamespaces } from './written.ts';
+import { likelyNamespace } from './written.ts';
 
 /** As `run` calls its Lease unless it is told otherwise. */
 export const leaderName = 'fenceline';
@@ -29,7 +29,7 @@ export interface Place {
 /** By its Lease; where there is none, by what is kept or written for it. */
 export async function placeOf(client: KubeClient, nowMs?: number): Promise<Place> {
   const { operator, namespace } = await readLeader(client, nowMs);
-  const found = namespace ?? (await writtenNamespaces(client))[0];
+  const found = namespace ?? (await likelyNamespace(client));
   return { operator, ...(found === undefined ? {} : { namespace: found }) };
 }
 

@@ -1,11 +1,12 @@
 /** How nodes are fenced, as it is written in one namespace; and where else something is written, should that be the wrong one. */
 import type { NamedData } from '../api/fence-config.ts';
-import { CONFIG_PREFIX, isFenceConfig } from '../api/fence-names.ts';
+import { isFenceConfig } from '../api/fence-names.ts';
 import { nearest } from '../api/nearest.ts';
 import type { StoredDevice } from '../act/device-records.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { Resource } from '../kube/resources.ts';
 import { configMaps, fenceDevices, namespaces } from '../kube/resources.ts';
+import { projectDevice } from '../observe/project-device.ts';
 import { taken } from './node-fence.ts';
 import { UserError } from './user-error.ts';
 
@@ -37,40 +38,77 @@ export async function readDevices(client: KubeClient, namespace: string): Promis
   return !read.ok && read.error.kind === 'notFound' ? [] : taken(read).items;
 }
 
-/** Undefined: something is written in this namespace, or nowhere that we may look. */
+/** Undefined: something is written in this namespace, or nowhere. */
 export async function elsewhere({ client, namespace }: WhereWritten): Promise<string | undefined> {
-  const names = await writtenNamespaces(client);
-  if (names.length === 0 || names.includes(namespace)) return undefined;
-  return `in namespace ${namespace} no fence configuration is written; ${thereIs(names)}`;
+  const { maps, devices } = await readWritten({ client, namespace });
+  if (maps.length > 0 || devices.some(isWritten)) return undefined;
+  const found = await writtenNamespaces(client);
+  const where = found.names.length > 0 ? thereIs(found.names) : unread('one is written elsewhere', found);
+  return where && `in namespace ${namespace} no fence configuration is written; ${where}`;
+}
+
+/** The operator keeps in others what it knows of a device that is written elsewhere. */
+function isWritten(device: KubeObject): boolean {
+  return projectDevice(device) !== undefined;
+}
+
+/** What is called so, as far as it could be read; `why`: why not all of it was. */
+interface Names {
+  names: string[];
+  why?: string;
 }
 
 function thereIs(names: readonly string[]): string {
   return `there is one in ${names.join(', ')}: write -n ${names[0]}`;
 }
 
-async function instead(client: KubeClient, namespace: string): Promise<string> {
-  const written = await writtenNamespaces(client);
-  if (written.length > 0) return thereIs(written);
-  const all = await namesOf(client, namespaces, ({ metadata }) => metadata.name);
-  return all.length === 0
-    ? 'write -n and the one that the operator runs in'
-    : `did you mean ${nearest(namespace, all)}?`;
+/** That nothing was seen says nothing where nobody could look. */
+function unread(what: string, { why }: Names): string | undefined {
+  return why && `whether ${what} could not be read (${why})`;
 }
 
-/** Where somebody has written how nodes are fenced. Who may not look everywhere learns nothing by this. */
-export async function writtenNamespaces(client: KubeClient): Promise<string[]> {
-  const of = ({ metadata }: KubeObject): string | undefined => metadata.namespace;
-  const devices = await namesOf(client, fenceDevices, of);
-  if (devices.length > 0) return devices;
-  return namesOf(client, configMaps, (map) => (map.metadata.name.startsWith(CONFIG_PREFIX) ? of(map) : undefined));
+async function instead(client: KubeClient, namespace: string): Promise<string> {
+  const written = await writtenNamespaces(client);
+  if (written.names.length > 0) return thereIs(written.names);
+  const all = await namesOf(client, namespaces, ({ metadata }) => metadata.name);
+  const advice =
+    all.names.length === 0
+      ? 'write -n and the one that the operator runs in'
+      : `did you mean ${nearest(namespace, all.names)}?`;
+  return [advice, unread('one is written elsewhere', written), unread('there is one like it', all)]
+    .filter((part) => part !== undefined)
+    .join('; ');
+}
+
+const of = ({ metadata }: KubeObject): string | undefined => metadata.namespace;
+
+/** Where an operator is, by what it keeps of devices, or by what is written for it. */
+export async function likelyNamespace(client: KubeClient): Promise<string | undefined> {
+  const kept = await namesOf(client, fenceDevices, of);
+  return kept.names[0] ?? (await writtenNamespaces(client)).names[0];
+}
+
+/** Where somebody has written how nodes are fenced, in whichever of the two ways. */
+async function writtenNamespaces(client: KubeClient): Promise<Names> {
+  const found = [
+    await namesOf(client, fenceDevices, (device) => (isWritten(device) ? of(device) : undefined)),
+    await namesOf(client, configMaps, (map) => (isFenceConfig(map.metadata.name) ? of(map) : undefined)),
+  ];
+  const why = found.flatMap((one) => one.why ?? []).join('; ');
+  return { names: distinct(found.flatMap(({ names }) => names)), ...(why === '' ? {} : { why }) };
 }
 
 async function namesOf(
   client: KubeClient,
   resource: Resource,
   nameOf: (object: KubeObject) => string | undefined,
-): Promise<string[]> {
+): Promise<Names> {
   const read = await client.list<KubeObject>(resource);
-  const found = read.ok ? read.value.items.flatMap((object) => nameOf(object) ?? []) : [];
-  return [...new Set(found)].sort();
+  if (read.ok) return { names: distinct(read.value.items.flatMap((object) => nameOf(object) ?? [])) };
+  // Of a kind that the cluster does not know there are none.
+  return { names: [], ...(read.error.kind === 'notFound' ? {} : { why: read.error.message }) };
+}
+
+function distinct(names: readonly string[]): string[] {
+  return [...new Set(names)].sort();
 }
