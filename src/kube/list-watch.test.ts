@@ -5,18 +5,19 @@ import { manualClock } from '../../test/support/manual-clock.ts';
 import { response, ScriptedServer, settle } from '../../test/support/scripted-server.ts';
 import type { KubeObject } from './client.ts';
 import { KubeClient } from './client.ts';
+import type { ListWatchOptions } from './list-watch.ts';
 import { ListWatch } from './list-watch.ts';
 import { configMaps } from './resources.ts';
 import { TransportError } from './transport.ts';
-import type { Change } from './view.ts';
 
 function object(name: string, resourceVersion: string, uid = `uid-${name}`): KubeObject {
   return { metadata: { name, namespace: 'ns', uid, resourceVersion } };
 }
 
-function begin(
-  options: { onChange?: (change: Change<string>) => void; project?: (object: KubeObject) => string } = {},
-) {
+/** Nothing but the end of a watch makes it do something. */
+const quiet = { probeEveryMs: 2 ** 31 - 1, reopenAfterMs: 2 ** 31 - 1 };
+
+function begin(options: Partial<Pick<ListWatchOptions<string>, 'onChange' | 'onSync' | 'project' | 'timings'>> = {}) {
   const server = new ScriptedServer();
   const clock = manualClock();
   const client = new KubeClient({
@@ -32,6 +33,7 @@ function begin(
     clock,
     random: () => 1,
     resource: configMaps,
+    ...options,
     project: options.project ?? ((one) => one.metadata.resourceVersion ?? ''),
     onChange:
       options.onChange ??
@@ -257,7 +259,7 @@ describe('list-watch', () => {
   });
 
   test('a watch that falls behind is reopened where it stood, a quiet one that keeps up is not', async () => {
-    const { server, subject, problems, end, pass } = begin();
+    const { server, subject, problems, end, pass } = begin({ timings: { trustPageMs: Infinity } });
     await server.list('10', []);
     const watch = await server.watch();
     await pass(5000);
@@ -272,6 +274,44 @@ describe('list-watch', () => {
     await pass(200);
     assert.match((await server.watch()).request.path, /resourceVersion=60&/);
     assert.match(problems.join('\n'), /behind for \d+ s/);
+    await end();
+  });
+
+  test('what a watch has lost on its way is found by another list, of which nothing else is told', async () => {
+    let syncs = 0;
+    const { server, log, end, pass } = begin({ onSync: () => (syncs += 1), timings: quiet });
+    await server.list('10', [object('a', '3'), object('b', '4')]);
+    const watch = await server.watch();
+    assert.match(watch.request.path, /timeoutSeconds=120/);
+    // Of the deletion of b at version 11 nothing has come.
+    await watch.event('MODIFIED', object('a', '12'));
+    await pass(120_000);
+    await watch.end();
+    await server.list('13', [object('a', '12')]);
+    assert.match((await server.watch()).request.path, /resourceVersion=13&/);
+    assert.deepEqual(log.slice(2), ['updated ns/a 12 uid-a', 'deleted ns/b 4 uid-b']);
+    assert.equal(syncs, 1);
+    await end();
+  });
+
+  test('a list that only confirms and fails is tried again later, and the watch goes on where it stood', async () => {
+    const { server, problems, end, pass } = begin({ timings: quiet });
+    await server.list('10', []);
+    const watch = await server.watch();
+    await pass(120_000);
+    await watch.end();
+    (await server.next('list')).fail(new TransportError('broken', 'reset'));
+    await pass(1000);
+    assert.match((await server.watch()).request.path, /resourceVersion=10&/);
+    assert.match(problems.join('\n'), /reset/);
+    await end();
+  });
+
+  test('a large view is trusted for as many times longer as it has pages', async () => {
+    const { server, end } = begin({ timings: { pageSize: 2 } });
+    await server.list('10', [object('a', '3'), object('b', '4')], 'more');
+    await server.list('10', [object('c', '5')]);
+    assert.match((await server.watch()).request.path, /timeoutSeconds=240/);
     await end();
   });
 });

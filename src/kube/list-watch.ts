@@ -1,6 +1,8 @@
 /**
  * Keeps a View of one collection up to date, for as long as it runs: a paged list, then a watch from there on, resumed
- * where it broke off, and a new list when the server no longer remembers that place.
+ * where it broke off, and a new list when the server no longer remembers that place. From time to time it is listed anew all the
+ * same: a watch that has lost an event on its way looks like one to which nothing has happened, and what was lost with it would
+ * be believed for good. A page every two minutes is what that costs, however large the collection is.
  *
  * A failure detector stands on this, so two things matter more than elsewhere. It never stops for good: whatever fails
  * is reported and tried again. And it knows how old its knowledge is: `ageMs` is the time since a moment up to which
@@ -34,7 +36,7 @@ export interface ListWatchOptions<T> {
   project: (object: KubeObject) => T;
   /** Called once per change, in order. An exception ends `run` with it: it is a bug, and hiding it would lose changes. */
   onChange: (change: Change<T>) => void;
-  /** After every list that was taken over. */
+  /** After every list that was taken over, but for those that only confirm what is there. */
   onSync?: () => void;
   /** Everything that went wrong and will be tried again. */
   onProblem?: (error: KubeError) => void;
@@ -51,6 +53,8 @@ export interface ListWatchTimings {
   backoffMaxMs: number;
   /** Asked of the server as the life of one watch; spread, so that not all are reopened at once. */
   watchSeconds: { min: number; max: number };
+  /** For so long the view is taken on trust, for each page of it; then it is listed anew. */
+  trustPageMs: number;
 }
 
 export const defaultTimings: ListWatchTimings = {
@@ -60,6 +64,7 @@ export const defaultTimings: ListWatchTimings = {
   backoffFirstMs: 100,
   backoffMaxMs: 10_000,
   watchSeconds: { min: 300, max: 600 },
+  trustPageMs: 120_000,
 };
 
 /** Nothing was answered for so long, and something failed meanwhile: the server was away. Less is a connection that was lost. */
@@ -80,6 +85,8 @@ export class ListWatch<T> {
   readonly #path: string;
   /** Undefined: a list is needed. */
   #resumeFrom: string | undefined;
+  /** When the last list began. */
+  #listedAt = -Infinity;
   #currentAsOf: number | undefined;
   #answeredAt: number | undefined;
   /** Something has failed since then. */
@@ -142,13 +149,24 @@ export class ListWatch<T> {
     try {
       while (!signal.aborted) {
         const startedAt = this.#options.clock.monotonic();
-        const result = this.#resumeFrom === undefined ? await this.#list(signal) : await this.#watch(signal);
+        const result = this.#needsList ? await this.#list(signal) : await this.#watch(signal);
         if (!signal.aborted) await this.#digest(result, this.#options.clock.monotonic() - startedAt, signal);
       }
     } finally {
       ended.abort();
       await probing;
     }
+  }
+
+  get #needsList(): boolean {
+    return this.#resumeFrom === undefined || this.#trustedForMs <= 0;
+  }
+
+  /** How long what is in the view may still be taken for all there is. */
+  get #trustedForMs(): number {
+    const { trustPageMs, pageSize } = this.#timings;
+    const pages = Math.max(1, Math.ceil(this.#view.entries.size / pageSize));
+    return this.#listedAt + trustPageMs * pages - this.#options.clock.monotonic();
   }
 
   /** What a list or a watch came to: go on, start over, or wait before the next attempt. */
@@ -176,7 +194,10 @@ export class ListWatch<T> {
 
   async #list(signal: AbortSignal): Promise<Result<{ progress: boolean }>> {
     this.#lists += 1;
+    const isFirst = this.#resumeFrom === undefined;
     const startedAt = this.#options.clock.monotonic();
+    // One that fails is tried again when it is due again: until then the watch goes on.
+    this.#listedAt = startedAt;
     const listed = new Map<string, Entry<T>>();
     let version: string | undefined;
     let next: string | undefined;
@@ -194,7 +215,8 @@ export class ListWatch<T> {
     this.#resumeFrom = version;
     this.#currentAsOf = startedAt;
     this.#probes = [];
-    this.#options.onSync?.();
+    // Of what a later one brings, each change has been told.
+    if (isFirst) this.#options.onSync?.();
     return { ok: true, value: { progress: true } };
   }
 
@@ -222,11 +244,12 @@ export class ListWatch<T> {
   async #watch(signal: AbortSignal): Promise<Result<{ progress: boolean }>> {
     this.#watches += 1;
     const { min, max } = this.#timings.watchSeconds;
+    const spread = min + (max - min) * this.#options.random();
     const path = this.#query({
       watch: '1',
       allowWatchBookmarks: 'true',
       resourceVersion: this.#resumeFrom,
-      timeoutSeconds: String(Math.round(min + (max - min) * this.#options.random())),
+      timeoutSeconds: String(Math.max(1, Math.ceil(Math.min(spread, this.#trustedForMs / 1000)))),
     });
     const stalled = new AbortController();
     const opened = await this.#options.client.stream(path, 'watch', {

@@ -73,7 +73,7 @@ export interface WorldOptions {
 /** As the stock kubelet: with a Lease to show that it lives, a status without news is written seldom. */
 const defaultReportEveryMs = 300_000;
 /** Watches inside one process do not lag, and asking whether they do is a tenth of all requests. */
-const unasked = { probeEveryMs: 2 ** 31 - 1, reopenAfterMs: 2 ** 31 - 1 };
+const unasked = { probeEveryMs: 2 ** 31 - 1, reopenAfterMs: 2 ** 31 - 1, trustPageMs: Infinity };
 const kdumpEveryMs = 10_000;
 /** `shutdownGracePeriod` of the kubelet: what pods have to end in. */
 const shutdownGraceMs = 30_000;

@@ -154,9 +154,9 @@ export function rehearsed(setting: Setting): Drama {
 export function severalPolicies(setting: Setting): Drama {
   const { chance, nodes, first } = setting;
   const hostname = { selector: { matchLabels: { 'kubernetes.io/hostname': first } } };
+  const whom = chance.maybe(0.5) ? hostname : { allNodes: true };
   const other = (change: object): Manifest => {
     const mode = chance.one(['Enforce', 'Enforce', 'DryRun', 'Paused', 'Approve']);
-    const whom = chance.maybe(0.5) ? hostname : { allNodes: true };
     return policyObject({ ...hasty(chance, { mode }), ...whom, ...change }, 1);
   };
   const at = chance.between(10 * 2, 50 * 2) / 2;

@@ -94,7 +94,7 @@ const beside: readonly { weight: number; choice: Fault }[] = [
     weight: 1,
     choice: device(fault),
   })),
-  ...['errors', 'conflicts', 'tooMany', 'lost', 'slow', 'lags', 'lags', 'doubles', 'breaks', 'compacts'].map(
+  ...['errors', 'conflicts', 'tooMany', 'lost', 'slow', 'lags', 'drops', 'doubles', 'breaks', 'compacts'].map(
     (fault) => ({ weight: 1, choice: apiFault(fault) }),
   ),
   { weight: 3, choice: crash },

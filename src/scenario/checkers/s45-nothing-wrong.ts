@@ -48,7 +48,7 @@ export const s45 = atCuts('S45', (context, { troubles, requests }) => {
       if (node === undefined) return;
       if (act.do === 'kubeletStop') facts.kubeletAwaySince.set(node, nowMs());
       if (act.do === 'kubeletStart') facts.kubeletAwaySince.delete(node);
-      if (act.do === 'gracefulReboot' || act.do === 'gracefulShutdown') facts.goingDown.set(node, nowMs());
+      if (act.do === 'gracefulReboot' || act.do === 'gracefulShutdown') facts.goingDown.set(node, undefined);
     },
     onRenewed: (node) => facts.heard(node),
     onMachine({ type }, machine) {
@@ -76,7 +76,8 @@ class Facts {
   apiAway: { sinceMs: number; untilMs?: number } | undefined;
   /** When a person stopped it. */
   readonly kubeletAwaySince = new Map<string, number>();
-  readonly goingDown = new Map<string, number>();
+  /** Shut down in good order, and when their kubelets have said so; undefined: nobody has heard of it. */
+  readonly goingDown = new Map<string, number | undefined>();
   /** Their records were deleted by a person. */
   readonly forgotten = new Set<string>();
   /** An operator has evicted a pod there, or run a Job for it. */
@@ -101,11 +102,16 @@ class Facts {
   take({ object, previous, type }: StoredChange, user: string): void {
     if (object.kind !== 'Node') return;
     const { metadata, spec } = object as Node;
+    const { name } = metadata;
+    const ready = (object as Node).status?.conditions?.find((one) => one.type === 'Ready');
+    if (this.goingDown.has(name) && ready?.status === 'False') {
+      this.goingDown.set(name, this.goingDown.get(name) ?? this.#context.nowMs());
+    }
     const isCordoned = spec?.unschedulable === true;
     const before: Node | undefined = previous;
     const wasCordoned = before?.spec?.unschedulable === true;
-    if (type === 'DELETED' || !isCordoned) this.#cordonedSince.delete(metadata.name);
-    else if (!wasCordoned && !isOperator(user)) this.#cordonedSince.set(metadata.name, this.#context.nowMs());
+    if (type === 'DELETED' || !isCordoned) this.#cordonedSince.delete(name);
+    else if (!wasCordoned && !isOperator(user)) this.#cordonedSince.set(name, this.#context.nowMs());
   }
 
   /** By an operator, and its kubelet lives. */

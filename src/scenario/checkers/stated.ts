@@ -194,6 +194,10 @@ export class Statements {
         ({ groups }) => (groups['who'] ?? '').split(', ').some((who) => !isReady(state.nodes.get(who))),
       ],
       [/: there is no ConfigMap (?<name>[^\s:]+)/, ({ groups }) => !this.#configMaps.has(groups['name'] ?? '')],
+      [
+        /: ConfigMap (?<name>\S+) is about node \S+ as well: /,
+        ({ groups }) => this.#configMaps.has(groups['name'] ?? ''),
+      ],
       // What is wrong inside a file cannot be told here; that there is one can.
       [
         /^(?<file>fence-\S+) \S+: /,

@@ -77,15 +77,16 @@ export class Troubles {
     });
   }
 
-  /** The policy that selects it: by priority, then by how much it asks for. */
+  /** The policy that selects it: by priority, then by how much it asks for, then by age and name. */
   policyOf(name: string): StoredPolicy | undefined {
     const { state } = this.#context;
     const labels = state.nodes.get(name)?.metadata.labels ?? {};
     const rank = ({ spec }: StoredPolicy): number =>
       (spec?.priority ?? 0) * 1000 + Object.keys(spec?.selector?.matchLabels ?? {}).length;
+    const born = ({ metadata }: StoredPolicy): string => `${metadata.creationTimestamp} ${metadata.name}`;
     return [...state.policies.values()]
       .filter(({ spec }) => spec?.allNodes === true || selects(spec?.selector?.matchLabels, labels))
-      .sort((one, other) => rank(other) - rank(one))[0];
+      .sort((one, other) => rank(other) - rank(one) || (born(one) < born(other) ? -1 : 1))[0];
   }
 
   /** Where more are in trouble than a limit allows, over all nodes and in each zone of three or more; in words. */

@@ -30,7 +30,11 @@ export interface InformerOptions {
 }
 
 /** The world's own components need no proof of how fresh their view is, and questions cost requests. */
-const unhurried: Partial<ListWatchTimings> = { probeEveryMs: 2 ** 31 - 1, reopenAfterMs: 2 ** 31 - 1 };
+const unhurried: Partial<ListWatchTimings> = {
+  probeEveryMs: 2 ** 31 - 1,
+  reopenAfterMs: 2 ** 31 - 1,
+  trustPageMs: Infinity,
+};
 
 /** Objects by something that is derived from them, for instance pods by node. */
 export class Index<T extends KubeObject> {

@@ -17,3 +17,7 @@ runHoles('a record that is lost', {
     '[SAF-4, NGS-7] leaves no node in service where something may still run that no kubelet reports',
   'cordon-forgotten': '[RET-2] leaves no cordon of ours behind, and nobody else without theirs',
 });
+
+runHoles('a view that has missed something', {
+  'watch-loses-events': '[RET-2] is listed anew, and what was switched off is switched on',
+});
