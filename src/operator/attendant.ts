@@ -223,7 +223,8 @@ export class Attendant {
   }
 
   #failed(name: string, error: KubeError): number {
-    this.#options.onProblem(`release of ${name}`, error);
+    // By name there would be a series of a metric for each node that ever was in trouble.
+    this.#options.onProblem('release', { ...error, message: `${name}: ${error.message}` });
     return this.#pause(name, error.kind === 'conflict' ? conflictRetryMs : firstRetryMs);
   }
 

@@ -6,6 +6,7 @@
 import type { DeviceProvider } from '../devices/provider.ts';
 import { signsOf } from '../api/life.ts';
 import type { FeatureGates } from '../api/feature-gates.ts';
+import { pauseOf } from '../api/pause.ts';
 import type { JobOrder } from '../api/steps.ts';
 import type { JudgeLimits, Judgement } from '../api/view.ts';
 import type { LongActsOptions } from '../act/long-acts.ts';
@@ -219,6 +220,7 @@ export class Operator {
       board: this.#board,
       watches: () => [...this.#observer.watches, ...this.#cluster.watches, ...this.#draining.watches],
       isLeading,
+      isPaused: () => pauseOf(this.#cluster.pause, this.#options.clock.now()) !== undefined,
       releases: this.#reporter,
       drains: this.#draining,
       unfenceable: () => this.#policies.unfenceable,
@@ -261,8 +263,7 @@ export class Operator {
 
   /** Ends when `shutdown` fires and everything is put down; rejects when something is broken beyond repair. */
   async run(shutdown: AbortSignal): Promise<void> {
-    const { log, version } = this.#options;
-    const { bind } = this.#options;
+    const { log, version, bind } = this.#options;
     const port = bind === undefined ? undefined : await this.#server.listen(bind);
     log.info({ version, port, identity: this.#options.identity }, 'started');
     const failed = new AbortController();

@@ -3,6 +3,7 @@
  * metric cannot drift from the truth.
  */
 import { VERDICTS } from '../api/view.ts';
+import type { Incidents } from './incidents.ts';
 import type { Metric, Sample } from './prometheus.ts';
 import { Counter, render } from './prometheus.ts';
 import type { VerdictBoard, VerdictChange } from './verdict-board.ts';
@@ -13,6 +14,9 @@ export interface ReleaseMetrics {
   refused: Counter;
   stuck: ReadonlyMap<string, number>;
   fenceSteps: Counter;
+  /** Begun, by reason. */
+  holds: Counter;
+  incidents: Pick<Incidents, 'stages' | 'ended'>;
   held: ReadonlyMap<string, number>;
 }
 
@@ -29,6 +33,8 @@ export interface MetricSources {
   isLeading: () => boolean;
   releases: ReleaseMetrics;
   drains: DrainMetrics;
+  /** Somebody has paused everything. */
+  isPaused: () => boolean;
   /** Nodes that could not be fenced today, with why. */
   unfenceable: () => ReadonlyMap<string, string>;
 }
@@ -62,6 +68,19 @@ export class Metrics {
       counter('fenceline_fence_steps_total', 'Steps of fences, by what they came to.', sources.releases.fenceSteps),
       gauge('fenceline_held_nodes', 'Nodes in trouble that nothing is done about just now, by reason.', () =>
         [...sources.releases.held].map(([reason, value]) => ({ labels: { reason }, value })),
+      ),
+      counter('fenceline_holds_total', 'Holds that began, by reason.', sources.releases.holds),
+      gauge('fenceline_paused', 'Whether somebody has paused everything.', () => [one(sources.isPaused() ? 1 : 0)]),
+      {
+        name: 'fenceline_incident_stage_seconds',
+        help: 'From the first sight of trouble until the node was proven harmless, its pods were gone, or it was back.',
+        type: 'histogram',
+        read: () => sources.releases.incidents.stages.samples,
+      },
+      counter(
+        'fenceline_incidents_total',
+        'Incidents that are over: repaired by us, back alone, or with the node gone.',
+        sources.releases.incidents.ended,
       ),
       ...unfenceableMetrics(sources.unfenceable),
       ...drainMetrics(sources.drains),

@@ -8,6 +8,7 @@ import type { Act } from '../api/steps.ts';
 import { isBadNews } from '../fence/told.ts';
 import type { EventInput, EventRecorder, ObjectReference } from '../kube/events.ts';
 import { nodeFences } from '../kube/resources.ts';
+import { Incidents } from './incidents.ts';
 import type { Log } from './log.ts';
 import type { ReleaseMetrics } from './metrics.ts';
 import type { Pass } from './pass.ts';
@@ -19,6 +20,8 @@ export class PassReporter implements ReleaseMetrics {
   readonly released = new Counter();
   readonly refused = new Counter();
   readonly fenceSteps = new Counter();
+  readonly holds = new Counter();
+  readonly incidents = new Incidents();
   readonly #options: { log: Log; events: EventRecorder };
   /** What was last said of each stuck pod, by node. */
   readonly #stuck = new Map<string, Map<string, StuckPod>>();
@@ -93,7 +96,9 @@ export class PassReporter implements ReleaseMetrics {
 
   /** Every step of a fence, on the node and on its record (ADM-1). */
   #tellNews(pass: Pass): void {
-    for (const { reason: why, message = '' } of newsOf(pass)) {
+    const news = newsOf(pass);
+    this.incidents.note(pass, news);
+    for (const { reason: why, message = '' } of news) {
       const isRefusal = why === reason.FenceRefused;
       if (!Object.hasOwn(FENCED.reason, why) && !isAlarm(why) && !isRefusal) continue;
       this.fenceSteps.increase({ step: why });
@@ -130,6 +135,7 @@ export class PassReporter implements ReleaseMetrics {
     if (hold === undefined || trouble === undefined) this.#holds.delete(nodeCase.name);
     else if (before !== hold.reason) {
       this.#holds.set(nodeCase.name, hold.reason);
+      this.holds.increase({ reason: hold.reason });
       this.#options.log.info({ node: nodeCase.name, reason: hold.reason, why: hold.message }, 'held');
       const { ends, to, command } = pass.fence?.status.hold ?? {};
       const advice = [ends && `ends when ${ends}`, command && `${to}: ${command}`].filter((part) => part !== undefined);

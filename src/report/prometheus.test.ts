@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Counter, render } from './prometheus.ts';
+import { Counter, Histogram, render } from './prometheus.ts';
 
 test('metrics are written as Prometheus reads them', () => {
   const counter = new Counter();
@@ -23,6 +23,23 @@ things_total{source="e",kind="x"} 1
 age +Inf
 # HELP nothing None.
 # TYPE nothing gauge
+`,
+  );
+});
+
+test('[ADM-3] a histogram counts how many took no longer than each bound', () => {
+  const histogram = new Histogram([1, 5]);
+  for (const seconds of [0.5, 1, 3, 9]) histogram.observe({ stage: 'back' }, seconds);
+  const text = render([{ name: 'took', help: 'Took.', type: 'histogram', read: () => histogram.samples }]);
+  assert.equal(
+    text,
+    `# HELP took Took.
+# TYPE took histogram
+took_bucket{stage="back",le="1"} 2
+took_bucket{stage="back",le="5"} 3
+took_bucket{stage="back",le="+Inf"} 4
+took_sum{stage="back"} 13.5
+took_count{stage="back"} 4
 `,
   );
 });

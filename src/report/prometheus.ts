@@ -1,10 +1,12 @@
 /**
  * The Prometheus text format, as much of it as is needed. The usual library costs 9 MB of the operator's memory, a tenth
- * of its target, for histograms and pushing that are not used here.
+ * of its target, for pushing and much else that is not used here.
  */
 export type Labels = Record<string, string>;
 
 export interface Sample {
+  /** Behind the name of the metric, as histograms have it. */
+  suffix?: string;
   labels: Labels;
   value: number;
 }
@@ -12,7 +14,7 @@ export interface Sample {
 export interface Metric {
   name: string;
   help: string;
-  type: 'counter' | 'gauge';
+  type: 'counter' | 'gauge' | 'histogram';
   /** Asked at every scrape. */
   read: () => Iterable<Sample>;
 }
@@ -23,7 +25,9 @@ export function render(metrics: Iterable<Metric>): string {
   const lines: string[] = [];
   for (const { name, help, type, read } of metrics) {
     lines.push(`# HELP ${name} ${help.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')}`, `# TYPE ${name} ${type}`);
-    for (const { labels, value } of read()) lines.push(`${name}${renderLabels(labels)} ${renderValue(value)}`);
+    for (const { suffix = '', labels, value } of read()) {
+      lines.push(`${name}${suffix}${renderLabels(labels)} ${renderValue(value)}`);
+    }
   }
   return `${lines.join('\n')}\n`;
 }
@@ -41,6 +45,36 @@ export class Counter {
 
   get samples(): Iterable<Sample> {
     return this.#series.values();
+  }
+}
+
+/** How long things took, by labels: how many took no longer than each bound. */
+export class Histogram {
+  readonly #bounds: readonly number[];
+  readonly #series = new Map<string, { labels: Labels; counts: number[]; sum: number }>();
+
+  constructor(bounds: readonly number[]) {
+    this.#bounds = [...bounds, Infinity];
+  }
+
+  observe(labels: Labels, value: number): void {
+    const key = renderLabels(labels);
+    const series = this.#series.get(key) ?? { labels, counts: this.#bounds.map(() => 0), sum: 0 };
+    this.#series.set(key, series);
+    series.sum += value;
+    series.counts = series.counts.map((count, at) => count + (value <= (this.#bounds[at] ?? 0) ? 1 : 0));
+  }
+
+  get samples(): Sample[] {
+    return [...this.#series.values()].flatMap(({ labels, counts, sum }) => [
+      ...counts.map((value, at) => ({
+        suffix: '_bucket',
+        labels: { ...labels, le: renderValue(this.#bounds[at] ?? Infinity) },
+        value,
+      })),
+      { suffix: '_sum', labels, value: sum },
+      { suffix: '_count', labels, value: counts.at(-1) ?? 0 },
+    ]);
   }
 }
 

@@ -1,0 +1,98 @@
+/** What Prometheus reads of an operator that goes through whole incidents. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import type { EventRecorder } from '../../src/kube/events.ts';
+import { Metrics } from '../../src/report/metrics.ts';
+import { PassReporter } from '../../src/report/pass-reporter.ts';
+import { Counter } from '../../src/report/prometheus.ts';
+import { VerdictBoard } from '../../src/report/verdict-board.ts';
+import type { Scenario } from '../../src/scenario/format.ts';
+import { fenced, place } from './fencing/fenced.ts';
+import { failuresOf, run } from './run-file.ts';
+
+/** As they stand after a scenario, by name and labels. */
+async function scraped(scenario: Scenario): Promise<Map<string, number>> {
+  const quiet = { info: () => {}, warn: () => {}, debug: () => {} };
+  const reporter = new PassReporter({ log: quiet, events: { record: () => {} } as unknown as EventRecorder });
+  const report = await run(scenario, { onPass: (pass) => reporter.report(pass) });
+  assert.deepEqual(failuresOf(report), []);
+  const metrics = new Metrics(
+    {
+      board: new VerdictBoard(() => {}),
+      watches: () => [],
+      isLeading: () => true,
+      isPaused: () => false,
+      releases: reporter,
+      drains: { nodes: [], requests: new Counter(), refusals: new Counter() },
+      unfenceable: () => new Map(),
+    },
+    'test',
+  );
+  return read(metrics.text());
+}
+
+/** Every line is a comment, or a name, labels and a number; every metric is announced with its type before its first line. */
+function read(text: string): Map<string, number> {
+  const values = new Map<string, number>();
+  const types = new Map<string, string>();
+  for (const line of text.trimEnd().split('\n')) {
+    const type = /^# TYPE (?<name>\w+) (?<type>counter|gauge|histogram)$/.exec(line)?.groups;
+    if (type !== undefined) types.set(type['name']!, type['type']!);
+    if (line.startsWith('# ')) continue;
+    const sample = /^(?<name>\w+?)(?:\{(?:\w+="[^"\n]*",?)+\})? (?<value>[-+.e\d]+|\+Inf)$/.exec(line)?.groups;
+    assert.ok(sample, line);
+    const of = sample['name']!.replace(/_(bucket|sum|count)$/, '');
+    assert.ok(types.has(sample['name']!) || types.get(of) === 'histogram', `${line} is announced`);
+    values.set(line.slice(0, line.lastIndexOf(' ')), Number(sample['value']));
+  }
+  return values;
+}
+
+const stage = (what: string, of: string): string => `fenceline_incident_stage_seconds_${of}{stage="${what}"}`;
+
+describe('metrics', () => {
+  test('[ADM-3] of a machine that lost its power: how long each stage took, and that we repaired it', async () => {
+    const values = await scraped(fenced('repaired', { events: [{ at: '0s', powerOff: place }], runFor: '5m' }));
+    assert.equal(values.get('fenceline_incidents_total{outcome="repaired"}'), 1);
+    assert.equal(values.get('fenceline_incidents_total{outcome="alone"}'), undefined);
+    for (const one of ['fenced', 'released', 'back']) assert.equal(values.get(stage(one, 'count')), 1, one);
+    const [fencedIn = 0, released = 0, back = 0] = ['fenced', 'released', 'back'].map((one) =>
+      values.get(stage(one, 'sum')),
+    );
+    assert.ok(fencedIn <= released && released < back && back < 120, `${fencedIn} ${released} ${back}`);
+    assert.equal(values.get('fenceline_incident_stage_seconds_bucket{stage="fenced",le="+Inf"}'), 1);
+    assert.equal(values.get('fenceline_incident_stage_seconds_bucket{stage="back",le="1"}'), 0);
+    assert.equal(values.get('fenceline_released_pods_total{basis="PowerOff"}'), 1);
+  });
+
+  test('[ADM-3] of a node that comes back by itself: it came back alone, and nothing was fenced', async () => {
+    const values = await scraped(
+      fenced('alone', {
+        policy: { fence: { isolateAfter: '5m', powerManagementAfter: '10m' } },
+        events: [
+          { at: '0s', partition: place },
+          { at: '40s', heal: place },
+        ],
+        runFor: '5m',
+      }),
+    );
+    assert.equal(values.get('fenceline_incidents_total{outcome="alone"}'), 1);
+    assert.equal(values.get('fenceline_incidents_total{outcome="repaired"}'), undefined);
+    assert.equal(values.get(stage('fenced', 'count')), undefined);
+    assert.equal(values.get(stage('back', 'count')), 1);
+  });
+
+  test('[ADM-3, STM-6] holds are counted by reason, and none of the labels grows with the cluster', async () => {
+    const values = await scraped(
+      fenced('held', { policy: { mode: 'Paused' }, events: [{ at: '0s', powerOff: place }], runFor: '3m' }),
+    );
+    assert.equal(values.get('fenceline_holds_total{reason="Paused"}'), 1);
+    assert.equal(values.get('fenceline_held_nodes{reason="Paused"}'), 1);
+    const ofNodes = [...values.keys()].filter((name) => name.includes('node-'));
+    assert.deepEqual(
+      ofNodes.filter((name) => !/^fenceline_node_/.test(name)),
+      [],
+      'only what is about each node has its name',
+    );
+  });
+});
