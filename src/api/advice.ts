@@ -163,6 +163,10 @@ export const HELD_ADVICE: AdviceFor<typeof HELD> = {
     ends: 'the time of every such annotation has passed, or it is removed',
     can: [c.pauses, c.fence],
   },
+  LeftToOthers: {
+    ends: 'the other one has taken its mark away, or the node is gone; what is found off is let go all the same',
+    can: [{ ...c.describe, to: 'see whose taint or finalizer is on it, and ask them' }, c.fence],
+  },
   Cooldown: {
     ends: 'storm.cooldown of policy {{policy}} has passed since the storm',
     can: [c.status, { ...c.policy, to: 'if you know that the storm is over: shorten storm.cooldown' }],

@@ -2,6 +2,8 @@
  * What somebody else has in mind with a node, as it is written on its object: one reading, for the case that is decided and for
  * the look right before an act (SAF-18).
  */
+import type { OtherActor } from './others.ts';
+import { othersAt } from './others.ts';
 
 /** On a Node: we cordoned it, and may take that back. Who uncordons it leaves this behind: see `isOurCordon`. */
 export const CORDONED_ANNOTATION = 'fenceline.dev/cordoned';
@@ -11,6 +13,8 @@ export interface Plans {
   isCordoned: boolean;
   /** Its kubelet reports that the machine goes down in good order. */
   isShuttingDown: boolean;
+  /** Who else is at it; absent: nobody. */
+  others?: readonly OtherActor[];
   /** Until when who wants it left alone, as it is written, by name. */
   pauses: Readonly<Record<string, string>>;
 }
@@ -43,8 +47,9 @@ export interface PlannedNode {
   metadata: {
     annotations?: Record<string, string> | undefined;
     managedFields?: readonly FieldOwner[] | undefined;
+    deletionTimestamp?: string | undefined;
   };
-  spec?: { unschedulable?: boolean | undefined } | undefined;
+  spec?: { unschedulable?: boolean | undefined; taints?: readonly { key: string }[] | undefined } | undefined;
   status?:
     | {
         conditions?:
@@ -61,7 +66,9 @@ export function plansOf(node: PlannedNode): Plans {
   const { metadata, spec, status } = node;
   const annotations = metadata.annotations ?? {};
   const ready = status?.conditions?.find(({ type }) => type === 'Ready');
+  const others = othersAt(node);
   return {
+    ...(others.length === 0 ? {} : { others }),
     isCordoned: spec?.unschedulable === true && !isOurCordon(node),
     isShuttingDown: ready?.status === 'False' && goingDown.test(ready.message ?? ''),
     pauses: Object.fromEntries(

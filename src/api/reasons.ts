@@ -164,6 +164,8 @@ export const HELD = group('NodeFence', 'Held', 'Something other than the node it
   NothingToFree: 'A cut would free no pod and no volume: the machine has bootTimeout to come back by itself.',
   KubeletDown: 'The machine answers, and the port of its kubelet is closed: it has five minutes to be back.',
   NamedPause: 'An annotation fenceline.dev/pause.<name> of the node lies in the future, or is no time.',
+  LeftToOthers:
+    'Somebody else removes or remedies the node: the cluster autoscaler, Karpenter, another remediation operator, or who deletes its Node object.',
   Cooldown: 'A storm has ended less than storm.cooldown ago.',
   SkipCondition: 'The node has a condition of skipWhen.',
   Maintenance: 'The annotation fenceline.dev/maintenance-until lies in the future.',

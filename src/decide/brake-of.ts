@@ -5,7 +5,7 @@ import type { HELD } from '../api/reasons.ts';
 import type { NodeCase, PresentCase } from '../api/release-view.ts';
 import { powerSays } from '../fence/belief.ts';
 import type { Spell } from '../release/patience.ts';
-import { patienceWith } from '../release/patience.ts';
+import { leftToOthers, patienceWith } from '../release/patience.ts';
 import { cooldownBrake, isStorm, lookAround, skipFor, slotBrake, stormBrake } from '../judge/storm.ts';
 import type { LadderState } from '../remedy/ladder.ts';
 import { wasMade } from './jobs.ts';
@@ -43,6 +43,7 @@ export function brakeOf(nodeCase: NodeCase, harsh: Harsh): RemedyHold | undefine
   if (unapproved !== undefined) return unapproved;
   const isPatient = node !== undefined && spell !== undefined && !isRequested;
   return (
+    (isRequested ? undefined : leftToOthers(node)) ??
     skipFor(name, storm.skipWhen ?? [], trouble.conditions) ??
     stormBrake(storm, count, threshold) ??
     (kind === 'fence' && !isRequested ? lookAround(around, nowMs) : undefined) ??

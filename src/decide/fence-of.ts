@@ -24,7 +24,7 @@ import { releaseNode } from '../release/release-node.ts';
 import { isTroubled } from '../remedy/ladder.ts';
 import { returnNode } from '../return/return-node.ts';
 import type { Spell } from '../release/patience.ts';
-import { wasShuttingDown } from '../release/patience.ts';
+import { leftToOthers, wasShuttingDown } from '../release/patience.ts';
 import { gainOf } from '../release/gain.ts';
 import { maintenanceNow } from '../release/maintenance.ts';
 import { brakeOf, isFoundOff, spellOf } from './brake-of.ts';
@@ -126,6 +126,8 @@ export function fenceSpell(nodeCase: PresentCase, { fence, incident }: NodeFence
 
 /** Why a machine that was found off is left so (SAF-19). */
 function staysOff(nodeCase: PresentCase): string | undefined {
+  const left = leftToOthers(nodeCase.node);
+  if (left !== undefined) return left.message;
   if (nodeCase.node.plans?.isCordoned === true) return 'others have the node cordoned';
   if (wasShuttingDown(nodeCase)) return 'its kubelet had reported that its machine was shutting down';
   const maintenance = maintenanceNow(nodeCase);

@@ -7,6 +7,7 @@
  */
 import { clockTime, hasTaint } from '../api/facts.ts';
 import { isRenewing } from '../api/life.ts';
+import { toldOther } from '../api/others.ts';
 import { PAUSE_PREFIX } from '../api/plans.ts';
 import type { NodeCase, PresentCase } from '../api/release-view.ts';
 import { QUARANTINE_KEY } from '../api/release-view.ts';
@@ -15,7 +16,7 @@ import { timeWritten } from '../api/time-written.ts';
 import { gainOf } from './gain.ts';
 
 export interface Patience {
-  reason: 'NamedPause' | 'PlannedWork' | 'NothingToFree' | 'KubeletDown' | 'LookingAround';
+  reason: 'LeftToOthers' | 'NamedPause' | 'PlannedWork' | 'NothingToFree' | 'KubeletDown' | 'LookingAround';
   message: string;
   /** By the API server's clock: when it is over, or has to be looked at again; absent: when somebody does something. */
   recheckAtMs?: number;
@@ -41,6 +42,13 @@ export function patienceWith(nodeCase: PresentCase, spell: Spell): Patience | un
     if (found !== undefined) return found;
   }
   return undefined;
+}
+
+/** Two who act on one node undo what the other one does, or cut what the other one has just restarted (ADM-6). */
+export function leftToOthers(node: NodeCase['node']): Patience | undefined {
+  const other = node?.plans?.others?.find(({ does }) => does !== 'reboots');
+  if (other === undefined) return undefined;
+  return { reason: 'LeftToOthers', message: `${toldOther(other)}, and it is left to that one` };
 }
 
 /** All of them have to have passed. One that is no time holds until it is mended: unknown is not no. */
@@ -78,6 +86,8 @@ function planned(nodeCase: PresentCase, spell: Spell): Patience | undefined {
 
 function planOf(nodeCase: PresentCase): string | undefined {
   if (wasShuttingDown(nodeCase)) return 'its kubelet has reported that its machine is shutting down';
+  const rebooting = nodeCase.node.plans?.others?.find(({ does }) => does === 'reboots');
+  if (rebooting !== undefined) return toldOther(rebooting);
   if (nodeCase.node.plans?.isCordoned === true) return 'the node is cordoned';
   return nodeCase.power?.cameOn === true ? 'its machine was off and has been switched on' : undefined;
 }

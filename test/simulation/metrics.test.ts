@@ -90,7 +90,7 @@ describe('metrics', () => {
     assert.equal(values.get('fenceline_held_nodes{reason="Paused"}'), 1);
     const ofNodes = [...values.keys()].filter((name) => name.includes('node-'));
     assert.deepEqual(
-      ofNodes.filter((name) => !/^fenceline_node_/.test(name)),
+      ofNodes.filter((name) => !name.startsWith('fenceline_node_')),
       [],
       'only what is about each node has its name',
     );

@@ -112,6 +112,7 @@ export class Statements {
         Object.entries(node.metadata.annotations ?? {}).some(
           ([key, until]) => key.startsWith(pausePrefix) && this.#lasts(until),
         ),
+      LeftToOthers: ({ node }) => isMarkedByOthers(node),
       StormLimit: isStorm,
       ZoneStormLimit: isStorm,
       // Who works at what is judged while it waits (S41).
@@ -250,4 +251,10 @@ function isRebooted(
   { status }: KubeObject & { status?: { nodeInfo?: { bootID?: string } } },
 ): boolean {
   return fence.status?.fence?.bootId !== status?.nodeInfo?.bootID;
+}
+
+const foreign = /^(ToBeDeletedByClusterAutoscaler|karpenter\.sh\/disrupt.*|(.+\.)?medik8s\.io\/.*remediation)$/;
+
+function isMarkedByOthers({ metadata, spec }: Node): boolean {
+  return metadata.deletionTimestamp !== undefined || (spec?.taints ?? []).some(({ key }) => foreign.test(key));
 }

@@ -1,0 +1,52 @@
+/**
+ * Who else acts on nodes, and by what on the Node object it is told that they are at it (ADM-6). One table: what is new is one line
+ * more. The names are theirs, as they stand in their sources.
+ */
+
+export interface OtherActor {
+  by: string;
+  /** `removes` and `remedies`: the node is theirs. `reboots`: it comes back by itself. */
+  does: 'removes' | 'remedies' | 'reboots';
+}
+
+type Mark = OtherActor & ({ taint: string } | { annotation: string });
+
+/** A mark that only says that somebody might (DeletionCandidateOfClusterAutoscaler) is none. */
+const marks: readonly Mark[] = [
+  { by: 'the cluster autoscaler', does: 'removes', taint: 'ToBeDeletedByClusterAutoscaler' },
+  { by: 'Karpenter', does: 'removes', taint: 'karpenter.sh/disrupted' },
+  // As it was called before its version 1.
+  { by: 'Karpenter', does: 'removes', taint: 'karpenter.sh/disruption' },
+  { by: 'Self Node Remediation', does: 'remedies', taint: 'medik8s.io/remediation' },
+  { by: 'Fence Agents Remediation', does: 'remedies', taint: 'remediation.medik8s.io/fence-agents-remediation' },
+  { by: 'Fence Agents Remediation', does: 'remedies', taint: 'medik8s.io/fence-agents-remediation' },
+  { by: 'kured', does: 'reboots', annotation: 'weave.works/kured-reboot-in-progress' },
+];
+
+export interface MarkedNode {
+  metadata: { annotations?: Record<string, string> | undefined; deletionTimestamp?: string | undefined };
+  spec?: { taints?: readonly { key: string }[] | undefined } | undefined;
+}
+
+export function othersAt({ metadata, spec }: MarkedNode): OtherActor[] {
+  const found = marks
+    .filter((mark) =>
+      'taint' in mark
+        ? spec?.taints?.some(({ key }) => key === mark.taint) === true
+        : metadata.annotations?.[mark.annotation] !== undefined,
+    )
+    .map(({ by, does }) => ({ by, does }));
+  // Whoever waits for its end has a finalizer on it: Karpenter, or what a provider has put there.
+  const isDeleted = metadata.deletionTimestamp !== undefined;
+  return isDeleted ? [...found, { by: 'whoever deletes its Node object', does: 'removes' }] : found;
+}
+
+const doing: Record<OtherActor['does'], string> = {
+  removes: 'removes it',
+  remedies: 'remedies it',
+  reboots: 'reboots it',
+};
+
+export function toldOther({ by, does }: OtherActor): string {
+  return `${by} ${doing[does]}`;
+}
