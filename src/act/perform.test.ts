@@ -237,6 +237,18 @@ describe('a node', () => {
     assert.deepEqual((await cluster.read<Node>(nodeRef)).spec.taints, [theirs, quarantine]);
   });
 
+  test('[NGS-6] gets our taint beside those that somebody has set since the decision', async () => {
+    const cluster = await ActCluster.create();
+    await cluster.patch(nodeRef, '/spec/taints', []);
+    const decided = await target(cluster);
+    const step = free({ do: 'quarantine' });
+    assert.deepEqual(kinds(await performed([step], decided, optionsFor(cluster), cluster)), ['done']);
+    const theirs = { key: 'example.com/theirs', effect: 'NoSchedule' };
+    await cluster.patch(nodeRef, '/spec/taints', [theirs]);
+    assert.deepEqual(kinds(await performed([step], decided, optionsFor(cluster), cluster)), ['done']);
+    assert.deepEqual((await cluster.read<Node>(nodeRef)).spec.taints, [theirs, quarantine]);
+  });
+
   test('[NGS-7, FEV-5] loses our taint only, and only with the pods on it that were known', async () => {
     const cluster = await ActCluster.create();
     await cluster.patch(nodeRef, '/spec/taints', [quarantine, forceEviction]);

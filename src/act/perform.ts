@@ -120,7 +120,7 @@ class Performer {
   async do(act: FreeAct | GroundedAct): Promise<ActOutcome> {
     switch (act.do) {
       case 'quarantine':
-        return this.#onNode(act, (node) => addTaint(node, quarantineBy(act)));
+        return this.#quarantine(act);
       case 'untaint':
         return this.#untaint(act);
       case 'freeVolumes':
@@ -143,20 +143,43 @@ class Performer {
   }
 
   async #onNode(act: Act, change: (node: WireNode) => JsonPatchOperation[], subresource?: string): Promise<ActOutcome> {
-    const { client } = this.#options;
     const { name, node } = this.#target;
     if (node === undefined) return { kind: 'needless', act };
-    const { uid } = node;
-    const ref = { resource: nodes, name };
     // Where it was compared right now, it is patched as it was compared.
-    const read = await this.#reads.get<WireNode>(ref);
+    const read = await this.#reads.get<WireNode>({ resource: nodes, name });
     if (!read.ok) return outcomeOf(act, read);
     const operations = change(read.value);
     if (operations.length === 0) return { kind: 'needless', act };
+    return outcomeOf(act, await this.#patchNode(node, operations, subresource));
+  }
+
+  /** A newcomer of the same name is another machine, which nobody has decided anything about (S14). */
+  #patchNode(
+    { name, uid }: LiveNode,
+    operations: JsonPatchOperation[],
+    subresource?: string,
+  ): Promise<Result<unknown>> {
+    const { client } = this.#options;
+    const ref = { resource: nodes, name };
     const calls = { ...this.#calls, metadataOnly: true };
     const options = subresource === undefined ? calls : { ...calls, subresource };
-    // A newcomer of the same name is another machine, which nobody has decided anything about (S14).
-    return outcomeOf(act, await client.patch(ref, { uid }, operations, options));
+    return client.patch(ref, { uid }, operations, options);
+  }
+
+  /**
+   * On the taints that were read live for the decision, a moment ago: the patch tests what it rests on. Only where somebody has
+   * written to them since are they read again.
+   */
+  async #quarantine(act: Extract<FreeAct, { do: 'quarantine' }>): Promise<ActOutcome> {
+    const { name, node } = this.#target;
+    const { taints = [] } = node ?? {};
+    const decided = { metadata: { name }, spec: taints.length === 0 ? {} : { taints: [...taints] } };
+    const operations = addTaint(decided, quarantineBy(act));
+    if (node !== undefined && operations.length > 0) {
+      const patched = await this.#patchNode(node, operations);
+      if (patched.ok || patched.error.kind !== 'conflict') return outcomeOf(act, patched);
+    }
+    return this.#onNode(act, (live) => addTaint(live, quarantineBy(act)));
   }
 
   async #deleteNode(act: Act): Promise<ActOutcome> {

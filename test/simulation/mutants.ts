@@ -180,8 +180,8 @@ export const mutantCases: readonly MutantCase[] = [
     mistake: 'deletes the Node instead of marking it',
     sabotage: {
       file: 'src/act/perform.ts',
-      line: 'await client.patch(ref, { uid }, operations, options)',
-      instead: 'await client.delete(ref, { uid }, this.#calls)',
+      line: 'return client.patch(ref, { uid }, operations, options)',
+      instead: 'return client.delete(ref, { uid }, this.#calls)',
     },
     scenario: offForGood,
     says: /^nodes\/node-\d was deleted, and no fence of it is done$/,
@@ -293,8 +293,8 @@ export const mutantCases: readonly MutantCase[] = [
 function quarantineBy(taint: string): Sabotage {
   return {
     file: 'src/act/perform.ts',
-    line: "{ key: QUARANTINE_KEY, effect: 'NoSchedule' }",
-    instead: `{ ${taint} }`,
+    line: "key: QUARANTINE_KEY, effect: 'NoSchedule'",
+    instead: taint,
   };
 }
 

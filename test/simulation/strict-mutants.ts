@@ -87,8 +87,8 @@ export const strictMutantCases: readonly MutantCase[] = [
     mistake: 'says that nothing runs there, with an effect that drives nobody away',
     sabotage: {
       file: 'src/act/perform.ts',
-      line: "{ key: QUARANTINE_KEY, effect: 'NoSchedule' }",
-      instead: "{ key: 'node.kubernetes.io/out-of-service', effect: 'NoSchedule' }",
+      line: "key: QUARANTINE_KEY, effect: 'NoSchedule'",
+      instead: "key: 'node.kubernetes.io/out-of-service', effect: 'NoSchedule'",
     },
     scenario: t.trouble('out-of-service', {
       gates: { NonGracefulFailover: true },

@@ -82,7 +82,7 @@ const nodeStories: readonly Story[] = [
   story('a taint with another value', ways.power, () =>
     overtakenAfter(
       { after: recordsRelease, deed: tainted({ ...quarantine, value: 'x' }) },
-      new RegExp(`${nodePatch}quarantine`),
+      new RegExp(`${nodePatch}"op":"replace","path":"/spec/taints`),
       tainted(theirs),
     ),
   ),
