@@ -8,9 +8,10 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { Cluster } from './lib/cluster.ts';
-import { claimEntries, nodeName } from './lib/objects.ts';
+import { nodeName } from './lib/objects.ts';
 import { keep, machine, root, say, type Report } from './lib/report.ts';
 import { markdownTable } from './lib/table.ts';
+import { workloadEntries } from './lib/workloads.ts';
 import { installCrds } from '../test/support/install.ts';
 
 export interface RehearseOptions {
@@ -38,8 +39,7 @@ export async function rehearseBench({ nodes, pods, runFor }: RehearseOptions): P
   await installCrds(controlPlane);
   const applied = await controlPlane.kubectl(['apply', '-f', '-'], { input: JSON.stringify(policy) });
   if (applied.code !== 0) throw new Error(applied.stderr);
-  await cluster.seedPods(pods);
-  await controlPlane.etcdPut(claimEntries(pods));
+  await cluster.seed('workloads', pods, workloadEntries(pods, nodes));
   const args = ['simulate', '--from-cluster', '--node', nodeName(7), '--run-for', runFor, '-o', 'json'];
   const startedAt = performance.now();
   const { stdout } = await promisify(execFile)(join(root, 'bin', 'fenceline'), args, {

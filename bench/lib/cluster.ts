@@ -1,10 +1,10 @@
 /** A real API server with a cluster's worth of objects in it, whose heartbeats go on for as long as it lives. */
 import { join } from 'node:path';
-import { type ControlPlane, startControlPlane } from '../../test/support/control-plane.ts';
+import { type ControlPlane, type EtcdEntry, startControlPlane } from '../../test/support/control-plane.ts';
 import { clientFor } from '../../test/support/client.ts';
 import { waitFor } from '../../test/support/wait.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
-import { leases, nodes, pods, type Resource } from '../../src/kube/resources.ts';
+import { collectionPath, leases, nodes, pods, withQuery, type Resource } from '../../src/kube/resources.ts';
 import { leaseNamespace, nodeEntries, podEntries } from './objects.ts';
 import { Child } from './process.ts';
 import { root, say } from './report.ts';
@@ -36,11 +36,15 @@ export class Cluster implements AsyncDisposable {
   readonly renewed = (): number => Number(this.#renewer?.latest.match(/^renewed (\d+)$/)?.[1] ?? 0);
 
   async seedPods(count: number): Promise<void> {
-    if (count === 0) return;
+    if (count > 0) await this.seed('pods', count, podEntries(count, this.nodes));
+  }
+
+  /** With so many pods among them. */
+  async seed(what: string, podCount: number, entries: Iterable<EtcdEntry>): Promise<void> {
     const startedAt = performance.now();
-    await this.controlPlane.etcdPut(podEntries(count, this.nodes));
-    await this.#check(pods, 'workloads', count);
-    say(`${count} pods seeded in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
+    await this.controlPlane.etcdPut(entries);
+    await this.#check(pods, 'workloads', podCount);
+    say(`${what} with ${podCount} pods seeded in ${((performance.now() - startedAt) / 1000).toFixed(1)} s`);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -67,6 +71,13 @@ export class Cluster implements AsyncDisposable {
     await this.#renewer.line('running', (line) => line === 'running' || undefined, 120_000);
   }
 
+  /** What was put straight into etcd, the API server has to read before it can serve all pages of a list from its memory. */
+  async #isKnown(resource: Resource, resourceVersion: string): Promise<boolean> {
+    const query = { limit: '1', resourceVersion, resourceVersionMatch: 'NotOlderThan' };
+    const { code } = await this.controlPlane.kubectl(['get', '--raw', withQuery(collectionPath(resource), query)]);
+    return code === 0;
+  }
+
   /** Through the API, as clients will see it: all there, and of the size that was meant. */
   async #check(resource: Resource, namespace: string | undefined, count: number): Promise<void> {
     const sample = await waitFor(
@@ -77,7 +88,7 @@ export class Cluster implements AsyncDisposable {
         if (!listed.ok) throw new Error(listed.error.message);
         const { metadata, items } = listed.value;
         const rest = (metadata as { remainingItemCount?: number }).remainingItemCount ?? 0;
-        return items.length + rest === count && items;
+        return items.length + rest === count && (await this.#isKnown(resource, metadata.resourceVersion)) && items;
       },
       { timeoutMs: 300_000, intervalMs: 500 },
     );

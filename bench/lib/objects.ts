@@ -5,8 +5,13 @@
 import { createHash } from 'node:crypto';
 import type { EtcdEntry } from '../../test/support/control-plane.ts';
 
+export interface PodTemplate extends Record<string, unknown> {
+  metadata: Record<string, unknown>;
+  spec: { containers: object[]; volumes: ({ name: string } & Record<string, unknown>)[] } & Record<string, unknown>;
+}
+
 export const leaseNamespace = 'kube-node-lease';
-const createdAt = '2026-01-05T08:00:00Z';
+export const createdAt = '2026-01-05T08:00:00Z';
 const zones = ['eu-west-1a', 'eu-west-1b', 'eu-west-1c'];
 
 export function nodeName(index: number): string {
@@ -46,7 +51,7 @@ export function* claimEntries(count: number): Generator<EtcdEntry> {
 
 const storage = { accessModes: ['ReadWriteOnce'], storageClassName: '', volumeMode: 'Filesystem' };
 
-function boundClaim(name: string, volumeName: string): object {
+export function boundClaim(name: string, volumeName: string): object {
   return {
     apiVersion: 'v1',
     kind: 'PersistentVolumeClaim',
@@ -56,7 +61,7 @@ function boundClaim(name: string, volumeName: string): object {
   };
 }
 
-function boundVolume(claim: string, name: string): object {
+export function boundVolume(claim: string, name: string): object {
   return {
     apiVersion: 'v1',
     kind: 'PersistentVolume',
@@ -72,7 +77,7 @@ function boundVolume(claim: string, name: string): object {
   };
 }
 
-function uid(seed: string): string {
+export function uid(seed: string): string {
   const hex = createHash('sha256').update(seed).digest('hex');
   return [hex.slice(0, 8), hex.slice(8, 12), `4${hex.slice(13, 16)}`, `8${hex.slice(17, 20)}`, hex.slice(20, 32)].join(
     '-',
@@ -273,7 +278,7 @@ function lease(index: number): object {
   };
 }
 
-function namespace(name: string): object {
+export function namespace(name: string): object {
   return {
     apiVersion: 'v1',
     kind: 'Namespace',
@@ -283,7 +288,8 @@ function namespace(name: string): object {
   };
 }
 
-function pod(): object {
+/** Of which there are thousands: what is written @so is filled in for each. */
+export function pod(): PodTemplate {
   return {
     apiVersion: 'v1',
     kind: 'Pod',

@@ -20,7 +20,7 @@ export interface Listed<T> {
   serverTime?: number;
 }
 
-/** A list that takes longer than the server keeps its history begins anew. */
+/** A list begins anew that takes longer than the server keeps its history, or that a busy server asks to be asked for again. */
 const maxBeginnings = 3;
 
 export async function listAll<T>(
@@ -30,7 +30,10 @@ export async function listAll<T>(
 ): Promise<Result<Listed<T>>> {
   for (let beginning = 1; ; beginning += 1) {
     const read = await pages(client, wanted, signal);
-    if (read.ok || read.error.kind !== 'gone' || beginning === maxBeginnings) return read;
+    if (read.ok || beginning === maxBeginnings || signal.aborted) return read;
+    const { kind, retryAfterMs } = read.error;
+    const isBusy = kind === 'timeout' && retryAfterMs !== undefined;
+    if (kind !== 'gone' && !isBusy) return read;
   }
 }
 

@@ -45,6 +45,8 @@ import {
 } from './project-snapshot.ts';
 
 const pageSize = 500;
+/** A pod is some 10 kB of JSON. */
+const podsPerPage = 250;
 
 export interface SnapshotSource {
   client: KubeClient;
@@ -54,9 +56,9 @@ export interface SnapshotSource {
 }
 
 export async function readSnapshot(source: SnapshotSource): Promise<Result<Snapshot>> {
-  const { client, namespace, signal } = source;
+  const { client, signal } = source;
   const unread: Snapshot['unread'][number][] = [];
-  const all = async <T>(resource: Resource, keep: Wanted<T>['keep'], within?: string): Promise<T[]> => {
+  const all: All = async (resource, keep, within) => {
     const wanted = { resource, pageSize, keep, ...(within === undefined ? {} : { namespace: within }) };
     const read = await listAll(client, wanted, signal);
     if (read.ok) return read.value.items;
@@ -64,25 +66,41 @@ export async function readSnapshot(source: SnapshotSource): Promise<Result<Snaps
     if (read.error.kind !== 'notFound') unread.push({ what: nameOf(resource), why: whyOf(read.error) });
     return [];
   };
-  const readNodes = await listAll(client, { resource: nodes, pageSize: NODES_PER_PAGE, keep: snapshotNode }, signal);
+  // Pods are most of it: while they are read, the API server puts the rest together, one list after the other.
+  const [readPods, others] = await Promise.all([
+    listAll(client, { resource: pods, pageSize: podsPerPage, keep: snapshotPod }, signal),
+    othersOf(source, all),
+  ]);
+  const { readNodes, renewals, ...rest } = others;
   if (!readNodes.ok) return readNodes;
-  const readPods = await listAll(client, { resource: pods, pageSize, keep: snapshotPod }, signal);
   if (!readPods.ok) return readPods;
-  const durations = new Map(await all(leases, leaseOf, nodeLeaseNamespace));
-  const sets = [
-    ...(await all(statefulSets, snapshotSet('StatefulSet'))),
-    ...(await all(replicaSets, snapshotSet('ReplicaSet'))),
-    ...(await all(daemonSets, snapshotSet('DaemonSet'))),
-    ...(await all(deployments, snapshotSet('Deployment'))),
-  ];
+  const durations = new Map(renewals);
   const value: Snapshot = {
+    ...rest,
     takenAt: readPods.value.serverTime === undefined ? '' : new Date(readPods.value.serverTime).toISOString(),
     nodes: readNodes.value.items.map((node) => {
       const leaseSeconds = durations.get(node.name);
       return leaseSeconds === undefined ? node : { ...node, leaseSeconds };
     }),
     pods: readPods.value.items,
-    sets,
+    unread,
+  };
+  return { ok: true, value };
+}
+
+type All = <T>(resource: Resource, keep: Wanted<T>['keep'], within?: string) => Promise<T[]>;
+
+/** All but the pods. */
+async function othersOf({ client, namespace, signal }: SnapshotSource, all: All) {
+  return {
+    readNodes: await listAll(client, { resource: nodes, pageSize: NODES_PER_PAGE, keep: snapshotNode }, signal),
+    renewals: await all(leases, leaseOf, nodeLeaseNamespace),
+    sets: [
+      ...(await all(statefulSets, snapshotSet('StatefulSet'))),
+      ...(await all(replicaSets, snapshotSet('ReplicaSet'))),
+      ...(await all(daemonSets, snapshotSet('DaemonSet'))),
+      ...(await all(deployments, snapshotSet('Deployment'))),
+    ],
     claims: await all(persistentVolumeClaims, snapshotClaim),
     volumes: await all(persistentVolumes, snapshotVolume),
     classes: await all(storageClasses, snapshotClass),
@@ -92,9 +110,7 @@ export async function readSnapshot(source: SnapshotSource): Promise<Result<Snaps
     maps: await all(configMaps, fenceMap, namespace),
     devices: await all(fenceDevices, writtenDevice, namespace),
     replicas: await all(longhornReplicas, wholeReplica),
-    unread,
   };
-  return { ok: true, value };
 }
 
 function byAge(one: Snapshot['policies'][number], other: Snapshot['policies'][number]): number {
