@@ -1,10 +1,6 @@
 /** What `fenceline explain` tells people to type at kubectl does what it says, with the stock kubectl. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
-import { ensureControlPlane } from '../../control-plane/build.ts';
 import type { Advice } from '../../src/api/advice.ts';
 import {
   ALARM_ADVICE,
@@ -18,10 +14,7 @@ import {
 } from '../../src/api/advice.ts';
 import { RELEASED_ADVICE, STUCK_ADVICE } from '../../src/api/advice-of-pods.ts';
 import { customResourceDefinitions } from '../../src/api/crds.ts';
-import { realClock } from '../../src/clock.ts';
-import { HttpFront } from '../../src/world/api-server/http-front.ts';
-import { ApiServer } from '../../src/world/api-server/server.ts';
-import { runKubectl, type KubectlResult } from '../support/control-plane/kubectl.ts';
+import { EmbeddedKubectl } from '../support/embedded-kubectl.ts';
 import { shellWords } from '../support/typed.ts';
 
 const names = {
@@ -72,49 +65,20 @@ const ownObjects: object[] = [
 ];
 
 describe('what explain tells people to type at kubectl', () => {
-  let front: HttpFront;
-  let dir: string;
-  let file: string;
+  let embedded: EmbeddedKubectl;
 
   before(async () => {
-    const server = new ApiServer({ clock: realClock, random: Math.random });
-    front = new HttpFront(server);
-    const port = await front.listen(0);
-    dir = mkdtempSync(join(tmpdir(), 'fenceline-explain-'));
-    file = (await ensureControlPlane()).kubectl;
-    const config = {
-      apiVersion: 'v1',
-      kind: 'Config',
-      'current-context': 'embedded',
-      contexts: [{ name: 'embedded', context: { cluster: 'embedded', user: 'admin' } }],
-      clusters: [{ name: 'embedded', cluster: { server: `http://127.0.0.1:${port}` } }],
-      users: [{ name: 'admin', user: {} }],
-    };
-    writeFileSync(join(dir, 'kubeconfig'), JSON.stringify(config));
-    await make(customResourceDefinitions());
-    await make(objects);
-    await make(ownObjects);
-  });
-  after(async () => {
-    await front?.close();
-    if (dir !== undefined) rmSync(dir, { recursive: true, force: true });
-  });
-
-  function kubectl(args: string[], input?: string): Promise<KubectlResult> {
-    return runKubectl({ file, dir, kubeconfig: join(dir, 'kubeconfig'), args, input });
-  }
-
-  async function make(items: readonly object[]): Promise<void> {
-    for (const item of items) {
-      const { code, stderr } = await kubectl(['apply', '--server-side', '-f', '-'], JSON.stringify(item));
-      assert.equal(code, 0, stderr);
+    embedded = await EmbeddedKubectl.start();
+    for (const item of [...customResourceDefinitions(), ...objects, ...ownObjects]) {
+      await embedded.ok(['apply', '--server-side', '-f', '-'], JSON.stringify(item));
     }
-  }
+  });
+  after(() => embedded?.stop());
 
   for (const command of [...typed].filter((one) => one.startsWith('kubectl ')).sort()) {
     test(`[EXP-1] ${command}`, async () => {
       const [, ...args] = shellWords(command);
-      const { code, stdout, stderr } = await kubectl(args);
+      const { code, stdout, stderr } = await embedded.run(args);
       assert.equal(code, 0, `${stdout}${stderr}`);
     });
   }

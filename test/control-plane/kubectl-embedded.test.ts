@@ -1,53 +1,22 @@
 /** The stock kubectl on the embedded server, over HTTP: what people type works, and shows what they know. */
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { ensureControlPlane } from '../../control-plane/build.ts';
 import { customResourceDefinitions } from '../../src/api/crds.ts';
-import { realClock } from '../../src/clock.ts';
-import { HttpFront } from '../../src/world/api-server/http-front.ts';
-import { ApiServer } from '../../src/world/api-server/server.ts';
 import { runKubectl, type KubectlResult } from '../support/control-plane/kubectl.ts';
+import { EmbeddedKubectl } from '../support/embedded-kubectl.ts';
 import { waitFor } from '../support/wait.ts';
 
-let front: HttpFront;
-let server: ApiServer;
-let dir: string;
-let file: string;
+let embedded: EmbeddedKubectl;
 
 before(async () => {
-  server = new ApiServer({ clock: realClock, random: Math.random });
-  front = new HttpFront(server);
-  const port = await front.listen(0);
-  dir = mkdtempSync(join(tmpdir(), 'fenceline-kubectl-'));
-  file = (await ensureControlPlane()).kubectl;
-  const config = {
-    apiVersion: 'v1',
-    kind: 'Config',
-    'current-context': 'embedded',
-    contexts: [{ name: 'embedded', context: { cluster: 'embedded', user: 'admin' } }],
-    clusters: [{ name: 'embedded', cluster: { server: `http://127.0.0.1:${port}` } }],
-    users: [{ name: 'admin', user: {} }],
-  };
-  writeFileSync(join(dir, 'kubeconfig'), JSON.stringify(config));
+  embedded = await EmbeddedKubectl.start();
 });
+after(() => embedded?.stop());
 
-after(async () => {
-  await front?.close();
-  if (dir !== undefined) rmSync(dir, { recursive: true, force: true });
-});
-
-function kubectl(args: string[], input?: string): Promise<KubectlResult> {
-  return runKubectl({ file, dir, kubeconfig: join(dir, 'kubeconfig'), args, input });
-}
-
-async function ok(args: string[], input?: string): Promise<string> {
-  const { code, stdout, stderr } = await kubectl(args, input);
-  assert.equal(code, 0, `kubectl ${args.join(' ')}: ${stderr}`);
-  return stdout;
-}
+const kubectl = (args: string[], input?: string): Promise<KubectlResult> => embedded.run(args, input);
+const ok = (args: string[], input?: string): Promise<string> => embedded.ok(args, input);
 
 const node = (name: string): string => `
 apiVersion: v1
@@ -175,12 +144,12 @@ test('kubectl wait sees a condition come', async () => {
 
 test('kubectl edit changes what the editor changed', async () => {
   await ok(['create', '-f', '-'], cm('old', 'edited'));
+  const { dir, file, kubeconfig } = embedded;
   const script = join(dir, 'editor.sh');
   writeFileSync(script, '#!/bin/sh\nsed -i "s/x: old/x: new/" "$1"\n', { mode: 0o755 });
-  const config = join(dir, 'kubeconfig');
   // runKubectl hands on no environment of its own: the editor is named where kubectl looks for it.
-  const args = ['-c', `KUBE_EDITOR=${script} ${file} --kubeconfig ${config} edit configmap edited`];
-  const { code, stderr } = await runKubectl({ file: '/bin/sh', dir, kubeconfig: config, args });
+  const args = ['-c', `KUBE_EDITOR=${script} ${file} --kubeconfig ${kubeconfig} edit configmap edited`];
+  const { code, stderr } = await runKubectl({ file: '/bin/sh', dir, kubeconfig, args });
   assert.equal(code, 0, stderr);
   assert.equal(await ok(['get', 'configmap', 'edited', '-o', 'jsonpath={.data.x}']), 'new');
 });
@@ -244,7 +213,7 @@ test('our own resources: installed, shown by short name, refused in our words', 
 
 test('kubectl get --watch prints changes as they come', async () => {
   const watching = kubectl(['get', 'configmaps', '--watch', '--request-timeout', '5s', '-o', 'name']);
-  await waitFor('kubectl to watch', () => server.openWatches > 0);
+  await waitFor('kubectl to watch', () => embedded.server.openWatches > 0);
   await ok(['create', '-f', '-'], cm('1', 'watched'));
   const { stdout } = await watching;
   assert.match(stdout, /configmap\/watched/);

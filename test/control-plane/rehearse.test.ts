@@ -8,18 +8,7 @@ import type { WorkloadReport } from '../../src/cli/check-workloads.ts';
 import type { Outcome } from '../../src/scenario/from-cluster/outcome.ts';
 import { startControlPlane, type ControlPlane } from '../support/control-plane.ts';
 import { installCrds } from '../support/install.ts';
-
-const policy = {
-  apiVersion: 'fenceline.dev/v1alpha1',
-  kind: 'RemedyPolicy',
-  metadata: { name: 'workers' },
-  spec: {
-    allNodes: true,
-    thresholds: [{ lease: { staleFor: '12s' }, remedies: [{ name: 'fence' }] }],
-    remedies: [{ name: 'fence', fence: {} }],
-    fence: { isolateAfter: '0s', powerManagementAfter: '0s' },
-  },
-};
+import { workersPolicy } from '../support/workers.ts';
 
 describe('a live cluster is rehearsed, and only read', () => {
   let controlPlane: ControlPlane;
@@ -31,7 +20,7 @@ describe('a live cluster is rehearsed, and only read', () => {
     await controlPlane.etcdPut(nodeEntries(50));
     await controlPlane.etcdPut(podEntries(500, 50));
     await controlPlane.etcdPut(claimEntries(500));
-    const applied = await controlPlane.kubectl(['apply', '-f', '-'], { input: JSON.stringify(policy) });
+    const applied = await controlPlane.kubectl(['apply', '-f', '-'], { input: JSON.stringify(workersPolicy()) });
     assert.equal(applied.code, 0, applied.stderr);
   });
   after(() => controlPlane?.stop());

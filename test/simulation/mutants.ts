@@ -11,6 +11,7 @@ import type { RunOptions } from '../../src/scenario/runner.ts';
 import type { VirtualClock } from '../../src/world/time/virtual-clock.ts';
 import type { World } from '../../src/world/world.ts';
 import type { Sabotage } from './mutant.ts';
+import { believedAtOnce } from './sabotages.ts';
 import * as t from './trouble.ts';
 
 export interface MutantCase {
@@ -92,8 +93,7 @@ export const mutantCases: readonly MutantCase[] = [
     mistake: 'drives pods away from a machine that still writes',
     sabotage: quarantineBy("key: QUARANTINE_KEY, effect: 'NoExecute'"),
     scenario: t.trouble('cut-off-safely', {
-      gates: { NonGracefulFailover: true },
-      driverSays: t.safeDetach,
+      ...t.safely,
       events: [t.partition[0]!],
       runFor: '30s',
     }),
@@ -128,14 +128,9 @@ export const mutantCases: readonly MutantCase[] = [
   {
     invariant: 'S9',
     mistake: 'believes a returned kubelet at once',
-    sabotage: {
-      file: 'src/return/return-node.ts',
-      line: 'return reportsUntilBelieved * Math.max(reportMs, renewalMs(lease));',
-      instead: 'return lease === undefined ? reportsUntilBelieved * Math.max(reportMs, renewalMs(lease)) : 0;',
-    },
+    sabotage: believedAtOnce,
     scenario: t.trouble('back-at-once', {
-      gates: { NonGracefulFailover: true },
-      driverSays: t.safeDetach,
+      ...t.safely,
       release: {},
       soak: '0s',
       events: t.partition,
@@ -217,8 +212,7 @@ export const mutantCases: readonly MutantCase[] = [
       instead: '((this as any).once ??= client.get({ resource: nodes, name }, { timeoutMs: callTimeoutMs })),',
     },
     scenario: t.trouble('safe-detach', {
-      gates: { NonGracefulFailover: true },
-      driverSays: t.safeDetach,
+      ...t.safely,
       events: [t.powerLoss[0]!],
       runFor: '50s',
     }),
@@ -280,8 +274,7 @@ export const mutantCases: readonly MutantCase[] = [
       instead: 'if (wrong === undefined) return undefined;',
     },
     scenario: t.trouble('mixed', {
-      gates: { NonGracefulFailover: true },
-      driverSays: t.safeDetach,
+      ...t.safely,
       pod: { spec: { volumes: [{ name: 'extra', persistentVolumeClaim: { claimName: 'extra' } }] } },
       objects: [t.volume('pv-nfs', 'extra', { nfs: { server: 'nfs', path: '/x' } }), t.claim('extra', 'pv-nfs')],
       events: t.powerLoss,

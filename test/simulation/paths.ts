@@ -7,7 +7,7 @@ export interface Path {
   trouble: Trouble;
 }
 
-const safely = { gates: { NonGracefulFailover: true }, driverSays: t.safeDetach };
+const { safely } = t;
 const fencing = { ...t.safeDetach, 'fenceline.dev/unpublish-fence': 'true' };
 const recovers = (when: string): object => ({ volumeAttachmentRecovery: when, provisioners: [t.driver] });
 const evicting = { gates: { ForceEviction: true } };

@@ -17,18 +17,10 @@ import type { Outcome } from '../../src/scenario/from-cluster/outcome.ts';
 import { parseScenarios } from '../../src/scenario/parse.ts';
 import { ScenarioError } from '../../src/scenario/reader.ts';
 import { runScenario } from '../../src/scenario/runner.ts';
+import { deployment, statefulSet, workersPolicy } from '../support/workers.ts';
+import { driver, volume } from './trouble.ts';
 
-const policy = {
-  apiVersion: 'fenceline.dev/v1alpha1',
-  kind: 'RemedyPolicy',
-  metadata: { name: 'workers' },
-  spec: {
-    allNodes: true,
-    thresholds: [{ lease: { staleFor: '12s' }, remedies: [{ name: 'fence' }] }],
-    remedies: [{ name: 'fence', fence: {} }],
-    fence: { isolateAfter: '0s', powerManagementAfter: '0s' },
-  },
-};
+const policy = workersPolicy();
 const device = {
   apiVersion: 'fenceline.dev/v1alpha1',
   kind: 'FenceDevice',
@@ -42,57 +34,12 @@ const device = {
   },
 };
 
-function volume(name: string, claim: string): object {
-  return {
-    apiVersion: 'v1',
-    kind: 'PersistentVolume',
-    metadata: { name },
-    spec: {
-      capacity: { storage: '1Gi' },
-      accessModes: ['ReadWriteOnce'],
-      storageClassName: '',
-      csi: { driver: 'driver.longhorn.io', volumeHandle: name, volumeAttributes: { key: 'confidential' } },
-      claimRef: { namespace: 'default', name: claim },
-    },
-  };
-}
-
-const database = {
-  apiVersion: 'apps/v1',
-  kind: 'StatefulSet',
-  metadata: { name: 'db', namespace: 'default' },
-  spec: {
-    serviceName: 'db',
-    replicas: 2,
-    selector: { matchLabels: { app: 'db' } },
-    template: {
-      metadata: { labels: { app: 'db' } },
-      spec: {
-        containers: [{ name: 'main', image: 'example/db:1', env: [{ name: 'PASSWORD', value: 'confidential' }] }],
-      },
-    },
-    volumeClaimTemplates: [
-      {
-        metadata: { name: 'data' },
-        spec: { accessModes: ['ReadWriteOnce'], storageClassName: '', resources: { requests: { storage: '1Gi' } } },
-      },
-    ],
-  },
-};
-const web = {
-  apiVersion: 'apps/v1',
-  kind: 'Deployment',
-  metadata: { name: 'web', namespace: 'default' },
-  spec: {
-    replicas: 3,
-    selector: { matchLabels: { app: 'web' } },
-    template: {
-      metadata: { labels: { app: 'web' } },
-      spec: { containers: [{ name: 'main', image: 'example/web:1' }] },
-    },
-  },
-};
-const objects = [volume('pv-0', 'data-db-0'), volume('pv-1', 'data-db-1'), database, web, device];
+const secret = 'confidential';
+const volumeOf = (name: string, claim: string): object =>
+  volume(name, claim, { csi: { driver, volumeHandle: name, volumeAttributes: { key: secret } } });
+const database = statefulSet('db', 2, { env: [{ name: 'PASSWORD', value: secret }] });
+const web = deployment('web', 3);
+const objects = [volumeOf('pv-0', 'data-db-0'), volumeOf('pv-1', 'data-db-1'), database, web, device];
 const nodes = [1, 2, 3].map((number) => ({
   name: `node-${number}`,
   zone: `z${number}`,
@@ -170,12 +117,7 @@ describe('simulate --from-cluster', () => {
   });
 
   test('[EXP-2] a policy that is not in force yet, beside the one that is', async () => {
-    const release = {
-      apiVersion: policy.apiVersion,
-      kind: policy.kind,
-      metadata: { name: 'now' },
-      spec: { allNodes: true },
-    };
+    const release = { ...policy, metadata: { name: 'now' }, spec: { allNodes: true } };
     const snapshot = await snapshotOfCluster([...objects, release]);
     const file = join(mkdtempSync(join(tmpdir(), 'fenceline-rehearse-')), 'policy.json');
     writeFileSync(file, JSON.stringify({ ...policy, metadata: { name: 'now' } }));

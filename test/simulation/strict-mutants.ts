@@ -6,6 +6,7 @@ import type { MutantCase } from './mutants.ts';
 import { neverPatient } from './fencing/calm-mutants.ts';
 import { atOnce, everywhere, fenced, place } from './fencing/fenced.ts';
 import { cutAndPowered } from './fencing/switches.ts';
+import { believedAtOnce, connectedAtOnce } from './sabotages.ts';
 import * as t from './trouble.ts';
 
 const slowBoot = { kubernetes: { nodeMonitorGracePeriod: '20s', bootTime: '60s' } };
@@ -91,8 +92,7 @@ export const strictMutantCases: readonly MutantCase[] = [
       instead: "key: 'node.kubernetes.io/out-of-service', effect: 'NoSchedule'",
     },
     scenario: t.trouble('out-of-service', {
-      gates: { NonGracefulFailover: true },
-      driverSays: t.safeDetach,
+      ...t.safely,
       events: [t.partition[0]!],
       runFor: '30s',
     }),
@@ -154,16 +154,9 @@ export const strictMutantCases: readonly MutantCase[] = [
       line: '    releases: records,',
       instead: "    releases: nodeCase.node?.ready === 'True' ? [] : records,",
     },
-    also: [
-      {
-        file: 'src/return/return-node.ts',
-        line: 'return reportsUntilBelieved * Math.max(reportMs, renewalMs(lease));',
-        instead: 'return lease === undefined ? reportsUntilBelieved * Math.max(reportMs, renewalMs(lease)) : 0;',
-      },
-    ],
+    also: [believedAtOnce],
     scenario: t.trouble('back-and-forgotten', {
-      gates: { NonGracefulFailover: true },
-      driverSays: t.safeDetach,
+      ...t.safely,
       release: {},
       soak: '0s',
       events: t.partition,
@@ -229,11 +222,7 @@ export const strictMutantCases: readonly MutantCase[] = [
   {
     invariant: 'S33',
     mistake: 'connects a node on which a pod still runs that Kubernetes has let go',
-    sabotage: {
-      file: 'src/fence/automaton.ts',
-      line: 'if (cuts.length > 0 && !isSafe) return',
-      instead: 'if (cuts.length > 99 && !isSafe) return',
-    },
+    sabotage: connectedAtOnce,
     scenario: fenced('let-go-by-others', {
       policy: {
         thresholds: [

@@ -130,6 +130,8 @@ function policy({ release, soak }: Trouble): object[] {
 /** For `release`: the risk is accepted for pods of the workload. */
 export const acceptsRisk = { podDeletion: 'delete-both-statefulset-and-deployment-pod', provisioners: [driver] };
 export const safeDetach = { 'fenceline.dev/safe-detach': 'true' };
+/** The driver says that it detaches safely, and is asked. */
+export const safely = { gates: { NonGracefulFailover: true }, driverSays: safeDetach };
 export const taint = (at: string, key: string): object => ({ at, taint: { node: place, key, effect: 'NoExecute' } });
 /** Loses power, and gets it back once all is over. */
 export const powerLoss = [

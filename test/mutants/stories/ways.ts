@@ -108,8 +108,7 @@ export const ways = {
     runFor: '40s',
   }),
   safeDetach: inTrouble({
-    gates: { NonGracefulFailover: true },
-    driverSays: t.safeDetach,
+    ...t.safely,
     release: {},
     runFor: '50s',
   }),

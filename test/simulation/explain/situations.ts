@@ -1,6 +1,8 @@
 /** Nights as they come: for each a cluster, what happens to it, and when somebody asks `fenceline explain`. */
 import { parsed, scenarioOf } from '../run-file.ts';
 import type { Scenario } from '../../../src/scenario/format.ts';
+import { deployment, statefulSet, workersPolicy } from '../../support/workers.ts';
+import { volume } from '../trouble.ts';
 
 export interface Situation {
   /** The golden file. */
@@ -12,54 +14,8 @@ export interface Situation {
   node?: string;
 }
 
-const policy = (spec: object = {}): object => ({
-  apiVersion: 'fenceline.dev/v1alpha1',
-  kind: 'RemedyPolicy',
-  metadata: { name: 'workers' },
-  spec: {
-    allNodes: true,
-    thresholds: [{ lease: { staleFor: '12s' }, remedies: [{ name: 'fence' }] }],
-    remedies: [{ name: 'fence', fence: {} }],
-    fence: { isolateAfter: '0s', powerManagementAfter: '0s' },
-    ...spec,
-  },
-});
-
 /** A database with a volume of its own, on one of the nodes. */
-const database = [
-  {
-    apiVersion: 'v1',
-    kind: 'PersistentVolume',
-    metadata: { name: 'pv-0' },
-    spec: {
-      capacity: { storage: '1Gi' },
-      accessModes: ['ReadWriteOnce'],
-      storageClassName: '',
-      csi: { driver: 'driver.longhorn.io', volumeHandle: 'pv-0' },
-      claimRef: { namespace: 'default', name: 'data-web-0' },
-    },
-  },
-  {
-    apiVersion: 'apps/v1',
-    kind: 'StatefulSet',
-    metadata: { name: 'web', namespace: 'default' },
-    spec: {
-      serviceName: 'web',
-      replicas: 1,
-      selector: { matchLabels: { app: 'web' } },
-      template: {
-        metadata: { labels: { app: 'web' } },
-        spec: { containers: [{ name: 'main', image: 'example/web:1' }] },
-      },
-      volumeClaimTemplates: [
-        {
-          metadata: { name: 'data' },
-          spec: { accessModes: ['ReadWriteOnce'], storageClassName: '', resources: { requests: { storage: '1Gi' } } },
-        },
-      ],
-    },
-  },
-];
+const database = [volume('pv-0', 'data-web-0'), statefulSet('web', 1)];
 
 const budget = {
   apiVersion: 'policy/v1',
@@ -68,19 +24,7 @@ const budget = {
   spec: { minAvailable: 1, selector: { matchLabels: { app: 'web' } } },
 };
 
-const shop = {
-  apiVersion: 'apps/v1',
-  kind: 'Deployment',
-  metadata: { name: 'shop', namespace: 'default' },
-  spec: {
-    replicas: 8,
-    selector: { matchLabels: { app: 'shop' } },
-    template: {
-      metadata: { labels: { app: 'shop' } },
-      spec: { containers: [{ name: 'main', image: 'example/shop:1' }] },
-    },
-  },
-};
+const shop = deployment('shop', 8);
 
 const victim = { nodeOf: 'default/web-0' };
 const seconds = 1000;
@@ -96,7 +40,7 @@ interface Night {
 function night(name: string, atMs: number, { policy: spec, cluster, events = [], objects = [] }: Night): Situation {
   const scenario = parsed(name, {
     cluster: { nodes: 4, kubernetes: { nodeMonitorGracePeriod: '40s', bootTime: '90s' }, operators: 1, ...cluster },
-    objects: [...database, policy(spec), ...objects],
+    objects: [...database, workersPolicy(spec), ...objects],
     events,
     runFor: `${atMs / 1000 + 1}s`,
   });

@@ -1,6 +1,8 @@
 /** As in ../mutants.ts, about what a fence rests on, how it begins and how it ends. */
+import type { Sabotage } from '../mutant.ts';
 import type { MutantCase } from '../mutants.ts';
 import { scenarioOf } from '../run-file.ts';
+import { connectedAtOnce } from '../sabotages.ts';
 import { calmMutantCases } from './calm-mutants.ts';
 import { fenced, place } from './fenced.ts';
 
@@ -10,6 +12,18 @@ const apart: (typeof cutOff.events)[number] = {
   act: { do: 'storagePartition', node: { node: 'node-3' } },
   where: 'test',
 };
+
+/** What went from a machine that another one was cut for; two machines that write are what it comes to. */
+function wrongOutlet(
+  hole: string,
+  mistake: string,
+  sabotage: Sabotage,
+  beside: readonly string[] = ['S2', 'S23'],
+): MutantCase {
+  const says = /^kubernetes.io\/csi\/\S+ on node-\d was freed on the basis PowerOff although its machine is on$/;
+  const scenario = { ...scenarioOf(hole), expectations: [] };
+  return { invariant: 'S4', mistake, sabotage, scenario, beside, says };
+}
 
 export const factMutantCases: readonly MutantCase[] = [
   {
@@ -50,11 +64,7 @@ export const factMutantCases: readonly MutantCase[] = [
   {
     invariant: 'S33',
     mistake: 'connects a node as soon as it is back',
-    sabotage: {
-      file: 'src/fence/automaton.ts',
-      line: 'if (cuts.length > 0 && !isSafe) return',
-      instead: 'if (cuts.length > 99 && !isSafe) return',
-    },
+    sabotage: connectedAtOnce,
     // It cannot write all the same, so that two machines do not at the same time, which has a checker of its own.
     scenario: {
       ...cutOff,
@@ -62,71 +72,36 @@ export const factMutantCases: readonly MutantCase[] = [
     },
     says: /^operator-1 connected node-3, and default\/web-0, which was let go, still runs there$/,
   },
-  {
-    invariant: 'S4',
-    mistake: 'takes an outlet for that of the node, although another one fell silent by it',
-    sabotage: {
-      file: 'src/api/beside.ts',
-      line: 'if (beside === undefined) return undefined;',
-      instead: 'if (beside !== null) return undefined;',
-    },
-    scenario: { ...scenarioOf('holes/outlets-swapped'), expectations: [] },
-    // Two machines that write are what it comes to.
-    beside: ['S2', 'S23'],
-    says: /^kubernetes.io\/csi\/\S+ on node-\d was freed on the basis PowerOff although its machine is on$/,
-  },
-  {
-    invariant: 'S4',
-    mistake: 'waits after a cut only for nodes whose devices it remembers',
-    sabotage: {
-      file: 'src/operator/shared-facts.ts',
-      line: 'if (other === name || isHeard) return [];',
-      instead: 'if (other === name || isHeard || !outlets.has(other)) return [];',
-    },
-    scenario: { ...scenarioOf('holes/outlets-swapped-without-policy'), expectations: [] },
-    // Two machines that write are what it comes to.
-    beside: ['S2', 'S23'],
-    says: /^kubernetes.io\/csi\/\S+ on node-\d was freed on the basis PowerOff although its machine is on$/,
-  },
-  {
-    invariant: 'S4',
-    mistake: 'takes a node for accounted for when its Node is deleted',
-    sabotage: {
-      file: 'src/api/beside.ts',
-      line: 'if (present >= count) return undefined;',
-      instead: 'if (present >= 0) return undefined;',
-    },
-    scenario: { ...scenarioOf('holes/outlets-swapped-struck-one-deleted'), expectations: [] },
-    // Two machines that write are what it comes to.
-    beside: ['S2', 'S23'],
-    says: /^kubernetes.io\/csi\/\S+ on node-\d was freed on the basis PowerOff although its machine is on$/,
-  },
-  {
-    invariant: 'S4',
-    mistake: 'takes a node for off because its outlet said so long before',
-    sabotage: {
+  wrongOutlet('holes/outlets-swapped', 'takes an outlet for that of the node, although another one fell silent by it', {
+    file: 'src/api/beside.ts',
+    line: 'if (beside === undefined) return undefined;',
+    instead: 'if (beside !== null) return undefined;',
+  }),
+  wrongOutlet('holes/outlets-swapped-without-policy', 'waits after a cut only for nodes whose devices it remembers', {
+    file: 'src/operator/shared-facts.ts',
+    line: 'if (other === name || isHeard) return [];',
+    instead: 'if (other === name || isHeard || !outlets.has(other)) return [];',
+  }),
+  wrongOutlet('holes/outlets-swapped-struck-one-deleted', 'takes a node for accounted for when its Node is deleted', {
+    file: 'src/api/beside.ts',
+    line: 'if (present >= count) return undefined;',
+    instead: 'if (present >= 0) return undefined;',
+  }),
+  wrongOutlet(
+    'holes/outlet-said-off-before',
+    'takes a node for off because its outlet said so long before',
+    {
       file: 'src/act/device-memory.ts',
       line: "return power === 'off' && wrong === undefined && offAtMs > sinceMs;",
       instead: "return power === 'off' && wrong === undefined && offAtMs !== sinceMs;",
     },
-    scenario: { ...scenarioOf('holes/outlet-said-off-before'), expectations: [] },
-    // Two machines that write are what it comes to.
-    beside: ['S2'],
-    says: /^kubernetes.io\/csi\/\S+ on node-\d was freed on the basis PowerOff although its machine is on$/,
-  },
-  {
-    invariant: 'S4',
-    mistake: 'forgets with the process whom it waits for after a cut',
-    sabotage: {
-      file: 'src/operator/shared-facts.ts',
-      line: 'const isHeard = lease?.renewed === true && lease.unchangedForMs < sinceMs;',
-      instead: 'const isHeard = lease !== undefined && lease.unchangedForMs < 60_000;',
-    },
-    scenario: { ...scenarioOf('holes/outlets-swapped-failover'), expectations: [] },
-    // Two machines that write are what it comes to.
-    beside: ['S2', 'S23'],
-    says: /^kubernetes.io\/csi\/\S+ on node-\d was freed on the basis PowerOff although its machine is on$/,
-  },
+    ['S2'],
+  ),
+  wrongOutlet('holes/outlets-swapped-failover', 'forgets with the process whom it waits for after a cut', {
+    file: 'src/operator/shared-facts.ts',
+    line: 'const isHeard = lease?.renewed === true && lease.unchangedForMs < sinceMs;',
+    instead: 'const isHeard = lease !== undefined && lease.unchangedForMs < 60_000;',
+  }),
   {
     invariant: 'S38',
     mistake: 'takes a request for one that stands, although the fence that was asked for is over',
