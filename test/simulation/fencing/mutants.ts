@@ -152,6 +152,14 @@ export const fenceMutantCases: readonly MutantCase[] = [
       line: 'if (rival !== undefined) return rival;',
       instead: 'void rival;',
     },
+    // What two say of themselves is left out wherever a node is read.
+    also: [
+      {
+        file: 'src/api/machine.ts',
+        line: 'if (bySystem === undefined && byProvider === undefined) return node;',
+        instead: 'if (rival.length > 0) return node;',
+      },
+    ],
     scenario: removed('claimed-twice', {}),
     options: () => marked({ rival: 'node-2' }),
     says: /^machines\/default\/m-1 was deleted, and has the provider ID of node-2$/,
