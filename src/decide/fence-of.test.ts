@@ -346,12 +346,15 @@ describe('a machine that is off', () => {
 describe('[FEN-16] where nodes share a boot ID', () => {
   const signs = { renewTime: silentLease.renewTime, heartbeatTime: '' };
   const lease = { ...renewedLease, renewTime: '2026-01-01T00:09:59.000000Z' };
-  const shared = (phase: Fence['phase'], node: Partial<LiveNode> = {}, heard: object = { signs }): FenceDecision => {
+  const shared = (
+    phase: Fence['phase'],
+    { heard = { signs }, node, ...change }: Change & { heard?: object } = {},
+  ): FenceDecision => {
     const incident = anIncident({ poweredOff: { at: minutesAgo(7), bootId: 'boot-1', ...heard } });
     const switched = phase === 'off' ? [entryOf('power-management', { confirmedAt: minutesAgo(7) })] : [];
-    const alive = { ready: 'True' as const, sharesBootId: true, ...node };
+    const alive = { node: { ready: 'True' as const, sharesBootId: true, ...node }, lease };
     const policy = inForce({ remedy: aRemedy({ fence: { ...aRemedy().fence, bootTimeoutMs: 1e9 } }) });
-    return decided(fenced(aStored(phase, { switched }), { node: alive, lease, policy, status: { incident } }));
+    return decided(fenced(aStored(phase, { switched }), { ...alive, policy, status: { incident }, ...change }));
   };
 
   test('a kubelet that has written since the power went on stands for another boot', () => {
@@ -360,13 +363,20 @@ describe('[FEN-16] where nodes share a boot ID', () => {
 
   test('and before that for none, nor where each has its own, nor where nobody knows what it had written', () => {
     assert.equal(shared('off').fence?.phase, 'poweringOn', 'who lives was never off');
-    assert.equal(shared('booting', { sharesBootId: false }).fence?.phase, 'booting');
-    assert.equal(shared('booting', {}, {}).fence?.phase, 'booting');
+    assert.equal(shared('booting', { node: { sharesBootId: false } }).fence?.phase, 'booting');
+    assert.equal(shared('booting', { heard: {} }).fence?.phase, 'booting');
+    assert.equal(shared('booting', { lease: renewedLease }).fence?.phase, 'booting', 'nothing was written since');
+  });
+
+  test('nor has anybody switched it on by hand who was heard of all the time, or is not', () => {
+    assert.equal(shared('poweringOn').fence?.phase, 'finished');
+    assert.equal(shared('poweringOn', { heard: { signs, wasAlive: true } }).run?.action, 'on');
+    assert.equal(shared('poweringOn', { lease: undefined } as unknown as Change).run?.action, 'on');
   });
 
   test('what stands for it fits where a boot ID fits', () => {
     const bootId = 'b'.repeat(64);
-    const stored = shared('failed', { bootId }).fence?.bootId ?? '';
+    const stored = shared('failed', { node: { bootId } }).fence?.bootId ?? '';
     assert.match(stored, / again$/);
     assert.equal(stored.length, 64);
   });

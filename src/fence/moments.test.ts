@@ -97,6 +97,19 @@ describe('on the way off', () => {
     assert.equal(phaseAfter('poweringOff', { state: sent, facts: { bootId: 'b2' } }), 'booting');
   });
 
+  test('[FEN-5, STM-1] what was only found off waits like any other when nobody says so any more; what was told does not', () => {
+    const early = { nowMs: 19 };
+    assert.equal(phaseAfter('poweringOff', { facts: early }), 'waiting');
+    assert.equal(phaseAfter('poweringOff', { facts: { ...early, isFoundOff: true } }), 'poweringOff');
+    assert.equal(phaseAfter('poweringOff', { facts: { nowMs: 20 } }), 'poweringOff');
+    assert.equal(runs('poweringOff', { state: sent, facts: early }), 'a-off');
+    assert.equal(
+      phaseAfter('poweringOff', { facts: { ...early, task: untold('running') } }),
+      'poweringOff',
+      'it is heard',
+    );
+  });
+
   test('[SAF-12] a pause waits for what was sent, to the millisecond, and for nothing else', () => {
     const paused = (nowMs: number): Moment => ({ state: sent, facts: { nowMs, isPaused: true } });
     assert.equal(next('poweringOff', paused(180_009)).recheckAtMs, 180_010);

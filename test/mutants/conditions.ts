@@ -20,6 +20,7 @@ export const covered: Readonly<Record<string, number>> = {
 
 /** What is asked for the sake of a type alone, or cannot be otherwise where it stands: by id, with why it makes no difference. */
 export const idle: Readonly<Record<string, string>> = {
+  'src/decide/fence-of.ts bootOf without lease': 'one that is not there is not there, however that is written',
   'src/decide/fence-of.ts isReleased without podsGoneAt !== undefined': 'no time is later than one that is none',
   'src/fence/decide-fence.ts decideFence without before !== undefined':
     'where there is none, and none is wanted, it has ended',
