@@ -25,7 +25,8 @@ import { machineSpell } from './brake-of.ts';
 import { fenceSpell } from './fence-of.ts';
 import { alarmsFor } from './incident.ts';
 import { fittingStatus } from '../api/fitting.ts';
-import { epochOf, isSameAlarm, nextStatus, statusWithFence } from './record.ts';
+import { asDecided } from './as-decided.ts';
+import { epochOf, isSameAlarm, nextStatus } from './record.ts';
 import { rehearse } from './rehearse.ts';
 import type { Rehearsing } from './rehearsed-case.ts';
 import { isSame } from './same.ts';
@@ -136,12 +137,6 @@ function wantsDevice({ fence, asksWhetherOff = false }: RemedyDecision): boolean
 /** Whether only its kubelet is away is asked before its machine is cut, or its object given up. */
 function wantsKubelet(remedy: RemedyDecision): boolean {
   return wantsDevice(remedy) || remedy.hold?.reason === 'LookingAround' || remedy.hold?.reason === 'KubeletDown';
-}
-
-/** As if what is decided about the fence were stored already: it is, before anything rests on it. */
-function asDecided(nodeCase: NodeCase, { fence }: RemedyDecision): NodeCase {
-  if (nodeCase.fence === undefined) return nodeCase;
-  return { ...nodeCase, fence: { ...nodeCase.fence, status: statusWithFence(nodeCase.fence.status, fence) } };
 }
 
 interface Decided {

@@ -141,6 +141,7 @@ describe('who is back', () => {
   test('[FEN-4] a node that a person wants fenced is not back before it was off', () => {
     assert.equal(decided(fenced(aStored('waiting'), alive)).isCancelled, true);
     assert.equal(decided(fenced(aStored('waiting'), alive), true).isCancelled, false);
+    assert.equal(decided(fenced(aStored('waiting', { bootId: 'boot-0' }), alive), true).isCancelled, false);
     assert.equal(decided(fenced(aStored('waiting'))).isCancelled, false, 'it is not back at all');
     const booted = fenced(aStored('booting', { bootId: 'boot-0' }), alive);
     assert.equal(decided(booted, true).fence?.phase, 'finished', 'and afterwards it is like any other');

@@ -84,8 +84,7 @@ export function fenceOf(nodeCase: PresentCase, rung: Rung): FenceDecision {
     config,
     limits: isRequested ? { ...limits, ...atOnce } : limits,
     task: nodeCase.task,
-    // A node that is Ready and has the trouble that its fence is for is not back; nor is one of which a person wants it.
-    isBack: isBack(nodeCase) && !(beforeOff.has(fence?.phase) && (isStillTroubled || isRequested)),
+    ...backOf(nodeCase, status, { isStillTroubled, isRequested }),
     isHarmless: isHarmless(nodeCase),
     needsReboot: !areUnseenThere(nodeCase),
     onAgain: onAgainIn(nodeCase, fence),
@@ -102,6 +101,25 @@ export function fenceOf(nodeCase: PresentCase, rung: Rung): FenceDecision {
     isPaused,
     ...(brake === undefined ? {} : { brake }),
   });
+}
+
+/**
+ * A node that is Ready and has the trouble that its fence is for is not back; nor is one of which a person wants it, unless it was
+ * booted again since it was isolated.
+ */
+function backOf(
+  nodeCase: PresentCase,
+  status: NodeFenceStatus,
+  { isStillTroubled, isRequested }: { isStillTroubled: boolean; isRequested: boolean },
+): { isBack: boolean; wantedStill?: string } {
+  const { fence } = status;
+  if (!isBack(nodeCase)) return { isBack: false };
+  if (!beforeOff.has(fence?.phase)) return { isBack: true };
+  if (isStillTroubled) return { isBack: false, wantedStill: 'its trouble is over' };
+  const bootId = bootOf(nodeCase, status);
+  const isRebooted = fence?.phase === 'isolated' && bootId !== '' && fence.bootId !== bootId;
+  if (!isRequested || isRebooted) return { isBack: true };
+  return { isBack: false, wantedStill: 'it is booted again, or whoever asked for the fence takes that back' };
 }
 
 /** Who has been heard of since an earlier fence began says nothing for one that begins now (SAF-7). */

@@ -12,13 +12,13 @@ import type { NodeCase, PresentCase } from '../api/release-view.ts';
 import type { TaskSign } from '../api/task.ts';
 import { powerSays } from '../fence/belief.ts';
 import { isTroubled } from '../remedy/ladder.ts';
+import { asDecided } from './as-decided.ts';
 import type { ReleaseDecision } from './decide-release.ts';
 import { decideRelease } from './decide-release.ts';
 import type { PlannedRun, RemedyDecision } from './decide-remedy.ts';
 import { decideRemedy } from './decide-remedy.ts';
 import { isBack } from './fence-of.ts';
 import { remedyOf } from './of-case.ts';
-import { statusWithFence } from './record.ts';
 import type { Rehearsing } from './rehearsed-case.ts';
 import { rehearsedCase } from './rehearsed-case.ts';
 import { withSteps } from './rehearsed-steps.ts';
@@ -45,7 +45,7 @@ export function rehearse(nodeCase: NodeCase): Rehearsed | undefined {
   for (let moves = 0; ; moves += 1) {
     const seen = rehearsedCase(present, stands, task);
     const remedy = decideRemedy(seen);
-    const release = decideRelease(withFence(seen, remedy), remedy, fence?.status.epoch ?? 0);
+    const release = decideRelease(asDecided(seen, remedy), remedy, fence?.status.epoch ?? 0);
     const run = remedy.run?.key === task?.key ? undefined : remedy.run;
     const next = withSteps(stands, { nodeCase: seen, remedy, release, run });
     const isFull = next.steps.length >= MAX_REHEARSED || moves >= maxMoves;
@@ -69,14 +69,6 @@ function begun(nodeCase: PresentCase): Rehearsing {
 function isOver(nodeCase: PresentCase): boolean {
   const thresholds = remedyOf(nodeCase)?.thresholds ?? [];
   return isBack(nodeCase) && thresholds.every((threshold) => !isTroubled(threshold, nodeCase.trouble));
-}
-
-/** As if what is decided about the fence were stored already. */
-function withFence(nodeCase: PresentCase, { fence: decided }: RemedyDecision): NodeCase {
-  const { fence } = nodeCase;
-  return fence === undefined
-    ? nodeCase
-    : { ...nodeCase, fence: { ...fence, status: statusWithFence(fence.status, decided) } };
 }
 
 function succeeded(nodeCase: PresentCase, { do: what, key }: PlannedRun): TaskSign {

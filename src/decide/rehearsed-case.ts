@@ -1,5 +1,5 @@
 /** The case of a node as it would be if all that was rehearsed about it had been done, and its policy acted. */
-import { EMPTY_STATUS } from '../api/empty-status.ts';
+import { emptyRecord } from '../api/empty-status.ts';
 import { timeOf } from '../api/facts.ts';
 import { signsOf } from '../api/life.ts';
 import type { NodeFence, NodeFenceStatus } from '../api/node-fence.ts';
@@ -54,19 +54,16 @@ function withoutReleased(
 
 /** Nobody has asked for anything, or approved it: whoever does means it. */
 function recordOf(nodeCase: PresentCase, rehearsal: Rehearsing): NodeFence {
-  const { fence, name } = nodeCase;
-  const spec = { ...(fence?.spec ?? { node: name, stop: false }) };
-  const status = { ...(fence?.status ?? EMPTY_STATUS) };
+  const record = nodeCase.fence ?? emptyRecord(nodeCase.name);
+  const spec = { ...record.spec };
+  const status = { ...record.status };
   delete spec.requested;
   delete status.approval;
   delete status.request;
   delete status.fence;
   const { ladders, fence: stands } = rehearsal;
   return {
-    apiVersion: 'fenceline.dev/v1alpha1',
-    kind: 'NodeFence',
-    metadata: { name },
-    ...fence,
+    ...record,
     spec,
     status: {
       ...status,

@@ -79,10 +79,19 @@ describe('fence automaton', () => {
     assert.equal(stateOf(next(isolated, { nowMs: 11 }, { ...full, isolation: other })).phase, 'failed');
   });
 
-  test('[FEN-4] isolated without power management says that it waits for the node', () => {
+  test('[FEN-4] isolated without power management says what it waits for', () => {
     const config = { ...full, powerManagement: [] };
     const stood = next(play([{ nowMs: 10 }, 'done'], config), { nowMs: 1000 }, config);
-    assert.match((stood.kind === 'state' && stood.waitsFor) || '', /^no power_management is configured/u);
+    assert.match(
+      (stood.kind === 'state' && stood.waitsFor) || '',
+      /^no power_management .* waits for the node to come back$/u,
+    );
+    const wanted = next(
+      play([{ nowMs: 10 }, 'done'], config),
+      { nowMs: 1000, wantedStill: 'its trouble is over' },
+      config,
+    );
+    assert.match((wanted.kind === 'state' && wanted.waitsFor) || '', /goes on until its trouble is over$/u);
   });
 
   test('[FEN-2, FEN-14] a step is tried again, then the next level, then it is an error; the whole begins anew so often as it may', () => {

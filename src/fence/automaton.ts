@@ -105,7 +105,9 @@ function isolated(state: FenceState, context: FenceContext): Transition {
   const lost = edited(state.switched, 'isolation', config.isolation);
   if (lost !== undefined) return fail(state, facts, lost);
   if (config.powerManagement.length === 0) {
-    return { kind: 'state', state, waitsFor: 'no power_management is configured: it waits for the node to come back' };
+    const { wantedStill } = facts;
+    const end = wantedStill === undefined ? 'it waits for the node to come back' : `it goes on until ${wantedStill}`;
+    return { kind: 'state', state, waitsFor: `no power_management is configured: ${end}` };
   }
   if (isLetGo(context)) return enter(state, 'poweringOff', facts);
   const dueAtMs = powerAtMs(state, context);

@@ -28,6 +28,7 @@ export interface FenceCase {
   /** What was begun last, for whatever it was. */
   task?: TaskSign | undefined;
   isBack: boolean;
+  wantedStill?: string | undefined;
   isHarmless: boolean;
   needsReboot?: boolean | undefined;
   onAgain?: string | undefined;
@@ -158,6 +159,7 @@ function factsOf(fenceCase: FenceCase, task: TaskNews | undefined): FenceFacts {
   return {
     nowMs: fenceCase.nowMs,
     isBack: fenceCase.isBack,
+    wantedStill: fenceCase.wantedStill,
     isHarmless: fenceCase.isHarmless,
     needsReboot: fenceCase.needsReboot,
     bootId: fenceCase.bootId,

@@ -55,6 +55,8 @@ export interface FenceFacts {
    * noticed yet.
    */
   isBack: boolean;
+  /** It is Ready and renews its Lease, and until when its fence goes on all the same. */
+  wantedStill?: string | undefined;
   /** Nothing of before can write there any more: what was cut off may be connected again (SAF-4). */
   isHarmless: boolean;
   /** It is not, and nothing but another boot will show that it is. */

@@ -314,4 +314,30 @@ describe('list-watch', () => {
     assert.match((await server.watch()).request.path, /timeoutSeconds=240/);
     await end();
   });
+
+  test('a watch that is still behind after that gives way to a list: where nothing happens it would know no more for a minute', async () => {
+    for (const catchesUp of [true, false]) {
+      const { server, subject, end, pass } = begin();
+      await server.list('10', []);
+      await server.watch();
+      await pass(5000);
+      await server.probe('50');
+      await pass(85_000);
+      await pass(200);
+      const second = await server.watch();
+      await server.probe('50');
+      await pass(5000);
+      await server.probe('51');
+      if (catchesUp) await second.event('ADDED', object('a', '51'));
+      await pass(5000);
+      await pass(400);
+      assert.equal(subject.statistics.lists, catchesUp ? 1 : 2);
+      if (!catchesUp) {
+        await server.list('60', []);
+        await server.watch();
+        assert.equal(subject.ageMs, 0, 'as fresh as its list');
+      }
+      await end();
+    }
+  });
 });

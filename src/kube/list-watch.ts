@@ -49,6 +49,8 @@ export interface ListWatchTimings {
   probeEveryMs: number;
   /** A watch that has not caught up for so long is reopened. The server sends a bookmark every minute. */
   reopenAfterMs: number;
+  /** One that was reopened behind and is still so after this gives way to a list: where nothing changes, only a bookmark would tell. */
+  catchUpMs: number;
   backoffFirstMs: number;
   backoffMaxMs: number;
   /** Asked of the server as the life of one watch; spread, so that not all are reopened at once. */
@@ -61,6 +63,7 @@ export const defaultTimings: ListWatchTimings = {
   pageSize: 500,
   probeEveryMs: 5000,
   reopenAfterMs: 90_000,
+  catchUpMs: 10_000,
   backoffFirstMs: 100,
   backoffMaxMs: 10_000,
   watchSeconds: { min: 300, max: 600 },
@@ -312,18 +315,26 @@ export class ListWatch<T> {
     }
   }
 
-  /** Ends a watch that does not catch up: its connection may be dead in a way that nothing else shows. */
+  /**
+   * Ends a watch that does not catch up: its connection may be dead in a way that nothing else shows. What it missed comes with the
+   * next one, unless there was nothing to miss.
+   */
   #guardProgress(stalled: AbortController): () => void {
     const { clock, onProblem } = this.#options;
+    const { reopenAfterMs, catchUpMs } = this.#timings;
     const openedAt = clock.monotonic();
+    const isSecond = this.ageMs >= reopenAfterMs;
     let cancel = (): void => {};
     const look = (): void => {
-      const sinceMs = Math.min(this.ageMs, clock.monotonic() - openedAt);
-      if (sinceMs < this.#timings.reopenAfterMs) {
-        cancel = clock.after(this.#timings.reopenAfterMs - sinceMs, look);
+      const openMs = clock.monotonic() - openedAt;
+      const isBehind = this.ageMs >= reopenAfterMs;
+      const leftMs = isSecond && isBehind ? catchUpMs - openMs : reopenAfterMs - Math.min(this.ageMs, openMs);
+      if (leftMs > 0) {
+        cancel = clock.after(leftMs, look);
         return;
       }
-      const message = `watch of ${this.#path}: behind for ${Math.round(sinceMs / 1000)} s, opened anew`;
+      if (isSecond) this.#resumeFrom = undefined;
+      const message = `watch of ${this.#path}: behind for ${Math.round(this.ageMs / 1000)} s, ${isSecond ? 'listed' : 'opened'} anew`;
       onProblem?.({ kind: 'timeout', message, mayHaveHappened: false });
       stalled.abort();
     };

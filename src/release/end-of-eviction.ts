@@ -1,7 +1,7 @@
 /**
  * When the force-eviction taint goes (FEV-3, FEV-5): at once from a node that is Ready and of which nothing was evicted;
- * otherwise when everything that the taint is about is gone and detached, whoever did it. A node that comes back in the
- * middle finishes first: its kubelet refuses what does not tolerate the taint, and takes it away itself.
+ * otherwise when everything that the taint is about is gone and detached, whoever did it and on whatever basis. A node that comes
+ * back in the middle finishes first: its kubelet refuses what does not tolerate the taint, and takes it away itself.
  */
 import type { ReleaseRecord } from '../api/node-fence.ts';
 import type { NodeCase, PodFacts } from '../api/release-view.ts';
@@ -20,10 +20,9 @@ const effect = 'NoExecute';
 export function endOfEviction(nodeCase: NodeCase, records: readonly ReleaseRecord[]): Untaint | undefined {
   const { node, gates, pods } = nodeCase;
   if (node === undefined || !hasTaint(node, FORCE_EVICTION_KEY, effect)) return undefined;
-  const asserted = records.filter(({ basis }) => basis === 'Asserted');
   // Switched off, the taint means nothing to us, unless it is one that we have begun to act on.
-  if (!gates.ForceEviction && asserted.length === 0) return undefined;
-  if (asserted.some(({ endedAt }) => endedAt === undefined)) return undefined;
+  if (!gates.ForceEviction && records.every(({ basis }) => basis !== 'Asserted')) return undefined;
+  if (records.some(({ endedAt }) => endedAt === undefined)) return undefined;
   if (node.ready !== 'True' && (pods.some((pod) => isAwaited(nodeCase, pod)) || hasLeftovers(nodeCase)))
     return undefined;
   const uids = pods.map(({ uid }) => uid);

@@ -4,6 +4,7 @@
  */
 import { nodeFenceName } from '../../api/fence-names.ts';
 import type { CheckContext, Checker, Invariant } from './checker.ts';
+import { Reads } from './reads.ts';
 import { Requests } from './requests.ts';
 import { Troubles } from './trouble.ts';
 
@@ -25,6 +26,7 @@ export interface CutJudge extends Omit<Checker, 'onWire'> {
 export interface AroundCuts {
   troubles: Troubles;
   requests: Requests;
+  reads: Reads;
 }
 
 export function atCuts(id: string, judgeOf: (context: CheckContext, around: AroundCuts) => CutJudge): Invariant {
@@ -35,7 +37,8 @@ function watched(context: CheckContext, judgeOf: (context: CheckContext, around:
   const { state, machineOf } = context;
   const troubles = new Troubles(context);
   const requests = new Requests(context, troubles);
-  const judge = judgeOf(context, { troubles, requests });
+  const reads = new Reads();
+  const judge = judgeOf(context, { troubles, requests, reads });
   /** Fences in which something was cut. */
   const begun = new Set<string>();
   return {
@@ -54,6 +57,7 @@ function watched(context: CheckContext, judgeOf: (context: CheckContext, around:
       judge.onMachine?.(event, machine);
     },
     onWire(event) {
+      reads.take(event);
       if ((event.type !== 'device' && event.type !== 'port') || event.action !== 'off') return;
       const { node, operator } = event;
       const fence = state.fences.get(nodeFenceName(node));

@@ -9,6 +9,8 @@ interface Cut {
   atMs: number;
   /** What ran there, by UID. */
   pods: readonly string[];
+  /** How many nodes there were. */
+  nodes: number;
 }
 
 /** A device that has not done it by then is not going to. */
@@ -19,17 +21,21 @@ const goesWithinMs = 120_000;
 export class Cuts {
   readonly #context: CheckContext;
   readonly #cuts = new Map<string, Cut>();
+  /** When the device of a node last said off. */
+  readonly #saidOffMs = new Map<string, number>();
 
   constructor(context: CheckContext) {
     this.#context = context;
   }
 
   ask(event: WireEvent): void {
+    const { nowMs, machineOf, state } = this.#context;
+    if (event.type === 'answered' && event.power === 'off') this.#saidOffMs.set(event.node, nowMs());
     if (event.type !== 'device') return;
     const { node, action } = event;
     if (action === 'on') this.#cuts.delete(node);
-    if (action !== 'off' || this.#context.machineOf(node)?.power !== 'on') return;
-    this.#cuts.set(node, { atMs: this.#context.nowMs(), pods: this.#podsOf(node) });
+    if (action !== 'off' || machineOf(node)?.power !== 'on') return;
+    this.#cuts.set(node, { atMs: nowMs(), pods: this.#podsOf(node), nodes: state.nodes.size });
   }
 
   happen({ type }: MachineEvent, machine: string): void {
@@ -40,9 +46,10 @@ export class Cuts {
   busy(): string[] {
     const { nowMs, machineOf, state } = this.#context;
     const there = new Set([...state.pods.values()].map(({ metadata }) => metadata.uid ?? ''));
-    return [...this.#cuts].flatMap(([node, { atMs, pods }]) => {
+    return [...this.#cuts].flatMap(([node, cut]) => {
+      const { atMs, pods } = cut;
       if (state.fences.get(nodeFenceName(node))?.spec?.stop === true) return [];
-      if (this.#waitsForOthers(node)) return [];
+      if (this.#waitsForOthers(node, cut)) return [];
       const isOn = machineOf(node)?.power === 'on';
       const ageMs = nowMs() - atMs;
       const isWorked = isOn ? ageMs < takesAtMostMs : ageMs < goesWithinMs && pods.some((uid) => there.has(uid));
@@ -50,13 +57,18 @@ export class Cuts {
     });
   }
 
-  /** No device says whose power went, and somebody else is silent: until that one is heard of nobody can go on (SAF-17). */
-  #waitsForOthers(node: string): boolean {
+  /**
+   * No device says whose power went, and somebody else is silent, and no such device of its own has said off since, or has no Node
+   * any more: until that one is heard of nobody can go on (SAF-17).
+   */
+  #waitsForOthers(node: string, { atMs, nodes }: Cut): boolean {
     const { machineOf, deviceOf, pulseOf, state } = this.#context;
     if (machineOf(node)?.power === 'on' || deviceOf(node)?.hasIdentity !== false) return false;
+    if (state.nodes.size < nodes) return true;
     return [...state.nodes.keys()].some((other) => {
       const pulse = pulseOf(other);
-      return other !== node && pulse !== undefined && pulse.silentForMs >= pulse.silentAfterMs;
+      const isOff = deviceOf(other)?.hasIdentity === false && (this.#saidOffMs.get(other) ?? -Infinity) >= atMs;
+      return other !== node && !isOff && pulse !== undefined && pulse.silentForMs >= pulse.silentAfterMs;
     });
   }
 

@@ -1,6 +1,9 @@
 /** Remembers what operators have read, at their end of the wire, for the checkers that ask whether they have. */
 import type { ReadEvent, WireEvent, Write } from './checker.ts';
 
+/** Where the Lease of a node is. */
+export const leasePath = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/';
+
 export interface Remembered extends ReadEvent {
   /** In the order of what the operator read and wrote. */
   order: number;

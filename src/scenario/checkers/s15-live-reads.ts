@@ -12,12 +12,11 @@ import { operatorUser } from '../operator-user.ts';
 import type { CheckContext, Checker, Invariant, WireEvent, Write } from './checker.ts';
 import { succeeded } from './checker.ts';
 import { longActOf } from './long-act.ts';
-import { Reads } from './reads.ts';
+import { leasePath, Reads } from './reads.ts';
 import { recordsFor, releaseOf, toldOf } from './release.ts';
 
 /** Two calls of an act, each up to its timeout. */
 const freshMs = 20_000;
-const leasePath = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/';
 const policyPath = '/apis/fenceline.dev/v1alpha1/remedypolicies/';
 const pauseName = 'fenceline-pause';
 

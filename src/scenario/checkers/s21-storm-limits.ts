@@ -6,6 +6,7 @@
  * in S15: whoever cannot read does not act.)
  */
 import { nodeFenceName } from '../../api/fence-names.ts';
+import type { KubeObject } from '../../kube/client.ts';
 import type { StoredChange, StoredFence } from '../cluster-state.ts';
 import { hasSent } from '../cluster-state.ts';
 import { isOperator } from '../operator-user.ts';
@@ -53,7 +54,7 @@ export const s21: Invariant = {
       onStored(change, user) {
         troubles.take(change);
         const configured = /^fence-config-(?<node>.+)$/.exec(change.object.metadata.name)?.groups?.['node'];
-        if (configured !== undefined && !isOperator(user)) edited.add(configured);
+        if (configured !== undefined && !isOperator(user) && hasOtherData(change)) edited.add(configured);
         const node = (change.object as StoredFence).spec?.node ?? '';
         if (!recordsCommand(change) && !beginsFence(change)) return;
         against.delete(node);
@@ -65,6 +66,12 @@ export const s21: Invariant = {
     };
   },
 };
+
+/** What is written again as it was says nothing new. */
+function hasOtherData({ object, previous, type }: StoredChange): boolean {
+  const dataOf = (one: KubeObject & { data?: Record<string, string> }): string => JSON.stringify(one.data ?? {});
+  return type === 'DELETED' || previous === undefined || dataOf(object) !== dataOf(previous);
+}
 
 /** A command may be sent now that was not before. */
 function recordsCommand({ object, previous, type }: StoredChange): boolean {

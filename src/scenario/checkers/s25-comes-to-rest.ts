@@ -9,7 +9,7 @@ import type { MachineEvent } from '../../world/machines/machine.ts';
 import type { Node } from '../../world/objects/nodes.ts';
 import type { Act } from '../format.ts';
 import type { StoredChange } from '../cluster-state.ts';
-import type { CheckContext, Checker, Invariant, WireEvent } from './checker.ts';
+import type { CheckContext, Checker, Invariant } from './checker.ts';
 import { Statements } from './stated.ts';
 import { Troubles } from './trouble.ts';
 
@@ -43,8 +43,6 @@ class ComesToRest implements Checker {
   readonly #taintedByHand = new Set<string>();
   /** Nodes whose record a person has deleted while they were cut off, or switched off: nobody remembers who did it (SAF-4). */
   readonly #forgotten = new Set<string>();
-  /** Nodes whose device has said off while their machine was on. */
-  readonly #liedTo = new Set<string>();
   readonly #troubles: Troubles;
   readonly #statements: Statements;
   #lastMs = -Infinity;
@@ -59,11 +57,6 @@ class ComesToRest implements Checker {
   onMachine({ type }: MachineEvent, machine: string): void {
     if (type !== 'booted') return;
     for (const end of ['powerOn', 'resume']) this.#faults.delete(`${end} ${machine}`);
-  }
-
-  onWire(event: WireEvent): void {
-    if (event.type !== 'answered' || event.power !== 'off') return;
-    if (this.#context.machineOf(event.node)?.power === 'on') this.#liedTo.add(event.node);
   }
 
   onStored(change: StoredChange): void {
@@ -111,8 +104,6 @@ class ComesToRest implements Checker {
       const isTheirs = left.taint !== undefined && this.#taintedByHand.has(`${name} ${left.taint}`);
       const isForgotten = left.isCut === true && this.#forgotten.has(name);
       if (isTheirs || isForgotten) exempt('PersonsAct', told);
-      // What it said is what is believed of it.
-      else if (this.#liedTo.has(name) && stated !== undefined) exempt('LyingDevice', told);
       else violated(told);
     }
   }

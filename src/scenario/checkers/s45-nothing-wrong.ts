@@ -7,11 +7,12 @@
  */
 import type { Node } from '../../world/objects/nodes.ts';
 import type { StoredChange, StoredFence } from '../cluster-state.ts';
-import { isOperator } from '../operator-user.ts';
+import { isOperator, operatorUser } from '../operator-user.ts';
 import { atCuts } from './at-cuts.ts';
 import type { CheckContext } from './checker.ts';
 import { longActOf } from './long-act.ts';
 import { hasWork } from './movable.ts';
+import { leasePath } from './reads.ts';
 import type { Troubles } from './trouble.ts';
 import { msOf } from './trouble.ts';
 
@@ -21,11 +22,11 @@ const kubeletAwayMs = 300_000;
 const nothingThere = 'nothing there would be freed';
 const pausePrefix = 'fenceline.dev/pause.';
 
-export const s45 = atCuts('S45', (context, { troubles, requests }) => {
+export const s45 = atCuts('S45', (context, { troubles, requests, reads }) => {
   const { state, machineOf, nowMs, violated, exempt } = context;
   const facts = new Facts(context, troubles);
-  const judge = (node: string, told: string, request: string | undefined): void => {
-    const why = facts.whyNot(node);
+  const judge = (user: string, { node, told }: { node: string; told: string }, request: string | undefined): void => {
+    const why = facts.whyNot(node, reads.of(user, `${leasePath}${node}`)?.askedAtMs);
     if (why === undefined) return;
     const what = `${told} although ${why}`;
     // Who deletes the record of a node in quarantine takes from us what we have let go there, and no more than that.
@@ -59,14 +60,14 @@ export const s45 = atCuts('S45', (context, { troubles, requests }) => {
     },
     onCut({ operator, node, isFirst, isOn, request }) {
       // What was begun is brought to its end.
-      if (isFirst && isOn) judge(node, `operator-${operator} cut ${node}`, request);
+      if (isFirst && isOn) judge(operatorUser(operator), { node, told: `operator-${operator} cut ${node}` }, request);
     },
     onWrite(write) {
       const seen = longActOf(write, state);
       if (seen === undefined) return;
-      const { node, told } = seen;
+      const { node } = seen;
       if (write.resource !== 'machines') facts.emptied.add(node);
-      else if (machineOf(node)?.power === 'on') judge(node, told, requests.of(node));
+      else if (machineOf(node)?.power === 'on') judge(write.user, seen, requests.of(node));
     },
   };
 });
@@ -130,12 +131,12 @@ class Facts {
     return now - untilMs < pulse.silentAfterMs && silentBeforeMs < pulse.silentAfterMs;
   }
 
-  /** Why what is on must not be cut now; undefined: it may. */
-  whyNot(node: string): string | undefined {
+  /** Why what is on must not be cut now; undefined: it may. `readMs`: when whoever cuts it asked for its Lease. */
+  whyNot(node: string, readMs = Infinity): string | undefined {
     if (this.#couldNotRenew(node)) return 'nobody could renew: the API server was away until a moment ago';
     const until = this.#pausedUntil(node);
     if (until !== undefined) return `somebody has paused it until ${until}`;
-    const awayMs = this.#awayMs(node);
+    const awayMs = this.#awayMs(node, readMs);
     if (this.#isKubeletAway(node) && awayMs < kubeletAwayMs)
       return 'its machine answers, and only its kubelet is stopped';
     const { fence = {} } = (this.#troubles.policyOf(node)?.spec ?? {}) as { fence?: { bootTimeout?: string } };
@@ -150,15 +151,15 @@ class Facts {
   }
 
   /** How long it has been silent, or what is wrong with it has lasted. */
-  #awayMs(node: string): number {
+  #awayMs(node: string, readMs: number): number {
     const { pulseOf, nowMs } = this.#context;
     const since = [
       ...this.#troubles.statusOf(node, 'Ready').filter(({ status }) => status !== 'True'),
       ...this.#troubles.conditionsOf(node),
     ];
     const { atMs = -Infinity, beforeMs = nowMs() } = this.#heard.get(node) ?? {};
-    // A renewal that came in the moment of the command could not be read before it.
-    const silentForMs = nowMs() - atMs < tooLateMs ? nowMs() - beforeMs : (pulseOf(node)?.silentForMs ?? 0);
+    // A renewal that came after that could not be read before the command.
+    const silentForMs = atMs > readMs ? nowMs() - beforeMs : (pulseOf(node)?.silentForMs ?? 0);
     return Math.max(silentForMs, ...since.map(({ sinceMs }) => nowMs() - sinceMs));
   }
 

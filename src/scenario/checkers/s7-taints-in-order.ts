@@ -49,17 +49,14 @@ function removedFrom(write: Write): Taint[] {
   );
 }
 
-/** Something that was released because of the taint, or has to be. */
+/** Something that was released, on whatever basis, or has to be because of the taint. */
 function unfinished(
   state: ClusterState,
   node: Node,
   { taint, stays }: { taint: Taint; stays: (pod: Pod) => boolean },
 ): string | undefined {
   const { name } = node.metadata;
-  // The one rests on the word of whoever set it; the other says that nothing at all is left.
-  const isWord = taint.key === assertingKeys[0];
-  const begun = releasesOf(state, node).filter(({ basis }) => !isWord || basis === 'Asserted');
-  const left = leftOf(state, name, begun);
+  const left = leftOf(state, name, releasesOf(state, node));
   if (left !== undefined) return left;
   // Nothing was begun, and the node is back: nothing has to go any more.
   if (isReady(node)) return undefined;

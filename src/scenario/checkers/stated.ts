@@ -184,7 +184,15 @@ export class Statements {
     const isOff: Truth = ({ name }) => machineOf(name)?.power === 'off';
     return [
       [/^its machine was found off, and stays so: /, isOff],
-      [/^no power_management is configured: /, ({ node }) => !isReady(node)],
+      [/^no power_management is configured: it waits for the node to come back$/, ({ node }) => !isReady(node)],
+      [
+        /^no power_management is configured: it goes on until its trouble is over$/,
+        ({ name }) => this.#troubles.conditionsOf(name).length > 0,
+      ],
+      [
+        /^no power_management is configured: it goes on until it is booted again, or whoever asked /,
+        ({ fence, node }) => fence.spec?.requested !== undefined && !isRebooted(fence, node),
+      ],
       [/^(?:its machine is off, and )?nothing is configured (?:any more )?that (?:would )?switche?s? it on: /, isOff],
       [
         /^it stays cut off from its storage until |: it was so before this fence, |: nothing that is configured connects it again: /,

@@ -29,8 +29,6 @@ export type EventMatcher = (event: StoreEvent, user: string) => boolean;
 export interface WatchFaults {
   copies(event: StoreEvent, user: string): number;
   lagMs(user: string): number;
-  /** Nothing new may be claimed: bookmarks stay where they were. */
-  stale: boolean;
 }
 
 export class Faults implements WatchFaults {
@@ -42,7 +40,6 @@ export class Faults implements WatchFaults {
   #delay: (request: SeenRequest) => number = () => 0;
   readonly #breakWatches: () => void;
   readonly #compact: () => void;
-  stale = false;
 
   constructor(actions: { breakWatches: () => void; compact: () => void }) {
     this.#breakWatches = actions.breakWatches;
@@ -95,7 +92,6 @@ export class Faults implements WatchFaults {
   /** Watches and cached lists (`resourceVersion=0`) are so far behind. */
   lag(lagMs: number | ((user: string) => number)): void {
     this.#lag = typeof lagMs === 'number' ? () => lagMs : lagMs;
-    this.stale = lagMs !== 0;
   }
 
   /** Answers take so long. */

@@ -112,31 +112,43 @@ export class Watch implements Watcher {
   }
 
   #bookmark(): void {
-    const { kind, faults } = this.#request;
-    // A watch that lags has not passed what it has not told yet.
-    const upTo = this.#waiting > 0 || faults.stale ? this.#told : this.#core.store.revision;
-    this.#told = Math.max(this.#told, upTo);
+    const { revision } = this.#core.store;
+    this.#inOrder(() => this.#tellBookmark(revision));
+  }
+
+  #tellBookmark(revision: number): void {
+    const { kind } = this.#request;
+    this.#told = Math.max(this.#told, revision);
     this.#push(bookmarkLine({ kind: kind.kind, apiVersion: apiVersionOf(kind) }, this.#told, false));
   }
 
+  /** What it has not told yet by then it has not passed. */
   #end(): void {
-    if (this.#bookmarks) this.#bookmark();
+    if (this.#bookmarks) this.#tellBookmark(this.#isBehind() ? this.#told : this.#core.store.revision);
     this.stream.end();
   }
 
   #deliver(event: StoreEvent): void {
+    this.#inOrder(() => this.#tell(event));
+  }
+
+  #isBehind(): boolean {
+    return this.#waiting > 0 || this.#request.faults.lagMs(this.#request.user) > 0;
+  }
+
+  /** A server that lags tells everything so much later, what it has come to included; one after the other, also when that ends. */
+  #inOrder(tell: () => void): void {
     const { clock } = this.#core;
-    const lagMs = this.#request.faults.lagMs(this.#request.user);
-    if (lagMs <= 0 && this.#waiting === 0) {
-      this.#tell(event);
+    if (!this.#isBehind()) {
+      tell();
       return;
     }
-    // One after the other, also when the lag becomes shorter.
+    const lagMs = this.#request.faults.lagMs(this.#request.user);
     this.#releasedAtMs = Math.max(this.#releasedAtMs, clock.monotonic() + lagMs);
     this.#waiting += 1;
     const cancel = clock.after(this.#releasedAtMs - clock.monotonic(), () => {
       this.#waiting -= 1;
-      this.#tell(event);
+      tell();
     });
     this.#cancels.push(cancel);
   }

@@ -16,6 +16,7 @@ runHoles('a record that is lost', {
   'unreported-volume-record-deleted':
     '[SAF-4, NGS-7] leaves no node in service where something may still run that no kubelet reports',
   'cordon-forgotten': '[RET-2] leaves no cordon of ours behind, and nobody else without theirs',
+  'record-deleted-beside-a-risk': '[POD-2, FEN-3] lets nobody go at a risk in the pass that begins its fence again',
 });
 
 runHoles('a view that has missed something', {

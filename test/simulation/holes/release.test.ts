@@ -16,6 +16,10 @@ function holds(title: string, name: string): void {
   });
 }
 
+describe('a person says in the middle that nothing runs there', () => {
+  holds('[FEV-3, FEV-5] what is released on another basis is brought to its end first', 'evicted-by-hand-while-off');
+});
+
 describe('nothing is done for ever', () => {
   holds('[SAF-9] what tolerates the quarantine goes once, and holds nothing up', 'made-again-tolerating');
   holds('[SAF-9] what its controller binds by name goes once, and holds nothing up', 'made-again-by-name');

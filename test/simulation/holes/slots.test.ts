@@ -5,6 +5,7 @@ import type { RunOptions } from '../../../src/scenario/runner.ts';
 import { asExpected, askedOf, atOnce, everywhere, fenced } from '../fencing/fenced.ts';
 import { observe } from '../release/observed.ts';
 import { failuresOf } from '../run-file.ts';
+import { runHoles } from './files.ts';
 
 const slow = { ...atOnce, retries: 3 };
 
@@ -59,4 +60,8 @@ describe('slots', () => {
       assert.ok(off !== undefined && off.at < 60_000, `${node} at ${off?.at}`);
     }
   });
+});
+
+runHoles('a slot', {
+  'watches-behind': '[STM-4, SAF-10] is not waited for until a server that had lagged happens to send a bookmark',
 });
