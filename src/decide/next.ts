@@ -82,7 +82,12 @@ function ofFence(decided: Decided, { fence }: NodeFenceStatus): Upcoming | undef
   const { nodeCase } = decided;
   const { fenceAtMs: atMs } = decided.remedy;
   const by = fence.method === undefined ? '' : ` (${fence.method})`;
-  if (fence.waitsFor !== undefined) return { what: `nothing by itself: ${fence.waitsFor}` };
+  if (fence.waitsFor !== undefined) {
+    const isBack = atMs !== undefined && (fence.phase === 'isolating' || fence.phase === 'poweringOff');
+    return isBack
+      ? { what: 'its fence is over: the node is back', atMs }
+      : { what: `nothing by itself: ${fence.waitsFor}` };
+  }
   switch (fence.phase) {
     case 'waiting':
       return isIsolatedFirst(nodeCase)

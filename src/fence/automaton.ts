@@ -33,6 +33,8 @@ import { hasEnded, switchOff, switchOn } from './switching.ts';
 
 /** So long after a command its effect may still come: devices are slow, and clouds let a guest shut down first. */
 const commandTakesMs = 180_000;
+/** Most show it sooner: nobody else waits for longer than this until a node that is back may be struck all the same. */
+const commandShowsMs = 90_000;
 /** Whether somebody has connected by hand what we could not is asked so often. */
 const askAgainAfterMs = 60_000;
 
@@ -146,9 +148,13 @@ function switchBack(state: FenceState, facts: FenceFacts, names: readonly string
 }
 
 /** The node is back, and so is the fence, once a command that may have been sent has had its time. */
-function backAfter(state: FenceState, facts: FenceFacts, sent: number | undefined): Transition {
-  const untilMs = (sent ?? -Infinity) + commandTakesMs;
-  return facts.nowMs < untilMs ? stay(state, untilMs) : comeBack(state, facts);
+function backAfter(state: FenceState, facts: FenceFacts, sent = -Infinity): Transition {
+  const untilMs = sent + commandTakesMs;
+  if (facts.nowMs >= untilMs) return comeBack(state, facts);
+  if (facts.nowMs < sent + commandShowsMs) return stay(state, sent + commandShowsMs);
+  const waitsFor =
+    'the node is back, and its device may still do what it was told: its fence is over three minutes later';
+  return { kind: 'state', state, recheckAtMs: untilMs, waitsFor };
 }
 
 function open({ switched }: FenceState): Switched[] {

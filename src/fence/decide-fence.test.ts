@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { FenceConfig, Method } from '../api/fence-config.ts';
 import { EMPTY_STATUS } from '../api/empty-status.ts';
+import { holdsSlot } from '../api/facts.ts';
 import type { FenceCase, FenceDecision } from './decide-fence.ts';
 import { decideFence, fenceOutcome } from './decide-fence.ts';
 import { tryKey, underWay } from './place.ts';
@@ -130,8 +131,14 @@ describe('the next step of a fence', () => {
   });
 
   test('[SAF-8, FEN-4] the node is back: what may have been sent has its time to show first', () => {
-    const stays = decide({ fence: poweringOff, isBack: true, nowMs: nowMs + 179_000 });
-    assert.deepEqual([stays.fence?.phase, stays.run, stays.recheckAtMs], ['poweringOff', undefined, nowMs + 180_000]);
+    const stays = decide({ fence: poweringOff, isBack: true, nowMs: nowMs + 89_000 });
+    assert.deepEqual([stays.fence?.phase, stays.run, stays.recheckAtMs], ['poweringOff', undefined, nowMs + 90_000]);
+    assert.equal(holdsSlot('fence', { status: stays }), true);
+    const free = decide({ fence: poweringOff, isBack: true, nowMs: nowMs + 90_000 });
+    assert.deepEqual([free.fence?.phase, free.run, free.recheckAtMs], ['poweringOff', undefined, nowMs + 180_000]);
+    assert.match(free.fence?.waitsFor ?? '', /^the node is back, and its device may still do what it was told/u);
+    assert.equal(holdsSlot('fence', { status: free }), false, 'nobody else waits for that (S41)');
+    assert.equal(decide({ fence: poweringOff, isBack: true, nowMs: nowMs + 179_000 }).fence?.phase, 'poweringOff');
     assert.equal(decide({ fence: poweringOff, isBack: true, nowMs: nowMs + 180_000 }).fence?.phase, 'finished');
     const cut = { ok: true, config: { ...config, isolation: [{ off: [method('fc-off', 'off')], on: [] }] } } as const;
     const isolating = decide({ config: cut }).fence;

@@ -35,6 +35,7 @@ const latelyMs = 30_000;
 const noticedMs = 60_000;
 const lookingAroundMs = 120_000;
 const kubeletAwayMs = 300_000;
+const commandTakesMs = 180_000;
 const missing = 'there is no ConfigMap';
 const maintenance = 'fenceline.dev/maintenance-until';
 const pausePrefix = 'fenceline.dev/pause.';
@@ -184,6 +185,14 @@ export class Statements {
     const isOff: Truth = ({ name }) => machineOf(name)?.power === 'off';
     return [
       [/^its machine was found off, and stays so: /, isOff],
+      [
+        /^the node is back, and its device may still do what it was told: /,
+        ({ fence, node }) =>
+          isReady(node) &&
+          (fence.status?.fence?.switched ?? []).some(
+            ({ commandSentAt = '' }) => this.#context.wallMs() - Date.parse(commandSentAt) <= commandTakesMs + latelyMs,
+          ),
+      ],
       [/^no power_management is configured: it waits for the node to come back$/, ({ node }) => !isReady(node)],
       [
         /^no power_management is configured: it goes on until its trouble is over$/,

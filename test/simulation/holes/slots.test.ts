@@ -63,5 +63,7 @@ describe('slots', () => {
 });
 
 runHoles('a slot', {
+  'back-behind-a-slow-device':
+    '[SAF-10, STM-4] is not kept for three minutes by a node that is back, in case its device still does what it was told',
   'watches-behind': '[STM-4, SAF-10] is not waited for until a server that had lagged happens to send a bookmark',
 });
