@@ -142,6 +142,10 @@ export const HELD_ADVICE: AdviceFor<typeof HELD> = {
     ends: 'enough nodes of the zone respond again for storm.maxUnresponsive of policy {{policy}}; machines that are found off are let go all the same',
     can: [c.status, { ...c.policy, to: 'if these machines are really dead: raise storm.maxUnresponsive' }],
   },
+  ControlPlaneQuorum: {
+    ends: 'enough nodes of the control plane respond again; machines that are found off are let go all the same',
+    can: [c.status, c.assertDead],
+  },
   ConcurrencyLimit: {
     ends: 'one of the others has released what it has to, or has failed; this one is next then, by itself',
     can: [c.status, { ...c.policy, to: 'let more nodes be fenced at a time: storm.maxConcurrent' }],

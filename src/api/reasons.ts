@@ -156,6 +156,8 @@ export const STUCK = group('NodeFence', 'stuck', 'Why a pod of a node in trouble
 export const HELD = group('NodeFence', 'Held', 'Something other than the node itself keeps us from acting.', {
   StormLimit: 'More nodes of the cluster are in trouble than maxUnresponsive allows.',
   ZoneStormLimit: 'More nodes of one zone are in trouble than maxUnresponsive allows.',
+  ControlPlaneQuorum:
+    'The node is of the control plane, and fewer than a majority of it would be left, or another one of it is being fenced.',
   ConcurrencyLimit: 'As many nodes as maxConcurrent allows are being fenced, or are under another remedy.',
   LookingAround:
     'Whether other nodes are silent too, and whether the machine answers although its kubelet does not, is found out first.',

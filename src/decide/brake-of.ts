@@ -6,7 +6,7 @@ import type { NodeCase, PresentCase } from '../api/release-view.ts';
 import { powerSays } from '../fence/belief.ts';
 import type { Spell } from '../release/patience.ts';
 import { leftToOthers, patienceWith } from '../release/patience.ts';
-import { cooldownBrake, isStorm, lookAround, skipFor, slotBrake, stormBrake } from '../judge/storm.ts';
+import { cooldownBrake, isStorm, lookAround, quorumBrake, skipFor, slotBrake, stormBrake } from '../judge/storm.ts';
 import type { LadderState } from '../remedy/ladder.ts';
 import { wasMade } from './jobs.ts';
 import { ladderKey, remedyOf, taskOf } from './of-case.ts';
@@ -45,6 +45,7 @@ export function brakeOf(nodeCase: NodeCase, harsh: Harsh): RemedyHold | undefine
   return (
     (isRequested ? undefined : leftToOthers(node)) ??
     skipFor(name, storm.skipWhen ?? [], trouble.conditions) ??
+    quorumBrake(count) ??
     stormBrake(storm, count, threshold) ??
     (kind === 'fence' && !isRequested ? lookAround(around, nowMs) : undefined) ??
     (isPatient ? patienceWith({ ...nodeCase, node }, spell) : undefined) ??

@@ -22,6 +22,7 @@ type NodeCondition = Readonly<Record<'type' | 'status', string>>;
 export interface CountedNode {
   name: string;
   zone: string;
+  isControlPlane?: boolean;
   /** `unjudged`: nobody has looked yet, as after a change of leaders; it may be silent. */
   life: 'well' | 'silent' | 'unjudged';
   /** Its conditions, each with the time for which we have seen it so. */
@@ -29,7 +30,14 @@ export interface CountedNode {
 }
 
 export interface Brake {
-  reason: 'StormLimit' | 'ZoneStormLimit' | 'ConcurrencyLimit' | 'SkipCondition' | 'LookingAround' | 'Cooldown';
+  reason:
+    | 'ControlPlaneQuorum'
+    | 'StormLimit'
+    | 'ZoneStormLimit'
+    | 'ConcurrencyLimit'
+    | 'SkipCondition'
+    | 'LookingAround'
+    | 'Cooldown';
   message: string;
   /** By the API server's clock: when to look again, though nobody tells. */
   recheckAtMs?: number;
@@ -114,7 +122,35 @@ export function countTrouble(
     byThreshold: Object.fromEntries(byThreshold),
     fencing: [...ongoing.fencing].filter((name) => name !== node),
     remedying: [...ongoing.remedying].filter((name) => name !== node),
+    ...controlPlaneOf(node, nodes, { isTroubled, fenced: ongoing.fenced }),
   };
+}
+
+/** Of a node that is none of it, it does not matter. */
+function controlPlaneOf(
+  node: string,
+  nodes: readonly CountedNode[],
+  { isTroubled, fenced }: { isTroubled: (one: CountedNode) => boolean; fenced: ReadonlySet<string> },
+): Pick<TroubleCount, 'controlPlane'> {
+  const all = nodes.filter(({ isControlPlane }) => isControlPlane === true);
+  if (all.every(({ name }) => name !== node)) return {};
+  const busy = all.flatMap(({ name }) => (name !== node && fenced.has(name) ? [name] : []));
+  return { controlPlane: { nodes: all.length, troubled: all.filter(isTroubled).length, busy } };
+}
+
+/** What keeps the API alive is cut one at a time, and never where fewer than a majority would be left (STM-8). */
+export function quorumBrake({ controlPlane }: TroubleCount): Brake | undefined {
+  if (controlPlane === undefined) return undefined;
+  const { nodes, troubled, busy } = controlPlane;
+  const quorum = Math.floor(nodes / 2) + 1;
+  const left = nodes - troubled;
+  if (left < quorum) {
+    const message = `it is of the control plane, of which ${left} of ${nodes} nodes would be left, and ${quorum} are needed`;
+    return { reason: 'ControlPlaneQuorum', message };
+  }
+  if (busy.length === 0) return undefined;
+  const message = `it is of the control plane, and ${busy.join(', ')}, of it too, is being fenced`;
+  return { reason: 'ControlPlaneQuorum', message };
 }
 
 /** By the name of the zone; nodes without one are in none. */

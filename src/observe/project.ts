@@ -49,6 +49,9 @@ function word(text: string | undefined): string {
   return text;
 }
 
+/** The second one is that of older installers. */
+const controlPlaneLabels = ['node-role.kubernetes.io/control-plane', 'node-role.kubernetes.io/master'];
+
 export function projectNode(object: KubeObject): NodeFacts {
   const { metadata, spec, status } = object as WireNode;
   const heartbeatTime = status?.conditions?.find(({ type }) => type === 'Ready')?.lastHeartbeatTime;
@@ -60,6 +63,7 @@ export function projectNode(object: KubeObject): NodeFacts {
     ...(metadata.creationTimestamp === undefined ? {} : { createdAt: metadata.creationTimestamp }),
     addresses: (status?.addresses ?? []).flatMap(({ address }) => address ?? []),
     zone: word(metadata.labels?.['topology.kubernetes.io/zone']),
+    ...(controlPlaneLabels.some((label) => metadata.labels?.[label] !== undefined) ? { isControlPlane: true } : {}),
     unschedulable: spec?.unschedulable ?? false,
     marks: marksOf(spec?.taints, metadata.annotations),
     conditions: (status?.conditions ?? []).map(projectCondition),

@@ -125,6 +125,7 @@ export class SharedFacts {
       return {
         name,
         zone: node?.zone ?? '',
+        isControlPlane: node?.isControlPlane === true,
         life: lifeOf(verdicts.get(name)),
         conditions: this.#conditions.note(name, conditions),
       };

@@ -11,6 +11,7 @@ import { s18 } from './s18-one-holder.ts';
 import { s2 } from './s2-one-writer.ts';
 import { s20 } from './s20-once.ts';
 import { s21 } from './s21-storm-limits.ts';
+import { s22 } from './s22-quorum.ts';
 import { s23 } from './s23-cancelled.ts';
 import { s24 } from './s24-eviction-only.ts';
 import { s25 } from './s25-comes-to-rest.ts';
@@ -60,6 +61,7 @@ export const invariants: readonly Invariant[] = [
   s18,
   s20,
   s21,
+  s22,
   s23,
   s24,
   s25,

@@ -12,7 +12,7 @@ import type { StoredChange, StoredFence } from '../cluster-state.ts';
 import type { CheckContext } from './checker.ts';
 import { hasWork } from './movable.ts';
 import type { Troubles } from './trouble.ts';
-import { msOf } from './trouble.ts';
+import { isOfControlPlane, msOf } from './trouble.ts';
 
 export interface Stated {
   says: string;
@@ -114,6 +114,11 @@ export class Statements {
           ([key, until]) => key.startsWith(pausePrefix) && this.#lasts(until),
         ),
       LeftToOthers: ({ node }) => isMarkedByOthers(node),
+      ControlPlaneQuorum: ({ name, node }) =>
+        isOfControlPlane(node) &&
+        [...state.nodes]
+          .filter(([, one]) => isOfControlPlane(one))
+          .some(([other, one]) => other === name || !this.#isWell(other, one)),
       StormLimit: isStorm,
       ZoneStormLimit: isStorm,
       // Who works at what is judged while it waits (S41).

@@ -22,6 +22,10 @@ const smallestZone = 3;
 const noticedMs = 2000;
 const switching = ['isolating', 'poweringOff'];
 
+export function isOfControlPlane({ metadata }: Node): boolean {
+  return metadata.labels?.['node-role.kubernetes.io/control-plane'] !== undefined;
+}
+
 /** A fence is recorded to switch something off now that it did not before. */
 export function beginsFence({ object, previous, type }: StoredChange): boolean {
   if (object.kind !== 'NodeFence' || type === 'DELETED') return false;

@@ -1,9 +1,21 @@
 /** As in mutants.ts, for who has to wait before a fence begins, and who need not. */
 import type { MutantCase } from '../mutants.ts';
 import { scenarioOf } from '../run-file.ts';
+import { beyondQuorum } from './control-plane.ts';
 import { atOnce, fenced, place } from './fenced.ts';
 
 export const waitMutantCases: readonly MutantCase[] = [
+  {
+    invariant: 'S22',
+    mistake: 'counts the quorum of a control plane too low',
+    sabotage: {
+      file: 'src/judge/storm.ts',
+      line: 'const quorum = Math.floor(nodes / 2) + 1;',
+      instead: 'const quorum = Math.floor(nodes / 2);',
+    },
+    scenario: beyondQuorum,
+    says: /^cp-\d was cut, and 1 of 3 nodes of the control plane are left of the 2 that it needs$/,
+  },
   {
     invariant: 'S38',
     mistake: 'cuts before the others could be heard of',
