@@ -6,7 +6,7 @@ interface FenceSigns {
   releasedAt?: string | undefined;
   waitsFor?: string | undefined;
   switched?: readonly { commandSentAt?: string | undefined }[] | undefined;
-  wasTold?: boolean | undefined;
+  told?: readonly string[] | undefined;
 }
 
 /** In these a machine is off, or comes back, whoever switched it off. */
@@ -15,7 +15,7 @@ const underWay: ReadonlySet<string> = new Set(['off', 'poweringOn', 'booting', '
 /** A fence has switched something, or found it switched off, and has not ended. */
 export function isUnderFence(fence: FenceSigns | undefined): boolean {
   if (fence === undefined || fence.phase === 'finished' || fence.phase === 'failed') return false;
-  return underWay.has(fence.phase) || fence.wasTold === true || (fence.switched ?? []).length > 0;
+  return underWay.has(fence.phase) || fence.told !== undefined || (fence.switched ?? []).length > 0;
 }
 
 /** Until what may go has gone, and not through the boot. */

@@ -192,3 +192,12 @@ export const requestAnswer = z
       'What came of the fence that somebody asked for, last. One that was taken up is over when nothing was begun for it within ' +
       'ten minutes, or when the node is not as it was any more.',
   });
+
+export const toldDevices = z
+  .array(text(64, 'A hash of a device.'))
+  .max(64)
+  .meta({
+    description:
+      'By which devices it may have cut the power before it began anew: what it finds off then is its own cut, and they are told ' +
+      'to switch on as well.',
+  });

@@ -27,6 +27,7 @@ import {
   at,
   bootId,
   requestAnswer,
+  toldDevices,
   count,
   evidence,
   flag,
@@ -167,7 +168,8 @@ const fence = z.object({
         'What was switched off and has not been switched on again: the facts on which releases rest, whatever is written in ' +
         'the configuration since.',
     }),
-  wasTold: flag('Before it began anew it may have cut the power: what it finds off then is its own cut.').optional(),
+  told: toldDevices.optional(),
+  onId: text(64, 'A hash of what switches it on: where that is edited meanwhile, it begins with the first.').optional(),
   others: others.optional(),
   cleanResources: z.boolean().prefault(false).meta({
     description: 'Whether the pods and volumes go while the machine is off: as the remedy says.',

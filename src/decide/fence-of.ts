@@ -160,21 +160,14 @@ const afterPowerOn: ReadonlySet<string | undefined> = new Set(['booting', 'faile
  * the power went on, a kubelet that has written since has started since, and stands for another boot (FEN-16).
  */
 function bootOf(nodeCase: PresentCase, { fence, incident }: NodeFenceStatus): string {
-  const { node, lease } = nodeCase;
+  const { node, lease, serverNowMs, limits } = nodeCase;
   const heard = incident?.poweredOff;
-  if (!sharesBoot(nodeCase) || heard?.signs === undefined) return node.bootId;
-  const isOn = afterPowerOn.has(fence?.phase) && !stillCounts(heard, { node, ...(lease && { lease }) });
-  return isOn || isOnByHand(nodeCase, fence, heard) ? `${node.bootId} again`.slice(-64) : node.bootId;
-}
-
-/** Before any device has said so: its kubelet is back long after the machine was off, and was silent until then. */
-function isOnByHand(
-  { lease, limits, serverNowMs }: PresentCase,
-  fence: Fence | undefined,
-  { at, wasAlive = false }: { at: string; wasAlive?: boolean | undefined },
-): boolean {
-  if (fence?.phase !== 'poweringOn' || wasAlive || lease === undefined) return false;
-  return renewsSince(lease, serverNowMs - Date.parse(at), limits.viewAgeMs);
+  if (!sharesBoot(nodeCase) || heard?.signs === undefined || lease === undefined) return node.bootId;
+  const isOn = afterPowerOn.has(fence?.phase) && !stillCounts(heard, { node, lease });
+  // Before any device has said so: its kubelet is back long after the machine was off, and was silent until then.
+  const mayBeOn = fence?.phase === 'poweringOn' && heard.wasAlive !== true;
+  const isOnByHand = mayBeOn && renewsSince(lease, serverNowMs - Date.parse(heard.at), limits.viewAgeMs);
+  return isOn || isOnByHand ? `${node.bootId} again`.slice(-64) : node.bootId;
 }
 
 /** What its devices said counts for the phase that they were asked in. */

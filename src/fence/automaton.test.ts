@@ -161,7 +161,7 @@ describe('fence automaton', () => {
   test('[SAF-19, SAF-12] one that begins anew remembers that it may have switched the machine off', () => {
     const config = configs['power alone'] ?? full;
     const again = play([{ nowMs: 20 }, 'bad', { nowMs: 20_000 }, 'bad'], config);
-    assert.deepEqual([again.phase, again.restarts, again.wasTold, again.switched], ['waiting', 1, true, []]);
+    assert.deepEqual([again.phase, again.restarts, again.told?.length, again.switched], ['waiting', 1, 1, []]);
     assert.equal(stateOf(next(again, { nowMs: 20_000, isPaused: true }, config)).phase, 'poweringOn');
     let off = stateOf(next({ ...again, phase: 'poweringOff' }, { nowMs: 21_000 }, config));
     off = stateOf(next(off, { nowMs: 21_000, task: { outcome: 'succeeded', told: false } }, config));
@@ -185,5 +185,48 @@ describe('fence automaton', () => {
       const moved = next(state, { nowMs: 1e9, isBack: true, bootId: 'b2', isReleased: true, isStopped: true });
       assert.deepEqual(moved, { kind: 'state', state });
     }
+  });
+
+  const twoLevels = configs['two levels'] ?? full;
+
+  test('[FEN-14, SAF-19] what an earlier level was told is switched on as well, but nothing waits for that', () => {
+    const off = play([{ nowMs: 20 }, 'bad', { nowMs: 20_000 }, 'bad', { nowMs: 20_000 }, 'done'], twoLevels);
+    assert.deepEqual([off.phase, off.level], ['off', 1]);
+    const on = play([{ nowMs: 20 }, 'bad', { nowMs: 20_000 }, 'bad', 'done', { isReleased: true }], twoLevels);
+    const run = (state: FenceState, facts: Partial<FenceFacts> = {}): string | undefined => {
+      const moved = next(state, { nowMs: 20_000, ...facts }, twoLevels);
+      return moved.kind === 'state' ? moved.run?.name : undefined;
+    };
+    assert.deepEqual([on.phase, run(on)], ['poweringOn', 'pdu-on']);
+    const task = (outcome: 'succeeded' | 'failed' | 'dropped'): Partial<FenceFacts> => ({
+      nowMs: 20_000,
+      task: { outcome, told: true },
+    });
+    const second = stateOf(next(on, task('succeeded'), twoLevels));
+    assert.equal(run(second), 'a-on');
+    assert.equal(stateOf(next(second, task('dropped'), twoLevels)).method, 1, 'tried again');
+    for (const outcome of ['succeeded', 'failed'] as const) {
+      const third = stateOf(next(second, task(outcome), twoLevels));
+      assert.equal(stateOf(next(third, { nowMs: 20_000 }, twoLevels)).phase, 'booting');
+    }
+    const failed = stateOf(next(on, task('failed'), twoLevels));
+    assert.deepEqual(
+      [failed.phase, failed.method, failed.retries],
+      ['poweringOn', 0, 1],
+      'its own level is tried again',
+    );
+    const first = play([{ nowMs: 20 }, 'done', { isReleased: true }, 'done'], twoLevels);
+    assert.equal(first.phase, 'booting', 'a level that was told nothing is told nothing');
+  });
+
+  test('[SAF-19, SAF-12] one that begins anew remembers what it has told, and gives all of it back', () => {
+    const bad = ['bad', { nowMs: 20_000 }, 'bad'] as const;
+    const again = play([{ nowMs: 20 }, ...bad, 'bad', { nowMs: 40_000 }, 'bad'], twoLevels);
+    assert.deepEqual([again.phase, again.told?.length], ['waiting', 2]);
+    const paused = stateOf(next(again, { nowMs: 40_000, isPaused: true }, twoLevels));
+    assert.deepEqual([paused.phase, paused.level], ['poweringOn', 1], 'the one that was told last');
+    const begun = stateOf(next(paused, { nowMs: 40_000, isPaused: true }, twoLevels));
+    const told = next(begun, { nowMs: 40_000, isPaused: true }, twoLevels);
+    assert.equal(told.kind === 'state' && told.run?.name, 'pdu-on');
   });
 });

@@ -21,9 +21,11 @@ import {
   cutsOf,
   edited,
   isConfirmed,
+  levelTold,
   mayBeOurs,
   notUndone,
   ofStep,
+  onOf,
   sentAtMs,
   unconfirmed,
   undoOf,
@@ -68,7 +70,7 @@ export function transition(state: FenceState, context: FenceContext): Transition
 function waiting(state: FenceState, context: FenceContext): Transition {
   const { facts, config, limits } = context;
   if (facts.isBack) return comeBack(state, facts);
-  if (facts.isPaused && state.wasTold === true) return enter(state, 'poweringOn', facts);
+  if (facts.isPaused && state.told !== undefined) return enter(state, 'poweringOn', facts, levelTold(state, config));
   if (isLetGo(context)) return enter(state, 'poweringOff', facts);
   const isPowerFirst = limits.powerManagementAfterMs < limits.isolateAfterMs;
   const dueAtMs = isPowerFirst ? powerAtMs(state, context) : state.startedAtMs + limits.isolateAfterMs;
@@ -103,7 +105,7 @@ function isolating(state: FenceState, context: FenceContext): Transition {
 function isolated(state: FenceState, context: FenceContext): Transition {
   const { facts, config } = context;
   if (facts.isBack) return comeBack(state, facts);
-  if (facts.isPaused && state.wasTold === true) return enter(state, 'poweringOn', facts);
+  if (facts.isPaused && state.told !== undefined) return enter(state, 'poweringOn', facts, levelTold(state, config));
   const lost = edited(state.switched, 'isolation', config.isolation);
   if (lost !== undefined) return fail(state, facts, lost);
   if (config.powerManagement.length === 0) {
@@ -210,14 +212,15 @@ function poweringOn(state: FenceState, { facts, config, limits }: FenceContext):
   // Somebody has switched it on by hand. Where outlets are swapped it is another machine that waits for its power.
   const isOnByHand = facts.isBack && isRebooted(state, facts) && state.swapped === undefined;
   if (isOnByHand) return enter(undone(state), 'recovering', facts);
-  const methods = config.powerManagement[state.level]?.on ?? [];
-  if (methods.length === 0) {
+  const own = config.powerManagement[state.level]?.on ?? [];
+  if (own.length === 0) {
     return {
       kind: 'state',
       state,
       waitsFor: 'nothing is configured any more that would switch it on: somebody has to',
     };
   }
+  const methods = onOf(state, config);
   const method = methods[state.method];
   if (method === undefined && state.swapped !== undefined) {
     return fail(undone(state), facts, wrongOutlet(state.swapped));
@@ -226,6 +229,9 @@ function poweringOn(state: FenceState, { facts, config, limits }: FenceContext):
   // It was on all the time: the command that was sent before the pause has come to nothing.
   const wasOn = facts.task?.outcome === 'succeeded' && facts.task.told === false;
   if (wasOn && facts.isPaused) return enter(undone(state), 'waiting', facts);
+  // What others could not cut they may not be able to switch on either: the machine boots without them, or it does not.
+  const isInVain = hasEnded(facts.task) && facts.task.outcome !== 'succeeded' && facts.task.outcome !== 'dropped';
+  if (isInVain && state.method >= own.length) return move({ ...state, method: state.method + 1 });
   return switchOn(state, method, { facts, limits });
 }
 

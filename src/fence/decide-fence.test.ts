@@ -208,8 +208,8 @@ describe('the next step of a fence', () => {
       assert.equal(decide({ ...back, fence: failed }).isCancelled, true);
       const left = decide({ ...back, fence: { ...failed, switched: [cut] } });
       assert.deepEqual([left.isCancelled, left.fence?.switched], [false, [cut]]);
-      const told = decide({ ...back, fence: { ...waiting!, wasTold: true } });
-      assert.deepEqual([told.isCancelled, told.fence?.wasTold], [false, true]);
+      const told = decide({ ...back, fence: { ...waiting!, told: ['pdu'] } });
+      assert.deepEqual([told.isCancelled, told.fence?.told], [false, ['pdu']]);
     });
 
     test('holds what was begun where it is, and makes nothing of an error but that', () => {
@@ -243,7 +243,7 @@ describe('the next step of a fence', () => {
 
   test('[SAF-12, FEN-4] nobody wants it any more: what an earlier try may have cut goes on, and nothing else changes', () => {
     const unwanted = { isWanted: false };
-    assert.equal(decide({ ...unwanted, fence: { ...waiting!, wasTold: true } }).run?.name, 'pdu-on');
+    assert.equal(decide({ ...unwanted, fence: { ...waiting!, told: ['pdu'] } }).run?.name, 'pdu-on');
     const confirmedAt = '2026-01-01T00:00:00Z';
     const cordon: Entry = { step: 'isolation', method: 'cordon', storage: [], confirmedAt };
     const isolated = { ...waiting!, phase: 'isolated' as const, switched: [cordon] };
@@ -254,7 +254,7 @@ describe('the next step of a fence', () => {
     assert.equal(decide({ ...unwanted, config: cut, fence: isolated }).fence?.phase, 'poweringOff', 'it was begun');
     const [entry] = off!.switched;
     const { commandSentAt: _, ...foundOff } = entry!;
-    const found = { ...off!, wasTold: true, switched: [foundOff] };
+    const found = { ...off!, told: ['pdu'], switched: [foundOff] };
     assert.equal(decide({ ...unwanted, fence: found }).fence?.phase, 'off', 'what is off lets go first');
   });
 

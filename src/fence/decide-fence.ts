@@ -77,7 +77,7 @@ export function decideFence(fenceCase: FenceCase): FenceDecision {
   if (before !== undefined && !fenceCase.isWanted && canBeCancelled(before)) return { isCancelled: true };
   if (!fenceCase.config.ok) return unconfigured(fenceCase, fenceCase.config.problems);
   const { config } = fenceCase.config;
-  const known = before === undefined ? begun(fenceCase) : placed(stateOf(before), config, before.levelId);
+  const known = before === undefined ? begun(fenceCase) : placed(stateOf(before), config, before);
   const first = counted(known, fenceCase);
   const facts = factsOf(fenceCase, newsOf(fenceCase, first, config));
   let state = first;
@@ -125,7 +125,7 @@ function canBeCancelled(fence: StoredFence): boolean {
 /** It was begun anew, and nobody wants it any more: what an earlier try may have switched off is switched on, and no more. */
 function isWithdrawn({ status, isWanted }: FenceCase): boolean {
   const fence = status?.fence;
-  return !isWanted && fence?.wasTold === true && beforePower.has(fence.phase);
+  return !isWanted && fence?.told !== undefined && beforePower.has(fence.phase);
 }
 
 const beforePower: ReadonlySet<string> = new Set(['waiting', 'isolated']);

@@ -163,7 +163,7 @@ function checkReturn(from: FenceState, facts: FenceFacts, moved: Transition): vo
   if (moved.kind === 'cancelled') return;
   const { state, run } = moved;
   if (state.phase === 'poweringOn' && from.phase !== 'poweringOn') {
-    const isOurs = from.wasTold === true || from.switched.some(({ sentAtMs }) => sentAtMs !== undefined);
+    const isOurs = from.told !== undefined || from.switched.some(({ sentAtMs }) => sentAtMs !== undefined);
     const isPaused = facts.isPaused && isOurs;
     assert.ok(
       isPaused || (from.phase === 'off' && (facts.isReleased || facts.isAliveSince)),

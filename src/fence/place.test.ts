@@ -108,4 +108,16 @@ describe('a fence whose configuration is edited', () => {
     const other = play(...on, { power: [level('bmc-off', 'other-on')], answer: 'succeeded' });
     assert.deepEqual(told(other), ['poweringOn', 0, 'bmc-off', 'other-on'], 'it is not on yet');
   });
+
+  test('[SAF-5] what switches on is edited meanwhile: it begins with the first, and none is left out', () => {
+    const both = level('bmc-off', 'bmc-on', 'second-on');
+    const off = [{ power: [both] }, { power: [both], answer: 'succeeded' as const }];
+    const on = [...off, { power: [both], isReleased: true }, { power: [both], answer: 'succeeded' as const }];
+    assert.deepEqual([play(...on).run?.name, play(...on).fence?.index], ['second-on', 1]);
+    assert.equal(play(...on, { power: [both] }).run?.name, 'second-on', 'as it was: it goes on');
+    const shorter = play(...on, { power: [level('bmc-off', 'second-on')] });
+    assert.deepEqual([shorter.fence?.phase, shorter.run?.name, shorter.fence?.index], ['poweringOn', 'second-on', 0]);
+    const other = play(...on, { power: [level('bmc-off', 'third-on', 'second-on')] });
+    assert.equal(other.run?.name, 'third-on');
+  });
 });

@@ -9,7 +9,7 @@ import { timeOf } from '../api/facts.ts';
 import { hash } from '../api/hash.ts';
 import type { FenceState, Phase } from './state.ts';
 import type { SwitchedStep } from './switched.ts';
-import { entryFor, isConfirmed, undoOf } from './switched.ts';
+import { entryFor, isConfirmed, onOf, undoOf } from './switched.ts';
 
 export function levelsOf(phase: Phase, config: FenceConfig): readonly Level[] {
   switch (phase) {
@@ -31,13 +31,25 @@ export function levelsOf(phase: Phase, config: FenceConfig): readonly Level[] {
 
 /** By what it switches off: with what it is switched on may be mended at any time. */
 export function levelId({ off }: Level): string {
-  return hash(JSON.stringify(off.map((method) => [method.name, deviceHash(method)])));
+  return idOf(off);
 }
 
-/** The state as it was stored, in the configuration as it is now. `id`: which level it is about; absent: nobody has noted it. */
-export function placed(state: FenceState, config: FenceConfig, id: string | undefined): FenceState {
+export function idOf(methods: readonly Method[]): string {
+  return hash(JSON.stringify(methods.map((method) => [method.name, deviceHash(method)])));
+}
+
+/** Which level it is about, and what was to switch it on; absent: nobody has noted it. */
+interface Noted {
+  levelId?: string | undefined;
+  onId?: string | undefined;
+}
+
+/** The state as it was stored, in the configuration as it is now. */
+export function placed(state: FenceState, config: FenceConfig, { levelId: id, onId }: Noted): FenceState {
   const levels = levelsOf(state.phase, config);
   const level = levelNow(state, levels, id);
+  // What has to be told was edited: to tell one of them twice does no harm, to leave one out would.
+  if (onId !== undefined && onId !== idOf(onOf({ ...state, level }, config))) return { ...state, level, method: 0 };
   const methods = isCutting(state.phase) ? (levels[level]?.off ?? []) : [];
   const next = methods.findIndex((one) => !isConfirmed(state.switched, stepOf(state.phase), one));
   const method = next < 0 ? state.method : next;
@@ -72,7 +84,7 @@ export function underWay(state: FenceState, config: FenceConfig): Method | undef
     case 'poweringOff':
       return levelsOf(phase, config)[level]?.off.find((one) => !isConfirmed(switched, stepOf(phase), one));
     case 'poweringOn':
-      return config.powerManagement[level]?.on[method];
+      return onOf(state, config)[method];
     case 'recovering':
       return undoOf(switched, config, level)[method];
     case 'failed':

@@ -23,8 +23,8 @@ export interface FenceState {
   bootId: string;
   /** What was switched off, and not on again. */
   switched: readonly Switched[];
-  /** Before it was begun anew it may have switched the machine off, which has not been seen on since. */
-  wasTold?: boolean | undefined;
+  /** By which devices it may have switched the machine off before it was begun anew; it has not been seen on since. */
+  told?: readonly string[] | undefined;
   /** How many other nodes there were, where its devices cannot say whose power it is. */
   others?: { count: number; atMs: number };
   /** The step that has failed, of a fence in error. */

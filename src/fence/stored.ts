@@ -4,8 +4,9 @@ import { timeOf } from '../api/facts.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { FenceState, Phase } from './state.ts';
 import type { FenceConfig } from '../api/fence-config.ts';
-import { levelId, levelsOf } from './place.ts';
+import { idOf, levelId, levelsOf } from './place.ts';
 import type { Switched } from './switched.ts';
+import { onOf } from './switched.ts';
 
 export type StoredFence = NonNullable<NodeFenceStatus['fence']>;
 
@@ -33,7 +34,7 @@ export function stateOf(stored: StoredFence): FenceState {
     phaseStartedAtMs: Date.parse(stored.stepStartedAt),
     bootId: stored.bootId ?? '',
     switched: stored.switched.map(readEntry),
-    ...(stored.wasTold === undefined ? {} : { wasTold: stored.wasTold }),
+    ...(stored.told === undefined ? {} : { told: stored.told }),
     ...(stored.others === undefined
       ? {}
       : { others: { count: stored.others.count, atMs: Date.parse(stored.others.at) } }),
@@ -98,7 +99,8 @@ export function storedOf(state: FenceState, { config, cleanResources, releasedAt
     bootId: state.bootId,
     cleanResources,
     switched: state.switched.map(writtenEntry),
-    ...(state.wasTold === undefined ? {} : { wasTold: state.wasTold }),
+    ...(state.told === undefined ? {} : { told: [...state.told] }),
+    ...(state.phase === 'poweringOn' ? { onId: idOf(onOf(state, config)) } : {}),
     ...(state.others === undefined ? {} : { others: { count: state.others.count, at: timeOf(state.others.atMs) } }),
     ...(method === undefined ? {} : { method }),
     ...(releasedAt === undefined ? {} : { releasedAt }),
@@ -121,7 +123,7 @@ function methodNames(state: FenceState, config: FenceConfig): string | undefined
   }
   const level = levelsOf(state.phase, config)[state.level];
   if (level === undefined) return undefined;
-  const methods = goesOn.has(state.phase) ? level.on : level.off;
+  const methods = state.phase === 'poweringOn' ? onOf(state, config) : goesOn.has(state.phase) ? level.on : level.off;
   const current = methods[state.method]?.name;
   return (current ?? methods.map(({ name }) => name).join(' ')) || undefined;
 }

@@ -6,7 +6,19 @@ import { deviceHash } from '../api/fence-config.ts';
 import type { FenceState } from './state.ts';
 import { beginFence, hasFailedForGood, isRebooted, isSettled } from './state.ts';
 import type { Switched } from './switched.ts';
-import { connected, cutsOf, edited, entryFor, sentAtMs, unconfirmed, undoOf, wasFound } from './switched.ts';
+import {
+  carried,
+  connected,
+  cutsOf,
+  edited,
+  entryFor,
+  levelTold,
+  onOf,
+  sentAtMs,
+  unconfirmed,
+  undoOf,
+  wasFound,
+} from './switched.ts';
 
 function method(name: string, plug: string, action: Method['action'] = 'off'): Method {
   return { name, action, driver: 'simulated-switch', parameters: { plug }, secrets: [] };
@@ -106,4 +118,35 @@ test('[SAF-17] a fence that has met swapped outlets does not begin anew, however
   assert.equal(hasFailedForGood({ ...failed, swapped: ['node-2'] }, { restarts: 1 }), true);
   assert.equal(hasFailedForGood({ ...failed, isForGood: true }, { restarts: 1 }), true);
   assert.equal(hasFailedForGood({ ...failed, restarts: 1 }, { restarts: 1 }), true);
+});
+
+test('[FEN-14, SAF-19] a machine goes on by its own level, then by each other one of which a device was told', () => {
+  const [a, b, c] = [method('a-off', 'a'), method('b-off', 'b'), method('c-off', 'c')];
+  const on = (name: string): Method => method(`${name}-on`, name, 'on');
+  const cordon: Method = { ...method('cordon', 'x', 'cordon'), driver: 'built-in' };
+  const config = {
+    isolation: [],
+    powerManagement: [
+      { off: [cordon, a], on: [on('a')] },
+      { off: [b], on: [on('b')] },
+      { off: [c], on: [on('c')] },
+    ],
+    recovery: [],
+  };
+  const sent = (by: Method, sentMs?: number): Switched =>
+    ({
+      ...cut(by),
+      step: 'power-management',
+      ...(sentMs === undefined ? { sentAtMs: undefined } : { sentAtMs: sentMs }),
+    }) as Switched;
+  const names = (state: Parameters<typeof onOf>[0]): string[] => onOf(state, config).map(({ name }) => name);
+  assert.deepEqual(names({ level: 1, switched: [sent(b, 1)] }), ['b-on']);
+  assert.deepEqual(names({ level: 1, switched: [sent(a, 1), sent(b, 1)] }), ['b-on', 'a-on']);
+  assert.deepEqual(names({ level: 1, switched: [sent(a), sent(b, 1)] }), ['b-on'], 'found off, and told nothing');
+  const { told = [], switched } = carried({ switched: [sent(a, 1), sent(c, 1)] });
+  assert.deepEqual([told, switched], [[deviceHash(a), deviceHash(c)], []]);
+  assert.deepEqual(names({ level: 1, switched, told }), ['b-on', 'a-on', 'c-on']);
+  assert.equal(levelTold({ switched, told }, config), 2);
+  assert.equal(levelTold({ switched: [] }, config), 0);
+  assert.deepEqual(carried({ switched: [sent(a)] }), { switched: [] });
 });

@@ -81,23 +81,57 @@ export function ofStep(switched: readonly Switched[], step: SwitchedStep): Switc
 
 interface Cut {
   switched: readonly Switched[];
-  wasTold?: boolean | undefined;
+  told?: readonly string[] | undefined;
 }
 
 /** The power: a command may have gone out, now or before it was begun anew. */
-export function mayBeOurs({ switched, wasTold }: Cut): boolean {
-  return wasTold === true || sentAtMs(switched, 'power-management') !== undefined;
+export function mayBeOurs(cut: Cut): boolean {
+  return toldBy(cut).length > 0;
 }
 
-/** What one that begins anew knows: each command is another one, and that an earlier one may have struck is remembered. */
+/** By which devices the power may have been cut, each once. */
+function toldBy({ switched, told = [] }: Cut): string[] {
+  const now = ofStep(switched, 'power-management').flatMap(({ device, sentAtMs: sent }) =>
+    sent === undefined ? [] : (device ?? []),
+  );
+  return [...new Set([...told, ...now])];
+}
+
+/**
+ * What switches a machine on: what belongs to the level that has cut it, and then what belongs to others that were told before. Their
+ * commands may strike late, and a machine that two of them have cut does not go on by one.
+ */
+export function onOf(state: Cut & { level: number }, config: FenceConfig): Method[] {
+  const own = config.powerManagement[state.level]?.on ?? [];
+  const beside = config.powerManagement.flatMap((level, at) =>
+    at !== state.level && isTold(state, level) ? level.on : [],
+  );
+  return [...own, ...beside];
+}
+
+/** The last level that was told, where that was before it began anew; the first, where nobody knows. */
+export function levelTold(state: Cut, { powerManagement }: FenceConfig): number {
+  return Math.max(
+    0,
+    powerManagement.findLastIndex((level) => isTold(state, level)),
+  );
+}
+
+function isTold(cut: Cut, { off }: Level): boolean {
+  const told = toldBy(cut);
+  return off.some((method) => told.includes(deviceHash(method) ?? ''));
+}
+
+/** What one that begins anew knows: each command is another one, and by which an earlier one may have struck is remembered. */
 export function carried(earlier: Cut): Cut {
   const switched = unconfirmed(without(earlier.switched, 'power-management'), 'isolation');
-  return { switched, ...(mayBeOurs(earlier) ? { wasTold: true } : {}) };
+  const told = toldBy(earlier);
+  return { switched, ...(told.length === 0 ? {} : { told }) };
 }
 
 /** Its power is on. */
 export function undone<T extends Cut>(state: T): T {
-  const { wasTold: _, ...rest } = { ...state, switched: without(state.switched, 'power-management') };
+  const { told: _, ...rest } = { ...state, switched: without(state.switched, 'power-management') };
   return rest as T;
 }
 

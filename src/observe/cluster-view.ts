@@ -356,7 +356,7 @@ function summaryOf(object: KubeObject): FenceSummary {
         releasedAt?: string;
         waitsFor?: string;
         switched?: { commandSentAt?: string }[];
-        wasTold?: boolean;
+        told?: string[];
       };
       problems?: object[];
       conditions?: { type: string; status: string; reason: string }[];
