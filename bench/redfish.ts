@@ -26,6 +26,10 @@ const allRows = [
   'driver:1000:1',
   'driver:4:5',
   'agent:4:5',
+  'watch:100:5',
+  'watch:100:1',
+  'watch:1000:5',
+  'watch:1000:1',
 ];
 
 export interface RedfishBenchOptions {
@@ -116,7 +120,7 @@ function parsed<T>(line: string): T | undefined {
 function render(figures: Figures[]): string {
   const heads = ['asked by', 'controllers', 'every s', 'answers/s', 'P50 ms', 'P99 ms', '% of a core', 'MB'];
   const rows = figures.map((one) => [
-    one.by === 'agent' ? '`fence_redfish`' : 'our driver',
+    { agent: '`fence_redfish`', watch: 'the watch' }[one.by] ?? 'our driver',
     one.bmcs.toLocaleString('en'),
     one.bmcs === 0 ? '' : String(one.everyS),
     one.bmcs === 0 ? '' : one.answersPerS.toFixed(1),

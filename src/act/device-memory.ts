@@ -147,6 +147,15 @@ export class DeviceMemory {
     });
   }
 
+  /** Whether it is asked all the time, where somebody wants that. */
+  watched(node: LiveNode, method: Method, watch: FenceDeviceStatus['watch']): void {
+    const configuration = deviceHash(method);
+    this.records.learn(this.#recordOf(node.name, method), (before) => {
+      const { watch: _, ...known } = before;
+      return { configuration, ...known, ...(watch === undefined ? {} : { watch }) };
+    });
+  }
+
   /** What was found out about a FenceDevice that somebody has written. */
   report(name: string, { nodes, problem }: { nodes: number; problem?: string | undefined }): void {
     const record = this.records.named(name);

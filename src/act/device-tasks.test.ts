@@ -38,6 +38,7 @@ function bench(change: Partial<DeviceTasksOptions> = {}): Bench {
     provider: { device: async () => ({ ok: true, device }) },
     doubt: doubtByReady,
     hear: heardBefore,
+    knock: async () => 'silent',
     onDone: (name) => done.push(name),
     ...change,
   });

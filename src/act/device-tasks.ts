@@ -11,6 +11,7 @@ import type { LiveNode } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';
 import type { Identity } from '../devices/device.ts';
 import { IDENTITY_KINDS } from '../devices/device.ts';
+import type { Knock } from '../kube/knock.ts';
 import type { DeviceProvider } from '../devices/provider.ts';
 import type { DeviceQuestion } from '../api/steps.ts';
 import type { PowerOptions, TryOutcome } from './power.ts';
@@ -27,6 +28,8 @@ export interface DeviceTasksOptions {
   doubt: DoubtAbout;
   /** The power of a node is about to be cut by this device. */
   onCut?: (node: LiveNode, method: Method) => void;
+  /** How the ports of kubelets are reached. */
+  knock: Knock;
   /** A task of this node has ended. */
   onDone: (node: string) => void;
 }
@@ -38,6 +41,8 @@ export type Hear = (node: LiveNode, asked: Asked, said: Said) => PowerAnswer;
 export interface Asked {
   method: Method;
   what: DeviceQuestion['what'];
+  /** It is watched, and may be asked as it was found a moment ago. */
+  isKept?: boolean;
 }
 
 export type TaskState = TryOutcome | { outcome: 'running' };
@@ -63,6 +68,8 @@ export type MayAct = () => Promise<string | undefined>;
 const cloudConfirmsWithinMs = 180_000;
 
 const decideAnewMs = 500;
+/** A machine that answers does so at once; one that does not is not waited for. */
+export const knockTimeoutMs = 500;
 
 interface Task {
   key: string;
@@ -111,34 +118,43 @@ export class DeviceTasks {
   }
 
   /** Asked right before something rests on it: undefined if every one of them says off, else who says otherwise. */
-  async notOff(node: LiveNode, { what, methods, offForMs }: DeviceQuestion): Promise<NotOff | undefined> {
+  async notOff(node: LiveNode, { what, methods, offForMs, door }: DeviceQuestion): Promise<NotOff | undefined> {
     if (methods.length === 0) return { message: 'no device is known to have switched it off', isOn: false };
-    const answers = await Promise.all(methods.map((method) => this.ask(node, { method, what })));
+    const [isMissed, ...answers] = await Promise.all([
+      this.#isMissed(door),
+      ...methods.map((method) => this.ask(node, { method, what })),
+    ]);
     const found = answers.map((answer): NotOff | undefined => {
-      const doubt = this.#options.doubt(node, answer, { what, offForMs });
+      const doubt = this.#options.doubt(node, answer, { what, offForMs, isMissed });
       if (doubt !== undefined) return { message: doubt.message, isOn: false };
       return answer.power === 'off' ? undefined : { message: answer.message, isOn: answer.power === 'on' };
     });
     return found.find((one) => one?.isOn) ?? found.find((one) => one !== undefined);
   }
 
+  /** Who answers, that nobody listens there or otherwise, lives; of one that does not, its devices say what it is. */
+  async #isMissed(door: DeviceQuestion['door']): Promise<boolean> {
+    return door !== undefined && (await this.#options.knock(door, knockTimeoutMs)) === 'silent';
+  }
+
   /** How the device of a method is; one that cannot be asked has not answered. */
-  async ask(node: LiveNode, { method, what }: Asked): Promise<PowerAnswer> {
+  async ask(node: LiveNode, { method, what, isKept = false }: Asked): Promise<PowerAnswer> {
     const { clock, provider, hear } = this.#options;
     const unknown = { device: method.name, power: 'unknown', identity: 'none', wasSeenOn: false } as const;
     try {
-      const found = await provider.device(node, method);
+      const found = await provider.device(node, method, { isKept });
       if (!found.ok) return { ...unknown, message: `${method.name}: ${found.problem}` };
       const answer = await asked(found.device, { clock, identities: identitiesOf(node, method) });
       const said = { ...answer, ...plugged(found), message: `${method.name}: ${answer.message}` };
-      return hear(node, { method, what }, said);
+      return hear(node, { method, what, isKept }, said);
     } catch (error) {
       return { ...unknown, message: `${method.name}: ${broken(error).message}` };
     }
   }
 
   /** Has the device of a method switch the machine, or its way to the storage, and believes only what it says afterwards. */
-  async operate(node: LiveNode, { method, what }: Asked, mayAct: MayAct): Promise<TryOutcome> {
+  async operate(node: LiveNode, asked: Asked & Pick<DeviceQuestion, 'door'>, mayAct: MayAct): Promise<TryOutcome> {
+    const { method, what, door } = asked;
     const { action } = method;
     if (action !== 'off' && action !== 'on') throw new Error(`${method.name} has no device`);
     try {
@@ -155,6 +171,7 @@ export class DeviceTasks {
       const outcome = await bringTo(action, found.device, {
         ...this.#powerOptions(node, method, { what, found }),
         mayAct: noted,
+        isMissed: () => this.#isMissed(door),
         ...patience,
       });
       return { ...outcome, message: `${method.name}: ${outcome.message}` };
@@ -175,7 +192,7 @@ export class DeviceTasks {
       guard,
       identities: identitiesOf(node, method),
       hear: (said) => hear(node, { method, what }, { ...said, ...plugged(found) }),
-      doubt: (answer, offForMs) => doubt(node, answer, { what, offForMs }),
+      doubt: (answer, about) => doubt(node, answer, { what, ...about }),
     };
   }
 }

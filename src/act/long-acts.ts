@@ -22,6 +22,8 @@ import { LiveReads } from './live-reads.ts';
 import { KubeletDoors } from './kubelet-doors.ts';
 import type { TryOutcome } from './power.ts';
 import { PowerQuestions } from './power-questions.ts';
+import type { PowerWatchOptions } from './power-watch.ts';
+import { PowerWatch } from './power-watch.ts';
 import { setScheduling } from './scheduling.ts';
 
 export interface LongActsOptions {
@@ -46,6 +48,11 @@ export interface LongActsOptions {
   ) => { object: Record<string, unknown>; label: { key: string; value: string } } | undefined;
   /** Something about this node has changed. */
   onNode: (name: string) => void;
+  random: () => number;
+  /** A fence of it is under way. */
+  isFenced: (name: string) => boolean;
+  /** How the watch of its devices is doing. */
+  onWatch: PowerWatchOptions['onState'];
 }
 
 export class LongActs {
@@ -53,6 +60,8 @@ export class LongActs {
   readonly #tasks: DeviceTasks;
   readonly #questions: PowerQuestions;
   readonly #doors: KubeletDoors;
+  /** Asks devices all the time, where somebody wants that. */
+  readonly watch: PowerWatch;
   /** By node: the Job that runs. */
   readonly #jobs = new Map<string, NonNullable<NodeCase['job']>>();
   /** By node: its devices said on when they were asked whether it is off, in the phase that began then. */
@@ -66,12 +75,31 @@ export class LongActs {
     this.#options = options;
     const { clock, provider, isLeading, doubt, hear, onCut, onNode, knock = knockByNetwork } = options;
     this.#doors = new KubeletDoors({ clock, knock, onAnswer: onNode });
-    this.#tasks = new DeviceTasks({ clock, provider, guard: isLeading, doubt, hear, onCut, onDone: onNode });
+    this.#tasks = new DeviceTasks({ clock, provider, guard: isLeading, doubt, hear, onCut, knock, onDone: onNode });
     this.#questions = new PowerQuestions({
       clock,
-      ask: (node, method) => this.#tasks.ask(node, { method, what: 'power' }),
+      ask: (node, method) => this.#tasks.ask(node, { method, what: 'power', isKept: this.watch.isWatched(node.name) }),
+      isWatched: (name) => this.watch.isWatched(name),
+      knock,
       onAnswer: onNode,
     });
+    this.watch = new PowerWatch({
+      clock,
+      random: options.random,
+      questions: this.#questions,
+      isCheap: async (node, method) => {
+        const found = await provider.device(node, method, { isKept: true });
+        return found.ok && found.isCheap === true;
+      },
+      isBusy: options.isFenced,
+      onState: options.onWatch,
+    });
+  }
+
+  /** What its devices said last. */
+  powerOf(name: string): Pick<NodeCase, 'power'> {
+    const power = this.#questions.of(name);
+    return power === undefined ? {} : { power };
   }
 
   /** What is known here of a node, as its case has it. */
@@ -79,13 +107,12 @@ export class LongActs {
     const task = this.#tasks.current(name);
     const job = this.#jobs.get(name);
     const onAgain = this.#onAgain.get(name);
-    const power = this.#questions.of(name);
     const kubelet = this.#doors.of(name);
     return {
+      ...this.powerOf(name),
       ...(task === undefined ? {} : { task }),
       ...(job === undefined ? {} : { job }),
       ...(onAgain === undefined ? {} : { onAgain }),
-      ...(power === undefined ? {} : { power }),
       ...(kubelet === undefined ? {} : { kubelet }),
     };
   }
@@ -107,7 +134,7 @@ export class LongActs {
 
   /** A decision wants to know how these devices are; nobody waits for it. */
   wonder(node: LiveNode, methods: readonly Method[]): void {
-    this.#questions.want(node, methods);
+    void this.#questions.want(node, methods);
   }
 
   /** A decision wants to know whether somebody opens at the port of its kubelet. */

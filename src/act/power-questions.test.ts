@@ -5,6 +5,7 @@ import { manualClock } from '../../test/support/manual-clock.ts';
 import { aNode } from '../../test/support/release-case.ts';
 import type { Method } from '../api/fence-config.ts';
 import type { PowerAnswer } from '../api/power.ts';
+import type { Knocked } from '../kube/knock.ts';
 import { PowerQuestions } from './power-questions.ts';
 
 const method = (name: string): Method => ({ name, action: 'off', driver: name, parameters: {}, secrets: [] });
@@ -16,17 +17,22 @@ describe('questions about power', () => {
   let told: string[];
   let open: ((answer: PowerAnswer) => void)[];
   let questions: PowerQuestions;
+  let watched: Set<string>;
+  let port: Knocked;
   const node = aNode();
 
   beforeEach(() => {
     clock = manualClock();
     [asked, told, open] = [[], [], []];
+    [watched, port] = [new Set(), 'silent'];
     questions = new PowerQuestions({
       clock,
       ask: (_, { name }) => {
         asked.push(name);
         return new Promise((resolve) => open.push(resolve));
       },
+      isWatched: (name) => watched.has(name),
+      knock: async () => port,
       onAnswer: (name) => told.push(name),
     });
   });
@@ -37,7 +43,7 @@ describe('questions about power', () => {
   }
 
   test('S27: nobody waits; what was answered is kept with its age, and told', async () => {
-    questions.want(node, [method('ipmi'), method('pdu')]);
+    void questions.want(node, [method('ipmi'), method('pdu')]);
     assert.deepEqual(asked, ['ipmi', 'pdu']);
     clock.advance(2000);
     assert.equal(questions.of('node-1')?.answers, undefined);
@@ -51,7 +57,7 @@ describe('questions about power', () => {
   test('[SAF-18] that it was off and is on is known until something is told', async () => {
     const ask = async (power: PowerAnswer['power']): Promise<boolean | undefined> => {
       clock.advance(60_000);
-      questions.want(node, [method('ipmi')]);
+      void questions.want(node, [method('ipmi')]);
       await answer({ ...off, power });
       return questions.of('node-1')?.cameOn;
     };
@@ -68,39 +74,60 @@ describe('questions about power', () => {
   });
 
   test('asked again when the answer is old, not before, and never twice at a time', async () => {
-    questions.want(node, [method('ipmi')]);
+    void questions.want(node, [method('ipmi')]);
     clock.advance(60_000);
-    questions.want(node, [method('ipmi')]);
+    void questions.want(node, [method('ipmi')]);
     assert.equal(asked.length, 1, 'it hangs');
     await answer();
     clock.advance(1000);
-    questions.want(node, [method('ipmi')]);
+    void questions.want(node, [method('ipmi')]);
     await answer();
     const before = asked.length;
-    questions.want(node, [method('ipmi')]);
+    void questions.want(node, [method('ipmi')]);
     assert.equal(asked.length, before, 'it is fresh');
     clock.advance(5000);
-    questions.want(node, [method('ipmi')]);
+    void questions.want(node, [method('ipmi')]);
     assert.equal(asked.length, before + 1);
     assert.deepEqual(questions.of('node-1')?.answers, [off], 'the old one counts, by its age, until there is another');
   });
 
   test('another configuration is another question', async () => {
-    questions.want(node, [method('ipmi')]);
+    void questions.want(node, [method('ipmi')]);
     await answer();
     const { question } = questions.of('node-1') ?? {};
-    questions.want(node, [method('pdu')]);
+    void questions.want(node, [method('pdu')]);
     assert.deepEqual(asked, ['ipmi', 'pdu']);
     assert.notEqual(questions.of('node-1')?.question, question);
     assert.equal(questions.of('node-1')?.answers, undefined);
   });
 
+  test('[EVD-4] where it is watched the port of the kubelet is tried too, and only news is told', async () => {
+    watched.add('node-1');
+    const seen = { ...node, kubelet: { address: '10.0.0.1', port: 10_250 } };
+    const ask = async (power: PowerAnswer['power']): Promise<unknown> => {
+      clock.advance(1000);
+      void questions.want(seen, [method('ipmi')], { olderThanMs: 500, isWatch: true });
+      await answer({ ...off, power });
+      return questions.of('node-1')?.port;
+    };
+    assert.equal(await ask('on'), undefined);
+    told.length = 0;
+    assert.equal(await ask('on'), undefined);
+    assert.deepEqual(told, [], 'as before');
+    assert.equal(await ask('off'), 'silent');
+    port = 'open';
+    assert.equal(await ask('off'), 'open');
+    assert.equal(told.length, 2);
+    assert.equal(await ask('unknown'), undefined);
+    assert.equal(told.length, 3);
+  });
+
   test('forgotten with the node; no device is no question', async () => {
-    questions.want(node, []);
+    void questions.want(node, []);
     assert.equal(questions.of('node-1'), undefined);
-    questions.want(node, [method('ipmi')]);
+    void questions.want(node, [method('ipmi')]);
     questions.forget('node-1');
-    questions.want(node, [method('ipmi')]);
+    void questions.want(node, [method('ipmi')]);
     assert.equal(asked.length, 1, 'the first one is still under way');
     await answer();
     questions.forget('node-1');

@@ -8,18 +8,32 @@ import type { PowerAnswer, PowerFacts } from '../api/power.ts';
 import { questionOf } from '../api/power.ts';
 import type { LiveNode } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';
+import type { Knock, Knocked } from '../kube/knock.ts';
+import { knockTimeoutMs } from './device-tasks.ts';
 
 export interface PowerQuestionsOptions {
   clock: Clock;
   ask: (node: LiveNode, method: Method) => Promise<PowerAnswer>;
+  /** Whether its devices are asked all the time: then who answers at the port of its kubelet voids what they say (EVD-4). */
+  isWatched: (node: string) => boolean;
+  knock: Knock;
   /** A node whose devices have answered. */
   onAnswer: (node: string) => void;
+}
+
+/** Who asks: a decision is told of every answer, a watch of those only that are news. */
+export interface Wanted {
+  olderThanMs: number;
+  isWatch: boolean;
 }
 
 interface Known {
   question: string;
   askedAtMs: number;
   answers?: readonly PowerAnswer[];
+  port?: Knocked | undefined;
+  /** A decision waits for it. */
+  isAwaited?: boolean;
   /** When it was asked again; undefined: nothing is under way. */
   openSinceMs?: number | undefined;
   /** Said off, and on after that, with nothing told in between. */
@@ -30,6 +44,7 @@ interface Known {
 
 /** What is older is asked for again. */
 export const askAgainAfterMs = 5000;
+const ofDecision: Wanted = { olderThanMs: askAgainAfterMs, isWatch: false };
 
 export class PowerQuestions {
   readonly #options: PowerQuestionsOptions;
@@ -42,28 +57,34 @@ export class PowerQuestions {
   of(node: string): PowerFacts | undefined {
     const known = this.#known.get(node);
     if (known === undefined) return undefined;
-    const { question, askedAtMs, answers, cameOn } = known;
+    const { question, askedAtMs, answers, port, cameOn } = known;
     const askedForMs = this.#options.clock.monotonic() - askedAtMs;
     return {
       question,
       askedForMs,
       ...(answers === undefined ? {} : { answers }),
+      ...(port === undefined ? {} : { port }),
       ...(cameOn === undefined ? {} : { cameOn }),
     };
   }
 
-  want(node: LiveNode, methods: readonly Method[]): void {
+  /** Ends with the answer; at once where none is due. */
+  async want(node: LiveNode, methods: readonly Method[], by: Wanted = ofDecision): Promise<void> {
     if (methods.length === 0) return;
     const nowMs = this.#options.clock.monotonic();
     const question = questionOf(methods);
     const known = this.#known.get(node.name);
     const isSame = known?.question === question;
-    if (known?.openSinceMs !== undefined) return;
-    if (isSame && nowMs - known.askedAtMs < askAgainAfterMs) return;
+    if (known?.openSinceMs !== undefined) {
+      if (!by.isWatch) known.isAwaited = true;
+      return;
+    }
+    if (isSame && nowMs - known.askedAtMs < by.olderThanMs) return;
     const asked: Known = isSame ? known : { question, askedAtMs: nowMs };
     asked.openSinceMs = nowMs;
+    asked.isAwaited = !by.isWatch;
     this.#known.set(node.name, asked);
-    void this.#ask(node, methods, asked);
+    await this.#ask(node, methods, asked);
   }
 
   /** What was said is not so any more. */
@@ -71,6 +92,7 @@ export class PowerQuestions {
     const known = this.#known.get(node);
     if (known === undefined) return;
     delete known.answers;
+    delete known.port;
     if (isOn) known.cameOn = true;
   }
 
@@ -81,6 +103,7 @@ export class PowerQuestions {
     if (known?.openSinceMs === undefined) this.#known.delete(node);
     else {
       delete known.answers;
+      delete known.port;
       delete known.cameOn;
       known.isVoid = true;
     }
@@ -90,15 +113,28 @@ export class PowerQuestions {
     const { ask, onAnswer } = this.#options;
     const { openSinceMs } = asked;
     const answers = await Promise.all(methods.map((method) => ask(node, method)));
+    const port = answers.every(isOff) ? await this.#port(node) : undefined;
+    const isNews = asked.isAwaited === true || isOther(asked.answers, answers);
     asked.openSinceMs = undefined;
     asked.askedAtMs = openSinceMs ?? asked.askedAtMs;
     if (asked.isVoid === true) this.#known.delete(node.name);
     else {
       if (asked.answers?.every(isOff) && answers.some(({ power }) => power === 'on')) asked.cameOn = true;
       asked.answers = answers;
+      asked.port = port;
     }
-    onAnswer(node.name);
+    if (isNews) onAnswer(node.name);
   }
+
+  async #port({ name, kubelet }: LiveNode): Promise<Knocked | undefined> {
+    const { isWatched, knock } = this.#options;
+    return kubelet === undefined || !isWatched(name) ? undefined : knock(kubelet, knockTimeoutMs);
+  }
+}
+
+/** What is said again says nothing new, but that it is off: that counts for a moment only. */
+function isOther(before: readonly PowerAnswer[] | undefined, now: readonly PowerAnswer[]): boolean {
+  return now.every(isOff) || (before ?? []).every(isOff) || now.some((one, at) => one.power !== before?.[at]?.power);
 }
 
 function isOff({ power }: PowerAnswer): boolean {

@@ -78,8 +78,8 @@ describe('power', () => {
 
   test('[SAF-1] S34: off that nobody believes is not success, before a command or after it', async () => {
     const doubtful = (said: unknown[]): Pick<PowerOptions, 'doubt'> => ({
-      doubt: (answer, offForMs) => {
-        said.push([answer.power, offForMs]);
+      doubt: (answer, about) => {
+        said.push([answer.power, about?.offForMs]);
         return answer.power === 'off' ? { reason: 'WrongMachine', message: 'the node lives' } : undefined;
       },
     });

@@ -6,7 +6,7 @@
  * makes every repetition harmless (S20). A command that was taken, or may have been, is followed by questions until the
  * answer is right or the time is up.
  */
-import type { Doubt, PowerAnswer, Said } from '../api/power.ts';
+import type { Circumstances, Doubt, PowerAnswer, Said } from '../api/power.ts';
 import type { Clock } from '../clock.ts';
 import { sleep, within } from '../clock.ts';
 import type { Device, DeviceAnswer, Identity } from '../devices/device.ts';
@@ -31,8 +31,10 @@ export interface PowerOptions {
   identities: readonly Identity[];
   /** Notes what was said, and adds what is known of the device. */
   hear: (said: Said) => PowerAnswer;
-  /** Why an answer is not believed; `offForMs`: how long ago it was off as we told it. */
-  doubt: (answer: PowerAnswer, offForMs?: number) => Doubt | undefined;
+  /** Why an answer is not believed. */
+  doubt: (answer: PowerAnswer, about?: Pick<Circumstances, 'offForMs' | 'isMissed'>) => Doubt | undefined;
+  /** Whether nobody answers at the port of its kubelet; absent: that is not to be found out. */
+  isMissed?: () => Promise<boolean>;
   /** Asked right before the command: why it must not be given, or undefined. */
   mayAct?: () => Promise<string | undefined>;
   /** Whether this instance still leads; one that does not leaves the rest to its successor, and need not stay for it. */
@@ -48,6 +50,7 @@ const defaults = {
   askTimeoutMs: 60_000,
   pollEveryMs: 1000,
   mayAct: async () => undefined,
+  isMissed: async () => false,
   guard: () => true,
 };
 
@@ -59,7 +62,8 @@ export async function bringTo(power: 'on' | 'off', device: Device, options: Powe
   if (before.identity === 'other' || answered.kind === 'refused') return { outcome: 'failed', message };
   if (before.power === 'unknown') return { outcome: 'unknown', message };
   // What we switched off is switched on again, whatever was learnt of its device since.
-  const doubt = power === 'off' ? settings.doubt(before) : undefined;
+  const isMissed = power === before.power && power === 'off' && (await settings.isMissed());
+  const doubt = power === 'off' ? settings.doubt(before, { isMissed }) : undefined;
   if (doubt !== undefined) return { outcome: 'failed', message: doubt.message };
   if (before.power === power) return { outcome: 'succeeded', message: `${device.name} was ${power} already` };
   const objection = await settings.mayAct();
@@ -90,7 +94,7 @@ async function confirm(
     last = await ask(device, 'status', settings);
     const said = settings.hear(saidBy(device, last, settings.identities));
     if (said.identity === 'other') return { outcome: 'failed', message: said.message };
-    doubt = said.power === power && power === 'off' ? settings.doubt(said, 0)?.message : undefined;
+    doubt = said.power === power && power === 'off' ? settings.doubt(said, { offForMs: 0 })?.message : undefined;
     if (said.power === power && doubt === undefined) {
       return { outcome: 'succeeded', message: `${device.name} says ${power}` };
     }

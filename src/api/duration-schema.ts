@@ -21,6 +21,17 @@ const positive: Rule<string> = {
   holds: (text) => parseDuration(text) !== 0,
 };
 
+const notHasty: Rule<string> = {
+  cel: `!self.matches(${celString(FORM.source)}) || duration(self) >= duration('1s')`,
+  message: 'must be at least 1s',
+  holds: (text) => (parseDuration(text) ?? Infinity) >= 1000,
+};
+
+/** How often something is done that costs somebody else something. */
+export function interval() {
+  return withRules(z.string().max(MAX_LENGTH), [written, notHasty]).brand<'Duration'>();
+}
+
 /** A duration that may be `0s`, which means "at once". */
 export function duration() {
   return withRules(z.string().max(MAX_LENGTH), [written]).brand<'Duration'>();

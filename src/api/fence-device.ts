@@ -11,7 +11,8 @@ import { asMap, withRules } from './rules.ts';
 
 /** Since when and why a device is not to be believed. */
 export const WRONG_REASONS = ['AnotherMachine', 'OffWhileAlive', 'SharedWithAnotherNode', 'OutletsSwapped'] as const;
-export const ASKED_BY = ['check', 'fence'] as const;
+export const ASKED_BY = ['check', 'fence', 'watch'] as const;
+export const WATCH_STATES = ['Watched', 'Blind', 'TooCostly'] as const;
 
 const text = (max: number, description: string) => z.string().max(max).meta({ description });
 const at = (description: string) => time().meta({ description });
@@ -157,6 +158,15 @@ const status = z.object({
   power: z.enum(['on', 'off', 'unknown']).optional().meta({ description: 'What it said when it was last asked.' }),
   since: at('Since when it has said so.').optional(),
   askedBy: z.enum(ASKED_BY).optional().meta({ description: 'In what it was asked when it first said so.' }),
+  watch: z
+    .enum(WATCH_STATES)
+    .optional()
+    .meta({
+      description:
+        'Whether it is asked all the time, where the policy of its node wants that: `Watched`; `Blind`, because it does not ' +
+        'answer, which says nothing of its machine; `TooCostly`, because each question would start a program. Absent: ' +
+        'nobody wants it.',
+    }),
   identity: text(
     256,
     'Whose machine it says that it is; absent: it cannot say, or nobody can compare it with the node.',

@@ -8,6 +8,7 @@ export const EVIDENCE_SOURCES = [
   'Lease',
   'Kdump',
   'CloudShutdownTaint',
+  'Power',
   'OutOfServiceTaint',
   'ForceEvictionTaint',
   'NodeDeletion',

@@ -39,6 +39,7 @@ export const REMEDY_DEFAULTS = {
     retries: 3,
     restarts: 2,
     kdump: { enabled: false, timeout: '5m' },
+    powerWatch: { every: '5s' },
     machineRemoved: false,
     powerOnFoundOff: true,
   },

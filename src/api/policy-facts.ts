@@ -142,7 +142,9 @@ function fenceOf(fence: WrittenPolicy['fence']): RemedyFacts['fence'] | undefine
   }
   if (retries === undefined || restarts === undefined) return undefined;
   const limits = { isolateAfterMs, powerManagementAfterMs, bootTimeoutMs };
-  return { ...limits, retries, restarts, machineRemoved, powerOnFoundOff };
+  const everyMs = msOf(fence?.powerWatch?.every);
+  const watch = everyMs === undefined ? {} : { powerWatch: { everyMs } };
+  return { ...limits, retries, restarts, machineRemoved, powerOnFoundOff, ...watch };
 }
 
 function stormOf(storm: WrittenPolicy['storm']): RemedyFacts['storm'] | undefined {

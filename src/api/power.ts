@@ -37,7 +37,7 @@ export interface Heard {
   configuration: string;
   said: Said;
   at: string;
-  by: 'check' | 'fence';
+  by: 'check' | 'fence' | 'watch';
   /** Its kubelet renews its Lease just now. */
   isAlive: boolean;
   /** Its Lease was renewed more than two seconds after the device had last said off, in the same boot. */
@@ -58,6 +58,8 @@ export interface PowerFacts {
   askedForMs: number;
   /** Absent: none has come yet. */
   answers?: readonly PowerAnswer[];
+  /** All of them say off, and what came of a knock at the port of its kubelet after that; absent: nobody watches its power. */
+  port?: 'open' | 'refused' | 'silent';
   /** They had said off, and then on, with nothing told by us in between: somebody has switched it on. */
   cameOn?: boolean;
 }
@@ -71,6 +73,8 @@ export interface Circumstances {
   lease?: (Pulse & { renewed?: boolean | undefined }) | undefined;
   /** How long ago it was confirmed off after we told it so; absent: we have not. */
   offForMs?: number | undefined;
+  /** Nobody has answered at the port of its kubelet since; absent: nobody has tried. */
+  isMissed?: boolean | undefined;
 }
 
 /** Why the word of a device is not believed. */
@@ -83,7 +87,7 @@ export interface Doubt {
 export type DoubtAbout = (
   node: { name: string; ready: ConditionStatus | undefined },
   answer: PowerAnswer,
-  about: Pick<Circumstances, 'what' | 'offForMs'>,
+  about: Pick<Circumstances, 'what' | 'offForMs' | 'isMissed'>,
 ) => Doubt | undefined;
 
 /** The methods that switch a machine off at first. A cordon is no device. */

@@ -199,6 +199,8 @@ export interface RemedyFacts {
     machineRemoved: boolean;
     /** A machine that nobody of us switched off is switched on as well. */
     powerOnFoundOff: boolean;
+    /** How often devices are asked that cost little to ask; absent: nobody is before a node is suspect. */
+    powerWatch?: { everyMs: number };
   };
   storm: {
     maxUnresponsive: number | string;
@@ -274,6 +276,8 @@ export interface Sighting {
   alarm: AlarmSign;
   /** Its Lease was read live for this look already. */
   leaseWasRead?: boolean;
+  /** What its devices said when they were asked about its power. */
+  power?: PowerFacts;
 }
 
 /** What all policies together watch for. */
@@ -375,8 +379,6 @@ export interface NodeCase extends Sighting {
   job?: { name: string; uid: string; pod?: string };
   /** Its devices said on when they were asked before a release, in the phase of its fence that began then. */
   onAgain?: { since: string; message: string };
-  /** What its devices said when they were asked about its power. */
-  power?: PowerFacts;
   /** What came of the last knock at the port of its kubelet, and how long ago it was; without `port`: nothing yet. */
   kubelet?: { askedForMs: number; port?: 'open' | 'refused' | 'silent' };
   /** Acts that this process has carried out on the node and that are not on record yet. */

@@ -11,7 +11,7 @@ import {
   policyConditions,
   share,
 } from './common.ts';
-import { duration, positiveDuration } from './duration-schema.ts';
+import { duration, interval, positiveDuration } from './duration-schema.ts';
 import { MAX_PROBLEM_TIMES } from './fence-names.ts';
 import { remedy, threshold, type Remedy, type Threshold } from './ladder.ts';
 import {
@@ -23,7 +23,7 @@ import {
   REMEDY_DEFAULTS,
 } from './policy-defaults.ts';
 import { thresholdKey } from './threshold-key.ts';
-import { asMap, asSet, matching, notBuilt, withRules, type Rule } from './rules.ts';
+import { asMap, asSet, matching, withRules, type Rule } from './rules.ts';
 
 const { fence: FENCE, release: RELEASE, storm: STORM, return: RETURN, alarm: ALARM } = REMEDY_DEFAULTS;
 
@@ -68,9 +68,20 @@ const fence = z.object({
   }),
   kdump: kdump.prefault({}).meta({ description: 'Crash dumps of the kernel.' }),
   powerWatch: z
-    .boolean()
+    .object({
+      every: interval().prefault(FENCE.powerWatch.every).meta({
+        description:
+          'How often. A device that is slow to answer is asked less often, and one that does not answer less and less.',
+      }),
+    })
     .optional()
-    .meta({ description: 'Refused: watching the power all the time is not built yet.' }),
+    .meta({
+      description:
+        'Have the devices of the nodes asked all the time, so that a lost power is known before a Lease is overdue. For ' +
+        'devices that say whose power it is and cost little to ask: Redfish, of which everything that is written is ' +
+        'understood without its fence agent. Others are not watched, and their FenceDevice says so. Absent: nobody is ' +
+        'asked before a node is suspect.',
+    }),
   machineRemoved: z
     .boolean()
     .prefault(FENCE.machineRemoved)
@@ -328,9 +339,7 @@ const spec = withRules(
     remedies: asMap(z.array(remedy).max(32), 'name').prefault([]).meta({
       description: 'The remedies that the ladders name.',
     }),
-    fence: withRules(fence, [notBuilt('powerWatch')])
-      .prefault({})
-      .meta({ description: 'How patient a fence is, and how persistent.' }),
+    fence: fence.prefault({}).meta({ description: 'How patient a fence is, and how persistent.' }),
     release: release.prefault({}).meta({
       description: 'Which pods and volumes of a dead node may go, and on whose word. Works without thresholds.',
     }),

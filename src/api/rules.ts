@@ -82,16 +82,6 @@ function celOf<T>(rule: Rule<T>): CelRule[] {
   ];
 }
 
-/** Declared so that it is refused with a sentence: undeclared, it would be pruned, and whoever wrote it would count on it. */
-export function notBuilt<Field extends string>(field: Field): Rule<{ [name in Field]?: unknown }> {
-  return {
-    cel: `!has(self.${field})`,
-    message: `${field} is not built yet: remove it`,
-    fieldPath: `.${field}`,
-    holds: (it) => it[field] === undefined,
-  };
-}
-
 /** A list in which nothing occurs twice. The API server knows that by the type of the list and needs no rule. */
 export function asSet<S extends z.ZodType<readonly unknown[]>>(schema: S): S {
   const once = { message: 'write each of them once', holds: (list: readonly unknown[]) => allDiffer(list) };

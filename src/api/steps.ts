@@ -58,6 +58,8 @@ export interface DeviceQuestion {
   methods: readonly Method[];
   /** How long it has been off, as they have confirmed before. */
   offForMs?: number | undefined;
+  /** Its Lease is not overdue: who answers at the port of its kubelet is not off (EVD-4). */
+  door?: { address: string; port: number } | undefined;
 }
 
 /** One variant for each basis, with what that basis needs. */
@@ -118,6 +120,8 @@ export type LongAct = Try &
         what: DeviceQuestion['what'];
         method: Method;
         isQuestion?: boolean;
+        /** Of a question whether it is off, while its Lease is not overdue. */
+        door?: DeviceQuestion['door'];
         sent?: { at: string; isFirst: boolean };
       }
     | { do: 'uncordon' }

@@ -50,6 +50,8 @@ export interface NodeView {
   /** Absent: there is no such Node object. */
   node?: NodeFacts;
   lease?: LeaseFacts;
+  /** Its power is watched, and was found off; absent: it was not, or nobody watches. */
+  power?: { says: 'off'; message: string };
   /** Everything that had happened this long ago is in here. */
   ageMs: number;
   /** Since the API server last answered anything. */
@@ -65,6 +67,7 @@ export const VERDICT_REASONS = {
   ReadyAndRenewing: 'Ready is True, and its Lease is being renewed.',
   ReadyWithoutLease: 'Ready is True; it has no Lease, so that its condition alone is judged.',
   LeaseStale: 'Ready still reads True, but its Lease has not been renewed for too long.',
+  PoweredOff: 'Ready still reads True, but its devices say that it is off, and its kubelet does not answer.',
   NotReady: 'Ready is False: its kubelet reports that it cannot work.',
   ReadyUnknown: 'Ready is Unknown: Kubernetes has not heard from its kubelet for its grace period.',
   NodeGone: 'There is no Node object of this name.',
@@ -75,7 +78,7 @@ export const VERDICT_REASONS = {
 export type VerdictReason = keyof typeof VERDICT_REASONS;
 
 export interface EvidenceItem {
-  source: 'Condition' | 'Lease' | 'NodeDeletion' | 'View';
+  source: 'Condition' | 'Lease' | 'NodeDeletion' | 'Power' | 'View';
   says: 'Alive' | 'Dead' | 'Unknown';
   detail: string;
 }

@@ -10,6 +10,7 @@ import { DEFAULT_STORM } from '../api/policy-facts.ts';
 import type { NodeCase, PresentCase, Sighting } from '../api/release-view.ts';
 import type { Grounds, Step } from '../api/steps.ts';
 import type { Judgement } from '../api/view.ts';
+import { watchSays } from '../fence/belief.ts';
 import { stateOf } from '../fence/stored.ts';
 import { sentAtMs } from '../fence/switched.ts';
 import { judgeNode } from '../judge/judge-node.ts';
@@ -76,7 +77,8 @@ export interface NodeDecision {
 const noClaims: Claims = { fence: false, remedy: false, pods: 0 };
 
 export function decideNode(seen: Sighting | NodeCase): NodeDecision {
-  const judgement = judgeNode(seen.view, seen.limits);
+  const power = watchSays(seen);
+  const judgement = judgeNode({ ...seen.view, ...(power === undefined ? {} : { power }) }, seen.limits);
   const nothing = { judgement, wants: [], steps: [], claims: noClaims };
   if (judgement.wants === 'liveLease' && seen.leaseWasRead !== true) {
     return { ...nothing, attention: 'blind', wants: ['liveLease'] };

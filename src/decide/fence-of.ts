@@ -16,6 +16,7 @@ import { tryKey } from '../fence/place.ts';
 import { stateOf } from '../fence/stored.ts';
 import { entryFor } from '../fence/switched.ts';
 import { decideFence } from '../fence/decide-fence.ts';
+import { doorOf } from '../release/device-question.ts';
 import { crashHeard } from '../release/by-kernel-crash.ts';
 import { isSpent } from '../release/hold.ts';
 import { keptBy } from '../release/kept.ts';
@@ -73,6 +74,7 @@ export function fenceOf(nodeCase: PresentCase, rung: Rung): FenceDecision {
   const brake = brakeOf(fence === undefined ? begunAnew(nodeCase) : nodeCase, harsh);
   const limits = remedy?.fence ?? fenceWithoutPolicy;
   const darkness = darkBeside(nodeCase);
+  const isOff = isFoundOff(nodeCase);
   const isStillTroubled = threshold !== undefined && isTroubled(threshold, nodeCase.trouble);
   return decideFence({
     nowMs: nodeCase.serverNowMs,
@@ -84,7 +86,7 @@ export function fenceOf(nodeCase: PresentCase, rung: Rung): FenceDecision {
     config,
     limits: isRequested ? { ...limits, ...atOnce } : limits,
     task: nodeCase.task,
-    ...backOf(nodeCase, status, { isStillTroubled, isRequested }),
+    ...backOf(nodeCase, status, { isStillTroubled, isRequested, isOff }),
     isHarmless: isHarmless(nodeCase),
     needsReboot: !areUnseenThere(nodeCase),
     onAgain: onAgainIn(nodeCase, fence),
@@ -96,7 +98,7 @@ export function fenceOf(nodeCase: PresentCase, rung: Rung): FenceDecision {
     isReleased: darkness === undefined && isReleased(nodeCase),
     staysOff: staysOff(nodeCase),
     isWorthIt: gainOf(nodeCase) !== undefined,
-    isFoundOff: isFoundOff(nodeCase),
+    isFoundOff: isOff,
     isStopped: nodeCase.fence?.spec.stop === true,
     isPaused,
     ...(brake === undefined ? {} : { brake }),
@@ -104,17 +106,18 @@ export function fenceOf(nodeCase: PresentCase, rung: Rung): FenceDecision {
 }
 
 /**
- * A node that is Ready and has the trouble that its fence is for is not back; nor is one of which a person wants it, unless it was
- * booted again since it was isolated.
+ * A node that is Ready and has the trouble that its fence is for is not back, or whose power is lost; nor is one of which a person
+ * wants it, unless it was booted again since it was isolated.
  */
 function backOf(
   nodeCase: PresentCase,
   status: NodeFenceStatus,
-  { isStillTroubled, isRequested }: { isStillTroubled: boolean; isRequested: boolean },
+  { isStillTroubled, isRequested, isOff }: Record<'isStillTroubled' | 'isRequested' | 'isOff', boolean>,
 ): { isBack: boolean; wantedStill?: string } {
   const { fence } = status;
   if (!isBack(nodeCase)) return { isBack: false };
   if (!beforeOff.has(fence?.phase)) return { isBack: true };
+  if (isOff) return { isBack: false };
   if (isStillTroubled) return { isBack: false, wantedStill: 'its trouble is over' };
   const bootId = bootOf(nodeCase, status);
   const isRebooted = fence?.phase === 'isolated' && bootId !== '' && fence.bootId !== bootId;
@@ -201,7 +204,8 @@ export function methodRun(
   if (action === 'cordon' || action === 'uncordon') return { do: action, key };
   const what = fence.phase === 'poweringOff' || fence.phase === 'poweringOn' ? 'power' : 'storage';
   const cut = action === 'off' ? sentBy(nodeCase, fence, method) : {};
-  return { do: 'switch', key, what, method, ...(isQuestion ? { isQuestion } : {}), ...cut };
+  const asks = isQuestion ? { isQuestion, ...(what === 'power' ? doorOf(nodeCase) : {}) } : {};
+  return { do: 'switch', key, what, method, ...asks, ...cut };
 }
 
 /** Since when the command of a method may have been sent, and whether anybody but this decision can have sent it. */

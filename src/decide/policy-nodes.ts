@@ -14,7 +14,7 @@ import type {
 import { DEVICE_FILE } from '../api/fence-config.ts';
 import { CONFIG_PREFIX } from '../api/fence-names.ts';
 import { plugOf } from '../api/plug.ts';
-import { deviceHash, powerMethods, UNCHECKED } from '../api/power.ts';
+import { deviceHash, firstPowerMethods, powerMethods, UNCHECKED } from '../api/power.ts';
 import type { LiveNode, PolicyFacts } from '../api/release-view.ts';
 import { configOf, selectorProblem } from '../fence/config.ts';
 import { devicesFor, readDevices } from '../fence/device-config.ts';
@@ -223,6 +223,22 @@ export function sharedDevices(
 
 function writtenPlug(_: LiveNode, { driver, parameters }: Method): string | undefined {
   return plugOf(driver, parameters);
+}
+
+/** Whose devices are asked all the time, as their policies want it. One that is paused wants nothing. */
+export function watchedNodes(
+  fenced: readonly FencedNode[],
+  policies: readonly PolicyFacts[],
+): { node: LiveNode; methods: Method[]; everyMs: number }[] {
+  const wanted = new Map(
+    policies.flatMap(({ name, mode, remedy }) =>
+      remedy?.fence.powerWatch === undefined || mode === 'Paused' ? [] : [[name, remedy.fence.powerWatch] as const],
+    ),
+  );
+  return fenced.flatMap(({ node, config, policy }) => {
+    const [watch, methods] = [wanted.get(policy), firstPowerMethods(config)];
+    return watch === undefined || methods.length === 0 ? [] : [{ node, methods, everyMs: watch.everyMs }];
+  });
 }
 
 /** What each node is switched off by, by the hash of the device; not where nobody can read what is written about it. */

@@ -7,6 +7,7 @@ import type { LiveNode } from '../api/release-view.ts';
 import { defaultAgentSettings } from './agent.ts';
 import { secrets } from '../kube/resources.ts';
 import { ClusterDevices } from './cluster-devices.ts';
+import type { Device } from './device.ts';
 import type { FoundDevice } from './provider.ts';
 
 const method: Method = { name: 'm', action: 'off', driver: 'driver:aws', parameters: { region: 'eu-1' }, secrets: [] };
@@ -77,6 +78,31 @@ describe('devices of a cluster', () => {
     assert.match(await found(other, {}, 'bmc', bmc), /^fence_ilo5 cannot be run/);
     const wrong = { ...redfish, parameters: { ...parameters, systems_uri: '/redfish/v1/../x' } };
     assert.match(await found(wrong, {}, 'bmc', bmc), /^systems_uri: write a path on the device/);
+  });
+
+  test('[EVD-4] what costs little to ask is kept for a minute where it is only asked, and no longer than it answers', async () => {
+    const cluster = await ActCluster.create();
+    const { client, clock } = cluster;
+    const secret = (password: string): object => ({
+      metadata: { name: 'bmc', namespace: 'default' },
+      data: { password: btoa(password) },
+    });
+    await client.create(secrets, secret('canary') as never);
+    const devices = new ClusterDevices({ client, clock, namespace: 'default', agents });
+    const parameters = { ip: '127.0.0.1', ipport: '1', username: 'admin', systems_uri: '/redfish/v1/Systems/1' };
+    const redfish = { ...method, driver: 'agent:fence_redfish', secrets: ['bmc'], parameters };
+    const of = async (isKept: boolean): Promise<unknown> => {
+      const one = await devices.device(aNode(), redfish, { isKept });
+      assert.ok(one.ok && one.isCheap);
+      return one.device;
+    };
+    const kept = await of(true);
+    assert.equal(await of(true), kept);
+    assert.notEqual(await of(false), kept);
+    await (kept as Device).ask('status', AbortSignal.abort());
+    assert.notEqual(await of(true), kept, 'it has not answered');
+    const cloud = await devices.device(aNode(), { ...method, secrets: ['bmc'] }, { isKept: true });
+    assert.ok(!cloud.ok || cloud.isCheap !== true);
   });
 
   test('[FEN-7] what is wrong is told with the key that is to be corrected, or the Secret that it is in', async () => {

@@ -1,18 +1,19 @@
 /**
  * Devices of a real cluster: fence agents and clouds, with what the templates say and the Secrets hold. A Secret is read
- * when its device is used and kept nowhere.
+ * when its device is used; only what is asked all the time is kept, for a minute, and never told anything.
  */
 import type { DeviceProvider, FoundDevice, NoDevice } from './provider.ts';
 import { noInstance } from './provider.ts';
 import type { AllowedParameter } from '../api/agent-parameters.ts';
 import type { Method } from '../api/fence-config.ts';
+import { deviceHash } from '../api/power.ts';
 import { plugOf } from '../api/plug.ts';
 import type { LiveNode } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';
 import type { AgentSettings } from './agent.ts';
 import { AgentCatalogue } from './agent.ts';
 import { cloudDrivers } from './clouds/index.ts';
-import type { DeviceDriver, DeviceParameters, ParameterProblem } from './device.ts';
+import type { Device, DeviceDriver, DeviceParameters, ParameterProblem } from './device.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
 import { secrets } from '../kube/resources.ts';
 import { REDFISH_AGENT, RedfishDriver } from './redfish.ts';
@@ -22,6 +23,8 @@ interface WireSecret extends KubeObject {
 }
 
 const readTimeoutMs = 10_000;
+/** Whoever is asked every second is not worth a read of its Secret each time. */
+const keptForMs = 60_000;
 const agentPrefix = 'agent:';
 const cloudPrefix = 'driver:';
 const builtIn = 'built-in';
@@ -34,6 +37,8 @@ export class ClusterDevices implements DeviceProvider {
   readonly #namespace: string;
   readonly #agents: AgentCatalogue;
   readonly #redfish: RedfishDriver;
+  /** Devices that are asked all the time, by node and what is written about them. */
+  readonly #kept = new Map<string, { found: FoundDevice; atMs: number }>();
   readonly allowed: readonly AllowedParameter[];
 
   constructor(options: { client: KubeClient; clock: Clock; namespace: string; agents: AgentSettings }) {
@@ -45,7 +50,22 @@ export class ClusterDevices implements DeviceProvider {
     this.allowed = options.agents.allowed;
   }
 
-  async device(node: LiveNode, method: Method): Promise<FoundDevice> {
+  async device(node: LiveNode, method: Method, { isKept = false } = {}): Promise<FoundDevice> {
+    if (!isKept) return this.#find(node, method);
+    const key = `${node.name} ${deviceHash(method)}`;
+    const known = this.#kept.get(key);
+    if (known !== undefined && this.#clock.monotonic() - known.atMs < keptForMs) return known.found;
+    const found = await this.#find(node, method);
+    this.#kept.delete(key);
+    if (!found.ok || found.isCheap !== true) return found;
+    // What does not answer may have another address or credential by now.
+    const forget = (): boolean => this.#kept.delete(key);
+    const kept = { ...found, device: forgettable(found.device, forget) };
+    this.#kept.set(key, { found: kept, atMs: this.#clock.monotonic() });
+    return kept;
+  }
+
+  async #find(node: LiveNode, method: Method): Promise<FoundDevice> {
     const wanted = method.driver === builtIn ? byProvider(node, method) : { ok: true as const, method };
     if (!wanted.ok) return wanted;
     const secret = await this.#secretOf(wanted.method);
@@ -63,7 +83,9 @@ export class ClusterDevices implements DeviceProvider {
     const [wrong] = found.driver.check(parameters);
     if (wrong !== undefined) return wrongParameter(wrong, from);
     const plug = plugOf(wanted.method.driver, { ...plain, ...values });
-    return { ok: true, device: found.driver.device(parameters, this.#clock), ...(plug === undefined ? {} : { plug }) };
+    const isCheap = found.driver === this.#redfish;
+    const device = found.driver.device(parameters, this.#clock);
+    return { ok: true, device, isCheap, ...(plug === undefined ? {} : { plug }) };
   }
 
   async #driver(name: string, parameters: DeviceParameters): Promise<{ ok: true; driver: DeviceDriver } | NoDevice> {
@@ -99,6 +121,17 @@ export class ClusterDevices implements DeviceProvider {
     }
     return { ok: true, values, from };
   }
+}
+
+function forgettable(device: Device, forget: () => void): Device {
+  return {
+    name: device.name,
+    async ask(action, signal) {
+      const answer = await device.ask(action, signal);
+      if (answer.kind !== 'status') forget();
+      return answer;
+    },
+  };
 }
 
 interface HeldBySecrets {

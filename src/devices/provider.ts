@@ -4,8 +4,11 @@ import type { FenceConfig, Method } from '../api/fence-config.ts';
 import type { LiveNode } from '../api/release-view.ts';
 import type { Device } from './device.ts';
 
-/** `plug`: a hash of where it is and which of its outlets; absent: the parameters do not say. */
-export type FoundDevice = { ok: true; device: Device; plug?: string } | NoDevice;
+/**
+ * `plug`: a hash of where it is and which of its outlets; absent: the parameters do not say. `isCheap`: it can be asked all the time,
+ * which neither starts a program nor opens a connection.
+ */
+export type FoundDevice = { ok: true; device: Device; plug?: string; isCheap?: boolean } | NoDevice;
 
 /** `key`: what is wrong of what is written about it, such as `agent`, `secret` or a parameter. */
 export interface NoDevice {
@@ -25,7 +28,8 @@ export function noInstance({ name, disputed }: LiveNode): NoDevice | undefined {
 }
 
 export interface DeviceProvider {
-  device(node: LiveNode, method: Method): Promise<FoundDevice>;
+  /** `isKept`: as it was found a moment ago will do, to ask it. */
+  device(node: LiveNode, method: Method, how?: { isKept: boolean }): Promise<FoundDevice>;
   /** How nodes are fenced for which nothing is written; absent: as the cloud provider does it. */
   defaultConfig?(node: LiveNode): FenceConfig | undefined;
   /** What agents may be given beyond what is harmless for all of them; absent: nothing. */

@@ -5,7 +5,7 @@ import type { ConfigResult, Method } from '../api/fence-config.ts';
 import type { Circumstances, PowerAnswer, PowerFacts } from '../api/power.ts';
 import { questionOf } from '../api/power.ts';
 import type { LeaseSign } from '../api/release-view.ts';
-import { doubtAbout, powerSays } from './belief.ts';
+import { doubtAbout, powerSays, watchSays } from './belief.ts';
 
 const method = (name: string): Method => ({ name, action: 'off', driver: name, parameters: {}, secrets: [] });
 const [ipmi, pdu] = [method('ipmi'), method('pdu')];
@@ -26,6 +26,29 @@ const answer = (change: Partial<PowerAnswer> = {}): PowerAnswer => ({
 const silent: LeaseSign = { renewTime: 't', unchangedForMs: 60_000, renewedSinceNotReady: false, renewed: true };
 const fresh: LeaseSign = { ...silent, unchangedForMs: 3000 };
 
+describe('a power that is watched', () => {
+  const view = { name: 'node-1', ageMs: 0, silentMs: 0, lease: { ...fresh, confirmed: false } };
+  const says = (power: Partial<PowerFacts>): string | undefined =>
+    watchSays({ view, power: { question, askedForMs: 1000, answers: [answer(), answer()], port: 'silent', ...power } })
+      ?.says;
+
+  test('[EVD-4] is off when every device says so and knows whose it is, and nobody answers', () => {
+    assert.equal(says({}), 'off');
+    assert.equal(says({ port: 'open' }), undefined);
+    assert.equal(says({ port: 'refused' }), undefined, 'its machine answers');
+    for (const other of [{ power: 'on' }, { power: 'unknown' }, { identity: 'none' }, { wrong: 'it is' }] as const) {
+      assert.equal(says({ answers: [answer(), answer(other)] }), undefined);
+    }
+    assert.equal(says({ answers: [] }), undefined);
+  });
+
+  test('[EVD-4, SAF-3] not by an old answer, nor by one that a renewal came after', () => {
+    assert.equal(says({ askedForMs: 16_000 }), undefined);
+    assert.equal(says({ askedForMs: 3001 }), undefined);
+    assert.equal(watchSays({ view }), undefined, 'nobody watches');
+  });
+});
+
 describe('the word of a device', () => {
   const believes = (said: Partial<PowerAnswer>, about: Partial<Circumstances> = {}): boolean =>
     doubtAbout(answer(said), { what: 'power', ready: 'Unknown', lease: silent, ...about }) === undefined;
@@ -34,6 +57,13 @@ describe('the word of a device', () => {
     for (const power of ['on', 'off', 'unknown'] as const) {
       for (const what of ['power', 'storage'] as const) assert.ok(!believes({ identity: 'other', power }, { what }));
     }
+  });
+
+  test('[EVD-4] a Lease need not be overdue where nobody answers at the port of the kubelet, and the device knows whose power it is', () => {
+    assert.ok(believes({ identity: 'same' }, { lease: fresh, isMissed: true }));
+    assert.ok(!believes({ identity: 'same' }, { lease: fresh, isMissed: false }));
+    assert.ok(!believes({ identity: 'none' }, { lease: fresh, isMissed: true }));
+    assert.ok(!believes({ identity: 'same', wrong: 'it said off before' }, { lease: fresh, isMissed: true }));
   });
 
   test('[SAF-1] S34: off is believed of a node that is silent, and of none whose Lease may be renewed yet', () => {

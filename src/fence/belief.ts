@@ -10,7 +10,8 @@ import { unaccounted } from '../api/beside.ts';
 import { isSilent, RENEWAL_UNDERWAY_MS, silentAfterMs } from '../api/life.ts';
 import type { Circumstances, Doubt, PowerAnswer } from '../api/power.ts';
 import { firstPowerMethods, questionOf } from '../api/power.ts';
-import type { NodeCase } from '../api/release-view.ts';
+import type { NodeCase, Sighting } from '../api/release-view.ts';
+import type { NodeView } from '../api/view.ts';
 
 /** What the devices of a node come to. `off`: every one of them says so, and is believed. */
 export interface PowerSays {
@@ -42,15 +43,29 @@ function known(message: string): Doubt {
 }
 
 /** What contradicts a power that is off. */
-function livingSign({ identity }: PowerAnswer, { lease, ready, offForMs }: Circumstances): string | undefined {
+function livingSign({ identity }: PowerAnswer, about: Circumstances): string | undefined {
+  const { lease, ready, offForMs, isMissed = false } = about;
   if (lease === undefined) return ready === 'True' && offForMs === undefined ? 'the node is Ready' : undefined;
   // Of a machine that it knows by name, a device is believed at once that we told it to switch off.
   if (identity === 'same' && offForMs !== undefined) {
     const isRenewed = lease.renewed === true && lease.unchangedForMs < offForMs - RENEWAL_UNDERWAY_MS;
     return isRenewed ? 'the kubelet has renewed its Lease since' : undefined;
   }
-  if (isSilent(lease)) return undefined;
+  // Nor does it need a Lease that is overdue, where its kubelet does not answer either (EVD-4).
+  if (isSilent(lease) || (identity === 'same' && isMissed)) return undefined;
   return `the Lease of the node has not been silent for ${silentAfterMs(lease) / 1000} s`;
+}
+
+/**
+ * Whether what is seen of a node all the time says that it has lost its power: its devices do, each of which knows whose power it
+ * is, and its kubelet does not answer. It may be suspected by that, and is judged like any other then.
+ */
+export function watchSays({ power, view }: Pick<Sighting, 'power' | 'view'>): NodeView['power'] {
+  const { answers = [], askedForMs = Infinity, port } = power ?? {};
+  if (port !== 'silent' || askedForMs > freshForMs || answers.length === 0) return undefined;
+  const isOff = answers.every((one) => one.power === 'off' && one.identity === 'same' && one.wrong === undefined);
+  if (!isOff || (view.lease?.unchangedForMs ?? Infinity) < askedForMs) return undefined;
+  return { says: 'off', message: answers.map(({ message }) => message).join('; ') };
 }
 
 export function powerSays(nodeCase: NodeCase): PowerSays {
@@ -66,7 +81,7 @@ export function powerSays(nodeCase: NodeCase): PowerSays {
     return { says: isSlow ? 'unknown' : 'unasked', message: 'its devices have not answered yet' };
   }
   const doubtOf = (answer: PowerAnswer): Doubt | undefined =>
-    doubtAbout(answer, { what: 'power', ready: node?.ready, lease });
+    doubtAbout(answer, { what: 'power', ready: node?.ready, lease, isMissed: power.port === 'silent' });
   const on = answers.find((answer) => answer.power === 'on' && doubtOf(answer) === undefined);
   if (on !== undefined) return { says: 'on', message: on.message };
   for (const answer of answers) {

@@ -13,12 +13,13 @@ export function learn(before: FenceDeviceStatus, heard: Heard): FenceDeviceStatu
   const seenOn = known.seenOn ?? (isOn ? at : undefined);
   const wrong = wrongBy(known.wrong, heard);
   const answer = known.power === said.power ? pick(known) : { power: said.power, since: at, askedBy: by };
-  const { fenceable, reason, message } = known;
+  const { fenceable, reason, message, watch } = known;
   const identity = identityBy(known, said);
   return {
     device,
     configuration,
     ...answer,
+    ...(watch === undefined ? {} : { watch }),
     ...(identity === undefined ? {} : { identity }),
     ...(seenOn === undefined ? {} : { seenOn }),
     ...proofBy(known, heard, wrong !== undefined),

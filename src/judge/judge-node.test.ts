@@ -43,6 +43,18 @@ describe('verdict on a node', () => {
     assert.equal(verdict({ node: node('True'), lease: fresh, ageMs: 80_001 }), 'unknown ViewTooOld');
   });
 
+  test('[EVD-4] a power that is known to be lost is suspicious at once, unless we are blind or know more', () => {
+    const power = { says: 'off', message: 'bmc: it says off' } as const;
+    const known = { node: node('True'), lease: lease(3000), power };
+    assert.equal(verdict(known), 'suspect PoweredOff');
+    assert.ok(
+      judgeNode(view(known), defaultLimits).evidence.some(({ source, says }) => source === 'Power' && says === 'Dead'),
+    );
+    assert.equal(verdict({ ...known, lease: lease(12_000, true) }), 'suspect LeaseStale');
+    assert.equal(verdict({ ...known, node: node('Unknown') }), 'down ReadyUnknown');
+    assert.equal(verdict({ ...known, silentMs: 15_001 }), 'unknown ApiSilent');
+  });
+
   test('[POD-3] a node is down when Ready is False or Unknown, or when there is no Node', () => {
     assert.equal(verdict({ node: node('False'), lease: lease(3000) }), 'down NotReady');
     assert.equal(verdict({ node: node('Unknown'), lease: lease(60_000) }), 'down ReadyUnknown');

@@ -24,7 +24,7 @@ export const defaultLimits: JudgeLimits = {
 
 type Check = (view: NodeView, limits: JudgeLimits) => Judgement | undefined;
 
-const checks: Check[] = [apiSilent, viewTooOld, nodeGone, noReadyCondition, notReady, leaseStale, ready];
+const checks: Check[] = [apiSilent, viewTooOld, nodeGone, noReadyCondition, notReady, leaseStale, poweredOff, ready];
 
 /** While nothing changes, a verdict that does not wait for anything is looked at again after this. */
 const idleRecheckMs = 60_000;
@@ -86,6 +86,16 @@ function leaseStale(view: NodeView, limits: JudgeLimits): Judgement | undefined 
     ...judgement('healthy', 'ReadyAndRenewing', evidenceOf(view, limits), liveReadRecheckMs),
     wants: 'liveLease',
   };
+}
+
+/** Before its Lease could be overdue (EVD-4). That it is off is found out once more before anything rests on it. */
+function poweredOff(view: NodeView, limits: JudgeLimits): Judgement | undefined {
+  if (view.power === undefined) return undefined;
+  const evidence = [
+    ...evidenceOf(view, limits),
+    { source: 'Power', says: 'Dead', detail: view.power.message } as const,
+  ];
+  return judgement('suspect', 'PoweredOff', evidence, liveReadRecheckMs);
 }
 
 function ready(view: NodeView, limits: JudgeLimits): Judgement {

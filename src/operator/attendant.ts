@@ -101,13 +101,18 @@ export class Attendant {
     }
   }
 
+  get watch(): LongActs['watch'] {
+    return this.#options.longActs.watch;
+  }
+
   close(): void {
+    this.#options.longActs.watch.close();
     for (const name of this.#options.reader.attended) this.#leave(name);
     this.#alarms.clear();
   }
 
   #sight(name: string): Sighting {
-    const { observer, cluster, limits, gates, clock } = this.#options;
+    const { observer, cluster, limits, gates, clock, longActs } = this.#options;
     const looked = this.#alarms.get(name);
     return {
       name,
@@ -116,6 +121,7 @@ export class Attendant {
       gates,
       policies: cluster.policySummary,
       hasOpenRecord: cluster.hasOpenFence(name),
+      ...longActs.powerOf(name),
       alarm: {
         problems: cluster.problemsOf(name),
         ...(looked && { looked: { stamp: looked.stamp, isDue: clock.monotonic() >= looked.againMs } }),

@@ -33,7 +33,7 @@ import { RecordUpkeep } from './upkeep.ts';
 import { CrashReports } from '../observe/crash-reports.ts';
 import { jobOf, NODE_LABEL } from '../remedy/job.ts';
 import { Attendant } from './attendant.ts';
-import { doubtBy, memoryBy } from './device-rules.ts';
+import { memoryBy, weighedBy } from './device-rules.ts';
 import { Draining } from './draining.ts';
 import { HealthServer } from './health-server.ts';
 import { KeyedLoop } from './keyed-loop.ts';
@@ -111,7 +111,6 @@ export class Operator {
     const base = { client, clock, random };
     const onProblem = (source: string, error: KubeError): void => this.#problem(source, error);
     const onNode = (name: string): void => this.#loop.add(name);
-    const verdicts = (): ReadonlyMap<string, Judgement> => this.#board.verdicts;
     this.#crashes = new CrashReports(clock);
     this.#board = new VerdictBoard((change) => this.#announce(change));
     this.#observer = new Observer({ ...base, onNode: (name, what) => this.#touched(name, what), onProblem });
@@ -152,9 +151,10 @@ export class Operator {
       ...views,
       provider: options.devices,
       memory: this.#devices,
+      watch: this.#attendant.watch,
       namespace: options.namespace,
       isLeading,
-      verdicts,
+      verdicts: () => this.#board.verdicts,
       ...(options.checkDevicesEveryMs !== undefined && { checkEveryMs: options.checkDevicesEveryMs }),
       onProblem,
     });
@@ -183,9 +183,8 @@ export class Operator {
       namespace,
       timeoutMs: callTimeoutMs,
       knock: this.#options.knock,
-      doubt: doubtBy(this.#observer),
-      hear: (node, asked, said) => this.#devices.hear(node, asked, { said, by: 'fence' }),
-      onCut: (node, method) => this.#devices.cut(node, method),
+      ...weighedBy(this.#observer, this.#devices),
+      isFenced: (name) => this.#cluster.nodesWith('fenced').includes(name),
       jobObject: (order) => this.#jobObject(order),
     });
     const shared = new SharedFacts({

@@ -28,6 +28,7 @@ import { checkNode } from '../act/device-check.ts';
 import type { DeviceMemory } from '../act/device-memory.ts';
 import type { Hear } from '../act/device-tasks.ts';
 import { DeviceRounds } from '../act/device-rounds.ts';
+import type { PowerWatch } from '../act/power-watch.ts';
 import { doubtAbout } from '../fence/belief.ts';
 import { placesOf } from '../fence/places.ts';
 import { listNodes } from '../observe/list-nodes.ts';
@@ -43,6 +44,7 @@ import {
   strayProblems,
   uncheckedNodes,
   unwrittenMethod,
+  watchedNodes,
 } from '../decide/policy-nodes.ts';
 import { SecretStates } from '../observe/secret-states.ts';
 
@@ -53,6 +55,8 @@ export interface PolicyStatusOptions {
   cluster: ClusterView;
   provider: DeviceProvider;
   memory: DeviceMemory;
+  /** Told whose power is to be watched. */
+  watch: Pick<PowerWatch, 'update'>;
   /** Where the configuration of fences is. */
   namespace: string;
   isLeading: () => boolean;
@@ -191,6 +195,7 @@ export class PolicyStatus {
     const policies = listed.value.items;
     if (policies.length === 0 && cluster.writtenDevices.length === 0) {
       this.#rounds.update([]);
+      this.#options.watch.update([]);
       return;
     }
     const found = this.#isFoundOf(policies) ?? (await this.#find(policies, signal));
@@ -236,6 +241,7 @@ export class PolicyStatus {
       this.#options.memory.report(name, { nodes: count, problem: told });
     }
     this.#rounds.update(findings.targets);
+    this.#options.watch.update(watchedNodes(matched.fenced, facts));
     const strays = strayProblems(nodes.value, configs);
     const fencing = new Set(facts.filter(fencesBy).map(({ name }) => name));
     const unchecked = uncheckedNodes(matched.fenced);

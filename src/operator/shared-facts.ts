@@ -51,7 +51,8 @@ export class SharedFacts {
     this.#conditions = new ConditionTimes(options.clock);
   }
 
-  complete(read: ReadCase): NodeCase {
+  complete(seen: ReadCase): NodeCase {
+    const { power: _, ...read } = seen;
     const { devices, namespace, identity, observer, cluster, longActs } = this.#options;
     const { name, node, policy, serverNowMs } = read;
     const { lease } = observer.view(name);

@@ -4,6 +4,7 @@
  */
 import type { Level, Method } from '../api/fence-config.ts';
 import { deviceHash } from '../api/fence-config.ts';
+import { isSilent } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import type { DeviceQuestion } from '../api/steps.ts';
@@ -35,9 +36,17 @@ export function powerQuestion(nodeCase: NodeCase): DeviceQuestion {
   const facts = powerFacts(nodeCase);
   const question: DeviceQuestion = { what: 'power', methods: methodsOf(facts, levels) };
   // A renewal may have been under way when we cut the power; what was found off had long been silent.
-  if (facts.length === 0 || facts.some(({ commandSentAt }) => commandSentAt === undefined)) return question;
+  if (facts.length === 0 || facts.some(({ commandSentAt }) => commandSentAt === undefined)) {
+    return { ...question, ...doorOf(nodeCase) };
+  }
   const sinceMs = Math.min(...facts.map(({ confirmedAt = '' }) => Date.parse(confirmedAt)));
   return { ...question, offForMs: Math.max(0, serverNowMs - sinceMs) };
+}
+
+/** What was found off under a Lease that is not overdue is off only while its kubelet does not answer (EVD-4). */
+export function doorOf({ lease, node }: NodeCase): Pick<DeviceQuestion, 'door'> {
+  if (lease === undefined || isSilent(lease) || node?.kubelet === undefined) return {};
+  return { door: node.kubelet };
 }
 
 export function storageQuestion(nodeCase: NodeCase): DeviceQuestion {

@@ -38,7 +38,13 @@ export const BASES = {
         { name: 'recovery', uncordon: {} },
         { name: 'scrap', deleteMachine: {} },
       ],
-      fence: { isolateAfter: '30s', powerManagementAfter: '5m', bootTimeout: '10m', kdump: { enabled: true } },
+      fence: {
+        isolateAfter: '30s',
+        powerManagementAfter: '5m',
+        bootTimeout: '10m',
+        kdump: { enabled: true },
+        powerWatch: {},
+      },
       release: {
         provisioners: ['driver.longhorn.io'],
         owners: [{ group: 'postgresql.cnpg.io', kind: 'Cluster' }],

@@ -78,7 +78,8 @@ const policies: BadObject[] = within('policy', [
   schema('spec.fence.kdump', true, 'must be of type object'),
   schema('spec.fence.kdump.enabled', 'yes', 'must be of type boolean'),
   rule('spec.fence.kdump.timeout', '0m', POSITIVE),
-  rule('spec.fence.powerWatch', false, 'powerWatch is not built yet: remove it'),
+  schema('spec.fence.powerWatch', true, 'must be of type object'),
+  rule('spec.fence.powerWatch.every', '500ms', 'must be at least 1s'),
 
   schema('spec.release.podDeletion', 'delete-all', '"do-nothing", "delete-statefulset-pod", "delete-deployment-pod"'),
   schema('spec.release.podDeletion', 'DeleteStatefulSetPod', '"delete-both-statefulset-and-deployment-pod"'),

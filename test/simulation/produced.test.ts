@@ -164,6 +164,7 @@ describe('what a status can hold', () => {
       'holes/shared-boot-id-on-while-held',
       'holes/budget-overruled',
       'holes/off-before-its-condition',
+      'holes/watched-power-lost',
     ];
     for (const file of [...files, 'release/fev/tolerations']) await written.run(scenarioOf(file));
     for (const scenario of scenariosOf('holes/unreported-volume')) await written.run(scenario);

@@ -166,6 +166,9 @@ export class ActCluster {
       hear: heardBefore,
       onCut: () => {},
       jobObject: () => undefined,
+      random: () => 0.5,
+      isFenced: () => false,
+      onWatch: () => {},
       onNode: () => {},
       ...change,
     });

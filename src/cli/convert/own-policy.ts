@@ -11,7 +11,7 @@ import { checked, isEmpty, placeAt } from './result.ts';
 
 type Fields = Record<string, unknown>;
 
-/** Could be written, and nothing was done on their account. */
+/** Could be written, true or false, and nothing was done on their account. */
 const idle = ['fence.powerWatch'];
 const applied = 'kubectl.kubernetes.io/last-applied-configuration';
 
@@ -71,10 +71,11 @@ function withoutIdle(spec: Fields, path: string, place: Place, notes: Notes): vo
   const [outer = '', inner = ''] = path.split('.');
   const group = spec[outer];
   if (typeof group !== 'object' || group === null || !(inner in group)) return;
-  const { [inner]: _, ...rest } = group as Fields;
+  const { [inner]: value, ...rest } = group as Fields;
+  if (typeof value !== 'boolean') return;
   if (Object.keys(rest).length === 0) Reflect.deleteProperty(spec, outer);
   else spec[outer] = rest;
-  notes.add(placeAt(place, path), 'left out: it had no effect, and is not accepted any more');
+  notes.add(placeAt(place, path), 'left out: it had no effect, and is written otherwise now');
 }
 
 function metadataOf(place: Place): { name: string } {

@@ -4,6 +4,7 @@ import type { MutantCase } from '../mutants.ts';
 import { scenarioOf } from '../run-file.ts';
 import { connectedAtOnce } from '../sabotages.ts';
 import { calmMutantCases } from './calm-mutants.ts';
+import { watchMutantCases } from './watch-mutants.ts';
 import { fenced, place } from './fenced.ts';
 
 const cutOff = scenarioOf('holes/record-deleted-while-cut-off');
@@ -114,6 +115,7 @@ export const factMutantCases: readonly MutantCase[] = [
     says: /^node-1 is cut before node-2, node-3, node-4 could be heard of, and the request on record was spent before$/,
   },
   ...calmMutantCases,
+  ...watchMutantCases,
   {
     invariant: 'S29',
     mistake: 'tells a device to switch off that answers for another machine',

@@ -13,3 +13,12 @@ runHoles('asked on suspicion', {
   'off-said-once': '[EVD-2, FEN-5] what was said once does not bring a cut forward',
   'off-said-before-a-crash': '[EVD-2, FEN-5] nor does it for whoever leads next',
 });
+
+runHoles('power that is watched', {
+  'watched-power-lost': '[EVD-4] is missed in seconds, although the Lease is not overdue',
+  'watched-lying-device': '[EVD-4, SAF-1] is not lost where a kubelet answers, whatever its device says',
+  'watched-kubelet-away': '[EVD-4, SAF-18] nor where the machine answers that its kubelet is away',
+  'watched-blind': '[EVD-4] is not lost because nobody can see it',
+  'watched-outlet': '[EVD-4, SAF-1] nor on the word of an outlet that cannot say whose power it is',
+  'watched-failover': '[EVD-4] whoever leads next finds what is off',
+});
