@@ -66,6 +66,17 @@ describe('the word of a device', () => {
     assert.ok(!believes({ identity: 'same', wrong: 'it said off before' }, { lease: fresh, isMissed: true }));
   });
 
+  test('[SAF-1] S34: of one that is known to be wrong, too, until it is cleared', () => {
+    for (const identity of ['same', 'none'] as const) assert.ok(!believes({ identity, wrong: 'OutletsSwapped' }));
+  });
+
+  test('[SAF-1] S34: what cannot say whose power it is has to have been seen on; what can has not', () => {
+    assert.ok(!believes({ identity: 'none', wasSeenOn: false }));
+    assert.ok(!believes({ identity: 'none', wasSeenOn: false, power: 'on' }));
+    assert.ok(believes({ identity: 'same', wasSeenOn: false }));
+    assert.ok(believes({ identity: 'none', wasSeenOn: false, power: 'unknown' }), 'it has said nothing');
+  });
+
   test('[SAF-1] S34: off is believed of a node that is silent, and of none whose Lease may be renewed yet', () => {
     for (const identity of ['same', 'none'] as const) {
       assert.ok(believes({ identity }));
@@ -83,6 +94,8 @@ describe('the word of a device', () => {
     assert.ok(believes({}, { lease: fresh, offForMs: 0 }));
     assert.ok(believes({}, { lease: fresh, offForMs: 4000 }), 'sent before the power went');
     assert.ok(!believes({}, { lease: fresh, offForMs: 30_000 }));
+    assert.ok(believes({}, { lease: fresh, offForMs: 5000 }), 'as late as one may be that was under way');
+    assert.ok(!believes({}, { lease: fresh, offForMs: 5001 }));
     const { renewed: _, ...firstSight } = fresh;
     assert.ok(believes({}, { lease: firstSight, offForMs: 30_000 }), 'seen for the first time is not renewed');
     assert.ok(!believes({ identity: 'none' }, { lease: fresh, offForMs: 0 }), 'an outlet waits for the silence');
@@ -118,11 +131,26 @@ describe('what the devices of a node come to', () => {
     const renewed = { ...silent, unchangedForMs: 13_000 };
     assert.equal(says({ answers: [answer()], askedForMs: 14_000 }, { lease: renewed }), 'unknown');
     assert.equal(says({ answers: [answer()], askedForMs: 12_000 }, { lease: renewed }), 'off');
+    assert.equal(says({ answers: [answer()], askedForMs: 13_000 }, { lease: renewed }), 'off');
+    const { renewed: _, ...firstSight } = renewed;
+    assert.equal(says({ answers: [answer()], askedForMs: 14_000 }, { lease: firstSight }), 'off', 'it was not renewed');
+  });
+
+  test('[SAF-17] an outlet that is off says nothing while somebody else is silent who is not accounted for', () => {
+    const beside = { unheard: 0, names: [], settledAtMs: 0, present: 1 };
+    const silentOne = { name: 'node-2', isOff: false };
+    assert.equal(says({ answers: [answer()] }, { beside: { ...beside, silent: [silentOne] } }), 'unknown');
+    assert.equal(
+      says({ answers: [answer()] }, { beside: { ...beside, silent: [{ ...silentOne, isOff: true }] } }),
+      'off',
+    );
   });
 
   test('S26: not asked, asked otherwise, not answered and answered long ago are no answer', () => {
     assert.equal(says(undefined), 'unasked');
     assert.equal(says({ answers: [answer()] }, { config: configOf() }), 'unasked');
+    const nobody = { answers: [], question: questionOf([]) };
+    assert.equal(says(nobody, { config: configOf() }), 'unasked', 'where nobody can be asked nobody says off');
     assert.equal(says({ answers: [answer()] }, { config: configOf(ipmi) }), 'unasked');
     assert.equal(says({}), 'unasked');
     assert.equal(says({ askedForMs: 10_000 }), 'unknown', 'nobody waits for it for ever');

@@ -73,6 +73,8 @@ describe('released by the power supply', () => {
     assert.deepEqual(clears(off, { beside }), [false, false], 'another one may have been struck');
     assert.deepEqual(clears({ ...off, cleanResources: false }), [false, false]);
     assert.deepEqual(clears({ ...off, bootId: 'boot-0' }), [false, false]);
+    assert.deepEqual(clears({ ...off, phase: 'finished' }), [false, false], 'its fence is over');
+    assert.deepEqual(clears({ ...off, switched: [] }), [false, false], 'nobody has confirmed it');
   });
 
   test('[FEN-10] S4: in no other phase, and not after another boot', () => {
@@ -80,6 +82,17 @@ describe('released by the power supply', () => {
     for (const phase of others as Fence['phase'][]) assert.equal(objects({ phase }), 'NotPoweredOff', phase);
     for (const nothing of [undefined, { phase: 'finished' } as const]) assert.equal(objects(nothing), 'NoFence');
     assert.equal(objects({ bootId: 'boot-0' }), 'NotPoweredOff');
+    assert.equal(objects({ switched: [] }), 'NotPoweredOff', 'nobody has confirmed it');
+  });
+
+  test('[SAF-17] not while it may have been another machine that was cut', () => {
+    const told = { commandSentAt: '2026-01-01T00:00:00Z', silentBeside: [] };
+    const fence = aFence({ fence: { ...off, switched: off.switched.map((one) => ({ ...one, ...told })) } });
+    const silent = [{ name: 'node-2', isOff: true }];
+    const beside = { names: [], unheard: 0, present: 1, settledAtMs: 9000, silent };
+    const struck = objectionIn(aCase({ fence, beside }), aPod());
+    assert.equal(struck?.reason, 'OthersUnheard');
+    assert.match(struck?.message ?? '', /^node-2 fell silent when it was cut/);
   });
 
   test('[REM-1, FEN-11] not without cleanResources; mirror and DaemonSet pods stay', () => {

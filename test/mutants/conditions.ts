@@ -12,10 +12,15 @@ export const covered: Readonly<Record<string, number>> = {
   'src/api/beside.ts': 20,
   'src/decide/fence-of.ts': 70,
   'src/fence/automaton.ts': 110,
+  'src/fence/belief.ts': 35,
   'src/fence/decide-fence.ts': 40,
   'src/fence/state.ts': 10,
   'src/fence/switched.ts': 30,
   'src/fence/switching.ts': 40,
+  'src/release/by-power.ts': 15,
+  'src/release/by-storage-fence.ts': 12,
+  'src/release/kept.ts': 15,
+  'src/return/soak.ts': 8,
 };
 
 /** What is asked for the sake of a type alone, or cannot be otherwise where it stands: by id, with why it makes no difference. */
@@ -27,6 +32,8 @@ export const idle: Readonly<Record<string, string>> = {
   "src/fence/decide-fence.ts isHeldBack without free.kind === 'state'": 'a brake cancels nothing',
   'src/fence/decide-fence.ts stored without before.stepStartedAt === timeOf(state.phaseStartedAtMs)':
     'no fence comes back to its phase within one look',
+  "src/release/by-power.ts poweredOff without stored.phase !== 'off'": 'nothing is confirmed of any other phase',
+  'src/release/by-storage-fence.ts allVolumesThere without !isKnown(volume)': 'one that is not known has no driver',
 };
 
 interface Change extends Span {
