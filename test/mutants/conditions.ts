@@ -12,7 +12,6 @@ export const covered: Readonly<Record<string, number>> = {
   'src/api/beside.ts': 20,
   'src/decide/fence-of.ts': 70,
   'src/fence/automaton.ts': 110,
-  'src/fence/belief.ts': 35,
   'src/fence/decide-fence.ts': 40,
   'src/fence/state.ts': 10,
   'src/fence/switched.ts': 30,
