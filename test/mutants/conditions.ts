@@ -10,7 +10,6 @@ import { edited, endOf, homeOf, matchesIn, sourceOf, textOf } from './source.ts'
 /** The least that is found in each: fewer, and the house has changed in a way that this file does not see. */
 export const covered: Readonly<Record<string, number>> = {
   'src/api/beside.ts': 20,
-  'src/decide/fence-of.ts': 70,
   'src/fence/automaton.ts': 110,
   'src/fence/decide-fence.ts': 40,
   'src/fence/state.ts': 10,
@@ -24,8 +23,8 @@ export const covered: Readonly<Record<string, number>> = {
 
 /** What is asked for the sake of a type alone, or cannot be otherwise where it stands: by id, with why it makes no difference. */
 export const idle: Readonly<Record<string, string>> = {
-  'src/decide/fence-of.ts bootOf without lease': 'one that is not there is not there, however that is written',
-  'src/decide/fence-of.ts isReleased without podsGoneAt !== undefined': 'no time is later than one that is none',
+  "src/fence/automaton.ts poweringOn without facts.task.outcome !== 'succeeded'":
+    'what has succeeded goes on to the next one as well',
   'src/fence/decide-fence.ts decideFence without before !== undefined':
     'where there is none, and none is wanted, it has ended',
   "src/fence/decide-fence.ts isHeldBack without free.kind === 'state'": 'a brake cancels nothing',
