@@ -111,6 +111,14 @@ export const factMutantCases: readonly MutantCase[] = [
       line: 'const isOver = answer.endedAt !== undefined || hasEnded(record);',
       instead: 'const isOver = hasEnded(record);',
     },
+    // A new boot ends it as well, as long as nothing was begun for it.
+    also: [
+      {
+        file: 'src/decide/request.ts',
+        line: 'if (bootId !== undefined && bootId !== node?.bootId) {',
+        instead: "if (bootId === '' && bootId !== node?.bootId) {",
+      },
+    ],
     scenario: { ...scenarioOf('holes/request-spent'), expectations: [] },
     says: /^node-1 is cut before node-2, node-3, node-4 could be heard of, and the request on record was spent before$/,
   },
