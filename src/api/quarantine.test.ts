@@ -12,6 +12,18 @@ test('[SAF-4] the quarantine says of which boot nothing shows that it has ended,
   assert.match(value ?? '', /^[0-9a-z]+\.[0-9a-z]+$/);
   assert.equal(markOf(aCase({ fence: recorded })), undefined, 'its kubelet reports every volume');
   assert.equal(markOf(aCase({ drivers: attachless, fence: recorded, pods: [] })), undefined);
+  const put = (taintValue: string, change: Partial<NodeCase> = {}): string | undefined =>
+    markOf(
+      aCase({
+        drivers: attachless,
+        fence: recorded,
+        node: aNode({ taints: [{ ...quarantine, value: taintValue }] }),
+        ...change,
+      }),
+    );
+  assert.equal(put(''), value, 'one that somebody else has put there says it from now on');
+  assert.equal(put('i.another-boot'), value);
+  assert.equal(put(value ?? ''), undefined, 'it is said');
   const later = (change: Partial<NodeCase>, node = {}): boolean =>
     isForgotten(aCase({ node: aNode({ taints: [{ ...quarantine, ...(value && { value }) }], ...node }), ...change }));
   assert.equal(later({ fence: recorded }), false, 'it is on record');
@@ -21,4 +33,31 @@ test('[SAF-4] the quarantine says of which boot nothing shows that it has ended,
   assert.equal(later({}, { bootId: 'boot-7' }), false, 'it was rebooted');
   assert.equal(later({}, { taints: [quarantine] }), false, 'as somebody else, or an earlier version, has put it there');
   assert.equal(later({}, { taints: [] }), false);
+});
+
+test('[SAF-4] the quarantine says so as well when what was let go is on record, and not on the node any more', () => {
+  const gone = (status: object): string | undefined => markOf(aCase({ pods: [], fence: aFence(status) }));
+  const { bootId, uid: nodeUid } = aNode();
+  const unseen = { bootId, pods: ['uid-1'] };
+  assert.notEqual(gone({ incident: anIncident({ unseen }) }), undefined);
+  assert.equal(gone({ incident: anIncident({ unseen: { ...unseen, bootId: 'boot-7' } }) }), undefined);
+  const letGo = (record: object, pod: object = { unseen: 'pv-0' }): string | undefined => {
+    const pods = [{ namespace: 'default', name: 'web-0', uid: 'uid-1', ...pod }];
+    const release = {
+      id: 'r',
+      basis: 'StorageFenced',
+      startedAt: '2026-01-01T00:00:00Z',
+      bootId,
+      nodeUid,
+      pods,
+      volumes: [],
+      freed: [],
+      ...record,
+    };
+    return gone({ incident: anIncident(), releases: [release] });
+  };
+  assert.notEqual(letGo({}), undefined);
+  assert.equal(letGo({ bootId: 'boot-7' }), undefined, 'that was another boot');
+  assert.equal(letGo({ nodeUid: 'another' }), undefined, 'that was another node');
+  assert.equal(letGo({}, {}), undefined, 'its kubelet reports every volume of it');
 });

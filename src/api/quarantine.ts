@@ -3,9 +3,9 @@
  * let go there: where a pod was on the node whose volumes no kubelet reports, nothing but another boot shows that it has ended (S9).
  * So the taint names the incident that knows, and that boot; where every volume shows, it says nothing.
  */
-import { clockTime, hasTaint } from './facts.ts';
+import { clockTime } from './facts.ts';
 import { hash } from './hash.ts';
-import type { NodeCase } from './release-view.ts';
+import type { LiveNode, NodeCase } from './release-view.ts';
 import { QUARANTINE_KEY } from './release-view.ts';
 import { unseenVolume } from './unseen.ts';
 
@@ -17,18 +17,36 @@ export function incidentIdOf({ name, node, fence, serverNowMs }: NodeCase): stri
   return `${name}-${clockTime(serverNowMs).replaceAll(/[^0-9]/g, '')}`.slice(-64);
 }
 
-/** The value of the taint; undefined: it has none. */
+/** The value that the taint should have; undefined: none that it does not have. What it says of this boot is never overwritten. */
 export function markOf(nodeCase: NodeCase): string | undefined {
-  const { node, pods } = nodeCase;
-  if (node === undefined || !pods.some((pod) => unseenVolume(nodeCase, pod) !== undefined)) return undefined;
+  const { node } = nodeCase;
+  if (node === undefined || !hasUnseen(nodeCase, node) || markedBy(node)?.boot === hash(node.bootId)) return undefined;
   return `${hash(incidentIdOf(nodeCase))}.${hash(node.bootId)}`;
+}
+
+/** Now, or on record: what was let go is not on the node any more when the quarantine is put on again. */
+function hasUnseen(nodeCase: NodeCase, { bootId, uid }: LiveNode): boolean {
+  const { pods, fence } = nodeCase;
+  const { incident, releases = [] } = fence?.status ?? {};
+  return (
+    pods.some((pod) => unseenVolume(nodeCase, pod) !== undefined) ||
+    incident?.unseen?.bootId === bootId ||
+    releases.some(
+      (record) =>
+        record.bootId === bootId && record.nodeUid === uid && record.pods.some(({ unseen }) => unseen !== undefined),
+    )
+  );
+}
+
+function markedBy({ taints }: LiveNode): { incident: string; boot: string } | undefined {
+  const mark = taints.find(({ key, effect }) => key === QUARANTINE_KEY && effect === 'NoSchedule')?.value ?? '';
+  const [incident = '', boot = ''] = mark.split('.');
+  return boot === '' ? undefined : { incident, boot };
 }
 
 /** Something was let go in this boot that no kubelet reports, and the record of it is gone. */
 export function isForgotten(nodeCase: NodeCase): boolean {
   const { node } = nodeCase;
-  if (!hasTaint(node, QUARANTINE_KEY, 'NoSchedule')) return false;
-  const mark = node?.taints.find(({ key, effect }) => key === QUARANTINE_KEY && effect === 'NoSchedule')?.value ?? '';
-  const [incident = '', boot = ''] = mark.split('.');
-  return boot !== '' && boot === hash(node?.bootId ?? '') && incident !== hash(incidentIdOf(nodeCase));
+  const mark = node && markedBy(node);
+  return mark !== undefined && mark.boot === hash(node?.bootId ?? '') && mark.incident !== hash(incidentIdOf(nodeCase));
 }

@@ -165,7 +165,7 @@ test('[SAF-6] whoever asks for a fence is told at once that it is held back, by 
   const approve = await asked((cluster) => [
     () => cluster.patchStatus(fenceRef, status(fenceIn('waiting'), { incident: anIncident(), hold: waits })),
   ]);
-  assert.deepEqual(approve.notes, ['it is held back (AwaitingApproval): it waits, until somebody approves']);
+  assert.deepEqual(approve.notes, ['it is held back (AwaitingApproval): it waits, until somebody approves', lapses]);
   const begun = await asked((cluster) => [
     () => cluster.patchStatus(fenceRef, status(fenceIn('poweringOff'), { incident: anIncident() })),
   ]);

@@ -81,7 +81,7 @@ function notesOn(fence: StoredFence): string[] {
   if (hold === undefined) return [];
   const { reason, message, ends } = hold;
   const until = ends === undefined ? '' : `, until ${ends}`;
-  return [`it is held back (${reason}): ${message}${until}`, ...(reason === 'AwaitingApproval' ? [] : [lapses])];
+  return [`it is held back (${reason}): ${message}${until}`, lapses];
 }
 
 /** Answers with the record that holds the request. */

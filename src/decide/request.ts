@@ -9,7 +9,6 @@ import { isSilent } from '../api/life.ts';
 import { pauseOf } from '../api/pause.ts';
 import type { REQUESTED } from '../api/reasons.ts';
 import type { NodeCase } from '../api/release-view.ts';
-import { holdOf } from '../release/hold.ts';
 import { maintenanceOf } from '../release/maintenance.ts';
 import { isTroubled } from '../remedy/ladder.ts';
 import { isBack } from './fence-of.ts';
@@ -76,7 +75,7 @@ function wrongWith(nodeCase: NodeCase): string | undefined {
 /** A request that waited for any of these to change would be a landmine. */
 function refusalOf(nodeCase: NodeCase, asked: FenceRequest): RequestRefusal | undefined {
   const { fence, node } = nodeCase;
-  const late = fence && untimely(fence, nodeCase.serverNowMs, holdOf(nodeCase)?.reason === 'AwaitingApproval');
+  const late = fence && untimely(fence, nodeCase.serverNowMs);
   if (late !== undefined || node === undefined) return late;
   return (
     otherNode(nodeCase) ??
@@ -126,8 +125,8 @@ function withoutPolicy({ policy, name }: NodeCase, asked: FenceRequest): Request
   return { reason: 'NoPolicy', message };
 }
 
-/** Why a request for which nothing was begun yet is not about today. `isAwaited`: another person has to look at it first. */
-export function untimely(record: Asked, nowMs: number, isAwaited = false): RequestRefusal | undefined {
+/** Why a request for which nothing was begun yet is not about today. */
+export function untimely(record: Asked, nowMs: number): RequestRefusal | undefined {
   const { requested } = record.spec;
   if (requested === undefined) return undefined;
   if (isFromBefore(requested.at, record)) {
@@ -139,7 +138,7 @@ export function untimely(record: Asked, nowMs: number, isAwaited = false): Reque
     return { reason: 'InTheFuture', message: `it is dated ${requested.at}, which is still to come` };
   }
   const isLate = nowMs > (lapsesAtMs(record) ?? Infinity);
-  if (!isLate || (isTaken && isAwaited)) return undefined;
+  if (!isLate) return undefined;
   const what = isTaken ? 'nothing was begun for it' : 'nobody took it up';
   return { reason: 'TooOld', message: `${what} within ten minutes of ${requested.at}` };
 }

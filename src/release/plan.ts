@@ -322,8 +322,8 @@ function isStillAccepted(nodeCase: NodeCase, record: ReleaseRecord): boolean {
 /** Undefined: it is in quarantine, or gone. */
 export function quarantineStep(nodeCase: NodeCase): Step | undefined {
   const { node } = nodeCase;
-  if (node === undefined || hasTaint(node, QUARANTINE_KEY, 'NoSchedule')) return undefined;
   const mark = markOf(nodeCase);
+  if (node === undefined || (hasTaint(node, QUARANTINE_KEY, 'NoSchedule') && mark === undefined)) return undefined;
   return { free: [{ do: 'quarantine', ...(mark === undefined ? {} : { mark }) }] };
 }
 

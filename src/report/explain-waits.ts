@@ -192,7 +192,7 @@ function heldRequest(known: Known): Advised[] {
   const asked = record && requestOf(record);
   const { fence, hold } = record?.status ?? {};
   if (record === undefined || asked === undefined || isUnderFence(fence) || hold === undefined) return [];
-  const lapsesMs = hold.reason === HELD.reason.AwaitingApproval ? undefined : lapsesAtMs(record);
+  const lapsesMs = lapsesAtMs(record);
   const message = `${asked.by} asked for a fence at ${asked.at}; nothing was begun for it yet`;
   const wait = { reason: 'TakenUp', message, ...(lapsesMs === undefined ? {} : { until: clockTime(lapsesMs) }) };
   return [advised(wait, REQUESTED_ADVICE.TakenUp, namesOf(known))];

@@ -136,7 +136,9 @@ function notClean(nodeCase: NodeCase, records: readonly ReleaseRecord[]): string
   const left = freed.find((entry) => node.volumesInUse.includes(entry) && !inService.has(entry));
   if (left !== undefined) return `its kubelet still uses ${left}, which was released`;
   if (isForgotten(nodeCase)) {
-    return 'it waits for a reboot: the record is gone of a pod that was there, and no kubelet reports whether it still runs';
+    const pod = 'the record is gone of a pod that was there, and no kubelet reports whether it still runs';
+    if (!sharesBoot(nodeCase)) return `it waits for a reboot: ${pod}`;
+    return `other nodes have its boot ID, so that no reboot shows: ${pod}; whoever has rebooted it removes the taint ${QUARANTINE_KEY}`;
   }
   // What an earlier boot ran is not running any more.
   const current = ofThisBoot(nodeCase, records);

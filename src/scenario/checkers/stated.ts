@@ -10,6 +10,7 @@ import type { Pod } from '../../world/objects/pods.ts';
 import type { VolumeAttachment } from '../../world/objects/volumes.ts';
 import type { StoredChange, StoredFence } from '../cluster-state.ts';
 import type { CheckContext } from './checker.ts';
+import { quarantine } from './late.ts';
 import { hasWork } from './movable.ts';
 import type { Troubles } from './trouble.ts';
 import { isOfControlPlane, msOf } from './trouble.ts';
@@ -163,6 +164,20 @@ export class Statements {
             ({ bootId, pods = [] }) =>
               bootId === node.status?.nodeInfo?.bootID &&
               pods.some(({ namespace, name }) => `${namespace}/${name}` === groups['pod']),
+          ),
+      ],
+      [
+        /^it waits for a reboot: the record is gone of a pod that was there/,
+        ({ node }) => node.spec?.taints?.some(({ key, value = '' }) => key === quarantine.key && value !== '') ?? false,
+      ],
+      [
+        /^other nodes have its boot ID, so that no reboot shows: .* removes the taint (?<key>\S+)$/,
+        ({ node, groups }) =>
+          (node.spec?.taints?.some(({ key }) => key === groups['key']) ?? false) &&
+          [...state.nodes.values()].some(
+            (other) =>
+              other.metadata.name !== node.metadata.name &&
+              other.status?.nodeInfo?.bootID === node.status?.nodeInfo?.bootID,
           ),
       ],
       [

@@ -15,6 +15,10 @@ runHoles('a record that is lost', {
   'record-deleted-then-booted': '[SAF-18] is no reason to cut a machine that has booted since',
   'unreported-volume-record-deleted':
     '[SAF-4, NGS-7] leaves no node in service where something may still run that no kubelet reports',
+  'quarantine-put-on-again':
+    '[SAF-4, NGS-7] says nothing less when the quarantine was taken off and put on again before',
+  'shared-boot-id-record-deleted':
+    '[FEN-16, RET-2] keeps a node out of service whose reboots nobody can see, and says who ends that',
   'cordon-forgotten': '[RET-2] leaves no cordon of ours behind, and nobody else without theirs',
   'record-deleted-beside-a-risk': '[POD-2, FEN-3] lets nobody go at a risk in the pass that begins its fence again',
 });
