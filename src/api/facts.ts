@@ -1,5 +1,6 @@
 /** What every room reads the same way out of the facts. */
 import type { LadderThreshold, LiveNode, NodeCase, PodFacts, RemedyFacts } from './release-view.ts';
+import { ownOf } from './own.ts';
 
 interface FenceSigns {
   phase: string;
@@ -95,7 +96,7 @@ export function fenceRung(
 }
 
 export function fencesSilence({ thresholds, kinds }: Pick<RemedyFacts, 'thresholds' | 'kinds'>): boolean {
-  return thresholds.some((one) => fenceRung(one, (name) => kinds[name]) !== undefined);
+  return thresholds.some((one) => fenceRung(one, (name) => ownOf(kinds, name)) !== undefined);
 }
 
 type Belonging = { mirror: boolean; owner?: { kind: string } | undefined };

@@ -1,5 +1,6 @@
 /** Selectors of labels: as Kubernetes writes them in one line, and whom they select. */
 import type { Selector } from './node-choice.ts';
+import { ownOf } from './own.ts';
 
 type Labels = Readonly<Record<string, string>>;
 type Requirement = Selector['matchExpressions'][number];
@@ -64,7 +65,7 @@ export function meets(
 }
 
 export function selects({ matchLabels, matchExpressions }: Selector, labels: Labels): boolean {
-  const valueOf = (key: string): string | undefined => (Object.hasOwn(labels, key) ? labels[key] : undefined);
+  const valueOf = (key: string): string | undefined => ownOf(labels, key);
   return (
     Object.entries(matchLabels).every(([key, value]) => valueOf(key) === value) &&
     matchExpressions.every((requirement) => meets(requirement, valueOf(requirement.key)))

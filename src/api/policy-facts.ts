@@ -11,6 +11,7 @@ import { REMEDY_ACTIONS, REMEDY_DEFAULTS, STORAGE_SYSTEMS } from './policy-defau
 import type { AlarmFacts, LadderThreshold, OwnerKind, PolicyFacts, RemedyFacts, SoakFacts } from './release-view.ts';
 import { thresholdKey } from './threshold-key.ts';
 import type { StoredObject, WrittenDrainPolicy, WrittenPolicy } from './written.ts';
+import { ownOf } from './own.ts';
 
 const msOf = (text: string | undefined): number | undefined => parseDuration(text ?? '');
 
@@ -96,7 +97,7 @@ export function remedyOf({ thresholds = [], remedies = [], fence, storm }: Writt
     ...rungs.map(({ name }) => name),
     ...recovery,
   ];
-  const canRun = (name: string): boolean => (kinds[name] ?? '') !== '';
+  const canRun = (name: string): boolean => (ownOf(kinds, name) ?? '') !== '';
   return {
     remedy: {
       thresholds: ladders.filter((ladder) => namesOf(ladder).every(canRun)),
@@ -167,7 +168,7 @@ function ladderOf(threshold: WrittenThreshold, kinds: RemedyFacts['kinds']): Lad
   const steps = remedies.flatMap(({ name = '', period, cleanResources }) => {
     const periodMs = msOf(period);
     // A power cut that frees nothing helps nobody; a Job says nothing about pods unless somebody says so for it.
-    const cleans = cleanResources ?? kinds[name] === 'fence';
+    const cleans = cleanResources ?? ownOf(kinds, name) === 'fence';
     return periodMs === undefined ? [] : [{ name, periodMs, cleanResources: cleans }];
   });
   if (steps.length !== remedies.length) return undefined;

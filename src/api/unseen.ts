@@ -5,6 +5,7 @@
  */
 import { nameInUse } from './facts.ts';
 import type { NodeCase, PodFacts } from './release-view.ts';
+import { ownOf } from './own.ts';
 
 type Known = Pick<NodeCase, 'volumes' | 'drivers'>;
 
@@ -21,5 +22,5 @@ export function unseenVolume(known: Known, pod: PodFacts): string | undefined {
 
 /** A driver without an object of its own attaches, as Kubernetes has it. */
 function isAttachless({ drivers }: Known, name: string): boolean {
-  return Object.hasOwn(drivers, name) && drivers[name]?.attachless === true;
+  return ownOf(drivers, name)?.attachless === true;
 }

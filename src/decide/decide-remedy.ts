@@ -21,6 +21,7 @@ import type { JobRecord, PlannedJob } from './jobs.ts';
 import { endedJobs, isMade, orderOf, remediationOf, wasMade, withJob } from './jobs.ts';
 import { ladderKey, remedyOf, taskOf } from './of-case.ts';
 import { answerFor, decideRequest } from './request.ts';
+import { ownOf } from '../api/own.ts';
 
 type Fence = NonNullable<NodeFenceStatus['fence']>;
 
@@ -293,5 +294,5 @@ function ofThisNode({ fence, node }: NodeCase): NodeFenceStatus {
 }
 
 function kindOf(remedy: RemedyFacts | undefined, name: string | undefined): string | undefined {
-  return name === undefined ? undefined : remedy?.kinds[name];
+  return name === undefined ? undefined : ownOf(remedy?.kinds ?? {}, name);
 }

@@ -9,6 +9,7 @@ import type {
 } from '../api/snapshot.ts';
 import { meets } from '../api/label-selector.ts';
 import { tolerates } from '../release/by-assertion.ts';
+import { ownOf } from '../api/own.ts';
 
 export type Places =
   | { kind: 'some'; nodes: readonly SnapshotNode[] }
@@ -53,7 +54,8 @@ function mayRun({ object }: SnapshotPod, node: SnapshotNode): boolean {
   const { nodeSelector = {}, affinity } = object.spec;
   const required = affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
   return (
-    Object.entries(nodeSelector).every(([key, value]) => node.labels[key] === value) && matchesTerms(required, node)
+    Object.entries(nodeSelector).every(([key, value]) => ownOf(node.labels, key) === value) &&
+    matchesTerms(required, node)
   );
 }
 
@@ -65,7 +67,7 @@ function matchesTerms(selector: SnapshotNodeSelector | undefined, node: Snapshot
     const asked = matchExpressions.length + matchFields.length;
     return (
       asked > 0 &&
-      matchExpressions.every((one) => nodeMeets(one, node.labels[one.key])) &&
+      matchExpressions.every((one) => nodeMeets(one, ownOf(node.labels, one.key))) &&
       matchFields.every((one) => nodeMeets(one, node.name))
     );
   });

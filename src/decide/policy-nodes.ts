@@ -19,6 +19,7 @@ import type { LiveNode, PolicyFacts } from '../api/release-view.ts';
 import { configOf, selectorProblem } from '../fence/config.ts';
 import { devicesFor, readDevices } from '../fence/device-config.ts';
 import { matchPolicy } from '../judge/match-policy.ts';
+import { ownOf } from '../api/own.ts';
 
 type By<T> = ReadonlyMap<string, readonly T[]>;
 
@@ -59,7 +60,7 @@ export interface ConfigFindings {
 /** Whether a ladder of the policy fences. */
 export function fencesBy({ remedy }: PolicyFacts): boolean {
   return (remedy?.thresholds ?? []).some(({ remedies }) =>
-    remedies.some(({ name }) => remedy?.kinds[name] === 'fence'),
+    remedies.some(({ name }) => ownOf(remedy?.kinds ?? {}, name) === 'fence'),
   );
 }
 

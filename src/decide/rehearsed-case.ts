@@ -8,6 +8,7 @@ import type { TaskSign } from '../api/task.ts';
 import { isKnown, volumesOf } from '../release/checks.ts';
 import type { JobRecord } from './jobs.ts';
 import { remedyOf } from './of-case.ts';
+import { ownOf } from '../api/own.ts';
 
 /** Which incident it belongs to is known when that is on record. */
 export type Rehearsing = Omit<NonNullable<NodeFenceStatus['rehearsal']>, 'incident'>;
@@ -80,12 +81,14 @@ function jobsOf(nodeCase: PresentCase, { ladders }: Rehearsing): JobRecord[] {
   const { namespace, serverNowMs } = nodeCase;
   const now = timeOf(serverNowMs);
   return ladders
-    .filter(({ phase, remedy }) => (phase === 'waiting' || phase === 'exhausted') && kinds[remedy] === 'podTemplate')
+    .filter(
+      ({ phase, remedy }) => (phase === 'waiting' || phase === 'exhausted') && ownOf(kinds, remedy) === 'podTemplate',
+    )
     .map(({ remedy, startedAt }) => ({
       namespace,
       name: remedy,
       purpose: remedy,
-      template: templates[remedy] ?? '',
+      template: ownOf(templates, remedy) ?? '',
       startedAt,
       endedAt: now,
       outcome: 'Succeeded',

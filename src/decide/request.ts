@@ -76,7 +76,8 @@ function wrongWith(nodeCase: NodeCase): string | undefined {
 function refusalOf(nodeCase: NodeCase, asked: FenceRequest): RequestRefusal | undefined {
   const { fence, node } = nodeCase;
   const late = fence && untimely(fence, nodeCase.serverNowMs);
-  if (late !== undefined || node === undefined) return late;
+  if (late !== undefined) return late;
+  if (node === undefined) return { reason: 'OtherNode', message: 'there is no node of this name' };
   return (
     otherNode(nodeCase) ??
     notActing(nodeCase) ??

@@ -8,6 +8,7 @@ import { selects } from '../api/label-selector.ts';
 import { nearest } from '../api/nearest.ts';
 import type { CheckSources, NodeIdentity, Parameter } from './method-checks.ts';
 import { AGENT_PREFIX, MethodChecks } from './method-checks.ts';
+import { ownOf } from '../api/own.ts';
 
 /** Those that are about a node, by name or by its labels. */
 export function devicesFor({ name, labels }: NodeIdentity, devices: readonly WrittenDevice[]): WrittenDevice[] {
@@ -54,7 +55,7 @@ function readDevice(node: NodeIdentity, device: WrittenDevice, sources: CheckSou
     const near = known.includes(node.name) || known.length === 0 ? undefined : nearest(node.name, known);
     return near === undefined ? entry : `${entry} (there is one for ${near})`;
   };
-  const checks = new MethodChecks(node, { of: spec.values[node.name] ?? {}, hint }, sources);
+  const checks = new MethodChecks(node, { of: ownOf(spec.values, node.name) ?? {}, hint }, sources);
   if (spec.driver.startsWith(AGENT_PREFIX)) checks.isAllowed(spec.driver.slice(AGENT_PREFIX.length), place('agent'));
   const written = new Map<string, Parameter>();
   for (const [key, value] of Object.entries(spec.parameters)) {

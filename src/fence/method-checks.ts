@@ -6,6 +6,7 @@ import type { AllowedParameter } from '../api/agent-parameters.ts';
 import { agentParameterProblems } from '../api/agent-parameters.ts';
 import { whyNotAllowed } from '../api/agents.ts';
 import type { ConfigProblem } from '../api/fence-config.ts';
+import { ownOf } from '../api/own.ts';
 
 export interface NodeIdentity {
   name: string;
@@ -63,7 +64,7 @@ export class MethodChecks {
   filled(value: string, place: Place): string {
     const { of, hint } = this.#values;
     return value.replaceAll(placeholders, (whole, name: string) => {
-      const known = Object.hasOwn(of, name) ? of[name] : undefined;
+      const known = ownOf(of, name);
       if (known !== undefined) return known;
       this.problem(place, `{{${name}}} has no value for node ${this.#node.name}: ${hint(name)}`);
       return whole;

@@ -100,6 +100,8 @@ describe('storm brake', () => {
     const silent = cluster(10, [0, 1, 2, 3, 4]);
     assert.deepEqual([reasonFor(silent, deadlock.key), reasonFor(silent, disk.key)], ['StormLimit', 'StormLimit']);
     const zoned = having(2, 60_000, (index) => (index < 3 ? 'a' : ''));
+    const oddly = having(2, 60_000, (index) => (index < 3 ? 'constructor' : ''));
+    assert.equal(reasonFor(oddly, deadlock.key), 'ZoneStormLimit', 'whatever it is called');
     assert.equal(reasonFor(zoned, deadlock.key), 'ZoneStormLimit');
     assert.equal(reasonFor(zoned, disk.key), undefined);
   });

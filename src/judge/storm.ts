@@ -9,6 +9,7 @@ import { shareOf } from '../api/share.ts';
 import type { Share } from '../api/share.ts';
 import type { Surroundings } from '../api/surroundings.ts';
 import type { Judgement } from '../api/view.ts';
+import { ownOf } from '../api/own.ts';
 
 export interface StormLimits {
   maxUnresponsive: Share;
@@ -50,7 +51,7 @@ const harshKinds: ReadonlySet<string> = new Set(['fence', 'podTemplate', 'drain'
 
 /** Thresholds on whose ladder there is something that cannot be taken back. */
 export function harshThresholds({ thresholds, kinds }: Pick<RemedyFacts, 'thresholds' | 'kinds'>): LadderThreshold[] {
-  return thresholds.filter(({ remedies }) => remedies.some(({ name }) => harshKinds.has(kinds[name] ?? '')));
+  return thresholds.filter(({ remedies }) => remedies.some(({ name }) => harshKinds.has(ownOf(kinds, name) ?? '')));
 }
 
 /** Of a node that nobody has judged yet it is not known: after a change of leaders that is every one. */
@@ -118,7 +119,7 @@ export function countTrouble(
     nodes: nodes.length,
     troubled: troubled.length,
     unjudged: nodes.filter(({ life, name }) => life === 'unjudged' && name !== node).length,
-    zones: Object.entries(zones).map(([zone, count]) => ({ zone, nodes: count, troubled: inZones[zone] ?? 0 })),
+    zones: Object.entries(zones).map(([zone, count]) => ({ zone, nodes: count, troubled: ownOf(inZones, zone) ?? 0 })),
     byThreshold: Object.fromEntries(byThreshold),
     fencing: [...ongoing.fencing].filter((name) => name !== node),
     remedying: [...ongoing.remedying].filter((name) => name !== node),
@@ -156,13 +157,13 @@ export function quorumBrake({ controlPlane }: TroubleCount): Brake | undefined {
 /** By the name of the zone; nodes without one are in none. */
 function byZone(nodes: readonly CountedNode[]): Record<string, number> {
   const counts: Record<string, number> = {};
-  for (const { zone } of nodes) if (zone !== '') counts[zone] = (counts[zone] ?? 0) + 1;
+  for (const { zone } of nodes) if (zone !== '') counts[zone] = (ownOf(counts, zone) ?? 0) + 1;
   return counts;
 }
 
 /** Whether there are too many nodes in trouble to tell which of them is. `threshold`: what the act is for; absent: no condition. */
 export function stormBrake(limits: StormLimits, count: TroubleCount, threshold?: string): Brake | undefined {
-  const more = threshold === undefined ? undefined : count.byThreshold[threshold];
+  const more = threshold === undefined ? undefined : ownOf(count.byThreshold, threshold);
   const allowed = shareOf(limits.maxUnresponsive, count.nodes);
   const troubled = count.troubled + (more?.troubled ?? 0);
   if (troubled > allowed) {
@@ -170,14 +171,15 @@ export function stormBrake(limits: StormLimits, count: TroubleCount, threshold?:
     const message = `${troubled} of ${count.nodes} nodes are in trouble${unjudged}, and ${limits.maxUnresponsive} may be`;
     return { reason: 'StormLimit', message };
   }
-  const zone = count.zones.find((one) => isZoneBeyond(limits, one, more?.zones[one.zone]));
+  const moreIn = ({ zone: name }: ZoneCount): number => ownOf(more?.zones ?? {}, name) ?? 0;
+  const zone = count.zones.find((one) => isZoneBeyond(limits, one, moreIn(one)));
   if (zone === undefined) return undefined;
-  const inZone = zone.troubled + (more?.zones[zone.zone] ?? 0);
+  const inZone = zone.troubled + moreIn(zone);
   const message = `${inZone} of ${zone.nodes} nodes of zone ${zone.zone} are in trouble, and ${limits.maxUnresponsive} may be`;
   return { reason: 'ZoneStormLimit', message };
 }
 
-function isZoneBeyond(limits: StormLimits, { nodes, troubled }: ZoneCount, more = 0): boolean {
+function isZoneBeyond(limits: StormLimits, { nodes, troubled }: ZoneCount, more: number): boolean {
   return nodes >= smallestZone && troubled + more > shareOf(limits.maxUnresponsive, nodes);
 }
 

@@ -3,6 +3,7 @@ import { clockTime, isOfDaemonSet, isOver } from '../api/facts.ts';
 import { isSilent, reappearedOf } from '../api/life.ts';
 import type { AttachmentFacts, DriverFacts, NodeCase, PodFacts, VolumeFacts } from '../api/release-view.ts';
 import type { STUCK } from '../api/reasons.ts';
+import { ownOf } from '../api/own.ts';
 
 export type StuckReason = keyof (typeof STUCK)['reason'];
 
@@ -145,5 +146,5 @@ export function knownVolumes(nodeCase: NodeCase, pod: PodFacts): KnownVolume[] {
 }
 
 export function driverOf(drivers: NodeCase['drivers'], name: string): DriverFacts | undefined {
-  return Object.hasOwn(drivers, name) ? drivers[name] : undefined;
+  return ownOf(drivers, name);
 }

@@ -12,5 +12,7 @@ runHoles('what a person asks for is done once, now, or not at all', {
   'request-for-one-that-came-back': '[SAF-6] one that was about a lost node is not done to it when it is back',
   'request-for-an-earlier-boot': '[SAF-6] one that is held back is not about the next boot of the node',
   'request-never-approved': '[SAF-6, ADM-8] one that nobody approves lapses, and no later approval is for it',
+  'request-for-a-newcomer':
+    '[SAF-6] one for a node that is not there is refused, and not due when one of its name joins',
   'request-that-only-isolates': '[FEN-2, RET-2] one that can only isolate says until when, and ends with another boot',
 });
