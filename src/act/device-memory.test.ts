@@ -4,7 +4,7 @@ import { ActCluster } from '../../test/support/act-cluster.ts';
 import { aNode } from '../../test/support/release-case.ts';
 import type { Method } from '../api/fence-config.ts';
 import { machineKey } from '../api/machine.ts';
-import type { Said } from '../api/power.ts';
+import type { PowerAnswer, Said } from '../api/power.ts';
 import { deviceHash } from '../api/power.ts';
 import type { LiveNode } from '../api/release-view.ts';
 import { plugOf } from '../api/plug.ts';
@@ -124,12 +124,15 @@ test('[SAF-2, SEC-2] a device that names the machine of another node is that one
     () => ({ bootId: 'x' }),
     (_, key) => (key === machineKey(uuid) ? 'b' : undefined),
   );
-  const answers = (node: Partial<LiveNode>, identity?: string): string => {
+  const heard = (node: Partial<LiveNode>, identity?: string): PowerAnswer => {
     const method: Method = { name: 'm', action: 'off', driver: 'agent:fence_ipmilan', parameters: {}, secrets: [] };
     const of = identity === undefined ? method : { ...method, identity };
     const said: Said = { device: 'bmc', power: 'on', identity: 'none', says: uuid.toUpperCase(), message: '' };
-    return memory.hear(aNode({ name: 'a', ...node }), { method: of, what: 'power' }, { said, by: 'check' }).identity;
+    return memory.hear(aNode({ name: 'a', ...node }), { method: of, what: 'power' }, { said, by: 'check' });
   };
+  const answers = (...asked: Parameters<typeof heard>): string => heard(...asked).identity;
+  const { power, wrong } = heard({ systemUuid: uuid });
+  assert.deepEqual([power, wrong], ['unknown', undefined], 'asked before the other one said so: proof for neither');
   assert.equal(answers({}), 'other');
   assert.equal(answers({}, uuid), 'other', 'also where a person has pinned it');
   assert.equal(answers({}, 'unchecked'), 'none');

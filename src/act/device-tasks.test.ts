@@ -138,6 +138,7 @@ describe('device tasks', () => {
     assert.deepEqual(await bench().tasks.notOff(node, { what: 'power', methods: [] }), {
       message: 'no device is known to have switched it off',
       isOn: false,
+      isDisbelieved: false,
     });
     const says = async (...answers: DeviceAnswer[]): Promise<unknown> => {
       const { tasks, answer } = bench();
@@ -149,14 +150,22 @@ describe('device tasks', () => {
     assert.deepEqual(await says({ kind: 'unknown', message: 'silence' }, status('on')), {
       message: 'pdu-off: puppet: it says on',
       isOn: true,
+      isDisbelieved: false,
     });
     assert.deepEqual(await says({ kind: 'unknown', message: 'silence' }), {
       message: 'pdu-off: puppet: silence',
       isOn: false,
+      isDisbelieved: false,
     });
     assert.deepEqual(await says({ kind: 'status', power: 'off', identity: { kind: 'name', value: 'node-2' } }), {
       message: 'pdu-off: puppet answers for node-2, and the node is node-1',
       isOn: false,
+      isDisbelieved: true,
     });
+    const disputed = { ...node, disputed: { providerId: 'node-2' } };
+    const { tasks, answer } = bench();
+    const found = tasks.notOff(disputed, { what: 'power', methods: [off] });
+    await answer({ kind: 'unknown', message: 'silence' });
+    assert.equal((await found)?.isDisbelieved, true, 'two nodes say that it is theirs');
   });
 });

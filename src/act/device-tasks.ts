@@ -47,10 +47,11 @@ export interface Asked {
 
 export type TaskState = TryOutcome | { outcome: 'running' };
 
-/** Why a machine cannot be taken for off: because its device says on, or does not say. */
+/** Why a machine cannot be taken for off: because its device says on, or does not say, or because that is worth nothing. */
 export interface NotOff {
   message: string;
   isOn: boolean;
+  isDisbelieved: boolean;
 }
 
 /** What is to run. `key` tells tries apart. */
@@ -119,15 +120,19 @@ export class DeviceTasks {
 
   /** Asked right before something rests on it: undefined if every one of them says off, else who says otherwise. */
   async notOff(node: LiveNode, { what, methods, offForMs, door }: DeviceQuestion): Promise<NotOff | undefined> {
-    if (methods.length === 0) return { message: 'no device is known to have switched it off', isOn: false };
+    if (methods.length === 0)
+      return { message: 'no device is known to have switched it off', isOn: false, isDisbelieved: false };
     const [isMissed, ...answers] = await Promise.all([
       this.#isMissed(door),
       ...methods.map((method) => this.ask(node, { method, what })),
     ]);
     const found = answers.map((answer): NotOff | undefined => {
       const doubt = this.#options.doubt(node, answer, { what, offForMs, isMissed });
-      if (doubt !== undefined) return { message: doubt.message, isOn: false };
-      return answer.power === 'off' ? undefined : { message: answer.message, isOn: answer.power === 'on' };
+      if (doubt !== undefined) return { message: doubt.message, isOn: false, isDisbelieved: true };
+      if (answer.power === 'off') return undefined;
+      // By an ID that is disputed nobody can be asked.
+      const isDisbelieved = node.disputed !== undefined;
+      return { message: answer.message, isOn: answer.power === 'on', isDisbelieved };
     });
     return found.find((one) => one?.isOn) ?? found.find((one) => one !== undefined);
   }

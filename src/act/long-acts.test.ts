@@ -343,7 +343,23 @@ describe('whether it is off', () => {
     assert.deepEqual(acts.of('node-1'), {});
     const silent = await bench({ provider: { device: async () => ({ ok: false, problem: 'no route' }) } });
     assert.equal(await silent.acts.notOff(silent.node, power, since), 'pdu-off: no route');
-    assert.deepEqual(silent.acts.of('node-1'), {});
+    assert.deepEqual(silent.acts.of('node-1').onAgain, undefined);
+  });
+
+  test('[SAF-10] since when nobody says off any more is counted in a row, in one phase; who says so ends it', async () => {
+    let says: DeviceAnswer = { kind: 'unknown', message: 'no route' };
+    const device: Device = { name: 'puppet', ask: async () => says };
+    const { acts, node, cluster } = await bench({ provider: { device: async () => ({ ok: true, device }) } });
+    const forMs = async (phase: string): Promise<number | undefined> => {
+      await acts.notOff(node, power, phase);
+      return acts.of('node-1').unconfirmed?.forMs;
+    };
+    assert.equal(await forMs(since), 0);
+    cluster.clock.advance(5000);
+    assert.equal(await forMs(since), 5000);
+    assert.equal(await forMs('2026-01-01T00:07:00.000Z'), 0);
+    says = { kind: 'status', power: 'off' };
+    assert.equal(await forMs('2026-01-01T00:07:00.000Z'), undefined);
   });
 });
 

@@ -66,6 +66,8 @@ export class LongActs {
   readonly #jobs = new Map<string, NonNullable<NodeCase['job']>>();
   /** By node: its devices said on when they were asked whether it is off, in the phase that began then. */
   readonly #onAgain = new Map<string, NonNullable<NodeCase['onAgain']>>();
+  /** By node: they did not say off when they were asked, in that phase, and since when. */
+  readonly #unconfirmed = new Map<string, Omit<NonNullable<NodeCase['unconfirmed']>, 'forMs'> & { sinceMs: number }>();
   /** By node: the tries that the latest decision calls for. */
   readonly #wanted = new Map<string, readonly string[]>();
   /** By node: since when a command may have been sent by what we have recorded ourselves, and none was. */
@@ -103,7 +105,7 @@ export class LongActs {
   }
 
   /** What is known here of a node, as its case has it. */
-  of(name: string): Pick<NodeCase, 'task' | 'job' | 'onAgain' | 'power' | 'kubelet'> {
+  of(name: string): Pick<NodeCase, 'task' | 'job' | 'onAgain' | 'unconfirmed' | 'power' | 'kubelet'> {
     const task = this.#tasks.current(name);
     const job = this.#jobs.get(name);
     const onAgain = this.#onAgain.get(name);
@@ -113,6 +115,7 @@ export class LongActs {
       ...(task === undefined ? {} : { task }),
       ...(job === undefined ? {} : { job }),
       ...(onAgain === undefined ? {} : { onAgain }),
+      ...this.#unconfirmedOf(name),
       ...(kubelet === undefined ? {} : { kubelet }),
     };
   }
@@ -144,6 +147,7 @@ export class LongActs {
 
   forget(name: string): void {
     this.#onAgain.delete(name);
+    this.#unconfirmed.delete(name);
     this.#doors.forget(name);
     this.#questions.forget(name);
     this.#tasks.forget(name);
@@ -165,9 +169,25 @@ export class LongActs {
   /** Why the machine, or its way to the storage, cannot be taken for off, asked of its devices now; undefined: it is. */
   async notOff(node: LiveNode | undefined, question: DeviceQuestion, since: string): Promise<string | undefined> {
     if (node === undefined) return 'there is no Node object';
+    const sinceMs = this.#options.clock.monotonic();
     const found = await this.#tasks.notOff(node, question);
-    if (question.what === 'power' && found?.isOn) this.#onAgain.set(node.name, { since, message: found.message });
+    if (question.what !== 'power') return found?.message;
+    if (found?.isOn) this.#onAgain.set(node.name, { since, message: found.message });
+    const before = this.#unconfirmed.get(node.name);
+    if (found === undefined || found.isOn) this.#unconfirmed.delete(node.name);
+    else {
+      const { message, isDisbelieved } = found;
+      const first = before?.since === since ? before.sinceMs : sinceMs;
+      this.#unconfirmed.set(node.name, { since, message, isDisbelieved, sinceMs: first });
+    }
     return found?.message;
+  }
+
+  #unconfirmedOf(name: string): Pick<NodeCase, 'unconfirmed'> {
+    const known = this.#unconfirmed.get(name);
+    if (known === undefined) return {};
+    const { sinceMs, ...unconfirmed } = known;
+    return { unconfirmed: { ...unconfirmed, forMs: this.#options.clock.monotonic() - sinceMs } };
   }
 
   #run(node: LiveNode, act: LongAct, grounds: Grounds): Promise<TryOutcome> {

@@ -9,6 +9,8 @@ export interface MachineClaims {
   providerId?: string;
   /** Another node says the same of itself, by what: what two say is left out above, because it is proof for neither. */
   disputed?: { systemUuid?: string; providerId?: string };
+  /** The provider ID that is left out: by it nothing is cut, and what was is switched on again. */
+  disputedId?: string;
 }
 
 /** Another node that says that it is this machine too. */
@@ -82,7 +84,7 @@ export function undisputed<Node extends MachineClaims>(node: Node, rival: Rival)
   return {
     ...node,
     ...(bySystem === undefined ? {} : { systemUuid: '' }),
-    ...(byProvider === undefined ? {} : { providerId: '' }),
+    ...(byProvider === undefined ? {} : { providerId: '', disputedId: providerId }),
     disputed: {
       ...(bySystem === undefined ? {} : { systemUuid: bySystem }),
       ...(byProvider === undefined ? {} : { providerId: byProvider }),

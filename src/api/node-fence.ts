@@ -177,7 +177,8 @@ const fence = z.object({
   retries: count('How often this step was tried again.'),
   restarts: count('How often the whole fence began anew.'),
   isForGood: flag(
-    'It has failed and does not begin anew: another cut would free nothing, or it is not switched on, tried every minute.',
+    'It has failed and does not begin anew: another cut would free nothing; it is not switched on, tried every minute; or its device ' +
+      'has long not said off any more, asked again until it does.',
   ).optional(),
   startedAt: at('When the fence began; `isolateAfter` and `powerManagementAfter` count from here.'),
   stepStartedAt: at('When this step began.'),

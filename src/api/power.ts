@@ -113,3 +113,10 @@ export function deviceHash({ driver, parameters, secrets, identity }: Method): s
   const sorted = Object.entries(parameters).toSorted(([one], [other]) => (one < other ? -1 : 1));
   return hash(JSON.stringify([driver, sorted, secrets, identity]));
 }
+
+/** Off was confirmed, and now nobody says so any more. `isDisbelieved`: because its word, or its ID, is worth nothing now. */
+export interface Unconfirmed {
+  message: string;
+  isDisbelieved: boolean;
+  forMs: number;
+}

@@ -10,7 +10,7 @@ import type { NodeChoice } from './node-choice.ts';
 import type { NodeFence } from './node-fence.ts';
 import type { SeenPause } from './seen-pause.ts';
 import type { Plans } from './plans.ts';
-import type { PowerFacts } from './power.ts';
+import type { PowerFacts, Unconfirmed } from './power.ts';
 import type { ATTACHMENT_RECOVERY_POLICIES, BUDGET_POLICIES, MODES, POD_DELETION_POLICIES } from './policy-defaults.ts';
 import type { SpentBudget } from './spent-budget.ts';
 import type { Beside, Surroundings } from './surroundings.ts';
@@ -379,6 +379,8 @@ export interface NodeCase extends Sighting {
   job?: { name: string; uid: string; pod?: string };
   /** Its devices said on when they were asked before a release, in the phase of its fence that began then. */
   onAgain?: { since: string; message: string };
+  /** Its devices were asked before a release and did not say off, in the phase that began then: for how long in a row. */
+  unconfirmed?: Unconfirmed & { since: string };
   /** What came of the last knock at the port of its kubelet, and how long ago it was; without `port`: nothing yet. */
   kubelet?: { askedForMs: number; port?: 'open' | 'refused' | 'silent' };
   /** Acts that this process has carried out on the node and that are not on record yet. */

@@ -89,7 +89,8 @@ export function fenceOf(nodeCase: PresentCase, rung: Rung): FenceDecision {
     ...backOf(nodeCase, status, { isStillTroubled, isRequested, isOff }),
     isHarmless: isHarmless(nodeCase),
     needsReboot: !areUnseenThere(nodeCase),
-    onAgain: onAgainIn(nodeCase, fence),
+    onAgain: ofThisOff(nodeCase.onAgain, fence)?.message,
+    unconfirmed: ofThisOff(nodeCase.unconfirmed, fence),
     isAliveSince: isAliveSince(nodeCase, fence),
     darkness,
     silentBeside: nodeCase.beside && silentNow(nodeCase.beside),
@@ -174,10 +175,8 @@ function bootOf(nodeCase: PresentCase, { fence, incident }: NodeFenceStatus): st
 }
 
 /** What its devices said counts for the phase that they were asked in. */
-function onAgainIn({ onAgain }: NodeCase, fence: Fence | undefined): string | undefined {
-  return onAgain !== undefined && fence?.phase === 'off' && onAgain.since === fence.stepStartedAt
-    ? onAgain.message
-    : undefined;
+function ofThisOff<Said extends { since: string }>(said: Said | undefined, fence: Fence | undefined): Said | undefined {
+  return fence?.phase === 'off' && said?.since === fence.stepStartedAt ? said : undefined;
 }
 
 /** Since its devices confirmed that it is off. */

@@ -23,6 +23,7 @@ export function rehearsedCase(nodeCase: PresentCase, rehearsal: Rehearsing, task
   const seen: PresentCase = { ...nodeCase };
   delete seen.job;
   delete seen.onAgain;
+  delete seen.unconfirmed;
   delete seen.task;
   delete seen.around;
   delete seen.beside;

@@ -58,12 +58,17 @@ describe('devices of a cluster', () => {
   });
 
   test('[SAF-2, SEC-2] an instance is not looked for by a provider ID that another node has, nor by a name instead', async () => {
-    const disputed = { providerId: '', disputed: { providerId: 'node-2' } };
+    const disputedId = 'aws:///eu-1a/i-0123456789abcdef0';
+    const disputed = { providerId: '', disputed: { providerId: 'node-2' }, disputedId };
     const why = /^node node-2 has the same provider ID as node-1: whose machine it is nobody can say$/;
     assert.match(await found({ driver: 'built-in' }, disputed, 'fence-provider-aws'), why);
     assert.match(await found({ secrets: ['aws'] }, disputed, 'aws'), why);
     const parameters = { ...method.parameters, instance: 'i-0aaaaaaaaaaaaaaaa' };
     assert.match(await found({ secrets: ['aws'], parameters }, disputed, 'aws'), /i-0aaaaaaaaaaaaaaaa/);
+    // What was cut by it is not left off.
+    const on = { action: 'on' } as const;
+    assert.match(await found({ ...on, driver: 'built-in' }, disputed, 'fence-provider-aws'), /i-0123456789abcdef0/);
+    assert.match(await found({ ...on, secrets: ['aws'] }, disputed, 'aws'), /i-0123456789abcdef0/);
   });
 
   test('[EVD-4, FEN-8] what is written for fence_redfish is served without the agent, unless an option of its own is written', async () => {

@@ -3,7 +3,7 @@
  * when its device is used; only what is asked all the time is kept, for a minute, and never told anything.
  */
 import type { DeviceProvider, FoundDevice, NoDevice } from './provider.ts';
-import { noInstance } from './provider.ts';
+import { instanceId, noInstance } from './provider.ts';
 import type { AllowedParameter } from '../api/agent-parameters.ts';
 import type { Method } from '../api/fence-config.ts';
 import { deviceHash } from '../api/power.ts';
@@ -150,9 +150,10 @@ function wrongParameter({ key, problem }: ParameterProblem, from: ReadonlyMap<st
 
 /** The provider knows its instances by the ID that it gave their nodes. */
 function byProvider(node: LiveNode, method: Method): { ok: true; method: Method } | NoDevice {
-  const none = noInstance(node);
+  const none = noInstance(node, method);
   if (none !== undefined) return none;
-  const { name, providerId = '' } = node;
+  const { name } = node;
+  const providerId = instanceId(node);
   const provider = providerId.split('://', 1)[0] ?? '';
   if (providerId === '' || !cloudDrivers.has(provider)) {
     const has = providerId === '' ? 'no provider ID' : `the provider ID ${providerId}`;
@@ -164,11 +165,12 @@ function byProvider(node: LiveNode, method: Method): { ok: true; method: Method 
 
 function withInstance(
   node: LiveNode,
-  { parameters }: Method,
+  method: Method,
   secret: Readonly<Record<string, string>>,
 ): { ok: true; of: Readonly<Record<string, string>> } | NoDevice {
+  const { parameters } = method;
   if (Object.hasOwn(parameters, 'instance') || Object.hasOwn(secret, 'instance')) return { ok: true, of: parameters };
-  const { name, providerId = '' } = node;
-  const instance = providerId === '' ? name : providerId;
-  return noInstance(node) ?? { ok: true, of: { ...parameters, instance } };
+  const providerId = instanceId(node);
+  const instance = providerId === '' ? node.name : providerId;
+  return noInstance(node, method) ?? { ok: true, of: { ...parameters, instance } };
 }

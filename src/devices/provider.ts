@@ -17,14 +17,22 @@ export interface NoDevice {
   key?: string;
 }
 
-/** A node is found by the ID that its provider gave it, and not where another node says the same of itself (SEC-2). */
-export function noInstance({ name, disputed }: LiveNode): NoDevice | undefined {
+/**
+ * A node is found by the ID that its provider gave it, and not where another node says the same of itself (SEC-2). To switch on
+ * harms neither: a machine that was cut by that ID is not left off because somebody says the same since.
+ */
+export function noInstance({ name, disputed }: LiveNode, method?: Method): NoDevice | undefined {
   const rival = disputed?.providerId;
-  if (rival === undefined) return undefined;
+  if (rival === undefined || method?.action === 'on') return undefined;
   return {
     ok: false,
     problem: `node ${rival} has the same provider ID as ${name}: whose machine it is nobody can say`,
   };
+}
+
+/** By which the instance is found, where it may be. */
+export function instanceId({ disputedId, providerId = '' }: LiveNode): string {
+  return disputedId ?? providerId;
 }
 
 export interface DeviceProvider {

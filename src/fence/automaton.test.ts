@@ -125,6 +125,31 @@ describe('fence automaton', () => {
     assert.equal(stateOf(next(isolated, { isFoundOff: true, isBraked: true, nowMs: 11 })).phase, 'poweringOff');
   });
 
+  test('[SAF-10, SAF-19] what is not said to be off any more is told at once, keeps nobody waiting, and has a way out', () => {
+    const cut = play([{ nowMs: 10 }, 'done', { nowMs: 20 }, 'done', 'done']);
+    const asked = (forMs: number, isDisbelieved = false): Partial<FenceFacts> => ({
+      nowMs: 20 + forMs,
+      unconfirmed: { message: 'no route', isDisbelieved, forMs },
+    });
+    const said = stateOf(next(cut, asked(0)));
+    const told = 'it was off, and its pods go when its device says so again: no route';
+    assert.deepEqual([said.phase, said.message], ['off', told]);
+    assert.deepEqual(next(said, asked(0, true)), { kind: 'state', state: said }, 'it may be over in a moment');
+    assert.deepEqual(next(said, asked(120_000)), { kind: 'state', state: said, waitsFor: told });
+    assert.equal(stateOf(next(said, asked(120_000, true))).phase, 'poweringOn', 'it will never be let go');
+    const untold = said.switched.map((one) => {
+      const { sentAtMs, ...rest } = one;
+      return sentAtMs === undefined ? one : rest;
+    });
+    const found = { ...said, switched: untold };
+    assert.deepEqual(next(found, asked(120_000, true)), { kind: 'state', state: found, waitsFor: told }, 'not our cut');
+    const given = stateOf(next(said, asked(600_000)));
+    assert.deepEqual([given.phase, given.isForGood], ['off', true]);
+    assert.deepEqual(next(given, asked(700_000)), { kind: 'state', state: given, waitsFor: told });
+    const on = stateOf(next(given, { nowMs: 800_000, isReleased: true }));
+    assert.deepEqual([on.phase, on.isForGood, on.message], ['poweringOn', undefined, undefined]);
+  });
+
   test('what is switched off by a level is switched on by the same one', () => {
     const off = play([{ nowMs: 10 }, 'done', { nowMs: 20 }, 'bad', 'bad', 'done']);
     assert.deepEqual([off.phase, off.level], ['off', 1]);

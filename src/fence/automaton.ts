@@ -37,6 +37,10 @@ import { hasEnded, switchOff, switchOn } from './switching.ts';
 const commandTakesMs = 180_000;
 /** Most show it sooner: nobody else waits for longer than this until a node that is back may be struck all the same. */
 const commandShowsMs = 90_000;
+/** So long after its word was lost, a machine that is off is nobody's turn any more, or is switched on by whom nobody believes. */
+const saysAgainWithinMs = 120_000;
+/** And so long after, somebody has to look. */
+const givenUpAfterMs = 600_000;
 /** Whether somebody has connected by hand what we could not is asked so often. */
 const askAgainAfterMs = 60_000;
 
@@ -184,7 +188,7 @@ function off(state: FenceState, { facts, config, limits }: FenceContext): Transi
   if (!isCovered(state, level)) return enter(state, 'poweringOff', facts, state.level);
   const mayGoOn = facts.isPaused ? isOurs : facts.isReleased;
   if (!mayGoOn) {
-    if (darkness === undefined) return stay(state);
+    if (darkness === undefined) return unconfirmedOff(state, facts);
     const { needs, untilMs: recheckAtMs } = darkness;
     return { kind: 'state', state, recheckAtMs, ...(needs === undefined ? {} : { waitsFor: needs }) };
   }
@@ -192,9 +196,27 @@ function off(state: FenceState, { facts, config, limits }: FenceContext): Transi
   if (!isOurs && facts.staysOff !== undefined) {
     return { kind: 'state', state, waitsFor: `its machine was found off, and stays so: ${facts.staysOff}` };
   }
-  if (level.on.length > 0) return enter(state, 'poweringOn', facts, state.level);
+  const { message: _, ...said } = state;
+  if (level.on.length > 0) return enter(said, 'poweringOn', facts, state.level);
   const waitsFor = 'its machine is off, and nothing is configured that switches it on: somebody has to';
   return { kind: 'state', state, waitsFor };
+}
+
+/**
+ * Asked again right before its pods go, its device does not say off any more. Nothing goes, and that is said at once. What we have
+ * cut by a device that is not believed now is switched on again: it never will be let go. For one that does not answer it is
+ * waited for, by nobody else: its command is done and confirmed.
+ */
+function unconfirmedOff(state: FenceState, facts: FenceFacts): Transition {
+  const { unconfirmed } = facts;
+  if (unconfirmed === undefined) return stay(state);
+  const { forMs, isDisbelieved } = unconfirmed;
+  const message = `it was off, and its pods go when its device says so again: ${unconfirmed.message}`;
+  if (state.message !== message) return move({ ...state, message });
+  if (forMs < saysAgainWithinMs) return stay(state);
+  if (isDisbelieved && mayBeOurs(state)) return enter(state, 'poweringOn', facts, state.level);
+  if (forMs >= givenUpAfterMs && state.isForGood !== true) return move({ ...state, isForGood: true });
+  return { kind: 'state', state, waitsFor: message };
 }
 
 function isCovered({ switched }: FenceState, { off: methods }: Level): boolean {

@@ -32,6 +32,7 @@ export interface FenceCase {
   isHarmless: boolean;
   needsReboot?: boolean | undefined;
   onAgain?: string | undefined;
+  unconfirmed?: FenceFacts['unconfirmed'];
   isAliveSince: boolean;
   darkness?: FenceFacts['darkness'];
   silentBeside?: FenceFacts['silentBeside'];
@@ -164,6 +165,7 @@ function factsOf(fenceCase: FenceCase, task: TaskNews | undefined): FenceFacts {
     needsReboot: fenceCase.needsReboot,
     bootId: fenceCase.bootId,
     onAgain: fenceCase.onAgain,
+    unconfirmed: fenceCase.unconfirmed,
     isAliveSince: fenceCase.isAliveSince,
     darkness: fenceCase.darkness,
     silentBeside: fenceCase.silentBeside,

@@ -41,6 +41,12 @@ function* inputs(state: FenceState): Generator<FenceFacts> {
           yield { ...facts, isPaused: true };
           if (phase === 'off') yield { ...facts, onAgain: 'on' };
           if (phase === 'off') yield { ...facts, isAliveSince: true };
+          if (phase !== 'off') continue;
+          for (const isDisbelieved of flags) {
+            for (const forMs of [0, 120_000, 600_000]) {
+              yield { ...facts, unconfirmed: { message: 'no route', isDisbelieved, forMs } };
+            }
+          }
         }
       }
     }

@@ -2,6 +2,7 @@
 import type { Darkness } from '../api/beside.ts';
 import type { FenceConfig, Method } from '../api/fence-config.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
+import type { Unconfirmed } from '../api/power.ts';
 import type { TaskOutcome } from '../api/task.ts';
 import type { Switched } from './switched.ts';
 
@@ -65,6 +66,8 @@ export interface FenceFacts {
   task?: TaskNews;
   /** Its device says on although it was confirmed off: somebody else has switched it on, and what it says. */
   onAgain?: string | undefined;
+  /** It was confirmed off, and right before its pods go its device does not say so any more. */
+  unconfirmed?: Unconfirmed | undefined;
   /** It was confirmed off, and its kubelet has long gone on renewing: it was never off. */
   isAliveSince: boolean;
   /** Whether it was the right machine that went dark; absent: it was. */

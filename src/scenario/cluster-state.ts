@@ -50,6 +50,7 @@ export interface StoredFence extends KubeObject {
     hold?: { reason?: string; message?: string; since?: string };
     return?: { stage?: string; waitsFor?: string; soakUntil?: string };
     releases?: StoredRelease[];
+    stuck?: { namespace: string; name: string; reason: string; message: string }[];
     conditions?: { type: string; status: string; reason?: string }[];
   };
 }

@@ -1,6 +1,6 @@
 /** The power devices of a simulated cluster, as the product sees devices. */
 import type { DeviceProvider, FoundDevice } from '../devices/provider.ts';
-import { noInstance } from '../devices/provider.ts';
+import { instanceId, noInstance } from '../devices/provider.ts';
 import type { FenceConfig, Method } from '../api/fence-config.ts';
 import type { LiveNode } from '../api/release-view.ts';
 import type { Device, DeviceAction, DeviceAnswer } from '../devices/device.ts';
@@ -38,7 +38,7 @@ export function simulatedDevices(
       // one port to its storage.
       const isPort = method.driver === 'driver:simulated-switch' || (method.storage ?? []).length > 0;
       if (isPort) return { ok: true, device: portOf(node.name, storage, user) };
-      if (method.driver === 'built-in') return instanceOf(node, bmcs, user);
+      if (method.driver === 'built-in') return instanceOf(node, method, { bmcs, user });
       const bmc = bmcs.get(node.name);
       if (bmc === undefined) return { ok: false, problem: 'there is no such device' };
       // As in a real cluster: what starts a program for each question is not asked all the time.
@@ -63,10 +63,15 @@ function method(name: string, action: 'off' | 'on'): Method {
 const cloudScheme = 'sim://';
 
 /** The cloud of a simulated cluster knows its machines by the ID that it gave their nodes, whoever says so, and by their names. */
-function instanceOf(node: LiveNode, bmcs: ReadonlyMap<string, Bmc>, user: DeviceUser): FoundDevice {
-  const none = noInstance(node);
+function instanceOf(
+  node: LiveNode,
+  method: Method,
+  { bmcs, user }: { bmcs: ReadonlyMap<string, Bmc>; user: DeviceUser },
+): FoundDevice {
+  const none = noInstance(node, method);
   if (none !== undefined) return none;
-  const { name, providerId = '' } = node;
+  const { name } = node;
+  const providerId = instanceId(node);
   const instance = providerId.startsWith(cloudScheme) ? providerId.slice(cloudScheme.length) : name;
   const bmc = bmcs.get(instance);
   if (bmc === undefined) return { ok: false, problem: `the cloud has no instance ${instance}` };

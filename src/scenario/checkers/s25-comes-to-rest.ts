@@ -1,7 +1,8 @@
 /**
  * S25: when faults stop, every node ends healthy, or held with a stated reason, in bounded time. Judged at the end of a run in which
  * nothing was done to the cluster for five minutes and everything that was broken is whole again: what operators have left behind
- * by then, and nobody says why, stays so for ever. A reason is one that is true, as far as the world can tell.
+ * by then, and nobody says why, stays so for ever. A reason is one that is true, as far as the world can tell. Whatever is broken
+ * still, a machine that operators have cut and that is off for long is not off without a word of what it waits for.
  */
 import { nodeFenceName } from '../../api/fence-names.ts';
 import { isReady } from '../../world/objects/meta.ts';
@@ -94,6 +95,10 @@ class ComesToRest implements Checker {
 
   onEnd(): void {
     const { state, nowMs, violated, exempt } = this.#context;
+    for (const [name, node] of state.nodes) {
+      if (!this.#isLeftOff(name) || this.#statements.of(name, node) !== undefined) continue;
+      violated(`${name} was cut minutes ago, is off, and nobody says what it waits for`);
+    }
     if (this.#faults.size > 0 || nowMs() - this.#lastMs < restMs) return;
     for (const [name, node] of state.nodes) {
       const left = this.#leftOn(name, node);
@@ -106,6 +111,14 @@ class ComesToRest implements Checker {
       if (isTheirs || isForgotten) exempt('PersonsAct', told);
       else violated(told);
     }
+  }
+
+  /** Off since longer than whatever is let go there, or switched on, takes; what keeps its pods is said of each of them. */
+  #isLeftOff(name: string): boolean {
+    const { state, machineOf, wallMs } = this.#context;
+    const { fence, stuck = [] } = state.fences.get(nodeFenceName(name))?.status ?? {};
+    if (machineOf(name)?.power !== 'off' || fence?.phase !== 'off' || stuck.length > 0) return false;
+    return wallMs() - Date.parse(fence.stepStartedAt ?? '') > restMs;
   }
 
   #leftOn(name: string, node: Node): Left | undefined {

@@ -2,8 +2,8 @@
  * S41: what has ended, is held or can do no more occupies no slot. A node that waits for its turn does not wait while nobody
  * works on any other: within two minutes some other device is told to cut something, something is let go elsewhere, or a pod is
  * evicted. To ask a device is work only for a fence that is really open: a device was told to cut, the node has not come back
- * since, nobody has stopped it, and there is something left that could go. All of that is seen on the wire and in the world,
- * and not in the records of the others.
+ * since, nobody has stopped it, there is something left that could go, and the device has not said off for long: who does nothing
+ * but ask then works at nothing. All of that is seen on the wire and in the world, and not in the records of the others.
  */
 import { nodeFenceName } from '../../api/fence-names.ts';
 import type { StoredFence } from '../cluster-state.ts';
@@ -14,6 +14,8 @@ import { releaseOf } from './release.ts';
 import { Troubles } from './trouble.ts';
 
 const patienceMs = 120_000;
+/** So long after a device has said off, what may go on the strength of that has gone, or asking it again does not help. */
+const asksForMs = 300_000;
 const silenced = ['DryRun', 'Paused'];
 
 export const s41: Invariant = {
@@ -27,9 +29,12 @@ export const s41: Invariant = {
     const workedMs = new Map<string, number>();
     /** A device was told to cut it, and it has not come back. */
     const cut = new Set<string>();
+    /** When its device first said off after that. */
+    const saidOffMs = new Map<string, number>();
     const isOpen = (node: string): boolean => {
       const isStopped = state.fences.get(nodeFenceName(node))?.spec?.stop === true;
       if (!cut.has(node) || isStopped || silenced.includes(troubles.policyOf(node)?.spec?.mode ?? '')) return false;
+      if (nowMs() - (saidOffMs.get(node) ?? Infinity) > asksForMs) return false;
       return [...state.pods.values()].some((pod) => pod.spec.nodeName === node && isMovable(pod));
     };
     const look = (): void => {
@@ -68,9 +73,15 @@ export const s41: Invariant = {
       },
       onWire(event) {
         if (event.type === 'started') waiting.clear();
+        if (event.type === 'answered' && event.power === 'off' && cut.has(event.node) && !saidOffMs.has(event.node)) {
+          saidOffMs.set(event.node, nowMs());
+        }
         if (event.type === 'device' || event.type === 'port') {
           const { node, action } = event;
-          if (action === 'off') cut.add(node);
+          if (action === 'off') {
+            cut.add(node);
+            saidOffMs.delete(node);
+          }
           if (action === 'off' || (action === 'status' && isOpen(node))) workedMs.set(node, nowMs());
         }
         look();

@@ -205,6 +205,12 @@ export class Statements {
     const isOff: Truth = ({ name }) => machineOf(name)?.power === 'off';
     return [
       [/^its machine was found off, and stays so: /, isOff],
+      // What was cut is not left so because its device is not believed any more.
+      [
+        /^it was off, and its pods go when its device says so again: /,
+        (asked) =>
+          isOff(asked) && !(asked.fence.status?.fence?.switched ?? []).some(({ commandSentAt }) => commandSentAt),
+      ],
       [
         /^the node is back, and its device may still do what it was told: /,
         ({ fence, node }) =>
@@ -228,7 +234,7 @@ export class Statements {
         ({ name }) => isPortClosed(name),
       ],
       [
-        /^(?<who>.+) has not been heard of since, and no outlet of its own says off: /,
+        /^(?<who>.+) has not been heard of since, and no outlet of its own has said off since: /,
         ({ groups }) => (groups['who'] ?? '').split(', ').some((who) => !isReady(state.nodes.get(who))),
       ],
       [/: there is no ConfigMap (?<name>[^\s:]+)/, ({ groups }) => !this.#configMaps.has(groups['name'] ?? '')],

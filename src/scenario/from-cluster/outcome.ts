@@ -55,10 +55,6 @@ interface LostPod extends PodOutcome {
 
 const quarantine = 'fenceline.dev/quarantine';
 
-interface StuckFence extends StoredFence {
-  status?: StoredFence['status'] & { stuck?: { namespace: string; name: string; reason: string; message: string }[] };
-}
-
 /** Watches a run; it judges nothing. */
 export class OutcomeWatch {
   readonly #struck: ReadonlySet<string>;
@@ -238,7 +234,7 @@ export class OutcomeWatch {
   }
 
   #whyStuck({ pod, node }: PodOutcome): { why?: string } {
-    const fence: StuckFence | undefined = [...this.#state.fences.values()].find(({ spec }) => spec?.node === node);
+    const fence = [...this.#state.fences.values()].find(({ spec }) => spec?.node === node);
     const [namespace, name] = pod.split('/');
     const found = fence?.status?.stuck?.find((one) => one.namespace === namespace && one.name === name);
     if (found !== undefined) return { why: found.message };

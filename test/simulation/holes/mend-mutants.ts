@@ -16,6 +16,13 @@ const cordonOnly = fenced('only-a-cordon', {
   runFor: '7m',
 });
 
+/** Its device never answers again. */
+const silentFromOffOn = {
+  ...scenarioOf('holes/off-then-silent'),
+  events: scenarioOf('holes/off-then-silent').events.slice(0, 3),
+  expect: [],
+};
+
 function forgotten(name: string): Scenario {
   const found = scenariosOf('holes/cordon-forgotten').find((one) => one.name === name);
   if (found === undefined) throw new Error(`there is no scenario ${name}`);
@@ -107,6 +114,31 @@ export const mendMutantCases: readonly MendCase[] = [
       instead: '',
     },
     scenario: scenarioOf('holes/off-for-good'),
+    says: /^node-\d waits for its turn while nobody works on another node$/,
+  },
+  {
+    invariant: 'S25',
+    mistake: 'waits without a word for a device that has said off and is silent since',
+    hole: 'slots',
+    sabotage: {
+      file: 'src/fence/automaton.ts',
+      line: 'if (darkness === undefined) return unconfirmedOff(state, facts);',
+      instead: 'if (darkness === undefined) return stay(state);',
+    },
+    scenario: silentFromOffOn,
+    beside: ['S41'],
+    says: /^node-\d was cut minutes ago, is off, and nobody says what it waits for$/,
+  },
+  {
+    invariant: 'S41',
+    mistake: 'keeps its turn while it asks a silent device whether its machine is still off',
+    hole: 'slots',
+    sabotage: {
+      file: 'src/fence/automaton.ts',
+      line: "return { kind: 'state', state, waitsFor: message };",
+      instead: 'return stay(state);',
+    },
+    scenario: silentFromOffOn,
     says: /^node-\d waits for its turn while nobody works on another node$/,
   },
 ];
