@@ -42,6 +42,8 @@ export class DeviceMemory {
   #configured: ReadonlyMap<string, readonly string[]> = new Map();
   /** Devices that wait for a renewal, by node. */
   readonly #waiting = new Map<string, Set<DeviceRecord>>();
+  /** Told of each node of which a device has said off. */
+  onOff: (node: string) => void = () => {};
 
   constructor(options: DeviceMemoryOptions) {
     this.#options = options;
@@ -58,7 +60,9 @@ export class DeviceMemory {
   hear(node: LiveNode, asked: Asked, heard: { said: Said; by: Heard['by'] }): PowerAnswer {
     const answer = this.#weighed(node, asked, heard);
     const { own } = this.#recordOf(node.name, asked.method);
-    own.offAtMs = heard.said.power === 'off' ? this.#options.clock.monotonic() : undefined;
+    const isOff = heard.said.power === 'off';
+    own.offAtMs = isOff ? this.#options.clock.monotonic() : undefined;
+    if (isOff) this.onOff(node.name);
     return answer;
   }
 

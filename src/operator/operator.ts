@@ -314,8 +314,8 @@ export class Operator {
 
   /** A renewal of a healthy node's Lease is no news: its timer is set by that Lease. This is nearly all traffic. */
   #touched(name: string, what: NodeChange): void {
-    if (what === 'node') this.#shared?.noteNode(name);
-    else this.#devices.renewed(name);
+    this.#shared?.touched(name, what);
+    if (what !== 'node') this.#devices.renewed(name);
     if (what === 'renewal' && this.#board.verdicts.get(name)?.verdict === 'healthy') return;
     this.#loop.add(name);
   }

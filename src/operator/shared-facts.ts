@@ -7,7 +7,14 @@ import type { ConfigResult } from '../api/fence-config.ts';
 import { isSilent, silentAfterMs, silentForMs } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { powerMethods } from '../api/power.ts';
-import type { LiveNode, NodeCase, PolicyMatch, TroubleCount, TroubleFacts } from '../api/release-view.ts';
+import type {
+  LiveNode,
+  NodeCase,
+  PolicyMatch,
+  PolicySummary,
+  TroubleCount,
+  TroubleFacts,
+} from '../api/release-view.ts';
 import type { SilentNode } from '../api/surroundings.ts';
 import type { Judgement, LeaseFacts, NodeFacts } from '../api/view.ts';
 import type { DeviceMemory } from '../act/device-memory.ts';
@@ -22,7 +29,7 @@ import { countTrouble, harshThresholds, lifeOf } from '../judge/storm.ts';
 import type { ReadCase } from '../observe/case-reader.ts';
 import type { ClusterView } from '../observe/cluster-view.ts';
 import { ConditionTimes } from '../observe/condition-times.ts';
-import type { Observer } from '../observe/observer.ts';
+import type { NodeChange, Observer } from '../observe/observer.ts';
 import { ClaimBook } from './claims.ts';
 
 export interface SharedFactsOptions {
@@ -36,6 +43,8 @@ export interface SharedFactsOptions {
   namespace: string;
   identity: string;
   verdicts: () => ReadonlyMap<string, Judgement>;
+  /** Somebody has to look at this node again. */
+  onNode: (name: string) => void;
 }
 
 /** Of a machine that is gone nothing is switched. */
@@ -45,10 +54,14 @@ export class SharedFacts {
   readonly #options: SharedFactsOptions;
   readonly #claims = new ClaimBook();
   readonly #conditions: ConditionTimes;
+  #noted: PolicySummary | undefined;
+  /** By node: of whom it waits to hear. */
+  readonly #awaited = new Map<string, readonly string[]>();
 
   constructor(options: SharedFactsOptions) {
     this.#options = options;
     this.#conditions = new ConditionTimes(options.clock);
+    options.memory.onOff = (name) => this.#wake(name);
   }
 
   complete(seen: ReadCase): NodeCase {
@@ -67,6 +80,9 @@ export class SharedFacts {
             unwritten: (one) => devices.defaultConfig?.(one),
             allowed: devices.allowed,
           });
+    const beside = this.#beside(read, config);
+    const rehearsed = this.#rehearsed(read, config);
+    this.#await(name, [beside, rehearsed.rehearsed]);
     return {
       ...read,
       identity,
@@ -76,9 +92,9 @@ export class SharedFacts {
       trouble: { conditions, ...silenceOf(lease) },
       count: this.#count(read),
       ...this.#around(read),
-      ...this.#beside(read, config),
+      ...beside,
       ...this.#others(read, config),
-      ...this.#rehearsed(read, config),
+      ...rehearsed,
       ...(allowance === undefined ? {} : { allowance }),
       ...longActs.of(name),
     };
@@ -91,16 +107,49 @@ export class SharedFacts {
   forget(name: string): void {
     this.#conditions.forget(name);
     this.#claims.forget(name);
+    this.#awaited.delete(name);
   }
 
-  /** A Node has changed: since when it has the conditions that policies look for is known from here on. */
-  noteNode(name: string): void {
+  /** Something about a node has changed. */
+  touched(name: string, what: NodeChange): void {
+    if (what === 'node') this.#noteNode(name);
+    this.#noteAll();
+    this.#wake(name);
+  }
+
+  /** Policies look for something else: how everybody is now is known before it changes. */
+  #noteAll(): void {
     const { observer, cluster } = this.#options;
-    const types = new Set(cluster.policySummary.thresholds.map(({ condition }) => condition?.type));
-    const conditions = observer.view(name).node?.conditions ?? [];
-    this.#conditions.note(
+    if (this.#noted === cluster.policySummary) return;
+    this.#noted = cluster.policySummary;
+    for (const name of observer.nodeNames) this.#noteNode(name);
+  }
+
+  /** Whoever waits to hear of this one goes on at once: it may have been silent for hours, and is not asked after every second. */
+  #wake(name: string): void {
+    for (const [waiting, others] of this.#awaited) if (others.includes(name)) this.#options.onNode(waiting);
+  }
+
+  #await(name: string, sides: readonly (Pick<NodeCase, 'beside'> | undefined)[]): void {
+    const silent = sides.flatMap((side) => side?.beside?.silent ?? []);
+    if (silent.length === 0) this.#awaited.delete(name);
+    else
+      this.#awaited.set(
+        name,
+        silent.map((one) => one.name),
+      );
+  }
+
+  /** Since when a Node has the conditions that policies look for is known from here on. */
+  #noteNode(name: string): void {
+    const { observer, cluster } = this.#options;
+    const types = new Set(cluster.policySummary.thresholds.flatMap(({ condition }) => condition?.type ?? []));
+    const { node } = observer.view(name);
+    if (node === undefined) return;
+    this.#conditions.look(
       name,
-      conditions.filter(({ type }) => types.has(type)),
+      types,
+      node.conditions.filter(({ type }) => types.has(type)),
     );
   }
 
@@ -128,7 +177,7 @@ export class SharedFacts {
         zone: node?.zone ?? '',
         isControlPlane: node?.isControlPlane === true,
         life: lifeOf(verdicts.get(name)),
-        conditions: this.#conditions.note(name, conditions),
+        conditions: this.#conditions.atMost(name, conditions),
       };
     });
   }
@@ -239,7 +288,7 @@ function begunMs({ startedAt, switched }: FenceTimes): number {
 const underwayMs = 3000;
 /** Renewals of nodes that are well bring no pass by themselves. */
 const lookAgainMs = 1000;
-/** One that is silent takes somebody who looks at it: the longer that takes, the less often we look. */
+/** Of one that is silent we are told when it is heard of; what that may miss is found the less often, the longer it takes. */
 const lookAtLeastEveryMs = 60_000;
 const namedAtMost = 3;
 /** One that is still on record as going on has ended by now, if it has. */

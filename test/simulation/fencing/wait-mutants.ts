@@ -127,4 +127,11 @@ export const waitMutantCases: readonly MutantCase[] = [
     beside: ['S39', 'S45'],
     says: /^node-1 is well, and switched off for a request that was about trouble that has passed$/,
   },
+  {
+    invariant: 'S36',
+    mistake: 'takes what was so when it first looked for what has just begun',
+    sabotage: { file: 'src/observe/condition-times.ts', line: 'forMs: isFirst ? Infinity :', instead: 'forMs:' },
+    scenario: scenarioOf('holes/deadlock-everywhere-failover'),
+    says: /^node-\d is fenced while 6 of 6 nodes of the cluster are in the same trouble$/,
+  },
 ];

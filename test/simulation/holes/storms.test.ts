@@ -3,6 +3,8 @@ import { runHoles } from './files.ts';
 runHoles('a storm is no reason to act', {
   'zone-of-any-name': '[STM-1] the limit of a zone holds whatever the zone is called',
   'deadlock-everywhere': '[STM-1] six Ready nodes of six with the same condition: none is fenced',
+  'deadlock-everywhere-failover':
+    '[STM-1] nor when another leader takes over, which has not seen since when they have it',
   'deadlock-jobs': '[STM-1] six Ready nodes of six with the same condition: none gets a Job',
   'staggered-leases': '[SAF-7] nine of twelve nodes cut off within one renewal: nobody loses power',
   'second-time-around': '[SAF-7] a node that was fenced before and falls silent first: nobody loses power',
