@@ -227,7 +227,7 @@ export class LongActs {
     const isNo = isQuestion && outcome.outcome === 'dropped';
     // What was found off is not any more, or not for certain: whoever decides next does so without that word.
     const isFoundOff = isQuestion && what === 'power' && method.action === 'off';
-    if (isFoundOff && outcome.outcome !== 'succeeded') this.#questions.contradict(node.name, { isOn: isNo });
+    if (isFoundOff && outcome.outcome !== 'succeeded') this.#questions.contradict(node.name);
     return { ...outcome, ...(isNo ? { outcome: 'failed' as const } : {}), told };
   }
 

@@ -36,8 +36,6 @@ interface Known {
   isAwaited?: boolean;
   /** When it was asked again; undefined: nothing is under way. */
   openSinceMs?: number | undefined;
-  /** Said off, and on after that, with nothing told in between. */
-  cameOn?: boolean;
   /** What is under way was asked before something was told: its answer is not kept. */
   isVoid?: boolean;
 }
@@ -57,14 +55,13 @@ export class PowerQuestions {
   of(node: string): PowerFacts | undefined {
     const known = this.#known.get(node);
     if (known === undefined) return undefined;
-    const { question, askedAtMs, answers, port, cameOn } = known;
+    const { question, askedAtMs, answers, port } = known;
     const askedForMs = this.#options.clock.monotonic() - askedAtMs;
     return {
       question,
       askedForMs,
       ...(answers === undefined ? {} : { answers }),
       ...(port === undefined ? {} : { port }),
-      ...(cameOn === undefined ? {} : { cameOn }),
     };
   }
 
@@ -88,12 +85,11 @@ export class PowerQuestions {
   }
 
   /** What was said is not so any more. */
-  contradict(node: string, { isOn }: { isOn: boolean }): void {
+  contradict(node: string): void {
     const known = this.#known.get(node);
     if (known === undefined) return;
     delete known.answers;
     delete known.port;
-    if (isOn) known.cameOn = true;
   }
 
   /** Nothing that was said or asked so far counts any more: the node is gone, or its device was told something. */
@@ -104,7 +100,6 @@ export class PowerQuestions {
     else {
       delete known.answers;
       delete known.port;
-      delete known.cameOn;
       known.isVoid = true;
     }
   }
@@ -119,7 +114,6 @@ export class PowerQuestions {
     asked.askedAtMs = openSinceMs ?? asked.askedAtMs;
     if (asked.isVoid === true) this.#known.delete(node.name);
     else {
-      if (asked.answers?.every(isOff) && answers.some(({ power }) => power === 'on')) asked.cameOn = true;
       asked.answers = answers;
       asked.port = port;
     }

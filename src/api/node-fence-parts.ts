@@ -91,6 +91,33 @@ export const unseenPods = z
   })
   .meta({ description: 'What was there in this boot and uses volumes that no kubelet reports in `volumesInUse`.' });
 
+export const shutDown = z
+  .object({ at: at('When it was first seen.'), bootId: bootId() })
+  .meta({ description: 'Its kubelet has reported that the machine is shutting down: somebody wants that.' });
+
+export const silence = z
+  .object({
+    since: at('Its last renewal was no later than this, by the clock of the API server.'),
+    renewTime: text(
+      64,
+      'renewTime of its Lease, as written. If it says something else now, this says nothing any more.',
+    ),
+  })
+  .meta({
+    description: 'Its kubelet is silent, and since when: what has the time of a boot to be back has it from here on.',
+  });
+
+export const foundOff = z
+  .object({
+    at: at('When they first said so.'),
+    onAt: at('When one of them said on after that: somebody has switched it on.').optional(),
+    bootId: bootId(),
+  })
+  .meta({
+    description:
+      'Its devices have said off when they were asked, with nothing told by us. Whoever switches it on then has plans with it.',
+  });
+
 export const quarantine = z.object({
   since: at('When it was recorded, before the taint was put there.'),
   pods: z.array(text(64, 'The UID of a pod.')).max(MAX_RELEASED_PODS).prefault([]).meta({

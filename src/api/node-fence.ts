@@ -31,6 +31,7 @@ import {
   count,
   evidence,
   flag,
+  foundOff,
   historyEntry,
   hold,
   job,
@@ -39,7 +40,9 @@ import {
   problem,
   quarantine,
   releasedPod,
+  shutDown,
   signs,
+  silence,
   silentBeside,
   storm,
   stuckPod,
@@ -100,10 +103,9 @@ const incident = z.object({
     .optional()
     .meta({ description: 'A device has confirmed that the power was off, and in which boot of the machine that was.' }),
   unseen: unseenPods.optional(),
-  shutDown: z
-    .object({ at: at('When it was first seen.'), bootId: bootId() })
-    .optional()
-    .meta({ description: 'Its kubelet has reported that the machine is shutting down: somebody wants that.' }),
+  shutDown: shutDown.optional(),
+  silence: silence.optional(),
+  foundOff: foundOff.optional(),
 });
 
 const ladder = z.object({

@@ -60,8 +60,6 @@ export interface PowerFacts {
   answers?: readonly PowerAnswer[];
   /** All of them say off, and what came of a knock at the port of its kubelet after that; absent: nobody watches its power. */
   port?: 'open' | 'refused' | 'silent';
-  /** They had said off, and then on, with nothing told by us in between: somebody has switched it on. */
-  cameOn?: boolean;
 }
 
 /** What the word of a device is weighed against. */
@@ -119,4 +117,25 @@ export interface Unconfirmed {
   message: string;
   isDisbelieved: boolean;
   forMs: number;
+}
+
+/** Who has not answered by then is not waited for. */
+const patienceMs = 10_000;
+/** An older answer says nothing about now. */
+export const ANSWER_FRESH_MS = 15_000;
+
+/** What the devices of a node say now. `open`: they may answer yet; `mute`: they do not, or there are none. */
+export type Lately =
+  | { kind: 'said'; answers: readonly PowerAnswer[]; askedForMs: number }
+  | { kind: 'open' | 'mute'; message: string };
+
+export function latelySaid({ config, power }: { config: ConfigResult; power?: PowerFacts }): Lately {
+  const methods = firstPowerMethods(config);
+  if (methods.length === 0) return { kind: 'mute', message: 'no device switches its power' };
+  if (power === undefined || power.question !== questionOf(methods)) {
+    return { kind: 'open', message: 'its devices were not asked yet' };
+  }
+  const { answers, askedForMs } = power;
+  if (answers !== undefined && askedForMs <= ANSWER_FRESH_MS) return { kind: 'said', answers, askedForMs };
+  return { kind: askedForMs >= patienceMs ? 'mute' : 'open', message: 'its devices have not answered yet' };
 }

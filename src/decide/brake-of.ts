@@ -1,5 +1,4 @@
 /** What holds back a remedy that cannot be taken back: the brake over all nodes, and a person who has not approved. */
-import { isRenewing } from '../api/life.ts';
 import { DEFAULT_FENCE, DEFAULT_STORM } from '../api/policy-facts.ts';
 import type { HELD } from '../api/reasons.ts';
 import type { NodeCase, PresentCase } from '../api/release-view.ts';
@@ -10,6 +9,7 @@ import { cooldownBrake, isStorm, lookAround, quorumBrake, skipFor, slotBrake, st
 import type { LadderState } from '../remedy/ladder.ts';
 import { wasMade } from './jobs.ts';
 import { ladderKey, remedyOf, taskOf } from './of-case.ts';
+import { quietOf } from './silence.ts';
 
 /** Why nothing begins just now. */
 export interface RemedyHold {
@@ -97,11 +97,10 @@ export function machineSpell(nodeCase: NodeCase, { startedAt }: LadderState): Sp
   return spellOf(nodeCase, Date.parse(nodeCase.fence?.status.incident?.startedAt ?? startedAt));
 }
 
-/** Since when a cut has been called for; one that was back meanwhile has had nothing of its time since. */
-export function spellOf(nodeCase: NodeCase, sinceMs: number): Spell {
-  const { lease, serverNowMs } = nodeCase;
+/** Since when a cut has been called for; one that was back meanwhile, as far as anybody knows, has had nothing of its time since. */
+export function spellOf(nodeCase: NodeCase, calledMs: number): Spell {
   const { bootTimeoutMs } = remedyOf(nodeCase)?.fence ?? DEFAULT_FENCE;
-  // The first sight of a Lease says nothing about when it was renewed.
-  const wasBack = lease?.renewed === true && !isRenewing(lease);
-  return { sinceMs: wasBack ? Math.max(sinceMs, serverNowMs - lease.unchangedForMs) : sinceMs, bootTimeoutMs };
+  const quiet = quietOf(nodeCase);
+  const heardMs = Math.max(calledMs, quiet?.sinceMs ?? calledMs);
+  return { sinceMs: quiet?.isAlive === false ? heardMs : calledMs, heardMs, bootTimeoutMs };
 }

@@ -114,9 +114,18 @@ function decideAttended(nodeCase: NodeCase, judgement: Judgement): NodeDecision 
   };
 }
 
-/** Who rehearses asks as well, or would not know what would be done: to ask changes nothing. */
+/**
+ * Whether only its kubelet is away is asked before its machine is cut, or its object given up. Who rehearses asks as well, or would
+ * not know what would be done: to ask changes nothing.
+ */
 function wantsOf(remedy: RemedyDecision): Want[] {
-  return [...(wantsDevice(remedy) ? ['device' as const] : []), ...(wantsKubelet(remedy) ? ['kubelet' as const] : [])];
+  const { hold } = remedy;
+  // Whatever is found out first is asked for, in whatever phase.
+  const isOpen = wantsDevice(remedy) || hold?.reason === 'LookingAround';
+  return [
+    ...(isOpen ? (['device'] as const) : []),
+    ...(isOpen || hold?.reason === 'KubeletDown' ? (['kubelet'] as const) : []),
+  ];
 }
 
 /** Whether its machine is off already is asked before it is told anything. */
@@ -134,11 +143,6 @@ function wantsDevice({ fence, asksWhetherOff = false }: RemedyDecision): boolean
     default:
       return false;
   }
-}
-
-/** Whether only its kubelet is away is asked before its machine is cut, or its object given up. */
-function wantsKubelet(remedy: RemedyDecision): boolean {
-  return wantsDevice(remedy) || remedy.hold?.reason === 'LookingAround' || remedy.hold?.reason === 'KubeletDown';
 }
 
 interface Decided {

@@ -8,11 +8,13 @@ import { incidentIdOf } from '../api/quarantine.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import { unseenVolume } from '../api/unseen.ts';
 import { lateAfter } from '../release/latecomers.ts';
-import { wasShuttingDown } from '../release/patience.ts';
+import { latelySaid } from '../api/power.ts';
+import { cameOnMs, wasShuttingDown } from '../release/patience.ts';
 import { isQuarantined } from '../return/return-node.ts';
 import type { ReleaseDecision, Trouble } from './decide-release.ts';
 import type { RemedyDecision } from './decide-remedy.ts';
 import { isAliveSince } from './fence-of.ts';
+import { withSilence } from './silence.ts';
 
 type Incident = NonNullable<NodeFenceStatus['incident']>;
 
@@ -38,15 +40,12 @@ export function incidentAfter(decided: Decided, before: Incident | undefined, no
     acts: 0,
   };
   const known = withUnseen(nodeCase, remedy.fence, incident);
-  return withDeeds(
-    nodeCase,
-    decision,
-    withShutdown(
-      nodeCase,
-      now,
-      withSharedBoot(nodeCase, withPowerOff(nodeCase, remedy.fence, { now, incident: known })),
-    ),
-  );
+  const powered = withFoundOff(nodeCase, remedy.fence, {
+    now,
+    incident: withPowerOff(nodeCase, remedy.fence, { now, incident: known }),
+  });
+  const heard = withSilence(nodeCase, withSharedBoot(nodeCase, powered));
+  return withDeeds(nodeCase, decision, withShutdown(nodeCase, now, heard));
 }
 
 /**
@@ -96,6 +95,33 @@ function withPowerOff(
   const signs = sharesBoot(nodeCase) ? { signs: signsOf(nodeCase) } : {};
   const at = isKnown ? poweredOff.at : now;
   return { ...incident, poweredOff: { at, bootId, ...signs, ...(wasAlive ? { wasAlive } : {}) } };
+}
+
+/** From here on its devices say what we have told them. */
+const afterOff: ReadonlySet<string | undefined> = new Set(['poweringOn', 'booting', 'recovering', 'finished']);
+
+/** What its devices said of its power while we told them nothing: whoever leads next has not heard them (SAF-18). */
+function withFoundOff(
+  nodeCase: NodeCase,
+  fence: NodeFenceStatus['fence'],
+  { now, incident: before }: { now: string; incident: Incident },
+): Incident {
+  const { node } = nodeCase;
+  const { foundOff, ...incident } = before;
+  if (node === undefined) return before;
+  const isTold = fence?.switched.some(
+    ({ step, commandSentAt }) => step === 'power-management' && commandSentAt !== undefined,
+  );
+  if (isTold || afterOff.has(fence?.phase)) return incident;
+  const lately = latelySaid(nodeCase);
+  const { bootId } = node;
+  const known = foundOff?.bootId === bootId ? foundOff : undefined;
+  if (lately.kind === 'said' && lately.answers.every(({ power }) => power === 'off')) {
+    return { ...incident, foundOff: { at: known?.at ?? now, bootId } };
+  }
+  if (known === undefined) return incident;
+  const isOn = cameOnMs({ ...nodeCase, node }, known) !== undefined;
+  return { ...incident, foundOff: { ...known, ...(isOn ? { onAt: known.onAt ?? now } : {}) } };
 }
 
 /** What was done so far, and of which controllers a latecomer goes: both have their limits. */

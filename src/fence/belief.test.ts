@@ -148,9 +148,9 @@ describe('what the devices of a node come to', () => {
 
   test('S26: not asked, asked otherwise, not answered and answered long ago are no answer', () => {
     assert.equal(says(undefined), 'unasked');
-    assert.equal(says({ answers: [answer()] }, { config: configOf() }), 'unasked');
+    assert.equal(says({ answers: [answer()] }, { config: configOf() }), 'unknown', 'there is nobody to ask');
     const nobody = { answers: [], question: questionOf([]) };
-    assert.equal(says(nobody, { config: configOf() }), 'unasked', 'where nobody can be asked nobody says off');
+    assert.equal(says(nobody, { config: configOf() }), 'unknown', 'where nobody can be asked nobody says off');
     assert.equal(says({ answers: [answer()] }, { config: configOf(ipmi) }), 'unasked');
     assert.equal(says({}), 'unasked');
     assert.equal(says({ askedForMs: 10_000 }), 'unknown', 'nobody waits for it for ever');

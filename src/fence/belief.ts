@@ -9,7 +9,7 @@
 import { unaccounted } from '../api/beside.ts';
 import { isSilent, RENEWAL_UNDERWAY_MS, silentAfterMs } from '../api/life.ts';
 import type { Circumstances, Doubt, PowerAnswer } from '../api/power.ts';
-import { firstPowerMethods, questionOf } from '../api/power.ts';
+import { ANSWER_FRESH_MS, latelySaid } from '../api/power.ts';
 import type { NodeCase, Sighting } from '../api/release-view.ts';
 import type { NodeView } from '../api/view.ts';
 
@@ -18,11 +18,6 @@ export interface PowerSays {
   says: 'off' | 'on' | 'unknown' | 'unasked';
   message: string;
 }
-
-/** Who has not answered by then is not waited for. */
-const patienceMs = 10_000;
-/** An older answer says nothing about now. */
-const freshForMs = 15_000;
 
 /** Why the word of a device is not believed; undefined: it is. */
 export function doubtAbout(answer: PowerAnswer, about: Circumstances): Doubt | undefined {
@@ -62,26 +57,19 @@ function livingSign({ identity }: PowerAnswer, about: Circumstances): string | u
  */
 export function watchSays({ power, view }: Pick<Sighting, 'power' | 'view'>): NodeView['power'] {
   const { answers = [], askedForMs = Infinity, port } = power ?? {};
-  if (port !== 'silent' || askedForMs > freshForMs || answers.length === 0) return undefined;
+  if (port !== 'silent' || askedForMs > ANSWER_FRESH_MS || answers.length === 0) return undefined;
   const isOff = answers.every((one) => one.power === 'off' && one.identity === 'same' && one.wrong === undefined);
   if (!isOff || (view.lease?.unchangedForMs ?? Infinity) < askedForMs) return undefined;
   return { says: 'off', message: answers.map(({ message }) => message).join('; ') };
 }
 
 export function powerSays(nodeCase: NodeCase): PowerSays {
-  const { config, power, lease, node } = nodeCase;
-  const methods = firstPowerMethods(config);
-  if (methods.length === 0) return { says: 'unasked', message: 'no device switches its power' };
-  if (power === undefined || power.question !== questionOf(methods)) {
-    return { says: 'unasked', message: 'its devices were not asked yet' };
-  }
-  const { answers, askedForMs } = power;
-  if (answers === undefined || askedForMs > freshForMs) {
-    const isSlow = askedForMs >= patienceMs;
-    return { says: isSlow ? 'unknown' : 'unasked', message: 'its devices have not answered yet' };
-  }
+  const { lease, node } = nodeCase;
+  const lately = latelySaid(nodeCase);
+  if (lately.kind !== 'said') return { says: lately.kind === 'open' ? 'unasked' : 'unknown', message: lately.message };
+  const { answers, askedForMs } = lately;
   const doubtOf = (answer: PowerAnswer): Doubt | undefined =>
-    doubtAbout(answer, { what: 'power', ready: node?.ready, lease, isMissed: power.port === 'silent' });
+    doubtAbout(answer, { what: 'power', ready: node?.ready, lease, isMissed: nodeCase.power?.port === 'silent' });
   const on = answers.find((answer) => answer.power === 'on' && doubtOf(answer) === undefined);
   if (on !== undefined) return { says: 'on', message: on.message };
   for (const answer of answers) {

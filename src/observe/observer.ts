@@ -44,6 +44,8 @@ interface Sighting {
   confirmed: boolean;
   /** It was seen to change; the first sight of a Lease says nothing about when it was renewed. */
   renewed: boolean;
+  /** Of one that was found silent: from when on it could have been heard of. Absent: all the time. */
+  hearableSinceMs?: number;
 }
 
 export class Observer {
@@ -171,7 +173,7 @@ export class Observer {
       return read.error.kind === 'notFound';
     }
     const found = projectLease(read.value);
-    if (found.renewTime === sighting.lease.renewTime) sighting.confirmed = true;
+    if (found.renewTime === sighting.lease.renewTime) this.#confirm(sighting);
     else this.#note(name, found);
     return true;
   }
@@ -196,14 +198,24 @@ export class Observer {
     return { ...this.#pulse(sighting), confirmed: sighting.confirmed };
   }
 
+  #confirm(sighting: Sighting): void {
+    if (sighting.confirmed) return;
+    const { hearableForMs } = this.#pulse(sighting);
+    sighting.confirmed = true;
+    if (hearableForMs === undefined) delete sighting.hearableSinceMs;
+    else sighting.hearableSinceMs = this.#options.clock.monotonic() - hearableForMs;
+  }
+
   /**
    * A kubelet that could not renew because the API server was away tries again when its next renewal is due. So its silence counts
    * from when the server was back; that of one that was found silent before goes on (STM-2).
    */
-  #pulse({ lease, seenAtMs, confirmed }: Sighting): SeenLease & Pulse {
-    const unchangedForMs = this.#options.clock.monotonic() - seenAtMs;
-    const hearableForMs = Math.min(this.#nodes.answeringMs, this.#leases.answeringMs);
-    return { ...lease, unchangedForMs, ...(confirmed || hearableForMs >= unchangedForMs ? {} : { hearableForMs }) };
+  #pulse({ lease, seenAtMs, confirmed, hearableSinceMs = -Infinity }: Sighting): SeenLease & Pulse {
+    const nowMs = this.#options.clock.monotonic();
+    const unchangedForMs = nowMs - seenAtMs;
+    const answeringMs = Math.min(this.#nodes.answeringMs, this.#leases.answeringMs);
+    const hearableForMs = confirmed ? nowMs - hearableSinceMs : answeringMs;
+    return { ...lease, unchangedForMs, ...(hearableForMs >= unchangedForMs ? {} : { hearableForMs }) };
   }
 
   #sight(change: Change<SeenLease>): void {

@@ -15,6 +15,9 @@ import {
   silentLease,
   withoutNode,
 } from '../../test/support/release-case.ts';
+import type { Method } from '../api/fence-config.ts';
+import type { PowerAnswer } from '../api/power.ts';
+import { questionOf } from '../api/power.ts';
 import type { LiveNode, NodeCase, PodFacts, RemedyFacts } from '../api/release-view.ts';
 import type { Plans } from '../api/plans.ts';
 import { gainOf } from './gain.ts';
@@ -24,7 +27,7 @@ import { patienceWith, wasShuttingDown, worthOf } from './patience.ts';
 const noPlans: Plans = { isCordoned: false, isShuttingDown: false, pauses: {} };
 const door = { address: '10.0.0.1', port: 10_250 };
 /** Called for a minute ago. */
-const spell = { sinceMs: nowMs - 60_000, bootTimeoutMs: 600_000 };
+const spell = { sinceMs: nowMs - 60_000, heardMs: nowMs - 60_000, bootTimeoutMs: 600_000 };
 const silent = { askedForMs: 1000, port: 'silent' } as const;
 
 function withNode(change: Partial<LiveNode>, more: Partial<NodeCase> = {}): NodeCase & { node: LiveNode } {
@@ -48,11 +51,49 @@ describe('patience', () => {
     assert.equal(patienceWith(nodeCase, { ...spell, sinceMs: nowMs - 600_000 }), undefined);
   });
 
-  test('[SAF-18] a machine that was off and has been switched on has the time of a boot', () => {
-    const nodeCase = withNode({}, { power: { question: 'q', askedForMs: 0, cameOn: true } });
-    const found = patienceWith(nodeCase, spell);
-    assert.equal(found?.reason, 'PlannedWork');
-    assert.match(found?.message ?? '', /^its machine was off and has been switched on, /);
+  describe('with a machine that was off', () => {
+    const method: Method = { name: 'ipmi', action: 'off', driver: 'agent:fence_ipmilan', parameters: {}, secrets: [] };
+    const off = [{ method: 'ipmi', ...method }];
+    const config = {
+      ok: true,
+      config: { isolation: [], powerManagement: [{ name: 'level-0', off, on: [] }], recovery: [] },
+    } as unknown as NodeCase['config'];
+    const seenOff = { at: '2026-01-01T00:08:00Z', bootId: 'boot-1' };
+    const after = (
+      power: PowerAnswer['power'] | undefined,
+      { askedForMs = 0, ...more }: { askedForMs?: number; onAt?: string; bootId?: string } = {},
+    ): Patience | undefined => {
+      const answers = power === undefined ? {} : { answers: [{ power } as PowerAnswer] };
+      const fence = aFence({ incident: anIncident({ foundOff: { ...seenOff, ...more } }) });
+      const asked = { question: questionOf(off), askedForMs, ...answers };
+      return patienceWith(withNode({}, { config, fence, power: asked }), { ...spell, sinceMs: 0 });
+    };
+
+    test('[SAF-18] and is on: somebody has switched it on, and it has the time of a boot from then on', () => {
+      assert.match(
+        after('on')?.message ?? '',
+        /^its machine was off and has been switched on, .* until 2026-01-01T00:20:00Z /,
+      );
+      const onAt = '2026-01-01T00:09:00Z';
+      assert.match(after('on', { onAt })?.message ?? '', / until 2026-01-01T00:19:00Z /);
+      assert.equal(reasonOf(after('unknown', { onAt })), 'PlannedWork', 'as it is on record');
+      assert.equal(after('on', { onAt: '2026-01-01T00:00:00Z' }), undefined, 'it had its time');
+      assert.equal(after('on', { bootId: 'boot-0' }), undefined, 'that was another boot');
+      assert.equal(after('off'), undefined);
+    });
+
+    test('[SAF-18] and of which nobody knows: it is found out first, by whoever can be asked', () => {
+      assert.equal(reasonOf(after(undefined)), 'LookingAround');
+      assert.equal(after(undefined, { askedForMs: 10_000 }), undefined);
+      assert.equal(after('unknown'), undefined);
+    });
+  });
+
+  test('[SAF-18] a kubelet that went away a moment ago has its five minutes, however long ago the cut was called for', () => {
+    const away = withNode({}, { kubelet: { askedForMs: 1000, port: 'refused' } });
+    const found = patienceWith(away, { sinceMs: 0, heardMs: nowMs - 5000, bootTimeoutMs: 0 });
+    assert.equal(found?.untilMs, nowMs + 295_000);
+    assert.deepEqual(worthOf(away, { sinceMs: 0, heardMs: nowMs - 5000, bootTimeoutMs: 0 }).door, door);
   });
 
   test('[SAF-18] a shutdown that was reported is remembered for its boot, until the node is well', () => {
@@ -66,7 +107,7 @@ describe('patience', () => {
   test('[SAF-18] a port that refuses gives it five minutes, whatever the timers say; one that is silent nothing', () => {
     const away = withNode({}, { kubelet: { askedForMs: 1000, port: 'refused' } });
     assert.equal(reasonOf(patienceWith(away, { ...spell, bootTimeoutMs: 0 })), 'KubeletDown');
-    assert.equal(patienceWith(away, { ...spell, sinceMs: nowMs - 300_000 }), undefined);
+    assert.equal(patienceWith(away, { ...spell, heardMs: nowMs - 300_000 }), undefined);
     assert.equal(patienceWith(withNode({}, { kubelet: { askedForMs: 1000, port: 'open' } }), spell), undefined);
   });
 
@@ -83,7 +124,7 @@ describe('patience', () => {
 
   test('[SAF-18] all pauses have to have passed, and one that is no time has not', () => {
     const paused = (pauses: Record<string, string>): Patience | undefined =>
-      patienceWith(withNode({ plans: { ...noPlans, pauses } }), { ...spell, sinceMs: 0 });
+      patienceWith(withNode({ plans: { ...noPlans, pauses } }), { ...spell, sinceMs: 0, heardMs: 0 });
     const [past, soon, later] = ['2026-01-01T00:09:00Z', '2026-01-01T00:11:00Z', '2026-01-01T02:00:00+01:00'];
     assert.equal(paused({ a: past }), undefined);
     assert.equal(paused({ a: '2026-01-01T00:10:00Z' }), undefined, 'over when its time has come');
@@ -163,10 +204,10 @@ describe('patience', () => {
       gain: { kind: 'pod', namespace: 'default', name: 'web-0', uid: 'pod-0' },
       door,
     });
-    assert.deepEqual(worthOf(withNode({}), { ...spell, sinceMs: 0 }), { plans: noPlans });
-    const { gain } = worthOf(withNode({}), { sinceMs: nowMs - 600_000, bootTimeoutMs: 600_000 });
+    assert.deepEqual(worthOf(withNode({}), { ...spell, sinceMs: 0, heardMs: 0 }), { plans: noPlans });
+    const { gain } = worthOf(withNode({}), { ...spell, sinceMs: nowMs - 600_000 });
     assert.equal(gain, undefined, 'the time is over');
-    assert.equal(worthOf(withNode({}), { ...spell, sinceMs: nowMs - 300_000 }).door, undefined);
+    assert.equal(worthOf(withNode({}), { ...spell, heardMs: nowMs - 300_000 }).door, undefined);
   });
 
   test('[SAF-18] whether a machine that has no Node was shutting down, nobody knows', () => {

@@ -8,7 +8,9 @@
 import { clockTime, hasTaint } from '../api/facts.ts';
 import { isRenewing } from '../api/life.ts';
 import { toldOther } from '../api/others.ts';
+import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { PAUSE_PREFIX } from '../api/plans.ts';
+import { latelySaid } from '../api/power.ts';
 import type { NodeCase, PresentCase } from '../api/release-view.ts';
 import { QUARANTINE_KEY } from '../api/release-view.ts';
 import type { Worth } from '../api/steps.ts';
@@ -28,6 +30,8 @@ export interface Patience {
 export interface Spell {
   /** When it was first called for, by the API server's clock. */
   sinceMs: number;
+  /** When its kubelet was last heard of; before it was called for, that does not count. */
+  heardMs: number;
   bootTimeoutMs: number;
 }
 
@@ -76,20 +80,50 @@ function pausedByName({ node, serverNowMs }: PresentCase): Patience | undefined 
  * by somebody. It has the time of a boot to be back.
  */
 function planned(nodeCase: PresentCase, spell: Spell): Patience | undefined {
-  const what = planOf(nodeCase);
-  if (what === undefined) return undefined;
-  return withinBoot(nodeCase, spell, {
-    reason: 'PlannedWork',
-    message: `${what}, which may be a reboot that somebody wants`,
-  });
+  for (const { what, sinceMs = spell.sinceMs } of plansOf(nodeCase)) {
+    const found = withinBoot(
+      nodeCase,
+      { ...spell, sinceMs: Math.max(sinceMs, spell.sinceMs) },
+      { reason: 'PlannedWork', message: `${what}, which may be a reboot that somebody wants` },
+    );
+    if (found !== undefined) return found;
+  }
+  return switchedOnYet(nodeCase);
 }
 
-function planOf(nodeCase: PresentCase): string | undefined {
-  if (wasShuttingDown(nodeCase)) return 'its kubelet has reported that its machine is shutting down';
+/** `sinceMs`: by when it began at the earliest; absent: nobody knows. */
+function plansOf(nodeCase: PresentCase): { what: string; sinceMs?: number }[] {
+  const { foundOff } = nodeCase.fence?.status.incident ?? {};
+  const onMs = foundOff && cameOnMs(nodeCase, foundOff);
   const rebooting = nodeCase.node.plans?.others?.find(({ does }) => does === 'reboots');
-  if (rebooting !== undefined) return toldOther(rebooting);
-  if (nodeCase.node.plans?.isCordoned === true) return 'the node is cordoned';
-  return nodeCase.power?.cameOn === true ? 'its machine was off and has been switched on' : undefined;
+  return [
+    ...(wasShuttingDown(nodeCase) ? [{ what: 'its kubelet has reported that its machine is shutting down' }] : []),
+    ...(rebooting === undefined ? [] : [{ what: toldOther(rebooting) }]),
+    ...(nodeCase.node.plans?.isCordoned === true ? [{ what: 'the node is cordoned' }] : []),
+    ...(onMs === undefined ? [] : [{ what: 'its machine was off and has been switched on', sinceMs: onMs }]),
+  ];
+}
+
+type FoundOff = NonNullable<NonNullable<NodeFenceStatus['incident']>['foundOff']>;
+
+/** When it was switched on, by others, after its devices had said off; undefined: it was not, as far as anybody knows. */
+export function cameOnMs(nodeCase: PresentCase, { bootId, onAt }: FoundOff): number | undefined {
+  if (bootId !== nodeCase.node.bootId) return undefined;
+  if (onAt !== undefined) return Date.parse(onAt);
+  const lately = latelySaid(nodeCase);
+  return lately.kind === 'said' && lately.answers.some(({ power }) => power === 'on')
+    ? nodeCase.serverNowMs
+    : undefined;
+}
+
+/** Its devices have said off, and whoever leads now has not heard them: what they say now is found out first. */
+function switchedOnYet(nodeCase: PresentCase): Patience | undefined {
+  const { node, serverNowMs, fence } = nodeCase;
+  const { foundOff } = fence?.status.incident ?? {};
+  const isOpen = foundOff?.bootId === node.bootId && latelySaid(nodeCase).kind === 'open';
+  if (!isOpen) return undefined;
+  const message = 'whether its machine, which was off, has been switched on is found out first';
+  return { reason: 'LookingAround', message, recheckAtMs: serverNowMs + againMs };
 }
 
 /** Drained, or never used: a cut would free nothing, and what is only booting comes back by itself. */
@@ -147,9 +181,9 @@ const knockingMs = 5000;
 const againMs = 1000;
 
 /** The machine answers that nobody listens at the port of its kubelet. A machine that does not answer says nothing. */
-function kubeletDown(nodeCase: PresentCase, { sinceMs }: Spell): Patience | undefined {
+function kubeletDown(nodeCase: PresentCase, { heardMs }: Spell): Patience | undefined {
   const { node, kubelet, serverNowMs } = nodeCase;
-  const untilMs = sinceMs + kubeletAwayMs;
+  const untilMs = heardMs + kubeletAwayMs;
   if (node.kubelet === undefined || serverNowMs >= untilMs) return undefined;
   const { askedForMs = 0, port } = kubelet ?? {};
   const isKnown = port !== undefined && askedForMs <= freshForMs;
@@ -169,7 +203,7 @@ export function worthOf(nodeCase: PresentCase, spell: Spell): Worth {
   return {
     plans: node.plans ?? { isCordoned: false, isShuttingDown: false, pauses: {} },
     ...(nowMs < spell.sinceMs + spell.bootTimeoutMs ? { gain: gainOf(nodeCase) } : {}),
-    ...(nowMs < spell.sinceMs + kubeletAwayMs ? { door: node.kubelet } : {}),
+    ...(nowMs < spell.heardMs + kubeletAwayMs ? { door: node.kubelet } : {}),
   };
 }
 

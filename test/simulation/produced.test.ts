@@ -165,6 +165,7 @@ describe('what a status can hold', () => {
       'holes/budget-overruled',
       'holes/off-before-its-condition',
       'holes/watched-power-lost',
+      'holes/switched-on-failover',
     ];
     for (const file of [...files, 'release/fev/tolerations']) await written.run(scenarioOf(file));
     for (const scenario of scenariosOf('holes/unreported-volume')) await written.run(scenario);

@@ -19,7 +19,8 @@ export interface Cut {
   request: string | undefined;
 }
 
-export interface CutJudge extends Omit<Checker, 'onWire'> {
+export interface CutJudge extends Checker {
+  /** Told before the command itself is, as an event of the wire. */
   onCut: (cut: Cut) => void;
 }
 
@@ -41,6 +42,15 @@ function watched(context: CheckContext, judgeOf: (context: CheckContext, around:
   const judge = judgeOf(context, { troubles, requests, reads });
   /** Fences in which something was cut. */
   const begun = new Set<string>();
+  const cut = ({ node, operator }: Pick<Cut, 'node' | 'operator'>): void => {
+    const fence = state.fences.get(nodeFenceName(node));
+    const key = `${fence?.metadata.uid} ${fence?.status?.fence?.startedAt}`;
+    const isFirst = !begun.has(key);
+    begun.add(key);
+    const isOn = machineOf(node)?.power === 'on';
+    judge.onCut({ operator, node, isFirst, isOn, request: requests.of(node) });
+    requests.cut(node);
+  };
   return {
     ...judge,
     onStored(change, user) {
@@ -58,15 +68,8 @@ function watched(context: CheckContext, judgeOf: (context: CheckContext, around:
     },
     onWire(event) {
       reads.take(event);
-      if ((event.type !== 'device' && event.type !== 'port') || event.action !== 'off') return;
-      const { node, operator } = event;
-      const fence = state.fences.get(nodeFenceName(node));
-      const key = `${fence?.metadata.uid} ${fence?.status?.fence?.startedAt}`;
-      const isFirst = !begun.has(key);
-      begun.add(key);
-      const isOn = machineOf(node)?.power === 'on';
-      judge.onCut({ operator, node, isFirst, isOn, request: requests.of(node) });
-      requests.cut(node);
+      if ((event.type === 'device' || event.type === 'port') && event.action === 'off') cut(event);
+      judge.onWire?.(event);
     },
   };
 }

@@ -1,10 +1,12 @@
 /**
  * S45: what is on is never cut while nothing is wrong with it: in a reboot or a shutdown that somebody wants, while its kubelet is
  * being replaced, while nobody could renew because the API server was away, before a pause has passed that somebody asked for, nor
- * where nothing would be freed. Judged by what people did to the node and the machine, by what is bound and attached there, and by
- * how long it has been away: a boot, as its policy has it, and five minutes for a kubelet whose machine answers. What a person has
- * asked for is theirs.
+ * where nothing would be freed; nor while a machine boots that was off, as its device had said, until somebody switched it on. Judged by
+ * what people did to the node and the machine, by what is bound and attached there, and by how long it has been away: a boot, as its
+ * policy has it, and five minutes for a kubelet whose machine answers. Who is silent has been away since its last renewal, whoever
+ * leads and whatever else was wrong with it before. What a person has asked for is theirs.
  */
+import { nodeFenceName } from '../../api/fence-names.ts';
 import type { Node } from '../../world/objects/nodes.ts';
 import type { StoredChange, StoredFence } from '../cluster-state.ts';
 import { isOperator, operatorUser } from '../operator-user.ts';
@@ -19,6 +21,8 @@ import { msOf } from './trouble.ts';
 /** What happens in the moment of the command could not be read before it. */
 const tooLateMs = 1000;
 const kubeletAwayMs = 300_000;
+/** From a look at a node that still renews to the command: its device is asked in between. */
+const lookedAtMs = 5000;
 const nothingThere = 'nothing there would be freed';
 const pausePrefix = 'fenceline.dev/pause.';
 
@@ -52,7 +56,13 @@ export const s45 = atCuts('S45', (context, { troubles, requests, reads }) => {
       if (act.do === 'gracefulReboot' || act.do === 'gracefulShutdown') facts.goingDown.set(node, undefined);
     },
     onRenewed: (node) => facts.heard(node),
+    onWire(event) {
+      if (event.type === 'answered') facts.powers.answered(event);
+      // What comes after a command is our own doing.
+      if (event.type === 'device' && event.action !== 'status') facts.powers.forget(event.node);
+    },
     onMachine({ type }, machine) {
+      if (type === 'booting') facts.powers.booting(machine);
       if (type !== 'booted') return;
       facts.goingDown.delete(machine);
       facts.forgotten.delete(machine);
@@ -83,6 +93,7 @@ class Facts {
   readonly forgotten = new Set<string>();
   /** An operator has evicted a pod there, or run a Job for it. */
   readonly emptied = new Set<string>();
+  readonly powers: Powers;
   readonly #context: CheckContext;
   readonly #troubles: Troubles;
   /** The last two renewals of a node. */
@@ -93,10 +104,12 @@ class Facts {
   constructor(context: CheckContext, troubles: Troubles) {
     this.#context = context;
     this.#troubles = troubles;
+    this.powers = new Powers(context, () => this.apiAway?.sinceMs !== undefined && this.apiAway.untilMs === undefined);
   }
 
   heard(node: string): void {
     const atMs = this.#context.nowMs();
+    this.powers.forget(node);
     this.#heard.set(node, { atMs, beforeMs: this.#heard.get(node)?.atMs ?? atMs });
   }
 
@@ -136,11 +149,15 @@ class Facts {
     if (this.#couldNotRenew(node)) return 'nobody could renew: the API server was away until a moment ago';
     const until = this.#pausedUntil(node);
     if (until !== undefined) return `somebody has paused it until ${until}`;
-    const awayMs = this.#awayMs(node, readMs);
-    if (this.#isKubeletAway(node) && awayMs < kubeletAwayMs)
+    if (this.#isKubeletAway(node) && this.#silentMs(node, readMs) < kubeletAwayMs)
       return 'its machine answers, and only its kubelet is stopped';
     const { fence = {} } = (this.#troubles.policyOf(node)?.spec ?? {}) as { fence?: { bootTimeout?: string } };
-    if (awayMs >= msOf(fence.bootTimeout ?? '10m')) return undefined;
+    const bootMs = msOf(fence.bootTimeout ?? '10m');
+    const onSinceMs = this.powers.onSinceMs(node);
+    if (this.#hasLasted(onSinceMs) && this.#context.nowMs() - (onSinceMs ?? 0) < bootMs) {
+      return 'it was off, and somebody has switched it on';
+    }
+    if (this.#awayMs(node, readMs) >= bootMs) return undefined;
     if (this.#hasLasted(this.#cordonedSince.get(node))) return 'somebody has cordoned it';
     if (this.#hasLasted(this.goingDown.get(node))) return 'somebody has shut it down';
     return hasWork(this.#context.state, node) ? undefined : nothingThere;
@@ -150,17 +167,23 @@ class Facts {
     return sinceMs !== undefined && this.#context.nowMs() - sinceMs >= tooLateMs;
   }
 
-  /** How long it has been silent, or what is wrong with it has lasted. */
+  /** How long it has been silent; of one that is not, how long what is wrong with it has lasted. */
   #awayMs(node: string, readMs: number): number {
     const { pulseOf, nowMs } = this.#context;
+    const silentMs = this.#silentMs(node, readMs);
+    if (silentMs >= (pulseOf(node)?.silentAfterMs ?? Infinity) + lookedAtMs) return silentMs;
     const since = [
       ...this.#troubles.statusOf(node, 'Ready').filter(({ status }) => status !== 'True'),
       ...this.#troubles.conditionsOf(node),
     ];
+    return Math.max(silentMs, ...since.map(({ sinceMs }) => nowMs() - sinceMs));
+  }
+
+  #silentMs(node: string, readMs: number): number {
+    const { pulseOf, nowMs } = this.#context;
     const { atMs = -Infinity, beforeMs = nowMs() } = this.#heard.get(node) ?? {};
     // A renewal that came after that could not be read before the command.
-    const silentForMs = atMs > readMs ? nowMs() - beforeMs : (pulseOf(node)?.silentForMs ?? 0);
-    return Math.max(silentForMs, ...since.map(({ sinceMs }) => nowMs() - sinceMs));
+    return atMs > readMs ? nowMs() - beforeMs : (pulseOf(node)?.silentForMs ?? 0);
   }
 
   #isKubeletAway(node: string): boolean {
@@ -175,5 +198,43 @@ class Facts {
       .filter(([key]) => key.startsWith(pausePrefix))
       .map(([, until]) => until)
       .find((until) => !(Date.parse(until) <= wallMs() + tooLateMs));
+  }
+}
+
+/** Machines that were off by themselves, as operators were told by their devices, and were switched on then. */
+class Powers {
+  readonly #context: CheckContext;
+  readonly #isApiAway: () => boolean;
+  /** When an operator was first and last told so. */
+  readonly #off = new Map<string, { firstMs: number; lastMs: number }>();
+  readonly #on = new Map<string, number>();
+
+  constructor(context: CheckContext, isApiAway: () => boolean) {
+    this.#context = context;
+    this.#isApiAway = isApiAway;
+  }
+
+  /** While there is a fence to wait with it, and somewhere to keep it. */
+  answered({ node, power }: { node: string; power: 'on' | 'off' }): void {
+    const { state, machineOf, nowMs } = this.#context;
+    const isOff = power === 'off' && machineOf(node)?.power === 'off';
+    if (!isOff || this.#isApiAway() || state.fences.get(nodeFenceName(node))?.status?.fence === undefined) return;
+    const firstMs = this.#off.get(node)?.firstMs ?? nowMs();
+    this.#off.set(node, { firstMs, lastMs: nowMs() });
+  }
+
+  /** Who was told once may have died of it: told again later, it has had the time to keep it. */
+  booting(node: string): void {
+    const { firstMs = 0, lastMs = 0 } = this.#off.get(node) ?? {};
+    if (lastMs - firstMs >= tooLateMs) this.#on.set(node, this.#context.nowMs());
+  }
+
+  forget(node: string): void {
+    this.#off.delete(node);
+    this.#on.delete(node);
+  }
+
+  onSinceMs(node: string): number | undefined {
+    return this.#on.get(node);
   }
 }

@@ -7,6 +7,17 @@ import { atOnce, fenced, place } from './fenced.ts';
 const slowBoot = { kubernetes: { nodeMonitorGracePeriod: '20s', bootTime: '60s' } };
 const policy = { fence: { ...atOnce, bootTimeout: '2m' } };
 
+const byDeadlock = [
+  { condition: { type: 'KernelDeadlock', status: 'True', for: '10s' }, remedies: [{ name: 'fence', period: '10s' }] },
+  { lease: { staleFor: '12s' }, remedies: [{ name: 'fence', period: '10s' }] },
+];
+const deadlock = { condition: { node: place, type: 'KernelDeadlock', status: 'True' } };
+
+const pausedUntil = (name: string, until: string): object => ({
+  at: '0s',
+  apply: { apiVersion: 'v1', kind: 'Node', metadata: { name, annotations: { 'fenceline.dev/pause.one': until } } },
+});
+
 /** Whatever people and machines say about it. */
 export const neverPatient: Sabotage = {
   file: 'src/decide/brake-of.ts',
@@ -106,5 +117,66 @@ export const calmMutantCases: readonly MutantCase[] = [
       runFor: '2m',
     }),
     says: /^operator-1 cut node-3 although somebody has paused it until 2026-01-01T00:05:00Z$/,
+  },
+  {
+    invariant: 'S45',
+    mistake: 'counts what a leader before has not lived to see as if it had been silent all the time',
+    sabotage: {
+      file: 'src/decide/brake-of.ts',
+      line: 'return { sinceMs: quiet?.isAlive === false ? heardMs : calledMs,',
+      instead: 'return { sinceMs: quiet?.isAlive === false && nodeCase.lease?.renewed === true ? heardMs : calledMs,',
+    },
+    scenario: fenced('rebooted-at-a-failover', {
+      cluster: slowBoot,
+      policy: { ...policy, thresholds: byDeadlock },
+      events: [
+        { at: '0s', cordon: place },
+        { at: '5s', ...deadlock },
+        { at: '1m45s', reboot: place },
+        { at: '1m50s', crashOperator: 1 },
+      ],
+      runFor: '4m',
+    }),
+    says: /^operator-1 cut node-\d although somebody has cordoned it$/,
+  },
+  {
+    invariant: 'S45',
+    mistake: 'forgets with the leader that a machine was off before it was switched on',
+    sabotage: {
+      file: 'src/decide/incident-after.ts',
+      line: 'return { ...incident, foundOff: { at: known?.at ?? now, bootId } };',
+      instead: 'return incident;',
+    },
+    scenario: scenarioOf('holes/switched-on-failover'),
+    says: /^operator-1 cut node-\d although it was off, and somebody has switched it on$/,
+  },
+  {
+    invariant: 'S45',
+    mistake: 'counts the time of a kubelet from when its node was first in trouble',
+    sabotage: {
+      file: 'src/release/patience.ts',
+      line: 'const untilMs = heardMs + kubeletAwayMs;',
+      instead: 'const untilMs = sinceMs + kubeletAwayMs;',
+    },
+    also: [
+      {
+        file: 'src/release/patience.ts',
+        line: 'function kubeletDown(nodeCase: PresentCase, { heardMs }: Spell)',
+        instead: 'function kubeletDown(nodeCase: PresentCase, { sinceMs }: Spell)',
+      },
+      { file: 'src/release/patience.ts', line: '...(nowMs < spell.heardMs + kubeletAwayMs', instead: '...(nowMs < 0' },
+    ],
+    scenario: fenced('stopped-as-a-pause-ends', {
+      policy: { ...policy, thresholds: byDeadlock },
+      events: [
+        pausedUntil('node-3', '2026-01-01T00:06:30Z'),
+        { at: '5s', ...deadlock },
+        { at: '5m58s', kubeletStop: place },
+        { at: '7m', kubeletStart: place },
+        { at: '7m', condition: { ...deadlock.condition, status: 'False' } },
+      ],
+      runFor: '8m',
+    }),
+    says: /^operator-1 cut node-3 although its machine answers, and only its kubelet is stopped$/,
   },
 ];
