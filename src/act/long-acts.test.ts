@@ -89,7 +89,7 @@ describe('a switch', () => {
 
   test('[STM-1] what was only to be confirmed off is not told anything when it is on, and its word is forgotten', async () => {
     const { acts, node, asked, begin, ended } = await bench();
-    acts.wonder(node, [off]);
+    acts.wonder(node, [off], 5000);
     await begin({ ...switching, isQuestion: true });
     assert.deepEqual(await ended(), {
       key: 'k',

@@ -136,8 +136,8 @@ export class LongActs {
   }
 
   /** A decision wants to know how these devices are; nobody waits for it. */
-  wonder(node: LiveNode, methods: readonly Method[]): void {
-    void this.#questions.want(node, methods);
+  wonder(node: LiveNode, methods: readonly Method[], olderThanMs: number): void {
+    void this.#questions.want(node, methods, { olderThanMs, isWatch: false });
   }
 
   /** A decision wants to know whether somebody opens at the port of its kubelet. */

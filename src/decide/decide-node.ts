@@ -33,7 +33,7 @@ import type { Rehearsing } from './rehearsed-case.ts';
 import { isSame } from './same.ts';
 
 /** What is read only when a decision wants it. */
-export type Want = 'liveLease' | 'pods' | 'device' | 'kubelet';
+export type Want = 'liveLease' | 'pods' | 'device' | 'deviceLater' | 'kubelet';
 
 /** What other nodes have to see before they decide: taken in the same tick as the decision. */
 export interface Claims {
@@ -119,11 +119,14 @@ function decideAttended(nodeCase: NodeCase, judgement: Judgement): NodeDecision 
  * not know what would be done: to ask changes nothing.
  */
 function wantsOf(remedy: RemedyDecision): Want[] {
-  const { hold } = remedy;
+  const { hold, fence } = remedy;
   // Whatever is found out first is asked for, in whatever phase.
   const isOpen = wantsDevice(remedy) || hold?.reason === 'LookingAround';
+  // Of a fence that has failed it is asked now and then: its machine may be off since.
+  const isFailed = !isOpen && fence?.phase === 'failed';
   return [
     ...(isOpen ? (['device'] as const) : []),
+    ...(isFailed ? (['deviceLater'] as const) : []),
     ...(isOpen || hold?.reason === 'KubeletDown' ? (['kubelet'] as const) : []),
   ];
 }

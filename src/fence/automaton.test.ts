@@ -38,6 +38,17 @@ function play(story: readonly (Partial<FenceFacts> | 'done' | 'bad')[], config: 
   return state;
 }
 
+/** Each of its devices says off. */
+function confirmedAll(state: FenceState, facts: Partial<FenceFacts>): FenceState {
+  let now = state;
+  for (let moves = 0; now.phase === 'poweringOff' && moves < 20; moves += 1) {
+    const moved = next(now, facts);
+    const asks = moved.kind === 'state' && moved.run !== undefined;
+    now = stateOf(asks ? next(now, { ...facts, task: { outcome: 'succeeded', told: false } }) : moved);
+  }
+  return now;
+}
+
 function without(facts: Partial<FenceFacts>): Partial<FenceFacts> {
   const rest = { ...facts };
   delete rest.task;
@@ -148,6 +159,35 @@ describe('fence automaton', () => {
     assert.deepEqual(next(given, asked(700_000)), { kind: 'state', state: given, waitsFor: told });
     const on = stateOf(next(given, { nowMs: 800_000, isReleased: true }));
     assert.deepEqual([on.phase, on.isForGood, on.message], ['poweringOn', undefined, undefined]);
+  });
+
+  test('[EVD-2, SAF-18] what has failed for good and is found off is let go, once, by a question; nothing is cut for it', () => {
+    const state: FenceState = {
+      ...beginFence(0, 'b1'),
+      phase: 'failed',
+      failedIn: 'power-management',
+      isForGood: true,
+    };
+    const later = { nowMs: 1e6, isFoundOff: true, isWorthIt: true };
+    const found = stateOf(next(state, later));
+    assert.deepEqual([found.phase, found.isForGood, found.restarts], ['poweringOff', true, state.restarts]);
+    const asks = next(found, later);
+    assert.ok(asks.kind === 'state' && asks.isQuestion, 'it is only asked');
+    assert.equal(stateOf(next(found, { ...later, isFoundOff: false })).phase, 'failed');
+    const no = stateOf(next(found, { ...later, task: { outcome: 'failed', told: false } }));
+    assert.deepEqual([no.phase, no.isForGood], ['failed', true], 'it has no more tries than before');
+    for (const facts of [{ isWorthIt: false }, { isFoundOff: false }, { isPaused: true }]) {
+      assert.equal(stateOf(next(state, { ...later, ...facts })).phase, 'failed');
+    }
+    const off = confirmedAll(found, later);
+    assert.deepEqual([off.phase, off.restarts, off.isForGood], ['off', state.restarts + 1, undefined]);
+    assert.equal(stateOf(next({ ...state, restarts: limits.restarts + 1 }, later)).phase, 'failed', 'not without end');
+    assert.equal(
+      stateOf(next({ ...state, swapped: ['node-2'] }, later)).phase,
+      'failed',
+      'it may be the power of another',
+    );
+    assert.equal(stateOf(next({ ...state, failedIn: 'recovery' }, later)).phase, 'failed');
   });
 
   test('what is switched off by a level is switched on by the same one', () => {

@@ -123,11 +123,15 @@ function isolated(state: FenceState, context: FenceContext): Transition {
   return facts.isPaused || facts.isBraked ? stay(state) : enter(state, 'poweringOff', facts);
 }
 
+const notOffAfterAll = 'it had failed, its device said off since, and does not say so any more';
+
 /** Once a command may have been sent, it may show at any moment: only another boot proves that it is over. */
 function poweringOff(state: FenceState, context: FenceContext): Transition {
   const { facts, config } = context;
   if (isRebooted(state, facts)) return boot(state, facts);
   const sent = sentAtMs(state.switched, 'power-management');
+  if (state.isForGood === true && !facts.isFoundOff && facts.task === undefined)
+    return fail(state, facts, notOffAfterAll);
   // It was only found off, and nobody says so any more: as long as a cut has to wait, so does this one.
   const isEarly = sent === undefined && !facts.isFoundOff && facts.nowMs < powerAtMs(state, context);
   if (isEarly && facts.task === undefined) {
@@ -303,8 +307,16 @@ function failed(state: FenceState, context: FenceContext): Transition {
     return state.failedIn === 'recovery' ? askAgain(state, context) : enter(state, 'recovering', facts);
   }
   if (facts.isPaused && mayBeOurs(state)) return enter(state, 'poweringOn', facts, state.level);
-  if (hasFailedForGood(state, limits) || facts.isBraked || facts.isPaused) return stay(state);
-  const { message: _, failedIn: __, ...again } = state;
+  const { message: _, failedIn, ...again } = state;
+  const isForGood = hasFailedForGood(state, limits);
+  // It is off by now, as its device says: that is a question and its answer, and no other cut (EVD-2). Not without end.
+  const isLeft =
+    facts.isWorthIt && state.restarts <= limits.restarts && state.swapped === undefined && failedIn !== 'recovery';
+  if (isForGood && isLeft && isLetGo(context)) {
+    const found = enter({ ...again, ...carried(state), bootId: facts.bootId }, 'poweringOff', facts);
+    return found.kind === 'state' ? move({ ...found.state, isForGood }) : found;
+  }
+  if (isForGood || facts.isBraked || facts.isPaused) return stay(state);
   const fresh = { ...again, ...carried(state), restarts: state.restarts + 1, startedAtMs: facts.nowMs };
   return enter({ ...fresh, bootId: facts.bootId }, 'waiting', facts);
 }

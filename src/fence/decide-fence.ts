@@ -118,9 +118,9 @@ function counted(state: FenceState, { others, nowMs }: FenceCase): FenceState {
   return { ...state, others: { count: others, atMs: nowMs } };
 }
 
-/** It has switched nothing, and has not ended. */
+/** It has switched nothing, and has not ended, or failed before it was found off. */
 function canBeCancelled(fence: StoredFence): boolean {
-  return !isUnderFence(fence) && fence.phase !== 'failed' && fence.phase !== 'finished';
+  return fence.isForGood !== true && !isUnderFence(fence) && fence.phase !== 'failed' && fence.phase !== 'finished';
 }
 
 /** It was begun anew, and nobody wants it any more: what an earlier try may have switched off is switched on, and no more. */

@@ -37,7 +37,7 @@ function* inputs(state: FenceState): Generator<FenceFacts> {
           yield facts;
           if (task !== undefined && task.outcome !== 'succeeded') continue;
           yield { ...facts, isBraked: true };
-          if (beforeOff.has(phase)) yield { ...facts, isBraked: true, isFoundOff: true };
+          if (beforeOff.has(phase) || phase === 'failed') yield { ...facts, isBraked: true, isFoundOff: true };
           yield { ...facts, isPaused: true };
           if (phase === 'off') yield { ...facts, onAgain: 'on' };
           if (phase === 'off') yield { ...facts, isAliveSince: true };
@@ -194,8 +194,10 @@ describe('every state and every input', () => {
         if (facts.task === undefined) checkEnd(from, facts, { config, limits });
         if (moved.kind === 'cancelled') return;
         const { state } = moved;
-        assert.ok(state.retries <= limits.retries && state.restarts <= limits.restarts);
-        if (state.restarts !== from.restarts)
+        assert.ok(state.retries <= limits.retries && state.restarts <= limits.restarts + 1);
+        // What had failed for good and was found off counts once more when that is confirmed.
+        const isFound = from.phase === 'poweringOff' && from.isForGood === true && state.phase === 'off';
+        if (state.restarts !== from.restarts && !isFound)
           assert.deepEqual(
             [from.phase !== 'poweringOn' && from.phase, state.restarts],
             [state.phase !== 'poweringOn' && 'failed', from.restarts + 1],

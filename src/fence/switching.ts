@@ -24,7 +24,9 @@ export function switchOff(state: FenceState, context: FenceContext, plan: OffPla
   if (methods.length === 0) return fail(state, facts, `no method of ${step} is configured any more that switches off`);
   const next = methods.findIndex((method) => !isConfirmed(state.switched, step, method));
   const method = methods[next];
-  if (method === undefined) return enter(state, plan.next, facts, state.level);
+  // What had failed for good and was found off since begins anew by that, and not without end.
+  const restarts = state.restarts + (state.isForGood === true ? 1 : 0);
+  if (method === undefined) return enter({ ...state, restarts }, plan.next, facts, state.level);
   if (next !== state.method) return move({ ...state, method: next });
   const { task } = facts;
   const isSent = method.action !== 'off' || entryFor(state.switched, step, method)?.sentAtMs !== undefined;
@@ -67,6 +69,8 @@ function answered(
       return move({ ...state, notBeforeMs: facts.nowMs });
     case 'failed':
     case 'unknown':
+      // It had failed for good before it was found off.
+      if (state.isForGood === true) return fail(state, facts, task.message ?? `${method.name} does not say off`);
       return enter({ ...state, switched: unconfirmed(state.switched, step) }, 'waiting', facts);
   }
 }

@@ -48,6 +48,11 @@ export interface AttendantOptions {
 }
 
 const callTimeoutMs = 10_000;
+/** How old the last answer may be, by how much somebody wants to know. */
+const paces = [
+  ['device', askAgainAfterMs],
+  ['deviceLater', 60_000],
+] as const;
 const firstRetryMs = 500;
 const maxRetryMs = 15_000;
 const conflictRetryMs = 100;
@@ -165,8 +170,9 @@ export class Attendant {
     const fence = recorded.value;
     this.#noteAlarm(nodeCase, decision);
     if (fence?.status.holder === this.#options.identity) this.#held.set(name, fence.status.epoch);
-    if (nodeCase.node !== undefined && decision.wants.includes('device')) {
-      longActs.wonder(nodeCase.node, firstPowerMethods(nodeCase.config));
+    for (const [want, olderThanMs] of paces) {
+      if (nodeCase.node === undefined || !decision.wants.includes(want)) continue;
+      longActs.wonder(nodeCase.node, firstPowerMethods(nodeCase.config), olderThanMs);
     }
     const { swapped, phase } = decision.findings?.remedy.fence ?? {};
     if (swapped !== undefined && phase === 'poweringOn') onSwapped(name, swapped);
@@ -225,7 +231,7 @@ export class Attendant {
     if (acts.some(({ kind }) => kind === 'unconfirmed')) return this.#pause(name, firstRetryMs);
     this.#failures.delete(name);
     const inMs = recheckAtMs === undefined ? maxRetryMs : this.#serverTime.until(recheckAtMs, serverNowMs);
-    return wants.length > 0 ? Math.min(inMs, askAgainAfterMs) : inMs;
+    return wants.some((want) => want !== 'deviceLater') ? Math.min(inMs, askAgainAfterMs) : inMs;
   }
 
   #failed(name: string, error: KubeError): number {
