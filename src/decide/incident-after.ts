@@ -13,7 +13,7 @@ import { cameOnMs, wasShuttingDown } from '../release/patience.ts';
 import { isQuarantined } from '../return/return-node.ts';
 import type { ReleaseDecision, Trouble } from './decide-release.ts';
 import type { RemedyDecision } from './decide-remedy.ts';
-import { isAliveSince } from './fence-of.ts';
+import { isAliveSince, isOfEarlierFence } from './fence-of.ts';
 import { withSilence } from './silence.ts';
 
 type Incident = NonNullable<NodeFenceStatus['incident']>;
@@ -85,11 +85,13 @@ function withPowerOff(
   { now, incident }: { now: string; incident: Incident },
 ): Incident {
   const { poweredOff } = incident;
-  if (fence?.phase !== 'off' && (fence?.phase !== 'poweringOn' || poweredOff === undefined)) return incident;
+  if (fence?.phase !== 'off' && fence?.phase !== 'poweringOn') return incident;
+  const isEarlier = poweredOff !== undefined && sharesBoot(nodeCase) && isOfEarlierFence(poweredOff, fence);
+  if (fence.phase === 'poweringOn' && (poweredOff === undefined || isEarlier)) return incident;
   // It may be another machine that went dark.
   if (fence.phase === 'off' && darkBeside(nodeCase) !== undefined) return incident;
   const { bootId = '' } = fence;
-  const isKnown = poweredOff?.bootId === bootId;
+  const isKnown = poweredOff?.bootId === bootId && !isEarlier;
   const wasAlive = (isKnown && poweredOff.wasAlive === true) || isAliveSince(nodeCase, nodeCase.fence?.status.fence);
   // What a kubelet had written until the power went on: where the boot ID says nothing, whatever is written later tells.
   const signs = sharesBoot(nodeCase) ? { signs: signsOf(nodeCase) } : {};

@@ -108,7 +108,7 @@ export const waitMutantCases: readonly MutantCase[] = [
     mistake: 'lets a request wait for as long as it is held back',
     sabotage: {
       file: 'src/decide/request.ts',
-      line: 'if (!isLate || (isTaken && isAwaited)) return undefined;',
+      line: 'if (!isLate) return undefined;',
       instead: 'if (!isLate || isTaken) return undefined;',
     },
     scenario: scenarioOf('holes/request-held-by-a-storm'),

@@ -39,6 +39,8 @@ describe('what was said before a sign of life', () => {
 });
 
 runHoles('a boot ID that several nodes share says nothing', {
+  'shared-boot-id-second-fence':
+    '[FEN-16, SAF-4] a machine that was off in an earlier fence of the incident is not taken for rebooted in this one',
   'shared-boot-id': '[FEN-16] the fence of such a node ends when its power went on and a kubelet has started since',
   'shared-boot-id-on-while-held':
     '[FEN-16, SAF-3] nothing goes on the strength of a cut that is over, and the fence ends as well',
