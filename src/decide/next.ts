@@ -127,7 +127,8 @@ function ofFence(decided: Decided, { fence }: NodeFenceStatus): Upcoming | undef
 function isIsolatedFirst(nodeCase: NodeCase): boolean {
   const { config } = nodeCase;
   const { isolateAfterMs = 0, powerManagementAfterMs = 0 } = remedyOf(nodeCase)?.fence ?? {};
-  return config.ok && config.config.isolation.length > 0 && isolateAfterMs <= powerManagementAfterMs;
+  if (!config.ok || config.config.isolation.length === 0) return false;
+  return isolateAfterMs <= powerManagementAfterMs || !hasPower(nodeCase);
 }
 
 /** With nothing to isolate it by it waits for the cut of its power from the beginning. `atMs`: when to look again. */

@@ -31,7 +31,7 @@ import {
   undoOf,
   undone,
 } from './switched.ts';
-import { hasEnded, switchOff, switchOn } from './switching.ts';
+import { hasEnded, retryAfterMs, switchOff, switchOn } from './switching.ts';
 
 /** So long after a command its effect may still come: devices are slow, and clouds let a guest shut down first. */
 const commandTakesMs = 180_000;
@@ -76,7 +76,7 @@ function waiting(state: FenceState, context: FenceContext): Transition {
   if (facts.isBack) return comeBack(state, facts);
   if (facts.isPaused && state.told !== undefined) return enter(state, 'poweringOn', facts, levelTold(state, config));
   if (isLetGo(context)) return enter(state, 'poweringOff', facts);
-  const isPowerFirst = limits.powerManagementAfterMs < limits.isolateAfterMs;
+  const isPowerFirst = config.powerManagement.length > 0 && limits.powerManagementAfterMs < limits.isolateAfterMs;
   const dueAtMs = isPowerFirst ? powerAtMs(state, context) : state.startedAtMs + limits.isolateAfterMs;
   if (facts.nowMs < dueAtMs) return stay(state, dueAtMs);
   if (facts.isPaused || facts.isBraked) return stay(state);
@@ -317,6 +317,9 @@ function failed(state: FenceState, context: FenceContext): Transition {
     return found.kind === 'state' ? move({ ...found.state, isForGood }) : found;
   }
   if (isForGood || facts.isBraked || facts.isPaused) return stay(state);
+  // What fails at once would otherwise use up all of its restarts in one look.
+  const againAtMs = state.phaseStartedAtMs + retryAfterMs;
+  if (facts.nowMs < againAtMs) return stay(state, againAtMs);
   const fresh = { ...again, ...carried(state), restarts: state.restarts + 1, startedAtMs: facts.nowMs };
   return enter({ ...fresh, bootId: facts.bootId }, 'waiting', facts);
 }

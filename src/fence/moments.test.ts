@@ -260,7 +260,7 @@ describe('back at the storage', () => {
 
 describe('in error', () => {
   test('[SAF-12, SAF-19] a pause gives back the power that may be ours, and begins nothing', () => {
-    const paused = { isPaused: true };
+    const paused = { nowMs: 10_000, isPaused: true };
     assert.equal(phaseAfter('failed', { state: sent, facts: paused }), 'poweringOn');
     assert.equal(phaseAfter('failed', { state: { told: ['a'] }, facts: paused }), 'poweringOn');
     assert.equal(phaseAfter('failed', { state: cutOff, facts: paused }), 'failed');
@@ -269,9 +269,11 @@ describe('in error', () => {
 
   test('[STM-1, FEN-14] it begins anew unless it is braked, and remembers what it has told', () => {
     const error = { switched: [...cutOff.switched, ...sent.switched], notBeforeMs: 5 };
-    assert.equal(phaseAfter('failed', { state: error, facts: { isBraked: true } }), 'failed');
-    const { state } = next('failed', { state: error, facts: { nowMs: 30 } });
-    assert.deepEqual([state.phase, state.restarts, state.startedAtMs], ['waiting', 1, 30]);
+    assert.equal(phaseAfter('failed', { state: error, facts: { nowMs: 10_000, isBraked: true } }), 'failed');
+    const { state } = next('failed', { state: error, facts: { nowMs: 10_000 } });
+    assert.deepEqual([state.phase, state.restarts, state.startedAtMs], ['waiting', 1, 10_000]);
+    const found = next('failed', { state: error, facts: { nowMs: 10_000, isFoundOff: true } });
+    assert.deepEqual([found.state.phase, found.state.restarts], ['waiting', 1], 'found off, it has tries left');
     assert.deepEqual(state.told?.length, 1);
     const [kept, ...more] = state.switched;
     assert.deepEqual([kept?.method, kept?.sentAtMs, kept?.confirmedAtMs, more], ['fc-off', 10, undefined, []]);

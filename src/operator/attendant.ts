@@ -24,6 +24,7 @@ import type { CaseReader } from '../observe/case-reader.ts';
 import type { ClusterView } from '../observe/cluster-view.ts';
 import type { Observer } from '../observe/observer.ts';
 import type { Pass } from '../report/pass.ts';
+import type { PassReporter } from '../report/pass-reporter.ts';
 import type { SharedFacts } from './shared-facts.ts';
 
 export interface AttendantOptions {
@@ -41,7 +42,8 @@ export interface AttendantOptions {
   isLeading: () => boolean;
   /** What is thought of a node; answers when to judge it again, in milliseconds. */
   publish: (name: string, judgement: Judgement) => number | undefined;
-  onPass: (pass: Pass) => void;
+  reporter: Pick<PassReporter, 'report' | 'undecided'>;
+  onPass?: ((pass: Pass) => void) | undefined;
   /** Other nodes fell silent when this one was cut. */
   onSwapped: (node: string, others: readonly string[]) => void;
   onProblem: (source: string, error: KubeError) => void;
@@ -82,15 +84,28 @@ export class Attendant {
     this.#serverTime = new ServerTime(options.clock);
   }
 
-  /** One look at a node; answers when to come back, in milliseconds. `isServing`: the term has not ended. */
+  /**
+   * One look at a node; answers when to come back, in milliseconds. `isServing`: the term has not ended. What cannot be decided
+   * about one node is told and tried again, longer apart each time: it keeps nobody from the others (S27).
+   */
   async consider(name: string, isServing: () => boolean): Promise<number | undefined> {
+    try {
+      return await this.#look(name, isServing);
+    } catch (error) {
+      if (!(error instanceof Undecided)) throw error;
+      this.#options.reporter.undecided(name, this.#options.observer.view(name).node, error);
+      return this.#pause(name, firstRetryMs);
+    }
+  }
+
+  async #look(name: string, isServing: () => boolean): Promise<number | undefined> {
     const { observer, publish } = this.#options;
     let seen = this.#sight(name);
-    let decision = decideNode(seen);
+    let decision = decided(seen);
     if (decision.wants.includes('liveLease')) {
       await observer.confirmLease(name);
       seen = { ...this.#sight(name), leaseWasRead: true };
-      decision = decideNode(seen);
+      decision = decided(seen);
     }
     // The term may have ended while the Lease was read.
     if (!isServing()) return undefined;
@@ -148,7 +163,7 @@ export class Attendant {
   }
 
   async #attend(seen: Sighting): Promise<number> {
-    const { clock, isLeading, reader, shared, longActs, onPass, onSwapped } = this.#options;
+    const { clock, isLeading, reader, shared, longActs, reporter, onPass, onSwapped } = this.#options;
     const { name } = seen;
     const pods = reader.ready(name);
     if (pods === undefined) return maxRetryMs;
@@ -162,7 +177,7 @@ export class Attendant {
     // Nothing is awaited between the look at what others have taken and the claim: two never take the same share.
     const deeds = this.#deeds.get(name) ?? 0;
     const nodeCase = { ...shared.complete(read.value), deeds };
-    const decision = decideNode(nodeCase);
+    const decision = decided(nodeCase);
     shared.claim(nodeCase, decision);
     longActs.want(name, decision.steps);
     const recorded = await this.#record(nodeCase, decision);
@@ -180,7 +195,9 @@ export class Attendant {
     if (decision.record?.status !== undefined) this.#deeds.delete(name);
     const acts = await this.#perform(nodeCase, decision, (uid, version) => pods.wrote(uid, version));
     this.#deeds.set(name, (this.#deeds.get(name) ?? 0) + acts.filter(({ kind }) => kind === 'done').length);
-    onPass({ nodeCase, decision, acts, fence, tookMs: clock.monotonic() - startedMs });
+    const pass = { nodeCase, decision, acts, fence, tookMs: clock.monotonic() - startedMs };
+    onPass?.(pass);
+    reporter.report(pass);
     return this.#again(nodeCase, decision, acts);
   }
 
@@ -245,6 +262,17 @@ export class Attendant {
     const failures = this.#failures.get(name) ?? 0;
     this.#failures.set(name, failures + 1);
     return Math.min(maxRetryMs, firstMs * 2 ** failures);
+  }
+}
+
+/** Nothing but the case of one node goes into a decision: a mistake in it is about that node alone. */
+class Undecided extends Error {}
+
+function decided(seen: Sighting | NodeCase): NodeDecision {
+  try {
+    return decideNode(seen);
+  } catch (cause) {
+    throw new Undecided(cause instanceof Error ? cause.message : String(cause), { cause });
   }
 }
 

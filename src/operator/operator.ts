@@ -207,10 +207,8 @@ export class Operator {
       identity,
       publish: (name, judgement) => this.#publish(name, judgement),
       onSwapped: (name, others) => this.#devices.suspect(name, others),
-      onPass: (pass) => {
-        onPass?.(pass);
-        this.#reporter.report(pass);
-      },
+      reporter: this.#reporter,
+      onPass,
     });
   }
 

@@ -57,6 +57,14 @@ describe('events and metrics', () => {
     assert.deepEqual([...reporter.stuck], [], 'or its kubelet will never be counted out');
   });
 
+  test('[ADM-1] what cannot be decided about a node is told of the node, if there is one', () => {
+    const { reporter, said } = setUp();
+    reporter.undecided('node-1', { name: 'node-1', uid: 'u1' }, new Error('round in circles'));
+    reporter.undecided('node-2', undefined, new Error('round in circles'));
+    const note = 'nothing is done about it, and it is tried again: round in circles';
+    assert.deepEqual(said, [`Node node-1: Undecided: ${note}`]);
+  });
+
   test('[ADM-1] every step of a fence is told of the node and of its record, and counted', () => {
     const { reporter, said } = setUp();
     const known = aCase();

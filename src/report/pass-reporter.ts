@@ -60,6 +60,15 @@ export class PassReporter implements ReleaseMetrics {
     this.#tellRefusals(pass);
   }
 
+  /** There is no pass to tell of: a mistake of ours. */
+  undecided(name: string, node: { name: string; uid: string } | undefined, { message, cause }: Error): void {
+    this.#options.log.warn({ node: name, problem: message, cause }, 'cannot decide');
+    if (node === undefined) return;
+    const regarding = { apiVersion: 'v1', kind: 'Node', name: node.name, uid: node.uid };
+    const note = `nothing is done about it, and it is tried again: ${message}`;
+    this.#options.events.record({ regarding, type: 'Warning', reason: reason.Undecided, action: 'Decide', note });
+  }
+
   /** Whoever no longer leads knows of nothing that is stuck. */
   clear(): void {
     this.#stuck.clear();

@@ -148,7 +148,7 @@ function powerBeforeIsolation(spec: WrittenPolicy): string | undefined {
   const { isolateAfter = '', powerManagementAfter = '' } = spec.fence ?? {};
   const [isolateMs, powerMs] = [parseDuration(isolateAfter), parseDuration(powerManagementAfter)];
   if (!fences(spec) || isolateMs === undefined || powerMs === undefined || powerMs >= isolateMs) return undefined;
-  return `fence.powerManagementAfter ${powerManagementAfter} comes before isolateAfter ${isolateAfter}: nothing is ever isolated`;
+  return `fence.powerManagementAfter ${powerManagementAfter} comes before isolateAfter ${isolateAfter}: no node is ever isolated whose power can be cut`;
 }
 
 function remedyUnused({ remedies = [], thresholds = [] }: WrittenPolicy): string | undefined {

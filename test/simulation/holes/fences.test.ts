@@ -2,6 +2,8 @@
 import { runHoles } from './files.ts';
 
 runHoles('a fence', {
+  'power-first-isolation-only': '[FEN-5] isolates at its time what has no power to cut, however early that would go',
+  'power-first-often': '[FEN-5, FEN-14] begins anew in a later look, and keeps nobody from the others',
   'back-before-any-command': '[SAF-8, FEN-4] ends without a command when its trouble ends before one was sent',
   'methods-removed': '[SAF-5, SAF-10] has no facts but what devices have confirmed, whatever is edited meanwhile',
   'level-put-in-front': '[FEN-14] goes on with the level that it has begun, whatever is put in front of it',

@@ -1,0 +1,89 @@
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { manualClock } from '../../test/support/manual-clock.ts';
+import type { NodeView } from '../api/view.ts';
+import type { AttendantOptions } from './attendant.ts';
+import { Attendant } from './attendant.ts';
+import { KeyedLoop } from './keyed-loop.ts';
+
+const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** One node that cannot be decided about, and others that are gone: there is nothing to attend to. */
+function stage(limits: () => AttendantOptions['limits']) {
+  const clock = manualClock();
+  const told: string[] = [];
+  const published: string[] = [];
+  const view = (name: string): NodeView => ({
+    name,
+    ageMs: 0,
+    silentMs: 0,
+    get power(): never {
+      throw new Error('round in circles');
+    },
+  });
+  const gone = (name: string): NodeView => ({ name, ageMs: 0, silentMs: 0 });
+  const options = {
+    client: undefined,
+    clock,
+    isLeading: () => true,
+    identity: 'operator-1',
+    get limits() {
+      return limits();
+    },
+    gates: {},
+    observer: { view: (name: string) => (name === 'bad' ? view(name) : gone(name)) },
+    cluster: {
+      policySummary: { count: 0, thresholds: [], hasAlarms: false, fencesSilence: false, stamp: '' },
+      hasOpenFence: () => false,
+      problemsOf: () => 'none',
+    },
+    reader: { forget: () => {} },
+    longActs: { powerOf: () => ({}), forget: () => {} },
+    shared: { forget: () => {} },
+    reporter: {
+      report: () => {},
+      undecided: (name: string, _: unknown, why: Error) => told.push(`${name}: ${why.message}`),
+    },
+    publish: (name: string) => void published.push(name),
+  };
+  const attendant = new Attendant(options as unknown as AttendantOptions);
+  const loop = new KeyedLoop({ clock, concurrency: 1, work: (name) => attendant.consider(name, () => true) });
+  return { clock, told, published, loop };
+}
+
+const patient = {
+  leaseStaleMs: 40_000,
+  silentForMs: 30_000,
+  viewAgeMs: 60_000,
+} as unknown as AttendantOptions['limits'];
+
+describe('attendant', () => {
+  test('what cannot be decided about one node is told and tried again, ever later, and the others go on', async () => {
+    const { clock, told, published, loop } = stage(() => patient);
+    const stop = new AbortController();
+    const running = loop.run(stop.signal, ['bad', 'good']);
+    await settle();
+    assert.deepEqual([told, published], [['bad: round in circles'], ['good']]);
+    for (const [waitMs, tries] of [
+      [499, 1],
+      [1, 2],
+      [999, 2],
+      [1, 3],
+    ] as const) {
+      clock.advance(waitMs);
+      await settle();
+      assert.equal(told.length, tries);
+    }
+    loop.add('better');
+    await settle();
+    assert.deepEqual(published, ['good', 'better']);
+    stop.abort();
+    await running;
+  });
+
+  test('what goes wrong elsewhere is not about one node, and ends the loop', async () => {
+    const { told, loop } = stage(() => assert.fail('broken'));
+    await assert.rejects(loop.run(new AbortController().signal, ['good']), /broken/);
+    assert.deepEqual(told, []);
+  });
+});
