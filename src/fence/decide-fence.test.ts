@@ -212,6 +212,24 @@ describe('the next step of a fence', () => {
       assert.deepEqual([told.isCancelled, told.fence?.told], [false, ['pdu']]);
     });
 
+    test('[FEN-2, SAF-19] does not keep a machine that is back in another boot: nothing is left to be switched on', () => {
+      const [entry] = off!.switched;
+      const on = { ...off!, phase: 'poweringOn' as const, switched: [entry!] };
+      const back = { ...broken, isBack: true, bootId: 'boot-2' };
+      const over = decide({ ...back, fence: on });
+      assert.deepEqual([over.fence?.phase, over.fence?.switched, over.fence?.waitsFor], ['finished', [], undefined]);
+      assert.equal(decide({ ...back, fence: { ...on, phase: 'booting' } }).fence?.phase, 'finished');
+      assert.equal(decide({ ...back, isBack: false, fence: on }).fence?.phase, 'poweringOn');
+      assert.equal(decide({ ...broken, isBack: true, fence: on }).fence?.phase, 'poweringOn', 'in the same boot');
+      assert.equal(
+        decide({ ...back, fence: { ...on, swapped: ['b'] } }).fence?.phase,
+        'poweringOn',
+        'another one waits',
+      );
+      const cutOff = decide({ ...back, fence: { ...on, switched: [cut] } }).fence;
+      assert.equal(cutOff?.phase, 'poweringOn', 'it waits to be connected');
+    });
+
     test('holds what was begun where it is, and makes nothing of an error but that', () => {
       const held = decide({ ...broken, fence: off }).fence;
       assert.deepEqual([held?.phase, held?.waitsFor], ['off', 'fence-config-a isolation: no such method']);

@@ -8,11 +8,11 @@ import { transition } from './automaton.ts';
 import type { TaskSign } from '../api/task.ts';
 import { placed, tryKey, underWay } from './place.ts';
 import type { FenceContext, FenceFacts, FenceLimits, FenceState, TaskNews } from './state.ts';
-import { beginFence, isSettled } from './state.ts';
+import { beginFence, enter, isRebooted, isSettled } from './state.ts';
 import type { ConfigResult, FenceConfig, Method } from '../api/fence-config.ts';
 import type { StoredFence } from './stored.ts';
 import { stateOf, storedOf } from './stored.ts';
-import { carried } from './switched.ts';
+import { carried, cutsOf, undone } from './switched.ts';
 
 export interface FenceCase {
   nowMs: number;
@@ -187,6 +187,17 @@ function withoutTask(facts: FenceFacts): FenceFacts {
   return rest;
 }
 
+/** Its machine is back in another boot, and nothing else is cut: no configuration is needed for what is left to be done. */
+function backByItself(fenceCase: FenceCase, config: FenceConfig): StoredFence | undefined {
+  const before = fenceCase.status?.fence;
+  if (before === undefined || !fenceCase.isBack || before.swapped !== undefined) return undefined;
+  const state = stateOf(before);
+  const facts = factsOf(fenceCase, undefined);
+  if (!isRebooted(state, facts) || cutsOf(state.switched).length > 0) return undefined;
+  const moved = enter({ ...undone(state), switched: [] }, 'finished', facts);
+  return moved.kind === 'state' ? stored(moved.state, fenceCase, config) : undefined;
+}
+
 /** Nothing can be done, and nothing is concluded from that: it is an error for a person to mend. */
 function unconfigured(
   fenceCase: FenceCase,
@@ -200,6 +211,8 @@ function unconfigured(
   const empty: FenceConfig = { isolation: [], powerManagement: [], recovery: [] };
   const isTouched = isUnderFence(status?.fence) || (status?.fence?.switched ?? []).length > 0;
   if (fenceCase.isBack && !isTouched) return { isCancelled: true };
+  const over = backByItself(fenceCase, empty);
+  if (over !== undefined) return { fence: over, isCancelled: false };
   // What was begun waits where it is: a mistake in a ConfigMap must not leave a machine without power for good.
   if (status?.fence !== undefined && isUnderFence(status.fence)) {
     return { fence: { ...status.fence, waitsFor: message }, isCancelled: false };
