@@ -176,6 +176,10 @@ describe('fence automaton', () => {
     const asks = next(found, later);
     assert.ok(asks.kind === 'state' && asks.isQuestion, 'it is only asked');
     assert.equal(stateOf(next(found, { ...later, isFoundOff: false })).phase, 'failed');
+    const asked = next(found, { ...later, isFoundOff: false, task: { outcome: 'running' } });
+    assert.notEqual(asked.kind === 'state' ? asked.state.phase : '', 'failed', 'its answer is waited for');
+    const { isForGood: _, ...mayTry } = state;
+    assert.equal(stateOf(next(mayTry, later)).phase, 'waiting', 'one that has tries left begins anew');
     const no = stateOf(next(found, { ...later, task: { outcome: 'failed', told: false } }));
     assert.deepEqual([no.phase, no.isForGood], ['failed', true], 'it has no more tries than before');
     for (const facts of [{ isWorthIt: false }, { isFoundOff: false }, { isPaused: true }]) {

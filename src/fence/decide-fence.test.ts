@@ -257,6 +257,9 @@ describe('the next step of a fence', () => {
       const kept = decide({ fence: { ...waiting!, phase }, isWanted: false });
       assert.deepEqual([kept.isCancelled, kept.fence?.phase], [false, phase]);
     }
+    const found: StoredFence = { ...poweringOff!, isForGood: true, switched: [] };
+    assert.equal(decide({ fence: found, isWanted: false }).isCancelled, false, 'it had failed before it was found off');
+    assert.equal(decide({ fence: { ...found, isForGood: false }, isWanted: false }).isCancelled, true);
   });
 
   test('[SAF-12, FEN-4] nobody wants it any more: what an earlier try may have cut goes on, and nothing else changes', () => {
