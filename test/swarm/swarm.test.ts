@@ -63,7 +63,7 @@ describe('the swarm', () => {
 
   test('a fault that is aimed strikes in the moment that it was aimed at, and breaks nothing', async () => {
     const struck = new Coverage();
-    for (const seed of [2, 5, 7]) {
+    for (const seed of [3, 4, 10]) {
       const document = await aimed(seed);
       assert.deepEqual(document, await aimed(seed));
       const { broken } = await judge(document, { coverage: struck });

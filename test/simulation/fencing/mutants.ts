@@ -328,7 +328,7 @@ export const fenceMutantCases: readonly MutantCase[] = [
     mistake: 'counts silence alone',
     sabotage: {
       file: 'src/judge/storm.ts',
-      line: 'const more = threshold === undefined ? undefined : count.byThreshold[threshold];',
+      line: 'const more = threshold === undefined ? undefined : ownOf(count.byThreshold, threshold);',
       instead: 'const more = undefined as TroubleCount["byThreshold"][string] | undefined;',
     },
     scenario: fenced('same-condition', {
