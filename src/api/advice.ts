@@ -151,8 +151,9 @@ export const HELD_ADVICE: AdviceFor<typeof HELD> = {
     can: [c.status, { ...c.policy, to: 'let more nodes be fenced at a time: storm.maxConcurrent' }],
   },
   LookingAround: {
+    // A person's request does not wait for the others either: to suggest it here is to suggest a cut in the middle of a storm.
     ends: 'every other node has renewed its Lease since or counts as silent, within one Lease of the cluster',
-    can: [c.status, c.fence],
+    can: [c.status],
   },
   PlannedWork: { ends: 'the node is back, or bootTimeout has passed', can: [c.describe, c.uncordon, c.fence] },
   NothingToFree: {
