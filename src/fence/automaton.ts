@@ -317,8 +317,8 @@ function failed(state: FenceState, context: FenceContext): Transition {
     return found.kind === 'state' ? move({ ...found.state, isForGood }) : found;
   }
   if (isForGood || facts.isBraked || facts.isPaused) return stay(state);
-  // What fails at once would otherwise use up all of its restarts in one look.
-  const againAtMs = state.phaseStartedAtMs + retryAfterMs;
+  // What fails at once would otherwise use up all of its restarts in one look. What took its time has waited between its tries.
+  const againAtMs = state.startedAtMs + retryAfterMs;
   if (facts.nowMs < againAtMs) return stay(state, againAtMs);
   const fresh = { ...again, ...carried(state), restarts: state.restarts + 1, startedAtMs: facts.nowMs };
   return enter({ ...fresh, bootId: facts.bootId }, 'waiting', facts);

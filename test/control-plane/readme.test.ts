@@ -103,6 +103,8 @@ const sayings: readonly [RegExp, RegExp][] = [
     /^NODE +\S.*\nworker-3 [\s\S]*^default\/db-0 +worker-3 [\s\S]*nothing was written to the cluster/m,
   ],
   [/check --workloads/, /default\/db-0/],
+  [/fenceline pause .*--end/, /^the pause in fenceline is over/],
+  [/fenceline pause /, /^in fenceline, since \S+: everything is paused by admin until \S+: new switches$/m],
   [
     /(?:)/,
     /worker-[13]|serverside-applied|no invariant was broken|annotate|created|patched|^workers +|^apiVersion: v1$/m,
