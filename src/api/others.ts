@@ -1,6 +1,6 @@
 /**
  * Who else acts on nodes, and by what on the Node object it is told that they are at it (ADM-6). One table: what is new is one line
- * more. The names are theirs, as they stand in their sources.
+ * more. The names are theirs: what they call it otherwise is not noticed, and nothing is left to them.
  */
 
 export interface OtherActor {

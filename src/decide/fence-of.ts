@@ -169,9 +169,9 @@ function bootOf(nodeCase: PresentCase, { fence, incident }: NodeFenceStatus): st
   if (!sharesBoot(nodeCase) || heard?.signs === undefined || lease === undefined) return node.bootId;
   // What was off in an earlier fence of the same incident has run since: that says nothing of this one.
   if (fence === undefined || isOfEarlierFence(heard, fence)) return node.bootId;
-  const isOn = afterPowerOn.has(fence?.phase) && !stillCounts(heard, { node, lease });
+  const isOn = afterPowerOn.has(fence.phase) && !stillCounts(heard, { node, lease });
   // Before any device has said so: its kubelet is back long after the machine was off, and was silent until then.
-  const mayBeOn = fence?.phase === 'poweringOn' && heard.wasAlive !== true;
+  const mayBeOn = fence.phase === 'poweringOn' && heard.wasAlive !== true;
   const isOnByHand = mayBeOn && renewsSince(lease, serverNowMs - Date.parse(heard.at), limits.viewAgeMs);
   return isOn || isOnByHand ? `${node.bootId} again`.slice(-64) : node.bootId;
 }
