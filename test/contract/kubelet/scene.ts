@@ -173,26 +173,28 @@ export class Scene {
 
   /**
    * What becomes of a running pod that somebody has called failed: it is called running again, or, where the kubelet
-   * looked at it first, ended. Which of the two is a matter of luck with the stock kubelet, and a report that was under way
-   * may say otherwise for a moment: what counts is that the two agree in the end, and stay so.
+   * looked at it first, ended. Which of the two is a matter of luck with the stock kubelet, and so is what it calls one that it
+   * ended: failed, as it was told, or, if it had called it running again by then, what the container's exit code says. A report
+   * that was under way may say otherwise for a moment: what counts is that the two agree in the end, and stay so.
    */
   async contradicted(pod: Pod, containers: readonly string[]): Promise<void> {
     const { clock } = this.#subject;
     const { name } = pod.metadata;
-    const outcome = async (): Promise<string | undefined> => {
-      const { phase } = this.pod(name)?.status ?? {};
-      const running = await this.containers(pod);
-      if (phase === 'Running' && running.join() === containers.join()) return 'runs on';
-      return phase === 'Failed' && running.length === 0 ? 'has ended' : undefined;
+    const seen: { phase: string; running: string; sinceMs: number }[] = [];
+    const look = async (): Promise<boolean> => {
+      const { phase = 'none' } = this.pod(name)?.status ?? {};
+      const running = (await this.containers(pod)).join();
+      const before = seen.at(-1);
+      if (before?.phase !== phase || before.running !== running)
+        seen.push({ phase, running, sinceMs: clock.monotonic() });
+      const agrees =
+        phase === 'Running' ? running === containers.join() : running === '' && /^(Failed|Succeeded)$/.test(phase);
+      if (agrees && clock.monotonic() - (seen.at(-1)?.sinceMs ?? Infinity) >= 2000) return true;
+      throw new Error(
+        `it was ${seen.map((one) => `${one.phase} with ${one.running || 'no container'}`).join(', then ')}`,
+      );
     };
-    let last: string | undefined;
-    let sinceMs = clock.monotonic();
-    await this.until(`pod ${name} to be what it is called, and to stay so`, async () => {
-      const now = await outcome();
-      if (now !== last) sinceMs = clock.monotonic();
-      last = now;
-      return now !== undefined && clock.monotonic() - sinceMs >= 2000;
-    });
+    await this.until(`pod ${name} to be what it is called, and to stay so`, look);
     same([this.pod(name)?.metadata.uid, statusOf(this.pod(name))?.restartCount], [pod.metadata.uid, 0]);
   }
 
