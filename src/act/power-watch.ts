@@ -38,7 +38,8 @@ interface Watched {
   cancel?: () => void;
 }
 
-const defaultConcurrency = 64;
+/** Those that are gathered into one call wait for each other meanwhile. */
+const defaultConcurrency = 256;
 /** A device that needs half of the time between two questions has enough to do. */
 const shareOfTime = 2;
 const slowestMs = 60_000;

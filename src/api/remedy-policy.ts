@@ -79,8 +79,9 @@ const fence = z.object({
       description:
         'Have the devices of the nodes asked all the time, so that a lost power is known before a Lease is overdue. For ' +
         'devices that say whose power it is and cost little to ask: Redfish, of which everything that is written is ' +
-        'understood without its fence agent. Others are not watched, and their FenceDevice says so. Absent: nobody is ' +
-        'asked before a node is suspect.',
+        'understood without its fence agent, and instances of AWS, Azure, Google and OpenStack by their provider IDs, many ' +
+        'by one call. Others are not watched, and their FenceDevice says so. Absent: nobody is asked before a node is ' +
+        'suspect.',
     }),
   machineRemoved: z
     .boolean()

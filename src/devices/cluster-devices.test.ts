@@ -27,12 +27,16 @@ async function foundDevice(
 ): Promise<FoundDevice> {
   const cluster = await ActCluster.create();
   if (secretName !== undefined) {
-    const data = Object.fromEntries(Object.entries(values).map(([key, value]) => [key, btoa(value)]));
-    await cluster.client.create(secrets, { metadata: { name: secretName, namespace: 'default' }, data });
+    await cluster.client.create(secrets, secretOf(secretName, values));
   }
   const { client, clock } = cluster;
   const devices = new ClusterDevices({ client, clock, namespace: 'default', agents });
   return devices.device(aNode(node), { ...method, ...change });
+}
+
+function secretOf(name: string, values: Record<string, string>) {
+  const data = Object.fromEntries(Object.entries(values).map(([key, value]) => [key, btoa(value)]));
+  return { metadata: { name, namespace: 'default' }, data };
 }
 
 describe('devices of a cluster', () => {
@@ -88,17 +92,14 @@ describe('devices of a cluster', () => {
   test('[EVD-4] what costs little to ask is kept for a minute where it is only asked, and no longer than it answers', async () => {
     const cluster = await ActCluster.create();
     const { client, clock } = cluster;
-    const secret = (password: string): object => ({
-      metadata: { name: 'bmc', namespace: 'default' },
-      data: { password: btoa(password) },
-    });
-    await client.create(secrets, secret('canary') as never);
+    await client.create(secrets, secretOf('bmc', { password: 'canary' }));
+    await client.create(secrets, secretOf('aws', keys));
     const devices = new ClusterDevices({ client, clock, namespace: 'default', agents });
     const parameters = { ip: '127.0.0.1', ipport: '1', username: 'admin', systems_uri: '/redfish/v1/Systems/1' };
     const redfish = { ...method, driver: 'agent:fence_redfish', secrets: ['bmc'], parameters };
     const of = async (isKept: boolean): Promise<unknown> => {
       const one = await devices.device(aNode(), redfish, { isKept });
-      assert.ok(one.ok && one.isCheap);
+      assert.ok(one.ok && one.isCheap === isKept);
       return one.device;
     };
     const kept = await of(true);
@@ -106,8 +107,12 @@ describe('devices of a cluster', () => {
     assert.notEqual(await of(false), kept);
     await (kept as Device).ask('status', AbortSignal.abort());
     assert.notEqual(await of(true), kept, 'it has not answered');
-    const cloud = await devices.device(aNode(), { ...method, secrets: ['bmc'] }, { isKept: true });
-    assert.ok(!cloud.ok || cloud.isCheap !== true);
+    const byCloud = async (providerId: string): Promise<boolean> => {
+      const one = await devices.device({ ...aNode(), providerId }, { ...method, secrets: ['aws'] }, { isKept: true });
+      assert.ok(one.ok, JSON.stringify(one));
+      return one.isCheap === true;
+    };
+    assert.deepEqual(await Promise.all([byCloud('aws:///eu-1a/i-0123456789abcdef0'), byCloud('')]), [true, false]);
   });
 
   test('[FEN-7] what is wrong is told with the key that is to be corrected, or the Secret that it is in', async () => {

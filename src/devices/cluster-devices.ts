@@ -51,11 +51,11 @@ export class ClusterDevices implements DeviceProvider {
   }
 
   async device(node: LiveNode, method: Method, { isKept = false } = {}): Promise<FoundDevice> {
-    if (!isKept) return this.#find(node, method);
+    if (!isKept) return this.#find(node, method, isKept);
     const key = `${node.name} ${deviceHash(method)}`;
     const known = this.#kept.get(key);
     if (known !== undefined && this.#clock.monotonic() - known.atMs < keptForMs) return known.found;
-    const found = await this.#find(node, method);
+    const found = await this.#find(node, method, isKept);
     this.#kept.delete(key);
     if (!found.ok || found.isCheap !== true) return found;
     // What does not answer may have another address or credential by now.
@@ -65,7 +65,7 @@ export class ClusterDevices implements DeviceProvider {
     return kept;
   }
 
-  async #find(node: LiveNode, method: Method): Promise<FoundDevice> {
+  async #find(node: LiveNode, method: Method, isKept: boolean): Promise<FoundDevice> {
     const wanted = method.driver === builtIn ? byProvider(node, method) : { ok: true as const, method };
     if (!wanted.ok) return wanted;
     const secret = await this.#secretOf(wanted.method);
@@ -83,9 +83,9 @@ export class ClusterDevices implements DeviceProvider {
     const [wrong] = found.driver.check(parameters);
     if (wrong !== undefined) return wrongParameter(wrong, from);
     const plug = plugOf(wanted.method.driver, { ...plain, ...values });
-    const isCheap = found.driver === this.#redfish;
-    const device = found.driver.device(parameters, this.#clock);
-    return { ok: true, device, isCheap, ...(plug === undefined ? {} : { plug }) };
+    const watched = isKept ? found.driver.watched?.(parameters, this.#clock) : undefined;
+    const device = watched ?? found.driver.device(parameters, this.#clock);
+    return { ok: true, device, isCheap: watched !== undefined, ...(plug === undefined ? {} : { plug }) };
   }
 
   async #driver(name: string, parameters: DeviceParameters): Promise<{ ok: true; driver: DeviceDriver } | NoDevice> {

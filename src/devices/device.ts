@@ -63,4 +63,6 @@ export interface DeviceDriver {
   check(parameters: DeviceParameters): ParameterProblem[];
   /** A device whose parameters do not pass `check` refuses whatever is asked of it. */
   device(parameters: DeviceParameters, world: DeviceWorld): Device;
+  /** The same, to be asked all the time at little cost, and told nothing; undefined or absent: it costs too much. */
+  watched?(parameters: DeviceParameters, world: DeviceWorld): Device | undefined;
 }

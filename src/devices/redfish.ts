@@ -70,6 +70,11 @@ export class RedfishDriver implements DeviceDriver {
       bmc: why ?? bmc ?? 'ip: write an address or a host name',
     });
   }
+
+  /** Its connection is kept anyway. */
+  watched(parameters: DeviceParameters, world: DeviceWorld): Device {
+    return this.device(parameters, world);
+  }
 }
 
 /** As the agent would tell them, by each name under which they are written here. */

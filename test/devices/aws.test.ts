@@ -6,6 +6,7 @@ import { cloudDrivers } from '../../src/devices/clouds/index.ts';
 import { deviceContract } from './contract.ts';
 import { aws, startAws } from './endpoints/aws.ts';
 import { cloudDevice } from './endpoints/cloud.ts';
+import { fleetContract } from './fleet-contract.ts';
 import { useEndpoint } from './use-endpoint.ts';
 
 const never = new AbortController().signal;
@@ -21,6 +22,16 @@ test('[FEN-9] the drivers that are named instead of fence agents exist', () => {
 describe('EC2', () => {
   const endpoint = useEndpoint(startAws);
   beforeEach(() => endpoint().setState('a', 'running'));
+
+  fleetContract({
+    endpoint,
+    cloud,
+    machines: ['a', 'b'],
+    named: (machine) => `aws:///${endpoint().instances[machine].zone}/${endpoint().instances[machine].id}`,
+    absent: 'aws:///eu-central-1a/i-0123456789abcdef0',
+    unnamed: 'machine-a',
+    calls: 1,
+  });
 
   const statusBy = (instance: string) => {
     const { plain, secret } = endpoint().parameters('a');

@@ -4,6 +4,7 @@ import { azure as cloud } from '../../src/devices/clouds/azure.ts';
 import { deviceContract } from './contract.ts';
 import { azure, ids, startAzure } from './endpoints/azure.ts';
 import { cloudDevice } from './endpoints/cloud.ts';
+import { fleetContract } from './fleet-contract.ts';
 import { tokenContract } from './token-contract.ts';
 import { useEndpoint } from './use-endpoint.ts';
 
@@ -16,6 +17,17 @@ describe('Azure', () => {
   beforeEach(async () => {
     await endpoint().setPower('a', 'on');
     await endpoint().setPower('b', 'on');
+  });
+
+  fleetContract({
+    endpoint,
+    cloud,
+    machines: ['a'],
+    named: (machine) => `azure://${ids[machine]}`,
+    absent: `azure://${ids.a.replace('machine-a', 'nobody')}`,
+    // In a scale set.
+    unnamed: ids.b,
+    calls: 3,
   });
 
   const deviceFor = (plain: Record<string, string>) => {

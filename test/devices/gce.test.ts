@@ -6,6 +6,7 @@ import { waitFor } from '../support/wait.ts';
 import { deviceContract } from './contract.ts';
 import { cloudDevice } from './endpoints/cloud.ts';
 import { gce, startGce } from './endpoints/gce.ts';
+import { fleetContract } from './fleet-contract.ts';
 import { tokenContract } from './token-contract.ts';
 import { useEndpoint } from './use-endpoint.ts';
 
@@ -16,6 +17,16 @@ deviceContract(gce);
 describe('Compute Engine', () => {
   const endpoint = useEndpoint(startGce);
   beforeEach(() => endpoint().setPower('a', 'on'));
+
+  fleetContract({
+    endpoint,
+    cloud,
+    machines: ['a', 'b'],
+    named: (machine) => `gce://example-project/europe-west3-a/machine-${machine}`,
+    absent: 'gce://example-project/europe-west3-a/nobody',
+    unnamed: 'machine-a',
+    calls: 3,
+  });
 
   const deviceFor = (plain: Record<string, string>) => {
     const { plain: usual, secret } = endpoint().parameters('a');

@@ -4,6 +4,7 @@ import { openstack as cloud } from '../../src/devices/clouds/openstack.ts';
 import { deviceContract } from './contract.ts';
 import { cloudDevice } from './endpoints/cloud.ts';
 import { ids, openstack, startOpenstack, type ServerState } from './endpoints/openstack.ts';
+import { fleetContract } from './fleet-contract.ts';
 import { tokenContract } from './token-contract.ts';
 import { useEndpoint } from './use-endpoint.ts';
 
@@ -16,6 +17,16 @@ describe('OpenStack', () => {
   beforeEach(async () => {
     await endpoint().setPower('a', 'on');
     endpoint().fake.names.b = 'machine-b.example';
+  });
+
+  fleetContract({
+    endpoint,
+    cloud,
+    machines: ['a', 'b'],
+    named: (machine) => `openstack:///${ids[machine]}`,
+    absent: 'openstack:///00000000-0000-0000-0000-000000000000',
+    unnamed: 'machine-a.example',
+    calls: 2,
   });
 
   const deviceFor = (instance: string) => {

@@ -1,17 +1,8 @@
 /** Virtual machines of Azure, alone or in a scale set, by Azure Resource Manager, with an application's secret. */
 import type { DeviceWorld } from '../device.ts';
 import type { HttpsAnswer } from '../http.ts';
-import {
-  bearer,
-  failureOf,
-  jsonOf,
-  listAt,
-  messageIn,
-  stringAt,
-  type Cloud,
-  type CloudInstance,
-  type PowerStatus,
-} from './cloud.ts';
+import { at, bearer, failureOf, jsonOf, listAt, messageIn, stringAt } from './cloud.ts';
+import type { Cloud, CloudFleet, CloudInstance, PowerStatus, Told, ToldOfMany } from './interface.ts';
 import { whyNoEndpoint, type Values } from './parameters.ts';
 import { Failure, Login, type Token, type Turn } from './turn.ts';
 
@@ -38,8 +29,9 @@ export const azure: Cloud = {
   },
   connect(value, world) {
     const instance = value('instance');
-    return instance === undefined ? undefined : new AzureMachine(instance, value, world);
+    return instance === undefined ? undefined : new AzureMachine(instance, value, new Azure(value, world));
   },
+  fleet: (value, world) => new AzureFleet(new Azure(value, world)),
 };
 
 /** Off, with its place on a host kept or given up. */
@@ -52,59 +44,34 @@ function idIn(instance: string): string | undefined {
   )?.[1];
 }
 
-class AzureMachine implements CloudInstance {
-  readonly #instance: string;
+/** What one application may see. */
+class Azure {
   readonly #value: Values;
   readonly #endpoint: string;
   readonly #login: Login<string>;
 
-  constructor(instance: string, value: Values, world: DeviceWorld) {
-    this.#instance = instance;
+  constructor(value: Values, world: DeviceWorld) {
     this.#value = value;
     this.#endpoint = (value('endpoint') ?? 'https://management.azure.com').replace(/\/+$/, '');
     this.#login = new Login(world, (turn) => this.#logIn(turn));
   }
 
-  async status(turn: Turn): Promise<PowerStatus> {
-    const id = await this.#id(turn);
-    const answer = await this.#call(turn, 'GET', this.#url(`${id}/instanceView`));
-    if (answer.status !== 200) throw failureOf(answer, 'Azure');
-    const codes = listAt(jsonOf(answer), 'statuses').map((one) => stringAt(one, 'code') ?? '');
-    const states = codes
-      .filter((code) => code.startsWith('PowerState/'))
-      .map((code) => code.slice('PowerState/'.length));
-    const [state = 'absent'] = states;
-    if (states.length > 1) throw new Failure('unknown', `it has several power states: ${states.join(', ')}`);
-    // What it ran goes on where it was when it is switched on again.
-    if (codes.includes('HibernationState/Hibernated')) throw new Failure('unknown', 'it hibernates, which is not off');
-    const identity = { kind: 'providerID', value: `azure://${id}` } as const;
-    if (state === 'running') return { power: 'on', identity };
-    if (offStates.includes(state)) return { power: 'off', identity };
-    throw new Failure('unknown', `its power state is ${state}`);
-  }
-
-  async switchTo(power: 'on' | 'off', turn: Turn): Promise<void> {
-    const id = await this.#id(turn);
-    // Without `skipShutdown` the guest would be asked, and a guest that hangs does not answer.
-    const url = power === 'off' ? this.#url(`${id}/powerOff`, { skipShutdown: 'true' }) : this.#url(`${id}/start`);
-    const answer = await this.#call(turn, 'POST', url);
-    if (answer.status === 200 || answer.status === 204) return;
-    if (answer.status !== 202) throw failureOf(answer, 'Azure');
-    const { 'azure-asyncoperation': operation, location } = answer.headers;
-    if (operation !== undefined) await this.#follow(turn, this.#monitor(operation), endOfOperation);
-    else if (location !== undefined) await this.#follow(turn, this.#monitor(location), endOfLocation);
-    else throw new Failure('unknown', 'it was accepted, and it is not said where its outcome can be read');
-  }
-
-  async #follow(turn: Turn, url: URL, hasEnded: (answer: HttpsAnswer) => boolean): Promise<void> {
-    await turn.follow(async () => {
-      const answer = await this.#call(turn, 'GET', url);
-      return { hasEnded: hasEnded(answer), ...pauseIn(answer) };
-    });
+  /** All machines of a subscription that are in no scale set. */
+  async list(turn: Turn, subscription: string, query: Readonly<Record<string, string>> = {}): Promise<unknown[]> {
+    const all: unknown[] = [];
+    let url: URL | undefined = this.url(`${subscription}/providers/Microsoft.Compute/virtualMachines`, query);
+    for (let page = 0; url !== undefined; page += 1) {
+      if (page === PAGE_LIMIT) throw new Failure('unknown', 'the list of machines does not end');
+      const body = await this.read(turn, url);
+      all.push(...listAt(body, 'value'));
+      const next = stringAt(body, 'nextLink');
+      url = next === undefined ? undefined : this.monitor(next);
+    }
+    return all;
   }
 
   /** Our token goes there: nowhere but to where it belongs. */
-  #monitor(address: string): URL {
+  monitor(address: string): URL {
     const url = URL.parse(address);
     if (url?.origin !== new URL(this.#endpoint).origin) {
       throw new Failure('unknown', 'it was accepted, and its outcome would have to be read from another host');
@@ -112,48 +79,19 @@ class AzureMachine implements CloudInstance {
     return url;
   }
 
-  async #id(turn: Turn): Promise<string> {
-    const given = idIn(this.#instance);
-    if (given !== undefined) return given;
-    const group = this.#value('resource_group');
-    const scope = `/subscriptions/${this.#value('subscription_id') ?? ''}`;
-    const name = encodeURIComponent(this.#instance);
-    if (group !== undefined) {
-      return `${scope}/resourceGroups/${group}/providers/Microsoft.Compute/virtualMachines/${name}`;
-    }
-    return this.#lookUp(scope, turn);
-  }
-
-  async #lookUp(scope: string, turn: Turn): Promise<string> {
-    const found: string[] = [];
-    let url: URL | undefined = this.#url(`${scope}/providers/Microsoft.Compute/virtualMachines`);
-    for (let page = 0; url !== undefined; page += 1) {
-      if (page === PAGE_LIMIT) throw new Failure('unknown', 'the list of machines does not end');
-      const answer = await this.#call(turn, 'GET', url);
-      if (answer.status !== 200) throw failureOf(answer, 'Azure');
-      const body = jsonOf(answer);
-      for (const one of listAt(body, 'value')) {
-        const isIt = stringAt(one, 'name')?.toLowerCase() === this.#instance.toLowerCase();
-        const id = idIn(stringAt(one, 'id') ?? '');
-        if (isIt && id !== undefined) found.push(id);
-      }
-      const next = stringAt(body, 'nextLink');
-      url = next === undefined ? undefined : this.#monitor(next);
-    }
-    const [first, second] = found;
-    if (first === undefined) throw new Failure('refused', `there is no machine ${this.#instance} in the subscription`);
-    if (second !== undefined)
-      throw new Failure('refused', `there are several ${this.#instance}: write resource_group=…`);
-    return first;
-  }
-
-  #url(path: string, query: Readonly<Record<string, string>> = {}): URL {
+  url(path: string, query: Readonly<Record<string, string>> = {}): URL {
     return new URL(
       `${this.#endpoint}${path}?${new URLSearchParams({ 'api-version': API_VERSION, ...query }).toString()}`,
     );
   }
 
-  #call(turn: Turn, method: 'GET' | 'POST', url: URL): Promise<HttpsAnswer> {
+  async read(turn: Turn, url: URL): Promise<Readonly<Record<string, unknown>>> {
+    const answer = await this.call(turn, 'GET', url);
+    if (answer.status !== 200) throw failureOf(answer, 'Azure');
+    return jsonOf(answer);
+  }
+
+  call(turn: Turn, method: 'GET' | 'POST', url: URL): Promise<HttpsAnswer> {
     return this.#login.call(turn, (token) => ({
       method,
       url,
@@ -177,6 +115,112 @@ class AzureMachine implements CloudInstance {
     if (answer.status !== 200) throw failureOf(answer, 'the login failed');
     return bearer(jsonOf(answer), turn);
   }
+}
+
+class AzureMachine implements CloudInstance {
+  readonly #instance: string;
+  readonly #value: Values;
+  readonly #azure: Azure;
+
+  constructor(instance: string, value: Values, azure: Azure) {
+    this.#instance = instance;
+    this.#value = value;
+    this.#azure = azure;
+  }
+
+  async status(turn: Turn): Promise<PowerStatus> {
+    const id = await this.#id(turn);
+    return statusIn(await this.#azure.read(turn, this.#azure.url(`${id}/instanceView`)), id);
+  }
+
+  async switchTo(power: 'on' | 'off', turn: Turn): Promise<void> {
+    const id = await this.#id(turn);
+    // Without `skipShutdown` the guest would be asked, and a guest that hangs does not answer.
+    const url =
+      power === 'off' ? this.#azure.url(`${id}/powerOff`, { skipShutdown: 'true' }) : this.#azure.url(`${id}/start`);
+    const answer = await this.#azure.call(turn, 'POST', url);
+    if (answer.status === 200 || answer.status === 204) return;
+    if (answer.status !== 202) throw failureOf(answer, 'Azure');
+    const { 'azure-asyncoperation': operation, location } = answer.headers;
+    if (operation !== undefined) await this.#follow(turn, this.#azure.monitor(operation), endOfOperation);
+    else if (location !== undefined) await this.#follow(turn, this.#azure.monitor(location), endOfLocation);
+    else throw new Failure('unknown', 'it was accepted, and it is not said where its outcome can be read');
+  }
+
+  async #follow(turn: Turn, url: URL, hasEnded: (answer: HttpsAnswer) => boolean): Promise<void> {
+    await turn.follow(async () => {
+      const answer = await this.#azure.call(turn, 'GET', url);
+      return { hasEnded: hasEnded(answer), ...pauseIn(answer) };
+    });
+  }
+
+  async #id(turn: Turn): Promise<string> {
+    const given = idIn(this.#instance);
+    if (given !== undefined) return given;
+    const group = this.#value('resource_group');
+    const scope = `/subscriptions/${this.#value('subscription_id') ?? ''}`;
+    const name = encodeURIComponent(this.#instance);
+    if (group !== undefined) {
+      return `${scope}/resourceGroups/${group}/providers/Microsoft.Compute/virtualMachines/${name}`;
+    }
+    return this.#lookUp(scope, turn);
+  }
+
+  async #lookUp(scope: string, turn: Turn): Promise<string> {
+    const [first, second] = (await this.#azure.list(turn, scope)).flatMap((one) => {
+      const isIt = stringAt(one, 'name')?.toLowerCase() === this.#instance.toLowerCase();
+      const id = idIn(stringAt(one, 'id') ?? '');
+      return isIt && id !== undefined ? [id] : [];
+    });
+    if (first === undefined) throw new Failure('refused', `there is no machine ${this.#instance} in the subscription`);
+    if (second !== undefined)
+      throw new Failure('refused', `there are several ${this.#instance}: write resource_group=…`);
+    return first;
+  }
+}
+
+class AzureFleet implements CloudFleet {
+  readonly #azure: Azure;
+
+  constructor(azure: Azure) {
+    this.#azure = azure;
+  }
+
+  /** The machines of scale sets are in no list of the subscription. */
+  has(instance: string): boolean {
+    const id = idIn(instance);
+    return id !== undefined && !/\/virtualMachineScaleSets\//i.test(id);
+  }
+
+  async statuses(instances: readonly string[], turn: Turn): Promise<ToldOfMany> {
+    const ids = new Map(instances.map((instance) => [instance, idIn(instance) ?? '']));
+    const subscriptions = new Set([...ids.values()].map((id) => id.split('/', 3).join('/').toLowerCase()));
+    const views = new Map<string, unknown>();
+    for (const subscription of subscriptions) {
+      for (const one of await this.#azure.list(turn, subscription, { statusOnly: 'true' })) {
+        views.set(stringAt(one, 'id')?.toLowerCase() ?? '', at(one, 'properties', 'instanceView'));
+      }
+    }
+    const told = new Map<string, Told>();
+    for (const [instance, id] of ids) {
+      const view = views.get(id.toLowerCase());
+      if (view !== undefined) told.set(instance, () => statusIn(view, id));
+    }
+    return told;
+  }
+}
+
+function statusIn(view: unknown, id: string): PowerStatus {
+  const codes = listAt(view, 'statuses').map((one) => stringAt(one, 'code') ?? '');
+  const states = codes.filter((code) => code.startsWith('PowerState/')).map((code) => code.slice('PowerState/'.length));
+  const [state = 'absent'] = states;
+  if (states.length > 1) throw new Failure('unknown', `it has several power states: ${states.join(', ')}`);
+  // What it ran goes on where it was when it is switched on again.
+  if (codes.includes('HibernationState/Hibernated')) throw new Failure('unknown', 'it hibernates, which is not off');
+  const identity = { kind: 'providerID', value: `azure://${id}` } as const;
+  if (state === 'running') return { power: 'on', identity };
+  if (offStates.includes(state)) return { power: 'off', identity };
+  throw new Failure('unknown', `its power state is ${state}`);
 }
 
 /** What the operation's own address says. */

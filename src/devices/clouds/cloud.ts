@@ -5,56 +5,19 @@
  *
  * A driver throws a `Failure` where it cannot go on; here that becomes an answer, with the credentials taken out.
  */
-import type {
-  Device,
-  DeviceAction,
-  DeviceAnswer,
-  DeviceDriver,
-  DeviceParameters,
-  DeviceWorld,
-  Identity,
-} from '../device.ts';
+import type { Device, DeviceAction, DeviceAnswer, DeviceDriver, DeviceParameters } from '../device.ts';
 import type { HttpsAnswer } from '../http.ts';
-import { redactor } from '../redact.ts';
-import { checkParameters, secretsIn, valuesOf, type ParameterRule, type Values } from './parameters.ts';
-import { Failure, Turn, type Token } from './turn.ts';
-
-export interface CloudSettings {
-  /** For all that a question takes, reading an operation to its end included. */
-  timeoutMs: number;
-  /** For a single call. */
-  callTimeoutMs: number;
-}
+import { Fleets } from './fleets.ts';
+import { checkParameters, valuesOf } from './parameters.ts';
+import type { Cloud, CloudInstance, CloudSettings } from './interface.ts';
+import { Failure, type Token, type Turn } from './turn.ts';
+import { turnFor, Words, type Asking } from './words.ts';
 
 export const defaultCloudSettings: CloudSettings = { timeoutMs: 60_000, callTimeoutMs: 20_000 };
 
-export interface Cloud {
-  readonly name: string;
-  readonly rules: Readonly<Record<string, ParameterRule>>;
-  /** What is wrong with parameters that are all right one by one. */
-  problems?(value: Values): readonly { key: string; problem: string }[];
-  /** Credentials that are inside of others. */
-  hiddenIn?(value: Values): readonly string[];
-  /** Which instance, and where; undefined: the parameters do not say which. */
-  connect(value: Values, world: DeviceWorld): CloudInstance | undefined;
-}
-
-/** Kept as long as its device; what it does throws a `Failure` where it does not work. */
-export interface CloudInstance {
-  status(turn: Turn): Promise<PowerStatus>;
-  /** Returns when the cloud took it, and where it gives an operation, when that has ended or the time has. */
-  switchTo(power: 'on' | 'off', turn: Turn): Promise<void>;
-}
-
-export interface PowerStatus {
-  power: 'on' | 'off';
-  identity?: Identity;
-}
-
-const MESSAGE_LIMIT = 500;
-
 export function cloudDriver(cloud: Cloud, settings: CloudSettings = defaultCloudSettings): DeviceDriver {
   const check = (parameters: DeviceParameters) => checkParameters(cloud, parameters);
+  const fleets = new Fleets(cloud, settings);
   return {
     name: cloud.name,
     check,
@@ -67,6 +30,11 @@ export function cloudDriver(cloud: Cloud, settings: CloudSettings = defaultCloud
         return new RefusingDevice(cloud.name, 'instance: it is not said which instance it is: write instance=…');
       }
       return new CloudDevice({ cloud, settings, value, world, instance, parameters });
+    },
+    watched: (parameters, world) => {
+      const name = valuesOf(parameters)('instance') ?? '';
+      const fleet = check(parameters).length === 0 ? fleets.of(parameters, world) : undefined;
+      return fleet?.has(name) === true ? fleet.device(name) : undefined;
     },
   };
 }
@@ -85,47 +53,33 @@ class RefusingDevice implements Device {
   }
 }
 
-interface CloudParts {
+interface CloudParts extends Asking {
   cloud: Cloud;
-  settings: CloudSettings;
   parameters: DeviceParameters;
-  value: Values;
-  world: DeviceWorld;
   instance: CloudInstance;
 }
 
 class CloudDevice implements Device {
   readonly name: string;
   readonly #parts: CloudParts;
-  readonly #secrets: Set<string>;
+  readonly #words: Words;
 
   constructor(parts: CloudParts) {
     const { cloud, value, parameters } = parts;
     this.#parts = parts;
-    this.#secrets = new Set([...secretsIn(cloud, parameters), ...(cloud.hiddenIn?.(value) ?? [])]);
-    this.name = this.#redacted([cloud.name, value('instance') ?? ''].join(' '));
+    this.#words = new Words(cloud, parameters);
+    this.name = this.#words.redacted([cloud.name, value('instance') ?? ''].join(' '));
   }
 
   async ask(action: DeviceAction, signal: AbortSignal): Promise<DeviceAnswer> {
-    const { settings, value, world, instance } = this.#parts;
-    const ca = value('ca');
-    const turn = new Turn({
-      world,
-      signal,
-      deadline: world.monotonic() + settings.timeoutMs,
-      callTimeoutMs: settings.callTimeoutMs,
-      // In a ConfigMap a value is one line.
-      ...(ca !== undefined && { way: { ca: ca.replaceAll('\\n', '\n') } }),
-      // Tokens are credentials too.
-      hide: (secret) => this.#secrets.add(secret),
-    });
+    const { instance } = this.#parts;
+    const turn = turnFor(this.#parts, this.#words, signal);
     try {
       if (action === 'status') return { kind: 'status', ...(await instance.status(turn)) };
       await this.#switchTo(action, turn);
       return { kind: 'accepted' };
     } catch (error) {
-      const message = `${this.name}: ${this.#redacted(error instanceof Error ? error.message : String(error))}`;
-      return { kind: error instanceof Failure ? error.kind : 'unknown', message };
+      return this.#words.answerFor(this.name, error);
     }
   }
 
@@ -139,12 +93,6 @@ class CloudDevice implements Device {
       const now = await instance.status(turn).catch(() => undefined);
       if (now?.power !== power) throw error;
     }
-  }
-
-  /** Redacted before it is cut: half a credential would not be found any more. */
-  #redacted(message: string): string {
-    const text = redactor([...this.#secrets])(message);
-    return text.length <= MESSAGE_LIMIT ? text : `${text.slice(0, MESSAGE_LIMIT)}…`;
   }
 }
 

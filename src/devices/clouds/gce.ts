@@ -1,18 +1,8 @@
 /** Instances of Google Compute Engine, by its REST API v1, with the key of a service account. */
 import { createPrivateKey, sign } from 'node:crypto';
 import type { DeviceWorld } from '../device.ts';
-import {
-  at,
-  bearer,
-  failureOf,
-  isRecord,
-  jsonOf,
-  listAt,
-  stringAt,
-  type Cloud,
-  type CloudInstance,
-  type PowerStatus,
-} from './cloud.ts';
+import { at, bearer, failureOf, isRecord, jsonOf, listAt, stringAt } from './cloud.ts';
+import type { Cloud, CloudFleet, CloudInstance, PowerStatus, Told, ToldOfMany } from './interface.ts';
 import { whyNoEndpoint, type Values } from './parameters.ts';
 import { Failure, Login, type Token, type Turn } from './turn.ts';
 
@@ -62,7 +52,11 @@ export const gce: Cloud = {
     const account = accountIn(value('credentials') ?? '');
     const instance = value('instance');
     if (instance === undefined || typeof account === 'string') return undefined;
-    return new GceInstance(instance, value, { world, account });
+    return new GceInstance(instance, value, new Gce(value, world, account));
+  },
+  fleet(value, world) {
+    const account = accountIn(value('credentials') ?? '');
+    return typeof account === 'string' ? undefined : new GceFleet(new Gce(value, world, account));
   },
 };
 
@@ -99,97 +93,43 @@ interface Place {
   name: string;
 }
 
-class GceInstance implements CloudInstance {
-  readonly #instance: string;
+/** What one service account may see. */
+class Gce {
+  readonly account: ServiceAccount;
   readonly #value: Values;
-  readonly #account: ServiceAccount;
   readonly #base: string;
   readonly #login: Login<string>;
   readonly #world: DeviceWorld;
 
-  constructor(instance: string, value: Values, { world, account }: { world: DeviceWorld; account: ServiceAccount }) {
-    this.#instance = instance;
+  constructor(value: Values, world: DeviceWorld, account: ServiceAccount) {
     this.#value = value;
-    this.#account = account;
+    this.account = account;
     this.#world = world;
     const endpoint = value('endpoint') ?? 'https://compute.googleapis.com';
     this.#base = `${endpoint.replace(/\/+$/, '')}/compute/v1/projects`;
     this.#login = new Login(world, (turn) => this.#logIn(turn));
   }
 
-  async status(turn: Turn): Promise<PowerStatus> {
-    const place = await this.#place(turn);
-    const { project, zone, name } = place;
-    const found = await this.#call(turn, 'GET', pathOf(place));
-    const state = stringAt(found, 'status') ?? 'absent';
-    if (stringAt(found, 'name') !== name) throw new Failure('unknown', `the answer is not about ${name}`);
-    const identity = { kind: 'providerID', value: `gce://${project}/${zone}/${name}` } as const;
-    if (state === 'RUNNING') return { power: 'on', identity };
-    if (offStates.includes(state)) return { power: 'off', identity };
-    throw new Failure('unknown', `the state of ${name} is ${state}`);
-  }
-
-  /**
-   * There is no forced stop: the guest is told, and after about ninety seconds its power is cut. What can be skipped is
-   * the longer graceful shutdown that some instances are configured for.
-   */
-  async switchTo(power: 'on' | 'off', turn: Turn): Promise<void> {
-    const place = await this.#place(turn);
-    const discard = this.#value('discard_local_ssd');
-    const query = new URLSearchParams({
-      noGracefulShutdown: 'true',
-      ...(discard !== undefined && { discardLocalSsd: discard }),
-    });
-    const action = power === 'off' ? `stop?${query.toString()}` : 'start';
-    let operation = await this.#call(turn, 'POST', `${pathOf(place)}/${action}`);
-    const name = stringAt(operation, 'name');
-    if (name === undefined) throw new Failure('unknown', 'the answer names no operation');
-    const path = `${zonePath(place.project, place.zone)}/operations/${encodeURIComponent(name)}`;
-    let isFirst = true;
-    await turn.follow(async () => {
-      if (!isFirst) operation = await this.#call(turn, 'GET', path);
-      isFirst = false;
-      if (stringAt(operation, 'status') !== 'DONE') return { hasEnded: false };
-      throwOnError(operation);
-      return { hasEnded: true };
-    });
-  }
-
-  /** By a provider ID, by project, zone and name, or looked up in all zones by its name alone. */
-  async #place(turn: Turn): Promise<Place> {
-    const [, givenProject, givenZone, givenName] = /^gce:\/\/([^/]+)\/([^/]+)\/([^/]+)$/.exec(this.#instance) ?? [];
-    const project = givenProject ?? this.#value('project') ?? this.#account.project ?? '';
-    const name = givenName ?? this.#instance;
-    const zone = givenZone ?? this.#value('zone') ?? (await this.#zoneOf(project, name, turn));
-    return { project, zone, name };
-  }
-
-  async #zoneOf(project: string, name: string, turn: Turn): Promise<string> {
-    const zones: string[] = [];
+  /** Of all zones of a project, with the zone of each. */
+  async find(turn: Turn, project: string, search: Readonly<Record<string, string>>): Promise<readonly Zoned[]> {
+    const all: Zoned[] = [];
     let next: string | undefined;
     for (let page = 0; page < PAGE_LIMIT; page += 1) {
-      const query = new URLSearchParams({ filter: `name=${name}`, ...(next !== undefined && { pageToken: next }) });
-      const answer = await this.#call(
-        turn,
-        'GET',
-        `${encodeURIComponent(project)}/aggregated/instances?${query.toString()}`,
-      );
+      const query = new URLSearchParams({ ...search, ...(next !== undefined && { pageToken: next }) }).toString();
+      const answer = await this.call(turn, 'GET', `${encodeURIComponent(project)}/aggregated/instances?${query}`);
       const items = at(answer, 'items');
       for (const [scope, found] of Object.entries(isRecord(items) ? items : {})) {
-        const isThere = listAt(found, 'instances').some((one) => stringAt(one, 'name') === name);
-        if (isThere && scope.startsWith('zones/')) zones.push(scope.slice('zones/'.length));
+        if (!scope.startsWith('zones/')) continue;
+        const zone = scope.slice('zones/'.length);
+        all.push(...listAt(found, 'instances').map((instance) => ({ zone, instance })));
       }
       next = stringAt(answer, 'nextPageToken');
-      if (next !== undefined) continue;
-      const [zone, another] = zones;
-      if (zone === undefined) throw new Failure('refused', `there is no instance ${name} in project ${project}`);
-      if (another !== undefined) throw new Failure('refused', `${name} is in several zones: write zone=…`);
-      return zone;
+      if (next === undefined) return all;
     }
     throw new Failure('unknown', 'the list of instances does not end');
   }
 
-  async #call(turn: Turn, method: 'GET' | 'POST', path: string): Promise<Readonly<Record<string, unknown>>> {
+  async call(turn: Turn, method: 'GET' | 'POST', path: string): Promise<Readonly<Record<string, unknown>>> {
     const url = new URL(`${this.#base}/${path}`);
     const answer = await this.#login.call(turn, (token) => ({
       method,
@@ -202,7 +142,7 @@ class GceInstance implements CloudInstance {
 
   /** The key signs a statement who we are, and that is exchanged for a token. */
   async #logIn(turn: Turn): Promise<Token<string>> {
-    const { email, privateKey, keyId, tokenUri } = this.#account;
+    const { email, privateKey, keyId, tokenUri } = this.account;
     const audience = this.#value('token_uri') ?? tokenUri ?? TOKEN_URI;
     const nowS = Math.floor(this.#world.now() / 1000);
     const claims = { iss: email, scope: SCOPE, aud: audience, iat: nowS, exp: nowS + LIFETIME_S };
@@ -220,6 +160,114 @@ class GceInstance implements CloudInstance {
     if (answer.status !== 200) throw failureOf(answer, `the login of ${email} failed`);
     return bearer(jsonOf(answer), turn);
   }
+}
+
+interface Zoned {
+  zone: string;
+  instance: unknown;
+}
+
+class GceInstance implements CloudInstance {
+  readonly #instance: string;
+  readonly #value: Values;
+  readonly #gce: Gce;
+
+  constructor(instance: string, value: Values, gce: Gce) {
+    this.#instance = instance;
+    this.#value = value;
+    this.#gce = gce;
+  }
+
+  async status(turn: Turn): Promise<PowerStatus> {
+    const place = await this.#place(turn);
+    return statusIn(await this.#gce.call(turn, 'GET', pathOf(place)), place);
+  }
+
+  /**
+   * There is no forced stop: the guest is told, and after about ninety seconds its power is cut. What can be skipped is
+   * the longer graceful shutdown that some instances are configured for.
+   */
+  async switchTo(power: 'on' | 'off', turn: Turn): Promise<void> {
+    const place = await this.#place(turn);
+    const discard = this.#value('discard_local_ssd');
+    const query = new URLSearchParams({
+      noGracefulShutdown: 'true',
+      ...(discard !== undefined && { discardLocalSsd: discard }),
+    });
+    const action = power === 'off' ? `stop?${query.toString()}` : 'start';
+    let operation = await this.#gce.call(turn, 'POST', `${pathOf(place)}/${action}`);
+    const name = stringAt(operation, 'name');
+    if (name === undefined) throw new Failure('unknown', 'the answer names no operation');
+    const path = `${zonePath(place.project, place.zone)}/operations/${encodeURIComponent(name)}`;
+    let isFirst = true;
+    await turn.follow(async () => {
+      if (!isFirst) operation = await this.#gce.call(turn, 'GET', path);
+      isFirst = false;
+      if (stringAt(operation, 'status') !== 'DONE') return { hasEnded: false };
+      throwOnError(operation);
+      return { hasEnded: true };
+    });
+  }
+
+  /** By a provider ID, by project, zone and name, or looked up in all zones by its name alone. */
+  async #place(turn: Turn): Promise<Place> {
+    const given = placeIn(this.#instance);
+    if (given !== undefined) return given;
+    const project = this.#value('project') ?? this.#gce.account.project ?? '';
+    const name = this.#instance;
+    const zone = this.#value('zone') ?? (await this.#zoneOf(project, name, turn));
+    return { project, zone, name };
+  }
+
+  async #zoneOf(project: string, name: string, turn: Turn): Promise<string> {
+    const found = await this.#gce.find(turn, project, { filter: `name=${name}` });
+    const [first, another] = found.filter(({ instance }) => stringAt(instance, 'name') === name);
+    if (first === undefined) throw new Failure('refused', `there is no instance ${name} in project ${project}`);
+    if (another !== undefined) throw new Failure('refused', `${name} is in several zones: write zone=…`);
+    return first.zone;
+  }
+}
+
+class GceFleet implements CloudFleet {
+  readonly #gce: Gce;
+
+  constructor(gce: Gce) {
+    this.#gce = gce;
+  }
+
+  has(instance: string): boolean {
+    return placeIn(instance) !== undefined;
+  }
+
+  async statuses(instances: readonly string[], turn: Turn): Promise<ToldOfMany> {
+    const told = new Map<string, Told>();
+    const projects = new Set(instances.map((instance) => placeIn(instance)?.project));
+    for (const project of projects) {
+      if (project === undefined) continue;
+      const found = await this.#gce.find(turn, project, { maxResults: '500' });
+      const byPlace = new Map(found.map(({ zone, instance }) => [`${zone}/${stringAt(instance, 'name')}`, instance]));
+      for (const instance of instances) {
+        const place = placeIn(instance);
+        const one = byPlace.get(`${place?.zone}/${place?.name}`);
+        if (place?.project === project && one !== undefined) told.set(instance, () => statusIn(one, place));
+      }
+    }
+    return told;
+  }
+}
+
+function statusIn(found: unknown, { project, zone, name }: Place): PowerStatus {
+  const state = stringAt(found, 'status') ?? 'absent';
+  if (stringAt(found, 'name') !== name) throw new Failure('unknown', `the answer is not about ${name}`);
+  const identity = { kind: 'providerID', value: `gce://${project}/${zone}/${name}` } as const;
+  if (state === 'RUNNING') return { power: 'on', identity };
+  if (offStates.includes(state)) return { power: 'off', identity };
+  throw new Failure('unknown', `the state of ${name} is ${state}`);
+}
+
+function placeIn(instance: string): Place | undefined {
+  const [, project, zone, name] = /^gce:\/\/([^/]+)\/([^/]+)\/([^/]+)$/.exec(instance) ?? [];
+  return project === undefined || zone === undefined || name === undefined ? undefined : { project, zone, name };
 }
 
 function pathOf({ project, zone, name }: Place): string {

@@ -3,7 +3,7 @@
  * its own and ends it: a vCenter that a fleet of nodes is checked on would otherwise run out of sessions.
  */
 import { firmwareOrder } from '../../api/machine.ts';
-import type { Cloud, CloudInstance, PowerStatus } from './cloud.ts';
+import type { Cloud, CloudInstance, PowerStatus } from './interface.ts';
 import { whyNoEndpoint, type Values } from './parameters.ts';
 import { faultType, referenceIn, SoapFault, SoapSession, type Reference } from './soap.ts';
 import { Failure, type Turn } from './turn.ts';

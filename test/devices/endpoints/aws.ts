@@ -6,7 +6,7 @@ import { aws as cloud } from '../../../src/devices/clouds/aws.ts';
 import type { DeviceParameters } from '../../../src/devices/device.ts';
 import type { Endpoint, Machine, Subject, Variant } from '../endpoint.ts';
 import { pythonWithEndpoints } from '../needs.ts';
-import { cloudEndpoint, Faults, LineProcess, openDoor, SILENCE, type Asked, type Reply } from './cloud.ts';
+import { cloudEndpoint, Faults, LineProcess, openDoor, SILENCE, type Asked, type Door, type Reply } from './cloud.ts';
 import { Workshop } from './workshop.ts';
 
 const canary = 'AwsCanary/1984+wJalrXUtnFEMI';
@@ -25,6 +25,7 @@ interface Started {
 
 export interface AwsEndpoint extends Endpoint {
   instances: Record<Machine | 'twin', Instance>;
+  door: Door;
   parameters(machine: Machine, variant?: Variant & { key?: 'reading' }): DeviceParameters;
   /** As EC2 names it; a reason may follow. */
   setState(machine: Machine, state: string): Promise<void>;
@@ -72,6 +73,7 @@ export async function startAws(): Promise<AwsEndpoint> {
     };
     return {
       instances: { a, b, twin },
+      door,
       parameters,
       setState,
       lastAction: () => last,

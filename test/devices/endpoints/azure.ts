@@ -76,17 +76,24 @@ export class FakeAzure implements FakeCloud {
   }
 
   #view(machine: Machine): Reply {
-    const codes = ['ProvisioningState/succeeded', ...this.states[machine]];
-    return json(200, { statuses: codes.map((code) => ({ code, level: 'Info' })) });
+    return json(200, { statuses: this.#codes(machine) });
+  }
+
+  #codes(machine: Machine): object[] {
+    return ['ProvisioningState/succeeded', ...this.states[machine]].map((code) => ({ code, level: 'Info' }));
   }
 
   /** One machine on each page, as Azure has hundreds. */
   #list({ pathname, searchParams }: URL): Reply {
     const page = Number(searchParams.get('$skiptoken') ?? 0);
     const id = this.listed[page] ?? '';
-    const value = [{ id, name: id.split('/').at(-1), type: 'Microsoft.Compute/virtualMachines' }];
+    const machine = (['a', 'b'] as const).find((one) => ids[one].toLowerCase() === id.toLowerCase());
+    const isStatus = searchParams.get('statusOnly') === 'true';
+    const properties = isStatus && machine !== undefined ? { instanceView: { statuses: this.#codes(machine) } } : {};
+    const value = [{ id, name: id.split('/').at(-1), type: 'Microsoft.Compute/virtualMachines', properties }];
     const isLast = page + 1 >= this.listed.length;
-    const nextLink = `${this.elsewhere ?? this.url}${pathname}?api-version=2024-07-01&$skiptoken=${page + 1}`;
+    const query = isStatus ? '&statusOnly=true' : '';
+    const nextLink = `${this.elsewhere ?? this.url}${pathname}?api-version=2024-07-01${query}&$skiptoken=${page + 1}`;
     return json(200, { value, ...(isLast ? {} : { nextLink }) });
   }
 

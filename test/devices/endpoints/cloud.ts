@@ -5,7 +5,8 @@ import { createServer } from 'node:https';
 import { createInterface, type Interface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { realClock } from '../../../src/clock.ts';
-import { cloudDriver, defaultCloudSettings, type Cloud } from '../../../src/devices/clouds/cloud.ts';
+import { cloudDriver, defaultCloudSettings } from '../../../src/devices/clouds/cloud.ts';
+import type { Cloud } from '../../../src/devices/clouds/interface.ts';
 import type { Device, DeviceParameters } from '../../../src/devices/device.ts';
 import { createCertificateAuthority } from '../../support/certificates.ts';
 import type { Endpoint, EndpointFault, Machine, Variant } from '../endpoint.ts';
@@ -35,6 +36,8 @@ export interface Door {
   ca: string;
   /** Of an authority that has nothing to do with it. */
   strangersCa: string;
+  /** How often it was knocked at. */
+  asked: () => number;
 }
 
 export async function openDoor(
@@ -43,7 +46,9 @@ export async function openDoor(
 ): Promise<Door> {
   const authority = createCertificateAuthority();
   const { certPem: cert, keyPem: key } = authority.issue({ commonName: 'cloud', hosts: ['127.0.0.1'] });
+  let asked = 0;
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    asked += 1;
     const { method = '', headers, rawHeaders } = request;
     const body = await text(request);
     const reply = await handle({ method, url: new URL(request.url ?? '/', url), headers, rawHeaders, body });
@@ -57,7 +62,12 @@ export async function openDoor(
     });
   });
   const url = `https://127.0.0.1:${await listen(workshop, server)}`;
-  return { url, ca: authority.certPem, strangersCa: createCertificateAuthority('stranger').certPem };
+  return {
+    url,
+    ca: authority.certPem,
+    strangersCa: createCertificateAuthority('stranger').certPem,
+    asked: () => asked,
+  };
 }
 
 export function json(status: number, value: unknown, headers: Record<string, string> = {}): Reply {

@@ -1,5 +1,5 @@
 /** What the clouds share of which the fake is ours: a door with two machines behind it, and tokens that can run out. */
-import type { Cloud } from '../../../src/devices/clouds/cloud.ts';
+import type { Cloud } from '../../../src/devices/clouds/interface.ts';
 import type { DeviceParameters } from '../../../src/devices/device.ts';
 import type { Endpoint, Machine, Subject, Variant } from '../endpoint.ts';
 import type { Asked, Door, Faults, Reply, SILENCE } from './cloud.ts';
