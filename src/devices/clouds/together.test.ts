@@ -90,5 +90,7 @@ describe('many asked by one call', () => {
     calls[0]?.answer.resolve(new Map([['i-2', on]]));
     assert.equal(await stays, 'on');
     assert.equal(await ask('i-1', AbortSignal.abort()), 'unknown: it was called off');
+    await clock.runFor(10 * gatherMs);
+    assert.equal(calls.length, 1, 'where nobody waits any more, nobody is asked');
   });
 });

@@ -4,11 +4,12 @@
  * than one a second, whatever is asked. What it says was read after each of those who get it had asked.
  */
 import type { DeviceWorld } from '../device.ts';
-import type { PowerStatus, ToldOfMany } from './interface.ts';
+import type { PowerStatus, Told, ToldOfMany } from './interface.ts';
 import { Failure } from './turn.ts';
 
 interface Asker {
   instance: string;
+  signal: AbortSignal;
   answer: PromiseWithResolvers<PowerStatus>;
 }
 
@@ -28,7 +29,7 @@ export class Together {
 
   /** Whoever does not wait any more is answered at once; the call goes on for the others. */
   async ask(instance: string, signal: AbortSignal): Promise<PowerStatus> {
-    const asker = { instance, answer: Promise.withResolvers<PowerStatus>() };
+    const asker = { instance, signal, answer: Promise.withResolvers<PowerStatus>() };
     const calledOff = (): void => asker.answer.reject(new Failure('unknown', 'it was called off'));
     signal.addEventListener('abort', calledOff, { once: true });
     if (signal.aborted) calledOff();
@@ -48,10 +49,11 @@ export class Together {
   }
 
   async #round(): Promise<void> {
-    const askers = this.#waiting;
+    const askers = this.#waiting.filter(({ signal }) => !signal.aborted);
     this.#waiting = [];
+    const instances = [...new Set(askers.map(({ instance }) => instance))];
     try {
-      const told = await this.#askAll([...new Set(askers.map(({ instance }) => instance))]);
+      const told = instances.length === 0 ? new Map<string, Told>() : await this.#askAll(instances);
       for (const asker of askers) answerOne(asker, told);
     } catch (error) {
       for (const { answer } of askers) answer.reject(error);
