@@ -25,6 +25,7 @@ describe('Azure', () => {
     machines: ['a'],
     named: (machine) => `azure://${ids[machine]}`,
     absent: `azure://${ids.a.replace('machine-a', 'nobody')}`,
+    elsewhere: `azure://${ids.a.replace(/subscriptions\/[^/]+/, 'subscriptions/00000000-0000-0000-0000-000000000000')}`,
     // In a scale set.
     unnamed: ids.b,
     calls: 3,

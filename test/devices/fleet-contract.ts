@@ -17,6 +17,8 @@ export interface FleetSubject {
   named: (machine: Machine) => string;
   /** Such a one, that does not exist. */
   absent: string;
+  /** One in another place of the same cloud, which the credential does not reach; absent: there is but one place. */
+  elsewhere?: string;
   /** One that the call for many would not name, or whose name may be that of several. */
   unnamed: string;
   /** Calls for one round: pages, and a login before the first. */
@@ -26,7 +28,7 @@ export interface FleetSubject {
 const never = new AbortController().signal;
 
 export function fleetContract(subject: FleetSubject): void {
-  const { endpoint, cloud, machines, named, absent, unnamed, calls } = subject;
+  const { endpoint, cloud, machines, named, absent, elsewhere, unnamed, calls } = subject;
   const parametersOf = (instance: string, variant?: Variant): DeviceParameters => {
     const { plain, secret } = endpoint().parameters('a', variant);
     return { plain: { ...plain, instance }, secret };
@@ -55,6 +57,15 @@ export function fleetContract(subject: FleetSubject): void {
     const last = { ...alone.at(-1), power: 'on' };
     assert.deepEqual(await statusOf(watched[machines.length - 1]), last, 'what was said is not kept');
   });
+
+  if (elsewhere !== undefined) {
+    test('[EVD-4] a place that cannot be read leaves only its own instances without an answer', async () => {
+      const driver = cloudDriver(cloud);
+      const watched = [elsewhere, named('a')].map((one) => driver.watched?.(parametersOf(one), realClock));
+      const kinds = (await Promise.all(watched.map(statusOf))).map((answer) => answer?.kind);
+      assert.deepEqual(kinds, ['refused', 'status']);
+    });
+  }
 
   test('[EVD-4] one that is watched is told nothing, and one that cannot be told apart is not watched', async () => {
     const driver = cloudDriver(cloud);

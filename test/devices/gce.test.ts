@@ -24,6 +24,7 @@ describe('Compute Engine', () => {
     machines: ['a', 'b'],
     named: (machine) => `gce://example-project/europe-west3-a/machine-${machine}`,
     absent: 'gce://example-project/europe-west3-a/nobody',
+    elsewhere: 'gce://another-project/europe-west3-a/machine-a',
     unnamed: 'machine-a',
     calls: 3,
   });

@@ -2,6 +2,7 @@
 import type { DeviceWorld } from '../device.ts';
 import type { HttpsAnswer } from '../http.ts';
 import { at, bearer, failureOf, jsonOf, listAt, messageIn, stringAt } from './cloud.ts';
+import { eachOf } from './together.ts';
 import type { Cloud, CloudFleet, CloudInstance, PowerStatus, Told, ToldOfMany } from './interface.ts';
 import { whyNoEndpoint, type Values } from './parameters.ts';
 import { Failure, Login, type Token, type Turn } from './turn.ts';
@@ -195,16 +196,20 @@ class AzureFleet implements CloudFleet {
   async statuses(instances: readonly string[], turn: Turn): Promise<ToldOfMany> {
     const ids = new Map(instances.map((instance) => [instance, idIn(instance) ?? '']));
     const subscriptions = new Set([...ids.values()].map((id) => id.split('/', 3).join('/').toLowerCase()));
-    const views = new Map<string, unknown>();
-    for (const subscription of subscriptions) {
-      for (const one of await this.#azure.list(turn, subscription, { statusOnly: 'true' })) {
-        views.set(stringAt(one, 'id')?.toLowerCase() ?? '', at(one, 'properties', 'instanceView'));
-      }
-    }
     const told = new Map<string, Told>();
-    for (const [instance, id] of ids) {
-      const view = views.get(id.toLowerCase());
-      if (view !== undefined) told.set(instance, () => statusIn(view, id));
+    for (const subscription of subscriptions) {
+      const own = instances.filter((instance) => ids.get(instance)?.toLowerCase().startsWith(`${subscription}/`));
+      await eachOf(own, told, async () => {
+        const listed = await this.#azure.list(turn, subscription, { statusOnly: 'true' });
+        const views = new Map(
+          listed.map((one) => [stringAt(one, 'id')?.toLowerCase(), at(one, 'properties', 'instanceView')]),
+        );
+        for (const instance of own) {
+          const id = ids.get(instance) ?? '';
+          const view = views.get(id.toLowerCase());
+          if (view !== undefined) told.set(instance, () => statusIn(view, id));
+        }
+      });
     }
     return told;
   }

@@ -2,6 +2,7 @@
 import { createPrivateKey, sign } from 'node:crypto';
 import type { DeviceWorld } from '../device.ts';
 import { at, bearer, failureOf, isRecord, jsonOf, listAt, stringAt } from './cloud.ts';
+import { eachOf } from './together.ts';
 import type { Cloud, CloudFleet, CloudInstance, PowerStatus, Told, ToldOfMany } from './interface.ts';
 import { whyNoEndpoint, type Values } from './parameters.ts';
 import { Failure, Login, type Token, type Turn } from './turn.ts';
@@ -244,13 +245,16 @@ class GceFleet implements CloudFleet {
     const projects = new Set(instances.map((instance) => placeIn(instance)?.project));
     for (const project of projects) {
       if (project === undefined) continue;
-      const found = await this.#gce.find(turn, project, { maxResults: '500' });
-      const byPlace = new Map(found.map(({ zone, instance }) => [`${zone}/${stringAt(instance, 'name')}`, instance]));
-      for (const instance of instances) {
-        const place = placeIn(instance);
-        const one = byPlace.get(`${place?.zone}/${place?.name}`);
-        if (place?.project === project && one !== undefined) told.set(instance, () => statusIn(one, place));
-      }
+      const own = instances.filter((instance) => placeIn(instance)?.project === project);
+      await eachOf(own, told, async () => {
+        const found = await this.#gce.find(turn, project, { maxResults: '500' });
+        const byPlace = new Map(found.map(({ zone, instance }) => [`${zone}/${stringAt(instance, 'name')}`, instance]));
+        for (const instance of own) {
+          const place = placeIn(instance);
+          const one = byPlace.get(`${place?.zone}/${place?.name}`);
+          if (place !== undefined && one !== undefined) told.set(instance, () => statusIn(one, place));
+        }
+      });
     }
     return told;
   }

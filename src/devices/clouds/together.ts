@@ -72,3 +72,19 @@ function answerOne({ instance, answer }: Asker, told: ToldOfMany): void {
     answer.reject(error);
   }
 }
+
+/** Where instances are asked for in several places, one that fails is told to its own and not to all. */
+export async function eachOf(
+  instances: readonly string[],
+  told: Map<string, Told>,
+  ask: () => Promise<void>,
+): Promise<void> {
+  try {
+    await ask();
+  } catch (error) {
+    const failed: Told = () => {
+      throw error;
+    };
+    for (const instance of instances) told.set(instance, failed);
+  }
+}
