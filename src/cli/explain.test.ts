@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ActCluster, fenceRef, nodeRef } from '../../test/support/act-cluster.ts';
 import { parsedByFenceline } from '../../test/support/typed.ts';
+import { namespaces } from '../kube/resources.ts';
 import { explainNode, withFlags } from './explain.ts';
 import { UserError } from './user-error.ts';
 
@@ -35,6 +36,7 @@ describe('explain', () => {
     assert.equal(kept.operator.leads, 'unknown', 'somebody keeps records, without an election or by another name');
     assert.doesNotMatch(kept.summary, /no operator leads/);
     await cluster.remove(fenceRef);
+    await cluster.make(namespaces, { metadata: { name: 'ops' } });
     const { operator, commands, summary } = await explainNode(cluster.client, 'node-1', 'ops');
     assert.deepEqual(operator, { leads: 'nobody' });
     assert.match(summary, /no operator leads/);

@@ -21,7 +21,8 @@ import type { Explanation, Known, KnownDevice, Leader } from '../report/explanat
 import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
 import type { StoredFence } from './node-fence.ts';
 import { refOf } from './node-fence.ts';
-import { leaderName, placeOf, readPause, usualNamespace } from './operator-place.ts';
+import type { Place } from './operator-place.ts';
+import { leaderName, pauseText, placeOf, readPause, rivalsText, usualNamespace } from './operator-place.ts';
 import { readPolicies } from './policy-of.ts';
 import { judged } from './status.ts';
 import { UserError } from './user-error.ts';
@@ -88,10 +89,9 @@ async function readKnown(client: KubeClient, node: string, namespace: string | u
   const atMs = lease.serverTime ?? record.serverTime ?? live.serverTime;
   if (atMs === undefined) throw new UserError('the API server does not say what time it is');
   const seen = lease.value === undefined ? undefined : projectLease(lease.value);
-  const { devices, namespace: found, wasKept } = await readDevices(client, node);
-  const place = await placeOf(client, atMs);
-  const where = namespace ?? place.namespace ?? found ?? usualNamespace;
-  const pause = await readPause(client, where);
+  const { devices, wasKept } = await readDevices(client, node);
+  const place = await placeOf(client, { given: namespace, nowMs: atMs });
+  const pause = place && (await readPause(client, place));
   const isWorking = wasKept || (record.value as StoredFence | undefined)?.status?.holder !== undefined;
   const policy = policyFor(policies, live.labels, (record.value as StoredFence | undefined)?.spec.policy);
   return {
@@ -102,10 +102,21 @@ async function readKnown(client: KubeClient, node: string, namespace: string | u
     ...(policy === undefined ? {} : { policy }),
     ...recordOf(record.value as StoredFence | undefined),
     devices,
-    operator: isWorking && place.operator.leads === 'nobody' ? withoutLease : place.operator,
+    ...operatorIn(place, isWorking),
     ...(live.facts?.unschedulable === true ? await drainOf(client, node) : {}),
     ...(pause === undefined ? {} : { pause }),
-    namespace: where,
+    unread: place === undefined || pause !== undefined ? [] : [pauseText(place)],
+  };
+}
+
+/** Of one that is nowhere to be found, it is said what it would be run as. */
+function operatorIn(place: Place | undefined, isWorking: boolean): Pick<Known, 'operator' | 'namespace' | 'rivals'> {
+  const { namespace = usualNamespace, operator = nobody } = place ?? {};
+  const rivals = place && rivalsText(place);
+  return {
+    operator: isWorking && operator.leads === 'nobody' ? withoutLease : operator,
+    namespace,
+    ...(rivals === undefined ? {} : { rivals }),
   };
 }
 
@@ -156,17 +167,15 @@ async function optional(
 }
 
 /** They are in the namespace of the operator, wherever that is; who may not read them is told less. */
-async function readDevices(
-  client: KubeClient,
-  node: string,
-): Promise<{ devices: KnownDevice[]; namespace?: string | undefined; wasKept: boolean }> {
+async function readDevices(client: KubeClient, node: string): Promise<{ devices: KnownDevice[]; wasKept: boolean }> {
   const read = await client.list<KubeObject & Partial<Pick<FenceDevice, 'spec' | 'status'>>>(fenceDevices);
   if (!read.ok) return { devices: [], wasKept: false };
   const own = read.value.items.filter(({ spec }) => spec?.node === node);
-  const namespace = (own[0] ?? read.value.items[0])?.metadata.namespace;
   const wasKept = read.value.items.some(({ status }) => status?.configuration !== undefined);
-  return { devices: own.map(({ metadata, status = {} }) => ({ name: metadata.name, status })), namespace, wasKept };
+  return { devices: own.map(({ metadata, status = {} }) => ({ name: metadata.name, status })), wasKept };
 }
+
+const nobody: Leader = { leads: 'nobody' };
 
 /** Somebody keeps records all the same: without an election, as in the demo, or by another name. */
 const withoutLease: Leader = { leads: 'unknown', message: `there is no Lease ${leaderName}` };

@@ -123,12 +123,12 @@ function isBegun(known: StoredFence): boolean {
 
 /** The same for all nodes. Who may not read it finds the refusal on record. */
 async function notPaused(client: KubeClient, given: string | undefined, nowMs: number | undefined): Promise<void> {
-  const namespace = given ?? (await placeOf(client, nowMs)).namespace;
-  const pause = namespace === undefined ? undefined : await readPause(client, namespace);
+  const place = await placeOf(client, { given, nowMs });
+  const pause = place && (await readPause(client, place));
   const found = pause && pauseOf(pause, nowMs ?? 0);
   if (found === undefined) return;
   throw new UserError(
-    `${found.message}; nothing was asked for. When nobody needs the pause any more: fenceline pause --end -n ${namespace}`,
+    `${found.message}; nothing was asked for. When nobody needs the pause any more: fenceline pause --end -n ${pause?.namespace}`,
   );
 }
 

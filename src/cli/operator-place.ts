@@ -3,12 +3,11 @@ import { leaseDurationMs } from '../api/life.ts';
 import type { SeenPause } from '../api/seen-pause.ts';
 import { PAUSE_NAME, writtenPause } from '../api/seen-pause.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
-import type { KubeError } from '../kube/errors.ts';
 import type { ObjectRef } from '../kube/resources.ts';
 import { configMaps, leases, nodeLeaseNamespace } from '../kube/resources.ts';
 import type { Leader } from '../report/explanation.ts';
 import { UserError } from './user-error.ts';
-import { likelyNamespace } from './written.ts';
+import { likelyNamespace, mustExist } from './written.ts';
 
 /** As `run` calls its Lease unless it is told otherwise. */
 export const leaderName = 'fenceline';
@@ -21,54 +20,102 @@ interface LeaderLease extends KubeObject {
 }
 
 export interface Place {
-  /** Absent: nothing of an operator is to be found. */
-  namespace?: string;
+  namespace: string;
+  operator: Leader;
+  /** Others that lead as well, each for itself. */
+  rivals: readonly Led[];
+  /** The namespace is only likely: that something is not there says nothing. Why no more is known of it. */
+  guessed?: string;
+}
+
+interface Led {
+  namespace: string;
   operator: Leader;
 }
 
-/** By its Lease; where there is none, by what is kept or written for it. */
-export async function placeOf(client: KubeClient, nowMs?: number): Promise<Place> {
-  const { operator, namespace } = await readLeader(client, nowMs);
-  const found = namespace ?? (await likelyNamespace(client));
-  return { operator, ...(found === undefined ? {} : { namespace: found }) };
+/**
+ * As said, unless it leads elsewhere: whoever looks, or pauses, in the wrong namespace must not believe that it was the right
+ * one. Otherwise by its Lease; where there is none, by what is kept or written for it. Undefined: nothing of one is found.
+ */
+export async function placeOf(client: KubeClient, { given, nowMs }: Asked = {}): Promise<Place | undefined> {
+  if (given !== undefined) await mustExist({ client, namespace: given });
+  const leaders = await readLeaders(client, nowMs);
+  if (typeof leaders === 'string') {
+    const operator: Leader = { leads: 'unknown', message: leaders };
+    const namespace = given ?? (await likelyNamespace(client)) ?? usualNamespace;
+    return { namespace, operator, rivals: [], ...(given === undefined ? { guessed: leaders } : {}) };
+  }
+  const found = given === undefined ? leaders[0] : leaders.find(({ namespace }) => namespace === given);
+  const rivals = leaders.filter((one) => one !== found && one.operator.leads === 'yes');
+  if (found !== undefined) return { ...found, rivals };
+  if (given !== undefined && rivals[0] !== undefined) throw elsewhere(given, rivals[0]);
+  const namespace = given ?? (await likelyNamespace(client));
+  return namespace === undefined ? undefined : { namespace, operator: { leads: 'nobody' }, rivals };
 }
 
-async function readLeader(client: KubeClient, nowMs: number | undefined): Promise<Place> {
+interface Asked {
+  /** By whoever types. */
+  given?: string | undefined;
+  nowMs?: number | undefined;
+}
+
+function elsewhere(given: string, { namespace, operator }: Led): UserError {
+  const who = operator.leads === 'yes' ? operator.holder : 'it';
+  return new UserError(`no operator leads in ${given}: ${who} leads in ${namespace}; write -n ${namespace}`);
+}
+
+/** The one that leads first. A text: why it is not known. */
+export async function readLeaders(client: KubeClient, nowMs?: number): Promise<Led[] | string> {
   const read = await client.list<LeaderLease>(leases, { fieldSelector: `metadata.name=${leaderName}` });
-  if (!read.ok) return { operator: { leads: 'unknown', message: read.error.message } };
+  if (!read.ok) return read.error.message;
   const atMs = nowMs ?? read.serverTime ?? 0;
-  const found = read.value.items
+  const rank = (lease: LeaderLease): number => (leaderOf(lease, atMs).leads === 'yes' ? 1 : 0);
+  return read.value.items
     .filter(({ metadata }) => metadata.namespace !== nodeLeaseNamespace)
-    .toSorted((one, other) => renewedMs(other) - renewedMs(one))[0];
-  if (found === undefined) return { operator: { leads: 'nobody' } };
-  const { holderIdentity = '', renewTime = '', leaseDurationSeconds } = found.spec ?? {};
-  const { namespace } = found.metadata;
+    .toSorted((one, other) => rank(other) - rank(one) || renewedMs(other) - renewedMs(one))
+    .map((lease) => ({ namespace: lease.metadata.namespace ?? '', operator: leaderOf(lease, atMs) }));
+}
+
+function leaderOf({ spec = {} }: LeaderLease, atMs: number): Leader {
+  const { holderIdentity = '', renewTime = '', leaseDurationSeconds } = spec;
   const holder = holderIdentity.replace(/_[^_]*$/, '');
   const aliveMs = 2 * (leaseDurationMs(leaseDurationSeconds) ?? usualLeaderMs);
   const isAlive = holder !== '' && atMs - Date.parse(renewTime) < aliveMs;
-  const operator: Leader = isAlive
-    ? { leads: 'yes', holder }
-    : { leads: 'no', holder: holder === '' ? 'the last one' : holder, since: renewTime };
-  return { operator, ...(namespace === undefined ? {} : { namespace }) };
+  if (isAlive) return { leads: 'yes', holder };
+  return { leads: 'no', holder: holder === '' ? 'the last one' : holder, since: renewTime };
 }
 
 function renewedMs({ spec }: LeaderLease): number {
   return Date.parse(spec?.renewTime ?? '') || 0;
 }
 
+/** Undefined: no other one leads. Two would each keep a storm within its limits, and both together would not. */
+export function rivalsText({ rivals }: Pick<Place, 'rivals'>): string | undefined {
+  if (rivals.length === 0) return undefined;
+  const where = rivals.map(
+    ({ namespace, operator }) => `${operator.leads === 'yes' ? operator.holder : '?'} in ${namespace}`,
+  );
+  return `another operator leads as well: ${where.join(', ')}; each keeps to the limits and the pause of its own namespace only: end one of them`;
+}
+
 export function pauseRef(namespace: string): ObjectRef {
   return { resource: configMaps, namespace, name: PAUSE_NAME };
 }
 
-/** Undefined: the user may not read it, which is not to say that there is none. */
-export async function readPause(client: KubeClient, namespace: string): Promise<SeenPause | undefined> {
+/** Undefined: it could not be read, which is not to say that there is none. */
+export async function readPause(client: KubeClient, place: Place): Promise<SeenPause | undefined> {
+  const { namespace, guessed } = place;
   const read = await client.get<KubeObject & { data?: Record<string, string> }>(pauseRef(namespace));
   if (read.ok) return { namespace, written: writtenPause(read.value) };
-  return withoutPause(namespace, read.error);
+  const { kind, message } = read.error;
+  if (kind === 'notFound' && guessed === undefined) return { namespace };
+  if (kind === 'notFound' || kind === 'forbidden') return undefined;
+  throw new UserError(message);
 }
 
-function withoutPause(namespace: string, { kind, message }: KubeError): SeenPause | undefined {
-  if (kind === 'notFound') return { namespace };
-  if (kind === 'forbidden') return undefined;
-  throw new UserError(message);
+/** What could not be read, where `readPause` answers nothing. */
+export function pauseText({ namespace, guessed }: Place): string {
+  return guessed === undefined
+    ? `ConfigMap ${PAUSE_NAME} in ${namespace}`
+    : `ConfigMap ${PAUSE_NAME} in the namespace of the operator, which is not known (${guessed}; -n says it)`;
 }

@@ -6,6 +6,7 @@ import { configMaps, drainPolicies, leases, namespaces } from '../kube/resources
 import { explainNode } from './explain.ts';
 import { requestFence } from './fence.ts';
 import { pause } from './pause.ts';
+import { tellOfOthers } from './run.ts';
 import { readStatus, render } from './status.ts';
 import { UserError } from './user-error.ts';
 
@@ -56,6 +57,40 @@ describe('pause', () => {
     );
     const there = await pause(client, { namespace: 'default' });
     assert.match(there.what, /^in default, /);
+    assert.match(there.notes[0] ?? '', /^no operator leads in default now: a pause there is for one that is run there/);
+  });
+
+  test('[ADM-5] a namespace in which no operator is, while one leads elsewhere, or which does not exist, is a mistake', async () => {
+    const cluster = await led();
+    const { client } = cluster;
+    for (const flags of [{}, { show: true }, { end: true }, { dryRun: true }]) {
+      await assert.rejects(
+        pause(client, { ...flags, namespace: 'default' }),
+        new UserError('no operator leads in default: pod leads in ops; write -n ops'),
+      );
+      await assert.rejects(
+        pause(client, { ...flags, namespace: 'opps' }),
+        new UserError('there is no namespace opps: did you mean ops?'),
+      );
+    }
+    assert.equal(await cluster.exists({ ...ref, namespace: 'default' }), false);
+    const wrong = { namespace: 'default' };
+    await pause(client, { reason: 'new switches' });
+    await assert.rejects(readStatus(client, 'default'), /no operator leads in default: pod leads in ops/);
+    await assert.rejects(explainNode(client, 'node-1', 'default'), /no operator leads in default: pod leads in ops/);
+    await assert.rejects(
+      requestFence(client, 'node-1', 'bob', wrong),
+      /no operator leads in default: pod leads in ops/,
+    );
+    assert.match((await pause(client, { show: true, namespace: 'ops' })).what, /^in ops, since/);
+  });
+
+  test('[ADM-5] who may not read where the operator is has to say it', async () => {
+    const { server, client } = await led();
+    server.faults.inject({ matches: ({ resource }) => resource === 'leases', code: 403, reason: 'Forbidden' });
+    await assert.rejects(pause(client, {}), /where the operator is could not be read \(.*: write -n and the/);
+    const { notes } = await pause(client, { namespace: 'ops' });
+    assert.match(notes[0] ?? '', /^whether an operator leads in ops could not be read \(/);
   });
 
   test('[ADM-5, SAF-6] no fence is asked for meanwhile: it would go off when the pause is over', async () => {
@@ -67,6 +102,31 @@ describe('pause', () => {
     );
     await pause(client, { end: true });
     await requestFence(client, 'node-1', 'bob', {});
+  });
+});
+
+describe('two operators', () => {
+  test('[ADM-5] in two namespaces do not know of each other: whoever starts the second, pauses or looks is told', async () => {
+    const cluster = await led();
+    const { client } = cluster;
+    const spec = { holderIdentity: 'other_x', renewTime: '2026-01-01T00:00:00.000000Z', leaseDurationSeconds: 15 };
+    await cluster.make(namespaces, { metadata: { name: 'spare' } });
+    const heard: unknown[] = [];
+    const log = { warn: (...line: unknown[]) => heard.push(line) };
+    await tellOfOthers(client, 'ops', log);
+    assert.deepEqual(heard, [], 'another instance of the same operator');
+    await tellOfOthers(client, 'spare', log);
+    assert.match(JSON.stringify(heard), /another operator leads as well: pod in ops; each keeps to the limits/);
+    await cluster.make(leases, { metadata: { name: 'fenceline', namespace: 'spare' }, spec });
+    const second = /^another operator leads as well: other in spare; .*end one of them$/;
+    assert.match((await pause(client, { namespace: 'ops' })).notes[0] ?? '', second);
+    assert.match((await readStatus(client, 'ops')).warnings[0] ?? '', second);
+    assert.match((await explainNode(client, 'node-1', 'ops')).warnings[0] ?? '', second);
+    heard.length = 0;
+    const forbid = { code: 403, reason: 'Forbidden' };
+    cluster.server.faults.inject({ matches: ({ resource }) => resource === 'leases', ...forbid });
+    await tellOfOthers(client, 'ops', log);
+    assert.match(JSON.stringify(heard), /whether another operator leads in another namespace is not known/);
   });
 });
 
@@ -95,6 +155,28 @@ describe('what keeps anything from being done', () => {
     cluster.server.faults.inject({ matches: ({ resource }) => resource === 'configmaps', ...forbid });
     const { unreadable } = await readStatus(cluster.client);
     assert.deepEqual(unreadable, ['ConfigMap fenceline-pause in ops']);
+    const { warnings } = await explainNode(cluster.client, 'node-1');
+    assert.deepEqual(warnings, [
+      'you may not read ConfigMap fenceline-pause in ops: whether everything is paused is not known',
+    ]);
+  });
+
+  test('[ADM-5] nor is one that is not found where the operator might be', async () => {
+    const cluster = await led();
+    await pause(cluster.client, {});
+    const isOfAll = ({ path }: { path: string }): boolean => path.startsWith('/apis/coordination.k8s.io/v1/leases');
+    cluster.server.faults.inject({ matches: isOfAll, code: 403, reason: 'Forbidden' });
+    const { unreadable } = await readStatus(cluster.client);
+    assert.match(
+      unreadable.join(),
+      /^ConfigMap fenceline-pause in the namespace of the operator, which is not known \(/,
+    );
+    assert.match(
+      (await explainNode(cluster.client, 'node-1')).warnings.join(),
+      /whether everything is paused is not known$/,
+    );
+    const [one] = (await readStatus(cluster.client, 'ops')).nodes;
+    assert.equal(one?.paused?.message, 'everything is paused by me');
   });
 
   test('[ADM-5, FEN-13] a node that somebody has stopped, and a policy that does not act, are told of nodes that are well', async () => {

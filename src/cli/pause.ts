@@ -9,7 +9,8 @@ import type { Overrides } from '../kube/kubeconfig.ts';
 import { configMaps } from '../kube/resources.ts';
 import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
 import { taken, whoAndWhen } from './node-fence.ts';
-import { pauseRef, placeOf } from './operator-place.ts';
+import type { Place } from './operator-place.ts';
+import { pauseRef, placeOf, rivalsText } from './operator-place.ts';
 import { UserError } from './user-error.ts';
 
 interface PauseFlags extends Overrides {
@@ -55,15 +56,21 @@ async function run(flags: PauseFlags): Promise<void> {
 }
 
 export async function pause(client: KubeClient, flags: PauseFlags): Promise<Told> {
-  const namespace = flags.namespace ?? (await placeOf(client)).namespace;
+  const place = await placeOf(client, { given: flags.namespace });
   // A pause that no operator looks for would hold nothing, and look as if it did.
-  if (namespace === undefined)
-    throw new UserError('no operator is found here: write -n and the namespace that it runs in');
+  if (place === undefined || place.guessed !== undefined) {
+    const why =
+      place?.guessed === undefined
+        ? 'no operator is found here'
+        : `where the operator is could not be read (${place.guessed})`;
+    throw new UserError(`${why}: write -n and the namespace that it runs in`);
+  }
+  const { namespace } = place;
   const { who, nowMs } = await whoAndWhen(client);
   const found = await client.get<PauseMap>(pauseRef(namespace));
   if (!found.ok && found.error.kind !== 'notFound') throw new UserError(found.error.message);
   const known = found.ok ? found.value : undefined;
-  if (flags.show === true) return { ...stateOf(known, namespace, nowMs), notes: [] };
+  if (flags.show === true) return { ...stateOf(known, namespace, nowMs), notes: placeNotes(place) };
   if (flags.end === true) return end(client, known, { namespace, dryRun: flags.dryRun === true });
   const data = {
     by: who,
@@ -73,12 +80,32 @@ export async function pause(client: KubeClient, flags: PauseFlags): Promise<Told
   const wanted: PauseMap = { ...known, metadata: known?.metadata ?? { name: PAUSE_NAME, namespace }, data };
   const map = flags.dryRun === true ? wanted : await store(client, known, wanted);
   const notes = [
+    ...placeNotes(place),
     ...(known === undefined ? [] : [`before: ${stateOf(known, namespace, nowMs).what}`]),
     ...(flags.for === undefined ? ['it has no end of its own: --for 2h gives it one'] : []),
     'what a fence has switched off is switched on again; everything else waits',
     `to go on: fenceline pause --end -n ${namespace}`,
   ];
   return { ...stateOf(map, namespace, nowMs), map, notes };
+}
+
+/** Whom it holds, where that is not what somebody may think. */
+function placeNotes(place: Place): string[] {
+  const { namespace, operator } = place;
+  const rivals = rivalsText(place);
+  const others = rivals === undefined ? [] : [rivals];
+  switch (operator.leads) {
+    case 'yes':
+      return others;
+    case 'no':
+    case 'nobody':
+      return [
+        `no operator leads in ${namespace} now: a pause there is for one that is run there, and for no other`,
+        ...others,
+      ];
+    case 'unknown':
+      return [`whether an operator leads in ${namespace} could not be read (${operator.message})`];
+  }
 }
 
 async function store(client: KubeClient, known: PauseMap | undefined, wanted: PauseMap): Promise<PauseMap> {

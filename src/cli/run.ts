@@ -11,6 +11,7 @@ import { parseDuration } from '../api/duration.ts';
 import { REMEDY_NAMESPACE } from '../api/fence-names.ts';
 import { realClock } from '../clock.ts';
 import { defaultLimits } from '../judge/judge-node.ts';
+import type { KubeClient } from '../kube/client.ts';
 import type { LeaderTimings } from '../kube/leader.ts';
 import { defaultLeaderTimings } from '../kube/leader.ts';
 import type { Overrides } from '../kube/kubeconfig.ts';
@@ -23,6 +24,7 @@ import { version } from '../version.ts';
 import type { AgentFlags } from './agent-flags.ts';
 import { addAgentFlags, agentSettings } from './agent-flags.ts';
 import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
+import { readLeaders, rivalsText } from './operator-place.ts';
 import { PassTrace } from './pass-trace.ts';
 import { shutdownSignal } from './shutdown.ts';
 import { UserError } from './user-error.ts';
@@ -116,6 +118,7 @@ async function run(flags: RunFlags): Promise<void> {
     const why = "who writes a RemedyPolicy could use the operator's account and the Secrets of its devices";
     throw new UserError(`--remedy-namespace has to be another one than the operator's, ${namespace}: ${why}`);
   }
+  await tellOfOthers(client, flags.leaderElect ? namespace : undefined, log);
   const operator = new Operator({
     client,
     clock: realClock,
@@ -145,6 +148,18 @@ async function run(flags: RunFlags): Promise<void> {
     await kdump?.stop();
     client.close();
   }
+}
+
+/** `own`: the namespace in which whoever leads is an instance of the same operator; undefined: there is no election. */
+export async function tellOfOthers(client: KubeClient, own: string | undefined, log: Pick<Log, 'warn'>): Promise<void> {
+  const leaders = await readLeaders(client);
+  if (typeof leaders === 'string') {
+    log.warn({ problem: leaders }, 'whether another operator leads in another namespace is not known');
+    return;
+  }
+  const rivals = leaders.filter(({ namespace, operator }) => namespace !== own && operator.leads === 'yes');
+  const told = rivalsText({ rivals });
+  if (told !== undefined) log.warn({ namespaces: rivals.map(({ namespace }) => namespace) }, told);
 }
 
 function traceIn(dir: string, log: Log): PassTrace {

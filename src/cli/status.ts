@@ -7,7 +7,6 @@
 import { Command, Option } from 'commander';
 import { EMPTY_STATUS } from '../api/empty-status.ts';
 import type { NodeFence, NodeFenceStatus } from '../api/node-fence.ts';
-import { PAUSE_NAME } from '../api/seen-pause.ts';
 import { policyFacts } from '../api/policy-facts.ts';
 import { ALARM, FENCED } from '../api/reasons.ts';
 import { QUARANTINE_KEY } from '../api/release-view.ts';
@@ -33,7 +32,7 @@ import { projectLease, projectNode } from '../observe/project.ts';
 import type { DrainPolicyStatus, DrainState } from '../report/drain-status.ts';
 import { drainsByNode } from '../report/drain-status.ts';
 import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
-import { placeOf, readPause, usualNamespace } from './operator-place.ts';
+import { pauseText, placeOf, readPause, rivalsText } from './operator-place.ts';
 import type { Quiet } from './status-quiet.ts';
 import { quietOf, renderPause, renderQuiet } from './status-quiet.ts';
 import { renderTable } from './table.ts';
@@ -81,6 +80,8 @@ export interface StatusReport {
   nodes: NodeStatus[];
   /** What the user may not read, and is therefore not shown. */
   unreadable: string[];
+  /** What is wrong with the operators themselves. */
+  warnings: string[];
 }
 
 export function statusCommand(): Command {
@@ -94,11 +95,12 @@ export function statusCommand(): Command {
 async function status(names: string[], flags: Overrides & { output?: Format }): Promise<void> {
   const client = clientOf(await connect(flags));
   try {
-    const { nodes: all, unreadable } = await readStatus(client, flags.namespace);
+    const { nodes: all, unreadable, warnings } = await readStatus(client, flags.namespace);
     const missing = names.filter((name) => all.every(({ node }) => node !== name));
     if (missing.length > 0) throw new UserError(`no such node: ${missing.join(', ')}`);
     const chosen = names.length === 0 ? all : all.filter(({ node }) => names.includes(node));
     process.stdout.write(await render(chosen, flags.output));
+    for (const warning of warnings) process.stderr.write(`fenceline: ${warning}\n`);
     if (unreadable.length > 0) process.stderr.write(`fenceline: ${renderUnreadable(unreadable)}\n`);
   } finally {
     client.close();
@@ -123,8 +125,8 @@ export async function readStatus(client: KubeClient, namespace?: string): Promis
   const recoveries = recoveriesOf(listed);
   const alarms = alarmsOf(listed);
   const rehearsals = rehearsalsOf(listed);
-  const place = namespace ?? (await placeOf(client, serverTime)).namespace ?? usualNamespace;
-  const pause = await readPause(client, place);
+  const place = await placeOf(client, { given: namespace, nowMs: serverTime });
+  const pause = place && (await readPause(client, place));
   const remedies = await readOwn<KubeObject>(client, remedyPolicies);
   const quiet = {
     pause,
@@ -149,8 +151,9 @@ export async function readStatus(client: KubeClient, namespace?: string): Promis
     ...(policies === 'forbidden' ? [drainPolicies] : []),
     ...(remedies === 'forbidden' ? [remedyPolicies] : []),
   ].map(({ plural, group }) => `${plural}.${group}`);
-  const unseen = pause === undefined ? [`ConfigMap ${PAUSE_NAME} in ${place}`] : [];
-  return { nodes: all, unreadable: [...unreadable, ...unseen] };
+  const unseen = place !== undefined && pause === undefined ? [pauseText(place)] : [];
+  const rivals = place && rivalsText(place);
+  return { nodes: all, unreadable: [...unreadable, ...unseen], warnings: rivals === undefined ? [] : [rivals] };
 }
 
 function drainOf(drains: ReadonlyMap<string, DrainState>, node: string): { drain?: DrainState } {

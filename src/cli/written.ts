@@ -21,11 +21,14 @@ export interface Written {
 }
 
 /** A namespace that is not there is a mistake: to the API server it is an empty one. */
-export async function readWritten({ client, namespace }: WhereWritten): Promise<Written> {
+export async function mustExist({ client, namespace }: WhereWritten): Promise<void> {
   const there = await client.get({ resource: namespaces, name: namespace });
-  if (!there.ok && there.error.kind === 'notFound') {
-    throw new UserError(`there is no namespace ${namespace}: ${await instead(client, namespace)}`);
-  }
+  if (there.ok || there.error.kind !== 'notFound') return;
+  throw new UserError(`there is no namespace ${namespace}: ${await instead(client, namespace)}`);
+}
+
+export async function readWritten({ client, namespace }: WhereWritten): Promise<Written> {
+  await mustExist({ client, namespace });
   const { items } = taken(await client.list<KubeObject & { data?: Record<string, string> }>(configMaps, { namespace }));
   const maps = items
     .filter(({ metadata }) => isFenceConfig(metadata.name))

@@ -4,7 +4,7 @@ import type { Explanation, ExplainedEvidence, Leader, Wait } from './explanation
 
 export function explanationText(it: Explanation): string {
   const parts = [
-    [it.summary, aboutLine(it)],
+    [it.summary, aboutLine(it), ...it.warnings.map((warning) => `BUT ${warning}`)],
     section('WHY THIS VERDICT', [
       `${it.verdict.is}, ${it.verdict.reason}: ${it.verdict.explanation}`,
       ...it.verdict.evidence.map((item) => evidenceLine(item, it.at)),

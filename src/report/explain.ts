@@ -32,6 +32,10 @@ export function explain(known: Known): Explanation {
     summary: summaryOf(known, advised),
     ...(policy === undefined ? {} : { policy: { name: policy.name, mode: policy.mode } }),
     operator,
+    warnings: [
+      ...(known.rivals === undefined ? [] : [known.rivals]),
+      ...known.unread.map((what) => `you may not read ${what}: whether everything is paused is not known`),
+    ],
     verdict: verdictOf(known),
     ...(incident === undefined
       ? {}

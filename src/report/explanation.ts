@@ -27,6 +27,10 @@ export interface Known {
   drain?: DrainState;
   /** Absent: whether everything is paused could not be read. */
   pause?: SeenPause;
+  /** What the user may not read, and is therefore not told of. */
+  unread: readonly string[];
+  /** Another operator leads as well, and what that means. */
+  rivals?: string;
   /** That of the operator. */
   namespace: string;
 }
@@ -66,6 +70,8 @@ export interface Explanation {
   summary: string;
   policy?: { name: string; mode: string };
   operator: Leader;
+  /** What somebody has to know who reads the rest: what could not be read, and who else acts here. */
+  warnings: string[];
   verdict: {
     is: Verdict;
     reason: string;
