@@ -62,6 +62,8 @@ export interface OperatorHostOptions {
   onWire: (event: WireEvent) => void;
   onSend?: (request: HttpRequest) => void;
   onPass?: (pass: Pass) => void;
+  /** It has ended by itself, or says that it could not decide. */
+  onMistake: (what: string) => void;
   /** For the history: what it says that it saw or did. */
   onLog: (what: string, object: string) => void;
 }
@@ -178,15 +180,18 @@ export class OperatorHost {
 
   #stopped(life: Life, how: string): void {
     if (this.#life !== life) return;
-    this.#options.onLog(how, `operator-${this.#options.number}`);
+    const { onLog, onMistake, number } = this.#options;
+    onLog(how, `operator-${number}`);
+    onMistake(how);
     this.crash();
   }
 
   #log(): Log {
-    const { onLog, number } = this.#options;
+    const { onLog, onMistake, number } = this.#options;
     const say = (fields: object, message: string): void => {
-      const { node, verdict, reason } = fields as { node?: string; verdict?: string; reason?: string };
-      if (message === 'verdict') onLog(`${verdict}: ${reason}`, `node/${node}`);
+      const { node, verdict, reason, problem } = fields as Record<string, string>;
+      if (message === 'cannot decide') onMistake(`${message} about ${node}: ${problem}`);
+      else if (message === 'verdict') onLog(`${verdict}: ${reason}`, `node/${node}`);
       else if (message === 'leading' || message === 'no longer leading') onLog(message, `operator-${number}`);
     };
     return { info: say, warn: say, debug: () => {} };

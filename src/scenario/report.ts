@@ -3,7 +3,14 @@ import type { Exemption } from './checkers/checker.ts';
 import type { TimelineEntry } from './timeline.ts';
 import type { ExpectationReport } from './tracker.ts';
 
+/**
+ * In the place of an invariant: an operator has ended by itself, or met an error of its own about a node and went on without it. There
+ * is no checker of it, so that no run can be without.
+ */
+export const ownMistake = 'mistake';
+
 export interface Violation {
+  /** Or `ownMistake`. */
   invariant: string;
   at: number;
   detail: string;
@@ -40,7 +47,7 @@ export function renderReport(report: Report): string {
     ...timeline.map(({ at, actor, what, object }) => `  ${clockText(at)}  ${actor.padEnd(width)}  ${object} ${what}`),
     ...(timeline.length > 0 ? [''] : []),
     ...expectations.map(expectationLine),
-    ...violations.map(({ invariant, at, detail }) => `  ✗ ${invariant} broken at ${clockText(at).trim()}: ${detail}`),
+    ...violations.map((violation) => `  ✗ ${toldViolation(violation, clockText(violation.at).trim())}`),
     ...exemptions.map(
       ({ invariant, exemption, at, detail }) =>
         `  ! ${invariant} lets pass at ${clockText(at).trim()}, by ${exemption}: ${detail}`,
@@ -51,6 +58,11 @@ export function renderReport(report: Report): string {
     '',
   ];
   return lines.join('\n');
+}
+
+export function toldViolation({ invariant, detail }: Violation, time: string): string {
+  const what = invariant === ownMistake ? 'a mistake of the operator' : `${invariant} broken`;
+  return `${what} at ${time}: ${detail}`;
 }
 
 function expectationLine({ expectation, ok, at, detail }: ExpectationReport): string {

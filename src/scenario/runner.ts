@@ -22,6 +22,7 @@ import { OperatorHost } from './operators.ts';
 import { ScenarioError } from './reader.ts';
 import { Recorder } from './recorder.ts';
 import type { Report } from './report.ts';
+import { ownMistake } from './report.ts';
 import { Tracker } from './tracker.ts';
 
 export interface RunOptions {
@@ -339,6 +340,7 @@ class Run {
       onWire: (event) => {
         for (const checker of this.#checkers) checker.onWire?.(event);
       },
+      onMistake: (what) => this.#recorder.violated(ownMistake, `operator-${number} ${what}`),
       onLog: (what, object) => this.#recorder.note(`operator-${number}`, what, object),
       ...(operators.onNodes && name !== undefined ? { machine: this.#world.fleet.machine(name) } : {}),
       ...(options.program === undefined ? {} : { program: options.program }),

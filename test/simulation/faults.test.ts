@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { sleep } from '../../src/clock.ts';
+import { renderReport } from '../../src/scenario/report.ts';
 import type { RunOptions } from '../../src/scenario/runner.ts';
 import type { World } from '../../src/world/world.ts';
 import { failuresOf, run, variation } from './run-file.ts';
@@ -141,7 +142,7 @@ describe('operators', () => {
     assert.ok(second.startedAt - first.startedAt > 3_600_000);
   });
 
-  test('one that throws is started again, and the history says so', async () => {
+  test('one that throws is started again, the history says so, and the run has failed', async () => {
     let starts = 0;
     const report = await run(variation('stuck-pod', { runFor: '1m' }), {
       program: ({ clock }) => ({
@@ -154,6 +155,15 @@ describe('operators', () => {
     });
     assert.ok(starts >= 2);
     assert.ok(report.timeline.some(({ actor, what }) => actor === 'operator-1' && what === 'failed: a bug'));
+    assert.equal(report.ok, false);
+    assert.match(renderReport(report), /✗ a mistake of the operator at 0:\d\d\.\d: operator-1 failed: a bug\n/);
+  });
+
+  test('one that ends without having been asked to has failed the run as well', async () => {
+    const report = await run(variation('stuck-pod', { runFor: '1m' }), {
+      program: ({ clock }) => ({ run: () => sleep(clock, 40_000) }),
+    });
+    assert.deepEqual([...new Set(report.violations.map(({ detail }) => detail))], ['operator-1 ended by itself']);
   });
 
   test('on a node, an operator shares its fate', async () => {

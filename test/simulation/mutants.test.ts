@@ -1,6 +1,6 @@
 /**
  * Every checker against the product itself with one line sabotaged: it reports that, no other checker reports anything,
- * and nothing throws. The product as it is breaks nothing in the same run. An invariant whose checker was never seen to
+ * and no operator ends by itself. The product as it is breaks nothing in the same run. An invariant whose checker was never seen to
  * fail is not tested.
  */
 import assert from 'node:assert/strict';
@@ -40,10 +40,6 @@ describe('mutants', () => {
       assert.deepEqual(violatedBy(report).toSorted(), [one.invariant, ...(one.beside ?? [])].toSorted());
       const said = report.violations.find(({ invariant }) => invariant === one.invariant);
       assert.match(said?.detail ?? '', one.says);
-      assert.ok(
-        report.timeline.every(({ what }) => !what.startsWith('failed')),
-        'nothing threw',
-      );
     });
   }
 

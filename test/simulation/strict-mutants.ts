@@ -2,6 +2,7 @@
  * As in mutants.ts, for what checkers once let pass, because a record said so, because it had been so before, or because they looked at
  * one kind of device only.
  */
+import { ownMistake } from '../../src/scenario/report.ts';
 import type { MutantCase } from './mutants.ts';
 import { neverPatient } from './fencing/calm-mutants.ts';
 import { atOnce, everywhere, fenced, place } from './fencing/fenced.ts';
@@ -45,7 +46,32 @@ const sharingPod = {
   },
 };
 
+/** Every fence that makes a move is taken for one that goes round in circles. */
+const dizzy = { file: 'src/fence/decide-fence.ts', line: 'const maxMoves = 20;', instead: 'const maxMoves = 0;' };
+const cutOffAtZero = fenced('mistaken', { events: [{ at: '0s', partition: place }], runFor: '1m' });
+
 export const strictMutantCases: readonly MutantCase[] = [
+  {
+    invariant: ownMistake,
+    mistake: 'cannot decide about a node, and goes on with the others',
+    sabotage: dizzy,
+    scenario: cutOffAtZero,
+    says: /^operator-1 cannot decide about node-\d: the fence goes round in circles in phase \w+$/,
+  },
+  {
+    invariant: ownMistake,
+    mistake: 'ends by what it cannot decide about a node',
+    sabotage: dizzy,
+    also: [
+      {
+        file: 'src/operator/attendant.ts',
+        line: '      if (!(error instanceof Undecided)) throw error;',
+        instead: '      if (error instanceof Undecided) throw error;',
+      },
+    ],
+    scenario: cutOffAtZero,
+    says: /^operator-1 failed: the fence goes round in circles in phase \w+$/,
+  },
   {
     invariant: 'S45',
     mistake: 'takes any request on record, however old, for leave to cut in a planned reboot',

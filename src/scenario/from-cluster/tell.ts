@@ -1,5 +1,5 @@
 /** Outcomes as people read them: what would become of each node and pod, under each set of policies, side by side. */
-import { clockText } from '../report.ts';
+import { clockText, toldViolation } from '../report.ts';
 import type { NodeOutcome, Outcome, PodOutcome } from './outcome.ts';
 
 export interface Rehearsal {
@@ -39,9 +39,7 @@ export function warningsOf({ policies, outcome }: Rehearsal): string[] {
   const innocent = outcome.nodes.filter(({ struck, fencedAt }) => !struck && fencedAt !== undefined);
   return [
     ...innocent.map(({ node }) => `${policies}: ${node} would be fenced although nothing is wrong with it`),
-    ...outcome.violations.map(
-      ({ invariant, at, detail }) => `${policies}: ${invariant} broken at ${time(at)}: ${detail}`,
-    ),
+    ...outcome.violations.map((violation) => `${policies}: ${toldViolation(violation, time(violation.at))}`),
     ...outcome.exemptions.map(
       ({ invariant, exemption, at, detail }) => `${policies}: ${detail}, at ${time(at)} (${invariant}, ${exemption})`,
     ),
