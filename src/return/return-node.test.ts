@@ -15,16 +15,43 @@ import {
   renewedLease,
   withoutNode,
 } from '../../test/support/release-case.ts';
+import { hash } from '../api/hash.ts';
 import type { NodeFenceStatus, ReleaseRecord } from '../api/node-fence.ts';
-import type { LiveNode, NodeCase } from '../api/release-view.ts';
+import type { LiveNode, NodeCase, PodFacts } from '../api/release-view.ts';
 import type { ReturnDecision } from './return-node.ts';
 import { isQuarantined, returnNode } from './return-node.ts';
+
+type Fence = NonNullable<NodeFenceStatus['fence']>;
+type Step = Fence['switched'][number]['step'];
+
+const aStored: Fence = {
+  step: 'recovery',
+  status: 'final',
+  phase: 'finished',
+  level: 0,
+  index: 0,
+  cleanResources: true,
+  retries: 0,
+  restarts: 0,
+  startedAt: '2026-01-01T00:00:00Z',
+  stepStartedAt: '2026-01-01T00:00:00Z',
+  switched: [],
+};
 
 const over = aRecord({ freedAt: 'x', podsGoneAt: 'x', endedAt: 'x' });
 /** Back, Ready and in quarantine, with nothing left of what was released; the same boot. */
 function back(node: Partial<LiveNode> = {}, change: Partial<NodeCase> = {}): NodeCase {
   const known = { ready: 'True', taints: [quarantine], volumesInUse: [], ...node } as const;
   return aCase({ node: aNode(known), lease: renewedLease, pods: [], attachments: [], ...change });
+}
+
+function staying(change: Partial<PodFacts> = {}): PodFacts {
+  const { deletionAtMs: _, ...pod } = aPod(change);
+  return pod;
+}
+
+function withoutLease({ lease: _, ...nodeCase }: NodeCase): NodeCase {
+  return nodeCase;
 }
 
 function stage({ stage: at, waitsFor }: ReturnDecision): string {
@@ -51,12 +78,45 @@ describe('the way back', () => {
       back({}, { lease: { ...renewedLease, unchangedForMs: 12_000, durationMs: 80_000 } }),
       [over],
     ],
+    ['it has no Lease', 'clean: Soaking', withoutLease(back()), [over]],
     ['there is no Node', 'away: NotSeen', withoutNode(back()), [over]],
     ['a released volume is attached', 'seen: DetachPending', back({}, { attachments: [anAttachment()] }), [over]],
     ['another volume is', 'clean: Soaking', back({}, { attachments: [anAttachment({ volume: 'pv-9' })] }), [over]],
+    [
+      'a released volume is attached to another node',
+      'clean: Soaking',
+      back({}, { attachments: [anAttachment({ node: 'node-2' })] }),
+      [over],
+    ],
     ['a released volume is in use', 'seen: NotClean', back({ volumesInUse: [entry] }), [over]],
+    [
+      'a released volume is in use by a pod on its way out',
+      'seen: NotClean',
+      back({ volumesInUse: [entry] }, { pods: [aPod({ uid: 'pod-9' })] }),
+      [over],
+    ],
+    [
+      'a released volume is in use, and the pod that had it is over',
+      'seen: NotClean',
+      back({ volumesInUse: [entry] }, { pods: [staying({ uid: 'pod-9', phase: 'Succeeded' })] }),
+      [over],
+    ],
     ['another is', 'clean: Soaking', back({ volumesInUse: ['kubernetes.io/csi/x^y'] }), [over]],
     ['a released pod is there', 'seen: NotClean', back({}, { pods: [aPod({ phase: 'Failed' })] }), [over]],
+    ['a released pod still runs', 'seen: NotClean', back({}, { pods: [aPod()] }), [over]],
+    [
+      'one of several released pods still runs',
+      'seen: NotClean',
+      back({}, { pods: [aPod()] }),
+      [{ ...over, pods: [...over.pods, { namespace: 'default', name: 'web-1', uid: 'pod-1' }] }],
+    ],
+    ['a pod leaves that was not released', 'clean: Soaking', back({}, { pods: [aPod({ uid: 'pod-9' })] }), [over]],
+    [
+      'the pod was released from another node of this name',
+      'clean: Soaking',
+      back({}, { pods: [aPod()] }),
+      [{ ...over, nodeUid: 'another' }],
+    ],
     ['all is gone', 'clean: Soaking', back(), [over]],
     [
       'it was booted since',
@@ -94,8 +154,7 @@ describe('the way back', () => {
     });
 
     test('[RET-2] it stays in service if it was never taken away', () => {
-      const { deletionAtMs: _, ...pod } = aPod();
-      assert.equal(stage(returnNode(back({}, { pods: [pod] }), [hidden])), 'clean: Soaking');
+      assert.equal(stage(returnNode(back({}, { pods: [staying()] }), [hidden])), 'clean: Soaking');
     });
 
     test('[FEN-16] where the boot ID says nothing, only power that was off has ended it', () => {
@@ -107,8 +166,7 @@ describe('the way back', () => {
   });
 
   test('[NGS-7] a pod that was never taken away keeps its volume', () => {
-    const { deletionAtMs: _, ...pod } = aPod();
-    const inService = back({ volumesInUse: [entry] }, { pods: [pod], attachments: [anAttachment()] });
+    const inService = back({ volumesInUse: [entry] }, { pods: [staying()], attachments: [anAttachment()] });
     assert.equal(stage(returnNode(inService, [over])), 'clean: Soaking');
   });
 
@@ -123,6 +181,33 @@ describe('the way back', () => {
     assert.equal(decision.stage, 'soaked');
     assert.deepEqual(decision.act, { do: 'untaint', ...quarantine, pods: [] });
     assert.equal(stage(returnNode(back({}, { fence: stored('clean', since + 1000) }), [over])), 'clean: Soaking');
+  });
+
+  test('[RET-2] it stays until what has cut it off is switched on again; a cordon of ours has cut off nothing', () => {
+    const soaked = (one: object, step: Step = 'isolation'): ReturnDecision => {
+      const switched = [{ step, method: 'fc-off', storage: [], ...one }];
+      const { status } = stored('clean', nowMs - 30_000);
+      return returnNode(back({}, { fence: aFence({ ...status, fence: { ...aStored, switched } }) }), [over]);
+    };
+    const cutOff = soaked({ device: 'fc' });
+    assert.equal(stage(cutOff), 'soaked: CutOff');
+    assert.equal(cutOff.waitsFor?.message, 'fc-off has cut it off, and is not switched on again');
+    assert.equal(stage(soaked({})), 'soaked: nothing');
+    assert.equal(stage(soaked({ device: 'ipmi' }, 'power-management')), 'soaked: nothing', 'a node that is back is on');
+  });
+
+  test('[SAF-4] what nobody remembers waits for a reboot, or for a person where no reboot shows', () => {
+    const value = `an-incident.${hash('boot-1')}`;
+    const forgotten = (node: Partial<LiveNode> = {}): ReturnDecision =>
+      returnNode(back({ taints: [{ ...quarantine, value }], ...node }), []);
+    for (const decision of [forgotten(), forgotten({ sharesBootId: true })]) {
+      assert.equal(stage(decision), 'seen: NotClean');
+    }
+    assert.match(forgotten().waitsFor?.message ?? '', /^it waits for a reboot: the record is gone/);
+    assert.match(
+      forgotten({ sharesBootId: true }).waitsFor?.message ?? '',
+      /^other nodes have its boot ID, .* removes/,
+    );
   });
 
   test('[RET-1] it waits for whoever has marked it as dead to take that back, and says so', () => {
@@ -171,6 +256,7 @@ describe('the way back', () => {
     const policy = inForce({ soakMs: 0 });
     assert.equal(stage(returnNode(back({}, { policy }), [over])), 'clean: Soaking');
     assert.equal(returnNode(back({ bootId: 'boot-2' }, { policy }), [over]).stage, 'soaked');
+    assert.equal(stage(returnNode(back({}, { policy }), [])), 'clean: Soaking', 'without a record nobody knows');
   });
 
   test('[FEN-16] another boot ID that other nodes have as well is no reboot', () => {

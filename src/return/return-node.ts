@@ -128,12 +128,11 @@ function isRebooted(nodeCase: NodeCase, records: readonly ReleaseRecord[]): bool
 }
 
 function notClean(nodeCase: NodeCase, records: readonly ReleaseRecord[]): string | undefined {
-  const { node } = nodeCase;
-  if (node === undefined) return 'there is no Node object';
+  const inUse = nodeCase.node?.volumesInUse ?? [];
   const inService = entriesInService(nodeCase);
   // Without any record, as when somebody deleted it, whatever no pod accounts for counts as a leftover.
-  const freed = records.length === 0 ? node.volumesInUse : records.flatMap((record) => record.freed);
-  const left = freed.find((entry) => node.volumesInUse.includes(entry) && !inService.has(entry));
+  const freed = records.length === 0 ? inUse : records.flatMap((record) => record.freed);
+  const left = freed.find((entry) => inUse.includes(entry) && !inService.has(entry));
   if (left !== undefined) return `its kubelet still uses ${left}, which was released`;
   if (isForgotten(nodeCase)) {
     const pod = 'the record is gone of a pod that was there, and no kubelet reports whether it still runs';
@@ -144,13 +143,12 @@ function notClean(nodeCase: NodeCase, records: readonly ReleaseRecord[]): string
   const current = ofThisBoot(nodeCase, records);
   const unseen = unseenLeft(nodeCase, current);
   if (unseen !== undefined) return unseen;
-  const over = nodeCase.pods.find(
-    ({ uid, deletionAtMs, phase }) =>
-      deletionAtMs !== undefined &&
-      phase === 'Failed' &&
-      current.some(({ pods }) => pods.some((pod) => pod.uid === uid)),
+  // One that nobody has sent away was never let go: the node came back in time.
+  const going = nodeCase.pods.find(
+    ({ uid, deletionAtMs }) =>
+      deletionAtMs !== undefined && current.some(({ pods }) => pods.some((pod) => pod.uid === uid)),
   );
-  return over === undefined ? undefined : `pod ${over.namespace}/${over.name} was released and is still there`;
+  return going === undefined ? undefined : `pod ${going.namespace}/${going.name} was released and is still there`;
 }
 
 /**

@@ -18,6 +18,7 @@ export const covered: Readonly<Record<string, number>> = {
   'src/release/by-power.ts': 15,
   'src/release/by-storage-fence.ts': 12,
   'src/release/kept.ts': 15,
+  'src/return/return-node.ts': 45,
   'src/return/soak.ts': 8,
 };
 
