@@ -1,6 +1,8 @@
-/** What the automaton is told of a node: each of these facts alone lets a node back to its storage, or its machine on. */
+/** What the automaton is told of a node that is back, or may be: each of these facts alone lets it back to its storage. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import type { Change, Fence } from '../../test/support/fenced-case.ts';
+import { acting, aStored, decided, entryOf, fenced, ipmi, minutesAgo } from '../../test/support/fenced-case.ts';
 import {
   aCase,
   aFence,
@@ -13,65 +15,12 @@ import {
   inForce,
   nowMs,
   renewedLease,
-  silentLease,
 } from '../../test/support/release-case.ts';
-import { level } from '../../test/support/fence-steps.ts';
-import { timeOf } from '../api/facts.ts';
 import { deviceHash } from '../api/fence-config.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
-import type { LiveNode, NodeCase } from '../api/release-view.ts';
+import { questionOf } from '../api/power.ts';
 import type { FenceDecision } from '../fence/decide-fence.ts';
 import { fenceOf, fenceSpell, isBack, methodRun, withoutEarlier } from './fence-of.ts';
-
-type Fence = NonNullable<NodeFenceStatus['fence']>;
-type Entry = Fence['switched'][number];
-
-const [fc, ipmi] = [level('fc-off'), level('ipmi-off', 'ipmi-on')];
-const config = { isolation: [fc], powerManagement: [ipmi], recovery: [] };
-const minutesAgo = (minutes: number): string => timeOf(nowMs - minutes * 60_000);
-
-function entryOf(step: Entry['step'], change: Partial<Entry> = {}): Entry {
-  const method = (step === 'isolation' ? fc : ipmi).off[0]!;
-  const device = deviceHash(method) ?? assert.fail();
-  return { step, method: method.name, device, storage: [], commandSentAt: minutesAgo(8), ...change };
-}
-
-function aStored(phase: Fence['phase'], change: Partial<Fence> = {}): Fence {
-  return {
-    step: phase === 'recovering' ? 'recovery' : 'power-management',
-    status: 'running',
-    phase,
-    level: 0,
-    index: 0,
-    retries: 0,
-    restarts: 0,
-    startedAt: minutesAgo(9),
-    stepStartedAt: minutesAgo(7),
-    bootId: 'boot-1',
-    cleanResources: true,
-    switched: [],
-    ...change,
-  };
-}
-
-function acting(change: Parameters<typeof inForce>[0] = {}): NodeCase['policy'] {
-  return inForce({ remedy: aRemedy(), ...change });
-}
-
-interface Change extends Omit<Partial<NodeCase>, 'node' | 'fence'> {
-  node?: Partial<LiveNode>;
-  status?: Partial<NodeFenceStatus>;
-}
-
-function fenced(fence: Fence, { node, status = {}, ...change }: Change = {}): NodeCase & { node: LiveNode } {
-  const record = aFence({ incident: anIncident(), ...status, fence });
-  return { ...aCase({ config: { ok: true, config }, fence: record, ...change }), node: aNode(node) };
-}
-
-function decided(nodeCase: NodeCase & { node: LiveNode }, isRequested = false): FenceDecision {
-  const status = nodeCase.fence?.status ?? assert.fail();
-  return fenceOf(nodeCase, { status, ladder: undefined, isWanted: true, isRequested });
-}
 
 describe('[SAF-4] a node that is back is let to its storage again', () => {
   const confirmedAt = minutesAgo(7);
@@ -170,6 +119,15 @@ describe('who is back', () => {
     assert.deepEqual([isCancelled('True'), isCancelled('False')], [false, true]);
   });
 
+  test('[FEN-4, EVD-4] nor is one whose power is lost, though nobody has missed a renewal yet', () => {
+    const isOff = (power: 'on' | 'off'): boolean => {
+      const answer = { device: 'ipmi', power, identity: 'same', message: 'it says', wasSeenOn: true } as const;
+      const asked = { question: questionOf(ipmi.off), askedForMs: 500, answers: [answer], port: 'silent' } as const;
+      return !decided(fenced(aStored('waiting'), { ...alive, power: asked })).isCancelled;
+    };
+    assert.deepEqual([isOff('off'), isOff('on')], [true, false]);
+  });
+
   test('[FEN-4] a fence that has ended is not the one that somebody asks for now', () => {
     const status = (fence: Fence, more: Partial<NodeFenceStatus> = {}): NodeFenceStatus =>
       aFence({ fence, ...more }).status;
@@ -249,152 +207,5 @@ describe('a command on record', () => {
       assert.deepEqual(rest, { do: action });
       assert.match(key, /^isolating /);
     }
-  });
-});
-
-describe('a machine that is off', () => {
-  const offNow = entryOf('power-management', { confirmedAt: minutesAgo(7) });
-  const off = (change: Partial<Entry> = {}, more: Change = {}): FenceDecision => {
-    const entry = { ...offNow, ...change };
-    const empty = { pods: [], attachments: [] };
-    return decided(fenced(aStored('off', { switched: [entry] }), { ...empty, ...more }));
-  };
-  const isOn = (...asked: Parameters<typeof off>): boolean => off(...asked).run?.action === 'on';
-
-  test('[FEN-10] goes on when nothing is left that may go', () => {
-    assert.ok(isOn());
-    const { lease: _, ...unheard } = fenced(aStored('off', { switched: [offNow] }), { pods: [], attachments: [] });
-    assert.equal(decided(unheard).run?.action, 'on', 'without a Lease as well');
-    assert.ok(isOn({}, { pods: [aPod({ mirror: true })] }), 'what stays is not waited for');
-    const status = { releases: [aRecord({ basis: 'PowerOff' })] };
-    const kept = fenced(aStored('off', { switched: [offNow], cleanResources: false }), { status });
-    assert.equal(decided(kept).run?.action, 'on', 'nor is anything where nothing is to go');
-    assert.equal(isOn({}, { pods: [aPod()] }), false);
-    assert.ok(isOn({}, { pods: [aPod({ phase: 'Succeeded' })] }), 'what is over is not waited for');
-    assert.ok(isOn({}, { pods: [aPod()], status: { incident: anIncident({ acts: 200 }) } }), 'nor what is given up');
-  });
-
-  test('[FEN-10] waits for what was released from this boot by its power, and for nothing else', () => {
-    const released = (change: Parameters<typeof aRecord>[0]): Change => ({ status: { releases: [aRecord(change)] } });
-    assert.equal(isOn({}, released({ basis: 'PowerOff' })), false);
-    assert.ok(isOn({}, released({ basis: 'PowerOff', bootId: 'boot-0' })));
-    assert.ok(isOn({}, released({ basis: 'AcceptedRisk' })));
-    assert.ok(isOn({}, released({ basis: 'PowerOff', endedAt: minutesAgo(1) })));
-    assert.equal(isOn({}, released({ basis: 'PowerOff', podsGoneAt: timeOf(nowMs - 59_000) })), false);
-    assert.ok(
-      isOn({}, released({ basis: 'PowerOff', podsGoneAt: minutesAgo(1) })),
-      'a detach is not waited for for ever',
-    );
-  });
-
-  test('[FEN-10, STM-5] does not wait for a pod whose budget keeps it', () => {
-    const serving = aPod();
-    delete serving.deletionAtMs;
-    const spent = { namespace: 'default', name: 'web', selector: { matchLabels: {}, matchExpressions: [] } };
-    const respects = { policy: inForce({ budgets: 'Respect' }), budgets: [spent], pods: [serving] };
-    assert.ok(isOn({}, respects));
-    assert.equal(isOn({}, { ...respects, budgets: [] }), false);
-  });
-
-  test('[SAF-17] stays off while nobody knows whether it was the right one', () => {
-    const beside = { unheard: 1, names: ['node-2'], settledAtMs: nowMs + 1000, silent: [], present: 1 };
-    assert.equal(isOn({}, { beside }), false);
-    assert.ok(isOn({}, { beside: { ...beside, unheard: 0, names: [] } }));
-  });
-
-  test('[SAF-19, ADM-7] that was found so stays so for whoever has plans with it', () => {
-    const found = { commandSentAt: undefined } as unknown as Partial<Entry>;
-    const plans = { isCordoned: false, isShuttingDown: false, pauses: {} };
-    const policy = (powerOnFoundOff: boolean): NodeCase['policy'] => {
-      const remedy = aRemedy();
-      return inForce({ remedy: { ...remedy, fence: { ...remedy.fence, powerOnFoundOff } } });
-    };
-    const rows: [Change, RegExp][] = [
-      [{ node: { plans: { ...plans, others: [{ by: 'Karpenter', does: 'removes' }] } } }, /left to that one/],
-      [{ node: { plans: { ...plans, isCordoned: true } } }, /others have the node cordoned/],
-      [{ node: { plans: { ...plans, isShuttingDown: true } } }, /was shutting down/],
-      [{ node: { maintenanceUntil: timeOf(nowMs + 1000) } }, /under maintenance until/],
-      [{ policy: policy(false) }, /powerOnFoundOff is false/],
-    ];
-    for (const [change, why] of rows) {
-      const held = off(found, change);
-      assert.equal(held.run, undefined);
-      assert.match(held.fence?.waitsFor ?? '', why);
-      assert.ok(isOn({}, change), 'what we have cut goes on');
-    }
-    assert.ok(isOn(found, { policy: policy(true) }));
-  });
-
-  test('[FEN-16] and on again by what its devices said in this very phase is not off', () => {
-    const message = 'ipmi says on';
-    assert.equal(off({}, { onAgain: { since: minutesAgo(7), message } }).fence?.phase, 'failed');
-    assert.equal(off({}, { onAgain: { since: minutesAgo(8), message } }).fence?.phase, 'poweringOn');
-    const onAgain = { since: minutesAgo(7), message };
-    const before = fenced(aStored('poweringOff', { switched: [offNow] }), { onAgain });
-    assert.equal(decided(before).fence?.phase, 'off', 'what was said before that is no answer to it');
-  });
-
-  test('[FEN-10] what has gone is noted in the phase that let it go', () => {
-    const none = { ok: true, config: { ...config, powerManagement: [] } } as const;
-    const cut = { switched: [entryOf('isolation', { confirmedAt: minutesAgo(7) })] };
-    const at = (phase: Fence['phase']): unknown =>
-      decided(fenced(aStored(phase, cut), { pods: [], attachments: [], config: none })).fence?.releasedAt;
-    assert.equal(at('isolated'), timeOf(nowMs));
-    assert.equal(at('booting'), undefined, 'a boot lets nothing go');
-  });
-});
-
-describe('[FEN-16] where nodes share a boot ID', () => {
-  const signs = { renewTime: silentLease.renewTime, heartbeatTime: '' };
-  const lease = { ...renewedLease, renewTime: '2026-01-01T00:09:59.000000Z' };
-  const shared = (
-    phase: Fence['phase'],
-    { heard = { signs }, node, ...change }: Change & { heard?: object } = {},
-  ): FenceDecision => {
-    const incident = anIncident({ poweredOff: { at: minutesAgo(7), bootId: 'boot-1', ...heard } });
-    const switched = phase === 'off' ? [entryOf('power-management', { confirmedAt: minutesAgo(7) })] : [];
-    const alive = { node: { ready: 'True' as const, sharesBootId: true, ...node }, lease };
-    const policy = inForce({ remedy: aRemedy({ fence: { ...aRemedy().fence, bootTimeoutMs: 1e9 } }) });
-    return decided(fenced(aStored(phase, { switched }), { ...alive, policy, status: { incident }, ...change }));
-  };
-
-  test('a kubelet that has written since the power went on stands for another boot', () => {
-    assert.equal(shared('booting').fence?.phase, 'finished');
-  });
-
-  test('and before that for none, nor where each has its own, nor where nobody knows what it had written', () => {
-    assert.equal(shared('off').fence?.phase, 'poweringOn', 'who lives was never off');
-    assert.equal(shared('booting', { node: { sharesBootId: false } }).fence?.phase, 'booting');
-    assert.equal(shared('booting', { heard: {} }).fence?.phase, 'booting');
-    assert.equal(shared('booting', { lease: renewedLease }).fence?.phase, 'booting', 'nothing was written since');
-  });
-
-  test('nor has anybody switched it on by hand who was heard of all the time, or is not', () => {
-    assert.equal(shared('poweringOn').fence?.phase, 'finished');
-    assert.equal(shared('poweringOn', { heard: { signs, wasAlive: true } }).run?.action, 'on');
-    assert.equal(shared('poweringOn', { lease: undefined } as unknown as Change).run?.action, 'on');
-  });
-
-  test('what stands for it fits where a boot ID fits', () => {
-    const bootId = 'b'.repeat(64);
-    const stored = shared('failed', { node: { bootId } }).fence?.bootId ?? '';
-    assert.match(stored, / again$/);
-    assert.equal(stored.length, 64);
-  });
-});
-
-describe('[FEN-12] while a crashed kernel writes its memory down', () => {
-  const crash = {
-    bootId: 'boot-1',
-    address: '10.0.0.1',
-    signs: { renewTime: silentLease.renewTime, heartbeatTime: '' },
-  };
-  const held = (change: Change): FenceDecision => decided(fenced(aStored('isolated'), change));
-
-  test('its power stays on, for as long as the policy says', () => {
-    const policy = acting({ kdump: { timeoutMs: 90_000 } });
-    assert.equal(held({ policy, crash }).recheckAtMs, nowMs + 90_000);
-    assert.equal(held({ policy }).fence?.phase, 'poweringOff');
-    assert.equal(held({ policy: acting(), crash }).fence?.phase, 'poweringOff', 'where it listens');
   });
 });

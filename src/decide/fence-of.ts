@@ -287,7 +287,7 @@ function isReleased(nodeCase: NodeCase): boolean {
     .filter((record) => record.basis === basis && record.bootId === node?.bootId)
     .every(
       ({ endedAt, podsGoneAt }) =>
-        endedAt !== undefined || (podsGoneAt !== undefined && serverNowMs >= Date.parse(podsGoneAt) + detachPatienceMs),
+        endedAt !== undefined || serverNowMs >= Date.parse(podsGoneAt ?? '') + detachPatienceMs,
     );
 }
 

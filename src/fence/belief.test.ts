@@ -28,9 +28,10 @@ const fresh: LeaseSign = { ...silent, unchangedForMs: 3000 };
 
 describe('a power that is watched', () => {
   const view = { name: 'node-1', ageMs: 0, silentMs: 0, lease: { ...fresh, confirmed: false } };
-  const says = (power: Partial<PowerFacts>): string | undefined =>
-    watchSays({ view, power: { question, askedForMs: 1000, answers: [answer(), answer()], port: 'silent', ...power } })
-      ?.says;
+  const says = (power: Partial<PowerFacts>, unchangedForMs = 3000): string | undefined => {
+    const facts: PowerFacts = { question, askedForMs: 1000, answers: [answer(), answer()], port: 'silent', ...power };
+    return watchSays({ view: { ...view, lease: { ...view.lease, unchangedForMs } }, power: facts })?.says;
+  };
 
   test('[EVD-4] is off when every device says so and knows whose it is, and nobody answers', () => {
     assert.equal(says({}), 'off');
@@ -43,8 +44,10 @@ describe('a power that is watched', () => {
   });
 
   test('[EVD-4, SAF-3] not by an old answer, nor by one that a renewal came after', () => {
-    assert.equal(says({ askedForMs: 16_000 }), undefined);
+    assert.equal(says({ askedForMs: 15_000 }, 60_000), 'off');
+    assert.equal(says({ askedForMs: 15_001 }, 60_000), undefined);
     assert.equal(says({ askedForMs: 3001 }), undefined);
+    assert.equal(says({ askedForMs: 3000 }), 'off');
     assert.equal(watchSays({ view }), undefined, 'nobody watches');
   });
 });

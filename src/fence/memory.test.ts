@@ -68,6 +68,15 @@ describe('what is kept of a device', () => {
       assert.equal(learn(wrong, back).drilled, undefined, 'a renewal after it said off');
     });
 
+    test('[SAF-17] is void once it is found to be of another machine, or a renewal came after it said off', () => {
+      for (const known of [cut, { ...well, drilled: at }]) {
+        for (const fact of [heard({ said: { identity: 'other' } }), heard({ isContradicted: true })]) {
+          const { drilled, cut: left } = learn(known, fact);
+          assert.deepEqual([drilled, left], [undefined, undefined]);
+        }
+      }
+    });
+
     test('[SAF-17] shows nothing of a node that was silent before, nor without a boot ID', () => {
       const about = { at, configuration: 'h1', bootId: 'b1', isAlive: true };
       assert.deepEqual(learnCut(cut, { ...about, isAlive: false }), well);
@@ -134,9 +143,16 @@ describe('what is kept of a device', () => {
   test('[SAF-1] wrong: off while the kubelet renewed, of another machine, shared with another node', () => {
     assert.equal(reasonOf(well, { isContradicted: true, said: { power: 'off' } }), 'OffWhileAlive');
     assert.equal(reasonOf(well, { isContradicted: true, isAlive: false }), 'OffWhileAlive');
+    assert.equal(reasonOf(well, { isContradicted: true }), undefined, 'on again: it may have been restarted');
     assert.equal(reasonOf(well, { said: { identity: 'other' } }), 'AnotherMachine');
     assert.equal(reasonOf(well, { sharedWith: 'node-2' }), 'SharedWithAnotherNode');
     assert.equal(reasonOf(well, {}), undefined);
+  });
+
+  test('[FEN-15] what is said of it fits into its status, however much a device says', () => {
+    const message = 'x'.repeat(1000);
+    const found = learn(well, heard({ said: { identity: 'other', message } }));
+    for (const { wrong } of [found, learnSwapped(well, { at, message })]) assert.equal(wrong?.message.length, 512);
   });
 
   test('[SAF-1] until a check clears it; since when is kept', () => {
@@ -150,6 +166,13 @@ describe('what is kept of a device', () => {
     const other = learn(well, heard({ said: { identity: 'other' } }));
     assert.equal(reasonOf(other, { said: { identity: 'same', power: 'off' } }), undefined);
     assert.equal(reasonOf(other, { said: { power: 'off' } }), 'AnotherMachine');
+    assert.equal(
+      reasonOf(other, { said: { identity: 'same', power: 'unknown' } }),
+      'AnotherMachine',
+      'it says nothing',
+    );
+    assert.equal(reasonOf(other, {}), undefined, 'on under a living node, and it cannot say any more whose it is');
+    assert.equal(reasonOf(other, { isAlive: false }), 'AnotherMachine');
     const shared = learn(well, heard({ sharedWith: 'node-2' }));
     assert.equal(reasonOf(shared, { by: 'fence' }), undefined, 'the other node has another device now');
   });

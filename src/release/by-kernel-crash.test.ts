@@ -11,6 +11,7 @@ import {
   inForce,
   renewedLease,
   silentLease,
+  withoutNode,
 } from '../../test/support/release-case.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import { byKernelCrash } from './by-kernel-crash.ts';
@@ -54,6 +55,20 @@ describe('released by the word of the crashed kernel', () => {
     assert.equal(objects({ node: aNode({ bootId: 'boot-2' }) }), 'NoCrash');
     assert.equal(objects({ node: aNode({ ready: 'True' }) }), 'NodeReady');
     assert.equal(objects({ lease: renewedLease }), 'KubeletAlive');
+    const { bootId: _, ...ofNoBoot } = told;
+    const gone = withoutNode({ ...heard, fence: aFence({ incident: anIncident(), evidence: [ofNoBoot] }) });
+    assert.equal(byKernelCrash.by(gone), undefined, 'of a Node that is there');
+  });
+
+  test('[FEN-12] and by nothing else that was once said of it', () => {
+    const { crash: _, ...later } = heard;
+    const other = { ...told, source: 'ForceEvictionTaint', by: 'taint fenceline.dev/force-eviction' } as const;
+    const fence = (...items: (typeof told | typeof other)[]): NodeCase => ({
+      ...later,
+      fence: aFence({ incident: anIncident(), evidence: items }),
+    });
+    assert.equal(byKernelCrash.by(fence(other)), undefined);
+    assert.equal(byKernelCrash.by(fence(other, told)), by);
   });
 
   describe('[SAF-3] a sign of life voids it, whoever heard it and whenever', () => {

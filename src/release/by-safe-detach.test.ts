@@ -6,6 +6,7 @@ import {
   anAttachment,
   aNode,
   aPod,
+  aRecord,
   aVolume,
   driver,
   failover,
@@ -16,6 +17,7 @@ import {
 } from '../../test/support/release-case.ts';
 import { featureGates } from '../api/feature-gates.ts';
 import type { NodeCase, VolumeFacts } from '../api/release-view.ts';
+import { bySafeDetach } from './by-safe-detach.ts';
 import type { Objection } from './checks.ts';
 import { releaseNode, wayNamed } from './release-node.ts';
 
@@ -197,6 +199,47 @@ describe('safe detach', () => {
       }),
       { numRuns: 300 },
     );
+  });
+});
+
+describe('[NGS-1] what a release rests on', () => {
+  const other = 'other.example.com';
+  const volumes = {
+    'default/data-web-0': aVolume(),
+    'default/more-web-0': aVolume({ volume: 'pv-1', csi: { driver: other, handle: 'pv-1' } }),
+  };
+  const claims = Object.keys(volumes).map((claim) => ({ volume: claim, claim: claim.slice('default/'.length) }));
+  /** The first driver says it of itself, the second one only in the policy. */
+  const mixed = (safeDetach: string[] = [other]): NodeCase =>
+    protectedCase({
+      volumes,
+      pods: [aPod({ claims })],
+      policy: inForce({ safeDetach, podDeletion: 'do-nothing' }),
+      drivers: { ...safeDriver, [other]: { name: other, safeDetach: false, unpublishFence: false } },
+    });
+
+  test('is the word of the policy as soon as one driver does not say it of itself', () => {
+    assert.equal(bySafeDetach.by(mixed()), 'policy release');
+    assert.equal(bySafeDetach.by(mixed([])), undefined, 'nobody says it of the other one');
+    assert.equal(bySafeDetach.by(mixed([driver])), undefined, 'who says it of itself needs nobody else');
+    assert.equal(bySafeDetach.by({ ...mixed(), policy: { kind: 'none' } }), undefined);
+  });
+
+  test('each driver is looked at again for whatever its word was', () => {
+    const grounds = bySafeDetach.grounds(mixed(), { drivers: [driver, other] });
+    assert.deepEqual(grounds, { basis: 'StorageSafeDetach', safeDrivers: [driver], declaredDrivers: [other] });
+  });
+
+  test('stands while nobody takes back what was said of one of the drivers that it freed volumes of', () => {
+    const attachments = [anAttachment(), anAttachment({ name: 'csi-1', volume: 'pv-1', driver: other })];
+    const stands = (freed: string[], safeDetach: string[]): boolean =>
+      bySafeDetach.stillStands(
+        { ...mixed(safeDetach), attachments },
+        aRecord({ basis: 'StorageSafeDetach', attachments: freed }),
+      );
+    assert.equal(stands(['csi-0', 'csi-1'], [other]), true);
+    assert.equal(stands(['csi-0', 'csi-1'], []), false);
+    assert.equal(stands(['csi-0'], []), true, 'the other one is none of its');
   });
 });
 

@@ -95,9 +95,10 @@ function isDeclared({ policy }: Pick<NodeCase, 'policy'>, driver: string): boole
 function declaredBy(nodeCase: NodeCase): string | undefined {
   const { policy, pods } = nodeCase;
   if (policy.kind !== 'one') return undefined;
+  const { name, safeDetach } = policy.policy;
   const used = pods.flatMap((pod) => knownVolumes(nodeCase, pod)).flatMap(({ csi }) => csi?.driver ?? []);
-  const isItsWord = used.some((name) => !isAnnotated(nodeCase, name) && isDeclared(nodeCase, name));
-  return isItsWord ? `policy ${policy.policy.name}` : undefined;
+  const isItsWord = used.some((driver) => !isAnnotated(nodeCase, driver) && safeDetach.includes(driver));
+  return isItsWord ? `policy ${name}` : undefined;
 }
 
 /** Its own annotation is what the release rests on; for the others the policy answers. */

@@ -50,8 +50,9 @@ function staying(change: Partial<PodFacts> = {}): PodFacts {
   return pod;
 }
 
-function withoutLease({ lease: _, ...nodeCase }: NodeCase): NodeCase {
-  return nodeCase;
+function withoutLease(nodeCase: NodeCase): NodeCase {
+  const { lease: _, ...rest } = nodeCase;
+  return rest;
 }
 
 function stage({ stage: at, waitsFor }: ReturnDecision): string {

@@ -24,11 +24,12 @@ export async function noticedBy({ changes }: Pick<Mutant, 'changes'>): Promise<s
   return undefined;
 }
 
-/** The test of the file itself, then those of its room. */
+/** The tests of the file itself, whose names begin with its own, then those of its room. */
 function nearestFirst(tests: readonly string[], files: readonly string[]): string[] {
-  const own = new Set(files.map((file) => file.replace(/\.ts$/, '.test.ts')));
+  const names = files.map((file) => file.replace(/\.ts$/, ''));
   const rooms = new Set(files.map(roomOf));
-  const distance = (file: string): number => (own.has(file) ? 0 : rooms.has(roomOf(file)) ? 1 : 2);
+  const distance = (test: string): number =>
+    names.some((name) => test.startsWith(name)) ? 0 : rooms.has(roomOf(test)) ? 1 : 2;
   return tests
     .filter((file) => pure.test(file) && !dear.includes(file))
     .toSorted((a, b) => distance(a) - distance(b) || a.localeCompare(b));
