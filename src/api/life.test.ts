@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { isSilent, leaseDurationMs, renewalMs, renewsSince, silentAfterMs } from './life.ts';
+import { isSilent, leaseDurationMs, reappearedOf, renewalMs, renewsSince, silentAfterMs } from './life.ts';
 
 describe('[SAF-14] silence is relative to the Lease of the node', () => {
   for (const [seconds, silentMs] of [
@@ -42,4 +42,18 @@ test('[SAF-3] that a kubelet renews since something was said is told by what no 
   assert.equal(renewsSince(renewed, 87_000, viewAgeMs), false, 'it may have been on its way');
   assert.equal(renewsSince({ ...renewed, renewed: false }, 600_000, viewAgeMs), false, 'a first sight is no renewal');
   assert.equal(renewsSince({ ...renewed, unchangedForMs: 12_000 }, 600_000, viewAgeMs), false, 'it is silent by now');
+});
+
+test('[NGS-4, SAF-3] a volume that is in use again shows a kubelet that lives, in the boot that it was taken from and until all is over', () => {
+  const node = { bootId: 'boot-1', volumesInUse: ['a', 'b'] };
+  const freed = { freed: ['b'], freedAt: 'then', bootId: 'boot-1' };
+  const found = (...releases: object[]): string | undefined =>
+    reappearedOf({ node, fence: { status: { releases: releases as (typeof freed)[] } } });
+  assert.equal(found(freed), 'b');
+  assert.equal(found({ ...freed, freed: ['c'] }, freed), 'b');
+  assert.equal(found({ ...freed, freed: ['c'] }), undefined);
+  assert.equal(found({ ...freed, freedAt: undefined }), undefined, 'nobody has taken it out yet');
+  assert.equal(found({ ...freed, endedAt: 'now' }), undefined, 'another pod may have it by now');
+  assert.equal(found({ ...freed, bootId: 'boot-0' }), undefined, 'another boot may use it');
+  assert.equal(reappearedOf({ node }), undefined);
 });

@@ -24,7 +24,8 @@ const patience = 1.2;
 
 /** From `spec.leaseDurationSeconds`; undefined where it says nothing. */
 export function leaseDurationMs(seconds: unknown): number | undefined {
-  return typeof seconds === 'number' && Number.isInteger(seconds) && seconds > 0 ? seconds * 1000 : undefined;
+  const whole = Number.isInteger(seconds) ? Number(seconds) : 0;
+  return whole > 0 ? whole * 1000 : undefined;
 }
 
 /** How often a kubelet with this Lease renews it. */

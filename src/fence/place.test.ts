@@ -97,6 +97,21 @@ describe('a fence whose configuration is edited', () => {
     const more = level('bmc-off', 'second-off', 'bmc-on');
     const edited = play({ power: [bmc] }, { power: [pdu, more], answer: 'succeeded' });
     assert.deepEqual(told(edited), ['poweringOff', 1, 'bmc-off is off,second-off', 'second-off']);
+    const wider = [pdu, level('fc-off', 'net-off')];
+    const isolating = play({ isolation: [fc] }, { isolation: wider });
+    assert.deepEqual(told(isolating), ['isolating', 1, 'fc-off', 'fc-off']);
+    const isolated = play({ isolation: [fc] }, { isolation: [fc], answer: 'succeeded' }, { isolation: wider });
+    assert.equal(isolated.fence?.level, 1);
+  });
+
+  test('[FEN-14] has what was put in front of what it has done as well', () => {
+    const looks = [
+      { power: [level('bmc-off', 'pdu-off')] },
+      { power: [level('bmc-off', 'pdu-off')], answer: 'succeeded' as const },
+    ];
+    assert.equal(play(...looks).fence?.index, 1);
+    const edited = play(...looks, { power: [level('new-off', 'bmc-off', 'pdu-off')] });
+    assert.deepEqual([edited.run?.name, edited.fence?.index], ['new-off', 0]);
   });
 
   test('[SAF-5] takes no answer for that of another method that stands in its place', () => {

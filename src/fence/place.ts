@@ -46,14 +46,10 @@ interface Noted {
 
 /** The state as it was stored, in the configuration as it is now. */
 export function placed(state: FenceState, config: FenceConfig, { levelId: id, onId }: Noted): FenceState {
-  const levels = levelsOf(state.phase, config);
-  const level = levelNow(state, levels, id);
+  const level = levelNow(state, levelsOf(state.phase, config), id);
   // What has to be told was edited: to tell one of them twice does no harm, to leave one out would.
-  if (onId !== undefined && onId !== idOf(onOf({ ...state, level }, config))) return { ...state, level, method: 0 };
-  const methods = isCutting(state.phase) ? (levels[level]?.off ?? []) : [];
-  const next = methods.findIndex((one) => !isConfirmed(state.switched, stepOf(state.phase), one));
-  const method = next < 0 ? state.method : next;
-  return level === state.level && method === state.method ? state : { ...state, level, method };
+  const isEdited = onId !== undefined && onId !== idOf(onOf({ ...state, level }, config));
+  return { ...state, level, method: isEdited ? 0 : state.method };
 }
 
 /** Where the level itself was edited, it is the one whose devices have been told. */
@@ -68,12 +64,10 @@ function levelNow({ switched, phase, level }: FenceState, levels: readonly Level
   return level;
 }
 
-function isCutting(phase: Phase): boolean {
-  return phase === 'isolating' || phase === 'poweringOff';
-}
+const ofIsolation: ReadonlySet<Phase> = new Set(['waiting', 'isolating', 'isolated']);
 
 function stepOf(phase: Phase): SwitchedStep {
-  return phase === 'waiting' || phase === 'isolating' || phase === 'isolated' ? 'isolation' : 'power-management';
+  return ofIsolation.has(phase) ? 'isolation' : 'power-management';
 }
 
 /** The method that is tried in this state, or would be; undefined: none is. */

@@ -100,6 +100,25 @@ describe('a fence as it is stored', () => {
     assert.equal(storedOf({ ...done, phase: 'poweringOn', method: 1 }, storing).method, 'b-on');
   });
 
+  test('where nothing names a method none is named', () => {
+    for (const phase of ['off', 'isolated'] as const)
+      assert.equal(storedOf(anyState(phase), storing).method, undefined);
+    const onlyOff = { ...config, powerManagement: [{ off: [method('a-off', 'off')], on: [] }] };
+    const booting = storedOf(anyState('booting'), { ...storing, config: onlyOff });
+    assert.equal('method' in booting, false);
+  });
+
+  test('[FEN-1] what is isolated by nothing still waits, and what is isolated does not', () => {
+    const cut = { step: 'isolation' as const, method: 'fc-off', storage: [] };
+    assert.deepEqual(storedOf(anyState('isolated'), storing).status, 'new');
+    assert.deepEqual(storedOf({ ...anyState('isolated'), switched: [cut] }, storing).status, 'running');
+  });
+
+  test('[FEN-3] what went wrong fits, however much a device says', () => {
+    const message = 'x'.repeat(5000);
+    assert.equal(storedOf({ ...anyState('failed'), message }, storing).message?.length, 1024);
+  });
+
   test('every phase has its levels', () => {
     assert.equal(levelsOf('isolating', config), config.isolation);
     assert.equal(levelsOf('off', config), config.powerManagement);

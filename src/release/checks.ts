@@ -113,7 +113,7 @@ export function isKnown(volume: VolumeFacts): volume is KnownVolume {
  */
 export function attachedOnce(nodeCase: NodeCase, pod: PodFacts): Objection | undefined {
   if (isOver(pod)) return undefined;
-  for (const volume of volumesOf(nodeCase, pod).filter(isKnown)) {
+  for (const volume of knownVolumes(nodeCase, pod)) {
     if (isShared(volume)) continue;
     const other = nodeCase.attachments.find(
       (one) => one.volume === volume.volume && one.node !== nodeCase.name && one.attached,
@@ -127,9 +127,8 @@ export function attachedOnce(nodeCase: NodeCase, pod: PodFacts): Objection | und
 
 /** Of a listed provisioner: by its CSI driver, or, for volumes of the old kind, by whoever made it. */
 export function isListed(volume: VolumeFacts, provisioners: readonly string[]): volume is KnownVolume {
-  if (!volume.known) return false;
-  const provisioner = volume.csi?.driver ?? volume.provisionedBy;
-  return provisioner !== undefined && provisioners.includes(provisioner);
+  const provisioner = volume.known ? (volume.csi?.driver ?? volume.provisionedBy) : undefined;
+  return provisioners.some((name) => name === provisioner);
 }
 
 export function isShared({ accessModes }: KnownVolume): boolean {

@@ -2,7 +2,7 @@
 import { belongsToNode, isOver } from '../api/facts.ts';
 import type { NodeCase, PodFacts } from '../api/release-view.ts';
 import type { Gain } from '../api/steps.ts';
-import { attachmentsHere, isKnown, volumesOf } from './checks.ts';
+import { attachmentsHere, knownVolumes } from './checks.ts';
 import { staysBehind } from './latecomers.ts';
 
 /** One that a release would free; undefined: there is none. Whoever acts on its account looks whether it is still there. */
@@ -12,13 +12,7 @@ export function gainOf(nodeCase: NodeCase): Gain | undefined {
     const { namespace, name, uid } = pod;
     return { kind: 'pod', namespace, name, uid };
   }
-  const kept = new Set(
-    nodeCase.pods.flatMap((one) =>
-      volumesOf(nodeCase, one)
-        .filter(isKnown)
-        .map(({ volume }) => volume),
-    ),
-  );
+  const kept = new Set(nodeCase.pods.flatMap((one) => knownVolumes(nodeCase, one)).map(({ volume }) => volume));
   const attachment = attachmentsHere(nodeCase).find(({ volume }) => !kept.has(volume));
   return attachment && { kind: 'attachment', name: attachment.name, uid: attachment.uid };
 }

@@ -1,8 +1,25 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { aCase, aFence, aNode, anIncident, inForce } from '../../test/support/release-case.ts';
+import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import { holdOf } from './hold.ts';
+
+type Fence = NonNullable<NodeFenceStatus['fence']>;
+
+const begun: Fence = {
+  step: 'power-management',
+  status: 'running',
+  phase: 'waiting',
+  level: 0,
+  index: 0,
+  cleanResources: true,
+  retries: 0,
+  restarts: 0,
+  startedAt: '2026-01-01T00:00:00Z',
+  stepStartedAt: '2026-01-01T00:00:00Z',
+  switched: [],
+};
 
 const held = (nodeCase: Partial<NodeCase>): string => {
   const hold = holdOf(aCase(nodeCase));
@@ -17,6 +34,37 @@ test('what keeps us from acting, and from how much', () => {
   assert.equal(held({ policy: inForce({ mode: 'Paused' }) }), 'Paused holds everything');
   assert.equal(held({ policy: inForce({ mode: 'DryRun' }) }), 'DryRun holds everything');
   assert.equal(held({ policy: inForce({ mode: 'Approve' }) }), 'AwaitingApproval holds releases');
+});
+
+test('[ADM-5] a pause for all holds everything, until it ends', () => {
+  const pause = { namespace: 'fenceline', written: { by: 'anna', until: '2026-01-01T01:00:00Z' } };
+  assert.equal(held({ pause }), 'PausedForAll holds everything');
+  assert.equal(held({ pause, policy: { kind: 'none' } }), 'PausedForAll holds everything');
+  assert.equal(holdOf(aCase({ pause }))?.untilMs, Date.parse('2026-01-01T01:00:00Z'));
+  assert.equal(held({ pause, fence: aFence({}, { stop: true }) }), 'Stopped holds everything');
+  assert.equal(held({ pause: { ...pause, written: { until: '2026-01-01T00:01:00Z' } } }), 'free');
+});
+
+test('[SAF-12] who is stopped is told how its machine was left', () => {
+  const at = '2026-01-01T00:00:00Z';
+  const said = (phase: Fence['phase'], ...sent: boolean[]): string => {
+    const switched = sent.map((isSent) => ({
+      step: 'power-management' as const,
+      method: 'ipmi-off',
+      storage: [],
+      ...(isSent ? { commandSentAt: at } : {}),
+    }));
+    const stored: Fence = { ...begun, phase, switched };
+    return (
+      /; (.*)$/.exec(holdOf(aCase({ fence: aFence({ fence: stored }, { stop: true }) }))?.message ?? '')?.[1] ?? ''
+    );
+  };
+  assert.equal(said('off'), 'its machine is off, and stays so');
+  const between = 'its machine was told to go off, may be off, and is not switched on';
+  assert.equal(said('poweringOff', false, true), between);
+  assert.equal(said('poweringOff', false), '', 'nobody has told it anything');
+  assert.equal(said('poweringOn'), between);
+  assert.equal(said('isolated', true), '', 'it is cut off, and not off');
 });
 
 test('an approval counts for the incident that it was given for', () => {

@@ -3,7 +3,7 @@ import { describe, test } from 'node:test';
 import { aCase, aFence, aNode, anIncident, aPod, aRecord, quarantine } from '../../test/support/release-case.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { NodeCase, PodFacts } from '../api/release-view.ts';
-import { lateAfter, staysBehind } from './latecomers.ts';
+import { lateAfter, staysBehind, withoutLatecomers } from './latecomers.ts';
 import { releaseNode } from './release-node.ts';
 
 const late = (change: Partial<PodFacts> = {}): PodFacts => aPod({ uid: 'late-0', name: 'web-1', ...change });
@@ -53,10 +53,21 @@ describe('a pod that came after the quarantine', () => {
   });
 
   test('[SAF-9] that is on record is brought to its end', () => {
-    const releases = [aRecord({ pods: [{ namespace: 'default', name: 'web-1', uid: 'late-0' }] })];
+    const begun = ['web-1', 'web-2'].map((name, at) => ({ namespace: 'default', name, uid: `late-${at}` }));
+    const releases = [aRecord({ pods: begun })];
     const nodeCase = marked([late({ isPinned: true })], { releases });
     assert.deepEqual(going(nodeCase), ['late-0']);
     assert.deepEqual(lateAfter(nodeCase, releaseNode(nodeCase)), [], 'and is not counted again');
+  });
+
+  test('[SAF-9] that does not go anyway says why, and takes the place of no other one', () => {
+    const bare = late({ tolerations: [{ operator: 'Exists' }], uid: 'late-1' });
+    delete bare.owner;
+    const objects = { way: 'policy', objection: { reason: 'DoNothing', message: 'the policy does nothing' } } as const;
+    const stays = { pod: bare, goes: false, objections: [objects] } as const;
+    const nodeCase = marked([bare]);
+    assert.deepEqual(withoutLatecomers(nodeCase, [stays]), [stays]);
+    assert.deepEqual(lateAfter(nodeCase, [stays]), []);
   });
 
   test('[SAF-9] is known only where it was written down who was there, and the taint stands', () => {
