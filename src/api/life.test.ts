@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { isSilent, leaseDurationMs, reappearedOf, renewalMs, renewsSince, silentAfterMs } from './life.ts';
+import { isSilent, leaseDurationMs, reappearedOf, renewalMs, renewsSince, silentAfterMs, stillCounts } from './life.ts';
 
 describe('[SAF-14] silence is relative to the Lease of the node', () => {
   for (const [seconds, silentMs] of [
@@ -56,4 +56,17 @@ test('[NGS-4, SAF-3] a volume that is in use again shows a kubelet that lives, i
   assert.equal(found({ ...freed, endedAt: 'now' }), undefined, 'another pod may have it by now');
   assert.equal(found({ ...freed, bootId: 'boot-0' }), undefined, 'another boot may use it');
   assert.equal(reappearedOf({ node }), undefined);
+});
+
+test('[SAF-3] what was heard of a node counts until its kubelet has written anything since', () => {
+  const signs = { renewTime: 'one', heartbeatTime: 'one' };
+  const node = { heartbeatTime: 'one', bootId: 'boot-1', volumesInUse: ['a'] };
+  const lease = { renewTime: 'one' };
+  assert.equal(stillCounts({ signs }, { lease, node }), true);
+  assert.equal(stillCounts({ signs }, { lease: { renewTime: 'two' }, node }), false);
+  assert.equal(stillCounts({ signs }, { lease, node: { ...node, heartbeatTime: 'two' } }), false);
+  assert.equal(stillCounts({ signs }, { node }), true, 'that there is no Lease any more is no sign of life');
+  assert.equal(stillCounts({}, { lease, node }), false, 'nobody knows what it had written then');
+  const freed = { freed: ['a'], freedAt: 'then', bootId: 'boot-1' };
+  assert.equal(stillCounts({ signs }, { lease, node, fence: { status: { releases: [freed] } } }), false);
 });
