@@ -58,6 +58,7 @@ test('[REM-7] the document of the proposal, verbatim, becomes a RemedyPolicy', a
     metadata: { name: 'compute' },
     spec: {
       selector: { matchLabels: { type: 'compute' } },
+      mode: 'DryRun',
       thresholds: [
         {
           condition: { type: 'Ready', status: 'NotTrue', for: '5s' },
@@ -104,6 +105,21 @@ test('[REM-7] the document of the proposal, verbatim, becomes a RemedyPolicy', a
   assert.match(notes, /storage-fence is not defined in the document/);
   assert.match(notes, /terminate cleans resources: its success counts as your word/);
   assert.deepEqual(JSON.parse((await run(example, '-o', 'json')).out), parse(out));
+});
+
+test('[REM-7] what was written for another operator arms nothing before somebody says so; a policy of ours stays as it is', async () => {
+  const { out, notes } = await run(example);
+  assert.match(out, /^ {2}mode: DryRun$/m);
+  assert.match(
+    notes,
+    /yaml:1: became mode: DryRun, which only says what it would do; .* convert with --mode Enforce$/m,
+  );
+  const armed = await run(example, '--mode', 'Enforce');
+  assert.match(armed.out, /^ {2}mode: Enforce$/m);
+  assert.doesNotMatch(armed.notes, /DryRun/);
+  const ours =
+    'apiVersion: fenceline.dev/v1alpha1\nkind: RemedyPolicy\nmetadata: {name: all}\nspec: {allNodes: true}\n';
+  assert.equal(policyOf(ours).spec['mode'], undefined);
 });
 
 test('[REM-7] the right spelling of clean-resource, and false, which a fence has to be told', () => {

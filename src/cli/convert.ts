@@ -43,7 +43,12 @@ export function convertCommand(streams: Streams = standard): Command {
     .option('-n, --namespace <name>', 'namespace of the operator, for its fence configurations', 'fenceline')
     .option('-l, --selector <labels>', 'which nodes, where the document selects machines or says nothing')
     .addOption(new Option('--all-nodes', 'the same for every node').conflicts('selector'))
-    .addOption(new Option('--mode <mode>', 'mode of the policies; default: as the document says').choices(MODES))
+    .addOption(
+      new Option(
+        '--mode <mode>',
+        'mode of the policies; default: as the document says, or DryRun where it was written for another operator',
+      ).choices(MODES),
+    )
     .addOption(new Option('-o, --output <format>', 'how to print it').choices(['yaml', 'json']).default('yaml'))
     .action((files: string[], flags: Flags) => {
       const { manifests, notes } = read(files, settingsOf(flags));

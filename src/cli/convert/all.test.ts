@@ -28,12 +28,14 @@ const said: Readonly<Record<string, readonly RegExp[]>> = {
   'node-health-check': [
     /:36: spec\.template\.spec\.sharedSecretName: create the Secret bmc-login in namespace fenceline; its keys/,
     /:10: spec\.minHealthy: storm\.maxUnresponsive: 40% counts every node of the cluster/,
+    /became mode: DryRun/,
     /:2: delete this NodeHealthCheck before the policy may act/,
   ],
   'by-role': [
     /items\[0\]\..*sharedSecretName: create the Secret redfish-shared in/,
     /nodeSecretNames: create the Secret redfish-w1, redfish-w2 in/,
     /maxUnhealthy: storm\.maxUnresponsive: 2/,
+    /became mode: DryRun/,
     /delete this NodeHealthCheck/,
   ],
   escalating: [
@@ -49,6 +51,7 @@ const said: Readonly<Record<string, readonly RegExp[]>> = {
     /sharedparameters: password is written here in plain text and is not repeated: create the Secret rack-credentials in/,
     /nodeparameters: password is written here .* create the Secret rack-n1-credentials in/,
     /25% counts/,
+    /became mode: DryRun/,
     /delete this/,
   ],
   cloud: [
@@ -60,6 +63,7 @@ const said: Readonly<Record<string, readonly RegExp[]>> = {
     /labels of machines became labels of nodes/,
     /a machine that never becomes a node/,
     /30% counts/,
+    /became mode: DryRun/,
     /delete this MachineHealthCheck/,
   ],
   'machine-cluster-api-v1beta1': [
@@ -76,6 +80,7 @@ const said: Readonly<Record<string, readonly RegExp[]>> = {
     /a machine that never becomes a node/,
     /25% counts/,
     /unhealthyNodeConditions\[1\]: 0s became 1s/,
+    /became mode: DryRun/,
     /delete this/,
     /the cluster whose nodes these are/,
   ],

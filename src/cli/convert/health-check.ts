@@ -7,7 +7,7 @@ import type { Place, Read } from '../../scenario/reader.ts';
 import { duration, fields, list, oneOf, plain, problem, record, scalar, text, textMap } from '../../scenario/reader.ts';
 import { nameOf } from './documents.ts';
 import type { Manifest, Nodes, Notes, Settings } from './result.ts';
-import { checked } from './result.ts';
+import { checked, modeOf } from './result.ts';
 
 export interface Unhealthy {
   type: string;
@@ -134,17 +134,16 @@ export interface PolicyParts {
 /** Health checks act as soon as the time of a condition is over; a fence of ours would wait once more. */
 const atOnce = { isolateAfter: '0s', powerManagementAfter: '0s' };
 
-export function policyOf(parts: PolicyParts, settings: Settings): Manifest {
+export function policyOf(parts: PolicyParts, settings: Settings, notes: Notes): Manifest {
   const { place, nodes, thresholds, remedies, retries, maxUnresponsive, cooldown, soak } = parts;
   const name = nameOf(place) ?? settings.name ?? problem(place, 'it has no name: write metadata: {name: …}');
-  const mode = settings.mode ?? parts.mode;
   const policy = {
     apiVersion: API_VERSION,
     kind: 'RemedyPolicy',
     metadata: { name },
     spec: {
       ...nodes,
-      ...(mode === undefined ? {} : { mode }),
+      mode: modeOf(place, settings, notes, parts.mode),
       thresholds,
       remedies,
       fence: { ...atOnce, ...(retries === undefined ? {} : { retries }) },

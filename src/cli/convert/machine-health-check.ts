@@ -178,6 +178,7 @@ export function convertMachineHealthCheck(
       ...(check.maxUnhealthy === undefined ? {} : { maxUnresponsive: check.maxUnhealthy }),
     },
     settings,
+    notes,
   );
   const both = 'as long as it is there, two operators remove the same machines';
   notes.add(place, `delete this MachineHealthCheck before the policy may act (mode: Enforce): ${both}`);

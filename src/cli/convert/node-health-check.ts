@@ -116,6 +116,7 @@ export function convertNodeHealthCheck(
       ...(written.healthyDelay === undefined ? {} : { soak: formatDuration(written.healthyDelay) }),
     },
     settings,
+    notes,
   );
   const both = 'as long as it is there, two operators switch the same machines';
   notes.add(place, `delete this NodeHealthCheck before the policy may act (mode: Enforce): ${both}`);

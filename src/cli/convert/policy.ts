@@ -6,7 +6,7 @@ import { ScenarioError, whereOf } from '../../scenario/reader.ts';
 import type { Configuration, WrittenStep, WrittenThreshold } from './configuration.ts';
 import { configurationOf } from './configuration.ts';
 import type { Manifest, Notes, Settings } from './result.ts';
-import { checked, isEmpty } from './result.ts';
+import { checked, isEmpty, modeOf } from './result.ts';
 
 /** Words that the document uses without defining them. */
 const wellKnown: Readonly<Record<string, { remedy: object; meaning: string }>> = {
@@ -26,7 +26,7 @@ export function convertConfiguration(written: Place, settings: Settings, notes: 
     spec: {
       // A document that says nothing about nodes is about all of them.
       ...(isEmpty(selector) ? { allNodes: true } : { selector }),
-      ...(settings.mode === undefined ? {} : { mode: settings.mode }),
+      mode: modeOf(place, settings, notes),
       thresholds: thresholds.map((threshold) => thresholdOf(threshold, fences, notes)),
       remedies: [...remedies.map((remedy) => ({ name: remedy.name, podTemplate: remedy.podTemplate })), ...added],
     },

@@ -45,6 +45,19 @@ export class Notes {
   }
 }
 
+/**
+ * `said`: by the document. Of what was written for another operator nobody has seen yet what it does here, and that one may
+ * still run: it is rehearsed first, unless somebody says otherwise.
+ */
+export function modeOf(place: Place, settings: Settings, notes: Notes, said?: string): string {
+  const mode = settings.mode ?? said;
+  if (mode !== undefined) return mode;
+  const message =
+    'became mode: DryRun, which only says what it would do; when you have seen that: mode: Enforce, or convert with --mode Enforce';
+  notes.add(place, message);
+  return 'DryRun';
+}
+
 /** As the API server would check it; `placeOf` leads from a path in the policy to what it was made of. */
 export function checked(
   schema: z.ZodType,

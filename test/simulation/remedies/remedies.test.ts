@@ -203,7 +203,7 @@ describe('flapping', () => {
 /** As `fenceline convert` makes it, with what the simulated pods of its remedies need to know of how they end. */
 function converted(): { selector: object; thresholds: object[]; remedies: object[] } {
   const text = readFileSync(new URL('../../support/remedy-configuration.yaml', import.meta.url), 'utf8');
-  const { manifests } = convertAll([{ name: 'configuration.yaml', text }], { namespace: 'fenceline' });
+  const { manifests } = convertAll([{ name: 'configuration.yaml', text }], { namespace: 'fenceline', mode: 'Enforce' });
   const { spec } = structuredClone(manifests[0]) as unknown as { spec: ReturnType<typeof converted> };
   for (const remedy of spec.remedies as { name: string; podTemplate?: { metadata?: object } }[]) {
     if (remedy.podTemplate === undefined) continue;
