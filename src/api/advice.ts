@@ -226,7 +226,7 @@ export const FENCED_ADVICE: AdviceFor<typeof FENCED> = {
   Recovered: { ends: 'it has trouble again', can: [c.history] },
   Cancelled: { ends: 'it has trouble again', can: [c.history] },
   FenceFailed: {
-    ends: 'a new fence succeeds, or it is Ready in a new boot; until then nothing of it is released',
+    ends: 'a new fence succeeds, or it is Ready in a new boot; until then what waits for it is not released',
     can: [c.check, c.fenceAgain, c.assertDead],
   },
   OutletsSwapped: {

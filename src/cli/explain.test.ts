@@ -42,4 +42,21 @@ describe('explain', () => {
     assert.match(summary, /no operator leads/);
     assert.ok(commands.some(({ command }) => command === 'fenceline run --leader-elect-namespace ops'));
   });
+
+  test('[EXP-1, ADM-7] nobody is told to cut a machine on which somebody works, whatever is on record', async () => {
+    const cluster = await ActCluster.create();
+    const since = '2026-01-01T00:00:00Z';
+    const incident = { id: 'node-1-1', startedAt: since, trouble: 'Ready=Unknown', nodeUid: '1' };
+    const alarm = { type: 'Alarm', status: 'True', reason: 'LadderExhausted', message: 'x', lastTransitionTime: since };
+    await cluster.patchStatus(fenceRef, { epoch: 3, holder: 'me', incident, conditions: [alarm] });
+    const fences = async (): Promise<boolean> => {
+      const { commands } = await explainNode(cluster.client, 'node-1');
+      return commands.some(({ command }) => command.startsWith('fenceline fence'));
+    };
+    assert.equal(await fences(), true, 'nobody works on it');
+    await cluster.patch(nodeRef, '/metadata/annotations', { 'fenceline.dev/maintenance-until': 'tomorrow' });
+    assert.equal(await fences(), false);
+    const { waits } = await explainNode(cluster.client, 'node-1');
+    assert.match(waits[0]?.message ?? '', /which is no time: write one such as/);
+  });
 });

@@ -13,6 +13,7 @@ import type { ObjectRef } from '../kube/resources.ts';
 import { drainPolicies, fenceDevices, leases, nodeLeaseNamespace, nodes } from '../kube/resources.ts';
 import { matchPolicy } from '../judge/match-policy.ts';
 import { projectLease, projectNode } from '../observe/project.ts';
+import { liveNode } from '../observe/project-release.ts';
 import type { DrainPolicyStatus } from '../report/drain-status.ts';
 import { drainsByNode } from '../report/drain-status.ts';
 import { explain } from '../report/explain.ts';
@@ -105,6 +106,7 @@ async function readKnown(client: KubeClient, node: string, namespace: string | u
     ...operatorIn(place, isWorking),
     ...(live.facts?.unschedulable === true ? await drainOf(client, node) : {}),
     ...(pause === undefined ? {} : { pause }),
+    ...(live.maintenanceUntil === undefined ? {} : { maintenanceUntil: live.maintenanceUntil }),
     unread: place === undefined || pause !== undefined ? [] : [pauseText(place)],
   };
 }
@@ -138,6 +140,7 @@ function recordOf(stored: StoredFence | undefined): Pick<Known, 'record'> {
 
 interface LiveNode {
   facts?: NodeFacts;
+  maintenanceUntil?: string;
   labels?: Record<string, string>;
   serverTime?: number | undefined;
 }
@@ -145,7 +148,13 @@ interface LiveNode {
 async function readNode(client: KubeClient, node: string): Promise<LiveNode> {
   const { value, serverTime } = await optional(client, { resource: nodes, name: node });
   if (value === undefined) return { serverTime };
-  return { facts: projectNode(value), labels: value.metadata.labels ?? {}, serverTime };
+  const { maintenanceUntil } = liveNode(value);
+  return {
+    facts: projectNode(value),
+    labels: value.metadata.labels ?? {},
+    serverTime,
+    ...(maintenanceUntil === undefined ? {} : { maintenanceUntil }),
+  };
 }
 
 /** Who may not read the policies is told less. */

@@ -1,7 +1,8 @@
 /** The whole in one sentence: how the node is, and what is being done about it. */
+import { isUnderFence } from '../api/facts.ts';
 import { FENCED } from '../api/reasons.ts';
 import type { Advised, Known } from './explanation.ts';
-import { isGone, isLed } from './explanation.ts';
+import { isBack, isGone, isLed } from './explanation.ts';
 
 export function summaryOf(known: Known, waits: readonly Advised[]): string {
   const { node, judgement, record } = known;
@@ -12,9 +13,11 @@ export function summaryOf(known: Known, waits: readonly Advised[]): string {
   const trouble = troubleText(incident.trouble);
   if (!isLed(known)) return `${node} was ${verdict} (${trouble}), and nothing is done about it: no operator leads`;
   if (incident.clearedAt !== undefined) return `${node} is well again, if the trouble (${trouble}) stays away`;
-  const isBack = back?.stage !== undefined;
-  if (isBack) return `${node} is back, and takes no pods yet: ${back.waitsFor ?? back.stage}`;
-  return `${node} is ${verdict} (${trouble}); ${doingOf(known, waits)}`;
+  if (isBack(known)) return `${node} is back, and takes no pods yet: ${back?.waitsFor ?? back?.stage}`;
+  // Of a machine that was just switched off Kubernetes notices nothing yet.
+  const reads =
+    verdict === 'healthy' && isUnderFence(record?.status.fence) ? 'still reads as healthy' : `is ${verdict}`;
+  return `${node} ${reads} (${trouble}); ${doingOf(known, waits)}`;
 }
 
 function troubleText(trouble: string): string {
@@ -30,7 +33,9 @@ function quietly(known: Known, [first]: readonly Advised[]): string {
     return first === undefined ? ': nothing is wrong, and nothing is being done' : `, but: ${first.wait.message}`;
   }
   if (policy === undefined) return ', and nothing is done about it: no policy selects it';
-  return ', and nothing is done about it yet';
+  return first === undefined
+    ? ', and nothing is done about it yet'
+    : `, and nothing is done about it: ${first.wait.message}`;
 }
 
 function doingOf({ record }: Known, [first]: readonly Advised[]): string {
@@ -60,7 +65,7 @@ function stateText(phase: Phase): string {
     case 'isolated':
       return 'about to cut its power: it has time to come back first';
     case 'poweringOff':
-      return 'cutting its power, and nothing is released before its device says off';
+      return 'cutting its power: what waits for that is released when its device says off, and not before';
     case 'off':
       return 'at the point where its power is off, and its pods and volumes are released';
     case 'poweringOn':
@@ -72,6 +77,6 @@ function stateText(phase: Phase): string {
     case 'finished':
       return 'over';
     case 'failed':
-      return 'in error: nothing is released, and a person has to act';
+      return 'in error: what waits for it is not released, and a person has to act';
   }
 }

@@ -19,7 +19,7 @@ import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { pauseOf } from '../api/pause.ts';
 import { ALARM, FENCED, HELD, RELEASED } from '../api/reasons.ts';
 import type { Advised, Known } from './explanation.ts';
-import { advised, isAttended, isGone, namesOf } from './explanation.ts';
+import { advised, isAttended, isBack, isGone, maintenanceOf, namesOf } from './explanation.ts';
 
 /** What is not in the list, as a newer operator may write it, is told as it is. */
 function adviceFor(all: { readonly [reason: string]: Advice }, reason: string): Advice {
@@ -37,12 +37,14 @@ export function waitsOf(known: Known): Advised[] {
         ...stuckPods(known),
       ]
     : [...stoppedOnly(known), ...unselected(known)];
+  const asked = requests(known);
   return [
     ...own,
     ...pausedForAll(known, own),
+    ...workedOn(known, [...own, ...asked]),
     ...drainWaits(known),
     ...alarms(known, own),
-    ...requests(known),
+    ...asked,
     ...deviceWaits(known),
   ];
 }
@@ -74,6 +76,15 @@ function pausedForAll(known: Known, said: readonly Advised[]): Advised[] {
   const until = untilMs === undefined ? undefined : clockTime(untilMs);
   const wait = { reason: HELD.reason.PausedForAll, message, since: pause?.written?.since, until };
   return [advised(wait, HELD_ADVICE.PausedForAll, namesOf(known))];
+}
+
+/** Also before the operator has a reason to hold anything back. */
+function workedOn(known: Known, said: readonly Advised[]): Advised[] {
+  const found = maintenanceOf(known);
+  if (found === undefined || said.some(({ wait }) => wait.reason === HELD.reason.Maintenance)) return [];
+  const { message, untilMs } = found;
+  const until = untilMs === undefined ? undefined : clockTime(untilMs);
+  return [advised({ reason: HELD.reason.Maintenance, message, until }, HELD_ADVICE.Maintenance, namesOf(known))];
 }
 
 /** What its drain waits for, by the guard of its replicas. */
@@ -149,6 +160,7 @@ function releaseWaits(known: Known): Advised[] {
 
 /** Each stage says itself what it waits for. */
 function returnWaits(known: Known): Advised[] {
+  if (!isBack(known)) return [];
   const { stage, waitsFor, since, soakUntil } = known.record?.status.return ?? {};
   if (waitsFor === undefined) return [];
   const ends = soakUntil === undefined ? 'that is so' : 'it has stayed Ready and clean until then';

@@ -10,14 +10,13 @@ import { formatDuration } from '../api/duration.ts';
 import { clockTime, isUnderFence } from '../api/facts.ts';
 import { requestOf } from '../api/fence-request.ts';
 import { pauseOf } from '../api/pause.ts';
-import { HELD } from '../api/reasons.ts';
 import type { LadderThreshold, PolicyFacts } from '../api/release-view.ts';
 import type { Judgement } from '../api/view.ts';
 import { VERDICT_REASONS } from '../api/view.ts';
 import { summaryOf } from './explain-summary.ts';
 import { waitsOf } from './explain-waits.ts';
 import type { Advised, ExplainedEvidence, Explanation, Known } from './explanation.ts';
-import { isAttended, isGone, isLed, namesOf } from './explanation.ts';
+import { isAttended, isBack, isGone, isLed, maintenanceOf, namesOf } from './explanation.ts';
 
 const maxCommands = 6;
 
@@ -49,22 +48,41 @@ export function explain(known: Known): Explanation {
       ended: endedAt !== undefined,
     })),
     rehearsed: status?.rehearsal?.steps ?? [],
-    ...nextOf(known),
+    ...nextOf(known, advised),
     changes: changesOf(known),
     commands: commandsFor(known, advised),
   };
 }
 
-function nextOf(known: Known): Pick<Explanation, 'next'> {
+function nextOf(known: Known, waits: readonly Advised[]): Pick<Explanation, 'next'> {
   const { record } = known;
   if (!isLed(known)) return { next: { what: 'nothing, until an operator leads' } };
   const { next, hold } = record?.status ?? {};
+  if (!isAttended(known)) return beginning(known, waits);
   if (next === undefined) return {};
   const { what, at } = next;
   if (at !== undefined) return { next: { what, at } };
   if (hold === undefined) return { next: { what } };
   const { reason: after, until } = hold;
   return { next: { what, after, ...(until === undefined ? {} : { at: until }) } };
+}
+
+/** Of a node that is in trouble, and not for long enough yet: what begins then, unless somebody holds it. */
+function beginning(known: Known, waits: readonly Advised[]): Pick<Explanation, 'next'> {
+  const { judgement, policy } = known;
+  if (judgement.verdict === 'healthy' || isGone(known)) return {};
+  const due = (policy?.remedy?.thresholds ?? []).map(
+    (one) => `${one.remedies[0]?.name} begins, if ${thresholdText(one)}`,
+  );
+  if (due.length === 0) return {};
+  const hold = waits.find(({ wait }) => holdsEverything.has(wait.reason))?.wait;
+  return {
+    next: {
+      what: due.join('; or '),
+      ...(hold === undefined ? {} : { after: hold.reason }),
+      ...(hold?.until === undefined ? {} : { at: hold.until }),
+    },
+  };
 }
 
 function verdictOf(known: Known): Explanation['verdict'] {
@@ -118,11 +136,11 @@ const holdsEverything: ReadonlySet<string> = new Set([
 
 function changesOf(known: Known): string[] {
   const { policy, record } = known;
-  const { fence, return: back, hold } = record?.status ?? {};
+  const { fence, hold } = record?.status ?? {};
   if (!isLed(known)) return [leading];
   if (isGone(known)) return [joined];
   if (!isAttended(known)) return policy === undefined ? [withoutPolicy] : thresholdsOf(known, policy);
-  if (back?.stage !== undefined) return [relapse];
+  if (isBack(known)) return [relapse];
   const isHeld = holdsEverything.has(hold?.reason ?? '');
   const wasSent = (fence?.switched ?? []).some(({ commandSentAt }) => commandSentAt !== undefined);
   if (fence?.phase === 'off') return [onAgain];
@@ -153,10 +171,15 @@ function fences(policy: PolicyFacts | undefined): boolean {
   return Object.values(policy?.remedy?.kinds ?? {}).includes('fence');
 }
 
-/** What has to be over before anything is begun about a node that is well. */
-function firstOf({ record, pause, atMs }: Known): string {
-  if (record?.spec.stop === true) return 'once it is resumed, ';
-  return pause !== undefined && pauseOf(pause, atMs) !== undefined ? 'once the pause is over, ' : '';
+function isPaused({ pause, atMs }: Known): boolean {
+  return pause !== undefined && pauseOf(pause, atMs) !== undefined;
+}
+
+/** What has to be over before anything is begun about a node that nothing is done about yet. */
+function firstOf(known: Known): string {
+  if (known.record?.spec.stop === true) return 'once it is resumed, ';
+  if (isPaused(known)) return 'once the pause is over, ';
+  return maintenanceOf(known) === undefined ? '' : 'once the maintenance is over, ';
 }
 
 function thresholdsOf(known: Known, { remedy, name, mode }: PolicyFacts): string[] {
@@ -192,9 +215,9 @@ function commandsFor(known: Known, waits: readonly Advised[]): Command[] {
 const fenceCommand = 'fenceline fence ';
 
 /** Nobody is told to cut a machine that is well, nor to ask for what would be refused. */
-function mayBeFenced({ judgement, policy, record, pause, atMs }: Known): boolean {
-  const isPaused = pause !== undefined && pauseOf(pause, atMs) !== undefined;
-  const isHeld = isPaused || record?.status.hold?.reason === HELD.reason.Maintenance;
+function mayBeFenced(known: Known): boolean {
+  const { judgement, policy, record } = known;
+  const isHeld = isPaused(known) || maintenanceOf(known) !== undefined;
   const acts = policy?.mode !== 'DryRun' && policy?.mode !== 'Paused' && record?.spec.stop !== true;
   return judgement.verdict !== 'healthy' && acts && !isHeld;
 }

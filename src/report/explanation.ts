@@ -1,7 +1,10 @@
 /** What an explanation of a node is made from, and what it says: the words that making and writing it share. */
 import type { Advice, Command, Names } from '../api/advice.ts';
 import { commandsOf, filledSentence } from '../api/advice.ts';
+import { isUnderFence } from '../api/facts.ts';
 import type { FenceDeviceStatus } from '../api/fence-device.ts';
+import type { Maintenance } from '../api/maintenance.ts';
+import { maintenanceAt } from '../api/maintenance.ts';
 import type { NodeFence, NodeFenceStatus } from '../api/node-fence.ts';
 import type { SeenPause } from '../api/seen-pause.ts';
 import type { PolicyFacts } from '../api/release-view.ts';
@@ -27,6 +30,8 @@ export interface Known {
   drain?: DrainState;
   /** Absent: whether everything is paused could not be read. */
   pause?: SeenPause;
+  /** As its annotation says it: somebody works on the node. */
+  maintenanceUntil?: string;
   /** What the user may not read, and is therefore not told of. */
   unread: readonly string[];
   /** Another operator leads as well, and what that means. */
@@ -111,6 +116,17 @@ export function isGone({ judgement }: Pick<Known, 'judgement'>): boolean {
 /** Its incident is open: the operator attends to it, and its verdict is on record. */
 export function isAttended({ record }: Pick<Known, 'record'>): boolean {
   return record?.status.incident !== undefined;
+}
+
+/** Of a machine that its own fence has just switched off, Kubernetes says for a while that it is Ready. */
+export function isBack({ record }: Pick<Known, 'record'>): boolean {
+  const { return: back, fence } = record?.status ?? {};
+  return back?.stage !== undefined && !isUnderFence(fence);
+}
+
+/** Nothing is begun meanwhile; what was begun is brought to its end, and nobody is told that it is held. */
+export function maintenanceOf({ maintenanceUntil, record, atMs }: Known): Maintenance | undefined {
+  return isUnderFence(record?.status.fence) ? undefined : maintenanceAt(maintenanceUntil, atMs);
 }
 
 export function namesOf({ node, policy, namespace, record }: Known): Names {

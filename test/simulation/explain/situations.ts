@@ -2,7 +2,7 @@
 import { parsed, scenarioOf } from '../run-file.ts';
 import type { Scenario } from '../../../src/scenario/format.ts';
 import { deployment, statefulSet, workersPolicy } from '../../support/workers.ts';
-import { volume } from '../trouble.ts';
+import { driver, volume } from '../trouble.ts';
 
 export interface Situation {
   /** The golden file. */
@@ -22,6 +22,13 @@ const budget = {
   kind: 'PodDisruptionBudget',
   metadata: { name: 'web', namespace: 'default' },
   spec: { minAvailable: 1, selector: { matchLabels: { app: 'web' } } },
+};
+
+const safeDriver = {
+  apiVersion: 'storage.k8s.io/v1',
+  kind: 'CSIDriver',
+  metadata: { name: driver, annotations: { 'fenceline.dev/safe-detach': 'true' } },
+  spec: { attachRequired: true },
 };
 
 const shop = deployment('shop', 8);
@@ -140,6 +147,32 @@ export const situations: readonly Situation[] = [
   night('maintenance-before-the-threshold', 70 * seconds, {
     policy: patientThreshold,
     events: [{ at: '0s', apply: annotated({ 'fenceline.dev/maintenance-until': '2026-01-01T01:00:00Z' }) }, cutOff],
+  }),
+  night('suspect-in-maintenance', 20 * seconds, {
+    policy: patientThreshold,
+    events: [{ at: '0s', apply: annotated({ 'fenceline.dev/maintenance-until': '2026-01-01T01:00:00Z' }) }, cutOff],
+  }),
+  night('suspect-while-all-is-paused', 20 * seconds, {
+    policy: patientThreshold,
+    events: [{ at: '0s', apply: pause({ by: 'alice', reason: 'new switches' }) }, cutOff],
+  }),
+  night('fence-while-all-is-paused', 60 * seconds, {
+    policy: patient,
+    events: [cutOff, { at: '30s', apply: pause({ by: 'alice', reason: 'new switches' }) }],
+  }),
+  {
+    ...night('switched-off-by-its-own-fence', 18 * seconds, {
+      policy: { storm: { podsPerMinute: 1 } },
+      objects: [shop],
+      events: [{ at: '10s', apply: record({ requested: { by: 'jane', at: '2026-01-01T00:00:40Z' } }) }],
+    }),
+    node: usual,
+  },
+  night('released-by-safe-detach-before-the-cut', 345 * seconds, {
+    policy: { fence: { isolateAfter: '0s', powerManagementAfter: '0s', retries: 10 } },
+    cluster: { featureGates: { NonGracefulFailover: true } },
+    objects: [safeDriver],
+    events: [{ at: '0s', device: { node: victim, fault: 'hangs' } }, cutOff],
   }),
   night('dry-run-before-the-threshold', 70 * seconds, {
     policy: { mode: 'DryRun', ...patientThreshold },
