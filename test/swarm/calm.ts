@@ -8,7 +8,9 @@ import { Random } from '../../src/world/random.ts';
 import { Chance } from '../twins/chance.ts';
 import type { Happening, Manifest, ScenarioDocument, SwarmNode } from './document.ts';
 import { documentOf, seconds } from './document.ts';
+import { byKured, marked, pausedForAll } from './others.ts';
 import { clock } from './people.ts';
+import { powerWatch } from './policies.ts';
 import { driverObjects, workloads } from './workloads.ts';
 
 interface Work {
@@ -76,7 +78,7 @@ function policy(chance: Chance): Manifest {
       allNodes: true,
       thresholds: [{ ...trigger, remedies: [{ name: 'fence' }] }],
       remedies: [{ name: 'fence', fence: {} }],
-      fence: chance.one([{}, atOnce, atOnce]),
+      fence: { ...chance.one([{}, atOnce, atOnce]), ...powerWatch(chance) },
       storm: { maxUnresponsive: '60%' },
     },
   };
@@ -88,6 +90,9 @@ const allChores: readonly ((work: Work) => Chore)[] = [
   upgrade,
   upgrade,
   upgradeAfterPause,
+  upgradeWhileAllIsPaused,
+  rebootByKured,
+  shutDownByOthers,
   restart,
   shutDown,
   rebootInOrder,
@@ -136,6 +141,34 @@ function upgradeAfterPause({ chance, node, at }: Work): Chore {
     ],
     takes: start + 15 - at,
   };
+}
+
+/** Nothing is to happen to anybody meanwhile; it is over a little early, or late. */
+function upgradeWhileAllIsPaused({ chance, node, at }: Work): Chore {
+  const stop = at + chance.one([1, 10]);
+  const start = stop + chance.one([20, 60, 120]);
+  const until = start + chance.one([-15, 5, 30]);
+  return {
+    events: [
+      ...pausedForAll(chance, at, until, clock),
+      { at: seconds(stop), kubeletStop: node },
+      { at: seconds(start), kubeletStart: node },
+    ],
+    takes: Math.max(start, until) - at,
+  };
+}
+
+function rebootByKured({ chance, node, at, bootSeconds }: Work): Chore {
+  const begun = at + chance.one([20, 60]);
+  const back = begun + bootSeconds + chance.one([15, 40]);
+  return { events: byKured({ node, at, begun, back }), takes: back - at };
+}
+
+/** As `shutDown`, by whoever says on the node that it is theirs. */
+function shutDownByOthers(work: Work): Chore {
+  const { events, takes } = shutDown(work);
+  const { chance, node, at } = work;
+  return { events: [...events, ...marked(chance, node, at, at + takes)], takes };
 }
 
 /** What is replaced while all of this goes on: the operator, which another instance or the next start follows, and the API server. */

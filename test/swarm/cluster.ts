@@ -15,9 +15,11 @@ export function cluster(chance: Chance, size: Size): SwarmCluster {
   const allHaveDevices = chance.maybe(0.6);
   const noneHasIdentity = chance.maybe(0.15);
   const zones = chance.one([1, 1, 3]);
+  const controlPlane = chance.one([0, 0, 0, 1, 3]);
   const nodes = Array.from({ length: count }, (_, index) => ({
     name: `node-${index + 1}`,
     zone: `z${(index % zones) + 1}`,
+    ...(index < controlPlane ? { labels: { 'node-role.kubernetes.io/control-plane': 'true' } } : {}),
     ...(allHaveDevices || chance.maybe(0.7) ? {} : { bmc: false }),
     ...(noneHasIdentity || chance.maybe(0.1) ? { identity: false } : {}),
   }));

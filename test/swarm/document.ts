@@ -9,6 +9,7 @@ export type Happening = { at: string } & Record<string, unknown>;
 export interface SwarmNode {
   name: string;
   zone?: string;
+  labels?: Record<string, string>;
   bmc?: boolean;
   identity?: boolean;
 }

@@ -5,6 +5,7 @@ import { seconds } from './document.ts';
 import { complication } from './faults.ts';
 import { deed } from './people.ts';
 import type { Shape } from './configurations.ts';
+import { powerWatch } from './policies.ts';
 
 export interface Drama {
   /** What the nodes are like. */
@@ -47,6 +48,7 @@ export function hasty(chance: Chance, change: Record<string, unknown> = {}): Rec
       bootTimeout: '60s',
       retries: chance.between(0, 1),
       restarts: chance.between(0, 1),
+      ...powerWatch(chance),
     },
     release: {},
     storm: { maxUnresponsive: '100%', maxConcurrent: chance.between(1, 2), cooldown: '10s' },

@@ -8,6 +8,7 @@ import { acceptedRisk, asserted, crashed, safelyDetached, slowToEnd } from './dr
 import { backInTime, cutOff, edited, lyingOutlet, safeDetach, staleCrash } from './dramas-of-devices.ts';
 import { levels, written } from './dramas-of-levels.ts';
 import { endless, everywhere, otherLeases, slots, staggered, takenOver } from './dramas-of-many.ts';
+import { forgotten, leasesDeleted, othersAtIt, pausedInFence, unheardRequest, watched } from './dramas-of-others.ts';
 import { changedMind, ladders, requests } from './dramas-of-people.ts';
 import { apiAway, approved, leftAlone, planned, rehearsed, severalPolicies } from './dramas-of-plans.ts';
 
@@ -40,6 +41,12 @@ const dramas: readonly { weight: number; choice: (setting: Setting) => Drama }[]
   { weight: 2, choice: leftAlone },
   { weight: 2, choice: rehearsed },
   { weight: 2, choice: severalPolicies },
+  { weight: 3, choice: pausedInFence },
+  { weight: 2, choice: othersAtIt },
+  { weight: 3, choice: unheardRequest },
+  { weight: 3, choice: forgotten },
+  { weight: 2, choice: leasesDeleted },
+  { weight: 3, choice: watched },
 ];
 
 export function drama(chance: Chance, cluster: Pick<Setting, 'nodes' | 'operators' | 'quietAt'>): Drama {

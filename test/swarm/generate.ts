@@ -60,7 +60,7 @@ function rules(of: (name: string) => Chance, nodes: Stage['nodes']): Manifest[] 
 function staged(made: SwarmCluster, { node, kubernetes, operators, gates }: Drama): SwarmCluster {
   return {
     ...made,
-    nodes: made.nodes.map(({ name, zone = 'z1' }) => ({ name, zone, ...node })),
+    nodes: made.nodes.map(({ name, zone = 'z1', labels = {} }) => ({ name, zone, labels, ...node })),
     kubernetes: { ...(made['kubernetes'] as object), ...kubernetes },
     ...(operators === undefined ? {} : { operators }),
     featureGates: { ...(made['featureGates'] as object), ...gates },

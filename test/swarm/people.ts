@@ -3,6 +3,7 @@ import type { Chance } from '../twins/chance.ts';
 import type { Happening, Manifest, SwarmNode } from './document.ts';
 import { seconds } from './document.ts';
 import { configuration, methodsOff, shapes } from './configurations.ts';
+import { byKured, marked, pausedForAll } from './others.ts';
 import { policyObject, remedyPolicy } from './policies.ts';
 
 export interface Scene {
@@ -170,12 +171,20 @@ const deeds: readonly { weight: number; choice: Deed }[] = [
   { weight: 2, choice: changeMode },
   { weight: 2, choice: anotherPolicy },
   { weight: 2, choice: deleteDevice },
-  { weight: 1, choice: ({ node }) => [{ delete: { kind: 'Lease', name: node, namespace: 'kube-node-lease' } }] },
+  { weight: 2, choice: ({ node }) => [{ delete: { kind: 'Lease', name: node, namespace: 'kube-node-lease' } }] },
   { weight: 1, choice: ({ chance }) => [{ delete: { kind: 'Pod', name: `db-${chance.between(0, 3)}` } }] },
   { weight: 1, choice: ({ node }) => [{ deleteNode: node }, { kubeletStop: node }, { kubeletStart: node }] },
 ];
 
+/** What has its own times. */
+const undertakings: readonly ((scene: Scene) => Happening[])[] = [
+  ({ chance, at }) => pausedForAll(chance, at, at + chance.one([10, 40, 100]), clock),
+  ({ chance, node, at }) => marked(chance, node, at, ...chance.one<[] | [number]>([[], [at + 20], [at + 80]])),
+  ({ chance, node, at }) => byKured({ node, at, begun: at + chance.one([5, 30]), back: at + chance.one([60, 120]) }),
+];
+
 export function deed(scene: Scene): Happening[] {
+  if (scene.chance.maybe(0.12)) return scene.chance.one(undertakings)(scene);
   const chosen = scene.chance.weighted(deeds);
   let { at } = scene;
   return (chosen?.(scene) ?? []).map(({ after = 1, ...act }, index) => {

@@ -84,6 +84,11 @@ function ladder(chance: Chance, acting: readonly string[]): object[] {
   }));
 }
 
+/** Devices that are asked all the time. */
+export function powerWatch(chance: Chance): object {
+  return chance.maybe(0.25) ? { powerWatch: { every: chance.one(['1s', '5s']) } } : {};
+}
+
 function fence(chance: Chance): object {
   if (chance.maybe(0.1)) return {};
   return {
@@ -95,6 +100,7 @@ function fence(chance: Chance): object {
     ...(chance.maybe(0.3) ? { kdump: { enabled: true, timeout: chance.one(['20s', '90s']) } } : {}),
     ...(chance.maybe(0.05) ? { machineRemoved: true } : {}),
     ...(chance.maybe(0.1) ? { powerOnFoundOff: false } : {}),
+    ...powerWatch(chance),
   };
 }
 
