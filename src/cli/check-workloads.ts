@@ -12,9 +12,11 @@ import type { Overrides } from '../kube/kubeconfig.ts';
 import type { AgentFlags } from './agent-flags.ts';
 import { agentSettings } from './agent-flags.ts';
 import { clientOf, connect } from './kube-flags.ts';
+import { configuredIn } from './operator-place.ts';
 import { snapshotOf } from './snapshot-of.ts';
 import { renderTable } from './table.ts';
 import { UserError } from './user-error.ts';
+import { elsewhere } from './written.ts';
 
 export interface WorkloadFlags extends Overrides, AgentFlags {
   clear?: boolean;
@@ -35,9 +37,12 @@ export async function checkWorkloads(names: string[], flags: WorkloadFlags): Pro
   const connection = await connect(flags);
   const client = clientOf(connection);
   try {
-    const report = await workloadReport(client, connection.namespace, { names, flags });
+    const namespace = await configuredIn(client, { given: flags.namespace, usual: connection.namespace });
+    const report = await workloadReport(client, namespace, { names, flags });
     process.stdout.write(await render(report, flags.output));
     for (const { what, why } of report.unread) process.stderr.write(`fenceline: ${what} are not looked at: ${why}\n`);
+    const hint = await elsewhere({ client, namespace });
+    if (hint !== undefined) process.stderr.write(`fenceline: ${hint}\n`);
     process.exitCode = report.findings.some(({ failsOver }) => failsOver === 'never') ? 1 : 0;
   } finally {
     client.close();

@@ -41,6 +41,7 @@ import type { WorkloadFlags } from './check-workloads.ts';
 import { checkWorkloads } from './check-workloads.ts';
 import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
 import { taken, whoAmI } from './node-fence.ts';
+import { configuredIn } from './operator-place.ts';
 import { renderTable } from './table.ts';
 import { readPolicies } from './policy-of.ts';
 import { UserError } from './user-error.ts';
@@ -109,7 +110,7 @@ async function check(names: string[], flags: CheckFlags): Promise<void> {
 export async function checkContext(flags: Overrides & AgentFlags): Promise<CheckContext> {
   const connection = await connect(flags);
   const client = clientOf(connection);
-  const { namespace } = connection;
+  const namespace = await configuredIn(client, { given: flags.namespace, usual: connection.namespace });
   const provider = new ClusterDevices({ client, clock: realClock, namespace, agents: agentSettings(flags) });
   return { client, provider, clock: realClock, namespace };
 }

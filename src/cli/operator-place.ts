@@ -53,6 +53,23 @@ export async function placeOf(client: KubeClient, { given, nowMs }: Asked = {}):
   return namespace === undefined ? undefined : { namespace, operator: { leads: 'nobody' }, rivals };
 }
 
+/**
+ * Where a command that only reads looks for how nodes are fenced: as said; otherwise where the operator is, or something is
+ * written for it. In the wrong namespace it would find nothing, and say that of a cluster in which all is well.
+ */
+export async function configuredIn(
+  client: KubeClient,
+  { given, usual }: { given?: string | undefined; usual: string },
+): Promise<string> {
+  if (given !== undefined) {
+    await mustExist({ client, namespace: given });
+    return given;
+  }
+  const place = await placeOf(client);
+  if (place !== undefined && place.guessed === undefined) return place.namespace;
+  return (await likelyNamespace(client)) ?? usual;
+}
+
 interface Asked {
   /** By whoever types. */
   given?: string | undefined;

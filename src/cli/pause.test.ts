@@ -5,6 +5,7 @@ import type { KubeObject } from '../kube/client.ts';
 import { configMaps, drainPolicies, leases, namespaces } from '../kube/resources.ts';
 import { explainNode } from './explain.ts';
 import { requestFence } from './fence.ts';
+import { configuredIn } from './operator-place.ts';
 import { pause } from './pause.ts';
 import { tellOfOthers } from './run.ts';
 import { readStatus, render } from './status.ts';
@@ -127,6 +128,25 @@ describe('two operators', () => {
     cluster.server.faults.inject({ matches: ({ resource }) => resource === 'leases', ...forbid });
     await tellOfOthers(client, 'ops', log);
     assert.match(JSON.stringify(heard), /whether another operator leads in another namespace is not known/);
+  });
+});
+
+describe('how nodes are fenced', () => {
+  test('[EXP-2, EXP-3, EXP-4] is looked for where the operator is, unless somebody says where', async () => {
+    const cluster = await led();
+    const { client } = cluster;
+    const usual = 'default';
+    assert.equal(await configuredIn(client, { usual }), 'ops');
+    assert.equal(await configuredIn(client, { given: 'default', usual }), 'default');
+    await assert.rejects(configuredIn(client, { given: 'opps', usual }), /there is no namespace opps/);
+    await cluster.make(namespaces, { metadata: { name: 'spare' } });
+    await cluster.remove({ resource: leases, namespace: 'ops', name: 'fenceline' });
+    assert.equal(await configuredIn(client, { usual }), 'default', 'nothing of an operator is found');
+    await cluster.make(configMaps, { metadata: { name: 'fence-config-node-1', namespace: 'spare' } });
+    assert.equal(await configuredIn(client, { usual }), 'spare', 'where something is written for one');
+    const forbid = { code: 403, reason: 'Forbidden' };
+    cluster.server.faults.inject({ matches: ({ resource }) => resource === 'leases', ...forbid });
+    assert.equal(await configuredIn(client, { usual }), 'spare');
   });
 });
 

@@ -6,8 +6,13 @@ import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { Option } from 'commander';
 import { parseAllDocuments } from 'yaml';
+import { structuralSchemaOf } from '../api/crds.ts';
 import { parseFeatureGates } from '../api/feature-gates.ts';
+import { KINDS } from '../api/kinds.ts';
+import { parseObject } from '../api/parse.ts';
+import { RemedyPolicySchema } from '../api/remedy-policy.ts';
 import type { Snapshot, SnapshotObject } from '../api/snapshot.ts';
+import { unknownFields } from '../api/unknown-fields.ts';
 import type { Overrides } from '../kube/kubeconfig.ts';
 import { policySpec } from '../observe/project-snapshot.ts';
 import { invariants } from '../scenario/checkers/index.ts';
@@ -26,8 +31,10 @@ import { runScenario } from '../scenario/runner.ts';
 import type { BmcFault } from '../world/machines/bmc.ts';
 import { bmcFaults } from '../world/machines/bmc.ts';
 import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
+import { configuredIn } from './operator-place.ts';
 import { snapshotOf } from './snapshot-of.ts';
 import { renderTable } from './table.ts';
+import { elsewhere } from './written.ts';
 import { toYaml } from './yaml.ts';
 
 export interface RehearsalFlags extends Overrides {
@@ -71,7 +78,10 @@ export async function rehearse(flags: RehearsalFlags): Promise<void> {
   const client = clientOf(connection);
   let snapshot: Snapshot;
   try {
-    snapshot = await snapshotOf(client, connection.namespace);
+    const namespace = await configuredIn(client, { given: flags.namespace, usual: connection.namespace });
+    snapshot = await snapshotOf(client, namespace);
+    const hint = await elsewhere({ client, namespace });
+    if (hint !== undefined) process.stderr.write(`fenceline: ${hint}\n`);
   } finally {
     client.close();
   }
@@ -172,8 +182,25 @@ function policiesIn(file: string): SnapshotObject[] {
       throw new ScenarioError([`${file}: every document has to be a RemedyPolicy with a name`]);
     }
     const policy = one as SnapshotObject;
+    const problems = policyProblems(policy);
+    if (problems.length > 0)
+      throw new ScenarioError(problems.map((problem) => `${file}: ${metadata.name}: ${problem}`));
     return { ...policy, spec: policySpec(policy['spec'] ?? {}) };
   });
+}
+
+/** What the API server would drop, or refuse: a rehearsal of something else than what is written would be worse than none. */
+function policyProblems(policy: SnapshotObject): string[] {
+  const unknown = KINDS.filter(({ kind }) => kind === policy.kind).flatMap((kind) =>
+    unknownFields(structuralSchemaOf(kind), withoutMetadata(policy)),
+  );
+  const parsed = parseObject(RemedyPolicySchema, policy);
+  return [...unknown, ...(parsed.ok ? [] : parsed.problems)];
+}
+
+/** Which has fields of Kubernetes' own. */
+function withoutMetadata({ metadata: _metadata, ...rest }: SnapshotObject): object {
+  return rest;
 }
 
 /** A list of events, or a scenario file, of which only the events count. */

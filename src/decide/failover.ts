@@ -118,7 +118,8 @@ function basisFindings(scene: Scene, pod: SnapshotPod): Said[] {
   const found = { policy: match, volumes: scene.volumes, drivers: scene.drivers };
   const objections = [fence, detachProblem(scene, found, pod), riskProblem(found, pod)];
   if (objections.every((one) => one !== undefined)) {
-    const advice = 'give the node a device and the policy a fence, or accept the risk by podDeletion and provisioners';
+    const advice =
+      'give the node a device and the policy a fence; podDeletion and provisioners would let it go without proof, at the risk of two writers';
     return [said('NoBasis', objections.join('; '), advice), ...budget];
   }
   return [...tolerationFindings(pod), ...budget];

@@ -175,6 +175,31 @@ describe('simulate --from-cluster', () => {
     assert.match(refused({ switch: ['rack=r7'] }), /no node has this label/);
     assert.match(refused({}), /^what is to fail\? Write --node NAME/);
     assert.match(refused({ node: ['node-1'], policy: '/nowhere' }), /\/nowhere: ENOENT/);
+    const file = join(mkdtempSync(join(tmpdir(), 'fenceline-rehearse-')), 'policy.json');
+    const proposed = (spec: object): string => {
+      writeFileSync(file, JSON.stringify({ ...policy, spec: { allNodes: true, ...spec } }));
+      return refused({ node: ['node-1'], policy: file }).replace(file, 'policy.json');
+    };
+    const misspelt = proposed({ treshholds: [], storm: { maxUnresponsiv: 1 } });
+    rmSync(dirname(file), { recursive: true });
+    assert.match(
+      misspelt,
+      /^policy.json: workers: spec\.treshholds: there is no such field; did you mean thresholds\? .*maxUnresponsiv: there is no such field; did you mean maxUnresponsive\?$/,
+    );
+  });
+
+  test('[EXP-2] what was found off, and what was only cut off from its storage, is not told as confirmed off', async () => {
+    const snapshot = await snapshotOfCluster([...objects, policy]);
+    const node = nodeOf(snapshot, 'default/db-0');
+    const told = async (how: 'powerOff' | 'partition'): Promise<string> => {
+      const { documents, struck } = planOf(snapshot, { node: [node], how, runFor: '5m' });
+      const outcome = await runDocument(documents[0]?.document ?? assert.fail(), struck, undefined);
+      return textOf({ notes: [] }, [{ policies: 'in force', outcome }]);
+    };
+    const lost = await told('powerOff');
+    assert.match(lost, /suspected \S+, found off \S+, frees/);
+    assert.doesNotMatch(lost, /confirmed off|fenced/);
+    assert.match(await told('partition'), /suspected \S+, fenced \S+, confirmed off \S+, frees/);
   });
 
   test('[EXP-2] odd clusters: no Leases, no zone, nodes down or cordoned, devices that nobody has written', async () => {

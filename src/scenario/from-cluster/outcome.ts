@@ -3,7 +3,7 @@ import { conditionOf, controllerOf, isReady, keyOf } from '../../world/objects/m
 import type { Node } from '../../world/objects/nodes.ts';
 import type { Pod } from '../../world/objects/pods.ts';
 import type { CheckContext, Checker, Invariant } from '../checkers/checker.ts';
-import type { ClusterState, StoredChange, StoredFence } from '../cluster-state.ts';
+import type { ClusterState, StoredChange, StoredFence, StoredSwitch } from '../cluster-state.ts';
 import { hasSent } from '../cluster-state.ts';
 import type { Exempted, Report, Violation } from '../report.ts';
 
@@ -15,8 +15,12 @@ export interface NodeOutcome {
   suspectedAt?: number;
   /** When the first command to its device was recorded. */
   fencedAt?: number;
-  /** When its device had confirmed it. */
+  /** When a device that had been told to switch it off said off. */
   confirmedAt?: number;
+  /** When a device said off that had been told nothing. */
+  foundOffAt?: number;
+  /** When a device had cut it off from its storage. */
+  isolatedAt?: number;
   releases: { basis: string; at: number; pods: number }[];
   /** What kept it from being fenced or freed, each from its first moment on. */
   holds: { reason: string; message: string; at: number; until?: number }[];
@@ -144,8 +148,10 @@ export class OutcomeWatch {
     const node = this.#nodeOf(spec?.node ?? '');
     const at = this.#now;
     if (hasSent(object)) node.fencedAt ??= at;
-    const switched = status?.fence?.switched ?? [];
-    if (switched.some(({ confirmedAt }) => confirmedAt !== undefined)) node.confirmedAt ??= at;
+    for (const one of status?.fence?.switched ?? []) {
+      const moment = momentOf(one);
+      if (moment !== undefined) node[moment] ??= at;
+    }
     const before = previous?.status?.releases ?? [];
     for (const { basis, pods = [], recordedAt } of status?.releases ?? []) {
       const known = before.find((one) => one.basis === basis && one.recordedAt === recordedAt);
@@ -241,6 +247,18 @@ export class OutcomeWatch {
     const { hold } = fence?.status ?? {};
     return { why: hold?.message ?? (fence === undefined ? 'no policy does anything about its node' : 'it waits') };
   }
+}
+
+/** What a device has said of it. Undefined: nothing yet, or there is none, as for a cordon. */
+function momentOf({
+  step,
+  device,
+  commandSentAt,
+  confirmedAt,
+}: StoredSwitch): 'isolatedAt' | 'foundOffAt' | 'confirmedAt' | undefined {
+  if (confirmedAt === undefined || device === undefined) return undefined;
+  if (step === 'isolation') return 'isolatedAt';
+  return commandSentAt === undefined ? 'foundOffAt' : 'confirmedAt';
 }
 
 function isOpen(node: Node): boolean {

@@ -48,13 +48,15 @@ export function warningsOf({ policies, outcome }: Rehearsal): string[] {
 
 function nodeText(node: NodeOutcome | undefined): string {
   if (node === undefined) return 'nothing';
-  const { suspectedAt, fencedAt, confirmedAt, releases, backAt, fence } = node;
+  const { suspectedAt, fencedAt, confirmedAt, foundOffAt, isolatedAt, releases, backAt, fence } = node;
   const freed = releases.map(({ basis, at, pods }) => `frees ${count(pods, 'pod')} ${time(at)} (${basis})`);
   const hold =
     node.holds.findLast(({ until }) => until === undefined) ?? (fencedAt === undefined ? node.holds.at(-1) : undefined);
   const parts = [
     ...(suspectedAt === undefined ? [] : [`suspected ${time(suspectedAt)}`]),
     ...(fencedAt === undefined ? [] : [`fenced ${time(fencedAt)}`]),
+    ...(foundOffAt === undefined ? [] : [`found off ${time(foundOffAt)}`]),
+    ...(isolatedAt === undefined ? [] : [`cut off from its storage ${time(isolatedAt)}`]),
     ...(confirmedAt === undefined ? [] : [`confirmed off ${time(confirmedAt)}`]),
     ...freed,
     ...(hold === undefined ? [] : [`held ${time(hold.at)}: ${hold.message}`]),
