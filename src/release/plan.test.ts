@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import fc from 'fast-check';
 import {
   aCase,
   aFence,
@@ -18,17 +17,17 @@ import {
   inForce,
   nowMs,
   quarantine,
+  renewedLease,
   safeDriver,
   withoutNode,
 } from '../../test/support/release-case.ts';
-import { MAX_RELEASES } from '../api/fence-names.ts';
 import { featureGates } from '../api/feature-gates.ts';
 import type { ReleaseRecord } from '../api/node-fence.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import type { Act, Grounds, Step } from '../api/steps.ts';
 import { actsOf } from '../api/steps.ts';
 import type { ReleasePlan } from './plan.ts';
-import { detachByOurselvesAfterMs, planRelease, progressed } from './plan.ts';
+import { detachByOurselvesAfterMs, planRelease, quarantineStep } from './plan.ts';
 import { releaseNode } from './release-node.ts';
 
 const plan = (nodeCase: NodeCase): ReleasePlan => planRelease(nodeCase, releaseNode(nodeCase), 4);
@@ -58,6 +57,8 @@ describe('the order of a release', () => {
     assert.deepEqual(deeds(plan(nodeCase).steps), [['quarantine'], ['requestFence'], ['freeVolumes'], ['forceDelete']]);
     const asked = { ...nodeCase, attachments: [anAttachment({ fenceWanted: true })] };
     assert.deepEqual(deeds(plan(asked).steps), [['quarantine'], ['freeVolumes'], ['forceDelete']]);
+    const silent = plan(aCase(safely));
+    assert.deepEqual(deeds(silent.steps), [['quarantine'], ['freeVolumes'], ['forceDelete']], 'one that cannot');
     const risk = aCase({ drivers });
     assert.deepEqual(
       deeds(plan(risk).steps),
@@ -156,89 +157,6 @@ describe('the order of a release', () => {
   });
 });
 
-describe('what is done already makes no step', () => {
-  const recorded = (change: Partial<NodeCase> = {}, record: Partial<ReleaseRecord> = {}): NodeCase =>
-    aCase({ fence: aFence({ releases: [aRecord(record)] }), ...change });
-
-  test('after a crash at any write the same plan goes on, under the same record', () => {
-    const marked = { taints: [quarantine] };
-    const stages: [Partial<NodeCase>, Act['do'][][]][] = [
-      [{}, [['quarantine'], ['freeVolumes'], ['forceDelete']]],
-      [{ node: aNode(marked) }, [['freeVolumes'], ['forceDelete']]],
-      [{ node: aNode({ ...marked, volumesInUse: [] }) }, [['forceDelete']]],
-      [{ node: aNode({ ...marked, volumesInUse: [] }), pods: [aPod({ phase: 'Failed' })] }, [['forceDelete']]],
-      [{ node: aNode({ ...marked, volumesInUse: [] }), pods: [aPod({ phase: 'Failed', graceSeconds: 0 })] }, []],
-      [{ node: aNode({ ...marked, volumesInUse: [] }), pods: [] }, []],
-    ];
-    for (const [stage, expected] of stages) {
-      const { steps, records } = plan(recorded(stage));
-      assert.deepEqual(deeds(steps), expected);
-      assert.equal(records.length, 1);
-      assert.equal(records[0]?.epoch, 1, 'as it was first decided');
-    }
-  });
-
-  test('a record of another boot, author or node is another record', () => {
-    for (const other of [{ bootId: 'boot-0' }, { by: 'policy other' }, { nodeUid: 'other' }, { endedAt: 'x' }]) {
-      assert.equal(plan(recorded({}, other)).records.length, 2, JSON.stringify(other));
-    }
-  });
-
-  test('progress is noted once, and noting it again changes nothing', () => {
-    const arbitrary = fc.record({
-      pods: fc.constantFrom([], [aPod()], [aPod({ phase: 'Failed' })]),
-      volumesInUse: fc.constantFrom([], [entry]),
-      attachments: fc.constantFrom([], [anAttachment()]),
-      laterMs: fc.integer({ min: 0, max: 100_000 }),
-    });
-    fc.assert(
-      fc.property(arbitrary, ({ pods, volumesInUse, attachments, laterMs }) => {
-        const nodeCase = aCase({ pods, node: aNode({ volumesInUse }), attachments });
-        const once = progressed(nodeCase, aRecord());
-        assert.deepEqual(progressed({ ...nodeCase, serverNowMs: nowMs + laterMs }, once), once);
-        if (once.endedAt !== undefined) assert.ok(once.podsGoneAt !== undefined && attachments.length === 0);
-        if (once.freedAt !== undefined) assert.deepEqual(volumesInUse, []);
-        if (once.podsGoneAt !== undefined) assert.ok(pods.every(({ phase }) => phase === 'Failed'));
-      }),
-    );
-  });
-
-  test('[POD-7] a pod whose object stays is recorded once, not in every pass', () => {
-    const policy = inForce({ podDeletion: 'do-nothing', volumeAttachmentRecovery: 'immediate' });
-    const over = {
-      policy,
-      pods: [aPod({ phase: 'Failed' })],
-      attachments: [],
-      awaited: ['default/data-web-0'],
-    };
-    const record = { podsStay: true, freedAt: 'x', podsGoneAt: 'x', endedAt: 'x' };
-    const { steps, records } = plan(
-      recorded({ ...over, node: aNode({ taints: [quarantine], volumesInUse: [] }) }, record),
-    );
-    assert.deepEqual([deeds(steps), records.length], [[], 1]);
-  });
-
-  test('records are bounded: the oldest that are over go, one that is open never', () => {
-    const old = Array.from({ length: MAX_RELEASES }, (_, at) =>
-      aRecord({ by: `policy ${at}`, ...(at === 0 ? {} : { endedAt: 'x' }) }),
-    );
-    const { records } = plan(aCase({ fence: aFence({ releases: old }) }));
-    assert.equal(records.length, MAX_RELEASES);
-    assert.ok(
-      records.some(({ by }) => by === 'policy 0'),
-      'the open one',
-    );
-    assert.ok(
-      records.every(({ by }) => by !== 'policy 1'),
-      'the oldest of the others',
-    );
-    assert.ok(
-      records.some(({ by }) => by === 'policy release'),
-      'the new one',
-    );
-  });
-});
-
 describe('where Kubernetes does not detach by itself', () => {
   const goneAt = '2026-01-01T00:09:30Z';
   const dueMs = Date.parse(goneAt) + detachByOurselvesAfterMs;
@@ -267,7 +185,9 @@ describe('where Kubernetes does not detach by itself', () => {
 
   const rows: [string, Partial<NodeCase>, Partial<ReleaseRecord>][] = [
     ['it is being detached', { attachments: [anAttachment({ deleting: true })] }, {}],
-    ['the record does not cover it', {}, { attachments: [] }],
+    ['it has ended', {}, { endedAt: goneAt }],
+    ['nobody knows any more by which way', {}, { way: 'another' as 'policy' }],
+    ['its kubelet renews', { lease: renewedLease }, {}],
     ['a pod that stays uses it', { pods: [staying()] }, {}],
     ['the node is Ready', { node: aNode({ ready: 'True', taints: [quarantine], volumesInUse: [] }) }, {}],
     ['it was booted since', { node: aNode({ bootId: 'boot-2', taints: [quarantine], volumesInUse: [] }) }, {}],
@@ -278,14 +198,30 @@ describe('where Kubernetes does not detach by itself', () => {
   ];
   for (const [when, change, record] of rows) {
     test(`[NGS-4, NGS-9] not while ${when}`, () => {
+      const { steps } = plan(left(change, record));
       assert.deepEqual(
-        deeds(plan(left(change, record)).steps)
-          .flat()
-          .filter((deed) => deed === 'deleteAttachment'),
+        steps.filter((step) => actsOf(step).length === 0 || actsOf(step).some((act) => act.do === 'deleteAttachment')),
         [],
       );
     });
   }
+
+  test('[NGS-4] of several, those that are on record', () => {
+    const attachments = [anAttachment({ name: 'csi-9', volume: 'pv-9' }), anAttachment()];
+    const [step] = plan(left({ attachments })).steps;
+    assert.deepEqual(step && actsOf(step), [{ do: 'deleteAttachment', attachment: 'csi-0', uid: 'attachment-0' }]);
+  });
+
+  test('[POD-3] also under a kubelet that reports its trouble, where the policy accepts that, and then its Lease is no ground', () => {
+    const node = aNode({ ready: 'False', taints: [quarantine], volumesInUse: [] });
+    const { steps } = plan(left({ node, lease: renewedLease }));
+    assert.deepEqual(deeds(steps), [['deleteAttachment']]);
+    const grounds = groundsOf(steps[0]);
+    assert.deepEqual([grounds?.leaseRenewTime, grounds?.heartbeatTime], [undefined, undefined]);
+    const { way: _, ...record } = aRecord({ basis: 'PowerOff', freedAt: goneAt, podsGoneAt: goneAt });
+    const fence = aFence({ releases: [record], incident: anIncident() });
+    assert.deepEqual(plan(left({ node, lease: renewedLease, fence })).steps, [], 'no other way does');
+  });
 
   describe('by safe detach', () => {
     const recorded = { way: 'safe detach', basis: 'StorageSafeDetach', by: 'policy release' } as const;
@@ -323,6 +259,16 @@ describe('where Kubernetes does not detach by itself', () => {
     const { deletionAtMs: _, ...pod } = aPod({ name: 'other', uid: 'pod-9' });
     return pod;
   }
+});
+
+test('[SAF-4] a quarantine that is there is told what it has to say', () => {
+  const attachless = { [driver]: { name: driver, safeDetach: false, unpublishFence: false, attachless: true } };
+  const marked = aCase({ node: aNode({ taints: [quarantine] }), drivers: attachless });
+  const [step] = plan(marked).steps;
+  assert.ok(step);
+  const [act] = actsOf(step);
+  assert.ok(act?.do === 'quarantine' && act.mark !== undefined);
+  assert.equal(quarantineStep(aCase({ node: aNode({ taints: [quarantine] }) })), undefined);
 });
 
 test('a hold begins nothing new, and follows what has begun', () => {

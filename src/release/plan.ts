@@ -120,7 +120,6 @@ function recordFor(nodeCase: NodeCase, group: Group, records: ReleaseRecord[], e
     record.endedAt === undefined &&
     wayOf(record)?.name === way &&
     record.by === author &&
-    record.podsStay === podStays &&
     record.nodeUid === nodeUid &&
     record.bootId === bootId;
   const index = records.findIndex(fits);
@@ -286,22 +285,16 @@ function detachSteps(nodeCase: NodeCase, records: readonly ReleaseRecord[], epoc
   if (node?.ready === 'True') return [];
   const boot = bootOf(nodeCase);
   const used = keptBy(nodeCase, nodeCase.pods);
-  const due = records.filter((record) => {
+  return records.flatMap((record) => {
     const { endedAt, podsGoneAt, bootId } = record;
-    return (
-      endedAt === undefined &&
-      isStillAccepted(nodeCase, record) &&
-      bootId === boot &&
-      podsGoneAt !== undefined &&
-      nodeCase.serverNowMs >= Date.parse(podsGoneAt) + detachByOurselvesAfterMs
-    );
-  });
-  return due.flatMap((record) => {
     const way = wayOf(record);
+    const dueMs = Date.parse(podsGoneAt ?? '') + detachByOurselvesAfterMs;
+    const isDue = endedAt === undefined && bootId === boot && nodeCase.serverNowMs >= dueMs;
+    if (way === undefined || !isDue || !isStillAccepted(nodeCase, way, record)) return [];
     const left = attachmentsHere(nodeCase).filter(
       (one) => record.attachments.includes(one.name) && !one.deleting && !used.attachment(one),
     );
-    if (way === undefined || left.length === 0) return [];
+    if (left.length === 0) return [];
     const acts = left.map(({ name, uid }): GroundedAct => ({ do: 'deleteAttachment', attachment: name, uid }));
     const freed = { drivers: [...new Set(left.map(({ driver }) => driver))] };
     return [{ acts, grounds: groundsOf(nodeCase, { way, record, freed, epoch }) }];
@@ -312,9 +305,7 @@ function detachSteps(nodeCase: NodeCase, records: readonly ReleaseRecord[], epoc
  * Nobody unmounts under a kubelet that lives; a risk counts only while somebody accepts it, a word only while it stands,
  * and a gate that was switched off lets nothing more go.
  */
-function isStillAccepted(nodeCase: NodeCase, record: ReleaseRecord): boolean {
-  const way = wayOf(record);
-  if (way === undefined) return false;
+function isStillAccepted(nodeCase: NodeCase, way: Way, record: ReleaseRecord): boolean {
   if (!way.toleratesLife(nodeCase) && kubeletSilent(nodeCase) !== undefined) return false;
   return way.stillStands(nodeCase, record);
 }

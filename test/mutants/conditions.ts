@@ -26,10 +26,12 @@ export const covered: Readonly<Record<string, number>> = {
   'src/release/by-safe-detach.ts': 20,
   'src/release/by-storage-fence.ts': 12,
   'src/release/checks.ts': 20,
+  'src/release/device-question.ts': 20,
   'src/release/gain.ts': 8,
   'src/release/hold.ts': 16,
   'src/release/kept.ts': 15,
   'src/release/latecomers.ts': 18,
+  'src/release/plan.ts': 75,
   'src/return/return-node.ts': 45,
   'src/return/soak.ts': 8,
 };
