@@ -3,11 +3,14 @@ import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import type { Mutant } from './mutant.ts';
 
-/** Of a whole second on a machine that does nothing else, at the most. */
-const patienceMs = 15_000;
+/** For what one test of a file notices in a moment; what none does takes some seconds on a machine that does nothing else. */
+const usualMs = 30_000;
 
 /** What noticed it; undefined: it survives. */
-export async function* triesOf(mutants: readonly Mutant[]): AsyncGenerator<[Mutant, string | undefined]> {
+export async function* triesOf(
+  mutants: readonly Mutant[],
+  patienceMs = usualMs,
+): AsyncGenerator<[Mutant, string | undefined]> {
   let worker = begun();
   try {
     for (const mutant of mutants) {
