@@ -7,6 +7,7 @@ import { describe, test } from 'node:test';
 import type { CheckContext, Checker, Invariant, Write } from '../../src/scenario/checkers/checker.ts';
 import { s18 } from '../../src/scenario/checkers/s18-one-holder.ts';
 import { s23 } from '../../src/scenario/checkers/s23-cancelled.ts';
+import { s27 } from '../../src/scenario/checkers/s27-no-delay.ts';
 import { s29 } from '../../src/scenario/checkers/s29-own-device.ts';
 import { s30 } from '../../src/scenario/checkers/s30-mixed-storage.ts';
 import { s42 } from '../../src/scenario/checkers/s42-no-act-without-end.ts';
@@ -162,6 +163,29 @@ describe('checkers fed by hand', () => {
       const before = { ...pod, spec: { ...pod.spec, volumes } };
       checker.onWrite?.(write({ verb: 'delete', resource: 'pods', body: { gracePeriodSeconds: 0 }, before }));
       assert.equal(violations.length, isClosed ? 0 : 1, violations.join());
+    }
+  });
+
+  test('S27: a device that is silent itself is not held up by another, and one that has answered is', () => {
+    for (const isSilent of [true, false]) {
+      const { checker, violations, at } = alone(s27);
+      const asked = (node: string) => ({ type: 'device', operator: 1, node, action: 'status' }) as const;
+      const fence = fenceWith({ fence: { phase: 'poweringOff', stepStartedAt: 'then' } });
+      const store = (stop: boolean): void => {
+        const object = { ...fence, spec: { node: 'node-1', stop } } as unknown as Node;
+        checker.onStored?.({ type: 'MODIFIED', object, previous: undefined }, 'somebody');
+      };
+      store(false);
+      checker.onWire?.(asked('node-1'));
+      if (!isSilent) checker.onWire?.({ type: 'answered', operator: 1, node: 'node-1', power: 'on' });
+      store(true);
+      store(false);
+      at(30_000);
+      checker.onWire?.(asked('node-2'));
+      assert.equal(violations.length, isSilent ? 0 : 1, violations.join());
+      at(90_000);
+      checker.onWire?.(asked('node-2'));
+      assert.equal(violations.length, 1, 'nor for ever');
     }
   });
 
