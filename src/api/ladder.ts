@@ -40,7 +40,9 @@ const leaseTrigger = z.object({
     .meta({
       description:
         'How long ago the kubelet last renewed its Lease. It renews every quarter of the duration that stands in the ' +
-        'Lease, every 10 s by default; a value below 1.2 of these intervals counts as that. A stale Lease is suspicion, ' +
+        'Lease, every 10 s by default; a value below 1.2 of these intervals counts as that. Where there is no Lease, ' +
+        'because somebody deleted it or the kubelet has none, it counts from when Kubernetes has not heard of the node ' +
+        'either and calls Ready Unknown. A stale Lease is suspicion, ' +
         'never proof: the node may be running and writing behind a broken switch.',
     }),
 });

@@ -11,6 +11,8 @@ export interface Pulse {
   durationMs?: number | undefined;
   /** For how long nobody but the node is to blame: before that the API server was away. Absent: all the time. */
   hearableForMs?: number;
+  /** Somebody has deleted it, and no kubelet has made it again: that is silence too, since the last renewal that was seen. */
+  isGone?: true;
 }
 
 /** That of a stock kubelet. */
@@ -67,7 +69,7 @@ export function isSilent(lease: Pulse, leastMs = 0): boolean {
 }
 
 export function isRenewing(lease: Pulse): boolean {
-  return lease.unchangedForMs < silentAfterMs(lease);
+  return lease.isGone !== true && lease.unchangedForMs < silentAfterMs(lease);
 }
 
 /** What only a living kubelet writes, as it stood when something was heard of its node. */

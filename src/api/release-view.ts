@@ -294,7 +294,10 @@ export interface PolicySummary {
 /** Conditions of the node, each with the time for which we have seen it so, by our own clock. */
 export interface TroubleFacts {
   conditions: readonly { type: string; status: ConditionStatus; forMs: number }[];
-  /** How long its Lease has been seen unchanged; absent: there is none, or no live read has confirmed it. */
+  /**
+   * How long its Lease has been seen unchanged; of one that has none, for how long Kubernetes has not heard of it. Absent: no live
+   * read has confirmed it, or its Node says otherwise.
+   */
   leaseSilentMs?: number;
   /** How long its Lease says that it lasts. */
   leaseDurationMs?: number;

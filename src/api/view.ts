@@ -67,6 +67,8 @@ export const VERDICT_REASONS = {
   ReadyAndRenewing: 'Ready is True, and its Lease is being renewed.',
   ReadyWithoutLease: 'Ready is True; it has no Lease, so that its condition alone is judged.',
   LeaseStale: 'Ready still reads True, but its Lease has not been renewed for too long.',
+  LeaseGone:
+    'Ready still reads True, but its Lease was deleted, and no kubelet has made it again; ladders wait until Kubernetes has not heard of it either.',
   PoweredOff: 'Ready still reads True, but its devices say that it is off, and its kubelet does not answer.',
   NotReady: 'Ready is False: its kubelet reports that it cannot work.',
   ReadyUnknown: 'Ready is Unknown: Kubernetes has not heard from its kubelet for its grace period.',

@@ -288,6 +288,12 @@ describe('what acts rest on', () => {
       assert.ok(byLease?.basis === 'Remedy');
       assert.deepEqual([byLease.trouble, byLease.leaseRenewTime], [undefined, aCase().lease?.renewTime]);
       assert.deepEqual([byLease.nodeUid, byLease.bootId, byLease.policy?.name], ['node-uid', 'boot-1', 'release']);
+      const { lease: _, ...without } = remedied(kind, {}, silent);
+      for (const one of [without, { ...without, lease: { ...aCase().lease!, isGone: true as const } }]) {
+        const byKubernetes = groundsOf(decideNode(one).steps[0]);
+        assert.ok(byKubernetes?.basis === 'Remedy');
+        assert.deepEqual(byKubernetes.trouble, { type: 'Ready', status: 'Unknown' }, 'Kubernetes hears nothing either');
+      }
     }
   });
 

@@ -247,7 +247,11 @@ function troubleOf(
   const threshold = policy.policy.remedy?.thresholds.find(({ key }) => key === ladder.threshold);
   if (threshold === undefined) return {};
   const silent = { leaseRenewTime: lease?.renewTime ?? '' };
-  if (threshold.condition === undefined) return silent;
+  if (threshold.condition === undefined) {
+    // Where there is no Lease, it is silent because Kubernetes says so.
+    const isThere = lease !== undefined && lease.isGone !== true;
+    return isThere ? silent : { ...silent, trouble: { type: 'Ready', status: 'Unknown' } };
+  }
   const { type, status } = threshold.condition;
   // What Kubernetes calls Unknown is silent: whoever renews its Lease is on its way back.
   return { trouble: { type, status }, ...(run.do === 'switch' && node?.ready === 'Unknown' ? silent : {}) };

@@ -1,7 +1,7 @@
 /** What ladder and fence come to in one pass, from the case alone. It is stored first, and what has to run begins then. */
 import { fencesSilence, isFromBefore, isUnderFence, phaseHasEnded, timeOf } from '../api/facts.ts';
 import { EMPTY_STATUS } from '../api/empty-status.ts';
-import { silentAfterMs } from '../api/life.ts';
+import { isSilent, silentAfterMs } from '../api/life.ts';
 import type { FenceRequest, RequestAnswer } from '../api/fence-request.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { LadderThreshold, NodeCase, PresentCase, Remediation, RemedyFacts } from '../api/release-view.ts';
@@ -202,9 +202,10 @@ function nextRemedy(nodeCase: PresentCase, isAsked: boolean): Requestable {
 
 /** Its kubelet is silent, and a fence would be for that: whether it is off already is asked before any ladder is due (EVD-2). */
 function mayBeOff(nodeCase: PresentCase): boolean {
-  const { node, trouble } = nodeCase;
+  const { node, trouble, lease } = nodeCase;
   const { leaseSilentMs = 0, leaseDurationMs: durationMs } = trouble;
-  const isMissed = node.ready === 'Unknown' || leaseSilentMs >= silentAfterMs({ durationMs });
+  const isLost = lease?.isGone === true && isSilent(lease);
+  const isMissed = node.ready === 'Unknown' || leaseSilentMs >= silentAfterMs({ durationMs }) || isLost;
   const remedy = remedyOf(nodeCase);
   return isMissed && remedy !== undefined && fencesSilence(remedy);
 }

@@ -83,6 +83,9 @@ describe('who is back', () => {
     assert.equal(isBack({ ...aCase({ lease: first }), node }), false);
     assert.equal(isBack({ ...aCase({ lease: { ...renewedLease, unchangedForMs: 60_000 } }), node }), false);
     assert.equal(isBack({ ...aCase({ lease: renewedLease }), node: aNode() }), false);
+    assert.equal(isBack({ ...aCase({ lease: { ...renewedLease, isGone: true } }), node }), false);
+    const { lease: __, ...without } = aCase({});
+    assert.ok(isBack({ ...without, node }), 'one that has no Lease is heard of by its Node alone');
   });
 
   const alive = { lease: renewedLease, node: { ready: 'True' as const } };

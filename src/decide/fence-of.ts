@@ -226,9 +226,12 @@ function sentBy(
   return at === undefined ? {} : { sent: { at, isFirst: of(stored?.status.fence) !== at } };
 }
 
-/** Ready, and its kubelet renews: Ready alone may be what Kubernetes has not noticed yet. */
+/**
+ * Ready, and its kubelet renews: Ready alone may be what Kubernetes has not noticed yet. One that has no Lease is heard of by its
+ * Node alone.
+ */
 export function isBack({ node, lease }: NodeCase): boolean {
-  return node?.ready === 'True' && lease?.renewed === true && isRenewing(lease);
+  return node?.ready === 'True' && (lease === undefined || (lease.renewed === true && isRenewing(lease)));
 }
 
 /** Power management waits for the dump, for as long as the policy says (FEN-12). */

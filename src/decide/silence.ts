@@ -7,7 +7,8 @@
 import { clockTime } from '../api/facts.ts';
 import { isRenewing, isSilent, silentForMs } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
-import type { NodeCase } from '../api/release-view.ts';
+import type { NodeCase, TroubleFacts } from '../api/release-view.ts';
+import type { LeaseFacts } from '../api/view.ts';
 
 type Incident = NonNullable<NodeFenceStatus['incident']>;
 
@@ -42,4 +43,22 @@ export function withSilence(nodeCase: NodeCase, { silence, ...incident }: Incide
   }
   if (!isSilent(lease)) return incident;
   return { ...incident, silence: { since: clockTime(quiet.sinceMs), renewTime: lease.renewTime } };
+}
+
+/**
+ * Not before a live read has found it so. Where there is no Lease, its kubelet may have none, or cannot make it again after somebody
+ * has deleted it: then a node is silent when Kubernetes says so, which hears of it by its Node as well. A kubelet that lives
+ * contradicts with its next report, so that it counts from there.
+ */
+export function silenceOf(
+  lease: LeaseFacts | undefined,
+  conditions: TroubleFacts['conditions'],
+): Pick<TroubleFacts, 'leaseSilentMs' | 'leaseDurationMs'> {
+  const { durationMs } = lease ?? {};
+  const lasts = durationMs === undefined ? {} : { leaseDurationMs: durationMs };
+  if (lease === undefined || lease.isGone === true) {
+    const unheard = conditions.find(({ type, status }) => type === 'Ready' && status === 'Unknown');
+    return unheard === undefined ? {} : { leaseSilentMs: unheard.forMs, ...lasts };
+  }
+  return lease.confirmed ? { leaseSilentMs: silentForMs(lease), ...lasts } : {};
 }

@@ -38,6 +38,12 @@ describe('verdict on a node', () => {
     assert.equal(verdict({ node: node('True'), lease: fresh }), 'healthy ReadyAndRenewing');
     assert.equal(verdict({ node: node('True') }), 'healthy ReadyWithoutLease');
     assert.equal(verdict({ node: node('True'), lease: lease(12_000, true) }), 'suspect LeaseStale');
+    const gone = { ...lease(12_000, true), isGone: true } as const;
+    assert.equal(verdict({ node: node('True'), lease: gone }), 'suspect LeaseGone');
+    assert.equal(
+      verdict({ node: node('True'), lease: { ...gone, unchangedForMs: 3000 } }),
+      'healthy ReadyWithoutLease',
+    );
     assert.equal(verdict({ node: node() }), 'unknown NoReadyCondition');
     assert.equal(verdict({ node: node('True'), lease: fresh, silentMs: 15_001 }), 'unknown ApiSilent');
     assert.equal(verdict({ node: node('True'), lease: fresh, ageMs: 80_001 }), 'unknown ViewTooOld');

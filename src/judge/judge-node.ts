@@ -80,7 +80,8 @@ function notReady(view: NodeView, limits: JudgeLimits): Judgement | undefined {
 function leaseStale(view: NodeView, limits: JudgeLimits): Judgement | undefined {
   const { lease } = view;
   if (lease === undefined || !isSilent(lease, limits.leaseStaleForMs)) return undefined;
-  if (lease.confirmed) return judgement('suspect', 'LeaseStale', evidenceOf(view, limits));
+  const reason = lease.isGone === true ? 'LeaseGone' : 'LeaseStale';
+  if (lease.confirmed) return judgement('suspect', reason, evidenceOf(view, limits));
   // What the view has not heard of may be a watch that lags. One read tells, and costs less than a false alarm.
   return {
     ...judgement('healthy', 'ReadyAndRenewing', evidenceOf(view, limits), liveReadRecheckMs),
@@ -102,7 +103,8 @@ function ready(view: NodeView, limits: JudgeLimits): Judgement {
   const { lease } = view;
   if (lease === undefined) return judgement('healthy', 'ReadyWithoutLease', evidenceOf(view, limits));
   const recheckInMs = Math.max(1, silentAfterMs(lease, limits.leaseStaleForMs) - silentForMs(lease));
-  return judgement('healthy', 'ReadyAndRenewing', evidenceOf(view, limits), recheckInMs);
+  const reason = lease.isGone === true ? 'ReadyWithoutLease' : 'ReadyAndRenewing';
+  return judgement('healthy', reason, evidenceOf(view, limits), recheckInMs);
 }
 
 function judgement(
@@ -131,7 +133,8 @@ function leaseEvidence(view: NodeView, limits: JudgeLimits): EvidenceItem[] {
   const { lease } = view;
   if (lease === undefined) return [{ source: 'Lease', says: 'Unknown', detail: 'no Lease' }];
   const how = lease.confirmed ? ', confirmed by a live read' : '';
-  const detail = `last renewed at ${lease.renewTime}, unchanged for ${seconds(lease.unchangedForMs)}${how}`;
+  const what = lease.isGone === true ? 'deleted, ' : '';
+  const detail = `${what}last renewed at ${lease.renewTime}, unchanged for ${seconds(lease.unchangedForMs)}${how}`;
   return [{ source: 'Lease', says: isSilent(lease, limits.leaseStaleForMs) ? 'Unknown' : 'Alive', detail }];
 }
 

@@ -188,14 +188,46 @@ describe('observer', () => {
     await end();
   });
 
-  test('a Lease that is gone is no Lease; a node that is gone is no node', async () => {
-    const { server, observer, watches, end } = await begin();
+  test('[EVD-2] that a Lease is gone is silence since its last renewal, until there is one again; a node that is gone is no node', async () => {
+    const { server, clock, observer, watches, touched, end } = await begin();
+    clock.advance(8000);
     const confirming = observer.confirmLease('a');
     (await server.next('read')).answer(response('{}', 404));
     assert.equal(await confirming, true);
-    assert.equal(observer.view('a').lease, undefined);
+    clock.advance(4000);
+    const gone = { renewTime: 'one', unchangedForMs: 12_000, confirmed: true, isGone: true };
+    const { hearableForMs: _, ...found } = observer.view('a').lease ?? assert.fail();
+    assert.deepEqual(found, gone);
+    await watches.leases.event('DELETED', lease('a', '11', 'one'));
+    assert.equal(observer.leaseSign('a')?.isGone, true);
+    assert.deepEqual(touched.splice(0).at(-1), 'lease a');
+    await watches.leases.event('ADDED', lease('a', '12', 'one'));
+    const restored = observer.leaseSign('a');
+    assert.deepEqual([restored?.isGone, restored?.unchangedForMs], [undefined, 12_000], 'no kubelet has renewed it');
+    await watches.leases.event('DELETED', lease('a', '13', 'one'));
+    await watches.leases.event('ADDED', lease('a', '14', 'two'));
+    const made = observer.leaseSign('a');
+    assert.deepEqual([made?.isGone, made?.unchangedForMs, made?.renewed], [undefined, 0, false]);
+    assert.deepEqual(touched.splice(0), ['lease a', 'lease a', 'lease a'], 'a timer may have to be set anew');
+    await watches.leases.event('DELETED', lease('a', '15', 'two'));
     await watches.nodes.event('DELETED', node('a', '20'));
-    assert.equal(observer.view('a').node, undefined);
+    assert.deepEqual([observer.view('a').node, observer.view('a').lease], [undefined, undefined]);
+    await watches.leases.event('ADDED', lease('b', '21', 'one'));
+    await watches.leases.event('DELETED', lease('b', '22', 'one'));
+    assert.equal(observer.leaseSign('b'), undefined, 'where there is no node, nobody asks');
+    await end();
+  });
+
+  test('[EVD-2, SAF-3] a kubelet that goes on to report without a Lease is heard of by its Node', async () => {
+    const { observer, watches, end } = await begin();
+    const reporting = (version: string, lastHeartbeatTime: string, status = 'True'): KubeObject =>
+      ({ ...node('a', version), status: { conditions: [{ type: 'Ready', status, lastHeartbeatTime }] } }) as KubeObject;
+    await watches.nodes.event('MODIFIED', reporting('11', 'first'));
+    await watches.leases.event('DELETED', lease('a', '12', 'one'));
+    await watches.nodes.event('MODIFIED', reporting('13', 'first', 'Unknown'));
+    assert.equal(observer.leaseSign('a')?.isGone, true, 'what Kubernetes writes is no sign of life');
+    await watches.nodes.event('MODIFIED', reporting('14', 'second'));
+    assert.equal(observer.leaseSign('a'), undefined);
     await end();
   });
 

@@ -46,6 +46,8 @@ interface Sighting {
   renewed: boolean;
   /** Of one that was found silent: from when on it could have been heard of. Absent: all the time. */
   hearableSinceMs?: number;
+  /** There is none any more. A kubelet that lives makes it again with its next renewal, or is heard of by its Node. */
+  isGone?: true;
 }
 
 export class Observer {
@@ -167,14 +169,13 @@ export class Observer {
     const sighting = this.#sightings.get(name);
     // The watch was faster: what it said meanwhile is newer than this read, or at least as new.
     if (sighting === undefined || sighting !== before) return true;
-    if (!read.ok) {
-      if (read.error.kind === 'notFound') this.#sightings.delete(name);
-      else this.#options.onProblem('leases', read.error);
-      return read.error.kind === 'notFound';
+    if (!read.ok && read.error.kind !== 'notFound') {
+      this.#options.onProblem('leases', read.error);
+      return false;
     }
-    const found = projectLease(read.value);
-    if (found.renewTime === sighting.lease.renewTime) this.#confirm(sighting);
-    else this.#note(name, found);
+    const found = read.ok ? projectLease(read.value) : undefined;
+    if (found !== undefined && found.renewTime !== sighting.lease.renewTime) this.#note(name, found);
+    else if (found !== undefined || this.#lose(name)) this.#confirm(name);
     return true;
   }
 
@@ -189,6 +190,7 @@ export class Observer {
     const isReady = conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
     if (change.type === 'deleted' || isReady) this.#notReadySince.delete(name);
     else if (!this.#notReadySince.has(name)) this.#notReadySince.set(name, this.#options.clock.monotonic());
+    if (!isAsBefore(change) && this.#sightings.get(name)?.isGone === true) this.#sightings.delete(name);
     this.#options.onNode(name, 'node');
   }
 
@@ -198,8 +200,9 @@ export class Observer {
     return { ...this.#pulse(sighting), confirmed: sighting.confirmed };
   }
 
-  #confirm(sighting: Sighting): void {
-    if (sighting.confirmed) return;
+  #confirm(name: string): void {
+    const sighting = this.#sightings.get(name);
+    if (sighting === undefined || sighting.confirmed) return;
     const { hearableForMs } = this.#pulse(sighting);
     sighting.confirmed = true;
     if (hearableForMs === undefined) delete sighting.hearableSinceMs;
@@ -210,35 +213,58 @@ export class Observer {
    * A kubelet that could not renew because the API server was away tries again when its next renewal is due. So its silence counts
    * from when the server was back; that of one that was found silent before goes on (STM-2).
    */
-  #pulse({ lease, seenAtMs, confirmed, hearableSinceMs = -Infinity }: Sighting): SeenLease & Pulse {
+  #pulse({ lease, seenAtMs, confirmed, isGone, hearableSinceMs = -Infinity }: Sighting): SeenLease & Pulse {
     const nowMs = this.#options.clock.monotonic();
     const unchangedForMs = nowMs - seenAtMs;
     const answeringMs = Math.min(this.#nodes.answeringMs, this.#leases.answeringMs);
     const hearableForMs = confirmed ? nowMs - hearableSinceMs : answeringMs;
-    return { ...lease, unchangedForMs, ...(hearableForMs >= unchangedForMs ? {} : { hearableForMs }) };
+    return {
+      ...lease,
+      unchangedForMs,
+      ...(hearableForMs >= unchangedForMs ? {} : { hearableForMs }),
+      ...(isGone === true ? { isGone } : {}),
+    };
   }
 
   #sight(change: Change<SeenLease>): void {
     const { key, value } = change.entry;
     const name = key.slice(nodeLeaseNamespace.length + 1);
     const known = this.#sightings.get(name);
-    if (change.type === 'deleted') this.#sightings.delete(name);
+    if (change.type === 'deleted') this.#lose(name);
     else this.#note(name, value);
-    const goesOn = change.type !== 'deleted' && known !== undefined && known.lease.durationMs === value.durationMs;
+    const goesOn = change.type !== 'deleted' && isThere(known) && known.lease.durationMs === value.durationMs;
     this.#options.onNode(name, goesOn ? 'renewal' : 'lease');
+  }
+
+  /** What was known of it stays: since when its kubelet is silent is told by nothing else. Where there is no Node, nobody asks. */
+  #lose(name: string): boolean {
+    const known = this.#sightings.get(name);
+    if (known === undefined) return false;
+    if (this.#nodes.entries.has(name)) this.#sightings.set(name, { ...known, isGone: true });
+    else this.#sightings.delete(name);
+    return true;
   }
 
   /** Somebody may write to a Lease without renewing it; only a renewal is a sign of life. */
   #note(name: string, lease: SeenLease): void {
     const known = this.#sightings.get(name);
     const seenAtMs = this.#options.clock.monotonic();
-    this.#sightings.set(
-      name,
-      known === undefined || known.lease.renewTime !== lease.renewTime
-        ? { lease, seenAtMs, confirmed: false, renewed: known !== undefined }
-        : { ...known, lease, confirmed: false },
-    );
+    const first: Sighting = { lease, seenAtMs, confirmed: false, renewed: isThere(known) };
+    if (known?.lease.renewTime !== lease.renewTime) this.#sightings.set(name, first);
+    else {
+      const { isGone: _, ...same } = known;
+      this.#sightings.set(name, { ...same, lease, confirmed: false });
+    }
   }
+}
+
+function isThere(sighting: Sighting | undefined): sighting is Sighting {
+  return sighting !== undefined && sighting.isGone !== true;
+}
+
+/** It is the Node that it was, and nothing was heard of its kubelet by it either. */
+function isAsBefore(change: Change<NodeFacts>): boolean {
+  return change.type === 'updated' && change.previous.value.heartbeatTime === change.entry.value.heartbeatTime;
 }
 
 function byAddress(entries: Iterable<{ value: NodeFacts }>): Map<string, string[]> {

@@ -7,21 +7,15 @@ import type { ConfigResult } from '../api/fence-config.ts';
 import { isSilent, silentAfterMs, silentForMs } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { powerMethods } from '../api/power.ts';
-import type {
-  LiveNode,
-  NodeCase,
-  PolicyMatch,
-  PolicySummary,
-  TroubleCount,
-  TroubleFacts,
-} from '../api/release-view.ts';
+import type { LiveNode, NodeCase, PolicyMatch, PolicySummary, TroubleCount } from '../api/release-view.ts';
 import type { SilentNode } from '../api/surroundings.ts';
-import type { Judgement, LeaseFacts, NodeFacts } from '../api/view.ts';
+import type { Judgement, NodeFacts } from '../api/view.ts';
 import type { DeviceMemory } from '../act/device-memory.ts';
 import type { LongActs } from '../act/long-acts.ts';
 import type { Clock } from '../clock.ts';
 import type { NodeDecision } from '../decide/decide-node.ts';
 import { configFor } from '../decide/policy-nodes.ts';
+import { silenceOf } from '../decide/silence.ts';
 import type { DeviceProvider } from '../devices/provider.ts';
 import { matchPolicy } from '../judge/match-policy.ts';
 import type { CountedNode } from '../judge/storm.ts';
@@ -89,7 +83,7 @@ export class SharedFacts {
       namespace,
       config,
       pause: cluster.pause,
-      trouble: { conditions, ...silenceOf(lease) },
+      trouble: { conditions, ...silenceOf(lease, conditions) },
       count: this.#count(read),
       ...this.#around(read),
       ...beside,
@@ -309,13 +303,6 @@ function lastStorm(
 function unknownSince(node: NodeFacts | undefined): Pick<SilentNode, 'unknownSince'> {
   const ready = node?.conditions.find(({ type }) => type === 'Ready');
   return ready?.status === 'Unknown' ? { unknownSince: ready.since } : {};
-}
-
-/** Not before a live read has found it so. */
-function silenceOf(lease: LeaseFacts | undefined): Pick<TroubleFacts, 'leaseSilentMs' | 'leaseDurationMs'> {
-  if (lease?.confirmed !== true) return {};
-  const { durationMs } = lease;
-  return { leaseSilentMs: silentForMs(lease), ...(durationMs === undefined ? {} : { leaseDurationMs: durationMs }) };
 }
 
 /** Where there is no Node object the policy last recorded for it applies (POD-3); none recorded means none. */

@@ -146,6 +146,11 @@ describe('patience', () => {
     const taints = [{ key: 'fenceline.dev/quarantine', effect: 'NoSchedule' }];
     const empty = { pods: [], attachments: [] };
     assert.equal(reasonOf(patienceWith(withNode({}, empty), spell)), 'NothingToFree');
+    const late = { ...spell, sinceMs: nowMs - spell.bootTimeoutMs, heardMs: nowMs - spell.bootTimeoutMs };
+    assert.equal(reasonOf(patienceWith(withNode({}, empty), late)), undefined);
+    const unborn = patienceWith(withNode({ bootId: '' }, empty), late);
+    assert.match(unborn?.message ?? '', /^no kubelet has ever reported for the node/);
+    assert.equal(unborn?.untilMs, undefined);
     assert.equal(patienceWith(withNode({ taints }, { ...empty, fence: aFence() }), spell), undefined);
     const known = aFence({ releases: [aRecord()] });
     assert.equal(reasonOf(patienceWith(withNode({ taints }, { ...empty, fence: known }), spell)), 'NothingToFree');

@@ -126,9 +126,16 @@ function switchedOnYet(nodeCase: PresentCase): Patience | undefined {
   return { reason: 'LookingAround', message, recheckAtMs: serverNowMs + againMs };
 }
 
-/** Drained, or never used: a cut would free nothing, and what is only booting comes back by itself. */
+/**
+ * Drained, or never used: a cut would free nothing, and what is only booting comes back by itself. Where no kubelet has ever
+ * reported, nobody knows what that machine is doing, and nothing says that it has fallen silent.
+ */
 function nothingToFree(nodeCase: PresentCase, spell: Spell): Patience | undefined {
   if (gainOf(nodeCase) !== undefined || isForgotten(nodeCase) || isEmptiedByLadder(nodeCase)) return undefined;
+  if (nodeCase.node.bootId === '') {
+    const message = 'no kubelet has ever reported for the node, and nothing on it would be freed by a cut';
+    return { reason: 'NothingToFree', message };
+  }
   return withinBoot(nodeCase, spell, {
     reason: 'NothingToFree',
     message: 'nothing on the node would be freed by a cut',

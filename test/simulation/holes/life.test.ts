@@ -17,10 +17,30 @@ runHoles('a Lease is looked at in time, whatever happened to it before', {
     '[EVD-2, SAF-14] made to last longer for a while: its silence is suspected as that of any other',
 });
 
+runHoles('that there is no Lease is neither life nor death', {
+  'lease-deleted-cut-off': '[EVD-2] deleted while its node is cut off: it is fenced all the same',
+  'lease-deleted-power-lost': '[EVD-2] deleted when its machine has lost its power: found off in seconds all the same',
+  'node-without-lease': '[SAF-18] a Node of which no kubelet has ever reported is not cut, and says why it waits',
+  'lease-deleted-alive': '[EVD-2, SAF-18] deleted while its node is well: nothing is wrong',
+  'leases-deleted-alive': '[STM-1, SAF-18] all of them deleted while everybody is well: nothing is wrong',
+  'lease-namespace-deleted':
+    '[STM-1, SAF-18] no kubelet can make its own again, and each goes on to report: nobody is cut',
+  'lease-namespace-deleted-cut-off': '[EVD-2] nobody has a Lease, and one is cut off: it is fenced',
+});
+
 runHoles('a sign of life voids what was said before it', {
   'kdump-then-alive': '[SAF-3] a message of a crashed kernel, five minutes of renewals, then a partition',
   'taint-then-alive': '[SAF-3] a taint that the node has outlived by five minutes, then a partition',
   'taint-set-again': '[SAF-3] the same taint counts when it is set again',
+});
+
+test('[EVD-2] whoever leads after the Lease was deleted has never seen it, and fences the node all the same', async () => {
+  const scenario = scenarioOf('holes/lease-deleted-cut-off');
+  const events = [
+    ...scenario.events,
+    { atMs: 20_000, act: { do: 'crashOperator', operator: 1 } as const, where: 'test' },
+  ];
+  assert.deepEqual(failuresOf(await run({ ...scenario, events })), []);
 });
 
 describe('what was said before a sign of life', () => {
