@@ -5,9 +5,19 @@
  */
 import { phaseHasEnded } from './facts.ts';
 import type { NodeFence, NodeFenceStatus } from './node-fence.ts';
+import type { LiveNode } from './release-view.ts';
 
 export type FenceRequest = NonNullable<NodeFence['spec']['requested']>;
 export type RequestAnswer = NonNullable<NodeFenceStatus['request']>;
+
+/** Which life of a node a request is about. */
+type Life = NonNullable<FenceRequest['about']>;
+
+/** As whoever asks sees it. Told by what is written and never by when: no clock makes a difference. */
+export function lifeOf({ uid, bootId, ready, readySince }: LiveNode): Life {
+  const isReady = ready === 'True' && readySince !== undefined;
+  return { nodeUid: uid, bootId, ...(isReady ? { readySince } : {}) };
+}
 
 export interface Asked {
   metadata?: { creationTimestamp?: string | undefined };

@@ -204,6 +204,37 @@ export const silentBeside = z
       'missed yet. One that falls silent later may be the one that was cut. When the list is full, nobody knows who did.',
   });
 
+export const requested = z
+  .object({
+    by: text(253, 'Who.'),
+    at: at(
+      'When. Something has to be begun for it within ten minutes, or it lapses. One that is dated more than a minute ahead, or from before this object ' +
+        'was made, does nothing.',
+    ),
+    about: z
+      .object({
+        nodeUid: nodeUid(),
+        bootId: bootId(),
+        readySince: text(64, 'lastTransitionTime of Ready, as written, if the node was Ready.').optional(),
+      })
+      .optional()
+      .meta({
+        description:
+          'The node as it was when somebody asked. If it is another one by now, has booted, or has become Ready since, nothing is begun. ' +
+          'Absent: told by times, so that it is also refused where the node has hardly been Ready for longer than the request stands.',
+      }),
+    withoutPolicy: z
+      .boolean()
+      .optional()
+      .meta({ description: 'Also where no policy selects the node, so that nobody has set limits for it.' }),
+  })
+  .meta({
+    description:
+      'Somebody asks for a fence of the node now, whatever is known of it: its power is cut while it runs. Written by ' +
+      '`fenceline fence` and `fenceline drill`; it is answered once, in `status.request`. Under a policy that does not act it ' +
+      'is refused, and is not taken up when the policy does.',
+  });
+
 export const requestAnswer = z
   .object({
     by: text(253, 'Who asked.'),

@@ -26,6 +26,7 @@ import {
   applied,
   at,
   bootId,
+  requested,
   requestAnswer,
   toldDevices,
   count,
@@ -347,25 +348,7 @@ const spec = z.object({
         'Stop the fence, and keep it stopped across restarts until this is false again. A machine that was powered off ' +
         'stays off, and pods that were not released stay where they are.',
     }),
-  requested: z
-    .object({
-      by: text(253, 'Who.'),
-      at: at(
-        'When. Something has to be begun for it within ten minutes, or it lapses. One that is dated more than a minute ahead, or from before this object ' +
-          'was made, does nothing.',
-      ),
-      withoutPolicy: z
-        .boolean()
-        .optional()
-        .meta({ description: 'Also where no policy selects the node, so that nobody has set limits for it.' }),
-    })
-    .optional()
-    .meta({
-      description:
-        'Somebody asks for a fence of the node now, whatever is known of it: its power is cut while it runs. Written by ' +
-        '`fenceline fence` and `fenceline drill`; it is answered once, in `status.request`. Under a policy that does not act it ' +
-        'is refused, and is not taken up when the policy does.',
-    }),
+  requested: requested.optional(),
 });
 
 export const NodeFenceSchema = withRules(

@@ -48,7 +48,9 @@ export interface LiveNode extends MachineClaims {
   sharesBootId?: boolean;
   labels: Readonly<Record<string, string>>;
   ready: ConditionStatus | undefined;
-  /** `lastHeartbeatTime` of Ready, as written; absent: there is none. */
+  /** When its Node was made, by the API server's clock; `lastTransitionTime` and `lastHeartbeatTime` of Ready, as written. Absent: there is none. */
+  createdAt?: string;
+  readySince?: string;
   heartbeatTime?: string;
   taints: readonly TaintFacts[];
   volumesInUse: readonly string[];

@@ -25,6 +25,12 @@ const status = (fence: object, rest: object = {}): Record<string, unknown> => ({
   ...rest,
 });
 
+/** Which life of the node a request is about. */
+async function seenOf(cluster: ActCluster): Promise<object> {
+  const { uid } = (await cluster.read<StoredFence>(nodeRef)).metadata;
+  return { nodeUid: uid, bootId: 'boot-1' };
+}
+
 /** Whenever it would wait, the next of these happens instead. */
 function scripted(cluster: ActCluster, steps: (() => Promise<void>)[]): Clock {
   let elapsedMs = 0;
@@ -66,7 +72,7 @@ test('[EXP-3] a drill asks for a fence, tells how it goes, and ends when the nod
     () => cluster.patchStatus(fenceRef, status(fenceIn('finished'))),
   ]);
   assert.deepEqual(said, [`${at}  fence requested by jane`, `${at}  PoweredOff: ipmi-off`, `${at}  Recovered`]);
-  assert.deepEqual(fence.spec.requested, { by: 'jane', at });
+  assert.deepEqual({ ...fence.spec.requested, about: undefined }, { by: 'jane', at, about: undefined });
   assert.equal(fence.status?.incident, undefined, 'not before the node is back in service');
 });
 
@@ -110,13 +116,15 @@ test('[SAF-6] no fence is asked for under a policy that does not act, or without
   await cluster.remove(policy);
   await assert.rejects(ask(), /no policy selects node-1: if you mean it all the same, add --without-policy/);
   assert.equal((await cluster.read<StoredFence>(fenceRef)).spec.requested, undefined);
-  assert.deepEqual((await ask(true)).spec.requested, { by: 'jane', at, withoutPolicy: true });
+  const { about: _, ...asked } = (await ask(true)).spec.requested ?? {};
+  assert.deepEqual(asked, { by: 'jane', at, withoutPolicy: true });
 });
 
 test('a fence is asked for once, not while one runs, and not of a node that is stopped', async () => {
   const cluster = await ActCluster.create();
   const ask = (dryRun = false): Promise<StoredFence> => requestFence(cluster.client, 'node-1', 'jane', { dryRun });
-  assert.deepEqual((await ask(true)).spec.requested, { by: 'jane', at });
+  const about = await seenOf(cluster);
+  assert.deepEqual((await ask(true)).spec.requested, { by: 'jane', at, about });
   assert.equal((await cluster.read<StoredFence>(fenceRef)).spec.requested, undefined);
   await cluster.patch(fenceRef, '/spec/stop', true);
   await assert.rejects(ask(), /node-1 is stopped: fenceline resume node-1 comes first/);
@@ -131,7 +139,7 @@ test('a fence is asked for once, not while one runs, and not of a node that is s
   await cluster.patchStatus(fenceRef, status(fenceIn('waiting'), { request: earlier }));
   assert.deepEqual(
     (await ask(true)).spec.requested,
-    { by: 'jane', at },
+    { by: 'jane', at, about },
     'one that has touched nothing is not waited for',
   );
   await cluster.patchStatus(fenceRef, status(fenceIn('finished'), { request: earlier }));
@@ -188,5 +196,15 @@ test('[SAF-6] one that has lapsed without an answer does not stand in the way of
   const ask = (): Promise<StoredFence> => requestFence(cluster.client, 'node-1', 'jane', {});
   await assert.rejects(ask(), /was asked for already, by joe at 2025-12-31T23:50:01Z/);
   await cluster.patch(fenceRef, '/spec/requested', { by: 'joe', at: '2025-12-31T23:49:59Z' });
-  assert.deepEqual((await ask()).spec.requested, { by: 'jane', at });
+  assert.deepEqual((await ask()).spec.requested, { by: 'jane', at, about: await seenOf(cluster) });
+});
+
+test('[SAF-6] a request says which life of the node it is about', async () => {
+  const cluster = await ActCluster.create();
+  const asked = async (): Promise<unknown> =>
+    (await requestFence(cluster.client, 'node-1', 'jane', { dryRun: true })).spec.requested?.about;
+  assert.deepEqual(await asked(), await seenOf(cluster), 'it is not Ready');
+  const conditions = [{ type: 'Ready', status: 'True', lastTransitionTime: at }];
+  await cluster.patchStatus(nodeRef, { conditions, nodeInfo: { bootID: 'boot-1' } });
+  assert.deepEqual(await asked(), { ...(await seenOf(cluster)), readySince: at });
 });

@@ -1,16 +1,18 @@
 /** `fenceline fence NODE`: asks the operator for a fence now, whatever it thinks of the node. */
 import type { Command } from 'commander';
 import { clockTime, isUnderFence } from '../api/facts.ts';
-import { answerOf, hasEnded, isTakenUp, lapsesAtMs, requestOf } from '../api/fence-request.ts';
+import { answerOf, hasEnded, isTakenUp, lapsesAtMs, lifeOf, requestOf } from '../api/fence-request.ts';
 import type { Clock } from '../clock.ts';
 import { realClock, sleep } from '../clock.ts';
 import type { KubeClient } from '../kube/client.ts';
+import { liveNode } from '../observe/project-release.ts';
 import { pauseOf } from '../api/pause.ts';
+import type { PolicyFacts } from '../api/release-view.ts';
 import { confirm } from './confirm.ts';
 import type { ActFlags, Done, StoredFence } from './node-fence.ts';
 import { createFence, newFence, nodeCommand, patchFence, readFence, whoAmI } from './node-fence.ts';
 import { placeOf, readPause } from './operator-place.ts';
-import { policyOfNode } from './policy-of.ts';
+import { nodeWith } from './policy-of.ts';
 import { UserError } from './user-error.ts';
 
 export interface RequestFlags extends ActFlags {
@@ -93,7 +95,8 @@ export async function requestFence(
 ): Promise<StoredFence> {
   const { fence: known, serverTime } = await readFence(client, node);
   await notPaused(client, namespace, serverTime);
-  await mayBeAsked(client, node, withoutPolicy === true);
+  const seen = await nodeWith(client, node);
+  mayBeAsked(node, seen.policy, withoutPolicy === true);
   if (serverTime === undefined) throw new UserError('the API server does not say what time it is');
   if (known?.spec.stop === true) throw new UserError(`${node} is stopped: fenceline resume ${node} comes first`);
   if (known !== undefined && isBegun(known)) throw new UserError(`${node} is being fenced already`);
@@ -102,7 +105,8 @@ export async function requestFence(
   if (open !== undefined && !hasLapsed) {
     throw new UserError(`a fence of ${node} was asked for already, by ${open.by} at ${open.at}`);
   }
-  const requested = { by, at: clockTime(serverTime), ...(withoutPolicy === true ? { withoutPolicy } : {}) };
+  const about = lifeOf(liveNode(seen.node));
+  const requested = { by, at: clockTime(serverTime), about, ...(withoutPolicy === true ? { withoutPolicy } : {}) };
   if (known !== undefined && isTakenUp({ ...known, spec: { requested } })) {
     throw new UserError(`${node} has been fenced in this very second: try again`);
   }
@@ -133,8 +137,7 @@ async function notPaused(client: KubeClient, given: string | undefined, nowMs: n
 }
 
 /** What the operator would refuse is not written: nobody should have to look for the answer. */
-async function mayBeAsked(client: KubeClient, node: string, withoutPolicy: boolean): Promise<void> {
-  const policy = await policyOfNode(client, node);
+function mayBeAsked(node: string, policy: PolicyFacts | undefined, withoutPolicy: boolean): void {
   if (policy === undefined) {
     if (withoutPolicy) return;
     throw new UserError(`no policy selects ${node}: if you mean it all the same, add --without-policy`);

@@ -16,8 +16,15 @@ export async function readPolicies(client: KubeClient): Promise<PolicyFacts[]> {
 
 /** Undefined: no policy selects it. */
 export async function policyOfNode(client: KubeClient, node: string): Promise<PolicyFacts | undefined> {
+  return (await nodeWith(client, node)).policy;
+}
+
+export async function nodeWith(
+  client: KubeClient,
+  node: string,
+): Promise<{ node: KubeObject; policy: PolicyFacts | undefined }> {
   const read = await client.get({ resource: nodes, name: node });
   if (!read.ok) throw new UserError(read.error.kind === 'notFound' ? `no such node: ${node}` : read.error.message);
   const match = matchPolicy(await readPolicies(client), read.value.metadata.labels ?? {});
-  return match.kind === 'one' ? match.policy : undefined;
+  return { node: read.value, policy: match.kind === 'one' ? match.policy : undefined };
 }

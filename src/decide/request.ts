@@ -5,10 +5,11 @@
 import { CLOCKS_DIFFER_MS, clockTime, isFromBefore, isUnderFence } from '../api/facts.ts';
 import type { Asked, FenceRequest, RequestAnswer } from '../api/fence-request.ts';
 import { answerOf, hasEnded, isTakenUp, lapsesAtMs, requestOf } from '../api/fence-request.ts';
+import type { NodeFence } from '../api/node-fence.ts';
 import { isSilent } from '../api/life.ts';
 import { pauseOf } from '../api/pause.ts';
 import type { REQUESTED } from '../api/reasons.ts';
-import type { NodeCase } from '../api/release-view.ts';
+import type { LiveNode, NodeCase, PresentCase } from '../api/release-view.ts';
 import { maintenanceOf } from '../release/maintenance.ts';
 import { isTroubled } from '../remedy/ladder.ts';
 import { isBack } from './fence-of.ts';
@@ -49,7 +50,7 @@ export function answerFor(
   const { by, at } = requested;
   if (refusal !== undefined) return { by, at, answeredAt, ...refusal };
   const isNew = asked !== undefined && isTaken && !isTakenUp(fence);
-  if (isNew) return { by, at, answeredAt, reason: 'TakenUp', ...lifeOf(nodeCase) };
+  if (isNew) return { by, at, answeredAt, reason: 'TakenUp', ...notedOf(nodeCase) };
   const { request } = fence.status;
   // Remembered for good: the next fence, which takes the place of this one in the record, may be withdrawn (S37).
   const isSpent = isTakenUp(fence) && hasEnded(fence) && request?.endedAt === undefined;
@@ -57,7 +58,7 @@ export function answerFor(
 }
 
 /** Which life of the node it is about, and what was wrong with it. */
-function lifeOf(nodeCase: NodeCase): Pick<RequestAnswer, 'bootId' | 'trouble'> {
+function notedOf(nodeCase: NodeCase): Pick<RequestAnswer, 'bootId' | 'trouble'> {
   const { node } = nodeCase;
   const trouble = wrongWith(nodeCase);
   return { ...(node === undefined ? {} : { bootId: node.bootId }), ...(trouble === undefined ? {} : { trouble }) };
@@ -76,32 +77,64 @@ function wrongWith(nodeCase: NodeCase): string | undefined {
 function refusalOf(nodeCase: NodeCase, asked: FenceRequest): RequestRefusal | undefined {
   const { fence, node } = nodeCase;
   const late = fence && untimely(fence, nodeCase.serverNowMs);
-  if (late !== undefined) return late;
+  if (fence === undefined || late !== undefined) return late;
   if (node === undefined) return { reason: 'OtherNode', message: 'there is no node of this name' };
+  const present = { ...nodeCase, node, fence };
   return (
-    otherNode(nodeCase) ??
+    otherNode(present, asked) ??
     notActing(nodeCase) ??
     inMaintenance(nodeCase) ??
     withoutPolicy(nodeCase, asked) ??
-    isOver(nodeCase)
+    isOver(present, asked)
   );
 }
 
-/** It was held back for so long that the node is not what it was when somebody asked. */
-function isOver(nodeCase: NodeCase): RequestRefusal | undefined {
+type AskedCase = PresentCase & { fence: NodeFence };
+
+/** It stood unanswered, or was held back, for so long that the node is not what it was when somebody asked. */
+function isOver(nodeCase: AskedCase, asked: FenceRequest): RequestRefusal | undefined {
   const { fence, node } = nodeCase;
-  const { bootId, trouble } = (fence && answerOf(fence)) ?? {};
-  if (bootId !== undefined && bootId !== node?.bootId) {
+  const { bootId = asked.about?.bootId, trouble } = answerOf(fence) ?? {};
+  if (bootId !== undefined && bootId !== node.bootId) {
     return { reason: 'NodeIsBack', message: 'the node has booted since, before anything was begun for it' };
+  }
+  if (isReadySince(nodeCase, asked)) {
+    const since = node.readySince ?? 'nobody knows when';
+    const message = `the node is Ready since ${since}: the trouble that it may have been about has passed; who still means it asks again`;
+    return { reason: 'NodeIsBack', message };
   }
   if (trouble === undefined || !isBack(nodeCase) || wrongWith(nodeCase) !== undefined) return undefined;
   const message = `what was wrong with the node (${trouble}) has passed before anything was begun for it`;
   return { reason: 'NodeIsBack', message };
 }
 
-function otherNode({ fence, node }: NodeCase): RequestRefusal | undefined {
-  const { nodeUid = '' } = fence?.status.incident ?? {};
-  const isOther = fence !== undefined && isTakenUp(fence) && nodeUid !== '' && nodeUid !== node?.uid;
+/** Whether it has become Ready since somebody asked; where nobody knows, it may have. */
+function isReadySince({ node, lease, fence, serverNowMs }: AskedCase, asked: FenceRequest): boolean {
+  if (node.ready !== 'True') return false;
+  if (asked.about !== undefined) return asked.about.readySince !== node.readySince;
+  return serverNowMs - readyForMs(node, lease) > askedAfterMs(fence, asked);
+}
+
+/**
+ * For how long it has been Ready, at least: from then until the last sign of life, both by the clock of its kubelet, and for as long as we
+ * have known of that. Of one that shows none nobody knows.
+ */
+function readyForMs({ readySince, heartbeatTime }: LiveNode, lease: NodeCase['lease']): number {
+  const signs = [Date.parse(heartbeatTime ?? ''), Date.parse(lease?.renewTime ?? '') + (lease?.unchangedForMs ?? 0)];
+  const sinceMs = Date.parse(readySince ?? '');
+  return Math.max(...signs.map((signMs) => signMs - sinceMs).filter((forMs) => !Number.isNaN(forMs)));
+}
+
+/** It was written after that, by the API server's clock: into no record that was not there yet, and by a clock that may be ahead. */
+function askedAfterMs({ metadata }: NodeFence, { at }: FenceRequest): number {
+  return Math.max(Date.parse(at) - CLOCKS_DIFFER_MS, Date.parse(metadata.creationTimestamp ?? at));
+}
+
+function otherNode({ fence, node }: AskedCase, asked: FenceRequest): RequestRefusal | undefined {
+  const { nodeUid: knownUid = '' } = (isTakenUp(fence) ? fence.status.incident : undefined) ?? {};
+  const nodeUid = asked.about?.nodeUid ?? (knownUid === '' ? undefined : knownUid);
+  const isNewcomer = nodeUid === undefined && Date.parse(node.createdAt ?? '') > askedAfterMs(fence, asked);
+  const isOther = isNewcomer || (nodeUid !== undefined && nodeUid !== node.uid);
   return isOther ? { reason: 'OtherNode', message: 'the node that it was about is gone' } : undefined;
 }
 

@@ -45,7 +45,12 @@ interface WireNode extends KubeObject {
   metadata: KubeObject['metadata'] & { managedFields?: WireManagedField[] };
   spec?: { taints?: TaintFacts[]; providerID?: string; unschedulable?: boolean };
   status?: {
-    conditions?: { type?: string; status?: string; lastHeartbeatTime?: string | null }[];
+    conditions?: {
+      type?: string;
+      status?: string;
+      lastHeartbeatTime?: string | null;
+      lastTransitionTime?: string | null;
+    }[];
     nodeInfo?: { bootID?: string; systemUUID?: string };
     volumesInUse?: string[];
     addresses?: { type?: string; address?: string }[];
@@ -78,8 +83,11 @@ function cordonOf(node: WireNode): Pick<LiveNode, 'isOurCordon' | 'hasOldCordonN
 
 export function liveNode(object: KubeObject): LiveNode {
   const { metadata, spec, status } = object as WireNode;
-  const { status: ready, lastHeartbeatTime: heartbeatTime } =
-    status?.conditions?.find(({ type }) => type === 'Ready') ?? {};
+  const {
+    status: ready,
+    lastHeartbeatTime: heartbeatTime,
+    lastTransitionTime: readySince,
+  } = status?.conditions?.find(({ type }) => type === 'Ready') ?? {};
   const writer = metadata.managedFields?.find(({ fieldsV1 }) => fieldsV1?.['f:spec']?.['f:taints'] !== undefined);
   return {
     name: metadata.name,
@@ -88,6 +96,8 @@ export function liveNode(object: KubeObject): LiveNode {
     bootId: bootIdOf(status?.nodeInfo),
     labels: metadata.labels ?? {},
     ready: ready === undefined ? undefined : statusOf(ready),
+    ...(metadata.creationTimestamp === undefined ? {} : { createdAt: metadata.creationTimestamp }),
+    ...(typeof readySince === 'string' ? { readySince } : {}),
     ...(typeof heartbeatTime === 'string' ? { heartbeatTime } : {}),
     taints: spec?.taints ?? [],
     volumesInUse: status?.volumesInUse ?? [],

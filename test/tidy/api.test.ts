@@ -110,6 +110,9 @@ describe('what users may write', () => {
       'spec.stop': /fence\?\.spec\.stop === true/,
       'spec.requested.by': /\brequest\.by\b/,
       'spec.requested.at': /requested\.at\b/,
+      'spec.requested.about.nodeUid': /asked\.about\?\.nodeUid\b/,
+      'spec.requested.about.bootId': /asked\.about\?\.bootId\b/,
+      'spec.requested.about.readySince': /asked\.about\.readySince\b/,
       'spec.requested.withoutPolicy': /asked\.withoutPolicy === true/,
     };
     assert.deepEqual(Object.keys(places).sort(), leaves(spec, 'spec').sort());

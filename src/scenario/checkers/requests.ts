@@ -4,6 +4,8 @@
  * ahead, no older than the record that holds it, not spent, and under a policy that acts. Anything else on record excuses nothing.
  */
 import { nodeFenceName } from '../../api/fence-names.ts';
+import { isReady } from '../../world/objects/meta.ts';
+import type { Node } from '../../world/objects/nodes.ts';
 import type { StoredChange, StoredFence } from '../cluster-state.ts';
 import type { CheckContext, Write } from './checker.ts';
 import { succeeded } from './checker.ts';
@@ -15,8 +17,8 @@ interface Followed {
   answeredMs?: number;
   /** Of that time. */
   incident?: string;
-  /** The node was silent, or in trouble, when it was asked for. */
-  isAboutTrouble: boolean;
+  /** The node was silent, or in trouble, when it was asked for, or has not been Ready since. */
+  wasTroubled: boolean;
   wasCut: boolean;
   isSpent: boolean;
 }
@@ -39,6 +41,8 @@ export class Requests {
 
   take({ object, type }: StoredChange): void {
     if (object.kind === 'NodeFence' && type !== 'DELETED') this.#follow(object);
+    const mine = object.kind === 'Node' ? this.#followed.get(object.metadata.name) : undefined;
+    if (mine !== undefined && !isReady(object as Node)) mine.wasTroubled = true;
   }
 
   written(write: Write): void {
@@ -81,8 +85,8 @@ export class Requests {
     const key = `${requested.by} ${requested.at}`;
     const known = this.#followed.get(node);
     if (known?.key === key) return known;
-    const isAboutTrouble = !this.#isWell(node);
-    const fresh: Followed = { key, isAboutTrouble, wasCut: false, isSpent: false };
+    const wasTroubled = !this.#isWell(node);
+    const fresh: Followed = { key, wasTroubled, wasCut: false, isSpent: false };
     this.#followed.set(node, fresh);
     return fresh;
   }
@@ -92,7 +96,7 @@ export class Requests {
   }
 
   /** Until something is cut for it, it is about its own moment. */
-  #lapsed({ spec, status }: StoredFence, { isAboutTrouble, wasCut }: Followed): string | undefined {
+  #lapsed({ spec, status }: StoredFence, { wasTroubled, wasCut }: Followed): string | undefined {
     const { node = '', requested } = spec ?? {};
     const { approval, incident } = status ?? {};
     const approvedAt = approval?.incident === incident?.id ? approval?.at : undefined;
@@ -100,7 +104,7 @@ export class Requests {
     if (wasCut) return undefined;
     if (this.#context.wallMs() > saidMs + takenUpWithinMs + 1000) return 'has lapsed';
     const isBack = this.#isWell(node) && (this.#context.pulseOf(node)?.renewingForMs ?? 0) >= tooLateMs;
-    return isAboutTrouble && isBack ? 'was about trouble that has passed' : undefined;
+    return wasTroubled && isBack ? 'was about trouble that has passed' : undefined;
   }
 
   #wrong(fence: StoredFence, mine: Followed): string | undefined {

@@ -62,6 +62,8 @@ export class NodeReporter {
   #failures = { status: 0, lease: 0 };
   #registered = false;
   #refresh = true;
+  /** The Node is read before anything is written: Ready has to say since when it is True again. */
+  #isOld = false;
   #lease: Lease | undefined;
   #statusDueAt = 0;
   /** A Node that says all there is to say of a state. */
@@ -106,6 +108,12 @@ export class NodeReporter {
     if (this.#registered) this.#leaseLoop.kick();
   }
 
+  /** It was cut off. What it knew of its Node is from before. */
+  reconnected(): void {
+    this.#isOld = true;
+    this.heartbeat();
+  }
+
   /** The Node as a watch shows it, which may lag behind what was just written. */
   seen(node: Node): void {
     const known = this.#node;
@@ -136,7 +144,7 @@ export class NodeReporter {
 
   async #write(): Promise<'done' | 'again' | 'failed'> {
     const { spec, machine, client } = this.#options;
-    const node = this.#node ?? (await this.#read());
+    const node = (this.#isOld ? undefined : this.#node) ?? (await this.#read());
     if (node === undefined) return 'failed';
     const state = this.#state();
     const told = toldBy(machine, state);
@@ -167,6 +175,7 @@ export class NodeReporter {
       return this.#problem(read);
     }
     this.seen(read.value);
+    this.#isOld = false;
     return read.value;
   }
 

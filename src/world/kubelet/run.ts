@@ -224,7 +224,7 @@ export class KubeletRun implements PodHost, FeedListener {
   #reconnected(): void {
     if (this.signal.aborted || !this.machine.connected) return;
     this.#offline = false;
-    this.#reporter.heartbeat();
+    this.#reporter.reconnected();
     for (const worker of this.#workers.values()) worker.kick();
     this.#look();
   }

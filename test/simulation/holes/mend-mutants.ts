@@ -23,11 +23,13 @@ const silentFromOffOn = {
   expect: [],
 };
 
-function forgotten(name: string): Scenario {
-  const found = scenariosOf('holes/cordon-forgotten').find((one) => one.name === name);
+function one(file: string, name: string): Scenario {
+  const found = scenariosOf(file).find((scenario) => scenario.name === name);
   if (found === undefined) throw new Error(`there is no scenario ${name}`);
   return found;
 }
+
+const unanswered: Scenario = { ...one('holes/request-unanswered', 'request-unanswered-healed'), expectations: [] };
 
 export interface MendCase extends MutantCase {
   /** Which of the holes that somebody found is open again. */
@@ -69,6 +71,19 @@ export const mendMutantCases: readonly MendCase[] = [
     says: /^node-\d+ is well, and switched off for a request that is dated ahead$/,
   },
   {
+    invariant: 'S37',
+    mistake: 'takes what nobody could answer for what is asked of the node as it is now',
+    hole: 'storms',
+    sabotage: {
+      file: 'src/decide/request.ts',
+      line: 'if (isReadySince(nodeCase, asked)) {',
+      instead: "if (asked.by === '') {",
+    },
+    scenario: unanswered,
+    beside: ['S39'],
+    says: /^node-1 is well, and switched off for a request that was about trouble that has passed$/,
+  },
+  {
     invariant: 'S25',
     mistake: 'leaves its own cordon when all is over',
     hole: 'undo',
@@ -89,7 +104,7 @@ export const mendMutantCases: readonly MendCase[] = [
       line: '...notes.filter((key) => annotations[key] !== undefined),',
       instead: '',
     },
-    scenario: forgotten('cordon-forgotten'),
+    scenario: one('holes/cordon-forgotten', 'cordon-forgotten'),
     says: /^node-2 still has our cordon five minutes after the last fault, and nobody says why$/,
   },
   {
@@ -101,7 +116,7 @@ export const mendMutantCases: readonly MendCase[] = [
       line: 'return owners.length === 0 || owners.some(({ manager }) => manager === ourManager);',
       instead: 'return owners.length >= 0;',
     },
-    scenario: forgotten('cordon-of-a-person-forgotten'),
+    scenario: one('holes/cordon-forgotten', 'cordon-of-a-person-forgotten'),
     says: /^nodes\/node-2 lost its cordon, which is not ours$/,
   },
   {

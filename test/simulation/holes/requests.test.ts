@@ -14,5 +14,7 @@ runHoles('what a person asks for is done once, now, or not at all', {
   'request-never-approved': '[SAF-6, ADM-8] one that nobody approves lapses, and no later approval is for it',
   'request-for-a-newcomer':
     '[SAF-6] one for a node that is not there is refused, and not due when one of its name joins',
+  'request-unanswered':
+    '[SAF-6, SAF-8] one that nobody could answer is not done to a node that has come back, or joined, since somebody asked',
   'request-that-only-isolates': '[FEN-2, RET-2] one that can only isolate says until when, and ends with another boot',
 });
