@@ -1,6 +1,21 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { holdsSlot } from './facts.ts';
+import { aFence, aNode, anIncident, aPod } from '../../test/support/release-case.ts';
+import {
+  belongsToNode,
+  clockTime,
+  hasTaint,
+  isFromBefore,
+  isOver,
+  isUnderFence,
+  phaseHasEnded,
+  fenceRung,
+  fencesSilence,
+  holdsSlot,
+  isStillLookedAt,
+  sharesBoot,
+} from './facts.ts';
+import type { LadderThreshold } from './release-view.ts';
 
 const at = '2026-01-01T00:00:00Z';
 const cutting = { phase: 'poweringOff', switched: [{ commandSentAt: at }] };
@@ -24,4 +39,88 @@ test('[STM-4] a Job or a drain has a slot of its own from when it begins until i
   assert.equal(holds({ phase: 'running' }), false);
   assert.equal(holds({ phase: 'exhausted', begunAt: at }), false);
   assert.equal(holds({ phase: 'running', begunAt: at }, { hold: { reason: 'StormLimit' } }), false);
+});
+
+test('[FEN-16] a boot ID that another node has, or had, says nothing', () => {
+  const node = aNode();
+  assert.equal(sharesBoot({ node }), false);
+  assert.equal(sharesBoot({ node: { ...node, sharesBootId: true } }), true);
+  const had = (sharedBootId: string): boolean =>
+    sharesBoot({ node, fence: aFence({ incident: anIncident({ sharedBootId }) }) });
+  assert.deepEqual([had('boot-1'), had('boot-0')], [true, false]);
+  assert.equal(sharesBoot({}), false, 'of no node nothing is known');
+});
+
+test('[EVD-2] a ladder is one for silence by the Lease, or by Ready as Kubernetes tells of silence, and fences somewhere', () => {
+  const remedies = ['look', 'fence'].map((name) => ({ name, periodMs: 0, cleanResources: false }));
+  const kinds: Record<string, string> = { look: 'podTemplate', fence: 'fence' };
+  const rung = (change: Partial<LadderThreshold>): number | undefined =>
+    fenceRung({ key: 'k', remedies, recovery: [], ...change }, (name) => kinds[name]);
+  const of = (type: string, status: string): Partial<LadderThreshold> => ({ condition: { type, status, forMs: 0 } });
+  assert.equal(rung(of('Ready', 'NotTrue')), 1);
+  assert.equal(rung(of('Ready', 'Unknown')), 1);
+  assert.equal(rung({ lease: { staleForMs: 12_000 } }), 1);
+  assert.equal(rung(of('Ready', 'False')), undefined, 'its kubelet speaks');
+  assert.equal(rung(of('Broken', 'Unknown')), undefined);
+  assert.equal(rung({ ...of('Ready', 'Unknown'), remedies: remedies.slice(0, 1) }), undefined);
+  assert.equal(rung({ ...of('Ready', 'Unknown'), remedies: remedies.slice(1) }), 0);
+  const silent = { key: 'a', remedies, recovery: [], ...of('Ready', 'Unknown') };
+  const broken = { key: 'b', remedies, recovery: [], ...of('Broken', 'True') };
+  const facts = (...thresholds: LadderThreshold[]): boolean => fencesSilence({ thresholds, kinds });
+  assert.deepEqual([facts(broken, silent), facts(broken), facts()], [true, false, false]);
+});
+
+test('[POD-6] somebody will still look at a pod that has a finalizer, or that a Job counts', () => {
+  const owner = { group: 'batch', kind: 'Job', name: 'a', uid: 'a' };
+  assert.equal(isStillLookedAt(aPod()), false);
+  assert.equal(isStillLookedAt(aPod({ hasFinalizers: true })), true);
+  assert.equal(isStillLookedAt(aPod({ owner })), true);
+  assert.equal(isStillLookedAt(aPod({ owner: { ...owner, group: 'batch.example.com' } })), false);
+  assert.equal(isStillLookedAt(aPod({ owner: { ...owner, kind: 'CronJob' } })), false);
+});
+
+test('[FEN-2] a fence is under way while a machine is off or comes back, or something was told, until it has ended', () => {
+  for (const phase of ['off', 'poweringOn', 'booting', 'recovering'])
+    assert.equal(isUnderFence({ phase }), true, phase);
+  for (const phase of ['finished', 'failed']) {
+    assert.equal(isUnderFence({ phase, switched: [{}], told: ['d'] }), false, phase);
+    assert.equal(phaseHasEnded(phase), true);
+  }
+  assert.deepEqual([isUnderFence({ phase: 'waiting' }), isUnderFence(undefined)], [false, false]);
+  assert.equal(isUnderFence({ phase: 'waiting', told: [] }), true);
+  assert.equal(isUnderFence({ phase: 'waiting', switched: [{}] }), true);
+  assert.deepEqual([phaseHasEnded('off'), phaseHasEnded(undefined)], [false, false]);
+});
+
+test('[STM-4] one of several commands, or of several ladders, is enough for a slot', () => {
+  const status = { fence: { ...cutting, switched: [{}, { commandSentAt: at }] } };
+  assert.equal(holdsSlot('fence', { status }), true);
+  const ladders = [{ phase: 'waiting' }, { phase: 'running', begunAt: at }];
+  assert.equal(holdsSlot('remedy', { status: { ladders } }), true);
+  assert.deepEqual([holdsSlot('fence', {}), holdsSlot('remedy', {})], [false, false]);
+});
+
+test('[SAF-6] from before there was the object is what clocks that differ by a minute cannot explain', () => {
+  const object = { metadata: { creationTimestamp: '2026-01-01T00:10:00Z' } };
+  const since = (ms: number): boolean => isFromBefore(clockTime(Date.parse('2026-01-01T00:09:00Z') + ms), object);
+  assert.deepEqual([since(-1000), since(0)], [true, false]);
+});
+
+test('[FEV-2, POD-6] what belongs to a node, what is over, and which taint it is', () => {
+  const owner = { group: 'apps', kind: 'DaemonSet', name: 'a', uid: 'a' };
+  assert.deepEqual([aPod(), aPod({ mirror: true }), aPod({ owner })].map(belongsToNode), [false, true, true]);
+  assert.deepEqual(
+    ['Running', 'Failed', 'Succeeded'].map((phase) => isOver({ phase })),
+    [false, true, true],
+  );
+  const node = aNode({
+    taints: [
+      { key: 'a', effect: 'NoSchedule' },
+      { key: 'b', effect: 'NoExecute' },
+    ],
+  });
+  assert.deepEqual(
+    [hasTaint(node, 'b', 'NoExecute'), hasTaint(node, 'b', 'NoSchedule'), hasTaint(undefined, 'a', 'NoSchedule')],
+    [true, false, false],
+  );
 });

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { aCase, aFence, aNode, anIncident, driver, quarantine } from '../../test/support/release-case.ts';
-import { isForgotten, markOf } from './quarantine.ts';
+import { aCase, aFence, aNode, anIncident, driver, quarantine, withoutNode } from '../../test/support/release-case.ts';
+import { hash } from './hash.ts';
+import { incidentIdOf, isForgotten, markOf } from './quarantine.ts';
 import type { NodeCase } from './release-view.ts';
 
 const attachless = { [driver]: { name: driver, safeDetach: false, unpublishFence: false, attachless: true } };
@@ -60,4 +61,26 @@ test('[SAF-4] the quarantine says so as well when what was let go is on record, 
   assert.equal(letGo({ bootId: 'boot-7' }), undefined, 'that was another boot');
   assert.equal(letGo({ nodeUid: 'another' }), undefined, 'that was another node');
   assert.equal(letGo({}, {}), undefined, 'its kubelet reports every volume of it');
+  const several = [{ uid: 'uid-0' }, { uid: 'uid-1', unseen: 'pv-0' }];
+  assert.notEqual(letGo({ pods: several }), undefined, 'one of several');
+});
+
+test('[SAF-4] it says nothing where there is no Node, and no other taint speaks for it', () => {
+  const said = { ...quarantine, value: `i.${hash('boot-1')}` };
+  const forgotten = (...taints: (typeof said)[]): boolean => isForgotten(aCase({ node: aNode({ taints }) }));
+  assert.equal(forgotten(said), true);
+  assert.equal(forgotten({ ...said, key: 'example.com/quarantine' }), false);
+  assert.equal(forgotten({ ...said, effect: 'NoExecute' }), false);
+  assert.equal(isForgotten(withoutNode(aCase())), false);
+});
+
+test('[FEN-3] an incident is that of this very Node, and its name fits', () => {
+  assert.equal(incidentIdOf(aCase({ fence: recorded })), 'node-1-1');
+  assert.equal(
+    incidentIdOf(withoutNode(aCase({ fence: recorded }))),
+    'node-1-1',
+    'a Node that is gone is no other one',
+  );
+  assert.equal(incidentIdOf(aCase({ fence: recorded, node: aNode({ uid: 'another' }) })), 'node-1-20260101001000');
+  assert.equal(incidentIdOf(aCase({ name: 'n'.repeat(253) })).length, 64);
 });

@@ -67,3 +67,23 @@ test('[FEN-2] failed tries are counted and the last of them quoted', () => {
     'ipmi-off: 2 tries failed: no answer',
   );
 });
+
+test('[SAF-17] outlets that may be swapped are told before anything else, as bad news', () => {
+  const swapped = fenceNews({ ...fence, phase: 'failed', swapped: ['node-2'] });
+  assert.deepEqual([swapped.status, swapped.reason], ['False', 'OutletsSwapped']);
+  assert.match(swapped.message, /node-2/);
+  assert.ok(isBadNews(swapped.reason));
+  assert.equal(isBadNews('PoweredOff'), false);
+});
+
+test('[SAF-5] isolated is who a device has cut off from some storage', () => {
+  const [cut, off] = confirmed;
+  const { device: _, ...cordon } = cut!;
+  for (const switched of [[off!], [{ ...cut!, storage: [] }], [cordon]]) {
+    assert.equal(fenceNews({ ...fence, phase: 'isolated', switched }).reason, 'WaitingToPowerOff');
+  }
+});
+
+test('[FEN-3] what is told fits', () => {
+  assert.equal(fenceNews({ ...fence, message: 'x'.repeat(5000) }).message.length, 1024);
+});

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { aCase, aPod, inForce } from '../../test/support/release-case.ts';
 import type { NodeCase, PodFacts } from '../api/release-view.ts';
-import { budgetsAgainst, withinBudgets } from './budgets.ts';
+import { budgeted, budgetsAgainst, withinBudgets } from './budgets.ts';
 
 const { deletionAtMs: _, ...living } = aPod();
 const over = (matchLabels: Record<string, string>, namespace = 'default') => ({
@@ -37,8 +37,22 @@ describe('a disruption budget that allows nothing', () => {
     assert.equal(waits(aCase({ budgets, policy: { kind: 'none' } }), living), false);
   });
 
+  test('[STM-5] is looked at again before a pod goes whose budget is respected, and that nobody else has sent away', () => {
+    const { namespace, name, labels } = living;
+    assert.deepEqual(budgeted(respected({}), [living, aPod()]), [{ namespace, name, labels }]);
+    assert.deepEqual(budgeted(aCase(), [living]), []);
+    assert.deepEqual(budgeted(aCase({ policy: { kind: 'none' } }), [living]), []);
+  });
+
+  test('[STM-5] changes nothing for a pod that stays anyway', () => {
+    const objections = [{ way: 'power', objection: { reason: 'DoNothing', message: '' } }] as const;
+    const stays = { pod: living, goes: false, objections } as const;
+    assert.deepEqual(withinBudgets(respected({ budgets }), [stays]), [stays]);
+  });
+
   test('[STM-5] keeps it too where budgets could not be read: unknown is not no', () => {
     assert.equal(waits(respected({}), living), true);
+    assert.equal(waits(respected({}), aPod()), false, 'it was sent away already');
     assert.equal(waits(aCase({}), living), false);
   });
 });

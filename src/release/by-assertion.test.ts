@@ -18,7 +18,7 @@ import {
 } from '../../test/support/release-case.ts';
 import { featureGates } from '../api/feature-gates.ts';
 import type { LiveNode, NodeCase, PodFacts, TaintFacts, TolerationFacts } from '../api/release-view.ts';
-import { assertionOf, isEvictable, tolerates } from './by-assertion.ts';
+import { assertionOf, byAssertion, isEvictable, tolerates } from './by-assertion.ts';
 import type { Objection } from './checks.ts';
 import { endOfEviction } from './end-of-eviction.ts';
 import { releaseNode, wayNamed } from './release-node.ts';
@@ -111,6 +111,17 @@ describe('the word of whoever set a taint', () => {
     }
   });
 
+  test('[FEV-8, FEV-9] one that nobody listens to takes nothing from one that is listened to', () => {
+    const policy = inForce({ assertions: ['OutOfService'], podDeletion: 'do-nothing' });
+    const both = { ...tainted(forceEviction, outOfService), policy, gates: featureGates() };
+    assert.equal(refusal(assertedCase(both)), undefined);
+  });
+
+  test('[FEV-1] the taint is one of the grounds, while it is there', () => {
+    assert.deepEqual(byAssertion.grounds(assertedCase(), { drivers: [] }), { basis: 'Asserted', taint: forceEviction });
+    assert.deepEqual(byAssertion.grounds(assertedCase(tainted()), { drivers: [] }), { basis: 'Asserted' });
+  });
+
   test('[FEV-2] DaemonSet and mirror pods stay', () => {
     assert.equal(
       refusal(assertedCase({}, { owner: { group: 'apps', kind: 'DaemonSet', name: 'a', uid: 'a' } }))?.reason,
@@ -131,6 +142,10 @@ describe('the word of whoever set a taint', () => {
     assert.equal(patient(minute, { node })?.untilMs, Date.parse(timeAdded) + 60_000);
     assert.equal(patient(minute, { node, serverNowMs: Date.parse(timeAdded) + 60_000 }), undefined);
     assert.equal(patient({ ...minute, tolerationSeconds: -5 }, { node }), undefined);
+    assert.equal(patient({ key: 'another', operator: 'Exists' }), undefined, 'another taint is none of it');
+    const tolerations = [{ ...minute, tolerationSeconds: 600 }, minute, { key: 'another', tolerationSeconds: 1 }];
+    const several = refusal(assertedCase({ node }, { tolerations }));
+    assert.equal(several?.untilMs, Date.parse(timeAdded) + 60_000, 'of several the shortest');
   });
 
   test('[FEV-2] a taint without a time counts from when it was first recorded', () => {
@@ -159,6 +174,9 @@ describe('the word of whoever set a taint', () => {
     ] as const;
     const fence = aFence({ evidence: [...evidence], incident: anIncident() });
     assert.equal(assertionOf(assertedCase({ node: node('fenceline'), fence }))?.by, 'taint of kubectl');
+    const cloud = { ...evidence[0], source: 'CloudShutdownTaint', by: 'the cloud' } as const;
+    const later = aFence({ evidence: [...evidence, cloud], incident: anIncident() });
+    assert.equal(assertionOf(assertedCase({ node: node('fenceline'), fence: later }))?.by, 'taint of kubectl');
     const rebooted = { ...aNode({ taints: [forceEviction], taintedBy: 'kubectl' }), bootId: 'boot-2' };
     assert.match(assertionOf(assertedCase({ node: rebooted, fence }))?.by ?? '', /set by kubectl/, 'of another boot');
   });
@@ -243,6 +261,27 @@ describe('the end of an eviction', () => {
     const [patient] = tolerating(600).pods;
     assert.ok(patient);
     assert.equal(isEvictable(tolerating(600), patient), true);
+  });
+
+  test('[FEV-2] nor does what is over, or belongs to the node; without any taint whatever does not would go', () => {
+    const untainted = assertedCase({ node: aNode() });
+    assert.equal(isEvictable(untainted, aPod()), true);
+    for (const pod of [{ phase: 'Failed' }, { mirror: true }]) assert.equal(isEvictable(untainted, aPod(pod)), false);
+  });
+
+  test('[SAF-9] nor does what came after the quarantine and would come again', () => {
+    const late = (tolerations: TolerationFacts[]): NodeCase =>
+      assertedCase(
+        {
+          node: aNode({ taints: [forceEviction, quarantine] }),
+          fence: aFence({ incident: anIncident(), quarantine: { since: '2026-01-01T00:02:00Z', pods: [] } }),
+          attachments: [],
+        },
+        { tolerations },
+      );
+    const over = [{ ...asserted, endedAt: 'x' }];
+    assert.notEqual(endOfEviction(late([{ key: quarantine.key, operator: 'Exists' }]), over), undefined);
+    assert.equal(endOfEviction(late([]), over), undefined);
   });
 });
 

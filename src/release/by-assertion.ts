@@ -148,7 +148,7 @@ export function isEvictable(nodeCase: NodeCase, pod: PodFacts): boolean {
 
 /** The word is given, and nothing that is known of the node speaks against it. */
 function isAsserted(nodeCase: NodeCase): boolean {
-  if (nodeCase.node === undefined || assertionOf(nodeCase) === undefined) return false;
+  if (assertionOf(nodeCase) === undefined) return false;
   return (nodeDown(nodeCase) ?? assertedSinceLife(nodeCase) ?? kubeletSilent(nodeCase)) === undefined;
 }
 

@@ -9,6 +9,7 @@ import {
   aPod,
   aRecord,
   aVolume,
+  driver,
   entry,
   inForce,
   nowMs,
@@ -199,4 +200,35 @@ function fenced(status: 'running' | 'error' | 'done' | 'final'): ReturnType<type
 
 test('the entry of a volume is the one that kubelets write', () => {
   assert.equal(entry, 'kubernetes.io/csi/driver.longhorn.io^pv-0');
+});
+
+describe('a pod with volumes of which some are listed', () => {
+  const other = aVolume({ volume: 'pv-1', csi: { driver: 'other.example.com', handle: 'pv-1' } });
+  const second = aVolume({ claim: 'default/more-web-0', volume: 'pv-2', csi: { driver, handle: 'pv-2' } });
+  const claims = ['data-web-0', 'other-web-0', 'more-web-0'].map((claim) => ({ volume: claim, claim }));
+  const volumes = {
+    'default/data-web-0': aVolume(),
+    'default/other-web-0': { ...other, claim: 'default/other-web-0' },
+    'default/more-web-0': second,
+  };
+
+  test('[POD-5, POD-7] only those are freed, and a replacement that waits for one of them is enough', () => {
+    const policy = inForce({ podDeletion: 'do-nothing', volumeAttachmentRecovery: 'immediate' });
+    const nodeCase = aCase({ policy, volumes, pods: [aPod({ claims })], awaited: ['default/more-web-0'] });
+    const [fate] = releaseNode(nodeCase);
+    assert.ok(fate?.goes);
+    const freed = fate.frees.map(({ volume }) => volume);
+    assert.deepEqual([fate.way, freed], ['attachment recovery', ['pv-0', 'pv-2']]);
+    assert.equal(fateOf({ ...nodeCase, awaited: [] }), 'NoReplacement');
+  });
+});
+
+test('[POD-1] what was begun is still accepted by the very policy in whose name it was, and by no absence of one', () => {
+  const stands = (policy: NodeCase['policy'], by: string | undefined): boolean => {
+    const { by: _, ...anonymous } = aRecord();
+    return wayNamed('policy').stillStands(aCase({ policy }), by === undefined ? anonymous : { ...anonymous, by });
+  };
+  assert.equal(stands(inForce(), 'policy release'), true);
+  assert.equal(stands(inForce({ name: 'other' }), 'policy release'), false);
+  assert.equal(stands({ kind: 'none' }, undefined), false);
 });

@@ -19,11 +19,11 @@ const effect = 'NoExecute';
 
 export function endOfEviction(nodeCase: NodeCase, records: readonly ReleaseRecord[]): Untaint | undefined {
   const { node, gates, pods } = nodeCase;
-  if (node === undefined || !hasTaint(node, FORCE_EVICTION_KEY, effect)) return undefined;
+  if (!hasTaint(node, FORCE_EVICTION_KEY, effect)) return undefined;
   // Switched off, the taint means nothing to us, unless it is one that we have begun to act on.
   if (!gates.ForceEviction && records.every(({ basis }) => basis !== 'Asserted')) return undefined;
   if (records.some(({ endedAt }) => endedAt === undefined)) return undefined;
-  if (node.ready !== 'True' && (pods.some((pod) => isAwaited(nodeCase, pod)) || hasLeftovers(nodeCase)))
+  if (node?.ready !== 'True' && (pods.some((pod) => isAwaited(nodeCase, pod)) || hasLeftovers(nodeCase)))
     return undefined;
   const uids = pods.map(({ uid }) => uid);
   return { do: 'untaint', key: FORCE_EVICTION_KEY, effect, pods: uids };

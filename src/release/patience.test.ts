@@ -60,16 +60,18 @@ describe('patience', () => {
     } as unknown as NodeCase['config'];
     const seenOff = { at: '2026-01-01T00:08:00Z', bootId: 'boot-1' };
     const after = (
-      power: PowerAnswer['power'] | undefined,
+      power: PowerAnswer['power'] | undefined | 'off and on',
       { askedForMs = 0, ...more }: { askedForMs?: number; onAt?: string; bootId?: string } = {},
     ): Patience | undefined => {
-      const answers = power === undefined ? {} : { answers: [{ power } as PowerAnswer] };
+      const answers =
+        power === undefined ? {} : { answers: power.split(' and ').map((one) => ({ power: one }) as PowerAnswer) };
       const fence = aFence({ incident: anIncident({ foundOff: { ...seenOff, ...more } }) });
       const asked = { question: questionOf(off), askedForMs, ...answers };
       return patienceWith(withNode({}, { config, fence, power: asked }), { ...spell, sinceMs: 0 });
     };
 
     test('[SAF-18] and is on: somebody has switched it on, and it has the time of a boot from then on', () => {
+      assert.equal(reasonOf(after('off and on')), 'PlannedWork', 'by one of its devices');
       assert.match(
         after('on')?.message ?? '',
         /^its machine was off and has been switched on, .* until 2026-01-01T00:20:00Z /,
@@ -115,7 +117,7 @@ describe('patience', () => {
     const { kubelet: _, ...unasked } = withNode({});
     assert.equal(reasonOf(patienceWith(unasked, spell)), 'LookingAround');
     assert.equal(reasonOf(patienceWith(withNode({}, { kubelet: { askedForMs: 1000 } }), spell)), 'LookingAround');
-    assert.equal(patienceWith(withNode({}, { kubelet: { askedForMs: 6000 } }), spell), undefined);
+    assert.equal(patienceWith(withNode({}, { kubelet: { askedForMs: 5000 } }), spell), undefined);
     const old = withNode({}, { kubelet: { askedForMs: 20_000, port: 'silent' } });
     assert.equal(reasonOf(patienceWith(old, spell)), 'LookingAround');
     const { kubelet: __, ...nowhere } = aNode({ plans: noPlans });

@@ -195,7 +195,7 @@ function kubeletDown(nodeCase: PresentCase, { heardMs }: Spell): Patience | unde
   const { askedForMs = 0, port } = kubelet ?? {};
   const isKnown = port !== undefined && askedForMs <= freshForMs;
   if (!isKnown) {
-    if (kubelet !== undefined && port === undefined && askedForMs >= knockingMs) return undefined;
+    if (port === undefined && askedForMs >= knockingMs) return undefined;
     const message = 'whether its machine answers, and only its kubelet is down, is found out first';
     return { reason: 'LookingAround', message, recheckAtMs: serverNowMs + againMs };
   }
