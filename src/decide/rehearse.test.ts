@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { aCase, aCount, aFence, anIncident, aRemedy, inForce, nowMs } from '../../test/support/release-case.ts';
+import {
+  aCase,
+  aCount,
+  aFence,
+  anIncident,
+  aRecord,
+  aRemedy,
+  inForce,
+  nowMs,
+} from '../../test/support/release-case.ts';
 import { level } from '../../test/support/fence-steps.ts';
 import { timeOf } from '../api/facts.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
@@ -61,5 +70,13 @@ describe('a rehearsal', () => {
     const { rehearsal } = rehearse(rehearsing({ rehearsal: old })) ?? assert.fail();
     assert.deepEqual(rehearsal.steps, first.steps, 'told anew, and at another time');
     assert.deepEqual(rehearsal.pods, first.pods);
+  });
+
+  test('[SAF-12] names a pod once, also one whose release was on record before under another basis', () => {
+    const { rehearsal } =
+      rehearse(rehearsing({ releases: [aRecord(), aRecord({ basis: 'StorageFenced' })] })) ?? assert.fail();
+    const named = rehearsal.steps.filter(({ message }) => message.includes('default/web-0'));
+    assert.equal(named.length, 1, JSON.stringify(named));
+    assert.deepEqual(rehearsal.pods, [...new Set(rehearsal.pods)]);
   });
 });

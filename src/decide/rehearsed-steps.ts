@@ -25,7 +25,7 @@ interface Told {
 
 export function withSteps(before: Rehearsing, decided: Decided): Rehearsing {
   const { nodeCase, remedy, release, run } = decided;
-  const goes = release.records.map((record) => goesAnew(record, before.pods)).filter(({ pods }) => pods.length > 0);
+  const goes = goesAnew(release.records, before.pods);
   const acts = release.steps.flatMap((step) => actsOf(step).map((act) => act.do));
   const failed = remedy.fence?.phase === 'failed' && before.fence?.phase !== 'failed' ? remedy.fence : undefined;
   const told: Told[] = [
@@ -85,8 +85,14 @@ function once({ steps }: Rehearsing, reason: Told['reason'], message: string): T
   return steps.some((step) => step.reason === reason) ? [] : [{ reason, message }];
 }
 
-function goesAnew(record: ReleaseRecord, released: readonly string[]): ReleaseRecord {
-  return { ...record, pods: record.pods.filter(({ uid }) => !released.includes(uid)) };
+/** Each pod goes once, by the first record that has it. */
+function goesAnew(records: readonly ReleaseRecord[], released: readonly string[]): ReleaseRecord[] {
+  const gone = new Set(released);
+  return records.flatMap((record) => {
+    const pods = record.pods.filter(({ uid }) => !gone.has(uid));
+    for (const { uid } of pods) gone.add(uid);
+    return pods.length === 0 ? [] : [{ ...record, pods }];
+  });
 }
 
 /** Names beyond these are counted. */

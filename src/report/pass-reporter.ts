@@ -113,7 +113,7 @@ export class PassReporter implements ReleaseMetrics {
       this.fenceSteps.increase({ step: why });
       const type = isBadNews(why) || isAlarm(why) || isRefusal ? 'Warning' : 'Normal';
       this.#options.log.info({ node: pass.nodeCase.name, step: why, what: message }, 'fence');
-      this.#onBoth(pass, { reason: why, type, note: message, action: 'Fence' });
+      this.#onBoth(pass, { reason: why, type, note: noteOf(why, message), action: 'Fence' });
     }
   }
 
@@ -263,4 +263,10 @@ export function described(action: Act): string {
     case 'deleteMachine':
       return `began ${action.do}`;
   }
+}
+
+/** A step that has nothing of its own to add says what it means: whoever reads events has no list of reasons beside them. */
+function noteOf(why: string, message: string): string {
+  const explanations: { readonly [reason: string]: string } = { ...FENCED.explanation, ...ALARM.explanation };
+  return message === '' ? (explanations[why] ?? why) : message;
 }

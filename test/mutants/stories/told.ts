@@ -41,6 +41,8 @@ interface Told {
   count: number;
 }
 
+const explained: { readonly [reason: string]: string } = FENCED.explanation;
+
 /** Every step that the record has, of the fence and of its end, is an Event on the Node and one on the record, each once. */
 const eachStepOnce: Story = {
   name: 'told, each step of a fence once',
@@ -60,7 +62,9 @@ const eachStepOnce: Story = {
       if (object.kind !== 'NodeFence') return;
       const { history = [] } = (object as { status?: Partial<NodeFenceStatus> }).status ?? {};
       for (const { at, reason, message = '' } of history) {
-        if (Object.hasOwn(FENCED.reason, reason)) steps.set(`${at} ${reason}`, `${reason}: ${message}`);
+        // A step that has nothing to add is told by what its reason means.
+        const note = message === '' ? explained[reason] : message;
+        if (Object.hasOwn(FENCED.reason, reason)) steps.set(`${at} ${reason}`, `${reason}: ${note}`);
       }
     };
     return {

@@ -65,6 +65,15 @@ describe('a node is fenced, released and brought back', () => {
     assert.deepEqual(await failuresIn(storyNamed('told, each step of a fence once')), []);
   });
 
+  test('[ADM-1] no Event is without a word, also of a step that has nothing to add', async () => {
+    const seen = await asExpected('worded', { events: [partition[0]!, { at: '27s', heal: place }], expect: [] });
+    assert.ok(seen.events.length > 10);
+    assert.deepEqual(
+      seen.events.filter(({ note }) => note === '').map(({ reason }) => reason),
+      [],
+    );
+  });
+
   test('[REM-1] cleanResources false: power is cycled, and nothing is released', async () => {
     const seen = await asExpected('unclean', {
       policy: {
