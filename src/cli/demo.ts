@@ -16,6 +16,8 @@ import { shutdownSignal } from './shutdown.ts';
 import { UserError } from './user-error.ts';
 
 const defaultPort = 8088;
+/** So that what is suggested can be typed as it is printed. */
+const bin = join(import.meta.dirname, '../../bin');
 
 export function demoCommand(): Command {
   return new Command('demo')
@@ -66,6 +68,7 @@ function greeting(port: number, kubeconfig: string): string {
 
   console   http://127.0.0.1:${port}/
   kubectl   export KUBECONFIG=${kubeconfig}
+  fenceline export PATH=${bin}:$PATH
 
 `;
 }

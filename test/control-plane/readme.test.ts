@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { commandsOf } from '../support/documents.ts';
-import { administratorOf, installCrds, type } from '../support/install.ts';
+import { administratorOf, install, installCrds, type } from '../support/install.ts';
 import { OperatorProcess } from '../support/operator-process.ts';
 import { useControlPlane } from '../support/use-control-plane.ts';
 import { waitFor } from '../support/wait.ts';
@@ -121,6 +121,7 @@ describe('documents', () => {
   before(async () => {
     env = await administratorOf(controlPlane());
     await installCrds(controlPlane());
+    await install(controlPlane(), 'deploy/role.yaml');
     const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
     const created = await controlPlane().kubectl(['create', '-f', '-'], { input: list });
     assert.equal(created.code, 0, created.stderr);
