@@ -251,3 +251,59 @@ test('properties: blanks, comments and values with an equals sign', () => {
     { key: 'x', value: '', line: 4 },
   ]);
 });
+
+describe('[FEN-7] what is written', () => {
+  const written = (properties: string, more: Record<string, string | undefined> = {}): NamedData =>
+    edited({ 'config.properties': properties, ...more });
+
+  test('may isolate a node alone, and a mistake is told once and by nothing else', () => {
+    assert.deepEqual(problemsOf(written('isolation=fc-off')), []);
+    assert.match(problemsOf(written('recovery=fc-on')).join(), /there is nothing to fence with/);
+    for (const [properties, what] of [
+      ['powermanagement=eaton-off', /"powermanagement" is not known/],
+      ['power_management=missing', /there is no method missing/],
+    ] as const) {
+      const found = problemsOf(written(properties));
+      assert.equal(found.length, 1, found.join());
+      assert.match(found[0] ?? '', what);
+    }
+  });
+
+  test('has levels with something in them, each of which ends with what switches on', () => {
+    const result = configOf(worker, sources(written('power_management=eaton-off eaton-on fc-on || eaton-off |')));
+    assert.ok(result.ok, JSON.stringify(result));
+    const names = result.config.powerManagement.map(({ off, on }) =>
+      [off, on].map((some) => some.map(({ name }) => name)),
+    );
+    assert.deepEqual(names, [
+      [['eaton-off'], ['eaton-on', 'fc-on']],
+      [['eaton-off'], []],
+    ]);
+    assert.match(problemsOf(written('power_management=eaton-on eaton-off')).join(), /eaton-off switches off after/);
+  });
+
+  test('means a method by its entry, and a template by its name', () => {
+    assert.match(problemsOf(written('power_management=tie')).join(), /did you mean (?:fc|eaton)-o/);
+    const other = written('isolation=fc-off', {
+      'fence-method-fc-off': 'template=fence-config-worker-1\naction=off',
+      'template.properties': 'agent=fence_brocade',
+    });
+    assert.match(problemsOf(other).join(), /there is no ConfigMap fence-config-worker-1/);
+    const selecting = { 'config.properties': 'selector=type=compute\nisolation=mark-unschedulable' };
+    const found = configOf(worker, { maps: [{ name: 'fence-method-template-x', data: selecting }], secrets });
+    assert.deepEqual(found, { ok: true, config: defaultConfig }, 'a template selects nobody');
+  });
+
+  test('may be of a driver of our own, and pins nothing with nothing', () => {
+    const maps = [
+      written('power_management=fc-off', {
+        'fence-method-fc-off': 'template=fence-method-template-x\naction=off\nidentity=',
+      }),
+      { name: 'fence-method-template-x', data: { 'template.properties': 'driver=redfish\nip=10.0.0.1\nidentity=a' } },
+    ];
+    const result = configOf(worker, { maps, secrets });
+    const [method] = result.ok ? (result.config.powerManagement[0]?.off ?? []) : assert.fail(JSON.stringify(result));
+    assert.equal(method?.driver, 'driver:redfish');
+    assert.equal('identity' in (method ?? {}), false);
+  });
+});

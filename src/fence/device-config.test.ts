@@ -38,6 +38,12 @@ function problem(devices: readonly WrittenDevice[], more: object = {}): string {
 }
 
 describe('a FenceDevice as somebody writes it', () => {
+  test('[FEN-15] stands against ConfigMaps of fences alone: a template is about no node', () => {
+    const data = { 'config.properties': 'selector=pool=workers' };
+    assert.ok(read([device('bmc')], { maps: [{ name: 'fence-method-template-x', data }] }).ok);
+    assert.match(problem([device('bmc')], { maps: [{ name: 'fence-config-x', data }] }), /remove one of them/);
+  });
+
   test('[FEN-15] switches one node off and on, and keeps what is known of it in itself', () => {
     const { powerManagement, isolation, recovery, source } = config(device('bmc', { secrets: ['bmc'] }));
     const method = {

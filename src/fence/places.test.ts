@@ -20,6 +20,7 @@ test('[FEN-7] what is wrong is told with the object, the entry and the line', ()
   assert.equal(of(method, 'plug'), 'ConfigMap fence-config-node-1, fence-method-off:2 plug');
   assert.equal(of(method, 'agent'), 'ConfigMap fence-method-template-x, template.properties:2 agent');
   assert.equal(of(method, 'username'), 'ConfigMap fence-config-node-1, fence-method-off: username', 'where it belongs');
+  assert.equal(placesOf('node-1', from('fence-config-gone'), maps).of(method, 'plug'), undefined, 'it is gone');
   const written = placesOf('node-1', from('FenceDevice off'), maps).of;
   assert.equal(written(method, 'plug'), 'FenceDevice off, spec.parameters.plug');
   assert.equal(written(method, 'secret'), 'FenceDevice off, spec.secrets');
@@ -35,6 +36,7 @@ test('[SAF-2] the line to paste goes where it is about this node alone', () => {
     pin('fence-config-rack'),
     'identity={{guid}} into fence-method-off of ConfigMap fence-config-rack, and guid=a-guid into its entry values.node-1',
   );
+  assert.equal(pin('fence-config-gone'), 'identity=a-guid into fence-method-off');
   assert.equal(pin('FenceDevice off', { object: 'off' }), 'identity: a-guid into spec of FenceDevice off');
   assert.equal(
     pin('FenceDevice off'),

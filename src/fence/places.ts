@@ -48,10 +48,9 @@ function placeInMap(
   const lineOf = (some: typeof own): number | undefined => some.find((one) => one.key === key)?.line;
   const line = lineOf(own);
   if (line !== undefined) return placeOf({ file: map.name, key: `${entry}:${line} ${key}` });
-  const template = maps.find(({ name }) => name === own.find((one) => one.key === 'template')?.value);
-  const inherited = lineOf(parseProperties(template?.data[templateEntry] ?? '').entries);
-  if (template !== undefined && inherited !== undefined) {
-    return placeOf({ file: template.name, key: `${templateEntry}:${inherited} ${key}` });
-  }
+  const template = own.find((one) => one.key === 'template')?.value ?? '';
+  const text = maps.find(({ name }) => name === template)?.data[templateEntry] ?? '';
+  const inherited = lineOf(parseProperties(text).entries);
+  if (inherited !== undefined) return placeOf({ file: template, key: `${templateEntry}:${inherited} ${key}` });
   return placeOf({ file: map.name, key: `${entry}: ${key}` });
 }
