@@ -383,14 +383,15 @@ describe('whether a command may have been sent', () => {
     assert.deepEqual([(await ended())?.outcome, (await ended())?.told], ['dropped', true]);
   });
 
-  test('[SAF-8] what was sent once stays sent in the next try', async () => {
+  test('[SAF-8, RET-2] what was sent once stays sent in the next try, also when another was recorded in that second', async () => {
     const { begin, ended, acts, asked, grounds, node } = await bench();
     acts.want(node.name, [{ grounds, begins: begun(true) }]);
     await begin(begun(true));
     assert.equal((await ended())?.told, true);
     assert.ok(asked.includes('off'));
+    const other = { ...begun(true), key: 'other', method: { ...off, name: 'bmc-off' } } as LongAct;
     const again: LongAct = { ...begun(false), key: 'k2' };
-    acts.want(node.name, [{ grounds, begins: again }]);
+    for (const begins of [other, again]) acts.want(node.name, [{ grounds, begins }]);
     acts.want(node.name, []);
     await begin(again);
     assert.equal((await ended())?.told, true);

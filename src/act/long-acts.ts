@@ -55,6 +55,8 @@ export interface LongActsOptions {
   onWatch: PowerWatchOptions['onState'];
 }
 
+type SwitchAct = Extract<LongAct, { do: 'switch' }>;
+
 export class LongActs {
   readonly #options: LongActsOptions;
   readonly #tasks: DeviceTasks;
@@ -70,7 +72,7 @@ export class LongActs {
   readonly #unconfirmed = new Map<string, Omit<NonNullable<NodeCase['unconfirmed']>, 'forMs'> & { sinceMs: number }>();
   /** By node: the tries that the latest decision calls for. */
   readonly #wanted = new Map<string, readonly string[]>();
-  /** By node: since when a command may have been sent by what we have recorded ourselves, and none was. */
+  /** By node: the command that may have been sent by what we have recorded ourselves, and was not. */
   readonly #unsent = new Map<string, string>();
 
   constructor(options: LongActsOptions) {
@@ -131,7 +133,7 @@ export class LongActs {
       begun.map(({ key }) => key),
     );
     for (const act of begun) {
-      if (act.do === 'switch' && act.sent?.isFirst) this.#unsent.set(name, act.sent.at);
+      if (act.do === 'switch' && act.sent?.isFirst) this.#unsent.set(name, commandOf(act));
     }
   }
 
@@ -212,9 +214,9 @@ export class LongActs {
    * What it says of itself includes whether anything was told: a fence whose trouble has ended before that ends with it
    * (SAF-8). What another leader has recorded may have been sent by that one.
    */
-  async #switch(node: LiveNode, act: Extract<LongAct, { do: 'switch' }>, mayAct: MayAct): Promise<TryOutcome> {
+  async #switch(node: LiveNode, act: SwitchAct, mayAct: MayAct): Promise<TryOutcome> {
     const { isQuestion = false, sent, what, method } = act;
-    let told = sent !== undefined && this.#unsent.get(node.name) !== sent.at;
+    let told = sent !== undefined && this.#unsent.get(node.name) !== commandOf(act);
     const outcome = await this.#tasks.operate(node, act, async () => {
       const objection = isQuestion ? 'it is only asked' : await mayAct();
       if (objection === undefined) {
@@ -276,6 +278,11 @@ export class LongActs {
     if (refusal === undefined) return undefined;
     return refusal.kind === 'unreadable' ? refusal.error.message : refusal.what;
   }
+}
+
+/** Two of them may be recorded in the same second. */
+function commandOf({ method, sent }: SwitchAct): string {
+  return `${method.name} ${sent?.at}`;
 }
 
 /** S13: what may still write is not given away. */

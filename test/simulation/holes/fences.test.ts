@@ -31,6 +31,8 @@ runHoles('a fence', {
     '[SAF-4, RET-2] connects nothing in the same boot where a pod was let go whose volume no kubelet reports',
   'unreported-volume-let-go-by-others':
     '[SAF-4] remembers who was there with a volume that no kubelet reports, whoever lets them go',
+  'cut-off-in-the-second-of-a-silent-device':
+    '[RET-2, SAF-8] connects what it has cut off itself, although another command of the same second was never sent',
   'let-go-beside-an-inline-volume': '[SAF-4] takes no name of a volume for that of an inline one',
   'let-go-by-others-while-cut-off': '[SAF-4] connects nothing while a pod runs there that somebody else has let go',
 });
