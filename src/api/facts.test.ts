@@ -28,8 +28,25 @@ test('[SAF-10, STM-4] a slot is held from the first command until what may go ha
   assert.equal(holds({ releasedAt: at }), false, 'all has gone');
   assert.equal(holds({ waitsFor: 'a person' }), false, 'only a person can help');
   assert.equal(holds({ phase: 'booting' }), false, 'not through the boot');
-  assert.equal(holds({}, { hold: { reason: 'Paused' } }), false, 'it is held');
-  assert.equal(holds({}, {}, { stop: true }), false, 'it is stopped');
+  const off = { phase: 'off', switched: [{ commandSentAt: at, confirmedAt: at }] };
+  assert.equal(holds(off), true);
+  assert.equal(holds(off, { hold: { reason: 'Paused' } }), false, 'it is held');
+  assert.equal(holds(off, {}, { stop: true }), false, 'it is stopped');
+});
+
+test('[SAF-10, STM-4] a command that is under way has its slot, whoever holds the rest', () => {
+  for (const held of [{ spec: { stop: true } }, { hold: { reason: 'Paused' } }]) {
+    const holds = (fence: object): boolean =>
+      holdsSlot('fence', { spec: held.spec, status: { fence: { ...cutting, ...fence }, hold: held.hold } });
+    assert.equal(holds({}), true);
+    assert.equal(holds({ phase: 'isolating' }), true);
+    assert.equal(holds({ phase: 'isolated' }), false, 'what it was told is confirmed');
+    assert.equal(holds({ switched: [{ commandSentAt: at, confirmedAt: at }] }), false);
+    assert.equal(holds({ switched: [{ commandSentAt: at, confirmedAt: at }, { commandSentAt: at }] }), true);
+    assert.equal(holds({ switched: [{ confirmedAt: at }, {}] }), false, 'nothing was told');
+    assert.equal(holds({ waitsFor: 'it was given up' }), false);
+    assert.equal(holds({ phase: 'failed' }), false);
+  }
 });
 
 test('[STM-4] a Job or a drain has a slot of its own from when it begins until it ends', () => {

@@ -6,7 +6,7 @@ interface FenceSigns {
   phase: string;
   releasedAt?: string | undefined;
   waitsFor?: string | undefined;
-  switched?: readonly { commandSentAt?: string | undefined }[] | undefined;
+  switched?: readonly { commandSentAt?: string | undefined; confirmedAt?: string | undefined }[] | undefined;
   told?: readonly string[] | undefined;
 }
 
@@ -23,10 +23,16 @@ export function isUnderFence(fence: FenceSigns | undefined): boolean {
 const cutting: ReadonlySet<string> = new Set(['isolating', 'isolated', 'poweringOff', 'off']);
 
 /** From the first command until all that may go has gone. What was found off was told nothing. */
-function isCutting(fence: FenceSigns | undefined): boolean {
-  if (fence === undefined || !cutting.has(fence.phase)) return false;
+function isCutting(fence: FenceSigns): boolean {
+  if (!cutting.has(fence.phase)) return false;
   if (fence.releasedAt !== undefined || fence.waitsFor !== undefined) return false;
   return (fence.switched ?? []).some(({ commandSentAt }) => commandSentAt !== undefined);
+}
+
+/** A device was told, and has not confirmed it: it may do so at any moment, whoever holds the rest. */
+export function isStriking({ phase, switched = [] }: FenceSigns): boolean {
+  if (phase !== 'isolating' && phase !== 'poweringOff') return false;
+  return switched.some(({ commandSentAt, confirmedAt }) => commandSentAt !== undefined && confirmedAt === undefined);
 }
 
 export type SlotKind = 'fence' | 'remedy';
@@ -45,14 +51,14 @@ export interface Slotted {
 
 /**
  * Whether a node has one of the slots, as its record says: one reading for what this process has decided, for the view of the
- * records and for the live look before an act (STM-4). What is held or stopped, has ended or can do no more has none (SAF-10).
- * `remedy`: a Job, a drain or the deletion of a machine.
+ * records and for the live look before an act (STM-4). What is held or stopped, has ended or can do no more has none (SAF-10),
+ * but for a command that is under way: it strikes all the same. `remedy`: a Job, a drain or the deletion of a machine.
  */
 export function holdsSlot(kind: SlotKind, { spec, status }: Slotted): boolean {
   const { fence, ladders = [], hold } = status ?? {};
-  if (spec?.stop === true || hold !== undefined) return false;
-  if (kind === 'fence') return isCutting(fence);
-  return ladders.some(({ phase, begunAt }) => phase === 'running' && begunAt !== undefined);
+  const isHeld = spec?.stop === true || hold !== undefined;
+  if (kind === 'fence') return fence !== undefined && isCutting(fence) && (!isHeld || isStriking(fence));
+  return !isHeld && ladders.some(({ phase, begunAt }) => phase === 'running' && begunAt !== undefined);
 }
 
 /**

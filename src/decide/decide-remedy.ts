@@ -6,8 +6,10 @@ import type { FenceRequest, RequestAnswer } from '../api/fence-request.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { LadderThreshold, NodeCase, PresentCase, Remediation, RemedyFacts } from '../api/release-view.ts';
 import type { Cordon, LongAct } from '../api/steps.ts';
+import { atRest } from '../fence/at-rest.ts';
 import type { FenceDecision } from '../fence/decide-fence.ts';
 import { fenceOutcome } from '../fence/decide-fence.ts';
+import type { StoredFence } from '../fence/stored.ts';
 import { holdOf } from '../release/hold.ts';
 import type { LadderState, RemedyOutcome } from '../remedy/ladder.ts';
 import { afterFlaps, isTroubled, keyOf, nextDueMs } from '../remedy/ladder.ts';
@@ -83,7 +85,7 @@ function remedyFor(nodeCase: NodeCase, isAsked: boolean): Requestable {
   if (node === undefined) return asItStands(nodeCase);
   if (held?.holds === 'everything' || held?.holds === 'remedies') {
     const isStopped = held.reason === 'Stopped' || held.reason === 'Maintenance';
-    return isStopped ? asItStands(nodeCase) : pausedRemedy({ ...nodeCase, node });
+    return isStopped ? stoppedRemedy(nodeCase) : pausedRemedy({ ...nodeCase, node });
   }
   if (remedyOf(nodeCase) === undefined && fence?.status.fence === undefined && !isAsked) {
     return withoutCordon(nodeCase, { ladders: [], jobs: fence?.status.jobs ?? [] });
@@ -111,6 +113,16 @@ export function asItStands(nodeCase: NodeCase): RemedyDecision {
   return { jobs, ladders: status.ladders, ...(fence === undefined ? {} : { fence }) };
 }
 
+/** What its device was told before shows all the same. */
+function stoppedRemedy(nodeCase: NodeCase): RemedyDecision {
+  const stands = asItStands(nodeCase);
+  return stands.fence === undefined ? stands : { ...stands, ...restOf(nodeCase, stands.fence) };
+}
+
+function restOf({ serverNowMs, task }: NodeCase, fence: StoredFence): ReturnType<typeof atRest> {
+  return atRest(fence, { nowMs: serverNowMs, isRunning: task?.outcome === 'running' });
+}
+
 /** The policy does not act any more, or not yet: what a fence has switched off by then is switched on, and no more (SAF-12). */
 function pausedRemedy(nodeCase: PresentCase): RemedyDecision {
   const { fence, ...rest } = asItStands(nodeCase);
@@ -121,13 +133,15 @@ function pausedRemedy(nodeCase: PresentCase): RemedyDecision {
   const ladder = callingForFence(nodeCase, status.ladders);
   const decision = fenceOf(nodeCase, { status, ladder, isWanted: true, isPaused: true });
   const run = runOf(nodeCase, decision, { ladder: undefined, status, order: undefined, kind: undefined });
+  const { recheckAtMs: fenceAtMs } = decision;
+  const held: Partial<ReturnType<typeof atRest>> = decision.fence === undefined ? {} : restOf(nodeCase, decision.fence);
+  const recheckAtMs = Math.min(fenceAtMs ?? Infinity, held.recheckAtMs ?? Infinity);
   return {
     ...rest,
-    ...(decision.fence === undefined ? {} : { fence: decision.fence }),
+    ...held,
     ...(run === undefined ? {} : { run }),
-    ...(decision.recheckAtMs === undefined
-      ? {}
-      : { recheckAtMs: decision.recheckAtMs, fenceAtMs: decision.recheckAtMs }),
+    ...(recheckAtMs === Infinity ? {} : { recheckAtMs }),
+    ...(fenceAtMs === undefined ? {} : { fenceAtMs }),
   };
 }
 

@@ -12,6 +12,7 @@ import { isQuarantined } from '../return/return-node.ts';
 import type { ReleaseDecision } from './decide-release.ts';
 import type { Due, RemedyDecision } from './decide-remedy.ts';
 import { firstDue } from './decide-remedy.ts';
+import { isBack } from './fence-of.ts';
 import { stayAwayMs } from './incident.ts';
 import { remedyOf } from './of-case.ts';
 
@@ -83,10 +84,9 @@ function ofFence(decided: Decided, { fence }: NodeFenceStatus): Upcoming | undef
   const { fenceAtMs: atMs } = decided.remedy;
   const by = fence.method === undefined ? '' : ` (${fence.method})`;
   if (fence.waitsFor !== undefined) {
-    const isBack = atMs !== undefined && (fence.phase === 'isolating' || fence.phase === 'poweringOff');
-    return isBack
-      ? { what: 'its fence is over: the node is back', atMs }
-      : { what: `nothing by itself: ${fence.waitsFor}` };
+    const isTold = atMs !== undefined && (fence.phase === 'isolating' || fence.phase === 'poweringOff');
+    if (!isTold) return { what: `nothing by itself: ${fence.waitsFor}` };
+    if (isBack(nodeCase)) return { what: 'its fence is over: the node is back', atMs };
   }
   switch (fence.phase) {
     case 'waiting':

@@ -32,11 +32,10 @@ import {
   undone,
 } from './switched.ts';
 import { hasEnded, retryAfterMs, switchOff, switchOn } from './switching.ts';
+import { commandShowsMs } from './at-rest.ts';
 
 /** So long after a command its effect may still come: devices are slow, and clouds let a guest shut down first. */
 const commandTakesMs = 180_000;
-/** Most show it sooner: nobody else waits for longer than this until a node that is back may be struck all the same. */
-const commandShowsMs = 90_000;
 /** So long after its word was lost, a machine that is off is nobody's turn any more, or is switched on by whom nobody believes. */
 const saysAgainWithinMs = 120_000;
 /** And so long after, somebody has to look. */

@@ -355,7 +355,7 @@ function summaryOf(object: KubeObject): FenceSummary {
         startedAt: string;
         releasedAt?: string;
         waitsFor?: string;
-        switched?: { commandSentAt?: string }[];
+        switched?: { commandSentAt?: string; confirmedAt?: string }[];
         told?: string[];
       };
       problems?: object[];

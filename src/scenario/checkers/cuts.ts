@@ -42,19 +42,23 @@ export class Cuts {
     if (type === 'booting') this.#cuts.delete(machine);
   }
 
-  /** Nodes with a command under way, or with pods that are still to go. At what a person has stopped, nobody works (SAF-10). */
+  /** Nodes with a command under way, or with pods that are still to go: not where a person holds that (SAF-10), which stops no command. */
   busy(): string[] {
     const { nowMs, machineOf, state } = this.#context;
     const there = new Set([...state.pods.values()].map(({ metadata }) => metadata.uid ?? ''));
     return [...this.#cuts].flatMap(([node, cut]) => {
       const { atMs, pods } = cut;
-      if (state.fences.get(nodeFenceName(node))?.spec?.stop === true) return [];
       if (this.#waitsForOthers(node, cut)) return [];
-      const isOn = machineOf(node)?.power === 'on';
       const ageMs = nowMs() - atMs;
-      const isWorked = isOn ? ageMs < takesAtMostMs : ageMs < goesWithinMs && pods.some((uid) => there.has(uid));
+      if (machineOf(node)?.power === 'on') return ageMs < takesAtMostMs ? [node] : [];
+      const isWorked = !this.#isHeld(node) && ageMs < goesWithinMs && pods.some((uid) => there.has(uid));
       return isWorked ? [node] : [];
     });
+  }
+
+  #isHeld(node: string): boolean {
+    const { spec } = this.#context.state.fences.get(nodeFenceName(node)) ?? {};
+    return spec?.stop === true || this.#context.state.policies.get(spec?.policy ?? '')?.spec?.mode === 'Paused';
   }
 
   /**

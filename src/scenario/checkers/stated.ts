@@ -219,6 +219,13 @@ export class Statements {
             ({ commandSentAt = '' }) => this.#context.wallMs() - Date.parse(commandSentAt) <= commandTakesMs + latelyMs,
           ),
       ],
+      [
+        /^it is held, and its device has not confirmed what it was told: /,
+        ({ fence: { status } }) =>
+          (status?.fence?.switched ?? []).some(
+            (one) => one.commandSentAt !== undefined && one.confirmedAt === undefined,
+          ),
+      ],
       [/^no power_management is configured: it waits for the node to come back$/, ({ node }) => !isReady(node)],
       [
         /^no power_management is configured: it goes on until its trouble is over$/,

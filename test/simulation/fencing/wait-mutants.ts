@@ -79,9 +79,9 @@ export const waitMutantCases: readonly MutantCase[] = [
     invariant: 'S41',
     mistake: 'keeps the slot of a fence that somebody has stopped',
     sabotage: {
-      file: 'src/api/facts.ts',
-      line: 'if (spec?.stop === true || hold !== undefined) return false;',
-      instead: '',
+      file: 'src/fence/at-rest.ts',
+      line: 'return isRunning ? { fence } : { fence: { ...fence, waitsFor: heldInVain } };',
+      instead: 'return { fence };',
     },
     scenario: fenced('stopped-for-good', {
       cluster: { nodes: 5 },

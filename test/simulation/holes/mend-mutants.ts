@@ -132,6 +132,18 @@ export const mendMutantCases: readonly MendCase[] = [
     says: /^node-\d waits for its turn while nobody works on another node$/,
   },
   {
+    invariant: 'S21',
+    mistake: 'takes a command that is under way for one at rest, because its fence is stopped',
+    hole: 'slots',
+    sabotage: {
+      file: 'src/api/facts.ts',
+      line: "if (kind === 'fence') return fence !== undefined && isCutting(fence) && (!isHeld || isStriking(fence));",
+      instead: "if (kind === 'fence') return fence !== undefined && isCutting(fence) && !isHeld;",
+    },
+    scenario: { ...one('holes/slot-kept-by-a-command', 'slot-kept-while-stopped'), expectations: [] },
+    says: /^node-5 is cut as number 2, and 1 may be$/,
+  },
+  {
     invariant: 'S25',
     mistake: 'waits without a word for a device that has said off and is silent since',
     hole: 'slots',
