@@ -3,6 +3,9 @@
  * PUT, and every Node's heartbeat is written every 5 minutes, as kubelets do when nothing changes. Both are spread
  * evenly. Prints `running`, and then every second how many renewals were really made: a busy machine makes fewer.
  *
+ * At SIGUSR2 every other node falls silent, and some time later is said to be Ready=Unknown, as the node controller does it and
+ * no faster than its client lets it. At the next SIGUSR2 they come back, each when its renewal is due; then it prints `back`.
+ *
  *     node bench/lease-renewer.ts KUBECONFIG NODES
  */
 import { homedir } from 'node:os';
@@ -11,11 +14,14 @@ import { realClock } from '../src/clock.ts';
 import { HttpTransport } from '../src/kube/http-transport.ts';
 import { loadConnection } from '../src/kube/kubeconfig.ts';
 import type { HttpRequest, Transport } from '../src/kube/transport.ts';
-import { leaseNamespace, nodeName } from './lib/objects.ts';
+import { leaseNamespace } from './lib/objects.ts';
 
 const renewEveryMs = 10_000;
 const heartbeatEveryMs = 300_000;
 const tickMs = 20;
+/** How long the node controller waits before it speaks of a silent node, and how many it then speaks of. */
+const unknownAfterMs = 50_000;
+const unknownPerSecond = 20;
 /** Beyond this the server is behind; what is due then is left out, and the printed rate shows it. */
 const maxInFlight = 200;
 const leasesPath = `/apis/coordination.k8s.io/v1/namespaces/${leaseNamespace}/leases`;
@@ -31,11 +37,25 @@ class Renewer {
   readonly #leases: Lease[];
   #inFlight = 0;
   #renewed = 0;
+  /** By index of the node: silent, and of them those that are said to be Ready=Unknown. */
+  readonly #silent = new Set<number>();
+  readonly #unknown = new Set<number>();
+  #silentSince: number | undefined;
 
   constructor(transport: Transport, leases: Lease[]) {
     this.#transport = transport;
     this.#leases = leases;
     this.#nodes = leases.length;
+  }
+
+  /** Every other node falls silent, or is about to come back. */
+  toggle(): void {
+    if (this.#silentSince !== undefined) {
+      this.#silentSince = undefined;
+      return;
+    }
+    this.#silentSince = performance.now();
+    for (let index = 1; index < this.#nodes; index += 2) this.#silent.add(index);
   }
 
   async run(): Promise<void> {
@@ -46,14 +66,38 @@ class Renewer {
       const leasesDue = Math.floor(((now - startedAt) / renewEveryMs) * this.#nodes);
       const heartbeatsDue = Math.floor(((now - startedAt) / heartbeatEveryMs) * this.#nodes);
       for (; leasesDone < leasesDue; leasesDone += 1) {
-        if (this.#inFlight < maxInFlight) void this.#renew(this.#leases[leasesDone % this.#nodes]);
+        if (this.#inFlight < maxInFlight) this.#due(leasesDone % this.#nodes);
       }
-      for (; heartbeatsDone < heartbeatsDue; heartbeatsDone += 1) void this.#heartbeat(heartbeatsDone % this.#nodes);
+      for (; heartbeatsDone < heartbeatsDue; heartbeatsDone += 1) {
+        if (!this.#silent.has(heartbeatsDone % this.#nodes)) void this.#report(heartbeatsDone % this.#nodes);
+      }
+      this.#speakOfSilent(now);
       if (now - saidAt > 1000) {
         console.log(`renewed ${this.#renewed}`);
         saidAt = now;
       }
       await delay(tickMs);
+    }
+  }
+
+  #due(index: number): void {
+    if (this.#silent.has(index)) {
+      if (this.#silentSince !== undefined) return;
+      this.#silent.delete(index);
+      if (this.#unknown.delete(index)) void this.#report(index, 'True');
+      if (this.#silent.size === 0) console.log('back');
+    }
+    void this.#renew(this.#leases[index]);
+  }
+
+  #speakOfSilent(now: number): void {
+    if (this.#silentSince === undefined) return;
+    const due = ((now - this.#silentSince - unknownAfterMs) / 1000) * unknownPerSecond;
+    for (const index of this.#silent) {
+      if (this.#unknown.size >= due) return;
+      if (this.#unknown.has(index)) continue;
+      this.#unknown.add(index);
+      void this.#report(index, 'Unknown');
     }
   }
 
@@ -71,14 +115,20 @@ class Renewer {
     if (text !== undefined) this.#renewed += 1;
   }
 
-  async #heartbeat(index: number): Promise<void> {
-    const lastHeartbeatTime = new Date().toISOString().replace(/\.\d+/, '');
+  /** `ready`: where it changes. */
+  async #report(index: number, ready?: 'True' | 'Unknown'): Promise<void> {
+    const now = new Date().toISOString().replace(/\.\d+/, '');
     const types = ['MemoryPressure', 'DiskPressure', 'PIDPressure', 'Ready'];
+    const reason = ready === 'True' ? 'KubeletReady' : 'NodeStatusUnknown';
+    const changed = ready === undefined ? {} : { status: ready, reason, lastTransitionTime: now };
+    // The node controller leaves the kubelet's own time as it is.
+    const seen = ready === 'Unknown' ? {} : { lastHeartbeatTime: now };
+    const conditions = types.map((type) => ({ type, ...seen, ...(type === 'Ready' ? changed : {}) }));
     await this.#send({
       method: 'PATCH',
-      path: `/api/v1/nodes/${nodeName(index)}/status`,
+      path: `/api/v1/nodes/${this.#leases[index]?.metadata.name}/status`,
       headers: { 'content-type': 'application/strategic-merge-patch+json', accept: 'application/json' },
-      body: JSON.stringify({ status: { conditions: types.map((type) => ({ type, lastHeartbeatTime })) } }),
+      body: JSON.stringify({ status: { conditions } }),
     });
   }
 
@@ -113,5 +163,7 @@ const transport = new HttpTransport(connection, realClock);
 const listed = await answerTo(transport, { method: 'GET', path: leasesPath, purpose: 'call', timeoutMs: 60_000 });
 const leases = (JSON.parse(listed ?? '{"items":[]}') as { items: Lease[] }).items;
 if (leases.length !== Number(nodes)) throw new Error(`there are ${leases.length} leases instead of ${nodes}`);
+const renewer = new Renewer(transport, leases);
+process.on('SIGUSR2', () => renewer.toggle());
 console.log('running');
-await new Renewer(transport, leases).run();
+await renewer.run();

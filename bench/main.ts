@@ -14,6 +14,7 @@ import { fullRun, operatorBench } from './operator.ts';
 import { fullRedfish, redfishBench } from './redfish.ts';
 import { fullRehearsal, rehearseBench } from './rehearse.ts';
 import { fullRelease, releaseBench } from './release.ts';
+import { fullSilence, silenceBench } from './silence.ts';
 import { simulatorBench } from './simulator.ts';
 
 const { values } = parseArgs({ options: { quick: { type: 'boolean', default: false } } });
@@ -28,6 +29,10 @@ const benches: [string, () => Promise<Report>][] = [
     () => flagsBench(values.quick ? { nodes: [100], seconds: 45 } : { nodes: [1000], seconds: 300 }),
   ],
   ['The operator beside stock informers', () => operatorBench(values.quick ? quickRun : fullRun)],
+  [
+    'Half of the cluster falls silent',
+    () => silenceBench(values.quick ? { ...fullSilence, nodes: 200, pods: 1000, seconds: 60 } : fullSilence),
+  ],
   [
     'Releases',
     () => releaseBench(values.quick ? { ...fullRelease, releases: 5, nodes: 10, rounds: 1, slow: false } : fullRelease),

@@ -39,6 +39,18 @@ export class Cluster implements AsyncDisposable {
     if (count > 0) await this.seed('pods', count, podEntries(count, this.nodes));
   }
 
+  /** Every other node falls silent. */
+  silence(): void {
+    this.#renewer?.signal('SIGUSR2');
+  }
+
+  /** Those nodes come back, each when its next renewal is due; resolves when all have. */
+  async back(): Promise<void> {
+    const back = this.#renewer?.line('back', (line) => line === 'back' || undefined, 120_000);
+    this.#renewer?.signal('SIGUSR2');
+    await back;
+  }
+
   /** With so many pods among them. */
   async seed(what: string, podCount: number, entries: Iterable<EtcdEntry>): Promise<void> {
     const startedAt = performance.now();

@@ -74,6 +74,10 @@ export class Child implements AsyncDisposable {
     return this.#child.exitCode !== null || this.#child.signalCode !== null;
   }
 
+  signal(name: NodeJS.Signals): void {
+    process.kill(this.pid, name);
+  }
+
   /** The last line that it said. */
   get latest(): string {
     return this.#tail.at(-1) ?? '';

@@ -84,10 +84,14 @@ export const releasedPod = z.object({
 export const unseenPods = z
   .object({
     bootId: bootId(),
-    pods: z.array(text(64, 'The UID of a pod.')).max(MAX_RELEASED_PODS).meta({
-      description:
-        'Pods with such a volume. If one of them is let go, by whomever, the node stays cut off until it is rebooted.',
-    }),
+    pods: z
+      .array(text(64, 'The UID of a pod.'))
+      .max(MAX_RELEASED_PODS)
+      .meta({
+        description:
+          'Pods with such a volume. If one of them is let go, by whomever, the node stays cut off until it is rebooted. ' +
+          '`unread`: its pods were not read for a while, as in a storm, so that nobody knows who was there.',
+      }),
   })
   .meta({ description: 'What was there in this boot and uses volumes that no kubelet reports in `volumesInUse`.' });
 

@@ -13,7 +13,7 @@ import type { Plans } from './plans.ts';
 import type { PowerFacts, Unconfirmed } from './power.ts';
 import type { ATTACHMENT_RECOVERY_POLICIES, BUDGET_POLICIES, MODES, POD_DELETION_POLICIES } from './policy-defaults.ts';
 import type { SpentBudget } from './spent-budget.ts';
-import type { Beside, Surroundings } from './surroundings.ts';
+import type { Allowance, Beside, Surroundings } from './surroundings.ts';
 import type { TaskSign } from './task.ts';
 import type { AlarmSign, ConditionStatus, JudgeLimits, NodeView } from './view.ts';
 
@@ -330,14 +330,6 @@ export interface TroubleCount {
   stormEndedMs?: number;
 }
 
-/** How many more pods may go now. */
-export interface Allowance {
-  pods: number;
-  perMinute: number;
-  /** When some more may. */
-  untilMs: number;
-}
-
 /**
  * Everything that a decision about one node rests on: a plain value that can be written as JSON and decided again. What is
  * large and never looked into, the pod templates of remedies, is in it by hash.
@@ -352,6 +344,8 @@ export interface NodeCase extends Sighting {
   lease?: LeaseSign;
   policy: PolicyMatch;
   pods: readonly PodFacts[];
+  /** Nobody has read its pods: that there are none in `pods` says nothing, and nothing is done before they are read. */
+  isUnread?: true;
   /** By `namespace/claim`. */
   volumes: Readonly<Record<string, VolumeFacts>>;
   drivers: Readonly<Record<string, DriverFacts>>;

@@ -23,3 +23,11 @@ export interface SilentNode {
   /** Since when Kubernetes has missed its kubelet, by the clock of the node controller; absent: it has not yet. */
   unknownSince?: string;
 }
+
+/** How many more pods may go now. */
+export interface Allowance {
+  pods: number;
+  perMinute: number;
+  /** When some more may. */
+  untilMs: number;
+}

@@ -7,6 +7,9 @@ import { nameInUse } from './facts.ts';
 import type { NodeCase, PodFacts } from './release-view.ts';
 import { ownOf } from './own.ts';
 
+/** Stands for all whom nobody has read, among the UIDs of pods that were there: it is never found there again. */
+export const UNREAD_PODS = 'unread';
+
 type Known = Pick<NodeCase, 'volumes' | 'drivers'>;
 
 /** The first such volume of a pod; undefined: all of them show. */

@@ -41,7 +41,8 @@ export function brakeOf(nodeCase: NodeCase, harsh: Harsh): RemedyHold | undefine
   const storm = remedyOf(nodeCase)?.storm ?? (isRequested ? DEFAULT_STORM : nobodyWants);
   const unapproved = approvalHold(nodeCase);
   if (unapproved !== undefined) return unapproved;
-  const isPatient = node !== undefined && spell !== undefined && !isRequested;
+  // Whether anything would be gained is not known of a node whose pods nobody has read; before anything is done they are.
+  const isPatient = node !== undefined && spell !== undefined && !isRequested && nodeCase.isUnread !== true;
   return (
     (isRequested ? undefined : leftToOthers(node)) ??
     skipFor(name, storm.skipWhen ?? [], trouble.conditions) ??

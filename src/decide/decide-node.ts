@@ -31,6 +31,7 @@ import { epochOf, isSameAlarm, nextStatus } from './record.ts';
 import { rehearse } from './rehearse.ts';
 import type { Rehearsing } from './rehearsed-case.ts';
 import { isSame } from './same.ts';
+import { standsUnread } from './unread.ts';
 
 /** What is read only when a decision wants it. */
 export type Want = 'liveLease' | 'pods' | 'device' | 'deviceLater' | 'kubelet';
@@ -66,7 +67,7 @@ export interface NodeDecision {
   record?: RecordDecision;
   steps: readonly Step[];
   claims: Claims;
-  /** By the API server's clock. */
+  /** By the API server's clock; absent: nothing is due by itself. */
   recheckAtMs?: number;
   /** How the alarm about repeated trouble stands: looked at in which state of things, and until when that holds. */
   alarm?: { stamp: string; untilMs?: number };
@@ -88,7 +89,10 @@ export function decideNode(seen: Sighting | NodeCase): NodeDecision {
   }
   if (!needsAttention(seen, judgement)) return { ...nothing, attention: 'none' };
   if (!('pods' in seen)) return { ...nothing, attention: 'needed', wants: ['pods'] };
-  return decideAttended(seen, judgement);
+  const decision = decideAttended(seen, judgement);
+  const { findings, steps } = decision;
+  const stands = seen.isUnread !== true || (findings !== undefined && standsUnread(seen, findings.remedy, steps));
+  return stands ? decision : { ...nothing, attention: 'needed', wants: ['pods'] };
 }
 
 function decideAttended(nodeCase: NodeCase, judgement: Judgement): NodeDecision {
@@ -108,10 +112,14 @@ function decideAttended(nodeCase: NodeCase, judgement: Judgement): NodeDecision 
     ...(record === undefined ? {} : { record }),
     steps: [...runSteps(nodeCase, remedy, status), ...steps],
     claims: claimsOf(nodeCase, decision, remedy),
-    recheckAtMs: Math.min(recheckAtMs, rehearsed?.recheckAtMs ?? Infinity),
+    ...dueAt(Math.min(recheckAtMs, rehearsed?.recheckAtMs ?? Infinity)),
     alarm: alarmOf(nodeCase, judgement, status),
     findings: { ...release, remedy },
   };
+}
+
+function dueAt(atMs: number): Pick<NodeDecision, 'recheckAtMs'> {
+  return Number.isFinite(atMs) ? { recheckAtMs: atMs } : {};
 }
 
 /**

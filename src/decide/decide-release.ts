@@ -44,14 +44,12 @@ export interface ReleaseDecision {
   assertion: Assertion | undefined;
   /** The node needs attention; otherwise its incident is over. */
   trouble: Trouble | undefined;
-  /** By the API server's clock. */
+  /** By the API server's clock; Infinity: nothing is due by itself. */
   recheckAtMs: number;
 }
 
 /** What a driver says may be long; here it is one of many. */
 const maxRefusal = 200;
-/** While nothing changes, a node in trouble is looked at again after this. */
-const idleMs = 30_000;
 /** Nobody tells us when a replacement appears, or when a kubelet has been silent for long enough. */
 const untoldMs = 2000;
 
@@ -265,7 +263,7 @@ function recheckAt(
   back: ReturnDecision,
 ): number {
   const { serverNowMs } = nodeCase;
-  const times = [serverNowMs + idleMs];
+  const times: number[] = [];
   const clearedAt = nodeCase.fence?.status.incident?.clearedAt;
   if (clearedAt !== undefined) times.push(Date.parse(clearedAt) + stayAwayMs(nodeCase));
   for (const fate of fates) {

@@ -6,7 +6,7 @@ import { signsOf } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { incidentIdOf } from '../api/quarantine.ts';
 import type { NodeCase } from '../api/release-view.ts';
-import { unseenVolume } from '../api/unseen.ts';
+import { UNREAD_PODS, unseenVolume } from '../api/unseen.ts';
 import { lateAfter } from '../release/latecomers.ts';
 import { latelySaid } from '../api/power.ts';
 import { cameOnMs, wasShuttingDown } from '../release/patience.ts';
@@ -59,7 +59,8 @@ function withUnseen(nodeCase: NodeCase, fence: NodeFenceStatus['fence'], { unsee
   const before = unseen?.bootId === node.bootId ? unseen.pods : [];
   // What comes now has come to a kubelet that is back, which ends it as it should.
   const here = fence?.phase === 'recovering' ? [] : pods.filter((pod) => unseenVolume(nodeCase, pod) !== undefined);
-  const all = [...new Set([...before, ...here.map(({ uid }) => uid)])].slice(0, MAX_RELEASED_PODS);
+  const unread = nodeCase.isUnread === true ? [UNREAD_PODS] : [];
+  const all = [...new Set([...unread, ...before, ...here.map(({ uid }) => uid)])].slice(0, MAX_RELEASED_PODS);
   return all.length === 0 ? incident : { ...incident, unseen: { bootId: node.bootId, pods: all } };
 }
 

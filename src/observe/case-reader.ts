@@ -34,12 +34,22 @@ export interface CaseReaderOptions {
 
 /** What was read, and takes time to read. What other nodes do is added in the tick of the decision. */
 export type ReadCase = Sighting &
-  Pick<NodeCase, 'serverNowMs' | 'policy' | 'pods' | 'volumes' | 'drivers'> &
-  Pick<NodeCase, 'attachments' | 'awaited' | 'budgets' | 'node' | 'lease' | 'fence' | 'crash'>;
+  Hanging &
+  Pick<NodeCase, 'serverNowMs' | 'policy' | 'drivers' | 'node' | 'lease' | 'fence' | 'crash'>;
+
+/** What hangs on a node by its pods; attachments are those elsewhere of their volumes. */
+type Hanging = Pick<NodeCase, 'pods' | 'isUnread' | 'volumes' | 'attachments' | 'awaited' | 'budgets'>;
+
+const unread: Result<Hanging> = {
+  ok: true,
+  value: { pods: [], isUnread: true, volumes: {}, attachments: [], awaited: [] },
+};
 
 const callTimeoutMs = 10_000;
 /** A view that is older than this may hide what came since. */
 const maxViewAgeMs = 80_000;
+/** Of so many nodes pods are watched before anybody wants them: then they are there when a machine is found off. */
+const watchedAtEase = 32;
 
 export class CaseReader {
   readonly #options: CaseReaderOptions;
@@ -61,11 +71,21 @@ export class CaseReader {
     return this.#pods.keys();
   }
 
-  /** Its pods are watched from now on. Undefined: not everything is known yet, or known well enough. */
-  ready(name: string): NodePods | undefined {
+  isWatched(name: string): boolean {
+    return this.#pods.has(name);
+  }
+
+  /**
+   * Its pods are watched from now on, unless so many are already that somebody has to want it: half of a cluster that falls silent
+   * is a storm, in which nothing is done. Undefined: not everything is known yet, or known well enough.
+   */
+  ready(name: string, isWanted: boolean): NodePods | 'unread' | undefined {
     const { cluster } = this.#options;
+    const isAtEase = this.#pods.has(name) || this.#pods.size < watchedAtEase;
+    const isClusterKnown = cluster.synced && cluster.ageMs <= maxViewAgeMs;
+    if (!isWanted && !isAtEase) return isClusterKnown ? 'unread' : undefined;
     const pods = this.#podsOf(name);
-    if (!cluster.synced || !pods.synced || Math.max(pods.ageMs, cluster.ageMs) > maxViewAgeMs) return undefined;
+    if (!isClusterKnown || !pods.synced || pods.ageMs > maxViewAgeMs) return undefined;
     // Whoever asks is told when the view of pods has changed.
     return pods.showsOwnWrites ? pods : undefined;
   }
@@ -75,7 +95,7 @@ export class CaseReader {
     this.#pods.delete(name);
   }
 
-  async read(seen: Sighting, pods: NodePods): Promise<Result<ReadCase>> {
+  async read(seen: Sighting, from: NodePods | 'unread'): Promise<Result<ReadCase>> {
     const { client, observer, cluster, crashes, policyOf } = this.#options;
     const { name } = seen;
     const [node, fence] = await Promise.all([
@@ -89,14 +109,8 @@ export class CaseReader {
     const found = node.ok ? undisputed(liveNode(node.value), (key) => observer.rival(name, key)) : undefined;
     const live = found && { ...found, ...(observer.sharesBoot(found) ? { sharesBootId: true } : {}) };
     const policy = policyOf(live, fence.value?.spec.policy);
-    const here = pods.pods;
-    const [volumes, budgets] = await Promise.all([pods.volumesOf(here), this.#budgetsFor(policy, here, pods)]);
-    const names = new Set([...volumes.values()].flatMap((volume) => (volume.known ? [volume.volume] : [])));
-    const elsewhere = [...names].flatMap((volume) =>
-      cluster.attachmentsOfVolume(volume).filter((attachment) => attachment.node !== name),
-    );
-    const awaited = await awaitedFor(policy, here, pods);
-    if (!awaited.ok) return awaited;
+    const hanging = from === 'unread' ? unread : await this.#hangingOn(name, policy, from);
+    if (!hanging.ok) return hanging;
     const lease = observer.leaseSign(name);
     const crash = crashes.of(name);
     const value: ReadCase = {
@@ -105,14 +119,31 @@ export class CaseReader {
       ...(live === undefined ? {} : { node: live }),
       ...(lease === undefined ? {} : { lease }),
       policy,
-      pods: here,
-      volumes: Object.fromEntries(volumes),
+      ...hanging.value,
       drivers: Object.fromEntries(cluster.drivers),
-      attachments: [...cluster.attachmentsOf(name), ...elsewhere],
-      awaited: [...awaited.value],
-      ...(budgets === undefined ? {} : { budgets }),
+      attachments: [...cluster.attachmentsOf(name), ...hanging.value.attachments],
       ...(fence.value === undefined ? {} : { fence: fence.value }),
       ...(crash === undefined ? {} : { crash }),
+    };
+    return { ok: true, value };
+  }
+
+  async #hangingOn(name: string, policy: PolicyMatch, pods: NodePods): Promise<Result<Hanging>> {
+    const { cluster } = this.#options;
+    const here = pods.pods;
+    const [volumes, budgets] = await Promise.all([pods.volumesOf(here), this.#budgetsFor(policy, here, pods)]);
+    const names = new Set([...volumes.values()].flatMap((volume) => (volume.known ? [volume.volume] : [])));
+    const elsewhere = [...names].flatMap((volume) =>
+      cluster.attachmentsOfVolume(volume).filter((attachment) => attachment.node !== name),
+    );
+    const awaited = await awaitedFor(policy, here, pods);
+    if (!awaited.ok) return awaited;
+    const value = {
+      pods: here,
+      volumes: Object.fromEntries(volumes),
+      attachments: elsewhere,
+      awaited: [...awaited.value],
+      ...(budgets === undefined ? {} : { budgets }),
     };
     return { ok: true, value };
   }

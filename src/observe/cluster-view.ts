@@ -48,8 +48,8 @@ export interface ClusterViewOptions {
   random: () => number;
   /** Where the configuration of fences is. */
   namespace: string;
-  /** Something about this node changed. */
-  onNode: (name: string) => void;
+  /** Something about this node changed; `version`: its NodeFence is that one now. */
+  onNode: (name: string, version?: string) => void;
   /** Something changed that concerns every node. */
   onAll: () => void;
   /** A FenceDevice, as it is stored now. */
@@ -225,7 +225,8 @@ export class ClusterView {
     const { node, fenced } = change.entry.value;
     const was = change.type === 'updated' ? change.previous.value.fenced : change.type === 'deleted' && fenced;
     if ((fenced && change.type !== 'deleted') !== was) this.#options.onFencing?.();
-    this.#options.onNode(node);
+    if (change.type === 'deleted') this.#options.onNode(node);
+    else this.#options.onNode(node, change.entry.resourceVersion);
   }
 
   #policyChanged(change: Change<WatchedPolicy>): void {

@@ -47,7 +47,13 @@ function stage(limits: () => AttendantOptions['limits']) {
     publish: (name: string) => void published.push(name),
   };
   const attendant = new Attendant(options as unknown as AttendantOptions);
-  const loop = new KeyedLoop({ clock, concurrency: 1, work: (name) => attendant.consider(name, () => true) });
+  const loop = new KeyedLoop({
+    clock,
+    concurrency: 1,
+    ordinary: 1,
+    comesFirst: () => false,
+    work: (name) => attendant.consider(name, () => true),
+  });
   return { clock, told, published, loop };
 }
 

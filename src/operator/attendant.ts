@@ -5,7 +5,7 @@
 import type { FeatureGates } from '../api/feature-gates.ts';
 import type { NodeFence } from '../api/node-fence.ts';
 import type { NodeCase, Sighting } from '../api/release-view.ts';
-import type { JudgeLimits, Judgement } from '../api/view.ts';
+import type { JudgeLimits, Judgement, Verdict } from '../api/view.ts';
 import { FenceStore } from '../act/fence-store.ts';
 import type { LongActs } from '../act/long-acts.ts';
 import type { ActOutcome } from '../act/perform.ts';
@@ -17,14 +17,16 @@ import { firstPowerMethods } from '../api/power.ts';
 import type { Clock } from '../clock.ts';
 import type { NodeDecision } from '../decide/decide-node.ts';
 import { decideNode } from '../decide/decide-node.ts';
-import type { KubeClient } from '../kube/client.ts';
+import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { KubeError } from '../kube/errors.ts';
+import { compareVersions } from '../kube/resource-version.ts';
 import { ServerTime } from '../kube/server-time.ts';
 import type { CaseReader } from '../observe/case-reader.ts';
 import type { ClusterView } from '../observe/cluster-view.ts';
 import type { Observer } from '../observe/observer.ts';
 import type { Pass } from '../report/pass.ts';
 import type { PassReporter } from '../report/pass-reporter.ts';
+import type { Again } from './keyed-loop.ts';
 import type { SharedFacts } from './shared-facts.ts';
 
 export interface AttendantOptions {
@@ -57,6 +59,8 @@ const paces = [
 ] as const;
 const firstRetryMs = 500;
 const maxRetryMs = 15_000;
+/** While nothing changes, a node that is attended to is looked at again after this. */
+const restMs = 30_000;
 const conflictRetryMs = 100;
 /** Acts under way at a time, over all nodes. */
 const maxActs = 100;
@@ -76,6 +80,8 @@ export class Attendant {
   readonly #deposedUntilMs = new Map<string, number>();
   /** When we looked at the alarms of nodes with problems: at which state of the policies, and when to look again. */
   readonly #alarms = new Map<string, { stamp: string; againMs: number }>();
+  /** Of whom nothing is to be done, by their verdict and as they are on record: until when that is so, if nothing happens. */
+  readonly #resting = new Map<string, { verdict: Verdict; version: string; untilMs: number }>();
 
   constructor(options: AttendantOptions) {
     this.#options = options;
@@ -85,20 +91,21 @@ export class Attendant {
   }
 
   /**
-   * One look at a node; answers when to come back, in milliseconds. `isServing`: the term has not ended. What cannot be decided
-   * about one node is told and tried again, longer apart each time: it keeps nobody from the others (S27).
+   * One look at a node; answers when to come back, in milliseconds. `isServing`: the term has not ended. `isTimer`: nothing has
+   * happened to it. What cannot be decided about one node is told and tried again, longer apart each time: it keeps nobody from the
+   * others (S27).
    */
-  async consider(name: string, isServing: () => boolean): Promise<number | undefined> {
+  async consider(name: string, isServing: () => boolean, isTimer = false): Promise<Again> {
     try {
-      return await this.#look(name, isServing);
+      return await this.#look(name, isServing, isTimer);
     } catch (error) {
       if (!(error instanceof Undecided)) throw error;
       this.#options.reporter.undecided(name, this.#options.observer.view(name).node, error);
-      return this.#pause(name, firstRetryMs);
+      return { inMs: this.#pause(name, firstRetryMs) };
     }
   }
 
-  async #look(name: string, isServing: () => boolean): Promise<number | undefined> {
+  async #look(name: string, isServing: () => boolean, isTimer: boolean): Promise<Again> {
     const { observer, publish } = this.#options;
     let seen = this.#sight(name);
     let decision = decided(seen);
@@ -108,17 +115,36 @@ export class Attendant {
       decision = decided(seen);
     }
     // The term may have ended while the Lease was read.
-    if (!isServing()) return undefined;
+    if (!isServing()) return {};
     const judgeInMs = publish(name, decision.judgement);
     switch (decision.attention) {
       case 'blind':
-        return judgeInMs;
+        return { inMs: judgeInMs };
       case 'none':
         this.#leave(name);
-        return judgeInMs;
-      case 'needed':
-        return Math.min(await this.#attend(seen), judgeInMs ?? Infinity);
+        return { inMs: judgeInMs };
+      case 'needed': {
+        const resting = isTimer ? this.#resting.get(name) : undefined;
+        if (resting?.verdict === decision.judgement.verdict) {
+          return { inMs: judgeInMs, idleMs: resting.untilMs - this.#options.clock.monotonic() };
+        }
+        const { inMs = Infinity, idleMs = restMs } = await this.#attend(seen);
+        const soonMs = Math.min(inMs, judgeInMs ?? Infinity);
+        // To judge it again after a while is no more than a look.
+        return { idleMs, ...(inMs < Infinity || soonMs < restMs ? { inMs: soonMs } : {}) };
+      }
     }
+  }
+
+  /** Something is being done about it, or may be at any moment: its pods are watched. */
+  isAtWork(name: string): boolean {
+    return this.#options.reader.isWatched(name);
+  }
+
+  /** Of one that rests: its record as we have written it ourselves, or as it was before. */
+  isKnown(name: string, version: string): boolean {
+    const { version: known = '' } = this.#resting.get(name) ?? {};
+    return known !== '' && compareVersions(version, known) <= 0;
   }
 
   get watch(): LongActs['watch'] {
@@ -158,30 +184,34 @@ export class Attendant {
     this.#deeds.delete(name);
     this.#held.delete(name);
     this.#deposedUntilMs.delete(name);
+    this.#resting.delete(name);
     // Otherwise it is remembered how its alarm stands: that is why nobody has to look.
     if (cluster.problemsOf(name) === 'none') this.#alarms.delete(name);
   }
 
-  async #attend(seen: Sighting): Promise<number> {
+  /** `isWanted`: nothing can be said of it before its pods are read. */
+  async #attend(seen: Sighting, isWanted = false): Promise<Again> {
     const { clock, isLeading, reader, shared, longActs, reporter, onPass, onSwapped } = this.#options;
     const { name } = seen;
-    const pods = reader.ready(name);
-    if (pods === undefined) return maxRetryMs;
+    this.#resting.delete(name);
+    const pods = reader.ready(name, isWanted);
+    if (pods === undefined) return { inMs: maxRetryMs };
     const startedMs = clock.monotonic();
     const read = await reader.read(seen, pods);
-    if (!read.ok) return this.#failed(name, read.error);
+    if (!read.ok) return { inMs: this.#failed(name, read.error) };
     this.#serverTime.note(read.value.serverNowMs);
     const deposedMs = this.#deposedFor(name, read.value.fence);
-    if (deposedMs > 0) return deposedMs;
-    if (!isLeading()) return maxRetryMs;
+    if (deposedMs > 0) return { inMs: deposedMs };
+    if (!isLeading()) return { inMs: maxRetryMs };
     // Nothing is awaited between the look at what others have taken and the claim: two never take the same share.
     const deeds = this.#deeds.get(name) ?? 0;
     const nodeCase = { ...shared.complete(read.value), deeds };
     const decision = decided(nodeCase);
+    if (nodeCase.isUnread === true && decision.wants.includes('pods')) return this.#attend(seen, true);
     shared.claim(nodeCase, decision);
     longActs.want(name, decision.steps);
     const recorded = await this.#record(nodeCase, decision);
-    if (!recorded.ok) return this.#failed(name, recorded.error);
+    if (!recorded.ok) return { inMs: this.#failed(name, recorded.error) };
     const fence = recorded.value;
     this.#noteAlarm(nodeCase, decision);
     if (fence?.status.holder === this.#options.identity) this.#held.set(name, fence.status.epoch);
@@ -193,12 +223,29 @@ export class Attendant {
     if (swapped !== undefined && phase === 'poweringOn') onSwapped(name, swapped);
     if (nodeCase.node !== undefined && decision.wants.includes('kubelet')) longActs.wonderAboutKubelet(nodeCase.node);
     if (decision.record?.status !== undefined) this.#deeds.delete(name);
-    const acts = await this.#perform(nodeCase, decision, (uid, version) => pods.wrote(uid, version));
+    const acts = await this.#perform(nodeCase, decision, (uid, version) => {
+      if (pods !== 'unread') pods.wrote(uid, version);
+    });
     this.#deeds.set(name, (this.#deeds.get(name) ?? 0) + acts.filter(({ kind }) => kind === 'done').length);
     const pass = { nodeCase, decision, acts, fence, tookMs: clock.monotonic() - startedMs };
     onPass?.(pass);
     reporter.report(pass);
-    return this.#again(nodeCase, decision, acts);
+    return nodeCase.isUnread === true ? this.#rest(nodeCase, decision, fence) : this.#again(nodeCase, decision, acts);
+  }
+
+  /** One of many about whom nothing is done: whatever it waits for, it takes its turn. */
+  #rest(
+    { name, serverNowMs }: NodeCase,
+    { judgement, recheckAtMs }: NodeDecision,
+    fence: NodeFence | undefined,
+  ): Again {
+    const { verdict } = judgement;
+    const isOver = verdict === 'healthy' && recheckAtMs !== undefined;
+    const idleMs = isOver ? this.#serverTime.until(recheckAtMs, serverNowMs) : askAgainAfterMs;
+    const { resourceVersion: version = '' } = (fence as (NodeFence & KubeObject) | undefined)?.metadata ?? {};
+    this.#failures.delete(name);
+    this.#resting.set(name, { verdict, version, untilMs: this.#options.clock.monotonic() + idleMs });
+    return { idleMs };
   }
 
   #record({ name, fence }: NodeCase, { record }: NodeDecision): ReturnType<FenceStore['keep']> | StoredAsIs {
@@ -241,14 +288,16 @@ export class Attendant {
     return Math.max(0, (this.#deposedUntilMs.get(name) ?? 0) - nowMs);
   }
 
-  #again({ name, serverNowMs }: NodeCase, { recheckAtMs, wants }: NodeDecision, acts: readonly ActOutcome[]): number {
+  #again(nodeCase: NodeCase, { recheckAtMs, wants }: NodeDecision, acts: readonly ActOutcome[]): Again {
+    const { name, serverNowMs } = nodeCase;
     const failed = acts.find((act) => act.kind === 'failed');
-    if (failed?.kind === 'failed') return this.#failed(name, failed.error);
-    if (acts.some(({ kind }) => kind === 'changed')) return this.#pause(name, conflictRetryMs);
-    if (acts.some(({ kind }) => kind === 'unconfirmed')) return this.#pause(name, firstRetryMs);
+    if (failed?.kind === 'failed') return { inMs: this.#failed(name, failed.error) };
+    if (acts.some(({ kind }) => kind === 'changed')) return { inMs: this.#pause(name, conflictRetryMs) };
+    if (acts.some(({ kind }) => kind === 'unconfirmed')) return { inMs: this.#pause(name, firstRetryMs) };
     this.#failures.delete(name);
-    const inMs = recheckAtMs === undefined ? maxRetryMs : this.#serverTime.until(recheckAtMs, serverNowMs);
-    return wants.some((want) => want !== 'deviceLater') ? Math.min(inMs, askAgainAfterMs) : inMs;
+    const inMs = recheckAtMs === undefined ? Infinity : this.#serverTime.until(recheckAtMs, serverNowMs);
+    const soonMs = wants.some((want) => want !== 'deviceLater') ? Math.min(inMs, askAgainAfterMs) : inMs;
+    return soonMs < Infinity ? { inMs: soonMs } : {};
   }
 
   #failed(name: string, error: KubeError): number {

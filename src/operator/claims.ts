@@ -2,7 +2,8 @@
  * What nodes have taken of what all share: slots for fences, and pods per minute. Counted by what the records say, so that it
  * holds across restarts, and by what this process has decided since, which the view of the records may not show yet.
  */
-import type { Allowance, PolicyMatch } from '../api/release-view.ts';
+import type { PolicyMatch } from '../api/release-view.ts';
+import type { Allowance } from '../api/surroundings.ts';
 import type { Claims } from '../decide/decide-node.ts';
 import { allowanceOf, minuteMs } from '../release/rate.ts';
 import type { Released } from '../release/rate.ts';

@@ -1,33 +1,38 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { manualClock } from '../../test/support/manual-clock.ts';
+import type { Again } from './keyed-loop.ts';
 import { KeyedLoop } from './keyed-loop.ts';
 
 /** Work that ends when the test says so. */
-function stage(concurrency = 2) {
+function stage(concurrency = 2, ordinary = concurrency) {
   const clock = manualClock();
   const started: string[] = [];
-  const open = new Map<string, PromiseWithResolvers<number | undefined>>();
+  const timed: string[] = [];
+  const open = new Map<string, PromiseWithResolvers<Again>>();
   const stop = new AbortController();
   const loop = new KeyedLoop({
     clock,
     concurrency,
-    work: (key) => {
+    ordinary,
+    comesFirst: (key) => key.startsWith('urgent'),
+    work: (key, isTimer) => {
       started.push(key);
+      if (isTimer) timed.push(key);
       assert.ok(!open.has(key), `${key} runs twice at a time`);
-      const work = Promise.withResolvers<number | undefined>();
+      const work = Promise.withResolvers<Again>();
       open.set(key, work);
       return work.promise;
     },
   });
-  const finish = async (key: string, again?: number): Promise<void> => {
+  const finish = async (key: string, inMs?: number, idleMs?: number): Promise<void> => {
     const work = open.get(key);
     assert.ok(work, `${key} runs`);
     open.delete(key);
-    work.resolve(again);
+    work.resolve({ inMs, idleMs });
     await settle();
   };
-  return { clock, started, open, stop, loop, finish };
+  return { clock, started, timed, open, stop, loop, finish };
 }
 
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -93,10 +98,66 @@ describe('keyed loop', () => {
     assert.deepEqual(started, ['a', 'b']);
   });
 
+  test('something that is being done does not wait for those who are only looked at', async () => {
+    const { started, stop, loop, finish } = stage(3, 2);
+    const running = loop.run(stop.signal, ['a', 'b', 'c']);
+    assert.deepEqual(started, ['a', 'b']);
+    loop.add('urgent');
+    assert.deepEqual(started, ['a', 'b', 'urgent']);
+    await finish('urgent');
+    loop.add('urgent again');
+    loop.add('urgent too');
+    await finish('urgent again');
+    assert.deepEqual(started.slice(3), ['urgent again', 'urgent too'], 'both before c, who came long before');
+    await finish('urgent too');
+    await finish('a');
+    assert.equal(started.at(-1), 'c');
+    await finish('b');
+    stop.abort();
+    await finish('c');
+    await running;
+  });
+
+  test('however many rest, so many of them a second are looked at, whoever has waited for longest first', async () => {
+    const { clock, started, timed, stop, loop, finish } = stage(100);
+    const names = Array.from({ length: 60 }, (_, index) => `n${index}`);
+    const running = loop.run(stop.signal, names);
+    for (const name of names) await finish(name, undefined, 5000);
+    clock.advance(5000);
+    assert.equal(started.length, 61, 'at the same moment it would be the turn of all of them');
+    for (let ms = 0; ms < 1000; ms += 50) clock.advance(50);
+    assert.equal(started.length, 81);
+    assert.deepEqual(started.slice(60), names.slice(0, 21));
+    for (const name of names.slice(0, 21)) await finish(name, undefined, 5000);
+    for (let ms = 0; ms < 1950; ms += 50) clock.advance(50);
+    assert.deepEqual(started.slice(60), names, 'each had its turn before anybody had another');
+    assert.deepEqual(timed, []);
+    stop.abort();
+    for (const name of names.slice(21)) await finish(name);
+    await running;
+  });
+
+  test('whoever is asked for has had its turn, and whose time has come knows that nobody asked', async () => {
+    const { clock, started, timed, stop, loop, finish } = stage();
+    const running = loop.run(stop.signal, ['a']);
+    await finish('a', 3000, 5000);
+    clock.advance(3000);
+    assert.deepEqual(timed, ['a']);
+    await finish('a', undefined, 2000);
+    loop.add('a');
+    await finish('a');
+    clock.advance(60_000);
+    assert.deepEqual([started.length, timed.length], [3, 1]);
+    stop.abort();
+    await running;
+  });
+
   test('what the work throws ends the loop with it', async () => {
     const loop = new KeyedLoop({
       clock: manualClock(),
       concurrency: 1,
+      ordinary: 1,
+      comesFirst: () => false,
       work: () => Promise.reject(new Error('broken')),
     });
     await assert.rejects(loop.run(new AbortController().signal, ['a']), /broken/);

@@ -8,16 +8,42 @@ export interface KeyedLoopOptions {
   clock: Clock;
   /** How many keys may be worked on at a time. */
   concurrency: number;
-  /** Answers when to come back, in milliseconds; undefined: when somebody asks. What it throws ends `run`. */
-  work: (key: string) => Promise<number | undefined>;
+  /** How many of those that do not come first. */
+  ordinary: number;
+  /** Whether something is being done about a key: it does not wait for those that are only looked at. */
+  comesFirst: (key: string) => boolean;
+  /**
+   * Answers when to come back; without either time: when somebody asks. What it throws ends `run`. `isTimer`: nobody has asked,
+   * and it is not its turn among those who rest; the time has come for which it was to come back.
+   */
+  work: (key: string, isTimer: boolean) => Promise<Again>;
 }
+
+export interface Again {
+  /** In so many milliseconds. */
+  inMs?: number | undefined;
+  /** After so many at the earliest, when those have had their turn who wait for longer: nothing is due then. */
+  idleMs?: number | undefined;
+}
+
+/** However many keys there are to which nothing happens, so many of them at the most are looked at in a second. */
+const idlePerSecond = 20;
 
 export class KeyedLoop {
   readonly #options: KeyedLoopOptions;
+  /** Those that come first, and the others. */
+  readonly #first = new Set<string>();
   readonly #ready = new Set<string>();
   readonly #running = new Set<string>();
   readonly #again = new Set<string>();
   readonly #timers = new Map<string, () => void>();
+  /** Of those that are ready: nobody has asked for them. */
+  readonly #timed = new Set<string>();
+  /** When it is the turn of each key to which nothing happens. */
+  readonly #idle = new Map<string, number>();
+  #sweep: { atMs: number; cancel: () => void } | undefined;
+  #sweptMs = -Infinity;
+  #ordinary = 0;
   #open = false;
   #settle: PromiseWithResolvers<void> = Promise.withResolvers<void>();
 
@@ -33,6 +59,11 @@ export class KeyedLoop {
       this.#open = false;
       for (const cancel of this.#timers.values()) cancel();
       this.#timers.clear();
+      this.#timed.clear();
+      this.#idle.clear();
+      this.#sweep?.cancel();
+      this.#sweep = undefined;
+      this.#first.clear();
       this.#ready.clear();
       this.#again.clear();
       if (this.#running.size === 0) this.#settle.resolve();
@@ -51,29 +82,46 @@ export class KeyedLoop {
 
   /** Asks for `key` to be looked at as soon as possible; ignored while the loop does not run. */
   add(key: string): void {
+    this.#timed.delete(key);
+    this.#enqueue(key);
+  }
+
+  #enqueue(key: string): void {
     if (!this.#open) return;
     if (this.#running.has(key)) this.#again.add(key);
+    else if (this.#options.comesFirst(key)) this.#first.add(key);
     else this.#ready.add(key);
     this.#pump();
   }
 
   #pump(): void {
-    for (const key of this.#ready) {
-      if (!this.#open || this.#running.size >= this.#options.concurrency) return;
+    const { concurrency, ordinary } = this.#options;
+    for (const key of this.#first) {
+      if (!this.#open || this.#running.size >= concurrency) return;
+      this.#first.delete(key);
       this.#ready.delete(key);
-      void this.#one(key);
+      void this.#one(key, true);
+    }
+    for (const key of this.#ready) {
+      if (!this.#open || this.#running.size >= concurrency || this.#ordinary >= ordinary) return;
+      this.#ready.delete(key);
+      void this.#one(key, false);
     }
   }
 
-  async #one(key: string): Promise<void> {
+  async #one(key: string, isFirst: boolean): Promise<void> {
     this.#running.add(key);
     this.#cancelTimer(key);
+    this.#idle.delete(key);
+    if (!isFirst) this.#ordinary += 1;
     try {
-      const delayMs = await this.#options.work(key);
-      if (this.#open && delayMs !== undefined) this.#schedule(key, delayMs);
+      const { inMs, idleMs } = await this.#options.work(key, this.#timed.delete(key));
+      if (this.#open && inMs !== undefined) this.#schedule(key, inMs);
+      if (this.#open && idleMs !== undefined) this.#rest(key, idleMs);
     } catch (error) {
       this.#settle.reject(error);
     }
+    if (!isFirst) this.#ordinary -= 1;
     this.#running.delete(key);
     if (this.#again.delete(key)) this.add(key);
     if (!this.#open && this.#running.size === 0) this.#settle.resolve();
@@ -83,9 +131,46 @@ export class KeyedLoop {
   #schedule(key: string, delayMs: number): void {
     const cancel = this.#options.clock.after(delayMs, () => {
       this.#timers.delete(key);
-      this.add(key);
+      if (!this.#first.has(key) && !this.#ready.has(key)) this.#timed.add(key);
+      this.#enqueue(key);
     });
     this.#timers.set(key, cancel);
+  }
+
+  #rest(key: string, idleMs: number): void {
+    const atMs = this.#options.clock.monotonic() + idleMs;
+    this.#idle.set(key, atMs);
+    if (this.#sweep === undefined || this.#sweep.atMs > atMs) this.#sweepLater();
+  }
+
+  /** Whoever has waited for longest is next, each a moment after the one before. */
+  #sweepLater(): void {
+    const { clock } = this.#options;
+    const next = this.#longestIdle();
+    if (next === undefined) return;
+    const atMs = Math.max(next.atMs, this.#sweptMs + 1000 / idlePerSecond);
+    if (this.#sweep !== undefined && this.#sweep.atMs <= atMs) return;
+    this.#sweep?.cancel();
+    const cancel = clock.after(Math.max(0, atMs - clock.monotonic()), () => this.#sweepNow());
+    this.#sweep = { atMs, cancel };
+  }
+
+  #sweepNow(): void {
+    this.#sweep = undefined;
+    const nowMs = this.#options.clock.monotonic();
+    const next = this.#longestIdle();
+    if (next !== undefined && next.atMs <= nowMs) {
+      this.#sweptMs = nowMs;
+      this.#idle.delete(next.key);
+      this.add(next.key);
+    }
+    this.#sweepLater();
+  }
+
+  #longestIdle(): { key: string; atMs: number } | undefined {
+    let found: { key: string; atMs: number } | undefined;
+    for (const [key, atMs] of this.#idle) if (found === undefined || atMs < found.atMs) found = { key, atMs };
+    return found;
   }
 
   #cancelTimer(key: string): void {

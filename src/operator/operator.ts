@@ -35,6 +35,7 @@ import { jobOf, NODE_LABEL } from '../remedy/job.ts';
 import { Attendant } from './attendant.ts';
 import { memoryBy, weighedBy } from './device-rules.ts';
 import { Draining } from './draining.ts';
+import { unhealthy, unready } from './health.ts';
 import { HealthServer } from './health-server.ts';
 import { KeyedLoop } from './keyed-loop.ts';
 import type { Pass } from '../report/pass.ts';
@@ -77,12 +78,11 @@ type Wiring = Pick<OperatorOptions, 'client' | 'clock' | 'random'> & {
   onProblem: (source: string, error: KubeError) => void;
 };
 
-/** How many nodes may be worked on at a time. */
+/** How many nodes may be worked on at a time, and how many of those about which nothing is being done. */
 const concurrency = 64;
+const ordinary = 16;
 const eventsFlushMs = 2000;
 const callTimeoutMs = 10_000;
-/** A view that stays old although the server answers is not going to recover by itself: a restart lists anew. */
-const hopelessAgeMs = 600_000;
 
 export class Operator {
   readonly #options: OperatorOptions;
@@ -117,17 +117,13 @@ export class Operator {
     this.#cluster = new ClusterView({
       ...base,
       namespace: options.namespace,
-      onNode,
+      onNode: (name, version) => this.#recorded(name, version),
       onAll: () => this.#changedForAll(),
       onFencing: () => this.#policies.recount(),
       onDevice: (object, type) => this.#devices.records.notice(object as StoredDevice, type),
       onProblem,
     });
-    this.#loop = new KeyedLoop({
-      clock,
-      concurrency,
-      work: (name) => this.#attendant.consider(name, () => this.#leading),
-    });
+    this.#loop = this.#loopFor(clock);
     this.#elector = election && this.#electorFor(election);
     const isLeading = (): boolean => this.#leading && (this.#elector?.isLeading() ?? true);
     this.#devices = memoryBy(this.#observer, { client, clock, namespace: options.namespace, isLeading, onProblem });
@@ -168,9 +164,19 @@ export class Operator {
     this.#draining = new Draining({ ...base, events: this.#events, isLeading, log, onProblem });
     this.#metrics = new Metrics(this.#metricSources(isLeading), options.version);
     this.#server = new HealthServer({
-      unhealthy: () => this.#unhealthy(),
-      unready: () => this.#unready(),
+      unhealthy: () => unhealthy(this.#observer, options.limits),
+      unready: () => unready(this.#observer, options.limits),
       metrics: () => this.#metrics.text(),
+    });
+  }
+
+  #loopFor(clock: Clock): KeyedLoop {
+    return new KeyedLoop({
+      clock,
+      concurrency,
+      ordinary,
+      comesFirst: (name) => this.#attendant.isAtWork(name),
+      work: (name, isTimer) => this.#attendant.consider(name, () => this.#leading, isTimer),
     });
   }
 
@@ -294,7 +300,7 @@ export class Operator {
     this.#leading = true;
     log.info({ epoch }, 'leading');
     try {
-      const keys = new Set([...this.#observer.nodeNames, ...this.#cluster.fencedNodes]);
+      const keys = new Set([...this.#cluster.fencedNodes, ...this.#observer.nodeNames]);
       const work = Promise.all([
         this.#loop.run(signal, keys),
         this.#policies.run(signal),
@@ -316,6 +322,11 @@ export class Operator {
     if (what !== 'node') this.#devices.renewed(name);
     if (what === 'renewal' && this.#board.verdicts.get(name)?.verdict === 'healthy') return;
     this.#loop.add(name);
+  }
+
+  /** What we have written ourselves of a node to which nothing happens is no news either. */
+  #recorded(name: string, version: string | undefined): void {
+    if (version === undefined || !this.#attendant.isKnown(name, version)) this.#loop.add(name);
   }
 
   #jobObject(order: JobOrder): ReturnType<LongActsOptions['jobObject']> {
@@ -372,26 +383,5 @@ export class Operator {
       this.#metrics.problem('election', problem.error.kind);
       log.warn({ during: problem.during, problem: problem.error.message }, 'leader election problem');
     } else log.warn(problem, 'leader election');
-  }
-
-  #unready(): string | undefined {
-    if (!this.#observer.synced) return 'waiting for the first list of nodes and leases';
-    const { silentForMs, viewAgeMs } = this.#options.limits;
-    for (const { name, silentMs, ageMs } of this.#observer.watches) {
-      if (silentMs > silentForMs)
-        return `${name}: the API server has not answered for ${Math.round(silentMs / 1000)} s`;
-      if (ageMs > viewAgeMs) return `${name}: the view is ${Math.round(ageMs / 1000)} s old`;
-    }
-    return undefined;
-  }
-
-  /** While the server is silent a restart would only throw the views away. */
-  #unhealthy(): string | undefined {
-    const hopeless = this.#observer.watches.find(
-      ({ synced, ageMs, silentMs }) => synced && ageMs > hopelessAgeMs && silentMs < this.#options.limits.silentForMs,
-    );
-    return (
-      hopeless && `${hopeless.name}: the server answers, but the view stays ${Math.round(hopeless.ageMs / 1000)} s old`
-    );
   }
 }

@@ -3,7 +3,7 @@
  * What was let go once is followed to its end; only what is new counts.
  */
 import type { ReleaseRecord } from '../api/node-fence.ts';
-import type { Allowance } from '../api/release-view.ts';
+import type { Allowance } from '../api/surroundings.ts';
 import { clockTime } from '../api/facts.ts';
 import { objection } from './checks.ts';
 import type { Fate } from './way.ts';

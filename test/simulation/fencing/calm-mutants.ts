@@ -21,7 +21,7 @@ const pausedUntil = (name: string, until: string): object => ({
 /** Whatever people and machines say about it. */
 export const neverPatient: Sabotage = {
   file: 'src/decide/brake-of.ts',
-  line: 'const isPatient = node !== undefined && spell !== undefined && !isRequested;',
+  line: 'const isPatient = node !== undefined && spell !== undefined && !isRequested && nodeCase.isUnread !== true;',
   instead: 'const isPatient = false;',
 };
 

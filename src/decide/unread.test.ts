@@ -1,0 +1,139 @@
+/** What may be decided about a node whose pods nobody has read: nothing but that nothing is done. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import {
+  aCase,
+  aCount,
+  aFence,
+  anIncident,
+  aNode,
+  aPod,
+  aRecord,
+  aRemedy,
+  eviction,
+  failover,
+  forceEviction,
+  inForce,
+  nowMs,
+  quarantine,
+  withoutNode,
+} from '../../test/support/release-case.ts';
+import type { Method } from '../api/fence-config.ts';
+import { firstPowerMethods, questionOf } from '../api/power.ts';
+import type { NodeCase } from '../api/release-view.ts';
+import { UNREAD_PODS } from '../api/unseen.ts';
+import type { NodeDecision } from './decide-node.ts';
+import { decideNode } from './decide-node.ts';
+
+const off: Method = { name: 'ipmi-off', action: 'off', driver: 'agent:fence_ipmilan', parameters: {}, secrets: [] };
+const config: NodeCase['config'] = {
+  ok: true,
+  config: { source: 'fence-config', isolation: [], powerManagement: [{ off: [off], on: [] }], recovery: [] },
+};
+const saysOff: NonNullable<NodeCase['power']> = {
+  question: questionOf(firstPowerMethods(config)),
+  askedForMs: 0,
+  answers: [{ device: 'ipmi', power: 'off', identity: 'same', wasSeenOn: true, message: 'off' }],
+};
+const storm = aCount({ nodes: 10, troubled: 5 });
+const alone = aCount({ nodes: 10, troubled: 1 });
+const remedy = aRemedy({
+  thresholds: [
+    {
+      key: 'lease',
+      lease: { staleForMs: 12_000 },
+      remedies: [{ name: 'fence', periodMs: 60_000, cleanResources: true }],
+      recovery: [],
+    },
+  ],
+  kinds: { fence: 'fence' },
+  storm: { maxUnresponsive: '40%', maxConcurrent: 1, cooldownMs: 0 },
+  fence: { ...aRemedy().fence, isolateAfterMs: 0, powerManagementAfterMs: 0 },
+});
+
+/** Silent for a minute, one of five of ten, under a policy that fences what is silent; its pods were not read. */
+function unread(change: Partial<NodeCase> = {}): NodeCase {
+  return aCase({
+    isUnread: true,
+    pods: [],
+    attachments: [],
+    node: aNode({ volumesInUse: [] }),
+    policy: inForce({ podDeletion: 'do-nothing', remedy }),
+    trouble: { conditions: [{ type: 'Ready', status: 'Unknown', forMs: 60_000 }], leaseSilentMs: 60_000 },
+    config,
+    count: storm,
+    ...change,
+  });
+}
+
+const wantsPods = ({ wants, steps, record, findings, claims }: NodeDecision): boolean => {
+  if (!wants.includes('pods')) return false;
+  assert.deepEqual(
+    [steps, record, findings, claims],
+    [[], undefined, undefined, { fence: false, remedy: false, pods: 0 }],
+  );
+  return true;
+};
+
+describe('a node whose pods nobody has read', () => {
+  test('[STM-1] in a storm it says why it is held, and nobody asks for its pods', () => {
+    const decision = decideNode(unread());
+    assert.ok(!wantsPods(decision));
+    assert.equal(decision.record?.status?.hold?.reason, 'StormLimit');
+    assert.deepEqual(decision.steps, []);
+  });
+
+  test('[STM-4] nor while another one has the slot', () => {
+    const decision = decideNode(unread({ count: { ...alone, fencing: ['node-2'] } }));
+    assert.equal(decision.record?.status?.hold?.reason, 'ConcurrencyLimit');
+  });
+
+  test('[SAF-7, SAF-18] before anything is done they are read: whether anything is gained is not known without them', () => {
+    assert.ok(wantsPods(decideNode(unread({ count: alone }))));
+    const read: NodeCase = { ...unread({ count: alone, pods: [aPod()] }) };
+    delete read.isUnread;
+    assert.ok(!wantsPods(decideNode(read)));
+  });
+
+  test('[EVD-2, STM-1] a machine that is found off is let go, whatever holds back cuts', () => {
+    assert.ok(wantsPods(decideNode(unread({ power: saysOff }))));
+  });
+
+  test('[POD-11, NGS-2] where a pod could go without a fence, they are read', () => {
+    const policy = inForce({ podDeletion: 'delete-statefulset-pod' });
+    assert.ok(wantsPods(decideNode(unread({ policy }))), 'at the risk of its policy, which has no fence');
+    assert.ok(wantsPods(decideNode(unread({ gates: failover }))), 'by the word of its storage');
+    const tainted = aNode({ volumesInUse: [], taints: [forceEviction] });
+    assert.ok(wantsPods(decideNode(unread({ gates: eviction, node: tainted }))), 'by that of a person');
+  });
+
+  test('a fence that waits lets nothing go at the risk of its policy', () => {
+    const risky = inForce({ podDeletion: 'delete-statefulset-pod', remedy });
+    assert.equal(decideNode(unread({ policy: risky })).record?.status?.hold?.reason, 'StormLimit');
+  });
+
+  test('[NGS-7] what was begun is brought to its end with them', () => {
+    const cases: Partial<NodeCase>[] = [
+      { node: aNode({ volumesInUse: [], taints: [quarantine] }) },
+      { fence: aFence({ incident: anIncident(), releases: [aRecord()] }) },
+    ];
+    for (const change of cases) assert.ok(wantsPods(decideNode(unread(change))), JSON.stringify(change));
+    assert.ok(wantsPods(decideNode(withoutNode(unread()))), 'a Node that is gone');
+  });
+
+  test('[SAF-12] a rehearsal tells which pods would go', () => {
+    assert.ok(wantsPods(decideNode(unread({ policy: inForce({ mode: 'DryRun', remedy }) }))));
+    assert.ok(!wantsPods(decideNode(unread({ policy: inForce({ mode: 'Paused', remedy }) }))));
+  });
+
+  test('[SAF-4] that nobody knows who was there is on record for its boot, also when they are read later', () => {
+    const { record } = decideNode(unread());
+    const unseen = { bootId: aNode().bootId, pods: [UNREAD_PODS] };
+    assert.deepEqual(record?.status?.incident?.unseen, unseen);
+    const fence = aFence({ incident: { ...anIncident(), unseen } });
+    const read: NodeCase = { ...unread({ fence, pods: [aPod()] }), serverNowMs: nowMs + 1000 };
+    delete read.isUnread;
+    const later = decideNode(read).record?.status?.incident?.unseen?.pods ?? [];
+    assert.ok(later.includes(UNREAD_PODS));
+  });
+});
