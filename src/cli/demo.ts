@@ -70,6 +70,8 @@ function greeting(port: number, kubeconfig: string): string {
   kubectl   export KUBECONFIG=${kubeconfig}
   fenceline export PATH=${bin}:$PATH
 
+Its devices are in this process and answer the operator alone: "fenceline check" and "drill" ask them from outside, and hear nothing.
+
 `;
 }
 

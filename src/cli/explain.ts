@@ -186,5 +186,5 @@ async function readDevices(client: KubeClient, node: string): Promise<{ devices:
 
 const nobody: Leader = { leads: 'nobody' };
 
-/** Somebody keeps records all the same: without an election, as in the demo, or by another name. */
+/** Somebody keeps records all the same: without an election, or by another name. */
 const withoutLease: Leader = { leads: 'unknown', message: `there is no Lease ${leaderName}` };

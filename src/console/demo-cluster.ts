@@ -8,6 +8,7 @@ import type { Clock } from '../clock.ts';
 import { defaultLimits } from '../judge/judge-node.ts';
 import type { KubeObject } from '../kube/client.ts';
 import { KubeClient } from '../kube/client.ts';
+import { defaultLeaderTimings } from '../kube/leader.ts';
 import { customResourceDefinitions as definitionResource, namespaces } from '../kube/resources.ts';
 import { Operator } from '../operator/operator.ts';
 import type { Pass } from '../report/pass.ts';
@@ -53,8 +54,9 @@ export class DemoCluster {
       version,
       limits: defaultLimits,
       gates: featureGates({ NonGracefulFailover: true }),
-      identity: 'demo',
+      identity: 'demo_1',
       namespace: 'default',
+      election: { namespace: 'default', name: 'fenceline', timings: defaultLeaderTimings },
       remedyNamespace: REMEDY_NAMESPACE,
       devices: simulatedDevices(world),
       knock: simulatedDoors((address) => world.portAt(address), clock),

@@ -5,7 +5,14 @@
 import type { KubeObject } from '../kube/client.ts';
 import { SAFE_DETACH_ANNOTATION } from '../api/release-view.ts';
 import type { Resource } from '../kube/resources.ts';
-import { csiDrivers, drainPolicies, persistentVolumeClaims, remedyPolicies } from '../kube/resources.ts';
+import {
+  csiDrivers,
+  drainPolicies,
+  fenceDevices,
+  persistentVolumeClaims,
+  remedyPolicies,
+  secrets,
+} from '../kube/resources.ts';
 import type { LonghornSpec } from '../world/longhorn/spec.ts';
 
 export const demoDriver = 'driver.longhorn.io';
@@ -59,7 +66,24 @@ function make(resource: Resource, name: string, rest: object, annotations?: Reco
   return { resource, object: { metadata, ...rest } };
 }
 
+/**
+ * How its nodes are fenced, as somebody would write it, so that what is rehearsed or checked from outside finds it. The devices
+ * themselves are in this process, and answer the operator alone.
+ */
+const devices = Array.from({ length: 6 }, (_, index) => `node-${index + 1}`).map((node, index) =>
+  make(fenceDevices, node, {
+    spec: {
+      node,
+      agent: 'fence_redfish',
+      parameters: { ip: `127.0.0.${index + 11}`, systems_uri: '/redfish/v1/Systems/1' },
+      secrets: ['bmc-credentials'],
+    },
+  }),
+);
+
 export const demoObjects: readonly DemoObject[] = [
+  make(secrets, 'bmc-credentials', { stringData: { username: 'admin', password: 'demo' } }),
+  ...devices,
   make(
     csiDrivers,
     demoDriver,

@@ -1,7 +1,10 @@
 /** The cluster of `make run` in virtual time: what a newcomer sees after pulling a plug, whichever it is and however early. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { workloadReport } from '../../src/cli/check-workloads.ts';
 import { explainNode } from '../../src/cli/explain.ts';
+import { planOf, runDocument } from '../../src/cli/rehearse.ts';
+import { snapshotOf } from '../../src/cli/snapshot-of.ts';
 import { DemoCluster } from '../../src/console/demo-cluster.ts';
 import type { MachineAction } from '../../src/console/snapshot.ts';
 import { KubeClient } from '../../src/kube/client.ts';
@@ -128,4 +131,35 @@ test('[USE-4, EXP-1] explain tells the truth about the demo', async () => {
     summary,
     /^node-3 is suspect \(its Lease is not renewed\); its fence is done with the cut: it was switched on/,
   );
+});
+
+describe('what is asked of the demo from outside', () => {
+  test('[EXP-1, EXP-2, EXP-4] agrees with its operator: it leads, every pod would fail over, and a lost node is freed', async () => {
+    const clock = new VirtualClock();
+    const demo = new DemoCluster(clock, new Random(1));
+    const stop = new AbortController();
+    const running = demo.start().then(() => demo.run(stop.signal));
+    await clock.runFor(45_000);
+    const transport = demo.world.server.transport('jane');
+    const client = new KubeClient({ transport, clock, userAgent: 'test', fieldManager: 'test' });
+    const asked = Promise.all([
+      explainNode(client, 'node-1'),
+      workloadReport(client, 'default', { names: [], flags: { allowAgentParameters: [] } }),
+      snapshotOf(client, 'default'),
+    ]);
+    await clock.runFor(5000);
+    const [{ operator }, { stateful, findings }, snapshot] = await asked;
+    stop.abort();
+    await running;
+    await demo.world.stop();
+    assert.deepEqual(operator, { leads: 'yes', holder: 'demo' });
+    assert.deepEqual([stateful, findings], [4, []]);
+    const { documents, struck, notes } = planOf(snapshot, { node: ['node-1'], runFor: '3m' });
+    assert.doesNotMatch(notes.join(), /without a device/);
+    const outcome = await runDocument(documents[0]?.document ?? assert.fail(), struck, undefined);
+    assert.deepEqual(
+      outcome.nodes.map(({ node, releases }) => [node, releases[0]?.basis]),
+      [['node-1', 'PowerOff']],
+    );
+  });
 });
