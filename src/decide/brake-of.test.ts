@@ -1,8 +1,22 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { aFence, anIncident } from '../../test/support/release-case.ts';
-import type { NodeCase } from '../api/release-view.ts';
-import { spellOf } from './brake-of.ts';
+import {
+  aCase,
+  aCount,
+  aFence,
+  anIncident,
+  aNode,
+  aRemedy,
+  inForce,
+  withoutNode,
+} from '../../test/support/release-case.ts';
+import { questionOf } from '../api/power.ts';
+import type { LiveNode, NodeCase } from '../api/release-view.ts';
+import type { LadderState } from '../remedy/ladder.ts';
+import { jobName } from '../remedy/job.ts';
+import type { Harsh } from './brake-of.ts';
+import { brakeOf, harshHold, isFoundOff, isHarshRung, isInStorm, spellOf } from './brake-of.ts';
+import { ladderKey } from './of-case.ts';
 import { withSilence } from './silence.ts';
 
 const nowMs = Date.parse('2026-01-01T01:00:00Z');
@@ -63,5 +77,99 @@ describe('what is recorded of it', () => {
     assert.equal(after(seen(1000, { renewTime: 'another' }), silence), undefined);
     const { lease: _, ...gone } = recorded(seen(0), silence.since);
     assert.deepEqual(after(gone, silence), silence);
+  });
+});
+
+describe('what holds back what cannot be taken back', () => {
+  const acting = (change: object = {}): NodeCase['policy'] => inForce({ remedy: aRemedy(), ...change });
+  const spell = { sinceMs: nowMs, heardMs: 0, bootTimeoutMs: 600_000 };
+  const plans = { isCordoned: true, isShuttingDown: false, pauses: {} };
+  const heldBy = (harsh: Harsh, change: Partial<NodeCase> = {}): string | undefined =>
+    brakeOf(aCase({ serverNowMs: nowMs, policy: acting(), ...change }), harsh)?.reason;
+
+  describe('where a person has to approve', () => {
+    const policy = acting({ mode: 'Approve' });
+    const approval = { by: 'somebody', at: '2026-01-01T00:00:00Z', incident: 'node-1-1' };
+    const approved = (id: string): Partial<NodeCase> => ({
+      policy,
+      fence: aFence({ approval, incident: anIncident({ id }) }),
+    });
+
+    test('[STM-1] nothing begins before that, or by what was approved of another incident', () => {
+      assert.equal(heldBy({ kind: 'fence' }), undefined);
+      assert.equal(heldBy({ kind: 'fence' }, { policy }), 'AwaitingApproval');
+      assert.equal(heldBy({ kind: 'fence' }, approved('node-1-1')), undefined);
+      assert.equal(heldBy({ kind: 'fence' }, approved('node-1-2')), 'AwaitingApproval');
+      const unasked = aFence({ incident: anIncident() });
+      assert.equal(heldBy({ kind: 'fence' }, { policy, fence: unasked }), 'AwaitingApproval');
+      const unpoliced = { policy: { kind: 'none' }, count: aCount() } as const;
+      assert.equal(heldBy({ kind: 'fence', isRequested: true }, unpoliced), undefined);
+    });
+
+    test('[STM-1] nor is what was found off let go before', () => {
+      const off = { name: 'ipmi', action: 'off', driver: 'agent:x', parameters: {}, secrets: [] } as const;
+      const answer = { device: 'ipmi', power: 'off', identity: 'same', message: 'off', wasSeenOn: true } as const;
+      const config = { isolation: [], powerManagement: [{ off: [off], on: [] }], recovery: [] };
+      const power = { question: questionOf([off]), askedForMs: 0, answers: [answer] };
+      const found = { config: { ok: true, config }, power } as const;
+      assert.equal(isFoundOff(aCase({ ...found, policy: acting() })), true);
+      assert.equal(isFoundOff(aCase({ ...found, policy })), false);
+    });
+  });
+
+  test('[SAF-18] a cut has patience, unless a person wants it; what is gone has no plans', () => {
+    const cordoned = { node: aNode({ plans }) };
+    assert.equal(heldBy({ kind: 'fence', spell }, cordoned), 'PlannedWork');
+    assert.equal(heldBy({ kind: 'fence', spell, isRequested: true }, cordoned), undefined);
+    assert.equal(heldBy({ kind: 'remedy' }, cordoned), undefined, 'what cuts nothing has none');
+    const gone = withoutNode(aCase({ serverNowMs: nowMs, policy: acting() }));
+    assert.equal(brakeOf(gone, { kind: 'fence', spell }), undefined);
+  });
+
+  test('[SAF-7] a cut by a ladder looks around first; a person, and what cuts nothing, need not', () => {
+    const around = { unheard: 1, names: ['node-2'], settledAtMs: nowMs };
+    assert.equal(heldBy({ kind: 'fence' }, { around }), 'LookingAround');
+    assert.equal(heldBy({ kind: 'fence', isRequested: true }, { around }), undefined);
+    assert.equal(heldBy({ kind: 'remedy' }, { around }), undefined);
+  });
+
+  test('[STM-6] a storm is on record where a policy says how many are too many', () => {
+    const count = aCount({ nodes: 3, troubled: 3 });
+    assert.equal(isInStorm(aCase({ policy: acting(), count }), undefined), true);
+    assert.equal(isInStorm(aCase({ policy: acting() }), undefined), false);
+    assert.equal(isInStorm(aCase({ count }), undefined), false);
+  });
+
+  describe('a remedy', () => {
+    const ladder: LadderState = {
+      threshold: 'Broken=True',
+      position: 0,
+      remedy: 'look',
+      phase: 'running',
+      startedAt: '2026-01-01T00:00:00Z',
+    };
+    const held = (change: Partial<NodeCase>, kind = 'podTemplate'): string | undefined => {
+      const node: LiveNode = aNode();
+      const count = aCount({ nodes: 9, troubled: 1, remedying: ['node-2'] });
+      return harshHold({ ...aCase({ policy: acting(), count, ...change }), node }, ladder, kind)?.reason;
+    };
+
+    test('[STM-4] waits for its slot, and goes on once it was begun, by whomever', () => {
+      assert.equal(held({}), 'ConcurrencyLimit');
+      assert.equal(held({}, 'cordon'), undefined);
+      assert.equal(held({ task: { key: ladderKey(ladder), outcome: 'running', told: true } }), undefined);
+      const job = {
+        namespace: 'x',
+        name: jobName(ladder, 'node-uid'),
+        uid: 'u',
+        purpose: 'look',
+        template: '',
+        startedAt: ladder.startedAt,
+      };
+      assert.equal(held({ fence: aFence({ jobs: [job] }) }), undefined);
+      assert.equal(isHarshRung(ladder, 'podTemplate'), true);
+      assert.equal(isHarshRung({ ...ladder, phase: 'recovering' }, 'podTemplate'), false);
+      assert.equal(isHarshRung(undefined, 'podTemplate'), false);
+    });
   });
 });

@@ -12,6 +12,7 @@ import {
   isStorm,
   lifeOf,
   lookAround,
+  quorumBrake,
   skipFor,
   slotBrake,
   stormBrake,
@@ -218,5 +219,64 @@ describe('storm brake', () => {
         },
       ),
     );
+  });
+});
+
+describe('[STM-1] what is counted', () => {
+  const well = (name: string, change: Partial<CountedNode> = {}): CountedNode => ({
+    name,
+    zone: '',
+    life: 'well',
+    conditions: [],
+    ...change,
+  });
+  const counted = (nodes: CountedNode[], more: Partial<Parameters<typeof countTrouble>[2]> = {}): TroubleCount =>
+    countTrouble('node-0', nodes, { fenced: none, fencing: none, remedying: none, ...more }, [deadlock, byLease]);
+  const byLease: LadderThreshold = { key: 'Lease', lease: { staleForMs: 12_000 }, remedies: [], recovery: [] };
+
+  test('a condition, by its type and status, that has lasted as long as the threshold says, or arrives just now', () => {
+    const met = (type: string, status: string, forMs: number): unknown =>
+      counted([well('node-0'), well('node-1', { conditions: [{ type, status, forMs }] })]).byThreshold;
+    const one = { [deadlock.key]: { troubled: 1, zones: {} } };
+    assert.deepEqual(met('KernelDeadlock', 'True', 58_000), one);
+    assert.deepEqual(met('KernelDeadlock', 'True', 57_999), {});
+    assert.deepEqual(met('KernelDeadlock', 'False', 60_000), {});
+    assert.deepEqual(met('Another', 'True', 60_000), {});
+  });
+
+  test('others that nobody has judged, and others that have a slot', () => {
+    const nodes = [well('node-0', { life: 'unjudged' }), well('node-1', { life: 'unjudged' })];
+    const slots = new Set(['node-0', 'node-1']);
+    const { unjudged, fencing, remedying } = counted(nodes, { fencing: slots, remedying: slots });
+    assert.deepEqual([unjudged, fencing, remedying], [1, ['node-1'], ['node-1']]);
+  });
+
+  test('[STM-8] the control plane, where the node is of it: who is in trouble, and who else is being fenced', () => {
+    const plane = (name: string, change: Partial<CountedNode> = {}): CountedNode =>
+      well(name, { isControlPlane: true, ...change });
+    const nodes = [plane('node-0'), plane('node-1'), plane('node-2'), well('node-3', { life: 'silent' })];
+    const fenced = new Set(['node-0', 'node-2', 'node-3']);
+    assert.deepEqual(counted(nodes, { fenced }).controlPlane, { nodes: 3, troubled: 2, busy: ['node-2'] });
+    const [, ...others] = nodes;
+    assert.equal(counted([well('node-0'), ...others]).controlPlane, undefined);
+  });
+
+  test('[STM-8] of which a majority has to be left, and one is cut at a time', () => {
+    const brake = (nodes: number, troubled: number, busy: string[] = []): string | undefined =>
+      quorumBrake({ ...counted([]), controlPlane: { nodes, troubled, busy } })?.message;
+    assert.equal(brake(3, 1), undefined);
+    assert.match(brake(3, 2) ?? '', /1 of 3 nodes would be left, and 2 are needed/);
+    assert.match(brake(5, 2, ['node-2']) ?? '', /node-2, of it too, is being fenced/);
+    assert.equal(quorumBrake(counted([])), undefined);
+  });
+
+  test('[STM-1] a ladder with something on it that cannot be taken back, wherever that stands', () => {
+    const of = (...names: string[]): LadderThreshold => ({
+      ...deadlock,
+      remedies: names.map((name) => ({ name, periodMs: 0, cleanResources: false })),
+    });
+    const [mixed, mild] = [of('cordon', 'fence'), of('cordon')];
+    const kinds = { cordon: 'cordon', fence: 'fence' };
+    assert.deepEqual(harshThresholds({ thresholds: [mixed, mild], kinds }), [mixed]);
   });
 });
