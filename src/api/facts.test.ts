@@ -32,6 +32,8 @@ test('[SAF-10, STM-4] a slot is held from the first command until what may go ha
   assert.equal(holds(off), true);
   assert.equal(holds(off, { hold: { reason: 'Paused' } }), false, 'it is held');
   assert.equal(holds(off, {}, { stop: true }), false, 'it is stopped');
+  const next = { switched: [{ commandSentAt: at, confirmedAt: at }, {}] };
+  assert.equal(holds(next, {}, { stop: true }), false, 'what is under way was confirmed, and the next one not told');
 });
 
 test('[SAF-10, STM-4] a command that is under way has its slot, whoever holds the rest', () => {

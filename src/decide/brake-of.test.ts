@@ -122,6 +122,11 @@ describe('what holds back what cannot be taken back', () => {
     assert.equal(heldBy({ kind: 'fence', spell }, cordoned), 'PlannedWork');
     assert.equal(heldBy({ kind: 'fence', spell, isRequested: true }, cordoned), undefined);
     assert.equal(heldBy({ kind: 'remedy' }, cordoned), undefined, 'what cuts nothing has none');
+    assert.equal(
+      heldBy({ kind: 'fence', spell }, { ...cordoned, isUnread: true }),
+      undefined,
+      'nobody has read its pods',
+    );
     const gone = withoutNode(aCase({ serverNowMs: nowMs, policy: acting() }));
     assert.equal(brakeOf(gone, { kind: 'fence', spell }), undefined);
   });
