@@ -61,6 +61,8 @@ export class LongActs {
   readonly #options: LongActsOptions;
   readonly #tasks: DeviceTasks;
   readonly #questions: PowerQuestions;
+  /** The same about the way to its storage, which may well be cut under a living node. */
+  readonly #storage: PowerQuestions;
   readonly #doors: KubeletDoors;
   /** Asks devices all the time, where somebody wants that. */
   readonly watch: PowerWatch;
@@ -87,6 +89,13 @@ export class LongActs {
       knock,
       onAnswer: onNode,
     });
+    this.#storage = new PowerQuestions({
+      clock,
+      ask: (node, method) => this.#tasks.ask(node, { method, what: 'storage' }),
+      isWatched: () => false,
+      knock,
+      onAnswer: onNode,
+    });
     this.watch = new PowerWatch({
       clock,
       random: options.random,
@@ -107,13 +116,15 @@ export class LongActs {
   }
 
   /** What is known here of a node, as its case has it. */
-  of(name: string): Pick<NodeCase, 'task' | 'job' | 'onAgain' | 'unconfirmed' | 'power' | 'kubelet'> {
+  of(name: string): Pick<NodeCase, 'task' | 'job' | 'onAgain' | 'unconfirmed' | 'power' | 'storage' | 'kubelet'> {
     const task = this.#tasks.current(name);
     const job = this.#jobs.get(name);
     const onAgain = this.#onAgain.get(name);
     const kubelet = this.#doors.of(name);
+    const storage = this.#storage.of(name);
     return {
       ...this.powerOf(name),
+      ...(storage === undefined ? {} : { storage }),
       ...(task === undefined ? {} : { task }),
       ...(job === undefined ? {} : { job }),
       ...(onAgain === undefined ? {} : { onAgain }),
@@ -142,6 +153,11 @@ export class LongActs {
     void this.#questions.want(node, methods, { olderThanMs, isWatch: false });
   }
 
+  /** A decision wants to know whether its node is connected to its storage. */
+  wonderAboutStorage(node: LiveNode, methods: readonly Method[], olderThanMs: number): void {
+    void this.#storage.want(node, methods, { olderThanMs, isWatch: false });
+  }
+
   /** A decision wants to know whether somebody opens at the port of its kubelet. */
   wonderAboutKubelet(node: LiveNode): void {
     this.#doors.want(node);
@@ -152,6 +168,7 @@ export class LongActs {
     this.#unconfirmed.delete(name);
     this.#doors.forget(name);
     this.#questions.forget(name);
+    this.#storage.forget(name);
     this.#tasks.forget(name);
     this.#unsent.delete(name);
     if (this.#tasks.current(name) === undefined) this.#wanted.delete(name);
@@ -222,6 +239,7 @@ export class LongActs {
       if (objection === undefined) {
         told = true;
         this.#questions.forget(node.name);
+        this.#storage.forget(node.name);
         this.#unsent.delete(node.name);
       }
       return objection;

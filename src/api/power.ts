@@ -99,6 +99,12 @@ export function powerMethods(config: ConfigResult): Method[] {
   return config.config.powerManagement.flatMap(({ off }) => off).filter(({ action }) => action === 'off');
 }
 
+/** All that may cut it off from its storage, on every level. */
+export function storageMethods(config: ConfigResult): Method[] {
+  if (!config.ok) return [];
+  return config.config.isolation.flatMap(({ off }) => off).filter(({ action }) => action === 'off');
+}
+
 export function questionOf(methods: readonly Method[]): string {
   return hash(methods.map(deviceHash).join());
 }

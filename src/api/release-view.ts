@@ -296,10 +296,7 @@ export interface PolicySummary {
 /** Conditions of the node, each with the time for which we have seen it so, by our own clock. */
 export interface TroubleFacts {
   conditions: readonly { type: string; status: ConditionStatus; forMs: number }[];
-  /**
-   * How long its Lease has been seen unchanged; of one that has none, for how long Kubernetes has not heard of it. Absent: no live
-   * read has confirmed it, or its Node says otherwise.
-   */
+  /** How long its Lease has been seen unchanged, or Kubernetes has not heard of one that has none; absent: nobody has found it so. */
   leaseSilentMs?: number;
   /** How long its Lease says that it lasts. */
   leaseDurationMs?: number;
@@ -378,6 +375,8 @@ export interface NodeCase extends Sighting {
   job?: { name: string; uid: string; pod?: string };
   /** Its devices said on when they were asked before a release, in the phase of its fence that began then. */
   onAgain?: { since: string; message: string };
+  /** What the devices said that could have cut it off from its storage; absent: nobody has asked them. */
+  storage?: PowerFacts;
   /** Its devices were asked before a release and did not say off, in the phase that began then: for how long in a row. */
   unconfirmed?: Unconfirmed & { since: string };
   /** What came of the last knock at the port of its kubelet, and how long ago it was; without `port`: nothing yet. */

@@ -3,7 +3,7 @@
  * what is stored, what is done, and when to look again. The only place where the rules meet; carried out by `act`, told by
  * `report`, and decided again from a file by `fenceline replay`.
  */
-import { holdsSlot, identityOf } from '../api/facts.ts';
+import { holdsSlot, identityOf, isUnderFence } from '../api/facts.ts';
 import { requestOf } from '../api/fence-request.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { DEFAULT_STORM } from '../api/policy-facts.ts';
@@ -34,7 +34,7 @@ import { isSame } from './same.ts';
 import { standsUnread } from './unread.ts';
 
 /** What is read only when a decision wants it. */
-export type Want = 'liveLease' | 'pods' | 'device' | 'deviceLater' | 'kubelet';
+export type Want = 'liveLease' | 'pods' | 'device' | 'deviceLater' | 'storage' | 'kubelet';
 
 /** What other nodes have to see before they decide: taken in the same tick as the decision. */
 export interface Claims {
@@ -108,7 +108,10 @@ function decideAttended(nodeCase: NodeCase, judgement: Judgement): NodeDecision 
   return {
     judgement,
     attention: 'needed',
-    wants: wantsOf(rehearsed?.remedy ?? remedy),
+    wants: [
+      ...wantsOf(rehearsed?.remedy ?? remedy),
+      ...(wantsStorage(nodeCase, decision, remedy) ? (['storage'] as const) : []),
+    ],
     ...(record === undefined ? {} : { record }),
     steps: [...runSteps(nodeCase, remedy, status), ...steps],
     claims: claimsOf(nodeCase, decision, remedy),
@@ -137,6 +140,11 @@ function wantsOf(remedy: RemedyDecision): Want[] {
     ...(isFailed ? (['deviceLater'] as const) : []),
     ...(isOpen || hold?.reason === 'KubeletDown' ? (['kubelet'] as const) : []),
   ];
+}
+
+/** Whether it is connected is asked when nothing else keeps it in quarantine. */
+function wantsStorage(nodeCase: NodeCase, { back }: ReleaseDecision, { fence }: RemedyDecision): boolean {
+  return back.waitsFor?.reason === 'CutOff' && isQuarantined(nodeCase) && !isUnderFence(fence);
 }
 
 /** Whether its machine is off already is asked before it is told anything. */

@@ -13,7 +13,7 @@ import { perform } from '../act/perform.ts';
 import { askAgainAfterMs } from '../act/power-questions.ts';
 import { Turnstile } from '../act/turnstile.ts';
 import { clockTime } from '../api/facts.ts';
-import { firstPowerMethods } from '../api/power.ts';
+import { firstPowerMethods, storageMethods } from '../api/power.ts';
 import type { Clock } from '../clock.ts';
 import type { NodeDecision } from '../decide/decide-node.ts';
 import { decideNode } from '../decide/decide-node.ts';
@@ -52,10 +52,11 @@ export interface AttendantOptions {
 }
 
 const callTimeoutMs = 10_000;
+const laterMs = 60_000;
 /** How old the last answer may be, by how much somebody wants to know. */
 const paces = [
   ['device', askAgainAfterMs],
-  ['deviceLater', 60_000],
+  ['deviceLater', laterMs],
 ] as const;
 const firstRetryMs = 500;
 const maxRetryMs = 15_000;
@@ -219,6 +220,8 @@ export class Attendant {
       if (nodeCase.node === undefined || !decision.wants.includes(want)) continue;
       longActs.wonder(nodeCase.node, firstPowerMethods(nodeCase.config), olderThanMs);
     }
+    if (nodeCase.node !== undefined && decision.wants.includes('storage'))
+      longActs.wonderAboutStorage(nodeCase.node, storageMethods(nodeCase.config), laterMs);
     const { swapped, phase } = decision.findings?.remedy.fence ?? {};
     if (swapped !== undefined && phase === 'poweringOn') onSwapped(name, swapped);
     if (nodeCase.node !== undefined && decision.wants.includes('kubelet')) longActs.wonderAboutKubelet(nodeCase.node);
@@ -296,7 +299,8 @@ export class Attendant {
     if (acts.some(({ kind }) => kind === 'unconfirmed')) return { inMs: this.#pause(name, firstRetryMs) };
     this.#failures.delete(name);
     const inMs = recheckAtMs === undefined ? Infinity : this.#serverTime.until(recheckAtMs, serverNowMs);
-    const soonMs = wants.some((want) => want !== 'deviceLater') ? Math.min(inMs, askAgainAfterMs) : inMs;
+    const isSoon = wants.some((want) => want !== 'deviceLater' && want !== 'storage');
+    const soonMs = isSoon ? Math.min(inMs, askAgainAfterMs) : inMs;
     return soonMs < Infinity ? { inMs: soonMs } : {};
   }
 

@@ -193,6 +193,11 @@ describe('the way back', () => {
     const cutOff = soaked({ device: 'fc' });
     assert.equal(stage(cutOff), 'soaked: CutOff');
     assert.equal(cutOff.waitsFor?.message, 'fc-off has cut it off, and is not switched on again');
+    const broken = { ok: false, problems: [] } as unknown as NodeCase['config'];
+    const { status } = stored('clean', nowMs - 30_000);
+    const unremembered = returnNode(back({}, { config: broken, fence: aFence({ ...status, releases: [] }) }), []);
+    assert.equal(stage(unremembered), 'soaked: CutOff');
+    assert.match(unremembered.waitsFor?.message ?? '', /^the record of what was done to it is gone/);
     assert.equal(stage(soaked({})), 'soaked: nothing');
     assert.equal(stage(soaked({ device: 'ipmi' }, 'power-management')), 'soaked: nothing', 'a node that is back is on');
   });

@@ -15,6 +15,7 @@ import { formatDuration } from '../api/duration.ts';
 import { hasTaint, isOver, nameInUse, sharesBoot } from '../api/facts.ts';
 import { isRenewing, renewalMs } from '../api/life.ts';
 import { isForgotten } from '../api/quarantine.ts';
+import { notConnected } from './connected.ts';
 import { failuresOf, soakFor } from './soak.ts';
 
 type Stage = NonNullable<NodeFenceStatus['return']>['stage'];
@@ -81,9 +82,10 @@ export function returnNode(nodeCase: NodeCase, records: readonly ReleaseRecord[]
 }
 
 /** In service without its storage it is not back (RET-2). */
-function stillCutOff({ fence }: NodeCase): string | undefined {
-  const cut = fence?.status.fence?.switched.find(({ step, device }) => step === 'isolation' && device !== undefined);
-  return cut && `${cut.method} has cut it off, and is not switched on again`;
+function stillCutOff(nodeCase: NodeCase): string | undefined {
+  const { switched = [] } = nodeCase.fence?.status.fence ?? {};
+  const cut = switched.find(({ step, device }) => step === 'isolation' && device !== undefined);
+  return cut === undefined ? notConnected(nodeCase) : `${cut.method} has cut it off, and is not switched on again`;
 }
 
 /** The quarantine goes last (S7). Who has set the other one has to take it away, unless a release of ours does. */

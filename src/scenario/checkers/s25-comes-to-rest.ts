@@ -34,7 +34,7 @@ const ends: Partial<Record<Act['do'], Act['do']>> = {
 interface Left {
   what: string;
   taint?: string;
-  isCut?: boolean;
+  isOff?: boolean;
 }
 
 class ComesToRest implements Checker {
@@ -42,7 +42,7 @@ class ComesToRest implements Checker {
   readonly #faults = new Set<string>();
   /** As `node key`. */
   readonly #taintedByHand = new Set<string>();
-  /** Nodes whose record a person has deleted while they were cut off, or switched off: nobody remembers who did it (SAF-4). */
+  /** Nodes whose record a person has deleted while they were switched off: nobody remembers who did it (SAF-4). */
   readonly #forgotten = new Set<string>();
   readonly #troubles: Troubles;
   readonly #statements: Statements;
@@ -88,9 +88,9 @@ class ComesToRest implements Checker {
   }
 
   #onForgotten(record: string): void {
-    const { state, isPortClosed, machineOf } = this.#context;
+    const { state, machineOf } = this.#context;
     const node = [...state.nodes.keys()].find((name) => nodeFenceName(name) === record);
-    if (node !== undefined && (isPortClosed(node) || machineOf(node)?.power === 'off')) this.#forgotten.add(node);
+    if (node !== undefined && machineOf(node)?.power === 'off') this.#forgotten.add(node);
   }
 
   onEnd(): void {
@@ -107,7 +107,7 @@ class ComesToRest implements Checker {
       const why = stated === undefined ? 'nobody says why' : `what is said of it is not so (${stated.says})`;
       const told = `${name} ${left.what} five minutes after the last fault, and ${why}`;
       const isTheirs = left.taint !== undefined && this.#taintedByHand.has(`${name} ${left.taint}`);
-      const isForgotten = left.isCut === true && this.#forgotten.has(name);
+      const isForgotten = left.isOff === true && this.#forgotten.has(name);
       if (isTheirs || isForgotten) exempt('PersonsAct', told);
       else violated(told);
     }
@@ -122,8 +122,8 @@ class ComesToRest implements Checker {
   }
 
   #leftOn(name: string, node: Node): Left | undefined {
-    if (this.#context.machineOf(name)?.power === 'off') return { what: 'is still switched off', isCut: true };
-    if (this.#context.isPortClosed(name)) return { what: 'is still cut off from its storage', isCut: true };
+    if (this.#context.machineOf(name)?.power === 'off') return { what: 'is still switched off', isOff: true };
+    if (this.#context.isPortClosed(name)) return { what: 'is still cut off from its storage' };
     const taint = node.spec?.taints?.find(({ key }) => key.startsWith('fenceline.dev/'))?.key;
     if (taint !== undefined) return { what: `still has the taint ${taint}`, taint };
     const annotations = node.metadata.annotations ?? {};

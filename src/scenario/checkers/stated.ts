@@ -190,6 +190,13 @@ export class Statements {
         },
       ],
       [/has cut it off, and is not switched on again$/, ({ name }) => isPortClosed(name)],
+      [/: it is cut off from its storage, and no fence on record has done so; /, ({ name }) => isPortClosed(name)],
+      [
+        /^the record of what was done to it is gone, and nobody knows .* removes the taint (?<key>\S+)$/,
+        ({ node, fence, groups }) =>
+          (fence.status?.releases ?? []).length === 0 &&
+          (node.spec?.taints?.some(({ key }) => key === groups['key']) ?? false),
+      ],
       [
         /^it still has the taint (?<key>\S+), by which somebody says that it is dead$/,
         ({ node, groups }) => node.spec?.taints?.some(({ key }) => key === groups['key']) ?? false,

@@ -85,6 +85,18 @@ export const mendMutantCases: readonly MendCase[] = [
   },
   {
     invariant: 'S25',
+    mistake: 'believes that what is on no record was never cut off',
+    hole: 'undo',
+    sabotage: {
+      file: 'src/return/return-node.ts',
+      line: 'cut === undefined ? notConnected(nodeCase) :',
+      instead: 'cut === undefined ? undefined :',
+    },
+    scenario: scenarioOf('holes/record-deleted-in-recovery'),
+    says: /^node-3 is still cut off from its storage five minutes after the last fault, and nobody says why$/,
+  },
+  {
+    invariant: 'S25',
     mistake: 'leaves its own cordon when all is over',
     hole: 'undo',
     sabotage: {

@@ -19,6 +19,8 @@ runHoles('a record that is lost', {
     '[SAF-4, NGS-7] says nothing less when the quarantine was taken off and put on again before',
   'shared-boot-id-record-deleted':
     '[FEN-16, RET-2] keeps a node out of service whose reboots nobody can see, and says who ends that',
+  'record-deleted-in-recovery':
+    '[RET-2, SAF-4] leaves no node in service that is still cut off from its storage, and says so',
   'cordon-forgotten': '[RET-2] leaves no cordon of ours behind, and nobody else without theirs',
   'record-deleted-beside-a-risk': '[POD-2, FEN-3] lets nobody go at a risk in the pass that begins its fence again',
 });
