@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { aStored } from '../../test/support/fenced-case.ts';
 import { aCase, aFence, aRecord } from '../../test/support/release-case.ts';
 import type { Method } from '../api/fence-config.ts';
 import type { PowerAnswer, PowerFacts } from '../api/power.ts';
@@ -56,6 +57,8 @@ describe('whether a node is connected to its storage', () => {
     assert.equal(remembered(asked([said('on')], 91_000)), undefined);
     assert.match(notConnected(aCase({ config: broken })) ?? '', /its fence configuration cannot be read/);
     assert.equal(notConnected(aCase({ config: broken, fence: aFence({ releases: [aRecord()] }) })), undefined);
+    const fenced = aFence({ releases: [], fence: aStored('finished') });
+    assert.equal(notConnected(aCase({ config: broken, fence: fenced })), undefined, 'a fence is on record');
   });
 
   test('where nothing could have cut it off nobody is asked', () => {

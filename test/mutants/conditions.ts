@@ -16,6 +16,7 @@ export const covered: Readonly<Record<string, number>> = {
   'src/api/unseen.ts': 4,
   'src/decide/brake-of.ts': 20,
   'src/decide/fence-of.ts': 80,
+  'src/fence/at-rest.ts': 6,
   'src/fence/automaton.ts': 110,
   'src/fence/belief.ts': 40,
   'src/fence/config.ts': 40,
@@ -47,7 +48,8 @@ export const covered: Readonly<Record<string, number>> = {
   'src/release/patience.ts': 55,
   'src/release/plan.ts': 75,
   'src/release/rate.ts': 9,
-  'src/return/return-node.ts': 45,
+  'src/return/connected.ts': 17,
+  'src/return/return-node.ts': 42,
   'src/return/soak.ts': 8,
 };
 
