@@ -138,6 +138,24 @@ describe('what holds back what cannot be taken back', () => {
     assert.equal(heldBy({ kind: 'remedy' }, { around }), undefined);
   });
 
+  test('[SAF-7] when all others are known of is said once, although each pass counts it anew', () => {
+    const until = (ms: number): string => new Date(ms).toISOString().replace('.000Z', 'Z');
+    const ends = (
+      settledAtMs: number,
+      said: number,
+      reason: 'LookingAround' | 'Cooldown' = 'LookingAround',
+    ): number => {
+      const around = { unheard: 1, names: ['node-2'], settledAtMs };
+      const hold = { reason, message: 'x', since: until(nowMs), until: until(said) };
+      const known = aCase({ serverNowMs: nowMs, policy: acting(), around, fence: aFence({ hold }) });
+      return ((brakeOf(known, { kind: 'fence' })?.untilMs ?? 0) - nowMs) / 1000;
+    };
+    assert.equal(ends(nowMs + 9000, nowMs + 10_000), 10);
+    assert.equal(ends(nowMs + 10_000, nowMs + 9000), 9);
+    assert.equal(ends(nowMs + 10_000, nowMs + 5000), 10, 'others were heard of meanwhile');
+    assert.equal(ends(nowMs + 10_000, nowMs + 9000, 'Cooldown'), 10, 'that was about something else');
+  });
+
   test('[STM-6] a storm is on record where a policy says how many are too many', () => {
     const count = aCount({ nodes: 3, troubled: 3 });
     assert.equal(isInStorm(aCase({ policy: acting(), count }), undefined), true);

@@ -36,7 +36,7 @@ export interface Harsh {
 const nobodyWants = { ...DEFAULT_STORM, maxUnresponsive: 0 };
 
 export function brakeOf(nodeCase: NodeCase, harsh: Harsh): RemedyHold | undefined {
-  const { trouble, count, around, serverNowMs: nowMs, name, node } = nodeCase;
+  const { trouble, count, serverNowMs: nowMs, name, node } = nodeCase;
   const { kind, threshold, isRequested = false, spell } = harsh;
   const storm = remedyOf(nodeCase)?.storm ?? (isRequested ? DEFAULT_STORM : nobodyWants);
   const unapproved = approvalHold(nodeCase);
@@ -48,11 +48,22 @@ export function brakeOf(nodeCase: NodeCase, harsh: Harsh): RemedyHold | undefine
     skipFor(name, storm.skipWhen ?? [], trouble.conditions) ??
     quorumBrake(count) ??
     stormBrake(storm, count, threshold) ??
-    (kind === 'fence' && !isRequested ? lookAround(around, nowMs) : undefined) ??
+    (kind === 'fence' && !isRequested ? lookAround(settling(nodeCase), nowMs) : undefined) ??
     (isPatient ? patienceWith({ ...nodeCase, node }, spell) : undefined) ??
     cooldownBrake(storm, count, nowMs) ??
     slotBrake(storm, count, kind)
   );
+}
+
+/** The API server tells the time in whole seconds, and a pass comes at any moment between: by so much it is the same end. */
+const sameEndMs = 2000;
+
+/** When it is known of all others is counted anew in each pass; what is on record of the same silence stands, and is not written again. */
+function settling({ around, fence }: NodeCase): NodeCase['around'] {
+  const { reason, until = '' } = fence?.status.hold ?? {};
+  const saidMs = reason === 'LookingAround' ? Date.parse(until) : NaN;
+  const isSame = around !== undefined && Math.abs(around.settledAtMs - saidMs) <= sameEndMs;
+  return isSame ? { ...around, settledAtMs: saidMs } : around;
 }
 
 /** Nothing is cut where nothing runs: what is found off is only let go, whatever holds cuts back but a person (STM-1). */

@@ -22,4 +22,6 @@ test('[STM-1] how long a condition has lasted that was there at the first look i
   times.look('c', ['Deadlock'], []);
   assert.equal(times.atMost('c', [{ type: 'Deadlock', status: 'True' }])[0]?.forMs, 0, 'it did not report it before');
   assert.equal(times.atMost('b', [{ type: 'Deadlock', status: 'True' }])[0]?.forMs, Infinity);
+  times.gone('a');
+  assert.deepEqual(both('True'), [0, Infinity], 'who has its name next is seen for the first time');
 });

@@ -60,6 +60,15 @@ export class ConditionTimes {
     this.#seen.delete(name);
   }
 
+  /** Its Node is gone: whoever has its name next is seen for the first time. */
+  gone(name: string): void {
+    this.forget(name);
+    for (const [type, met] of this.#met) {
+      met.delete(name);
+      if (met.size === 0) this.#met.delete(type);
+    }
+  }
+
   #note(name: string, conditions: readonly Condition[]): (Seen & Condition)[] {
     if (conditions.length === 0) return [];
     const known = this.#seen.get(name) ?? new Map<string, Seen>();

@@ -139,7 +139,10 @@ export class SharedFacts {
     const { observer, cluster } = this.#options;
     const types = new Set(cluster.policySummary.thresholds.flatMap(({ condition }) => condition?.type ?? []));
     const { node } = observer.view(name);
-    if (node === undefined) return;
+    if (node === undefined) {
+      this.#conditions.gone(name);
+      return;
+    }
     this.#conditions.look(
       name,
       types,

@@ -32,9 +32,9 @@ export const waitMutantCases: readonly MutantCase[] = [
     mistake: 'waits for nobody because of a request that nobody makes today',
     sabotage: {
       file: 'src/decide/brake-of.ts',
-      line: "(kind === 'fence' && !isRequested ? lookAround(around, nowMs) : undefined) ??",
+      line: "(kind === 'fence' && !isRequested ? lookAround(settling(nodeCase), nowMs) : undefined) ??",
       instead:
-        "(kind === 'fence' && !isRequested && !nodeCase.fence?.spec.requested ? lookAround(around, nowMs) : undefined) ??",
+        "(kind === 'fence' && !isRequested && !nodeCase.fence?.spec.requested ? lookAround(settling(nodeCase), nowMs) : undefined) ??",
     },
     scenario: fenced('old-request', {
       events: [
