@@ -5,9 +5,11 @@
  */
 import { isOver, isStillLookedAt } from '../api/facts.ts';
 import type { LiveNode, PodFacts, Remediation } from '../api/release-view.ts';
+import { OUR_OUT_OF_SERVICE } from '../api/out-of-service.ts';
 import type { Act, FreeAct, GroundedAct, Step } from '../api/steps.ts';
 import { CORDONED_ANNOTATION, isOurCordon } from '../api/plans.ts';
 import {
+  OUT_OF_SERVICE_KEY,
   QUARANTINE_KEY,
   REMEDIATION_POD_ANNOTATION,
   REMEDIATION_TIME_ANNOTATION,
@@ -15,11 +17,13 @@ import {
 } from '../api/release-view.ts';
 import type { CallOptions, JsonPatchOperation, KubeClient, KubeObject } from '../kube/client.ts';
 import type { KubeError, Result } from '../kube/errors.ts';
-import type { NodeLike, Taint } from '../kube/patches.ts';
+import type { Taint } from '../kube/patches.ts';
 import { addTaint, removeAnnotation, removeTaint, setAnnotation, setAnnotations } from '../kube/patches.ts';
 import { nodes, pods, volumeAttachments } from '../kube/resources.ts';
 import type { AskDevices, Refusal } from './grounds.ts';
 import { verify } from './grounds.ts';
+import type { WireNode } from './out-of-service.ts';
+import { isMeant, isReadyNow, notReady, unready } from './out-of-service.ts';
 import { LiveReads } from './live-reads.ts';
 import type { LongActs } from './long-acts.ts';
 import type { Turnstile } from './turnstile.ts';
@@ -52,9 +56,8 @@ export type ActOutcome =
   | { kind: 'unconfirmed'; what: string }
   | { kind: 'failed'; act?: Act; error: KubeError };
 
-interface WireNode extends NodeLike {
-  status?: { volumesInUse?: string[] };
-}
+/** Kubernetes writes two taints of its own when a node is not Ready any more. */
+const taintTries = 5;
 
 /** Whose pods and taints these are. `node` is absent where there is no Node object, and nothing is done to one then. */
 export interface Target {
@@ -123,6 +126,10 @@ class Performer {
         return this.#quarantine(act);
       case 'untaint':
         return this.#untaint(act);
+      case 'takeOutOfService':
+        return this.#takeOutOfService(act);
+      case 'markUnready':
+        return outcomeOf(act, await this.#patchPod(act.pod, unready(act.pod, this.#options.at)));
       case 'freeVolumes':
         return this.#onNode(act, (node) => withoutEntries(node, act.volumes), 'status');
       case 'requestFence':
@@ -182,6 +189,25 @@ class Performer {
     return this.#onNode(act, (live) => addTaint(live, quarantineBy(act)));
   }
 
+  /**
+   * Ready first: a taint that drives pods away is put on no node that reads Ready (S6). Kubernetes answers Ready with taints of its
+   * own, which may come between.
+   */
+  async #takeOutOfService(act: Extract<Act, { do: 'takeOutOfService' }>): Promise<ActOutcome> {
+    const { name, node } = this.#target;
+    const said = await this.#onNode(act, (live) => notReady(live, this.#options.at), 'status');
+    if (node === undefined || !act.isTainted || (said.kind !== 'done' && said.kind !== 'needless')) return said;
+    for (let tries = 1; ; tries += 1) {
+      const read = await this.#options.client.get<WireNode>({ resource: nodes, name }, this.#calls);
+      if (!read.ok) return outcomeOf(act, read);
+      if (isReadyNow(read.value)) return { kind: 'changed', act, what: `${name} is Ready again` };
+      // That of an administrator says the same, and stays theirs.
+      if (read.value.spec?.taints?.some(({ key }) => key === OUT_OF_SERVICE_KEY)) return { kind: 'needless', act };
+      const patched = await this.#patchNode(node, addTaint(read.value, { ...OUR_OUT_OF_SERVICE }));
+      if (patched.ok || patched.error.kind !== 'conflict' || tries === taintTries) return outcomeOf(act, patched);
+    }
+  }
+
   async #deleteNode(act: Act): Promise<ActOutcome> {
     const { name, node } = this.#target;
     const uid = node?.uid;
@@ -202,7 +228,7 @@ class Performer {
       const { namespace, name } = unexpected.metadata;
       return { kind: 'changed', act, what: `pod ${namespace}/${name} is new on ${node}` };
     }
-    return this.#onNode(act, (node) => removeTaint(node, act));
+    return this.#onNode(act, (live) => (isMeant(live, act) ? removeTaint(live, act) : []));
   }
 
   /** Read back before anything relies on it: an attacher that never sees the wish would detach without a fence. */
@@ -238,7 +264,7 @@ class Performer {
    */
   async #forceDelete(act: Extract<Act, { do: 'forceDelete' }>): Promise<ActOutcome> {
     const { pod, basis } = act;
-    const { namespace, name, uid } = pod;
+    const { uid } = pod;
     let { resourceVersion } = pod;
     const isMarked = isStillLookedAt(pod) && !isOver(pod);
     if (isMarked) {
@@ -246,18 +272,33 @@ class Performer {
       if (!failed.ok) return outcomeOf(act, failed);
       resourceVersion = failed.value.metadata.resourceVersion ?? resourceVersion;
     }
-    const ref = { resource: pods, namespace, name };
-    const only = { uid, resourceVersion };
-    const calls = { ...this.#calls, metadataOnly: true, gracePeriodSeconds: 0 };
-    const deleted = await this.#options.client.delete(ref, only, calls);
+    const first = await this.#deletePod(pod, resourceVersion);
+    const isOvertaken = !first.ok && first.error.kind === 'conflict';
+    const version = isOvertaken ? await this.#askedSince(pod) : undefined;
+    const deleted = version === undefined ? first : await this.#deletePod(pod, version);
     if (deleted.ok) this.#options.onPod(uid, undefined);
     // A controller may take away at once what we have just marked Failed: that was our doing, and is told as such.
     if (isMarked && !deleted.ok && deleted.error.kind === 'notFound') return { kind: 'done', act };
     return outcomeOf(act, deleted);
   }
 
+  #deletePod({ namespace, name, uid }: PodFacts, resourceVersion: string): Promise<Result<unknown>> {
+    const ref = { resource: pods, namespace, name };
+    const calls = { ...this.#calls, metadataOnly: true, gracePeriodSeconds: 0 };
+    return this.#options.client.delete(ref, { uid, resourceVersion }, calls);
+  }
+
+  /**
+   * Under a taint Kubernetes asks the same pods to go that we let go, at the same moment. One that was only asked since it was seen
+   * is the same pod: its version now. Undefined: something else has changed, to be decided anew.
+   */
+  async #askedSince(pod: PodFacts): Promise<string | undefined> {
+    const { namespace, name } = pod;
+    const read = await this.#options.client.get<KubeObject>({ resource: pods, namespace, name }, this.#calls);
+    return read.ok && wasOnlyAsked(pod, read.value.metadata) ? read.value.metadata.resourceVersion : undefined;
+  }
+
   async #fail(pod: PodFacts, basis: string): Promise<Result<KubeObject>> {
-    const { namespace, name, uid, resourceVersion } = pod;
     const condition = {
       type: 'DisruptionTarget',
       status: 'True',
@@ -269,11 +310,17 @@ class Performer {
       { op: 'add', path: '/status/phase', value: 'Failed' },
       conditionSet(pod, condition),
     ];
+    return this.#patchPod(pod, operations);
+  }
+
+  /** Its status, and only while it is as it was seen. */
+  async #patchPod(pod: PodFacts, operations: JsonPatchOperation[]): Promise<Result<KubeObject>> {
+    const { namespace, name, uid, resourceVersion } = pod;
     const ref = { resource: pods, namespace, name };
     const options = { ...this.#calls, metadataOnly: true, subresource: 'status' };
-    const failed = await this.#options.client.patch(ref, { uid, resourceVersion }, operations, options);
-    if (failed.ok) this.#options.onPod(uid, failed.value.metadata.resourceVersion ?? resourceVersion);
-    return failed;
+    const patched = await this.#options.client.patch(ref, { uid, resourceVersion }, operations, options);
+    if (patched.ok) this.#options.onPod(uid, patched.value.metadata.resourceVersion ?? resourceVersion);
+    return patched;
   }
 }
 
@@ -284,6 +331,13 @@ function outcomeOf(act: Act, result: Result<unknown>): ActOutcome {
   if (error.kind === 'notFound') return { kind: 'needless', act };
   if (error.kind === 'conflict') return { kind: 'changed', act, what: error.message };
   return { kind: 'failed', act, error };
+}
+
+/** To go, and nobody else wants to see it first (POD-6). */
+function wasOnlyAsked({ uid, owner, hasFinalizers }: PodFacts, now: KubeObject['metadata']): boolean {
+  const controller = now.ownerReferences?.find((one) => one.controller === true);
+  const isSame = now.uid === uid && controller?.uid === owner?.uid;
+  return isSame && !hasFinalizers && (now.finalizers ?? []).length === 0 && now.deletionTimestamp !== undefined;
 }
 
 /** In place of the one that eviction has set: a list of conditions has one of each type. */

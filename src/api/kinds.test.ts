@@ -94,6 +94,7 @@ test('a policy that says nothing is careful', () => {
       kdump: { enabled: false, timeout: '5m' },
       machineRemoved: false,
       powerOnFoundOff: true,
+      markOutOfService: true,
     },
     release: {
       podDeletion: 'do-nothing',

@@ -42,6 +42,7 @@ export const REMEDY_DEFAULTS = {
     powerWatch: { every: '5s' },
     machineRemoved: false,
     powerOnFoundOff: true,
+    markOutOfService: true,
   },
   release: {
     podDeletion: 'do-nothing',

@@ -89,6 +89,7 @@ describe('what is kept of the ladders of a policy', () => {
           restarts: 2,
           machineRemoved: false,
           powerOnFoundOff: true,
+          markOutOfService: true,
         },
         storm: { maxUnresponsive: '40%', maxConcurrent: 1, cooldownMs: 90_000, skipWhen: [] },
         unsupported: [],

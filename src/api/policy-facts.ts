@@ -29,6 +29,7 @@ export const DEFAULT_FENCE: RemedyFacts['fence'] = {
   restarts: REMEDY_DEFAULTS.fence.restarts,
   machineRemoved: REMEDY_DEFAULTS.fence.machineRemoved,
   powerOnFoundOff: REMEDY_DEFAULTS.fence.powerOnFoundOff,
+  markOutOfService: REMEDY_DEFAULTS.fence.markOutOfService,
 };
 export const DEFAULT_STORM: RemedyFacts['storm'] = {
   maxUnresponsive: REMEDY_DEFAULTS.storm.maxUnresponsive,
@@ -135,6 +136,7 @@ export function actionOf(remedy: WrittenRemedy): (typeof REMEDY_ACTIONS)[number]
 function fenceOf(fence: WrittenPolicy['fence']): RemedyFacts['fence'] | undefined {
   const { retries, restarts, machineRemoved = DEFAULT_FENCE.machineRemoved } = fence ?? {};
   const { powerOnFoundOff = DEFAULT_FENCE.powerOnFoundOff } = fence ?? {};
+  const { markOutOfService = DEFAULT_FENCE.markOutOfService } = fence ?? {};
   const isolateAfterMs = msOf(fence?.isolateAfter);
   const powerManagementAfterMs = msOf(fence?.powerManagementAfter);
   const bootTimeoutMs = msOf(fence?.bootTimeout);
@@ -145,7 +147,7 @@ function fenceOf(fence: WrittenPolicy['fence']): RemedyFacts['fence'] | undefine
   const limits = { isolateAfterMs, powerManagementAfterMs, bootTimeoutMs };
   const everyMs = msOf(fence?.powerWatch?.every);
   const watch = everyMs === undefined ? {} : { powerWatch: { everyMs } };
-  return { ...limits, retries, restarts, machineRemoved, powerOnFoundOff, ...watch };
+  return { ...limits, retries, restarts, machineRemoved, powerOnFoundOff, markOutOfService, ...watch };
 }
 
 function stormOf(storm: WrittenPolicy['storm']): RemedyFacts['storm'] | undefined {

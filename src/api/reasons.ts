@@ -268,6 +268,7 @@ export const RELEASE_EVENTS = group('Event', 'Events of releases', 'What is repo
   VolumesFreed: 'The volumes of the pod were let go; its object stays.',
   NotReleased: 'The pod should be gone and is still there; the note says why.',
   Quarantined: 'The node takes no pods until it is back and clean.',
+  OutOfService: 'The machine is confirmed off, and the Node says so; its pods that stay are not ready.',
   DetachRefused: 'The driver refuses to detach a released volume; it tries again by itself, and nothing is forced.',
   ReleaseStopped: 'What the release rested on is no longer so; nothing more goes.',
   BackInService: 'The node is back, and what was put on it is taken away.',

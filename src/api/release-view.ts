@@ -116,6 +116,8 @@ export interface PodFacts {
   hasConditions: boolean;
   /** Where among its conditions DisruptionTarget is, if it is there. */
   disruptionAt?: number;
+  /** Where among them Ready is, if it is True. */
+  readyAt?: number;
 }
 
 export type VolumeFacts =
@@ -201,6 +203,8 @@ export interface RemedyFacts {
     machineRemoved: boolean;
     /** A machine that nobody of us switched off is switched on as well. */
     powerOnFoundOff: boolean;
+    /** That its machine is off is said on the Node, too. */
+    markOutOfService: boolean;
     /** How often devices are asked that cost little to ask; absent: nobody is before a node is suspect. */
     powerWatch?: { everyMs: number };
   };

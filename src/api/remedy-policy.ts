@@ -27,6 +27,11 @@ import { asMap, asSet, matching, withRules, type Rule } from './rules.ts';
 
 const { fence: FENCE, release: RELEASE, storm: STORM, return: RETURN, alarm: ALARM } = REMEDY_DEFAULTS;
 
+const MARK_OUT_OF_SERVICE =
+  'Once its machine is confirmed off, have the Node say Ready=Unknown, mark pods that stay there not ready, and keep the ' +
+  'taint `node.kubernetes.io/out-of-service:NoExecute` on it until all has gone, so that endpoints and storage follow at ' +
+  'once. No taint where it would drive out a pod that stays, nor where `release.budgets` is `Respect`.';
+
 const kdump = z.object({
   enabled: z
     .boolean()
@@ -99,6 +104,7 @@ const fence = z.object({
         'Switch on what a fence has found off, once all that may go has gone. Never while others have the node cordoned or ' +
         'under maintenance, nor after its kubelet has reported a shutdown: then somebody wants it off.',
     }),
+  markOutOfService: z.boolean().prefault(FENCE.markOutOfService).meta({ description: MARK_OUT_OF_SERVICE }),
 });
 
 const driverName = withRules(z.string().max(128), [

@@ -99,7 +99,12 @@ export type Cordon = { do: 'cordon' } & Try;
 
 export type GroundedAct =
   /** `pods`: the UIDs of all that may be on the node; one more, and the taint stays. */
-  | { do: 'untaint'; key: string; effect: string; pods: readonly string[] }
+  /** `value`: only the taint that says so. */
+  | { do: 'untaint'; key: string; effect: string; value?: string; pods: readonly string[] }
+  /** Its machine is off, and the Node says so. `isTainted`: by the taint, too, which drives away whatever does not tolerate it. */
+  | { do: 'takeOutOfService'; isTainted: boolean }
+  /** A pod that stays on it serves nobody. */
+  | { do: 'markUnready'; pod: PodFacts }
   | { do: 'requestFence'; attachment: string; uid: string }
   | { do: 'freeVolumes'; volumes: readonly string[] }
   | { do: 'forceDelete'; pod: PodFacts; basis: string }

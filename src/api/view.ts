@@ -71,7 +71,8 @@ export const VERDICT_REASONS = {
     'Ready still reads True, but its Lease was deleted, and no kubelet has made it again; ladders wait until Kubernetes has not heard of it either.',
   PoweredOff: 'Ready still reads True, but its devices say that it is off, and its kubelet does not answer.',
   NotReady: 'Ready is False: its kubelet reports that it cannot work.',
-  ReadyUnknown: 'Ready is Unknown: Kubernetes has not heard from its kubelet for its grace period.',
+  ReadyUnknown:
+    'Ready is Unknown: Kubernetes has not heard from its kubelet for its grace period, or its machine is confirmed off.',
   NodeGone: 'There is no Node object of this name.',
   NoReadyCondition: 'Its kubelet has not reported yet.',
   ApiSilent: 'The API server does not answer: we are blind, the node may be well.',

@@ -177,7 +177,7 @@ describe('what is stored, done and claimed', () => {
     [
       'a machine that is off lets its pods go',
       remedied('fence', { pods: [aPod()], fence: powered, node: aNode({ volumesInUse: [] }) }),
-      { deeds: ['quarantine', 'forceDelete'], fence: true, pods: 1, phase: 'off' },
+      { deeds: ['quarantine', 'takeOutOfService', 'forceDelete'], fence: true, pods: 1, phase: 'off' },
     ],
     [
       'and is switched on when they have gone',

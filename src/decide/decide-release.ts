@@ -14,6 +14,7 @@ import { powerFacts, powerQuestion } from '../release/device-question.ts';
 import { endOfEviction } from '../release/end-of-eviction.ts';
 import type { Hold } from '../release/hold.ts';
 import { holdOf, isSpent } from '../release/hold.ts';
+import { endOfOutOfService } from '../release/out-of-service.ts';
 import { detachByOurselvesAfterMs, planRelease, quarantineStep } from '../release/plan.ts';
 import { withinRate } from '../release/rate.ts';
 import { releaseNode, ways } from '../release/release-node.ts';
@@ -66,6 +67,7 @@ export function decideRelease(nodeCase: NodeCase, remedy: RemedyDecision, epoch:
   const trouble = troubleOf(nodeCase) ?? onLadder ?? fenceUnderWay(nodeCase, remedy.fence) ?? fenceRequested(remedy);
   const back = returnNode(nodeCase, plan.records);
   const eviction = endOfEviction(nodeCase, plan.records);
+  const inService = endOfOutOfService(nodeCase, plan.records, mayRelease);
   const isFree = hold?.holds !== 'everything';
   const isEndless = isSpent(nodeCase);
   const quarantine = isCutOff(nodeCase) ? quarantineStep(nodeCase) : undefined;
@@ -74,6 +76,8 @@ export function decideRelease(nodeCase: NodeCase, remedy: RemedyDecision, epoch:
   // A machine that is off, or about to be, may still read Ready: nothing about it counts as a return.
   const isReturning = isQuarantined(nodeCase) && steps.length === 0 && isFree && !isUnderFence(remedy.fence);
   if (isReturning) steps.push(...untaintSteps(nodeCase, back.act, epoch));
+  // Also while everything is paused: it says what is not so any more, or is about to be switched on.
+  if (hold?.reason !== 'Stopped') steps.push(...untaintSteps(nodeCase, inService, epoch));
   if (isFree && !isEndless) steps.push(...oldCordonNote(nodeCase), ...remediationNote(nodeCase, remedy));
   if (hold === undefined) steps.push(...removal(nodeCase, remedy, epoch));
   return {

@@ -8,6 +8,7 @@ import type { Method } from '../api/fence-config.ts';
 import { isTakenUp } from '../api/fence-request.ts';
 import { isRenewing, renewsSince, stillCounts } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
+import { isOutOfServiceByUs } from '../api/out-of-service.ts';
 import { DEFAULT_FENCE } from '../api/policy-facts.ts';
 import type { NodeCase, PodFacts, PresentCase } from '../api/release-view.ts';
 import type { Cordon, LongAct } from '../api/steps.ts';
@@ -20,6 +21,7 @@ import { doorOf } from '../release/device-question.ts';
 import { crashHeard } from '../release/by-kernel-crash.ts';
 import { isSpent } from '../release/hold.ts';
 import { keptBy } from '../release/kept.ts';
+import { detachPatienceMs } from '../release/out-of-service.ts';
 import type { LadderState } from '../remedy/ladder.ts';
 import { releaseNode } from '../release/release-node.ts';
 import { isTroubled } from '../remedy/ladder.ts';
@@ -37,8 +39,6 @@ type Fence = NonNullable<NodeFenceStatus['fence']>;
 export const fenceWithoutPolicy = { ...DEFAULT_FENCE, restarts: 0 };
 /** Somebody wants it now, and all of it; the brake of a policy holds all the same, or this one where there is none. */
 const atOnce = { isolateAfterMs: 0, powerManagementAfterMs: 0 };
-/** On waits for the detach as well, but not for ever. */
-const detachPatienceMs = 60_000;
 
 export interface Rung {
   status: NodeFenceStatus;
@@ -97,6 +97,7 @@ export function fenceOf(nodeCase: PresentCase, rung: Rung): FenceDecision {
     others: nodeCase.others,
     dumpUntilMs: dumpUntilMs(nodeCase),
     isReleased: darkness === undefined && isReleased(nodeCase),
+    isOutOfService: isOutOfServiceByUs(nodeCase.node),
     staysOff: staysOff(nodeCase),
     isWorthIt: gainOf(nodeCase) !== undefined,
     isFoundOff: isOff,

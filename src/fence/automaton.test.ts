@@ -73,6 +73,14 @@ describe('fence automaton', () => {
     assert.equal(play([...booted, 'done']).phase, 'finished');
   });
 
+  test('[EVD-5] nothing is switched on while the Node still says that it is out of service', () => {
+    const off = play([{ nowMs: 10 }, 'done', { nowMs: 20 }, 'done', 'done', { isReleased: true }]);
+    const under = next(off, { nowMs: 30, isOutOfService: true });
+    assert.deepEqual([stateOf(under).phase, 'run' in under], ['poweringOn', false]);
+    const freed = next(off, { nowMs: 30, isOutOfService: false });
+    assert.deepEqual([stateOf(freed).phase, 'run' in freed], ['poweringOn', true]);
+  });
+
   test('[FEN-4] cancelled before anything is begun; afterwards it goes to recovery', () => {
     assert.equal(next(beginFence(0, 'b1'), { isBack: true }).kind, 'cancelled');
     assert.equal(play([{ nowMs: 10 }, 'done', { isBack: true }]).phase, 'recovering');

@@ -237,6 +237,7 @@ function poweringOn(state: FenceState, { facts, config, limits }: FenceContext):
   // Somebody has switched it on by hand. Where outlets are swapped it is another machine that waits for its power.
   const isOnByHand = facts.isBack && isRebooted(state, facts) && state.swapped === undefined;
   if (isOnByHand) return enter(undone(state), 'recovering', facts);
+  if (facts.isOutOfService === true) return stay(state);
   const own = config.powerManagement[state.level]?.on ?? [];
   if (own.length === 0) {
     return {

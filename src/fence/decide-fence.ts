@@ -40,6 +40,7 @@ export interface FenceCase {
   others?: number | undefined;
   dumpUntilMs?: number | undefined;
   isReleased: boolean;
+  isOutOfService?: boolean;
   staysOff?: string | undefined;
   isWorthIt: boolean;
   isFoundOff: boolean;

@@ -78,6 +78,8 @@ export interface FenceFacts {
   dumpUntilMs?: number;
   /** All that may go has gone. */
   isReleased: boolean;
+  /** Our taint still says that nothing runs there: nothing is switched on under it (S5). */
+  isOutOfService?: boolean | undefined;
   /** Why it is not switched on if it was found off; absent: it is. */
   staysOff?: string | undefined;
   /** Something would be freed by cutting it. */

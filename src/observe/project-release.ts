@@ -152,6 +152,7 @@ export function projectPod(object: KubeObject): PodFacts {
   const deletionAtMs = Date.parse(metadata.deletionTimestamp ?? '');
   const volumes = spec?.volumes ?? [];
   const disruptionAt = status?.conditions?.findIndex(({ type }) => type === 'DisruptionTarget') ?? -1;
+  const readyAt = status?.conditions?.findIndex((one) => one.type === 'Ready' && one.status === 'True') ?? -1;
   return {
     namespace: metadata.namespace ?? '',
     name: metadata.name,
@@ -171,6 +172,7 @@ export function projectPod(object: KubeObject): PodFacts {
     hasFinalizers: (metadata.finalizers ?? []).length > 0,
     hasConditions: status?.conditions !== undefined,
     ...(disruptionAt === -1 ? {} : { disruptionAt }),
+    ...(readyAt === -1 ? {} : { readyAt }),
   };
 }
 

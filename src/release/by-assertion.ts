@@ -7,6 +7,7 @@ import { CLOUD_SHUTDOWN_KEY, FORCE_EVICTION_KEY, OUT_OF_SERVICE_KEY } from '../a
 import { stillCounts } from '../api/life.ts';
 import type { Check, Objection } from './checks.ts';
 import { clockTime, isOver } from '../api/facts.ts';
+import { isOurOutOfService } from '../api/out-of-service.ts';
 import { knownVolumes, kubeletSilent, nodeDown, notDaemon, notMirror, nothingReappeared, objection } from './checks.ts';
 import type { Way } from './way.ts';
 import { never } from './way.ts';
@@ -64,10 +65,15 @@ function unlisted({ policy }: NodeCase, name: string): Objection | undefined {
   return objection('NoAssertion', `no policy in force has ${name} among its assertions`);
 }
 
+/** What we say ourselves is nobody else's word. */
+function saidIn({ node }: NodeCase): TaintFacts[] {
+  return (node?.taints ?? []).filter((taint) => !isOurOutOfService(taint));
+}
+
 /** The assertion that is listened to; the first in the order above. */
 export function assertionOf(nodeCase: NodeCase): Assertion | undefined {
   for (const { key, effect, source, deaf } of kinds) {
-    const taint = nodeCase.node?.taints.find((one) => one.key === key && one.effect === effect);
+    const taint = saidIn(nodeCase).find((one) => one.key === key && one.effect === effect);
     if (taint === undefined || deaf(nodeCase) !== undefined) continue;
     return { taint, source, by: recordedAuthor(nodeCase, source) ?? authorOf(nodeCase, key) };
   }
@@ -87,7 +93,7 @@ function authorOf({ node }: NodeCase, key: string): string {
 function asserted(nodeCase: NodeCase): Objection | undefined {
   if (assertionOf(nodeCase) !== undefined) return undefined;
   for (const { key, effect, deaf } of kinds) {
-    const taint = nodeCase.node?.taints.find((one) => one.key === key);
+    const taint = saidIn(nodeCase).find((one) => one.key === key);
     if (taint === undefined) continue;
     if (taint.effect !== effect) {
       return objection('TaintEffect', `the taint ${key} has the effect ${taint.effect}: write ${key}:${effect}`);

@@ -43,7 +43,7 @@ function wantedByLadder({ fence }: NodeCase): Objection | undefined {
 }
 
 /** Its fence says off for this boot, and the pods are to go with it. */
-function isPoweredOff(nodeCase: NodeCase): boolean {
+export function isPoweredOff(nodeCase: NodeCase): boolean {
   const stored = nodeCase.fence?.status.fence;
   const isOff = stored?.phase === 'off' && powerFacts(nodeCase).length > 0 && darkBeside(nodeCase) === undefined;
   return isOff && stored.cleanResources && stored.bootId === nodeCase.node?.bootId;

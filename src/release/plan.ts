@@ -15,6 +15,7 @@ import { unseenVolume } from '../api/unseen.ts';
 import { budgeted, budgetsAgainst } from './budgets.ts';
 import { attachmentsHere, driverOf, kubeletSilent } from './checks.ts';
 import { keptBy } from './kept.ts';
+import { tellingOff } from './out-of-service.ts';
 import { wayNamed, ways } from './release-node.ts';
 import type { Fate, Freed, Going, Way } from './way.ts';
 
@@ -42,19 +43,29 @@ interface Group {
 export function planRelease(nodeCase: NodeCase, fates: readonly Fate[] | undefined, epoch: number): ReleasePlan {
   const records = (nodeCase.fence?.status.releases ?? []).map((record) => progressed(nodeCase, record));
   const steps: Step[] = [];
+  const telling: Step[] = [];
   for (const [way, goings] of fates === undefined ? [] : grouped(nodeCase, fates, records)) {
     const group = groupOf(nodeCase, { way, goings }, fates ?? []);
-    if (goings.length === 0 && group.attachments.length === 0) continue;
-    const record = recordFor(nodeCase, group, records, epoch);
+    const isEmpty = goings.length === 0 && group.attachments.length === 0;
+    const record = isEmpty ? undefined : recordFor(nodeCase, group, records, epoch);
     const freed = freedBy(group);
     const respected = budgeted(nodeCase, group.pods);
     const grounds = groundsOf(nodeCase, { way, record, freed, epoch });
-    steps.push(...stepsOf(nodeCase, group, respected.length === 0 ? grounds : { ...grounds, budgeted: respected }));
+    const acts = way.basis === 'PowerOff' ? tellingOff(nodeCase, fates ?? [], record) : [];
+    // Where nothing goes, nothing has to be kept away: Kubernetes schedules nothing to a node that is not Ready.
+    if (record === undefined) telling.push(...(acts.length > 0 ? [{ acts, grounds: { ...grounds, taints: [] } }] : []));
+    else
+      steps.push(
+        ...stepsOf(nodeCase, group, {
+          telling: acts,
+          grounds: respected.length === 0 ? grounds : { ...grounds, budgeted: respected },
+        }),
+      );
   }
   steps.push(...detachSteps(nodeCase, records, epoch));
   const quarantine = quarantineStep(nodeCase);
   if (steps.length > 0 && quarantine !== undefined) steps.unshift(quarantine);
-  return { records: bounded(records), steps };
+  return { records: bounded(records), steps: [...steps, ...telling] };
 }
 
 function grouped(nodeCase: NodeCase, fates: readonly Fate[], records: readonly ReleaseRecord[]): Map<Way, Going[]> {
@@ -217,7 +228,8 @@ function freedBy({ attachments, goings }: Group): Freed {
 
 interface Resting {
   way: Way;
-  record: ReleaseRecord;
+  /** Absent: nothing goes. */
+  record: Pick<ReleaseRecord, 'freed'> | undefined;
   freed: Freed;
   epoch: number;
 }
@@ -239,7 +251,7 @@ function groundsOf(nodeCase: NodeCase, { way, record, freed, epoch }: Resting): 
       ? {}
       : { leaseRenewTime: lease?.renewTime ?? '', heartbeatTime: node.heartbeatTime ?? '' }),
     ...(policy.kind === 'one' ? { policy: identityOf(policy.policy) } : {}),
-    freed: record.freed,
+    freed: record?.freed ?? [],
     pause: nodeCase.pause,
     epoch,
   };
@@ -250,7 +262,12 @@ function bootOf({ node, fence }: NodeCase): string | undefined {
   return node?.bootId ?? fence?.status.incident?.bootId;
 }
 
-function stepsOf(nodeCase: NodeCase, group: Group, grounds: Grounds): Step[] {
+/** `telling`: what the cluster is told of the node before anything goes. */
+function stepsOf(
+  nodeCase: NodeCase,
+  group: Group,
+  { telling, grounds }: { telling: readonly GroundedAct[]; grounds: Grounds },
+): Step[] {
   const steps: Step[] = [];
   const beforeFreeing = { ...grounds, freed: [] };
   const isSafeDetach = group.way.basis === 'StorageSafeDetach';
@@ -264,7 +281,9 @@ function stepsOf(nodeCase: NodeCase, group: Group, grounds: Grounds): Step[] {
   }
   const inUse = nodeCase.node?.volumesInUse ?? [];
   const volumes = group.entries.filter((entry) => inUse.includes(entry));
-  if (volumes.length > 0) steps.push({ acts: [{ do: 'freeVolumes', volumes }], grounds: beforeFreeing });
+  const before: GroundedAct[] = [...telling];
+  if (volumes.length > 0) before.push({ do: 'freeVolumes', volumes });
+  if (before.length > 0) steps.push({ acts: before, grounds: beforeFreeing });
   const acts = group.goings.flatMap((going) => actsFor(going));
   for (let at = 0; at < acts.length; at += podsPerRead) {
     steps.push({ acts: acts.slice(at, at + podsPerRead), grounds });

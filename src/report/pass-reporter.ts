@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ActOutcome } from '../act/perform.ts';
 import type { NodeFenceStatus, StuckPod } from '../api/node-fence.ts';
 import { ALARM, FENCED, RELEASE_EVENTS } from '../api/reasons.ts';
-import { QUARANTINE_KEY } from '../api/release-view.ts';
+import { OUT_OF_SERVICE_KEY, QUARANTINE_KEY } from '../api/release-view.ts';
 import type { Act } from '../api/steps.ts';
 import { isBadNews } from '../fence/told.ts';
 import type { EventInput, EventRecorder, ObjectReference } from '../kube/events.ts';
@@ -168,6 +168,9 @@ export class PassReporter implements ReleaseMetrics {
         note: 'is clean and takes pods again',
         action: 'Release',
       });
+    } else if (action.do === 'takeOutOfService') {
+      const note = `${pass.nodeCase.name} is off, as its power device says: the Node and its pods say so as well`;
+      this.#onNode(pass, { reason: reason.OutOfService, type: 'Warning', note, action: 'Release' });
     } else if (action.do === 'forceDelete' || action.do === 'failPod') {
       const { pod, basis } = action;
       this.released.increase({ basis });
@@ -239,6 +242,10 @@ export function described(action: Act): string {
       return `released pod ${action.pod.namespace}/${action.pod.name} on the basis ${action.basis}`;
     case 'failPod':
       return `released the volumes of pod ${action.pod.namespace}/${action.pod.name} on the basis ${action.basis}`;
+    case 'takeOutOfService':
+      return `said on the Node that its machine is off${action.isTainted ? `, and tainted ${OUT_OF_SERVICE_KEY}:NoExecute` : ''}`;
+    case 'markUnready':
+      return `marked pod ${action.pod.namespace}/${action.pod.name} not ready`;
     case 'freeVolumes':
       return `took out of volumesInUse: ${action.volumes.join(', ')}`;
     case 'requestFence':

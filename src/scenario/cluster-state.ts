@@ -72,6 +72,7 @@ export function hasSent(fence: StoredFence | undefined): boolean {
 
 /** What the operator has written down of something that it lets go. */
 export interface StoredRelease {
+  podsGoneAt?: string;
   basis: string;
   by?: string;
   nodeUid: string;

@@ -31,6 +31,8 @@ export interface FleetOptions {
   bootTimeMs?: number;
   /** Where its kubelets say that they listen; default: nowhere, since nobody may knock at addresses that are not theirs. */
   kubeletPort?: number;
+  /** The address of all of them, where somebody does knock; default: one for each, of a network that is not there. */
+  kubeletAddress?: string;
   kubelet?: Partial<KubeletTimings>;
   attacher?: Partial<AttacherTimings>;
   /** How closely the fleet's own watches look after themselves; a server in the same process needs no questions. */
@@ -103,7 +105,7 @@ export class Fleet {
       spec: {
         drivers,
         ...node,
-        address: `10.10.${bytes}`,
+        address: this.#options.kubeletAddress ?? `10.10.${bytes}`,
         kubeletPort,
         podNetwork: `10.${100 + Math.floor(index / 250)}.${index % 250}`,
       },

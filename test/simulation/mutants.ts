@@ -186,8 +186,8 @@ export const mutantCases: readonly MutantCase[] = [
     mistake: 'deletes whatever has the name',
     sabotage: {
       file: 'src/act/perform.ts',
-      line: 'const only = { uid, resourceVersion };',
-      instead: 'const only = { resourceVersion };',
+      line: 'return this.#options.client.delete(ref, { uid, resourceVersion }, calls);',
+      instead: 'return this.#options.client.delete(ref, { resourceVersion }, calls);',
     },
     scenario: byPolicy,
     says: /^delete of pods\/default\/web-0 without a UID precondition$/,

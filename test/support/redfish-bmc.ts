@@ -33,6 +33,8 @@ export class RedfishBmc implements AsyncDisposable {
   /** Added to what the system says of itself, or in the place of it. */
   more: Readonly<Record<string, unknown>> = {};
   mischief: Mischief = () => false;
+  /** The machine behind it follows. */
+  onReset: (power: 'On' | 'Off') => void = () => {};
   /** Method and path of each request that has arrived, and what a POST said. */
   readonly requests: string[] = [];
   connections = 0;
@@ -44,8 +46,11 @@ export class RedfishBmc implements AsyncDisposable {
     this.strangerFile = join(dir, 'stranger.pem');
   }
 
-  static async start(certificate: Partial<CertificateRequest> = {}): Promise<RedfishBmc> {
-    const authority = createCertificateAuthority();
+  /** Several of the same authority are trusted by one file. */
+  static async start(
+    certificate: Partial<CertificateRequest> = {},
+    authority = createCertificateAuthority(),
+  ): Promise<RedfishBmc> {
     const { certPem, keyPem } = authority.issue({ commonName: 'bmc', hosts: ['127.0.0.1'], ...certificate });
     const server = createServer({ cert: certPem, key: keyPem });
     const bmc = new RedfishBmc(await mkdtemp(join(tmpdir(), 'fenceline-bmc-')), server);
@@ -106,7 +111,9 @@ export class RedfishBmc implements AsyncDisposable {
     if (method === 'GET' && url === SYSTEM) return json(response, 200, this.system());
     if (method === 'POST' && url === RESET) {
       const { ResetType } = JSON.parse(body) as { ResetType: string };
-      this.power = ResetType === 'ForceOff' ? 'Off' : 'On';
+      const power = ResetType === 'ForceOff' ? 'Off' : 'On';
+      this.power = power;
+      this.onReset(power);
       response.writeHead(204).end();
       return;
     }

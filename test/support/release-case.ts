@@ -123,6 +123,7 @@ export function aRemedy(change: Partial<RemedyFacts> = {}): RemedyFacts {
       restarts: 0,
       machineRemoved: false,
       powerOnFoundOff: true,
+      markOutOfService: true,
     },
     storm: { maxUnresponsive: 1, maxConcurrent: 1, cooldownMs: 0 },
     unsupported: [],

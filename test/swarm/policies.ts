@@ -101,6 +101,7 @@ function fence(chance: Chance): object {
     ...(chance.maybe(0.05) ? { machineRemoved: true } : {}),
     ...(chance.maybe(0.1) ? { powerOnFoundOff: false } : {}),
     ...powerWatch(chance),
+    ...(chance.maybe(0.2) ? { markOutOfService: false } : {}),
   };
 }
 

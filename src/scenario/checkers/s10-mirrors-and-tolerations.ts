@@ -2,6 +2,8 @@
  * S10: mirror pods are untouched, always; pods that tolerate a taint are untouched by a release that rests on it, for as
  * long as they tolerate it.
  */
+import { isDeepStrictEqual } from 'node:util';
+import { isReady } from '../../world/objects/meta.ts';
 import type { Node, Taint } from '../../world/objects/nodes.ts';
 import type { Pod, Toleration } from '../../world/objects/pods.ts';
 import { mirrorAnnotation } from '../../world/objects/pods.ts';
@@ -47,7 +49,17 @@ export const s10: Invariant = {
 
 function isMirror(write: Write): boolean {
   if (write.resource !== 'pods' || !succeeded(write)) return false;
-  return (write.before as Pod | undefined)?.metadata.annotations?.[mirrorAnnotation] !== undefined;
+  const before = write.before as Pod | undefined;
+  if (before?.metadata.annotations?.[mirrorAnnotation] === undefined) return false;
+  const after = write.after as Pod | undefined;
+  return isReady(after) || !isDeepStrictEqual(but(before), but(after));
+}
+
+/** All but whether it is ready: that it is not is what Kubernetes says of the pods of a dead node, mirrors included (EVD-5). */
+function but(pod: Pod | undefined): unknown {
+  const { resourceVersion: _, managedFields: __, ...metadata } = (pod?.metadata ?? {}) as Record<string, unknown>;
+  const conditions = (pod?.status?.conditions ?? []).filter(({ type }) => type !== 'Ready');
+  return { ...pod, metadata, status: { ...pod?.status, conditions } };
 }
 
 function taintsOf(node: Node | undefined): Taint[] {

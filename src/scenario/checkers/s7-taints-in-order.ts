@@ -3,6 +3,7 @@
  * goes last, from a node that is Ready. Judged when an operator takes one away. That the machine is clean is S9.
  */
 import { isReady } from '../../world/objects/meta.ts';
+import type { Machine } from '../../world/machines/machine.ts';
 import type { Node, Taint } from '../../world/objects/nodes.ts';
 import type { Pod } from '../../world/objects/pods.ts';
 import { isFinished, isOfTheNode } from '../../world/objects/pods.ts';
@@ -16,10 +17,15 @@ import { assertingKeys } from './s5-not-while-restarting.ts';
 
 export const s7: Invariant = {
   id: 'S7',
-  check: ({ state, violated }) => {
+  check: ({ state, machineOf, nowMs, wallMs, violated, exempt }) => {
+    /** When a person has last done something to the cluster: what was under way for them may be over. */
+    let actedAtMs = -Infinity;
     /** Who was there when the quarantine began, by node. */
     const present = new Map<string, Set<string>>();
     return {
+      onAct() {
+        actedAtMs = nowMs();
+      },
       onStored({ object, previous }) {
         if (object.kind !== 'Node' || !isQuarantined(object) || isQuarantined(previous)) return;
         const { name } = object.metadata;
@@ -32,12 +38,34 @@ export const s7: Invariant = {
           const stays = staysIn(node, present.get(node.metadata.name));
           const early =
             taint.key === quarantine.key ? tooEarly(state, node) : unfinished(state, node, { taint, stays });
-          if (early !== undefined) violated(`${node.metadata.name} lost its taint ${taint.key} while ${early}`);
+          if (early === undefined) continue;
+          const told = `${node.metadata.name} lost its taint ${taint.key} while ${early}`;
+          if (taint.key !== assertingKeys[1]) violated(told);
+          // On a machine that runs it must not stand a moment longer (S5).
+          else if (isOn(machineOf(node.metadata.name))) continue;
+          else if (nowMs() - actedAtMs < heededMs) exempt('PersonsAct', told);
+          else if (isHungUp(state, node, wallMs())) exempt('KubernetesAct', told);
+          else violated(told);
         }
       },
     };
   },
 };
+
+/** So long after somebody has paused, edited or deleted something, that may be the reason. */
+const heededMs = 120_000;
+/** Whoever detaches has had this long: its driver refuses, or hangs, and the machine is not left off for that. */
+const detachMs = 60_000;
+
+/** All of its pods are gone, and only attachments are left. */
+function isHungUp(state: ClusterState, node: Node, atMs: number): boolean {
+  const goneAt = releasesOf(state, node).flatMap(({ podsGoneAt, endedAt }) => (endedAt ? [] : (podsGoneAt ?? '')));
+  return goneAt.length > 0 && goneAt.every((at) => atMs - Date.parse(at) >= detachMs);
+}
+
+function isOn(machine: Machine | undefined): boolean {
+  return machine !== undefined && machine.power !== 'off';
+}
 
 function removedFrom(write: Write): Taint[] {
   if (write.resource !== 'nodes' || write.verb === 'delete' || !succeeded(write)) return [];

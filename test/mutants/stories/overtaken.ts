@@ -2,7 +2,7 @@
  * Somebody else writes to an object between what the operator has read of it and its own write: the write is not carried
  * out, and nothing of the other's is lost. One story for each precondition and each test of a patch.
  */
-import type { JsonPatchOperation } from '../../../src/kube/client.ts';
+import type { JsonPatchOperation, KubeObject } from '../../../src/kube/client.ts';
 import type { ObjectRef } from '../../../src/kube/resources.ts';
 import { fenceDevices, nodeFences, nodes, pods, volumeAttachments } from '../../../src/kube/resources.ts';
 import { atOnce } from '../../simulation/fencing/fenced.ts';
@@ -115,6 +115,35 @@ const nodeStories: readonly Story[] = [
       overtaken(new RegExp(`${nodePatch}"op":"remove".*fenceline.dev~1cordoned`), annotated(node, cordonedKey, 'x')),
     shutAndOpen,
   ),
+];
+
+const reported: Deed = async (other) => {
+  const { status } = await other.get<KubeObject & { status?: { conditions?: { type: string }[] } }>(node);
+  const index = status?.conditions?.findIndex(({ type }) => type === 'Ready') ?? -1;
+  const value = `${new Date(other.clock.now()).toISOString().slice(0, 19)}Z`;
+  await other.patch(node, [{ op: 'add', path: `/status/conditions/${index}/lastHeartbeatTime`, value }], 'status');
+};
+const readyAgain: Deed = async (other) => {
+  const { status } = await other.get<KubeObject & { status?: { conditions?: { type: string }[] } }>(node);
+  const index = status?.conditions?.findIndex(({ type }) => type === 'Ready') ?? -1;
+  await other.patch(node, [{ op: 'replace', path: `/status/conditions/${index}/status`, value: 'True' }], 'status');
+};
+const saysOff = /^PATCH \/api\/v1\/nodes\/[^/ ]*\/status .*FencelinePoweredOff/;
+const offStories: readonly Story[] = [
+  story('what a node says of itself', ways.power, () => overtaken(saysOff, reported), {
+    events: [{ at: '0s', powerOff: place }],
+  }),
+  {
+    name: 'between, a node that is out of service: it is Ready again',
+    scenario: () => ways.power('between-out-of-service', { events: [{ at: '0s', powerOff: place }] }),
+    options: () =>
+      between({
+        after: matching(saysOff),
+        deed: readyAgain,
+        not: matching(new RegExp(`${nodePatch}out-of-service`)),
+        until: matching(/^GET .*\/nodefences\//),
+      }),
+  },
 ];
 
 /** The one attachment of the volume: its name is known only when it is there. */
@@ -315,6 +344,7 @@ export const overtakenStories: readonly Story[] = [
   ...podStories,
   ...nodeStories,
   ...attachmentStories,
+  ...offStories,
   ...otherStories,
   ...recordStories,
   ...deviceStories,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { failuresIn } from '../../mutants/run.ts';
 import { storyNamed } from '../../mutants/stories.ts';
-import { failuresOf, scenarioOf, seedsOf } from '../run-file.ts';
+import { failuresOf, run, scenarioOf, seedsOf } from '../run-file.ts';
 import type { Observed } from '../release/observed.ts';
 import { observe, statusAt } from '../release/observed.ts';
 import {
@@ -72,6 +72,39 @@ describe('a node is fenced, released and brought back', () => {
       seen.events.filter(({ note }) => note === '').map(({ reason }) => reason),
       [],
     );
+  });
+
+  test('[EVD-5] what is proven is said at once: not Ready, not ready, out of service until all has gone, and then on', async () => {
+    const scenario = scenarioOf('fence/out-of-service');
+    for (const seed of seedsOf(scenario)) {
+      const report = await run({ ...scenario, seed });
+      assert.deepEqual(failuresOf(report), []);
+      const ours = report.timeline.filter(({ actor }) => actor === 'operator-1' || actor === 'device');
+      const told = ours.map(({ what }) => what);
+      const order = [
+        'Ready is Unknown',
+        'tainted node.kubernetes.io/out-of-service:NoExecute',
+        'deleted',
+        'untainted node.kubernetes.io/out-of-service:NoExecute',
+        'asked for on',
+      ].map((what) => told.indexOf(what));
+      assert.deepEqual(
+        order,
+        order.toSorted((a, b) => a - b),
+      );
+      assert.ok(!order.includes(-1), told.join('\n'));
+      assert.ok(told.includes('is not ready'));
+    }
+  });
+
+  test('[EVD-5] a policy can leave it to Kubernetes', async () => {
+    const seen = await asExpected('untold', {
+      policy: { thresholds: byLease, fence: { ...atOnce, markOutOfService: false } },
+      events: powerLoss,
+      expect: [elsewhere('19s'), fenceIs('2m', 'final'), ...wellBy('2m')],
+    });
+    const told = seen.report.timeline.filter(({ actor }) => actor === 'operator-1').map(({ what }) => what);
+    assert.ok(!told.some((what) => /out-of-service|Ready is Unknown|is not ready/.test(what)));
   });
 
   test('[REM-1] cleanResources false: power is cycled, and nothing is released', async () => {

@@ -1,0 +1,65 @@
+/**
+ * What is proven is said to the cluster (EVD-5): the Node of a machine that is confirmed off is not Ready, what stays there serves
+ * nobody, and the standard taint stands on it until what may go has gone. The taint drives out by itself what does not tolerate
+ * it, at once and past every budget: it is put there only where nothing is to stay but what belongs to the node, and it goes before
+ * anything else is done with the machine (S5, S7).
+ */
+import { belongsToNode, isOver } from '../api/facts.ts';
+import type { ReleaseRecord } from '../api/node-fence.ts';
+import { DEFAULT_FENCE } from '../api/policy-facts.ts';
+import type { NodeCase } from '../api/release-view.ts';
+import { isOutOfServiceByUs, OUR_OUT_OF_SERVICE } from '../api/out-of-service.ts';
+import { OUT_OF_SERVICE_KEY } from '../api/release-view.ts';
+import type { GroundedAct } from '../api/steps.ts';
+import { isPoweredOff } from './by-power.ts';
+import type { Fate } from './way.ts';
+
+type Untaint = Extract<GroundedAct, { do: 'untaint' }>;
+
+/** Nobody waits for a detach for ever: neither the taint, nor the power that comes after it. */
+export const detachPatienceMs = 60_000;
+
+/** What is not said yet. `record`: of what goes from there on the strength of its power; absent: there is nothing that could. */
+export function tellingOff(nodeCase: NodeCase, fates: readonly Fate[], record?: ReleaseRecord): GroundedAct[] {
+  const { node } = nodeCase;
+  if (node === undefined || !isWanted(nodeCase) || !isPoweredOff(nodeCase)) return [];
+  const isMarked = node.taints.some(({ key }) => key === OUT_OF_SERVICE_KEY);
+  const isTainted = !isMarked && record !== undefined && isGoing(nodeCase, record) && driveOutNobody(nodeCase, fates);
+  const isSaid = node.ready === 'Unknown' && !isTainted;
+  return [
+    ...(isSaid ? [] : [{ do: 'takeOutOfService', isTainted } as const]),
+    ...fates
+      .filter(({ goes, pod }) => !goes && pod.readyAt !== undefined && !isOver(pod))
+      .map(({ pod }) => ({ do: 'markUnready', pod }) as const),
+  ];
+}
+
+/** `isReleasing`: nothing holds it back, and this is what is on record. */
+export function endOfOutOfService(
+  nodeCase: NodeCase,
+  records: readonly ReleaseRecord[],
+  mayRelease: boolean,
+): Untaint | undefined {
+  const { node, pods } = nodeCase;
+  if (!isOutOfServiceByUs(node)) return undefined;
+  const isNeeded = mayRelease && isWanted(nodeCase) && isPoweredOff(nodeCase);
+  if (isNeeded && records.some((record) => isGoing(nodeCase, record))) return undefined;
+  return { do: 'untaint', ...OUR_OUT_OF_SERVICE, pods: pods.map(({ uid }) => uid) };
+}
+
+function isWanted({ policy }: NodeCase): boolean {
+  const fence = policy.kind === 'one' ? policy.policy.remedy?.fence : undefined;
+  return (fence ?? DEFAULT_FENCE).markOutOfService;
+}
+
+/** On the strength of its power, in this boot, and not at an end. */
+function isGoing({ node, serverNowMs }: NodeCase, { basis, bootId, endedAt, podsGoneAt }: ReleaseRecord): boolean {
+  if (basis !== 'PowerOff' || bootId !== node?.bootId || endedAt !== undefined) return false;
+  return podsGoneAt === undefined || serverNowMs < Date.parse(podsGoneAt) + detachPatienceMs;
+}
+
+/** A budget may be spent by the first of several pods: where they are respected, nobody is driven out. */
+function driveOutNobody({ policy }: NodeCase, fates: readonly Fate[]): boolean {
+  if (policy.kind === 'one' && policy.policy.budgets === 'Respect') return false;
+  return fates.every(({ goes, pod }) => goes || isOver(pod) || belongsToNode(pod));
+}
