@@ -1,5 +1,5 @@
 /**
- * All benchmarks, one after the other, with all tables at the end. Takes about an hour; each can be run alone and in
+ * All benchmarks, one after the other, with all tables at the end. Takes about two hours; each can be run alone and in
  * part, see docs/benchmarks.md.
  *
  *     node bench/main.ts [--quick]
@@ -11,6 +11,7 @@ import { footprintBench } from './footprint.ts';
 import { httpClientBench } from './http-client.ts';
 import { machine, say, type Report } from './lib/report.ts';
 import { fullRun, operatorBench } from './operator.ts';
+import { fullPowerLoss, powerLossBench } from './power-loss.ts';
 import { fullRedfish, redfishBench } from './redfish.ts';
 import { fullRehearsal, rehearseBench } from './rehearse.ts';
 import { fullRelease, releaseBench } from './release.ts';
@@ -36,6 +37,11 @@ const benches: [string, () => Promise<Report>][] = [
   [
     'Releases',
     () => releaseBench(values.quick ? { ...fullRelease, releases: 5, nodes: 10, rounds: 1, slow: false } : fullRelease),
+  ],
+  [
+    'From a lost power to a pod that runs elsewhere',
+    () =>
+      powerLossBench(values.quick ? { runs: 1, only: ['floor', 'watch', 'redfish'], aloneMinutes: 1 } : fullPowerLoss),
   ],
   ['Redfish', () => redfishBench(values.quick ? { seconds: 5, rows: ['driver:100:1', 'agent:1:5'] } : fullRedfish)],
   ['Drains', () => drainBench(values.quick ? { nodes: 50, replicas: 500, rounds: 5 } : fullDrain)],
