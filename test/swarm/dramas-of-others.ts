@@ -156,7 +156,7 @@ export function leasesDeleted({ chance, nodes, first }: Setting): Drama {
 
 /** Devices that are asked all the time, and what they say or do not say when nodes come and go. */
 export function watched(setting: Setting): Drama {
-  const { chance, nodes, first } = setting;
+  const { chance, nodes, first, operators } = setting;
   const at = chance.between(5, 60);
   const until = at + chance.one([5, 30, 90]);
   const policy = hasty(chance);
@@ -165,7 +165,8 @@ export function watched(setting: Setting): Drama {
   const faultAt = Math.max(0, at + chance.one([-5, 2, 10]));
   const ends = chance.one(['powerOff', 'powerOff', 'kubeletStop', 'partition', 'gracefulShutdown']);
   return {
-    operators: chance.between(1, 2),
+    // What else happens may be about any that there were before.
+    operators: Math.max(operators, chance.between(1, 2)),
     policy: { ...policy, fence: { ...(policy['fence'] as object), powerWatch: { every: chance.one(['1s', '5s']) } } },
     objects,
     events: [
