@@ -75,6 +75,15 @@ describe('[SAF-4] a node that is back is let to its storage again', () => {
   });
 });
 
+const broken = {
+  key: 'Broken=True',
+  condition: { type: 'Broken', status: 'True', forMs: 0 },
+  remedies: [],
+  recovery: [],
+};
+const ladderOf = (threshold: string) =>
+  ({ threshold, position: 0, remedy: 'act', phase: 'running', startedAt: minutesAgo(9) }) as const;
+
 describe('who is back', () => {
   test('[SAF-8] is Ready, and was seen to renew: the first sight of a Lease is no renewal', () => {
     const node = aNode({ ready: 'True' });
@@ -100,20 +109,8 @@ describe('who is back', () => {
   });
 
   test('[FEN-4] nor is one that is Ready and has the trouble that its fence is for', () => {
-    const broken = {
-      key: 'Broken=True',
-      condition: { type: 'Broken', status: 'True', forMs: 0 },
-      remedies: [],
-      recovery: [],
-    };
     const policy = inForce({ remedy: aRemedy({ thresholds: [broken] }) });
-    const ladder = {
-      threshold: broken.key,
-      position: 0,
-      remedy: 'act',
-      phase: 'running',
-      startedAt: minutesAgo(9),
-    } as const;
+    const ladder = ladderOf(broken.key);
     const isCancelled = (status: 'True' | 'False'): boolean => {
       const trouble = { conditions: [{ type: 'Broken', status, forMs: 1000 }] };
       const nodeCase = fenced(aStored('waiting'), { ...alive, policy, trouble });
@@ -187,6 +184,17 @@ describe('a command on record', () => {
     assert.deepEqual(sent(aStored('poweringOff', { switched: [earlier] })), { at, isFirst: true }, 'another command');
     const isolating = entryOf('isolation', { method: method.name, device: deviceHash(method) ?? '' });
     assert.deepEqual(sent(aStored('isolating', { switched: [isolating] })), { at, isFirst: true }, 'of another step');
+  });
+
+  test('[SAF-8] is told again while what it is for goes on, or a person asks for it', () => {
+    const policy = inForce({ remedy: aRemedy({ thresholds: [broken] }) });
+    const isTold = (status: 'True' | 'False', isRequested: boolean): boolean => {
+      const trouble = { conditions: [{ type: 'Broken', status, forMs: 1000 }] };
+      const nodeCase = fenced(told, { policy, trouble });
+      const rung = { status: nodeCase.fence!.status, ladder: ladderOf(broken.key), isWanted: true, isRequested };
+      return fenceOf(nodeCase, rung).run !== undefined;
+    };
+    assert.deepEqual([isTold('True', false), isTold('False', false), isTold('False', true)], [true, false, true]);
   });
 
   test('[SAF-17] has who was silent by then', () => {

@@ -81,6 +81,7 @@ export function fenceOf(nodeCase: PresentCase, rung: Rung): FenceDecision {
     status,
     ...(rung.earlier === undefined ? {} : { earlier: rung.earlier }),
     isWanted,
+    isCalledFor: isStillTroubled || isRequested,
     cleanResources: threshold?.remedies[ladder?.position ?? 0]?.cleanResources ?? isRequested,
     bootId: bootOf(nodeCase, status),
     config,

@@ -28,6 +28,7 @@ const base: FenceCase = {
   nowMs,
   status: undefined,
   isWanted: true,
+  isCalledFor: true,
   cleanResources: true,
   bootId: 'boot-1',
   config: { ok: true, config },
@@ -111,6 +112,10 @@ describe('the next step of a fence', () => {
     assert.deepEqual(held.fence?.switched, []);
     const begun = decide({ fence: poweringOff, brake });
     assert.deepEqual([begun.run?.name, begun.hold], ['pdu-off', undefined]);
+    const again = decide({ fence: poweringOff, brake, nowMs: nowMs + 10_000 });
+    assert.deepEqual([again.run, again.hold], [undefined, brake], 'to tell it again is another cut');
+    const isBack = decide({ fence: poweringOff, brake, isBack: true, nowMs: nowMs + 10_000 });
+    assert.equal(isBack.hold, undefined, 'it would not be told without the brake either');
   });
 
   test('[FEN-4] S23: cancelled while nothing was begun: the node is back, or nobody wants it any more', () => {

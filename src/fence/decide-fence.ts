@@ -21,6 +21,8 @@ export interface FenceCase {
   earlier?: StoredFence;
   /** The ladder calls for a fence just now. */
   isWanted: boolean;
+  /** What the ladder is for goes on, or a person asks for it. */
+  isCalledFor: boolean;
   cleanResources: boolean;
   bootId: string;
   config: ConfigResult;
@@ -103,7 +105,8 @@ export function decideFence(fenceCase: FenceCase): FenceDecision {
     state = moved.state;
   }
   const fence = { ...stored(state, fenceCase, config), ...(waitsFor === undefined ? {} : { waitsFor }) };
-  const hold = isHeldBack(state, { facts, config, limits: fenceCase.limits }) ? fenceCase.brake : undefined;
+  const isHeld = isHeldBack(state, { facts, config, limits: fenceCase.limits }, decided);
+  const hold = isHeld ? fenceCase.brake : undefined;
   return { ...decided, fence, ...(hold === undefined ? {} : { hold }) };
 }
 
@@ -145,10 +148,10 @@ function stored(state: FenceState, fenceCase: FenceCase, config: FenceConfig): S
   });
 }
 
-/** Whether it would go on without the brake. */
-function isHeldBack(state: FenceState, context: FenceContext): boolean {
+/** Whether it would go on without the brake. A try that goes on is not held back, whatever holds the next one. */
+function isHeldBack(state: FenceState, context: FenceContext, { run }: FenceDecision): boolean {
   const free = transition(state, { ...context, facts: { ...withoutTask(context.facts), isBraked: false } });
-  return free.kind === 'state' && free.state !== state;
+  return free.kind === 'state' && (free.state !== state || free.run !== undefined) && run === undefined;
 }
 
 /** How the try is doing that this state is about. */
@@ -178,6 +181,7 @@ function factsOf(fenceCase: FenceCase, task: TaskNews | undefined): FenceFacts {
     isStopped: fenceCase.isStopped,
     isPaused: fenceCase.isPaused || isWithdrawn(fenceCase),
     isBraked: fenceCase.brake !== undefined,
+    isCalledFor: fenceCase.isCalledFor,
     ...(task === undefined ? {} : { task }),
   };
 }

@@ -5,6 +5,7 @@ import type { FenceConfig } from '../api/fence-config.ts';
 import { FENCE_PHASES as PHASES } from '../api/node-fence.ts';
 import { transition } from './automaton.ts';
 import type { FenceFacts, FenceLimits, FenceState, TaskNews, Transition } from './state.ts';
+import { retryAfterMs } from './switching.ts';
 import { beginFence } from './state.ts';
 
 const tasks: (TaskNews | undefined)[] = [
@@ -37,6 +38,7 @@ function* inputs(state: FenceState): Generator<FenceFacts> {
           yield facts;
           if (task !== undefined && task.outcome !== 'succeeded') continue;
           yield { ...facts, isBraked: true };
+          yield { ...facts, isCalledFor: false };
           if (beforeOff.has(phase) || phase === 'failed') yield { ...facts, isBraked: true, isFoundOff: true };
           yield { ...facts, isPaused: true };
           if (phase === 'off') yield { ...facts, onAgain: 'on' };
@@ -125,7 +127,11 @@ function checkFacts(from: FenceState, facts: FenceFacts, moved: Transition, conf
     assert.ok(state === from, 'a method runs only in a state that is stored as it is');
     const isSent = from.switched.some(({ method: name, sentAtMs }) => name === run.name && sentAtMs !== undefined);
     if (run.action === 'off')
-      assert.ok(isSent !== (moved.isQuestion === true), `${from.phase} runs ${run.name} unrecorded`);
+      assert.ok(isSent || moved.isQuestion === true, `${from.phase} runs ${run.name} unrecorded`);
+    if (run.action === 'off' && (facts.isBraked || !facts.isCalledFor) && facts.task === undefined) {
+      const isFresh = from.switched.some(({ sentAtMs = -Infinity }) => facts.nowMs < sentAtMs + retryAfterMs);
+      assert.ok(isFresh || moved.isQuestion === true, `${from.phase} tells ${run.name} again, and nobody may`);
+    }
     if (run.action === 'off') assert.ok(!facts.isBack && !facts.isPaused, 'S39: nothing is switched off any more');
   }
   const confirmed = state.switched.filter(

@@ -42,6 +42,7 @@ function play(...looks: Edited[]): FenceDecision {
       nowMs,
       status: before && { ...EMPTY_STATUS, fence: before },
       isWanted: true,
+      isCalledFor: true,
       cleanResources: true,
       bootId: 'boot-1',
       config: { ok: true, config },

@@ -88,6 +88,8 @@ export interface FenceFacts {
   isFoundOff: boolean;
   /** Nothing may be begun just now: a storm, or as many fences as may run, or nobody has approved. */
   isBraked: boolean;
+  /** The trouble that it is for goes on, or a person asks for it. */
+  isCalledFor: boolean;
   /** An administrator stopped the fence: nothing moves. */
   isStopped: boolean;
   /** The policy was paused: nothing more is switched off or released, and what was switched off is switched on (SAF-12). */

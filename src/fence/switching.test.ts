@@ -7,6 +7,7 @@ import { transition } from './automaton.ts';
 import type { FenceFacts, FenceState, TaskNews, Transition } from './state.ts';
 import { beginFence } from './state.ts';
 import type { Switched } from './switched.ts';
+import { retryAfterMs } from './switching.ts';
 
 type Moved = Extract<Transition, { kind: 'state' }>;
 
@@ -59,6 +60,29 @@ describe('a method that switches off', () => {
     }
     assert.equal(next(sent, alone, { isBraked: true }).run?.name, 'ipmi-off');
     assert.equal(next({}, alone).state.switched[0]?.sentAtMs, 21);
+  });
+
+  test('[SAF-8, STM-1] is not told again when nobody calls for it any more, or what holds cuts back holds this one', () => {
+    const later = { ...sent, retries: 1 };
+    const [fresh, stale] = [{ nowMs: 10 + retryAfterMs - 1 }, { nowMs: 10 + retryAfterMs }];
+    for (const held of [{ isBraked: true }, { isCalledFor: false }]) {
+      assert.equal(next(later, alone, { ...held, ...fresh }).run?.name, 'ipmi-off', 'it was put on record just now');
+      assert.equal(next(later, alone, { ...held, ...stale }).run, undefined);
+      assert.equal(next(later, alone, { ...held, ...stale, task: { outcome: 'running' } }).run?.name, 'ipmi-off');
+      const asked = next(later, alone, { ...held, ...stale, isFoundOff: true });
+      assert.deepEqual([asked.run?.name, asked.isQuestion], ['ipmi-off', true]);
+    }
+    assert.match(next(later, alone, { isCalledFor: false, ...stale }).waitsFor ?? '', /^what it was told for is over/);
+    assert.deepEqual(next(later, alone, stale).run?.name, 'ipmi-off');
+  });
+
+  test('[SAF-8] that an earlier try has told stays told, also where a later one was told nothing', () => {
+    const again = { ...sent, retries: 1, notBeforeMs: 20 };
+    const sentAt = (state: object): unknown =>
+      next(state, alone, { task: untold('failed') }).state.switched.map(({ sentAtMs }) => sentAtMs);
+    assert.deepEqual(sentAt(again), [10]);
+    assert.deepEqual(sentAt({ ...again, notBeforeMs: 10 }), []);
+    assert.deepEqual(sentAt(sent), []);
   });
 
   test('[STM-1] of the first level of power is only asked where it is found off, and no other is', () => {

@@ -1,7 +1,7 @@
 /** How the methods of one step are gone through: what is stored before a command, and what the end of a try says. */
 import type { Level, Method } from '../api/fence-config.ts';
 import { deviceHash } from '../api/fence-config.ts';
-import type { FenceContext, FenceState, Phase, TaskNews, Transition } from './state.ts';
+import type { FenceContext, FenceFacts, FenceState, Phase, TaskNews, Transition } from './state.ts';
 import { enter, fail, move, stay } from './state.ts';
 import type { Switched, SwitchedStep } from './switched.ts';
 import { connected, cutsOf, entryFor, isConfirmed, notUndone, unconfirmed, wasFound, withEntry } from './switched.ts';
@@ -29,13 +29,14 @@ export function switchOff(state: FenceState, context: FenceContext, plan: OffPla
   if (method === undefined) return enter({ ...state, restarts }, plan.next, facts, state.level);
   if (next !== state.method) return move({ ...state, method: next });
   const { task } = facts;
-  const isSent = method.action !== 'off' || entryFor(state.switched, step, method)?.sentAtMs !== undefined;
+  const sentAtMs = entryFor(state.switched, step, method)?.sentAtMs;
+  const isSent = method.action !== 'off' || sentAtMs !== undefined;
   if (task !== undefined && !isSent) return answered(state, context, { step, method, task });
   if (hasEnded(task)) return learnt(state, context, { ...plan, method, task });
   const { notBeforeMs = 0 } = state;
   if (task === undefined && facts.nowMs < notBeforeMs) return stay(state, notBeforeMs);
-  if (isSent) return facts.isPaused ? stay(state) : { kind: 'state', state, run: method };
   if (facts.isPaused) return stay(state);
+  if (isSent) return { kind: 'state', state, ...toldAgain(facts, method, sentAtMs) };
   // What is off already is told nothing, and no command of ours is on record: whoever leads next may not give one either.
   const isFirst = step === 'power-management' && plan.levels[0] === plan.levels[state.level];
   if (isFirst && facts.isFoundOff) return { kind: 'state', state, run: method, isQuestion: true };
@@ -45,6 +46,22 @@ export function switchOff(state: FenceState, context: FenceContext, plan: OffPla
   const sent = { sentAtMs: facts.nowMs, ...beside };
   return move({ ...state, switched: withEntry(state.switched, { step, method }, sent) });
 }
+
+type GoesOn = Pick<Extract<Transition, { kind: 'state' }>, 'run' | 'isQuestion' | 'waitsFor'>;
+
+/**
+ * What was put on record a moment ago is told now. To tell it again later is another cut, whoever wanted the first one: it has to
+ * be called for, what holds cuts back holds it as well, and otherwise only whether it is off by now is asked.
+ */
+function toldAgain(facts: FenceFacts, method: Method, sentAtMs = facts.nowMs): GoesOn {
+  const isAnother = facts.task === undefined && facts.nowMs >= sentAtMs + retryAfterMs;
+  if (!isAnother || (facts.isCalledFor && !facts.isBraked)) return { run: method };
+  if (facts.isFoundOff) return { run: method, isQuestion: true };
+  return facts.isCalledFor ? {} : { waitsFor: NOT_TOLD_AGAIN };
+}
+
+const NOT_TOLD_AGAIN =
+  'what it was told for is over, and it is not told again: its fence is over when the node is back';
 
 /**
  * Nothing is on record that was told: it was asked whether it is off already. Where it is not, it is decided anew, from the
@@ -82,7 +99,8 @@ function learnt(
   { levels, step, method, task }: OffPlan & { method: Method; task: TaskNews },
 ): Transition {
   const { sentAtMs: known, silentBeside } = entryFor(state.switched, step, method) ?? {};
-  const isUnsent = known === undefined || task.told === false;
+  // What an earlier try has told stays told, whatever came of this one.
+  const isUnsent = known === undefined || (task.told === false && known >= (state.notBeforeMs ?? 0));
   const sent = isUnsent ? {} : { sentAtMs: known, ...(silentBeside === undefined ? {} : { silentBeside }) };
   const record = (times: Pick<Switched, 'confirmedAtMs'>): Switched[] =>
     withEntry(state.switched, { step, method }, { ...sent, ...times });

@@ -54,6 +54,7 @@ export const quiet: FenceFacts = {
   isFoundOff: false,
   isAliveSince: false,
   isBraked: false,
+  isCalledFor: true,
   isStopped: false,
   isPaused: false,
 };

@@ -27,7 +27,8 @@ export const s27: Invariant = {
         const { spec, status } = object as StoredFence;
         const node = spec?.node ?? '';
         const { phase = '', stepStartedAt = '', startedAt = '', waitsFor } = status?.fence ?? {};
-        const isSwitching = switching.includes(phase) && waitsFor === undefined;
+        // What is held back says so, and waits for what holds it.
+        const isSwitching = switching.includes(phase) && waitsFor === undefined && status?.hold === undefined;
         // Whoever takes it over begins anew.
         const step = [phase, stepStartedAt, startedAt, status?.holder].join(' ');
         if (type === 'DELETED' || spec?.stop === true || !isSwitching) waiting.delete(node);

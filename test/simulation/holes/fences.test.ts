@@ -6,6 +6,8 @@ runHoles('a fence', {
   'power-first-often': '[FEN-5, FEN-14] begins anew in a later look, and keeps nobody from the others',
   'back-before-any-command': '[SAF-8, FEN-4] ends without a command when its trouble ends before one was sent',
   'methods-removed': '[SAF-5, SAF-10] has no facts but what devices have confirmed, whatever is edited meanwhile',
+  'told-again':
+    '[SAF-8, STM-1, STM-8] tells nothing again, nor for the first time long after it was decided, without all that a cut is asked for',
   'level-put-in-front': '[FEN-14] goes on with the level that it has begun, whatever is put in front of it',
   'off-for-good': '[SAF-10] is over for everybody else when all that may go has gone',
   'paused-in-mid-fence': '[SAF-12] of a policy that is paused switches on what it has switched off',
