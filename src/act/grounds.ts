@@ -99,14 +99,20 @@ export type AskDevices = (question: DeviceQuestion) => Promise<string | undefine
 
 export async function verify(reads: LiveReads, grounds: Grounds, others: Others): Promise<Refusal | undefined> {
   // Devices are slow: what the API server knows is read after they have answered.
-  if ('question' in grounds) {
-    const why = await others.ask(grounds.question);
-    const off = grounds.question.what === 'power' ? 'off' : 'cut off from its storage';
-    if (why !== undefined) return { kind: 'unconfirmed', what: `${grounds.node} is not known to be ${off}: ${why}` };
-  }
+  const doubt = await notConfirmed(grounds, others.ask);
+  if (doubt !== undefined) return doubt;
   const all = [...comparisons[grounds.basis], ...always];
   const found = await Promise.all(all.map((compare) => compare(reads, grounds, others)));
   return found.find((refusal) => refusal !== undefined);
+}
+
+/** What the devices do not say that it rests on. */
+export async function notConfirmed(grounds: Grounds, ask: AskDevices): Promise<Refusal | undefined> {
+  if (!('question' in grounds)) return undefined;
+  const why = await ask(grounds.question);
+  const off = grounds.question.what === 'power' ? 'off' : 'cut off from its storage';
+  if (why !== undefined) return { kind: 'unconfirmed', what: `${grounds.node} is not known to be ${off}: ${why}` };
+  return undefined;
 }
 
 async function sameNode(reads: LiveReads, grounds: Grounds): Promise<Refusal | undefined> {

@@ -25,6 +25,7 @@ async function does(cluster: ActCluster, act: GroundedAct): Promise<string[]> {
     { name: 'node-1', node },
     {
       client: cluster.client,
+      clock: { monotonic: () => 0 },
       guard: () => true,
       at: '2026-01-01T00:10:00Z',
       timeoutMs: 5000,

@@ -23,6 +23,7 @@ const other = 'kubernetes.io/csi/other^x';
 function optionsFor(cluster: ActCluster, change: Partial<ActOptions> = {}): ActOptions {
   return {
     client: cluster.client,
+    clock: { monotonic: () => 0 },
     guard: () => true,
     at: '2026-01-01T00:10:00Z',
     timeoutMs: 5000,

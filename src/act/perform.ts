@@ -15,13 +15,14 @@ import {
   REMEDIATION_TIME_ANNOTATION,
   UNPUBLISH_FENCE_ANNOTATION,
 } from '../api/release-view.ts';
+import type { Clock } from '../clock.ts';
 import type { CallOptions, JsonPatchOperation, KubeClient, KubeObject } from '../kube/client.ts';
 import type { KubeError, Result } from '../kube/errors.ts';
 import type { Taint } from '../kube/patches.ts';
 import { addTaint, removeAnnotation, removeTaint, setAnnotation, setAnnotations } from '../kube/patches.ts';
 import { nodes, pods, volumeAttachments } from '../kube/resources.ts';
 import type { AskDevices, Refusal } from './grounds.ts';
-import { verify } from './grounds.ts';
+import { notConfirmed, verify } from './grounds.ts';
 import type { WireNode } from './out-of-service.ts';
 import { isMeant, isReadyNow, notReady, unready } from './out-of-service.ts';
 import { LiveReads } from './live-reads.ts';
@@ -30,6 +31,7 @@ import type { Turnstile } from './turnstile.ts';
 
 export interface ActOptions {
   client: KubeClient;
+  clock: Pick<Clock, 'monotonic'>;
   /** Asked at the wire before every write: whether this instance still leads (S19). */
   guard: () => boolean;
   /** The time that is written into conditions. */
@@ -58,6 +60,8 @@ export type ActOutcome =
 
 /** Kubernetes writes two taints of its own when a node is not Ready any more. */
 const taintTries = 5;
+/** Whoever waits at the turnstile for longer asks its devices once more. */
+const answerCountsMs = 10_000;
 
 /** Whose pods and taints these are. `node` is absent where there is no Node object, and nothing is done to one then. */
 export interface Target {
@@ -77,8 +81,14 @@ export async function perform(steps: readonly Step[], target: Target, options: A
 
 async function performStep(step: Step, target: Target, options: ActOptions): Promise<ActOutcome[]> {
   if ('begins' in step) return begin(step, target, options);
-  const { client, timeoutMs, ask, turnstile } = options;
+  const { client, clock, timeoutMs, turnstile } = options;
   const acts = 'free' in step ? step.free : step.acts;
+  // A device may be silent for a minute: nobody stands in the way of others while it is asked (S27).
+  const doubt = 'free' in step ? undefined : await notConfirmed(step.grounds, options.ask);
+  if (doubt !== undefined) return [refusedAs(doubt)];
+  const askedMs = clock.monotonic();
+  const ask: AskDevices = async (question) =>
+    clock.monotonic() - askedMs <= answerCountsMs ? undefined : options.ask(question);
   const leave = await turnstile.enter(acts.length);
   try {
     const reads = new LiveReads(client, { timeoutMs });

@@ -46,6 +46,8 @@ export interface AttendantOptions {
   publish: (name: string, judgement: Judgement) => number | undefined;
   reporter: Pick<PassReporter, 'report' | 'undecided'>;
   onPass?: ((pass: Pass) => void) | undefined;
+  /** Waits for a device, and takes nobody's place meanwhile (S27). */
+  aside: <Answer>(name: string, wait: Promise<Answer>) => Promise<Answer>;
   /** Other nodes fell silent when this one was cut. */
   onSwapped: (node: string, others: readonly string[]) => void;
   onProblem: (source: string, error: KubeError) => void;
@@ -260,16 +262,17 @@ export class Attendant {
     { steps, findings }: NodeDecision,
     onPod: (uid: string, version: string | undefined) => void,
   ): Promise<ActOutcome[]> {
-    const { client, isLeading, longActs } = this.#options;
+    const { client, clock, isLeading, longActs, aside } = this.#options;
     const since = findings?.remedy.fence?.stepStartedAt ?? '';
     return perform(steps, node === undefined ? { name } : { name, node }, {
       client,
+      clock,
       guard: isLeading,
       at: clockTime(serverNowMs),
       timeoutMs: callTimeoutMs,
       onPod,
       turnstile: this.#turnstile,
-      ask: (question) => longActs.notOff(node, question, since),
+      ask: (question) => aside(name, longActs.notOff(node, question, since)),
       longActs,
     });
   }

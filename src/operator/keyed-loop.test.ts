@@ -51,6 +51,28 @@ describe('keyed loop', () => {
     await running;
   });
 
+  test('S27: who waits for something that is slow by itself takes nobody’s place, whoever came first', async () => {
+    const { started, stop, loop, finish } = stage(2, 1);
+    const running = loop.run(stop.signal, ['slow', 'a', 'b']);
+    loop.add('urgent');
+    loop.add('urgent too');
+    assert.deepEqual(started, ['slow', 'urgent']);
+    const device = Promise.withResolvers<string>();
+    const answer = loop.aside('slow', device.promise);
+    assert.deepEqual(started, ['slow', 'urgent', 'urgent too']);
+    await finish('urgent');
+    assert.deepEqual(started, ['slow', 'urgent', 'urgent too', 'a'], 'b waits for a, and not for who waits');
+    device.resolve('off');
+    assert.equal(await answer, 'off');
+    await finish('urgent too');
+    await finish('a');
+    assert.deepEqual(started.slice(4), [], 'it is back at its place');
+    await finish('slow');
+    await finish('b');
+    stop.abort();
+    await running;
+  });
+
   test('asked for while it runs, a key runs once more, however often it was asked for', async () => {
     const { started, stop, loop, finish } = stage();
     const running = loop.run(stop.signal, ['a']);

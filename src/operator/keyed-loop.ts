@@ -34,7 +34,10 @@ export class KeyedLoop {
   /** Those that come first, and the others. */
   readonly #first = new Set<string>();
   readonly #ready = new Set<string>();
-  readonly #running = new Set<string>();
+  /** Those that are worked on, and whether they came first. */
+  readonly #running = new Map<string, boolean>();
+  /** Of those: who waits for something that is slow by itself, and takes nobody's place meanwhile. */
+  readonly #aside = new Set<string>();
   readonly #again = new Set<string>();
   readonly #timers = new Map<string, () => void>();
   /** Of those that are ready: nobody has asked for them. */
@@ -43,7 +46,6 @@ export class KeyedLoop {
   readonly #idle = new Map<string, number>();
   #sweep: { atMs: number; cancel: () => void } | undefined;
   #sweptMs = -Infinity;
-  #ordinary = 0;
   #open = false;
   #settle: PromiseWithResolvers<void> = Promise.withResolvers<void>();
 
@@ -86,6 +88,17 @@ export class KeyedLoop {
     this.#enqueue(key);
   }
 
+  /** While `wait` lasts, `key` is worked on beside those that may be at a time. */
+  async aside<Answer>(key: string, wait: Promise<Answer>): Promise<Answer> {
+    this.#aside.add(key);
+    this.#pump();
+    try {
+      return await wait;
+    } finally {
+      this.#aside.delete(key);
+    }
+  }
+
   #enqueue(key: string): void {
     if (!this.#open) return;
     if (this.#running.has(key)) this.#again.add(key);
@@ -97,23 +110,29 @@ export class KeyedLoop {
   #pump(): void {
     const { concurrency, ordinary } = this.#options;
     for (const key of this.#first) {
-      if (!this.#open || this.#running.size >= concurrency) return;
+      if (!this.#open || this.#busy().length >= concurrency) return;
       this.#first.delete(key);
       this.#ready.delete(key);
       void this.#one(key, true);
     }
     for (const key of this.#ready) {
-      if (!this.#open || this.#running.size >= concurrency || this.#ordinary >= ordinary) return;
+      const busy = this.#busy();
+      if (!this.#open || busy.length >= concurrency) return;
+      if (busy.filter((isFirst) => !isFirst).length >= ordinary) return;
       this.#ready.delete(key);
       void this.#one(key, false);
     }
   }
 
+  /** Who takes a place, by whether it came first. */
+  #busy(): boolean[] {
+    return [...this.#running].flatMap(([key, isFirst]) => (this.#aside.has(key) ? [] : [isFirst]));
+  }
+
   async #one(key: string, isFirst: boolean): Promise<void> {
-    this.#running.add(key);
+    this.#running.set(key, isFirst);
     this.#cancelTimer(key);
     this.#idle.delete(key);
-    if (!isFirst) this.#ordinary += 1;
     try {
       const { inMs, idleMs } = await this.#options.work(key, this.#timed.delete(key));
       if (this.#open && inMs !== undefined) this.#schedule(key, inMs);
@@ -121,7 +140,6 @@ export class KeyedLoop {
     } catch (error) {
       this.#settle.reject(error);
     }
-    if (!isFirst) this.#ordinary -= 1;
     this.#running.delete(key);
     if (this.#again.delete(key)) this.add(key);
     if (!this.#open && this.#running.size === 0) this.#settle.resolve();

@@ -212,6 +212,7 @@ export class Operator {
       gates,
       identity,
       publish: (name, judgement) => this.#publish(name, judgement),
+      aside: (name, wait) => this.#loop.aside(name, wait),
       onSwapped: (name, others) => this.#devices.suspect(name, others),
       reporter: this.#reporter,
       onPass,

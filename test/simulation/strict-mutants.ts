@@ -103,8 +103,8 @@ export const strictMutantCases: readonly MutantCase[] = [
     mistake: 'does not ask the device again before something goes',
     sabotage: {
       file: 'src/act/grounds.ts',
-      line: "  if ('question' in grounds) {",
-      instead: "  if ('question' in grounds && grounds.node === '') {",
+      line: "  if (!('question' in grounds)) return undefined;",
+      instead: "  if (!('question' in grounds) || grounds.node !== '') return undefined;",
     },
     scenario: fenced('not-asked-again', { events: [{ at: '0s', powerOff: place }], runFor: '2m' }),
     says: /on the basis PowerOff, and its device was not asked right before$/,

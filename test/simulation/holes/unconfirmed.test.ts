@@ -1,4 +1,6 @@
 /** What was confirmed off is asked for once more before its pods go: that has a word, a bound and a way out. */
+import { describe, test } from 'node:test';
+import { asExpected } from '../fencing/fenced.ts';
 import { runHoles } from './files.ts';
 
 runHoles('a machine that was off', {
@@ -10,4 +12,39 @@ runHoles('a machine that was off', {
     '[EVD-2, SAF-10] and whose device says so only when its fence has failed for good is let go all the same',
   'off-then-disputed-briefly':
     '[SEC-2, SAF-2] and which another node said to be is let go when nobody says so any more',
+});
+
+const podOn = (node: string, number: number): object => ({
+  apiVersion: 'v1',
+  kind: 'Pod',
+  metadata: { name: `${node}-${number}`, namespace: 'default' },
+  spec: { nodeName: node, containers: [{ name: 'main', image: 'example/any:1' }] },
+});
+
+/** Machines of which nobody can say any more that they are off, at the very moment when their pods are to go, and one that is. */
+async function silentBeside({ silent, pods }: { silent: number; pods: number }): Promise<void> {
+  const others = Array.from({ length: silent }, (_, index) => `node-${index + 1}`);
+  const lost = `node-${silent + 1}`;
+  await asExpected('silent-beside', {
+    cluster: { nodes: silent + 10 },
+    policy: { storm: { maxUnresponsive: '100%', maxConcurrent: 100 } },
+    workload: 'Deployment',
+    objects: [
+      podOn(lost, 1),
+      ...others.flatMap((node) => Array.from({ length: pods }, (_, index) => podOn(node, index))),
+    ],
+    events: [
+      ...others.map((powerOff) => ({ at: '0s', powerOff })),
+      { at: '11s', powerOff: lost },
+      ...others.map((node) => ({ at: '12600ms', device: { node, fault: 'hangs' } })),
+    ],
+    expect: [{ by: '35s', pod: { name: `${lost}-1`, deleted: true } }],
+    runFor: '50s',
+  });
+}
+
+describe('devices that fall silent when the pods of their nodes are to go', () => {
+  test('[EVD-2] S27: keep no other machine from being let go, however many pods wait for them', () =>
+    silentBeside({ silent: 4, pods: 32 }));
+  test('[EVD-2] S27: nor from being looked at, however many there are', () => silentBeside({ silent: 66, pods: 1 }));
 });
