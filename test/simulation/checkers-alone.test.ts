@@ -12,6 +12,7 @@ import { s29 } from '../../src/scenario/checkers/s29-own-device.ts';
 import { s30 } from '../../src/scenario/checkers/s30-mixed-storage.ts';
 import { s42 } from '../../src/scenario/checkers/s42-no-act-without-end.ts';
 import { s44 } from '../../src/scenario/checkers/s44-only-the-configured.ts';
+import { s5 } from '../../src/scenario/checkers/s5-not-while-restarting.ts';
 import { s7 } from '../../src/scenario/checkers/s7-taints-in-order.ts';
 import type { StoredFence } from '../../src/scenario/cluster-state.ts';
 import { ClusterState } from '../../src/scenario/cluster-state.ts';
@@ -87,7 +88,7 @@ function stored(state: ClusterState, ...objects: object[]): void {
 
 describe('checkers fed by hand', () => {
   test('S7: a taint that says that nothing runs there goes before what power let go is detached', () => {
-    const { checker, state, violations } = alone(s7);
+    const { checker, state, violations } = alone(s7, { machineOf: () => ({ power: 'off' }) as Machine });
     const release = { basis: 'PowerOff', nodeUid: 'n', recordedAt: '', attachments: ['csi-1'] };
     const attachment = { spec: { nodeName: 'node-1', source: { persistentVolumeName: 'pv-0' } } };
     stored(state, fenceWith({ releases: [release] }), {
@@ -100,6 +101,26 @@ describe('checkers fed by hand', () => {
     assert.deepEqual(violations, [
       'node-1 lost its taint node.kubernetes.io/out-of-service while released volume pv-0 is still attached',
     ]);
+  });
+
+  test('S5: a taint that somebody else has set in place of ours is not ours, and one that nobody has touched is', () => {
+    for (const isTheirs of [true, false]) {
+      const machineOf = () => ({ power: 'on', alive: false }) as Machine;
+      const { checker, state, violations } = alone(s5, { machineOf });
+      const marked = (value?: string): Node => {
+        const one = node(false);
+        const taint = { key: 'node.kubernetes.io/out-of-service', effect: 'NoExecute', ...(value && { value }) };
+        return { ...one, spec: { ...one.spec, taints: [taint] } };
+      };
+      const [ours, after] = [marked('fenceline'), isTheirs ? marked() : marked('fenceline')];
+      stored(state, node(false));
+      checker.onWrite?.(write({ before: node(false), after: ours }));
+      stored(state, after);
+      checker.onStored?.({ type: 'MODIFIED', object: after, previous: ours }, 'somebody');
+      checker.onWire?.({ type: 'device', operator: 1, node: 'node-1', action: 'on' });
+      checker.onMachine?.({ type: 'booting' }, 'node-1');
+      assert.equal(violations.length, isTheirs ? 0 : 1, violations.join());
+    }
   });
 
   test('S18, S44: a port is closed for a node that has no record, or one that nobody holds', () => {

@@ -3,6 +3,7 @@
  * does; whose the taint is says who put it there.
  */
 import type { Node, Taint } from '../../world/objects/nodes.ts';
+import { isOperator } from '../operator-user.ts';
 import type { Invariant } from './checker.ts';
 import { succeeded } from './checker.ts';
 
@@ -31,6 +32,15 @@ export const s5: Invariant = {
     return {
       onWire(event) {
         if (event.type === 'device' && event.action === 'on') toldOn.add(event.node);
+      },
+      // Whoever sets it otherwise, or takes it away, makes it theirs.
+      onStored({ object, previous }, user) {
+        if (object.kind !== 'Node' || isOperator(user)) return;
+        const now = assertingTaints(object);
+        for (const { key, value } of assertingTaints(previous)) {
+          const isLeft = now.some((taint) => taint.key === key && taint.value === value);
+          if (!isLeft) ours.delete(`${object.metadata.name} ${key}`);
+        }
       },
       onWrite(write) {
         if (write.resource !== 'nodes' || !succeeded(write)) return;
