@@ -146,6 +146,10 @@ export const HELD_ADVICE: AdviceFor<typeof HELD> = {
     ends: 'enough nodes of the control plane respond again; machines that are found off are let go all the same',
     can: [c.status, c.assertDead],
   },
+  OwnNode: {
+    ends: 'nobody else is in trouble, or has been for long enough, and another instance of the operator, on another node, leads: it is handed over by itself',
+    can: [c.status, c.leader],
+  },
   ConcurrencyLimit: {
     ends: 'one of the others has released what it has to, or has failed; this one is next then, by itself',
     can: [c.status, { ...c.policy, to: 'let more nodes be fenced at a time: storm.maxConcurrent' }],

@@ -158,6 +158,8 @@ export const HELD = group('NodeFence', 'Held', 'Something other than the node it
   ZoneStormLimit: 'More nodes of one zone are in trouble than maxUnresponsive allows.',
   ControlPlaneQuorum:
     'The node is of the control plane, and fewer than a majority of it would be left, or another one of it is being fenced.',
+  OwnNode:
+    'The operator that decides runs on the node itself: it is the last to be cut, and by another instance, to which the lead is handed over first.',
   ConcurrencyLimit: 'As many nodes as maxConcurrent allows are being fenced, or are under another remedy.',
   LookingAround:
     'Whether other nodes are silent too, and whether the machine answers although its kubelet does not, is found out first.',

@@ -13,7 +13,7 @@ import type { Plans } from './plans.ts';
 import type { PowerFacts, Unconfirmed } from './power.ts';
 import type { ATTACHMENT_RECOVERY_POLICIES, BUDGET_POLICIES, MODES, POD_DELETION_POLICIES } from './policy-defaults.ts';
 import type { SpentBudget } from './spent-budget.ts';
-import type { Allowance, Beside, Surroundings } from './surroundings.ts';
+import type { Allowance, Beside, OwnNode, Surroundings } from './surroundings.ts';
 import type { TaskSign } from './task.ts';
 import type { AlarmSign, ConditionStatus, JudgeLimits, NodeView } from './view.ts';
 
@@ -373,6 +373,8 @@ export interface NodeCase extends Sighting {
   rehearsed?: { around?: Surroundings; beside?: Beside };
   /** Absent: no policy limits it. */
   allowance?: Allowance;
+  /** Whoever decides runs on this very node. Absent: on another one, or nobody knows. */
+  own?: OwnNode;
   /** What this process has begun about the node last, and how it is doing. */
   task?: TaskSign;
   /** The Job that runs: its UID, and its pod once there is one. */

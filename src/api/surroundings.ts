@@ -31,3 +31,8 @@ export interface Allowance {
   /** When some more may. */
   untilMs: number;
 }
+
+/** Whether another instance can take the lead. `inVain`: it was handed over, and nobody took it; `impossible`: nobody is elected. */
+export interface OwnNode {
+  handOver: 'possible' | 'inVain' | 'impossible';
+}

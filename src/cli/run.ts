@@ -42,6 +42,7 @@ interface RunFlags extends Overrides, AgentFlags {
   leaseStaleFor: number;
   featureGates: FeatureGates;
   kdumpBindAddress?: { host?: string; port: number };
+  nodeName?: string;
   logLevel: string;
 }
 
@@ -102,6 +103,12 @@ export function runCommand(): Command {
         .argParser(checked(parseFeatureGates))
         .default(featureGates(), 'all off'),
     )
+    .addOption(
+      new Option(
+        '--node-name <name>',
+        'the node that this instance runs on: it is the last to be cut, and by another instance; spec.nodeName by the downward API',
+      ).env('FENCELINE_NODE_NAME'),
+    )
     .option('--trace-passes <dir>', 'keep the latest passes over nodes in trouble there, for fenceline replay')
     .option('--log-level <level>', `one of ${logLevels.join(', ')}`, checked(logLevel), 'info')
     .action(run);
@@ -132,6 +139,7 @@ async function run(flags: RunFlags): Promise<void> {
     identity,
     limits: { ...defaultLimits, leaseStaleForMs: flags.leaseStaleFor },
     bind: flags.bindAddress,
+    ...(flags.nodeName !== undefined && flags.nodeName !== '' && { nodeName: flags.nodeName }),
     ...(trace && { onPass: (pass) => trace.keep(pass) }),
     ...(flags.leaderElect && {
       election: {

@@ -15,7 +15,7 @@ import type { LiveNode, NodeCase } from '../api/release-view.ts';
 import type { LadderState } from '../remedy/ladder.ts';
 import { jobName } from '../remedy/job.ts';
 import type { Harsh } from './brake-of.ts';
-import { brakeOf, harshHold, isFoundOff, isHarshRung, isInStorm, spellOf } from './brake-of.ts';
+import { brakeOf, handsOver, harshHold, isFoundOff, isHarshRung, isInStorm, spellOf } from './brake-of.ts';
 import { ladderKey } from './of-case.ts';
 import { withSilence } from './silence.ts';
 
@@ -194,5 +194,28 @@ describe('what holds back what cannot be taken back', () => {
       assert.equal(isHarshRung({ ...ladder, phase: 'recovering' }, 'podTemplate'), false);
       assert.equal(isHarshRung(undefined, 'podTemplate'), false);
     });
+  });
+});
+
+describe('the node that the operator runs on', () => {
+  const own: NodeCase['own'] = { handOver: 'possible' };
+  const hold = { reason: 'OwnNode', message: '' } as const;
+  const incident = (minutesAgo: number): NodeCase['fence'] =>
+    aFence({ incident: anIncident({ startedAt: new Date(nowMs - minutesAgo * 60_000).toISOString() }) });
+  const beside = (troubled: number, minutesAgo: number, change: Partial<NodeCase> = {}): NodeCase =>
+    ({ ...seen(0), own, count: aCount({ troubled }), fence: incident(minutesAgo), ...change }) as NodeCase;
+
+  test('[STM-8] the lead is handed over when nobody else is in trouble, or has been for the time of a boot', () => {
+    assert.ok(handsOver(beside(1, 0), { hold }));
+    assert.ok(!handsOver(beside(2, 9), { hold }));
+    assert.ok(handsOver(beside(2, 10), { hold }));
+  });
+
+  test('[STM-8] not where something else holds it, another one leads already, or it was in vain', () => {
+    assert.ok(!handsOver(beside(1, 0), {}));
+    assert.ok(!handsOver(beside(1, 0), { hold: { ...hold, reason: 'StormLimit' } }));
+    assert.ok(!handsOver(beside(1, 0, { own: { handOver: 'inVain' } }), { hold }));
+    const { own: _, ...elsewhere } = beside(1, 0);
+    assert.ok(!handsOver(elsewhere, { hold }));
   });
 });

@@ -5,7 +5,17 @@ import type { NodeCase, PresentCase } from '../api/release-view.ts';
 import { powerSays } from '../fence/belief.ts';
 import type { Spell } from '../release/patience.ts';
 import { leftToOthers, patienceWith } from '../release/patience.ts';
-import { cooldownBrake, isStorm, lookAround, quorumBrake, skipFor, slotBrake, stormBrake } from '../judge/storm.ts';
+import {
+  cooldownBrake,
+  isStorm,
+  lookAround,
+  othersInTrouble,
+  ownBrake,
+  quorumBrake,
+  skipFor,
+  slotBrake,
+  stormBrake,
+} from '../judge/storm.ts';
 import type { LadderState } from '../remedy/ladder.ts';
 import { wasMade } from './jobs.ts';
 import { ladderKey, remedyOf, taskOf } from './of-case.ts';
@@ -51,7 +61,8 @@ export function brakeOf(nodeCase: NodeCase, harsh: Harsh): RemedyHold | undefine
     (kind === 'fence' && !isRequested ? lookAround(settling(nodeCase), nowMs) : undefined) ??
     (isPatient ? patienceWith({ ...nodeCase, node }, spell) : undefined) ??
     cooldownBrake(storm, count, nowMs) ??
-    slotBrake(storm, count, kind)
+    slotBrake(storm, count, kind) ??
+    ownBrake(nodeCase.own, othersFirst(nodeCase, threshold), othersUntilMs(nodeCase))
   );
 }
 
@@ -64,6 +75,23 @@ function settling({ around, fence }: NodeCase): NodeCase['around'] {
   const saidMs = reason === 'LookingAround' ? Date.parse(until) : NaN;
   const isSame = around !== undefined && Math.abs(around.settledAtMs - saidMs) <= sameEndMs;
   return isSame ? { ...around, settledAtMs: saidMs } : around;
+}
+
+/** Others who are in trouble have the time of a boot, counted from the beginning of its own: it does not wait for ever. */
+function othersUntilMs(nodeCase: NodeCase): number {
+  const { bootTimeoutMs } = remedyOf(nodeCase)?.fence ?? DEFAULT_FENCE;
+  const { incident } = nodeCase.fence?.status ?? {};
+  return (incident === undefined ? nodeCase.serverNowMs : Date.parse(incident.startedAt)) + bootTimeoutMs;
+}
+
+function othersFirst(nodeCase: NodeCase, threshold: string | undefined): number {
+  return nodeCase.serverNowMs < othersUntilMs(nodeCase) ? othersInTrouble(nodeCase.count, threshold) : 0;
+}
+
+/** Nothing holds it back but that we run there: whoever leads next may go on. */
+export function handsOver(nodeCase: NodeCase, { hold, ladder }: { hold?: RemedyHold; ladder?: LadderState }): boolean {
+  if (hold?.reason !== 'OwnNode' || nodeCase.own?.handOver !== 'possible') return false;
+  return othersFirst(nodeCase, ladder?.threshold) === 0;
 }
 
 /** Nothing is cut where nothing runs: what is found off is only let go, whatever holds cuts back but a person (STM-1). */

@@ -22,7 +22,7 @@ import type { ReleaseDecision } from './decide-release.ts';
 import { decideRelease } from './decide-release.ts';
 import type { PlannedRun, RemedyDecision } from './decide-remedy.ts';
 import { decideRemedy } from './decide-remedy.ts';
-import { machineSpell } from './brake-of.ts';
+import { handsOver, machineSpell } from './brake-of.ts';
 import { fenceSpell } from './fence-of.ts';
 import { alarmsFor } from './incident.ts';
 import { fittingStatus } from '../api/fitting.ts';
@@ -34,7 +34,7 @@ import { isSame } from './same.ts';
 import { standsUnread } from './unread.ts';
 
 /** What is read only when a decision wants it. */
-export type Want = 'liveLease' | 'pods' | 'device' | 'deviceLater' | 'storage' | 'kubelet';
+export type Want = 'liveLease' | 'pods' | 'device' | 'deviceLater' | 'storage' | 'kubelet' | 'successor';
 
 /** What other nodes have to see before they decide: taken in the same tick as the decision. */
 export interface Claims {
@@ -111,6 +111,7 @@ function decideAttended(nodeCase: NodeCase, judgement: Judgement): NodeDecision 
     wants: [
       ...wantsOf(rehearsed?.remedy ?? remedy),
       ...(wantsStorage(nodeCase, decision, remedy) ? (['storage'] as const) : []),
+      ...(handsOver(nodeCase, remedy) ? (['successor'] as const) : []),
     ],
     ...(record === undefined ? {} : { record }),
     steps: [...runSteps(nodeCase, remedy, status), ...steps],

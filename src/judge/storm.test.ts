@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import { aCount } from '../../test/support/release-case.ts';
 import { shareOf } from '../api/share.ts';
 import type { LadderThreshold, TroubleCount } from '../api/release-view.ts';
 import type { Judgement, Verdict } from '../api/view.ts';
@@ -13,6 +14,8 @@ import {
   lifeOf,
   lookAround,
   quorumBrake,
+  othersInTrouble,
+  ownBrake,
   skipFor,
   slotBrake,
   stormBrake,
@@ -278,5 +281,28 @@ describe('[STM-1] what is counted', () => {
     const [mixed, mild] = [of('cordon', 'fence'), of('cordon')];
     const kinds = { cordon: 'cordon', fence: 'fence' };
     assert.deepEqual(harshThresholds({ thresholds: [mixed, mild], kinds }), [mixed]);
+  });
+});
+
+describe('the node that we run on', () => {
+  const untilMs = 600_000;
+
+  test('[STM-8] comes last, and somebody else has to do it', () => {
+    assert.equal(ownBrake(undefined, 3, untilMs), undefined);
+    const said = (handOver: 'possible' | 'inVain' | 'impossible', others = 0): string | undefined =>
+      ownBrake({ handOver }, others, untilMs)?.message;
+    assert.match(said('possible', 1) ?? '', /another node that is in trouble comes first$/);
+    assert.match(said('possible', 2) ?? '', /2 nodes that are in trouble come first$/);
+    assert.match(said('possible') ?? '', /the lead is handed over first$/);
+    assert.match(said('inVain') ?? '', /no other instance has taken the lead$/);
+    assert.match(said('impossible') ?? '', /no election/);
+    assert.equal(ownBrake({ handOver: 'possible' }, 1, untilMs)?.recheckAtMs, untilMs);
+  });
+
+  test('[STM-8] others are those who are silent, and those who report the same', () => {
+    const count = aCount({ troubled: 3, byThreshold: { deadlock: { troubled: 2, zones: {} } } });
+    assert.equal(othersInTrouble(count, undefined), 2);
+    assert.equal(othersInTrouble(count, 'deadlock'), 4);
+    assert.equal(othersInTrouble(count, 'constructor'), 2);
   });
 });

@@ -7,7 +7,7 @@ import { clockTime, isStatus } from '../api/facts.ts';
 import type { LadderThreshold, RemedyFacts, TroubleCount, ZoneCount } from '../api/release-view.ts';
 import { shareOf } from '../api/share.ts';
 import type { Share } from '../api/share.ts';
-import type { Surroundings } from '../api/surroundings.ts';
+import type { OwnNode, Surroundings } from '../api/surroundings.ts';
 import type { Judgement } from '../api/view.ts';
 import { ownOf } from '../api/own.ts';
 
@@ -36,6 +36,7 @@ export interface Brake {
     | 'StormLimit'
     | 'ZoneStormLimit'
     | 'ConcurrencyLimit'
+    | 'OwnNode'
     | 'SkipCondition'
     | 'LookingAround'
     | 'Cooldown';
@@ -215,6 +216,31 @@ export function slotBrake(
   const shown = busy.length > 3 ? `${busy.slice(0, 3).join(', ')} and ${busy.length - 3} more` : busy.join(', ');
   const message = `${shown} ${busy.length === 1 ? 'is' : 'are'} ${what}, and maxConcurrent is ${maxConcurrent}`;
   return { reason: 'ConcurrencyLimit', message };
+}
+
+/**
+ * Nobody cuts the ground from under its own feet: what it has begun elsewhere would be left where it stands. So its own node comes
+ * last, while others who are in trouble have their time, and then somebody else does it (STM-8).
+ */
+export function ownBrake(own: OwnNode | undefined, others: number, othersUntilMs: number): Brake | undefined {
+  if (own === undefined) return undefined;
+  const itself = 'the operator itself runs on it';
+  if (others > 0) {
+    const whom = others === 1 ? 'another node that is in trouble comes' : `${others} nodes that are in trouble come`;
+    return { reason: 'OwnNode', message: `${itself}, and ${whom} first`, recheckAtMs: othersUntilMs };
+  }
+  const why = {
+    possible: ': the lead is handed over first',
+    inVain: ', and no other instance has taken the lead',
+    impossible: ', and there is no election by which another instance could lead',
+  };
+  return { reason: 'OwnNode', message: `${itself}${why[own.handOver]}` };
+}
+
+/** How many nodes are in trouble beside this one, with whatever its threshold looks for. */
+export function othersInTrouble({ troubled, byThreshold }: TroubleCount, threshold: string | undefined): number {
+  const more = threshold === undefined ? undefined : ownOf(byThreshold, threshold);
+  return troubled - 1 + (more?.troubled ?? 0);
 }
 
 const againMs = 1000;

@@ -302,3 +302,30 @@ test('timings that cannot be safe are refused', () => {
 test('microTime has six digits', () => {
   assert.equal(microTime(1_700_000_000_123.9), '2023-11-14T22:13:20.123000Z');
 });
+
+test('[STM-8] who hands over the lead releases the Lease, and does not stand again while others may take it', async () => {
+  const election = new Election();
+  const a = election.join('a');
+  await election.world.advance(100);
+  election.join('b');
+  await election.world.advance(5000);
+  a.elector.handOver(30_000);
+  await election.world.advance(5000);
+  assert.deepEqual(election.leaders(), ['b']);
+  assert.deepEqual(a.problems, []);
+});
+
+test('[STM-8] where nobody takes it, it leads again, in the very next term', async () => {
+  const election = new Election();
+  const a = election.join('a');
+  await election.world.advance(100);
+  a.elector.handOver(30_000);
+  await election.world.advance(29_000);
+  assert.deepEqual(election.leaders(), []);
+  await election.world.advance(6000);
+  assert.deepEqual(election.leaders(), ['a']);
+  assert.deepEqual(
+    a.terms.map(({ epoch }) => epoch),
+    [0, 1],
+  );
+});

@@ -65,6 +65,9 @@ export interface Lease extends KubeObject {
   spec?: LeaseSpec;
 }
 
+/** Ends after which the Lease is still ours to give away. */
+const released: ReadonlySet<TermEnd> = new Set(['shutdown', 'failed', 'handedOver']);
+
 /** As in client-go: a candidate waits one to 2.2 retry periods, so that candidates do not move in step. */
 const jitterFactor = 1.2;
 
@@ -75,6 +78,8 @@ export class LeaderElector {
   /** The Lease as last read or written, and when this version was first seen. */
   #seen: { lease: Lease; atMs: number } | undefined;
   #term: LeaseTerm | undefined;
+  /** It leaves the Lease to others until then. */
+  #standsFromMs = -Infinity;
 
   constructor(options: LeaderElectorOptions) {
     this.#options = options;
@@ -85,6 +90,12 @@ export class LeaderElector {
 
   isLeading(): boolean {
     return this.#term?.isLeading() ?? false;
+  }
+
+  /** Ends the term, and leaves the Lease to others for so long; if nobody takes it, this one stands again. */
+  handOver(forMs: number): void {
+    this.#standsFromMs = this.#options.clock.monotonic() + forMs;
+    this.#term?.end('handedOver');
   }
 
   /** Who held the Lease when it was last seen; for people. */
@@ -109,7 +120,8 @@ export class LeaderElector {
   async #acquire(shutdown: AbortSignal): Promise<LeaseTerm | undefined> {
     const { clock, random } = this.#options;
     while (!shutdown.aborted) {
-      const term = await this.#stand(shutdown);
+      const stands = clock.monotonic() >= this.#standsFromMs;
+      const term = stands ? await this.#stand(shutdown) : undefined;
       if (term?.isLeading()) return term;
       await sleep(clock, this.#timings.retryPeriodMs * (1 + jitterFactor * random()), shutdown);
     }
@@ -188,9 +200,10 @@ export class LeaderElector {
       term.end('failed');
       shutdown.removeEventListener('abort', stop);
       const reason = term.ended ?? 'failed';
-      if (reason !== 'shutdown') this.#options.onProblem({ kind: 'lost', epoch: term.epoch, reason });
+      if (reason !== 'shutdown' && reason !== 'handedOver')
+        this.#options.onProblem({ kind: 'lost', epoch: term.epoch, reason });
       await this.#untilEnded(term, work.ended);
-      if (reason === 'shutdown' || reason === 'failed') await this.#release(term);
+      if (released.has(reason)) await this.#release(term);
     }
     await work.outcome;
   }

@@ -28,6 +28,8 @@ export type TermEnd =
   | 'deposed'
   /** The process was asked to stop. */
   | 'shutdown'
+  /** It wants another one to lead. */
+  | 'handedOver'
   /** What was to be done in this term failed. */
   | 'failed';
 

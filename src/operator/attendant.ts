@@ -48,6 +48,8 @@ export interface AttendantOptions {
   onPass?: ((pass: Pass) => void) | undefined;
   /** Waits for a device, and takes nobody's place meanwhile (S27). */
   aside: <Answer>(name: string, wait: Promise<Answer>) => Promise<Answer>;
+  /** Another instance has to lead before anything more is done about this node. */
+  onSuccessor: (node: string) => void;
   /** Other nodes fell silent when this one was cut. */
   onSwapped: (node: string, others: readonly string[]) => void;
   onProblem: (source: string, error: KubeError) => void;
@@ -235,6 +237,7 @@ export class Attendant {
     const pass = { nodeCase, decision, acts, fence, tookMs: clock.monotonic() - startedMs };
     onPass?.(pass);
     reporter.report(pass);
+    if (decision.wants.includes('successor')) this.#options.onSuccessor(name);
     return nodeCase.isUnread === true ? this.#rest(nodeCase, decision, fence) : this.#again(nodeCase, decision, acts);
   }
 

@@ -42,6 +42,7 @@ import type { Pass } from '../report/pass.ts';
 import { PassReporter } from '../report/pass-reporter.ts';
 import { PolicyStatus } from './policy-status.ts';
 import { policyFor, SharedFacts } from './shared-facts.ts';
+import { Succession } from './succession.ts';
 
 export interface OperatorOptions {
   client: KubeClient;
@@ -60,6 +61,8 @@ export interface OperatorOptions {
   knock?: Knock;
   /** How often the devices of all nodes are asked whether they could be used; default: every ten minutes. */
   checkDevicesEveryMs?: number;
+  /** The node that this process runs on; absent: nobody knows, or it is outside of the cluster. */
+  nodeName?: string;
   /** Never used by another process: the holder of records, and who reports events. */
   identity: string;
   /** Absent: /healthz, /readyz and /metrics are not served, as in a simulation that has no real network. */
@@ -104,6 +107,7 @@ export class Operator {
   readonly #server: HealthServer;
   #shared: SharedFacts | undefined;
   #leading = false;
+  readonly #succession: Succession;
 
   constructor(options: OperatorOptions) {
     this.#options = options;
@@ -125,6 +129,7 @@ export class Operator {
     });
     this.#loop = this.#loopFor(clock);
     this.#elector = election && this.#electorFor(election);
+    this.#succession = new Succession(options, this.#elector);
     const isLeading = (): boolean => this.#leading && (this.#elector?.isLeading() ?? true);
     this.#devices = memoryBy(this.#observer, { client, clock, namespace: options.namespace, isLeading, onProblem });
     this.#events = new EventRecorder({
@@ -201,6 +206,7 @@ export class Operator {
       namespace,
       identity,
       verdicts,
+      ownNode: (name) => this.#succession.ownNode(name),
     });
     this.#shared = shared;
     return new Attendant({
@@ -213,6 +219,7 @@ export class Operator {
       identity,
       publish: (name, judgement) => this.#publish(name, judgement),
       aside: (name, wait) => this.#loop.aside(name, wait),
+      onSuccessor: (name) => this.#succession.handOver(name),
       onSwapped: (name, others) => this.#devices.suspect(name, others),
       reporter: this.#reporter,
       onPass,
@@ -299,6 +306,7 @@ export class Operator {
   async #serve(signal: AbortSignal, epoch?: number): Promise<void> {
     const { log } = this.#options;
     this.#leading = true;
+    this.#succession.began(epoch);
     log.info({ epoch }, 'leading');
     try {
       const keys = new Set([...this.#cluster.fencedNodes, ...this.#observer.nodeNames]);

@@ -8,7 +8,7 @@ import { isSilent, silentAfterMs, silentForMs } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { powerMethods } from '../api/power.ts';
 import type { LiveNode, NodeCase, PolicyMatch, PolicySummary, TroubleCount } from '../api/release-view.ts';
-import type { SilentNode } from '../api/surroundings.ts';
+import type { OwnNode, SilentNode } from '../api/surroundings.ts';
 import type { Judgement, NodeFacts } from '../api/view.ts';
 import type { DeviceMemory } from '../act/device-memory.ts';
 import type { LongActs } from '../act/long-acts.ts';
@@ -37,6 +37,8 @@ export interface SharedFactsOptions {
   namespace: string;
   identity: string;
   verdicts: () => ReadonlyMap<string, Judgement>;
+  /** Undefined: this process does not run there. */
+  ownNode: (name: string) => OwnNode | undefined;
   /** Somebody has to look at this node again. */
   onNode: (name: string) => void;
 }
@@ -76,6 +78,7 @@ export class SharedFacts {
           });
     const beside = this.#beside(read, config);
     const rehearsed = this.#rehearsed(read, config);
+    const own = this.#options.ownNode(name);
     this.#await(name, [beside, rehearsed.rehearsed]);
     return {
       ...read,
@@ -90,6 +93,7 @@ export class SharedFacts {
       ...this.#others(read, config),
       ...rehearsed,
       ...(allowance === undefined ? {} : { allowance }),
+      ...(own === undefined ? {} : { own }),
       ...longActs.of(name),
     };
   }

@@ -44,6 +44,8 @@ export interface ProgramContext {
   featureGates: Readonly<Record<string, boolean>>;
   devices: DeviceProvider;
   knock: Knock;
+  /** Absent: it runs outside of the cluster. */
+  nodeName?: string;
   onPass?: (pass: Pass) => void;
 }
 
@@ -106,6 +108,7 @@ export class OperatorHost {
       log: this.#log(),
       featureGates: this.#options.featureGates,
       knock: simulatedDoors(this.#options.portAt, life.clock),
+      ...(this.#options.machine && { nodeName: this.#options.machine.name }),
       ...(this.#options.onPass && { onPass: this.#options.onPass }),
       devices: simulatedDevices(this.#options, {
         holder: life,
@@ -208,6 +211,7 @@ export function productOperator({
   featureGates: gates,
   devices,
   knock,
+  nodeName,
   onPass,
 }: ProgramContext): Program {
   const client = new KubeClient({ transport, clock, userAgent: `fenceline/${version}`, fieldManager: 'fenceline' });
@@ -225,6 +229,7 @@ export function productOperator({
     knock,
     gates: featureGates(gates),
     identity,
+    ...(nodeName !== undefined && { nodeName }),
     ...(onPass && { onPass }),
     election: { namespace: operatorNamespace, name: 'fenceline' },
   });

@@ -323,9 +323,15 @@ class Run {
     });
   }
 
+  /** The node that an operator runs on. */
+  #homeOf(number: number): string | undefined {
+    const { nodes, operators } = this.#scenario.cluster;
+    return operators.onNodes ? nodes[(number - 1) % Math.max(1, nodes.length)]?.name : undefined;
+  }
+
   #operator(number: number, random: Random, options: RunOptions): OperatorHost {
-    const { nodes, operators, featureGates } = this.#scenario.cluster;
-    const name = nodes[(number - 1) % Math.max(1, nodes.length)]?.name;
+    const { featureGates } = this.#scenario.cluster;
+    const name = this.#homeOf(number);
     const user = operatorUser(number);
     const direct = this.#world.server.transport(user);
     const host = new OperatorHost({
@@ -342,7 +348,7 @@ class Run {
       },
       onMistake: (what) => this.#recorder.violated(ownMistake, `operator-${number} ${what}`),
       onLog: (what, object) => this.#recorder.note(`operator-${number}`, what, object),
-      ...(operators.onNodes && name !== undefined ? { machine: this.#world.fleet.machine(name) } : {}),
+      ...(name !== undefined ? { machine: this.#world.fleet.machine(name) } : {}),
       ...(options.program === undefined ? {} : { program: options.program }),
       ...(options.onPass === undefined ? {} : { onPass: options.onPass }),
     });
@@ -354,6 +360,7 @@ class Run {
     return {
       state: this.#recorder.state,
       machineOf: (node) => this.#world.fleet.kubelets.get(node)?.machine,
+      homeOf: (number) => this.#homeOf(number),
       nowMs: () => this.#clock.monotonic(),
       wallMs: () => this.#clock.now(),
       pulseOf: (node) => this.#recorder.pulseOf(node),

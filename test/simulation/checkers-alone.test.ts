@@ -38,6 +38,7 @@ function alone(invariant: Invariant, over: Partial<CheckContext> = {}): Alone {
     wallMs: () => nowMs,
     pulseOf: () => undefined,
     deviceOf: () => undefined,
+    homeOf: () => undefined,
     isPortClosed: () => false,
     isActive: () => true,
     volumes: () => [],

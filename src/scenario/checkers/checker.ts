@@ -95,6 +95,8 @@ export interface CheckContext {
   state: ClusterState;
   /** The machine behind a node; absent: there is none of this name. */
   machineOf: (node: string) => Machine | undefined;
+  /** The node that an operator runs on; undefined: none, it is outside of the cluster. */
+  homeOf: (operator: number) => string | undefined;
   nowMs: () => number;
   /** What every right clock shows. */
   wallMs: () => number;

@@ -94,7 +94,7 @@ export class Statements {
   }
 
   #holdsOf(): Record<string, Truth> {
-    const { state, wallMs, machineOf } = this.#context;
+    const { state, wallMs, machineOf, homeOf } = this.#context;
     const inMode =
       (mode: string): Truth =>
       ({ name }) =>
@@ -120,6 +120,7 @@ export class Statements {
         [...state.nodes]
           .filter(([, one]) => isOfControlPlane(one))
           .some(([other, one]) => other === name || !this.#isWell(other, one)),
+      OwnNode: ({ name, fence }) => homeOf(Number(/^operator-(\d+)_/.exec(fence.status?.holder ?? '')?.[1])) === name,
       StormLimit: isStorm,
       ZoneStormLimit: isStorm,
       // Who works at what is judged while it waits (S41).

@@ -3,6 +3,7 @@ import type { MutantCase } from '../mutants.ts';
 import { scenarioOf } from '../run-file.ts';
 import { beyondQuorum } from './control-plane.ts';
 import { atOnce, fenced, place } from './fenced.ts';
+import { onOwnNode } from './own-node.ts';
 
 export const waitMutantCases: readonly MutantCase[] = [
   {
@@ -15,6 +16,17 @@ export const waitMutantCases: readonly MutantCase[] = [
     },
     scenario: beyondQuorum,
     says: /^cp-\d was cut, and 1 of 3 nodes of the control plane are left of the 2 that it needs$/,
+  },
+  {
+    invariant: 'S22',
+    mistake: 'cuts the machine that it runs on itself',
+    sabotage: {
+      file: 'src/judge/storm.ts',
+      line: 'if (own === undefined) return undefined;',
+      instead: 'if (own !== null) return undefined;',
+    },
+    scenario: onOwnNode('own-node-cut', 2),
+    says: /^operator-1 cut node-1, on which it runs itself$/,
   },
   {
     invariant: 'S38',
