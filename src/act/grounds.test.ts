@@ -4,10 +4,12 @@ import { describe, test } from 'node:test';
 import { ActCluster, driverRef, fenceRef, leaseRef, nodeRef, policyRef } from '../../test/support/act-cluster.ts';
 import { driver, entry } from '../../test/support/release-case.ts';
 import { writtenPause } from '../api/seen-pause.ts';
+import type { Method } from '../api/fence-config.ts';
 import type { Basis, Grounds } from '../api/steps.ts';
+import type { Device } from '../devices/device.ts';
 import { configMaps } from '../kube/resources.ts';
 import type { AskDevices, Refusal } from './grounds.ts';
-import { verify } from './grounds.ts';
+import { namesCause, verify } from './grounds.ts';
 import { LiveReads } from './live-reads.ts';
 
 /** What each basis has beside what all have. */
@@ -250,4 +252,31 @@ describe('the grounds of an act', () => {
       assert.match(await found(cluster, grounds, meanwhile), /is stopped/, 'what came while they were asked is seen');
     }
   });
+});
+
+test('[SAF-7] a cut is for a silent Lease, for trouble or for a person who asks: without any of them no device is told', async () => {
+  const cluster = await ActCluster.create();
+  const { leaseRenewTime = '', ...rest } = await cluster.grounds();
+  const rows: [Grounds, boolean][] = [
+    [{ ...rest, basis: 'Remedy' }, false],
+    [{ ...rest, basis: 'Remedy', isAsked: false }, false],
+    [{ ...rest, basis: 'Asserted', leaseRenewTime }, false],
+    [{ ...rest, basis: 'Remedy', isAsked: true }, true],
+    [{ ...rest, basis: 'Remedy', trouble: own.Remedy.trouble }, true],
+    [{ ...rest, basis: 'Remedy', leaseRenewTime }, true],
+  ];
+  for (const [grounds, isNamed] of rows) assert.equal(namesCause(grounds), isNamed);
+  const asked: string[] = [];
+  const ask: Device['ask'] = async (action) => {
+    asked.push(action);
+    return { kind: 'status', power: 'on' };
+  };
+  const acts = cluster.longActs({ provider: { device: async () => ({ ok: true, device: { name: 'puppet', ask } }) } });
+  const method: Method = { name: 'pdu-off', action: 'off', driver: 'puppet', parameters: {}, secrets: [] };
+  const node = await cluster.node();
+  await acts.begin(node, { do: 'switch', key: 'k', what: 'power', method }, { ...rest, basis: 'Remedy' });
+  for (let round = 0; round < 100 && acts.of(node.name).task?.outcome === 'running'; round += 1) {
+    await new Promise(setImmediate);
+  }
+  assert.deepEqual([acts.of(node.name).task?.outcome, asked], ['dropped', ['status']]);
 });

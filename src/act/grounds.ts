@@ -115,6 +115,12 @@ export async function notConfirmed(grounds: Grounds, ask: AskDevices): Promise<R
   return undefined;
 }
 
+/** Whether it says for what something is cut: who is not told what has to be so still would find nothing against it (S39). */
+export function namesCause(grounds: Grounds): boolean {
+  if (grounds.basis !== 'Remedy') return false;
+  return grounds.isAsked === true || grounds.trouble !== undefined || grounds.leaseRenewTime !== undefined;
+}
+
 async function sameNode(reads: LiveReads, grounds: Grounds): Promise<Refusal | undefined> {
   const read = await reads.get<WireNode>({ resource: nodes, name: grounds.node });
   if (grounds.nodeUid === undefined) return absent(read, `node ${grounds.node}`);

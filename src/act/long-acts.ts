@@ -16,7 +16,7 @@ import { deleteMachine } from './delete-machine.ts';
 import type { Hear, MayAct } from './device-tasks.ts';
 import { DeviceTasks } from './device-tasks.ts';
 import { drainNode } from './drain-node.ts';
-import { verify } from './grounds.ts';
+import { namesCause, verify } from './grounds.ts';
 import { runJob } from './jobs.ts';
 import { LiveReads } from './live-reads.ts';
 import { KubeletDoors } from './kubelet-doors.ts';
@@ -285,7 +285,10 @@ export class LongActs {
    * What takes its time reads its grounds when it comes to the point, and again while it goes on: a device that is slow to
    * say how it is, a drain that waits for budgets (S15, S19).
    */
-  async #mayAct(name: string, { key }: LongAct, grounds: Grounds): Promise<string | undefined> {
+  async #mayAct(name: string, act: LongAct, grounds: Grounds): Promise<string | undefined> {
+    const { key } = act;
+    const isCut = act.do === 'switch' && act.method.action === 'off';
+    if (isCut && !namesCause(grounds)) return 'nobody says what it is for';
     const { client, isLeading, timeoutMs, knock = knockByNetwork } = this.#options;
     const refusal = await verify(new LiveReads(client, { timeoutMs }), grounds, {
       knock,

@@ -71,9 +71,10 @@ export type Grounds = CommonGrounds &
     | { basis: 'KernelCrashed' | 'Asserted' | 'AcceptedRisk' }
     /**
      * A ladder or a person calls for it: a fence, a Job, a drain, a machine to be removed, and what undoes them. `trouble`: what
-     * has to go on for it; absent where it is about more than that, such as a fence that has begun, or the way back.
+     * has to go on for it; absent where it is about more than that, such as the way back. What switches something off names that,
+     * or the Lease, or that a person asks for it (`isAsked`): without any of them it is refused (S39).
      */
-    | { basis: 'Remedy'; trouble?: { type: string; status: string } }
+    | { basis: 'Remedy'; trouble?: { type: string; status: string }; isAsked?: boolean }
     /** The node is back in order, so that a taint of ours may go. `isReady`: it has to be Ready. */
     | { basis: 'Return'; isReady: boolean }
   );

@@ -17,6 +17,7 @@ import {
   renewedLease,
   withoutNode,
 } from '../../test/support/release-case.ts';
+import { timeOf } from '../api/facts.ts';
 import { deviceHash } from '../api/fence-config.ts';
 import type { Method } from '../api/fence-config.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
@@ -306,6 +307,29 @@ describe('what acts rest on', () => {
     );
     const on = groundsOf(decideNode(remedied('fence', { fence: powered })).steps[0]);
     assert.ok(on?.basis === 'Remedy' && on.trouble === undefined && on.leaseRenewTime === undefined);
+  });
+
+  test('[SAF-7] S39: also where nobody says any more what it is for: then the node has to be away still', () => {
+    const entry = { step: 'power-management', method: 'ipmi-off', device: deviceHash(off) ?? '' } as const;
+    const told = storedFence({
+      phase: 'poweringOff',
+      index: 0,
+      switched: [{ ...entry, storage: [], commandSentAt: timeOf(aCase().serverNowMs) }],
+    });
+    const fence = aFence({ incident: anIncident(), ladders: [running], fence: told });
+    const gone = remedied('fence', { fence, policy: { kind: 'none' } });
+    const renewed = aCase().lease?.renewTime;
+    const notTrue = { type: 'Ready', status: 'NotTrue' };
+    const rows: [NodeCase, unknown[]][] = [
+      [gone, [renewed, notTrue]],
+      [{ ...gone, node: { ...gone.node!, ready: 'True' } }, [renewed, undefined]],
+      [{ ...gone, lease: undefined } as unknown as NodeCase, ['', notTrue]],
+    ];
+    for (const [one, expected] of rows) {
+      const grounds = groundsOf(decideNode(one).steps[0]);
+      assert.ok(grounds?.basis === 'Remedy');
+      assert.deepEqual([grounds.leaseRenewTime, grounds.trouble], expected);
+    }
   });
 
   test('[REM-5] a Job that was made runs on, whatever became of the trouble', () => {

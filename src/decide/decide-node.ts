@@ -220,7 +220,7 @@ function runSteps(nodeCase: NodeCase, { run, ladder }: RemedyDecision, status: N
     taints: [],
     freed: [],
     pause: nodeCase.pause,
-    ...(isHarsh(run) || isCut(nodeCase, run) ? troubleOf(nodeCase, ladder, run) : {}),
+    ...causeOf(nodeCase, ladder, run),
     ...slotFor(nodeCase, run, status.fence),
     ...worthOfRun({ ...nodeCase, node }, run, { status, ladder }),
   };
@@ -236,8 +236,11 @@ function isHarsh(run: PlannedRun): boolean {
 
 /** So is every command of a fence that switches off (S39). What a person asks for needs no trouble. */
 function isCut({ fence }: NodeCase, run: PlannedRun): boolean {
-  if (run.do !== 'switch') return false;
-  return run.method.action === 'off' && (fence === undefined || requestOf(fence) === undefined);
+  return isOff(run) && (fence === undefined || requestOf(fence) === undefined);
+}
+
+function isOff(run: PlannedRun): boolean {
+  return run.do === 'switch' && run.method.action === 'off';
 }
 
 /** Whoever cuts something that is on looks once more whether that is worth it. */
@@ -254,15 +257,24 @@ function worthOfRun(
   return spell === undefined ? {} : { worth: worthOf(nodeCase, spell) };
 }
 
-/** What has to be so still when the remedy begins; nothing, where it is one for the way back. */
+type Cause = Pick<Extract<Grounds, { basis: 'Remedy' }>, 'leaseRenewTime' | 'trouble' | 'isAsked'>;
+
+/** What has to be so still when it begins; nothing, where it is one for the way back. */
+function causeOf(nodeCase: NodeCase, ladder: RemedyDecision['ladder'], run: PlannedRun): Cause {
+  if (isCut(nodeCase, run)) return troubleOf(nodeCase, ladder, run) ?? awayOf(nodeCase);
+  if (isHarsh(run)) return troubleOf(nodeCase, ladder, run) ?? {};
+  return isOff(run) ? { isAsked: true } : {};
+}
+
+/** The trouble that the ladder is for; undefined where there is no such ladder, or not any more. */
 function troubleOf(
   { policy, lease, node }: NodeCase,
   ladder: RemedyDecision['ladder'],
   run: PlannedRun,
-): Pick<Grounds, 'leaseRenewTime'> & { trouble?: { type: string; status: string } } {
-  if (policy.kind !== 'one' || ladder?.phase !== 'running') return {};
+): Cause | undefined {
+  if (policy.kind !== 'one' || ladder?.phase !== 'running') return undefined;
   const threshold = policy.policy.remedy?.thresholds.find(({ key }) => key === ladder.threshold);
-  if (threshold === undefined) return {};
+  if (threshold === undefined) return undefined;
   const silent = { leaseRenewTime: lease?.renewTime ?? '' };
   if (threshold.condition === undefined) {
     // Where there is no Lease, it is silent because Kubernetes says so.
@@ -272,6 +284,12 @@ function troubleOf(
   const { type, status } = threshold.condition;
   // What Kubernetes calls Unknown is silent: whoever renews its Lease is on its way back.
   return { trouble: { type, status }, ...(run.do === 'switch' && node?.ready === 'Unknown' ? silent : {}) };
+}
+
+/** Nobody says any more what a fence that has begun is for: it goes on for as long as the node is away. */
+function awayOf({ lease, node }: NodeCase): Cause {
+  const silent = { leaseRenewTime: lease?.renewTime ?? '' };
+  return node?.ready === 'True' ? silent : { ...silent, trouble: { type: 'Ready', status: 'NotTrue' } };
 }
 
 function claimsOf(nodeCase: NodeCase, decision: ReleaseDecision, { fence, ladders }: RemedyDecision): Claims {
@@ -288,7 +306,7 @@ function claimsOf(nodeCase: NodeCase, decision: ReleaseDecision, { fence, ladder
 function slotFor({ policy }: NodeCase, run: PlannedRun, fence: NodeFenceStatus['fence']): Pick<Grounds, 'slot'> {
   const storm = (policy.kind === 'one' ? policy.policy.remedy?.storm : undefined) ?? DEFAULT_STORM;
   const isFirst = fence !== undefined && fence.retries === 0 && fence.level === 0 && fence.index === 0;
-  const isFence = run.do === 'switch' && run.method.action === 'off' && isFirst;
+  const isFence = isOff(run) && isFirst;
   if (!isFence && !isHarsh(run)) return {};
   return { slot: { kind: isFence ? 'fence' : 'remedy', max: storm.maxConcurrent } };
 }
