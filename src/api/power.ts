@@ -81,6 +81,11 @@ export interface Doubt {
   message: string;
 }
 
+/** Whether it is about this machine, as far as anybody knows; what it says of that is another question. */
+export function isAboutThisMachine({ identity, wrong, wasSeenOn }: PowerAnswer): boolean {
+  return identity !== 'other' && wrong === undefined && (identity !== 'none' || wasSeenOn);
+}
+
 /** The rule, where it is known of the node what it is weighed against; undefined: it is believed. */
 export type DoubtAbout = (
   node: { name: string; ready: ConditionStatus | undefined },

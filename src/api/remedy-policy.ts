@@ -101,8 +101,8 @@ const fence = z.object({
     .prefault(FENCE.powerOnFoundOff)
     .meta({
       description:
-        'Switch on what a fence has found off, once all that may go has gone. Never while others have the node cordoned or ' +
-        'under maintenance, nor after its kubelet has reported a shutdown: then somebody wants it off.',
+        'Switch on what a fence has found off, once all that may go has gone. Never while others have the node cordoned, ' +
+        'under maintenance or paused by name, nor after its kubelet has reported a shutdown: then somebody wants it off.',
     }),
   markOutOfService: z.boolean().prefault(FENCE.markOutOfService).meta({ description: MARK_OUT_OF_SERVICE }),
 });

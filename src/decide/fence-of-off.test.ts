@@ -80,6 +80,8 @@ describe('a machine that is off', () => {
       [{ node: { plans: { ...plans, isCordoned: true } } }, /others have the node cordoned/],
       [{ node: { plans: { ...plans, isShuttingDown: true } } }, /was shutting down/],
       [{ node: { maintenanceUntil: timeOf(nowMs + 1000) } }, /under maintenance until/],
+      [{ node: { plans: { ...plans, pauses: { hardware: timeOf(nowMs + 1000) } } } }, /paused until .* by hardware/],
+      [{ node: { plans: { ...plans, pauses: { hardware: 'soon' } } } }, /pause\.hardware is .*, which is no time/],
       [{ policy: policy(false) }, /powerOnFoundOff is false/],
     ];
     for (const [change, why] of rows) {

@@ -27,7 +27,7 @@ import { releaseNode } from '../release/release-node.ts';
 import { isTroubled } from '../remedy/ladder.ts';
 import { returnNode } from '../return/return-node.ts';
 import type { Spell } from '../release/patience.ts';
-import { leftToOthers, wasShuttingDown } from '../release/patience.ts';
+import { leftToOthers, pausedByName, wasShuttingDown } from '../release/patience.ts';
 import { gainOf } from '../release/gain.ts';
 import { maintenanceNow } from '../release/maintenance.ts';
 import { brakeOf, isFoundOff, spellOf } from './brake-of.ts';
@@ -156,6 +156,8 @@ function staysOff(nodeCase: PresentCase): string | undefined {
   if (wasShuttingDown(nodeCase)) return 'its kubelet had reported that its machine was shutting down';
   const maintenance = maintenanceNow(nodeCase);
   if (maintenance !== undefined) return maintenance.message;
+  const paused = pausedByName(nodeCase);
+  if (paused !== undefined) return paused.message;
   return remedyOf(nodeCase)?.fence.powerOnFoundOff === false ? 'fence.powerOnFoundOff is false' : undefined;
 }
 

@@ -8,7 +8,8 @@ import { incidentIdOf } from '../api/quarantine.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import { UNREAD_PODS, unseenVolume } from '../api/unseen.ts';
 import { lateAfter } from '../release/latecomers.ts';
-import { latelySaid } from '../api/power.ts';
+import type { PowerAnswer } from '../api/power.ts';
+import { isAboutThisMachine, latelySaid } from '../api/power.ts';
 import { cameOnMs, wasShuttingDown } from '../release/patience.ts';
 import { isQuarantined } from '../return/return-node.ts';
 import type { ReleaseDecision, Trouble } from './decide-release.ts';
@@ -119,7 +120,9 @@ function withFoundOff(
   const lately = latelySaid(nodeCase);
   const { bootId } = node;
   const known = foundOff?.bootId === bootId ? foundOff : undefined;
-  if (lately.kind === 'said' && lately.answers.every(({ power }) => power === 'off')) {
+  // What is said of another machine is no word about this one.
+  const isOff = (one: PowerAnswer): boolean => one.power === 'off' && isAboutThisMachine(one);
+  if (lately.kind === 'said' && lately.answers.every(isOff)) {
     return { ...incident, foundOff: { at: known?.at ?? now, bootId } };
   }
   if (known === undefined) return incident;

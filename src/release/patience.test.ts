@@ -61,14 +61,22 @@ describe('patience', () => {
     const seenOff = { at: '2026-01-01T00:08:00Z', bootId: 'boot-1' };
     const after = (
       power: PowerAnswer['power'] | undefined | 'off and on',
-      { askedForMs = 0, ...more }: { askedForMs?: number; onAt?: string; bootId?: string } = {},
+      { askedForMs = 0, said, ...more }: { askedForMs?: number; onAt?: string; bootId?: string; said?: object } = {},
     ): Patience | undefined => {
       const answers =
-        power === undefined ? {} : { answers: power.split(' and ').map((one) => ({ power: one }) as PowerAnswer) };
+        power === undefined
+          ? {}
+          : { answers: power.split(' and ').map((one) => ({ power: one, ...said }) as PowerAnswer) };
       const fence = aFence({ incident: anIncident({ foundOff: { ...seenOff, ...more } }) });
       const asked = { question: questionOf(off), askedForMs, ...answers };
       return patienceWith(withNode({}, { config, fence, power: asked }), { ...spell, sinceMs: 0 });
     };
+
+    test('[SAF-17] by a device that is not known to be about this machine: nobody has switched this one on', () => {
+      const rows = [{ identity: 'other' }, { wrong: 'two machines answered' }, { identity: 'none', wasSeenOn: false }];
+      for (const said of rows) assert.notEqual(reasonOf(after('on', { said })), 'PlannedWork', JSON.stringify(said));
+      assert.equal(reasonOf(after('on', { said: { identity: 'none', wasSeenOn: true } })), 'PlannedWork');
+    });
 
     test('[SAF-18] and is on: somebody has switched it on, and it has the time of a boot from then on', () => {
       assert.equal(reasonOf(after('off and on')), 'PlannedWork', 'by one of its devices');

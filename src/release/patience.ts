@@ -10,7 +10,7 @@ import { isRenewing } from '../api/life.ts';
 import { toldOther } from '../api/others.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { PAUSE_PREFIX } from '../api/plans.ts';
-import { latelySaid } from '../api/power.ts';
+import { isAboutThisMachine, latelySaid } from '../api/power.ts';
 import type { NodeCase, PresentCase } from '../api/release-view.ts';
 import { QUARANTINE_KEY } from '../api/release-view.ts';
 import type { Worth } from '../api/steps.ts';
@@ -56,7 +56,7 @@ export function leftToOthers(node: NodeCase['node']): Patience | undefined {
 }
 
 /** All of them have to have passed. One that is no time holds until it is mended: unknown is not no. */
-function pausedByName({ node, serverNowMs }: PresentCase): Patience | undefined {
+export function pausedByName({ node, serverNowMs }: PresentCase): Patience | undefined {
   const pauses = Object.entries(node.plans?.pauses ?? {}).map(([name, written]) => ({ name, ...timeWritten(written) }));
   const open = pauses.filter(({ atMs }) => atMs === undefined || serverNowMs < atMs);
   const broken = open.find(({ atMs }) => atMs === undefined);
@@ -111,9 +111,8 @@ export function cameOnMs(nodeCase: PresentCase, { bootId, onAt }: FoundOff): num
   if (bootId !== nodeCase.node.bootId) return undefined;
   if (onAt !== undefined) return Date.parse(onAt);
   const lately = latelySaid(nodeCase);
-  return lately.kind === 'said' && lately.answers.some(({ power }) => power === 'on')
-    ? nodeCase.serverNowMs
-    : undefined;
+  const isOn = lately.kind === 'said' && lately.answers.some((one) => one.power === 'on' && isAboutThisMachine(one));
+  return isOn ? nodeCase.serverNowMs : undefined;
 }
 
 /** Its devices have said off, and whoever leads now has not heard them: what they say now is found out first. */

@@ -29,6 +29,9 @@ runHoles('a machine that is found off', {
   'found-off-and-alive': '[SAF-3, FEN-4] and lives on in the same boot was never off: its fence ends',
   'found-off': '[SAF-19] is switched on when all that may go has gone',
   'found-off-cordoned': '[SAF-19] stays off while others have its node cordoned',
+  'found-off-paused-by-name': '[SAF-18, SAF-19] stays off until every pause that somebody has named has passed',
+  'off-and-on-of-another-machine':
+    '[SAF-17, SAF-18] is not this one where its device speaks of another: what happens to that is no reboot of this',
   'found-off-left': '[SAF-19] stays off where the policy says so',
   'graceful-shutdown': '[SAF-19] stays off if its kubelet had reported the shutdown',
 });
