@@ -1,11 +1,19 @@
 /** [S15] What a decision rests on is read right before the act; whatever is different then stops it. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ActCluster, driverRef, fenceRef, leaseRef, nodeRef, policyRef } from '../../test/support/act-cluster.ts';
+import {
+  ActCluster,
+  driverRef,
+  fenceRef,
+  leaseRef,
+  nodeRef,
+  podRef,
+  policyRef,
+} from '../../test/support/act-cluster.ts';
 import { driver, entry } from '../../test/support/release-case.ts';
 import { writtenPause } from '../api/seen-pause.ts';
 import type { Method } from '../api/fence-config.ts';
-import type { Basis, Grounds } from '../api/steps.ts';
+import type { Basis, Grounds, SeenPod } from '../api/steps.ts';
 import type { Device } from '../devices/device.ts';
 import { configMaps } from '../kube/resources.ts';
 import type { AskDevices, Refusal } from './grounds.ts';
@@ -37,6 +45,11 @@ const confirmed: AskDevices = async () => undefined;
 
 async function found({ client }: ActCluster, grounds: Grounds, ask = confirmed): Promise<string> {
   return said(await verify(new LiveReads(client, { timeoutMs: 1000 }), grounds, { ask }));
+}
+
+/** A pod as it is now. */
+async function seen(cluster: ActCluster, name?: string): Promise<SeenPod> {
+  return { uid: (await cluster.pod(name)).uid, isInService: true };
 }
 
 function said(refusal: Refusal | undefined): string {
@@ -177,10 +190,41 @@ describe('the grounds of an act', () => {
   test('S7: of the end of a quarantine fall when the node is not Ready', async () => {
     const cluster = await ActCluster.create();
     const { leaseRenewTime: _, ...common } = await cluster.grounds();
-    const grounds: Grounds = { ...common, basis: 'Return', isReady: true };
+    const grounds: Grounds = { ...common, basis: 'Return', isReady: true, pods: [await seen(cluster)] };
     assert.match(await found(cluster, grounds), /Ready of node-1 is Unknown/);
     await cluster.patch(nodeRef, '/status/conditions', ready('True'), 'status');
     assert.equal(await found(cluster, grounds), 'nothing');
+  });
+
+  test('[NGS-7, SAF-4] fall when a pod is there that was not counted on, or one is not in service that was', async () => {
+    const cluster = await ActCluster.create();
+    await cluster.addPod('held', { finalizers: ['example.com/held'] });
+    const there = [await seen(cluster), await seen(cluster, 'held')];
+    const falls = async (pods: readonly SeenPod[]): Promise<string> =>
+      found(cluster, { ...(await groundsOf(cluster, 'Remedy')), pods });
+    assert.equal(await falls(there), 'nothing');
+    assert.equal(await falls(there.slice(0, 1)), 'pod default/held is new on node-1');
+    const held = { ...podRef, name: 'held' };
+    await cluster.patch(held, '/status/phase', 'Failed', 'status');
+    assert.equal(await falls(there), 'pod default/held is not in service on node-1 any more');
+    await cluster.patch(held, '/status/phase', 'Running', 'status');
+    await cluster.remove(held);
+    assert.equal(
+      await falls(there),
+      'pod default/held is not in service on node-1 any more',
+      'somebody has deleted it',
+    );
+    await cluster.remove(podRef);
+    assert.match(await falls(there), /^pod [0-9a-f-]+ is not in service on node-1 any more$/, 'it is gone');
+    const ending = there.map((pod) => ({ ...pod, isInService: false }));
+    assert.equal(await falls(ending), 'nothing', 'who was on the way out may have gone');
+  });
+
+  test('[NGS-11] nobody knows who is there: so much the less', async () => {
+    const cluster = await ActCluster.create();
+    const grounds = { ...(await groundsOf(cluster, 'Remedy')), pods: [await seen(cluster)] };
+    cluster.server.faults.inject({ matches: ({ resource }) => resource === 'pods', code: 500 });
+    assert.match(await found(cluster, grounds), /^unreadable: /);
   });
 
   test('fall when a newcomer has the name of the node', async () => {

@@ -53,6 +53,10 @@ interface WireFence extends KubeObject {
   status?: { epoch?: number };
 }
 
+interface WirePod extends KubeObject {
+  status?: { phase?: string };
+}
+
 interface WireDriver extends KubeObject {
   spec?: { attachRequired?: boolean };
 }
@@ -89,7 +93,7 @@ const comparisons: Record<Basis, readonly Comparison[]> = {
 };
 
 /** Whatever it rests on. */
-const always: readonly Comparison[] = [withinBudgets, samePause];
+const always: readonly Comparison[] = [withinBudgets, samePause, samePods];
 
 /** The power is off, or a ladder was called for by other signs: whether Ready has noticed does not matter. */
 const mayBeReady: ReadonlySet<Basis> = new Set(['PowerOff', 'Remedy', 'Return']);
@@ -245,7 +249,7 @@ async function kubeletNotAway(_: LiveReads, { worth, node }: Grounds, { knock }:
 async function withinBudgets(reads: LiveReads, grounds: Grounds): Promise<Refusal | undefined> {
   const { budgeted = [] } = grounds;
   for (const namespace of new Set(budgeted.map((pod) => pod.namespace))) {
-    const listed = await reads.list<KubeObject & WireBudget>(podDisruptionBudgets, namespace);
+    const listed = await reads.list<KubeObject & WireBudget>(podDisruptionBudgets, { namespace });
     if (!listed.ok) return { kind: 'unreadable', error: listed.error };
     const spent = listed.value.items.flatMap(spentBudget);
     for (const pod of budgeted) {
@@ -265,6 +269,29 @@ async function samePause(reads: LiveReads, { pause }: Grounds): Promise<Refusal 
   return isDeepStrictEqual(found, written)
     ? undefined
     : changed(`the pause for all in ${namespace} is another one now`);
+}
+
+/** A watch may have lost that a pod has come, or that somebody has sent one away: then it is not clean (NGS-7, SAF-4). */
+async function samePods(reads: LiveReads, { node, pods: seen }: Grounds): Promise<Refusal | undefined> {
+  if (seen === undefined) return undefined;
+  const listed = await reads.list<WirePod>(pods, { fieldSelector: `spec.nodeName=${node}` });
+  if (!listed.ok) return { kind: 'unreadable', error: listed.error };
+  const { items } = listed.value;
+  const newcomer = items.find(({ metadata }) => !seen.some(({ uid }) => uid === metadata.uid));
+  if (newcomer !== undefined) return changed(`pod ${named(newcomer)} is new on ${node}`);
+  const staying = new Set(items.filter(isInService).map(({ metadata }) => metadata.uid));
+  const left = seen.find((pod) => pod.isInService && !staying.has(pod.uid));
+  if (left === undefined) return undefined;
+  const still = items.find(({ metadata }) => metadata.uid === left.uid);
+  return changed(`pod ${still === undefined ? left.uid : named(still)} is not in service on ${node} any more`);
+}
+
+function isInService({ metadata, status }: WirePod): boolean {
+  return metadata.deletionTimestamp === undefined && !isOver({ phase: status?.phase ?? '' });
+}
+
+function named({ metadata }: KubeObject): string {
+  return `${metadata.namespace}/${metadata.name}`;
 }
 
 async function sameDrivers(reads: LiveReads, grounds: Grounds): Promise<Refusal | undefined> {

@@ -24,7 +24,10 @@ export class LiveReads {
     return read as Promise<Result<T>>;
   }
 
-  list<T extends KubeObject>(resource: Resource, namespace?: string): Promise<Result<{ items: T[] }>> {
-    return this.#client.list<T>(resource, namespace === undefined ? {} : { namespace }, this.#options);
+  list<T extends KubeObject>(
+    resource: Resource,
+    which: { namespace?: string; fieldSelector?: string } = {},
+  ): Promise<Result<{ items: T[] }>> {
+    return this.#client.list<T>(resource, which, this.#options);
   }
 }

@@ -48,6 +48,8 @@ export interface LongActsOptions {
   ) => { object: Record<string, unknown>; label: { key: string; value: string } } | undefined;
   /** Something about this node has changed. */
   onNode: (name: string) => void;
+  /** It was found otherwise than it was decided on. */
+  onChanged: (name: string) => void;
   random: () => number;
   /** A fence of it is under way. */
   isFenced: (name: string) => boolean;
@@ -289,11 +291,12 @@ export class LongActs {
     const { key } = act;
     const isCut = act.do === 'switch' && act.method.action === 'off';
     if (isCut && !namesCause(grounds)) return 'nobody says what it is for';
-    const { client, isLeading, timeoutMs, knock = knockByNetwork } = this.#options;
+    const { client, isLeading, timeoutMs, onChanged, knock = knockByNetwork } = this.#options;
     const refusal = await verify(new LiveReads(client, { timeoutMs }), grounds, {
       knock,
       ask: async () => 'nobody is asked here',
     });
+    if (refusal?.kind === 'changed') onChanged(name);
     if (!isLeading()) return 'this instance does not lead any more';
     if (this.#wanted.get(name)?.includes(key) === false) return 'it was decided otherwise since';
     if (refusal === undefined) return undefined;

@@ -19,7 +19,8 @@ interface Node extends KubeObject {
 /** On grounds that hold at this very moment. */
 async function does(cluster: ActCluster, act: GroundedAct): Promise<string[]> {
   const node = await cluster.node();
-  const grounds = { ...(await cluster.grounds()), taints: [], basis: 'Return' as const, isReady: false };
+  const pods = (await cluster.uidsOfPods()).map((uid) => ({ uid, isInService: false }));
+  const grounds = { ...(await cluster.grounds()), taints: [], basis: 'Return' as const, isReady: false, pods };
   const outcomes = await perform(
     [{ grounds, acts: [act] }],
     { name: 'node-1', node },
@@ -117,7 +118,6 @@ describe('a node that is out of service', () => {
       key: theirs.key,
       effect: 'NoExecute',
       value: 'fenceline',
-      pods: [(await cluster.pod()).uid],
     };
     assert.deepEqual(await does(cluster, untaint), ['done']);
     assert.deepEqual((await seen(cluster)).at(-1), undefined);
@@ -129,7 +129,7 @@ describe('a node that is out of service', () => {
     assert.deepEqual(await seen(cluster), ['Unknown', 'FencelinePoweredOff', heartbeat, undefined]);
     await cluster.patch(nodeRef, '/spec/taints', [quarantine, theirs]);
     assert.deepEqual(await does(cluster, outOfService), ['needless']);
-    const untaint: GroundedAct = { do: 'untaint', ...theirs, value: 'fenceline', pods: [(await cluster.pod()).uid] };
+    const untaint: GroundedAct = { do: 'untaint', ...theirs, value: 'fenceline' };
     assert.deepEqual(await does(cluster, untaint), ['needless']);
     assert.equal((await seen(cluster)).at(-1), 'nodeshutdown');
   });

@@ -42,7 +42,14 @@ async function act(cluster: ActCluster, ...steps: Step[]): Promise<ActOutcome[]>
 /** On grounds that hold at this very moment: what has changed since is left to the act itself to find. */
 async function performed(steps: Step[], ...rest: [Target, ActOptions, ActCluster]): Promise<ActOutcome[]> {
   const [on, options, cluster] = rest;
-  const standing: Grounds = { ...(await cluster.grounds()), taints: [], basis: 'Return', isReady: false };
+  const seen = (await cluster.uidsOfPods()).map((uid) => ({ uid, isInService: false }));
+  const standing: Grounds = {
+    ...(await cluster.grounds()),
+    taints: [],
+    basis: 'Return',
+    isReady: false,
+    pods: seen,
+  };
   const grounded = steps.map((step) =>
     'acts' in step && step.grounds === bare ? { ...step, grounds: standing } : step,
   );
@@ -54,7 +61,16 @@ async function target(cluster: ActCluster): Promise<Target> {
 }
 
 const pause = { namespace: 'fenceline' };
-const bare: Grounds = { basis: 'Return', isReady: false, node: 'node-1', taints: [], freed: [], pause, epoch: 3 };
+const bare: Grounds = {
+  basis: 'Return',
+  isReady: false,
+  pods: [],
+  node: 'node-1',
+  taints: [],
+  freed: [],
+  pause,
+  epoch: 3,
+};
 const one = (grounded: GroundedAct, grounds: Grounds = bare): Step => ({ grounds, acts: [grounded] });
 const free = (wanted: FreeAct): Step => ({ free: [wanted] });
 const kinds = (outcomes: readonly ActOutcome[]): string[] => outcomes.map(({ kind }) => kind);
@@ -207,7 +223,7 @@ describe('a node', () => {
     const decided = await target(cluster);
     await cluster.replaceNode();
     const steps = [
-      one({ do: 'untaint', ...quarantine, pods: [(await cluster.pod()).uid] }),
+      one({ do: 'untaint', ...quarantine }),
       one({ do: 'freeVolumes', volumes: [entry] }),
       free({ do: 'noteRemediation', remediation: { since: '2026-01-01T00:10:00Z', pod: 'default/repair-1' } }),
     ];
@@ -253,15 +269,15 @@ describe('a node', () => {
   test('[NGS-7, FEV-5] loses our taint only, and only with the pods on it that were known', async () => {
     const cluster = await ActCluster.create();
     await cluster.patch(nodeRef, '/spec/taints', [quarantine, forceEviction]);
-    const uid = (await cluster.pod()).uid;
-    const stranger = await act(cluster, one({ do: 'untaint', ...forceEviction, pods: [] }));
+    const alone: Grounds = { ...(await cluster.grounds()), basis: 'Return', isReady: false, pods: [] };
+    const stranger = await act(cluster, one({ do: 'untaint', ...forceEviction }, alone));
     assert.deepEqual(
       stranger.map((outcome) => outcome.kind === 'changed' && outcome.what),
       ['pod default/web-0 is new on node-1'],
     );
-    assert.deepEqual(kinds(await act(cluster, one({ do: 'untaint', ...forceEviction, pods: [uid] }))), ['done']);
+    assert.deepEqual(kinds(await act(cluster, one({ do: 'untaint', ...forceEviction }))), ['done']);
     assert.deepEqual((await cluster.read<Node>(nodeRef)).spec.taints, [quarantine]);
-    assert.deepEqual(kinds(await act(cluster, one({ do: 'untaint', ...forceEviction, pods: [uid] }))), ['needless']);
+    assert.deepEqual(kinds(await act(cluster, one({ do: 'untaint', ...forceEviction }))), ['needless']);
   });
 
   test('[NGS-4, FEV-4] only the released volumes leave volumesInUse', async () => {

@@ -135,7 +135,7 @@ class Performer {
       case 'quarantine':
         return this.#quarantine(act);
       case 'untaint':
-        return this.#untaint(act);
+        return this.#onNode(act, (node) => (isMeant(node, act) ? removeTaint(node, act) : []));
       case 'takeOutOfService':
         return this.#takeOutOfService(act);
       case 'markUnready':
@@ -225,20 +225,6 @@ class Performer {
     const deleted = await this.#options.client.delete({ resource: nodes, name }, { uid }, this.#calls);
     if (!deleted.ok && deleted.error.kind === 'notFound') return { kind: 'needless', act };
     return outcomeOf(act, deleted);
-  }
-
-  /** Live, and on the very node that was read: a pod that came meanwhile keeps the taint where it is. */
-  async #untaint(act: Extract<Act, { do: 'untaint' }>): Promise<ActOutcome> {
-    const { name: node } = this.#target;
-    const fieldSelector = `spec.nodeName=${node}`;
-    const read = await this.#options.client.list(pods, { fieldSelector }, this.#calls);
-    if (!read.ok) return outcomeOf(act, read);
-    const unexpected = read.value.items.find(({ metadata }) => !act.pods.includes(metadata.uid ?? ''));
-    if (unexpected !== undefined) {
-      const { namespace, name } = unexpected.metadata;
-      return { kind: 'changed', act, what: `pod ${namespace}/${name} is new on ${node}` };
-    }
-    return this.#onNode(act, (live) => (isMeant(live, act) ? removeTaint(live, act) : []));
   }
 
   /** Read back before anything relies on it: an attacher that never sees the wish would detach without a fence. */

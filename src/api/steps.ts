@@ -34,6 +34,15 @@ interface CommonGrounds {
   slot?: { kind: SlotKind; max: number };
   /** Pods that go only while every budget over them allows a disruption; absent: whatever budgets say. */
   budgeted?: readonly BudgetedPod[];
+  /** All that may be on the node; absent where it does not matter who is there. */
+  pods?: readonly SeenPod[];
+}
+
+/** A pod of the node as it was when that was weighed: none more may be there, and one in service has to be so still. */
+export interface SeenPod {
+  uid: string;
+  /** Neither over nor sent away by anybody. */
+  isInService: boolean;
 }
 
 /** Why something that is on may be cut (SAF-18). */
@@ -76,7 +85,7 @@ export type Grounds = CommonGrounds &
      */
     | { basis: 'Remedy'; trouble?: { type: string; status: string }; isAsked?: boolean }
     /** The node is back in order, so that a taint of ours may go. `isReady`: it has to be Ready. */
-    | { basis: 'Return'; isReady: boolean }
+    | { basis: 'Return'; isReady: boolean; pods: readonly SeenPod[] }
   );
 
 export type Basis = Grounds['basis'];
@@ -99,9 +108,8 @@ export type FreeAct =
 export type Cordon = { do: 'cordon' } & Try;
 
 export type GroundedAct =
-  /** `pods`: the UIDs of all that may be on the node; one more, and the taint stays. */
   /** `value`: only the taint that says so. */
-  | { do: 'untaint'; key: string; effect: string; value?: string; pods: readonly string[] }
+  | { do: 'untaint'; key: string; effect: string; value?: string }
   /** Its machine is off, and the Node says so. `isTainted`: by the taint, too, which drives away whatever does not tolerate it. */
   | { do: 'takeOutOfService'; isTainted: boolean }
   /** A pod that stays on it serves nobody. */

@@ -31,6 +31,7 @@ import { epochOf, isSameAlarm, nextStatus } from './record.ts';
 import { rehearse } from './rehearse.ts';
 import type { Rehearsing } from './rehearsed-case.ts';
 import { isSame } from './same.ts';
+import { seenPod } from './seen-pod.ts';
 import { standsUnread } from './unread.ts';
 
 /** What is read only when a decision wants it. */
@@ -222,11 +223,17 @@ function runSteps(nodeCase: NodeCase, { run, ladder }: RemedyDecision, status: N
     pause: nodeCase.pause,
     ...causeOf(nodeCase, ladder, run),
     ...slotFor(nodeCase, run, status.fence),
+    ...(connects(run) ? { pods: nodeCase.pods.map(seenPod) } : {}),
     ...worthOfRun({ ...nodeCase, node }, run, { status, ladder }),
   };
   if (run.do !== 'runJob') return [{ grounds, begins: run }];
   const incident = status.incident?.id ?? '';
   return [{ grounds, begins: { ...run, job: { ...run.job, incident } } }];
+}
+
+/** Whatever runs there writes again from then on: it is who was there when that was found harmless (SAF-4). */
+function connects(run: PlannedRun): boolean {
+  return run.do === 'switch' && run.what === 'storage' && run.method.action === 'on';
 }
 
 /** What cannot be taken back, and begins only while the trouble that it is for goes on. */

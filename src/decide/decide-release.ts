@@ -23,6 +23,7 @@ import type { ReturnDecision } from '../return/return-node.ts';
 import { isQuarantined, returnNode } from '../return/return-node.ts';
 import type { RemedyDecision } from './decide-remedy.ts';
 import { alarmsFor, stayAwayMs } from './incident.ts';
+import { seenPod } from './seen-pod.ts';
 
 /** What is wrong with a node. */
 export interface Trouble {
@@ -101,7 +102,7 @@ export function decideRelease(nodeCase: NodeCase, remedy: RemedyDecision, epoch:
 
 /** A taint of ours goes, from the very node that was looked at. */
 function untaintSteps(
-  { node, name, policy, pause }: NodeCase,
+  { node, name, policy, pause, pods }: NodeCase,
   act: Extract<GroundedAct, { do: 'untaint' }> | undefined,
   epoch: number,
 ): Step[] {
@@ -109,6 +110,7 @@ function untaintSteps(
   const grounds: Grounds = {
     basis: 'Return',
     isReady: act.key === QUARANTINE_KEY,
+    pods: pods.map(seenPod),
     node: name,
     ...(node === undefined ? {} : { nodeUid: node.uid, bootId: node.bootId }),
     ...(policy.kind === 'one' ? { policy: identityOf(policy.policy) } : {}),

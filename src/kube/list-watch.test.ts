@@ -294,6 +294,25 @@ describe('list-watch', () => {
     await end();
   });
 
+  test('who has seen that something is otherwise has it listed anew, but not what was listed a moment ago', async () => {
+    const { server, log, subject, end, pass } = begin({ timings: quiet });
+    await server.list('10', [object('a', '3')]);
+    await server.watch();
+    subject.doubt();
+    await pass(1999);
+    subject.doubt();
+    assert.equal(subject.statistics.lists, 1, 'who doubts it may have looked before');
+    await pass(1);
+    subject.doubt();
+    subject.doubt();
+    await pass(200);
+    await server.list('12', [object('a', '11')]);
+    assert.match((await server.watch()).request.path, /resourceVersion=12&/);
+    assert.deepEqual(log.slice(1), ['updated ns/a 11 uid-a']);
+    assert.equal(subject.statistics.lists, 2);
+    await end();
+  });
+
   test('a list that only confirms and fails is tried again later, and the watch goes on where it stood', async () => {
     const { server, problems, end, pass } = begin({ timings: quiet });
     await server.list('10', []);

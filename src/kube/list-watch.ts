@@ -2,7 +2,7 @@
  * Keeps a View of one collection up to date, for as long as it runs: a paged list, then a watch from there on, resumed
  * where it broke off, and a new list when the server no longer remembers that place. From time to time it is listed anew all the
  * same: a watch that has lost an event on its way looks like one to which nothing has happened, and what was lost with it would
- * be believed for good. A page every two minutes is what that costs, however large the collection is.
+ * be believed for good. A page every two minutes is what that costs, however large it is; who knows better does not wait (`doubt`).
  *
  * A failure detector stands on this, so two things matter more than elsewhere. It never stops for good: whatever fails
  * is reported and tried again. And it knows how old its knowledge is: `ageMs` is the time since a moment up to which
@@ -72,7 +72,8 @@ export const defaultTimings: ListWatchTimings = {
 
 /** Nothing was answered for so long, and something failed meanwhile: the server was away. Less is a connection that was lost. */
 const awayWithFailureMs = 2000;
-
+/** Who doubts what was listed this recently may have looked before. */
+const beyondDoubtMs = 2000;
 /** A watch that is this many questions behind is long being reopened. */
 const maxProbes = 100;
 
@@ -101,6 +102,7 @@ export class ListWatch<T> {
   #failures = 0;
   #lists = 0;
   #watches = 0;
+  #openWatch = new AbortController();
 
   constructor(options: ListWatchOptions<T>) {
     this.#options = options;
@@ -143,6 +145,13 @@ export class ListWatch<T> {
 
   get statistics(): { lists: number; watches: number; duplicates: number } {
     return { lists: this.#lists, watches: this.#watches, duplicates: this.#view.duplicates };
+  }
+
+  /** Somebody has read, or was told by a conflict, that something is not as the view has it: it is listed anew. */
+  doubt(): void {
+    if (this.#options.clock.monotonic() - this.#listedAt < beyondDoubtMs) return;
+    this.#listedAt = -Infinity;
+    this.#openWatch.abort();
   }
 
   /** Ends when `signal` fires; rejects only with what `project` or `onChange` threw. */
@@ -255,6 +264,7 @@ export class ListWatch<T> {
       timeoutSeconds: String(Math.max(1, Math.ceil(Math.min(spread, this.#trustedForMs / 1000)))),
     });
     const stalled = new AbortController();
+    this.#openWatch = stalled;
     const opened = await this.#options.client.stream(path, 'watch', {
       signal: AbortSignal.any([signal, stalled.signal]),
     });

@@ -87,7 +87,14 @@ export class CaseReader {
     const pods = this.#podsOf(name);
     if (!isClusterKnown || !pods.synced || pods.ageMs > maxViewAgeMs) return undefined;
     // Whoever asks is told when the view of pods has changed.
-    return pods.showsOwnWrites ? pods : undefined;
+    if (pods.showsOwnWrites) return pods;
+    pods.awaitOwnWrites();
+    return undefined;
+  }
+
+  /** What was read live of its pods is not what was decided on: a watch may have lost that, and is not waited for (S15). */
+  doubt(name: string): void {
+    this.#pods.get(name)?.doubt();
   }
 
   forget(name: string): void {

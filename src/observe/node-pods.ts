@@ -24,6 +24,8 @@ export interface NodePodsOptions {
 }
 
 const readTimeoutMs = 5000;
+/** Longer than a watch is behind on a bad day. */
+const ownWriteLateMs = 5000;
 /**
  * Of a bound claim and its volume nothing changes that matters here; what could not be read is tried again at once. A
  * hundred nodes that stay down with thirty volumes each would otherwise cost a hundred reads a second.
@@ -56,6 +58,7 @@ export class NodePods {
   #budgets: { namespaces: ReadonlySet<string>; spent: SpentBudget[]; readAtMs: number } | undefined;
   readonly #running: Promise<void>;
   readonly #written = new Map<string, string | undefined>();
+  #wroteAtMs = -Infinity;
 
   constructor(options: NodePodsOptions) {
     this.#options = options;
@@ -94,6 +97,7 @@ export class NodePods {
   /** We have made this version of a pod, or deleted it: until that is seen, the view is behind ourselves. */
   wrote(uid: string, version: string | undefined): void {
     this.#written.set(uid, version);
+    this.#wroteAtMs = this.#options.clock.monotonic();
   }
 
   /** Whether the view shows all that we have written (S17). */
@@ -112,6 +116,16 @@ export class NodePods {
     }
     this.#written.clear();
     return true;
+  }
+
+  /** What we have written has not come: after a while that is a watch that has lost it. */
+  awaitOwnWrites(): void {
+    if (this.#options.clock.monotonic() - this.#wroteAtMs >= ownWriteLateMs) this.doubt();
+  }
+
+  /** Something was found otherwise than it is here. */
+  doubt(): void {
+    this.#watch.doubt();
   }
 
   close(): void {

@@ -234,6 +234,7 @@ export class Attendant {
       if (pods !== 'unread') pods.wrote(uid, version);
     });
     this.#deeds.set(name, (this.#deeds.get(name) ?? 0) + acts.filter(({ kind }) => kind === 'done').length);
+    if (acts.some(({ kind }) => kind === 'changed')) reader.doubt(name);
     const pass = { nodeCase, decision, acts, fence, tookMs: clock.monotonic() - startedMs };
     onPass?.(pass);
     reporter.report(pass);

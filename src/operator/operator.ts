@@ -196,6 +196,7 @@ export class Operator {
       knock: this.#options.knock,
       ...weighedBy(this.#observer, this.#devices),
       isFenced: (name) => this.#cluster.nodesWith('fenced').includes(name),
+      onChanged: (name) => this.#reader.doubt(name),
       jobObject: (order) => this.#jobObject(order),
     });
     const shared = new SharedFacts({

@@ -218,7 +218,7 @@ describe('the end of an eviction', () => {
   const asserted = aRecord({ basis: 'Asserted', by: 'taint' });
 
   test('[FEV-3] a node that is Ready, and of which nothing was evicted: at once', () => {
-    assert.deepEqual(endOfEviction(ready(), []), { do: 'untaint', ...forceEviction, pods: ['pod-0'] });
+    assert.deepEqual(endOfEviction(ready(), []), { do: 'untaint', ...forceEviction });
   });
 
   test('[FEV-3, FEV-5] in the middle it finishes first, Ready or not', () => {

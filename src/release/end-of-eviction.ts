@@ -25,8 +25,7 @@ export function endOfEviction(nodeCase: NodeCase, records: readonly ReleaseRecor
   if (records.some(({ endedAt }) => endedAt === undefined)) return undefined;
   if (node?.ready !== 'True' && (pods.some((pod) => isAwaited(nodeCase, pod)) || hasLeftovers(nodeCase)))
     return undefined;
-  const uids = pods.map(({ uid }) => uid);
-  return { do: 'untaint', key: FORCE_EVICTION_KEY, effect, pods: uids };
+  return { do: 'untaint', key: FORCE_EVICTION_KEY, effect };
 }
 
 /** The taint would have it go, and it does. */

@@ -134,7 +134,7 @@ describe('a machine that is confirmed off is out of service', () => {
 
 describe('the taint of ours', () => {
   const node = aNode({ ready: 'Unknown', taints: [quarantine, OUR_OUT_OF_SERVICE] });
-  const untaint = { do: 'untaint', ...OUR_OUT_OF_SERVICE, pods: ['pod-0'] };
+  const untaint = { do: 'untaint', ...OUR_OUT_OF_SERVICE };
   const ends = (
     records: readonly ReleaseRecord[],
     mayRelease = true,

@@ -40,11 +40,11 @@ export function endOfOutOfService(
   records: readonly ReleaseRecord[],
   mayRelease: boolean,
 ): Untaint | undefined {
-  const { node, pods } = nodeCase;
+  const { node } = nodeCase;
   if (!isOutOfServiceByUs(node)) return undefined;
   const isNeeded = mayRelease && isWanted(nodeCase) && isPoweredOff(nodeCase);
   if (isNeeded && records.some((record) => isGoing(nodeCase, record))) return undefined;
-  return { do: 'untaint', ...OUR_OUT_OF_SERVICE, pods: pods.map(({ uid }) => uid) };
+  return { do: 'untaint', ...OUR_OUT_OF_SERVICE };
 }
 
 function isWanted({ policy }: NodeCase): boolean {

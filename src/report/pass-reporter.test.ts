@@ -126,9 +126,9 @@ describe('events and metrics', () => {
   test('the way back is told when the quarantine goes, not when another taint does', () => {
     const { said, pass } = setUp();
     const well = aCase({ node: aNode({ ready: 'True' }), pods: [] });
-    pass(well, { kind: 'done', act: { do: 'untaint', ...forceEviction, pods: [] } });
+    pass(well, { kind: 'done', act: { do: 'untaint', ...forceEviction } });
     assert.deepEqual(said, []);
-    pass(well, { kind: 'done', act: { do: 'untaint', ...quarantine, pods: [] } });
+    pass(well, { kind: 'done', act: { do: 'untaint', ...quarantine } });
     assert.deepEqual(said, ['Node node-1: BackInService: is clean and takes pods again']);
   });
 

@@ -180,7 +180,7 @@ describe('the way back', () => {
     const since = nowMs - 30_000;
     const decision = returnNode(back({}, { fence: stored('clean', since), pods: [] }), [over]);
     assert.equal(decision.stage, 'soaked');
-    assert.deepEqual(decision.act, { do: 'untaint', ...quarantine, pods: [] });
+    assert.deepEqual(decision.act, { do: 'untaint', ...quarantine });
     assert.equal(stage(returnNode(back({}, { fence: stored('clean', since + 1000) }), [over])), 'clean: Soaking');
   });
 

@@ -77,8 +77,7 @@ export function returnNode(nodeCase: NodeCase, records: readonly ReleaseRecord[]
   if (cut !== undefined) return waiting('soaked', 'CutOff', cut);
   const marked = stillMarked(nodeCase);
   if (marked !== undefined) return waiting('soaked', 'MarkedDead', marked);
-  const pods = nodeCase.pods.map(({ uid }) => uid);
-  return { stage: 'soaked', act: { do: 'untaint', key: QUARANTINE_KEY, effect, pods } };
+  return { stage: 'soaked', act: { do: 'untaint', key: QUARANTINE_KEY, effect } };
 }
 
 /** In service without its storage it is not back (RET-2). */

@@ -170,12 +170,19 @@ export class ActCluster {
       isFenced: () => false,
       onWatch: () => {},
       onNode: () => {},
+      onChanged: () => {},
       ...change,
     });
   }
 
   async pod(name = 'web-0'): Promise<PodFacts> {
     return projectPod(await this.read({ ...podRef, name }));
+  }
+
+  async uidsOfPods(): Promise<string[]> {
+    const listed = await this.client.list(pods);
+    assert.ok(listed.ok, JSON.stringify(listed));
+    return listed.value.items.map(({ metadata }) => metadata.uid ?? '');
   }
 
   async uidOf(ref: ObjectRef): Promise<string> {

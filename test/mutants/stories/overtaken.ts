@@ -195,6 +195,21 @@ const otherStories: readonly Story[] = [
       }),
   },
   {
+    name: 'between, the way back: a pod is sent away',
+    scenario: () =>
+      ways.policy('between-sent-away', {
+        events: [...powerLoss, { at: '75s', apply: { apiVersion: 'v1', kind: 'Pod', ...newPod } }],
+        runFor: '110s',
+      }),
+    options: () =>
+      between({
+        after: matching(/^PUT .*\/nodefences\/.*"stage":"soaked"/),
+        deed: (other) => other.askToGo(victim),
+        not: matching(new RegExp(`${nodePatch}"op":"remove","path":"/spec/taints`)),
+        until: nth(2, matching(/^GET .*\/nodefences\//)),
+      }),
+  },
+  {
     name: 'between, power: its machine is on again',
     scenario: () => ways.power('between-on'),
     options: () =>

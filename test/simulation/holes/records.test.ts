@@ -26,5 +26,7 @@ runHoles('a record that is lost', {
 });
 
 runHoles('a view that has missed something', {
+  'conflict-unseen':
+    '[SAF-4, NGS-8] is listed anew when a write finds that something is otherwise, and nothing is connected under a live writer',
   'watch-loses-events': '[RET-2] is listed anew, and what was switched off is switched on',
 });
