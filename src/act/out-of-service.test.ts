@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { ActCluster, nodeRef, podRef } from '../../test/support/act-cluster.ts';
 import { quarantine } from '../../test/support/release-case.ts';
+import { OUR_OUT_OF_SERVICE } from '../api/out-of-service.ts';
 import type { GroundedAct } from '../api/steps.ts';
 import type { KubeObject } from '../kube/client.ts';
 import { perform } from './perform.ts';
@@ -113,12 +114,7 @@ describe('a node that is out of service', () => {
       ['status', undefined],
     );
     assert.deepEqual(await does(cluster, outOfService), ['needless']);
-    const untaint: GroundedAct = {
-      do: 'untaint',
-      key: theirs.key,
-      effect: 'NoExecute',
-      value: 'fenceline',
-    };
+    const untaint: GroundedAct = { do: 'untaint', ...OUR_OUT_OF_SERVICE };
     assert.deepEqual(await does(cluster, untaint), ['done']);
     assert.deepEqual((await seen(cluster)).at(-1), undefined);
   });

@@ -2,8 +2,11 @@
 import type { TaintFacts } from './release-view.ts';
 import { OUT_OF_SERVICE_KEY } from './release-view.ts';
 
-/** Told from that of an administrator by its value, also where nothing is on record any more. */
-export const OUR_OUT_OF_SERVICE = { key: OUT_OF_SERVICE_KEY, value: 'fenceline', effect: 'NoExecute' } as const;
+/**
+ * Told from that of an administrator by its value, also where nothing is on record any more. Not NoExecute: Kubernetes would drive out
+ * whatever a controller binds there by name, and the controller would make it again, without an end (SAF-9).
+ */
+export const OUR_OUT_OF_SERVICE = { key: OUT_OF_SERVICE_KEY, value: 'fenceline', effect: 'NoSchedule' } as const;
 
 export function isOurOutOfService({ key, effect, value }: TaintFacts): boolean {
   const ours = OUR_OUT_OF_SERVICE;

@@ -165,7 +165,7 @@ describe('the taint of ours', () => {
   test("[EVD-5, FEV-8] is nobody's word but ours", () => {
     const policy = inForce({ assertions: ['OutOfService'] });
     assert.equal(assertionOf(aCase({ node, policy })), undefined);
-    const theirs = aNode({ taints: [{ ...OUR_OUT_OF_SERVICE, value: 'nodeshutdown' }] });
+    const theirs = aNode({ taints: [{ ...OUR_OUT_OF_SERVICE, effect: 'NoExecute', value: 'nodeshutdown' }] });
     assert.equal(assertionOf(aCase({ node: theirs, policy }))?.source, 'OutOfServiceTaint');
   });
 });

@@ -83,9 +83,9 @@ describe('a node is fenced, released and brought back', () => {
       const told = ours.map(({ what }) => what);
       const order = [
         'Ready is Unknown',
-        'tainted node.kubernetes.io/out-of-service:NoExecute',
+        'tainted node.kubernetes.io/out-of-service:NoSchedule',
         'deleted',
-        'untainted node.kubernetes.io/out-of-service:NoExecute',
+        'untainted node.kubernetes.io/out-of-service:NoSchedule',
         'asked for on',
       ].map((what) => told.indexOf(what));
       assert.deepEqual(
