@@ -43,13 +43,7 @@ async function act(cluster: ActCluster, ...steps: Step[]): Promise<ActOutcome[]>
 async function performed(steps: Step[], ...rest: [Target, ActOptions, ActCluster]): Promise<ActOutcome[]> {
   const [on, options, cluster] = rest;
   const seen = (await cluster.uidsOfPods()).map((uid) => ({ uid, isInService: false }));
-  const standing: Grounds = {
-    ...(await cluster.grounds()),
-    taints: [],
-    basis: 'Return',
-    isReady: false,
-    pods: seen,
-  };
+  const standing: Grounds = { ...(await cluster.grounds()), taints: [], ...back, pods: seen };
   const grounded = steps.map((step) =>
     'acts' in step && step.grounds === bare ? { ...step, grounds: standing } : step,
   );
@@ -61,16 +55,8 @@ async function target(cluster: ActCluster): Promise<Target> {
 }
 
 const pause = { namespace: 'fenceline' };
-const bare: Grounds = {
-  basis: 'Return',
-  isReady: false,
-  pods: [],
-  node: 'node-1',
-  taints: [],
-  freed: [],
-  pause,
-  epoch: 3,
-};
+const back = { basis: 'Return', isReady: false, pods: [] } as const;
+const bare: Grounds = { ...back, node: 'node-1', taints: [], freed: [], pause, epoch: 3 };
 const one = (grounded: GroundedAct, grounds: Grounds = bare): Step => ({ grounds, acts: [grounded] });
 const free = (wanted: FreeAct): Step => ({ free: [wanted] });
 const kinds = (outcomes: readonly ActOutcome[]): string[] => outcomes.map(({ kind }) => kind);
@@ -269,7 +255,7 @@ describe('a node', () => {
   test('[NGS-7, FEV-5] loses our taint only, and only with the pods on it that were known', async () => {
     const cluster = await ActCluster.create();
     await cluster.patch(nodeRef, '/spec/taints', [quarantine, forceEviction]);
-    const alone: Grounds = { ...(await cluster.grounds()), basis: 'Return', isReady: false, pods: [] };
+    const alone: Grounds = { ...(await cluster.grounds()), ...back };
     const stranger = await act(cluster, one({ do: 'untaint', ...forceEviction }, alone));
     assert.deepEqual(
       stranger.map((outcome) => outcome.kind === 'changed' && outcome.what),
