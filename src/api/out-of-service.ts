@@ -3,8 +3,9 @@ import type { TaintFacts } from './release-view.ts';
 import { OUT_OF_SERVICE_KEY } from './release-view.ts';
 
 /**
- * Told from that of an administrator by its value, also where nothing is on record any more. Not NoExecute: Kubernetes would drive out
- * whatever a controller binds there by name, and the controller would make it again, without an end (SAF-9).
+ * Told from that of an administrator by its value, also where nothing is on record any more. Whoever heeds it heeds its key; by
+ * NoExecute it would also drive pods out, past budgets, and a controller that makes them for this very node would make the next one
+ * at once, for as long as it stands (SAF-9).
  */
 export const OUR_OUT_OF_SERVICE = { key: OUT_OF_SERVICE_KEY, value: 'fenceline', effect: 'NoSchedule' } as const;
 

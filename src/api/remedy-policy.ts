@@ -30,7 +30,7 @@ const { fence: FENCE, release: RELEASE, storm: STORM, return: RETURN, alarm: ALA
 const MARK_OUT_OF_SERVICE =
   'Once its machine is confirmed off, have the Node say Ready=Unknown, mark pods that stay there not ready, and keep the ' +
   'taint `node.kubernetes.io/out-of-service:NoSchedule` on it until all has gone, so that endpoints and storage follow at ' +
-  'once. No taint where it would drive out a pod that stays, nor where `release.budgets` is `Respect`.';
+  'once. No taint where Kubernetes would take a pod by it that stays, nor where `release.budgets` is `Respect`.';
 
 const kdump = z.object({
   enabled: z

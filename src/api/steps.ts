@@ -110,7 +110,7 @@ export type Cordon = { do: 'cordon' } & Try;
 export type GroundedAct =
   /** `value`: only the taint that says so. */
   | { do: 'untaint'; key: string; effect: string; value?: string }
-  /** Its machine is off, and the Node says so. `isTainted`: by the taint, too, which drives away whatever does not tolerate it. */
+  /** Its machine is off, and the Node says so. `isTainted`: by the taint, too, under which Kubernetes takes whatever terminates there. */
   | { do: 'takeOutOfService'; isTainted: boolean }
   /** A pod that stays on it serves nobody. */
   | { do: 'markUnready'; pod: PodFacts }

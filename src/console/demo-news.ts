@@ -1,5 +1,6 @@
 /** What a reader of the story has to know, in words for whoever sees it for the first time: each thing once, when it happens. */
 import type { NodeFence } from '../api/node-fence.ts';
+import { isOurOutOfService } from '../api/out-of-service.ts';
 import { QUARANTINE_KEY } from '../api/release-view.ts';
 import type { Act } from '../api/steps.ts';
 import type { Judgement } from '../api/view.ts';
@@ -44,7 +45,10 @@ export function actNews(act: Act): string {
     case 'quarantine':
       return 'in quarantine: it takes no pods until it is back and clean';
     case 'untaint':
+      if (isOurOutOfService(act)) return 'its Node does not say out of service any more: all that may go has gone';
       return act.key === QUARANTINE_KEY ? 'out of quarantine: it takes pods again' : described(act);
+    case 'takeOutOfService':
+      return 'its Node says that the machine is off, and so do the pods that stay';
     case 'freeVolumes':
       return 'its volumes may be attached elsewhere';
     default:

@@ -68,7 +68,7 @@ export function decideRelease(nodeCase: NodeCase, remedy: RemedyDecision, epoch:
   const trouble = troubleOf(nodeCase) ?? onLadder ?? fenceUnderWay(nodeCase, remedy.fence) ?? fenceRequested(remedy);
   const back = returnNode(nodeCase, plan.records);
   const eviction = endOfEviction(nodeCase, plan.records);
-  const inService = endOfOutOfService(nodeCase, plan.records, mayRelease);
+  const inService = endOfOutOfService(nodeCase, plan.records, mayRelease ? fates : undefined);
   const isFree = hold?.holds !== 'everything';
   const isEndless = isSpent(nodeCase);
   const quarantine = isCutOff(nodeCase) ? quarantineStep(nodeCase) : undefined;

@@ -17,6 +17,7 @@ import {
   silentLease,
 } from '../../test/support/release-case.ts';
 import { featureGates } from '../api/feature-gates.ts';
+import { OUR_OUT_OF_SERVICE } from '../api/out-of-service.ts';
 import type { LiveNode, NodeCase, PodFacts, TaintFacts, TolerationFacts } from '../api/release-view.ts';
 import { assertionOf, byAssertion, isEvictable, tolerates } from './by-assertion.ts';
 import type { Objection } from './checks.ts';
@@ -283,6 +284,16 @@ describe('the end of an eviction', () => {
     assert.notEqual(endOfEviction(late([{ key: quarantine.key, operator: 'Exists' }]), over), undefined);
     assert.equal(endOfEviction(late([]), over), undefined);
   });
+});
+
+test("[EVD-5, FEV-8] a taint of ours is nobody's word", () => {
+  const policy = inForce({ assertions: ['OutOfService'] });
+  const ours = aCase({ node: aNode({ taints: [OUR_OUT_OF_SERVICE] }), policy });
+  assert.equal(assertionOf(ours), undefined);
+  const objections = byAssertion.checks.flatMap((check) => check(ours, aPod()) ?? []);
+  assert.equal(objections[0]?.reason, 'NoAssertion', 'nobody is told to write it with another effect');
+  const theirs = aNode({ taints: [{ ...OUR_OUT_OF_SERVICE, effect: 'NoExecute', value: 'nodeshutdown' }] });
+  assert.equal(assertionOf(aCase({ node: theirs, policy }))?.source, 'OutOfServiceTaint');
 });
 
 test('the fixture frees what kubelets call the volume', () => assert.ok(aNode().volumesInUse.includes(entry)));

@@ -14,7 +14,6 @@ import {
 import type { NodeFenceStatus, ReleaseRecord } from '../api/node-fence.ts';
 import { OUR_OUT_OF_SERVICE } from '../api/out-of-service.ts';
 import type { NodeCase, PodFacts } from '../api/release-view.ts';
-import { assertionOf } from './by-assertion.ts';
 import { endOfOutOfService, tellingOff } from './out-of-service.ts';
 import { planRelease } from './plan.ts';
 import type { Fate } from './way.ts';
@@ -88,15 +87,18 @@ describe('a machine that is confirmed off is out of service', () => {
     );
   });
 
-  test('[EVD-5, STM-5] no taint where it would drive out a pod that stays, or past a budget', () => {
-    const untainted = ['takeOutOfService false'];
-    assert.deepEqual(says(isOff(), [goes, stays(aPod({ uid: 'other' }))], record), untainted);
-    assert.deepEqual(says(isOff(), [goes, stays(aPod({ uid: 'mirror', mirror: true }))], record), [
-      'takeOutOfService true',
-    ]);
-    assert.deepEqual(says(isOff(), [goes, stays(aPod({ phase: 'Succeeded' }))], record), ['takeOutOfService true']);
+  test('[EVD-5, STM-5] no taint where Kubernetes would take a pod by it that stays, or past a budget', () => {
+    const [tainted, untainted] = [['takeOutOfService true'], ['takeOutOfService false']];
+    const { deletionAtMs: _, ...running } = aPod({ uid: 'other' });
+    assert.deepEqual(says(isOff(), [goes, stays(aPod({ uid: 'other' }))], record), untainted, 'it terminates');
+    assert.deepEqual(says(isOff(), [goes, stays(running)], record), tainted);
+    assert.deepEqual(says(isOff(), [goes, stays(aPod({ uid: 'mirror', mirror: true }))], record), tainted);
+    assert.deepEqual(says(isOff(), [goes, stays(aPod({ phase: 'Succeeded' }))], record), tainted);
     const policy = inForce({ budgets: 'Respect', remedy: aRemedy() });
     assert.deepEqual(says(isOff({ policy }), [goes], record), untainted);
+    const node = aNode({ ready: 'Unknown', taints: [quarantine, OUR_OUT_OF_SERVICE] });
+    assert.equal(endOfOutOfService(isOff({ node }), [record], [goes]), undefined);
+    assert.equal(endOfOutOfService(isOff({ node }), [record], [goes, stays(aPod({ uid: 'late' }))])?.do, 'untaint');
   });
 
   test('[EVD-5] what is said already, by Kubernetes or an administrator, is not said again', () => {
@@ -106,7 +108,7 @@ describe('a machine that is confirmed off is out of service', () => {
     ];
     const node = aNode({ ready: 'Unknown', taints });
     assert.deepEqual(says(isOff({ node }), [goes], record), []);
-    assert.equal(endOfOutOfService(isOff({ node }), [], true), undefined, 'and theirs stays');
+    assert.equal(endOfOutOfService(isOff({ node }), [], []), undefined, 'and theirs stays');
     assert.deepEqual(says(isOff({ node: aNode({ ready: 'False', taints }) }), [goes], record), [
       'takeOutOfService false',
     ]);
@@ -137,9 +139,9 @@ describe('the taint of ours', () => {
   const untaint = { do: 'untaint', ...OUR_OUT_OF_SERVICE };
   const ends = (
     records: readonly ReleaseRecord[],
-    mayRelease = true,
+    fates: readonly Fate[] | undefined = [goes],
     nodeCase = isOff({ node, pods: [aPod()] }),
-  ): unknown => endOfOutOfService(nodeCase, records, mayRelease);
+  ): unknown => endOfOutOfService(nodeCase, records, fates);
   const gone = (agoMs: number): ReleaseRecord => ({
     ...record,
     podsGoneAt: new Date(nowMs - agoMs).toISOString(),
@@ -155,17 +157,10 @@ describe('the taint of ours', () => {
   });
 
   test('[EVD-5] goes at once when it is not proven any more, or nothing may go', () => {
-    assert.deepEqual(ends([record], false), untaint);
+    assert.deepEqual(endOfOutOfService(isOff({ node, pods: [aPod()] }), [record], undefined), untaint);
     const on = isOff({ node, pods: [aPod()] }, { phase: 'poweringOn' });
-    assert.deepEqual(ends([record], true, on), untaint);
-    assert.deepEqual(ends([record], true, aCase({ node, pods: [aPod()], policy: { kind: 'none' } })), untaint);
-    assert.equal(ends([], true, isOff()), undefined, 'there is none');
-  });
-
-  test("[EVD-5, FEV-8] is nobody's word but ours", () => {
-    const policy = inForce({ assertions: ['OutOfService'] });
-    assert.equal(assertionOf(aCase({ node, policy })), undefined);
-    const theirs = aNode({ taints: [{ ...OUR_OUT_OF_SERVICE, effect: 'NoExecute', value: 'nodeshutdown' }] });
-    assert.equal(assertionOf(aCase({ node: theirs, policy }))?.source, 'OutOfServiceTaint');
+    assert.deepEqual(ends([record], [goes], on), untaint);
+    assert.deepEqual(ends([record], [goes], aCase({ node, pods: [aPod()], policy: { kind: 'none' } })), untaint);
+    assert.equal(ends([], [goes], isOff()), undefined, 'there is none');
   });
 });

@@ -1,8 +1,7 @@
 /**
  * What is proven is said to the cluster (EVD-5): the Node of a machine that is confirmed off is not Ready, what stays there serves
- * nobody, and the standard taint stands on it until what may go has gone. The taint drives out by itself what does not tolerate
- * it, at once and past every budget: it is put there only where nothing is to stay but what belongs to the node, and it goes before
- * anything else is done with the machine (S5, S7).
+ * nobody, and the standard taint stands on it until what may go has gone. Under it Kubernetes takes whatever terminates there: it is
+ * put there only where that is nothing that we keep, and it goes before anything else is done with the machine (S5, S7).
  */
 import { belongsToNode, isOver } from '../api/facts.ts';
 import type { ReleaseRecord } from '../api/node-fence.ts';
@@ -24,7 +23,7 @@ export function tellingOff(nodeCase: NodeCase, fates: readonly Fate[], record?: 
   const { node } = nodeCase;
   if (node === undefined || !isWanted(nodeCase) || !isPoweredOff(nodeCase)) return [];
   const isMarked = node.taints.some(({ key }) => key === OUT_OF_SERVICE_KEY);
-  const isTainted = !isMarked && record !== undefined && isGoing(nodeCase, record) && driveOutNobody(nodeCase, fates);
+  const isTainted = !isMarked && record !== undefined && isGoing(nodeCase, record) && takesNobodyElse(nodeCase, fates);
   const isSaid = node.ready === 'Unknown' && !isTainted;
   return [
     ...(isSaid ? [] : [{ do: 'takeOutOfService', isTainted } as const]),
@@ -34,15 +33,16 @@ export function tellingOff(nodeCase: NodeCase, fates: readonly Fate[], record?: 
   ];
 }
 
-/** `isReleasing`: nothing holds it back, and this is what is on record. */
+/** `fates`: absent where something holds the release back. */
 export function endOfOutOfService(
   nodeCase: NodeCase,
   records: readonly ReleaseRecord[],
-  mayRelease: boolean,
+  fates: readonly Fate[] | undefined,
 ): Untaint | undefined {
   const { node } = nodeCase;
   if (!isOutOfServiceByUs(node)) return undefined;
-  const isNeeded = mayRelease && isWanted(nodeCase) && isPoweredOff(nodeCase);
+  const mayStand = fates !== undefined && takesNobodyElse(nodeCase, fates);
+  const isNeeded = mayStand && isWanted(nodeCase) && isPoweredOff(nodeCase);
   if (isNeeded && records.some((record) => isGoing(nodeCase, record))) return undefined;
   return { do: 'untaint', ...OUR_OUT_OF_SERVICE };
 }
@@ -58,8 +58,11 @@ function isGoing({ node, serverNowMs }: NodeCase, { basis, bootId, endedAt, pods
   return podsGoneAt === undefined || serverNowMs < Date.parse(podsGoneAt) + detachPatienceMs;
 }
 
-/** A budget may be spent by the first of several pods: where they are respected, nobody is driven out. */
-function driveOutNobody({ policy }: NodeCase, fates: readonly Fate[]): boolean {
+/**
+ * Under it Kubernetes takes away whatever terminates there, whether or not we let it go: a pod that waits for its turn, or one whose
+ * budget is spent by the first of several.
+ */
+function takesNobodyElse({ policy }: NodeCase, fates: readonly Fate[]): boolean {
   if (policy.kind === 'one' && policy.policy.budgets === 'Respect') return false;
-  return fates.every(({ goes, pod }) => goes || isOver(pod) || belongsToNode(pod));
+  return fates.every(({ goes, pod }) => goes || isOver(pod) || belongsToNode(pod) || pod.deletionAtMs === undefined);
 }

@@ -243,7 +243,7 @@ export function described(action: Act): string {
     case 'failPod':
       return `released the volumes of pod ${action.pod.namespace}/${action.pod.name} on the basis ${action.basis}`;
     case 'takeOutOfService':
-      return `said on the Node that its machine is off${action.isTainted ? `, and tainted ${OUT_OF_SERVICE_KEY}:NoExecute` : ''}`;
+      return `said on the Node that its machine is off${action.isTainted ? `, and tainted ${OUT_OF_SERVICE_KEY}:NoSchedule` : ''}`;
     case 'markUnready':
       return `marked pod ${action.pod.namespace}/${action.pod.name} not ready`;
     case 'freeVolumes':

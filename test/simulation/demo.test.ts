@@ -64,12 +64,14 @@ function wholeStory(node: string, { ran, withVolumes }: Seen): string[] {
     `${node}: waits: whether other nodes are silent too is found out first`,
     `${node}: found off, as its device says`,
     `${node}: in quarantine: it takes no pods until it is back and clean`,
+    `${node}: its Node says that the machine is off, and so do the pods that stay`,
     ...(withVolumes.length > 0 ? [`${node}: its volumes may be attached elsewhere`] : []),
     ...ran.map((pod) => `${node}: released pod ${pod} on the basis PowerOff`),
+    `${node}: suspect → down (ReadyUnknown)`,
+    `${node}: its Node does not say out of service any more: all that may go has gone`,
     `${node}: being switched on again`,
     ...withVolumes.map((pod) => `pod ${pod} runs elsewhere`),
     `${node}: is on, and boots`,
-    `${node}: suspect → down (ReadyUnknown)`,
     `${node}: the fence is over`,
     `${node}: down → healthy (ReadyAndRenewing)`,
     `pod longhorn-system/instance-manager-${node} runs on ${node}`,
@@ -84,7 +86,7 @@ describe('the plug of a node of the demo is pulled', () => {
       const verdicts = told.filter(({ text }) => text.includes('→'));
       assert.deepEqual(
         verdicts.map(({ text }) => text),
-        [`${node}: healthy → suspect (LeaseStale)`],
+        [`${node}: healthy → suspect (LeaseStale)`, `${node}: suspect → down (ReadyUnknown)`],
       );
       assert.ok((verdicts[0]?.at ?? Infinity) <= 13, `suspected after ${verdicts[0]?.at} s`);
     });
@@ -129,7 +131,7 @@ test('[USE-4, EXP-1] explain tells the truth about the demo', async () => {
   assert.notEqual(operator.leads, 'nobody');
   assert.match(
     summary,
-    /^node-3 is suspect \(its Lease is not renewed\); its fence is done with the cut: it was switched on/,
+    /^node-3 is down \(its Lease is not renewed\); its fence is done with the cut: it was switched on/,
   );
 });
 

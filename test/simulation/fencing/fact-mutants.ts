@@ -19,7 +19,7 @@ function wrongOutlet(
   hole: string,
   mistake: string,
   sabotage: Sabotage,
-  beside: readonly string[] = ['S2', 'S23'],
+  beside: readonly string[] = ['S2', 'S6', 'S23'],
 ): MutantCase {
   const says = /^kubernetes.io\/csi\/\S+ on node-\d was freed on the basis PowerOff although its machine is on$/;
   const scenario = { ...scenarioOf(hole), expectations: [] };
@@ -96,7 +96,7 @@ export const factMutantCases: readonly MutantCase[] = [
       line: "return power === 'off' && wrong === undefined && offAtMs > sinceMs;",
       instead: "return power === 'off' && wrong === undefined && offAtMs !== sinceMs;",
     },
-    ['S2'],
+    ['S2', 'S6'],
   ),
   wrongOutlet('holes/outlets-swapped-failover', 'forgets with the process whom it waits for after a cut', {
     file: 'src/operator/shared-facts.ts',

@@ -12,7 +12,7 @@ export const watchMutantCases: readonly MutantCase[] = [
       instead: "onNode } = options; const knock = async () => 'silent' as const;",
     },
     scenario: scenarioOf('holes/watched-lying-device'),
-    beside: ['S23'],
+    beside: ['S6', 'S23'],
     says: /on the basis PowerOff although its machine is on$/,
   },
 ];
