@@ -52,7 +52,9 @@ async function cardOfDatabase(): Promise<{ node: string; card: Locator }> {
 }
 
 async function movedFrom(node: string, card: Locator): Promise<void> {
-  await card.locator('.recovery .released', { hasText: /released .*database-0.* · PowerOff · power-off/ }).waitFor();
+  await card
+    .locator('.recovery .released', { hasText: new RegExp(`released .*database-0.* · PowerOff · ${node}`) })
+    .waitFor();
   await page.locator(`article:not([data-node="${node}"])`, { hasText: 'database-0 · running' }).waitFor();
   await page.locator('#story li', { hasText: `${node}: released pod default/database-0` }).waitFor();
 }

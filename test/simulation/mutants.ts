@@ -223,7 +223,7 @@ export const mutantCases: readonly MutantCase[] = [
     mistake: 'decides on pods as they were before it wrote to them',
     sabotage: {
       file: 'src/observe/case-reader.ts',
-      line: 'return pods.showsOwnWrites ? pods : undefined;',
+      line: 'if (pods.showsOwnWrites) return pods;',
       instead: 'return pods;',
     },
     scenario: heldByFinalizer,

@@ -38,8 +38,8 @@ export const factMutantCases: readonly MutantCase[] = [
     also: [
       {
         file: 'src/decide/decide-node.ts',
-        line: "return run.method.action === 'off' && (",
-        instead: "return run.key === '' && (",
+        line: 'return isOff(run) && (fence === undefined || requestOf(fence) === undefined);',
+        instead: "return run.key === '' && fence === undefined;",
       },
     ],
     scenario: scenarioOf('holes/back-before-any-command'),
@@ -115,8 +115,13 @@ export const factMutantCases: readonly MutantCase[] = [
     also: [
       {
         file: 'src/decide/request.ts',
-        line: 'if (bootId !== undefined && bootId !== node?.bootId) {',
-        instead: "if (bootId === '' && bootId !== node?.bootId) {",
+        line: 'if (bootId !== undefined && bootId !== node.bootId) {',
+        instead: "if (bootId === '' && bootId !== node.bootId) {",
+      },
+      {
+        file: 'src/decide/request.ts',
+        line: 'if (isReadySince(nodeCase, asked)) {',
+        instead: "if (bootId === '' && isReadySince(nodeCase, asked)) {",
       },
     ],
     scenario: { ...scenarioOf('holes/request-spent'), expectations: [] },

@@ -135,6 +135,13 @@ export const waitMutantCases: readonly MutantCase[] = [
       line: 'if (trouble === undefined || !isBack(nodeCase) || wrongWith(nodeCase) !== undefined) return undefined;',
       instead: 'if (trouble !== "") return undefined;',
     },
+    also: [
+      {
+        file: 'src/decide/request.ts',
+        line: 'if (isReadySince(nodeCase, asked)) {',
+        instead: "if (bootId === '' && isReadySince(nodeCase, asked)) {",
+      },
+    ],
     scenario: scenarioOf('holes/request-for-one-that-came-back'),
     beside: ['S39', 'S45'],
     says: /^node-1 is well, and switched off for a request that was about trouble that has passed$/,
