@@ -24,6 +24,7 @@ import type { TryOutcome } from './power.ts';
 import { PowerQuestions } from './power-questions.ts';
 import type { PowerWatchOptions } from './power-watch.ts';
 import { PowerWatch } from './power-watch.ts';
+import { Refusals } from './refusals.ts';
 import { setScheduling } from './scheduling.ts';
 
 export interface LongActsOptions {
@@ -74,6 +75,9 @@ export class LongActs {
   readonly #onAgain = new Map<string, NonNullable<NodeCase['onAgain']>>();
   /** By node: they did not say off when they were asked, in that phase, and since when. */
   readonly #unconfirmed = new Map<string, Omit<NonNullable<NodeCase['unconfirmed']>, 'forMs'> & { sinceMs: number }>();
+  /** What the API server refuses: acts that are done at once, and grounds of those that take their time. */
+  readonly refusals: Refusals;
+  readonly #refusedGrounds: Refusals;
   /** By node: the tries that the latest decision calls for. */
   readonly #wanted = new Map<string, readonly string[]>();
   /** By node: the command that may have been sent by what we have recorded ourselves, and was not. */
@@ -82,6 +86,8 @@ export class LongActs {
   constructor(options: LongActsOptions) {
     this.#options = options;
     const { clock, provider, isLeading, doubt, hear, onCut, onNode, knock = knockByNetwork } = options;
+    this.refusals = new Refusals(clock);
+    this.#refusedGrounds = new Refusals(clock);
     this.#doors = new KubeletDoors({ clock, knock, onAnswer: onNode });
     this.#tasks = new DeviceTasks({ clock, provider, guard: isLeading, doubt, hear, onCut, knock, onDone: onNode });
     this.#questions = new PowerQuestions({
@@ -118,12 +124,15 @@ export class LongActs {
   }
 
   /** What is known here of a node, as its case has it. */
-  of(name: string): Pick<NodeCase, 'task' | 'job' | 'onAgain' | 'unconfirmed' | 'power' | 'storage' | 'kubelet'> {
+  of(
+    name: string,
+  ): Pick<NodeCase, 'task' | 'job' | 'onAgain' | 'unconfirmed' | 'refused' | 'power' | 'storage' | 'kubelet'> {
     const task = this.#tasks.current(name);
     const job = this.#jobs.get(name);
     const onAgain = this.#onAgain.get(name);
     const kubelet = this.#doors.of(name);
     const storage = this.#storage.of(name);
+    const refused = this.refusals.of(name) ?? this.#refusedGrounds.of(name);
     return {
       ...this.powerOf(name),
       ...(storage === undefined ? {} : { storage }),
@@ -131,6 +140,7 @@ export class LongActs {
       ...(job === undefined ? {} : { job }),
       ...(onAgain === undefined ? {} : { onAgain }),
       ...this.#unconfirmedOf(name),
+      ...(refused === undefined ? {} : { refused }),
       ...(kubelet === undefined ? {} : { kubelet }),
     };
   }
@@ -168,6 +178,7 @@ export class LongActs {
   forget(name: string): void {
     this.#onAgain.delete(name);
     this.#unconfirmed.delete(name);
+    for (const known of [this.refusals, this.#refusedGrounds]) known.forget(name);
     this.#doors.forget(name);
     this.#questions.forget(name);
     this.#storage.forget(name);
@@ -297,6 +308,7 @@ export class LongActs {
       ask: async () => 'nobody is asked here',
     });
     if (refusal?.kind === 'changed') onChanged(name);
+    this.#refusedGrounds.note(name, refusal?.kind === 'unreadable' ? refusal.error : undefined);
     if (!isLeading()) return 'this instance does not lead any more';
     if (this.#wanted.get(name)?.includes(key) === false) return 'it was decided otherwise since';
     if (refusal === undefined) return undefined;

@@ -130,6 +130,11 @@ export interface Unconfirmed {
   forMs: number;
 }
 
+export interface Refusable {
+  /** The API server refuses what was decided: what it says, and for how long in a row. */
+  refused?: Omit<Unconfirmed, 'isDisbelieved'>;
+}
+
 /** Who has not answered by then is not waited for. */
 const patienceMs = 10_000;
 /** An older answer says nothing about now. */

@@ -11,6 +11,7 @@ import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { isOutOfServiceByUs } from '../api/out-of-service.ts';
 import { DEFAULT_FENCE } from '../api/policy-facts.ts';
 import type { NodeCase, PodFacts, PresentCase } from '../api/release-view.ts';
+import { OUT_OF_SERVICE_KEY } from '../api/release-view.ts';
 import type { Cordon, LongAct } from '../api/steps.ts';
 import type { FenceDecision } from '../fence/decide-fence.ts';
 import { tryKey } from '../fence/place.ts';
@@ -92,6 +93,7 @@ export function fenceOf(nodeCase: PresentCase, rung: Rung): FenceDecision {
     needsReboot: !areUnseenThere(nodeCase),
     onAgain: ofThisOff(nodeCase.onAgain, fence)?.message,
     unconfirmed: ofThisOff(nodeCase.unconfirmed, fence),
+    refused: nodeCase.refused && { ...nodeCase.refused, isMarked: isMarked(nodeCase) },
     isAliveSince: isAliveSince(nodeCase, fence),
     darkness,
     silentBeside: nodeCase.beside && silentNow(nodeCase.beside),
@@ -187,6 +189,11 @@ export function isOfEarlierFence({ at }: { at: string }, { startedAt }: Pick<Fen
 /** What its devices said counts for the phase that they were asked in. */
 function ofThisOff<Said extends { since: string }>(said: Said | undefined, fence: Fence | undefined): Said | undefined {
   return fence?.phase === 'off' && said?.since === fence.stepStartedAt ? said : undefined;
+}
+
+/** Whoever reads that taint takes the machine for off, and detaches its volumes by force: it is not switched on under it. */
+function isMarked({ node }: PresentCase): boolean {
+  return node.taints.some(({ key }) => key === OUT_OF_SERVICE_KEY);
 }
 
 /** Since its devices confirmed that it is off. */

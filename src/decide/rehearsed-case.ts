@@ -24,6 +24,7 @@ export function rehearsedCase(nodeCase: PresentCase, rehearsal: Rehearsing, task
   delete seen.job;
   delete seen.onAgain;
   delete seen.unconfirmed;
+  delete seen.refused;
   delete seen.task;
   delete seen.around;
   delete seen.beside;

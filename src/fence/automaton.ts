@@ -13,7 +13,7 @@ import { wrongOutlet } from '../api/beside.ts';
 import type { Level } from '../api/fence-config.ts';
 import { MAX_SILENT_BESIDE } from '../api/fence-names.ts';
 import type { FenceContext, FenceFacts, FenceState, Transition } from './state.ts';
-import { comeBack, enter, fail, hasFailedForGood, isRebooted, move, stay } from './state.ts';
+import { comeBack, enter, fail, hasFailedForGood, isRebooted, move, refusedForMs, stay } from './state.ts';
 import type { Switched } from './switched.ts';
 import {
   carried,
@@ -191,7 +191,7 @@ function off(state: FenceState, { facts, config, limits }: FenceContext): Transi
   if (!isCovered(state, level)) return enter(state, 'poweringOff', facts, state.level);
   const mayGoOn = facts.isPaused ? isOurs : facts.isReleased;
   if (!mayGoOn) {
-    if (darkness === undefined) return unconfirmedOff(state, facts);
+    if (darkness === undefined) return facts.refused ? refusedOff(state, facts) : unconfirmedOff(state, facts);
     const { needs, untilMs: recheckAtMs } = darkness;
     return { kind: 'state', state, recheckAtMs, ...(needs === undefined ? {} : { waitsFor: needs }) };
   }
@@ -219,6 +219,19 @@ function unconfirmedOff(state: FenceState, facts: FenceFacts): Transition {
   if (forMs < saysAgainWithinMs) return stay(state);
   if (isDisbelieved && mayBeOurs(state)) return enter(state, 'poweringOn', facts, state.level);
   if (forMs >= givenUpAfterMs && state.isForGood !== true) return move({ ...state, isForGood: true });
+  return { kind: 'state', state, waitsFor: message };
+}
+
+/**
+ * The API server does not let its pods go, or not be quarantined: that is said at once. What we have cut is switched on again, once
+ * that seems to be its last word, and is not cut again for the same; but not while others rely on its being off.
+ */
+function refusedOff(state: FenceState, facts: FenceFacts): Transition {
+  const { message: why = '', forMs = 0, isMarked = false } = facts.refused ?? {};
+  const message = `it is off, and its pods cannot go: ${why}`;
+  if (state.message !== message) return move({ ...state, message });
+  if (forMs < refusedForMs) return stay(state);
+  if (mayBeOurs(state) && !isMarked) return enter({ ...state, isForGood: true }, 'poweringOn', facts, state.level);
   return { kind: 'state', state, waitsFor: message };
 }
 

@@ -35,6 +35,7 @@ export interface FenceCase {
   needsReboot?: boolean | undefined;
   onAgain?: string | undefined;
   unconfirmed?: FenceFacts['unconfirmed'];
+  refused?: FenceFacts['refused'];
   isAliveSince: boolean;
   darkness?: FenceFacts['darkness'];
   silentBeside?: FenceFacts['silentBeside'];
@@ -170,6 +171,7 @@ function factsOf(fenceCase: FenceCase, task: TaskNews | undefined): FenceFacts {
     bootId: fenceCase.bootId,
     onAgain: fenceCase.onAgain,
     unconfirmed: fenceCase.unconfirmed,
+    refused: fenceCase.refused,
     isAliveSince: fenceCase.isAliveSince,
     darkness: fenceCase.darkness,
     silentBeside: fenceCase.silentBeside,

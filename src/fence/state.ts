@@ -39,6 +39,9 @@ export interface FenceState {
   message?: string;
 }
 
+/** So long the API server has to refuse something before it is taken for its last word. */
+export const refusedForMs = 60_000;
+
 export interface FenceLimits {
   isolateAfterMs: number;
   powerManagementAfterMs: number;
@@ -68,6 +71,8 @@ export interface FenceFacts {
   onAgain?: string | undefined;
   /** It was confirmed off, and right before its pods go its device does not say so any more. */
   unconfirmed?: Unconfirmed | undefined;
+  /** The API server refuses what was decided, or what that rests on. `isMarked`: others have been told that it is off. */
+  refused?: (Omit<Unconfirmed, 'isDisbelieved'> & { isMarked: boolean }) | undefined;
   /** It was confirmed off, and its kubelet has long gone on renewing: it was never off. */
   isAliveSince: boolean;
   /** Whether it was the right machine that went dark; absent: it was. */

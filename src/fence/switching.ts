@@ -2,7 +2,7 @@
 import type { Level, Method } from '../api/fence-config.ts';
 import { deviceHash } from '../api/fence-config.ts';
 import type { FenceContext, FenceFacts, FenceState, Phase, TaskNews, Transition } from './state.ts';
-import { enter, fail, move, stay } from './state.ts';
+import { enter, fail, move, refusedForMs, stay } from './state.ts';
 import type { Switched, SwitchedStep } from './switched.ts';
 import { connected, cutsOf, entryFor, isConfirmed, notUndone, unconfirmed, wasFound, withEntry } from './switched.ts';
 
@@ -108,9 +108,12 @@ function learnt(
     return move({ ...state, switched: record({ confirmedAtMs: facts.nowMs }) });
   }
   const switched = record({});
-  // What it rested on is not so any more: decided anew.
-  if (task.outcome === 'dropped') return move({ ...state, switched });
   const message = task.message ?? `${method.name} did not succeed`;
+  const { refused } = facts;
+  // What it rested on is not so any more: decided anew. What may not even be read is said, and counts as a failure in the end.
+  if (task.outcome === 'dropped' && (refused === undefined || refused.forMs < refusedForMs)) {
+    return move({ ...state, switched, ...(refused === undefined ? {} : { message }) });
+  }
   if (state.retries < limits.retries) {
     const notBeforeMs = facts.nowMs + retryAfterMs;
     const anew = unconfirmed(switched, step);

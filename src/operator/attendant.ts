@@ -235,6 +235,8 @@ export class Attendant {
     });
     this.#deeds.set(name, (this.#deeds.get(name) ?? 0) + acts.filter(({ kind }) => kind === 'done').length);
     if (acts.some(({ kind }) => kind === 'changed')) reader.doubt(name);
+    const failed = acts.find((act) => act.kind === 'failed');
+    longActs.refusals.note(name, failed?.kind === 'failed' ? failed.error : undefined);
     const pass = { nodeCase, decision, acts, fence, tookMs: clock.monotonic() - startedMs };
     onPass?.(pass);
     reporter.report(pass);

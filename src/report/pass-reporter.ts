@@ -100,6 +100,13 @@ export class PassReporter implements ReleaseMetrics {
       case 'failed':
         this.refused.increase({ why: act.error.kind });
         log.warn({ node, problem: act.error.message }, 'an act failed');
+        if (act.error.kind === 'forbidden' || act.error.kind === 'invalid')
+          this.#onNode(pass, {
+            reason: reason.ReleaseStopped,
+            type: 'Warning',
+            note: act.error.message,
+            action: 'Release',
+          });
     }
   }
 

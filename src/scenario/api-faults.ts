@@ -7,6 +7,13 @@ const slowMs = 2000;
 const lagMs = 5000;
 const writes = ['create', 'update', 'patch', 'delete'];
 
+/** What one of them is not allowed, by a webhook or a right that is missing. */
+const denied: Partial<Record<ApiFault, string>> = {
+  deniesPods: 'delete pods',
+  deniesNodes: 'patch nodes',
+  deniesPause: 'get configmaps',
+};
+
 export class ApiFaults {
   readonly #faults: Faults;
   readonly #of = new Map<string, ApiFault>();
@@ -38,6 +45,11 @@ export class ApiFaults {
     faults.inject({ matches: strikes('errors'), code: 500 });
     faults.inject({ matches: strikes('tooMany'), code: 429, retryAfterSeconds: 1 });
     faults.inject({ matches: onWrite('conflicts'), code: 409 });
+    for (const [fault, what] of Object.entries(denied)) {
+      const matches = ({ user, verb, resource }: SeenRequest): boolean =>
+        `${verb} ${resource}` === what && this.#of.get(user) === fault;
+      faults.inject({ matches, code: 403, message: `an admission webhook denied to ${what}` });
+    }
     faults.inject({ matches: onWrite('lost'), code: 500, when: 'after' });
     faults.slow(({ user }) => (this.#has(user, 'slow') ? slowMs : 0));
     faults.duplicateEvents((_event, user) => this.#has(user, 'doubles'));

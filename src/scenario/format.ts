@@ -97,6 +97,9 @@ export const apiFaults = [
   'doubles',
   'breaks',
   'compacts',
+  'deniesPods',
+  'deniesNodes',
+  'deniesPause',
   'none',
 ] as const;
 export type ApiFault = (typeof apiFaults)[number];

@@ -219,6 +219,14 @@ export class Statements {
         (asked) =>
           isOff(asked) && !(asked.fence.status?.fence?.switched ?? []).some(({ commandSentAt }) => commandSentAt),
       ],
+      // Nor because the API server lets nothing go.
+      [
+        /^it is off, and its pods cannot go: /,
+        (asked) =>
+          isOff(asked) &&
+          (isTaintedOutOfService(asked.node) ||
+            !(asked.fence.status?.fence?.switched ?? []).some(({ commandSentAt }) => commandSentAt)),
+      ],
       [
         /^the node is back, and its device may still do what it was told: /,
         ({ fence, node }) =>
@@ -300,6 +308,10 @@ export class Statements {
   #lasts(until: string | undefined): boolean {
     return until !== undefined && !(Date.parse(until) <= this.#context.wallMs() - latelyMs);
   }
+}
+
+function isTaintedOutOfService({ spec }: Node): boolean {
+  return (spec?.taints ?? []).some(({ key }) => key === 'node.kubernetes.io/out-of-service');
 }
 
 type Storm = NonNullable<NonNullable<ReturnType<Troubles['policyOf']>>['spec']>['storm'] & object;

@@ -1,0 +1,52 @@
+/** What the API server refuses has a word, keeps nobody's slot, and leaves no machine off that we have cut. */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { asExpected, askedOf, atOnce, everywhere, fenceOf, place, victimOf } from '../fencing/fenced.ts';
+
+describe('a machine is cut, and the API server refuses', () => {
+  for (const [fault, what] of [
+    ['deniesPods', 'to delete its pods'],
+    ['deniesNodes', 'its quarantine'],
+  ] as const) {
+    test(`[SAF-10, SAF-19] S25, S41: ${what}: it is said, it is switched on again, and another one has its turn`, async () => {
+      const seen = await asExpected(`refused-${fault}`, {
+        cluster: { nodes: 6 },
+        policy: {
+          fence: { ...atOnce, markOutOfService: false },
+          storm: { maxConcurrent: 1, maxUnresponsive: '100%', cooldown: '0s' },
+        },
+        objects: [everywhere(6)],
+        events: [
+          { at: '0s', apiFault: { operator: 1, fault } },
+          { at: '0s', partition: place },
+          { at: '30s', partition: 'node-2' },
+        ],
+        runFor: '8m',
+      });
+      const victim = victimOf(seen);
+      assert.deepEqual(
+        askedOf(seen, victim).map(({ what: command }) => command),
+        ['off', 'on'],
+        'it is not cut again for the same',
+      );
+      assert.match(fenceOf(seen.world, victim)?.status.fence?.message ?? '', /webhook|not Ready in time/);
+      assert.notEqual(victim, 'node-2');
+      assert.ok(askedOf(seen, 'node-2').length > 0);
+    });
+  }
+
+  test('[SAF-10] S25, S41: to say whether all is paused: nothing is cut, and that is said in the end', async () => {
+    const seen = await asExpected('refused-pause', {
+      cluster: { nodes: 6 },
+      objects: [everywhere(6)],
+      events: [
+        { at: '13s', apiFault: { operator: 1, fault: 'deniesPause' } },
+        { at: '0s', partition: 'node-1' },
+      ],
+      runFor: '8m',
+    });
+    assert.deepEqual(askedOf(seen, 'node-1'), []);
+    const { fence } = fenceOf(seen.world, 'node-1')?.status ?? {};
+    assert.deepEqual([fence?.phase, /webhook/.test(fence?.message ?? '')], ['failed', true], fence?.message);
+  });
+});
