@@ -2,8 +2,8 @@
  * Runs the tests, tier by tier: `node test/run.ts [--repeat N] [tier…]`.
  *
  * A tier that this machine cannot run is skipped with one loud line and counted; with CI=true that is a failure. A tier
- * in which no test ran is a failure too: a pattern that matches nothing must not look like success. The last line is
- * `N passed, N failed, N skipped`.
+ * in which no test ran is a failure too: a pattern that matches nothing must not look like success. What failed is said
+ * once more at the end, with why, so that nobody has to look for it; the last line is `N passed, N failed, N skipped`.
  *
  * Tiers are in lanes, which run side by side: some wait most of their time, and virtual time can stand back for what
  * keeps real time. A lane that is not the main one prints when a tier of it is over.
@@ -113,6 +113,7 @@ const repeat = Number(values.repeat);
 
 const total: Count = { passed: 0, failed: 0, skipped: 0 };
 const times: string[] = [];
+const failures: string[] = [];
 for (let round = 1; round <= repeat; round += 1) {
   if (repeat > 1) console.log(`\n== round ${round} of ${repeat}`);
   const { alone = [], ...beside } = Object.groupBy(chosen, ({ lane = 'main' }) => lane);
@@ -120,6 +121,7 @@ for (let round = 1; round <= repeat; round += 1) {
   await inTurn(alone);
 }
 console.log(`\n${times.join('\n')}`);
+if (failures.length > 0) console.log(`\n== what failed\n${failures.join('\n')}\n`);
 console.log(`${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
 process.exit(total.failed === 0 ? 0 : 1);
 
@@ -169,7 +171,9 @@ async function runFiles(tier: Tier): Promise<Count> {
     else count.passed += 1;
   });
   stream.on('test:fail', (event) => {
-    if (event.details.type !== 'suite') count.failed += 1;
+    if (event.details.type === 'suite') return;
+    count.failed += 1;
+    failures.push(`${event.name}\n    ${briefly(event.details.error)}`);
   });
   const output: string[] = [];
   for await (const text of stream.compose(new spec()) as AsyncIterable<Buffer>) {
@@ -178,4 +182,10 @@ async function runFiles(tier: Tier): Promise<Count> {
   }
   if (isQuiet(tier)) process.stdout.write(`\n== output of tier ${tier.name}\n${output.join('')}`);
   return count;
+}
+
+/** The cause of it, without where it was thrown. */
+function briefly(error: Error): string {
+  const { message } = error.cause instanceof Error ? error.cause : error;
+  return message.split('\n').slice(0, 20).join('\n    ').slice(0, 1500);
 }

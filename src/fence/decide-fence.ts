@@ -151,6 +151,7 @@ function stored(state: FenceState, fenceCase: FenceCase, config: FenceConfig): S
 
 /** Whether it would go on without the brake. A try that goes on is not held back, whatever holds the next one. */
 function isHeldBack(state: FenceState, context: FenceContext, { run }: FenceDecision): boolean {
+  if (context.facts.task?.outcome === 'running') return false;
   const free = transition(state, { ...context, facts: { ...withoutTask(context.facts), isBraked: false } });
   return free.kind === 'state' && (free.state !== state || free.run !== undefined) && run === undefined;
 }

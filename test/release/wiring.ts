@@ -42,7 +42,11 @@ export async function wireBmc(
     wirePower(workshop, machine, bmc);
     return {
       ...parameters,
-      told: () => linesOf(join(bmc.dir, 'actions')).map((line) => (line.endsWith('1') ? 'on' : 'off')),
+      told: () => {
+        const all = linesOf(join(bmc.dir, 'actions')).map((line) => (line.endsWith('1') ? 'on' : 'off'));
+        // The protocol repeats what it is not sure of.
+        return all.filter((power, index) => power !== all[index - 1]);
+      },
       close: () => workshop.close(),
     };
   });

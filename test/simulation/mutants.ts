@@ -11,7 +11,7 @@ import type { RunOptions } from '../../src/scenario/runner.ts';
 import type { VirtualClock } from '../../src/world/time/virtual-clock.ts';
 import type { World } from '../../src/world/world.ts';
 import type { Sabotage } from './mutant.ts';
-import { believedAtOnce } from './sabotages.ts';
+import { believedAtOnce, kubeletAnew } from './sabotages.ts';
 import * as t from './trouble.ts';
 
 export interface MutantCase {
@@ -133,7 +133,7 @@ export const mutantCases: readonly MutantCase[] = [
       ...t.safely,
       release: {},
       soak: '0s',
-      events: t.partition,
+      events: kubeletAnew,
     }),
     says: /^node-\d is back in service, and a pod that was released \(.*\) still runs there$/,
   },

@@ -1,5 +1,6 @@
 /** Sabotages that more than one mutant is made with. */
 import type { Sabotage } from './mutant.ts';
+import { place } from './trouble.ts';
 
 /** A kubelet that is back is taken at its first word. */
 export const believedAtOnce: Sabotage = {
@@ -14,3 +15,14 @@ export const connectedAtOnce: Sabotage = {
   line: 'if (cuts.length > 0 && !isSafe) return',
   instead: 'if (cuts.length > 99 && !isSafe) return',
 };
+
+/**
+ * For a node that is cut off, and whose kubelet is started anew before it is back: such a kubelet is Ready before it knows what its
+ * machine has mounted, and says so later.
+ */
+export const kubeletAnew = [
+  { at: '0s', partition: place },
+  { at: '50s', kubeletStop: place },
+  { at: '60s', heal: place },
+  { at: '60s', kubeletStart: place },
+];

@@ -7,7 +7,7 @@ import type { MutantCase } from './mutants.ts';
 import { neverPatient } from './fencing/calm-mutants.ts';
 import { atOnce, everywhere, fenced, place } from './fencing/fenced.ts';
 import { cutAndPowered } from './fencing/switches.ts';
-import { believedAtOnce, connectedAtOnce } from './sabotages.ts';
+import { believedAtOnce, connectedAtOnce, kubeletAnew } from './sabotages.ts';
 import * as t from './trouble.ts';
 
 const slowBoot = { kubernetes: { nodeMonitorGracePeriod: '20s', bootTime: '60s' } };
@@ -185,7 +185,7 @@ export const strictMutantCases: readonly MutantCase[] = [
       ...t.safely,
       release: {},
       soak: '0s',
-      events: t.partition,
+      events: kubeletAnew,
     }),
     says: /^node-\d is back in service, and a pod that was released \(.*\) still runs there$/,
   },

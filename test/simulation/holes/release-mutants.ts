@@ -56,6 +56,14 @@ export const releaseMutantCases: readonly MutantCase[] = [
       line: 'if (isForgotten(nodeCase)) {',
       instead: 'if (isForgotten(nodeCase) && records.length > 0) {',
     },
+    // Its device says that it is cut off, which would keep it in quarantine as well.
+    also: [
+      {
+        file: 'src/return/connected.ts',
+        line: 'if (methods.length === 0) return undefined;',
+        instead: 'if (methods.length > 0) return undefined;',
+      },
+    ],
     scenario: { ...scenarioOf('holes/unreported-volume-record-deleted'), expectations: [] },
     says: /^node-3 is back in service, and a pod that was released \(\S+\) still runs there$/,
   },
