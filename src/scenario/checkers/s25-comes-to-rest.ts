@@ -5,6 +5,7 @@
  * still, a machine that operators have cut and that is off for long is not off without a word of what it waits for.
  */
 import { nodeFenceName } from '../../api/fence-names.ts';
+import { QUARANTINE_KEY } from '../../api/release-view.ts';
 import { isReady } from '../../world/objects/meta.ts';
 import type { MachineEvent } from '../../world/machines/machine.ts';
 import type { Node } from '../../world/objects/nodes.ts';
@@ -35,6 +36,7 @@ interface Left {
   what: string;
   taint?: string;
   isOff?: boolean;
+  isCutOff?: boolean;
 }
 
 class ComesToRest implements Checker {
@@ -44,6 +46,8 @@ class ComesToRest implements Checker {
   readonly #taintedByHand = new Set<string>();
   /** Nodes whose record a person has deleted while they were switched off: nobody remembers who did it (SAF-4). */
   readonly #forgotten = new Set<string>();
+  /** Nodes that a person has taken out of quarantine: whoever does has looked whether they are connected (RET-2). */
+  readonly #letBack = new Set<string>();
   readonly #troubles: Troubles;
   readonly #statements: Statements;
   #lastMs = -Infinity;
@@ -69,6 +73,7 @@ class ComesToRest implements Checker {
     this.#lastMs = this.#context.nowMs();
     if (act.do === 'delete' && act.kind === 'NodeFence') this.#onForgotten(act.name);
     if (act.do === 'taint') this.#taintedByHand.add(`${node} ${act.key}`);
+    if (act.do === 'untaint' && act.key === QUARANTINE_KEY) this.#letBack.add(`${node}`);
     if (act.do === 'untaint') this.#taintedByHand.delete(`${node} ${act.key}`);
     const whom = 'operator' in act ? String(act.operator) : 'zone' in act ? act.zone : (node ?? '');
     if ('fault' in act) {
@@ -108,7 +113,8 @@ class ComesToRest implements Checker {
       const told = `${name} ${left.what} five minutes after the last fault, and ${why}`;
       const isTheirs = left.taint !== undefined && this.#taintedByHand.has(`${name} ${left.taint}`);
       const isForgotten = left.isOff === true && this.#forgotten.has(name);
-      if (isTheirs || isForgotten) exempt('PersonsAct', told);
+      const isLetBack = left.isCutOff === true && this.#letBack.has(name);
+      if (isTheirs || isForgotten || isLetBack) exempt('PersonsAct', told);
       else violated(told);
     }
   }
@@ -123,7 +129,7 @@ class ComesToRest implements Checker {
 
   #leftOn(name: string, node: Node): Left | undefined {
     if (this.#context.machineOf(name)?.power === 'off') return { what: 'is still switched off', isOff: true };
-    if (this.#context.isPortClosed(name)) return { what: 'is still cut off from its storage' };
+    if (this.#context.isPortClosed(name)) return { what: 'is still cut off from its storage', isCutOff: true };
     const taint = node.spec?.taints?.find(({ key }) => key.startsWith('fenceline.dev/'))?.key;
     if (taint !== undefined) return { what: `still has the taint ${taint}`, taint };
     const annotations = node.metadata.annotations ?? {};

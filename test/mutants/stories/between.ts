@@ -119,6 +119,10 @@ const afterRecord = (deed: Deed, until?: Matcher): StoryOptions =>
 /** The grounds are read once; whoever reads the record again decides anew. */
 const decidesAnew = (): Matcher => nth(2, matching(/^GET .*\/nodefences\//));
 
+/** Its pods were otherwise than they were seen: from then on it is decided by what is there, and its volume is there still. */
+const listsAnew: Matcher = ({ method, path }) =>
+  method === 'GET' && path.startsWith('/api/v1/pods?') && path.includes('limit=500');
+
 /** After the quarantine was put up, the last thing before the first step that rests on grounds. */
 const quarantines = matching(/^PATCH \/api\/v1\/nodes\/[^/ ]* .*fenceline\.dev\/quarantine/);
 const frees = matching(/^PATCH \/api\/v1\/nodes\/[^/ ]*\/status .*volumesInUse/);
@@ -315,7 +319,7 @@ const remedies: readonly Story[] = [
   remedy(fenceRung, 'stopped by a person', stopped),
   remedy(fenceRung, 'it was booted again', booted),
   remedy(fenceRung, 'somebody has cordoned it', unheard(cordoned)),
-  remedy(fenceRung, 'what it would free is gone', unheard(emptied), () => decides),
+  remedy(fenceRung, 'what it would free is gone', unheard(emptied), () => listsAnew),
   remedy(fenceRung, 'its machine answers, and only its kubelet is down', onlyKubeletDown),
   remedy(foundOffRung, 'somebody switches it on', async ({ world }) => world.fleet.machine(victim).powerOn()),
   remedy(machineRung, 'stopped by a person', stopped),

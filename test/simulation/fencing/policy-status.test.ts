@@ -209,7 +209,7 @@ describe('the status of policies', () => {
     assert.match(fenceable(1_200_000), /^False NotFenceable: 1 of 3.*node-2: WrongMachine: /);
   });
 
-  test('[SAF-4] a node in service that nobody remembers to have cut off from its storage is told, and left alone', async () => {
+  test('[SAF-4, RET-2] a node that nobody remembers to have cut off from its storage takes no pods; if somebody lets it, that is told', async () => {
     const seen = await conditionsOf('forgotten-cut', {
       policy: { fence: { ...atOnce, isolateAfter: '30s', powerManagementAfter: '1h' } },
       objects: [...cutAlone],
@@ -217,8 +217,12 @@ describe('the status of policies', () => {
         { at: '0s', partition: place },
         { at: '70s', delete: { kind: 'NodeFence', name: 'node-fence-node-3' } },
         { at: '71s', heal: place },
+        { at: '8m', untaint: { node: place, key: 'fenceline.dev/quarantine' } },
       ],
-      expect: [{ at: '20m', node: { name: place, ready: true, schedulable: true } }],
+      expect: [
+        { at: '7m', node: { name: place, ready: true, schedulable: false } },
+        { at: '20m', node: { name: place, ready: true, schedulable: true } },
+      ],
       runFor: '20m',
     });
     assert.match(
