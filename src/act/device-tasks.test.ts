@@ -5,6 +5,7 @@ import { manualClock } from '../../test/support/manual-clock.ts';
 import { aNode } from '../../test/support/release-case.ts';
 import type { Method } from '../api/fence-config.ts';
 import type { Device, DeviceAction, DeviceAnswer } from '../devices/device.ts';
+import type { Knocked } from '../kube/knock.ts';
 import type { DeviceTasksOptions, MayAct, Try } from './device-tasks.ts';
 import { DeviceTasks } from './device-tasks.ts';
 import type { TryOutcome } from './power.ts';
@@ -167,5 +168,39 @@ describe('device tasks', () => {
     const found = tasks.notOff(disputed, { what: 'power', methods: [off] });
     await answer({ kind: 'unknown', message: 'silence' });
     assert.equal((await found)?.isDisbelieved, true, 'two nodes say that it is theirs');
+  });
+
+  test('[EVD-4] a door at which nobody answers is not knocked at again within the second, and one at which somebody does is', async () => {
+    let says: Knocked = 'silent';
+    let knocks = 0;
+    const heard: (boolean | undefined)[] = [];
+    const { tasks, answer, clock } = bench({
+      knock: async () => {
+        knocks += 1;
+        return says;
+      },
+      doubt: (...asked) => {
+        heard.push(asked[2].isMissed);
+        return doubtByReady(...asked);
+      },
+    });
+    const asksAt = async (port: number): Promise<void> => {
+      const found = tasks.notOff(node, { what: 'power', methods: [off], door: { address: '10.0.0.1', port } });
+      await answer(status('off'));
+      await found;
+    };
+    for (const afterMs of [0, 1000]) {
+      clock.advance(afterMs);
+      await asksAt(10250);
+    }
+    assert.equal(knocks, 1);
+    await asksAt(10251);
+    assert.equal(knocks, 2, 'another door');
+    says = 'open';
+    clock.advance(1);
+    await asksAt(10250);
+    await asksAt(10250);
+    assert.equal(knocks, 4, 'whoever lives is asked each time');
+    assert.deepEqual(heard, [true, true, true, false, false]);
   });
 });

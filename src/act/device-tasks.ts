@@ -71,6 +71,11 @@ const cloudConfirmsWithinMs = 180_000;
 const decideAnewMs = 500;
 /** A machine that answers does so at once; one that does not is not waited for. */
 export const knockTimeoutMs = 500;
+/**
+ * To be silent takes all of that time, and what is let go takes several steps. No machine comes to listen there within a second of
+ * being silent; its devices are asked before each step all the same.
+ */
+const silentForMs = 1000;
 
 interface Task {
   key: string;
@@ -80,6 +85,8 @@ interface Task {
 export class DeviceTasks {
   readonly #options: DeviceTasksOptions;
   readonly #tasks = new Map<string, Task>();
+  /** Doors at which nobody answered, and since when. */
+  readonly #silent = new Map<string, number>();
 
   constructor(options: DeviceTasksOptions) {
     this.#options = options;
@@ -139,7 +146,14 @@ export class DeviceTasks {
 
   /** Who answers, that nobody listens there or otherwise, lives; of one that does not, its devices say what it is. */
   async #isMissed(door: DeviceQuestion['door']): Promise<boolean> {
-    return door !== undefined && (await this.#options.knock(door, knockTimeoutMs)) === 'silent';
+    if (door === undefined) return false;
+    const { clock, knock } = this.#options;
+    const key = `${door.address} ${door.port}`;
+    if (clock.monotonic() <= (this.#silent.get(key) ?? -Infinity) + silentForMs) return true;
+    const isMissed = (await knock(door, knockTimeoutMs)) === 'silent';
+    if (isMissed) this.#silent.set(key, clock.monotonic());
+    else this.#silent.delete(key);
+    return isMissed;
   }
 
   /** How the device of a method is; one that cannot be asked has not answered. */
