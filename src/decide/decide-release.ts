@@ -14,7 +14,7 @@ import { powerFacts, powerQuestion } from '../release/device-question.ts';
 import { endOfEviction } from '../release/end-of-eviction.ts';
 import type { Hold } from '../release/hold.ts';
 import { holdOf, isSpent } from '../release/hold.ts';
-import { endOfOutOfService } from '../release/out-of-service.ts';
+import { detachPatienceMs, endOfOutOfService } from '../release/out-of-service.ts';
 import { detachByOurselvesAfterMs, planRelease, quarantineStep } from '../release/plan.ts';
 import { withinRate } from '../release/rate.ts';
 import { releaseNode, ways } from '../release/release-node.ts';
@@ -282,8 +282,8 @@ function recheckAt(
     }
   }
   for (const { podsGoneAt, endedAt } of records) {
-    if (podsGoneAt !== undefined && endedAt === undefined)
-      times.push(Date.parse(podsGoneAt) + detachByOurselvesAfterMs);
+    if (podsGoneAt === undefined || endedAt !== undefined) continue;
+    for (const waitMs of [detachByOurselvesAfterMs, detachPatienceMs]) times.push(Date.parse(podsGoneAt) + waitMs);
   }
   if (back.soakUntilMs !== undefined) times.push(back.soakUntilMs);
   const alarm = repeatedTrouble(nodeCase.fence?.status.problems ?? [], alarmsFor(nodeCase), serverNowMs);

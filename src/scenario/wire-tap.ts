@@ -19,6 +19,7 @@ export function tapped(inner: Transport, { operator, clock, onWire }: TapOptions
     async send(request: HttpRequest): Promise<HttpResponse> {
       const watch = watchOf(request);
       if (watch === undefined) {
+        if (request.method !== 'GET') onWire({ type: 'sent', operator, path: pathOf(request) });
         return request.method === 'GET' && request.purpose === 'call'
           ? sendRead(inner, request, { operator, clock, onWire })
           : inner.send(request);
@@ -43,6 +44,10 @@ export function tapped(inner: Transport, { operator, clock, onWire }: TapOptions
     },
     close: () => inner.close(),
   };
+}
+
+function pathOf({ path }: HttpRequest): string {
+  return path.split('?', 1)[0] ?? '';
 }
 
 async function sendRead(inner: Transport, request: HttpRequest, options: TapOptions): Promise<HttpResponse> {

@@ -10,6 +10,7 @@ import { s23 } from '../../src/scenario/checkers/s23-cancelled.ts';
 import { s27 } from '../../src/scenario/checkers/s27-no-delay.ts';
 import { s29 } from '../../src/scenario/checkers/s29-own-device.ts';
 import { s30 } from '../../src/scenario/checkers/s30-mixed-storage.ts';
+import { s40 } from '../../src/scenario/checkers/s40-facts.ts';
 import { s42 } from '../../src/scenario/checkers/s42-no-act-without-end.ts';
 import { s44 } from '../../src/scenario/checkers/s44-only-the-configured.ts';
 import { s5 } from '../../src/scenario/checkers/s5-not-while-restarting.ts';
@@ -121,6 +122,46 @@ describe('checkers fed by hand', () => {
       checker.onWire?.({ type: 'device', operator: 1, node: 'node-1', action: 'on' });
       checker.onMachine?.({ type: 'booting' }, 'node-1');
       assert.equal(violations.length, isTheirs ? 0 : 1, violations.join());
+    }
+  });
+
+  test('S5: beside a taint of ours somebody puts their own of the same key, and ours goes', () => {
+    const machineOf = () => ({ power: 'on', alive: false }) as Machine;
+    const { checker, state, violations } = alone(s5, { machineOf });
+    const key = 'node.kubernetes.io/out-of-service';
+    const marked = (...effects: string[]): Node => ({
+      ...node(false),
+      spec: {
+        taints: effects.map((effect) => ({ key, effect, ...(effect === 'NoSchedule' && { value: 'fenceline' }) })),
+      },
+    });
+    checker.onWrite?.(write({ before: node(false), after: marked('NoSchedule') }));
+    const both = marked('NoSchedule', 'NoExecute');
+    checker.onStored?.({ type: 'MODIFIED', object: both, previous: marked('NoSchedule') }, 'somebody');
+    stored(state, marked('NoExecute'));
+    checker.onWrite?.(write({ before: both, after: marked('NoExecute') }));
+    checker.onWire?.({ type: 'device', operator: 1, node: 'node-1', action: 'on' });
+    checker.onMachine?.({ type: 'booting' }, 'node-1');
+    assert.deepEqual(violations, []);
+  });
+
+  test('S40: a machine is on record as off, and its device had said on before the record was sent, or only after', () => {
+    for (const isBefore of [true, false]) {
+      const { checker, violations } = alone(s40);
+      const path = '/apis/fenceline.dev/v1alpha1/nodefences/node-fence-node-1/status';
+      const answer = (power: 'on' | 'off'): void =>
+        checker.onWire?.({ type: 'answered', operator: 1, node: 'node-1', power });
+      answer('off');
+      if (isBefore) answer('on');
+      checker.onWire?.({ type: 'sent', operator: 1, path });
+      if (!isBefore) answer('on');
+      const object = fenceWith({ fence: { phase: 'off', startedAt: 'x' } });
+      checker.onStored?.(
+        { type: 'MODIFIED', object, previous: fenceWith({ fence: { startedAt: 'x' } }) },
+        'operator-1',
+      );
+      const said = 'the record of node-1 says that the machine is off (x), and no device has said so';
+      assert.deepEqual(violations, isBefore ? [said] : []);
     }
   });
 

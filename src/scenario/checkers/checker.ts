@@ -66,6 +66,8 @@ export type WireEvent =
   | { type: 'answered'; operator: number; node: string; power: 'on' | 'off' }
   /** It asked the switch between a node and its storage for something. */
   | { type: 'port'; operator: number; node: string; action: BmcAction }
+  /** It has sent a write, which may be long under way. Path without query. */
+  | { type: 'sent'; operator: number; path: string }
   /** A read that is no watch, once its answer was taken, or was known not to come. */
   | ReadEvent;
 

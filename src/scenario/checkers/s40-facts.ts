@@ -1,21 +1,44 @@
 /**
  * S40: what is stored as a fact rests on evidence. When a record says that a machine is off, its device was asked in this fence,
- * and off was the last that it said; when it says that the way to the storage is cut, that is so; whatever was edited meanwhile.
+ * and off was the last that it had said when the record was sent; when it says that the way to the storage is cut, that is so; whatever was edited meanwhile.
  * (What the word of a device is worth, and whose power it switches, is for S4 and S34.)
  */
 import type { StoredFence } from '../cluster-state.ts';
+import { operatorUser } from '../operator-user.ts';
 import type { Invariant } from './checker.ts';
+
+interface Said {
+  power: 'on' | 'off';
+  /** The how-manieth of all answers it was. */
+  answer: number;
+}
+
+const statusPath = '/apis/fenceline.dev/v1alpha1/nodefences';
+/** More than a device can give while one write is under way. */
+const keptAnswers = 50;
 
 export const s40: Invariant = {
   id: 'S40',
   check: ({ isPortClosed, violated }) => {
-    /** What the device of a node last said, since the last fence of theirs began. */
-    const said = new Map<string, 'on' | 'off'>();
+    let answers = 0;
+    /** What the device of a node has said, since the last fence of theirs began. */
+    const said = new Map<string, Said[]>();
+    /** How many answers had come when an operator last sent a record. */
+    const heard = new Map<string, number>();
+    /** By then: a write that is long under way cannot be called back. */
+    const isOff = (node: string, writer: string): boolean => {
+      const known = heard.get(writer) ?? answers;
+      return said.get(node)?.findLast(({ answer }) => answer <= known)?.power === 'off';
+    };
     return {
       onWire(event) {
-        if (event.type === 'answered') said.set(event.node, event.power);
+        if (event.type === 'sent') heard.set(`${operatorUser(event.operator)} ${event.path}`, answers);
+        if (event.type !== 'answered') return;
+        answers += 1;
+        const { node, power } = event;
+        said.set(node, [...(said.get(node) ?? []).slice(-keptAnswers), { power, answer: answers }]);
       },
-      onStored({ type, object, previous }) {
+      onStored({ type, object, previous }, user) {
         if (object.kind !== 'NodeFence' || type === 'DELETED') return;
         const fence: StoredFence = object;
         const before: StoredFence | undefined = previous;
@@ -23,7 +46,8 @@ export const s40: Invariant = {
         const isAnother = fence.status?.fence?.startedAt !== before?.status?.fence?.startedAt;
         for (const { what, fact } of newFacts(fence, before)) {
           // One that was found off was asked before its fence was written down.
-          const isSo = what === 'port' ? isPortClosed(node) : said.get(node) === 'off';
+          const isSo =
+            what === 'port' ? isPortClosed(node) : isOff(node, `${user} ${statusPath}/${object.metadata.name}/status`);
           if (!isSo) violated(`${fact}, and no device has said so`);
         }
         if (isAnother && fence.status?.fence?.phase === 'waiting') said.delete(node);

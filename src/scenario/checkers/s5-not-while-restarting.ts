@@ -14,15 +14,16 @@ export const assertingKeys = ['fenceline.dev/force-eviction', outOfService];
 export const s5: Invariant = {
   id: 'S5',
   check: ({ state, machineOf, violated, exempt }) => {
-    /** `node key` */
+    /** `node key:effect`: beside a taint of ours somebody else may put one of the same key. */
     const ours = new Set<string>();
     /** Whom an operator has told to switch on, since they were last off. */
     const toldOn = new Set<string>();
     const judge = (node: string): void => {
       const machine = machineOf(node);
       if (machine === undefined || machine.power === 'off' || machine.alive) return;
-      for (const { key, value } of assertingTaints(state.nodes.get(node))) {
-        if (!ours.has(`${node} ${key}`)) continue;
+      for (const taint of assertingTaints(state.nodes.get(node))) {
+        const { key, value } = taint;
+        if (!ours.has(nameOf(node, taint))) continue;
         const told = `${node} restarts with the taint ${key}, which is ours`;
         // One that stands while something is let go: nobody can take it away before a person presses the button.
         if (key === outOfService && value === whileReleasing && !toldOn.has(node)) exempt('PersonsAct', told);
@@ -37,16 +38,18 @@ export const s5: Invariant = {
       onStored({ object, previous }, user) {
         if (object.kind !== 'Node' || isOperator(user)) return;
         const now = assertingTaints(object);
-        for (const { key, value } of assertingTaints(previous)) {
-          const isLeft = now.some((taint) => taint.key === key && taint.value === value);
-          if (!isLeft) ours.delete(`${object.metadata.name} ${key}`);
+        for (const taint of assertingTaints(previous)) {
+          if (!now.some((left) => isSame(left, taint) && left.value === taint.value))
+            ours.delete(nameOf(object.metadata.name, taint));
         }
       },
       onWrite(write) {
         if (write.resource !== 'nodes' || !succeeded(write)) return;
-        const had = new Set(assertingTaints(write.before).map(({ key }) => key));
+        const had = assertingTaints(write.before);
         const node = write.after?.metadata.name ?? '';
-        for (const { key } of assertingTaints(write.after)) if (!had.has(key)) ours.add(`${node} ${key}`);
+        for (const taint of assertingTaints(write.after)) {
+          if (!had.some((known) => isSame(known, taint))) ours.add(nameOf(node, taint));
+        }
         judge(node);
       },
       onMachine({ type }, machine) {
@@ -59,4 +62,12 @@ export const s5: Invariant = {
 
 function assertingTaints(node: Node | undefined): Taint[] {
   return (node?.spec?.taints ?? []).filter(({ key }) => assertingKeys.includes(key));
+}
+
+function isSame(one: Taint, other: Taint): boolean {
+  return one.key === other.key && one.effect === other.effect;
+}
+
+function nameOf(node: string, { key, effect }: Taint): string {
+  return `${node} ${key}:${effect}`;
 }

@@ -26,6 +26,10 @@ runHoles('a fence', {
   'cut-seen-late': '[SAF-19] that begins anew and finds its own cut switches on what it has cut',
   'asked-for-after-a-failure': '[SAF-11] that has failed for good makes way for one that a person asks for',
   'marked-dead-by-hand': '[RET-1, RET-2] that is over and waits for a taint of somebody says so',
+  'marked-out-of-service-beside-us':
+    '[EVD-5, FEV-8] takes its own mark away when it has waited long enough for a volume, switches on, and leaves that of an administrator',
+  'switched-on-while-it-is-recorded':
+    '[SAF-5] whose record is still under way when its machine is switched on does nothing for it',
   'record-deleted-while-it-boots':
     '[SAF-7, SAF-1] takes no machine for off that was told to switch on since it said so',
   'record-deleted-while-cut-off': '[SAF-4] connects nothing that it found cut off and does not remember',
