@@ -30,23 +30,24 @@ test('[SAF-10, STM-4] a slot is held from the first command until what may go ha
   assert.equal(holds({ phase: 'booting' }), false, 'not through the boot');
   const off = { phase: 'off', switched: [{ commandSentAt: at, confirmedAt: at }] };
   assert.equal(holds(off), true);
-  assert.equal(holds(off, { hold: { reason: 'Paused' } }), false, 'it is held');
-  assert.equal(holds(off, {}, { stop: true }), false, 'it is stopped');
-  const next = { switched: [{ commandSentAt: at, confirmedAt: at }, {}] };
-  assert.equal(holds(next, {}, { stop: true }), false, 'what is under way was confirmed, and the next one not told');
 });
 
-test('[SAF-10, STM-4] a command that is under way has its slot, whoever holds the rest', () => {
-  for (const held of [{ spec: { stop: true } }, { hold: { reason: 'Paused' } }]) {
+test('[SAF-10, STM-4] what was told has its slot, whoever holds the rest, until it is stored that it is at rest', () => {
+  for (const held of [
+    { spec: { stop: true } },
+    { hold: { reason: 'AwaitingApproval' } },
+    { hold: { reason: 'Any' } },
+  ]) {
     const holds = (fence: object): boolean =>
       holdsSlot('fence', { spec: held.spec, status: { fence: { ...cutting, ...fence }, hold: held.hold } });
+    const confirmed = { commandSentAt: at, confirmedAt: at };
     assert.equal(holds({}), true);
     assert.equal(holds({ phase: 'isolating' }), true);
-    assert.equal(holds({ phase: 'isolated' }), false, 'what it was told is confirmed');
-    assert.equal(holds({ switched: [{ commandSentAt: at, confirmedAt: at }] }), false);
-    assert.equal(holds({ switched: [{ commandSentAt: at, confirmedAt: at }, { commandSentAt: at }] }), true);
+    assert.equal(holds({ phase: 'isolated', switched: [confirmed] }), true);
+    assert.equal(holds({ phase: 'off', switched: [confirmed] }), true, 'it is off, and its pods are there');
+    assert.equal(holds({ phase: 'off', switched: [{ confirmedAt: at }] }), false, 'it was found off');
+    assert.equal(holds({ phase: 'off', switched: [confirmed], waitsFor: 'a person' }), false);
     assert.equal(holds({ switched: [{ confirmedAt: at }, {}] }), false, 'nothing was told');
-    assert.equal(holds({ waitsFor: 'it was given up' }), false);
     assert.equal(holds({ phase: 'failed' }), false);
   }
 });
@@ -58,6 +59,8 @@ test('[STM-4] a Job or a drain has a slot of its own from when it begins until i
   assert.equal(holds({ phase: 'running' }), false);
   assert.equal(holds({ phase: 'exhausted', begunAt: at }), false);
   assert.equal(holds({ phase: 'running', begunAt: at }, { hold: { reason: 'StormLimit' } }), false);
+  const stopped = { spec: { stop: true }, status: { ladders: [{ phase: 'running', begunAt: at }] } };
+  assert.equal(holdsSlot('remedy', stopped), false);
 });
 
 test('[FEN-16] a boot ID that another node has, or had, says nothing', () => {

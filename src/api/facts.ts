@@ -23,16 +23,10 @@ export function isUnderFence(fence: FenceSigns | undefined): boolean {
 const cutting: ReadonlySet<string> = new Set(['isolating', 'isolated', 'poweringOff', 'off']);
 
 /** From the first command until all that may go has gone. What was found off was told nothing. */
-function isCutting(fence: FenceSigns): boolean {
+export function isCutting(fence: FenceSigns): boolean {
   if (!cutting.has(fence.phase)) return false;
   if (fence.releasedAt !== undefined || fence.waitsFor !== undefined) return false;
   return (fence.switched ?? []).some(({ commandSentAt }) => commandSentAt !== undefined);
-}
-
-/** A device was told, and has not confirmed it: it may do so at any moment, whoever holds the rest. */
-export function isStriking({ phase, switched = [] }: FenceSigns): boolean {
-  if (phase !== 'isolating' && phase !== 'poweringOff') return false;
-  return switched.some(({ commandSentAt, confirmedAt }) => commandSentAt !== undefined && confirmedAt === undefined);
 }
 
 export type SlotKind = 'fence' | 'remedy';
@@ -51,13 +45,14 @@ export interface Slotted {
 
 /**
  * Whether a node has one of the slots, as its record says: one reading for what this process has decided, for the view of the
- * records and for the live look before an act (STM-4). What is held or stopped, has ended or can do no more has none (SAF-10),
- * but for a command that is under way: it strikes all the same. `remedy`: a Job, a drain or the deletion of a machine.
+ * records and for the live look before an act (STM-4). What has ended, or can do no more, has none (SAF-10). Whoever holds a fence
+ * does not undo what its devices were told: it has its slot until it is stored that it is at rest. `remedy`: a Job, a drain or the
+ * deletion of a machine.
  */
 export function holdsSlot(kind: SlotKind, { spec, status }: Slotted): boolean {
   const { fence, ladders = [], hold } = status ?? {};
+  if (kind === 'fence') return fence !== undefined && isCutting(fence);
   const isHeld = spec?.stop === true || hold !== undefined;
-  if (kind === 'fence') return fence !== undefined && isCutting(fence) && (!isHeld || isStriking(fence));
   return !isHeld && ladders.some(({ phase, begunAt }) => phase === 'running' && begunAt !== undefined);
 }
 

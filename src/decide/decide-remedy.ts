@@ -9,7 +9,6 @@ import type { Cordon, LongAct } from '../api/steps.ts';
 import { atRest } from '../fence/at-rest.ts';
 import type { FenceDecision } from '../fence/decide-fence.ts';
 import { fenceOutcome } from '../fence/decide-fence.ts';
-import type { StoredFence } from '../fence/stored.ts';
 import { holdOf } from '../release/hold.ts';
 import type { LadderState, RemedyOutcome } from '../remedy/ladder.ts';
 import { afterFlaps, isTroubled, keyOf, nextDueMs } from '../remedy/ladder.ts';
@@ -116,11 +115,15 @@ export function asItStands(nodeCase: NodeCase): RemedyDecision {
 /** What its device was told before shows all the same. */
 function stoppedRemedy(nodeCase: NodeCase): RemedyDecision {
   const stands = asItStands(nodeCase);
-  return stands.fence === undefined ? stands : { ...stands, ...restOf(nodeCase, stands.fence) };
+  return { ...stands, ...restOf(nodeCase, stands) };
 }
 
-function restOf({ serverNowMs, task }: NodeCase, fence: StoredFence): ReturnType<typeof atRest> {
-  return atRest(fence, { nowMs: serverNowMs, isRunning: task?.outcome === 'running' });
+/** Of a fence that is held, by whatever it is. */
+function restOf(
+  { serverNowMs, task }: NodeCase,
+  { fence }: Pick<FenceDecision, 'fence'>,
+): Partial<ReturnType<typeof atRest>> {
+  return fence === undefined ? {} : atRest(fence, { nowMs: serverNowMs, isRunning: task?.outcome === 'running' });
 }
 
 /** The policy does not act any more, or not yet: what a fence has switched off by then is switched on, and no more (SAF-12). */
@@ -134,7 +137,7 @@ function pausedRemedy(nodeCase: PresentCase): RemedyDecision {
   const decision = fenceOf(nodeCase, { status, ladder, isWanted: true, isPaused: true });
   const run = runOf(nodeCase, decision, { ladder: undefined, status, order: undefined, kind: undefined });
   const { recheckAtMs: fenceAtMs } = decision;
-  const held: Partial<ReturnType<typeof atRest>> = decision.fence === undefined ? {} : restOf(nodeCase, decision.fence);
+  const held = restOf(nodeCase, decision);
   const recheckAtMs = Math.min(fenceAtMs ?? Infinity, held.recheckAtMs ?? Infinity);
   return {
     ...rest,
@@ -188,7 +191,9 @@ function nextRemedy(nodeCase: PresentCase, isAsked: boolean): Requestable {
   const due = firstDue(unmet, nodeCase);
   const heldBack = harshHold(nodeCase, ladder, kind);
   const hold = decision.hold ?? heldBack;
-  const times = [decision.recheckAtMs, climbed.recheckAtMs, due?.atMs, hold?.recheckAtMs].filter(
+  const isHeld = decision.hold !== undefined || holdOf(nodeCase) !== undefined;
+  const rest = isHeld ? restOf(nodeCase, decision) : {};
+  const times = [decision.recheckAtMs, climbed.recheckAtMs, due?.atMs, hold?.recheckAtMs, rest.recheckAtMs].filter(
     (time) => time !== undefined,
   );
   const order =
@@ -204,7 +209,7 @@ function nextRemedy(nodeCase: PresentCase, isAsked: boolean): Requestable {
     ladders: withSlot(ladders, isHarshRung(ladder, kind) && heldBack === undefined ? ladder : undefined, nowMs),
     ...(remediation === undefined ? {} : { remediation }),
     ...(ladder === undefined ? {} : { ladder }),
-    ...(decision.fence === undefined ? {} : { fence: decision.fence }),
+    ...(decision.fence === undefined ? {} : { fence: rest.fence ?? decision.fence }),
     ...(decision.fence === undefined && mayBeOff(nodeCase) ? { asksWhetherOff: true } : {}),
     ...(hold === undefined ? {} : { hold: { ...hold, reason: hold.reason as RemedyHold['reason'] } }),
     ...(run === undefined ? {} : { run }),

@@ -45,9 +45,9 @@ test('[ADM-5] a pause for all holds everything, until it ends', () => {
   assert.equal(held({ pause: { ...pause, written: { until: '2026-01-01T00:01:00Z' } } }), 'free');
 });
 
-test('[SAF-12] who is stopped is told how its machine was left', () => {
+test('[SAF-12, SAF-10] who is held is told how its machine was left, whatever holds it', () => {
   const at = '2026-01-01T00:00:00Z';
-  const said = (phase: Fence['phase'], ...sent: boolean[]): string => {
+  const saidBy = (held: Partial<NodeCase>, stop: boolean, phase: Fence['phase'], ...sent: boolean[]): string => {
     const switched = sent.map((isSent) => ({
       step: 'power-management' as const,
       method: 'ipmi-off',
@@ -55,16 +55,23 @@ test('[SAF-12] who is stopped is told how its machine was left', () => {
       ...(isSent ? { commandSentAt: at } : {}),
     }));
     const stored: Fence = { ...begun, phase, switched };
-    return (
-      /; (.*)$/.exec(holdOf(aCase({ fence: aFence({ fence: stored }, { stop: true }) }))?.message ?? '')?.[1] ?? ''
-    );
+    const hold = holdOf(aCase({ ...held, fence: aFence({ fence: stored }, stop ? { stop } : {}) }));
+    return /; (its machine .*)$/.exec(hold?.message ?? '')?.[1] ?? '';
   };
+  const said = (phase: Fence['phase'], ...sent: boolean[]): string => saidBy({}, true, phase, ...sent);
   assert.equal(said('off'), 'its machine is off, and stays so');
   const between = 'its machine was told to go off, may be off, and is not switched on';
   assert.equal(said('poweringOff', false, true), between);
   assert.equal(said('poweringOff', false), '', 'nobody has told it anything');
   assert.equal(said('poweringOn'), between);
   assert.equal(said('isolated', true), '', 'it is cut off, and not off');
+  for (const mode of ['Approve', 'Paused', 'DryRun'] as const) {
+    const policy = inForce({ mode });
+    assert.equal(saidBy({ policy }, false, 'off'), 'its machine is off');
+    assert.equal(saidBy({ policy }, false, 'poweringOff', true), 'its machine was told to go off, and may be off');
+    assert.equal(saidBy({ policy }, false, 'poweringOff', false), '');
+    assert.equal(saidBy({ policy }, false, 'booting'), '');
+  }
 });
 
 test('an approval counts for the incident that it was given for', () => {

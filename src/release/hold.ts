@@ -14,10 +14,14 @@ export interface Hold {
 }
 
 export function holdOf(nodeCase: NodeCase): Hold | undefined {
+  const hold = firstHold(nodeCase);
+  return hold && { ...hold, message: `${hold.message}${leftOff(nodeCase, hold)}` };
+}
+
+function firstHold(nodeCase: NodeCase): Hold | undefined {
   const { policy, fence } = nodeCase;
   if (fence?.spec.stop === true) {
-    const message = `spec.stop of the NodeFence is true${leftOff(nodeCase)}`;
-    return { reason: 'Stopped', message, holds: 'everything' };
+    return { reason: 'Stopped', message: 'spec.stop of the NodeFence is true', holds: 'everything' };
   }
   const paused = pauseOf(nodeCase.pause, nodeCase.serverNowMs);
   if (paused !== undefined) return { reason: 'PausedForAll', holds: 'everything', ...paused };
@@ -46,13 +50,18 @@ export function holdOf(nodeCase: NodeCase): Hold | undefined {
   }
 }
 
-/** Nobody switches it on before it is resumed. Between the command and its confirmation nobody knows how it is. */
-function leftOff({ fence }: NodeCase): string {
+/** These leave everything as it is: nobody switches it on meanwhile. */
+const leaving: ReadonlySet<string> = new Set(['Stopped', 'Maintenance']);
+
+/** How its machine is meanwhile. Between the command and its confirmation nobody knows. */
+function leftOff({ fence }: NodeCase, { reason }: Hold): string {
   const { phase, switched = [] } = fence?.status.fence ?? {};
-  if (phase === 'off') return '; its machine is off, and stays so';
+  const isLeft = leaving.has(reason);
+  if (phase === 'off') return `; its machine is off${isLeft ? ', and stays so' : ''}`;
   const wasTold = switched.some(({ commandSentAt }) => commandSentAt !== undefined);
   const isBetween = (phase === 'poweringOff' && wasTold) || phase === 'poweringOn';
-  return isBetween ? '; its machine was told to go off, may be off, and is not switched on' : '';
+  if (!isBetween) return '';
+  return `; its machine was told to go off, ${isLeft ? 'may be off, and is not switched on' : 'and may be off'}`;
 }
 
 /** More than that no honest incident needs: some acts that are always due, and some for each pod that was there. */

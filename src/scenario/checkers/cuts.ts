@@ -42,7 +42,10 @@ export class Cuts {
     if (type === 'booting') this.#cuts.delete(machine);
   }
 
-  /** Nodes with a command under way, or with pods that are still to go: not where a person holds that (SAF-10), which stops no command. */
+  /**
+   * Nodes with a command under way, or with pods that are still to go. Where a person holds that, nobody waits for them for longer
+   * than a command takes (SAF-10).
+   */
   busy(): string[] {
     const { nowMs, machineOf, state } = this.#context;
     const there = new Set([...state.pods.values()].map(({ metadata }) => metadata.uid ?? ''));
@@ -51,14 +54,17 @@ export class Cuts {
       if (this.#waitsForOthers(node, cut)) return [];
       const ageMs = nowMs() - atMs;
       if (machineOf(node)?.power === 'on') return ageMs < takesAtMostMs ? [node] : [];
-      const isWorked = !this.#isHeld(node) && ageMs < goesWithinMs && pods.some((uid) => there.has(uid));
-      return isWorked ? [node] : [];
+      const isWorked = ageMs < (this.#isHeld(node) ? takesAtMostMs : goesWithinMs);
+      return isWorked && pods.some((uid) => there.has(uid)) ? [node] : [];
     });
   }
 
   #isHeld(node: string): boolean {
-    const { spec } = this.#context.state.fences.get(nodeFenceName(node)) ?? {};
-    return spec?.stop === true || this.#context.state.policies.get(spec?.policy ?? '')?.spec?.mode === 'Paused';
+    const { fences, policies, nodes } = this.#context.state;
+    const { spec } = fences.get(nodeFenceName(node)) ?? {};
+    const { mode = 'Enforce' } = policies.get(spec?.policy ?? '')?.spec ?? {};
+    const isMaintained = nodes.get(node)?.metadata.annotations?.['fenceline.dev/maintenance-until'] !== undefined;
+    return spec?.stop === true || mode !== 'Enforce' || isMaintained;
   }
 
   /**

@@ -235,13 +235,7 @@ export class Statements {
             ({ commandSentAt = '' }) => this.#context.wallMs() - Date.parse(commandSentAt) <= commandTakesMs + latelyMs,
           ),
       ],
-      [
-        /^it is held, and its device has not confirmed what it was told: /,
-        ({ fence: { status } }) =>
-          (status?.fence?.switched ?? []).some(
-            (one) => one.commandSentAt !== undefined && one.confirmedAt === undefined,
-          ),
-      ],
+      ...this.#heldFences(),
       [/^no power_management is configured: it waits for the node to come back$/, ({ node }) => !isReady(node)],
       [
         /^no power_management is configured: it goes on until its trouble is over$/,
@@ -278,6 +272,24 @@ export class Statements {
       [
         /^/,
         ({ fence, node }) => fence.status?.fence?.status === 'error' && !(isReady(node) && isRebooted(fence, node)),
+      ],
+    ];
+  }
+
+  /** One that is held, and at rest. */
+  #heldFences(): (readonly [RegExp, Truth])[] {
+    const { machineOf, isPortClosed } = this.#context;
+    return [
+      [
+        /^it is held, and its device has not confirmed what it was told: /,
+        ({ fence: { status } }) =>
+          (status?.fence?.switched ?? []).some(
+            (one) => one.commandSentAt !== undefined && one.confirmedAt === undefined,
+          ),
+      ],
+      [
+        /^it is held, and what its devices have cut stays so: /,
+        ({ name }) => machineOf(name)?.power === 'off' || isPortClosed(name),
       ],
     ];
   }

@@ -92,7 +92,7 @@ export const waitMutantCases: readonly MutantCase[] = [
     mistake: 'keeps the slot of a fence that somebody has stopped',
     sabotage: {
       file: 'src/fence/at-rest.ts',
-      line: 'return isRunning ? { fence } : { fence: { ...fence, waitsFor: heldInVain } };',
+      line: 'return isRunning ? { fence } : { fence: { ...fence, waitsFor: isOpen(fence) ? heldInVain : heldWhileCut } };',
       instead: 'return { fence };',
     },
     scenario: fenced('stopped-for-good', {

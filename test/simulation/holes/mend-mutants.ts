@@ -145,12 +145,12 @@ export const mendMutantCases: readonly MendCase[] = [
   },
   {
     invariant: 'S21',
-    mistake: 'takes a command that is under way for one at rest, because its fence is stopped',
+    mistake: 'takes what its device was told for something at rest, because its fence is held',
     hole: 'slots',
     sabotage: {
       file: 'src/api/facts.ts',
-      line: "if (kind === 'fence') return fence !== undefined && isCutting(fence) && (!isHeld || isStriking(fence));",
-      instead: "if (kind === 'fence') return fence !== undefined && isCutting(fence) && !isHeld;",
+      line: "if (kind === 'fence') return fence !== undefined && isCutting(fence);",
+      instead: "if (kind === 'fence') return fence !== undefined && isCutting(fence) && hold === undefined;",
     },
     scenario: { ...one('holes/slot-kept-by-a-command', 'slot-kept-while-stopped'), expectations: [] },
     says: /^node-5 is cut as number 2, and 1 may be$/,

@@ -65,6 +65,8 @@ describe('slots', () => {
 runHoles('a slot', {
   'back-behind-a-slow-device':
     '[SAF-10, STM-4] is not kept for three minutes by a node that is back, in case its device still does what it was told',
+  'held-while-off':
+    '[SAF-10, STM-4] is kept by a machine that is off and whose pods are held back, whoever holds them, for as long as a command takes',
   'slot-kept-by-a-command':
     '[SAF-10, SAF-12, STM-4] is kept by a command that is under way, although its fence is paused or stopped',
   'watches-behind': '[STM-4, SAF-10] is not waited for until a server that had lagged happens to send a bookmark',
