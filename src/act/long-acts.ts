@@ -4,7 +4,7 @@
  * and beginning it again is harmless (S20).
  */
 import type { Method } from '../api/fence-config.ts';
-import type { DoubtAbout } from '../api/power.ts';
+import type { DoubtAbout, Refusable } from '../api/power.ts';
 import type { LiveNode, NodeCase } from '../api/release-view.ts';
 import type { Cordon, DeviceQuestion, Grounds, JobOrder, LongAct, Step } from '../api/steps.ts';
 import type { Clock } from '../clock.ts';
@@ -126,13 +126,14 @@ export class LongActs {
   /** What is known here of a node, as its case has it. */
   of(
     name: string,
-  ): Pick<NodeCase, 'task' | 'job' | 'onAgain' | 'unconfirmed' | 'refused' | 'power' | 'storage' | 'kubelet'> {
+  ): Pick<NodeCase, 'task' | 'job' | 'onAgain' | 'unconfirmed' | 'power' | 'storage' | 'kubelet' | keyof Refusable> {
     const task = this.#tasks.current(name);
     const job = this.#jobs.get(name);
     const onAgain = this.#onAgain.get(name);
     const kubelet = this.#doors.of(name);
     const storage = this.#storage.of(name);
-    const refused = this.refusals.of(name) ?? this.#refusedGrounds.of(name);
+    const refused = this.refusals.of(name);
+    const refusedGrounds = this.#refusedGrounds.of(name);
     return {
       ...this.powerOf(name),
       ...(storage === undefined ? {} : { storage }),
@@ -141,6 +142,7 @@ export class LongActs {
       ...(onAgain === undefined ? {} : { onAgain }),
       ...this.#unconfirmedOf(name),
       ...(refused === undefined ? {} : { refused }),
+      ...(refusedGrounds === undefined ? {} : { refusedGrounds }),
       ...(kubelet === undefined ? {} : { kubelet }),
     };
   }

@@ -130,9 +130,14 @@ export interface Unconfirmed {
   forMs: number;
 }
 
+/** What the API server says when it refuses, and for how long in a row. */
+export type Refused = Omit<Unconfirmed, 'isDisbelieved'>;
+
 export interface Refusable {
-  /** The API server refuses what was decided: what it says, and for how long in a row. */
-  refused?: Omit<Unconfirmed, 'isDisbelieved'>;
+  /** Something that was decided, and is done at once. */
+  refused?: Refused;
+  /** To say whether that still holds which something rests on that takes its time. */
+  refusedGrounds?: Refused;
 }
 
 /** Who has not answered by then is not waited for. */

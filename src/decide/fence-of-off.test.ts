@@ -14,7 +14,8 @@ import {
   silentLease,
 } from '../../test/support/release-case.ts';
 import { timeOf } from '../api/facts.ts';
-import type { NodeCase } from '../api/release-view.ts';
+import type { LiveNode, NodeCase } from '../api/release-view.ts';
+import { OUT_OF_SERVICE_KEY } from '../api/release-view.ts';
 import type { FenceDecision } from '../fence/decide-fence.ts';
 import { fenceOf } from './fence-of.ts';
 
@@ -100,6 +101,24 @@ describe('a machine that is off', () => {
     const onAgain = { since: minutesAgo(7), message };
     const before = fenced(aStored('poweringOff', { switched: [offNow] }), { onAgain });
     assert.equal(decided(before).fence?.phase, 'off', 'what was said before that is no answer to it');
+  });
+
+  test('[SAF-10, SAF-19] is switched on again where its pods may not go, unless a taint tells others that it is off', () => {
+    const refused = { message: 'denied', forMs: 60_000 };
+    const pods = [aPod()];
+    const told = 'it is off, and its pods cannot go: denied';
+    const news = (more: Change): (string | undefined)[] => {
+      const { phase, message, waitsFor } = off({}, { pods, ...more }).fence ?? assert.fail();
+      return [phase, message, waitsFor];
+    };
+    assert.deepEqual(news({}), ['off', undefined, undefined]);
+    assert.deepEqual(news({ refusedGrounds: refused }), ['off', undefined, undefined], 'that was about a command');
+    assert.deepEqual(news({ refused }), ['poweringOn', told, undefined]);
+    const taint = (key: string): LiveNode['taints'][number] => ({ key, effect: 'NoSchedule' });
+    const other = taint('example.com/other');
+    assert.equal(news({ refused, node: { taints: [other] } })[0], 'poweringOn');
+    const marked = { taints: [other, taint(OUT_OF_SERVICE_KEY)] };
+    assert.deepEqual(news({ refused: { ...refused, forMs: 120_000 }, node: marked }), ['off', told, told]);
   });
 
   test('[FEN-10] what has gone is noted in the phase that let it go', () => {

@@ -94,6 +94,7 @@ export function fenceOf(nodeCase: PresentCase, rung: Rung): FenceDecision {
     onAgain: ofThisOff(nodeCase.onAgain, fence)?.message,
     unconfirmed: ofThisOff(nodeCase.unconfirmed, fence),
     refused: nodeCase.refused && { ...nodeCase.refused, isMarked: isMarked(nodeCase) },
+    refusedGrounds: nodeCase.refusedGrounds,
     isAliveSince: isAliveSince(nodeCase, fence),
     darkness,
     silentBeside: nodeCase.beside && silentNow(nodeCase.beside),
@@ -191,7 +192,10 @@ function ofThisOff<Said extends { since: string }>(said: Said | undefined, fence
   return fence?.phase === 'off' && said?.since === fence.stepStartedAt ? said : undefined;
 }
 
-/** Whoever reads that taint takes the machine for off, and detaches its volumes by force: it is not switched on under it. */
+/**
+ * Whoever reads that taint takes the machine for off, and detaches its volumes by force: it is not switched on under it, and ours
+ * goes when its pods have gone (S7).
+ */
 function isMarked({ node }: PresentCase): boolean {
   return node.taints.some(({ key }) => key === OUT_OF_SERVICE_KEY);
 }

@@ -25,6 +25,7 @@ export function rehearsedCase(nodeCase: PresentCase, rehearsal: Rehearsing, task
   delete seen.onAgain;
   delete seen.unconfirmed;
   delete seen.refused;
+  delete seen.refusedGrounds;
   delete seen.task;
   delete seen.around;
   delete seen.beside;

@@ -49,6 +49,14 @@ function confirmedAll(state: FenceState, facts: Partial<FenceFacts>): FenceState
   return now;
 }
 
+/** What is off there was found so. */
+function untoldOf({ switched }: FenceState): FenceState['switched'] {
+  return switched.map((one) => {
+    const { sentAtMs: _, ...found } = one;
+    return found;
+  });
+}
+
 function without(facts: Partial<FenceFacts>): Partial<FenceFacts> {
   const rest = { ...facts };
   delete rest.task;
@@ -158,17 +166,40 @@ describe('fence automaton', () => {
     assert.deepEqual(next(said, asked(0, true)), { kind: 'state', state: said }, 'it may be over in a moment');
     assert.deepEqual(next(said, asked(120_000)), { kind: 'state', state: said, waitsFor: told });
     assert.equal(stateOf(next(said, asked(120_000, true))).phase, 'poweringOn', 'it will never be let go');
-    const untold = said.switched.map((one) => {
-      const { sentAtMs, ...rest } = one;
-      return sentAtMs === undefined ? one : rest;
-    });
-    const found = { ...said, switched: untold };
+    const found = { ...said, switched: untoldOf(said) };
     assert.deepEqual(next(found, asked(120_000, true)), { kind: 'state', state: found, waitsFor: told }, 'not our cut');
     const given = stateOf(next(said, asked(600_000)));
     assert.deepEqual([given.phase, given.isForGood], ['off', true]);
     assert.deepEqual(next(given, asked(700_000)), { kind: 'state', state: given, waitsFor: told });
     const on = stateOf(next(given, { nowMs: 800_000, isReleased: true }));
     assert.deepEqual([on.phase, on.isForGood, on.message], ['poweringOn', undefined, undefined]);
+  });
+
+  test('[SAF-10, SAF-19] what the API server lets nothing go from is told at once, and switched on again; it is not cut for the same', () => {
+    const cut = play([{ nowMs: 10 }, 'done', { nowMs: 20 }, 'done', 'done']);
+    const refused = (forMs: number, isMarked = false): Partial<FenceFacts> => ({
+      nowMs: 20 + forMs,
+      refused: { message: 'denied', isMarked, forMs },
+    });
+    const said = stateOf(next(cut, refused(60_000)));
+    const told = 'it is off, and its pods cannot go: denied';
+    assert.deepEqual([said.phase, said.message], ['off', told], 'before anything else');
+    assert.deepEqual(next(said, refused(59_999)), { kind: 'state', state: said }, 'it may not be its last word');
+    const waits = { kind: 'state', state: said, waitsFor: told };
+    assert.deepEqual(next(said, refused(119_999, true)), { kind: 'state', state: said }, 'it has its turn so long');
+    assert.deepEqual(next(said, refused(120_000, true)), waits, 'others were told that it is off');
+    const found = { ...said, switched: untoldOf(said) };
+    assert.deepEqual(next(found, refused(120_000)), { ...waits, state: found }, 'not our cut');
+    const given = stateOf(next(said, refused(600_000, true)));
+    assert.deepEqual([given.phase, given.isForGood], ['off', true], 'somebody has to look');
+    const on = stateOf(next(said, refused(60_000)));
+    assert.deepEqual([on.phase, on.message], ['poweringOn', told]);
+    const often = { ...said, restarts: limits.restarts + 1 };
+    assert.equal(stateOf(next(often, refused(60_000))).restarts, often.restarts, 'it never has more tries than before');
+    const dark = stateOf(next({ ...on, phase: 'booting' }, { nowMs: 1e6 }));
+    assert.equal(dark.phase, 'failed');
+    assert.deepEqual(stateOf(next(dark, { nowMs: 1e9 })), dark, 'once more the same would be refused');
+    assert.equal(stateOf(next(said, { ...refused(0), isReleased: true })).phase, 'poweringOn', 'nothing is left to go');
   });
 
   test('[EVD-2, SAF-18] what has failed for good and is found off is let go, once, by a question; nothing is cut for it', () => {

@@ -36,7 +36,10 @@ import { commandShowsMs } from './at-rest.ts';
 
 /** So long after a command its effect may still come: devices are slow, and clouds let a guest shut down first. */
 const commandTakesMs = 180_000;
-/** So long after its word was lost, a machine that is off is nobody's turn any more, or is switched on by whom nobody believes. */
+/**
+ * So long after its word was lost, or its pods were not let go, a machine that is off is nobody's turn any more; or is switched on, by
+ * whom nobody believes.
+ */
 const saysAgainWithinMs = 120_000;
 /** And so long after, somebody has to look. */
 const givenUpAfterMs = 600_000;
@@ -170,7 +173,8 @@ function open({ switched }: FenceState): Switched[] {
   return switched.filter(({ confirmedAtMs }) => confirmedAtMs === undefined);
 }
 
-function off(state: FenceState, { facts, config, limits }: FenceContext): Transition {
+function off(state: FenceState, context: FenceContext): Transition {
+  const { facts, config, limits } = context;
   if (isRebooted(state, facts)) return boot(state, facts);
   const isOurs = mayBeOurs(state);
   // To cut it again would be a second time in the same fence (S20). What was off by itself, somebody has switched on.
@@ -191,7 +195,7 @@ function off(state: FenceState, { facts, config, limits }: FenceContext): Transi
   if (!isCovered(state, level)) return enter(state, 'poweringOff', facts, state.level);
   const mayGoOn = facts.isPaused ? isOurs : facts.isReleased;
   if (!mayGoOn) {
-    if (darkness === undefined) return facts.refused ? refusedOff(state, facts) : unconfirmedOff(state, facts);
+    if (darkness === undefined) return facts.refused ? refusedOff(state, context) : unconfirmedOff(state, facts);
     const { needs, untilMs: recheckAtMs } = darkness;
     return { kind: 'state', state, recheckAtMs, ...(needs === undefined ? {} : { waitsFor: needs }) };
   }
@@ -218,21 +222,30 @@ function unconfirmedOff(state: FenceState, facts: FenceFacts): Transition {
   if (state.message !== message) return move({ ...state, message });
   if (forMs < saysAgainWithinMs) return stay(state);
   if (isDisbelieved && mayBeOurs(state)) return enter(state, 'poweringOn', facts, state.level);
+  return stayOff(state, message, forMs);
+}
+
+/** Nobody else waits for that, and in the end somebody has to look. */
+function stayOff(state: FenceState, waitsFor: string, forMs: number): Transition {
   if (forMs >= givenUpAfterMs && state.isForGood !== true) return move({ ...state, isForGood: true });
-  return { kind: 'state', state, waitsFor: message };
+  return { kind: 'state', state, waitsFor };
 }
 
 /**
  * The API server does not let its pods go, or not be quarantined: that is said at once. What we have cut is switched on again, once
- * that seems to be its last word, and is not cut again for the same; but not while others rely on its being off.
+ * that seems to be its last word, and is not cut again for the same: its restarts are used up. But not while others rely on its being
+ * off.
  */
-function refusedOff(state: FenceState, facts: FenceFacts): Transition {
+function refusedOff(state: FenceState, { facts, limits }: FenceContext): Transition {
   const { message: why = '', forMs = 0, isMarked = false } = facts.refused ?? {};
   const message = `it is off, and its pods cannot go: ${why}`;
   if (state.message !== message) return move({ ...state, message });
   if (forMs < refusedForMs) return stay(state);
-  if (mayBeOurs(state) && !isMarked) return enter({ ...state, isForGood: true }, 'poweringOn', facts, state.level);
-  return { kind: 'state', state, waitsFor: message };
+  if (mayBeOurs(state) && !isMarked) {
+    const restarts = Math.max(state.restarts, limits.restarts);
+    return enter({ ...state, restarts }, 'poweringOn', facts, state.level);
+  }
+  return forMs < saysAgainWithinMs ? stay(state) : stayOff(state, message, forMs);
 }
 
 function isCovered({ switched }: FenceState, { off: methods }: Level): boolean {

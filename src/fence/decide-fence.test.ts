@@ -197,6 +197,8 @@ describe('the next step of a fence', () => {
 
   test('[STM-1, FEN-5] what is found off and is on when it is asked begins anew', () => {
     const { fence } = decide({ isFoundOff: true, brake });
+    const asked = decide({ fence, brake, task: { outcome: 'running' } });
+    assert.deepEqual([asked.fence?.phase, asked.hold], ['poweringOff', undefined], 'its answer is not there yet');
     const again = decide({ fence, brake, task: { outcome: 'failed', message: 'it is only asked', told: false } });
     assert.deepEqual([again.fence?.phase, again.run, again.hold?.reason], ['waiting', undefined, 'StormLimit']);
   });

@@ -36,6 +36,7 @@ export interface FenceCase {
   onAgain?: string | undefined;
   unconfirmed?: FenceFacts['unconfirmed'];
   refused?: FenceFacts['refused'];
+  refusedGrounds?: FenceFacts['refusedGrounds'];
   isAliveSince: boolean;
   darkness?: FenceFacts['darkness'];
   silentBeside?: FenceFacts['silentBeside'];
@@ -173,6 +174,7 @@ function factsOf(fenceCase: FenceCase, task: TaskNews | undefined): FenceFacts {
     onAgain: fenceCase.onAgain,
     unconfirmed: fenceCase.unconfirmed,
     refused: fenceCase.refused,
+    refusedGrounds: fenceCase.refusedGrounds,
     isAliveSince: fenceCase.isAliveSince,
     darkness: fenceCase.darkness,
     silentBeside: fenceCase.silentBeside,

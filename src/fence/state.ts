@@ -2,7 +2,7 @@
 import type { Darkness } from '../api/beside.ts';
 import type { FenceConfig, Method } from '../api/fence-config.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
-import type { Unconfirmed } from '../api/power.ts';
+import type { Refused, Unconfirmed } from '../api/power.ts';
 import type { TaskOutcome } from '../api/task.ts';
 import type { Switched } from './switched.ts';
 
@@ -71,8 +71,10 @@ export interface FenceFacts {
   onAgain?: string | undefined;
   /** It was confirmed off, and right before its pods go its device does not say so any more. */
   unconfirmed?: Unconfirmed | undefined;
-  /** The API server refuses what was decided, or what that rests on. `isMarked`: others have been told that it is off. */
-  refused?: (Omit<Unconfirmed, 'isDisbelieved'> & { isMarked: boolean }) | undefined;
+  /** The API server refuses what was decided. `isMarked`: others have been told that it is off. */
+  refused?: (Refused & { isMarked: boolean }) | undefined;
+  /** It refuses to say what the present try rests on. */
+  refusedGrounds?: Refused | undefined;
   /** It was confirmed off, and its kubelet has long gone on renewing: it was never off. */
   isAliveSince: boolean;
   /** Whether it was the right machine that went dark; absent: it was. */

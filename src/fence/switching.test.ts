@@ -120,6 +120,24 @@ describe('a method that switches off', () => {
     assert.deepEqual([failed.switched, failed.retries], [[], 1]);
   });
 
+  test('[SAF-10] that may not be read what it rests on says so, and has failed when that is the last word', () => {
+    const task = { ...untold('dropped'), message: 'may not be read' };
+    const dropped = (forMs?: number): (string | number | undefined)[] => {
+      const refusedGrounds = forMs === undefined ? undefined : { message: 'denied', forMs };
+      // What else is refused is not what this one rests on.
+      const refused = { message: 'its quarantine', forMs: 1e6, isMarked: false };
+      const { message, retries, notBeforeMs, switched } = next(sent, alone, { task, refused, refusedGrounds }).state;
+      assert.deepEqual(switched, [], 'nothing was sent');
+      return [message, retries, notBeforeMs];
+    };
+    assert.deepEqual(dropped(), [undefined, 0, undefined], 'what it rested on is not so any more');
+    assert.deepEqual(dropped(59_999), [task.message, 0, undefined]);
+    assert.deepEqual(dropped(60_000), [task.message, 1, 21 + retryAfterMs]);
+    const last = { ...sent, retries: limits.retries };
+    const failed = next(last, alone, { task, refusedGrounds: { message: 'denied', forMs: 60_000 } }).state;
+    assert.deepEqual([failed.phase, failed.message], ['failed', task.message]);
+  });
+
   test('[SAF-5] by a cordon confirms itself without a command', () => {
     const config = configs['a cordon as well'] ?? assert.fail();
     const cordoned = next({}, config, { task: told('succeeded') }).state.switched;

@@ -109,7 +109,7 @@ function learnt(
   }
   const switched = record({});
   const message = task.message ?? `${method.name} did not succeed`;
-  const { refused } = facts;
+  const { refusedGrounds: refused } = facts;
   // What it rested on is not so any more: decided anew. What may not even be read is said, and counts as a failure in the end.
   if (task.outcome === 'dropped' && (refused === undefined || refused.forMs < refusedForMs)) {
     return move({ ...state, switched, ...(refused === undefined ? {} : { message }) });

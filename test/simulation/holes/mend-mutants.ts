@@ -161,7 +161,7 @@ export const mendMutantCases: readonly MendCase[] = [
     hole: 'slots',
     sabotage: {
       file: 'src/fence/automaton.ts',
-      line: 'facts.refused ? refusedOff(state, facts) : unconfirmedOff(state, facts);',
+      line: 'facts.refused ? refusedOff(state, context) : unconfirmedOff(state, facts);',
       instead: 'stay(state);',
     },
     scenario: silentFromOffOn,
@@ -174,7 +174,7 @@ export const mendMutantCases: readonly MendCase[] = [
     hole: 'slots',
     sabotage: {
       file: 'src/fence/automaton.ts',
-      line: "isForGood: true });\n  return { kind: 'state', state, waitsFor: message };",
+      line: "isForGood: true });\n  return { kind: 'state', state, waitsFor };",
       instead: 'isForGood: true });\n  return stay(state);',
     },
     scenario: silentFromOffOn,

@@ -12,7 +12,7 @@ describe('a machine is cut, and the API server refuses', () => {
       const seen = await asExpected(`refused-${fault}`, {
         cluster: { nodes: 6 },
         policy: {
-          fence: { ...atOnce, markOutOfService: false },
+          fence: { ...atOnce, markOutOfService: false, restarts: 2 },
           storm: { maxConcurrent: 1, maxUnresponsive: '100%', cooldown: '0s' },
         },
         objects: [everywhere(6)],
@@ -34,6 +34,31 @@ describe('a machine is cut, and the API server refuses', () => {
       assert.ok(askedOf(seen, 'node-2').length > 0);
     });
   }
+
+  test('[SAF-10, EVD-5] S7, S21, S41: to delete its pods, and others were told that it is off: Kubernetes takes them before it is on', async () => {
+    const seen = await asExpected('refused-marked', {
+      cluster: { nodes: 6 },
+      policy: {
+        fence: { ...atOnce, restarts: 2 },
+        storm: { maxConcurrent: 1, maxUnresponsive: '100%', cooldown: '0s' },
+      },
+      objects: [everywhere(6)],
+      events: [
+        { at: '0s', apiFault: { operator: 1, fault: 'deniesPods' } },
+        { at: '0s', partition: place },
+        { at: '30s', partition: 'node-2' },
+      ],
+      runFor: '8m',
+    });
+    const victim = victimOf(seen);
+    assert.deepEqual(
+      askedOf(seen, victim).map(({ what }) => what),
+      ['off', 'on'],
+    );
+    const told = (fenceOf(seen.world, victim)?.status.history ?? []).map(({ reason }) => reason);
+    assert.ok(told.includes('Complete') && told.indexOf('Complete') < told.indexOf('PoweringOn'), told.join());
+    assert.ok(askedOf(seen, 'node-2').length > 0, 'nobody else has waited for that');
+  });
 
   test('[SAF-10] S25, S41: to say whether all is paused: nothing is cut, and that is said in the end', async () => {
     const seen = await asExpected('refused-pause', {
