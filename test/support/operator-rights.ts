@@ -52,10 +52,11 @@ export async function grantOperatorRights(controlPlane: ControlPlane, user: stri
   await apply(controlPlane, items);
 }
 
-/** The operator's own account with a token of its own; answers the path of a kubeconfig. */
+/** The operator's own account with a token of its own, behind the guard; answers the path of a kubeconfig. */
 export async function operatorKubeconfig(controlPlane: ControlPlane): Promise<string> {
   await served(controlPlane);
   await install(controlPlane, 'deploy/role.yaml');
+  await install(controlPlane, 'deploy/guard.yaml', 'SECURITY.md');
   const minted = await controlPlane.kubectl(['create', 'token', 'fenceline', '-n', operatorNamespace]);
   if (minted.code !== 0) throw new Error(minted.stderr);
   const path = join(controlPlane.dir, 'operator.kubeconfig');

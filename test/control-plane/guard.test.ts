@@ -1,0 +1,198 @@
+/** What roles cannot tell apart is refused by the API server itself, once deploy/guard.yaml is applied. */
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, before, describe, test } from 'node:test';
+import { NodeFenceSchema } from '../../src/api/node-fence.ts';
+import { nodes } from '../../src/kube/resources.ts';
+import { clientFor } from '../support/client.ts';
+import { startControlPlane, type ControlPlane, type KubectlResult } from '../support/control-plane.ts';
+import { install, installCrds } from '../support/install.ts';
+import { operatorAccount } from '../support/operator-rights.ts';
+import { waitFor } from '../support/wait.ts';
+
+const kubelet = 'system:node:worker-1';
+/** May have nodes fenced; may work on nodes. */
+const jane = 'jane';
+const joe = 'joe';
+
+const rights = `
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: nodes}
+rules:
+- {apiGroups: [""], resources: [nodes], verbs: [get, list, patch, update]}
+- {apiGroups: [fenceline.dev], resources: [nodefences/status], verbs: [get, patch]}
+- {apiGroups: [fenceline.dev], resources: [nodefences], verbs: [get, list]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: fences}
+rules:
+- {apiGroups: [fenceline.dev], resources: [nodefences], verbs: [get, list, create, patch, update]}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: nodes}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: nodes}
+subjects: [{kind: User, name: jane}, {kind: User, name: joe}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata: {name: fences}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: fences}
+subjects: [{kind: User, name: jane}]
+`;
+
+const record = `
+apiVersion: fenceline.dev/v1alpha1
+kind: NodeFence
+metadata: {name: node-fence-worker-1}
+spec: {node: worker-1}
+`;
+
+describe('the guard', { timeout: 180_000 }, () => {
+  let controlPlane: ControlPlane;
+
+  async function as(user: string, args: string[], input?: string): Promise<KubectlResult> {
+    const kubeconfig = await controlPlane.kubeconfigFor(user);
+    return controlPlane.kubectl(args, { kubeconfig, ...(input === undefined ? {} : { input }) });
+  }
+
+  async function may(user: string, args: string[], input?: string): Promise<void> {
+    const { code, stderr } = await as(user, args, input);
+    assert.equal(code, 0, `${user}: kubectl ${args.join(' ')}: ${stderr}`);
+  }
+
+  async function mayNot(user: string, args: string[], why: RegExp, input?: string): Promise<void> {
+    const { code, stderr } = await as(user, args, input);
+    assert.notEqual(code, 0, `${user}: kubectl ${args.join(' ')} was not refused`);
+    assert.match(stderr, why);
+  }
+
+  const patched = ['patch', 'nodefence', 'node-fence-worker-1', '--type=merge'];
+  const patch = (status: object): string[] => [...patched, '--subresource=status', '-p', JSON.stringify({ status })];
+
+  before(async () => {
+    const users = [
+      { name: kubelet, token: 'token-of-a-kubelet', groups: ['system:nodes'] },
+      { name: jane, token: 'token-of-jane' },
+      { name: joe, token: 'token-of-joe' },
+      { name: operatorAccount, token: 'token-of-the-operator', groups: ['system:serviceaccounts'] },
+    ];
+    const flags = ['--authorization-mode=Node', '--enable-admission-plugins=NodeRestriction'];
+    controlPlane = await startControlPlane({ name: 'guard', users, apiserver: { flags } });
+    await installCrds(controlPlane);
+    await install(controlPlane, 'deploy/role.yaml');
+    await may('admin', ['apply', '-f', '-'], rights);
+    await may(
+      kubelet,
+      ['create', '-f', '-'],
+      JSON.stringify({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'worker-1' } }),
+    );
+    await may('admin', ['create', '-f', '-'], record);
+    // Without it all of this is allowed.
+    await may(kubelet, ['annotate', 'node', 'worker-1', 'fenceline.dev/pause.mine=2030-01-01T00:00:00Z']);
+    await install(controlPlane, 'deploy/guard.yaml', 'SECURITY.md');
+    await waitFor('the guard to be in force', async () => {
+      const { code } = await as(kubelet, ['annotate', 'node', 'worker-1', 'fenceline.dev/probe=1', '--dry-run=server']);
+      return code !== 0;
+    });
+  });
+  after(() => controlPlane?.stop());
+
+  test('[SEC-4] a kubelet keeps its own Node as it has to, and writes nothing there that is ours', async () => {
+    const why = /a kubelet may not write annotations of fenceline\.dev/;
+    for (const annotation of ['fenceline.dev/maintenance-until=2030-01-01T00:00:00Z', 'fenceline.dev/pause.mine-']) {
+      await mayNot(kubelet, ['annotate', 'node', 'worker-1', annotation], why);
+    }
+    await mayNot(
+      kubelet,
+      ['annotate', '--overwrite', 'node', 'worker-1', 'fenceline.dev/pause.mine=2031-01-01T00:00:00Z'],
+      why,
+    );
+    // Through its status, which it writes every few seconds; kubectl would read that first, which a kubelet may not.
+    const client = clientFor(controlPlane, { user: kubelet });
+    try {
+      const ref = { resource: nodes, name: 'worker-1' };
+      const read = await client.get(ref);
+      assert.ok(read.ok);
+      const { uid = '' } = read.value.metadata;
+      const write = async (path: string, value: unknown): Promise<string> => {
+        const written = await client.patch(ref, { uid }, [{ op: 'add', path, value }], { subresource: 'status' });
+        return written.ok ? 'written' : written.error.message;
+      };
+      assert.match(await write('/metadata/annotations/fenceline.dev~1pause.b', '2030-01-01T00:00:00Z'), why);
+      assert.equal(await write('/status/phase', 'Running'), 'written');
+    } finally {
+      client.close();
+    }
+    await may(kubelet, ['annotate', 'node', 'worker-1', 'example.com/theirs=1']);
+    await mayNot(
+      kubelet,
+      ['taint', 'node', 'worker-1', 'fenceline.dev/quarantine:NoSchedule'],
+      /not allowed to modify taints/,
+    );
+    await may(jane, ['annotate', '--overwrite', 'node', 'worker-1', 'fenceline.dev/pause.mine=2031-01-01T00:00:00Z']);
+  });
+
+  test('[SEC-4] who may not have a node fenced may not say that it is dead, nor that it is clean', async () => {
+    const why = /taints of fenceline\.dev are for those who may update nodefences/;
+    await mayNot(joe, ['taint', 'node', 'worker-1', 'fenceline.dev/force-eviction:NoExecute'], why);
+    await may(operatorAccount, ['taint', 'node', 'worker-1', 'fenceline.dev/quarantine:NoSchedule']);
+    await mayNot(joe, ['taint', 'node', 'worker-1', 'fenceline.dev/quarantine:NoSchedule-'], why);
+    await may(joe, ['taint', 'node', 'worker-1', 'example.com/theirs:NoSchedule']);
+    await may(joe, ['cordon', 'worker-1']);
+    await may(jane, ['taint', 'node', 'worker-1', 'fenceline.dev/force-eviction:NoExecute']);
+    await may(jane, ['taint', 'node', 'worker-1', 'fenceline.dev/quarantine:NoSchedule-']);
+  });
+
+  test('[SEC-4] of a record people write the approval, in their own name, and nothing else', async () => {
+    const incident = { id: 'worker-1-1', startedAt: '2026-01-01T00:00:00Z', trouble: 'Ready=Unknown', nodeUid: 'u' };
+    const filled = await as('admin', patch({ incident }));
+    assert.notEqual(filled.code, 0, 'not even an administrator writes the record of the operator');
+    assert.match(filled.stderr, /people may write the approval alone/);
+    for (const status of [
+      { releases: [] as object[], epoch: 7 },
+      { fence: { phase: 'off' } },
+      {
+        conditions: [
+          {
+            type: 'Fenced',
+            status: 'True',
+            reason: 'PowerOff',
+            message: '',
+            lastTransitionTime: '2026-01-01T00:00:00Z',
+          },
+        ],
+      },
+    ]) {
+      const { code } = await as(joe, patch(status));
+      assert.notEqual(code, 0, JSON.stringify(status));
+    }
+    const approval = { at: '2026-01-01T00:00:00Z', incident: 'worker-1-1' };
+    await mayNot(joe, patch({ approval: { ...approval, by: jane } }), /in one's own name/);
+    await may(joe, patch({ approval: { ...approval, by: joe } }));
+  });
+
+  test("[SEC-4] a fence is requested in one's own name", async () => {
+    const asked = (by: string): string[] => [
+      ...patched,
+      '-p',
+      JSON.stringify({ spec: { requested: { by, at: '2026-01-01T00:00:00Z' } } }),
+    ];
+    await mayNot(jane, asked(joe), /a fence is requested in one's own name/);
+    await may(jane, asked(jane));
+    await may('admin', ['patch', 'nodefence', 'node-fence-worker-1', '--type=merge', '-p', '{"spec":{"stop":true}}']);
+  });
+
+  test('[SEC-4] knows every field of a record', () => {
+    const guard = readFileSync('deploy/guard.yaml', 'utf8');
+    const status = NodeFenceSchema.shape.status.def.innerType.shape;
+    assert.deepEqual(
+      Object.keys(status).filter(
+        (field) => !guard.includes(`oldObject.?status.?${field}`) && !guard.includes(`__${field}__`),
+      ),
+      [],
+    );
+  });
+});
