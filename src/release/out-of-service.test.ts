@@ -11,9 +11,11 @@ import {
   nowMs,
   quarantine,
 } from '../../test/support/release-case.ts';
-import type { NodeFenceStatus, ReleaseRecord } from '../api/node-fence.ts';
+import type { NodeFenceStatus, ReleaseRecord, WayName } from '../api/node-fence.ts';
 import { OUR_OUT_OF_SERVICE } from '../api/out-of-service.ts';
 import type { NodeCase, PodFacts } from '../api/release-view.ts';
+import type { StuckReason } from './checks.ts';
+import { objection } from './checks.ts';
 import { endOfOutOfService, tellingOff } from './out-of-service.ts';
 import { planRelease } from './plan.ts';
 import type { Fate } from './way.ts';
@@ -137,6 +139,22 @@ describe('a machine that is confirmed off is out of service', () => {
 describe('the taint of ours', () => {
   const node = aNode({ ready: 'Unknown', taints: [quarantine, OUR_OUT_OF_SERVICE] });
   const untaint = { do: 'untaint', ...OUR_OUT_OF_SERVICE };
+
+  test('[EVD-5, STM-4] stands while others wait for the next minute, and not while they wait for anything else', () => {
+    const { deletionAtMs: _, ...running } = aPod({ uid: 'next' });
+    const waits = (way: WayName, reason: StuckReason): Fate => ({
+      pod: running,
+      goes: false,
+      objections: [{ way, objection: objection(reason, 'not yet') }],
+    });
+    const gone = { ...record, endedAt: '2026-01-01T00:00:30Z' };
+    const end = (fate: Fate): unknown => endOfOutOfService(isOff({ node }), [gone], [fate]);
+    assert.equal(end(waits('power', 'ReleaseRate')), undefined);
+    assert.deepEqual(end(waits('policy', 'ReleaseRate')), untaint);
+    assert.deepEqual(end(waits('power', 'BudgetExhausted')), untaint);
+    assert.deepEqual(end(goes), untaint, 'a pod that goes is on record');
+  });
+
   const ends = (
     records: readonly ReleaseRecord[],
     fates: readonly Fate[] | undefined = [goes],

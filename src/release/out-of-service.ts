@@ -43,13 +43,19 @@ export function endOfOutOfService(
   if (!isOutOfServiceByUs(node)) return undefined;
   const mayStand = fates !== undefined && takesNobodyElse(nodeCase, fates);
   const isNeeded = mayStand && isWanted(nodeCase) && isPoweredOff(nodeCase);
-  if (isNeeded && records.some((record) => isGoing(nodeCase, record))) return undefined;
+  if (isNeeded && (fates.some(awaitsItsTurn) || records.some((record) => isGoing(nodeCase, record)))) return undefined;
   return { do: 'untaint', ...OUR_OUT_OF_SERVICE };
 }
 
 function isWanted({ policy }: NodeCase): boolean {
   const fence = policy.kind === 'one' ? policy.policy.remedy?.fence : undefined;
   return (fence ?? DEFAULT_FENCE).markOutOfService;
+}
+
+/** It goes as well, a minute later: until then the node is not put back into service in between. */
+function awaitsItsTurn(fate: Fate): boolean {
+  if (fate.goes) return false;
+  return fate.objections.some(({ way, objection }) => way === 'power' && objection.reason === 'ReleaseRate');
 }
 
 /** On the strength of its power, in this boot, and not at an end. */

@@ -4,8 +4,10 @@
  */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { CheckContext, Checker, Invariant, Write } from '../../src/scenario/checkers/checker.ts';
+import type { CheckContext, Checker, Invariant, WireEvent, Write } from '../../src/scenario/checkers/checker.ts';
+import { s10 } from '../../src/scenario/checkers/s10-mirrors-and-tolerations.ts';
 import { s18 } from '../../src/scenario/checkers/s18-one-holder.ts';
+import { s22 } from '../../src/scenario/checkers/s22-quorum.ts';
 import { s23 } from '../../src/scenario/checkers/s23-cancelled.ts';
 import { s27 } from '../../src/scenario/checkers/s27-no-delay.ts';
 import { s29 } from '../../src/scenario/checkers/s29-own-device.ts';
@@ -13,12 +15,15 @@ import { s30 } from '../../src/scenario/checkers/s30-mixed-storage.ts';
 import { s40 } from '../../src/scenario/checkers/s40-facts.ts';
 import { s42 } from '../../src/scenario/checkers/s42-no-act-without-end.ts';
 import { s44 } from '../../src/scenario/checkers/s44-only-the-configured.ts';
-import { s5 } from '../../src/scenario/checkers/s5-not-while-restarting.ts';
+import { outOfService, s5 } from '../../src/scenario/checkers/s5-not-while-restarting.ts';
+import { s6 } from '../../src/scenario/checkers/s6-no-execute.ts';
 import { s7 } from '../../src/scenario/checkers/s7-taints-in-order.ts';
 import type { StoredFence } from '../../src/scenario/cluster-state.ts';
 import { ClusterState } from '../../src/scenario/cluster-state.ts';
+import type { Act } from '../../src/scenario/format.ts';
 import type { Machine } from '../../src/world/machines/machine.ts';
 import type { Node } from '../../src/world/objects/nodes.ts';
+import type { Pod } from '../../src/world/objects/pods.ts';
 
 interface Alone {
   checker: Checker;
@@ -107,7 +112,8 @@ describe('checkers fed by hand', () => {
 
   test('S5: a taint that somebody else has set in place of ours is not ours, and one that nobody has touched is', () => {
     for (const isTheirs of [true, false]) {
-      const machineOf = () => ({ power: 'on', alive: false }) as Machine;
+      const machine = { power: 'off', alive: false };
+      const machineOf = () => machine as Machine;
       const { checker, state, violations } = alone(s5, { machineOf });
       const marked = (value?: string): Node => {
         const one = node(false);
@@ -120,13 +126,15 @@ describe('checkers fed by hand', () => {
       stored(state, after);
       checker.onStored?.({ type: 'MODIFIED', object: after, previous: ours }, 'somebody');
       checker.onWire?.({ type: 'device', operator: 1, node: 'node-1', action: 'on' });
+      machine.power = 'on';
       checker.onMachine?.({ type: 'booting' }, 'node-1');
       assert.equal(violations.length, isTheirs ? 0 : 1, violations.join());
     }
   });
 
   test('S5: beside a taint of ours somebody puts their own of the same key, and ours goes', () => {
-    const machineOf = () => ({ power: 'on', alive: false }) as Machine;
+    const machine = { power: 'off', alive: false };
+    const machineOf = () => machine as Machine;
     const { checker, state, violations } = alone(s5, { machineOf });
     const key = 'node.kubernetes.io/out-of-service';
     const marked = (...effects: string[]): Node => ({
@@ -141,6 +149,7 @@ describe('checkers fed by hand', () => {
     stored(state, marked('NoExecute'));
     checker.onWrite?.(write({ before: both, after: marked('NoExecute') }));
     checker.onWire?.({ type: 'device', operator: 1, node: 'node-1', action: 'on' });
+    machine.power = 'on';
     checker.onMachine?.({ type: 'booting' }, 'node-1');
     assert.deepEqual(violations, []);
   });
@@ -163,6 +172,117 @@ describe('checkers fed by hand', () => {
       const said = 'the record of node-1 says that the machine is off (x), and no device has said so';
       assert.deepEqual(violations, isBefore ? [said] : []);
     }
+  });
+
+  test('S5: a taint of ours that is seen on a node in its new boot goes soon, unless somebody has forbidden everything', () => {
+    for (const stop of [false, true]) {
+      const machineOf = () => ({ power: 'on', alive: true, bootId: 'one' }) as Machine;
+      const { checker, state, violations, exemptions, at } = alone(s5, { machineOf });
+      stored(state, { ...fenceWith({}), spec: { node: 'node-1', stop } });
+      checker.onWrite?.(write({ before: node(false), after: node(false, [outOfService]) }));
+      const read = { type: 'read', operator: 1, path: '/api/v1/nodes/node-1', live: true, askedAtMs: 0 } as const;
+      for (const seconds of [0, 20, 40]) {
+        at(seconds * 1000);
+        checker.onWire?.({ ...read, node: node(true, [outOfService]) });
+      }
+      const told = [`node-1 keeps the taint ${outOfService}, which is ours, in its new boot`];
+      assert.deepEqual([violations, exemptions], stop ? [[], ['PersonsAct']] : [told, []]);
+    }
+  });
+
+  test('S6: a node is said not to be Ready, or is marked out of service, and its machine is on', () => {
+    const power: { power: 'on' | 'off' } = { power: 'on' };
+    const off = (): Alone => alone(s6, { machineOf: () => ({ ...power, processes: new Map() }) as unknown as Machine });
+    const notReady = write({ before: node(true), after: node(false) });
+    const marked = write({ before: node(false), after: node(false, [outOfService]) });
+    const read = { type: 'read', operator: 1, path: '/api/v1/nodes/node-1', live: true, askedAtMs: 0 } as const;
+    for (const one of [notReady, marked]) {
+      power.power = 'on';
+      const { checker, violations } = off();
+      checker.onWire?.(read);
+      checker.onWrite?.(one);
+      assert.match(violations.join(), /^node-1 .* while its machine is on/);
+      // Somebody has switched it on between the answer and the act.
+      const late = off();
+      power.power = 'off';
+      late.checker.onWire?.({ type: 'answered', operator: 1, node: 'node-1', power: 'off' });
+      power.power = 'on';
+      late.checker.onWire?.(read);
+      late.checker.onWrite?.(one);
+      assert.deepEqual([late.violations, late.exemptions], [[], ['PersonsAct']]);
+    }
+  });
+
+  test('S7: an out-of-service taint goes early, and what has happened is no reason for that', () => {
+    const early = (
+      power: 'on' | 'off',
+      happens: (checker: Checker) => void,
+    ): Pick<Alone, 'violations' | 'exemptions'> => {
+      const fed = alone(s7, { machineOf: () => ({ power }) as Machine });
+      const marked = node(false, [outOfService]);
+      stored(
+        fed.state,
+        marked,
+        fenceWith({ releases: [{ basis: 'PowerOff', nodeUid: 'n', recordedAt: '', pods: [terminating] }] }),
+        {
+          ...pod,
+          metadata: { ...pod.metadata, deletionTimestamp: 'now' },
+        },
+      );
+      fed.checker.onStored?.({ type: 'MODIFIED', object: marked, previous: node(false) }, 'operator-1');
+      happens(fed.checker);
+      fed.checker.onWrite?.(write({ before: marked, after: node(false) }));
+      return { violations: fed.violations, exemptions: fed.exemptions };
+    };
+    const terminating = { namespace: 'default', name: 'web-0', uid: 'p' };
+    const edit: Act = { do: 'delete', kind: 'RemedyPolicy', name: 'workers' };
+    const on = { type: 'device', operator: 1, node: 'node-1', action: 'on' } as const;
+    assert.equal(
+      early('off', ({ onAct }) => onAct?.({ do: 'hang', node: { node: 'node-2' } }, 'node-2')).violations.length,
+      1,
+    );
+    assert.deepEqual(early('off', ({ onAct }) => onAct?.(edit, undefined)).exemptions, ['PersonsAct']);
+    assert.deepEqual(early('on', () => undefined).exemptions, ['PersonsAct']);
+    assert.equal(early('on', ({ onWire }) => onWire?.(on)).violations.length, 1);
+  });
+
+  test('S10: of a mirror pod nothing is said but that it is not ready, and only where its machine is off', () => {
+    const mirror = (status: string | undefined): Pod =>
+      ({
+        ...pod,
+        metadata: { ...pod.metadata, annotations: { 'kubernetes.io/config.mirror': 'x' } },
+        status: { conditions: status === undefined ? [] : [{ type: 'Ready', status }] },
+      }) as unknown as Pod;
+    const said = (power: 'on' | 'off', after: string | undefined): string => {
+      const { checker, violations } = alone(s10, { machineOf: () => ({ power }) as Machine });
+      checker.onWrite?.(
+        write({ resource: 'pods', subresource: 'status', before: mirror('True'), after: mirror(after) }),
+      );
+      return violations.join();
+    };
+    assert.equal(said('off', 'False'), '');
+    assert.match(said('on', 'False'), /was said not to be ready on a machine that is on$/);
+    for (const after of [undefined, 'Unknown', 'True']) assert.match(said('off', after), /was touched$/);
+  });
+
+  test('S22: one of the control plane is cut beside one that has just lost its power, and whether anybody could know', () => {
+    const cp = (name: string): Node => ({
+      ...node(true),
+      metadata: { name, uid: name, labels: { 'node-role.kubernetes.io/control-plane': '' } },
+    });
+    const machineOf = (name: string) => ({ power: name === 'cp-3' ? 'off' : 'on' }) as Machine;
+    const cut = { type: 'device', operator: 1, node: 'cp-1', action: 'off' } as const;
+    const beside = (...events: WireEvent[]): Alone => {
+      const fed = alone(s22, { machineOf });
+      stored(fed.state, cp('cp-1'), cp('cp-2'), cp('cp-3'));
+      for (const event of [...events, cut]) fed.checker.onWire?.(event);
+      return fed;
+    };
+    assert.deepEqual(beside().exemptions, ['JustLost']);
+    const told = 'cp-1 was cut, and 1 of 3 nodes of the control plane are left of the 2 that it needs';
+    assert.deepEqual(beside({ ...cut, node: 'cp-3' }).violations, [told]);
+    const answer = { type: 'answered', operator: 1, node: 'cp-3', power: 'off' } as const;
+    assert.deepEqual(beside(answer).violations, [told]);
   });
 
   test('S18, S44: a port is closed for a node that has no record, or one that nobody holds', () => {

@@ -33,6 +33,8 @@ export const exemptions = [
   'OwnRemedy',
   /** A crash message that nobody sent who had crashed, and no sign of life since. */
   'ForgedCrash',
+  /** A machine lost its power so lately that its Lease is not overdue, and no device has been asked since. */
+  'JustLost',
 ] as const;
 export type Exemption = (typeof exemptions)[number];
 

@@ -1,5 +1,5 @@
 /** Remembers what operators have read, at their end of the wire, for the checkers that ask whether they have. */
-import type { ReadEvent, WireEvent, Write } from './checker.ts';
+import type { ReadEvent, WireEvent } from './checker.ts';
 
 /** Where the Lease of a node is. */
 export const leasePath = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/';
@@ -24,9 +24,9 @@ export class Reads {
     }
   }
 
-  /** Something that the operator did, after which what it read before is no longer fresh. */
-  wrote({ user }: Pick<Write, 'user'>): void {
-    this.#writes.set(user, this.mark());
+  /** The operator has written there: what it read of it before is no longer fresh. It may be busy with others at the same time. */
+  wrote(user: string, path: string): void {
+    this.#writes.set(`${user} ${path}`, this.mark());
   }
 
   /** A point in that order, after all that was read up to now. */
@@ -40,9 +40,9 @@ export class Reads {
     return this.#latest.get(`${numberOf(user)} ${path}`);
   }
 
-  /** Whether it was read since the operator last did something. */
+  /** Whether it was read since the operator last wrote there. */
   sinceWrite(user: string, path: string): boolean {
-    return (this.of(user, path)?.order ?? -1) > (this.#writes.get(user) ?? 0);
+    return (this.of(user, path)?.order ?? -1) > (this.#writes.get(`${user} ${path}`) ?? 0);
   }
 }
 

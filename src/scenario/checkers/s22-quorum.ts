@@ -6,17 +6,30 @@
 import { atCuts } from './at-cuts.ts';
 import { isOfControlPlane } from './trouble.ts';
 
-export const s22 = atCuts('S22', ({ state, machineOf, homeOf, violated }, { troubles }) => ({
-  onCut({ node, isOn, operator }) {
-    if (isOn && homeOf(operator) === node) violated(`operator-${operator} cut ${node}, on which it runs itself`);
-    const cut = state.nodes.get(node);
-    if (!isOn || cut === undefined || !isOfControlPlane(cut)) return;
-    const all = [...state.nodes].filter(([, one]) => isOfControlPlane(one));
-    const left = all.filter(([name]) => name !== node && machineOf(name)?.power === 'on' && !troubles.isSilent(name));
-    const quorum = Math.floor(all.length / 2) + 1;
-    if (left.length >= quorum) return;
-    violated(
-      `${node} was cut, and ${left.length} of ${all.length} nodes of the control plane are left of the ${quorum} that it needs`,
-    );
-  },
-}));
+export const s22 = atCuts('S22', ({ state, machineOf, homeOf, violated, exempt }, { troubles }) => {
+  /** Whose power operators have cut, or were told is lost. */
+  const known = new Set<string>();
+  return {
+    onWire(event) {
+      const isCut = event.type === 'device' && event.action === 'off';
+      if (isCut || (event.type === 'answered' && event.power === 'off')) known.add(event.node);
+    },
+    onMachine({ type }, machine) {
+      if (type === 'booting') known.delete(machine);
+    },
+    onCut({ node, isOn, operator }) {
+      if (isOn && homeOf(operator) === node) violated(`operator-${operator} cut ${node}, on which it runs itself`);
+      const cut = state.nodes.get(node);
+      if (!isOn || cut === undefined || !isOfControlPlane(cut)) return;
+      const all = [...state.nodes].filter(([, one]) => isOfControlPlane(one));
+      const heard = all.filter(([name]) => name !== node && !troubles.isSilent(name));
+      const left = heard.filter(([name]) => machineOf(name)?.power === 'on');
+      const quorum = Math.floor(all.length / 2) + 1;
+      if (left.length >= quorum) return;
+      const told = `${node} was cut, and ${left.length} of ${all.length} nodes of the control plane are left of the ${quorum} that it needs`;
+      const seemed = heard.filter(([name]) => machineOf(name)?.power === 'on' || !known.has(name));
+      if (seemed.length >= quorum) exempt('JustLost', told);
+      else violated(told);
+    },
+  };
+});

@@ -1,38 +1,66 @@
 /**
  * S5: a taint of ours that says that nothing runs on a node is not on one that restarts. The machine itself says when it
- * does; whose the taint is says who put it there.
+ * does; whose the taint is says who put it there. Where somebody else switches the machine on nobody can take it away before; but an
+ * operator that has seen the node in its new boot does so soon.
  */
 import type { Node, Taint } from '../../world/objects/nodes.ts';
+import type { ClusterState } from '../cluster-state.ts';
 import { isOperator } from '../operator-user.ts';
-import type { Invariant } from './checker.ts';
+import type { Invariant, ReadEvent } from './checker.ts';
 import { succeeded } from './checker.ts';
+import { Offs } from './devices.ts';
 
-const outOfService = 'node.kubernetes.io/out-of-service';
+export const outOfService = 'node.kubernetes.io/out-of-service';
 const whileReleasing = 'fenceline';
 export const assertingKeys = ['fenceline.dev/force-eviction', outOfService];
 
+/** From the first look at a node in its new boot, by whoever goes on looking at it. */
+const soonMs = 30_000;
+
 export const s5: Invariant = {
   id: 'S5',
-  check: ({ state, machineOf, violated, exempt }) => {
+  check: (context) => {
+    const { state, machineOf, nowMs, violated, exempt } = context;
+    const offs = new Offs(context);
     /** `node key:effect`: beside a taint of ours somebody else may put one of the same key. */
     const ours = new Set<string>();
-    /** Whom an operator has told to switch on, since they were last off. */
-    const toldOn = new Set<string>();
-    const judge = (node: string): void => {
+    /** `operator node`: since when it has seen one of them on a node in its new boot. */
+    const seen = new Map<string, number>();
+    const judge = (node: string, taints: readonly Taint[], isAdded: boolean): void => {
       const machine = machineOf(node);
       if (machine === undefined || machine.power === 'off' || machine.alive) return;
-      for (const taint of assertingTaints(state.nodes.get(node))) {
-        const { key, value } = taint;
+      for (const taint of taints) {
         if (!ours.has(nameOf(node, taint))) continue;
-        const told = `${node} restarts with the taint ${key}, which is ours`;
+        const told = `${node} restarts with the taint ${taint.key}, which is ours`;
+        const isForPower = taint.key === outOfService && taint.value === whileReleasing;
+        if (isForPower && isAdded) offs.judge(node, told);
         // One that stands while something is let go: nobody can take it away before a person presses the button.
-        if (key === outOfService && value === whileReleasing && !toldOn.has(node)) exempt('PersonsAct', told);
+        else if (isForPower && !offs.isToldOn(node)) exempt('PersonsAct', told);
+        else violated(told);
+      }
+    };
+    const look = ({ operator, node }: ReadEvent): void => {
+      const name = node?.metadata.name ?? '';
+      const machine = machineOf(name);
+      const isBack = machine?.alive === true && node?.status?.nodeInfo?.bootID === machine.bootId;
+      const left = isBack ? assertingTaints(node).find((taint) => ours.has(nameOf(name, taint))) : undefined;
+      const key = `${operator} ${name}`;
+      const sinceMs = left && (seen.get(key) ?? nowMs());
+      if (sinceMs === undefined || left === undefined) seen.delete(key);
+      else if (nowMs() - sinceMs < soonMs) seen.set(key, sinceMs);
+      else {
+        seen.set(key, Infinity);
+        const told = `${name} keeps the taint ${left.key}, which is ours, in its new boot`;
+        if (isStopped(state, name)) exempt('PersonsAct', told);
         else violated(told);
       }
     };
     return {
       onWire(event) {
-        if (event.type === 'device' && event.action === 'on') toldOn.add(event.node);
+        offs.take(event);
+        if (event.type === 'read') look(event);
+        if (event.type !== 'started') return;
+        for (const key of seen.keys()) if (key.startsWith(`${event.operator} `)) seen.delete(key);
       },
       // Whoever sets it otherwise, or takes it away, makes it theirs.
       onStored({ object, previous }, user) {
@@ -47,18 +75,22 @@ export const s5: Invariant = {
         if (write.resource !== 'nodes' || !succeeded(write)) return;
         const had = assertingTaints(write.before);
         const node = write.after?.metadata.name ?? '';
-        for (const taint of assertingTaints(write.after)) {
-          if (!had.some((known) => isSame(known, taint))) ours.add(nameOf(node, taint));
-        }
-        judge(node);
+        const added = assertingTaints(write.after).filter((taint) => !had.some((known) => isSame(known, taint)));
+        for (const taint of added) ours.add(nameOf(node, taint));
+        judge(node, added, true);
       },
       onMachine({ type }, machine) {
-        if (type === 'off') toldOn.delete(machine);
-        if (type === 'booting') judge(machine);
+        if (type === 'off') offs.fell(machine);
+        if (type === 'booting') judge(machine, assertingTaints(state.nodes.get(machine)), false);
       },
     };
   },
 };
+
+/** Somebody has forbidden everything, also that. */
+function isStopped(state: ClusterState, node: string): boolean {
+  return [...state.fences.values()].some(({ spec }) => spec?.node === node && spec.stop === true);
+}
 
 function assertingTaints(node: Node | undefined): Taint[] {
   return (node?.spec?.taints ?? []).filter(({ key }) => assertingKeys.includes(key));

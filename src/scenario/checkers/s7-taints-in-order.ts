@@ -3,7 +3,6 @@
  * goes last, from a node that is Ready. Judged when an operator takes one away. That the machine is clean is S9.
  */
 import { isReady } from '../../world/objects/meta.ts';
-import type { Machine } from '../../world/machines/machine.ts';
 import type { Node, Taint } from '../../world/objects/nodes.ts';
 import type { Pod } from '../../world/objects/pods.ts';
 import { isFinished, isOfTheNode } from '../../world/objects/pods.ts';
@@ -13,59 +12,51 @@ import type { Invariant, Write } from './checker.ts';
 import { succeeded } from './checker.ts';
 import { isQuarantined, quarantine, whyItWouldComeAgain } from './late.ts';
 import { recordsOf, volumesOf } from './release.ts';
-import { assertingKeys } from './s5-not-while-restarting.ts';
+import { assertingKeys, outOfService } from './s5-not-while-restarting.ts';
+import { EarlyEnds } from './early-ends.ts';
 
 export const s7: Invariant = {
   id: 'S7',
-  check: ({ state, machineOf, nowMs, wallMs, violated, exempt }) => {
-    /** When a person has last done something to the cluster: what was under way for them may be over. */
-    let actedAtMs = -Infinity;
+  check: (context) => {
+    const { state, violated, exempt } = context;
+    const ends = new EarlyEnds(context);
     /** Who was there when the quarantine began, by node. */
     const present = new Map<string, Set<string>>();
+    /** `node controller`: of whose pods one that came later has gone again. */
+    const spent = new Set<string>();
     return {
-      onAct() {
-        actedAtMs = nowMs();
-      },
-      onStored({ object, previous }) {
+      onAct: (act, node) => ends.acted(act, node),
+      onWire: (event) => ends.heard(event),
+      onMachine: ({ type }, machine) => ends.happened(type, machine),
+      onStored(change) {
+        ends.stored(change);
+        const { type, object, previous } = change;
+        if (type === 'DELETED' && object.kind === 'Pod') {
+          const pod = object as Pod;
+          if (present.get(pod.spec.nodeName ?? '')?.has(pod.metadata.uid ?? '') === false) spent.add(controllerOf(pod));
+        }
         if (object.kind !== 'Node' || !isQuarantined(object) || isQuarantined(previous)) return;
         const { name } = object.metadata;
         const here = [...state.pods.values()].filter(({ spec }) => spec.nodeName === name);
         present.set(name, new Set(here.map(({ metadata }) => metadata.uid ?? '')));
+        for (const key of spent) if (key.startsWith(`${name} `)) spent.delete(key);
       },
       onWrite(write) {
         for (const taint of removedFrom(write)) {
           const node = write.after as Node;
-          const stays = staysIn(node, present.get(node.metadata.name));
+          const stays = staysIn(node, present.get(node.metadata.name), spent);
           const early =
             taint.key === quarantine.key ? tooEarly(state, node) : unfinished(state, node, { taint, stays });
           if (early === undefined) continue;
           const told = `${node.metadata.name} lost its taint ${taint.key} while ${early}`;
-          if (taint.key !== assertingKeys[1]) violated(told);
-          // On a machine that runs it must not stand a moment longer (S5).
-          else if (isOn(machineOf(node.metadata.name))) continue;
-          else if (nowMs() - actedAtMs < heededMs) exempt('PersonsAct', told);
-          else if (isHungUp(state, node, wallMs())) exempt('KubernetesAct', told);
-          else violated(told);
+          const end = taint.key === outOfService ? ends.of(node, releasesOf(state, node)) : undefined;
+          if (end === undefined) violated(told);
+          else exempt(end.exemption, `${told}: ${end.why}`);
         }
       },
     };
   },
 };
-
-/** So long after somebody has paused, edited or deleted something, that may be the reason. */
-const heededMs = 120_000;
-/** Whoever detaches has had this long: its driver refuses, or hangs, and the machine is not left off for that. */
-const detachMs = 60_000;
-
-/** All of its pods are gone, and only attachments are left. */
-function isHungUp(state: ClusterState, node: Node, atMs: number): boolean {
-  const goneAt = releasesOf(state, node).flatMap(({ podsGoneAt, endedAt }) => (endedAt ? [] : (podsGoneAt ?? '')));
-  return goneAt.length > 0 && goneAt.every((at) => atMs - Date.parse(at) >= detachMs);
-}
-
-function isOn(machine: Machine | undefined): boolean {
-  return machine !== undefined && machine.power !== 'off';
-}
 
 function removedFrom(write: Write): Taint[] {
   if (write.resource !== 'nodes' || write.verb === 'delete' || !succeeded(write)) return [];
@@ -92,10 +83,22 @@ function unfinished(
   return pod === undefined ? undefined : `pod ${pod.metadata.namespace}/${pod.metadata.name} is still there`;
 }
 
-/** Whoever came to a quarantine that it tolerates, or to this very node, stays and holds nothing up (SAF-9). */
-function staysIn(node: Node, present: ReadonlySet<string> | undefined): (pod: Pod) => boolean {
+/**
+ * Whoever came to a quarantine that it tolerates, or to this very node, or after another one of its controller that came and went, stays
+ * and holds nothing up (SAF-9).
+ */
+function staysIn(
+  node: Node,
+  present: ReadonlySet<string> | undefined,
+  spent: ReadonlySet<string>,
+): (pod: Pod) => boolean {
   if (present === undefined || !isQuarantined(node)) return () => false;
-  return (pod) => !present.has(pod.metadata.uid ?? '') && whyItWouldComeAgain(pod) !== undefined;
+  return (pod) =>
+    !present.has(pod.metadata.uid ?? '') && (whyItWouldComeAgain(pod) !== undefined || spent.has(controllerOf(pod)));
+}
+
+function controllerOf({ metadata, spec }: Pod): string {
+  return `${spec.nodeName} ${metadata.ownerReferences?.find(({ controller }) => controller === true)?.uid}`;
 }
 
 function tooEarly(state: ClusterState, node: Node): string | undefined {
