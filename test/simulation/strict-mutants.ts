@@ -220,7 +220,7 @@ export const strictMutantCases: readonly MutantCase[] = [
       ],
       runFor: '3m',
     }),
-    says: /^the fence of node-1 is begun while 2 of 3 nodes of the cluster do not respond$/,
+    says: /^node-1 is cut while 2 of 3 nodes of the cluster do not respond$/,
   },
   {
     invariant: 'S25',

@@ -27,7 +27,7 @@ const nothingThere = 'nothing there would be freed';
 const pausePrefix = 'fenceline.dev/pause.';
 
 export const s45 = atCuts('S45', (context, { troubles, requests, reads }) => {
-  const { state, machineOf, nowMs, violated, exempt } = context;
+  const { state, machineOf, isPortClosed, nowMs, violated, exempt } = context;
   const facts = new Facts(context, troubles);
   const judge = (user: string, { node, told }: { node: string; told: string }, request: string | undefined): void => {
     const why = facts.whyNot(node, reads.of(user, `${leasePath}${node}`)?.askedAtMs);
@@ -69,8 +69,9 @@ export const s45 = atCuts('S45', (context, { troubles, requests, reads }) => {
       facts.emptied.delete(machine);
     },
     onCut({ operator, node, isFirst, isOn, request }) {
-      // What was begun is brought to its end.
-      if (isFirst && isOn) judge(operatorUser(operator), { node, told: `operator-${operator} cut ${node}` }, request);
+      // To tell it once more is another cut; what is cut off from its storage is brought to its end.
+      const isBegun = !isFirst && isPortClosed(node);
+      if (isOn && !isBegun) judge(operatorUser(operator), { node, told: `operator-${operator} cut ${node}` }, request);
     },
     onWrite(write) {
       const seen = longActOf(write, state);

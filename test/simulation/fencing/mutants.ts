@@ -269,7 +269,7 @@ export const fenceMutantCases: readonly MutantCase[] = [
       events: ['node-1', 'node-2'].map((partition) => ({ at: '0s', partition })),
       runFor: '1m',
     }),
-    says: /^the fence of node-\d is begun while 2 of 3 nodes of the cluster do not respond$/,
+    says: /^node-\d is cut while 2 of 3 nodes of the cluster do not respond$/,
   },
   {
     invariant: 'S21',
