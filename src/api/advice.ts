@@ -143,7 +143,7 @@ export const HELD_ADVICE: AdviceFor<typeof HELD> = {
     can: [c.status, { ...c.policy, to: 'if these machines are really dead: raise storm.maxUnresponsive' }],
   },
   ControlPlaneQuorum: {
-    ends: 'enough nodes of the control plane respond again; machines that are found off are let go all the same',
+    ends: 'enough nodes of the control plane, or of etcd, respond again; machines that are found off are let go all the same',
     can: [c.status, c.assertDead],
   },
   OwnNode: {

@@ -157,7 +157,7 @@ export const HELD = group('NodeFence', 'Held', 'Something other than the node it
   StormLimit: 'More nodes of the cluster are in trouble than maxUnresponsive allows.',
   ZoneStormLimit: 'More nodes of one zone are in trouble than maxUnresponsive allows.',
   ControlPlaneQuorum:
-    'The node is of the control plane, and fewer than a majority of it would be left, or another one of it is being fenced.',
+    'The node is of the control plane, or of etcd, and fewer than a majority of it would be left, or another one of it is being fenced.',
   OwnNode:
     'The operator that decides runs on the node itself: it is the last to be cut, and by another instance, to which the lead is handed over first.',
   ConcurrencyLimit: 'As many nodes as maxConcurrent allows are being fenced, or are under another remedy.',

@@ -325,8 +325,8 @@ export interface TroubleCount {
   /** Other nodes with a fence under way, and with another remedy that cannot be taken back. */
   fencing: readonly string[];
   remedying: readonly string[];
-  /** Of a node that is one of them: how many there are, how many in trouble, and who else is under fence. */
-  controlPlane?: { nodes: number; troubled: number; busy: readonly string[] };
+  /** Of a node that is one of such a group: how many there are, how many in trouble, and who else is under fence. */
+  quorums?: readonly { of: string; nodes: number; troubled: number; busy: readonly string[] }[];
   /** When the last storm under this policy ended, as far as it is on record; absent: none is. */
   stormEndedMs?: number;
 }

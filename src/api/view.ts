@@ -27,8 +27,10 @@ export interface NodeFacts {
   /** Where its kubelet, or its crashed kernel, sends from. */
   addresses: readonly string[];
   zone: string;
-  /** It is labelled as one; absent: it is not. */
+  /** It is labelled as one of the control plane; absent: it is not. */
   isControlPlane?: true;
+  /** It is labelled as one of those that run etcd. */
+  isEtcd?: true;
   unschedulable: boolean;
   /** Its taints that mean something to us, and what we have noted on it ourselves, by key. */
   marks: readonly string[];

@@ -259,17 +259,29 @@ describe('[STM-1] what is counted', () => {
       well(name, { isControlPlane: true, ...change });
     const nodes = [plane('node-0'), plane('node-1'), plane('node-2'), well('node-3', { life: 'silent' })];
     const fenced = new Set(['node-0', 'node-2', 'node-3']);
-    assert.deepEqual(counted(nodes, { fenced }).controlPlane, { nodes: 3, troubled: 2, busy: ['node-2'] });
+    const of = 'the control plane';
+    assert.deepEqual(counted(nodes, { fenced }).quorums, [{ of, nodes: 3, troubled: 2, busy: ['node-2'] }]);
     const [, ...others] = nodes;
-    assert.equal(counted([well('node-0'), ...others]).controlPlane, undefined);
+    assert.equal(counted([well('node-0'), ...others]).quorums, undefined);
+    const both = [plane('node-0', { isEtcd: true }), ...others, well('node-4', { isEtcd: true })];
+    assert.deepEqual(
+      counted(both, { fenced: new Set(['node-4']) }).quorums?.map(({ of: group, busy }) => [group, busy]),
+      [
+        [of, []],
+        ['etcd', ['node-4']],
+      ],
+    );
   });
 
   test('[STM-8] of which a majority has to be left, and one is cut at a time', () => {
-    const brake = (nodes: number, troubled: number, busy: string[] = []): string | undefined =>
-      quorumBrake({ ...counted([]), controlPlane: { nodes, troubled, busy } })?.message;
-    assert.equal(brake(3, 1), undefined);
-    assert.match(brake(3, 2) ?? '', /1 of 3 nodes would be left, and 2 are needed/);
-    assert.match(brake(5, 2, ['node-2']) ?? '', /node-2, of it too, is being fenced/);
+    const group = (nodes: number, troubled: number, busy: string[] = [], of = 'the control plane') =>
+      ({ of, nodes, troubled, busy }) as const;
+    const brake = (...quorums: ReturnType<typeof group>[]): string | undefined =>
+      quorumBrake({ ...counted([]), quorums })?.message;
+    assert.equal(brake(group(3, 1)), undefined);
+    assert.match(brake(group(3, 2)) ?? '', /1 of 3 nodes would be left, and 2 are needed/);
+    assert.match(brake(group(5, 2, ['node-2'])) ?? '', /node-2, of it too, is being fenced/);
+    assert.match(brake(group(5, 1), group(3, 2, [], 'etcd')) ?? '', /^it is of etcd, of which 1 of 3/);
     assert.equal(quorumBrake(counted([])), undefined);
   });
 

@@ -24,6 +24,7 @@ export interface CountedNode {
   name: string;
   zone: string;
   isControlPlane?: boolean;
+  isEtcd?: boolean;
   /** `unjudged`: nobody has looked yet, as after a change of leaders; it may be silent. */
   life: 'well' | 'silent' | 'unjudged';
   /** Its conditions, each with the time for which we have seen it so. */
@@ -124,35 +125,45 @@ export function countTrouble(
     byThreshold: Object.fromEntries(byThreshold),
     fencing: [...ongoing.fencing].filter((name) => name !== node),
     remedying: [...ongoing.remedying].filter((name) => name !== node),
-    ...controlPlaneOf(node, nodes, { isTroubled, fenced: ongoing.fenced }),
+    ...quorumsOf(node, nodes, { isTroubled, fenced: ongoing.fenced }),
   };
 }
 
-/** Of a node that is none of it, it does not matter. */
-function controlPlaneOf(
+/** Groups that need a majority each; where etcd runs with the control plane its nodes are of both. */
+const quorumGroups: readonly { of: string; has: (node: CountedNode) => boolean }[] = [
+  { of: 'the control plane', has: ({ isControlPlane }) => isControlPlane === true },
+  { of: 'etcd', has: ({ isEtcd }) => isEtcd === true },
+];
+
+/** Those that the node is of: the others do not matter. */
+function quorumsOf(
   node: string,
   nodes: readonly CountedNode[],
   { isTroubled, fenced }: { isTroubled: (one: CountedNode) => boolean; fenced: ReadonlySet<string> },
-): Pick<TroubleCount, 'controlPlane'> {
-  const all = nodes.filter(({ isControlPlane }) => isControlPlane === true);
-  if (all.every(({ name }) => name !== node)) return {};
-  const busy = all.flatMap(({ name }) => (name !== node && fenced.has(name) ? [name] : []));
-  return { controlPlane: { nodes: all.length, troubled: all.filter(isTroubled).length, busy } };
+): Pick<TroubleCount, 'quorums'> {
+  const quorums = quorumGroups.flatMap(({ of, has }) => {
+    const all = nodes.filter(has);
+    if (all.every(({ name }) => name !== node)) return [];
+    const busy = all.flatMap(({ name }) => (name !== node && fenced.has(name) ? [name] : []));
+    return [{ of, nodes: all.length, troubled: all.filter(isTroubled).length, busy }];
+  });
+  return quorums.length === 0 ? {} : { quorums };
 }
 
 /** What keeps the API alive is cut one at a time, and never where fewer than a majority would be left (STM-8). */
-export function quorumBrake({ controlPlane }: TroubleCount): Brake | undefined {
-  if (controlPlane === undefined) return undefined;
-  const { nodes, troubled, busy } = controlPlane;
-  const quorum = Math.floor(nodes / 2) + 1;
-  const left = nodes - troubled;
-  if (left < quorum) {
-    const message = `it is of the control plane, of which ${left} of ${nodes} nodes would be left, and ${quorum} are needed`;
+export function quorumBrake({ quorums = [] }: TroubleCount): Brake | undefined {
+  for (const { of, nodes, troubled, busy } of quorums) {
+    const quorum = Math.floor(nodes / 2) + 1;
+    const left = nodes - troubled;
+    if (left < quorum) {
+      const message = `it is of ${of}, of which ${left} of ${nodes} nodes would be left, and ${quorum} are needed`;
+      return { reason: 'ControlPlaneQuorum', message };
+    }
+    if (busy.length === 0) continue;
+    const message = `it is of ${of}, and ${busy.join(', ')}, of it too, is being fenced`;
     return { reason: 'ControlPlaneQuorum', message };
   }
-  if (busy.length === 0) return undefined;
-  const message = `it is of the control plane, and ${busy.join(', ')}, of it too, is being fenced`;
-  return { reason: 'ControlPlaneQuorum', message };
+  return undefined;
 }
 
 /** By the name of the zone; nodes without one are in none. */

@@ -49,6 +49,8 @@ function word(text: string | undefined): string {
   return text;
 }
 
+/** As RKE2 and K3s label those that run etcd, with the control plane or without it. */
+const etcdLabel = 'node-role.kubernetes.io/etcd';
 /** The second one is that of older installers. */
 const controlPlaneLabels = ['node-role.kubernetes.io/control-plane', 'node-role.kubernetes.io/master'];
 
@@ -64,6 +66,7 @@ export function projectNode(object: KubeObject): NodeFacts {
     addresses: (status?.addresses ?? []).flatMap(({ address }) => address ?? []),
     zone: word(metadata.labels?.['topology.kubernetes.io/zone']),
     ...(controlPlaneLabels.some((label) => metadata.labels?.[label] !== undefined) ? { isControlPlane: true } : {}),
+    ...(metadata.labels?.[etcdLabel] === undefined ? {} : { isEtcd: true }),
     unschedulable: spec?.unschedulable ?? false,
     marks: marksOf(spec?.taints, metadata.annotations),
     conditions: (status?.conditions ?? []).map(projectCondition),

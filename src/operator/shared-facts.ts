@@ -177,6 +177,7 @@ export class SharedFacts {
         name,
         zone: node?.zone ?? '',
         isControlPlane: node?.isControlPlane === true,
+        isEtcd: node?.isEtcd === true,
         life: lifeOf(verdicts.get(name)),
         conditions: this.#conditions.atMost(name, conditions),
       };

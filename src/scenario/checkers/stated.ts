@@ -13,7 +13,7 @@ import type { CheckContext } from './checker.ts';
 import { quarantine } from './late.ts';
 import { hasWork } from './movable.ts';
 import type { Troubles } from './trouble.ts';
-import { isOfControlPlane, msOf } from './trouble.ts';
+import { msOf, quorumsOf } from './trouble.ts';
 
 export interface Stated {
   says: string;
@@ -115,11 +115,7 @@ export class Statements {
           ([key, until]) => key.startsWith(pausePrefix) && this.#lasts(until),
         ),
       LeftToOthers: ({ node }) => isMarkedByOthers(node),
-      ControlPlaneQuorum: ({ name, node }) =>
-        isOfControlPlane(node) &&
-        [...state.nodes]
-          .filter(([, one]) => isOfControlPlane(one))
-          .some(([other, one]) => other === name || !this.#isWell(other, one)),
+      ControlPlaneQuorum: ({ node }) => quorumsOf(node, state.nodes).length > 0,
       OwnNode: ({ name, fence }) => homeOf(Number(/^operator-(\d+)_/.exec(fence.status?.holder ?? '')?.[1])) === name,
       StormLimit: isStorm,
       ZoneStormLimit: isStorm,

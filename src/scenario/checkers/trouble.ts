@@ -22,8 +22,18 @@ const smallestZone = 3;
 const noticedMs = 2000;
 const switching = ['isolating', 'poweringOff'];
 
-export function isOfControlPlane({ metadata }: Node): boolean {
-  return metadata.labels?.['node-role.kubernetes.io/control-plane'] !== undefined;
+/** Groups of which a majority has to respond, each by its label. */
+const quorumGroups = ['control-plane', 'etcd'] as const;
+
+/** The groups that a node is of, each with all who are of it. */
+export function quorumsOf(
+  node: Node,
+  nodes: ReadonlyMap<string, Node>,
+): { of: (typeof quorumGroups)[number]; names: string[] }[] {
+  return quorumGroups.flatMap((of) => {
+    const has = ({ metadata }: Node): boolean => metadata.labels?.[`node-role.kubernetes.io/${of}`] !== undefined;
+    return has(node) ? [{ of, names: [...nodes].flatMap(([name, one]) => (has(one) ? [name] : [])) }] : [];
+  });
 }
 
 /** A fence is recorded to switch something off now that it did not before. */

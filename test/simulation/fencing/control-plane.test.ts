@@ -19,6 +19,14 @@ describe('nodes of the control plane', () => {
     assert.match(hold.message, /of which 1 of 3 nodes would be left, and 2 are needed$/);
   });
 
+  test('[STM-8] S22: nor are two of three that run etcd alone', async () => {
+    const events = ['cp-1', 'cp-2'].map((partition) => ({ at: '0s', partition }));
+    const seen = await observe(controlled('etcd-alone', events, 3, 'etcd'));
+    assert.deepEqual(failuresOf(seen.report), []);
+    assert.deepEqual(offs(seen), []);
+    assert.match(statusAt(seen).hold?.message ?? '', /^it is of etcd, of which 1 of 3 nodes would be left/);
+  });
+
   test('[STM-8] one of three is fenced, and another one not before that one is back', async () => {
     const events = [
       { at: '0s', partition: 'cp-1' },

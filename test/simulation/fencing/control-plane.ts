@@ -2,9 +2,8 @@
 import type { Scenario } from '../../../src/scenario/format.ts';
 import { everywhere, fenced } from './fenced.ts';
 
-const labels = { 'node-role.kubernetes.io/control-plane': 'true' };
-
-export function controlled(name: string, events: object[], size = 3): Scenario {
+export function controlled(name: string, events: object[], size = 3, role = 'control-plane'): Scenario {
+  const labels = { [`node-role.kubernetes.io/${role}`]: 'true' };
   const own = Array.from({ length: size }, (_, index) => ({ name: `cp-${index + 1}`, labels }));
   const workers = Array.from({ length: 4 }, (_, index) => ({ name: `node-${index + 1}` }));
   return fenced(name, {

@@ -15,7 +15,7 @@ export const waitMutantCases: readonly MutantCase[] = [
       instead: 'const quorum = Math.floor(nodes / 2);',
     },
     scenario: beyondQuorum,
-    says: /^cp-\d was cut, and 1 of 3 nodes of the control plane are left of the 2 that it needs$/,
+    says: /^cp-\d was cut, and 1 of 3 nodes of control-plane are left of the 2 that it needs$/,
   },
   {
     invariant: 'S22',
