@@ -14,6 +14,7 @@ import {
   silentLease,
 } from '../../test/support/release-case.ts';
 import { timeOf } from '../api/facts.ts';
+import { OUR_OUT_OF_SERVICE } from '../api/out-of-service.ts';
 import type { LiveNode, NodeCase } from '../api/release-view.ts';
 import { OUT_OF_SERVICE_KEY } from '../api/release-view.ts';
 import type { FenceDecision } from '../fence/decide-fence.ts';
@@ -119,6 +120,13 @@ describe('a machine that is off', () => {
     assert.equal(news({ refused, node: { taints: [other] } })[0], 'poweringOn');
     const marked = { taints: [other, taint(OUT_OF_SERVICE_KEY)] };
     assert.deepEqual(news({ refused: { ...refused, forMs: 120_000 }, node: marked }), ['off', told, told]);
+  });
+
+  test('[EVD-5, SAF-12] is not switched on while our taint says so, whatever it is switched on for', () => {
+    const given = { pods: [aPod()], status: { incident: anIncident({ acts: 200 }) } };
+    const under = off({}, { ...given, node: { taints: [{ ...OUR_OUT_OF_SERVICE }] } });
+    assert.deepEqual([under.fence?.phase, under.run], ['poweringOn', undefined]);
+    assert.equal(off({}, given).run?.action, 'on');
   });
 
   test('[FEN-10] what has gone is noted in the phase that let it go', () => {

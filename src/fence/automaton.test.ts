@@ -85,7 +85,12 @@ describe('fence automaton', () => {
     const off = play([{ nowMs: 10 }, 'done', { nowMs: 20 }, 'done', 'done', { isReleased: true }]);
     const under = next(off, { nowMs: 30, isOutOfService: true });
     assert.deepEqual([stateOf(under).phase, 'run' in under], ['poweringOn', false]);
-    const freed = next(off, { nowMs: 30, isOutOfService: false });
+    assert.deepEqual(under, { kind: 'state', state: off });
+    const refused = { message: 'denied', forMs: 0, isMarked: true };
+    const kept = next(off, { nowMs: 30, isOutOfService: true, refused });
+    const waitsFor = 'it goes on when its Node does not say any more that it is out of service: denied';
+    assert.deepEqual(kept, { kind: 'state', state: off, waitsFor });
+    const freed = next(off, { nowMs: 30, isOutOfService: false, refused });
     assert.deepEqual([stateOf(freed).phase, 'run' in freed], ['poweringOn', true]);
   });
 

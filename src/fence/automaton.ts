@@ -263,7 +263,11 @@ function poweringOn(state: FenceState, { facts, config, limits }: FenceContext):
   // Somebody has switched it on by hand. Where outlets are swapped it is another machine that waits for its power.
   const isOnByHand = facts.isBack && isRebooted(state, facts) && state.swapped === undefined;
   if (isOnByHand) return enter(undone(state), 'recovering', facts);
-  if (facts.isOutOfService === true) return stay(state);
+  if (facts.isOutOfService === true) {
+    if (facts.refused === undefined) return stay(state);
+    const waitsFor = `it goes on when its Node does not say any more that it is out of service: ${facts.refused.message}`;
+    return { kind: 'state', state, waitsFor };
+  }
   const own = config.powerManagement[state.level]?.on ?? [];
   if (own.length === 0) {
     return {

@@ -179,6 +179,7 @@ function factsOf(fenceCase: FenceCase, task: TaskNews | undefined): FenceFacts {
     darkness: fenceCase.darkness,
     silentBeside: fenceCase.silentBeside,
     isReleased: fenceCase.isReleased,
+    isOutOfService: fenceCase.isOutOfService,
     staysOff: fenceCase.staysOff,
     isWorthIt: fenceCase.isWorthIt,
     ...(fenceCase.dumpUntilMs === undefined ? {} : { dumpUntilMs: fenceCase.dumpUntilMs }),

@@ -215,6 +215,10 @@ export class Statements {
         (asked) =>
           isOff(asked) && !(asked.fence.status?.fence?.switched ?? []).some(({ commandSentAt }) => commandSentAt),
       ],
+      [
+        /^it goes on when its Node does not say any more that it is out of service: /,
+        (asked) => isOff(asked) && isTaintedOutOfService(asked.node),
+      ],
       // Nor because the API server lets nothing go.
       [
         /^it is off, and its pods cannot go: /,

@@ -1,7 +1,7 @@
 /** What the API server refuses has a word, keeps nobody's slot, and leaves no machine off that we have cut. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { asExpected, askedOf, atOnce, everywhere, fenceOf, place, victimOf } from '../fencing/fenced.ts';
+import { asExpected, askedOf, atOnce, everywhere, fenceOf, place, policyOf, victimOf } from '../fencing/fenced.ts';
 
 describe('a machine is cut, and the API server refuses', () => {
   for (const [fault, what] of [
@@ -58,6 +58,27 @@ describe('a machine is cut, and the API server refuses', () => {
     const told = (fenceOf(seen.world, victim)?.status.history ?? []).map(({ reason }) => reason);
     assert.ok(told.includes('Complete') && told.indexOf('Complete') < told.indexOf('PoweringOn'), told.join());
     assert.ok(askedOf(seen, 'node-2').length > 0, 'nobody else has waited for that');
+  });
+
+  test('[EVD-5, SAF-12] S5: to take away what says that it is off: a pause does not switch it on under that', async () => {
+    const seen = await asExpected('refused-untaint', {
+      cluster: { nodes: 6 },
+      objects: [everywhere(6)],
+      events: [
+        { at: '0s', apiFault: { operator: 1, fault: 'deniesPods' } },
+        { at: '0s', partition: 'node-1' },
+        { at: '60s', apiFault: { operator: 1, fault: 'deniesNodes' } },
+        { at: '60s', apply: policyOf({ mode: 'Paused' }) },
+        { at: '3m', apiFault: { operator: 1, fault: 'none' } },
+      ],
+      runFor: '5m',
+    });
+    const asked = askedOf(seen, 'node-1');
+    assert.deepEqual(
+      asked.map(({ what }) => what),
+      ['off', 'on'],
+    );
+    assert.ok((asked[1]?.at ?? 0) >= 180_000, 'when it may');
   });
 
   test('[SAF-10] S25, S41: to say whether all is paused: nothing is cut, and that is said in the end', async () => {
