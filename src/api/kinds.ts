@@ -45,6 +45,7 @@ export const KINDS: readonly Kind[] = [
       { name: 'Fencing', type: 'integer', jsonPath: '.status.fencing' },
       { name: 'Ready', type: 'string', jsonPath: conditionStatus('Ready') },
       { name: 'Risky', type: 'string', jsonPath: conditionStatus('Risky') },
+      { name: 'Fenceable', type: 'string', jsonPath: conditionStatus('Fenceable') },
       { name: 'Pod-Deletion', type: 'string', jsonPath: '.spec.release.podDeletion', priority: 1 },
       age,
     ],

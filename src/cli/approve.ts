@@ -4,6 +4,7 @@
  */
 import type { Command } from 'commander';
 import { clockTime } from '../api/facts.ts';
+import { HELD } from '../api/reasons.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { ActFlags, Done, StoredFence } from './node-fence.ts';
 import { nodeCommand, readFence, refOf, whoAmI } from './node-fence.ts';
@@ -47,12 +48,18 @@ export async function approveAs(client: KubeClient, node: string, by: string, fl
     const given = { by, at: clockTime(serverTime), incident: incident.id };
     const next: StoredFence = { ...fence, status: { ...fence.status, approval: given } };
     await awaited(client, node);
-    const notes = fence.status?.hold === undefined ? [] : [`it is held: ${fence.status.hold.message}`];
+    const notes = stillHeld(fence);
     if (flags.dryRun === true) return { what, fence: next, notes };
     const written = await client.replace(refOf(node), next, 'status');
     if (written.ok) return { what, fence: written.value, notes };
     if (written.error.kind !== 'conflict' || tries === maxTries) throw new UserError(written.error.message);
   }
+}
+
+/** What it waited for until now is what was just given. */
+function stillHeld({ status }: StoredFence): string[] {
+  const hold = status?.hold;
+  return hold === undefined || hold.reason === HELD.reason.AwaitingApproval ? [] : [`it is held: ${hold.message}`];
 }
 
 /** What is said under another mode would count when somebody changes that mode: it is not written. */

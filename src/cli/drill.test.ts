@@ -167,7 +167,7 @@ test('[SAF-6] whoever asks for a fence is told at once that it is held back, by 
     async () => {},
     () => cluster.patchStatus(fenceRef, status(fenceIn('waiting'), { incident: anIncident(), hold })),
   ]);
-  assert.equal(held.what, 'fence requested');
+  assert.deepEqual([held.what, held.isUnanswered], ['fence requested', undefined]);
   assert.deepEqual(held.notes, ['it is held back (Storm): 3 of 6 nodes are silent, until fewer are', lapses]);
   const waits = { ...hold, reason: 'AwaitingApproval', message: 'it waits', ends: 'somebody approves' };
   const approve = await asked((cluster) => [
@@ -183,6 +183,7 @@ test('[SAF-6] whoever asks for a fence is told at once that it is held back, by 
 test('[SAF-6] where no operator answers, or refuses, that is said as well', async () => {
   const silent = await asked(() => []);
   assert.deepEqual(silent.notes, [`no operator has answered within 15 s (see fenceline explain node-1); ${lapses}`]);
+  assert.equal(silent.isUnanswered, true, 'a script is told by the exit code');
   const request = { by: 'jane', at, answeredAt: at, reason: 'Maintenance', message: 'under maintenance until noon' };
   await assert.rejects(
     asked((cluster) => [() => cluster.patchStatus(fenceRef, { epoch: 4, holder: 'me', request })]),

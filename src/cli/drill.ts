@@ -14,6 +14,7 @@ import { requestFence, requestIn, withoutPolicyFlag } from './fence.ts';
 import type { AgentFlags } from './agent-flags.ts';
 import { addAgentFlags } from './agent-flags.ts';
 import { addKubeFlags } from './kube-flags.ts';
+import { unheeded } from './leading.ts';
 import type { StoredFence } from './node-fence.ts';
 import { patchFence, tell, whoAmI } from './node-fence.ts';
 import { UserError } from './user-error.ts';
@@ -48,6 +49,7 @@ async function run(node: string, flags: DrillFlags): Promise<void> {
   const context = await checkContext(flags);
   try {
     const by = await whoAmI(context.client);
+    for (const note of await unheeded(context.client)) process.stderr.write(`${note}\n`);
     await checkFirst(context, node);
     if (flags.dryRun !== true && flags.yes !== true) {
       await confirm(node, `The power of ${node} is cut while it runs; what runs there ends without a shutdown.`);

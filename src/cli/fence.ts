@@ -9,6 +9,7 @@ import { liveNode } from '../observe/project-release.ts';
 import { pauseOf } from '../api/pause.ts';
 import type { PolicyFacts } from '../api/release-view.ts';
 import { confirm } from './confirm.ts';
+import { unheeded } from './leading.ts';
 import type { ActFlags, Done, StoredFence } from './node-fence.ts';
 import { createFence, newFence, nodeCommand, patchFence, readFence, whoAmI } from './node-fence.ts';
 import { placeOf, readPause } from './operator-place.ts';
@@ -33,6 +34,7 @@ export function fenceCommand(): Command {
 
 async function fence(client: KubeClient, node: string, flags: FenceFlags): Promise<Done> {
   const by = await whoAmI(client);
+  for (const note of await unheeded(client)) process.stderr.write(`${note}\n`);
   if (flags.yes !== true && flags.dryRun !== true) {
     await confirm(node, `The power of ${node} is cut while it runs; what runs there ends without a shutdown.`);
   }
@@ -57,7 +59,8 @@ export async function fenceAs(
     await sleep(clock, pollMs);
     const fence = await requestIn(client, node, asked);
     const isAnswered = answerOf(fence) !== undefined;
-    if (isAnswered || clock.monotonic() - startedMs >= answerMs) return { what, fence, notes: notesOn(fence) };
+    if (isAnswered) return { what, fence, notes: notesOn(fence) };
+    if (clock.monotonic() - startedMs >= answerMs) return { what, fence, notes: notesOn(fence), isUnanswered: true };
   }
 }
 

@@ -91,6 +91,18 @@ describe('approve', () => {
     assert.match((await approveAs(cluster.client, 'node-1', 'joe', {})).what, /^was approved by jane at /);
   });
 
+  test('[ADM-8] what it waited for until then is not what still holds it', async () => {
+    for (const [reason, notes] of [
+      ['AwaitingApproval', []],
+      ['Storm', ['it is held: it waits']],
+    ] as const) {
+      const cluster = await approving();
+      const hold = { reason, message: 'it waits', since: '2026-01-01T00:00:00Z' };
+      await cluster.patchStatus(fenceRef, { ...status, hold });
+      assert.deepEqual((await approveAs(cluster.client, 'node-1', 'jane', {})).notes, notes);
+    }
+  });
+
   test('[ADM-8] an approval of an earlier incident is none of this one', async () => {
     const cluster = await approving();
     const approval = { by: 'jane', at: '2026-01-01T00:00:00Z', incident: 'node-1-0' };

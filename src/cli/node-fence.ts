@@ -4,11 +4,12 @@ import { Command as Subcommand, Option } from 'commander';
 import { nodeFenceName } from '../api/fence-names.ts';
 import type { NodeFence } from '../api/node-fence.ts';
 import type { JsonPatchOperation, KubeClient, KubeObject } from '../kube/client.ts';
-import type { Result } from '../kube/errors.ts';
 import type { Overrides } from '../kube/kubeconfig.ts';
 import type { ObjectRef, Resource } from '../kube/resources.ts';
 import { nodeFences, nodes } from '../kube/resources.ts';
 import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
+import { unheard } from './leading.ts';
+import { taken } from './taken.ts';
 import { UserError } from './user-error.ts';
 
 /** As it is stored: one that was just made has no status. */
@@ -26,6 +27,8 @@ export interface Done {
   fence: StoredFence;
   /** What somebody ought to know besides. */
   notes: readonly string[];
+  /** It is written, and nobody has taken it up: no success to a script. */
+  isUnanswered?: true;
 }
 
 /** A command `NAME NODE` that changes the NodeFence of a node and tells. */
@@ -41,23 +44,20 @@ export function nodeCommand(
     .action(async (node: string, flags: ActFlags) => {
       const client = clientOf(await connect(flags));
       try {
-        await tell(await act(client, node, flags), flags);
+        const done = await act(client, node, flags);
+        await tell({ ...done, notes: [...done.notes, ...(await unheard(client))] }, flags);
       } finally {
         client.close();
       }
     });
 }
 
-export async function tell({ what, fence, notes }: Done, { output, dryRun }: ActFlags): Promise<void> {
+export async function tell({ what, fence, notes, isUnanswered }: Done, { output, dryRun }: ActFlags): Promise<void> {
   for (const note of notes) process.stderr.write(`${note}\n`);
   if (output === 'json') process.stdout.write(`${JSON.stringify(fence, null, 2)}\n`);
   else if (output === 'yaml') process.stdout.write((await import('./yaml.ts')).toYaml(fence));
   else process.stdout.write(`nodefence.fenceline.dev/${fence.metadata.name} ${what}${dryRun ? ' (dry run)' : ''}\n`);
-}
-
-export function taken<T>(result: Result<T>): T {
-  if (!result.ok) throw new UserError(result.error.message);
-  return result.value;
+  if (isUnanswered === true) process.exitCode = 1;
 }
 
 export interface ReadFence {

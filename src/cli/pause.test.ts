@@ -1,16 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ActCluster, fenceRef, nodeRef, policyRef } from '../../test/support/act-cluster.ts';
+import { ActCluster, fenceRef, nodeRef, policyRef, renewTime } from '../../test/support/act-cluster.ts';
 import type { KubeObject } from '../kube/client.ts';
 import { configMaps, drainPolicies, leases, namespaces } from '../kube/resources.ts';
 import { explainNode } from './explain.ts';
 import { requestFence } from './fence.ts';
+import { nobodyLeads, unheard } from './leading.ts';
 import { configuredIn } from './operator-place.ts';
 import { pause } from './pause.ts';
 import { tellOfOthers } from './run.ts';
 import { readStatus, render } from './status.ts';
 import { UserError } from './user-error.ts';
 
+const longAgo = '2025-12-31T20:00:00.000000Z';
 const ref = { resource: configMaps, namespace: 'ops', name: 'fenceline-pause' };
 
 /** An operator leads in `ops`. */
@@ -167,6 +169,33 @@ describe('what keeps anything from being done', () => {
       [['PausedForAll', 'everything is paused by me: new switches']],
     );
     assert.ok(commands.some(({ command }) => command === 'fenceline pause --end -n ops'));
+  });
+
+  test('[ADM-4, USE-4] that no operator leads comes first, and nothing is promised for it', async () => {
+    const cluster = await led();
+    const incident = { id: 'node-1-1', startedAt: renewTime, trouble: 'lease', nodeUid: '1' };
+    const next = { what: 'its incident is closed', at: '2026-01-01T00:10:00Z' };
+    await cluster.patchStatus(fenceRef, { epoch: 3, holder: 'pod', incident, next });
+    assert.match(await shown(cluster), /^NAME[^]* lease; by 2026-01-01T00:10:00Z: its incident is closed$/m);
+    await cluster.patch({ resource: leases, namespace: 'ops', name: 'fenceline' }, '/spec/renewTime', longAgo);
+    const text = await shown(cluster);
+    const who = 'no operator leads (pod was last heard of at 2025-12-31T20:00:00.000000Z)';
+    assert.equal(text.split('\n')[0], `NOTHING IS DONE ABOUT ANY NODE: ${who}`);
+    assert.doesNotMatch(text, /incident is closed/);
+    const [one] = (await readStatus(cluster.client)).nodes;
+    assert.deepEqual([one?.unled, one?.recovery?.next], [who, undefined], 'what programs read');
+    assert.deepEqual(await unheard(cluster.client), [`${who}: this takes effect when one does`]);
+    assert.deepEqual((await pause(cluster.client, { end: true })).notes, [`${who}: this takes effect when one does`]);
+  });
+
+  test('[ADM-4] that nobody was ever seen is said, but not where somebody keeps records, or Leases may not be read', async () => {
+    const cluster = await ActCluster.create();
+    const { client, server } = cluster;
+    assert.equal(await nobodyLeads(client), undefined, 'somebody keeps records');
+    await cluster.remove(fenceRef);
+    assert.equal(await nobodyLeads(client), 'no operator leads (none was ever seen here)');
+    server.faults.inject({ matches: ({ resource }) => resource === 'leases', code: 403, reason: 'Forbidden' });
+    assert.equal(await nobodyLeads(client), undefined);
   });
 
   test('[ADM-5] what may not be read is not taken for no pause', async () => {

@@ -8,9 +8,11 @@ import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { Overrides } from '../kube/kubeconfig.ts';
 import { configMaps } from '../kube/resources.ts';
 import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
-import { taken, whoAndWhen } from './node-fence.ts';
+import { unheard } from './leading.ts';
+import { whoAndWhen } from './node-fence.ts';
 import type { Place } from './operator-place.ts';
 import { pauseRef, placeOf, rivalsText } from './operator-place.ts';
+import { taken } from './taken.ts';
 import { UserError } from './user-error.ts';
 
 interface PauseFlags extends Overrides {
@@ -71,7 +73,10 @@ export async function pause(client: KubeClient, flags: PauseFlags): Promise<Told
   if (!found.ok && found.error.kind !== 'notFound') throw new UserError(found.error.message);
   const known = found.ok ? found.value : undefined;
   if (flags.show === true) return { ...stateOf(known, namespace, nowMs), notes: placeNotes(place) };
-  if (flags.end === true) return end(client, known, { namespace, dryRun: flags.dryRun === true });
+  if (flags.end === true) {
+    const over = await end(client, known, { namespace, dryRun: flags.dryRun === true });
+    return { ...over, notes: await unheard(client) };
+  }
   const data = {
     by: who,
     ...(flags.reason === undefined ? {} : { reason: flags.reason }),
@@ -119,10 +124,10 @@ async function end(
   client: KubeClient,
   known: PauseMap | undefined,
   { namespace, dryRun }: { namespace: string; dryRun: boolean },
-): Promise<Told> {
-  if (known === undefined) return { what: `nothing was paused in ${namespace}`, notes: [] };
+): Promise<Omit<Told, 'notes'>> {
+  if (known === undefined) return { what: `nothing was paused in ${namespace}` };
   if (!dryRun) taken(await client.delete(pauseRef(namespace), { uid: known.metadata.uid ?? '' }));
-  return { what: `the pause in ${namespace} is over: everything goes on from where it stood`, notes: [] };
+  return { what: `the pause in ${namespace} is over: everything goes on from where it stood` };
 }
 
 function stateOf(map: PauseMap | undefined, namespace: string, nowMs: number): Omit<Told, 'notes'> {

@@ -16,7 +16,7 @@ import { drainViewOf } from '../decide/drain-view.ts';
 import { budgetFacts } from '../storage/budgets.ts';
 import { longhorn } from '../storage/longhorn.ts';
 import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
-import { taken } from './node-fence.ts';
+import { taken } from './taken.ts';
 import { renderTable } from './table.ts';
 import { UserError } from './user-error.ts';
 

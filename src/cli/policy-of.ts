@@ -4,7 +4,7 @@ import type { PolicyFacts } from '../api/release-view.ts';
 import { matchPolicy } from '../judge/match-policy.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
 import { nodes, remedyPolicies } from '../kube/resources.ts';
-import { taken } from './node-fence.ts';
+import { taken } from './taken.ts';
 import { UserError } from './user-error.ts';
 
 export async function readPolicies(client: KubeClient): Promise<PolicyFacts[]> {

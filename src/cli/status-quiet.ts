@@ -6,6 +6,8 @@ import { matchPolicy } from '../judge/match-policy.ts';
 import { renderTable } from './table.ts';
 
 export interface Quiet {
+  /** No operator leads: who did last, and when. */
+  unled?: string;
   /** Everything is paused: by whom, until when, why. */
   paused?: { message: string; since?: string; until?: string; namespace: string };
   /** Somebody has stopped it. */
@@ -15,6 +17,7 @@ export interface Quiet {
 }
 
 interface QuietFacts {
+  unled: string | undefined;
   pause: SeenPause | undefined;
   stopped: ReadonlySet<string>;
   policies: readonly PolicyFacts[];
@@ -25,10 +28,11 @@ interface QuietFacts {
 const silent: ReadonlySet<Mode> = new Set(['Paused', 'DryRun']);
 
 export function quietOf(node: string, labels: Record<string, string>, facts: QuietFacts): Quiet {
-  const { pause, stopped, policies, nowMs } = facts;
+  const { unled, pause, stopped, policies, nowMs } = facts;
   const match = matchPolicy(policies, labels);
   const isInactive = match.kind === 'one' && silent.has(match.policy.mode);
   return {
+    ...(unled === undefined ? {} : { unled }),
     ...(pause === undefined ? {} : pausedBy(pause, nowMs)),
     ...(stopped.has(node) ? { stopped: true } : {}),
     ...(isInactive ? { inactive: { policy: match.policy.name, mode: match.policy.mode } } : {}),
@@ -51,11 +55,13 @@ function pausedBy(pause: SeenPause, nowMs: number): Pick<Quiet, 'paused'> {
 
 /** Before everything else: whoever forgets it reads the rest in vain. */
 export function renderPause(statuses: readonly Quiet[]): string {
+  const { unled } = statuses[0] ?? {};
+  const nobody = unled === undefined ? '' : `NOTHING IS DONE ABOUT ANY NODE: ${unled}\n\n`;
   const paused = statuses.find((one) => one.paused !== undefined)?.paused;
-  if (paused === undefined) return '';
+  if (paused === undefined) return nobody;
   const since = paused.since === undefined ? '' : ` (since ${paused.since})`;
   const end = `  when nobody needs it any more: fenceline pause --end -n ${paused.namespace}`;
-  return `NOTHING IS DONE ABOUT ANY NODE${since}: ${paused.message}\n${end}\n\n`;
+  return `${nobody}NOTHING IS DONE ABOUT ANY NODE${since}: ${paused.message}\n${end}\n\n`;
 }
 
 export function renderQuiet(statuses: readonly (Quiet & { node: string })[]): string {

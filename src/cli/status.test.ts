@@ -4,10 +4,11 @@ import { evictingNode } from '../../test/support/drain-case.ts';
 import { ActCluster, fenceRef, nodeRef } from '../../test/support/act-cluster.ts';
 import type { KubeObject } from '../kube/client.ts';
 import type { ObjectRef } from '../kube/resources.ts';
-import { drainPolicies } from '../kube/resources.ts';
+import { drainPolicies, fenceDevices } from '../kube/resources.ts';
 import { readStatus, render, renderUnreadable } from './status.ts';
 
 const policyRef: ObjectRef = { resource: drainPolicies, name: 'default' };
+const deviceRef: ObjectRef = { resource: fenceDevices, namespace: 'default', name: 'node-1-ipmi' };
 const { since } = evictingNode;
 
 /** A cordoned node whose drain is as said; undefined: there is no DrainPolicy. */
@@ -121,7 +122,7 @@ describe('status of fences', () => {
       lastTransitionTime: since,
     };
     const next = { what: 'its fence has failed, if it is not Ready in a new boot by then', at: '2026-01-01T00:10:00Z' };
-    await cluster.patchStatus(fenceRef, { epoch: 3, incident, fence, next, conditions: [condition] });
+    await cluster.patchStatus(fenceRef, { epoch: 3, holder: 'me', incident, fence, next, conditions: [condition] });
     assert.match(
       await shown(cluster),
       /^node-1 .* Booting: ipmi-on; by 2026-01-01T00:10:00Z: its fence has failed, if/m,
@@ -136,7 +137,12 @@ describe('status of fences', () => {
   test('[ADM-4] what comes next where there is no fence yet', async () => {
     const cluster = await ActCluster.create();
     const next = { what: 'fence begins, if Ready=NotTrue goes on', at: '2026-01-01T00:10:00Z' };
-    await cluster.patchStatus(fenceRef, { epoch: 3, incident: { ...incident, trouble: 'Ready=Unknown' }, next });
+    await cluster.patchStatus(fenceRef, {
+      epoch: 3,
+      holder: 'me',
+      incident: { ...incident, trouble: 'Ready=Unknown' },
+      next,
+    });
     assert.match(await shown(cluster), /^node-1 .* Ready=Unknown; by 2026-01-01T00:10:00Z: fence begins, if/m);
   });
 });
@@ -177,6 +183,33 @@ describe('status of alarms', () => {
     const [one] = (await readStatus(cluster.client)).nodes;
     assert.deepEqual(one?.alarm, { reason: 'RepeatedTrouble', message, since }, 'what programs read');
     assert.doesNotMatch(await shown(await alarmed('False')), /ALARM/);
+  });
+});
+
+describe('status of devices', () => {
+  test('[ADM-4, EXP-3] a node that is well and could not be fenced is shown, by which device and why', async () => {
+    const cluster = await ActCluster.create();
+    const told = async (status: object): Promise<string> => {
+      await cluster.patchStatus(deviceRef, { configuration: 'c', ...status });
+      return shown(cluster);
+    };
+    await cluster.make(fenceDevices, {
+      metadata: { name: 'node-1-ipmi', namespace: 'default' },
+      spec: { node: 'node-1', agent: 'fence_ipmilan' },
+    });
+    assert.doesNotMatch(await told({ fenceable: true }), /COULD NOT/);
+    const silent = { fenceable: false, reason: 'DeviceSilent', message: 'it timed out\n' };
+    const text = await told(silent);
+    assert.match(text, /^COULD NOT BE FENCED +BY +REASON +WHY$/m);
+    assert.match(text, /^node-1 +node-1-ipmi +DeviceSilent +it timed out$/m);
+    const wrong = { since, reason: 'AnotherMachine', message: 'it is that of node-2' };
+    assert.match(
+      await told({ fenceable: true, wrong }),
+      /^node-1 +node-1-ipmi +AnotherMachine +it is that of node-2$/m,
+    );
+    const [one] = (await readStatus(cluster.client)).nodes;
+    const { reason, message } = wrong;
+    assert.deepEqual(one?.unfenceable, [{ device: 'node-1-ipmi', reason, message }], 'what programs read');
   });
 });
 

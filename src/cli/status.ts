@@ -21,6 +21,7 @@ import type { Resource } from '../kube/resources.ts';
 import {
   collectionPath,
   drainPolicies,
+  fenceDevices,
   leases,
   nodeFences,
   nodeLeaseNamespace,
@@ -32,49 +33,18 @@ import { projectLease, projectNode } from '../observe/project.ts';
 import type { DrainPolicyStatus, DrainState } from '../report/drain-status.ts';
 import { drainsByNode } from '../report/drain-status.ts';
 import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
+import { nobodyLeads } from './leading.ts';
+import type { NodeStatus, Recovery } from './node-status.ts';
 import { pauseText, placeOf, readPause, rivalsText } from './operator-place.ts';
-import type { Quiet } from './status-quiet.ts';
 import { quietOf, renderPause, renderQuiet } from './status-quiet.ts';
+import { renderAlarms, renderDrains, renderRehearsals, renderStuck } from './status-blocks.ts';
+import type { ReadDevice } from './status-devices.ts';
+import { renderUnfenceable, unfenceableOf } from './status-devices.ts';
 import { renderTable } from './table.ts';
 import { UserError } from './user-error.ts';
 
 const formats = ['wide', 'json', 'yaml'] as const;
 type Format = (typeof formats)[number];
-
-export interface NodeStatus extends Quiet {
-  node: string;
-  verdict: Judgement['verdict'];
-  reason: Judgement['reason'];
-  explanation: string;
-  zone: string;
-  unschedulable: boolean;
-  /** By us: it takes no pods until it is back and clean. */
-  quarantined: boolean;
-  evidence: Judgement['evidence'];
-  /** What is being done about it; absent where there is nothing to do. */
-  recovery?: Recovery;
-  /** Why a person should look, also at a node that is well by now. */
-  alarm?: { reason: string; message: string; since: string };
-  /** What a policy under `mode: DryRun` would have done about it, also after it has come back by itself. */
-  rehearsal?: Pick<NonNullable<NodeFenceStatus['rehearsal']>, 'steps' | 'waitsFor'>;
-  /** Of a cordoned node under a DrainPolicy: what its drain waits for, from the status that the operator keeps. */
-  drain?: DrainState;
-}
-
-/** From the NodeFence of the node, which the operator keeps. */
-export interface Recovery {
-  trouble: string;
-  hold?: string;
-  /** What somebody can type about the hold, and when or what for. */
-  command?: string;
-  /** How far its fence is, and by what; absent: there is none, or it is over. */
-  fence?: { reason: string; message: string; since: string };
-  /** What comes next, and when, as far as that is known. */
-  next?: NodeFenceStatus['next'];
-  waitsFor?: string;
-  releases: { basis: string; by?: string; pods: number; ended: boolean }[];
-  stuck: NodeFenceStatus['stuck'];
-}
 
 export interface StatusReport {
   nodes: NodeStatus[];
@@ -122,18 +92,21 @@ export async function readStatus(client: KubeClient, namespace?: string): Promis
   const fences = await readOwn<NodeFence & KubeObject>(client, nodeFences);
   const policies = await readOwn<KubeObject & { status?: DrainPolicyStatus }>(client, drainPolicies);
   const listed = fences === 'forbidden' ? [] : fences;
-  const recoveries = recoveriesOf(listed);
   const alarms = alarmsOf(listed);
   const rehearsals = rehearsalsOf(listed);
   const place = await placeOf(client, { given: namespace, nowMs: serverTime });
   const pause = place && (await readPause(client, place));
   const remedies = await readOwn<KubeObject>(client, remedyPolicies);
+  const unled = await nobodyLeads(client, serverTime);
   const quiet = {
+    unled,
     pause,
     stopped: new Set(listed.flatMap(({ spec }) => (spec.stop ? [spec.node] : []))),
     policies: remedies === 'forbidden' ? [] : remedies.flatMap((policy) => policyFacts(policy) ?? []),
     nowMs: serverTime,
   };
+  const recoveries = recoveriesOf(listed, unled === undefined);
+  const devices = await readOwn<ReadDevice>(client, fenceDevices);
   const drains = drainsByNode(policies === 'forbidden' ? [] : policies.map(({ status }) => status));
   const all = [...facts.values()]
     .map((node) => statusOf(node, renewals.get(node.name), serverTime))
@@ -141,6 +114,7 @@ export async function readStatus(client: KubeClient, namespace?: string): Promis
       ...one,
       ...quietOf(one.node, labels.get(one.node) ?? {}, quiet),
       ...recoveries.get(one.node),
+      ...unfenceableOf(devices === 'forbidden' ? [] : devices, one.node),
       ...alarms.get(one.node),
       ...rehearsals.get(one.node),
       ...(one.unschedulable && drainOf(drains, one.node)),
@@ -150,6 +124,7 @@ export async function readStatus(client: KubeClient, namespace?: string): Promis
     ...(fences === 'forbidden' ? [nodeFences] : []),
     ...(policies === 'forbidden' ? [drainPolicies] : []),
     ...(remedies === 'forbidden' ? [remedyPolicies] : []),
+    ...(devices === 'forbidden' ? [fenceDevices] : []),
   ].map(({ plural, group }) => `${plural}.${group}`);
   const unseen = place !== undefined && pause === undefined ? [pauseText(place)] : [];
   const rivals = place && rivalsText(place);
@@ -201,9 +176,15 @@ async function readOwn<T extends KubeObject>(client: KubeClient, resource: Resou
   throw new UserError(read.error.message);
 }
 
-function recoveriesOf(fences: readonly NodeFence[]): Map<string, { recovery: Recovery }> {
+function recoveriesOf(fences: readonly NodeFence[], isLed: boolean): Map<string, { recovery: Recovery }> {
   const open = fences.filter(({ status }) => status?.incident !== undefined);
-  return new Map(open.map(({ spec, status }) => [spec.node, { recovery: recoveryOf({ ...EMPTY_STATUS, ...status }) }]));
+  return new Map(
+    open.map(({ spec, status }) => {
+      const { next, ...recovery } = recoveryOf({ ...EMPTY_STATUS, ...status });
+      // What the last operator has announced comes only with another one.
+      return [spec.node, { recovery: { ...recovery, ...(isLed && next ? { next } : {}) } }];
+    }),
+  );
 }
 
 function alarmsOf(fences: readonly NodeFence[]): Map<string, Pick<NodeStatus, 'alarm'>> {
@@ -310,7 +291,9 @@ export async function render(statuses: NodeStatus[], format: Format | undefined)
         : [
             renderPause(statuses),
             renderTable(heads, rows),
-            ...[renderQuiet, renderAlarms, renderRehearsals, renderStuck, renderDrains].map((of) => of(statuses)),
+            ...[renderQuiet, renderUnfenceable, renderAlarms, renderRehearsals, renderStuck, renderDrains].map((of) =>
+              of(statuses),
+            ),
           ].join('');
     }
   }
@@ -338,51 +321,4 @@ function summaryOf(recovery: Recovery | undefined): string {
   const bases = [...new Set(released.map(({ basis }) => basis))].join(', ');
   const what = `${open.length > 0 ? 'releasing' : 'released'} ${pods} ${pods === 1 ? 'pod' : 'pods'} (${bases})`;
   return waitsFor === undefined ? what : `${what}; ${waitsFor}`;
-}
-
-function renderAlarms(statuses: NodeStatus[]): string {
-  const rows = statuses.flatMap(({ node, alarm }) =>
-    alarm === undefined ? [] : [[node, alarm.reason, alarm.since, alarm.message]],
-  );
-  return rows.length === 0 ? '' : `\n${renderTable(['ALARM OF', 'REASON', 'SINCE', 'WHY'], rows)}`;
-}
-
-/** Nothing of it was done. */
-function renderRehearsals(statuses: NodeStatus[]): string {
-  const rows = statuses.flatMap(({ node, rehearsal: { steps = [], waitsFor } = {} }) => [
-    ...steps.map(({ at, reason, message }) => [node, reason, at, message]),
-    ...(waitsFor === undefined ? [] : [[node, '<next>', '<none>', `would wait: ${waitsFor}`]]),
-  ]);
-  return rows.length === 0 ? '' : `\n${renderTable(['DRY RUN OF', 'STEP', 'AT', 'WHAT'], rows)}`;
-}
-
-function renderStuck(statuses: NodeStatus[]): string {
-  const rows = statuses.flatMap(({ node, recovery }) =>
-    (recovery?.stuck ?? []).map(({ namespace, name, reason, message, until }) => [
-      `${namespace}/${name}`,
-      node,
-      reason,
-      until ?? '<none>',
-      message,
-    ]),
-  );
-  return rows.length === 0 ? '' : `\n${renderTable(['STUCK POD', 'NODE', 'REASON', 'UNTIL', 'WHY'], rows)}`;
-}
-
-/** What `kubectl drain` does not tell: it only says that a budget forbids it. */
-function renderDrains(statuses: NodeStatus[]): string {
-  const rows = statuses.flatMap(({ node, drain }) =>
-    drain === undefined
-      ? []
-      : [
-          [
-            node,
-            drain.blocked ? (drain.reason ?? '<unknown>') : '<nothing>',
-            drain.autoEvicting ? 'yes' : 'no',
-            drain.since ?? '<none>',
-            drain.message ?? '',
-          ],
-        ],
-  );
-  return rows.length === 0 ? '' : `\n${renderTable(['DRAIN OF', 'WAITS FOR', 'AUTO-EVICTING', 'SINCE', 'WHY'], rows)}`;
 }

@@ -7,7 +7,7 @@ import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { Resource } from '../kube/resources.ts';
 import { configMaps, fenceDevices, namespaces } from '../kube/resources.ts';
 import { projectDevice } from '../observe/project-device.ts';
-import { taken } from './node-fence.ts';
+import { taken } from './taken.ts';
 import { UserError } from './user-error.ts';
 
 export interface WhereWritten {
