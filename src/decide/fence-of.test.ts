@@ -197,6 +197,20 @@ describe('a command on record', () => {
     assert.deepEqual([isTold('True', false), isTold('False', false), isTold('False', true)], [true, false, true]);
   });
 
+  test('[SAF-8, STM-4] is over with its trouble, and not because whoever leads next does not know of that yet', () => {
+    const stale = { key: 'lease', lease: { staleForMs: 60_000 }, remedies: [], recovery: [] };
+    const policy = inForce({ remedy: aRemedy({ thresholds: [stale, broken] }) });
+    const waitsFor = (threshold: string, lease: NonNullable<Change['lease']>): string | undefined => {
+      const nodeCase = fenced(told, { policy, lease, trouble: { conditions: [] } });
+      const rung = { status: nodeCase.fence!.status, ladder: ladderOf(threshold), isWanted: true };
+      return fenceOf(nodeCase, rung).fence?.waitsFor;
+    };
+    const { renewed: _, ...first } = renewedLease;
+    assert.equal(waitsFor('lease', first), undefined, 'its first sight');
+    assert.match(waitsFor('lease', renewedLease) ?? '', /^what it was told for is over/);
+    assert.match(waitsFor(broken.key, first) ?? '', /^what it was told for is over/, 'no Lease says so');
+  });
+
   test('[SAF-17] has who was silent by then', () => {
     const silent = [{ name: 'node-2', isOff: false }];
     const beside = { unheard: 0, names: [], settledAtMs: nowMs, silent, present: 1 };

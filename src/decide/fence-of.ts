@@ -33,6 +33,7 @@ import { gainOf } from '../release/gain.ts';
 import { maintenanceNow } from '../release/maintenance.ts';
 import { brakeOf, isFoundOff, spellOf } from './brake-of.ts';
 import { remedyOf } from './of-case.ts';
+import { quietOf } from './silence.ts';
 
 type Fence = NonNullable<NodeFenceStatus['fence']>;
 
@@ -83,6 +84,7 @@ export function fenceOf(nodeCase: PresentCase, rung: Rung): FenceDecision {
     ...(rung.earlier === undefined ? {} : { earlier: rung.earlier }),
     isWanted,
     isCalledFor: isStillTroubled || isRequested,
+    isUnsettled: threshold?.lease !== undefined && quietOf(nodeCase)?.isAlive === false,
     cleanResources: threshold?.remedies[ladder?.position ?? 0]?.cleanResources ?? isRequested,
     bootId: bootOf(nodeCase, status),
     config,

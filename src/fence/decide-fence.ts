@@ -23,6 +23,8 @@ export interface FenceCase {
   isWanted: boolean;
   /** What the ladder is for goes on, or a person asks for it. */
   isCalledFor: boolean;
+  /** Nobody knows that yet. */
+  isUnsettled?: boolean;
   cleanResources: boolean;
   bootId: string;
   config: ConfigResult;
@@ -188,6 +190,7 @@ function factsOf(fenceCase: FenceCase, task: TaskNews | undefined): FenceFacts {
     isPaused: fenceCase.isPaused || isWithdrawn(fenceCase),
     isBraked: fenceCase.brake !== undefined,
     isCalledFor: fenceCase.isCalledFor,
+    isUnsettled: fenceCase.isUnsettled,
     ...(task === undefined ? {} : { task }),
   };
 }

@@ -97,6 +97,8 @@ export interface FenceFacts {
   isBraked: boolean;
   /** The trouble that it is for goes on, or a person asks for it. */
   isCalledFor: boolean;
+  /** Whether it goes on is not known yet: whoever leads by now has neither seen the node renew nor missed it for long enough. */
+  isUnsettled?: boolean | undefined;
   /** An administrator stopped the fence: nothing moves. */
   isStopped: boolean;
   /** The policy was paused: nothing more is switched off or released, and what was switched off is switched on (SAF-12). */

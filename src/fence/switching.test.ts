@@ -73,6 +73,13 @@ describe('a method that switches off', () => {
       assert.deepEqual([asked.run?.name, asked.isQuestion], ['ipmi-off', true]);
     }
     assert.match(next(later, alone, { isCalledFor: false, ...stale }).waitsFor ?? '', /^what it was told for is over/);
+    assert.equal(next(later, alone, { isBraked: true, ...stale }).waitsFor, undefined, 'its trouble goes on');
+    const unsettled = next(later, alone, { isCalledFor: false, isUnsettled: true, ...stale });
+    assert.deepEqual(
+      [unsettled.run, unsettled.waitsFor],
+      [undefined, undefined],
+      'nobody knows yet: it keeps its slot',
+    );
     assert.deepEqual(next(later, alone, stale).run?.name, 'ipmi-off');
   });
 

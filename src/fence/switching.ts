@@ -51,13 +51,14 @@ type GoesOn = Pick<Extract<Transition, { kind: 'state' }>, 'run' | 'isQuestion' 
 
 /**
  * What was put on record a moment ago is told now. To tell it again later is another cut, whoever wanted the first one: it has to
- * be called for, what holds cuts back holds it as well, and otherwise only whether it is off by now is asked.
+ * be called for, what holds cuts back holds it as well, and otherwise only whether it is off by now is asked. That nobody knows yet
+ * whether it is called for does not say that its trouble is over: until then it has its slot.
  */
 function toldAgain(facts: FenceFacts, method: Method, sentAtMs = facts.nowMs): GoesOn {
   const isAnother = facts.task === undefined && facts.nowMs >= sentAtMs + retryAfterMs;
   if (!isAnother || (facts.isCalledFor && !facts.isBraked)) return { run: method };
   if (facts.isFoundOff) return { run: method, isQuestion: true };
-  return facts.isCalledFor ? {} : { waitsFor: NOT_TOLD_AGAIN };
+  return facts.isCalledFor || facts.isUnsettled === true ? {} : { waitsFor: NOT_TOLD_AGAIN };
 }
 
 const NOT_TOLD_AGAIN =

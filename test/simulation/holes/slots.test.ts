@@ -69,5 +69,7 @@ runHoles('a slot', {
     '[SAF-10, STM-4] is kept by a machine that is off and whose pods are held back, whoever holds them, for as long as a command takes',
   'slot-kept-by-a-command':
     '[SAF-10, SAF-12, STM-4] is kept by a command that is under way, although its fence is paused or stopped',
+  'slot-kept-through-a-failover':
+    '[STM-4, SAF-8] is kept by a command of the leader before, also while the next one does not know yet whether its trouble goes on',
   'watches-behind': '[STM-4, SAF-10] is not waited for until a server that had lagged happens to send a bookmark',
 });
