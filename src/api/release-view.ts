@@ -357,8 +357,8 @@ export interface NodeCase extends Sighting, Refusable {
   /** Budgets of the pods' namespaces that allow no disruption; absent: they could not be read. */
   budgets?: readonly SpentBudget[];
   fence?: NodeFence;
-  /** A crashed kernel has reported itself from this address, when this was known of the node. */
-  crash?: { bootId: string; address: string; signs: Signs };
+  /** A crashed kernel has reported itself from this address, when this was known of the node; and so long ago for the last time. */
+  crash?: { bootId: string; address: string; signs: Signs; heardForMs: number };
   trouble: TroubleFacts;
   /** How the node is fenced, or what is wrong with what is written about it. */
   config: ConfigResult;

@@ -198,6 +198,7 @@ describe('[FEN-12] while a crashed kernel writes its memory down', () => {
     bootId: 'boot-1',
     address: '10.0.0.1',
     signs: { renewTime: silentLease.renewTime, heartbeatTime: '' },
+    heardForMs: 0,
   };
   const held = (change: Change): FenceDecision => decided(fenced(aStored('isolated'), change));
 

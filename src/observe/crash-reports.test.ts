@@ -20,7 +20,7 @@ describe('reports of crashed kernels', () => {
     const reports = new CrashReports(clock);
     reports.heard('a', crash);
     clock.advance(599_999);
-    assert.deepEqual(reports.of('a'), crash);
+    assert.deepEqual(reports.of('a'), { ...crash, heardForMs: 599_999 });
     clock.advance(1);
     assert.equal(reports.heard('b', crash), true);
     assert.equal(reports.of('a'), undefined);

@@ -2,7 +2,8 @@
 import type { NodeCase } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';
 
-type Crash = NonNullable<NodeCase['crash']>;
+type Heard = NonNullable<NodeCase['crash']>;
+type Crash = Omit<Heard, 'heardForMs'>;
 
 /** The sender repeats itself every few seconds until the dump is written. */
 const keptMs = 600_000;
@@ -28,11 +29,12 @@ export class CrashReports {
     return isNews;
   }
 
-  of(node: string): Crash | undefined {
+  of(node: string): Heard | undefined {
     const crash = this.#crashes.get(node);
     if (crash === undefined) return undefined;
     const { heardAtMs, ...heard } = crash;
-    if (this.#clock.monotonic() < heardAtMs + keptMs) return heard;
+    const heardForMs = this.#clock.monotonic() - heardAtMs;
+    if (heardForMs < keptMs) return { ...heard, heardForMs };
     this.#crashes.delete(node);
     return undefined;
   }

@@ -9,24 +9,27 @@ import {
   aRecord,
   entry,
   inForce,
+  nowMs,
   renewedLease,
   silentLease,
   withoutNode,
 } from '../../test/support/release-case.ts';
+import { timeOf } from '../api/facts.ts';
+import type { ReleaseRecord } from '../api/node-fence.ts';
 import type { NodeCase } from '../api/release-view.ts';
-import { byKernelCrash } from './by-kernel-crash.ts';
+import { byKernelCrash, crashHeard } from './by-kernel-crash.ts';
 
 const kdump = { timeoutMs: 1 };
 const signs = { renewTime: silentLease.renewTime, heartbeatTime: 'then' };
 const node = aNode({ heartbeatTime: 'then' });
-const crash = { bootId: 'boot-1', address: '10.0.0.7', signs };
+const crash = { bootId: 'boot-1', address: '10.0.0.7', signs, heardForMs: 0 };
 const none = { renewTime: '', heartbeatTime: '' };
 const by = 'kdump message from 10.0.0.7';
 const told = {
   source: 'Kdump',
   says: 'Dead',
   detail: 'x',
-  observedAt: '2026-01-01T00:00:00Z',
+  observedAt: timeOf(nowMs - 10_000),
   by,
   bootId: 'boot-1',
   signs,
@@ -69,6 +72,37 @@ describe('released by the word of the crashed kernel', () => {
     });
     assert.equal(byKernelCrash.by(fence(other)), undefined);
     assert.equal(byKernelCrash.by(fence(other, told)), by);
+  });
+
+  test('[FEN-12, SAF-3] half a minute after its last message it says nothing any more, unless something went on its word', () => {
+    const { crash: _, ...later } = heard;
+    const said = (
+      forMs: { heard?: number; recorded?: number },
+      change: { signs?: typeof signs; releases?: ReleaseRecord[] } = {},
+    ): string | undefined => {
+      const { heard: heardForMs, recorded } = forMs;
+      const items = recorded === undefined ? [] : [{ ...told, observedAt: timeOf(nowMs - recorded) }];
+      const fence = aFence({ incident: anIncident(), evidence: items, releases: change.releases ?? [] });
+      const again = { ...crash, signs: change.signs ?? signs };
+      return byKernelCrash.by({
+        ...later,
+        fence,
+        ...(heardForMs === undefined ? {} : { crash: { ...again, heardForMs } }),
+      });
+    };
+    assert.equal(crashHeard({ ...later, crash: { ...crash, bootId: 'boot-0' } }), undefined);
+    assert.equal(said({ heard: 29_999 }), by);
+    assert.equal(said({ heard: 30_000 }), undefined);
+    assert.equal(said({ recorded: 29_999 }), by, 'another instance has heard it');
+    assert.equal(said({ recorded: 30_000 }), undefined);
+    assert.equal(said({ recorded: 300_000, heard: 10_000 }), by, 'it repeats itself');
+    assert.equal(said({ recorded: 300_000, heard: 30_000 }), undefined);
+    const old = { renewTime: 'another', heartbeatTime: 'then' };
+    assert.equal(said({ recorded: 300_000, heard: 0 }, { signs: old }), undefined, 'that was before it lived');
+    const gone = { basis: 'KernelCrashed', bootId: 'boot-1' } as const;
+    assert.equal(said({ recorded: 300_000 }, { releases: [aRecord(), aRecord(gone)] }), by);
+    assert.equal(said({ recorded: 300_000 }, { releases: [aRecord({ ...gone, bootId: 'boot-0' })] }), undefined);
+    assert.equal(said({ recorded: 300_000 }, { releases: [aRecord({ bootId: 'boot-1' })] }), undefined);
   });
 
   describe('[SAF-3] a sign of life voids it, whoever heard it and whenever', () => {

@@ -1,7 +1,8 @@
 /**
  * By the word of the crashed kernel (FEN-12): the kernel that kdump boots into says that it writes the memory down, so that
  * nothing that ran there before runs any more. Counts for that boot, until the node shows that it lives, and only
- * where the policy listens to it.
+ * where the policy listens to it. It repeats itself for as long as that takes: what nobody has acted on
+ * half a minute after its last message may run again.
  */
 import type { Signs } from '../api/life.ts';
 import { stillCounts } from '../api/life.ts';
@@ -37,8 +38,25 @@ function isOfNow(heard: { bootId?: string | undefined; signs?: Signs | undefined
   return heard.bootId === nodeCase.node?.bootId && stillCounts(heard, nodeCase);
 }
 
+/** Senders repeat themselves every ten seconds, and messages get lost. */
+const saysAgainWithinMs = 30_000;
+
 function crashedBy(nodeCase: NodeCase): string | undefined {
-  return crashHeard(nodeCase)?.by;
+  const heard = crashHeard(nodeCase);
+  return heard !== undefined && (isFresh(nodeCase, heard) || isActedOn(nodeCase)) ? heard.by : undefined;
+}
+
+/** Who leads since a moment ago has heard nothing itself: then it counts from when it was recorded. */
+function isFresh(nodeCase: NodeCase, { observedAt = '' }: CrashHeard): boolean {
+  const { crash, serverNowMs } = nodeCase;
+  const isHeard = crash !== undefined && crash.heardForMs < saysAgainWithinMs && isOfNow(crash, nodeCase);
+  return isHeard || serverNowMs - Date.parse(observedAt) < saysAgainWithinMs;
+}
+
+/** In this boot: what was begun is brought to its end. */
+function isActedOn({ fence, node }: NodeCase): boolean {
+  const releases = fence?.status.releases ?? [];
+  return releases.some(({ basis, bootId }) => basis === 'KernelCrashed' && bootId === node?.bootId);
 }
 
 function crashed(nodeCase: NodeCase): Objection | undefined {

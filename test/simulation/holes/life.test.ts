@@ -51,6 +51,10 @@ describe('what was said before a sign of life', () => {
     assert.deepEqual(failuresOf(await run({ ...scenario, events })), []);
   });
 
+  test('[FEN-12, SAF-3] the word of a crashed kernel lapses when it is not repeated', async () => {
+    assert.deepEqual(failuresOf(await run(scenarioOf('holes/crash-of-long-ago'))), []);
+  });
+
   test('[SAF-3] what looks exactly like a crash is taken for one, and reported by the name of the exemption', async () => {
     const report = await run(scenarioOf('holes/forged-crash'));
     assert.deepEqual(failuresOf(report), []);
