@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { aCase, aFence, anIncident, renewedLease } from '../../test/support/release-case.ts';
 import type { TroubleFacts } from '../api/release-view.ts';
-import { silenceOf } from './silence.ts';
+import { silenceOf, withSilence } from './silence.ts';
 
 const ready = (status: 'True' | 'False' | 'Unknown', forMs: number): TroubleFacts['conditions'] => [
   { type: 'DiskPressure', status: 'Unknown', forMs: 90_000 },
@@ -25,5 +26,25 @@ describe('for how long a kubelet is silent', () => {
       assert.deepEqual(silenceOf(gone, ready(status, 60_000)), {});
       assert.deepEqual(silenceOf(undefined, ready(status, 60_000)), {});
     }
+  });
+});
+
+describe('since when it is silent is kept', () => {
+  const silence = { since: '2026-01-01T00:01:00Z', renewTime: renewedLease.renewTime };
+  const known = anIncident({ silence });
+  const { silence: _, ...unknown } = known;
+  const fence = aFence({ incident: known });
+
+  test('[SAF-14] for as long as its Lease says what it said then, also by whoever has just begun to look', () => {
+    const { renewed: _was, ...heard } = renewedLease;
+    const unseen = { ...heard, unchangedForMs: 0 };
+    assert.deepEqual(withSilence(aCase({ fence, lease: unseen }), known), known);
+    assert.deepEqual(withSilence(aCase({ fence, lease: { ...unseen, renewTime: 'another' } }), known), unknown);
+  });
+
+  test('[SAF-14] and not of one that was seen to renew, whatever the incident says', () => {
+    assert.deepEqual(withSilence(aCase({ lease: renewedLease }), known), unknown);
+    const { lease: __, ...bare } = aCase();
+    assert.deepEqual(withSilence(bare, known), unknown, 'nor where nobody can say');
   });
 });

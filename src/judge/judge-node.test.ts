@@ -80,6 +80,17 @@ describe('verdict on a node', () => {
     );
   });
 
+  test('[EVD-2] a node that is down by the word of Kubernetes has its Lease read when that is overdue, and once', () => {
+    const down = (seen: LeaseFacts): (string | number | undefined)[] => {
+      const { wants, recheckInMs } = judgeNode(view({ node: node('False'), lease: seen }), defaultLimits);
+      return [wants, recheckInMs];
+    };
+    assert.deepEqual(down(lease(3000)), [undefined, 9000]);
+    assert.deepEqual(down(lease(12_000)), ['liveLease', 1000]);
+    assert.deepEqual(down(lease(12_000, true)), [undefined, 60_000]);
+    assert.deepEqual(down(lease(3000, true)), [undefined, 60_000]);
+  });
+
   test('[SAF-14] a Lease of 80 s is renewed every 20: it is stale after 24, whatever the limit says', () => {
     const slow = (unchangedForMs: number): LeaseFacts => ({ ...lease(unchangedForMs, true), durationMs: 80_000 });
     assert.equal(verdict({ node: node('True'), lease: slow(23_999) }), 'healthy ReadyAndRenewing');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { LadderThreshold } from '../api/release-view.ts';
 import type { LadderDecision, LadderFacts, LadderState } from './ladder.ts';
-import { afterFlaps, flapWindowMs, isTroubled, nextDueMs, thresholdMet } from './ladder.ts';
+import { afterFlaps, climb, flapWindowMs, isTroubled, nextDueMs, thresholdMet } from './ladder.ts';
 import { climbAll } from './ladders.ts';
 
 const ready: LadderThreshold = {
@@ -95,6 +95,60 @@ describe('ladder', () => {
   });
 });
 
+describe('one ladder', () => {
+  const at = (change: Partial<LadderState>): LadderState => ({
+    threshold: ready.key,
+    position: 0,
+    remedy: 'repair',
+    phase: 'running',
+    startedAt: '2026-01-01T00:00:00.000Z',
+    ...change,
+  });
+  const facts: LadderFacts = { nowMs: Date.parse('2026-01-01T00:01:00Z'), conditions: [sick], outcome: 'running' };
+  const now = '2026-01-01T00:01:00.000Z';
+  const unmet = [{ ...sick, forMs: 0 }];
+
+  test('[REM-4] whose rung is no more begins anew where trouble goes on; one without a rung never does', () => {
+    const fresh = { ladder: at({ startedAt: now }), remedy: 'repair' };
+    assert.deepEqual(climb(at({ remedy: 'edited away' }), ready, facts), fresh);
+    assert.deepEqual(climb(at({ remedy: 'edited away' }), ready, { ...facts, conditions: [well] }), {});
+    assert.deepEqual(climb(undefined, { ...ready, remedies: [] }, facts), {});
+  });
+
+  test('[EVD-2] goes on to the fence that finds a machine off from where nothing is under way, and only upwards', () => {
+    const found = { ladder: at({ position: 1, remedy: 'fence', startedAt: now, isFoundOff: true }), remedy: 'fence' };
+    const until = '2026-01-01T00:03:00.000Z';
+    assert.deepEqual(climb(at({ phase: 'waiting', until }), ready, { ...facts, offRung: 1 }), found);
+    assert.deepEqual(climb(at({}), ready, { ...facts, outcome: 'revocable', offRung: 1 }), found);
+    assert.deepEqual(climb(at({}), ready, { ...facts, offRung: 1 }), { ladder: at({}), remedy: 'repair' });
+    const exhausted = at({ phase: 'exhausted' });
+    const over = climb(exhausted, ready, { ...facts, outcome: 'revocable', offRung: 1 });
+    assert.deepEqual(over, { ladder: exhausted }, 'all of it was tried');
+    const there = at({ position: 1, remedy: 'fence', isFoundOff: true });
+    for (const offRung of [0, 1]) {
+      const stays = climb(there, ready, { ...facts, outcome: 'revocable', offRung });
+      assert.deepEqual(stays, { ladder: there, remedy: 'fence' });
+    }
+  });
+
+  test('[EVD-2, REM-4] that was found off, and nobody says so any more, has its time', () => {
+    const found = at({ position: 1, remedy: 'fence', isFoundOff: true });
+    const said = { ...facts, outcome: 'revocable', conditions: unmet } as const;
+    assert.deepEqual(climb(found, ready, said), {});
+    assert.deepEqual(climb(found, ready, { ...said, outcome: 'running' }), { ladder: found, remedy: 'fence' });
+    const { isFoundOff: _, ...called } = found;
+    assert.deepEqual(climb(called, ready, said), { ladder: called, remedy: 'fence' });
+  });
+
+  test('[REM-4] of recovery waits for each remedy', () => {
+    const first = at({ phase: 'recovering', remedy: 'uncordon' });
+    for (const outcome of ['running', 'revocable'] as const) {
+      const stays = climb(first, ready, { ...facts, conditions: [well], outcome });
+      assert.deepEqual(stays, { ladder: first, remedy: 'uncordon' }, outcome);
+    }
+  });
+});
+
 describe('thresholds', () => {
   test('[REM-1] the first one that is due, if nothing changes', () => {
     const unknown = { ...sick, forMs: 2000 };
@@ -128,6 +182,7 @@ describe('thresholds', () => {
   test('S26: a Lease that no live read has confirmed, and a condition that nobody reports, meet nothing', () => {
     assert.equal(thresholdMet(lease, { conditions: [] }), false);
     assert.equal(thresholdMet(ready, { conditions: [] }), false);
+    assert.equal(thresholdMet({ key: 'none', remedies: [], recovery: [] }, { conditions: [sick] }), false);
     assert.equal(thresholdMet(lease, { conditions: [], leaseSilentMs: 12_000 }), true);
     assert.equal(thresholdMet(lease, { conditions: [], leaseSilentMs: 11_999 }), false);
     const slow = { conditions: [], leaseDurationMs: 80_000 };

@@ -16,6 +16,7 @@ export const covered: Readonly<Record<string, number>> = {
   'src/api/unseen.ts': 4,
   'src/decide/brake-of.ts': 20,
   'src/decide/fence-of.ts': 80,
+  'src/decide/silence.ts': 15,
   'src/fence/at-rest.ts': 6,
   'src/fence/automaton.ts': 110,
   'src/fence/belief.ts': 40,
@@ -29,6 +30,7 @@ export const covered: Readonly<Record<string, number>> = {
   'src/fence/switched.ts': 30,
   'src/fence/switching.ts': 40,
   'src/fence/told.ts': 15,
+  'src/judge/judge-node.ts': 15,
   'src/judge/storm.ts': 45,
   'src/release/budgets.ts': 10,
   'src/release/by-assertion.ts': 36,
@@ -48,6 +50,7 @@ export const covered: Readonly<Record<string, number>> = {
   'src/release/patience.ts': 55,
   'src/release/plan.ts': 75,
   'src/release/rate.ts': 9,
+  'src/remedy/ladder.ts': 40,
   'src/return/connected.ts': 17,
   'src/return/return-node.ts': 42,
   'src/return/soak.ts': 8,
@@ -62,8 +65,14 @@ export const idle: Readonly<Record<string, string>> = {
   "src/fence/decide-fence.ts isHeldBack without free.kind === 'state'": 'a brake cancels nothing',
   'src/fence/decide-fence.ts stored without before.stepStartedAt === timeOf(state.phaseStartedAtMs)':
     'no fence comes back to its phase within one look',
+  'src/judge/judge-node.ts evidenceOf without if (condition === undefined) return leaseEvidence(view, limits);':
+    'a node without that condition was judged before',
   "src/release/by-power.ts poweredOff without stored.phase !== 'off'": 'nothing is confirmed of any other phase',
   'src/release/by-storage-fence.ts allVolumesThere without !isKnown(volume)': 'one that is not known has no driver',
+  'src/remedy/ladder.ts climb without facts.offRung !== undefined': 'what is not there is above no rung',
+  'src/remedy/ladder.ts nextDueMs without condition !== undefined': 'no condition is of the type of none',
+  'src/remedy/ladder.ts nextDueMs without facts.leaseSilentMs !== undefined': 'what is not there is due at no time',
+  'src/remedy/ladder.ts thresholdMet without facts.leaseSilentMs !== undefined': 'what is not there is no silence',
 };
 
 interface Change extends Span {
