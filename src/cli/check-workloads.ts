@@ -9,11 +9,15 @@ import { failoverFindings, isStateful } from '../decide/failover.ts';
 import { cloudDrivers } from '../devices/clouds/index.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { Overrides } from '../kube/kubeconfig.ts';
+import { fenceDevices } from '../kube/resources.ts';
 import type { AgentFlags } from './agent-flags.ts';
 import { agentSettings } from './agent-flags.ts';
 import { clientOf, connect } from './kube-flags.ts';
 import { configuredIn } from './operator-place.ts';
+import type { Unfenceable } from './node-status.ts';
 import { snapshotOf } from './snapshot-of.ts';
+import type { ReadDevice } from './status-devices.ts';
+import { renderUnfenceable, unfenceableOf } from './status-devices.ts';
 import { renderTable } from './table.ts';
 import { UserError } from './user-error.ts';
 import { elsewhere } from './written.ts';
@@ -28,6 +32,8 @@ export interface WorkloadReport {
   /** How many pods were looked at. */
   stateful: number;
   findings: FailoverFinding[];
+  /** Nodes of theirs that could not be fenced when the operator last asked, by which device and why. */
+  unfenceable: readonly { node: string; unfenceable: readonly Unfenceable[] }[];
   /** What could not be read, so that nothing is known of it. */
   unread: readonly { what: string; why: string }[];
 }
@@ -43,7 +49,8 @@ export async function checkWorkloads(names: string[], flags: WorkloadFlags): Pro
     for (const { what, why } of report.unread) process.stderr.write(`fenceline: ${what} are not looked at: ${why}\n`);
     const hint = await elsewhere({ client, namespace });
     if (hint !== undefined) process.stderr.write(`fenceline: ${hint}\n`);
-    process.exitCode = report.findings.some(({ failsOver }) => failsOver === 'never') ? 1 : 0;
+    const isStuck = report.findings.some(({ failsOver }) => failsOver === 'never');
+    process.exitCode = isStuck || report.unfenceable.length > 0 ? 1 : 0;
   } finally {
     client.close();
   }
@@ -64,8 +71,17 @@ export async function workloadReport(
     clouds: new Set(cloudDrivers.keys()),
     allowed: agentSettings(flags).allowed,
   });
+  const pods = snapshot.pods.filter((pod) => isStateful(pod) && isMeant(pod.node));
+  const on = [...new Set(pods.flatMap(({ node }) => node ?? []))].sort();
+  // Who may not read them is told less; no device is asked here.
+  const read = await client.list<ReadDevice>(fenceDevices, { namespace });
+  const devices = read.ok ? read.value.items : [];
   return {
-    stateful: snapshot.pods.filter((pod) => isStateful(pod) && isMeant(pod.node)).length,
+    stateful: pods.length,
+    unfenceable: on.flatMap((node) => {
+      const { unfenceable } = unfenceableOf(devices, node);
+      return unfenceable === undefined ? [] : [{ node, unfenceable }];
+    }),
     findings: findings.filter(({ node }) => isMeant(node)),
     unread: snapshot.unread,
   };
@@ -74,9 +90,17 @@ export async function workloadReport(
 export async function render(report: WorkloadReport, format: WorkloadFlags['output']): Promise<string> {
   if (format === 'json') return `${JSON.stringify(report, null, 2)}\n`;
   if (format === 'yaml') return (await import('./yaml.ts')).toYaml(report);
-  const { stateful, findings } = report;
-  if (findings.length === 0)
-    return `All ${stateful} stateful pods would fail over, as far as can be told without trying.\n`;
+  return [renderFindings(report), renderUnfenceable(report.unfenceable)].join('');
+}
+
+function renderFindings({ stateful, findings, unfenceable }: WorkloadReport): string {
+  if (stateful === 0) return 'No stateful pod is found.\n';
+  const all = stateful === 1 ? 'The one stateful pod' : `All ${stateful} stateful pods`;
+  if (findings.length === 0 && unfenceable.length > 0)
+    return `${all} would fail over if ${stateful === 1 ? 'its node' : 'their nodes'} could be fenced.\n`;
+  if (findings.length === 0) {
+    return `${all} would fail over, as far as can be told without trying, provided that the devices answer: fenceline check\n`;
+  }
   const heads = ['POD', 'NODE', 'FAILS OVER', 'REASON', 'WHY', 'WHAT TO DO'];
   const rows = findings.map((one) => [
     `${one.namespace}/${one.pod}`,

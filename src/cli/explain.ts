@@ -13,13 +13,13 @@ import type { ObjectRef } from '../kube/resources.ts';
 import { drainPolicies, fenceDevices, leases, nodeLeaseNamespace, nodes } from '../kube/resources.ts';
 import { matchPolicy } from '../judge/match-policy.ts';
 import { projectLease, projectNode } from '../observe/project.ts';
-import { liveNode } from '../observe/project-release.ts';
 import type { DrainPolicyStatus } from '../report/drain-status.ts';
 import { drainsByNode } from '../report/drain-status.ts';
 import { explain } from '../report/explain.ts';
 import { explanationText } from '../report/explain-text.ts';
 import type { Explanation, Known, KnownDevice, Leader } from '../report/explanation.ts';
 import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
+import { leftAloneBy, meaningless } from './node-annotations.ts';
 import type { StoredFence } from './node-fence.ts';
 import { refOf } from './node-fence.ts';
 import type { Place } from './operator-place.ts';
@@ -106,7 +106,8 @@ async function readKnown(client: KubeClient, node: string, namespace: string | u
     ...operatorIn(place, isWorking),
     ...(live.facts?.unschedulable === true ? await drainOf(client, node) : {}),
     ...(pause === undefined ? {} : { pause }),
-    ...(live.maintenanceUntil === undefined ? {} : { maintenanceUntil: live.maintenanceUntil }),
+    leftAlone: live.object === undefined ? [] : leftAloneBy(live.object, atMs),
+    meaningless: live.object === undefined ? [] : meaningless(live.object),
     unread: place === undefined || pause !== undefined ? [] : [pauseText(place)],
   };
 }
@@ -140,7 +141,7 @@ function recordOf(stored: StoredFence | undefined): Pick<Known, 'record'> {
 
 interface LiveNode {
   facts?: NodeFacts;
-  maintenanceUntil?: string;
+  object?: KubeObject;
   labels?: Record<string, string>;
   serverTime?: number | undefined;
 }
@@ -148,12 +149,11 @@ interface LiveNode {
 async function readNode(client: KubeClient, node: string): Promise<LiveNode> {
   const { value, serverTime } = await optional(client, { resource: nodes, name: node });
   if (value === undefined) return { serverTime };
-  const { maintenanceUntil } = liveNode(value);
   return {
     facts: projectNode(value),
     labels: value.metadata.labels ?? {},
     serverTime,
-    ...(maintenanceUntil === undefined ? {} : { maintenanceUntil }),
+    object: value,
   };
 }
 

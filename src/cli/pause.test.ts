@@ -241,6 +241,52 @@ describe('what keeps anything from being done', () => {
   });
 });
 
+describe('what is written on a node', () => {
+  const until = '2026-01-01T04:00:00Z';
+  const noTime = 'is "tomorrow", which is no time: write one such as';
+
+  test('[ADM-7, SAF-18] maintenance and named pauses of nodes that are well are told by status and explain', async () => {
+    const cluster = await led();
+    const annotate = (annotations: object): Promise<void> =>
+      cluster.patch(nodeRef, '/metadata/annotations', annotations);
+    const cases = [
+      ['fenceline.dev/maintenance-until', until, 'Maintenance', `under maintenance until ${until}`],
+      [
+        'fenceline.dev/maintenance-until',
+        'tomorrow',
+        'Maintenance',
+        `the annotation fenceline.dev/maintenance-until ${noTime}`,
+      ],
+      ['fenceline.dev/pause.fw', until, 'NamedPause', `paused until ${until} by fw`],
+      ['fenceline.dev/pause.fw', 'tomorrow', 'NamedPause', `the annotation fenceline.dev/pause.fw ${noTime}`],
+    ] as const;
+    for (const [key, value, reason, message] of cases) {
+      await annotate({ [key]: value });
+      const text = await shown(cluster);
+      const [, row = ''] = text.split('NOTHING IS DONE ABOUT   WHY\n');
+      assert.ok(row.startsWith(`node-1                  ${message}`), text);
+      const [one] = (await readStatus(cluster.client)).nodes;
+      assert.equal(one?.leftAlone?.[0]?.reason, reason, 'what programs read');
+      const { waits } = await explainNode(cluster.client, 'node-1');
+      assert.deepEqual(
+        waits.map((wait) => [wait.reason, wait.message.startsWith(message)]),
+        [[reason, true]],
+      );
+    }
+    await annotate({ 'fenceline.dev/pause.fw': '2025-12-31T00:00:00Z' });
+    assert.doesNotMatch(await shown(cluster), /NOTHING IS DONE/, 'it has passed');
+  });
+
+  test('[ADM-7] an annotation that means nothing is told, with what may be meant', async () => {
+    const cluster = await led();
+    const key = 'fenceline.dev/maintenence-until';
+    await cluster.patch(nodeRef, '/metadata/annotations', { [key]: until, 'fenceline.dev/cordoned': 'x', other: 'y' });
+    const said = `the annotation ${key} of node-1 means nothing: did you mean fenceline.dev/maintenance-until?`;
+    assert.deepEqual((await readStatus(cluster.client)).warnings, [said]);
+    assert.deepEqual((await explainNode(cluster.client, 'node-1')).warnings, [said]);
+  });
+});
+
 describe('explain', () => {
   test('[EXP-1, DRN-13] what a drain waits for is told, and what to type about it', async () => {
     const cluster = await led();

@@ -3,6 +3,7 @@ import type { SeenPause } from '../api/seen-pause.ts';
 import { pauseOf } from '../api/pause.ts';
 import type { Mode, PolicyFacts } from '../api/release-view.ts';
 import { matchPolicy } from '../judge/match-policy.ts';
+import type { LeftAlone } from '../report/explanation.ts';
 import { renderTable } from './table.ts';
 
 export interface Quiet {
@@ -12,6 +13,8 @@ export interface Quiet {
   paused?: { message: string; since?: string; until?: string; namespace: string };
   /** Somebody has stopped it. */
   stopped?: true;
+  /** Somebody works on it, or has paused it by a name. */
+  leftAlone?: readonly LeftAlone[];
   /** Its policy does not act. */
   inactive?: { policy: string; mode: Mode };
 }
@@ -68,6 +71,7 @@ export function renderQuiet(statuses: readonly (Quiet & { node: string })[]): st
   const stopped = statuses.flatMap(({ node, stopped: is }) =>
     is === true ? [[node, 'it is stopped, until fenceline resume']] : [],
   );
+  const left = statuses.flatMap(({ node, leftAlone = [] }) => leftAlone.map(({ message }) => [node, message]));
   const policies = Map.groupBy(
     statuses.filter(({ inactive }) => inactive !== undefined),
     ({ inactive }) => `${inactive?.policy} ${inactive?.mode}`,
@@ -77,6 +81,6 @@ export function renderQuiet(statuses: readonly (Quiet & { node: string })[]): st
     const who = nodes.length <= 3 ? nodes.map(({ node }) => node).join(', ') : `${nodes.length} nodes`;
     return [who, `policy ${policy} has mode ${mode}`];
   });
-  const rows = [...stopped, ...inactive];
+  const rows = [...stopped, ...left, ...inactive];
   return rows.length === 0 ? '' : `\n${renderTable(['NOTHING IS DONE ABOUT', 'WHY'], rows)}`;
 }

@@ -6,6 +6,7 @@
  */
 import { Command, Option } from 'commander';
 import { EMPTY_STATUS } from '../api/empty-status.ts';
+import { isUnderFence } from '../api/facts.ts';
 import type { NodeFence, NodeFenceStatus } from '../api/node-fence.ts';
 import { policyFacts } from '../api/policy-facts.ts';
 import { ALARM, FENCED } from '../api/reasons.ts';
@@ -34,6 +35,7 @@ import type { DrainPolicyStatus, DrainState } from '../report/drain-status.ts';
 import { drainsByNode } from '../report/drain-status.ts';
 import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
 import { nobodyLeads } from './leading.ts';
+import { isAnnotated, leftAloneBy, meaningless } from './node-annotations.ts';
 import type { NodeStatus, Recovery } from './node-status.ts';
 import { pauseText, placeOf, readPause, rivalsText } from './operator-place.ts';
 import { quietOf, renderPause, renderQuiet } from './status-quiet.ts';
@@ -81,10 +83,12 @@ async function status(names: string[], flags: Overrides & { output?: Format }): 
 export async function readStatus(client: KubeClient, namespace?: string): Promise<StatusReport> {
   const facts = new Map<string, NodeFacts>();
   const labels = new Map<string, Record<string, string>>();
+  const annotated = new Map<string, KubeObject>();
   const renewals = new Map<string, SeenLease>();
   await readAll(client, nodes, undefined, (object) => {
     facts.set(object.metadata.name, projectNode(object));
     labels.set(object.metadata.name, object.metadata.labels ?? {});
+    if (isAnnotated(object)) annotated.set(object.metadata.name, object);
   });
   const serverTime = await readAll(client, leases, nodeLeaseNamespace, (object) =>
     renewals.set(object.metadata.name, projectLease(object)),
@@ -113,6 +117,7 @@ export async function readStatus(client: KubeClient, namespace?: string): Promis
     .map((one) => ({
       ...one,
       ...quietOf(one.node, labels.get(one.node) ?? {}, quiet),
+      ...leftAlone(annotated.get(one.node), listed, serverTime),
       ...recoveries.get(one.node),
       ...unfenceableOf(devices === 'forbidden' ? [] : devices, one.node),
       ...alarms.get(one.node),
@@ -128,7 +133,19 @@ export async function readStatus(client: KubeClient, namespace?: string): Promis
   ].map(({ plural, group }) => `${plural}.${group}`);
   const unseen = place !== undefined && pause === undefined ? [pauseText(place)] : [];
   const rivals = place && rivalsText(place);
-  return { nodes: all, unreadable: [...unreadable, ...unseen], warnings: rivals === undefined ? [] : [rivals] };
+  const warnings = [...(rivals === undefined ? [] : [rivals]), ...[...annotated.values()].flatMap(meaningless)];
+  return { nodes: all, unreadable: [...unreadable, ...unseen], warnings };
+}
+
+/** What was begun before is brought to its end. */
+function leftAlone(
+  node: KubeObject | undefined,
+  fences: readonly NodeFence[],
+  nowMs: number,
+): Pick<NodeStatus, 'leftAlone'> {
+  const fence = fences.find(({ spec }) => spec.node === node?.metadata.name)?.status?.fence;
+  const found = node === undefined || isUnderFence(fence) ? [] : leftAloneBy(node, nowMs);
+  return found.length === 0 ? {} : { leftAlone: found };
 }
 
 function drainOf(drains: ReadonlyMap<string, DrainState>, node: string): { drain?: DrainState } {

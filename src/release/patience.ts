@@ -56,7 +56,7 @@ export function leftToOthers(node: NodeCase['node']): Patience | undefined {
 }
 
 /** All of them have to have passed. One that is no time holds until it is mended: unknown is not no. */
-export function pausedByName({ node, serverNowMs }: PresentCase): Patience | undefined {
+export function pausedByName({ node, serverNowMs }: Pick<PresentCase, 'node' | 'serverNowMs'>): Patience | undefined {
   const pauses = Object.entries(node.plans?.pauses ?? {}).map(([name, written]) => ({ name, ...timeWritten(written) }));
   const open = pauses.filter(({ atMs }) => atMs === undefined || serverNowMs < atMs);
   const broken = open.find(({ atMs }) => atMs === undefined);

@@ -19,7 +19,7 @@ import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { pauseOf } from '../api/pause.ts';
 import { ALARM, FENCED, HELD, RELEASED } from '../api/reasons.ts';
 import type { Advised, Known } from './explanation.ts';
-import { advised, isAttended, isBack, isGone, maintenanceOf, namesOf } from './explanation.ts';
+import { advised, isAttended, isBack, isGone, leftAloneBy, namesOf } from './explanation.ts';
 
 /** What is not in the list, as a newer operator may write it, is told as it is. */
 function adviceFor(all: { readonly [reason: string]: Advice }, reason: string): Advice {
@@ -80,11 +80,12 @@ function pausedForAll(known: Known, said: readonly Advised[]): Advised[] {
 
 /** Also before the operator has a reason to hold anything back. */
 function workedOn(known: Known, said: readonly Advised[]): Advised[] {
-  const found = maintenanceOf(known);
-  if (found === undefined || said.some(({ wait }) => wait.reason === HELD.reason.Maintenance)) return [];
-  const { message, untilMs } = found;
-  const until = untilMs === undefined ? undefined : clockTime(untilMs);
-  return [advised({ reason: HELD.reason.Maintenance, message, until }, HELD_ADVICE.Maintenance, namesOf(known))];
+  return leftAloneBy(known)
+    .filter(({ reason }) => said.every(({ wait }) => wait.reason !== reason))
+    .map(({ reason, message, untilMs }) => {
+      const until = untilMs === undefined ? undefined : clockTime(untilMs);
+      return advised({ reason, message, until }, HELD_ADVICE[reason], namesOf(known));
+    });
 }
 
 /** What its drain waits for, by the guard of its replicas. */

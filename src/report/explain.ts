@@ -16,7 +16,7 @@ import { VERDICT_REASONS } from '../api/view.ts';
 import { summaryOf } from './explain-summary.ts';
 import { waitsOf } from './explain-waits.ts';
 import type { Advised, ExplainedEvidence, Explanation, Known } from './explanation.ts';
-import { isAttended, isBack, isGone, isLed, maintenanceOf, namesOf } from './explanation.ts';
+import { isAttended, isBack, isGone, isLed, isMaintained, leftAloneBy, namesOf } from './explanation.ts';
 
 const maxCommands = 6;
 
@@ -33,6 +33,7 @@ export function explain(known: Known): Explanation {
     operator,
     warnings: [
       ...(known.rivals === undefined ? [] : [known.rivals]),
+      ...known.meaningless,
       ...known.unread.map((what) => `you may not read ${what}: whether everything is paused is not known`),
     ],
     verdict: verdictOf(known),
@@ -179,7 +180,8 @@ function isPaused({ pause, atMs }: Known): boolean {
 function firstOf(known: Known): string {
   if (known.record?.spec.stop === true) return 'once it is resumed, ';
   if (isPaused(known)) return 'once the pause is over, ';
-  return maintenanceOf(known) === undefined ? '' : 'once the maintenance is over, ';
+  if (isMaintained(known)) return 'once the maintenance is over, ';
+  return leftAloneBy(known).length === 0 ? '' : 'once its pause is over, ';
 }
 
 function thresholdsOf(known: Known, { remedy, name, mode }: PolicyFacts): string[] {
@@ -217,7 +219,7 @@ const fenceCommand = 'fenceline fence ';
 /** Nobody is told to cut a machine that is well, nor to ask for what would be refused. */
 function mayBeFenced(known: Known): boolean {
   const { judgement, policy, record } = known;
-  const isHeld = isPaused(known) || maintenanceOf(known) !== undefined;
+  const isHeld = isPaused(known) || isMaintained(known);
   const acts = policy?.mode !== 'DryRun' && policy?.mode !== 'Paused' && record?.spec.stop !== true;
   return judgement.verdict !== 'healthy' && acts && !isHeld;
 }

@@ -3,8 +3,6 @@ import type { Advice, Command, Names } from '../api/advice.ts';
 import { commandsOf, filledSentence } from '../api/advice.ts';
 import { isUnderFence } from '../api/facts.ts';
 import type { FenceDeviceStatus } from '../api/fence-device.ts';
-import type { Maintenance } from '../api/maintenance.ts';
-import { maintenanceAt } from '../api/maintenance.ts';
 import type { NodeFence, NodeFenceStatus } from '../api/node-fence.ts';
 import type { SeenPause } from '../api/seen-pause.ts';
 import type { PolicyFacts } from '../api/release-view.ts';
@@ -30,14 +28,23 @@ export interface Known {
   drain?: DrainState;
   /** Absent: whether everything is paused could not be read. */
   pause?: SeenPause;
-  /** As its annotation says it: somebody works on the node. */
-  maintenanceUntil?: string;
+  /** By what is written on it, and has not passed. */
+  leftAlone: readonly LeftAlone[];
+  /** What is written on it that nobody reads. */
+  meaningless: readonly string[];
   /** What the user may not read, and is therefore not told of. */
   unread: readonly string[];
   /** Another operator leads as well, and what that means. */
   rivals?: string;
   /** That of the operator. */
   namespace: string;
+}
+
+export interface LeftAlone {
+  reason: 'Maintenance' | 'NamedPause';
+  message: string;
+  /** Absent: what is written is no time, and holds until it is mended. */
+  untilMs?: number;
 }
 
 export interface KnownDevice {
@@ -125,8 +132,12 @@ export function isBack({ record }: Pick<Known, 'record'>): boolean {
 }
 
 /** Nothing is begun meanwhile; what was begun is brought to its end, and nobody is told that it is held. */
-export function maintenanceOf({ maintenanceUntil, record, atMs }: Known): Maintenance | undefined {
-  return isUnderFence(record?.status.fence) ? undefined : maintenanceAt(maintenanceUntil, atMs);
+export function leftAloneBy({ leftAlone, record }: Known): readonly LeftAlone[] {
+  return isUnderFence(record?.status.fence) ? [] : leftAlone;
+}
+
+export function isMaintained(known: Known): boolean {
+  return leftAloneBy(known).some(({ reason }) => reason === 'Maintenance');
 }
 
 export function namesOf({ node, policy, namespace, record }: Known): Names {
