@@ -3,7 +3,7 @@
  * else in the house writes to nodes, pods and attachments. Every act can be repeated; one that finds its work done is
  * content. A step that fails ends the rest: what comes next rests on it.
  */
-import { isOver, isStillLookedAt } from '../api/facts.ts';
+import { goneNode, isOver, isStillLookedAt } from '../api/facts.ts';
 import type { LiveNode, PodFacts, Remediation } from '../api/release-view.ts';
 import { OUR_OUT_OF_SERVICE } from '../api/out-of-service.ts';
 import type { Act, FreeAct, GroundedAct, Step } from '../api/steps.ts';
@@ -101,12 +101,14 @@ async function performStep(step: Step, target: Target, options: ActOptions): Pro
   }
 }
 
-/** What takes its time reads its grounds when it comes to the point. Of a machine that is gone nothing is begun. */
+/** What takes its time reads its grounds when it comes to the point. A machine whose Node object is gone is only switched on. */
 async function begin(
   step: Extract<Step, { begins: unknown }>,
-  { node }: Target,
+  { name, node: there }: Target,
   { longActs }: ActOptions,
 ): Promise<ActOutcome[]> {
+  const isOn = step.begins.do === 'switch' && step.begins.what === 'power' && step.begins.method.action === 'on';
+  const node = there ?? (isOn ? goneNode(name) : undefined);
   if (node === undefined) return [];
   if ('grounds' in step) await longActs.begin(node, step.begins, step.grounds);
   else await longActs.cordon(node, step.begins);

@@ -14,6 +14,7 @@ import {
   holdsSlot,
   isStillLookedAt,
   sharesBoot,
+  hasCut,
 } from './facts.ts';
 import type { LadderThreshold } from './release-view.ts';
 
@@ -145,4 +146,12 @@ test('[FEV-2, POD-6] what belongs to a node, what is over, and which taint it is
     [hasTaint(node, 'b', 'NoExecute'), hasTaint(node, 'b', 'NoSchedule'), hasTaint(undefined, 'a', 'NoSchedule')],
     [true, false, false],
   );
+});
+
+test('[RET-2] a fence has cut what a device was told, and has not undone', () => {
+  const [device, commandSentAt] = ['a1', '2026-01-01T00:00:00Z'];
+  const has = (entry: object, phase = 'failed'): boolean => hasCut({ phase, switched: [entry] });
+  assert.deepEqual([has({ device, commandSentAt }), has({ device }), has({ commandSentAt })], [true, false, false]);
+  assert.deepEqual([hasCut({ phase: 'waiting', told: [device] }), hasCut({ phase: 'waiting' })], [true, false]);
+  assert.deepEqual([has({ device, commandSentAt }, 'finished'), hasCut(undefined)], [false, false]);
 });

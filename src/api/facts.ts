@@ -6,7 +6,13 @@ interface FenceSigns {
   phase: string;
   releasedAt?: string | undefined;
   waitsFor?: string | undefined;
-  switched?: readonly { commandSentAt?: string | undefined; confirmedAt?: string | undefined }[] | undefined;
+  switched?:
+    | readonly {
+        device?: string | undefined;
+        commandSentAt?: string | undefined;
+        confirmedAt?: string | undefined;
+      }[]
+    | undefined;
   told?: readonly string[] | undefined;
 }
 
@@ -17,6 +23,18 @@ const underWay: ReadonlySet<string> = new Set(['off', 'poweringOn', 'booting', '
 export function isUnderFence(fence: FenceSigns | undefined): boolean {
   if (fence === undefined || fence.phase === 'finished' || fence.phase === 'failed') return false;
   return underWay.has(fence.phase) || fence.told !== undefined || (fence.switched ?? []).length > 0;
+}
+
+/** What it has cut of its machine, or may have, is not undone: a fact about that machine, whatever becomes of its Node object. */
+export function hasCut(fence: FenceSigns | undefined): boolean {
+  if (fence === undefined || fence.phase === 'finished') return false;
+  const { told, switched = [] } = fence;
+  return told !== undefined || switched.some(({ device, commandSentAt }) => !!device && commandSentAt !== undefined);
+}
+
+/** By what the devices of a machine are found whose Node object is gone: its name alone. */
+export function goneNode(name: string): LiveNode {
+  return { name, uid: '', resourceVersion: '', bootId: '', labels: {}, ready: undefined, taints: [], volumesInUse: [] };
 }
 
 /** Until what may go has gone, and not through the boot. */

@@ -25,16 +25,13 @@ export function markOf(nodeCase: NodeCase): string | undefined {
 }
 
 /** Now, or on record: what was let go is not on the node any more when the quarantine is put on again. */
-function hasUnseen(nodeCase: NodeCase, { bootId, uid }: LiveNode): boolean {
+function hasUnseen(nodeCase: NodeCase, { bootId }: LiveNode): boolean {
   const { pods, fence } = nodeCase;
   const { incident, releases = [] } = fence?.status ?? {};
   return (
     pods.some((pod) => unseenVolume(nodeCase, pod) !== undefined) ||
     incident?.unseen?.bootId === bootId ||
-    releases.some(
-      (record) =>
-        record.bootId === bootId && record.nodeUid === uid && record.pods.some(({ unseen }) => unseen !== undefined),
-    )
+    releases.some((record) => record.bootId === bootId && record.pods.some(({ unseen }) => unseen !== undefined))
   );
 }
 

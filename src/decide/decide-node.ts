@@ -209,13 +209,12 @@ function isMarkedByUs(nodeCase: NodeCase): boolean {
 function runSteps(nodeCase: NodeCase, { run, ladder }: RemedyDecision, status: NodeFenceStatus | undefined): Step[] {
   const { node, policy } = nodeCase;
   // Without a record nothing runs.
-  if (run === undefined || node === undefined || status === undefined) return [];
+  if (run === undefined || status === undefined) return [];
   if (run.do === 'cordon') return [{ begins: run }];
   const grounds: Grounds = {
     basis: 'Remedy',
-    node: node.name,
-    nodeUid: node.uid,
-    bootId: node.bootId,
+    node: nodeCase.name,
+    ...(node === undefined ? {} : { nodeUid: node.uid, bootId: node.bootId }),
     epoch: status.epoch,
     ...(policy.kind === 'one' ? { policy: identityOf(policy.policy) } : {}),
     taints: [],
@@ -224,7 +223,7 @@ function runSteps(nodeCase: NodeCase, { run, ladder }: RemedyDecision, status: N
     ...causeOf(nodeCase, ladder, run),
     ...slotFor(nodeCase, run, status.fence),
     ...(connects(run) ? { pods: nodeCase.pods.map(seenPod) } : {}),
-    ...worthOfRun({ ...nodeCase, node }, run, { status, ladder }),
+    ...(node === undefined ? {} : worthOfRun({ ...nodeCase, node }, run, { status, ladder })),
   };
   if (run.do !== 'runJob') return [{ grounds, begins: run }];
   const incident = status.incident?.id ?? '';

@@ -7,6 +7,7 @@ import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { LadderThreshold, NodeCase, PresentCase, Remediation, RemedyFacts } from '../api/release-view.ts';
 import type { Cordon, LongAct } from '../api/steps.ts';
 import { atRest } from '../fence/at-rest.ts';
+import { hasCutThis } from '../fence/without-node.ts';
 import type { FenceDecision } from '../fence/decide-fence.ts';
 import { fenceOutcome } from '../fence/decide-fence.ts';
 import { holdOf } from '../release/hold.ts';
@@ -17,7 +18,8 @@ import { climbAll } from '../remedy/ladders.ts';
 import type { RemedyHold } from './brake-of.ts';
 import { harshHold, isFoundOff, isHarshRung } from './brake-of.ts';
 import type { Rung } from './fence-of.ts';
-import { anew, fenceOf, fenceWithoutPolicy, isBack, methodRun, withoutEarlier } from './fence-of.ts';
+import { begunFor, fenceOf, fenceWithoutPolicy, isBack, methodRun, withoutEarlier } from './fence-of.ts';
+import { goneRemedy } from './gone-remedy.ts';
 import type { JobRecord, PlannedJob } from './jobs.ts';
 import { endedJobs, isMade, orderOf, remediationOf, wasMade, withJob } from './jobs.ts';
 import { ladderKey, remedyOf, taskOf } from './of-case.ts';
@@ -81,7 +83,10 @@ interface Requestable extends RemedyDecision {
 function remedyFor(nodeCase: NodeCase, isAsked: boolean): Requestable {
   const { node, fence } = nodeCase;
   const held = holdOf(nodeCase);
-  if (node === undefined) return asItStands(nodeCase);
+  if (node === undefined) {
+    const { fence: known, ...rest } = asItStands(nodeCase);
+    return { ...rest, ...goneRemedy(nodeCase, { fence: known, ladders: rest.ladders }) };
+  }
   if (held?.holds === 'everything' || held?.holds === 'remedies') {
     const isStopped = held.reason === 'Stopped' || held.reason === 'Maintenance';
     return isStopped ? stoppedRemedy(nodeCase) : pausedRemedy({ ...nodeCase, node });
@@ -183,9 +188,7 @@ function nextRemedy(nodeCase: PresentCase, isAsked: boolean): Requestable {
   const isNewRung = ladder !== undefined && before.every((one) => keyOf(one) !== keyOf(ladder));
   const kind = kindOf(remedy, ladder?.remedy);
   if (isNewRung && kind === 'fence') {
-    // What was begun is brought to its end, also where another ladder calls for it now (S20).
-    const base = isUnderFence(status.fence) ? { status } : anew(status);
-    decision = fenceOf(nodeCase, { ...base, ladder, isWanted: true });
+    decision = fenceOf(nodeCase, { ...begunFor(nodeCase, status), ladder, isWanted: true });
   }
   const unmet = thresholds.filter(({ key }) => ladders.every(({ threshold }) => threshold !== key));
   const due = firstDue(unmet, nodeCase);
@@ -301,14 +304,16 @@ function wasOff({ incident }: NodeFenceStatus, { bootId }: { bootId: string }): 
 }
 
 /**
- * A newcomer of the same name has nothing to do with what was begun about its predecessor. And what began before there was
- * this record was restored from a backup, or copied: nobody has begun it here.
+ * A newcomer of the same name has nothing to do with what was begun about its predecessor, but for what was cut of the machine that
+ * it has now. And what began before there was this record was restored from a backup, or copied: nobody has begun it here.
  */
-function ofThisNode({ fence, node }: NodeCase): NodeFenceStatus {
+function ofThisNode({ fence, node, config }: NodeCase): NodeFenceStatus {
   const status = fence?.status ?? EMPTY_STATUS;
   const { nodeUid = '' } = status.incident ?? {};
   const isOther = node !== undefined && nodeUid !== '' && nodeUid !== node.uid;
-  if (!isOther && (fence === undefined || !isFromBefore(status.fence?.startedAt, fence))) return status;
+  const isRestored = fence !== undefined && isFromBefore(status.fence?.startedAt, fence);
+  if (!isOther && !isRestored) return status;
+  if (!isRestored && status.fence !== undefined && hasCutThis(status.fence, config)) return { ...status, ladders: [] };
   const { fence: _, ...rest } = status;
   return { ...rest, ladders: [] };
 }

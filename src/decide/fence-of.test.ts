@@ -16,11 +16,12 @@ import {
   nowMs,
   renewedLease,
 } from '../../test/support/release-case.ts';
+import { timeOf } from '../api/facts.ts';
 import { deviceHash } from '../api/fence-config.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { questionOf } from '../api/power.ts';
 import type { FenceDecision } from '../fence/decide-fence.ts';
-import { fenceOf, fenceSpell, isBack, methodRun, withoutEarlier } from './fence-of.ts';
+import { begunFor, fenceOf, fenceSpell, isBack, methodRun, withoutEarlier } from './fence-of.ts';
 
 describe('[SAF-4] a node that is back is let to its storage again', () => {
   const confirmedAt = minutesAgo(7);
@@ -68,7 +69,7 @@ describe('[SAF-4] a node that is back is let to its storage again', () => {
     const released = (change: Parameters<typeof aRecord>[0]): Change => ({ status: { releases: [aRecord(change)] } });
     assert.equal(isLet(released({})), false);
     assert.ok(isLet(released({ bootId: 'boot-0' })));
-    assert.ok(isLet(released({ nodeUid: 'another' })));
+    assert.equal(isLet(released({ nodeUid: 'another' })), false, 'its Node object was made anew in the same boot');
     const soaked = { stage: 'clean' as const, since: minutesAgo(5), failures: 0 };
     const status = { releases: [aRecord({ endedAt: minutesAgo(6) })], return: soaked };
     assert.ok(isLet({ status, attachments: [], pods: [], node: { volumesInUse: [] } }));
@@ -83,6 +84,72 @@ const broken = {
 };
 const ladderOf = (threshold: string) =>
   ({ threshold, position: 0, remedy: 'act', phase: 'running', startedAt: minutesAgo(9) }) as const;
+
+describe('[SAF-4, RET-2] a Node object that was made anew has what was cut of its machine', () => {
+  const startedAt = minutesAgo(9);
+  const cut = aStored('failed', { startedAt, switched: [entryOf('isolation', { confirmedAt: minutesAgo(8) })] });
+  const made = (fence: Fence, change: Change = {}): FenceDecision => {
+    const { node, ...more } = change;
+    const anew = { ready: 'True', createdAt: minutesAgo(2), volumesInUse: [], ...node } as const;
+    return decided(fenced(fence, { lease: renewedLease, pods: [], node: anew, attachments: [], ...more }));
+  };
+  const soaked = { return: { stage: 'clean' as const, since: minutesAgo(5), failures: 0 } };
+
+  test('and is connected when it was booted, or is clean and soaked: what it does not list yet may be there', () => {
+    assert.equal(made(cut, { node: { bootId: 'boot-2' } }).run?.action, 'on');
+    const same = made(cut);
+    assert.deepEqual([same.fence?.phase, same.run], ['recovering', undefined]);
+    assert.match(same.fence?.waitsFor ?? '', /^it stays cut off from its storage until nothing that was let go/);
+    assert.equal(made(cut, { status: soaked }).run?.action, 'on');
+  });
+
+  test('is not cut for what its predecessor was, also where it is not Ready yet', () => {
+    for (const phase of ['waiting', 'isolating', 'isolated', 'poweringOff', 'failed', 'recovering'] as const) {
+      const { fence, run } = made({ ...cut, phase }, { node: { ready: 'False' } });
+      assert.deepEqual([fence?.phase, run], ['recovering', undefined], phase);
+    }
+  });
+
+  test('is known by its UID in the second in which it was made', () => {
+    const young = (incident: object): string | undefined => {
+      const node = { createdAt: startedAt, ready: 'False' } as const;
+      return made({ ...cut, phase: 'isolated' }, { node, status: { incident: anIncident(incident) } }).fence?.phase;
+    };
+    assert.equal(young({ nodeUid: 'another' }), 'recovering');
+    assert.notEqual(young({}), 'recovering');
+    assert.notEqual(young({ nodeUid: '' }), 'recovering', 'nobody knows of another one');
+  });
+
+  test('is switched on, also where what is found off stays so', () => {
+    const policy = acting({ remedy: { ...aRemedy(), fence: { ...aRemedy().fence, powerOnFoundOff: false } } });
+    const off = [entryOf('power-management', { confirmedAt: minutesAgo(7) })];
+    for (const phase of ['off', 'failed'] as const) {
+      const { fence, run } = made(aStored(phase, { switched: off }), { policy, node: { ready: 'Unknown' } });
+      assert.deepEqual([fence?.phase, run?.action], ['poweringOn', 'on'], phase);
+    }
+  });
+
+  test('[SAF-8] and not before what its devices may still do has had its time', () => {
+    const sent = (minutes: number): Fence =>
+      aStored('poweringOff', { switched: [entryOf('power-management', { commandSentAt: minutesAgo(minutes) })] });
+    const [early, late] = [made(sent(2)), made(sent(3))];
+    assert.deepEqual(
+      [early.fence?.phase, early.run, early.fence?.until],
+      ['poweringOn', undefined, timeOf(nowMs + 60_000)],
+    );
+    assert.deepEqual([late.fence?.phase, late.run?.action, late.fence?.until], ['poweringOn', 'on', undefined]);
+  });
+
+  test('[SAF-11] is fenced for trouble of its own all the same', () => {
+    const nodeCase = fenced({ ...cut, phase: 'recovering' }, { node: { createdAt: minutesAgo(2) } });
+    const { status } = nodeCase.fence ?? assert.fail();
+    assert.equal(begunFor(nodeCase, status).earlier?.phase, 'recovering');
+    const itsOwn = { ...nodeCase, node: aNode({ createdAt: minutesAgo(20) }) };
+    assert.equal(begunFor(itsOwn, status).earlier, undefined);
+    const goesOn = { ...status, fence: aStored('poweringOn', { told: ['ipmi'] }) };
+    assert.equal(begunFor(nodeCase, goesOn).earlier, undefined, 'its machine goes on first');
+  });
+});
 
 describe('who is back', () => {
   test('[SAF-8] is Ready, and was seen to renew: the first sight of a Lease is no renewal', () => {
@@ -132,7 +199,7 @@ describe('who is back', () => {
     const status = (fence: Fence, more: Partial<NodeFenceStatus> = {}): NodeFenceStatus =>
       aFence({ fence, ...more }).status;
     const requested = { by: 'anna', reason: 'it hangs', at: minutesAgo(1) };
-    const asked = aCase({ fence: aFence({}, { requested }) });
+    const asked = { ...aCase({ fence: aFence({}, { requested }) }), node: aNode() };
     const ended = status(aStored('finished'));
     assert.deepEqual(withoutEarlier(asked, ended).earlier, ended.fence);
     assert.equal(withoutEarlier(asked, ended).status.fence, undefined);
@@ -141,7 +208,11 @@ describe('who is back', () => {
     assert.deepEqual(withoutEarlier(asked, itsOwn), { status: itsOwn });
     const running = status(aStored('poweringOff', { switched: [entryOf('power-management')] }));
     assert.deepEqual(withoutEarlier(asked, running), { status: running });
-    assert.deepEqual(withoutEarlier(aCase(), ended), { status: ended }, 'nobody has written anything');
+    assert.deepEqual(
+      withoutEarlier({ ...aCase(), node: aNode() }, ended),
+      { status: ended },
+      'nobody has written anything',
+    );
   });
 });
 

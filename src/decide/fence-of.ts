@@ -55,9 +55,20 @@ export interface Rung {
 }
 
 /** A fence that had ended before somebody asked for one is not the one that was asked for. */
-export function withoutEarlier({ fence }: NodeCase, status: NodeFenceStatus): Pick<Rung, 'status' | 'earlier'> {
-  const isIt = fence === undefined || isTakenUp({ spec: fence.spec, status }) || isUnderFence(status.fence);
-  return isIt ? { status } : anew(status);
+export function withoutEarlier(nodeCase: PresentCase, status: NodeFenceStatus): Pick<Rung, 'status' | 'earlier'> {
+  const { fence } = nodeCase;
+  const isIt = fence === undefined || isTakenUp({ spec: fence.spec, status });
+  return isIt ? { status } : begunFor(nodeCase, status);
+}
+
+/**
+ * What was begun is brought to its end, also where something else calls for it now (S20): but not where it is only undone for a Node
+ * object that has its machine now, and is in trouble of its own.
+ */
+export function begunFor(nodeCase: PresentCase, status: NodeFenceStatus): Pick<Rung, 'status' | 'earlier'> {
+  const { fence } = status;
+  const isOver = fence?.phase === 'recovering' && isOfPredecessor(nodeCase, fence);
+  return isUnderFence(fence) && !isOver ? { status } : anew(status);
 }
 
 /** Another fence begins; what an earlier one has cut off and not connected is not forgotten. */
@@ -107,10 +118,46 @@ export function fenceOf(nodeCase: PresentCase, rung: Rung): FenceDecision {
     staysOff: staysOff(nodeCase),
     isWorthIt: gainOf(nodeCase) !== undefined,
     isFoundOff: isOff,
+    isOfPredecessor: isOfPredecessor(nodeCase, fence),
     isStopped: nodeCase.fence?.spec.stop === true,
     isPaused,
     ...(brake === undefined ? {} : { brake }),
   });
+}
+
+/** Of a machine without a Node object nothing is seen: its power, where that was cut, is switched on, and nothing else is done. */
+export function fenceOfGone(nodeCase: NodeCase, status: NodeFenceStatus): FenceDecision {
+  const { serverNowMs: nowMs, config, task } = nodeCase;
+  return decideFence({
+    nowMs,
+    status,
+    isWanted: true,
+    isCalledFor: false,
+    cleanResources: false,
+    bootId: '',
+    config,
+    limits: remedyOf(nodeCase)?.fence ?? fenceWithoutPolicy,
+    task,
+    isBack: false,
+    isHarmless: false,
+    isAliveSince: false,
+    isReleased: false,
+    isWorthIt: false,
+    isFoundOff: false,
+    isOfPredecessor: true,
+    isStopped: false,
+    isPaused: false,
+  });
+}
+
+/** It was begun before there was this Node object, for one of the same name. */
+export function isOfPredecessor({ node, fence: record }: PresentCase, fence: Fence | undefined): boolean {
+  if (fence === undefined) return false;
+  const isLater = Date.parse(node.createdAt ?? '') > Date.parse(fence.startedAt);
+  // In the same second their times do not tell; then the record is still about the other one.
+  const { nodeUid = '' } =
+    (fence.startedAt === record?.status.fence?.startedAt ? record.status.incident : undefined) ?? {};
+  return isLater || (nodeUid !== '' && nodeUid !== node.uid);
 }
 
 /**
@@ -265,13 +312,13 @@ function dumpUntilMs(nodeCase: NodeCase): number | undefined {
  * delete of theirs. What runs there is what should only if every volume that its kubelet uses is one of a pod that is there, and
  * every pod is there that had one of which no kubelet says whether it is used.
  */
-function isHarmless(nodeCase: NodeCase): boolean {
-  const { node } = nodeCase;
+function isHarmless(nodeCase: PresentCase): boolean {
+  const { node, fence } = nodeCase;
   if (!areUnseenThere(nodeCase)) return false;
-  const open = (nodeCase.fence?.status.releases ?? []).filter(
-    ({ nodeUid, bootId }) => nodeUid === node?.uid && bootId === node?.bootId,
-  );
-  return open.length === 0 ? isAccountedFor(nodeCase) : returnNode(nodeCase, open).stage === 'soaked';
+  const open = (fence?.status.releases ?? []).filter(({ bootId }) => bootId === node.bootId);
+  // What a new Node object does not list yet, or the deletion of the old one has let go, may be there all the same.
+  const isKnown = open.length === 0 && !isOfPredecessor(nodeCase, fence?.status.fence);
+  return isKnown ? isAccountedFor(nodeCase) : returnNode(nodeCase, open).stage === 'soaked';
 }
 
 /** By name: what cannot be told to be theirs may be of a pod that is gone. */

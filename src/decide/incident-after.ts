@@ -39,6 +39,7 @@ export function incidentAfter(decided: Decided, before: Incident | undefined, no
     flaps: 0,
     late: [],
     acts: 0,
+    ...ofMachine(nodeCase.fence?.status.incident),
   };
   const known = withUnseen(nodeCase, remedy.fence, incident);
   const powered = withFoundOff(nodeCase, remedy.fence, {
@@ -47,6 +48,17 @@ export function incidentAfter(decided: Decided, before: Incident | undefined, no
   });
   const heard = withSilence(nodeCase, withSharedBoot(nodeCase, powered));
   return withDeeds(nodeCase, decision, withShutdown(nodeCase, now, heard));
+}
+
+/** What is known of a boot of the machine is so under whatever Node object it is. */
+function ofMachine(earlier: Incident | undefined): Pick<Incident, 'unseen' | 'sharedBootId' | 'poweredOff'> {
+  const { unseen, sharedBootId, poweredOff } = earlier ?? {};
+  return {
+    ...(unseen === undefined ? {} : { unseen }),
+    ...(sharedBootId === undefined ? {} : { sharedBootId }),
+    // Where boot IDs say nothing, what it had written until then does.
+    ...(poweredOff?.signs === undefined ? {} : { poweredOff }),
+  };
 }
 
 /**

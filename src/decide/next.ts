@@ -2,7 +2,7 @@
  * What happens next to a node in trouble, and when, in the words in which its record keeps it and people are told. Decided
  * with the rest, by what the rest was decided from: whoever explains it later does not judge again.
  */
-import { clockTime, isUnderFence } from '../api/facts.ts';
+import { clockTime, hasCut, isUnderFence } from '../api/facts.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import { hasFailedForGood } from '../fence/state.ts';
@@ -45,8 +45,13 @@ export function nextOf(decided: Decided, status: NodeFenceStatus): Next | undefi
 }
 
 /** The trouble is gone, and has to stay away. */
-function closing({ nodeCase }: Decided, { incident }: NodeFenceStatus): Upcoming | undefined {
+function closing(decided: Decided, status: NodeFenceStatus): Upcoming | undefined {
+  const { nodeCase } = decided;
+  const { incident, fence } = status;
   if (incident?.clearedAt === undefined) return undefined;
+  if (nodeCase.node === undefined && hasCut(fence)) {
+    return ofFence(decided, status) ?? { what: `nothing by itself: ${fence?.message ?? ''}`.slice(0, 512) };
+  }
   const atMs = Date.parse(incident.clearedAt) + stayAwayMs(nodeCase);
   return { what: 'its incident is closed, if the trouble stays away', atMs };
 }
@@ -78,15 +83,18 @@ function heldBack(
 
 const released = 'its pods and volumes are released';
 
+const isSwitching: ReadonlySet<string> = new Set(['isolating', 'poweringOff', 'poweringOn', 'recovering']);
+
 function ofFence(decided: Decided, { fence }: NodeFenceStatus): Upcoming | undefined {
   if (fence === undefined) return undefined;
   const { nodeCase } = decided;
   const { fenceAtMs: atMs } = decided.remedy;
   const by = fence.method === undefined ? '' : ` (${fence.method})`;
   if (fence.waitsFor !== undefined) {
-    const isTold = atMs !== undefined && (fence.phase === 'isolating' || fence.phase === 'poweringOff');
+    const isTold = atMs !== undefined && isSwitching.has(fence.phase);
     if (!isTold) return { what: `nothing by itself: ${fence.waitsFor}` };
-    if (isBack(nodeCase)) return { what: 'its fence is over: the node is back', atMs };
+    const isOver = isBack(nodeCase) && (fence.phase === 'isolating' || fence.phase === 'poweringOff');
+    if (isOver) return { what: 'its fence is over: the node is back', atMs };
   }
   switch (fence.phase) {
     case 'waiting':

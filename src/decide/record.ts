@@ -10,6 +10,7 @@ import { ALARM, FENCED, HELD, RELEASE_EVENTS, RELEASED } from '../api/reasons.ts
 import { holdOf } from '../release/hold.ts';
 import type { FenceNews } from '../fence/told.ts';
 import { fenceNews } from '../fence/told.ts';
+import { lostCut } from '../fence/without-node.ts';
 import { hasFailedForGood } from '../fence/state.ts';
 import { counted, repeatedTrouble } from '../judge/problems.ts';
 import { QUARANTINE_KEY } from '../api/release-view.ts';
@@ -17,7 +18,7 @@ import type { NodeCase } from '../api/release-view.ts';
 import type { Judgement } from '../api/view.ts';
 import { isQuarantined } from '../return/return-node.ts';
 import { failuresOf } from '../return/soak.ts';
-import { clockTime, isUnderFence } from '../api/facts.ts';
+import { clockTime, hasCut, isUnderFence } from '../api/facts.ts';
 import { actsOf } from '../api/steps.ts';
 import { isInStorm } from './brake-of.ts';
 import type { ReleaseDecision, Trouble } from './decide-release.ts';
@@ -59,21 +60,24 @@ export function nextStatus(input: StatusInput): NodeFenceStatus {
   const now = clockTime(nodeCase.serverNowMs);
   const taken = { ...withoutStrayApproval(before, nodeCase), epoch, holder: nodeCase.identity };
   const news: Omit<HistoryEntry, 'epoch'>[] = [];
-  const fence = nodeCase.node === undefined ? withoutMachine(before.fence, now) : remedy.fence;
+  const { fence } = remedy;
   const told = fence === undefined ? undefined : (removalNews(nodeCase, fence) ?? fenceNews(fence));
   if (told !== undefined && isNews(before, told, fence)) {
     news.push({ at: now, reason: told.reason, ...(told.message === '' ? {} : { message: told.message }) });
   }
   if (isCancelled(before.fence, fence)) news.push({ at: now, reason: FENCED.reason.Cancelled });
+  const lost = isOther(nodeCase) ? lostCut(before.fence, fence) : undefined;
+  if (lost !== undefined) news.push({ at: now, reason: FENCED.reason.FenceFailed, message: lost });
   const { request } = remedy;
   const storm = stormOf(input, before.storm, now);
   if (request !== undefined && request.reason !== 'TakenUp' && !isSame(request, before.request)) {
     const message = `asked for by ${request.by}: ${request.message}`;
     news.push({ at: now, reason: RELEASE_EVENTS.reason.FenceRefused, message });
   }
+  const isLeftCut = nodeCase.node === undefined && hasCut(fence);
   const after =
     decision.trouble === undefined
-      ? closed(statusWithFence(taken, fence), { now, stayAwayMs: stayAwayMs(nodeCase) }, news)
+      ? closed(statusWithFence(taken, fence), { now, stayAwayMs: stayAwayMs(nodeCase), isLeftCut }, news)
       : ongoing({ ...input, before: statusWithFence(taken, fence), trouble: decision.trouble }, now, news);
   const alarm = alarmOf(input, after);
   const isToldNow =
@@ -186,12 +190,13 @@ function isAlarmed({ conditions }: NodeFenceStatus, reason?: string): boolean {
 /** The node is well, or gone with all that hung on it: what was open is over. */
 function closed(
   before: NodeFenceStatus,
-  { now, stayAwayMs: windowMs }: { now: string; stayAwayMs: number },
+  { now, stayAwayMs: windowMs, isLeftCut }: { now: string; stayAwayMs: number; isLeftCut: boolean },
   news: Omit<HistoryEntry, 'epoch'>[],
 ): NodeFenceStatus {
   const { incident, approval: _, return: __, hold: ___, quarantine: ____, ...rest } = before;
   const clearedAt = incident?.clearedAt ?? now;
-  const isOver = Date.parse(now) >= Date.parse(clearedAt) + windowMs;
+  // What is left cut of a machine without a Node object is somebody's, or that of the next one of its name.
+  const isOver = Date.parse(now) >= Date.parse(clearedAt) + windowMs && !isLeftCut;
   if (incident !== undefined && isOver) {
     news.push({ at: now, reason: 'BackInService', message: `the incident ${incident.id} is over` });
   }
@@ -213,11 +218,10 @@ function isCancelled(before: Fence, after: Fence): boolean {
   return before !== undefined && after === undefined && !isUnderFence(before);
 }
 
-/** Its Node object was deleted in the middle: nothing more is done to that machine, and it holds nobody else up. */
-function withoutMachine(fence: Fence, now: string): Fence {
-  if (fence === undefined || fence.phase === 'finished' || fence.phase === 'failed') return fence;
-  const message = 'the Node object was deleted before the fence had ended';
-  return { ...fence, status: 'error', phase: 'failed', stepStartedAt: now, message };
+/** The record is still about another Node object of this name. */
+function isOther({ node, fence }: NodeCase): boolean {
+  const { incident } = fence?.status ?? {};
+  return incident !== undefined && node !== undefined && incident.nodeUid !== node.uid;
 }
 
 function ended(record: ReleaseRecord, now: string): ReleaseRecord {
@@ -231,8 +235,7 @@ function ongoing(
 ): NodeFenceStatus {
   const { nodeCase, decision, remedy, before } = input;
   const { node } = nodeCase;
-  const isOther = before.incident !== undefined && node !== undefined && before.incident.nodeUid !== node.uid;
-  const incident = isOther ? undefined : before.incident;
+  const incident = isOther(nodeCase) ? undefined : before.incident;
   if (incident === undefined) news.push({ at: now, reason: 'Incident', message: input.trouble.text });
   const problems = incident === undefined ? withProblem(input, now) : before.problems;
   // A newcomer of the same name has nothing to do with what was released from its predecessor.

@@ -81,6 +81,22 @@ describe('fence automaton', () => {
     assert.equal(play([...booted, 'done']).phase, 'finished');
   });
 
+  test('[RET-2] what was on all the time needs no boot under a Node object that was made anew', () => {
+    const off = play([{ nowMs: 10 }, 'done', { nowMs: 20 }, 'done', 'done', { isReleased: true }]);
+    const task = { outcome: 'succeeded', told: false } as const;
+    const moved = (isOfPredecessor: boolean): string => stateOf(next(off, { nowMs: 30, task, isOfPredecessor })).phase;
+    assert.deepEqual([moved(true), moved(false)], ['recovering', 'poweringOn']);
+  });
+
+  test('[SAF-8] and what waits until its device has done what it was told says so, unless its last try says more', () => {
+    const off = play([{ nowMs: 10 }, 'done', { nowMs: 20 }, 'done', 'done', { isReleased: true }]);
+    const waits = (change: Partial<FenceState>, isOfPredecessor: boolean): boolean => {
+      const stays = next({ ...off, notBeforeMs: 100, ...change }, { nowMs: 30, isOfPredecessor });
+      return stays.kind === 'state' && stays.recheckAtMs === 100 && stays.waitsFor !== undefined;
+    };
+    assert.deepEqual([waits({}, true), waits({}, false), waits({ message: 'it refuses' }, true)], [true, false, false]);
+  });
+
   test('[EVD-5] nothing is switched on while the Node still says that it is out of service', () => {
     const off = play([{ nowMs: 10 }, 'done', { nowMs: 20 }, 'done', 'done', { isReleased: true }]);
     const under = next(off, { nowMs: 30, isOutOfService: true });

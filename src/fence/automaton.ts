@@ -12,7 +12,7 @@
 import { wrongOutlet } from '../api/beside.ts';
 import type { Level } from '../api/fence-config.ts';
 import { MAX_SILENT_BESIDE } from '../api/fence-names.ts';
-import type { FenceContext, FenceFacts, FenceState, Transition } from './state.ts';
+import type { FenceContext, FenceFacts, FenceState, Phase, Transition } from './state.ts';
 import { comeBack, enter, fail, hasFailedForGood, isRebooted, move, refusedForMs, stay } from './state.ts';
 import type { Switched } from './switched.ts';
 import {
@@ -49,6 +49,7 @@ const askAgainAfterMs = 60_000;
 /** Changes nothing where nothing is due; asked again, it says the same. */
 export function transition(state: FenceState, context: FenceContext): Transition {
   if (context.facts.isStopped) return stay(state);
+  if (context.facts.isOfPredecessor === true && !isUndoing.has(state.phase)) return takenOver(state, context);
   switch (state.phase) {
     case 'waiting':
       return waiting(state, context);
@@ -71,6 +72,23 @@ export function transition(state: FenceState, context: FenceContext): Transition
     case 'failed':
       return failed(state, context);
   }
+}
+
+const isUndoing: ReadonlySet<Phase> = new Set(['poweringOn', 'booting', 'recovering', 'finished']);
+
+/**
+ * Nothing more is cut for a Node object that is gone, and what was is undone for the one that has its machine now: once a command that
+ * may have been sent has had its time.
+ */
+function takenOver(before: FenceState, { facts, config }: FenceContext): Transition {
+  const { message: _, ...state } = before;
+  const steps = ['isolation', 'power-management'] as const;
+  const notBeforeMs = Math.max(...steps.map((step) => sentAtMs(open(state), step) ?? -Infinity)) + commandTakesMs;
+  const undoing = mayBeOurs(state)
+    ? enter(state, 'poweringOn', facts, levelTold(state, config))
+    : comeBack(undone(state), facts);
+  if (facts.nowMs >= notBeforeMs) return undoing;
+  return undoing.kind === 'state' ? move({ ...undoing.state, notBeforeMs }) : undoing;
 }
 
 function waiting(state: FenceState, context: FenceContext): Transition {
@@ -284,6 +302,7 @@ function poweringOn(state: FenceState, { facts, config, limits }: FenceContext):
   if (method === undefined) return boot(state, facts, state.level);
   // It was on all the time: the command that was sent before the pause has come to nothing.
   const wasOn = facts.task?.outcome === 'succeeded' && facts.task.told === false;
+  if (wasOn && facts.isOfPredecessor === true) return enter(undone(state), 'recovering', facts);
   if (wasOn && facts.isPaused) return enter(undone(state), 'waiting', facts);
   // What others could not cut they may not be able to switch on either: the machine boots without them, or it does not.
   const isInVain = hasEnded(facts.task) && facts.task.outcome !== 'succeeded' && facts.task.outcome !== 'dropped';
@@ -320,7 +339,8 @@ function stayCut(state: FenceState, { needsReboot = false }: FenceFacts): Transi
 function recovering(state: FenceState, { facts, config, limits }: FenceContext): Transition {
   const cuts = cutsOf(state.switched);
   const isSafe = facts.isHarmless || isRebooted(state, facts);
-  if (cuts.length > 0 && !isSafe) return facts.isBack ? stayCut(state, facts) : enter(state, 'isolated', facts);
+  const staysCut = facts.isBack || facts.isOfPredecessor === true;
+  if (cuts.length > 0 && !isSafe) return staysCut ? stayCut(state, facts) : enter(state, 'isolated', facts);
   const method = undoOf(state.switched, config, state.level)[state.method];
   if (method !== undefined) return switchOn(state, method, { facts, limits });
   const left = cuts[0];

@@ -50,6 +50,7 @@ export interface FenceCase {
   staysOff?: string | undefined;
   isWorthIt: boolean;
   isFoundOff: boolean;
+  isOfPredecessor?: boolean;
   isStopped: boolean;
   isPaused: boolean;
   /** Why nothing may be begun. */
@@ -191,6 +192,7 @@ function factsOf(fenceCase: FenceCase, task: TaskNews | undefined): FenceFacts {
     isBraked: fenceCase.brake !== undefined,
     isCalledFor: fenceCase.isCalledFor,
     isUnsettled: fenceCase.isUnsettled,
+    isOfPredecessor: fenceCase.isOfPredecessor,
     ...(task === undefined ? {} : { task }),
   };
 }

@@ -99,6 +99,8 @@ export interface FenceFacts {
   isCalledFor: boolean;
   /** Whether it goes on is not known yet: whoever leads by now has neither seen the node renew nor missed it for long enough. */
   isUnsettled?: boolean | undefined;
+  /** It was begun for an earlier Node object of this name: what it has cut is the machine's, and nothing else is. */
+  isOfPredecessor?: boolean | undefined;
   /** An administrator stopped the fence: nothing moves. */
   isStopped: boolean;
   /** The policy was paused: nothing more is switched off or released, and what was switched off is switched on (SAF-12). */

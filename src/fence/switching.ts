@@ -126,6 +126,8 @@ function learnt(
   return move({ ...state, switched, level: state.level + 1, method: 0, retries: 0, message, notBeforeMs });
 }
 
+const mayStillCome = 'its device may still do what it was told: that is undone three minutes later';
+
 /** What was switched off by a level is switched on by the same one. */
 export function switchOn(
   state: FenceState,
@@ -134,7 +136,11 @@ export function switchOn(
 ): Transition {
   const { task } = facts;
   const { notBeforeMs = 0 } = state;
-  if (task === undefined && facts.nowMs < notBeforeMs) return stay(state, notBeforeMs);
+  if (task === undefined && facts.nowMs < notBeforeMs) {
+    // What its last try has come to is said otherwise.
+    const isFirst = facts.isOfPredecessor === true && state.message === undefined;
+    return { ...stay(state, notBeforeMs), ...(isFirst ? { waitsFor: mayStillCome } : {}) };
+  }
   const cut = state.phase === 'recovering' ? cutBy(state, method) : undefined;
   // Not our doing, as far as anybody remembers: whether somebody has ended it is all that we may ask.
   const isQuestion = cut !== undefined && wasFound(cut);

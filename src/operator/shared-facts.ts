@@ -2,7 +2,7 @@
  * What a case holds beyond what is read of its node: what all nodes share, as it is in the tick of the decision, and what
  * this process has begun and claimed.
  */
-import { timeOf } from '../api/facts.ts';
+import { goneNode, hasCut, timeOf } from '../api/facts.ts';
 import type { ConfigResult } from '../api/fence-config.ts';
 import { isSilent, silentAfterMs, silentForMs } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
@@ -43,7 +43,7 @@ export interface SharedFactsOptions {
   onNode: (name: string) => void;
 }
 
-/** Of a machine that is gone nothing is switched. */
+/** Of a machine that is gone nothing is switched but what is left cut of it. */
 const unconfigured: ConfigResult = { ok: true, config: { isolation: [], powerManagement: [], recovery: [] } };
 
 export class SharedFacts {
@@ -67,10 +67,11 @@ export class SharedFacts {
     const { lease } = observer.view(name);
     const conditions = node === undefined ? [] : this.#conditions.of(node);
     const allowance = this.#claims.allowance(policy, cluster.released, serverNowMs);
+    const isCut = hasCut(read.fence?.status.fence);
     const config =
-      node === undefined
+      node === undefined && !isCut
         ? unconfigured
-        : configFor(node, {
+        : configFor(node ?? goneNode(name), {
             maps: cluster.fenceConfigs,
             devices: cluster.writtenDevices,
             unwritten: (one) => devices.defaultConfig?.(one),

@@ -113,8 +113,8 @@ describe('the way back', () => {
     ],
     ['a pod leaves that was not released', 'clean: Soaking', back({}, { pods: [aPod({ uid: 'pod-9' })] }), [over]],
     [
-      'the pod was released from another node of this name',
-      'clean: Soaking',
+      'the pod was released from this boot, before its Node object was made anew',
+      'seen: NotClean',
       back({}, { pods: [aPod()] }),
       [{ ...over, nodeUid: 'another' }],
     ],

@@ -119,8 +119,9 @@ function stillAttached(nodeCase: NodeCase, records: readonly ReleaseRecord[]): s
   return `volume ${left.volume} was released and is still attached${refused}`;
 }
 
+/** Of the machine: what ran there goes on running under a Node object that was made anew. */
 function ofThisBoot({ node }: NodeCase, records: readonly ReleaseRecord[]): ReleaseRecord[] {
-  return records.filter(({ bootId, nodeUid }) => bootId === node?.bootId && nodeUid === node?.uid);
+  return records.filter(({ bootId }) => bootId === node?.bootId);
 }
 
 /** Since all that is on record; where nothing is, nobody knows. */

@@ -2,7 +2,8 @@
  * S25: when faults stop, every node ends healthy, or held with a stated reason, in bounded time. Judged at the end of a run in which
  * nothing was done to the cluster for five minutes and everything that was broken is whole again: what operators have left behind
  * by then, and nobody says why, stays so for ever. A reason is one that is true, as far as the world can tell. Whatever is broken
- * still, a machine that operators have cut and that is off for long is not off without a word of what it waits for.
+ * still, a machine that operators have cut and that is off for long is not off without a word of what it waits for, and what is cut of
+ * one whose Node object is gone is an alarm.
  */
 import { nodeFenceName } from '../../api/fence-names.ts';
 import { QUARANTINE_KEY } from '../../api/release-view.ts';
@@ -11,7 +12,7 @@ import type { MachineEvent } from '../../world/machines/machine.ts';
 import type { Node } from '../../world/objects/nodes.ts';
 import type { Act } from '../format.ts';
 import type { StoredChange } from '../cluster-state.ts';
-import type { CheckContext, Checker, Invariant } from './checker.ts';
+import type { CheckContext, Checker, Invariant, WireEvent } from './checker.ts';
 import { Statements } from './stated.ts';
 import { Troubles } from './trouble.ts';
 
@@ -48,6 +49,8 @@ class ComesToRest implements Checker {
   readonly #forgotten = new Set<string>();
   /** Nodes that a person has taken out of quarantine: whoever does has looked whether they are connected (RET-2). */
   readonly #letBack = new Set<string>();
+  /** Machines that an operator has told a device to switch off, and that have not booted since. */
+  readonly #cut = new Set<string>();
   readonly #troubles: Troubles;
   readonly #statements: Statements;
   #lastMs = -Infinity;
@@ -58,9 +61,14 @@ class ComesToRest implements Checker {
     this.#statements = new Statements(context, this.#troubles);
   }
 
+  onWire(event: WireEvent): void {
+    if (event.type === 'device' && event.action === 'off') this.#cut.add(event.node);
+  }
+
   /** Whoever has switched it on, what ended with its power has ended. */
   onMachine({ type }: MachineEvent, machine: string): void {
     if (type !== 'booted') return;
+    this.#cut.delete(machine);
     for (const end of ['powerOn', 'resume']) this.#faults.delete(`${end} ${machine}`);
   }
 
@@ -100,6 +108,7 @@ class ComesToRest implements Checker {
 
   onEnd(): void {
     const { state, nowMs, violated, exempt } = this.#context;
+    this.#lookAtGone();
     for (const [name, node] of state.nodes) {
       if (!this.#isLeftOff(name) || this.#statements.of(name, node) !== undefined) continue;
       violated(`${name} was cut minutes ago, is off, and nobody says what it waits for`);
@@ -116,6 +125,20 @@ class ComesToRest implements Checker {
       const isLetBack = left.isCutOff === true && this.#letBack.has(name);
       if (isTheirs || isForgotten || isLetBack) exempt('PersonsAct', told);
       else violated(told);
+    }
+  }
+
+  /** What is left cut of a machine without a Node object is somebody's to look at: the alarm stands for as long as it is. */
+  #lookAtGone(): void {
+    const { state, machineOf, isPortClosed, violated } = this.#context;
+    for (const { spec, status } of state.fences.values()) {
+      const name = spec?.node ?? '';
+      if (state.nodes.has(name) || spec?.stop === true || status?.fence?.phase === 'finished') continue;
+      const isOff = this.#cut.has(name) && machineOf(name)?.power === 'off';
+      if (!isOff && !isPortClosed(name)) continue;
+      const isTold = (status?.conditions ?? []).some((one) => one.type === 'Alarm' && one.status === 'True');
+      const what = isOff ? 'is off' : 'is cut off from its storage';
+      if (!isTold) violated(`${name} was cut, ${what}, and has no Node object: nobody is told`);
     }
   }
 

@@ -228,9 +228,9 @@ export class Statements {
             !(asked.fence.status?.fence?.switched ?? []).some(({ commandSentAt }) => commandSentAt)),
       ],
       [
-        /^the node is back, and its device may still do what it was told: /,
-        ({ fence, node }) =>
-          isReady(node) &&
+        /^(?<back>the node is back, and )?its device may still do what it was told: /,
+        ({ fence, node, groups }) =>
+          (groups['back'] === undefined || isReady(node)) &&
           (fence.status?.fence?.switched ?? []).some(
             ({ commandSentAt = '' }) => this.#context.wallMs() - Date.parse(commandSentAt) <= commandTakesMs + latelyMs,
           ),

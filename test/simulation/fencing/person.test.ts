@@ -194,7 +194,7 @@ describe('a person', () => {
     }
   });
 
-  test('S14: deletes the Node in the middle: the fence ends in error, and holds up nobody else', async () => {
+  test('S14: deletes the Node in the middle: its machine is switched on again, and nobody else is held up', async () => {
     for (const at of ['21200ms', '22s', '22700ms']) {
       const seen = await observe(
         fenced(`node-gone-${at}`, {
@@ -206,15 +206,11 @@ describe('a person', () => {
             { at: '60s', partition: 'node-2' },
           ],
           expect: [{ by: '90s', fence: { node: 'node-2', status: 'done' } }],
-          runFor: '2m',
+          runFor: '4m',
         }),
       );
       assert.deepEqual(failuresOf(seen.report), [], at);
-      const fence = fenceOf(seen.world, 'node-3')?.status.fence;
-      assert.deepEqual(
-        [fence?.status, fence?.message],
-        ['error', 'the Node object was deleted before the fence had ended'],
-      );
+      assert.equal(fenceOf(seen.world, 'node-3')?.status.fence?.status, 'final', at);
     }
   });
 });

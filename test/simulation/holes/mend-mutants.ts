@@ -97,6 +97,30 @@ export const mendMutantCases: readonly MendCase[] = [
   },
   {
     invariant: 'S25',
+    mistake: 'forgets what it has cut of a machine with the Node object that it was cut for',
+    hole: 'undo',
+    sabotage: {
+      file: 'src/decide/decide-remedy.ts',
+      line: 'if (!isRestored && status.fence !== undefined && hasCutThis(status.fence, config)) return',
+      instead: "if (fence?.spec.node === '') return",
+    },
+    scenario: scenarioOf('holes/node-made-again-at-once'),
+    says: /^node-4 is still cut off from its storage five minutes after the last fault, and nobody says why$/,
+  },
+  {
+    invariant: 'S25',
+    mistake: 'tells nobody what is cut of a machine without a Node object',
+    hole: 'undo',
+    sabotage: {
+      file: 'src/fence/without-node.ts',
+      line: 'const isForGood = left.length > 0;',
+      instead: "const isForGood = message === '';",
+    },
+    scenario: scenarioOf('holes/node-deleted-while-cut-off'),
+    says: /^node-4 was cut, is cut off from its storage, and has no Node object: nobody is told$/,
+  },
+  {
+    invariant: 'S25',
     mistake: 'leaves its own cordon when all is over',
     hole: 'undo',
     sabotage: {
