@@ -9,7 +9,8 @@ export function nearest(word: string, valid: readonly string[]): string {
   return scored.reduce((best, next) => (next.score < best.score ? next : best)).one;
 }
 
-function distance(a: string, b: string): number {
+/** How many letters to change, add or leave out. */
+export function distance(a: string, b: string): number {
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let row = 1; row <= a.length; row += 1) {
     const current = [row];

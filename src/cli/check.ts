@@ -6,6 +6,7 @@
 import { Command, Option } from 'commander';
 import type { DeviceProvider } from '../devices/provider.ts';
 import type { ConfigResult, Method } from '../api/fence-config.ts';
+import { placeOf } from '../api/fence-config.ts';
 import type { FenceDeviceStatus } from '../api/fence-device.ts';
 import { plugOf } from '../api/plug.ts';
 import { parseFeatureGates } from '../api/feature-gates.ts';
@@ -37,6 +38,7 @@ import { configFindings, configFor, fencesBy, methodsOf, secretsOf, sharedDevice
 import type { CheckReason } from '../api/node-check.ts';
 import type { AgentFlags } from './agent-flags.ts';
 import { addAgentFlags, agentSettings } from './agent-flags.ts';
+import { writtenProblems } from './check-written.ts';
 import type { WorkloadFlags } from './check-workloads.ts';
 import { checkWorkloads } from './check-workloads.ts';
 import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
@@ -46,6 +48,7 @@ import { taken } from './taken.ts';
 import { renderTable } from './table.ts';
 import { readPolicies } from './policy-of.ts';
 import { UserError } from './user-error.ts';
+import type { Written } from './written.ts';
 import { elsewhere, readDevices, readWritten } from './written.ts';
 
 const formats = ['wide', 'json', 'yaml'] as const;
@@ -69,6 +72,8 @@ export interface CheckedNode {
   notes?: readonly string[];
   reason?: CheckReason;
   message?: string;
+  /** Everything that is wrong with its configuration. */
+  problems?: readonly string[];
 }
 
 export interface CheckContext {
@@ -98,6 +103,9 @@ async function check(names: string[], flags: CheckFlags): Promise<void> {
     }
     const checked = await checkDevices(context, names);
     process.stdout.write(await render(checked, flags.output));
+    const problems = names.length === 0 ? await problemsIn(context) : [];
+    const isForPrograms = flags.output === 'json' || flags.output === 'yaml';
+    (isForPrograms ? process.stderr : process.stdout).write(renderProblems(context.namespace, problems));
     const hint = await elsewhere(context);
     if (hint !== undefined) process.stderr.write(`fenceline: ${hint}\n`);
     // Where nothing was looked at, nothing was found to be right.
@@ -119,16 +127,9 @@ export async function checkContext(flags: Overrides & AgentFlags): Promise<Check
 export async function checkDevices(context: CheckContext, names: readonly string[]): Promise<CheckedNode[]> {
   const { client, provider, clock } = context;
   const policies = await readPolicies(client);
-  const { maps, devices } = await readWritten(context);
-  const nodes = taken(await listNodes(client, new AbortController().signal));
+  const { maps, devices, nodes, configs } = await readConfigs(context);
   const missing = names.filter((name) => nodes.every((node) => node.name !== name));
   if (missing.length > 0) throw new UserError(`no such node: ${missing.join(', ')}`);
-  const configs: WrittenConfigs = {
-    maps,
-    devices: devices.flatMap((device) => projectDevice(device) ?? []),
-    unwritten: (one) => provider.defaultConfig?.(one),
-    allowed: provider.allowed,
-  };
   // Of all nodes, whoever is asked about: which of them share a device shows only then.
   const all = nodes.map((node) => ({ node, policy: fencingPolicy(policies, node), config: configFor(node, configs) }));
   const targets = await withSecrets(context, all, configs);
@@ -161,9 +162,33 @@ export async function checkDevices(context: CheckContext, names: readonly string
       answers,
       ...(notes.size === 0 ? {} : { notes: [...notes] }),
       ...problem,
+      ...(config.ok ? {} : { problems: config.problems.map((one) => `${placeOf(one)}: ${one.reason}`) }),
     });
   });
   return checked.sort((one, other) => one.node.localeCompare(other.node, 'en', { numeric: true }));
+}
+
+/** What is wrong with what is written, whomever it is about. */
+export async function problemsIn(context: CheckContext): Promise<string[]> {
+  const { nodes, configs } = await readConfigs(context);
+  return writtenProblems(context, nodes, configs);
+}
+
+interface Configs extends Written {
+  nodes: LiveNode[];
+  configs: WrittenConfigs;
+}
+
+async function readConfigs(context: CheckContext): Promise<Configs> {
+  const { client, provider } = context;
+  const { maps, devices } = await readWritten(context);
+  const configs: WrittenConfigs = {
+    maps,
+    devices: devices.flatMap((device) => projectDevice(device) ?? []),
+    unwritten: (one) => provider.defaultConfig?.(one),
+    allowed: provider.allowed,
+  };
+  return { maps, devices, nodes: taken(await listNodes(client, new AbortController().signal)), configs };
 }
 
 interface Target {
@@ -276,6 +301,10 @@ function statusOf(devices: readonly StoredDevice[], node: string, configuration:
 function fencingPolicy(policies: readonly PolicyFacts[], { labels }: LiveNode): string | undefined {
   const match = matchPolicy(policies, labels);
   return match.kind === 'one' && fencesBy(match.policy) ? match.policy.name : undefined;
+}
+
+function renderProblems(namespace: string, problems: readonly string[]): string {
+  return problems.length === 0 ? '' : `\nIN NAMESPACE ${namespace}\n${problems.map((one) => `  ${one}\n`).join('')}`;
 }
 
 async function render(checked: readonly CheckedNode[], format: CheckFlags['output']): Promise<string> {

@@ -102,6 +102,8 @@ export async function rehearse(flags: RehearsalFlags): Promise<void> {
 
 export interface Plan {
   struck: ReadonlySet<string>;
+  /** Not Ready in the cluster itself. */
+  unwell: ReadonlySet<string>;
   notes: readonly string[];
   /** What is run: under the policies in force, and under the proposed ones where there are any. */
   documents: readonly { policies: string; document: ScenarioDocument }[];
@@ -132,6 +134,7 @@ export function planOf(snapshot: Snapshot, flags: RehearsalFlags): Plan {
   const kept = snapshot.policies.filter(({ metadata }) => proposed.every((one) => one.metadata.name !== metadata.name));
   return {
     struck: nodes,
+    unwell: new Set(part.nodes.flatMap(({ name, ready }) => (ready === 'True' ? [] : [name]))),
     notes: limitsOf(snapshot, part),
     documents: [
       of('in force', snapshot.policies),
@@ -224,7 +227,7 @@ function documentsIn(file: string): unknown[] {
   return [...documents].map((document) => document.toJS() as unknown).filter((one) => one !== null);
 }
 
-export function textOf({ notes }: Pick<Plan, 'notes'>, rehearsals: readonly Rehearsal[]): string {
+export function textOf({ notes, unwell }: Pick<Plan, 'notes' | 'unwell'>, rehearsals: readonly Rehearsal[]): string {
   const { nodes, pods } = rowsOf(rehearsals);
   const table = ([heads = [], ...rows]: string[][], none: string): string =>
     rows.length === 0 ? `${none}\n` : renderTable(heads, rows);
@@ -233,7 +236,7 @@ export function textOf({ notes }: Pick<Plan, 'notes'>, rehearsals: readonly Rehe
   return [
     table(nodes, 'No node is touched.'),
     table(pods, 'No pod is touched.'),
-    ...rehearsals.flatMap(warningsOf).map((line) => `! ${line}\n`),
+    ...rehearsals.flatMap((one) => warningsOf(one, unwell)).map((line) => `! ${line}\n`),
     ...notes.map((note) => `note: ${note}\n`),
     `${hours} simulated minutes in ${took}; nothing was written to the cluster.\n`,
   ].join('\n');

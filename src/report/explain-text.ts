@@ -65,7 +65,9 @@ function leaderText(leader: Leader): string {
 
 function evidenceLine({ source, says, detail, at, by }: ExplainedEvidence, now: string): string {
   const who = by === undefined || detail.startsWith(by) ? source : `${source} by ${by}`;
-  return `${when(at, now)}: ${detail} [${who}: ${says}]`;
+  // It is on record since when a device says so, and not when it was last asked.
+  const since = source === 'Device' ? 'since ' : '';
+  return `${since}${when(at, now)}: ${detail} [${who}: ${says}]`;
 }
 
 function waitLines({ reason, message, since, until, ends }: Wait, now: string): string[] {

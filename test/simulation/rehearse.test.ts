@@ -128,7 +128,7 @@ describe('simulate --from-cluster', () => {
     assert.ok(now !== undefined && then !== undefined);
     const fate = ({ pods }: Outcome): string | undefined => pods.find(({ pod }) => pod === 'default/db-0')?.becomes;
     assert.deepEqual([fate(now), fate(then)], ['stuck', 'runs elsewhere']);
-    const text = textOf({ notes: [] }, [
+    const text = textOf({ notes: [], unwell: new Set() }, [
       { policies: 'in force', outcome: now },
       { policies: 'proposed', outcome: then },
     ]);
@@ -194,7 +194,7 @@ describe('simulate --from-cluster', () => {
     const told = async (how: 'powerOff' | 'partition'): Promise<string> => {
       const { documents, struck } = planOf(snapshot, { node: [node], how, runFor: '5m' });
       const outcome = await runDocument(documents[0]?.document ?? assert.fail(), struck, undefined);
-      return textOf({ notes: [] }, [{ policies: 'in force', outcome }]);
+      return textOf({ notes: [], unwell: new Set() }, [{ policies: 'in force', outcome }]);
     };
     const lost = await told('powerOff');
     assert.match(lost, /suspected \S+, found off \S+, frees/);

@@ -7,10 +7,10 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { Coverage } from './coverage.ts';
 import { yamlOf } from './document.ts';
-import type { Kind } from './record.ts';
 import { scenarioOf } from './record.ts';
 import { judge, kindsOf } from './run.ts';
 import { shrink } from './shrink.ts';
+import { wantedOf } from './wanted.ts';
 
 const { values } = parseArgs({
   options: {
@@ -22,9 +22,13 @@ const { values } = parseArgs({
     keep: { type: 'string', default: 'logs/swarm' },
   },
 });
-const from = Number(values.from);
-const to = from + Number(values.seeds) - 1;
-const size = values.size as Kind;
+const wanted = wantedOf(values);
+if (typeof wanted === 'string') {
+  console.error(wanted);
+  process.exit(2);
+}
+const { from, size } = wanted;
+const to = from + wanted.seeds - 1;
 const coverage = new Coverage();
 const found: { seed: number; invariants: string[]; detail: string; file: string }[] = [];
 const startedAt = performance.now();
@@ -44,10 +48,10 @@ async function one(seed: number): Promise<void> {
   const { broken } = await judge(document, { coverage });
   const [first] = broken;
   if (first === undefined) return;
-  const wanted = first.invariant;
+  const broke = first.invariant;
   const breaks = async (candidate: typeof document): Promise<boolean> =>
     judge(candidate).then(
-      (outcome) => kindsOf(outcome.broken).includes(wanted),
+      (outcome) => kindsOf(outcome.broken).includes(broke),
       // What cannot be read or applied any more is no smaller scenario.
       () => false,
     );
@@ -55,7 +59,7 @@ async function one(seed: number): Promise<void> {
   const again = `make swarm FROM=${seed} SEEDS=1${size === 'small' ? '' : ` SIZE=${size}`}`;
   mkdirSync(values.keep, { recursive: true });
   const file = join(values.keep, `${document.metadata.name}.yaml`);
-  writeFileSync(file, yamlOf(small, [`${wanted}: ${first.detail}`, again]));
+  writeFileSync(file, yamlOf(small, [`${broke}: ${first.detail}`, again]));
   found.push({ seed, invariants: kindsOf(broken), detail: first.detail, file });
   if (values.output !== 'json') {
     console.log(`✗ seed ${seed}: ${kindsOf(broken).join(', ')} broken: ${first.detail}\n    ${again}\n    ${file}`);

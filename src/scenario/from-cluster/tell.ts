@@ -34,9 +34,11 @@ export function rowsOf(rehearsals: readonly Rehearsal[]): { nodes: string[][]; p
   return { nodes: [['NODE', ...heads], ...nodes], pods: [['POD', 'ON', ...heads], ...pods] };
 }
 
-/** What somebody should know before trusting it. */
-export function warningsOf({ policies, outcome }: Rehearsal): string[] {
-  const innocent = outcome.nodes.filter(({ struck, fencedAt }) => !struck && fencedAt !== undefined);
+/** What somebody should know before trusting it. `unwell`: nodes that were not Ready before anything failed. */
+export function warningsOf({ policies, outcome }: Rehearsal, unwell: ReadonlySet<string>): string[] {
+  const innocent = outcome.nodes.filter(
+    ({ node, struck, fencedAt }) => !struck && !unwell.has(node) && fencedAt !== undefined,
+  );
   return [
     ...innocent.map(({ node }) => `${policies}: ${node} would be fenced although nothing is wrong with it`),
     ...outcome.violations.map((violation) => `${policies}: ${toldViolation(violation, time(violation.at))}`),

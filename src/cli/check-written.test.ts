@@ -1,0 +1,73 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { ActCluster } from '../../test/support/act-cluster.ts';
+import type { DeviceProvider } from '../devices/provider.ts';
+import { configMaps, fenceDevices, namespaces, nodes } from '../kube/resources.ts';
+import { checkDevices, problemsIn } from './check.ts';
+
+const provider: DeviceProvider = { device: async () => ({ ok: false, problem: 'there is no driver' }) };
+const namespace = 'fenceline';
+
+async function written(maps: Readonly<Record<string, string>>): Promise<{ cluster: ActCluster; problems: string[] }> {
+  const cluster = await ActCluster.create();
+  await cluster.make(nodes, { metadata: { name: 'node-2' } });
+  await cluster.make(namespaces, { metadata: { name: namespace } });
+  for (const [name, text] of Object.entries(maps)) {
+    await cluster.make(configMaps, { metadata: { name, namespace }, data: { 'config.properties': text } });
+  }
+  const { client, clock } = cluster;
+  return { cluster, problems: await problemsIn({ client, provider, clock, namespace }) };
+}
+
+test('[EXP-3] a configuration that no node has, and one that is nearly called so, are told', async () => {
+  const { problems } = await written({
+    'fence-config-node-1': 'power_management=restart-instance',
+    'fence-config-node-22': 'power_management=restart-instance',
+    'fence-config-pool': 'selector=pool=workers\npower_management=restart-instance',
+    'fence-confg-node-1': '',
+    'fenceconfig-node-1': '',
+    'fence-method-templte-ipmi': '',
+    'fenceline-pause': '',
+    'kube-root-ca.crt': '',
+    'fence-notes': '',
+  });
+  assert.deepEqual(
+    problems.filter((one) => !one.startsWith('ConfigMap fence-config-node-1,')),
+    [
+      'ConfigMap fence-confg-node-1: nobody reads it: did you mean fence-config-node-1?',
+      'ConfigMap fence-config-node-22: no node uses it: there is no node node-22: did you mean node-2?',
+      'ConfigMap fence-config-pool: no node uses it: its selector selects no node that has none of its own',
+      'ConfigMap fence-method-templte-ipmi: nobody reads it: did you mean fence-method-template-ipmi?',
+      'ConfigMap fenceconfig-node-1: nobody reads it: did you mean fence-config-node-1?',
+    ],
+  );
+});
+
+test('[EXP-3, FEN-7] every mistake of every configuration is told once, also in one that another node is shown with', async () => {
+  const { cluster, problems } = await written({
+    'fence-config-node-1': 'power_managment=x\nrecovry=y',
+    'fence-config-a': 'selector=a in (b',
+    'fence-config-b': 'selector=a in (c',
+  });
+  const places = problems.map((one) => one.slice(0, one.indexOf(', ')));
+  assert.deepEqual(places, [
+    'ConfigMap fence-config-a',
+    'ConfigMap fence-config-b',
+    'ConfigMap fence-config-node-1',
+    'ConfigMap fence-config-node-1',
+  ]);
+  const { client, clock } = cluster;
+  const [one] = await checkDevices({ client, provider, clock, namespace }, ['node-1']);
+  assert.equal(one?.problems?.length, 2, 'what programs read');
+});
+
+test('[EXP-3] a FenceDevice of a node that is not there is told', async () => {
+  const { cluster } = await written({});
+  const { client, clock } = cluster;
+  await cluster.make(fenceDevices, {
+    metadata: { name: 'bmc', namespace },
+    spec: { node: 'node-3', agent: 'fence_ipmilan' },
+  });
+  const [one] = await problemsIn({ client, provider, clock, namespace });
+  assert.match(one ?? '', /^FenceDevice bmc: there is no node node-3: did you mean node-[12]\?$/);
+});
