@@ -283,7 +283,10 @@ export const UNFENCEABLE_ADVICE: AdviceFor<typeof UNFENCEABLE> = {
   ConfigurationInvalid: { ends: 'what the message names is mended', can: [c.check] },
   NoDevice: { ends: 'agent, driver, parameter or Secret is as the message says', can: [c.check] },
   DeviceRefused: { ends: 'the device accepts the login and the command', can: [c.check] },
-  DeviceSilent: { ends: 'the device answers from where the operator runs', can: [c.check, c.leader] },
+  DeviceSilent: {
+    ends: 'the device answers from where the operator runs',
+    can: [c.check, { ...c.leader, to: 'see where the operator runs' }],
+  },
   WrongMachine: { ends: 'the device is that of this node, and a check finds that so', can: [c.check, c.clear] },
   NotProven: {
     ends: 'a check of the operator sees it on while the node is alive, or an identity is pinned',

@@ -9,6 +9,15 @@ export function nearest(word: string, valid: readonly string[]): string {
   return scored.reduce((best, next) => (next.score < best.score ? next : best)).one;
 }
 
+/** Undefined: none is near enough to be what was meant. */
+export function likeliest(word: string, valid: readonly string[]): string | undefined {
+  if (valid.length === 0) return undefined;
+  const best = nearest(word, valid);
+  const [lower, found] = [word.toLowerCase(), best.toLowerCase()];
+  const isBeginning = found.startsWith(lower) || lower.startsWith(found);
+  return isBeginning || distance(lower, found) <= Math.max(2, lower.length / 3) ? best : undefined;
+}
+
 /** How many letters to change, add or leave out. */
 export function distance(a: string, b: string): number {
   let previous = Array.from({ length: b.length + 1 }, (_, index) => index);

@@ -13,6 +13,7 @@ import { fenceDevices } from '../kube/resources.ts';
 import type { AgentFlags } from './agent-flags.ts';
 import { agentSettings } from './agent-flags.ts';
 import { clientOf, connect } from './kube-flags.ts';
+import { noSuchNode } from './no-such-node.ts';
 import { configuredIn } from './operator-place.ts';
 import type { Unfenceable } from './node-status.ts';
 import { snapshotOf } from './snapshot-of.ts';
@@ -63,7 +64,11 @@ export async function workloadReport(
 ): Promise<WorkloadReport> {
   const snapshot = await snapshotOf(client, namespace);
   const missing = names.filter((name) => snapshot.nodes.every((node) => node.name !== name));
-  if (missing.length > 0) throw new UserError(`no such node: ${missing.join(', ')}`);
+  if (missing.length > 0)
+    throw noSuchNode(
+      missing,
+      snapshot.nodes.map(({ name }) => name),
+    );
   const isMeant = (node: string | undefined): boolean => names.length === 0 || names.includes(node ?? '');
   const findings = failoverFindings({
     snapshot,

@@ -43,6 +43,7 @@ import type { WorkloadFlags } from './check-workloads.ts';
 import { checkWorkloads } from './check-workloads.ts';
 import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
 import { whoAmI } from './node-fence.ts';
+import { noSuchNode } from './no-such-node.ts';
 import { configuredIn } from './operator-place.ts';
 import { taken } from './taken.ts';
 import { renderTable } from './table.ts';
@@ -58,6 +59,9 @@ interface CheckFlags extends WorkloadFlags {
 }
 
 const nodesAtATime = 8;
+/** Then somebody wonders whether anything happens. */
+const patienceMs = 2000;
+const asking = 'asking the devices: one that does not answer is waited for, up to a minute and twice\n';
 
 export interface CheckedNode {
   node: string;
@@ -101,7 +105,8 @@ async function check(names: string[], flags: CheckFlags): Promise<void> {
       const by = await whoAmI(context.client);
       for (const line of await clearDevices(context, names, by)) process.stderr.write(`${line}\n`);
     }
-    const checked = await checkDevices(context, names);
+    const waiting = setTimeout(() => process.stderr.write(asking), patienceMs);
+    const checked = await checkDevices(context, names).finally(() => clearTimeout(waiting));
     process.stdout.write(await render(checked, flags.output));
     const problems = names.length === 0 ? await problemsIn(context) : [];
     const isForPrograms = flags.output === 'json' || flags.output === 'yaml';
@@ -129,7 +134,11 @@ export async function checkDevices(context: CheckContext, names: readonly string
   const policies = await readPolicies(client);
   const { maps, devices, nodes, configs } = await readConfigs(context);
   const missing = names.filter((name) => nodes.every((node) => node.name !== name));
-  if (missing.length > 0) throw new UserError(`no such node: ${missing.join(', ')}`);
+  if (missing.length > 0)
+    throw noSuchNode(
+      missing,
+      nodes.map(({ name }) => name),
+    );
   // Of all nodes, whoever is asked about: which of them share a device shows only then.
   const all = nodes.map((node) => ({ node, policy: fencingPolicy(policies, node), config: configFor(node, configs) }));
   const targets = await withSecrets(context, all, configs);

@@ -20,13 +20,15 @@ import { explanationText } from '../report/explain-text.ts';
 import type { Explanation, Known, KnownDevice, Leader } from '../report/explanation.ts';
 import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
 import { leftAloneBy, meaningless } from './node-annotations.ts';
+import { noSuchNode } from './no-such-node.ts';
 import type { StoredFence } from './node-fence.ts';
 import { refOf } from './node-fence.ts';
 import type { Place } from './operator-place.ts';
-import { leaderName, pauseText, placeOf, readPause, rivalsText, usualNamespace } from './operator-place.ts';
+import { leaderName, pauseText, placeOf, readPause, rivalsText } from './operator-place.ts';
 import { readPolicies } from './policy-of.ts';
 import { judged } from './status.ts';
 import { UserError } from './user-error.ts';
+import { usualNamespace } from './written.ts';
 
 const formats = ['json', 'yaml'] as const;
 
@@ -84,7 +86,10 @@ export async function explainNode(client: KubeClient, node: string, namespace?: 
 async function readKnown(client: KubeClient, node: string, namespace: string | undefined): Promise<Known> {
   const live = await readNode(client, node);
   const record = await optional(client, refOf(node));
-  if (live.facts === undefined && record.value === undefined) throw new UserError(`no such node: ${node}`);
+  if (live.facts === undefined && record.value === undefined) {
+    const all = await client.list<KubeObject>(nodes);
+    throw noSuchNode([node], all.ok ? all.value.items.map(({ metadata }) => metadata.name) : []);
+  }
   const policies = await readPolicies(client);
   const lease = await optional(client, { resource: leases, namespace: nodeLeaseNamespace, name: node });
   const atMs = lease.serverTime ?? record.serverTime ?? live.serverTime;

@@ -5,16 +5,29 @@ import { version } from '../version.ts';
 import { commands } from './commands.ts';
 import { UserError } from './user-error.ts';
 
+/** Their exit code 1 is an answer: something is not as expected. */
+const twoIsWrong: ReadonlySet<string> = new Set(['simulate', 'replay']);
+
+/** kubectl takes its flags anywhere; here they belong to a command. */
+function atTheirPlace([, , first = '', ...rest]: readonly string[]): void {
+  const command = rest.find((word) => commands[word] !== undefined);
+  if (command === undefined || !/^--?[a-z]/.test(first) || /^(-h|--help|-V|--version)$/.test(first)) return;
+  throw new UserError(`write ${first} after the command: fenceline ${command} ${first} …`);
+}
+
 async function main(argv: string[]): Promise<void> {
   const program = new Command('fenceline')
     .description('Fences dead nodes and frees their pods and volumes: never two writers, never a storm.')
     .version(version)
     .showSuggestionAfterError()
-    .showHelpAfterError('(see fenceline --help)');
+    .showHelpAfterError('(see fenceline --help)')
+    .exitOverride(({ exitCode }) => process.exit(exitCode === 0 || !twoIsWrong.has(argv[2] ?? '') ? exitCode : 2));
+  atTheirPlace(argv);
   const wanted = commands[argv[2] ?? ''];
   const loaders = wanted === undefined ? Object.values(commands) : [wanted];
   for (const command of await Promise.all(loaders.map((load) => load()))) {
-    program.addCommand(command.copyInheritedSettings(program));
+    command.copyInheritedSettings(program).showHelpAfterError(`(see fenceline ${command.name()} --help)`);
+    program.addCommand(command);
   }
   await program.parseAsync(argv);
 }

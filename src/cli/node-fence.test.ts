@@ -233,7 +233,10 @@ describe('check', () => {
       ['node-10 - <none> NoConfiguration'],
       'a node that is named is checked',
     );
-    await assert.rejects(told(made, 'node-7'), new UserError('no such node: node-7'));
+    await assert.rejects(
+      told(made, 'node-7'),
+      new UserError('no such node: node-7; there are: node-1, node-2, node-3, node-10'),
+    );
   });
 
   const whole = async (made: ActCluster, ...names: string[]): Promise<CheckedNode[]> =>

@@ -7,13 +7,11 @@ import type { ObjectRef } from '../kube/resources.ts';
 import { configMaps, leases, nodeLeaseNamespace } from '../kube/resources.ts';
 import type { Leader } from '../report/explanation.ts';
 import { UserError } from './user-error.ts';
-import { likelyNamespace, mustExist } from './written.ts';
+import { likelyNamespace, mustExist, usualNamespace } from './written.ts';
 
 /** As `run` calls its Lease unless it is told otherwise. */
 export const leaderName = 'fenceline';
 const usualLeaderMs = 15_000;
-/** As deploy/role.yaml makes it. */
-export const usualNamespace = 'fenceline';
 
 interface LeaderLease extends KubeObject {
   spec?: { holderIdentity?: string; renewTime?: string; leaseDurationSeconds?: number };

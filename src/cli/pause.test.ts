@@ -8,7 +8,7 @@ import { requestFence } from './fence.ts';
 import { nobodyLeads, unheard } from './leading.ts';
 import { configuredIn } from './operator-place.ts';
 import { pause } from './pause.ts';
-import { tellOfOthers } from './run.ts';
+import { tellOfCrds, tellOfOthers } from './run.ts';
 import { readStatus, render } from './status.ts';
 import { UserError } from './user-error.ts';
 
@@ -88,6 +88,14 @@ describe('pause', () => {
     assert.match((await pause(client, { show: true, namespace: 'ops' })).what, /^in ops, since/);
   });
 
+  test('[USE-1] the namespace that deploy/role.yaml makes is not taken for another one', async () => {
+    const { client } = await ActCluster.create();
+    const made = 'there is no namespace fenceline: kubectl apply -f deploy/role.yaml makes it';
+    await assert.rejects(pause(client, { namespace: 'fenceline' }), new UserError(made));
+    const far = /there is no namespace zebra: write -n and the one that the operator runs in/;
+    await assert.rejects(pause(client, { namespace: 'zebra' }), far);
+  });
+
   test('[ADM-5] who may not read where the operator is has to say it', async () => {
     const { server, client } = await led();
     server.faults.inject({ matches: ({ resource }) => resource === 'leases', code: 403, reason: 'Forbidden' });
@@ -106,6 +114,17 @@ describe('pause', () => {
     await pause(client, { end: true });
     await requestFence(client, 'node-1', 'bob', {});
   });
+});
+
+test('[USE-1] an operator that is started without the CRDs says what to type', async () => {
+  const { client, server } = await led();
+  const heard: unknown[] = [];
+  const log = { warn: (...line: unknown[]) => heard.push(line) };
+  await tellOfCrds(client, log);
+  assert.deepEqual(heard, []);
+  server.faults.inject({ matches: ({ resource }) => resource === 'remedypolicies', code: 404, reason: 'NotFound' });
+  await tellOfCrds(client, log);
+  assert.match(JSON.stringify(heard), /"toDo":"fenceline crds \| kubectl apply --server-side -f -"/);
 });
 
 describe('two operators', () => {

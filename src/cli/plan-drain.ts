@@ -16,6 +16,7 @@ import { drainViewOf } from '../decide/drain-view.ts';
 import { budgetFacts } from '../storage/budgets.ts';
 import { longhorn } from '../storage/longhorn.ts';
 import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
+import { noSuchNode } from './no-such-node.ts';
 import { taken } from './taken.ts';
 import { renderTable } from './table.ts';
 import { UserError } from './user-error.ts';
@@ -24,7 +25,6 @@ const formats = ['wide', 'json', 'yaml'] as const;
 const defaultNamespace = 'longhorn-system';
 const mib = 2 ** 20;
 const gib = 2 ** 30;
-const shownNodes = 10;
 
 interface PlanFlags extends Overrides {
   output?: (typeof formats)[number];
@@ -72,7 +72,11 @@ export async function planText(
 export async function readPlans(client: KubeClient, names: readonly string[]): Promise<NodePlan[]> {
   const kubeNodes = taken(await client.list(nodes)).items.map(projectCordon);
   const missing = names.filter((name) => kubeNodes.every((node) => node.name !== name));
-  if (missing.length > 0) throw new UserError(`no such node: ${missing.join(', ')}; ${existing(kubeNodes)}`);
+  if (missing.length > 0)
+    throw noSuchNode(
+      missing,
+      kubeNodes.map(({ name }) => name),
+    );
   const policies = await readPolicies(client);
   const namespaces = new Set(policies.map(({ namespace }) => namespace));
   if (namespaces.size === 0) namespaces.add(defaultNamespace);
@@ -88,13 +92,6 @@ export async function readPlans(client: KubeClient, names: readonly string[]): P
     }
   }
   return plans;
-}
-
-/** Of a large cluster some: enough to see how its nodes are called. */
-function existing(all: readonly { name: string }[]): string {
-  const names = all.map(({ name }) => name).sort((one, other) => one.localeCompare(other, 'en', { numeric: true }));
-  const rest = names.length > shownNodes ? ` and ${names.length - shownNodes} more` : '';
-  return names.length === 0 ? 'there is none' : `there are: ${names.slice(0, shownNodes).join(', ')}${rest}`;
 }
 
 async function readPolicies(client: KubeClient): Promise<DrainPolicyFacts[]> {
@@ -115,6 +112,7 @@ async function readView(
     if (!read.ok && read.error.kind === 'notFound') {
       throw new UserError(
         `the API server knows no ${resource.plural}.${resource.group}: Longhorn is not installed, and no replica is at risk`,
+        0,
       );
     }
     lists.set(resource, taken(read).items);

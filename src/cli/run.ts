@@ -12,6 +12,7 @@ import { REMEDY_NAMESPACE } from '../api/fence-names.ts';
 import { realClock } from '../clock.ts';
 import { defaultLimits } from '../judge/judge-node.ts';
 import type { KubeClient } from '../kube/client.ts';
+import { remedyPolicies } from '../kube/resources.ts';
 import type { LeaderTimings } from '../kube/leader.ts';
 import { defaultLeaderTimings } from '../kube/leader.ts';
 import type { Overrides } from '../kube/kubeconfig.ts';
@@ -125,6 +126,7 @@ async function run(flags: RunFlags): Promise<void> {
     const why = "who writes a RemedyPolicy could use the operator's account and the Secrets of its devices";
     throw new UserError(`--remedy-namespace has to be another one than the operator's, ${namespace}: ${why}`);
   }
+  await tellOfCrds(client, log);
   await tellOfOthers(client, flags.leaderElect ? namespace : undefined, log);
   const operator = new Operator({
     client,
@@ -156,6 +158,17 @@ async function run(flags: RunFlags): Promise<void> {
     await kdump?.stop();
     client.close();
   }
+}
+
+/** Without them everything that is watched is not found, again and again. */
+export async function tellOfCrds(client: KubeClient, log: Pick<Log, 'warn'>): Promise<void> {
+  const read = await client.list(remedyPolicies);
+  if (read.ok || read.error.kind !== 'notFound') return;
+  const toDo = 'fenceline crds | kubectl apply --server-side -f -';
+  log.warn(
+    { problem: read.error.message, toDo },
+    'the CRDs are not installed: nothing is done about any node until they are',
+  );
 }
 
 /** `own`: the namespace in which whoever leads is an instance of the same operator; undefined: there is no election. */

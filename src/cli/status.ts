@@ -36,6 +36,7 @@ import { drainsByNode } from '../report/drain-status.ts';
 import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
 import { nobodyLeads } from './leading.ts';
 import { isAnnotated, leftAloneBy, meaningless } from './node-annotations.ts';
+import { noSuchNode } from './no-such-node.ts';
 import type { NodeStatus, Recovery } from './node-status.ts';
 import { pauseText, placeOf, readPause, rivalsText } from './operator-place.ts';
 import { quietOf, renderPause, renderQuiet } from './status-quiet.ts';
@@ -69,7 +70,11 @@ async function status(names: string[], flags: Overrides & { output?: Format }): 
   try {
     const { nodes: all, unreadable, warnings } = await readStatus(client, flags.namespace);
     const missing = names.filter((name) => all.every(({ node }) => node !== name));
-    if (missing.length > 0) throw new UserError(`no such node: ${missing.join(', ')}`);
+    if (missing.length > 0)
+      throw noSuchNode(
+        missing,
+        all.map(({ node }) => node),
+      );
     const chosen = names.length === 0 ? all : all.filter(({ node }) => names.includes(node));
     process.stdout.write(await render(chosen, flags.output));
     for (const warning of warnings) process.stderr.write(`fenceline: ${warning}\n`);

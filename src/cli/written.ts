@@ -1,7 +1,7 @@
 /** How nodes are fenced, as it is written in one namespace; and where else something is written, should that be the wrong one. */
 import type { NamedData } from '../api/fence-config.ts';
 import { isFenceConfig } from '../api/fence-names.ts';
-import { nearest } from '../api/nearest.ts';
+import { likeliest } from '../api/nearest.ts';
 import type { StoredDevice } from '../act/device-records.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { Resource } from '../kube/resources.ts';
@@ -9,6 +9,9 @@ import { configMaps, fenceDevices, namespaces } from '../kube/resources.ts';
 import { projectDevice } from '../observe/project-device.ts';
 import { taken } from './taken.ts';
 import { UserError } from './user-error.ts';
+
+/** As deploy/role.yaml makes it. */
+export const usualNamespace = 'fenceline';
 
 export interface WhereWritten {
   client: KubeClient;
@@ -73,11 +76,10 @@ function unread(what: string, { why }: Names): string | undefined {
 async function instead(client: KubeClient, namespace: string): Promise<string> {
   const written = await writtenNamespaces(client);
   if (written.names.length > 0) return thereIs(written.names);
+  if (namespace === usualNamespace) return 'kubectl apply -f deploy/role.yaml makes it';
   const all = await namesOf(client, namespaces, ({ metadata }) => metadata.name);
-  const advice =
-    all.names.length === 0
-      ? 'write -n and the one that the operator runs in'
-      : `did you mean ${nearest(namespace, all.names)}?`;
+  const near = likeliest(namespace, all.names);
+  const advice = near === undefined ? 'write -n and the one that the operator runs in' : `did you mean ${near}?`;
   return [advice, unread('one is written elsewhere', written), unread('there is one like it', all)]
     .filter((part) => part !== undefined)
     .join('; ');

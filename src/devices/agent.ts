@@ -244,11 +244,11 @@ class AgentDevice implements Device {
   }
 
   #refused(message: string): DeviceAnswer {
-    return { kind: 'refused', message: `${this.name}: ${this.#redacted(message)}` };
+    return { kind: 'refused', message: this.#redacted(message) };
   }
 
   #unknown(message: string): DeviceAnswer {
-    return { kind: 'unknown', message: `${this.name}: ${this.#redacted(message)}` };
+    return { kind: 'unknown', message: this.#redacted(message) };
   }
 
   #excerpt({ code, stdout, stderr }: ProgramEnd & { kind: 'exited' }): string {

@@ -36,7 +36,7 @@ describe('[EVD-4, FEN-10] a controller that says neither on nor off is unknown, 
       bmc.power = state;
       const answer = await deviceOf(bmc).ask('status', never);
       assert.ok(answer.kind === 'unknown', JSON.stringify(answer));
-      assert.match(answer.message, /^redfish 127\.0\.0\.1:\d+ \/redfish\/v1\/Systems\/1: its power state is /);
+      assert.match(answer.message, /^its power state is /);
     });
   }
 

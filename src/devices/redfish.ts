@@ -115,7 +115,7 @@ class RedfishDevice implements Device {
       const bmc = this.#bmc();
       return await this.#answer(action, bmc, this.#turn(bmc, signal));
     } catch (error) {
-      const message = `${this.name}: ${this.#redacted(error instanceof Error ? error.message : String(error))}`;
+      const message = this.#redacted(error instanceof Error ? error.message : String(error));
       return { kind: error instanceof Failure ? error.kind : 'unknown', message };
     }
   }

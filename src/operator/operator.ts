@@ -391,7 +391,10 @@ export class Operator {
     const { log } = this.#options;
     if (problem.kind === 'request') {
       this.#metrics.problem('election', problem.error.kind);
-      log.warn({ during: problem.during, problem: problem.error.message }, 'leader election problem');
+      const { message } = problem.error;
+      const isNowhere = /namespaces? .* not found/.test(message);
+      const toDo = isNowhere ? { toDo: 'make the namespace, or write another --leader-elect-namespace' } : {};
+      log.warn({ during: problem.during, problem: message, ...toDo }, 'leader election problem');
     } else log.warn(problem, 'leader election');
   }
 }

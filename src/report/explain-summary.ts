@@ -1,6 +1,6 @@
 /** The whole in one sentence: how the node is, and what is being done about it. */
 import { isUnderFence } from '../api/facts.ts';
-import { FENCED } from '../api/reasons.ts';
+import { FENCED, HELD } from '../api/reasons.ts';
 import type { Advised, Known } from './explanation.ts';
 import { isBack, isGone, isLed } from './explanation.ts';
 
@@ -24,13 +24,18 @@ function troubleText(trouble: string): string {
   return trouble === 'lease' ? 'its Lease is not renewed' : trouble;
 }
 
-function quietly(known: Known, [first]: readonly Advised[]): string {
+/** That somebody was refused is over; what would refuse the next one as well is not. */
+const holds: ReadonlySet<string> = new Set(Object.keys(HELD.reason));
+
+function quietly(known: Known, waits: readonly Advised[]): string {
+  const [first] = waits;
   const { policy, record, judgement } = known;
   const isWell = judgement.verdict === 'healthy';
   if (record?.spec.stop === true) return ', and nothing would be done about it: it is stopped';
   if (!isLed(known)) return `, and nothing ${isWell ? 'would be' : 'is'} done about it: no operator leads`;
   if (isWell) {
-    return first === undefined ? ': nothing is wrong, and nothing is being done' : `, but: ${first.wait.message}`;
+    const held = waits.find(({ wait }) => wait.reason !== record?.status.request?.reason || holds.has(wait.reason));
+    return held === undefined ? ': nothing is wrong, and nothing is being done' : `, but: ${held.wait.message}`;
   }
   if (policy === undefined) return ', and nothing is done about it: no policy selects it';
   return first === undefined
@@ -38,7 +43,8 @@ function quietly(known: Known, [first]: readonly Advised[]): string {
     : `, and nothing is done about it: ${first.wait.message}`;
 }
 
-function doingOf({ record }: Known, [first]: readonly Advised[]): string {
+function doingOf(known: Known, [first]: readonly Advised[]): string {
+  const { record } = known;
   const { hold, fence, conditions = [], next, stuck = [] } = record?.status ?? {};
   if (hold !== undefined) return `held back by ${hold.reason}: ${hold.message}`;
   const told = conditions.find(({ type }) => type === FENCED.of);
@@ -48,10 +54,20 @@ function doingOf({ record }: Known, [first]: readonly Advised[]): string {
   }
   if (isOpen && told !== undefined) {
     const tries = fence.retries === 0 || fence.phase === 'failed' ? '' : ` (${told.message})`;
-    return `its fence is ${stateText(fence.phase)}${tries}`;
+    return `its fence is ${stateText(fence.phase)}${tries === '' ? silenceText(known, fence.phase) : tries}`;
   }
   if (first !== undefined) return first.wait.message;
   return next?.at === undefined ? 'it is watched' : 'its policy gives it time to come back';
+}
+
+const cutting: ReadonlySet<Phase> = new Set(['waiting', 'isolating', 'isolated', 'poweringOff']);
+
+/** What cannot be cut is not about to be. */
+function silenceText({ devices }: Known, phase: Phase): string {
+  const unusable = devices.find(({ status }) => status.wrong !== undefined || status.fenceable === false);
+  return unusable === undefined || !cutting.has(phase)
+    ? ''
+    : `; but by ${unusable.name} it could not be fenced when it was last asked`;
 }
 
 type Phase = NonNullable<NonNullable<Known['record']>['status']['fence']>['phase'];

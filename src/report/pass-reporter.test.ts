@@ -4,6 +4,7 @@ import {
   aCase,
   aFence,
   anAttachment,
+  anIncident,
   aNode,
   aPod,
   aRecord,
@@ -12,6 +13,7 @@ import {
   quarantine,
 } from '../../test/support/release-case.ts';
 import type { ActOutcome } from '../act/perform.ts';
+import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import { decideNode } from '../decide/decide-node.ts';
 import type { EventInput, EventRecorder } from '../kube/events.ts';
@@ -33,6 +35,19 @@ function setUp(): {
 }
 
 const stuck = aCase({ policy: inForce({ podDeletion: 'do-nothing' }) });
+const begun: NonNullable<NodeFenceStatus['fence']> = {
+  step: 'power-management',
+  status: 'running',
+  phase: 'poweringOff',
+  startedAt: 'x',
+  stepStartedAt: 'x',
+  retries: 0,
+  restarts: 0,
+  switched: [],
+  level: 0,
+  index: 0,
+  cleanResources: true,
+};
 const counts = (counter: PassReporter['released']): string[] =>
   [...counter.samples].map(({ labels, value }) => `${JSON.stringify(labels)} ${value}`);
 
@@ -65,6 +80,29 @@ describe('events and metrics', () => {
     assert.deepEqual(said, [`Node node-1: Undecided: ${note}`]);
   });
 
+  test('[ADM-1] a machine that was found off is not told as one that is cut; a try that failed is a warning', () => {
+    const of = (status: Parameters<typeof aFence>[0]): string[] => {
+      const heard: string[] = [];
+      const record = ({ type, note }: EventInput): void => void heard.push(`${type}: ${note}`);
+      const quiet = { info: () => {}, warn: () => {}, debug: () => {} };
+      const reporter = new PassReporter({ log: quiet, events: { record } as unknown as EventRecorder });
+      const known = aCase();
+      const news = ['PoweringOff', 'PoweredOff'].map((reason) => ({ at: 'x', reason, message: 'ipmi-off', epoch: 1 }));
+      const fence = aFence({ fence: begun, ...status, history: news });
+      reporter.report({ nodeCase: known, decision: decideNode(known), acts: [], fence, tookMs: 1 });
+      return heard.filter((_, index) => index % 2 === 0);
+    };
+    assert.deepEqual(of({ fence: { ...begun, retries: 1 } }), [
+      'Warning: its power is being cut (ipmi-off)',
+      'Normal: it is off, as its device said when it was asked again (ipmi-off)',
+    ]);
+    const foundOff = { at: 'x', bootId: 'b' };
+    assert.deepEqual(of({ incident: anIncident({ foundOff }) }), [
+      'Normal: it was found off: its device is asked again, and nothing is cut (ipmi-off)',
+      'Normal: it was found off, and its device still says so (ipmi-off)',
+    ]);
+  });
+
   test('[ADM-1] every step of a fence is told of the node and of its record, and counted', () => {
     const { reporter, said } = setUp();
     const known = aCase();
@@ -75,8 +113,8 @@ describe('events and metrics', () => {
     const fence = aFence({ history: news });
     reporter.report({ nodeCase: known, decision: decideNode(known), acts: [], fence, tookMs: 1 });
     assert.deepEqual(said, [
-      'Node node-1: PoweringOff: ipmi-off',
-      'NodeFence node-fence-node-1: PoweringOff: ipmi-off',
+      'Node node-1: PoweringOff: its power is being cut (ipmi-off)',
+      'NodeFence node-fence-node-1: PoweringOff: its power is being cut (ipmi-off)',
     ]);
     assert.deepEqual(counts(reporter.fenceSteps), ['{"step":"PoweringOff"} 1']);
   });

@@ -126,6 +126,13 @@ describe('scenario files', () => {
     );
   });
 
+  test('nodes are a number or a list', () => {
+    assert.equal(
+      problemsOf(`${head}spec:\n  cluster:\n    nodes: many\n`),
+      'my.yaml:5: spec.cluster.nodes: expected a number of nodes, or a list of them, found "many"',
+    );
+  });
+
   test('an unknown key is named with its file, its line and the nearest key that exists', () => {
     const at = (text: string): string => problemsOf(`${head}${text}`);
     assert.equal(at('spek: {}\n').split('\n')[0], 'my.yaml:3: unknown key "spek"; did you mean "spec"?');

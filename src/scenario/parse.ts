@@ -15,6 +15,7 @@ import {
   File,
   flag,
   isNothing,
+  kindOf,
   list,
   oneOf,
   plain,
@@ -190,6 +191,8 @@ function clusterOf(found: Partial<ClusterFields>): ClusterSpec {
 
 const nodesOf: Read<NodeSpec[]> = (place) => {
   if (typeof scalar(place) === 'number') return numbered(whole(0)(place));
+  if (scalar(place) !== undefined)
+    problem(place, `expected a number of nodes, or a list of them, found ${kindOf(place)}`);
   const nodes = list(nodeOf)(place);
   const names = nodes.map(({ name }) => name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);

@@ -196,7 +196,7 @@ export function resolved(place: Place): Place {
   return isAlias(place.node) ? { ...place, node: place.node.resolve(place.document) } : place;
 }
 
-function kindOf(place: Place): string {
+export function kindOf(place: Place): string {
   if (isNothing(place)) return 'nothing';
   if (isMap(place.node)) return 'a map';
   return isSeq(place.node) ? 'a list' : JSON.stringify(scalar(place));

@@ -1,7 +1,7 @@
 /** Makes manifests of ours of documents that belong together: a health check names a template of another document. */
 import { isDeepStrictEqual } from 'node:util';
 import { API_VERSION, GROUP } from '../../api/common.ts';
-import { nearest } from '../../api/nearest.ts';
+import { likeliest } from '../../api/nearest.ts';
 import type { Place } from '../../scenario/reader.ts';
 import { problem, ScenarioError, whereOf } from '../../scenario/reader.ts';
 import type { Found, Source } from './documents.ts';
@@ -141,7 +141,8 @@ function expectKnown({ group, version, kind, place }: Found): void {
   const versions = readable[kind];
   if (versions === undefined) {
     const kinds = Object.keys(readable);
-    const hint = `did you mean ${nearest(kind, kinds)}? What is read: ${kinds.join(', ')}`;
+    const near = likeliest(kind, kinds);
+    const hint = `${near === undefined ? '' : `did you mean ${near}? `}What is read: ${kinds.join(', ')}`;
     return problem(valueAt(place, 'kind') ?? place, `${kind} cannot be converted; ${hint}`);
   }
   if (versions.includes(`${group}/${version}`)) return;

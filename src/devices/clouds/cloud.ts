@@ -49,7 +49,7 @@ class RefusingDevice implements Device {
   }
 
   ask(): Promise<DeviceAnswer> {
-    return Promise.resolve({ kind: 'refused', message: `${this.name}: ${this.#why}` });
+    return Promise.resolve({ kind: 'refused', message: this.#why });
   }
 }
 

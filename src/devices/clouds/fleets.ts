@@ -72,7 +72,7 @@ export class Fleet {
     return {
       name,
       ask: async (action, signal) => {
-        if (action !== 'status') return { kind: 'refused', message: `${name}: it is watched, and told nothing` };
+        if (action !== 'status') return { kind: 'refused', message: 'it is watched, and told nothing' };
         try {
           return { kind: 'status', ...(await this.#together.ask(instance, signal)) };
         } catch (error) {
