@@ -90,13 +90,14 @@ const comparisons: Record<Basis, readonly Comparison[]> = {
     kubeletNotAway,
   ],
   Return: [sameNode, isReady, sameRecord, samePolicy],
+  Unmark: [sameNode],
 };
 
 /** Whatever it rests on. */
 const always: readonly Comparison[] = [withinBudgets, samePause, samePods];
 
 /** The power is off, or a ladder was called for by other signs: whether Ready has noticed does not matter. */
-const mayBeReady: ReadonlySet<Basis> = new Set(['PowerOff', 'Remedy', 'Return']);
+const mayBeReady: ReadonlySet<Basis> = new Set(['PowerOff', 'Remedy', 'Return', 'Unmark']);
 
 /** Asks the devices of the node: why it cannot be taken for off, or for cut off from its storage; undefined: it is. */
 export type AskDevices = (question: DeviceQuestion) => Promise<string | undefined>;
@@ -261,7 +262,8 @@ async function withinBudgets(reads: LiveReads, grounds: Grounds): Promise<Refusa
 }
 
 /** Who pauses everything means from now on; and what was decided under a pause is decided anew without it (ADM-5). */
-async function samePause(reads: LiveReads, { pause }: Grounds): Promise<Refusal | undefined> {
+async function samePause(reads: LiveReads, { basis, pause }: Grounds): Promise<Refusal | undefined> {
+  if (basis === 'Unmark') return undefined;
   const { namespace, written } = pause;
   const read = await reads.get({ resource: configMaps, namespace, name: PAUSE_NAME });
   if (!read.ok && read.error.kind !== 'notFound') return { kind: 'unreadable', error: read.error };

@@ -86,6 +86,8 @@ export type Grounds = CommonGrounds &
     | { basis: 'Remedy'; trouble?: { type: string; status: string }; isAsked?: boolean }
     /** The node is back in order, so that a taint of ours may go. `isReady`: it has to be Ready. */
     | { basis: 'Return'; isReady: boolean; pods: readonly SeenPod[] }
+    /** Our mark says more of the node than is so: it goes from this node in this boot, whoever has stopped or paused what, by whatever policy. */
+    | { basis: 'Unmark' }
   );
 
 export type Basis = Grounds['basis'];

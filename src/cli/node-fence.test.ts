@@ -39,7 +39,11 @@ describe('stop and resume', () => {
     const before = (await stored(cluster)).status;
     const stopped = await stop(cluster.client, 'node-1', {});
     assert.equal(stopped.what, 'stopped');
-    assert.match(stopped.notes.join(), /node-1 may be off, and stays so/);
+    const taint = 'node.kubernetes.io/out-of-service=fenceline';
+    assert.deepEqual(stopped.notes, [
+      'node-1 may be off, and stays so: switch it on yourself, or resume',
+      `before you switch it on, see that its Node does not have the taint ${taint} any more: kubectl taint node node-1 ${taint}:NoSchedule-`,
+    ]);
     assert.equal((await stored(cluster)).spec.stop, true);
     assert.equal((await stop(cluster.client, 'node-1', {})).what, 'stopped already');
     const resumed = await resume(cluster.client, 'node-1', {});

@@ -1,5 +1,6 @@
 /** `fenceline stop NODE`: nothing more is done to the node, across restarts of the operator, until `resume` (FEN-13). */
 import type { Command } from 'commander';
+import { OUR_OUT_OF_SERVICE } from '../api/out-of-service.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { ActFlags, Done, StoredFence } from './node-fence.ts';
 import { createFence, newFence, nodeCommand, patchFence, readFence } from './node-fence.ts';
@@ -21,13 +22,20 @@ export async function stop(client: KubeClient, node: string, { dryRun }: ActFlag
   return { what, fence: await patchFence(client, fence, [{ op: 'add', path: '/spec/stop', value: true }]), notes };
 }
 
+/** An operator that leads takes it away at once; where none does, nobody else will. */
+function unmarkFirst(node: string): string {
+  const { key, value, effect } = OUR_OUT_OF_SERVICE;
+  const command = `kubectl taint node ${node} ${key}=${value}:${effect}-`;
+  return `before you switch it on, see that its Node does not have the taint ${key}=${value} any more: ${command}`;
+}
+
 /** Whoever stops a fence half-way has to know where it stands. */
 function notesOf({ spec, status }: StoredFence): string[] {
   switch (status?.fence?.phase) {
     case 'poweringOff':
     case 'off':
     case 'poweringOn':
-      return [`${spec.node} may be off, and stays so: switch it on yourself, or resume`];
+      return [`${spec.node} may be off, and stays so: switch it on yourself, or resume`, unmarkFirst(spec.node)];
     case 'isolating':
     case 'isolated':
       return [`${spec.node} may be cut off from its storage, and stays so until resume`];

@@ -24,6 +24,7 @@ import {
 import { MAX_STUCK } from '../api/fence-names.ts';
 import { featureGates } from '../api/feature-gates.ts';
 import type { NodeFence } from '../api/node-fence.ts';
+import { OUR_OUT_OF_SERVICE } from '../api/out-of-service.ts';
 import type { NodeCase, PolicyFacts } from '../api/release-view.ts';
 import type { Act } from '../api/steps.ts';
 import { actsOf } from '../api/steps.ts';
@@ -54,6 +55,27 @@ describe('what is done', () => {
       decide(aCase({ ...cleanBackCase, policy: inForce({ mode }), fence: soaked }));
     assert.deepEqual(deeds(back('Approve')), ['untaint']);
     assert.deepEqual(deeds(back('Paused')), []);
+  });
+
+  test('[EVD-5, FEN-13] our mark goes under every hold, first of all, on grounds that no hold is part of', () => {
+    const node = aNode({ taints: [quarantine, OUR_OUT_OF_SERVICE] });
+    const pause = { namespace: 'fenceline', written: { by: 'alice' } };
+    const held: Partial<NodeCase>[] = [
+      { fence: aFence({}, { stop: true }) },
+      { pause },
+      { policy: inForce({ mode: 'Paused' }) },
+      { policy: inForce({ mode: 'DryRun' }) },
+      { policy: inForce({ mode: 'Approve' }) },
+      { fence: aFence({ incident: anIncident({ acts: 9999 }) }) },
+      {},
+    ];
+    for (const change of held) {
+      const [first] = decide(aCase({ node, ...change })).steps;
+      const { grounds, acts } = first !== undefined && 'acts' in first ? first : assert.fail();
+      assert.deepEqual(acts, [{ do: 'untaint', ...OUR_OUT_OF_SERVICE }]);
+      const { basis, nodeUid, bootId, policy } = grounds;
+      assert.deepEqual([basis, nodeUid, bootId, policy], ['Unmark', node.uid, node.bootId, undefined]);
+    }
   });
 
   test('[FEN-11, ADM-7] the Node object of a removed machine goes, but not while somebody works there', () => {

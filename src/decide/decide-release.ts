@@ -68,7 +68,12 @@ export function decideRelease(nodeCase: NodeCase, remedy: RemedyDecision, epoch:
   const trouble = troubleOf(nodeCase) ?? onLadder ?? fenceUnderWay(nodeCase, remedy.fence) ?? fenceRequested(remedy);
   const back = returnNode(nodeCase, plan.records);
   const eviction = endOfEviction(nodeCase, plan.records);
-  const inService = endOfOutOfService(nodeCase, plan.records, mayRelease ? fates : undefined);
+  // Whatever holds everything else back, and before anything that may fail: others let go on the strength of it.
+  const unmark = unmarkSteps(
+    nodeCase,
+    endOfOutOfService(nodeCase, plan.records, mayRelease ? fates : undefined),
+    epoch,
+  );
   const isFree = hold?.holds !== 'everything';
   const isEndless = isSpent(nodeCase);
   const quarantine = isCutOff(nodeCase) ? quarantineStep(nodeCase) : undefined;
@@ -77,8 +82,6 @@ export function decideRelease(nodeCase: NodeCase, remedy: RemedyDecision, epoch:
   // A machine that is off, or about to be, may still read Ready: nothing about it counts as a return.
   const isReturning = isQuarantined(nodeCase) && steps.length === 0 && isFree && !isUnderFence(remedy.fence);
   if (isReturning) steps.push(...untaintSteps(nodeCase, back.act, epoch));
-  // Also while everything is paused: it says what is not so any more, or is about to be switched on.
-  if (hold?.reason !== 'Stopped') steps.push(...untaintSteps(nodeCase, inService, epoch));
   if (isFree && !isEndless) steps.push(...oldCordonNote(nodeCase), ...remediationNote(nodeCase, remedy));
   if (hold === undefined) steps.push(...removal(nodeCase, remedy, epoch));
   return {
@@ -87,7 +90,7 @@ export function decideRelease(nodeCase: NodeCase, remedy: RemedyDecision, epoch:
     stuck: trouble === undefined ? [] : stuckPods(nodeCase, fates),
     refusals: refusalsOf(nodeCase, plan.records),
     records: plan.records,
-    steps,
+    steps: [...unmark, ...steps],
     back,
     hold: hold ?? remedy.hold,
     assertion: assertionOf(nodeCase),
@@ -100,26 +103,33 @@ export function decideRelease(nodeCase: NodeCase, remedy: RemedyDecision, epoch:
   };
 }
 
+type Untaint = Extract<GroundedAct, { do: 'untaint' }>;
+
 /** A taint of ours goes, from the very node that was looked at. */
-function untaintSteps(
-  { node, name, policy, pause, pods }: NodeCase,
-  act: Extract<GroundedAct, { do: 'untaint' }> | undefined,
-  epoch: number,
-): Step[] {
+function untaintSteps(nodeCase: NodeCase, act: Untaint | undefined, epoch: number): Step[] {
   if (act === undefined) return [];
+  const { policy, pods } = nodeCase;
   const grounds: Grounds = {
     basis: 'Return',
     isReady: act.key === QUARANTINE_KEY,
     pods: pods.map(seenPod),
-    node: name,
-    ...(node === undefined ? {} : { nodeUid: node.uid, bootId: node.bootId }),
+    ...nodeGrounds(nodeCase, epoch),
     ...(policy.kind === 'one' ? { policy: identityOf(policy.policy) } : {}),
-    taints: [],
-    freed: [],
-    pause,
-    epoch,
   };
   return [{ grounds, acts: [act] }];
+}
+
+/** The mark goes because of what is so, and not because anybody wants it: nothing is done to the machine by that. */
+function unmarkSteps(nodeCase: NodeCase, act: Untaint | undefined, epoch: number): Step[] {
+  return act === undefined ? [] : [{ grounds: { basis: 'Unmark', ...nodeGrounds(nodeCase, epoch) }, acts: [act] }];
+}
+
+function nodeGrounds(
+  { node, name, pause }: NodeCase,
+  epoch: number,
+): Omit<Extract<Grounds, { basis: 'Unmark' }>, 'basis'> {
+  const seen = node === undefined ? {} : { nodeUid: node.uid, bootId: node.bootId };
+  return { node: name, ...seen, taints: [], freed: [], pause, epoch };
 }
 
 /** What was begun is brought to its end, whether or not Kubernetes has noticed and whoever still wants it. */

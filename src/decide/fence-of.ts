@@ -22,6 +22,7 @@ import { doorOf } from '../release/device-question.ts';
 import { crashHeard } from '../release/by-kernel-crash.ts';
 import { isSpent } from '../release/hold.ts';
 import { keptBy } from '../release/kept.ts';
+import { isAliveSince } from '../release/by-power.ts';
 import { detachPatienceMs } from '../release/out-of-service.ts';
 import type { LadderState } from '../remedy/ladder.ts';
 import { releaseNode } from '../release/release-node.ts';
@@ -247,12 +248,6 @@ function ofThisOff<Said extends { since: string }>(said: Said | undefined, fence
  */
 function isMarked({ node }: PresentCase): boolean {
   return node.taints.some(({ key }) => key === OUT_OF_SERVICE_KEY);
-}
-
-/** Since its devices confirmed that it is off. */
-export function isAliveSince({ lease, limits, serverNowMs }: NodeCase, fence: Fence | undefined): boolean {
-  if (fence?.phase !== 'off' || lease === undefined) return false;
-  return renewsSince(lease, serverNowMs - Date.parse(fence.stepStartedAt), limits.viewAgeMs);
 }
 
 const beforeOff: ReadonlySet<string | undefined> = new Set([

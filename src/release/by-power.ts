@@ -3,6 +3,8 @@
  * act. Nothing runs there, so that every pod may go, also while Kubernetes still calls the node Ready.
  */
 import { darkBeside, wrongOutlet } from '../api/beside.ts';
+import { renewsSince } from '../api/life.ts';
+import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import type { Check, Objection } from './checks.ts';
 import { knownVolumes, nodeExists, notDaemon, notMirror, objection } from './checks.ts';
@@ -47,6 +49,15 @@ export function isPoweredOff(nodeCase: NodeCase): boolean {
   const stored = nodeCase.fence?.status.fence;
   const isOff = stored?.phase === 'off' && powerFacts(nodeCase).length > 0 && darkBeside(nodeCase) === undefined;
   return isOff && stored.cleanResources && stored.bootId === nodeCase.node?.bootId;
+}
+
+/** Its kubelet has renewed since its devices confirmed that it is off. */
+export function isAliveSince(
+  { lease, limits, serverNowMs }: NodeCase,
+  fence: NodeFenceStatus['fence'] | undefined,
+): boolean {
+  if (fence?.phase !== 'off' || lease === undefined) return false;
+  return renewsSince(lease, serverNowMs - Date.parse(fence.stepStartedAt), limits.viewAgeMs);
 }
 
 export const byPower: Way = {

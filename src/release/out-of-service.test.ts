@@ -10,6 +10,7 @@ import {
   inForce,
   nowMs,
   quarantine,
+  renewedLease,
 } from '../../test/support/release-case.ts';
 import type { NodeFenceStatus, ReleaseRecord, WayName } from '../api/node-fence.ts';
 import { OUR_OUT_OF_SERVICE } from '../api/out-of-service.ts';
@@ -180,5 +181,15 @@ describe('the taint of ours', () => {
     assert.deepEqual(ends([record], [goes], on), untaint);
     assert.deepEqual(ends([record], [goes], aCase({ node, pods: [aPod()], policy: { kind: 'none' } })), untaint);
     assert.equal(ends([], [goes], isOff()), undefined, 'there is none');
+  });
+
+  test('[EVD-5] goes at once when somebody lives there again: it is Ready, or renews, or its device says on', () => {
+    const back = (change: Partial<NodeCase>): unknown =>
+      ends([record], [goes], isOff({ node, pods: [aPod()], ...change }));
+    assert.equal(back({}), undefined);
+    assert.deepEqual(back({ node: { ...node, ready: 'True' } }), untaint);
+    assert.deepEqual(back({ lease: renewedLease }), untaint);
+    assert.deepEqual(back({ onAgain: { since: off.stepStartedAt, message: 'it says on' } }), untaint);
+    assert.equal(back({ onAgain: { since: '2025-12-31T00:00:00Z', message: 'it said on' } }), undefined, 'before that');
   });
 });

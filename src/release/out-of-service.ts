@@ -1,7 +1,8 @@
 /**
  * What is proven is said to the cluster (EVD-5): the Node of a machine that is confirmed off is not Ready, what stays there serves
  * nobody, and the standard taint stands on it until what may go has gone. Under it Kubernetes takes whatever terminates there: it is
- * put there only where that is nothing that we keep, and it goes before anything else is done with the machine (S5, S7).
+ * put there only where that is nothing that we keep, and it goes before anything else is done with the machine (S5, S7). It only speeds others up: where nothing goes
+ * by it, because somebody has stopped that or it is not so any more, it goes at once, whatever else is held back.
  */
 import { belongsToNode, isOver } from '../api/facts.ts';
 import type { ReleaseRecord } from '../api/node-fence.ts';
@@ -10,7 +11,7 @@ import type { NodeCase } from '../api/release-view.ts';
 import { isOutOfServiceByUs, OUR_OUT_OF_SERVICE } from '../api/out-of-service.ts';
 import { OUT_OF_SERVICE_KEY } from '../api/release-view.ts';
 import type { GroundedAct } from '../api/steps.ts';
-import { isPoweredOff } from './by-power.ts';
+import { isAliveSince, isPoweredOff } from './by-power.ts';
 import type { Fate } from './way.ts';
 
 type Untaint = Extract<GroundedAct, { do: 'untaint' }>;
@@ -42,7 +43,7 @@ export function endOfOutOfService(
   const { node } = nodeCase;
   if (!isOutOfServiceByUs(node)) return undefined;
   const mayStand = fates !== undefined && takesNobodyElse(nodeCase, fates);
-  const isNeeded = mayStand && isWanted(nodeCase) && isPoweredOff(nodeCase);
+  const isNeeded = mayStand && isWanted(nodeCase) && isPoweredOff(nodeCase) && !isBack(nodeCase);
   if (isNeeded && (fates.some(awaitsItsTurn) || records.some((record) => isGoing(nodeCase, record)))) return undefined;
   return { do: 'untaint', ...OUR_OUT_OF_SERVICE };
 }
@@ -50,6 +51,16 @@ export function endOfOutOfService(
 function isWanted({ policy }: NodeCase): boolean {
   const fence = policy.kind === 'one' ? policy.policy.remedy?.fence : undefined;
   return (fence ?? DEFAULT_FENCE).markOutOfService;
+}
+
+/**
+ * Ready was taken back before the mark was put there: whoever has written it since lives. So does who renews, and what its device says
+ * is on.
+ */
+function isBack(nodeCase: NodeCase): boolean {
+  const { node, onAgain } = nodeCase;
+  const fence = nodeCase.fence?.status.fence;
+  return node?.ready === 'True' || isAliveSince(nodeCase, fence) || onAgain?.since === fence?.stepStartedAt;
 }
 
 /** It goes as well, a minute later: until then the node is not put back into service in between. */

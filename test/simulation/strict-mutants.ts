@@ -2,12 +2,14 @@
  * As in mutants.ts, for what checkers once let pass, because a record said so, because it had been so before, or because they looked at
  * one kind of device only.
  */
+import type { Scenario } from '../../src/scenario/format.ts';
 import { ownMistake } from '../../src/scenario/report.ts';
 import type { MutantCase } from './mutants.ts';
 import { neverPatient } from './fencing/calm-mutants.ts';
 import { atOnce, everywhere, fenced, place } from './fencing/fenced.ts';
 import { cutAndPowered } from './fencing/switches.ts';
 import { believedAtOnce, connectedAtOnce, kubeletAnew } from './sabotages.ts';
+import { scenariosOf } from './run-file.ts';
 import * as t from './trouble.ts';
 
 const slowBoot = { kubernetes: { nodeMonitorGracePeriod: '20s', bootTime: '60s' } };
@@ -45,6 +47,8 @@ const sharingPod = {
     volumes: [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }],
   },
 };
+
+const [stoppedWhileAway] = scenariosOf('holes/mark-left-while-away') as [Scenario];
 
 /** Every fence that makes a move is taken for one that goes round in circles. */
 const dizzy = { file: 'src/fence/decide-fence.ts', line: 'const maxMoves = 20;', instead: 'const maxMoves = 0;' };
@@ -108,6 +112,22 @@ export const strictMutantCases: readonly MutantCase[] = [
     },
     scenario: fenced('not-asked-again', { events: [{ at: '0s', powerOff: place }], runFor: '2m' }),
     says: /on the basis PowerOff, and its device was not asked right before$/,
+  },
+  {
+    invariant: 'S5',
+    mistake: 'leaves what it has said of a machine that is off on a node that lives, because its fence is stopped',
+    sabotage: {
+      file: 'src/decide/decide-release.ts',
+      line: 'steps: [...unmark, ...steps],',
+      instead: "steps: hold?.reason === 'Stopped' ? steps : [...unmark, ...steps],",
+    },
+    scenario: {
+      ...stoppedWhileAway,
+      events: stoppedWhileAway.events.slice(0, -2),
+      runForMs: 6 * 60_000,
+      expectations: [],
+    },
+    says: /^node-4 keeps the taint node\.kubernetes\.io\/out-of-service, which is ours, /,
   },
   {
     invariant: 'S6',

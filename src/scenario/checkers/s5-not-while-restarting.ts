@@ -1,14 +1,15 @@
 /**
  * S5: a taint of ours that says that nothing runs on a node is not on one that restarts. The machine itself says when it
  * does; whose the taint is says who put it there. Where somebody else switches the machine on nobody can take it away before; but an
- * operator that has seen the node in its new boot does so soon.
+ * operator that has seen the node in its new boot does so soon, and so does one that leads, and that nothing keeps from the API server,
+ * whether or not it has looked: when the node is Ready, or somebody has stopped what the taint is for.
  */
 import type { Node, Taint } from '../../world/objects/nodes.ts';
-import type { ClusterState } from '../cluster-state.ts';
 import { isOperator } from '../operator-user.ts';
 import type { Invariant, ReadEvent } from './checker.ts';
 import { succeeded } from './checker.ts';
 import { Offs } from './devices.ts';
+import { UntrueMarks } from './untrue-marks.ts';
 
 export const outOfService = 'node.kubernetes.io/out-of-service';
 const whileReleasing = 'fenceline';
@@ -50,12 +51,14 @@ export const s5: Invariant = {
       else if (nowMs() - sinceMs < soonMs) seen.set(key, sinceMs);
       else {
         seen.set(key, Infinity);
-        const told = `${name} keeps the taint ${left.key}, which is ours, in its new boot`;
-        if (isStopped(state, name)) exempt('PersonsAct', told);
-        else violated(told);
+        violated(`${name} keeps the taint ${left.key}, which is ours, in its new boot`);
       }
     };
+    const untrue = new UntrueMarks(context, (node) =>
+      assertingTaints(node).find((taint) => ours.has(nameOf(node.metadata.name, taint))),
+    );
     return {
+      onAct: (act) => untrue.acted(act),
       onWire(event) {
         offs.take(event);
         if (event.type === 'read') look(event);
@@ -72,6 +75,7 @@ export const s5: Invariant = {
         }
       },
       onWrite(write) {
+        if (write.resource === 'leases' && succeeded(write)) untrue.led(write.user);
         if (write.resource !== 'nodes' || !succeeded(write)) return;
         const had = assertingTaints(write.before);
         const node = write.after?.metadata.name ?? '';
@@ -86,11 +90,6 @@ export const s5: Invariant = {
     };
   },
 };
-
-/** Somebody has forbidden everything, also that. */
-function isStopped(state: ClusterState, node: string): boolean {
-  return [...state.fences.values()].some(({ spec }) => spec?.node === node && spec.stop === true);
-}
 
 function assertingTaints(node: Node | undefined): Taint[] {
   return (node?.spec?.taints ?? []).filter(({ key }) => assertingKeys.includes(key));

@@ -346,4 +346,14 @@ const returns: readonly Story[] = [
   returning('it is not Ready', unwell),
 ];
 
-export const betweenStories: readonly Story[] = [...releases, ...remedies, ...returns];
+/** All has gone from a machine that is off, and our mark is about to go. */
+const unmarks: Story = {
+  name: 'between, the end of a mark: it was booted again',
+  scenario: () => ways.power('between-mark'),
+  options: () => {
+    const after = matching(/^PUT .*\/nodefences\/.*"basis":"PowerOff".*"endedAt"/);
+    return between({ after, deed: booted, not: untaints, until: decides });
+  },
+};
+
+export const betweenStories: readonly Story[] = [...releases, ...remedies, ...returns, unmarks];
