@@ -217,14 +217,17 @@ export class SharedFacts {
     return { around: { unheard, names, settledAtMs: serverNowMs + inMs } };
   }
 
-  /** Where no device says whose power it is: who has been heard of since it was confirmed to be off (SAF-17). */
+  /**
+   * Where no device says whose power it is: who has been heard of since it was confirmed to be off (SAF-17). Known before there is a
+   * fence: one that begins because its node is found off, and finds out only then that nobody knows whose power that is, would end by
+   * that and begin again without an end.
+   */
   #beside(
     { name, fence: record, serverNowMs }: ReadCase,
     config: ConfigResult,
-    fence: FenceTimes | undefined = record?.status.fence,
+    fence: FenceTimes = record?.status.fence ?? notBegun(record, serverNowMs),
   ): Pick<NodeCase, 'beside'> {
     const { observer, memory } = this.#options;
-    if (fence === undefined) return {};
     if (!this.#isBlind(name, config)) return {};
     const offAt = fence.switched.flatMap(({ step, confirmedAt }) =>
       step === 'power-management' && confirmedAt !== undefined ? [Date.parse(confirmedAt)] : [],
@@ -278,6 +281,11 @@ export class SharedFacts {
 
 /** When a fence began, and when each cut of it was confirmed. */
 type FenceTimes = Pick<NonNullable<NodeFenceStatus['fence']>, 'startedAt' | 'switched' | 'others'>;
+
+/** What would be its times: who has said off since the trouble began is accounted for. */
+function notBegun(record: ReadCase['fence'], nowMs: number): FenceTimes {
+  return { startedAt: record?.status.incident?.startedAt ?? timeOf(nowMs), switched: [] };
+}
 
 /** When its power was first told to go; where nothing was told, when it was first asked for. */
 function begunMs({ startedAt, switched }: FenceTimes): number {

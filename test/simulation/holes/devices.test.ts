@@ -152,6 +152,8 @@ runHoles('two outlets are swapped, and neither says whose power it is', {
   'outlets-swapped-failover': '[SAF-17] the same for the next instance, where the one that has cut it dies',
   'outlets-swapped-with-a-silent-one':
     '[SAF-17] one that was silent before cannot go dark: nobody knows whose power it was',
+  'outlet-off-beside-a-silent-node':
+    '[SAF-17, SAF-9] a node whose outlet says off beside another that is silent is fenced when its policy calls for it, and not begun without an end',
   'outlets-swapped-found-off':
     '[SAF-17] nor where the outlet was found off: of two that are silent it may be the other',
   'outlets-swapped-without-policy':
