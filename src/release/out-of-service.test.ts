@@ -148,9 +148,12 @@ describe('the taint of ours', () => {
       goes: false,
       objections: [{ way, objection: objection(reason, 'not yet') }],
     });
+    const next = waits('power', 'ReleaseRate');
+    assert.deepEqual(says(isOff(), [goes, next], record), ['takeOutOfService false'], 'put there with the last ones');
+    assert.deepEqual(says(isOff(), [goes, waits('policy', 'ReleaseRate')], record), ['takeOutOfService true']);
     const gone = { ...record, endedAt: '2026-01-01T00:00:30Z' };
     const end = (fate: Fate): unknown => endOfOutOfService(isOff({ node }), [gone], [fate]);
-    assert.equal(end(waits('power', 'ReleaseRate')), undefined);
+    assert.equal(end(next), undefined);
     assert.deepEqual(end(waits('policy', 'ReleaseRate')), untaint);
     assert.deepEqual(end(waits('power', 'BudgetExhausted')), untaint);
     assert.deepEqual(end(goes), untaint, 'a pod that goes is on record');

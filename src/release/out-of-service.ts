@@ -24,7 +24,9 @@ export function tellingOff(nodeCase: NodeCase, fates: readonly Fate[], record?: 
   const { node } = nodeCase;
   if (node === undefined || !isWanted(nodeCase) || !isPoweredOff(nodeCase)) return [];
   const isMarked = node.taints.some(({ key }) => key === OUT_OF_SERVICE_KEY);
-  const isTainted = !isMarked && record !== undefined && isGoing(nodeCase, record) && takesNobodyElse(nodeCase, fates);
+  const isMade = record !== undefined && isGoing(nodeCase, record) && takesNobodyElse(nodeCase, fates);
+  // Who is to go in a later minute would go as soon as Kubernetes sends it away (STM-4).
+  const isTainted = !isMarked && isMade && !fates.some(awaitsItsTurn);
   const isSaid = node.ready === 'Unknown' && !isTainted;
   return [
     ...(isSaid ? [] : [{ do: 'takeOutOfService', isTainted } as const]),
