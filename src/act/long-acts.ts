@@ -7,6 +7,7 @@ import type { Method } from '../api/fence-config.ts';
 import type { DoubtAbout, Refusable } from '../api/power.ts';
 import type { LiveNode, NodeCase } from '../api/release-view.ts';
 import type { Cordon, DeviceQuestion, Grounds, JobOrder, LongAct, Step } from '../api/steps.ts';
+import { commandKey } from '../api/task.ts';
 import type { Clock } from '../clock.ts';
 import type { DeviceProvider } from '../devices/provider.ts';
 import type { KubeClient } from '../kube/client.ts';
@@ -35,6 +36,8 @@ export interface LongActsOptions {
   namespace: string;
   isLeading: () => boolean;
   timeoutMs: number;
+  /** The node that this process runs on; absent: nobody knows, or it is outside of the cluster. */
+  nodeName?: string | undefined;
   /** How the ports of kubelets are reached; default: over the network. */
   knock?: Knock | undefined;
   /** What the word of a device is worth. */
@@ -126,9 +129,13 @@ export class LongActs {
   /** What is known here of a node, as its case has it. */
   of(
     name: string,
-  ): Pick<NodeCase, 'task' | 'job' | 'onAgain' | 'unconfirmed' | 'power' | 'storage' | 'kubelet' | keyof Refusable> {
+  ): Pick<
+    NodeCase,
+    'task' | 'job' | 'unsent' | 'onAgain' | 'unconfirmed' | 'power' | 'storage' | 'kubelet' | keyof Refusable
+  > {
     const task = this.#tasks.current(name);
     const job = this.#jobs.get(name);
+    const unsent = this.#unsent.get(name);
     const onAgain = this.#onAgain.get(name);
     const kubelet = this.#doors.of(name);
     const storage = this.#storage.of(name);
@@ -139,6 +146,7 @@ export class LongActs {
       ...(storage === undefined ? {} : { storage }),
       ...(task === undefined ? {} : { task }),
       ...(job === undefined ? {} : { job }),
+      ...(unsent === undefined ? {} : { unsent }),
       ...(onAgain === undefined ? {} : { onAgain }),
       ...this.#unconfirmedOf(name),
       ...(refused === undefined ? {} : { refused }),
@@ -304,7 +312,9 @@ export class LongActs {
     const { key } = act;
     const isCut = act.do === 'switch' && act.method.action === 'off';
     if (isCut && !namesCause(grounds)) return 'nobody says what it is for';
-    const { client, isLeading, timeoutMs, onChanged, knock = knockByNetwork } = this.#options;
+    const { client, isLeading, timeoutMs, nodeName, onChanged, knock = knockByNetwork } = this.#options;
+    // Whatever was decided, and whoever recorded it: nobody would be left to finish what is begun here and elsewhere (STM-8).
+    if (isCut && name === nodeName) return 'this process runs on it';
     const refusal = await verify(new LiveReads(client, { timeoutMs }), grounds, {
       knock,
       ask: async () => 'nobody is asked here',
@@ -318,9 +328,8 @@ export class LongActs {
   }
 }
 
-/** Two of them may be recorded in the same second. */
 function commandOf({ method, sent }: SwitchAct): string {
-  return `${method.name} ${sent?.at}`;
+  return commandKey(method.name, sent?.at ?? '');
 }
 
 /** S13: what may still write is not given away. */

@@ -14,7 +14,7 @@ import type { PowerFacts, Refusable, Unconfirmed } from './power.ts';
 import type { ATTACHMENT_RECOVERY_POLICIES, BUDGET_POLICIES, MODES, POD_DELETION_POLICIES } from './policy-defaults.ts';
 import type { SpentBudget } from './spent-budget.ts';
 import type { Allowance, Beside, OwnNode, Surroundings } from './surroundings.ts';
-import type { TaskSign } from './task.ts';
+import type { Begun } from './task.ts';
 import type { AlarmSign, ConditionStatus, JudgeLimits, NodeView } from './view.ts';
 
 export const QUARANTINE_KEY = 'fenceline.dev/quarantine';
@@ -329,13 +329,15 @@ export interface TroubleCount {
   quorums?: readonly { of: string; nodes: number; troubled: number; busy: readonly string[] }[];
   /** When the last storm under this policy ended, as far as it is on record; absent: none is. */
   stormEndedMs?: number;
+  /** When a fence that is under way elsewhere has last come a step further; absent: none is. */
+  fencedAtMs?: number;
 }
 
 /**
  * Everything that a decision about one node rests on: a plain value that can be written as JSON and decided again. What is
  * large and never looked into, the pod templates of remedies, is in it by hash.
  */
-export interface NodeCase extends Sighting, Refusable {
+export interface NodeCase extends Sighting, Refusable, Begun {
   /** The API server's clock, from the answer to the read of the node: never ahead of the truth. */
   serverNowMs: number;
   /** Who decides: the holder of what is recorded. */
@@ -375,8 +377,6 @@ export interface NodeCase extends Sighting, Refusable {
   allowance?: Allowance;
   /** Whoever decides runs on this very node. Absent: on another one, or nobody knows. */
   own?: OwnNode;
-  /** What this process has begun about the node last, and how it is doing. */
-  task?: TaskSign;
   /** The Job that runs: its UID, and its pod once there is one. */
   job?: { name: string; uid: string; pod?: string };
   /** Its devices said on when they were asked before a release, in the phase of its fence that began then. */

@@ -32,7 +32,10 @@ export interface Allowance {
   untilMs: number;
 }
 
-/** Whether another instance can take the lead. `inVain`: it was handed over, and nobody took it; `impossible`: nobody is elected. */
+/**
+ * Whether another instance can take the lead. `inVain`: it was handed over, and nobody took it; `tooSoon`: it was handed over not long
+ * ago, by whomever; `impossible`: nobody is elected.
+ */
 export interface OwnNode {
-  handOver: 'possible' | 'inVain' | 'impossible';
+  handOver: 'possible' | 'inVain' | 'tooSoon' | 'impossible';
 }

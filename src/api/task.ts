@@ -11,3 +11,15 @@ export interface TaskSign {
   /** A device may have been told something, in it or in an earlier one; absent: it is not about a device, or nobody knows. */
   told?: boolean;
 }
+
+export interface Begun {
+  /** What this process has begun about the node last, and how it is doing. */
+  task?: TaskSign;
+  /** The command that this process has put on record, and has not sent, as `commandKey` names it. */
+  unsent?: string;
+}
+
+/** A command by what is on record of it: two of them may be recorded in the same second. */
+export function commandKey(method: string, recordedAt: string): string {
+  return `${method} ${Date.parse(recordedAt)}`;
+}

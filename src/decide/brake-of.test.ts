@@ -200,21 +200,37 @@ describe('what holds back what cannot be taken back', () => {
 describe('the node that the operator runs on', () => {
   const own: NodeCase['own'] = { handOver: 'possible' };
   const hold = { reason: 'OwnNode', message: '' } as const;
-  const incident = (minutesAgo: number): NodeCase['fence'] =>
-    aFence({ incident: anIncident({ startedAt: new Date(nowMs - minutesAgo * 60_000).toISOString() }) });
-  const beside = (troubled: number, minutesAgo: number, change: Partial<NodeCase> = {}): NodeCase =>
-    ({ ...seen(0), own, count: aCount({ troubled }), fence: incident(minutesAgo), ...change }) as NodeCase;
+  const ago = (minutes: number): string => new Date(nowMs - minutes * 60_000).toISOString();
+  const incident = (minutesAgo: number, heldFor?: number): NodeCase['fence'] =>
+    aFence({
+      incident: anIncident({ startedAt: ago(minutesAgo) }),
+      ...(heldFor === undefined ? {} : { hold: { ...hold, since: ago(heldFor) } }),
+    });
+  const beside = (troubled: number, minutesAgo: number, change: Partial<NodeCase> = {}, heldFor?: number): NodeCase =>
+    ({ ...seen(0), own, count: aCount({ troubled }), fence: incident(minutesAgo, heldFor), ...change }) as NodeCase;
 
   test('[STM-8] the lead is handed over when nobody else is in trouble, or has been for the time of a boot', () => {
     assert.ok(handsOver(beside(1, 0), { hold }));
-    assert.ok(!handsOver(beside(2, 9), { hold }));
-    assert.ok(handsOver(beside(2, 10), { hold }));
+    assert.ok(!handsOver(beside(2, 9, {}, 9), { hold }));
+    assert.ok(handsOver(beside(2, 10, {}, 1), { hold }));
+  });
+
+  test('[STM-8] others have their turn once nothing else holds it back, and then the time of a boot for each step', () => {
+    assert.ok(!handsOver(beside(2, 30), { hold }), 'nobody has looked at them yet');
+    assert.ok(!handsOver(beside(2, 30, {}, 0.9), { hold }));
+    assert.ok(handsOver(beside(2, 30, {}, 1), { hold }));
+    const step = (minutesAgo: number): Partial<NodeCase> => ({
+      count: aCount({ troubled: 2, fencedAtMs: nowMs - minutesAgo * 60_000 }),
+    });
+    assert.ok(!handsOver(beside(2, 30, step(9), 20), { hold }), 'the next to lead may run there');
+    assert.ok(handsOver(beside(2, 30, step(10), 20), { hold }));
   });
 
   test('[STM-8] not where something else holds it, another one leads already, or it was in vain', () => {
     assert.ok(!handsOver(beside(1, 0), {}));
     assert.ok(!handsOver(beside(1, 0), { hold: { ...hold, reason: 'StormLimit' } }));
     assert.ok(!handsOver(beside(1, 0, { own: { handOver: 'inVain' } }), { hold }));
+    assert.ok(!handsOver(beside(1, 0, { own: { handOver: 'tooSoon' } }), { hold }));
     const { own: _, ...elsewhere } = beside(1, 0);
     assert.ok(!handsOver(elsewhere, { hold }));
   });

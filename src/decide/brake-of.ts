@@ -77,11 +77,20 @@ function settling({ around, fence }: NodeCase): NodeCase['around'] {
   return isSame ? { ...around, settledAtMs: saidMs } : around;
 }
 
-/** Others who are in trouble have the time of a boot, counted from the beginning of its own: it does not wait for ever. */
+/** When nothing else holds it back any more, nothing may hold others back either: so long they have to be begun. */
+const othersTurnMs = 60_000;
+
+/**
+ * Others who are in trouble have the time of a boot, counted from the beginning of its own trouble and from each step of a fence of
+ * theirs, which whoever leads next may run on; and their turn. It does not wait for ever.
+ */
 function othersUntilMs(nodeCase: NodeCase): number {
+  const { serverNowMs: nowMs, count } = nodeCase;
   const { bootTimeoutMs } = remedyOf(nodeCase)?.fence ?? DEFAULT_FENCE;
-  const { incident } = nodeCase.fence?.status ?? {};
-  return (incident === undefined ? nodeCase.serverNowMs : Date.parse(incident.startedAt)) + bootTimeoutMs;
+  const { incident, hold } = nodeCase.fence?.status ?? {};
+  const startedMs = incident === undefined ? nowMs : Date.parse(incident.startedAt);
+  const heldMs = hold?.reason === 'OwnNode' ? Date.parse(hold.since) : nowMs;
+  return Math.max(heldMs + othersTurnMs, Math.max(startedMs, count.fencedAtMs ?? startedMs) + bootTimeoutMs);
 }
 
 function othersFirst(nodeCase: NodeCase, threshold: string | undefined): number {

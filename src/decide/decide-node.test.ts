@@ -24,6 +24,7 @@ import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { LadderThreshold, NodeCase, Sighting } from '../api/release-view.ts';
 import type { Step } from '../api/steps.ts';
 import { actsOf } from '../api/steps.ts';
+import { commandKey } from '../api/task.ts';
 import type { NodeDecision } from './decide-node.ts';
 import { decideNode } from './decide-node.ts';
 
@@ -317,7 +318,8 @@ describe('what acts rest on', () => {
       switched: [{ ...entry, storage: [], commandSentAt: timeOf(aCase().serverNowMs) }],
     });
     const fence = aFence({ incident: anIncident(), ladders: [running], fence: told });
-    const gone = remedied('fence', { fence, policy: { kind: 'none' } });
+    const unsent = commandKey('ipmi-off', timeOf(aCase().serverNowMs));
+    const gone = remedied('fence', { fence, policy: { kind: 'none' }, unsent });
     const renewed = aCase().lease?.renewTime;
     const notTrue = { type: 'Ready', status: 'NotTrue' };
     const rows: [NodeCase, unknown[]][] = [

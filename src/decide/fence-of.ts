@@ -97,6 +97,7 @@ export function fenceOf(nodeCase: PresentCase, rung: Rung): FenceDecision {
     isWanted,
     isCalledFor: isStillTroubled || isRequested,
     isUnsettled: threshold?.lease !== undefined && quietOf(nodeCase)?.isAlive === false,
+    unsent: nodeCase.unsent,
     cleanResources: threshold?.remedies[ladder?.position ?? 0]?.cleanResources ?? isRequested,
     bootId: bootOf(nodeCase, status),
     config,

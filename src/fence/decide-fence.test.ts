@@ -3,6 +3,7 @@ import { describe, test } from 'node:test';
 import type { FenceConfig, Method } from '../api/fence-config.ts';
 import { EMPTY_STATUS } from '../api/empty-status.ts';
 import { holdsSlot } from '../api/facts.ts';
+import { commandKey } from '../api/task.ts';
 import type { FenceCase, FenceDecision } from './decide-fence.ts';
 import { decideFence, fenceOutcome } from './decide-fence.ts';
 import { tryKey, underWay } from './place.ts';
@@ -74,7 +75,7 @@ describe('the next step of a fence', () => {
 
   test('[FEN-3] goes as far as it can in one look, and says what runs', () => {
     assert.equal(poweringOff?.phase, 'poweringOff');
-    assert.ok(poweringOff.switched[0]?.commandSentAt);
+    assert.ok(poweringOff?.switched[0]?.commandSentAt);
     assert.equal(decide({}).run?.name, 'pdu-off');
   });
 
@@ -110,10 +111,18 @@ describe('the next step of a fence', () => {
     const held = decide({ brake });
     assert.deepEqual([held.fence?.phase, held.run, held.hold], ['waiting', undefined, brake]);
     assert.deepEqual(held.fence?.switched, []);
-    const begun = decide({ fence: poweringOff, brake });
+    const unsent = commandKey('pdu-off', poweringOff?.switched[0]?.commandSentAt ?? '');
+    const begun = decide({ fence: poweringOff, brake, unsent });
     assert.deepEqual([begun.run?.name, begun.hold], ['pdu-off', undefined]);
-    const again = decide({ fence: poweringOff, brake, nowMs: nowMs + 10_000 });
+    const again = decide({ fence: poweringOff, brake, unsent, nowMs: nowMs + 10_000 });
     assert.deepEqual([again.run, again.hold], [undefined, brake], 'to tell it again is another cut');
+    const another = decide({ fence: poweringOff, brake });
+    assert.deepEqual(
+      [another.run, another.hold],
+      [undefined, brake],
+      'and so is to tell what another process has recorded',
+    );
+    assert.equal(decide({ fence: poweringOff }).run?.name, 'pdu-off', 'which nothing holds back');
     const isBack = decide({ fence: poweringOff, brake, isBack: true, nowMs: nowMs + 10_000 });
     assert.equal(isBack.hold, undefined, 'it would not be told without the brake either');
   });

@@ -6,6 +6,7 @@ import { isUnderFence, timeOf } from '../api/facts.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { transition } from './automaton.ts';
 import type { TaskSign } from '../api/task.ts';
+import { commandKey } from '../api/task.ts';
 import { placed, tryKey, underWay } from './place.ts';
 import type { FenceContext, FenceFacts, FenceLimits, FenceState, TaskNews } from './state.ts';
 import { beginFence, enter, isRebooted, isSettled } from './state.ts';
@@ -25,6 +26,8 @@ export interface FenceCase {
   isCalledFor: boolean;
   /** Nobody knows that yet. */
   isUnsettled?: boolean;
+  /** The command that this process has recorded, and not sent. */
+  unsent?: string | undefined;
   cleanResources: boolean;
   bootId: string;
   config: ConfigResult;
@@ -193,8 +196,15 @@ function factsOf(fenceCase: FenceCase, task: TaskNews | undefined): FenceFacts {
     isCalledFor: fenceCase.isCalledFor,
     isUnsettled: fenceCase.isUnsettled,
     isOfPredecessor: fenceCase.isOfPredecessor,
+    mayBeTold: commandsOf(fenceCase.status?.fence).filter((command) => command !== fenceCase.unsent),
     ...(task === undefined ? {} : { task }),
   };
+}
+
+function commandsOf(fence: StoredFence | undefined): string[] {
+  return (fence?.switched ?? []).flatMap(({ method, commandSentAt: at }) =>
+    at === undefined ? [] : [commandKey(method, at)],
+  );
 }
 
 function withoutTask(facts: FenceFacts): FenceFacts {

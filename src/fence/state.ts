@@ -101,6 +101,8 @@ export interface FenceFacts {
   isUnsettled?: boolean | undefined;
   /** It was begun for an earlier Node object of this name: what it has cut is the machine's, and nothing else is. */
   isOfPredecessor?: boolean | undefined;
+  /** Commands that were on record before: all but the one that this process has recorded itself and not sent. */
+  mayBeTold: readonly string[];
   /** An administrator stopped the fence: nothing moves. */
   isStopped: boolean;
   /** The policy was paused: nothing more is switched off or released, and what was switched off is switched on (SAF-12). */

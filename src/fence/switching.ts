@@ -1,6 +1,8 @@
 /** How the methods of one step are gone through: what is stored before a command, and what the end of a try says. */
 import type { Level, Method } from '../api/fence-config.ts';
 import { deviceHash } from '../api/fence-config.ts';
+import { timeOf } from '../api/facts.ts';
+import { commandKey } from '../api/task.ts';
 import type { FenceContext, FenceFacts, FenceState, Phase, TaskNews, Transition } from './state.ts';
 import { enter, fail, move, refusedForMs, stay } from './state.ts';
 import type { Switched, SwitchedStep } from './switched.ts';
@@ -50,12 +52,14 @@ export function switchOff(state: FenceState, context: FenceContext, plan: OffPla
 type GoesOn = Pick<Extract<Transition, { kind: 'state' }>, 'run' | 'isQuestion' | 'waitsFor'>;
 
 /**
- * What was put on record a moment ago is told now. To tell it again later is another cut, whoever wanted the first one: it has to
- * be called for, what holds cuts back holds it as well, and otherwise only whether it is off by now is asked. That nobody knows yet
- * whether it is called for does not say that its trouble is over: until then it has its slot.
+ * What this process has put on record a moment ago is told now. To tell it again later is another cut, and so is to tell what another
+ * process has recorded, and may have told, whoever wanted the first one: it has to be called for, what holds cuts back holds it as
+ * well, and otherwise only whether it is off by now is asked. That nobody knows yet whether it is called for does not say that its
+ * trouble is over: until then it has its slot.
  */
 function toldAgain(facts: FenceFacts, method: Method, sentAtMs = facts.nowMs): GoesOn {
-  const isAnother = facts.task === undefined && facts.nowMs >= sentAtMs + retryAfterMs;
+  const isOurs = !facts.mayBeTold.includes(commandKey(method.name, timeOf(sentAtMs)));
+  const isAnother = facts.task === undefined && !(isOurs && facts.nowMs < sentAtMs + retryAfterMs);
   if (!isAnother || (facts.isCalledFor && !facts.isBraked)) return { run: method };
   if (facts.isFoundOff) return { run: method, isQuestion: true };
   return facts.isCalledFor || facts.isUnsettled === true ? {} : { waitsFor: NOT_TOLD_AGAIN };

@@ -301,12 +301,13 @@ describe('the node that we run on', () => {
 
   test('[STM-8] comes last, and somebody else has to do it', () => {
     assert.equal(ownBrake(undefined, 3, untilMs), undefined);
-    const said = (handOver: 'possible' | 'inVain' | 'impossible', others = 0): string | undefined =>
+    const said = (handOver: 'possible' | 'inVain' | 'tooSoon' | 'impossible', others = 0): string | undefined =>
       ownBrake({ handOver }, others, untilMs)?.message;
     assert.match(said('possible', 1) ?? '', /another node that is in trouble comes first$/);
     assert.match(said('possible', 2) ?? '', /2 nodes that are in trouble come first$/);
     assert.match(said('possible') ?? '', /the lead is handed over first$/);
     assert.match(said('inVain') ?? '', /no other instance has taken the lead$/);
+    assert.match(said('tooSoon') ?? '', /handed over within the last ten minutes/);
     assert.match(said('impossible') ?? '', /no election/);
     assert.equal(ownBrake({ handOver: 'possible' }, 1, untilMs)?.recheckAtMs, untilMs);
   });

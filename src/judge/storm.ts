@@ -243,6 +243,7 @@ export function ownBrake(own: OwnNode | undefined, others: number, othersUntilMs
   const why = {
     possible: ': the lead is handed over first',
     inVain: ', and no other instance has taken the lead',
+    tooSoon: ', and the lead has been handed over within the last ten minutes: it is again after that',
     impossible: ', and there is no election by which another instance could lead',
   };
   return { reason: 'OwnNode', message: `${itself}${why[own.handOver]}` };

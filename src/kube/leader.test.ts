@@ -329,3 +329,22 @@ test('[STM-8] where nobody takes it, it leads again, in the very next term', asy
     [0, 1],
   );
 });
+
+test('[STM-8] that it was handed over is in the Lease: the next one knows, by its own clock, and so does one that starts', async () => {
+  const election = new Election();
+  const a = election.join('a');
+  await election.world.advance(100);
+  // Its clock is an hour ahead: it has seen itself when it was.
+  const b = election.join('b', { wallOffsetMs: 3_600_000 });
+  await election.world.advance(5000);
+  assert.equal(b.elector.handedOverForMs, Infinity);
+  a.elector.handOver(30_000);
+  assert.equal(a.elector.handedOverForMs, 0);
+  await election.world.advance(60_000);
+  assert.deepEqual(election.leaders(), ['b']);
+  const c = election.join('c');
+  const d = election.join('d', { wallOffsetMs: 3_600_000 });
+  await election.world.advance(5000);
+  for (const { elector } of [a, b, c]) assert.ok(elector.handedOverForMs > 60_000 && elector.handedOverForMs <= 65_000);
+  assert.ok(d.elector.handedOverForMs > 3_600_000, 'by the time that the Lease says');
+});

@@ -68,6 +68,9 @@ export interface Lease extends KubeObject {
 /** Ends after which the Lease is still ours to give away. */
 const released: ReadonlySet<TermEnd> = new Set(['shutdown', 'failed', 'handedOver']);
 
+/** When a leader has last handed over the lead: it stays in the Lease, for whoever leads next. */
+export const HANDED_OVER = 'fenceline.dev/handed-over-at';
+
 /** As in client-go: a candidate waits one to 2.2 retry periods, so that candidates do not move in step. */
 const jitterFactor = 1.2;
 
@@ -80,6 +83,8 @@ export class LeaderElector {
   #term: LeaseTerm | undefined;
   /** It leaves the Lease to others until then. */
   #standsFromMs = -Infinity;
+  /** When the lead was last handed over, by this one or another. */
+  #handedOverMs = -Infinity;
 
   constructor(options: LeaderElectorOptions) {
     this.#options = options;
@@ -94,8 +99,14 @@ export class LeaderElector {
 
   /** Ends the term, and leaves the Lease to others for so long; if nobody takes it, this one stands again. */
   handOver(forMs: number): void {
-    this.#standsFromMs = this.#options.clock.monotonic() + forMs;
+    this.#handedOverMs = this.#options.clock.monotonic();
+    this.#standsFromMs = this.#handedOverMs + forMs;
     this.#term?.end('handedOver');
+  }
+
+  /** How long ago the lead was handed over, by whomever, as far as the Lease tells. */
+  get handedOverForMs(): number {
+    return this.#options.clock.monotonic() - this.#handedOverMs;
   }
 
   /** Who held the Lease when it was last seen; for people. */
@@ -263,7 +274,8 @@ export class LeaderElector {
       const now = microTime(this.#options.clock.now());
       const spec = { ...this.#seen?.lease.spec, holderIdentity: '', leaseDurationSeconds: 1 };
       const limits = { timeoutMs: this.#timeoutMs(term), guard: () => term.remainingMs() > 0 };
-      const written = await this.#write(this.#seen?.lease, { ...spec, acquireTime: now, renewTime: now }, limits);
+      const known = term.ended === 'handedOver' ? handedOverAt(this.#seen?.lease, now) : this.#seen?.lease;
+      const written = await this.#write(known, { ...spec, acquireTime: now, renewTime: now }, limits);
       if (written.ok) return;
       if (written.error.kind !== 'conflict' || attempt === 2) {
         this.#report('release', written.error);
@@ -301,7 +313,13 @@ export class LeaderElector {
 
   #notice(lease: Lease): void {
     if (this.#seen?.lease.metadata.resourceVersion === lease.metadata.resourceVersion) return;
-    this.#seen = { lease, atMs: this.#options.clock.monotonic() };
+    const atMs = this.#options.clock.monotonic();
+    const stamp = lease.metadata.annotations?.[HANDED_OVER];
+    const isNew = stamp !== undefined && stamp !== this.#seen?.lease.metadata.annotations?.[HANDED_OVER];
+    // Only of what was there before this process the time that somebody else's clock has shown says more than when it was seen.
+    const agoMs = this.#seen === undefined ? this.#options.clock.now() - Date.parse(stamp ?? '') : 0;
+    if (isNew) this.#handedOverMs = atMs - Math.max(0, Number.isNaN(agoMs) ? Infinity : agoMs);
+    this.#seen = { lease, atMs };
   }
 
   #limits(term: LeaseTerm): CallOptions {
@@ -323,6 +341,12 @@ export class LeaderElector {
   #report(during: 'acquire' | 'renew' | 'release', error: KubeError): void {
     this.#options.onProblem({ kind: 'request', during, error });
   }
+}
+
+function handedOverAt(lease: Lease | undefined, at: string): Lease | undefined {
+  if (lease === undefined) return undefined;
+  const { metadata } = lease;
+  return { ...lease, metadata: { ...metadata, annotations: { ...metadata.annotations, [HANDED_OVER]: at } } };
 }
 
 /** `ended` never rejects, so that cleaning up may wait for it; `outcome` does if the work failed. */

@@ -64,8 +64,9 @@ interface FenceSummary {
   /** It has something under way, or something to undo. */
   open: boolean;
   policy?: string;
-  /** A fence was begun and has not ended. */
+  /** A fence was begun and has not ended, and when its present step began. */
   fenced: boolean;
+  stepMs: number | undefined;
   /** It has a slot, for a fence or for another remedy that cannot be taken back. */
   fencing: boolean;
   remedying: boolean;
@@ -181,6 +182,11 @@ export class ClusterView {
   /** Nodes under fence, and those that have a slot: for a fence, or for another remedy that cannot be taken back. */
   nodesWith(what: 'fenced' | 'fencing' | 'remedying'): string[] {
     return [...this.#fences.entries.values()].flatMap(({ value }) => (value[what] ? [value.node] : []));
+  }
+
+  /** When the present steps of the fences of other nodes began. */
+  fencedSince(node: string): number[] {
+    return [...this.#fences.entries.values()].flatMap(({ value: of }) => (of.node === node ? [] : (of.stepMs ?? [])));
   }
 
   /** When the storms under a policy ended that other nodes have on record. */
@@ -353,7 +359,7 @@ function summaryOf(object: KubeObject): FenceSummary {
       applied?: object[];
       fence?: {
         phase: string;
-        startedAt: string;
+        stepStartedAt: string;
         releasedAt?: string;
         waitsFor?: string;
         switched?: { commandSentAt?: string; confirmedAt?: string }[];
@@ -368,6 +374,7 @@ function summaryOf(object: KubeObject): FenceSummary {
     node: spec?.node ?? '',
     ...(spec?.policy === undefined ? {} : { policy: spec.policy }),
     fenced: isUnderFence(status?.fence),
+    stepMs: isUnderFence(status?.fence) ? Date.parse(status?.fence?.stepStartedAt ?? '') : undefined,
     fencing: holdsSlot('fence', { spec, status }),
     remedying: holdsSlot('remedy', { spec, status }),
     ...stormOf(status),

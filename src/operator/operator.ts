@@ -62,7 +62,7 @@ export interface OperatorOptions {
   /** How often the devices of all nodes are asked whether they could be used; default: every ten minutes. */
   checkDevicesEveryMs?: number;
   /** The node that this process runs on; absent: nobody knows, or it is outside of the cluster. */
-  nodeName?: string;
+  nodeName?: string | undefined;
   /** Never used by another process: the holder of records, and who reports events. */
   identity: string;
   /** Absent: /healthz, /readyz and /metrics are not served, as in a simulation that has no real network. */
@@ -73,7 +73,7 @@ export interface OperatorOptions {
   election?: { namespace: string; name: string; timings?: Partial<LeaderTimings> };
 }
 
-type Wiring = Pick<OperatorOptions, 'client' | 'clock' | 'random'> & {
+type Wiring = Pick<OperatorOptions, 'client' | 'clock' | 'random' | 'nodeName'> & {
   observer: Observer;
   cluster: ClusterView;
   isLeading: () => boolean;
@@ -111,8 +111,8 @@ export class Operator {
 
   constructor(options: OperatorOptions) {
     this.#options = options;
-    const { client, clock, random, identity, election, log } = options;
-    const base = { client, clock, random };
+    const { client, clock, random, nodeName, identity, election, log } = this.#options;
+    const base = { client, clock, random, nodeName };
     const onProblem = (source: string, error: KubeError): void => this.#problem(source, error);
     const onNode = (name: string): void => this.#loop.add(name);
     this.#crashes = new CrashReports(clock);
@@ -129,7 +129,7 @@ export class Operator {
     });
     this.#loop = this.#loopFor(clock);
     this.#elector = election && this.#electorFor(election);
-    this.#succession = new Succession(options, this.#elector);
+    this.#succession = new Succession(this.#options, this.#elector);
     const isLeading = (): boolean => this.#leading && (this.#elector?.isLeading() ?? true);
     this.#devices = memoryBy(this.#observer, { client, clock, namespace: options.namespace, isLeading, onProblem });
     this.#events = new EventRecorder({

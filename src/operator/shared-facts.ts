@@ -165,7 +165,10 @@ export class SharedFacts {
     const types = new Set(thresholds.map(({ condition }) => condition?.type));
     const ongoing = { fenced, fencing, remedying };
     const storm = policy.kind === 'one' ? lastStorm(cluster.storms(policy.policy.name, name), fence, serverNowMs) : {};
-    return { ...countTrouble(name, this.#counted(types), ongoing, thresholds), ...storm };
+    const count = countTrouble(name, this.#counted(types), ongoing, thresholds);
+    // Whoever is being cut comes a step further, also where no view shows it yet.
+    const steps = count.fencing.length > 0 ? [serverNowMs] : cluster.fencedSince(name);
+    return { ...count, ...storm, ...(steps.length === 0 ? {} : { fencedAtMs: Math.max(...steps) }) };
   }
 
   #counted(types: ReadonlySet<string | undefined>): CountedNode[] {

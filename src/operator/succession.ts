@@ -1,19 +1,20 @@
 /** The node that this process runs on is cut by another one, to which the lead is handed over before (STM-8). */
 import type { OwnNode } from '../api/surroundings.ts';
-import type { Clock } from '../clock.ts';
 import type { LeaderElector } from '../kube/leader.ts';
 import type { Log } from '../report/log.ts';
 
 export interface SuccessionOptions {
-  clock: Clock;
   log: Log;
   /** Absent: nobody knows where this process runs, or it is outside of the cluster. */
-  nodeName?: string;
+  nodeName?: string | undefined;
 }
 
-/** Who hands over the lead does not stand for election for so long. */
-const othersLeadWithinMs = 30_000;
-/** Where nobody took it, it is handed over again after this: another instance may be there by then. */
+/** Who hands over the lead does not stand for election for so long: whoever is there has tried twice by then. */
+const othersLeadWithinMs = 10_000;
+/**
+ * It is not handed over again before this, by whomever: where nobody took it, another instance may be there by then, and two that
+ * run on nodes in trouble do not hand it to and fro.
+ */
 const againAfterMs = 600_000;
 
 export class Succession {
@@ -22,7 +23,7 @@ export class Succession {
   #epoch: number | undefined;
   /** The term in which it was handed over. */
   #handedOver: number | undefined;
-  #inVainMs = -Infinity;
+  #isInVain = false;
 
   constructor(options: SuccessionOptions, elector: LeaderElector | undefined) {
     this.#options = options;
@@ -31,8 +32,7 @@ export class Succession {
 
   /** A term of ours has begun. If it is the very next one after that in which it was handed over, nobody led in between. */
   began(epoch: number | undefined): void {
-    const isNext = this.#handedOver !== undefined && epoch === this.#handedOver + 1;
-    if (isNext) this.#inVainMs = this.#options.clock.monotonic();
+    this.#isInVain = this.#handedOver !== undefined && epoch === this.#handedOver + 1;
     this.#handedOver = undefined;
     this.#epoch = epoch;
   }
@@ -41,8 +41,8 @@ export class Succession {
   ownNode(name: string): OwnNode | undefined {
     if (name !== this.#options.nodeName) return undefined;
     if (this.#elector === undefined) return { handOver: 'impossible' };
-    const isInVain = this.#options.clock.monotonic() - this.#inVainMs < againAfterMs;
-    return { handOver: isInVain ? 'inVain' : 'possible' };
+    if (this.#elector.handedOverForMs >= againAfterMs) return { handOver: 'possible' };
+    return { handOver: this.#isInVain ? 'inVain' : 'tooSoon' };
   }
 
   handOver(node: string): void {

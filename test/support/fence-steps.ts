@@ -55,6 +55,7 @@ export const quiet: FenceFacts = {
   isAliveSince: false,
   isBraked: false,
   isCalledFor: true,
+  mayBeTold: [],
   isStopped: false,
   isPaused: false,
 };

@@ -8,12 +8,25 @@ const thresholds = [
   { lease: { staleFor: '12s' }, remedies: [fence] },
 ];
 
-export function onOwnNode(name: string, operators: number, stuck: readonly string[] = ['node-1']): Scenario {
+interface Course {
+  /** By node: when its kernel is stuck. */
+  stuck?: Readonly<Record<string, string>>;
+  runFor?: string;
+}
+
+export function onOwnNode(
+  name: string,
+  operators: number,
+  { stuck = { 'node-1': '5s' }, runFor = '3m' }: Course = {},
+): Scenario {
   return fenced(name, {
     cluster: { nodes: 6, operators: { count: operators, onNodes: true } },
     policy: { thresholds },
     objects: [everywhere(6)],
-    events: stuck.map((node) => ({ at: '5s', condition: { node, type: 'KernelDeadlock', status: 'True' } })),
-    runFor: '3m',
+    events: Object.entries(stuck).map(([node, at]) => ({
+      at,
+      condition: { node, type: 'KernelDeadlock', status: 'True' },
+    })),
+    runFor,
   });
 }

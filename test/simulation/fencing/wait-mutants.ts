@@ -20,10 +20,11 @@ export const waitMutantCases: readonly MutantCase[] = [
   {
     invariant: 'S22',
     mistake: 'cuts the machine that it runs on itself',
+    // Who does not know where it runs: what holds it back, and what refuses at the wire, each need that alone.
     sabotage: {
-      file: 'src/judge/storm.ts',
-      line: 'if (own === undefined) return undefined;',
-      instead: 'if (own !== null) return undefined;',
+      file: 'src/operator/operator.ts',
+      line: 'this.#options = options;',
+      instead: 'this.#options = { ...options, nodeName: undefined };',
     },
     scenario: onOwnNode('own-node-cut', 2),
     says: /^operator-1 cut node-1, on which it runs itself$/,
