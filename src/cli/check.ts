@@ -171,7 +171,7 @@ export async function checkDevices(context: CheckContext, names: readonly string
       answers,
       ...(notes.size === 0 ? {} : { notes: [...notes] }),
       ...problem,
-      ...(config.ok ? {} : { problems: config.problems.map((one) => `${placeOf(one)}: ${one.reason}`) }),
+      ...(config.ok ? {} : { problems: [...new Set(config.problems.map((one) => `${placeOf(one)}: ${one.reason}`))] }),
     });
   });
   return checked.sort((one, other) => one.node.localeCompare(other.node, 'en', { numeric: true }));

@@ -189,6 +189,7 @@ describe('commands around fencing', () => {
         answers: [],
         reason: 'ConfigurationInvalid',
         message: '',
+        problems: [`${secretMissing}, or correct the name`],
       },
     );
 
