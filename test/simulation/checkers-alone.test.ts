@@ -279,7 +279,7 @@ describe('checkers fed by hand', () => {
       return fed;
     };
     assert.deepEqual(beside().exemptions, ['JustLost']);
-    const told = 'cp-1 was cut, and 1 of 3 nodes of the control plane are left of the 2 that it needs';
+    const told = 'cp-1 was cut, and 1 of 3 nodes of control-plane are left of the 2 that it needs';
     assert.deepEqual(beside({ ...cut, node: 'cp-3' }).violations, [told]);
     const answer = { type: 'answered', operator: 1, node: 'cp-3', power: 'off' } as const;
     assert.deepEqual(beside(answer).violations, [told]);
