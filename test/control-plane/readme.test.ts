@@ -94,6 +94,11 @@ function workplace(): string {
   return directory;
 }
 
+/** What is there when a command is typed, because an operator has left it that is away. */
+const left: readonly [RegExp, string][] = [
+  [/out-of-service=\S+-$/, 'kubectl taint node worker-1 node.kubernetes.io/out-of-service=fenceline:NoSchedule'],
+];
+
 /** What a command has to say, where that is more than that it went well. */
 const sayings: readonly [RegExp, RegExp][] = [
   [/get (events|nodefences)$|get events/, /No resources found/],
@@ -145,6 +150,7 @@ describe('documents', () => {
         assert.equal(await running.stop(), 0);
         return;
       }
+      for (const [about, before] of left) if (about.test(command)) await type(before, env, directory);
       const said = await type(command, env, directory);
       const [, expected] = sayings.find(([about]) => about.test(command)) ?? [];
       assert.ok(expected !== undefined);
