@@ -194,7 +194,7 @@ export const fenceMutantCases: readonly MutantCase[] = [
       ],
       runFor: '1m',
     }),
-    beside: ['S29'],
+    beside: ['S29', 'S6'],
     says: /on the basis PowerOff although its machine is on$/,
   },
   {
@@ -249,7 +249,7 @@ export const fenceMutantCases: readonly MutantCase[] = [
     }),
     options: slowFirstAnswer(50_000),
     // Its successor has done all of it, and switched the machine on.
-    beside: ['S20'],
+    beside: ['S20', 'S45'],
     says: /^operator-\d told the device of node-\d off although operator-\d_\S+ holds its record$/,
   },
   {
