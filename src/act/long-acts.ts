@@ -78,7 +78,7 @@ export class LongActs {
   readonly #onAgain = new Map<string, NonNullable<NodeCase['onAgain']>>();
   /** By node: they did not say off when they were asked, in that phase, and since when. */
   readonly #unconfirmed = new Map<string, Omit<NonNullable<NodeCase['unconfirmed']>, 'forMs'> & { sinceMs: number }>();
-  /** What the API server refuses: acts that are done at once, and grounds of those that take their time. */
+  /** What does not go at the API server: acts that are done at once, and grounds of those that take their time. */
   readonly refusals: Refusals;
   readonly #refusedGrounds: Refusals;
   /** By node: the tries that the latest decision calls for. */
@@ -183,6 +183,11 @@ export class LongActs {
   /** A decision wants to know whether somebody opens at the port of its kubelet. */
   wonderAboutKubelet(node: LiveNode): void {
     this.#doors.want(node);
+  }
+
+  /** The API server did not say what would have to be known to decide anything about it. */
+  away(name: string): void {
+    for (const known of [this.refusals, this.#refusedGrounds]) known.away(name);
   }
 
   forget(name: string): void {

@@ -4,7 +4,8 @@ import { describe, test } from 'node:test';
 import { ActCluster } from '../../test/support/act-cluster.ts';
 import { entry } from '../../test/support/release-case.ts';
 import type { Grounds, Step } from '../api/steps.ts';
-import type { ActOptions, ActOutcome } from './perform.ts';
+import type { ActOutcome } from './act-outcome.ts';
+import type { ActOptions } from './perform.ts';
 import { perform } from './perform.ts';
 import { Turnstile } from './turnstile.ts';
 

@@ -5,7 +5,8 @@ import { entry, forceEviction, quarantine } from '../../test/support/release-cas
 import type { Method } from '../api/fence-config.ts';
 import type { Cordon, FreeAct, GroundedAct, Grounds, LongAct, Step } from '../api/steps.ts';
 import type { KubeObject } from '../kube/client.ts';
-import type { ActOptions, ActOutcome, Target } from './perform.ts';
+import type { ActOutcome } from './act-outcome.ts';
+import type { ActOptions, Target } from './perform.ts';
 import { perform } from './perform.ts';
 import { Turnstile } from './turnstile.ts';
 

@@ -17,10 +17,11 @@ import {
 } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';
 import type { CallOptions, JsonPatchOperation, KubeClient, KubeObject } from '../kube/client.ts';
-import type { KubeError, Result } from '../kube/errors.ts';
+import type { Result } from '../kube/errors.ts';
 import type { Taint } from '../kube/patches.ts';
 import { addTaint, removeAnnotation, removeTaint, setAnnotation, setAnnotations } from '../kube/patches.ts';
 import { nodes, pods, volumeAttachments } from '../kube/resources.ts';
+import type { ActOutcome } from './act-outcome.ts';
 import type { AskDevices, Refusal } from './grounds.ts';
 import { notConfirmed, verify } from './grounds.ts';
 import type { WireNode } from './out-of-service.ts';
@@ -45,18 +46,6 @@ export interface ActOptions {
   ask: AskDevices;
   longActs: LongActs;
 }
-
-export type ActOutcome =
-  | { kind: 'done'; act: Act }
-  /** It takes its time; how it is doing is asked in the next pass. */
-  | { kind: 'begun'; act: Act }
-  /** It was so already, or the object is gone. */
-  | { kind: 'needless'; act: Act }
-  /** Somebody changed what it rests on: decide anew. */
-  | { kind: 'changed'; act?: Act; what: string }
-  /** A device does not say what it rests on: ask again, but not at once. */
-  | { kind: 'unconfirmed'; what: string }
-  | { kind: 'failed'; act?: Act; error: KubeError };
 
 /** Kubernetes writes two taints of its own when a node is not Ready any more. */
 const taintTries = 5;

@@ -130,7 +130,7 @@ export interface Unconfirmed {
   forMs: number;
 }
 
-/** What the API server says when it refuses, and for how long in a row. */
+/** What the API server says when something does not go, or how it fails, and for how long in a row nothing has gone. */
 export type Refused = Omit<Unconfirmed, 'isDisbelieved'>;
 
 export interface Refusable {

@@ -120,6 +120,22 @@ describe('a machine that is off', () => {
     assert.equal(news({ refused, node: { taints: [other] } })[0], 'poweringOn');
     const marked = { taints: [other, taint(OUT_OF_SERVICE_KEY)] };
     assert.deepEqual(news({ refused: { ...refused, forMs: 120_000 }, node: marked }), ['off', told, told]);
+    const gone = (change: Parameters<typeof aRecord>[0]): unknown =>
+      news({ refused, status: { releases: [aRecord({ basis: 'PowerOff', ...change })] } })[0];
+    assert.equal(gone({ podsGoneAt: timeOf(nowMs - 59_000) }), 'off', 'what was let go is being detached');
+    assert.equal(gone({ podsGoneAt: minutesAgo(1) }), 'poweringOn', 'not for ever');
+    assert.equal(gone({ podsGoneAt: timeOf(nowMs - 59_000), endedAt: timeOf(nowMs) }), 'poweringOn');
+    assert.equal(gone({}), 'poweringOn', 'nothing has gone');
+    assert.equal(gone({ podsGoneAt: timeOf(nowMs - 59_000), basis: 'AcceptedRisk' }), 'poweringOn', 'not by this');
+  });
+
+  test('[SAF-10] what was refused before it was off does not count: whoever mends it has a minute', () => {
+    const refused = { message: 'denied', forMs: 180_000 };
+    const since = (stepStartedAt: string, phase: Fence['phase'] = 'off'): unknown =>
+      decided(fenced(aStored(phase, { switched: [offNow], stepStartedAt }), { pods: [aPod()], refused })).fence?.phase;
+    assert.equal(since(timeOf(nowMs - 59_000)), 'off');
+    assert.equal(since(timeOf(nowMs - 60_000)), 'poweringOn');
+    assert.equal(since(minutesAgo(7), 'poweringOff'), 'off', 'it has just come to be');
   });
 
   test('[EVD-5, SAF-12] is not switched on while our taint says so, whatever it is switched on for', () => {

@@ -13,7 +13,7 @@ import { DEFAULT_FENCE } from '../api/policy-facts.ts';
 import type { NodeCase, PodFacts, PresentCase } from '../api/release-view.ts';
 import { OUT_OF_SERVICE_KEY } from '../api/release-view.ts';
 import type { Cordon, LongAct } from '../api/steps.ts';
-import type { FenceDecision } from '../fence/decide-fence.ts';
+import type { FenceCase, FenceDecision } from '../fence/decide-fence.ts';
 import { tryKey } from '../fence/place.ts';
 import { stateOf } from '../fence/stored.ts';
 import { entryFor } from '../fence/switched.ts';
@@ -108,7 +108,7 @@ export function fenceOf(nodeCase: PresentCase, rung: Rung): FenceDecision {
     needsReboot: !areUnseenThere(nodeCase),
     onAgain: ofThisOff(nodeCase.onAgain, fence)?.message,
     unconfirmed: ofThisOff(nodeCase.unconfirmed, fence),
-    refused: nodeCase.refused && { ...nodeCase.refused, isMarked: isMarked(nodeCase) },
+    refused: refusedOf(nodeCase, fence),
     refusedGrounds: nodeCase.refusedGrounds,
     isAliveSince: isAliveSince(nodeCase, fence),
     darkness,
@@ -243,6 +243,27 @@ function ofThisOff<Said extends { since: string }>(said: Said | undefined, fence
   return fence?.phase === 'off' && said?.since === fence.stepStartedAt ? said : undefined;
 }
 
+/** Whoever has it mended in time after the cut sees nothing undone: only what was refused since it is off counts. */
+function refusedOf(nodeCase: PresentCase, fence: Fence | undefined): FenceCase['refused'] {
+  const { refused, serverNowMs } = nodeCase;
+  if (refused === undefined) return undefined;
+  const offMs = fence?.phase === 'off' ? serverNowMs - Date.parse(fence.stepStartedAt) : 0;
+  const forMs = Math.min(refused.forMs, offMs);
+  return { ...refused, forMs, isReliedOn: isMarked(nodeCase) || isLettingGo(nodeCase) };
+}
+
+/** Pods have gone on the strength of its being off, and what they leave is still being detached. */
+function isLettingGo(nodeCase: PresentCase): boolean {
+  return releasedBy('PowerOff', nodeCase).some(
+    ({ podsGoneAt = '', endedAt }) =>
+      endedAt === undefined && nodeCase.serverNowMs < Date.parse(podsGoneAt) + detachPatienceMs,
+  );
+}
+
+function releasedBy(basis: string, { fence, node }: NodeCase): NodeFenceStatus['releases'] {
+  return (fence?.status.releases ?? []).filter((one) => one.basis === basis && one.bootId === node?.bootId);
+}
+
 /**
  * Whoever reads that taint takes the machine for off, and detaches its volumes by force: it is not switched on under it, and ours
  * goes when its pods have gone (S7).
@@ -337,7 +358,7 @@ function inService({ pods }: NodeCase): PodFacts[] {
 
 /** What may go on the strength of its present step has gone, as far as anybody lets it. */
 function isReleased(nodeCase: NodeCase): boolean {
-  const { fence, serverNowMs, node } = nodeCase;
+  const { fence, serverNowMs } = nodeCase;
   const { phase = 'waiting', cleanResources } = fence?.status.fence ?? {};
   const basis = basisOf[phase];
   if (basis === undefined) return false;
@@ -346,12 +367,10 @@ function isReleased(nodeCase: NodeCase): boolean {
   // What a budget keeps does not go, which may be for ever: it is not waited for.
   const isLeft = releaseNode(nodeCase).some((fate) => fate.goes && !isOver(fate.pod));
   if (isLeft) return false;
-  return (fence?.status.releases ?? [])
-    .filter((record) => record.basis === basis && record.bootId === node?.bootId)
-    .every(
-      ({ endedAt, podsGoneAt }) =>
-        endedAt !== undefined || serverNowMs >= Date.parse(podsGoneAt ?? '') + detachPatienceMs,
-    );
+  return releasedBy(basis, nodeCase).every(
+    ({ endedAt, podsGoneAt }) =>
+      endedAt !== undefined || serverNowMs >= Date.parse(podsGoneAt ?? '') + detachPatienceMs,
+  );
 }
 
 const basisOf: Partial<Record<Fence['phase'], string>> = { off: 'PowerOff', isolated: 'StorageFenced' };

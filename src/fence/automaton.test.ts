@@ -102,7 +102,7 @@ describe('fence automaton', () => {
     const under = next(off, { nowMs: 30, isOutOfService: true });
     assert.deepEqual([stateOf(under).phase, 'run' in under], ['poweringOn', false]);
     assert.deepEqual(under, { kind: 'state', state: off });
-    const refused = { message: 'denied', forMs: 0, isMarked: true };
+    const refused = { message: 'denied', forMs: 0, isReliedOn: true };
     const kept = next(off, { nowMs: 30, isOutOfService: true, refused });
     const waitsFor = 'it goes on when its Node does not say any more that it is out of service: denied';
     assert.deepEqual(kept, { kind: 'state', state: off, waitsFor });
@@ -198,9 +198,9 @@ describe('fence automaton', () => {
 
   test('[SAF-10, SAF-19] what the API server lets nothing go from is told at once, and switched on again; it is not cut for the same', () => {
     const cut = play([{ nowMs: 10 }, 'done', { nowMs: 20 }, 'done', 'done']);
-    const refused = (forMs: number, isMarked = false): Partial<FenceFacts> => ({
+    const refused = (forMs: number, isReliedOn = false): Partial<FenceFacts> => ({
       nowMs: 20 + forMs,
-      refused: { message: 'denied', isMarked, forMs },
+      refused: { message: 'denied', isReliedOn, forMs },
     });
     const said = stateOf(next(cut, refused(60_000)));
     const told = 'it is off, and its pods cannot go: denied';

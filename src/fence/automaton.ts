@@ -250,16 +250,16 @@ function stayOff(state: FenceState, waitsFor: string, forMs: number): Transition
 }
 
 /**
- * The API server does not let its pods go, or not be quarantined: that is said at once. What we have cut is switched on again, once
+ * The API server does not let its pods go, or not be quarantined, for whatever reason: that is said at once. What we have cut is switched on again, once
  * that seems to be its last word, and is not cut again for the same: its restarts are used up. But not while others rely on its being
  * off.
  */
 function refusedOff(state: FenceState, { facts, limits }: FenceContext): Transition {
-  const { message: why = '', forMs = 0, isMarked = false } = facts.refused ?? {};
+  const { message: why = '', forMs = 0, isReliedOn = false } = facts.refused ?? {};
   const message = `it is off, and its pods cannot go: ${why}`;
   if (state.message !== message) return move({ ...state, message });
   if (forMs < refusedForMs) return stay(state);
-  if (mayBeOurs(state) && !isMarked) {
+  if (mayBeOurs(state) && !isReliedOn) {
     const restarts = Math.max(state.restarts, limits.restarts);
     return enter({ ...state, restarts }, 'poweringOn', facts, state.level);
   }

@@ -49,7 +49,7 @@ function* inputs(state: FenceState): Generator<FenceFacts> {
               yield { ...facts, unconfirmed: { message: 'no route', isDisbelieved, forMs } };
             }
           }
-          for (const isMarked of flags) yield { ...facts, refused: { message: 'denied', isMarked, forMs: 60_000 } };
+          for (const isReliedOn of flags) yield { ...facts, refused: { message: 'denied', isReliedOn, forMs: 60_000 } };
         }
       }
     }

@@ -71,8 +71,8 @@ export interface FenceFacts {
   onAgain?: string | undefined;
   /** It was confirmed off, and right before its pods go its device does not say so any more. */
   unconfirmed?: Unconfirmed | undefined;
-  /** The API server refuses what was decided. `isMarked`: others have been told that it is off. */
-  refused?: (Refused & { isMarked: boolean }) | undefined;
+  /** Nothing goes at the API server of what was decided. `isReliedOn`: others have been told that it is off, or detach by that. */
+  refused?: (Refused & { isReliedOn: boolean }) | undefined;
   /** It refuses to say what the present try rests on. */
   refusedGrounds?: Refused | undefined;
   /** It was confirmed off, and its kubelet has long gone on renewing: it was never off. */

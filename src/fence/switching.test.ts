@@ -132,7 +132,7 @@ describe('a method that switches off', () => {
     const dropped = (forMs?: number): (string | number | undefined)[] => {
       const refusedGrounds = forMs === undefined ? undefined : { message: 'denied', forMs };
       // What else is refused is not what this one rests on.
-      const refused = { message: 'its quarantine', forMs: 1e6, isMarked: false };
+      const refused = { message: 'its quarantine', forMs: 1e6, isReliedOn: false };
       const { message, retries, notBeforeMs, switched } = next(sent, alone, { task, refused, refusedGrounds }).state;
       assert.deepEqual(switched, [], 'nothing was sent');
       return [message, retries, notBeforeMs];

@@ -8,7 +8,7 @@ import type { NodeCase, Sighting } from '../api/release-view.ts';
 import type { JudgeLimits, Judgement, Verdict } from '../api/view.ts';
 import { FenceStore } from '../act/fence-store.ts';
 import type { LongActs } from '../act/long-acts.ts';
-import type { ActOutcome } from '../act/perform.ts';
+import type { ActOutcome } from '../act/act-outcome.ts';
 import { perform } from '../act/perform.ts';
 import { askAgainAfterMs } from '../act/power-questions.ts';
 import { Turnstile } from '../act/turnstile.ts';
@@ -203,7 +203,7 @@ export class Attendant {
     if (pods === undefined) return { inMs: maxRetryMs };
     const startedMs = clock.monotonic();
     const read = await reader.read(seen, pods);
-    if (!read.ok) return { inMs: this.#failed(name, read.error) };
+    if (!read.ok) return { inMs: this.#undecided(name, read.error) };
     this.#serverTime.note(read.value.serverNowMs);
     const deposedMs = this.#deposedFor(name, read.value.fence);
     if (deposedMs > 0) return { inMs: deposedMs };
@@ -216,7 +216,7 @@ export class Attendant {
     shared.claim(nodeCase, decision);
     longActs.want(name, decision.steps);
     const recorded = await this.#record(nodeCase, decision);
-    if (!recorded.ok) return { inMs: this.#failed(name, recorded.error) };
+    if (!recorded.ok) return { inMs: this.#undecided(name, recorded.error) };
     const fence = recorded.value;
     this.#noteAlarm(nodeCase, decision);
     if (fence?.status.holder === this.#options.identity) this.#held.set(name, fence.status.epoch);
@@ -235,8 +235,7 @@ export class Attendant {
     });
     this.#deeds.set(name, (this.#deeds.get(name) ?? 0) + acts.filter(({ kind }) => kind === 'done').length);
     if (acts.some(({ kind }) => kind === 'changed')) reader.doubt(name);
-    const failed = acts.find((act) => act.kind === 'failed');
-    longActs.refusals.note(name, failed?.kind === 'failed' ? failed.error : undefined);
+    longActs.refusals.noteActs(name, acts);
     const pass = { nodeCase, decision, acts, fence, tookMs: clock.monotonic() - startedMs };
     onPass?.(pass);
     reporter.report(pass);
@@ -311,6 +310,12 @@ export class Attendant {
     const isSoon = wants.some((want) => want !== 'deviceLater' && want !== 'storage');
     const soonMs = isSoon ? Math.min(inMs, askAgainAfterMs) : inMs;
     return soonMs < Infinity ? { inMs: soonMs } : {};
+  }
+
+  /** Nothing was tried: the API server is away, and does not refuse anything. */
+  #undecided(name: string, error: KubeError): number {
+    this.#options.longActs.away(name);
+    return this.#failed(name, error);
   }
 
   #failed(name: string, error: KubeError): number {

@@ -12,7 +12,7 @@ import {
   inForce,
   quarantine,
 } from '../../test/support/release-case.ts';
-import type { ActOutcome } from '../act/perform.ts';
+import type { ActOutcome } from '../act/act-outcome.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import { decideNode } from '../decide/decide-node.ts';

@@ -1,6 +1,6 @@
 /** Tells about passes over nodes in trouble: in the log, in events, in metrics. All from the one value of the pass. */
 import { isDeepStrictEqual } from 'node:util';
-import type { ActOutcome } from '../act/perform.ts';
+import type { ActOutcome } from '../act/act-outcome.ts';
 import type { NodeFenceStatus, StuckPod } from '../api/node-fence.ts';
 import { ALARM, FENCED, RELEASE_EVENTS } from '../api/reasons.ts';
 import { OUT_OF_SERVICE_KEY, QUARANTINE_KEY } from '../api/release-view.ts';

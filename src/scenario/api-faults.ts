@@ -7,11 +7,23 @@ const slowMs = 2000;
 const lagMs = 5000;
 const writes = ['create', 'update', 'patch', 'delete'];
 
-/** What one of them is not allowed, by a webhook or a right that is missing. */
-const denied: Partial<Record<ApiFault, string>> = {
-  deniesPods: 'delete pods',
-  deniesNodes: 'patch nodes',
-  deniesPause: 'get configmaps',
+/** What is never done for one of them: by a right that is missing, or a webhook that says no, is down, or does not answer. */
+const undone: Partial<Record<ApiFault, { what: string; code: number; afterMs?: number }>> = {
+  deniesPods: { what: 'delete pods', code: 403 },
+  deniesNodes: { what: 'patch nodes', code: 403 },
+  deniesPause: { what: 'get configmaps', code: 403 },
+  failsPods: { what: 'delete pods', code: 500 },
+  failsNodes: { what: 'patch nodes', code: 500 },
+  limitsPods: { what: 'delete pods', code: 429 },
+  limitsNodes: { what: 'patch nodes', code: 429 },
+  hangsPods: { what: 'delete pods', code: 504, afterMs: 30_000 },
+  hangsNodes: { what: 'patch nodes', code: 504, afterMs: 30_000 },
+};
+const messages: Readonly<Record<number, string>> = {
+  403: 'an admission webhook denied to',
+  429: 'an admission webhook is too busy to',
+  500: 'failed calling an admission webhook to',
+  504: 'an admission webhook did not answer in time to',
 };
 
 export class ApiFaults {
@@ -45,15 +57,19 @@ export class ApiFaults {
     faults.inject({ matches: strikes('errors'), code: 500 });
     faults.inject({ matches: strikes('tooMany'), code: 429, retryAfterSeconds: 1 });
     faults.inject({ matches: onWrite('conflicts'), code: 409 });
-    for (const [fault, what] of Object.entries(denied)) {
-      const matches = ({ user, verb, resource }: SeenRequest): boolean =>
-        `${verb} ${resource}` === what && this.#of.get(user) === fault;
-      faults.inject({ matches, code: 403, message: `an admission webhook denied to ${what}` });
+    for (const one of Object.values(undone)) {
+      const matches = (request: SeenRequest): boolean => this.#undone(request) === one;
+      faults.inject({ matches, code: one.code, message: `${messages[one.code]} ${one.what}` });
     }
     faults.inject({ matches: onWrite('lost'), code: 500, when: 'after' });
-    faults.slow(({ user }) => (this.#has(user, 'slow') ? slowMs : 0));
+    faults.slow((request) => (this.#has(request.user, 'slow') ? slowMs : (this.#undone(request)?.afterMs ?? 0)));
     faults.duplicateEvents((_event, user) => this.#has(user, 'doubles'));
     faults.dropEvents((_event, user) => this.#has(user, 'drops') && this.#turn({ user }));
+  }
+
+  #undone({ user, verb, resource }: SeenRequest): (typeof undone)[ApiFault] {
+    const one = undone[this.#of.get(user) ?? 'none'];
+    return one?.what === `${verb} ${resource}` ? one : undefined;
   }
 
   #has(user: string, fault: ApiFault): boolean {

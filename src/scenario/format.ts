@@ -100,6 +100,12 @@ export const apiFaults = [
   'deniesPods',
   'deniesNodes',
   'deniesPause',
+  'failsPods',
+  'failsNodes',
+  'limitsPods',
+  'limitsNodes',
+  'hangsPods',
+  'hangsNodes',
   'none',
 ] as const;
 export type ApiFault = (typeof apiFaults)[number];

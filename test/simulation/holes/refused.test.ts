@@ -7,6 +7,12 @@ describe('a machine is cut, and the API server refuses', () => {
   for (const [fault, what] of [
     ['deniesPods', 'to delete its pods'],
     ['deniesNodes', 'its quarantine'],
+    ['failsPods', 'to delete its pods, because a webhook is down'],
+    ['failsNodes', 'its quarantine, because a webhook is down'],
+    ['limitsPods', 'to delete its pods, because a webhook has too much to do'],
+    ['limitsNodes', 'its quarantine, because a webhook has too much to do'],
+    ['hangsPods', 'to answer whether its pods are deleted'],
+    ['hangsNodes', 'to answer whether it is in quarantine'],
   ] as const) {
     test(`[SAF-10, SAF-19] S25, S41: ${what}: it is said, it is switched on again, and another one has its turn`, async () => {
       const seen = await asExpected(`refused-${fault}`, {
