@@ -182,6 +182,13 @@ describe('the grounds of an act', () => {
     }
   });
 
+  test('[SAF-12] of what switches on stand whether or not anybody can read that all is paused', async () => {
+    const cluster = await ActCluster.create();
+    const grounds: Grounds = { ...(await cluster.grounds()), basis: 'Remedy', pause: 'any' };
+    cluster.server.faults.inject({ matches: ({ resource }) => resource === 'configmaps', code: 403 });
+    assert.equal(await found(cluster, grounds), 'nothing');
+  });
+
   test('of a fence that has begun do not fall with the trouble, nor with a Lease that is renewed', async () => {
     const cluster = await ActCluster.create();
     const { leaseRenewTime: _, ...common } = await cluster.grounds();

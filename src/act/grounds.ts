@@ -263,7 +263,7 @@ async function withinBudgets(reads: LiveReads, grounds: Grounds): Promise<Refusa
 
 /** Who pauses everything means from now on; and what was decided under a pause is decided anew without it (ADM-5). */
 async function samePause(reads: LiveReads, { basis, pause }: Grounds): Promise<Refusal | undefined> {
-  if (basis === 'Unmark') return undefined;
+  if (basis === 'Unmark' || pause === 'any') return undefined;
   const { namespace, written } = pause;
   const read = await reads.get({ resource: configMaps, namespace, name: PAUSE_NAME });
   if (!read.ok && read.error.kind !== 'notFound') return { kind: 'unreadable', error: read.error };

@@ -22,8 +22,11 @@ interface CommonGrounds {
   /** Nor must it have written its status: `lastHeartbeatTime` of Ready, as written. */
   heartbeatTime?: string;
   policy?: { name: string; uid: string; generation: number };
-  /** The pause for all has to be as it was seen: nobody has paused or gone on since. */
-  pause: SeenPause;
+  /**
+   * The pause for all has to be as it was seen: nobody has paused or gone on since. `any`: it holds nothing of this back, and does not
+   * have to be known.
+   */
+  pause: SeenPause | 'any';
   /** Entries of volumesInUse that were taken out: one that is back proves a living kubelet. */
   freed: readonly string[];
   /** Of the record, which must not have been taken over by another instance. */

@@ -308,6 +308,8 @@ describe('what acts rest on', () => {
     );
     const on = groundsOf(decideNode(remedied('fence', { fence: powered })).steps[0]);
     assert.ok(on?.basis === 'Remedy' && on.trouble === undefined && on.leaseRenewTime === undefined);
+    assert.deepEqual([fence.pause, fence.policy?.name], [aCase().pause, 'release']);
+    assert.deepEqual([on.pause, on.policy], ['any', undefined], 'nobody forbids that (SAF-12)');
   });
 
   test('[SAF-7] S39: also where nobody says any more what it is for: then the node has to be away still', () => {

@@ -207,7 +207,7 @@ function isMarkedByUs(nodeCase: NodeCase): boolean {
 
 /** What the ladder or the fence has running comes first; it takes its time, and nothing waits for it. */
 function runSteps(nodeCase: NodeCase, { run, ladder }: RemedyDecision, status: NodeFenceStatus | undefined): Step[] {
-  const { node, policy } = nodeCase;
+  const { node } = nodeCase;
   // Without a record nothing runs.
   if (run === undefined || status === undefined) return [];
   if (run.do === 'cordon') return [{ begins: run }];
@@ -216,10 +216,9 @@ function runSteps(nodeCase: NodeCase, { run, ladder }: RemedyDecision, status: N
     node: nodeCase.name,
     ...(node === undefined ? {} : { nodeUid: node.uid, bootId: node.bootId }),
     epoch: status.epoch,
-    ...(policy.kind === 'one' ? { policy: identityOf(policy.policy) } : {}),
     taints: [],
     freed: [],
-    pause: nodeCase.pause,
+    ...leaveFor(nodeCase, run),
     ...causeOf(nodeCase, ladder, run),
     ...slotFor(nodeCase, run, status.fence),
     ...(connects(run) ? { pods: nodeCase.pods.map(seenPod) } : {}),
@@ -228,6 +227,13 @@ function runSteps(nodeCase: NodeCase, { run, ladder }: RemedyDecision, status: N
   if (run.do !== 'runJob') return [{ grounds, begins: run }];
   const incident = status.incident?.id ?? '';
   return [{ grounds, begins: { ...run, job: { ...run.job, incident } } }];
+}
+
+/** Who could forbid it. No policy and no pause leaves a machine off that we have cut (SAF-12). */
+function leaveFor({ policy, pause }: NodeCase, run: PlannedRun): Pick<Grounds, 'policy' | 'pause'> {
+  const isPowerOn = run.do === 'switch' && run.what === 'power' && run.method.action === 'on';
+  if (isPowerOn) return { pause: 'any' };
+  return { pause, ...(policy.kind === 'one' ? { policy: identityOf(policy.policy) } : {}) };
 }
 
 /** Whatever runs there writes again from then on: it is who was there when that was found harmless (SAF-4). */

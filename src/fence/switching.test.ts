@@ -163,6 +163,15 @@ describe('a method that switches on', () => {
     assert.equal(next(later, alone, { task: told('running') }).run?.name, 'ipmi-on');
   });
 
+  test('[SAF-10] that was dropped says why, has not failed, and does not ask its device without end', () => {
+    const on = { phase: 'poweringOn', ...sent } as const;
+    const { state, run } = next(on, alone, { task: { ...untold('dropped'), message: 'denied' } });
+    assert.deepEqual([state.message, state.retries, state.notBeforeMs], ['denied', 0, 21 + retryAfterMs]);
+    assert.equal(run, undefined);
+    assert.equal(next(state, alone, { nowMs: 21 + retryAfterMs }).run?.name, 'ipmi-on');
+    assert.equal(next(on, alone, { task: untold('dropped') }).state.message, 'ipmi-on was not told');
+  });
+
   test('[RET-2] tells what we have cut, and only asks after what was so before', () => {
     assert.equal(next(cut, full).isQuestion, undefined);
     assert.equal(next(found, full).isQuestion, true);

@@ -151,8 +151,12 @@ export function switchOn(
   switch (task?.outcome) {
     case undefined:
     case 'running':
-    case 'dropped':
       return { kind: 'state', state, run: method, ...(isQuestion ? { isQuestion } : {}) };
+    // Nothing was told, and nothing has failed: what keeps it is said, and its device is not asked without end.
+    case 'dropped': {
+      const message = task?.message ?? `${method.name} was not told`;
+      return move({ ...state, message, notBeforeMs: facts.nowMs + retryAfterMs });
+    }
     case 'succeeded': {
       if (state.phase !== 'recovering') return move({ ...state, method: state.method + 1 });
       const switched = connected(state.switched, method);

@@ -2,6 +2,15 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { asExpected, askedOf, atOnce, everywhere, fenceOf, place, policyOf, victimOf } from '../fencing/fenced.ts';
+import { runHoles } from './files.ts';
+
+runHoles('a machine that was cut', {
+  'webhook-down-pods': '[SAF-10, SAF-19] keeps nobody waiting while a webhook is down and its pods cannot go',
+  'webhook-down-nodes':
+    '[SAF-10, SAF-19] is switched on again while a webhook is down and nothing can be written on its Node',
+  'pause-unreadable-leaves-it-off':
+    '[SAF-12, SAF-19] is switched on again although nobody can read whether all is paused',
+});
 
 describe('a machine is cut, and the API server refuses', () => {
   for (const [fault, what] of [
