@@ -113,7 +113,7 @@ export class LongActs {
       questions: this.#questions,
       isCheap: async (node, method) => {
         const found = await provider.device(node, method, { isKept: true });
-        return found.ok && found.isCheap === true;
+        return found.ok ? found.isCheap === true : undefined;
       },
       isBusy: options.isFenced,
       onState: options.onWatch,

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { beforeEach, describe, test } from 'node:test';
+import { ActCluster } from '../../test/support/act-cluster.ts';
 import { manualClock, type ManualClock } from '../../test/support/manual-clock.ts';
 import { aNode } from '../../test/support/release-case.ts';
 import type { Method } from '../api/fence-config.ts';
 import type { PowerAnswer, PowerFacts } from '../api/power.ts';
+import type { DeviceProvider } from '../devices/provider.ts';
 import type { WatchTarget } from './power-watch.ts';
 import { PowerWatch } from './power-watch.ts';
 
@@ -18,7 +20,8 @@ describe('[EVD-4] a power watch', () => {
   let facts: PowerFacts;
   let tookMs: number;
   let busy: Set<string>;
-  let isCheap: boolean;
+  let isCheap: boolean | undefined;
+  let others: Record<string, boolean | undefined>;
   let open: (() => void)[];
   let hangs: boolean;
 
@@ -34,7 +37,7 @@ describe('[EVD-4] a power watch', () => {
         },
         of: () => facts,
       },
-      isCheap: async () => isCheap,
+      isCheap: async (_, { name }) => (name in others ? others[name] : isCheap),
       isBusy: (name) => busy.has(name),
       onState: ({ name }, _, state) => told.push(`${name} ${state}`),
       concurrency,
@@ -51,6 +54,7 @@ describe('[EVD-4] a power watch', () => {
   beforeEach(() => {
     clock = manualClock();
     [asked, told, open, tookMs, busy, isCheap, hangs] = [[], [], [], 0, new Set(), true, false];
+    others = {};
     facts = { question: 'q', askedForMs: 0, answers: [on] };
   });
 
@@ -74,6 +78,33 @@ describe('[EVD-4] a power watch', () => {
     assert.equal(await pass(5000), 0);
     assert.equal(watch.isWatched('a'), false);
     assert.deepEqual(told, ['a TooCostly']);
+  });
+
+  test('looks again what it costs while that cannot be told, less and less often', async () => {
+    isCheap = undefined;
+    const watch = watchOf();
+    watch.update([target('a')]);
+    assert.equal(await pass(60_000), 0);
+    assert.equal(watch.isWatched('a'), false);
+    assert.deepEqual([...new Set(told)], ['a Blind'], 'not that it would cost too much');
+    assert.ok(told.length <= 7, 'not once a second');
+    isCheap = true;
+    assert.ok((await pass(120_000)) > 0);
+    assert.deepEqual([watch.isWatched('a'), told.at(-1)], [true, 'a Watched']);
+  });
+
+  test('is given up by one device that costs too much, whatever is known of the others', async () => {
+    others = { pdu: false };
+    isCheap = undefined;
+    const watch = watchOf();
+    watch.update([{ ...target('a'), methods: [bmc, { ...bmc, name: 'pdu' }] }]);
+    assert.equal(await pass(60_000), 0);
+    assert.deepEqual([...new Set(told)], ['a TooCostly']);
+    others = { pdu: undefined };
+    isCheap = true;
+    watch.update([{ ...target('b'), methods: [bmc, { ...bmc, name: 'pdu' }] }]);
+    assert.equal(await pass(60_000), 0);
+    assert.equal(told.at(-1), 'b Blind', 'one that is not known');
   });
 
   test('asks less often who is slow, and less and less who does not answer, until it does', async () => {
@@ -104,4 +135,31 @@ describe('[EVD-4] a power watch', () => {
     for (const end of open.splice(0)) end();
     assert.equal(await pass(10_000), 0);
   });
+});
+
+test('[EVD-4] S26: a device that cannot be asked now is not one that costs too much', async () => {
+  const cluster = await ActCluster.create();
+  const clock = manualClock();
+  const told: unknown[] = [];
+  const device = { name: 'puppet', ask: async () => ({ kind: 'status', power: 'on' }) as const };
+  let found: Awaited<ReturnType<DeviceProvider['device']>> = { ok: false, problem: 'its Secret cannot be read' };
+  const provider: DeviceProvider = { device: async () => found };
+  const { watch } = cluster.longActs({ clock, provider, onWatch: (_, __, state) => told.push(state) });
+  const pass = async (): Promise<void> => {
+    for (let at = 0; at < 300; at += 1) {
+      clock.advance(100);
+      for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
+    }
+  };
+  watch.update([target('node-1')]);
+  await pass();
+  assert.deepEqual([...new Set(told)], ['Blind']);
+  found = { ok: true, device };
+  await pass();
+  assert.equal(told.at(-1), 'TooCostly', 'nothing says that it is cheap');
+  found = { ok: true, device, isCheap: true };
+  watch.update([target('node-2')]);
+  await pass();
+  assert.ok(watch.isWatched('node-2'));
+  watch.close();
 });

@@ -22,7 +22,8 @@ export interface PowerWatchOptions {
   clock: Clock;
   random: () => number;
   questions: Pick<PowerQuestions, 'want' | 'of'>;
-  isCheap: (node: LiveNode, method: Method) => Promise<boolean>;
+  /** Undefined: that cannot be told now, because what it takes to ask cannot be read. */
+  isCheap: (node: LiveNode, method: Method) => Promise<boolean | undefined>;
   /** It is being fenced: who does that asks by itself. */
   isBusy: (node: string) => boolean;
   /** How a watch is doing, for people; undefined: nobody wants it any more. */
@@ -32,7 +33,7 @@ export interface PowerWatchOptions {
 
 interface Watched {
   target: WatchTarget;
-  isCheap?: boolean;
+  isCheap?: boolean | undefined;
   /** How often in a row nothing came of it. */
   failures: number;
   cancel?: () => void;
@@ -120,22 +121,33 @@ export class PowerWatch {
 
   /** Asks, and answers when to ask again; undefined: it is not watched. */
   async #look(watched: Watched): Promise<number | undefined> {
-    const { clock, questions, isBusy, isCheap } = this.#options;
+    const { clock, questions, isBusy } = this.#options;
     const { node, methods, everyMs } = watched.target;
-    if (watched.isCheap === undefined) {
-      const cheap = await Promise.all(methods.map((method) => isCheap(node, method)));
-      watched.isCheap = cheap.every(Boolean);
-      if (!watched.isCheap) this.#tell(watched, 'TooCostly');
-    }
-    if (!watched.isCheap) return undefined;
-    if (isBusy(node.name)) return everyMs;
     const startedMs = clock.monotonic();
+    watched.isCheap ??= await this.#areCheap(watched.target);
+    if (watched.isCheap === undefined) return this.#paceAfter(watched, true, clock.monotonic() - startedMs);
+    if (!watched.isCheap) {
+      this.#tell(watched, 'TooCostly');
+      return undefined;
+    }
+    if (isBusy(node.name)) return everyMs;
+    const askedMs = clock.monotonic();
     await questions.want(node, methods, { olderThanMs: everyMs / 2, isWatch: true });
-    const tookMs = clock.monotonic() - startedMs;
     const isBlind = (questions.of(node.name)?.answers ?? []).some(({ power }) => power === 'unknown');
+    return this.#paceAfter(watched, isBlind, clock.monotonic() - askedMs);
+  }
+
+  /** One that is too costly is so for good; whether it is may be known later. */
+  async #areCheap({ node, methods }: WatchTarget): Promise<boolean | undefined> {
+    const cheap = await Promise.all(methods.map((method) => this.#options.isCheap(node, method)));
+    if (cheap.includes(false)) return false;
+    return cheap.includes(undefined) ? undefined : true;
+  }
+
+  #paceAfter(watched: Watched, isBlind: boolean, tookMs: number): number {
     watched.failures = isBlind ? watched.failures + 1 : 0;
     if (watched.failures !== 1) this.#tell(watched, isBlind ? 'Blind' : 'Watched');
-    const backedOffMs = Math.min(slowestMs, everyMs * 2 ** Math.min(watched.failures, 10));
+    const backedOffMs = Math.min(slowestMs, watched.target.everyMs * 2 ** Math.min(watched.failures, 10));
     const inMs = Math.max(backedOffMs, tookMs * shareOfTime);
     return Math.max(1, inMs * (1 - spread / 2 + spread * this.#options.random()) - tookMs);
   }
