@@ -51,13 +51,13 @@ export class SharedFacts {
   readonly #claims = new ClaimBook();
   readonly #conditions: ConditionTimes;
   #noted: PolicySummary | undefined;
-  /** By node: of whom it waits to hear. */
-  readonly #awaited = new Map<string, readonly string[]>();
+  /** By node: of whom it waits to hear, and whether an outlet of that one has said off. */
+  readonly #awaited = new Map<string, ReadonlyMap<string, boolean>>();
 
   constructor(options: SharedFactsOptions) {
     this.#options = options;
     this.#conditions = new ConditionTimes(options.clock);
-    options.memory.onOff = (name) => this.#wake(name);
+    options.memory.onOff = (name) => this.#wake(name, (wasOff) => !wasOff);
   }
 
   complete(seen: ReadCase): NodeCase {
@@ -113,7 +113,14 @@ export class SharedFacts {
   touched(name: string, what: NodeChange): void {
     if (what === 'node') this.#noteNode(name);
     this.#noteAll();
-    this.#wake(name);
+    if (this.#isHeard(name)) this.#wake(name);
+  }
+
+  /** Whatever else happens to one that is silent is no news to those that wait for it; that its Node is gone is. */
+  #isHeard(name: string): boolean {
+    const { observer } = this.#options;
+    const lease = observer.leaseSign(name);
+    return observer.view(name).node === undefined || (lease !== undefined && !isSilent(lease));
   }
 
   /** Policies look for something else: how everybody is now is known before it changes. */
@@ -125,18 +132,20 @@ export class SharedFacts {
   }
 
   /** Whoever waits to hear of this one goes on at once: it may have been silent for hours, and is not asked after every second. */
-  #wake(name: string): void {
-    for (const [waiting, others] of this.#awaited) if (others.includes(name)) this.#options.onNode(waiting);
+  #wake(name: string, isNews: (wasOff: boolean) => boolean = () => true): void {
+    for (const [waiting, others] of this.#awaited) {
+      const wasOff = others.get(name);
+      if (wasOff !== undefined && isNews(wasOff)) this.#options.onNode(waiting);
+    }
   }
 
   #await(name: string, sides: readonly (Pick<NodeCase, 'beside'> | undefined)[]): void {
-    const silent = sides.flatMap((side) => side?.beside?.silent ?? []);
-    if (silent.length === 0) this.#awaited.delete(name);
-    else
-      this.#awaited.set(
-        name,
-        silent.map((one) => one.name),
-      );
+    const silent = new Map<string, boolean>();
+    for (const one of sides.flatMap((side) => side?.beside?.silent ?? [])) {
+      silent.set(one.name, one.isOff && silent.get(one.name) !== false);
+    }
+    if (silent.size === 0) this.#awaited.delete(name);
+    else this.#awaited.set(name, silent);
   }
 
   /** Since when a Node has the conditions that policies look for is known from here on. */

@@ -4,6 +4,7 @@ import { describe, test } from 'node:test';
 import type { FenceDevice } from '../../../src/api/fence-device.ts';
 import { clearDevices } from '../../../src/cli/check.ts';
 import { KubeClient } from '../../../src/kube/client.ts';
+import { nodes } from '../../../src/kube/resources.ts';
 import { failuresOf, run, scenarioOf, seedsOf } from '../run-file.ts';
 import type { Observed } from '../release/observed.ts';
 import { observe } from '../release/observed.ts';
@@ -179,6 +180,38 @@ test('[SAF-17] where only a person can help, it is looked at less and less often
   assert.deepEqual(failuresOf(report), []);
   // Once a second would be a thousand.
   assert.ok(passes < 200, `${passes}`);
+});
+
+test('[POD-6, SAF-17] what is written of a node that is silent anyway is no news to the others that are', async () => {
+  const silent = ['node-2', 'node-3', 'node-4', 'node-5'];
+  const seenOf = (edits: number): Promise<number> => {
+    let passes = 0;
+    const scenario = fenced('silent-and-edited', {
+      cluster: { nodes: ['node-1', ...silent].map((name) => ({ name, identity: false })) },
+      policy: { storm: { maxUnresponsive: '20%' } },
+      events: silent.map((node) => ({ at: '1s', partition: node })),
+      expect: [],
+      runFor: '2m',
+    });
+    return observe(scenario, {
+      onPass: ({ nodeCase }) => void (passes += silent.slice(1).includes(nodeCase.name) ? 1 : 0),
+      onWorld(world, clock) {
+        const transport = world.server.transport('jane');
+        const client = new KubeClient({ transport, clock, userAgent: 'test', fieldManager: 'jane' });
+        const edit = (at: number): void => {
+          clock.after(90_000 + at * 250, () => {
+            const object = { metadata: { name: 'node-2' }, spec: { unschedulable: at % 2 === 0 } };
+            void client.apply({ resource: nodes, name: 'node-2' }, object);
+          });
+        };
+        for (let at = 0; at < edits; at += 1) edit(at);
+      },
+    }).then(({ report }) => {
+      assert.deepEqual(failuresOf(report), []);
+      return passes;
+    });
+  };
+  assert.equal(await seenOf(100), await seenOf(0));
 });
 
 describe('what is known after a cut', () => {
