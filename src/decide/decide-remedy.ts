@@ -10,11 +10,12 @@ import { atRest } from '../fence/at-rest.ts';
 import { hasCutThis } from '../fence/without-node.ts';
 import type { FenceDecision } from '../fence/decide-fence.ts';
 import { fenceOutcome } from '../fence/decide-fence.ts';
-import { holdOf } from '../release/hold.ts';
+import { holdOf, leavesAsItIs } from '../release/hold.ts';
 import type { LadderState, RemedyOutcome } from '../remedy/ladder.ts';
 import { afterFlaps, isTroubled, keyOf, nextDueMs } from '../remedy/ladder.ts';
 import type { LaddersDecision } from '../remedy/ladders.ts';
 import { climbAll } from '../remedy/ladders.ts';
+import { isLostAgain } from './boot-of.ts';
 import type { RemedyHold } from './brake-of.ts';
 import { harshHold, isFoundOff, isHarshRung } from './brake-of.ts';
 import type { Rung } from './fence-of.ts';
@@ -88,8 +89,7 @@ function remedyFor(nodeCase: NodeCase, isAsked: boolean): Requestable {
     return { ...rest, ...goneRemedy(nodeCase, { fence: known, ladders: rest.ladders }) };
   }
   if (held?.holds === 'everything' || held?.holds === 'remedies') {
-    const isStopped = held.reason === 'Stopped' || held.reason === 'Maintenance';
-    return isStopped ? stoppedRemedy(nodeCase) : pausedRemedy({ ...nodeCase, node });
+    return leavesAsItIs(held.reason) ? stoppedRemedy(nodeCase) : pausedRemedy({ ...nodeCase, node });
   }
   if (remedyOf(nodeCase) === undefined && fence?.status.fence === undefined && !isAsked) {
     return withoutCordon(nodeCase, { ladders: [], jobs: fence?.status.jobs ?? [] });
@@ -156,7 +156,7 @@ function pausedRemedy(nodeCase: PresentCase): RemedyDecision {
 function nextRemedy(nodeCase: PresentCase, isAsked: boolean): Requestable {
   const { trouble, serverNowMs: nowMs } = nodeCase;
   const remedy = remedyOf(nodeCase);
-  const status = ofThisNode(nodeCase);
+  const status = ofThisTrouble(nodeCase);
   const before = status.ladders;
   const thresholds = afterFlaps(remedy?.thresholds ?? [], flapsOf(status.incident));
   const calling = callingForFence(nodeCase, before);
@@ -188,7 +188,7 @@ function nextRemedy(nodeCase: PresentCase, isAsked: boolean): Requestable {
   const isNewRung = ladder !== undefined && before.every((one) => keyOf(one) !== keyOf(ladder));
   const kind = kindOf(remedy, ladder?.remedy);
   if (isNewRung && kind === 'fence') {
-    decision = fenceOf(nodeCase, { ...begunFor(nodeCase, status), ladder, isWanted: true });
+    decision = fenceOf(nodeCase, { ...begunFor(nodeCase, status, decision.fence), ladder, isWanted: true });
   }
   const unmet = thresholds.filter(({ key }) => ladders.every(({ threshold }) => threshold !== key));
   const due = firstDue(unmet, nodeCase);
@@ -301,6 +301,14 @@ function flapsOf(incident: NodeFenceStatus['incident']): number {
 function wasOff({ incident }: NodeFenceStatus, { bootId }: { bootId: string }): boolean {
   const { poweredOff } = incident ?? {};
   return poweredOff !== undefined && poweredOff.bootId === bootId && poweredOff.wasAlive !== true;
+}
+
+/** Of trouble that is over no ladder is left: what calls for a fence now begins anew. */
+function ofThisTrouble(nodeCase: PresentCase): NodeFenceStatus {
+  const status = ofThisNode(nodeCase);
+  if (!isLostAgain(nodeCase, status)) return status;
+  const remedy = remedyOf(nodeCase);
+  return { ...status, ladders: status.ladders.filter((one) => kindOf(remedy, one.remedy) !== 'fence') };
 }
 
 /**

@@ -21,6 +21,7 @@ import { deviceHash } from '../api/fence-config.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { questionOf } from '../api/power.ts';
 import type { FenceDecision } from '../fence/decide-fence.ts';
+import { isLostAgain } from './boot-of.ts';
 import { begunFor, fenceOf, fenceSpell, isBack, methodRun, withoutEarlier } from './fence-of.ts';
 
 describe('[SAF-4] a node that is back is let to its storage again', () => {
@@ -148,6 +149,53 @@ describe('[SAF-4, RET-2] a Node object that was made anew has what was cut of it
     assert.equal(begunFor(itsOwn, status).earlier, undefined);
     const goesOn = { ...status, fence: aStored('poweringOn', { told: ['ipmi'] }) };
     assert.equal(begunFor(nodeCase, goesOn).earlier, undefined, 'its machine goes on first');
+  });
+});
+
+describe('[FEN-13, SAF-11] who was lost again while its fence was stopped', () => {
+  const silent = { ...renewedLease, unchangedForMs: 60_000 };
+  const stopped = { reason: 'Stopped', message: '', since: minutesAgo(5) };
+  const isSo = (change: Change = {}, fence: Fence | undefined = aStored('booting', { bootId: 'boot-0' })): boolean => {
+    const status = { hold: stopped, ...change.status };
+    const nodeCase = fenced(fence, { lease: silent, ...change, status });
+    return isLostAgain(nodeCase, { ...nodeCase.fence!.status, fence });
+  };
+
+  test('has booted meanwhile, and is silent: what its fence was for is over', () => {
+    for (const phase of ['poweringOff', 'off', 'poweringOn', 'booting', 'recovering'] as const) {
+      assert.ok(isSo({}, aStored(phase, { bootId: 'boot-0' })), phase);
+    }
+    for (const phase of ['waiting', 'isolating', 'isolated', 'failed', 'finished'] as const) {
+      assert.equal(isSo({}, aStored(phase, { bootId: 'boot-0' })), false, phase);
+    }
+    assert.ok(isSo({ status: { hold: { ...stopped, reason: 'Maintenance' } } }));
+    const booting = fenced(aStored('booting', { bootId: 'boot-0' }), { lease: silent });
+    const { hold: _, ...going } = booting.fence!.status;
+    assert.equal(isLostAgain(booting, going), false, 'it was not stopped');
+    assert.equal(isSo({ status: { hold: { ...stopped, reason: 'Paused' } } }), false, 'one that is paused goes on');
+  });
+
+  test('but not in the same boot, nor in one that nobody knows of', () => {
+    assert.equal(isSo({}, aStored('booting')), false);
+    assert.equal(isSo({ node: { bootId: '' } }), false);
+  });
+
+  test('nor while its kubelet renews, Ready or not: it is waited for', () => {
+    assert.equal(isSo({ lease: renewedLease, node: { ready: 'False' } }), false);
+    const { lease: _, ...without } = fenced(aStored('booting', { bootId: 'boot-0' }), {
+      status: { hold: stopped },
+    });
+    const unleased = (ready: 'Unknown' | 'False'): boolean =>
+      isLostAgain({ ...without, node: aNode({ ready }) }, without.fence!.status);
+    assert.deepEqual([unleased('Unknown'), unleased('False')], [true, false], 'without a Lease its Node tells');
+  });
+
+  test('has another fence for the new trouble, once the old one has ended', () => {
+    const nodeCase = fenced(aStored('booting', { bootId: 'boot-0' }));
+    const { status } = nodeCase.fence ?? assert.fail();
+    assert.equal(begunFor(nodeCase, status).earlier, undefined);
+    assert.equal(begunFor(nodeCase, status, aStored('recovering')).earlier, undefined, 'it is still undone');
+    assert.equal(begunFor(nodeCase, status, aStored('finished')).earlier?.phase, 'finished');
   });
 });
 

@@ -3,10 +3,10 @@
  * fence, a ladder or a person, is not decided here.
  */
 import { darkBeside, silentNow } from '../api/beside.ts';
-import { isOver, isUnderFence, sharesBoot } from '../api/facts.ts';
+import { isOver, isUnderFence } from '../api/facts.ts';
 import type { Method } from '../api/fence-config.ts';
 import { isTakenUp } from '../api/fence-request.ts';
-import { isRenewing, renewsSince, stillCounts } from '../api/life.ts';
+import { isRenewing } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { isOutOfServiceByUs } from '../api/out-of-service.ts';
 import { DEFAULT_FENCE } from '../api/policy-facts.ts';
@@ -32,6 +32,7 @@ import type { Spell } from '../release/patience.ts';
 import { leftToOthers, pausedByName, wasShuttingDown } from '../release/patience.ts';
 import { gainOf } from '../release/gain.ts';
 import { maintenanceNow } from '../release/maintenance.ts';
+import { bootOf, isLostAgain } from './boot-of.ts';
 import { brakeOf, isFoundOff, spellOf } from './brake-of.ts';
 import { remedyOf } from './of-case.ts';
 import { quietOf } from './silence.ts';
@@ -66,10 +67,13 @@ export function withoutEarlier(nodeCase: PresentCase, status: NodeFenceStatus): 
  * What was begun is brought to its end, also where something else calls for it now (S20): but not where it is only undone for a Node
  * object that has its machine now, and is in trouble of its own.
  */
-export function begunFor(nodeCase: PresentCase, status: NodeFenceStatus): Pick<Rung, 'status' | 'earlier'> {
-  const { fence } = status;
+export function begunFor(
+  nodeCase: PresentCase,
+  status: NodeFenceStatus,
+  fence = status.fence,
+): Pick<Rung, 'status' | 'earlier'> {
   const isOver = fence?.phase === 'recovering' && isOfPredecessor(nodeCase, fence);
-  return isUnderFence(fence) && !isOver ? { status } : anew(status);
+  return isUnderFence(fence) && !isOver ? { status } : anew({ ...status, ...(fence === undefined ? {} : { fence }) });
 }
 
 /** Another fence begins; what an earlier one has cut off and not connected is not forgotten. */
@@ -122,6 +126,7 @@ export function fenceOf(nodeCase: PresentCase, rung: Rung): FenceDecision {
     isFoundOff: isOff,
     isOfPredecessor: isOfPredecessor(nodeCase, fence),
     isStopped: nodeCase.fence?.spec.stop === true,
+    isLostAgain: isLostAgain(nodeCase, status),
     isPaused,
     ...(brake === undefined ? {} : { brake }),
   });
@@ -213,29 +218,6 @@ function staysOff(nodeCase: PresentCase): string | undefined {
   const paused = pausedByName(nodeCase);
   if (paused !== undefined) return paused.message;
   return remedyOf(nodeCase)?.fence.powerOnFoundOff === false ? 'fence.powerOnFoundOff is false' : undefined;
-}
-
-const afterPowerOn: ReadonlySet<string | undefined> = new Set(['booting', 'failed']);
-
-/**
- * The boot that the node is in. Where several nodes report the same ID, it is that of a kernel below them and says nothing: once
- * the power went on, a kubelet that has written since has started since, and stands for another boot (FEN-16).
- */
-function bootOf(nodeCase: PresentCase, { fence, incident }: NodeFenceStatus): string {
-  const { node, lease, serverNowMs, limits } = nodeCase;
-  const heard = incident?.poweredOff;
-  if (!sharesBoot(nodeCase) || heard?.signs === undefined || lease === undefined) return node.bootId;
-  // What was off in an earlier fence of the same incident has run since: that says nothing of this one.
-  if (fence === undefined || isOfEarlierFence(heard, fence)) return node.bootId;
-  const isOn = afterPowerOn.has(fence.phase) && !stillCounts(heard, { node, lease });
-  // Before any device has said so: its kubelet is back long after the machine was off, and was silent until then.
-  const mayBeOn = fence.phase === 'poweringOn' && heard.wasAlive !== true;
-  const isOnByHand = mayBeOn && renewsSince(lease, serverNowMs - Date.parse(heard.at), limits.viewAgeMs);
-  return isOn || isOnByHand ? `${node.bootId} again`.slice(-64) : node.bootId;
-}
-
-export function isOfEarlierFence({ at }: { at: string }, { startedAt }: Pick<Fence, 'startedAt'>): boolean {
-  return Date.parse(at) < Date.parse(startedAt);
 }
 
 /** What its devices said counts for the phase that they were asked in. */

@@ -15,7 +15,7 @@ import { isQuarantined } from '../return/return-node.ts';
 import type { ReleaseDecision, Trouble } from './decide-release.ts';
 import type { RemedyDecision } from './decide-remedy.ts';
 import { isAliveSince } from '../release/by-power.ts';
-import { isOfEarlierFence } from './fence-of.ts';
+import { isOfEarlierFence } from './boot-of.ts';
 import { withSilence } from './silence.ts';
 
 type Incident = NonNullable<NodeFenceStatus['incident']>;

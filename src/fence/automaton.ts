@@ -13,7 +13,7 @@ import { wrongOutlet } from '../api/beside.ts';
 import type { Level } from '../api/fence-config.ts';
 import { MAX_SILENT_BESIDE } from '../api/fence-names.ts';
 import type { FenceContext, FenceFacts, FenceState, Phase, Transition } from './state.ts';
-import { comeBack, enter, fail, hasFailedForGood, isRebooted, move, refusedForMs, stay } from './state.ts';
+import { comeBack, enter, fail, hasBooted, hasFailedForGood, isRebooted, move, refusedForMs, stay } from './state.ts';
 import type { Switched } from './switched.ts';
 import {
   carried,
@@ -279,7 +279,7 @@ function poweringOn(state: FenceState, { facts, config, limits }: FenceContext):
     return move({ ...state, switched: unconfirmed(state.switched, 'power-management') });
   }
   // Somebody has switched it on by hand. Where outlets are swapped it is another machine that waits for its power.
-  const isOnByHand = facts.isBack && isRebooted(state, facts) && state.swapped === undefined;
+  const isOnByHand = hasBooted(state, facts) && state.swapped === undefined;
   if (isOnByHand) return enter(undone(state), 'recovering', facts);
   if (facts.isOutOfService === true) {
     if (facts.refused === undefined) return stay(state);
@@ -317,7 +317,7 @@ function boot(state: FenceState, facts: FenceFacts, level = 0): Transition {
 
 function booting(state: FenceState, { facts, limits }: FenceContext): Transition {
   // Ready may be what Kubernetes has not noticed yet, and a Lease as old as the power cut.
-  if (facts.isBack && isRebooted(state, facts)) return enter(state, 'recovering', facts);
+  if (hasBooted(state, facts)) return enter(state, 'recovering', facts);
   const untilMs = state.phaseStartedAtMs + limits.bootTimeoutMs;
   if (facts.nowMs < untilMs) return stay(state, untilMs);
   // Off, released and on again: the same once more would free nothing (SAF-18).

@@ -105,6 +105,15 @@ describe('the next step of a fence', () => {
     const booting = { ...off!, phase: 'booting' as const };
     assert.equal(decide({ fence: booting, isBack: true }).fence?.phase, 'booting');
     assert.equal(decide({ fence: booting, isBack: true, bootId: 'boot-2' }).fence?.phase, 'finished');
+    assert.equal(decide({ fence: booting, bootId: 'boot-2' }).fence?.phase, 'booting', 'it is on its way');
+  });
+
+  test('[FEN-13] nor is a boot waited for that has come and gone while the fence was stopped', () => {
+    const lost = { isLostAgain: true, bootId: 'boot-2' };
+    for (const phase of ['poweringOff', 'off', 'poweringOn', 'booting'] as const) {
+      assert.equal(decide({ fence: { ...off!, phase }, ...lost }).fence?.phase, 'finished', phase);
+    }
+    assert.equal(decide({ fence: { ...off!, phase: 'booting' }, ...lost, bootId: 'boot-1' }).fence?.phase, 'booting');
   });
 
   test('S21: braked, nothing is begun, and it says why; what was begun goes on', () => {

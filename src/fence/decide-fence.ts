@@ -55,6 +55,7 @@ export interface FenceCase {
   isFoundOff: boolean;
   isOfPredecessor?: boolean;
   isStopped: boolean;
+  isLostAgain?: boolean;
   isPaused: boolean;
   /** Why nothing may be begun. */
   brake?: FenceHold;
@@ -191,6 +192,7 @@ function factsOf(fenceCase: FenceCase, task: TaskNews | undefined): FenceFacts {
     ...(fenceCase.dumpUntilMs === undefined ? {} : { dumpUntilMs: fenceCase.dumpUntilMs }),
     isFoundOff: fenceCase.isFoundOff,
     isStopped: fenceCase.isStopped,
+    isLostAgain: fenceCase.isLostAgain,
     isPaused: fenceCase.isPaused || isWithdrawn(fenceCase),
     isBraked: fenceCase.brake !== undefined,
     isCalledFor: fenceCase.isCalledFor,

@@ -105,6 +105,8 @@ export interface FenceFacts {
   mayBeTold: readonly string[];
   /** An administrator stopped the fence: nothing moves. */
   isStopped: boolean;
+  /** It was so until now. Meanwhile its machine has booted, and its kubelet is silent again. */
+  isLostAgain?: boolean | undefined;
   /** The policy was paused: nothing more is switched off or released, and what was switched off is switched on (SAF-12). */
   isPaused: boolean;
 }
@@ -162,6 +164,11 @@ export function comeBack(state: FenceState, facts: FenceFacts): Transition {
 
 export function isRebooted(state: FenceState, facts: FenceFacts): boolean {
   return facts.bootId !== '' && facts.bootId !== state.bootId;
+}
+
+/** The boot that was waited for has come: the node is back in another one, or was while the fence stood still. */
+export function hasBooted(state: FenceState, facts: FenceFacts): boolean {
+  return isRebooted(state, facts) && (facts.isBack || facts.isLostAgain === true);
 }
 
 const stepOf: Partial<Record<Phase, StoredFence['step']>> = {

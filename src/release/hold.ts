@@ -50,13 +50,17 @@ function firstHold(nodeCase: NodeCase): Hold | undefined {
   }
 }
 
-/** These leave everything as it is: nobody switches it on meanwhile. */
-const leaving: ReadonlySet<string> = new Set(['Stopped', 'Maintenance']);
+const leaving: ReadonlySet<string | undefined> = new Set(['Stopped', 'Maintenance']);
+
+/** These leave a fence as it is: nothing moves, and nobody switches anything on meanwhile. */
+export function leavesAsItIs(reason: string | undefined): boolean {
+  return leaving.has(reason);
+}
 
 /** How its machine is meanwhile. Between the command and its confirmation nobody knows. */
 function leftOff({ fence }: NodeCase, { reason }: Hold): string {
   const { phase, switched = [] } = fence?.status.fence ?? {};
-  const isLeft = leaving.has(reason);
+  const isLeft = leavesAsItIs(reason);
   if (phase === 'off') return `; its machine is off${isLeft ? ', and stays so' : ''}`;
   const wasTold = switched.some(({ commandSentAt }) => commandSentAt !== undefined);
   const isBetween = (phase === 'poweringOff' && wasTold) || phase === 'poweringOn';

@@ -14,6 +14,7 @@ export const covered: Readonly<Record<string, number>> = {
   'src/api/life.ts': 20,
   'src/api/quarantine.ts': 25,
   'src/api/unseen.ts': 4,
+  'src/decide/boot-of.ts': 15,
   'src/decide/brake-of.ts': 20,
   'src/decide/fence-of.ts': 80,
   'src/decide/silence.ts': 15,

@@ -28,6 +28,8 @@ runHoles('a fence', {
   'marked-dead-by-hand': '[RET-1, RET-2] that is over and waits for a taint of somebody says so',
   'marked-out-of-service-beside-us':
     '[EVD-5, FEV-8] takes its own mark away when it has waited long enough for a volume, switches on, and leaves that of an administrator',
+  'stopped-while-it-boots':
+    '[FEN-13, SAF-11] that was stopped is over when its machine has booted meanwhile, and new trouble begins anew',
   'mark-left-by-a-stop': '[EVD-5, FEN-13] that a person stops takes its own mark away, and does nothing else any more',
   'mark-left-while-away':
     '[EVD-5, FEN-13] leaves no mark on a node that lives, whoever has stopped or paused it, or deleted its record, meanwhile',
