@@ -168,6 +168,10 @@ export const HELD_ADVICE: AdviceFor<typeof HELD> = {
     ends: 'its kubelet is back, or has been away for five minutes',
     can: [{ ...c.describe, to: 'see what it last said; then start its kubelet on the machine' }, c.fence],
   },
+  ReleaseRefused: {
+    ends: 'something goes again, which is tried on and on, or the node is back',
+    can: [{ ...c.history, to: 'see what the API server says, and mend it: a right of the operator, or a webhook' }],
+  },
   NamedPause: {
     ends: 'the time of every such annotation has passed, or it is removed',
     can: [c.pauses, c.fence],

@@ -167,6 +167,8 @@ export const HELD = group('NodeFence', 'Held', 'Something other than the node it
     'The node is cordoned by others, or has reported that its machine is shutting down: it has bootTimeout to be back.',
   NothingToFree: 'A cut would free no pod and no volume: the machine has bootTimeout to come back by itself.',
   KubeletDown: 'The machine answers, and the port of its kubelet is closed: it has five minutes to be back.',
+  ReleaseRefused:
+    'The API server lets nothing go from the node, so that a cut would free nothing: a right is missing, or a webhook says no, is down or does not answer.',
   NamedPause: 'An annotation fenceline.dev/pause.<name> of the node lies in the future, or is no time.',
   LeftToOthers:
     'Somebody else removes or remedies the node: the cluster autoscaler, Karpenter, another remediation operator, or who deletes its Node object.',

@@ -131,6 +131,31 @@ describe('what holds back what cannot be taken back', () => {
     assert.equal(brakeOf(gone, { kind: 'fence', spell }), undefined);
   });
 
+  test('[SAF-18] a cut waits while the API server lets nothing go; a person, and what cuts nothing, need not', () => {
+    const refused = { message: 'a webhook says no', forMs: 0 };
+    const brake = brakeOf(aCase({ serverNowMs: nowMs, policy: acting(), refused }), { kind: 'fence' });
+    assert.deepEqual(brake, {
+      reason: 'ReleaseRefused',
+      message: 'nothing would be freed by a cut: a webhook says no',
+      recheckAtMs: nowMs + 60_000,
+    });
+    assert.equal(heldBy({ kind: 'fence', isRequested: true }, { refused }), undefined);
+    assert.equal(heldBy({ kind: 'remedy' }, { refused }), undefined);
+  });
+
+  test('[SAF-18] whoever takes over has tried before it cuts what was held by that', () => {
+    const since = '2026-01-01T00:59:00Z';
+    const left = (holder: string, reason: 'ReleaseRefused' | 'Cooldown' = 'ReleaseRefused'): NodeCase => {
+      const hold = { reason, message: 'a webhook says no', since };
+      return aCase({ serverNowMs: nowMs, policy: acting(), identity: 'one', fence: aFence({ hold, holder }) });
+    };
+    const brake = brakeOf(left('another'), { kind: 'fence' });
+    assert.deepEqual([brake?.reason, brake?.message], ['ReleaseRefused', 'a webhook says no']);
+    assert.equal(brake?.recheckAtMs, nowMs + 1000, 'it has tried by then');
+    assert.equal(brakeOf(left('one'), { kind: 'fence' }), undefined, 'and something has gone');
+    assert.equal(brakeOf(left('another', 'Cooldown'), { kind: 'fence' }), undefined);
+  });
+
   test('[SAF-7] a cut by a ladder looks around first; a person, and what cuts nothing, need not', () => {
     const around = { unheard: 1, names: ['node-2'], settledAtMs: nowMs };
     assert.equal(heldBy({ kind: 'fence' }, { around }), 'LookingAround');

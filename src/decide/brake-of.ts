@@ -60,10 +60,30 @@ export function brakeOf(nodeCase: NodeCase, harsh: Harsh): RemedyHold | undefine
     stormBrake(storm, count, threshold) ??
     (kind === 'fence' && !isRequested ? lookAround(settling(nodeCase), nowMs) : undefined) ??
     (isPatient ? patienceWith({ ...nodeCase, node }, spell) : undefined) ??
+    (kind === 'fence' && !isRequested ? refusedBrake(nodeCase) : undefined) ??
     cooldownBrake(storm, count, nowMs) ??
     slotBrake(storm, count, kind) ??
     ownBrake(nodeCase.own, othersFirst(nodeCase, threshold), othersUntilMs(nodeCase))
   );
+}
+
+/** Where nothing is tried any more, nobody knows by then what would be answered. */
+const refusalLastsMs = 60_000;
+/** Whoever has taken over has tried by then. */
+const triesWithinMs = 1000;
+
+/**
+ * What the API server does not let go from a machine that is on would not go from one that is off either: a cut would free nothing. It
+ * is tried on, and over when something goes. Whoever takes over has not tried yet: what was said before holds for that one pass.
+ */
+function refusedBrake({ refused, fence, identity, serverNowMs: nowMs }: NodeCase): RemedyHold | undefined {
+  if (refused !== undefined) {
+    const message = `nothing would be freed by a cut: ${refused.message}`;
+    return { reason: 'ReleaseRefused', message, recheckAtMs: nowMs + refusalLastsMs };
+  }
+  const { hold, holder } = fence?.status ?? {};
+  if (hold?.reason !== 'ReleaseRefused' || holder === identity) return undefined;
+  return { reason: hold.reason, message: hold.message, recheckAtMs: nowMs + triesWithinMs };
 }
 
 /** The API server tells the time in whole seconds, and a pass comes at any moment between: by so much it is the same end. */

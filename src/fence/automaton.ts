@@ -250,9 +250,9 @@ function stayOff(state: FenceState, waitsFor: string, forMs: number): Transition
 }
 
 /**
- * The API server does not let its pods go, or not be quarantined, for whatever reason: that is said at once. What we have cut is switched on again, once
- * that seems to be its last word, and is not cut again for the same: its restarts are used up. But not while others rely on its being
- * off.
+ * The API server does not let its pods go, or not be quarantined, for whatever reason: that is said at once. What we have cut is
+ * switched on again, once that seems to be its last word, and is not cut again for the same: its restarts are used up. But not while
+ * others rely on its being off.
  */
 function refusedOff(state: FenceState, { facts, limits }: FenceContext): Transition {
   const { message: why = '', forMs = 0, isReliedOn = false } = facts.refused ?? {};

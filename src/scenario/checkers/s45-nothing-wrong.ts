@@ -1,17 +1,20 @@
 /**
  * S45: what is on is never cut while nothing is wrong with it: in a reboot or a shutdown that somebody wants, while its kubelet is
  * being replaced, while nobody could renew because the API server was away, before a pause has passed that somebody asked for, nor
- * where nothing would be freed; nor while a machine boots that was off, as its device had said, until somebody switched it on. Judged by
- * what people did to the node and the machine, by what is bound and attached there, and by how long it has been away: a boot, as its
+ * where nothing would be freed; nor while a machine boots that was off, as its device had said, until somebody switched it on; nor by an
+ * operator to which the API server has said no, and nothing else, about all that it would let go there. Judged by what people did to the node and the machine, by what is bound and attached there, and by how long it has been away: a boot, as its
  * policy has it, and five minutes for a kubelet whose machine answers. Who is silent has been away since its last renewal, whoever
  * leads and whatever else was wrong with it before. What a person has asked for is theirs.
  */
 import { nodeFenceName } from '../../api/fence-names.ts';
 import type { Node } from '../../world/objects/nodes.ts';
+import type { Pod } from '../../world/objects/pods.ts';
+import type { VolumeAttachment } from '../../world/objects/volumes.ts';
 import type { StoredChange, StoredFence } from '../cluster-state.ts';
 import { isOperator, operatorUser } from '../operator-user.ts';
 import { atCuts } from './at-cuts.ts';
-import type { CheckContext } from './checker.ts';
+import type { CheckContext, Write } from './checker.ts';
+import { succeeded } from './checker.ts';
 import { longActOf } from './long-act.ts';
 import { hasWork } from './movable.ts';
 import { leasePath } from './reads.ts';
@@ -24,13 +27,17 @@ const kubeletAwayMs = 300_000;
 /** From a look at a node that still renews to the command: its device is asked in between. */
 const lookedAtMs = 5000;
 const nothingThere = 'nothing there would be freed';
+/** Once may be a mistake; and who has not been told so lately does not know how it is now. */
+const saysNoForMs = 5000;
+const saidNoWithinMs = 20_000;
 const pausePrefix = 'fenceline.dev/pause.';
 
 export const s45 = atCuts('S45', (context, { troubles, requests, reads }) => {
   const { state, machineOf, isPortClosed, nowMs, violated, exempt } = context;
   const facts = new Facts(context, troubles);
+  const refused = new Refused(context);
   const judge = (user: string, { node, told }: { node: string; told: string }, request: string | undefined): void => {
-    const why = facts.whyNot(node, reads.of(user, `${leasePath}${node}`)?.askedAtMs);
+    const why = refused.whyNot(user, node) ?? facts.whyNot(node, reads.of(user, `${leasePath}${node}`)?.askedAtMs);
     if (why === undefined) return;
     const what = `${told} although ${why}`;
     // Who deletes the record of a node in quarantine takes from us what we have let go there, and no more than that.
@@ -57,6 +64,7 @@ export const s45 = atCuts('S45', (context, { troubles, requests, reads }) => {
     },
     onRenewed: (node) => facts.heard(node),
     onWire(event) {
+      if (event.type === 'started') refused.forget(operatorUser(event.operator));
       if (event.type === 'answered') facts.powers.answered(event);
       // What comes after a command is our own doing.
       if (event.type === 'device' && event.action !== 'status') facts.powers.forget(event.node);
@@ -71,9 +79,12 @@ export const s45 = atCuts('S45', (context, { troubles, requests, reads }) => {
     onCut({ operator, node, isFirst, isOn, request }) {
       // To tell it once more is another cut; what is cut off from its storage is brought to its end.
       const isBegun = !isFirst && isPortClosed(node);
-      if (isOn && !isBegun) judge(operatorUser(operator), { node, told: `operator-${operator} cut ${node}` }, request);
+      const user = operatorUser(operator);
+      const isInVain = refused.whyNot(user, node) !== undefined;
+      if (isOn && (!isBegun || isInVain)) judge(user, { node, told: `operator-${operator} cut ${node}` }, request);
     },
     onWrite(write) {
+      refused.take(write);
       const seen = longActOf(write, state);
       if (seen === undefined) return;
       const { node } = seen;
@@ -199,6 +210,46 @@ class Facts {
       .filter(([key]) => key.startsWith(pausePrefix))
       .map(([, until]) => until)
       .find((until) => !(Date.parse(until) <= wallMs() + tooLateMs));
+  }
+}
+
+/** What an operator was told when it wanted to write on a node, its pods and its attachments: no, since when and until when. */
+class Refused {
+  readonly #context: CheckContext;
+  /** As `user node`. */
+  readonly #since = new Map<string, { firstMs: number; lastMs: number }>();
+
+  constructor(context: CheckContext) {
+    this.#context = context;
+  }
+
+  take(write: Write): void {
+    const key = `${write.user} ${this.#nodeOf(write)}`;
+    const nowMs = this.#context.nowMs();
+    if (succeeded(write)) this.#since.delete(key);
+    if (write.status !== 403) return;
+    this.#since.set(key, { firstMs: this.#since.get(key)?.firstMs ?? nowMs, lastMs: nowMs });
+  }
+
+  forget(user: string): void {
+    for (const key of this.#since.keys()) if (key.startsWith(`${user} `)) this.#since.delete(key);
+  }
+
+  whyNot(user: string, node: string): string | undefined {
+    const { firstMs = Infinity, lastMs = -Infinity } = this.#since.get(`${user} ${node}`) ?? {};
+    const nowMs = this.#context.nowMs();
+    const isSo = nowMs - firstMs >= saysNoForMs && nowMs - lastMs <= saidNoWithinMs;
+    return isSo ? 'the API server lets it change nothing there' : undefined;
+  }
+
+  /** What was carried out is told with what was there before, which may be gone by now. */
+  #nodeOf({ resource, namespace, name = '', before }: Write): string | undefined {
+    const { state } = this.#context;
+    if (resource === 'nodes') return name;
+    if (resource === 'pods')
+      return ((before as Pod | undefined) ?? state.pods.get(`${namespace}/${name}`))?.spec.nodeName;
+    if (resource !== 'volumeattachments') return undefined;
+    return ((before as VolumeAttachment | undefined) ?? state.attachments.get(name))?.spec.nodeName;
   }
 }
 

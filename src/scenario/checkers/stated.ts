@@ -128,6 +128,8 @@ export class Statements {
       NothingToFree: ({ name }) => !hasWork(state, name),
       KubeletDown: (asked) =>
         machineOf(asked.name)?.alive === true && !isReady(asked.node) && youngerThan(kubeletAwayMs + latelyMs, asked),
+      // Nothing is broken any more by then.
+      ReleaseRefused: () => false,
       SkipCondition: ({ name, node }) =>
         (this.#stormOf(name).skipWhen ?? []).some(({ type, status }) =>
           (node.status?.conditions ?? []).some((has) => has.type === type && has.status === status),

@@ -3,6 +3,7 @@ import type { MutantCase } from '../mutants.ts';
 import type { Sabotage } from '../mutant.ts';
 import { scenarioOf } from '../run-file.ts';
 import { atOnce, fenced, place } from './fenced.ts';
+import { cutAndPowered } from './switches.ts';
 
 const slowBoot = { kubernetes: { nodeMonitorGracePeriod: '20s', bootTime: '60s' } };
 const policy = { fence: { ...atOnce, bootTimeout: '2m' } };
@@ -26,6 +27,24 @@ export const neverPatient: Sabotage = {
 };
 
 export const calmMutantCases: readonly MutantCase[] = [
+  {
+    invariant: 'S45',
+    mistake: 'cuts what the API server lets nothing go from',
+    sabotage: {
+      file: 'src/decide/brake-of.ts',
+      line: "(kind === 'fence' && !isRequested ? refusedBrake(nodeCase) : undefined) ??",
+      instead: '',
+    },
+    scenario: fenced('cut-in-vain', {
+      policy: { fence: { ...atOnce, powerManagementAfter: '60s' } },
+      objects: [...cutAndPowered],
+      events: [
+        { at: '0s', partition: place },
+        { at: '0s', apiFault: { operator: 1, fault: 'deniesNodes' } },
+      ],
+    }),
+    says: /^operator-1 cut node-\d although the API server lets it change nothing there$/,
+  },
   {
     invariant: 'S45',
     mistake: 'takes a node for silent that could not renew because the API server was away',

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { asExpected, askedOf, atOnce, everywhere, fenceOf, place, policyOf, victimOf } from '../fencing/fenced.ts';
+import { cutAndPowered } from '../fencing/switches.ts';
+import type { Observed } from '../release/observed.ts';
 import { runHoles } from './files.ts';
 
 runHoles('a machine that was cut', {
@@ -10,6 +12,10 @@ runHoles('a machine that was cut', {
     '[SAF-10, SAF-19] is switched on again while a webhook is down and nothing can be written on its Node',
   'pause-unreadable-leaves-it-off':
     '[SAF-12, SAF-19] is switched on again although nobody can read whether all is paused',
+});
+
+runHoles('a machine that is cut off from its storage', {
+  'cut-although-refused': '[SAF-18] keeps its power while the API server lets nothing go from it',
 });
 
 describe('a machine is cut, and the API server refuses', () => {
@@ -109,5 +115,47 @@ describe('a machine is cut, and the API server refuses', () => {
     assert.deepEqual(askedOf(seen, 'node-1'), []);
     const { fence } = fenceOf(seen.world, 'node-1')?.status ?? {};
     assert.deepEqual([fence?.phase, /webhook/.test(fence?.message ?? '')], ['failed', true], fence?.message);
+  });
+});
+
+/** Cut off from its storage at once, and from its power a minute later; until then it is found out whether anything goes. */
+function isolatedFirst(name: string, events: object[], more: { operators?: number } = {}): Promise<Observed> {
+  return asExpected(name, {
+    cluster: more,
+    policy: { fence: { ...atOnce, powerManagementAfter: '60s', bootTimeout: '5m' } },
+    objects: [...cutAndPowered],
+    events: [{ at: '0s', partition: place }, ...events],
+    runFor: '8m',
+  });
+}
+
+function holdsOf({ statuses }: Observed): string[] {
+  const all = statuses.flatMap(({ status }) => status.hold?.reason ?? []);
+  return all.filter((reason, index) => reason !== all[index - 1]);
+}
+
+describe('a machine lives, and the API server has let nothing go from it', () => {
+  for (const fault of ['deniesPods', 'deniesNodes', 'failsPods', 'failsNodes', 'hangsPods', 'limitsNodes'] as const) {
+    test(`[SAF-18, SAF-10] S25, S45: ${fault}: it is not cut before that is over, and says so`, async () => {
+      const seen = await isolatedFirst(`held-${fault}`, [
+        { at: '0s', apiFault: { operator: 1, fault } },
+        { at: '4m', apiFault: { operator: 1, fault: 'none' } },
+      ]);
+      const asked = askedOf(seen, victimOf(seen));
+      assert.deepEqual(
+        asked.map(({ what }) => what),
+        ['off', 'on'],
+      );
+      assert.ok((asked[0]?.at ?? 0) >= 240_000, `cut at ${asked[0]?.at}`);
+      assert.ok(holdsOf(seen).includes('ReleaseRefused'), holdsOf(seen).join());
+    });
+  }
+
+  test('[SAF-18] S45: nor by whoever leads next, and has not tried yet', async () => {
+    const denied = [1, 2].map((operator) => ({ at: '0s', apiFault: { operator, fault: 'deniesNodes' } }));
+    const seen = await isolatedFirst('held-by-the-next', [...denied, { at: '3m', crashOperator: 1 }], { operators: 2 });
+    assert.deepEqual(askedOf(seen, victimOf(seen)), []);
+    const leaders = new Set(seen.statuses.flatMap(({ status }) => /^operator-\d/.exec(status.holder ?? '') ?? []));
+    assert.deepEqual([...leaders], ['operator-1', 'operator-2']);
   });
 });
