@@ -221,7 +221,9 @@ export class SharedFacts {
     for (const other of observer.nodeNames) {
       const lease = other === name ? undefined : observer.leaseSign(other);
       if (lease === undefined || lifeOf(verdicts.get(other)) !== 'well') continue;
-      if (lease.renewed === true && lease.unchangedForMs < sinceMs) continue;
+      // What was heard before the API server was away says nothing of now: meanwhile all of them may have been lost.
+      const isHeard = lease.renewed === true && lease.hearableForMs === undefined;
+      if (isHeard && lease.unchangedForMs < sinceMs) continue;
       unheard += 1;
       if (names.length < namedAtMost) names.push(other);
       inMs = Math.max(inMs, silentAfterMs(lease) - silentForMs(lease));

@@ -30,6 +30,17 @@ export const waitMutantCases: readonly MutantCase[] = [
     says: /^operator-1 cut node-1, on which it runs itself$/,
   },
   {
+    invariant: 'S21',
+    mistake: 'takes those for alive who were heard of before the API server was away',
+    sabotage: {
+      file: 'src/operator/shared-facts.ts',
+      line: 'const isHeard = lease.renewed === true && lease.hearableForMs === undefined;',
+      instead: 'const isHeard = lease.renewed === true;',
+    },
+    scenario: scenarioOf('holes/heard-before-the-api-was-away'),
+    says: /^node-1 is cut while 5 of 6 nodes of the cluster do not respond$/,
+  },
+  {
     invariant: 'S38',
     mistake: 'cuts before the others could be heard of',
     sabotage: {
