@@ -49,6 +49,8 @@ export class Statements {
   /** When something last changed about a node that its return could wait for. */
   readonly #changedMs = new Map<string, number>();
   readonly #configMaps = new Map<string, KubeObject>();
+  /** Nodes that were deleted, and when by the API server's clock. */
+  readonly #deleted: { name: string; atMs: number }[] = [];
   /** By how they read. */
   readonly #sentences: readonly (readonly [RegExp, Truth])[];
 
@@ -63,6 +65,8 @@ export class Statements {
     const { kind, metadata } = object;
     if (kind === 'ConfigMap' && type === 'DELETED') this.#configMaps.delete(metadata.name);
     else if (kind === 'ConfigMap') this.#configMaps.set(metadata.name, object);
+    if (kind === 'Node' && type === 'DELETED')
+      this.#deleted.push({ name: metadata.name, atMs: this.#context.wallMs() });
     const isGone = type === 'DELETED' && (kind === 'Pod' || kind === 'VolumeAttachment');
     const node = isGone ? (object as Pod | VolumeAttachment).spec.nodeName : undefined;
     const before: Node | undefined = previous;
@@ -205,7 +209,7 @@ export class Statements {
 
   /** What a fence waits for, or has failed with. */
   #fences(): (readonly [RegExp, Truth])[] {
-    const { state, machineOf, isPortClosed } = this.#context;
+    const { machineOf, isPortClosed } = this.#context;
     const phase = ({ fence }: Asked): string => fence.status?.fence?.phase ?? '';
     const switching = ['isolating', 'poweringOff'];
     const isOff: Truth = ({ name }) => machineOf(name)?.power === 'off';
@@ -252,10 +256,7 @@ export class Statements {
         /^it stays cut off from its storage until |: it was so before this fence, |: nothing that is configured connects it again: /,
         ({ name }) => isPortClosed(name),
       ],
-      [
-        /^(?<who>.+) has not been heard of since, and no outlet of its own has said off since: /,
-        ({ groups }) => (groups['who'] ?? '').split(', ').some((who) => !isReady(state.nodes.get(who))),
-      ],
+      ...this.#besides(),
       [/: there is no ConfigMap (?<name>[^\s:]+)/, ({ groups }) => !this.#configMaps.has(groups['name'] ?? '')],
       [
         /: ConfigMap (?<name>\S+) is about node \S+ as well: /,
@@ -274,6 +275,26 @@ export class Statements {
       [
         /^/,
         ({ fence, node }) => fence.status?.fence?.status === 'error' && !(isReady(node) && isRebooted(fence, node)),
+      ],
+    ];
+  }
+
+  /** Nobody knows whose power was cut. */
+  #besides(): (readonly [RegExp, Truth])[] {
+    const { state } = this.#context;
+    return [
+      [
+        /^(?<who>.+) has not been heard of since, and no outlet of its own has said off since: /,
+        ({ groups }) => (groups['who'] ?? '').split(', ').some((who) => !isReady(state.nodes.get(who))),
+      ],
+      [
+        /^(?<count>\d+) of the \d+ other nodes that there were have no Node any more: /,
+        ({ name, fence, groups }) => {
+          const sinceMs = Date.parse(fence.status?.fence?.startedAt ?? '') - 1000;
+          const gone = new Set(this.#deleted.filter(({ atMs }) => atMs >= sinceMs).map((one) => one.name));
+          gone.delete(name);
+          return gone.size >= Number(groups['count']);
+        },
       ],
     ];
   }

@@ -168,6 +168,8 @@ runHoles('two outlets are swapped, and neither says whose power it is', {
   'outlet-said-off-before': '[SAF-17] an outlet accounts for its node only by what it has said since the cut',
   'outlets-swapped-silent-one-deleted': '[SAF-17] nobody is accounted for because its Node was deleted meanwhile',
   'outlets-swapped-struck-one-deleted': '[SAF-17] nor where that is done before anybody has missed it',
+  'outlet-beside-a-removed-machine':
+    '[SAF-17] nor because its machine was removed, and whoever is off meanwhile says what somebody has to look at',
   'outlet-of-an-earlier-configuration':
     '[SAF-17] one that is off by the outlet that it has now is accounted for, whatever is left of an earlier one',
   'outlet-drilled': '[SAF-17] after a drill nobody is waited for, also not by the next instance',
