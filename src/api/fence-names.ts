@@ -18,6 +18,8 @@ export const MAX_HISTORY = 100;
 export const MAX_EVIDENCE = 32;
 export const MAX_RELEASES = 32;
 export const MAX_RELEASED_PODS = 512;
+/** More than any kubelet runs. */
+export const MAX_QUARANTINED_PODS = 4096;
 /** Of so many controllers at most a pod goes that came after the quarantine. */
 export const MAX_LATE = 64;
 export const MAX_JOBS = 64;

@@ -1,7 +1,7 @@
 /** What a NodeFence is made of, apart from what is decided by it: what was seen, done, counted and told. */
 import { z } from 'zod';
 import { objectName, time } from './common.ts';
-import { MAX_PROBLEM_TIMES, MAX_RELEASED_PODS, MAX_SILENT_BESIDE } from './fence-names.ts';
+import { MAX_PROBLEM_TIMES, MAX_QUARANTINED_PODS, MAX_RELEASED_PODS, MAX_SILENT_BESIDE } from './fence-names.ts';
 
 export const EVIDENCE_SOURCES = [
   'Condition',
@@ -124,8 +124,9 @@ export const foundOff = z
 
 export const quarantine = z.object({
   since: at('When it was recorded, before the taint was put there.'),
-  pods: z.array(text(64, 'The UID of a pod.')).max(MAX_RELEASED_PODS).prefault([]).meta({
-    description: 'The pods that were on the node then. One that is not among them has come since.',
+  pods: z.array(text(64, 'The UID of a pod.')).max(MAX_QUARANTINED_PODS).prefault([]).meta({
+    description:
+      'The pods that were on the node then. One that is not among them has come since; where there are as many as fit, nobody knows.',
   }),
 });
 

@@ -1,7 +1,7 @@
 /** What is kept of an incident while it goes on: its beginning, how much was done about it, and who was there. */
 import { darkBeside } from '../api/beside.ts';
 import { sharesBoot } from '../api/facts.ts';
-import { MAX_RELEASED_PODS } from '../api/fence-names.ts';
+import { MAX_QUARANTINED_PODS, MAX_RELEASED_PODS } from '../api/fence-names.ts';
 import { signsOf } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { incidentIdOf } from '../api/quarantine.ts';
@@ -164,5 +164,5 @@ export function quarantineOf(
   now: string,
 ): Pick<NodeFenceStatus, 'quarantine'> {
   if (isQuarantined(nodeCase) && quarantine !== undefined) return { quarantine };
-  return { quarantine: { since: now, pods: nodeCase.pods.map(({ uid }) => uid).slice(0, MAX_RELEASED_PODS) } };
+  return { quarantine: { since: now, pods: nodeCase.pods.map(({ uid }) => uid).slice(0, MAX_QUARANTINED_PODS) } };
 }

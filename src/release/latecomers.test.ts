@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { aCase, aFence, aNode, anIncident, aPod, aRecord, quarantine } from '../../test/support/release-case.ts';
+import { MAX_QUARANTINED_PODS } from '../api/fence-names.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { NodeCase, PodFacts } from '../api/release-view.ts';
 import { lateAfter, staysBehind, withoutLatecomers } from './latecomers.ts';
@@ -50,6 +51,16 @@ describe('a pod that came after the quarantine', () => {
       [],
       'of so many controllers at most',
     );
+  });
+
+  test('[SAF-9] is not told from the others where not all of those fit into the record', () => {
+    const pod = late({ isPinned: true });
+    const pods = Array.from({ length: MAX_QUARANTINED_PODS }, (_, at) => `pod-${at}`);
+    const after = (there: string[]): string[] => {
+      return going(marked([pod], { quarantine: { since: '2026-01-01T00:02:00Z', pods: there } }));
+    };
+    assert.deepEqual(after(pods.slice(1)), []);
+    assert.deepEqual(after(pods), ['late-0']);
   });
 
   test('[SAF-9] that is on record is brought to its end', () => {

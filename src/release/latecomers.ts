@@ -4,7 +4,7 @@
  * controller and incident; of the rest the next one would come as soon as this one is gone: it stays, and nothing waits for it.
  */
 import { hasTaint } from '../api/facts.ts';
-import { MAX_LATE } from '../api/fence-names.ts';
+import { MAX_LATE, MAX_QUARANTINED_PODS } from '../api/fence-names.ts';
 import type { NodeCase, PodFacts } from '../api/release-view.ts';
 import { QUARANTINE_KEY } from '../api/release-view.ts';
 import { tolerates } from './by-assertion.ts';
@@ -42,11 +42,11 @@ function lateOf({ fence }: NodeCase): readonly string[] {
   return fence?.status.incident?.late ?? [];
 }
 
-/** Who was there is written down before the taint is put on the node; without it nobody is late. */
+/** Who was there is written down before the taint is put on the node; without it, or where not all of them fit, nobody is late. */
 function isLatecomer({ node, fence }: NodeCase, { uid }: PodFacts): boolean {
   const known = fence?.status.quarantine;
   if (known === undefined || !hasTaint(node, quarantine.key, quarantine.effect)) return false;
-  return !known.pods.includes(uid);
+  return known.pods.length < MAX_QUARANTINED_PODS && !known.pods.includes(uid);
 }
 
 /** What was begun is brought to its end. */

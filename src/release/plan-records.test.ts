@@ -15,7 +15,7 @@ import {
   nowMs,
   quarantine,
 } from '../../test/support/release-case.ts';
-import { MAX_RELEASES } from '../api/fence-names.ts';
+import { MAX_RELEASED_PODS, MAX_RELEASES } from '../api/fence-names.ts';
 import type { ReleaseRecord } from '../api/node-fence.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import type { Act, Step } from '../api/steps.ts';
@@ -49,6 +49,38 @@ describe('what is done already makes no step', () => {
       assert.equal(records[0].pods.length, 1, 'each pod once');
       assert.equal(records[0].joinedAt, undefined);
     }
+  });
+
+  test('[POD-6] what does not fit into a record gets another, and stays there', () => {
+    const pods = Array.from({ length: 2 * MAX_RELEASED_PODS + 3 }, (_, at) =>
+      aPod({ uid: `pod-${at}`, name: `web-${at}` }),
+    );
+    const held = (records: readonly ReleaseRecord[]): number[] => records.map((record) => record.pods.length);
+    const { records } = plan(aCase({ pods, fence: aFence() }));
+    assert.deepEqual(held(records), [MAX_RELEASED_PODS, MAX_RELEASED_PODS, 3]);
+    const uids = records.flatMap((record) => record.pods.map(({ uid }) => uid));
+    assert.deepEqual(
+      uids,
+      pods.map(({ uid }) => uid),
+      'each pod once',
+    );
+    const [full] = plan(aCase({ pods: pods.slice(0, MAX_RELEASED_PODS), fence: aFence() })).records;
+    assert.ok(full);
+    const same = plan(aCase({ pods: pods.slice(0, MAX_RELEASED_PODS), fence: aFence({ releases: [full] }) }));
+    assert.deepEqual(held(same.records), [MAX_RELEASED_PODS], 'nothing is new');
+    const other = plan(aCase({ pods: pods.slice(0, 2), fence: aFence({ releases: [{ ...full, bootId: 'boot-0' }] }) }));
+    assert.deepEqual(
+      held(other.records),
+      [MAX_RELEASED_PODS, 2],
+      'what is on record of another boot is on no record here',
+    );
+    const more = [...pods, aPod({ uid: 'more', name: 'more' })];
+    const again = plan(aCase({ pods: more, fence: aFence({ releases: records }) }));
+    assert.deepEqual(
+      held(again.records),
+      [MAX_RELEASED_PODS, MAX_RELEASED_PODS, 4],
+      'what is new joins where there is room',
+    );
   });
 
   test('a record of another boot, author or node is another record', () => {

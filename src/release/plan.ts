@@ -4,7 +4,7 @@
  * Kubernetes itself detaches them at once (NGS-4, FEV-4). Whatever is done already makes no step, so that the same plan
  * goes on after a crash.
  */
-import { MAX_RELEASES } from '../api/fence-names.ts';
+import { MAX_RELEASED_PODS, MAX_RELEASES } from '../api/fence-names.ts';
 import type { ReleaseRecord } from '../api/node-fence.ts';
 import type { AttachmentFacts, NodeCase, PodFacts } from '../api/release-view.ts';
 import { QUARANTINE_KEY } from '../api/release-view.ts';
@@ -121,24 +121,45 @@ function groupOf(
   };
 }
 
-/** One record for each basis, author and boot; what joins later is added to it. */
+/**
+ * One record for each basis, author and boot; what joins later is added to it, and what does not fit gets another. Answers with the
+ * last that something was added to.
+ */
 function recordFor(nodeCase: NodeCase, group: Group, records: ReleaseRecord[], epoch: number): ReleaseRecord {
-  const { name: way, basis, podStays, by } = group.way;
-  const nodeUid = nodeCase.node?.uid ?? nodeCase.fence?.status.incident?.nodeUid ?? '';
-  const bootId = bootOf(nodeCase);
-  const author = by(nodeCase);
+  const blank = blankFor(nodeCase, group.way, epoch);
   const fits = (record: ReleaseRecord): boolean =>
     record.endedAt === undefined &&
-    wayOf(record)?.name === way &&
-    record.by === author &&
-    record.nodeUid === nodeUid &&
-    record.bootId === bootId;
-  const index = records.findIndex(fits);
-  const before: ReleaseRecord = records[index] ?? {
-    way,
+    wayOf(record)?.name === blank.way &&
+    record.by === blank.by &&
+    record.nodeUid === blank.nodeUid &&
+    record.bootId === blank.bootId;
+  const known = new Set(records.filter(fits).flatMap(({ pods }) => pods.map(({ uid }) => uid)));
+  const added = group.pods.filter(({ uid }) => !known.has(uid));
+  for (;;) {
+    const index = records.findIndex((one) => fits(one) && (added.length === 0 || one.pods.length < MAX_RELEASED_PODS));
+    const before = records[index] ?? blank;
+    const overruled = union(
+      before.budgets ?? [],
+      group.pods.flatMap((pod) => budgetsAgainst(nodeCase, pod)),
+    );
+    const record = {
+      ...joined(nodeCase, before, { ...group, pods: added.splice(0, MAX_RELEASED_PODS - before.pods.length) }),
+      ...(overruled.length === 0 ? {} : { budgets: overruled }),
+    };
+    if (index === -1) records.push(record);
+    else records[index] = record;
+    if (added.length === 0) return record;
+  }
+}
+
+function blankFor(nodeCase: NodeCase, { name, basis, podStays, by }: Way, epoch: number): ReleaseRecord {
+  const author = by(nodeCase);
+  const bootId = bootOf(nodeCase);
+  return {
+    way: name,
     basis,
     ...(author === undefined ? {} : { by: author }),
-    nodeUid,
+    nodeUid: nodeCase.node?.uid ?? nodeCase.fence?.status.incident?.nodeUid ?? '',
     ...(bootId === undefined ? {} : { bootId }),
     epoch,
     recordedAt: clockTime(nodeCase.serverNowMs),
@@ -148,23 +169,12 @@ function recordFor(nodeCase: NodeCase, group: Group, records: ReleaseRecord[], e
     volumes: [],
     freed: [],
   };
-  const overruled = union(
-    before.budgets ?? [],
-    group.pods.flatMap((pod) => budgetsAgainst(nodeCase, pod)),
-  );
-  const record = {
-    ...joined(nodeCase, before, group),
-    ...(overruled.length === 0 ? {} : { budgets: overruled }),
-  };
-  if (index === -1) records.push(record);
-  else records[index] = record;
-  return record;
 }
 
+/** `pods` of the group: those that are new. */
 function joined(nodeCase: NodeCase, before: ReleaseRecord, group: Group): ReleaseRecord {
   const now = clockTime(nodeCase.serverNowMs);
-  const known = new Set(before.pods.map(({ uid }) => uid));
-  const added = group.pods.filter(({ uid }) => !known.has(uid));
+  const added = group.pods;
   const pods = [...before.pods, ...added.map((pod) => released(nodeCase, pod))];
   const freed = union(before.freed, group.entries);
   const { podsGoneAt: _, freedAt: __, ...open } = before;

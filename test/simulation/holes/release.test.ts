@@ -22,6 +22,10 @@ describe('a person says in the middle that nothing runs there', () => {
 
 describe('nothing is done for ever', () => {
   holds('[SAF-9] what tolerates the quarantine goes once, and holds nothing up', 'made-again-tolerating');
+  holds(
+    '[SAF-9, POD-6] of more pods than one record holds all go, and none is taken for one that came later',
+    'more-pods-than-a-record-holds',
+  );
   holds('[SAF-9] what its controller binds by name goes once, and holds nothing up', 'made-again-by-name');
   holds('[SAF-9] what a template binds by name goes once, and holds nothing up', 'made-again-in-template');
 
