@@ -20,6 +20,7 @@ import { drainNode } from './drain-node.ts';
 import { namesCause, verify } from './grounds.ts';
 import { runJob } from './jobs.ts';
 import { LiveReads } from './live-reads.ts';
+import { AnsweringDoors } from './answering-doors.ts';
 import { KubeletDoors } from './kubelet-doors.ts';
 import type { TryOutcome } from './power.ts';
 import { PowerQuestions } from './power-questions.ts';
@@ -70,6 +71,7 @@ export class LongActs {
   /** The same about the way to its storage, which may well be cut under a living node. */
   readonly #storage: PowerQuestions;
   readonly #doors: KubeletDoors;
+  readonly #knock: Knock;
   /** Asks devices all the time, where somebody wants that. */
   readonly watch: PowerWatch;
   /** By node: the Job that runs. */
@@ -88,9 +90,12 @@ export class LongActs {
 
   constructor(options: LongActsOptions) {
     this.#options = options;
-    const { clock, provider, isLeading, doubt, hear, onCut, onNode, knock = knockByNetwork } = options;
+    const { clock, provider, isLeading, doubt, hear, onCut, onNode, knock: reached = knockByNetwork } = options;
     this.refusals = new Refusals(clock);
     this.#refusedGrounds = new Refusals(clock);
+    const doors = new AnsweringDoors({ clock, random: options.random, knock: reached });
+    const { knock } = doors;
+    this.#knock = knock;
     this.#doors = new KubeletDoors({ clock, knock, onAnswer: onNode });
     this.#tasks = new DeviceTasks({ clock, provider, guard: isLeading, doubt, hear, onCut, knock, onDone: onNode });
     this.#questions = new PowerQuestions({
@@ -111,6 +116,7 @@ export class LongActs {
       clock,
       random: options.random,
       questions: this.#questions,
+      doors,
       isCheap: async (node, method) => {
         const found = await provider.device(node, method, { isKept: true });
         return found.ok ? found.isCheap === true : undefined;
@@ -317,11 +323,11 @@ export class LongActs {
     const { key } = act;
     const isCut = act.do === 'switch' && act.method.action === 'off';
     if (isCut && !namesCause(grounds)) return 'nobody says what it is for';
-    const { client, isLeading, timeoutMs, nodeName, onChanged, knock = knockByNetwork } = this.#options;
+    const { client, isLeading, timeoutMs, nodeName, onChanged } = this.#options;
     // Whatever was decided, and whoever recorded it: nobody would be left to finish what is begun here and elsewhere (STM-8).
     if (isCut && name === nodeName) return 'this process runs on it';
     const refusal = await verify(new LiveReads(client, { timeoutMs }), grounds, {
-      knock,
+      knock: this.#knock,
       ask: async () => 'nobody is asked here',
     });
     if (refusal?.kind === 'changed') onChanged(name);

@@ -65,23 +65,27 @@ export class PowerQuestions {
     };
   }
 
-  /** Ends with the answer; at once where none is due. */
-  async want(node: LiveNode, methods: readonly Method[], by: Wanted = ofDecision): Promise<void> {
-    if (methods.length === 0) return;
+  /** Ends with the answers, whatever is kept of them; at once, with those that are known, where none is due. */
+  async want(
+    node: LiveNode,
+    methods: readonly Method[],
+    by: Wanted = ofDecision,
+  ): Promise<readonly PowerAnswer[] | undefined> {
+    if (methods.length === 0) return undefined;
     const nowMs = this.#options.clock.monotonic();
     const question = questionOf(methods);
     const known = this.#known.get(node.name);
     const isSame = known?.question === question;
     if (known?.openSinceMs !== undefined) {
       if (!by.isWatch) known.isAwaited = true;
-      return;
+      return known.answers;
     }
-    if (isSame && nowMs - known.askedAtMs < by.olderThanMs) return;
+    if (isSame && nowMs - known.askedAtMs < by.olderThanMs) return known.answers;
     const asked: Known = isSame ? known : { question, askedAtMs: nowMs };
     asked.openSinceMs = nowMs;
     asked.isAwaited = !by.isWatch;
     this.#known.set(node.name, asked);
-    await this.#ask(node, methods, asked);
+    return this.#ask(node, methods, asked);
   }
 
   /** What was said is not so any more. */
@@ -104,7 +108,7 @@ export class PowerQuestions {
     }
   }
 
-  async #ask(node: LiveNode, methods: readonly Method[], asked: Known): Promise<void> {
+  async #ask(node: LiveNode, methods: readonly Method[], asked: Known): Promise<readonly PowerAnswer[]> {
     const { ask, onAnswer } = this.#options;
     const { openSinceMs } = asked;
     const answers = await Promise.all(methods.map((method) => ask(node, method)));
@@ -118,6 +122,7 @@ export class PowerQuestions {
       asked.port = port;
     }
     if (isNews) onAnswer(node.name);
+    return answers;
   }
 
   async #port({ name, kubelet }: LiveNode): Promise<Knocked | undefined> {

@@ -11,7 +11,12 @@ import { PowerWatch } from './power-watch.ts';
 
 const bmc: Method = { name: 'bmc', action: 'off', driver: 'agent:fence_redfish', parameters: {}, secrets: [] };
 const on: PowerAnswer = { device: 'bmc', power: 'on', identity: 'same', message: 'it says on', wasSeenOn: true };
-const target = (name: string, everyMs = 1000): WatchTarget => ({ node: aNode({ name }), methods: [bmc], everyMs });
+const kubelet = { address: '10.0.0.1', port: 10_250 };
+const target = (name: string, everyMs = 1000): WatchTarget => ({
+  node: aNode({ name, kubelet }),
+  methods: [bmc],
+  everyMs,
+});
 
 describe('[EVD-4] a power watch', () => {
   let clock: ManualClock;
@@ -23,6 +28,9 @@ describe('[EVD-4] a power watch', () => {
   let isCheap: boolean | undefined;
   let others: Record<string, boolean | undefined>;
   let open: (() => void)[];
+  let knocked: number[];
+  let forgotten: number[];
+  let answers: boolean;
   let hangs: boolean;
 
   const watchOf = (concurrency = 64): PowerWatch =>
@@ -34,8 +42,15 @@ describe('[EVD-4] a power watch', () => {
           asked.push(name);
           if (hangs) await new Promise<void>((resolve) => open.push(resolve));
           if (tookMs > 0) clock.advance(tookMs);
+          return facts.answers;
         },
-        of: () => facts,
+      },
+      doors: {
+        learn: async ({ port }) => {
+          knocked.push(port);
+          return answers;
+        },
+        forget: ({ port }) => forgotten.push(port),
       },
       isCheap: async (_, { name }) => (name in others ? others[name] : isCheap),
       isBusy: (name) => busy.has(name),
@@ -46,7 +61,7 @@ describe('[EVD-4] a power watch', () => {
     const before = asked.length;
     for (let at = 0; at < ms; at += 100) {
       clock.advance(100);
-      for (let turn = 0; turn < 10; turn += 1) await Promise.resolve();
+      for (let turn = 0; turn < 20; turn += 1) await Promise.resolve();
     }
     return asked.length - before;
   };
@@ -55,6 +70,7 @@ describe('[EVD-4] a power watch', () => {
     clock = manualClock();
     [asked, told, open, tookMs, busy, isCheap, hangs] = [[], [], [], 0, new Set(), true, false];
     others = {};
+    [knocked, forgotten, answers] = [[], [], true];
     facts = { question: 'q', askedForMs: 0, answers: [on] };
   });
 
@@ -134,6 +150,38 @@ describe('[EVD-4] a power watch', () => {
     watch.close();
     for (const end of open.splice(0)) end();
     assert.equal(await pass(10_000), 0);
+  });
+
+  describe('the port of a kubelet', () => {
+    test('is learnt with each answer that is not off, and forgotten with the watch', async () => {
+      const watch = watchOf();
+      watch.update([target('a')]);
+      await pass(2000);
+      assert.deepEqual(knocked, [10_250, 10_250]);
+      facts = { question: 'q', askedForMs: 0, answers: [{ ...on, power: 'off' }] };
+      await pass(2000);
+      assert.equal(knocked.length, 2, 'one that is off says nothing of the way to it');
+      facts = { question: 'q', askedForMs: 0, answers: [{ ...on, power: 'off' }, on] };
+      await pass(1000);
+      assert.equal(knocked.length, 3);
+      assert.deepEqual(forgotten, []);
+      watch.update([]);
+      assert.deepEqual(forgotten, [10_250]);
+    });
+
+    test('where nobody answers, or nobody knows where to knock, that is said', async () => {
+      answers = false;
+      const watch = watchOf();
+      watch.update([target('a'), { ...target('b'), node: aNode({ name: 'b' }) }]);
+      await pass(1000);
+      assert.deepEqual([...told].sort(), ['a PortSilent', 'b PortSilent']);
+      answers = true;
+      await pass(1000);
+      assert.deepEqual(told.slice(2).sort(), ['a Watched', 'b PortSilent']);
+      facts = { question: 'q', askedForMs: 0, answers: [{ ...on, power: 'unknown' }] };
+      await pass(10_000);
+      assert.equal(told.at(-1)?.split(' ')[1], 'Blind', 'one that does not answer is worse');
+    });
   });
 });
 

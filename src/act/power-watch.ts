@@ -8,6 +8,7 @@ import type { Method } from '../api/fence-config.ts';
 import type { FenceDeviceStatus } from '../api/fence-device.ts';
 import type { LiveNode } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';
+import type { AnsweringDoors } from './answering-doors.ts';
 import type { PowerQuestions } from './power-questions.ts';
 
 export interface WatchTarget {
@@ -21,7 +22,9 @@ type WatchState = NonNullable<FenceDeviceStatus['watch']>;
 export interface PowerWatchOptions {
   clock: Clock;
   random: () => number;
-  questions: Pick<PowerQuestions, 'want' | 'of'>;
+  questions: Pick<PowerQuestions, 'want'>;
+  /** Whose silence says something (EVD-4): learnt while their machines are on. */
+  doors: Pick<AnsweringDoors, 'learn' | 'forget'>;
   /** Undefined: that cannot be told now, because what it takes to ask cannot be read. */
   isCheap: (node: LiveNode, method: Method) => Promise<boolean | undefined>;
   /** It is being fenced: who does that asks by itself. */
@@ -36,6 +39,8 @@ interface Watched {
   isCheap?: boolean | undefined;
   /** How often in a row nothing came of it. */
   failures: number;
+  /** Whether the port of its kubelet answers us, as far as anybody has tried. */
+  answers?: boolean;
   cancel?: () => void;
 }
 
@@ -87,7 +92,9 @@ export class PowerWatch {
   }
 
   #forget(name: string): void {
-    this.#watched.get(name)?.cancel?.();
+    const { cancel, target } = this.#watched.get(name) ?? {};
+    cancel?.();
+    if (target?.node.kubelet !== undefined) this.#options.doors.forget(target.node.kubelet);
     this.#watched.delete(name);
     this.#queue.delete(name);
   }
@@ -132,9 +139,18 @@ export class PowerWatch {
     }
     if (isBusy(node.name)) return everyMs;
     const askedMs = clock.monotonic();
-    await questions.want(node, methods, { olderThanMs: everyMs / 2, isWatch: true });
-    const isBlind = (questions.of(node.name)?.answers ?? []).some(({ power }) => power === 'unknown');
-    return this.#paceAfter(watched, isBlind, clock.monotonic() - askedMs);
+    const answers = (await questions.want(node, methods, { olderThanMs: everyMs / 2, isWatch: true })) ?? [];
+    const tookMs = clock.monotonic() - askedMs;
+    if (answers.some(({ power }) => power !== 'off')) watched.answers = await this.#learn(node);
+    return this.#paceAfter(
+      watched,
+      answers.some(({ power }) => power === 'unknown'),
+      tookMs,
+    );
+  }
+
+  async #learn({ kubelet }: LiveNode): Promise<boolean> {
+    return kubelet !== undefined && (await this.#options.doors.learn(kubelet));
   }
 
   /** One that is too costly is so for good; whether it is may be known later. */
@@ -146,7 +162,8 @@ export class PowerWatch {
 
   #paceAfter(watched: Watched, isBlind: boolean, tookMs: number): number {
     watched.failures = isBlind ? watched.failures + 1 : 0;
-    if (watched.failures !== 1) this.#tell(watched, isBlind ? 'Blind' : 'Watched');
+    const seen = watched.answers === false ? 'PortSilent' : 'Watched';
+    if (watched.failures !== 1) this.#tell(watched, isBlind ? 'Blind' : seen);
     const backedOffMs = Math.min(slowestMs, watched.target.everyMs * 2 ** Math.min(watched.failures, 10));
     const inMs = Math.max(backedOffMs, tookMs * shareOfTime);
     return Math.max(1, inMs * (1 - spread / 2 + spread * this.#options.random()) - tookMs);

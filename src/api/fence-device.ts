@@ -12,7 +12,7 @@ import { asMap, withRules } from './rules.ts';
 /** Since when and why a device is not to be believed. */
 export const WRONG_REASONS = ['AnotherMachine', 'OffWhileAlive', 'SharedWithAnotherNode', 'OutletsSwapped'] as const;
 export const ASKED_BY = ['check', 'fence', 'watch'] as const;
-export const WATCH_STATES = ['Watched', 'Blind', 'TooCostly'] as const;
+export const WATCH_STATES = ['Watched', 'PortSilent', 'Blind', 'TooCostly'] as const;
 
 const text = (max: number, description: string) => z.string().max(max).meta({ description });
 const at = (description: string) => time().meta({ description });
@@ -163,7 +163,8 @@ const status = z.object({
     .optional()
     .meta({
       description:
-        'Whether it is asked all the time, where the policy of its node wants that: `Watched`; `Blind`, because it does not ' +
+        'Whether it is asked all the time, where the policy of its node wants that: `Watched`; `PortSilent`, because the port of ' +
+        'the kubelet does not answer the operator, so that a lost power is believed only when the Lease is overdue; `Blind`, because it does not ' +
         'answer, which says nothing of its machine; `TooCostly`, because each question would start a program. Absent: ' +
         'nobody wants it.',
     }),

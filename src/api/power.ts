@@ -58,8 +58,11 @@ export interface PowerFacts {
   askedForMs: number;
   /** Absent: none has come yet. */
   answers?: readonly PowerAnswer[];
-  /** All of them say off, and what came of a knock at the port of its kubelet after that; absent: nobody watches its power. */
-  port?: 'open' | 'refused' | 'silent';
+  /**
+   * All of them say off, and what came of a knock at the port of its kubelet after that; absent: nobody watches its power. `silent`: it had
+   * answered lately, and does not any more.
+   */
+  port?: 'open' | 'refused' | 'silent' | 'unknown';
 }
 
 /** What the word of a device is weighed against. */

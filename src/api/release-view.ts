@@ -386,7 +386,7 @@ export interface NodeCase extends Sighting, Refusable, Begun {
   /** Its devices were asked before a release and did not say off, in the phase that began then: for how long in a row. */
   unconfirmed?: Unconfirmed & { since: string };
   /** What came of the last knock at the port of its kubelet, and how long ago it was; without `port`: nothing yet. */
-  kubelet?: { askedForMs: number; port?: 'open' | 'refused' | 'silent' };
+  kubelet?: { askedForMs: number; port?: 'open' | 'refused' | 'silent' | 'unknown' };
   /** Acts that this process has carried out on the node and that are not on record yet. */
   deeds?: number;
   /** Whether somebody has paused everything. */

@@ -5,9 +5,8 @@
  */
 import { Command, Option } from 'commander';
 import type { DeviceProvider } from '../devices/provider.ts';
-import type { ConfigResult, Method } from '../api/fence-config.ts';
+import type { ConfigResult } from '../api/fence-config.ts';
 import { placeOf } from '../api/fence-config.ts';
-import type { FenceDeviceStatus } from '../api/fence-device.ts';
 import { plugOf } from '../api/plug.ts';
 import { parseFeatureGates } from '../api/feature-gates.ts';
 import type { Rival } from '../api/machine.ts';
@@ -47,6 +46,7 @@ import { noSuchNode } from './no-such-node.ts';
 import { configuredIn } from './operator-place.ts';
 import { taken } from './taken.ts';
 import { renderTable } from './table.ts';
+import { cannotSay, notesOf, statusOf } from './check-notes.ts';
 import { readPolicies } from './policy-of.ts';
 import { UserError } from './user-error.ts';
 import type { Written } from './written.ts';
@@ -160,7 +160,7 @@ export async function checkDevices(context: CheckContext, names: readonly string
       places: placesOf(node.name, config, maps),
       onAnswer: (_, answer, method) => {
         answers.push(answer);
-        if (answer.believed && cannotSay(answer)) notes.add(blindNote(node.name, method, devices));
+        for (const note of notesOf(node, method, { answer, devices })) notes.add(note);
       },
     });
     checked.push({
@@ -236,21 +236,6 @@ async function sharedOf({ provider }: CheckContext, targets: readonly Target[]):
   );
 }
 
-/** It said something, and not of which machine. */
-function cannotSay({ identity, power }: CheckedAnswer): boolean {
-  return identity === 'none' && power !== 'unknown';
-}
-
-/** What follows from that: until a drill has shown it, a release waits for every other node (SAF-17). */
-function blindNote(node: string, method: Method, devices: readonly StoredDevice[]): string {
-  const { drilled } = statusOf(devices, node, deviceHash(method));
-  const proof =
-    drilled === undefined
-      ? `no drill has shown that it is that of ${node}: a release waits until every other node was heard of (fenceline drill ${node})`
-      : `a drill has shown at ${drilled} that it is that of ${node}`;
-  return `${method.name} cannot say whose power it is; ${proof}`;
-}
-
 /** Says of what is wrong with the devices of these nodes that it is mended; answers with what that was. */
 export async function clearDevices(
   { client, namespace }: Pick<CheckContext, 'client' | 'namespace'>,
@@ -301,10 +286,6 @@ function hearing(
       }),
     );
   };
-}
-
-function statusOf(devices: readonly StoredDevice[], node: string, configuration: string): FenceDeviceStatus {
-  return devices.find((one) => one.spec.node === node && one.status?.configuration === configuration)?.status ?? {};
 }
 
 function fencingPolicy(policies: readonly PolicyFacts[], { labels }: LiveNode): string | undefined {

@@ -1,8 +1,11 @@
 /** Knocks at the port of a kubelet: nothing is said, only whether somebody opens. */
 import { connect } from 'node:net';
 
-/** `refused`: the machine answers that nobody listens there. `silent`: nobody answers, or something else does not let us. */
-export type Knocked = 'open' | 'refused' | 'silent';
+/**
+ * `refused`: the machine answers that nobody listens there. `silent`: nobody has answered in that time. `unknown`: something between
+ * us and the machine does not let us knock, which says nothing of the machine (S26).
+ */
+export type Knocked = 'open' | 'refused' | 'silent' | 'unknown';
 
 export interface Door {
   address: string;
@@ -20,5 +23,8 @@ export const knock: Knock = ({ address: host, port }, timeoutMs) =>
     };
     socket.once('connect', () => end('open'));
     socket.once('timeout', () => end('silent'));
-    socket.once('error', ({ code }: NodeJS.ErrnoException) => end(code === 'ECONNREFUSED' ? 'refused' : 'silent'));
+    socket.once('error', ({ code = '' }: NodeJS.ErrnoException) => end(byError[code] ?? 'unknown'));
   });
+
+/** No route, no right, no socket left: all of that is about us, or about the way. */
+const byError: Readonly<Record<string, Knocked>> = { ECONNREFUSED: 'refused', ETIMEDOUT: 'silent' };

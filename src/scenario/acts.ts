@@ -123,6 +123,10 @@ export class Actor {
         onNote(`device ${act.fault}`, `node/${name}`);
         world.bmcs.get(name)?.setFault(act.fault);
         return world.bmcs.has(name) ? undefined : `${name} has no power device`;
+      case 'kubeletPort':
+        onNote(`kubeletPort ${act.fault}`, `node/${name}`);
+        world.fleet.kubelet(name).setPortFault(act.fault);
+        return undefined;
       default:
         onNote(act.do, `node/${name}`);
         return this.#simple(act.do, name);

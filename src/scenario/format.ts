@@ -1,6 +1,7 @@
 /** A scenario as it is understood, with every default filled in and every time in milliseconds since time 0. */
 import type { KubeObject } from '../kube/client.ts';
 import type { LonghornSpec } from '../world/longhorn/spec.ts';
+import type { PortFault } from '../world/kubelet/kubelet.ts';
 import type { BmcFault } from '../world/machines/bmc.ts';
 import type { Taint } from '../world/objects/nodes.ts';
 
@@ -123,6 +124,7 @@ export type Act =
   | { do: 'untaint'; node: NodeRef; key: string }
   | { do: 'condition'; node: NodeRef; type: string; status: (typeof conditionStatuses)[number] }
   | { do: 'device'; node: NodeRef; fault: BmcFault }
+  | { do: 'kubeletPort'; node: NodeRef; fault: PortFault }
   | { do: 'swapDevices'; nodes: [NodeRef, NodeRef] }
   | { do: 'apiFault'; operator: number; fault: ApiFault }
   | { do: 'detach'; driver: string; fault: (typeof detachFaults)[number] }

@@ -1,4 +1,5 @@
 /** `spec.events`: what happens to the cluster, and when. */
+import { portFaults } from '../world/kubelet/kubelet.ts';
 import { bmcFaults } from '../world/machines/bmc.ts';
 import type { ApiFault, Act, NodeRef, ScenarioEvent } from './format.ts';
 import { apiFaults, apiActs, conditionStatuses, detachFaults, nodeActs, operatorActs, zoneActs } from './format.ts';
@@ -94,6 +95,13 @@ function faultActs(known: Known, node: Read<NodeRef>): Record<string, Read<Act>>
     device: (place) => ({
       do: 'device',
       ...record<{ node: NodeRef; fault: (typeof bmcFaults)[number] }>({ node, fault: oneOf(bmcFaults) }, [
+        'node',
+        'fault',
+      ])(place),
+    }),
+    kubeletPort: (place) => ({
+      do: 'kubeletPort',
+      ...record<{ node: NodeRef; fault: (typeof portFaults)[number] }>({ node, fault: oneOf(portFaults) }, [
         'node',
         'fault',
       ])(place),

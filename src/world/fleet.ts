@@ -18,6 +18,7 @@ import { Attacher } from './storage/attacher.ts';
 export type FleetNode = Pick<NodeSpec, 'name' | 'zone' | 'labels' | 'taints' | 'capacity' | 'systemUuid' | 'bootId'> & {
   /** Default: those of the fleet. */
   drivers?: readonly string[];
+  kubeletPort?: number;
 };
 
 export interface FleetOptions {
@@ -104,9 +105,9 @@ export class Fleet {
     const kubelet = new Kubelet({
       spec: {
         drivers,
+        kubeletPort,
         ...node,
         address: this.#options.kubeletAddress ?? `10.10.${bytes}`,
-        kubeletPort,
         podNetwork: `10.${100 + Math.floor(index / 250)}.${index % 250}`,
       },
       machine,

@@ -26,7 +26,7 @@ import { installCrds } from './install.ts';
 import { OperatorProcess } from './operator-process.ts';
 import { operatorKubeconfig, operatorNamespace } from './operator-rights.ts';
 import { RedfishBmc, SYSTEM } from './redfish-bmc.ts';
-import { openSilentDoor, type SilentDoor } from './silent-door.ts';
+import { KubeletDoor } from './kubelet-door.ts';
 import { waitFor } from './wait.ts';
 
 export const namespace = 'default';
@@ -60,7 +60,7 @@ export class PowerWorld implements AsyncDisposable {
   #trustFile = '';
   #operator: OperatorProcess | undefined;
 
-  private constructor(controlPlane: ControlPlane, nodes: readonly FleetNode[], door: SilentDoor) {
+  private constructor(controlPlane: ControlPlane, nodes: readonly FleetNode[]) {
     this.controlPlane = controlPlane;
     this.client = clientFor(controlPlane);
     this.history = new History(this.client);
@@ -72,9 +72,7 @@ export class PowerWorld implements AsyncDisposable {
       nodes: nodes.map((node) => ({ ...node, systemUuid: systemUuidOf(node.name) })),
       drivers: [driver],
       bootTimeMs,
-      // Whoever knocks does so because a machine is said to be off.
       kubeletAddress: '127.0.0.1',
-      kubeletPort: door.port,
       onStorage: ({ type, attachment: { spec } }) => {
         if (type === 'detached') this.#noteDetach(spec.nodeName, spec.source.persistentVolumeName ?? '');
       },
@@ -88,15 +86,29 @@ export class PowerWorld implements AsyncDisposable {
       controllerManager: monitor,
       scheduler: true,
     });
-    const door = await openSilentDoor();
-    const world = new PowerWorld(controlPlane, nodes, door);
-    world.#undo.push(() => door.close());
+    const doors = await Promise.all(nodes.map(() => KubeletDoor.make()));
+    const world = new PowerWorld(
+      controlPlane,
+      nodes.map((node, at) => ({ ...node, kubeletPort: doors[at]?.port ?? 0 })),
+    );
+    world.#undo.push(() => Promise.all(doors.map((door) => door.close())));
     try {
+      world.#hang(doors);
       await world.#begin(management);
       return world;
     } catch (error) {
       await world[Symbol.asyncDispose]();
       throw error;
+    }
+  }
+
+  /** Whoever knocks at a machine without power gets no answer. */
+  #hang(doors: readonly KubeletDoor[]): void {
+    for (const [at, machine] of this.fleet.machines.entries()) {
+      machine.on(({ type }) => {
+        if (type === 'off') void doors[at]?.shut();
+        else if (type === 'booted') doors[at]?.open();
+      });
     }
   }
 

@@ -18,8 +18,12 @@ export const defaultKubeletTimings: KubeletTimings = {
   reconnectMs: 1000,
 };
 
-/** `refused`: the machine answers that nobody listens. `silent`: nobody answers. */
-export type PortState = 'open' | 'refused' | 'silent';
+/** `refused`: the machine answers that nobody listens. `silent`: nobody answers. `unknown`: whoever knocks is not let out. */
+export type PortState = 'open' | 'refused' | 'silent' | 'unknown';
+
+/** What lies between a kubelet and whoever knocks: a firewall that drops, or a way that is not there. */
+export const portFaults = ['drops', 'unreachable', 'none'] as const;
+export type PortFault = (typeof portFaults)[number];
 
 export class Kubelet {
   readonly machine: Machine;
@@ -28,6 +32,7 @@ export class Kubelet {
   readonly #disk: KubeletDisk = { overrides: new Map(), manifests: new Map() };
   #enabled = true;
   #run: KubeletRun | undefined;
+  #portFault: PortFault = 'none';
 
   constructor(options: KubeletOptions) {
     this.#options = options;
@@ -48,8 +53,13 @@ export class Kubelet {
   /** What somebody finds who connects to its port over the same network as the API. */
   get port(): PortState {
     const { alive, linked } = this.machine;
-    if (!alive || !linked) return 'silent';
+    if (this.#portFault === 'unreachable') return 'unknown';
+    if (this.#portFault === 'drops' || !alive || !linked) return 'silent';
     return this.running ? 'open' : 'refused';
+  }
+
+  setPortFault(fault: PortFault): void {
+    this.#portFault = fault;
   }
 
   /** As systemd has it when somebody shuts the machine down: what it runs is ended, and said to be, before the power goes. */

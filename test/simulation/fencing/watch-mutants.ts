@@ -8,8 +8,8 @@ export const watchMutantCases: readonly MutantCase[] = [
     mistake: 'does not care who answers at the port of a kubelet',
     sabotage: {
       file: 'src/act/long-acts.ts',
-      line: 'onNode, knock = knockByNetwork } = options;',
-      instead: "onNode } = options; const knock = async () => 'silent' as const;",
+      line: 'const { knock } = doors;',
+      instead: "const knock = async () => 'silent' as const;",
     },
     scenario: scenarioOf('holes/watched-lying-device'),
     beside: ['S6', 'S23'],

@@ -20,5 +20,9 @@ runHoles('power that is watched', {
   'watched-kubelet-away': '[EVD-4, SAF-18] nor where the machine answers that its kubelet is away',
   'watched-blind': '[EVD-4] is not lost because nobody can see it',
   'watched-outlet': '[EVD-4, SAF-1] nor on the word of an outlet that cannot say whose power it is',
+  'watched-behind-a-firewall': '[EVD-4] nor because nobody answers where nobody ever has',
+  'watched-firewall-later': '[EVD-4] nor where nobody has lately',
+  'watched-unreachable': '[EVD-4] S26: nor because the operator has no way to its port',
+  'watched-power-lost-behind-a-firewall': '[EVD-4] behind a firewall it is missed when the Lease is overdue',
   'watched-failover': '[EVD-4] whoever leads next finds what is off',
 });

@@ -1,0 +1,46 @@
+/** What is worth knowing of a node that could be fenced. */
+import type { CheckedAnswer } from '../act/device-check.ts';
+import type { StoredDevice } from '../act/device-records.ts';
+import type { Method } from '../api/fence-config.ts';
+import { deviceHash } from '../api/power.ts';
+import type { FenceDeviceStatus } from '../api/fence-device.ts';
+import type { LiveNode } from '../api/release-view.ts';
+
+export function notesOf(
+  node: LiveNode,
+  method: Method,
+  { answer, devices }: { answer: CheckedAnswer; devices: readonly StoredDevice[] },
+): string[] {
+  const { drilled, watch } = statusOf(devices, node.name, deviceHash(method));
+  return [
+    ...(answer.believed && cannotSay(answer) ? [blindNote(node.name, method, drilled)] : []),
+    ...(watch === 'PortSilent' ? [portNote(node)] : []),
+  ];
+}
+
+/** It said something, and not of which machine. */
+export function cannotSay({ identity, power }: CheckedAnswer): boolean {
+  return identity === 'none' && power !== 'unknown';
+}
+
+/** What follows from that: until a drill has shown it, a release waits for every other node (SAF-17). */
+function blindNote(node: string, method: Method, drilled: string | undefined): string {
+  const proof =
+    drilled === undefined
+      ? `no drill has shown that it is that of ${node}: a release waits until every other node was heard of (fenceline drill ${node})`
+      : `a drill has shown at ${drilled} that it is that of ${node}`;
+  return `${method.name} cannot say whose power it is; ${proof}`;
+}
+
+/** Where its power is watched: what is missed there is missed no sooner than without (EVD-4). */
+function portNote({ kubelet }: LiveNode): string {
+  const where =
+    kubelet === undefined
+      ? 'its kubelet does not say where it listens'
+      : `TCP port ${kubelet.port} of ${kubelet.address} does not answer the operator`;
+  return `${where}: a lost power is believed when its Lease is overdue`;
+}
+
+export function statusOf(devices: readonly StoredDevice[], node: string, configuration: string): FenceDeviceStatus {
+  return devices.find((one) => one.spec.node === node && one.status?.configuration === configuration)?.status ?? {};
+}
