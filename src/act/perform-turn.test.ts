@@ -55,6 +55,17 @@ describe('a step that rests on the word of a device', () => {
     assert.deepEqual(await outcomes, [{ kind: 'unconfirmed', what: 'node-1 is not known to be off: silent' }]);
   });
 
+  test('S4, S15: that a busy server puts off is not taken later on what was read before', async () => {
+    const cluster = await ActCluster.create();
+    cluster.server.faults.inject({ matches: ({ verb }) => verb === 'patch', code: 429, times: 1 });
+    const ask = async (): Promise<undefined> => undefined;
+    const outcomes = await performed(cluster, { turnstile: new Turnstile(1), ask, clock: { monotonic: () => 0 } });
+    assert.deepEqual(
+      outcomes.map(({ kind }) => kind),
+      ['failed'],
+    );
+  });
+
   for (const [waitedMs, kind] of [
     [10_000, 'done'],
     [10_001, 'unconfirmed'],

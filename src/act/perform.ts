@@ -118,7 +118,8 @@ class Performer {
     this.#target = target;
     this.#reads = reads;
     this.#options = options;
-    this.#calls = { guard: options.guard, timeoutMs: options.timeoutMs };
+    // What was found unchanged a moment ago need not be so after a busy server has had its pauses: it is read again then (S15).
+    this.#calls = { guard: options.guard, timeoutMs: options.timeoutMs, isAtOnce: true };
   }
 
   async do(act: FreeAct | GroundedAct): Promise<ActOutcome> {

@@ -161,6 +161,14 @@ describe('client', () => {
     );
   });
 
+  test('429: what rests on what was read right before is not sent again after a pause', async () => {
+    const busy = stage({ status: 429, headers: { 'retry-after': '3' } }, { status: 200 });
+    const result = await busy.client.delete(node, uid, { isAtOnce: true });
+    assert.deepEqual([!result.ok && result.error.kind, busy.sent.length], ['tooManyRequests', 1]);
+    const expired = stage({ status: 401 }, { status: 200, body: {} });
+    assert.ok((await expired.client.delete(node, uid, { isAtOnce: true })).ok, 'fresh credentials take no pause');
+  });
+
   test('a Retry-After beyond the time that the caller has is not waited for', async () => {
     const { client, sent } = stage({ status: 429, headers: { 'retry-after': '60' } });
     const result = await client.get(node, { timeoutMs: 5000 });

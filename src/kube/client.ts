@@ -52,6 +52,8 @@ export interface CallOptions {
   timeoutMs?: number;
   /** Asked immediately before the bytes of each attempt leave; false: nothing is sent. */
   guard?: () => boolean;
+  /** What it rests on was read right before, and may not be so later: a server that is busy is not asked again after a pause. */
+  isAtOnce?: boolean;
   /** Of the object in the answer only its metadata is wanted: the rest of a Node or a Pod is kilobytes. */
   metadataOnly?: boolean;
 }
@@ -223,6 +225,7 @@ export class KubeClient {
       const result = await this.#once<T>(call, Math.max(1, deadline - clock.monotonic()), options);
       if (result.ok || attempt === maxAttempts) return result;
       const delayMs = retryDelayMs(call, result.error, attempt);
+      if (delayMs !== 0 && options.isAtOnce === true) return result;
       if (delayMs === undefined || clock.monotonic() + delayMs >= deadline) return result;
       if (delayMs > 0) await sleep(clock, delayMs, options.signal);
       // The process may have been stopped in its sleep: whoever wakes up late must not write on an old decision.

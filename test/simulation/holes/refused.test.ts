@@ -81,6 +81,19 @@ describe('a machine is cut, and the API server refuses', () => {
     assert.ok(askedOf(seen, 'node-2').length > 0, 'nobody else has waited for that');
   });
 
+  test('S2, S4: to delete its pods for a moment, in which somebody switches it on: they do not go after that', async () => {
+    const seen = await asExpected('refused-and-switched-on', {
+      policy: { fence: { ...atOnce, markOutOfService: false } },
+      events: [
+        { at: '0s', apiFault: { operator: 1, fault: 'limitsPods' } },
+        { at: '0s', partition: place },
+        { at: '25s', powerOn: place },
+        { at: '26s', apiFault: { operator: 1, fault: 'none' } },
+      ],
+    });
+    assert.equal(askedOf(seen, victimOf(seen))[0]?.what, 'off');
+  });
+
   test('[EVD-5, SAF-12] S5: to take away what says that it is off: a pause does not switch it on under that', async () => {
     const seen = await asExpected('refused-untaint', {
       cluster: { nodes: 6 },
