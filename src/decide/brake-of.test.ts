@@ -10,6 +10,7 @@ import {
   inForce,
   withoutNode,
 } from '../../test/support/release-case.ts';
+import { aStored } from '../../test/support/fenced-case.ts';
 import { questionOf } from '../api/power.ts';
 import type { LiveNode, NodeCase } from '../api/release-view.ts';
 import type { LadderState } from '../remedy/ladder.ts';
@@ -141,6 +142,21 @@ describe('what holds back what cannot be taken back', () => {
     });
     assert.equal(heldBy({ kind: 'fence', isRequested: true }, { refused }), undefined);
     assert.equal(heldBy({ kind: 'remedy' }, { refused }), undefined);
+  });
+
+  test('[SAF-18, SAF-4] what cuts it off from its storage is no such cut: that it was cut off before is found out by it', () => {
+    const refused = { message: 'a webhook says no', forMs: 0 };
+    const off = { name: 'fc-off', action: 'off', driver: 'agent:x', parameters: {}, secrets: [] } as const;
+    const config = {
+      ok: true,
+      config: { isolation: [{ off: [off], on: [] }], powerManagement: [], recovery: [] },
+    } as const;
+    const broken = { ok: false, problems: [] } as const;
+    const phase = (name: 'waiting' | 'isolated'): ReturnType<typeof aFence> => aFence({ fence: aStored(name) });
+    assert.equal(heldBy({ kind: 'fence' }, { refused, config }), undefined);
+    assert.equal(heldBy({ kind: 'fence' }, { refused, config, fence: phase('waiting') }), undefined);
+    assert.equal(heldBy({ kind: 'fence' }, { refused, config, fence: phase('isolated') }), 'ReleaseRefused');
+    assert.equal(heldBy({ kind: 'fence' }, { refused, config: broken }), 'ReleaseRefused');
   });
 
   test('[SAF-18] whoever takes over has tried before it cuts what was held by that', () => {

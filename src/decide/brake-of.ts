@@ -76,7 +76,9 @@ const triesWithinMs = 1000;
  * What the API server does not let go from a machine that is on would not go from one that is off either: a cut would free nothing. It
  * is tried on, and over when something goes. Whoever takes over has not tried yet: what was said before holds for that one pass.
  */
-function refusedBrake({ refused, fence, identity, serverNowMs: nowMs }: NodeCase): RemedyHold | undefined {
+function refusedBrake(nodeCase: NodeCase): RemedyHold | undefined {
+  const { refused, fence, identity, serverNowMs: nowMs } = nodeCase;
+  if (cutsStorageNext(nodeCase)) return undefined;
   if (refused !== undefined) {
     const message = `nothing would be freed by a cut: ${refused.message}`;
     return { reason: 'ReleaseRefused', message, recheckAtMs: nowMs + refusalLastsMs };
@@ -84,6 +86,16 @@ function refusedBrake({ refused, fence, identity, serverNowMs: nowMs }: NodeCase
   const { hold, holder } = fence?.status ?? {};
   if (hold?.reason !== 'ReleaseRefused' || holder === identity) return undefined;
   return { reason: hold.reason, message: hold.message, recheckAtMs: nowMs + triesWithinMs };
+}
+
+const beforePower: ReadonlySet<string | undefined> = new Set([undefined, 'waiting', 'isolating', 'failed']);
+
+/**
+ * What cuts a node off from its storage is let go on: where its record was lost, that it was cut off before is found out by it, and by
+ * nothing else while no quarantine can be put there (RET-2).
+ */
+function cutsStorageNext({ fence, config }: NodeCase): boolean {
+  return config.ok && config.config.isolation.length > 0 && beforePower.has(fence?.status.fence?.phase);
 }
 
 /** The API server tells the time in whole seconds, and a pass comes at any moment between: by so much it is the same end. */

@@ -171,4 +171,14 @@ describe('a machine lives, and the API server has let nothing go from it', () =>
     const leaders = new Set(seen.statuses.flatMap(({ status }) => /^operator-\d/.exec(status.holder ?? '') ?? []));
     assert.deepEqual([...leaders], ['operator-1', 'operator-2']);
   });
+
+  test('[SAF-4] S25: nor is it forgotten what was cut off from its storage, whose record somebody deletes meanwhile', async () => {
+    const seen = await isolatedFirst('held-and-forgotten', [
+      { at: '0s', apiFault: { operator: 1, fault: 'deniesNodes' } },
+      { at: '42s', delete: { kind: 'NodeFence', name: 'node-fence-node-3' } },
+      { at: '65s', heal: place },
+      { at: '125s', apiFault: { operator: 1, fault: 'none' } },
+    ]);
+    assert.equal(victimOf(seen), 'node-3');
+  });
 });
