@@ -18,6 +18,7 @@ export class KubeletDoor {
   readonly port: number;
   readonly #child: ChildProcess;
   #callers: Socket[] = [];
+  #isClosed = false;
 
   private constructor(child: ChildProcess, port: number) {
     this.#child = child;
@@ -30,12 +31,15 @@ export class KubeletDoor {
     return new KubeletDoor(child, Number(line));
   }
 
-  /** Ends when nobody is let in any more. */
+  /** Ends when nobody is let in any more. A machine that is put down when all is over goes off as well: then there is no door. */
   async shut(): Promise<void> {
+    if (this.#isClosed) return;
     this.#child.kill('SIGSTOP');
     this.#callers = Array.from({ length: callers }, (): Socket => connect({ host: this.address, port: this.port }));
     for (const socket of this.#callers) socket.on('error', () => {});
-    await once(this.#callers[0] as Socket, 'connect');
+    await once(this.#callers[0] as Socket, 'connect').catch((error: unknown) => {
+      if (!this.#isClosed) throw error;
+    });
   }
 
   open(): void {
@@ -44,6 +48,7 @@ export class KubeletDoor {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     for (const socket of this.#callers.splice(0)) socket.destroy();
     this.#child.kill('SIGKILL');
     await once(this.#child, 'exit');
