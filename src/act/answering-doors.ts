@@ -15,7 +15,7 @@ export interface AnsweringDoorsOptions {
 interface Known {
   /** When it last answered; undefined: never, or it does not any more. */
   answeredAtMs?: number | undefined;
-  /** How often in a row nobody answered although the machine was said to be on. */
+  /** How often in a row nobody answered although the machine was not said to be off. */
   missed: number;
   /** When somebody who only wants to learn knocks again. */
   againAtMs: number;
@@ -46,7 +46,7 @@ export class AnsweringDoors {
     return found === 'silent' && !this.#hasAnswered(known) ? 'unknown' : found;
   };
 
-  /** Knocks if it is time to, at the door of a machine that is said to be on; answers whether somebody answers there. */
+  /** Knocks if it is time to, at the door of a machine that is not said to be off; answers whether somebody answers there. */
   async learn(door: Door): Promise<boolean> {
     const { clock, random, knock } = this.#options;
     const known = this.#known.get(keyOf(door)) ?? { missed: 0, againAtMs: -Infinity };

@@ -2,9 +2,10 @@
  * S45: what is on is never cut while nothing is wrong with it: in a reboot or a shutdown that somebody wants, while its kubelet is
  * being replaced, while nobody could renew because the API server was away, before a pause has passed that somebody asked for, nor
  * where nothing would be freed; nor while a machine boots that was off, as its device had said, until somebody switched it on; nor by an
- * operator to which the API server has said no, and nothing else, about all that it would let go there. Judged by what people did to the node and the machine, by what is bound and attached there, and by how long it has been away: a boot, as its
- * policy has it, and five minutes for a kubelet whose machine answers. Who is silent has been away since its last renewal, whoever
- * leads and whatever else was wrong with it before. What a person has asked for is theirs.
+ * operator to which the API server has said no, and nothing else, about all that it would let go there. Judged by what people did to the
+ * node and the machine, by what is bound and attached there, and by how long it has been away: a boot, as its policy has it, and five
+ * minutes for a kubelet whose machine answers. Who is silent has been away since its last renewal, whoever leads and whatever else was
+ * wrong with it before. What a person has asked for is theirs.
  */
 import { nodeFenceName } from '../../api/fence-names.ts';
 import type { Node } from '../../world/objects/nodes.ts';
