@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
 import { DEFAULT_VERSION } from './build.ts';
 import { withLock } from './lock.ts';
-import { compareVersions, readNodeRecipe, readRecipe } from './recipe.ts';
+import { compareVersions, readHelmRecipe, readNodeRecipe, readRecipe } from './recipe.ts';
 import { ControlPlaneUnavailable, findGo } from './toolchain.ts';
 
 async function temporaryDir(t: TestContext): Promise<string> {
@@ -61,6 +61,17 @@ describe('the recipe of a control plane', () => {
       [['csi-plugin', 'workload', 'kubelet']],
     );
     assert.ok(node.modules[0]?.ldflags.includes(`version.gitVersion=v${version}`));
+  });
+
+  test('has helm beside it, which knows a Kubernetes of today', async () => {
+    const { version, modules, hash } = await readHelmRecipe();
+    assert.match(version, /^3\.\d+\.\d+$/);
+    assert.match(hash, /^[0-9a-f]{12}$/);
+    assert.deepEqual(
+      modules.map(({ programs }) => programs.map(({ name }) => name)),
+      [['helm']],
+    );
+    assert.match(modules[0]?.ldflags ?? '', /chartutil\.k8sVersionMinor=3\d /);
   });
 
   test('is refused for a version that has none', async () => {

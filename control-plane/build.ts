@@ -1,5 +1,5 @@
 /**
- * The real control plane that tests run against, and what a real node needs, each built from its pinned recipe once per
+ * The real control plane that tests run against, what a real node needs, and helm, each built from its pinned recipe once per
  * machine and kept outside the work tree, under the hash of what it was built from. Run it to build ahead of the tests:
  *
  *     node control-plane/build.ts [minor]
@@ -10,7 +10,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { isAlive, withLock } from './lock.ts';
-import { BUILD_FLAGS, readNodeRecipe, readRecipe, type Module, type Recipe } from './recipe.ts';
+import { BUILD_FLAGS, readHelmRecipe, readNodeRecipe, readRecipe, type Module, type Recipe } from './recipe.ts';
 import { ControlPlaneUnavailable, findGo } from './toolchain.ts';
 
 export { ControlPlaneUnavailable } from './toolchain.ts';
@@ -44,6 +44,12 @@ export async function ensureControlPlane(version: string = DEFAULT_VERSION): Pro
 export async function ensureNodePrograms(version: string = DEFAULT_VERSION): Promise<NodeBinaries> {
   const recipe = await readNodeRecipe(version);
   return binariesIn(await ensureBuilt(recipe, `node-${recipe.version}-${recipe.hash}`), NODE_BINARIES);
+}
+
+/** Answers its path. Throws as above. */
+export async function ensureHelm(): Promise<string> {
+  const recipe = await readHelmRecipe();
+  return join(await ensureBuilt(recipe, `helm-${recipe.version}-${recipe.hash}`), 'helm');
 }
 
 async function ensureBuilt(recipe: Recipe, name: string): Promise<string> {
@@ -129,6 +135,7 @@ function say(line: string): void {
 if (import.meta.main) {
   try {
     for (const ensure of [ensureControlPlane, ensureNodePrograms]) console.log((await ensure(process.argv[2])).dir);
+    console.log(await ensureHelm());
   } catch (error) {
     if (!(error instanceof ControlPlaneUnavailable)) throw error;
     say(error.message);

@@ -1,6 +1,6 @@
 /**
- * What a control plane and its nodes are built from: pinned Go modules, kubernetes-<minor>/ and etcd/ for the one,
- * node-<minor>/ for the others, whose go.mod names the versions and the programs (its `tool` lines). Read without Go, so
+ * What a control plane, its nodes and helm are built from: pinned Go modules, kubernetes-<minor>/ and etcd/ for the first,
+ * node-<minor>/ for the second, helm/ for the third, whose go.mod names the versions and the programs (its `tool` lines). Read without Go, so
  * that finding a finished build needs none.
  */
 import { createHash } from 'node:crypto';
@@ -19,7 +19,7 @@ export interface Module {
 }
 
 export interface Recipe {
-  /** Of Kubernetes, for instance 1.36.3. */
+  /** Of Kubernetes, for instance 1.36.3; of helm. */
   readonly version: string;
   /** What is built, for people. */
   readonly title: string;
@@ -78,6 +78,17 @@ export async function readNodeRecipe(minor: string): Promise<Recipe> {
   return { version, title: `the kubelet ${version}`, goVersion: goLine(goMod), modules, hash: hashOf(files, modules) };
 }
 
+/** With which users install the chart. */
+export async function readHelmRecipe(): Promise<Recipe> {
+  const dir = join(import.meta.dirname, 'helm');
+  const files = await Promise.all(['go.mod', 'go.sum'].map((file) => readFile(join(dir, file), 'utf8')));
+  const [goMod = ''] = files;
+  const version = requiredVersion(goMod, 'helm.sh/helm/v3');
+  const programs = tools(goMod).map((importPath) => ({ name: basename(importPath), importPath }));
+  const modules = [{ dir, programs, ldflags: helmLdflags(version, requiredVersion(goMod, 'k8s.io/client-go')) }];
+  return { version, title: `helm ${version}`, goVersion: goLine(goMod), modules, hash: hashOf(files, modules) };
+}
+
 function kubernetesModule(dir: string, goMod: string, version: string): Module {
   const programs = tools(goMod).map((importPath) => ({ name: basename(importPath), importPath }));
   return { dir, programs, ldflags: kubernetesLdflags(version) };
@@ -107,6 +118,16 @@ function kubernetesLdflags(version: string): string {
   const values = { gitVersion: `v${version}`, gitMajor: major, gitMinor: minor };
   const stamps = Object.entries(values).map(([name, value]) => `-X k8s.io/component-base/version.${name}=${value}`);
   return ['-s', '-w', ...stamps].join(' ');
+}
+
+/** As its makefile has them. Without the latter it takes every cluster that it does not ask for Kubernetes 1.20. */
+function helmLdflags(version: string, clientVersion: string): string {
+  const [, minor] = clientVersion.split('.');
+  const known = ['chartutil', 'lint/rules'].flatMap((room) => [
+    `-X helm.sh/helm/v3/pkg/${room}.k8sVersionMajor=1`,
+    `-X helm.sh/helm/v3/pkg/${room}.k8sVersionMinor=${minor}`,
+  ]);
+  return ['-s', '-w', `-X helm.sh/helm/v3/internal/version.version=v${version}`, ...known].join(' ');
 }
 
 function requiredVersion(goMod: string, module: string): string {

@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
-import { ensureControlPlane } from '../control-plane/build.ts';
+import { ensureControlPlane, ensureHelm } from '../control-plane/build.ts';
 import { ensurePackages } from './support/debian.ts';
 import { ensureDeviceEndpoints } from './devices/needs.ts';
 import { ensureRealNodes } from './support/real-node/needs.ts';
@@ -86,6 +86,14 @@ const tiers: Tier[] = [
     setUp: () => ensureControlPlane(process.env['FENCELINE_KUBERNETES']),
     concurrency: 1,
     lane: 'waiting',
+  },
+  // helm may have to be built first, which takes both cores for minutes: nothing that keeps real time runs beside it.
+  {
+    name: 'chart',
+    files: globSync('test/chart/**/*.test.ts'),
+    setUp: async () => [await ensureControlPlane(), await ensureHelm()],
+    concurrency: 2,
+    lane: 'alone',
   },
   // Two clusters are compared by what happens within seconds: nothing else runs beside them.
   { name: 'controllers', files: crowded, setUp: () => ensureControlPlane(), concurrency: 2, lane: 'alone' },

@@ -24,6 +24,8 @@ const documents = [
 /** `make run` never ends by itself; test/console runs what it runs. A test inside a test does nothing: a tier runs that. */
 const elsewhere = [
   'make run',
+  // test/chart/install.test.ts installs; test/chart/image.test.ts has the image.
+  ...commandsOf('README.md', 'Install it'),
   // test/release/readme.test.ts does as it says, with machines that have a BMC, and looks at what comes of it.
   ...commandsOf('README.md', 'Switch it on'),
   // These need an operator and a node in trouble: commands.test.ts and src/cli have them.
