@@ -8,7 +8,7 @@ import type { PowerAnswer, Said } from '../api/power.ts';
 import { deviceHash } from '../api/power.ts';
 import type { LiveNode } from '../api/release-view.ts';
 import { plugOf } from '../api/plug.ts';
-import { learn, learnCut, learnSwapped, withMemory } from '../fence/memory.ts';
+import { learn, learnCut, learnNeverOff, learnSwapped, withMemory } from '../fence/memory.ts';
 import type { DeviceMemoryOptions } from './device-memory.ts';
 import { DeviceMemory } from './device-memory.ts';
 
@@ -86,6 +86,18 @@ test('[SAF-17] a node is off by the outlets that it is configured with now, by a
   assert.equal(isOff(fresh), false, 'one that is known to be wrong says nothing');
 });
 
+test('[SAF-1] of a node that lived on all devices are wrong that had said off, and no others', async () => {
+  const memory = await remembering(() => true);
+  const method = (name: string): Method => ({ name, action: 'off', driver: name, parameters: {}, secrets: [] });
+  const said = { device: 'd', power: 'on', identity: 'same', says: 'a', message: 'on' } as const;
+  const [first, second] = [method('first'), method('second')];
+  for (const one of [first, second])
+    memory.hear(aNode({ name: 'a' }), { method: one, what: 'power' }, { said, by: 'check' });
+  memory.disprove('a', { methods: [first], at: '2026-01-01T00:00:00.000Z', message: 'it lived on' });
+  const reasons = memory.records.all.map(({ status }) => status.wrong?.reason);
+  assert.deepEqual(reasons, ['NeverOff', undefined]);
+});
+
 test('[SAF-17] of nodes that went dark together all devices are suspected that cannot say whose power they are, and no others', async () => {
   const memory = await remembering(() => true);
   const names = ['a.pdu', 'a.bmc', 'b.pdu', 'c.pdu', 'a.unasked'];
@@ -151,7 +163,7 @@ async function remembered(
 ): Promise<{ cluster: ActCluster; memory: DeviceMemory }> {
   const cluster = await ActCluster.create();
   const { client, clock } = cluster;
-  const rules = { learn, learnCut, learnSwapped, recall: withMemory };
+  const rules = { learn, learnCut, learnSwapped, learnNeverOff, recall: withMemory };
   const base = { client, clock, namespace: 'fenceline', isLeading: () => false, onProblem: () => {} };
   return { cluster, memory: new DeviceMemory({ ...base, lifeOf, rivalOf, ...rules }) };
 }

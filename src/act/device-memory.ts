@@ -24,6 +24,7 @@ export interface DeviceMemoryOptions extends DeviceRecordsOptions {
   learn: (before: FenceDeviceStatus, heard: Heard) => FenceDeviceStatus;
   learnCut: (before: FenceDeviceStatus, cut: Cut) => FenceDeviceStatus;
   learnSwapped: (before: FenceDeviceStatus, told: { at: string; message: string }) => FenceDeviceStatus;
+  learnNeverOff: (before: FenceDeviceStatus, told: { at: string; message: string }) => FenceDeviceStatus;
   /** What a device said, as it is weighed. */
   recall: (said: Said, status: FenceDeviceStatus) => PowerAnswer;
 }
@@ -199,6 +200,14 @@ export class DeviceMemory {
     for (const record of this.records.all) {
       if (![node, ...others].includes(record.spec.node ?? '') || !isBlind(record)) continue;
       this.records.learn(record, (before) => this.#options.learnSwapped(before, { at, message }));
+    }
+  }
+
+  /** A node is back in the boot in which these had said off: they are not used any more, whoever they say that they are. */
+  disprove(node: string, { methods, ...told }: { methods: readonly Method[]; at: string; message: string }): void {
+    for (const method of methods) {
+      const record = this.#recordOf(node, method);
+      this.records.learn(record, (before) => this.#options.learnNeverOff(before, told));
     }
   }
 

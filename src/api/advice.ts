@@ -255,6 +255,10 @@ export const ALARM_ADVICE: AdviceFor<typeof ALARM> = {
   },
   FenceInError: FENCED_ADVICE.FenceFailed,
   OutletsSwapped: FENCED_ADVICE.OutletsSwapped,
+  NeverOff: {
+    ends: 'a person has looked at the data of what was released, and at the device, and it is Ready in a new boot',
+    can: [c.record, c.devices, c.clear],
+  },
   TooManyActs: HELD_ADVICE.TooManyActs,
 };
 
@@ -277,6 +281,7 @@ export const WRONG_ADVICE: AdviceFor<typeof WRONG> = {
   OffWhileAlive: { ends: 'somebody has looked at it and says so, and a check finds it on', can: [c.check, c.clear] },
   SharedWithAnotherNode: { ends: 'no other node is configured with its address and plug', can: [c.devices, c.check] },
   OutletsSwapped: { ends: 'somebody has looked which machine is plugged in where, and says so', can: [c.clear] },
+  NeverOff: { ends: 'somebody has looked which machine it switches, and says so', can: [c.clear] },
 };
 
 export const UNFENCEABLE_ADVICE: AdviceFor<typeof UNFENCEABLE> = {

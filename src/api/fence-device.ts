@@ -10,7 +10,13 @@ import type { Rule } from './rules.ts';
 import { asMap, withRules } from './rules.ts';
 
 /** Since when and why a device is not to be believed. */
-export const WRONG_REASONS = ['AnotherMachine', 'OffWhileAlive', 'SharedWithAnotherNode', 'OutletsSwapped'] as const;
+export const WRONG_REASONS = [
+  'AnotherMachine',
+  'OffWhileAlive',
+  'SharedWithAnotherNode',
+  'OutletsSwapped',
+  'NeverOff',
+] as const;
 export const ASKED_BY = ['check', 'fence', 'watch'] as const;
 export const WATCH_STATES = ['Watched', 'PortSilent', 'Blind', 'TooCostly'] as const;
 

@@ -99,6 +99,10 @@ const incident = z.object({
       at: at('When.'),
       bootId: bootId(),
       signs: signs(),
+      devices: z.array(text(64, 'A hash of its configuration, as its FenceDevice has it.')).max(64).optional().meta({
+        description: 'The devices that have confirmed it.',
+      }),
+      isFound: flag('It was found so: nobody had told them to.').optional(),
       wasAlive: flag('Its kubelet went on renewing all the same: nobody knows whether it ever was off.').optional(),
     })
     .optional()
@@ -194,6 +198,10 @@ const fence = z.object({
     description:
       'Nodes that fell silent when this one was cut: its outlet may be theirs. Nothing is released, and it is switched on again.',
   }),
+  neverOff: text(
+    1024,
+    'Its devices had confirmed that it was off, and its kubelet has reported from the same boot since: what that means, in a sentence.',
+  ).optional(),
   message: text(1024, 'What went wrong. Never carries a credential.').optional(),
 });
 

@@ -71,6 +71,8 @@ export const WRONG = group(
       'The kubelet of its node renewed its Lease more than two seconds after it had said off, in the same boot.',
     SharedWithAnotherNode: 'Another node that exists is configured with the same address and plug.',
     OutletsSwapped: 'Another node fell silent when it was cut. A person has to look, and to say so.',
+    NeverOff:
+      'The kubelet of its node has reported from the very boot in which it had confirmed that the machine was off. A person has to look, and to say so.',
   },
 );
 
@@ -225,6 +227,8 @@ export const ALARM = group('NodeFence', 'Alarm', 'A person should look.', {
   FenceInError: 'The fence has failed for good.',
   OutletsSwapped:
     'Another node fell silent when this one was cut: somebody has to look which machine is plugged in where.',
+  NeverOff:
+    'Its devices confirmed that it was off, and its kubelet has reported from the same boot since: it never was, and two may have written to what was released.',
   TooManyActs: 'Somebody undoes what we do, again and again; nothing more is released until the node is back.',
 });
 

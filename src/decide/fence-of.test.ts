@@ -22,7 +22,8 @@ import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { questionOf } from '../api/power.ts';
 import type { FenceDecision } from '../fence/decide-fence.ts';
 import { isLostAgain } from './boot-of.ts';
-import { begunFor, fenceOf, fenceSpell, isBack, methodRun, withoutEarlier } from './fence-of.ts';
+import { begunFor, fenceOf, fenceSpell, methodRun, withoutEarlier } from './fence-of.ts';
+import { isBack } from './is-back.ts';
 
 describe('[SAF-4] a node that is back is let to its storage again', () => {
   const confirmedAt = minutesAgo(7);

@@ -6,7 +6,6 @@ import { darkBeside, silentNow } from '../api/beside.ts';
 import { isOver, isUnderFence } from '../api/facts.ts';
 import type { Method } from '../api/fence-config.ts';
 import { isTakenUp } from '../api/fence-request.ts';
-import { isRenewing } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { isOutOfServiceByUs } from '../api/out-of-service.ts';
 import { DEFAULT_FENCE } from '../api/policy-facts.ts';
@@ -35,6 +34,8 @@ import { maintenanceNow } from '../release/maintenance.ts';
 import { bootOf, isLostAgain } from './boot-of.ts';
 import { brakeOf, isFoundOff, spellOf } from './brake-of.ts';
 import { remedyOf } from './of-case.ts';
+import { isBack } from './is-back.ts';
+import { isUnharmed, neverOff } from './never-off.ts';
 import { quietOf } from './silence.ts';
 
 type Fence = NonNullable<NodeFenceStatus['fence']>;
@@ -115,6 +116,8 @@ export function fenceOf(nodeCase: PresentCase, rung: Rung): FenceDecision {
     refused: refusedOf(nodeCase, fence),
     refusedGrounds: nodeCase.refusedGrounds,
     isAliveSince: isAliveSince(nodeCase, fence),
+    neverOff: neverOff(nodeCase, status),
+    isUnharmed: isUnharmed(nodeCase, status),
     darkness,
     silentBeside: nodeCase.beside && silentNow(nodeCase.beside),
     others: nodeCase.others,
@@ -287,14 +290,6 @@ function sentBy(
     some && entryFor(some.switched, step, method)?.commandSentAt;
   const at = of(fence);
   return at === undefined ? {} : { sent: { at, isFirst: of(stored?.status.fence) !== at } };
-}
-
-/**
- * Ready, and its kubelet renews: Ready alone may be what Kubernetes has not noticed yet. One that has no Lease is heard of by its
- * Node alone.
- */
-export function isBack({ node, lease }: NodeCase): boolean {
-  return node?.ready === 'True' && (lease === undefined || (lease.renewed === true && isRenewing(lease)));
 }
 
 /** Power management waits for the dump, for as long as the policy says (FEN-12). */

@@ -9,7 +9,8 @@ import type { NodeCase } from '../api/release-view.ts';
 import { UNREAD_PODS, unseenVolume } from '../api/unseen.ts';
 import { lateAfter } from '../release/latecomers.ts';
 import type { PowerAnswer } from '../api/power.ts';
-import { isAboutThisMachine, latelySaid } from '../api/power.ts';
+import { deviceHash, isAboutThisMachine, latelySaid, powerMethods } from '../api/power.ts';
+import { entryFor } from '../fence/switched.ts';
 import { cameOnMs, wasShuttingDown } from '../release/patience.ts';
 import { isQuarantined } from '../return/return-node.ts';
 import type { ReleaseDecision, Trouble } from './decide-release.ts';
@@ -54,11 +55,12 @@ export function incidentAfter(decided: Decided, before: Incident | undefined, no
 /** What is known of a boot of the machine is so under whatever Node object it is. */
 function ofMachine(earlier: Incident | undefined): Pick<Incident, 'unseen' | 'sharedBootId' | 'poweredOff'> {
   const { unseen, sharedBootId, poweredOff } = earlier ?? {};
+  const isShared = poweredOff !== undefined && poweredOff.bootId === sharedBootId;
   return {
     ...(unseen === undefined ? {} : { unseen }),
     ...(sharedBootId === undefined ? {} : { sharedBootId }),
     // Where boot IDs say nothing, what it had written until then does.
-    ...(poweredOff?.signs === undefined ? {} : { poweredOff }),
+    ...(isShared ? { poweredOff } : {}),
   };
 }
 
@@ -101,17 +103,42 @@ function withPowerOff(
 ): Incident {
   const { poweredOff } = incident;
   if (fence?.phase !== 'off' && fence?.phase !== 'poweringOn') return incident;
-  const isEarlier = poweredOff !== undefined && sharesBoot(nodeCase) && isOfEarlierFence(poweredOff, fence);
+  const isEarlier = poweredOff !== undefined && isOfEarlierFence(poweredOff, fence);
   if (fence.phase === 'poweringOn' && (poweredOff === undefined || isEarlier)) return incident;
   // It may be another machine that went dark.
   if (fence.phase === 'off' && darkBeside(nodeCase) !== undefined) return incident;
   const { bootId = '' } = fence;
   const isKnown = poweredOff?.bootId === bootId && !isEarlier;
   const wasAlive = (isKnown && poweredOff.wasAlive === true) || isAliveSince(nodeCase, nodeCase.fence?.status.fence);
-  // What a kubelet had written until the power went on: where the boot ID says nothing, whatever is written later tells.
-  const signs = sharesBoot(nodeCase) ? { signs: signsOf(nodeCase) } : {};
+  // What a kubelet had written until the power went: whatever is written later tells that it lives, and in which boot. Where the ID of
+  // that says nothing, until the power went on.
+  const isLate = isKnown && nodeCase.serverNowMs > Date.parse(poweredOff.at) + arrivesWithinMs;
+  const signs = isLate && !sharesBoot(nodeCase) ? poweredOff.signs : signsOf(nodeCase);
   const at = isKnown ? poweredOff.at : now;
-  return { ...incident, poweredOff: { at, bootId, ...signs, ...(wasAlive ? { wasAlive } : {}) } };
+  const by = fence.phase === 'off' ? confirmedBy(nodeCase, fence) : devicesOf(poweredOff);
+  return { ...incident, poweredOff: { at, bootId, ...(signs && { signs }), ...by, ...(wasAlive ? { wasAlive } : {}) } };
+}
+
+/** What a machine had sent before it lost its power is stored by then, however slow the API server is. */
+const arrivesWithinMs = 10_000;
+
+type PoweredOff = NonNullable<Incident['poweredOff']>;
+
+function devicesOf({ devices, isFound }: Partial<PoweredOff> = {}): Pick<PoweredOff, 'devices' | 'isFound'> {
+  return { ...(devices === undefined ? {} : { devices }), ...(isFound === undefined ? {} : { isFound }) };
+}
+
+/** Which devices say so, as they are configured now, and whether any was told to. */
+function confirmedBy(
+  { config }: NodeCase,
+  { switched, told }: NonNullable<NodeFenceStatus['fence']>,
+): Pick<PoweredOff, 'devices' | 'isFound'> {
+  const confirmed = powerMethods(config).flatMap((method) => {
+    const entry = entryFor(switched, 'power-management', method);
+    return entry?.confirmedAt === undefined ? [] : [{ entry, device: deviceHash(method) }];
+  });
+  const isFound = told === undefined && confirmed.every(({ entry }) => entry.commandSentAt === undefined);
+  return { devices: [...new Set(confirmed.map(({ device }) => device))], ...(isFound ? { isFound } : {}) };
 }
 
 /** From here on its devices say what we have told them. */

@@ -12,7 +12,7 @@ import { isQuarantined } from '../return/return-node.ts';
 import type { ReleaseDecision } from './decide-release.ts';
 import type { Due, RemedyDecision } from './decide-remedy.ts';
 import { firstDue } from './decide-remedy.ts';
-import { isBack } from './fence-of.ts';
+import { isBack } from './is-back.ts';
 import { stayAwayMs } from './incident.ts';
 import { remedyOf } from './of-case.ts';
 

@@ -146,6 +146,7 @@ function alarmOf({ nodeCase, remedy }: StatusInput, { fence, problems }: NodeFen
   if (fence?.swapped !== undefined) {
     return { status: 'True', reason: ALARM.reason.OutletsSwapped, message: wrongOutlet(fence.swapped) };
   }
+  if (fence?.neverOff !== undefined) return { status: 'True', reason: ALARM.reason.NeverOff, message: fence.neverOff };
   if (fence !== undefined && hasFailedForGood(fence, { restarts })) {
     return { status: 'True', reason: ALARM.reason.FenceInError, message: fence.message ?? 'the fence has failed' };
   }

@@ -17,7 +17,7 @@ import type { ReleaseDecision } from './decide-release.ts';
 import { decideRelease } from './decide-release.ts';
 import type { PlannedRun, RemedyDecision } from './decide-remedy.ts';
 import { decideRemedy } from './decide-remedy.ts';
-import { isBack } from './fence-of.ts';
+import { isBack } from './is-back.ts';
 import { remedyOf } from './of-case.ts';
 import type { Rehearsing } from './rehearsed-case.ts';
 import { rehearsedCase } from './rehearsed-case.ts';

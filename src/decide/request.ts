@@ -12,7 +12,7 @@ import type { REQUESTED } from '../api/reasons.ts';
 import type { LiveNode, NodeCase, PresentCase } from '../api/release-view.ts';
 import { maintenanceOf } from '../release/maintenance.ts';
 import { isTroubled } from '../remedy/ladder.ts';
-import { isBack } from './fence-of.ts';
+import { isBack } from './is-back.ts';
 import { remedyOf } from './of-case.ts';
 
 export interface RequestRefusal {

@@ -50,6 +50,8 @@ const askAgainAfterMs = 60_000;
 export function transition(state: FenceState, context: FenceContext): Transition {
   if (context.facts.isStopped) return stay(state);
   if (context.facts.isOfPredecessor === true && !isUndoing.has(state.phase)) return takenOver(state, context);
+  const { neverOff: message } = context.facts;
+  if (message !== undefined && state.neverOff === undefined) return move({ ...state, neverOff: message, message });
   switch (state.phase) {
     case 'waiting':
       return waiting(state, context);
@@ -318,6 +320,9 @@ function boot(state: FenceState, facts: FenceFacts, level = 0): Transition {
 function booting(state: FenceState, { facts, limits }: FenceContext): Transition {
   // Ready may be what Kubernetes has not noticed yet, and a Lease as old as the power cut.
   if (hasBooted(state, facts)) return enter(state, 'recovering', facts);
+  // It will not boot: it never was off. Another cut by the same devices would be no better.
+  if (state.neverOff !== undefined) return fail(state, facts, state.neverOff);
+  if (facts.isBack && facts.isUnharmed === true) return comeBack(state, facts);
   const untilMs = state.phaseStartedAtMs + limits.bootTimeoutMs;
   if (facts.nowMs < untilMs) return stay(state, untilMs);
   // Off, released and on again: the same once more would free nothing (SAF-18).
@@ -351,7 +356,9 @@ function recovering(state: FenceState, { facts, config, limits }: FenceContext):
 /** A fence in error begins anew, so often as it may; then it stays until somebody acts, or the node is back rebooted. */
 function failed(state: FenceState, context: FenceContext): Transition {
   const { facts, limits } = context;
-  if (facts.isBack && isRebooted(state, facts)) return enter({ ...state, bootId: facts.bootId }, 'recovering', facts);
+  if (facts.isBack && isRebooted(state, facts)) {
+    return enter({ ...state, bootId: facts.bootId, neverOff: undefined }, 'recovering', facts);
+  }
   const isCut = cutsOf(state.switched).length > 0;
   if (facts.isBack && facts.isHarmless && isCut) {
     return state.failedIn === 'recovery' ? askAgain(state, context) : enter(state, 'recovering', facts);

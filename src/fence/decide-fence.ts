@@ -43,6 +43,8 @@ export interface FenceCase {
   refused?: FenceFacts['refused'];
   refusedGrounds?: FenceFacts['refusedGrounds'];
   isAliveSince: boolean;
+  neverOff?: string | undefined;
+  isUnharmed?: boolean;
   darkness?: FenceFacts['darkness'];
   silentBeside?: FenceFacts['silentBeside'];
   /** How many other nodes there are, where its devices cannot say whose power it is. */
@@ -183,6 +185,8 @@ function factsOf(fenceCase: FenceCase, task: TaskNews | undefined): FenceFacts {
     refused: fenceCase.refused,
     refusedGrounds: fenceCase.refusedGrounds,
     isAliveSince: fenceCase.isAliveSince,
+    neverOff: fenceCase.neverOff,
+    isUnharmed: fenceCase.isUnharmed,
     darkness: fenceCase.darkness,
     silentBeside: fenceCase.silentBeside,
     isReleased: fenceCase.isReleased,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { FenceDeviceStatus } from '../api/fence-device.ts';
 import type { Heard } from '../api/power.ts';
-import { learn, learnCut, learnSwapped, withMemory } from './memory.ts';
+import { learn, learnCut, learnNeverOff, learnSwapped, withMemory } from './memory.ts';
 
 const at = '2026-01-01T00:00:00.000Z';
 const later = '2026-01-01T00:10:00.000Z';
@@ -112,6 +112,38 @@ describe('what is kept of a device', () => {
     assert.deepEqual(learn(right, heard({ cleared })), right, 'which is kept');
     const again = learnSwapped(right, { at: '2026-01-01T01:00:00.000Z', message: 'again' });
     assert.ok(learn(again, heard({ cleared })).wrong, 'and is not for what is found later');
+  });
+
+  describe('[SAF-1] one whose node lived on in the boot in which it had said off', () => {
+    const drilled: FenceDeviceStatus = { ...well, drilled: at };
+    const told = { at, message: 'it lived on' };
+    const never = learnNeverOff(drilled, told);
+    const wrong = { since: at, reason: 'NeverOff', message: 'it lived on' } as const;
+
+    test('is wrong, whatever a drill has shown, and no check clears that', () => {
+      assert.deepEqual(never, { ...well, wrong });
+      assert.equal(learnNeverOff(never, { at: later, message: 'again' }), never);
+      assert.deepEqual(learn(never, heard({ at: later })).wrong, wrong);
+      assert.deepEqual(learn(never, heard({ isContradicted: true, said: { power: 'off' } })).wrong, wrong);
+      const contradicted = learn(well, heard({ isContradicted: true, said: { power: 'off' } }));
+      assert.equal(learnNeverOff(contradicted, told).wrong?.reason, 'NeverOff', 'which a check would clear');
+      const swapped = learnSwapped(well, { at, message: 'node-2 fell silent' });
+      assert.equal(learnNeverOff(swapped, told), swapped, 'a person has to look anyway');
+    });
+
+    test('until a person has said so, which is not overruled by what was known then', () => {
+      const right = learn(never, heard({ cleared: { by: 'jane', wrongSince: at }, at: later }));
+      assert.deepEqual([right.wrong, right.cleared?.reason], [undefined, 'NeverOff']);
+      assert.equal(learnNeverOff(right, told), right);
+      const muchLater = '2026-01-01T01:00:00.000Z';
+      assert.equal(
+        learnNeverOff(right, { ...told, at: muchLater }).wrong?.since,
+        muchLater,
+        'but by what is found later',
+      );
+      const other: FenceDeviceStatus = { ...well, cleared: { by: 'check', at: later, reason: 'OffWhileAlive' } };
+      assert.equal(learnNeverOff(other, told).wrong?.reason, 'NeverOff', 'nor has anybody cleared this');
+    });
   });
 
   test('[SAF-1] what a check has cleared by itself is kept as well', () => {

@@ -5,6 +5,9 @@
 import type { FenceDeviceStatus } from '../api/fence-device.ts';
 import type { Heard, PowerAnswer, Said } from '../api/power.ts';
 
+/** Only a person can say of these that they are mended: such a device is on under a living node like all others. */
+const forAPerson: ReadonlySet<string | undefined> = new Set(['OutletsSwapped', 'NeverOff']);
+
 export function learn(before: FenceDeviceStatus, heard: Heard): FenceDeviceStatus {
   const { configuration, device, said, at, by, isAlive } = heard;
   // What was known of another configuration is about another device.
@@ -79,13 +82,28 @@ export function learnSwapped(
   return before.wrong?.reason === wrong.reason ? before : { ...known, wrong };
 }
 
+/**
+ * Its node was back in the boot in which it had confirmed that it was off: it was not the power of that machine, or a lie, whoever it
+ * says that it is. `at`: when it said so. What a person has cleared since is not found wrong again for that.
+ */
+export function learnNeverOff(
+  before: FenceDeviceStatus,
+  { at, message }: { at: string; message: string },
+): FenceDeviceStatus {
+  const { wrong: known, cleared } = before;
+  const isCleared = cleared?.reason === 'NeverOff' && Date.parse(cleared.at) > Date.parse(at);
+  if (forAPerson.has(known?.reason) || isCleared) return before;
+  const { cut: _, drilled: __, ...rest } = before;
+  return { ...rest, wrong: { since: at, reason: 'NeverOff', message } };
+}
+
 type Wrong = NonNullable<FenceDeviceStatus['wrong']>;
 
 /** Since when it has been wrong is kept; only a check that finds it right clears it. */
 function wrongBy(before: FenceDeviceStatus['wrong'], heard: Heard): Wrong | undefined {
   const found = wrongNow(heard);
   if (found === undefined) return before !== undefined && isCleared(before, heard) ? undefined : before;
-  return before?.reason === found.reason || before?.reason === 'OutletsSwapped'
+  return before?.reason === found.reason || forAPerson.has(before?.reason)
     ? before
     : { since: heard.at, ...found, message: found.message.slice(0, 512) };
 }
@@ -122,8 +140,7 @@ function isCleared(wrong: Wrong, heard: Heard): boolean {
   const { reason } = wrong;
   const { by, said, isAlive, sharedWith } = heard;
   if (reason === 'SharedWithAnotherNode') return sharedWith === undefined;
-  // Swapped outlets are on under living nodes like all others: somebody has to look.
-  if (reason === 'OutletsSwapped' && !isSaidToBeRight(wrong, heard)) return false;
+  if (forAPerson.has(reason) && !isSaidToBeRight(wrong, heard)) return false;
   if (by !== 'check' || said.power === 'unknown') return false;
   if (reason === 'AnotherMachine') return said.identity === 'same' || (said.power === 'on' && isAlive);
   return said.power === 'on' && isAlive;

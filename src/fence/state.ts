@@ -34,6 +34,8 @@ export interface FenceState {
   notBeforeMs?: number;
   /** Who fell silent when this one was cut. */
   swapped?: readonly string[] | undefined;
+  /** Its devices had confirmed that it was off, and it has reported from the same boot since: what that means. */
+  neverOff?: string | undefined;
   /** It has failed, and is not begun anew: nothing would come of it. A machine that is to go on is tried all the same. */
   isForGood?: boolean | undefined;
   message?: string;
@@ -77,6 +79,10 @@ export interface FenceFacts {
   refusedGrounds?: Refused | undefined;
   /** It was confirmed off, and its kubelet has long gone on renewing: it was never off. */
   isAliveSince: boolean;
+  /** It is back in the boot in which its devices had confirmed that it was off, and what that means; absent: it is not. */
+  neverOff?: string | undefined;
+  /** Nothing was told, nothing has gone, and its kubelet has renewed since its devices said on: it is as it was. */
+  isUnharmed?: boolean | undefined;
   /** Whether it was the right machine that went dark; absent: it was. */
   darkness?: Darkness | undefined;
   /** Who is silent beside it, where its devices cannot say whose power it is. */
@@ -150,15 +156,17 @@ export function isSettled(state: FenceState, limits: FenceLimits): boolean {
 
 /** As it is in the automaton, and as it is stored. */
 export function hasFailedForGood(
-  { phase, restarts, isForGood, swapped }: Pick<FenceState, 'phase' | 'restarts' | 'isForGood' | 'swapped'>,
+  fence: Pick<FenceState, 'phase' | 'restarts' | 'isForGood' | 'swapped' | 'neverOff'>,
   limits: Pick<FenceLimits, 'restarts'>,
 ): boolean {
+  const { phase, restarts, isForGood, swapped, neverOff } = fence;
   if (isForGood === true) return true;
-  return phase === 'failed' && (swapped !== undefined || restarts >= limits.restarts);
+  return phase === 'failed' && (swapped !== undefined || neverOff !== undefined || restarts >= limits.restarts);
 }
 
-/** The node is back: what was switched is undone, or there never was a fence. */
+/** The node is back: what was switched is undone, or there never was a fence. That its devices are wrong is not forgotten. */
 export function comeBack(state: FenceState, facts: FenceFacts): Transition {
+  if (state.switched.length === 0 && state.neverOff !== undefined) return fail(state, facts, state.neverOff);
   return state.switched.length > 0 ? enter(state, 'recovering', facts) : { kind: 'cancelled' };
 }
 

@@ -41,6 +41,7 @@ export function stateOf(stored: StoredFence): FenceState {
     ...(stored.phase === 'failed' ? { failedIn: stored.step } : {}),
     ...(stored.until === undefined ? {} : { notBeforeMs: Date.parse(stored.until) }),
     ...(stored.swapped === undefined ? {} : { swapped: stored.swapped }),
+    ...(stored.neverOff === undefined ? {} : { neverOff: stored.neverOff }),
     ...(stored.isForGood === undefined ? {} : { isForGood: stored.isForGood }),
     ...(stored.message === undefined ? {} : { message: stored.message }),
   };
@@ -106,6 +107,7 @@ export function storedOf(state: FenceState, { config, cleanResources, releasedAt
     ...(releasedAt === undefined ? {} : { releasedAt }),
     ...(state.notBeforeMs === undefined ? {} : { until: timeOf(state.notBeforeMs) }),
     ...(state.swapped === undefined ? {} : { swapped: [...state.swapped] }),
+    ...(state.neverOff === undefined ? {} : { neverOff: state.neverOff.slice(0, 1024) }),
     ...(state.isForGood === undefined ? {} : { isForGood: state.isForGood }),
     ...(state.message === undefined ? {} : { message: state.message.slice(0, 1024) }),
   };

@@ -28,7 +28,8 @@ export function switchOff(state: FenceState, context: FenceContext, plan: OffPla
   const method = methods[next];
   // What had failed for good and was found off since begins anew by that, and not without end.
   const restarts = state.restarts + (state.isForGood === true ? 1 : 0);
-  if (method === undefined) return enter({ ...state, restarts }, plan.next, facts, state.level);
+  // What was found of devices is about an earlier cut.
+  if (method === undefined) return enter({ ...state, restarts, neverOff: undefined }, plan.next, facts, state.level);
   if (next !== state.method) return move({ ...state, method: next });
   const { task } = facts;
   const sentAtMs = entryFor(state.switched, step, method)?.sentAtMs;

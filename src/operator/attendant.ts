@@ -6,6 +6,7 @@ import type { FeatureGates } from '../api/feature-gates.ts';
 import type { NodeFence } from '../api/node-fence.ts';
 import type { NodeCase, Sighting } from '../api/release-view.ts';
 import type { JudgeLimits, Judgement, Verdict } from '../api/view.ts';
+import type { DeviceMemory } from '../act/device-memory.ts';
 import { FenceStore } from '../act/fence-store.ts';
 import type { LongActs } from '../act/long-acts.ts';
 import type { ActOutcome } from '../act/act-outcome.ts';
@@ -17,6 +18,7 @@ import { firstPowerMethods, storageMethods } from '../api/power.ts';
 import type { Clock } from '../clock.ts';
 import type { NodeDecision } from '../decide/decide-node.ts';
 import { decideNode } from '../decide/decide-node.ts';
+import { disprovenBy } from '../decide/never-off.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { KubeError } from '../kube/errors.ts';
 import { compareVersions } from '../kube/resource-version.ts';
@@ -50,8 +52,8 @@ export interface AttendantOptions {
   aside: <Answer>(name: string, wait: Promise<Answer>) => Promise<Answer>;
   /** Another instance has to lead before anything more is done about this node. */
   onSuccessor: (node: string) => void;
-  /** Other nodes fell silent when this one was cut. */
-  onSwapped: (node: string, others: readonly string[]) => void;
+  /** Remembers which devices are found to be wrong. */
+  memory: Pick<DeviceMemory, 'suspect' | 'disprove'>;
   onProblem: (source: string, error: KubeError) => void;
 }
 
@@ -196,7 +198,7 @@ export class Attendant {
 
   /** `isWanted`: nothing can be said of it before its pods are read. */
   async #attend(seen: Sighting, isWanted = false): Promise<Again> {
-    const { clock, isLeading, reader, shared, longActs, reporter, onPass, onSwapped } = this.#options;
+    const { clock, isLeading, reader, shared, longActs, reporter, onPass, memory } = this.#options;
     const { name } = seen;
     this.#resting.delete(name);
     const pods = reader.ready(name, isWanted);
@@ -227,7 +229,9 @@ export class Attendant {
     if (nodeCase.node !== undefined && decision.wants.includes('storage'))
       longActs.wonderAboutStorage(nodeCase.node, storageMethods(nodeCase.config), laterMs);
     const { swapped, phase } = decision.findings?.remedy.fence ?? {};
-    if (swapped !== undefined && phase === 'poweringOn') onSwapped(name, swapped);
+    if (swapped !== undefined && phase === 'poweringOn') memory.suspect(name, swapped);
+    const disproven = fence && disprovenBy(nodeCase, fence.status);
+    if (disproven !== undefined) memory.disprove(name, disproven);
     if (nodeCase.node !== undefined && decision.wants.includes('kubelet')) longActs.wonderAboutKubelet(nodeCase.node);
     if (decision.record?.status !== undefined) this.#deeds.delete(name);
     const acts = await this.#perform(nodeCase, decision, (uid, version) => {

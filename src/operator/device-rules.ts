@@ -4,7 +4,7 @@ import { DeviceMemory } from '../act/device-memory.ts';
 import type { LongActsOptions } from '../act/long-acts.ts';
 import type { DoubtAbout } from '../api/power.ts';
 import { doubtAbout } from '../fence/belief.ts';
-import { learn, learnCut, learnSwapped, withMemory } from '../fence/memory.ts';
+import { learn, learnCut, learnNeverOff, learnSwapped, withMemory } from '../fence/memory.ts';
 import type { Observer } from '../observe/observer.ts';
 
 /** What the word of a device is worth. */
@@ -35,5 +35,14 @@ export function memoryBy(
     bootId: observer.view(name).node?.bootId ?? '',
   });
   const rivalOf: DeviceMemoryOptions['rivalOf'] = (name, key) => observer.rival(name, key);
-  return new DeviceMemory({ ...options, lifeOf, rivalOf, learn, learnCut, learnSwapped, recall: withMemory });
+  return new DeviceMemory({
+    ...options,
+    lifeOf,
+    rivalOf,
+    learn,
+    learnCut,
+    learnSwapped,
+    learnNeverOff,
+    recall: withMemory,
+  });
 }

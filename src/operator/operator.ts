@@ -221,7 +221,7 @@ export class Operator {
       publish: (name, judgement) => this.#publish(name, judgement),
       aside: (name, wait) => this.#loop.aside(name, wait),
       onSuccessor: (name) => this.#succession.handOver(name),
-      onSwapped: (name, others) => this.#devices.suspect(name, others),
+      memory: this.#devices,
       reporter: this.#reporter,
       onPass,
     });

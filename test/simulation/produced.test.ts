@@ -165,6 +165,7 @@ describe('what a status can hold', () => {
       'holes/budget-overruled',
       'holes/off-before-its-condition',
       'holes/watched-power-lost',
+      'holes/never-off',
       'holes/switched-on-failover',
     ];
     for (const file of [...files, 'release/fev/tolerations']) await written.run(scenarioOf(file));

@@ -20,6 +20,7 @@ runHoles('power that is watched', {
   'watched-kubelet-away': '[EVD-4, SAF-18] nor where the machine answers that its kubelet is away',
   'watched-blind': '[EVD-4] is not lost because nobody can see it',
   'watched-outlet': '[EVD-4, SAF-1] nor on the word of an outlet that cannot say whose power it is',
+  'off-for-a-moment': '[EVD-4, RET-1] one that said off for a moment, with nothing let go, is not waited for to boot',
   'watched-behind-a-firewall': '[EVD-4] nor because nobody answers where nobody ever has',
   'watched-firewall-later': '[EVD-4] nor where nobody has lately',
   'watched-unreachable': '[EVD-4] S26: nor because the operator has no way to its port',
