@@ -217,6 +217,11 @@ export class DeviceMemory {
     return identity === undefined && drilled === undefined;
   }
 
+  /** Whether it is believed all the same, because it was seen on while its node was alive. */
+  isOnTrust(node: string, method: Method): boolean {
+    return this.isUnproven(node, method) && this.#find(node, deviceHash(method))?.status.seenOn !== undefined;
+  }
+
   /** Nodes of which a device is remembered; `isOff`: whatever of theirs cannot say whose power it is has said off within this time. */
   outlets(withinMs: number): Map<string, { isOff: boolean }> {
     const known = Map.groupBy(this.records.all, ({ spec }) => spec.node ?? '');

@@ -88,6 +88,8 @@ export const RISKY = group('RemedyPolicy', 'Risky', 'The policy is legal, and ca
   LeaseTooEager: 'staleFor is shorter than the silence between two renewals of a Lease, and counts as that.',
   PowerBeforeIsolation: 'powerManagementAfter is shorter than isolateAfter: isolation is never tried.',
   RemedyUnused: 'A remedy is on no ladder.',
+  OutletUnproven:
+    'Nodes are let go by the word of an outlet that cannot say whose power it is, and no drill has shown it: another machine may be plugged in there.',
   IdentityUnchecked: 'A fence configuration says identity=unchecked: another machine may be switched off.',
   KubernetesDetaches: 'kube-controller-manager may detach volumes by force after 6 minutes, fenced or not.',
 });

@@ -27,7 +27,7 @@ export function cannotSay({ identity, power }: CheckedAnswer): boolean {
 function blindNote(node: string, method: Method, drilled: string | undefined): string {
   const proof =
     drilled === undefined
-      ? `no drill has shown that it is that of ${node}: a release waits until every other node was heard of (fenceline drill ${node})`
+      ? `no drill has shown that it is that of ${node}: a release waits until every other node was heard of, and of a machine that is no node nobody would hear (fenceline drill ${node})`
       : `a drill has shown at ${drilled} that it is that of ${node}`;
   return `${method.name} cannot say whose power it is; ${proof}`;
 }

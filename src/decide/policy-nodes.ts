@@ -190,12 +190,32 @@ export function methodsOf(config: ConfigResult): Method[] {
   return [...isolation, ...powerManagement, ...recovery].flatMap(({ off, on }) => [...off, ...on]);
 }
 
-/** Nodes whose configuration says that nobody looks whose machine a device answers for, by policy. */
-export function uncheckedNodes(fenced: readonly FencedNode[]): By<string> {
-  const found = fenced.filter(({ config }) => methodsOf(config).some(({ identity }) => identity === UNCHECKED));
+/**
+ * Nodes that have a level of power devices of which each is unproven, by policy: they may be let go by the word of these alone. One that
+ * says whose power it is, beside an outlet, is proof enough for both.
+ */
+export function unprovenNodes(
+  fenced: readonly FencedNode[],
+  isUnproven: (node: string, method: Method) => boolean,
+): By<string> {
+  const found = fenced.filter(({ node, config }) => {
+    const levels = config.ok ? config.config.powerManagement : [];
+    const devices = levels.map(({ off }) => off.filter(({ action }) => action === 'off'));
+    return devices.some((level) => level.length > 0 && level.every((method) => isUnproven(node.name, method)));
+  });
+  return namesBy(found);
+}
+
+function namesBy(found: readonly FencedNode[]): By<string> {
   return new Map(
     [...Map.groupBy(found, ({ policy }) => policy)].map(([policy, of]) => [policy, of.map(({ node }) => node.name)]),
   );
+}
+
+/** Nodes whose configuration says that nobody looks whose machine a device answers for, by policy. */
+export function uncheckedNodes(fenced: readonly FencedNode[]): By<string> {
+  const found = fenced.filter(({ config }) => methodsOf(config).some(({ identity }) => identity === UNCHECKED));
+  return namesBy(found);
 }
 
 /**

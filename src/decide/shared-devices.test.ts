@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { aNode } from '../../test/support/release-case.ts';
 import type { Method } from '../api/fence-config.ts';
 import { deviceHash } from '../api/power.ts';
-import { sharedDevices, uncheckedNodes, type FencedNode } from './policy-nodes.ts';
+import { sharedDevices, uncheckedNodes, unprovenNodes, type FencedNode } from './policy-nodes.ts';
 
 const method = (parameters: Record<string, string>, more: Partial<Method> = {}): Method => ({
   name: 'off',
@@ -36,6 +36,25 @@ test('[SAF-1] two nodes with the same address and plug: neither is to be believe
     0,
     'where it is, is in a Secret: told by the devices',
   );
+});
+
+test('[SAF-17] nodes that would be let go by unproven devices alone', () => {
+  const [a, b] = [method({ ip: '10.0.0.1' }), method({ ip: '10.0.0.2' })];
+  const named = (unproven: readonly Method[], ...configured: Method[][]): unknown => {
+    const powerManagement = configured.map((off) => ({ off, on: [] }));
+    const one = {
+      ...fenced('a', a),
+      config: { ok: true, config: { isolation: [], powerManagement, recovery: [] } } as const,
+    };
+    return [...unprovenNodes([one], (node, tried) => node === 'a' && unproven.includes(tried))];
+  };
+  assert.deepEqual(named([a], [a]), [['workers', ['a']]]);
+  assert.deepEqual(named([], [a]), []);
+  assert.deepEqual(named([a], [a, b]), [], 'one that is proven stands for both');
+  assert.deepEqual(named([a], [b], [a]), [['workers', ['a']]], 'on whatever level');
+  assert.deepEqual(named([a], []), []);
+  const cordon: Method = { ...a, action: 'cordon' };
+  assert.deepEqual(named([a, cordon], [cordon]), [], 'a cordon lets nothing go');
 });
 
 test('[SAF-2] nodes with a device that nobody checks', () => {

@@ -43,6 +43,7 @@ import {
   sharedDevices,
   strayProblems,
   uncheckedNodes,
+  unprovenNodes,
   unwrittenMethod,
   watchedNodes,
 } from '../decide/policy-nodes.ts';
@@ -276,6 +277,8 @@ export class PolicyStatus {
       unreadableSecrets: found.unreadableSecrets.get(name) ?? [],
       unsupported: facts?.remedy?.unsupported ?? [],
       unchecked: found.unchecked.get(name) ?? [],
+      unproven:
+        unprovenNodes(found.fenced, (node, method) => this.#options.memory.isOnTrust(node, method)).get(name) ?? [],
       checks: this.#rounds.results.filter(({ node }) => nodes.includes(node)),
     };
   }

@@ -112,11 +112,15 @@ function byTime(items: readonly ExplainedEvidence[]): ExplainedEvidence[] {
   return items.toSorted((one, other) => Date.parse(one.at) - Date.parse(other.at));
 }
 
-function devicesHeard({ devices }: Known): ExplainedEvidence[] {
+function devicesHeard({ node, devices }: Known): ExplainedEvidence[] {
   const says = { on: 'Alive', off: 'Dead', unknown: 'Unknown' } as const;
-  return devices.flatMap(({ name, status: { power, since, wrong, message } }) => {
+  return devices.flatMap(({ name, status: { power, since, wrong, message, identity, seenOn, drilled } }) => {
     if (power === undefined || since === undefined) return [];
-    const doubt = wrong === undefined ? '' : `, and is not believed: ${wrong.message}`;
+    const isOnTrust = identity === undefined && seenOn !== undefined && drilled === undefined;
+    const trust = isOnTrust
+      ? `; it cannot say whose power it is, and no drill has shown it: fenceline drill ${node}`
+      : '';
+    const doubt = wrong === undefined ? trust : `, and is not believed: ${wrong.message}`;
     const why = power !== 'unknown' || message === undefined ? '' : `: ${message}`;
     const word = wrong === undefined ? says[power] : 'Unknown';
     return [

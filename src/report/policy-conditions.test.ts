@@ -24,6 +24,7 @@ function found(change: Partial<PolicyFindings> = {}): PolicyFindings {
     conflicts: [],
     configProblems: [],
     unchecked: [],
+    unproven: [],
     unconfigured: [],
     unreadableSecrets: [],
     unsupported: [],
@@ -200,5 +201,12 @@ test('a condition keeps its time while its status stays; those of others stay as
       ['Valid', since, 7],
       ['Risky', '2026-02-01T00:00:00Z', 7],
     ],
+  );
+});
+
+test('[SAF-17, EXP-3] outlets that no drill has shown to be those of their nodes are a risk, with what to type', () => {
+  assert.equal(
+    said({ unproven: ['node-1', 'node-2'] }, 'Risky'),
+    'True OutletUnproven: no outlet of node-1, node-2 can say whose power it is, and no drill has shown it: a machine outside of the cluster may be plugged in there. Drill each of them once: fenceline drill node-1',
   );
 });

@@ -27,6 +27,8 @@ export interface PolicyFindings {
   unsupported: readonly string[];
   /** Nodes with a device of which nobody looks whose machine it answers for. */
   unchecked: readonly string[];
+  /** Nodes that would be let go by devices alone that cannot say whose power they are, and of which no drill has shown it. */
+  unproven: readonly string[];
   /** A node that is not among them was not checked yet. */
   checks: readonly NodeCheck[];
 }
@@ -100,8 +102,8 @@ function unsupportedOf({ unsupported }: PolicyFindings): Said[] {
   return [{ reason: VALID.reason.RemedyUnsupported, message }];
 }
 
-function riskyOf({ spec, nodes, unchecked }: PolicyFindings): Finding {
-  const risks: Said[] = [...risksOf(spec, nodes.length), ...uncheckedOf(unchecked)];
+function riskyOf({ spec, nodes, unchecked, unproven }: PolicyFindings): Finding {
+  const risks: Said[] = [...risksOf(spec, nodes.length), ...unprovenOf(unproven), ...uncheckedOf(unchecked)];
   if (risks.length > 0) return { type: RISKY.of, status: 'True', ...joined(risks) };
   return {
     type: RISKY.of,
@@ -109,6 +111,14 @@ function riskyOf({ spec, nodes, unchecked }: PolicyFindings): Finding {
     reason: RISKY.reason.NothingRisky,
     message: 'no dangerous value was found',
   };
+}
+
+/** Who falls silent by it tells whose it is, but a machine that is no node falls silent unseen (SAF-17). */
+function unprovenOf(unproven: readonly string[]): Said[] {
+  const [first] = unproven;
+  if (first === undefined) return [];
+  const message = `no outlet of ${named(unproven)} can say whose power it is, and no drill has shown it: a machine outside of the cluster may be plugged in there. Drill each of them once: fenceline drill ${first}`;
+  return [{ reason: RISKY.reason.OutletUnproven, message }];
 }
 
 function uncheckedOf(unchecked: readonly string[]): Said[] {

@@ -8,7 +8,10 @@ import { actionOf } from '../api/policy-facts.ts';
 import { RISKY } from '../api/reasons.ts';
 import type { WrittenPolicy } from '../api/written.ts';
 
-export type RiskReason = Exclude<keyof (typeof RISKY)['reason'], 'NothingRisky' | 'IdentityUnchecked'>;
+export type RiskReason = Exclude<
+  keyof (typeof RISKY)['reason'],
+  'NothingRisky' | 'OutletUnproven' | 'IdentityUnchecked'
+>;
 
 export interface Risk {
   reason: RiskReason;
