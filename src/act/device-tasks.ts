@@ -60,6 +60,8 @@ export interface Try {
   run: () => Promise<TryOutcome>;
   /** Waits for its end: what writes to the Node has to be seen by the next decision (S17). */
   isAwaited?: boolean;
+  /** What is waited for before it runs, for the same reason; answers how it has ended, if it has by that. */
+  first?: () => Promise<TryOutcome | undefined>;
 }
 
 /** Asked right before a device is told: why it must not be, or undefined. */
@@ -99,26 +101,25 @@ export class DeviceTasks {
   }
 
   /** Begins it, unless it is under way. */
-  async ensure(node: LiveNode, { key, run, isAwaited = false }: Try): Promise<void> {
+  async ensure(node: LiveNode, { key, run, isAwaited = false, first }: Try): Promise<void> {
     const known = this.#tasks.get(node.name);
     const isDropped = known?.state.outcome === 'dropped';
     if ((known?.key === key && !isDropped) || known?.state.outcome === 'running') return;
     const task: Task = { key, state: { outcome: 'running' } };
     this.#tasks.set(node.name, task);
-    const done = run()
-      .catch(broken)
-      .then((outcome) => {
-        task.state = outcome;
-        if (outcome.outcome !== 'dropped') {
-          this.#options.onDone(node.name);
-          return;
-        }
-        // Where a device was to be told, that it was not is worth knowing.
-        if (outcome.told === undefined) this.#tasks.delete(node.name);
-        // What it rested on is not so any more, or not yet in our view: decided anew, but not as fast as can be.
-        this.#options.clock.after(decideAnewMs, () => this.#options.onDone(node.name));
-      });
-    if (isAwaited) await done;
+    const begun = first?.().catch(broken);
+    const done = (begun === undefined ? run() : begun.then((end) => end ?? run())).catch(broken).then((outcome) => {
+      task.state = outcome;
+      if (outcome.outcome !== 'dropped') {
+        this.#options.onDone(node.name);
+        return;
+      }
+      // Where a device was to be told, that it was not is worth knowing.
+      if (outcome.told === undefined) this.#tasks.delete(node.name);
+      // What it rested on is not so any more, or not yet in our view: decided anew, but not as fast as can be.
+      this.#options.clock.after(decideAnewMs, () => this.#options.onDone(node.name));
+    });
+    await (isAwaited ? done : begun);
   }
 
   forget(node: string): void {

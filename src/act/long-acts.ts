@@ -16,7 +16,8 @@ import { knock as knockByNetwork } from '../kube/knock.ts';
 import { deleteMachine } from './delete-machine.ts';
 import type { Hear, MayAct } from './device-tasks.ts';
 import { DeviceTasks } from './device-tasks.ts';
-import { drainNode } from './drain-node.ts';
+import type { DrainCalls } from './drain-node.ts';
+import { cordonFirst, drainNode, Leavers } from './drain-node.ts';
 import { namesCause, verify } from './grounds.ts';
 import { runJob } from './jobs.ts';
 import { LiveReads } from './live-reads.ts';
@@ -87,6 +88,9 @@ export class LongActs {
   readonly #wanted = new Map<string, readonly string[]>();
   /** By node: the command that may have been sent by what we have recorded ourselves, and was not. */
   readonly #unsent = new Map<string, string>();
+
+  /** By node: who has been driven out by the drain of this key. */
+  readonly #leavers = new Map<string, { key: string; leavers: Leavers }>();
 
   constructor(options: LongActsOptions) {
     this.#options = options;
@@ -205,6 +209,7 @@ export class LongActs {
     this.#storage.forget(name);
     this.#tasks.forget(name);
     this.#unsent.delete(name);
+    this.#leavers.delete(name);
     if (this.#tasks.current(name) === undefined) this.#wanted.delete(name);
     else this.#wanted.set(name, []);
   }
@@ -216,7 +221,8 @@ export class LongActs {
   async begin(node: LiveNode, act: LongAct, grounds: Grounds): Promise<void> {
     const { key } = act;
     const isAwaited = act.do === 'uncordon';
-    await this.#tasks.ensure(node, { key, run: () => this.#run(node, act, grounds), isAwaited });
+    const first = act.do === 'drain' ? { first: () => cordonFirst(node, this.#drainCalls(node, act, grounds)) } : {};
+    await this.#tasks.ensure(node, { key, run: () => this.#run(node, act, grounds), isAwaited, ...first });
   }
 
   /** Why the machine, or its way to the storage, cannot be taken for off, asked of its devices now; undefined: it is. */
@@ -244,16 +250,15 @@ export class LongActs {
   }
 
   #run(node: LiveNode, act: LongAct, grounds: Grounds): Promise<TryOutcome> {
-    const { client, clock, isLeading: guard, timeoutMs } = this.#options;
-    const mayAct = (): Promise<string | undefined> => this.#mayAct(node.name, act, grounds);
-    const calls = { client, clock, guard, timeoutMs, mayAct };
+    const calls = this.#callsFor(node.name, act, grounds);
+    const { mayAct } = calls;
     switch (act.do) {
       case 'switch':
         return this.#switch(node, act, mayAct);
       case 'uncordon':
         return this.#uncordon(node, mayAct);
       case 'drain':
-        return drainNode(node.name, calls);
+        return drainNode(node.name, this.#drainCalls(node, act, grounds));
       case 'deleteMachine':
         return act.wasOff ? deleteMachine(node, calls) : Promise.resolve(notFenced(node));
       case 'runJob':
@@ -288,6 +293,19 @@ export class LongActs {
   async #uncordon(node: LiveNode, mayAct: MayAct): Promise<TryOutcome> {
     const objection = await mayAct();
     return objection === undefined ? this.#schedule(node, 'uncordon') : { outcome: 'dropped', message: objection };
+  }
+
+  /** Who has left is the same for every try of one drain. */
+  #drainCalls({ name }: LiveNode, act: LongAct, grounds: Grounds): DrainCalls {
+    const known = this.#leavers.get(name);
+    const leavers = known?.key === act.key ? known.leavers : new Leavers();
+    this.#leavers.set(name, { key: act.key, leavers });
+    return { ...this.#callsFor(name, act, grounds), leavers };
+  }
+
+  #callsFor(name: string, act: LongAct, grounds: Grounds): Omit<DrainCalls, 'leavers'> {
+    const { client, clock, isLeading: guard, timeoutMs } = this.#options;
+    return { client, clock, guard, timeoutMs, mayAct: () => this.#mayAct(name, act, grounds) };
   }
 
   #schedule(node: LiveNode, action: 'cordon' | 'uncordon'): Promise<TryOutcome> {

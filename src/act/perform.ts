@@ -7,7 +7,7 @@ import { goneNode, isOver, isStillLookedAt } from '../api/facts.ts';
 import type { LiveNode, PodFacts, Remediation } from '../api/release-view.ts';
 import { OUR_OUT_OF_SERVICE } from '../api/out-of-service.ts';
 import type { Act, FreeAct, GroundedAct, Step } from '../api/steps.ts';
-import { CORDONED_ANNOTATION, isOurCordon } from '../api/plans.ts';
+import { CORDONED_ANNOTATION, DRAIN_NOTE, isOurCordon } from '../api/plans.ts';
 import {
   OUT_OF_SERVICE_KEY,
   QUARANTINE_KEY,
@@ -146,6 +146,8 @@ class Performer {
         return this.#deleteNode(act);
       case 'forgetCordon':
         return this.#onNode(act, (node) => (isOurCordon(node) ? [] : removeAnnotation(node, CORDONED_ANNOTATION)));
+      case 'noteDrain':
+        return this.#onNode(act, (node) => drainNote(node, act.isDraining));
       case 'noteRemediation':
         return this.#onNode(act, (node) => remediationNotes(node, act.remediation));
     }
@@ -345,6 +347,10 @@ function withoutEntries(node: WireNode, entries: readonly string[]): JsonPatchOp
     { op: 'test', path, value: before },
     { op: 'replace', path, value: after },
   ];
+}
+
+function drainNote(node: WireNode, isDraining: boolean): JsonPatchOperation[] {
+  return isOurCordon(node) ? setAnnotation(node, CORDONED_ANNOTATION, isDraining ? DRAIN_NOTE : 'true') : [];
 }
 
 function remediationNotes(node: WireNode, remediation: Remediation | undefined): JsonPatchOperation[] {

@@ -123,6 +123,7 @@ export const COMMANDS = {
     command: 'kubectl taint node {{node}} node.kubernetes.io/out-of-service=nodeshutdown:NoExecute',
   },
   planDrain: { to: 'see what blocks its drain, and whether it can ever end', command: 'fenceline plan-drain {{node}}' },
+  drainAnyway: { to: 'drain it all the same: first this, then the drain', command: 'kubectl uncordon {{node}}' },
   undrain: { to: 'give the drain up', command: 'kubectl uncordon {{node}}' },
   leader: {
     to: 'see who led last, and when',
@@ -315,5 +316,6 @@ export const DRAINING_ADVICE: AdviceFor<typeof DRAINING> = {
   NowhereToRebuild: { ends: 'another node has room for the replica', can: [c.planDrain, c.undrain] },
   VolumeInUse: { ends: 'the pod that writes there has left', can: [c.pods, c.planDrain] },
   WaitsForTurn: { ends: 'the other node is drained, or uncordoned', can: [c.status] },
+  OwnCordon: { ends: 'the node is back in service, or somebody drains it', can: [c.explain, c.drainAnyway] },
   StateUnknown: { ends: 'the state of its replicas can be read again', can: [c.planDrain] },
 };

@@ -128,6 +128,8 @@ export interface DrainNode {
   name: string;
   /** Absent: there is no Node of this name, so that nobody knows whether it is to be drained. */
   cordoned?: boolean;
+  /** Cordoned by a fence or a remedy of ours, and drained by nobody. */
+  isOnlyOurs?: boolean;
   policy: DrainPolicyMatch;
   /** Absent: the storage system does not know the node. */
   storage?: StorageNodeFacts;
@@ -210,7 +212,10 @@ export interface DrainDecision {
 /** A Node as a drain sees it. Its labels are kept only here: a cluster without a DrainPolicy need not remember them. */
 export interface CordonFacts {
   name: string;
+  /** It is to be drained. */
   cordoned: boolean;
+  /** It takes no pods because a fence or a remedy of ours has cordoned it, and nobody drains it. */
+  isOnlyOurs?: boolean;
   labels: Readonly<Record<string, string>>;
 }
 

@@ -164,7 +164,7 @@ export const remedy = withRules(
       .optional()
       .meta({
         description:
-          'Evict the pods, budgets respected. A node whose kubelet is silent cannot be drained: its pods stay ' +
+          'Cordon the node, and evict its pods, budgets respected; of those that come all the same, one of each controller. A node whose kubelet is silent cannot be drained: its pods stay ' +
           'terminating, and the ladder goes on after the period.',
       }),
     deleteMachine: z

@@ -8,6 +8,9 @@ import { othersAt } from './others.ts';
 /** On a Node: we cordoned it, and may take that back. Who uncordons it leaves this behind: see `isOurCordon`. */
 export const CORDONED_ANNOTATION = 'fenceline.dev/cordoned';
 
+/** What that says while a drain of ours empties the node, and only then. */
+export const DRAIN_NOTE = 'drain';
+
 export interface Plans {
   /** By others: a cordon of ours says nothing of what they mean to do. */
   isCordoned: boolean;
@@ -35,12 +38,31 @@ const ourManager = 'fenceline';
  * We cordoned it, and nobody has taken that away since. Where somebody did and has cordoned it again, our annotation is still
  * there, and the API server notes the cordon as theirs (S8).
  */
-export function isOurCordon({ metadata, spec }: Omit<PlannedNode, 'status'>): boolean {
+export function isOurCordon(node: Omit<PlannedNode, 'status'>): boolean {
+  const { metadata, spec } = node;
   if (spec?.unschedulable !== true || metadata.annotations?.[CORDONED_ANNOTATION] === undefined) return false;
-  const owners = (metadata.managedFields ?? []).filter(
-    ({ fieldsV1 }) => 'f:unschedulable' in (fieldsV1?.['f:spec'] ?? {}),
-  );
-  return owners.length === 0 || owners.some(({ manager }) => manager === ourManager);
+  const owners = cordonOwners(node);
+  return owners.length === 0 || owners.includes(ourManager);
+}
+
+/**
+ * Somebody empties it: whoever has cordoned it, or a drain of ours. That a fence or a remedy lets no pods onto a node is no reason to
+ * have its replicas leave: its disks are whole, and it may be back in a minute (DRN-4). Beside a cordon of ours it is a drain where
+ * others hold to the cordon as well, or mark the node as one that they remove or reboot; `kubectl drain` writes nothing to a node
+ * that is cordoned already, and waits.
+ */
+export function isBeingDrained(node: Omit<PlannedNode, 'status'>): boolean {
+  if (node.spec?.unschedulable !== true) return false;
+  const note = node.metadata.annotations?.[CORDONED_ANNOTATION];
+  if (!isOurCordon(node) || note === DRAIN_NOTE) return true;
+  const isShared = cordonOwners(node).some((manager) => manager !== ourManager);
+  return isShared || othersAt(node).some(({ does }) => does !== 'remedies');
+}
+
+function cordonOwners({ metadata }: Omit<PlannedNode, 'status'>): (string | undefined)[] {
+  return (metadata.managedFields ?? [])
+    .filter(({ fieldsV1 }) => 'f:unschedulable' in (fieldsV1?.['f:spec'] ?? {}))
+    .map(({ manager }) => manager);
 }
 
 export interface PlannedNode {

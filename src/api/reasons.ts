@@ -265,6 +265,7 @@ export const DRAINING = group('DrainPolicy', 'draining', 'Why the drain of one n
   VolumeInUse:
     'A volume is written through this node, and the storage system keeps its own budget until its user has left.',
   WaitsForTurn: 'Another node is being let go; two must not count on each other.',
+  OwnCordon: 'The cordon is that of a fence or a remedy of ours, which is no drain: nothing is asked to leave.',
   StateUnknown: 'The state of a replica could not be read. Unknown blocks.',
 });
 

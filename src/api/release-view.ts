@@ -61,6 +61,8 @@ export interface LiveNode extends MachineClaims {
   isCordoned?: boolean;
   /** By us: it is ours to take away. */
   isOurCordon?: boolean;
+  /** That says that a drain of ours empties it. */
+  isDrainCordon?: boolean;
   /** It says that we cordoned it, and somebody has taken that away since. */
   hasOldCordonNote?: boolean;
   /** As it is written on the node. */
@@ -359,6 +361,8 @@ export interface NodeCase extends Sighting, Refusable, Begun {
   /** Budgets of the pods' namespaces that allow no disruption; absent: they could not be read. */
   budgets?: readonly SpentBudget[];
   fence?: NodeFence;
+  /** It says that something happened which would have to happen yet: that is put right here, and has to be stored. */
+  isMended?: boolean;
   /** A crashed kernel has reported itself from this address, when this was known of the node; and so long ago for the last time. */
   crash?: { bootId: string; address: string; signs: Signs; heardForMs: number };
   trouble: TroubleFacts;

@@ -106,6 +106,8 @@ export type FreeAct =
   | { do: 'quarantine'; mark?: string }
   /** Our note that we cordoned the node, where somebody has taken the cordon away since. */
   | { do: 'forgetCordon' }
+  /** Our cordon says so while a drain of ours empties the node, and not any more after it. */
+  | { do: 'noteDrain'; isDraining: boolean }
   /** On the node, for as long as a remedy runs (REM-5). Absent: none does any more. */
   | { do: 'noteRemediation'; remediation?: Remediation };
 

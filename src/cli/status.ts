@@ -325,7 +325,7 @@ export async function render(statuses: NodeStatus[], format: Format | undefined)
 function schedulableOf({ unschedulable, quarantined, drain }: NodeStatus): string {
   if (!unschedulable) return quarantined ? 'no, in quarantine' : 'yes';
   if (drain?.autoEvicting === true) return 'no, auto-evicting';
-  return drain?.blocked === true ? 'no, drain waits' : 'no';
+  return drain?.blocked === true && drain.reason !== 'OwnCordon' ? 'no, drain waits' : 'no';
 }
 
 /** The one thing that matters most just now. */

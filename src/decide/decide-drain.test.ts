@@ -269,6 +269,21 @@ describe('budgets', () => {
     assert.equal(ofNode(decision, 'a').reason, 'WaitsForTurn');
   });
 
+  test('[DRN-2, DRN-4] a node that only we have cordoned is kept as it is, and who drains it is told how', () => {
+    for (const rule of ['block-for-eviction', 'block-if-contains-last-replica'] as const) {
+      const ours: DrainNode = { ...cordoned('a', rule), cordoned: false, isOnlyOurs: true };
+      const replicas = [replica('v', 'a'), replica('v', 'b')];
+      const decision = decideDrain(drainView({ nodes: [ours, node('b'), node('c')], replicas }), {
+        alsoJudge: new Set(),
+      });
+      assert.deepEqual(told(decision), [], rule);
+      assert.equal(ofNode(decision).reason, 'OwnCordon');
+      assert.match(ofNode(decision).message, /^a is cordoned by a fence or a remedy, which is no drain/);
+    }
+    const free: DrainNode = { ...cordoned('a', 'always-allow'), cordoned: false, isOnlyOurs: true };
+    assert.equal(ofNode(decideDrain(drainView({ nodes: [free] }))).blocked, false);
+  });
+
   test('what protects is done before what lets go', () => {
     const nodes = [cordoned('a', 'block-if-contains-last-replica'), node('b')];
     const decision = decideDrain(drainView({ nodes, budgets: [budget('a')] }));

@@ -35,7 +35,7 @@ export interface DecideOptions {
 export function decideDrain(view: DrainView, { memory, alsoJudge }: DecideOptions = {}): DrainDecision {
   const facts = known(view, memory);
   const judged = view.nodes.map((node) =>
-    judge(facts, node, node.cordoned === false && alsoJudge?.has(node.name) === false),
+    judge(facts, node, node.cordoned === false && !node.isOnlyOurs && alsoJudge?.has(node.name) === false),
   );
   const candidates = judged.filter(({ wish }) => wish === 'release').map(({ node }) => node.name);
   const turn = turnOf(facts, candidates);
@@ -111,8 +111,15 @@ function blocksOf(facts: Known, { node, blocks, wish }: Judged, turn: string | u
   if (wish === 'leave' && node.cordoned === undefined) {
     return [{ reason: 'StateUnknown', message: `there is no Node ${node.name}: what it holds is guarded` }, ...blocks];
   }
+  if (wish === 'stand' && node.isOnlyOurs === true) return [ownCordon(node), ...blocks];
   if (wish !== 'release' || node.name === turn || budgetsOf(facts, node.name).length === 0) return blocks;
   return [{ reason: 'WaitsForTurn', message: `${turn} is being let go; ${node.name} comes after it` }];
+}
+
+/** Whoever drains it all the same cannot be told from nobody: their drain waits, and they are told what makes it one. */
+function ownCordon({ name }: DrainNode): Block {
+  const message = `${name} is cordoned by a fence or a remedy, which is no drain, and what it holds stays: to drain it, uncordon it first`;
+  return { reason: 'OwnCordon', message };
 }
 
 function guardingOf(

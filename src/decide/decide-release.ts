@@ -82,7 +82,7 @@ export function decideRelease(nodeCase: NodeCase, remedy: RemedyDecision, epoch:
   // A machine that is off, or about to be, may still read Ready: nothing about it counts as a return.
   const isReturning = isQuarantined(nodeCase) && steps.length === 0 && isFree && !isUnderFence(remedy.fence);
   if (isReturning) steps.push(...untaintSteps(nodeCase, back.act, epoch));
-  if (isFree && !isEndless) steps.push(...oldCordonNote(nodeCase), ...remediationNote(nodeCase, remedy));
+  if (isFree && !isEndless) steps.push(...cordonNotes(nodeCase, remedy), ...remediationNote(nodeCase, remedy));
   if (hold === undefined) steps.push(...removal(nodeCase, remedy, epoch));
   return {
     fates,
@@ -159,9 +159,15 @@ function removal(nodeCase: NodeCase, { fence }: RemedyDecision, epoch: number): 
   return [{ acts: [{ do: 'deleteNode' }], grounds }];
 }
 
-/** What is left of a cordon that somebody has taken away must not make the next one ours (S8). */
-function oldCordonNote({ node }: NodeCase): Step[] {
-  return node?.hasOldCordonNote === true ? [{ free: [{ do: 'forgetCordon' }] }] : [];
+/**
+ * What is left of a cordon that somebody has taken away must not make the next one ours (S8). And whoever guards the storage on the
+ * node takes a cordon of ours for a drain while it is one (DRN-4).
+ */
+function cordonNotes({ node }: NodeCase, { run }: RemedyDecision): Step[] {
+  if (node?.hasOldCordonNote === true) return [{ free: [{ do: 'forgetCordon' }] }];
+  const isDraining = run?.do === 'drain';
+  if (node?.isOurCordon !== true || (node.isDrainCordon === true) === isDraining) return [];
+  return [{ free: [{ do: 'noteDrain', isDraining }] }];
 }
 
 /** Which pod remedies the node is noted there, for as long as it does (REM-5). */

@@ -30,9 +30,9 @@ export function drainViewOf({ namespace, policies, nodes, storage, budgets }: Dr
     if (match.policy.namespace !== namespace) return { kind: 'none' };
     return { ...inForce(match.policy, ownPolicy), over: match.over };
   };
-  const known = nodes.map(({ name, cordoned, labels }): DrainNode => {
-    const own = byName.get(name);
-    return { name, cordoned, policy: matchOf(labels), ...(own === undefined ? {} : { storage: own }) };
+  const known = nodes.map(({ labels, ...cordon }): DrainNode => {
+    const own = byName.get(cordon.name);
+    return { ...cordon, policy: matchOf(labels), ...(own === undefined ? {} : { storage: own }) };
   });
   const names = new Set(nodes.map(({ name }) => name));
   // Whose Node is gone has no labels left to be selected by: it stays with whoever is in force for everybody else.

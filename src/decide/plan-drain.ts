@@ -152,8 +152,12 @@ function leaves(replica: ReplicaFacts, actions: ReturnType<typeof decideDrain>['
     : replica.evictionRequested;
 }
 
+function asDrained(node: DrainNode): DrainNode {
+  return { ...node, cordoned: true, isOnlyOurs: false };
+}
+
 function cordoning(view: DrainView, names: ReadonlySet<string>): DrainView {
-  return { ...view, nodes: view.nodes.map((node) => (names.has(node.name) ? { ...node, cordoned: true } : node)) };
+  return { ...view, nodes: view.nodes.map((node) => (names.has(node.name) ? asDrained(node) : node)) };
 }
 
 /** Whether we are to keep a budget over this pod. */

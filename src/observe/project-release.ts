@@ -16,7 +16,7 @@ import {
   SAFE_DETACH_ANNOTATION,
   UNPUBLISH_FENCE_ANNOTATION,
 } from '../api/release-view.ts';
-import { CORDONED_ANNOTATION, isOurCordon, plansOf } from '../api/plans.ts';
+import { CORDONED_ANNOTATION, DRAIN_NOTE, isOurCordon, plansOf } from '../api/plans.ts';
 import type { ConditionStatus } from '../api/view.ts';
 import type { KubeObject } from '../kube/client.ts';
 import type { OwnerReference } from '../kube/ownership.ts';
@@ -76,9 +76,11 @@ function maintenanceOf(annotations: Record<string, string> = {}): { maintenanceU
   return maintenanceUntil === undefined ? {} : { maintenanceUntil };
 }
 
-function cordonOf(node: WireNode): Pick<LiveNode, 'isOurCordon' | 'hasOldCordonNote'> {
-  if (node.metadata.annotations?.[CORDONED_ANNOTATION] === undefined) return {};
-  return isOurCordon(node) ? { isOurCordon: true } : { hasOldCordonNote: true };
+function cordonOf(node: WireNode): Pick<LiveNode, 'isOurCordon' | 'isDrainCordon' | 'hasOldCordonNote'> {
+  const note = node.metadata.annotations?.[CORDONED_ANNOTATION];
+  if (note === undefined) return {};
+  if (!isOurCordon(node)) return { hasOldCordonNote: true };
+  return { isOurCordon: true, ...(note === DRAIN_NOTE ? { isDrainCordon: true } : {}) };
 }
 
 export function liveNode(object: KubeObject): LiveNode {

@@ -190,8 +190,9 @@ export class Draining {
     const alsoJudge = takeSome(known, nodes, clock.monotonic());
     const decision = decideDrain(view, { memory: known.memory, alsoJudge });
     const allDone = await this.#perform(installation, decision.actions);
-    for (const one of decision.nodes) if (alsoJudge.has(one.node)) known.judged.set(one.node, one);
-    const whole = decision.nodes.map((one) => (one.cordoned === false ? (known.judged.get(one.node) ?? one) : one));
+    const isAtEase = ({ cordoned, reason }: NodeDrainDecision): boolean => cordoned === false && reason !== 'OwnCordon';
+    for (const one of decision.nodes) if (alsoJudge.has(one.node) && isAtEase(one)) known.judged.set(one.node, one);
+    const whole = decision.nodes.map((one) => (isAtEase(one) ? (known.judged.get(one.node) ?? one) : one));
     this.#decided.set(namespace, whole);
     if (this.#goesOn(known, decision.actions.length > 0 && allDone)) return againMs;
     const notFound = known.facts.nodes.length > 0 ? undefined : noStorageNode(namespace);

@@ -80,7 +80,7 @@ type Draining = NonNullable<DrainPolicyStatus['draining']>;
 function drainingOf(own: readonly NodeDrainDecision[], before: DrainPolicyStatus, nowMs: number): Draining {
   const known = new Map((before.draining ?? []).map((one) => [one.node, one]));
   return own
-    .filter(({ cordoned }) => cordoned === true)
+    .filter(({ cordoned, reason }) => cordoned === true || reason === 'OwnCordon')
     .slice(0, maxDraining)
     .map((one) => {
       const { node, autoEvicting, reason } = one;

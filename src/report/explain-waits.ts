@@ -92,7 +92,8 @@ function workedOn(known: Known, said: readonly Advised[]): Advised[] {
 function drainWaits(known: Known): Advised[] {
   const { blocked, reason = '', message = '', since } = known.drain ?? { blocked: false };
   if (!blocked) return [];
-  const wait = { reason, message: `its drain waits: ${message}`, since };
+  const waits = reason === 'OwnCordon' ? 'a drain of it would wait' : 'its drain waits';
+  const wait = { reason, message: `${waits}: ${message}`, since };
   return [advised(wait, adviceFor(DRAINING_ADVICE, reason), namesOf(known))];
 }
 

@@ -264,6 +264,8 @@ export function described(action: Act): string {
       return 'deleted its Node object: the machine is off and removed';
     case 'forgetCordon':
       return 'noted that somebody has taken our cordon away';
+    case 'noteDrain':
+      return action.isDraining ? 'noted that it is being drained' : 'noted that it is not being drained any more';
     case 'noteRemediation':
       return action.remediation === undefined
         ? 'noted that no remedy runs any more'

@@ -13,6 +13,11 @@ export function scenarioOf(name: string): Scenario {
   return only(scenariosOf(name));
 }
 
+/** One of several documents of a file. */
+export function namedScenario(file: string, name: string): Scenario {
+  return only(scenariosOf(file).filter((scenario) => scenario.name === name));
+}
+
 /** One per document of the file. */
 export function scenariosOf(name: string): Scenario[] {
   const file = join(scenarioDirectory, `${name}.yaml`);

@@ -2,7 +2,9 @@
  * S42: nothing is done for ever. Of the pods that came to a node after its quarantine at most one of each controller is released,
  * and none that tolerates it or is bound to the node; and what is done to a node until it is back in service is bounded. Who
  * was there is what the API server held when the taint was put on. Where a person put it there, or deleted the record, nobody
- * can know who came later: what was there when the next record was written is exempt.
+ * can know who came later: what was there when the next record was written is exempt. A drain drives out who was there when it
+ * began, and of those that came later one of each controller, for as long as the trouble goes on that it is for; an operator that has
+ * just started does not know what the one before it has done.
  */
 import type { Node } from '../../world/objects/nodes.ts';
 import type { StoredChange, StoredFence } from '../cluster-state.ts';
@@ -11,6 +13,7 @@ import { succeeded } from './checker.ts';
 import { isQuarantined, whyItWouldComeAgain } from './late.ts';
 import { longActOf } from './long-act.ts';
 import { nameOf, releaseOf } from './release.ts';
+import { Troubles } from './trouble.ts';
 
 export const s42: Invariant = { id: 'S42', check: (context) => new Bounded(context) };
 
@@ -32,18 +35,31 @@ interface Spell {
   mostPods: number;
 }
 
+interface Emptied {
+  /** UIDs of the pods that were there when the first of them was driven out. */
+  present: Set<string>;
+  /** Controllers of which a latecomer was driven out, by whom. */
+  late: Map<string, string>;
+}
+
 class Bounded implements Checker {
   readonly #context: CheckContext;
   readonly #spells = new Map<string, Spell>();
+  readonly #emptied = new Map<string, Emptied>();
+  readonly #troubles: Troubles;
 
   constructor(context: CheckContext) {
     this.#context = context;
+    this.#troubles = new Troubles(context);
   }
 
-  onStored({ type, object, previous }: StoredChange): void {
+  onStored(change: StoredChange): void {
+    const { type, object, previous } = change;
     const { kind, metadata } = object;
+    this.#troubles.take(change);
     if (kind === 'NodeFence' && type === 'DELETED') this.#spellOf(nodeOf(object)).isUnknown = true;
     if (kind !== 'Node') return;
+    if (this.#isCalm(metadata.name)) this.#emptied.delete(metadata.name);
     // Back in service: what comes next is another story.
     if (isReady(object) && !isQuarantined(object)) this.#spells.delete(metadata.name);
     if (!isQuarantined(object) || isQuarantined(previous)) return;
@@ -61,9 +77,11 @@ class Bounded implements Checker {
     if (resource === 'nodes' && isQuarantined(after) && !isQuarantined(before)) spell.isUnknown = false;
     this.#count(node, spell);
     this.#released(node, spell, write);
+    if (resource === 'pods' && write.subresource === 'eviction') this.#drivenOut(node, write);
   }
 
   onWire(event: WireEvent): void {
+    if (event.type === 'started') for (const { late } of this.#emptied.values()) late.clear();
     // What was switched off is switched on for as long as it takes.
     if ((event.type !== 'device' && event.type !== 'port') || event.action !== 'off') return;
     this.#count(event.node, this.#spellOf(event.node));
@@ -97,6 +115,32 @@ class Bounded implements Checker {
     const told = `${nameOf(release)}, which came after the quarantine of ${node}, was released ${why}`;
     if (excused.has(uid)) exempt('PersonsAct', told);
     else violated(told);
+  }
+
+  #drivenOut(node: string, { namespace = '', name = '', user }: Write): void {
+    const { state, violated } = this.#context;
+    const pod = state.pods.get(`${namespace}/${name}`);
+    const { uid = '', ownerReferences = [] } = pod?.metadata ?? {};
+    const { present, late } = this.#emptiedOf(node);
+    if (present.has(uid)) return;
+    const controller = `${ownerReferences.find((owner) => owner.controller)?.uid ?? uid} ${user}`;
+    const before = late.get(controller) ?? uid;
+    late.set(controller, before);
+    if (before === uid) return;
+    violated(
+      `pod ${namespace}/${name}, which came to ${node} while it was drained, is not the first one of its controller`,
+    );
+  }
+
+  #emptiedOf(node: string): Emptied {
+    const known = this.#emptied.get(node) ?? { present: this.#podsOn(node), late: new Map() };
+    this.#emptied.set(node, known);
+    return known;
+  }
+
+  /** What a drain was for is over: the next one is another. */
+  #isCalm(node: string): boolean {
+    return this.#troubles.conditionsOf(node).length === 0 && !this.#troubles.isSilent(node);
   }
 
   #podsOn(node: string): Set<string> {

@@ -149,7 +149,7 @@ export const mendMutantCases: readonly MendCase[] = [
     hole: 'undo',
     sabotage: {
       file: 'src/api/plans.ts',
-      line: 'return owners.length === 0 || owners.some(({ manager }) => manager === ourManager);',
+      line: 'return owners.length === 0 || owners.includes(ourManager);',
       instead: 'return owners.length >= 0;',
     },
     scenario: one('holes/cordon-forgotten', 'cordon-of-a-person-forgotten'),

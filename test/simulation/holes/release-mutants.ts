@@ -1,6 +1,6 @@
 /** Sabotage of what goes from a node and how often, each with the run in which it shows. */
 import type { MutantCase } from '../mutants.ts';
-import { scenarioOf } from '../run-file.ts';
+import { namedScenario, scenarioOf } from '../run-file.ts';
 import { blindScheduler, boundLate, janitor, strippedBare } from './endless.ts';
 
 export const releaseMutantCases: readonly MutantCase[] = [
@@ -23,6 +23,36 @@ export const releaseMutantCases: readonly MutantCase[] = [
     scenario: strippedBare,
     options: janitor,
     says: /^\d+ acts on node-1, and it goes on$/,
+  },
+  {
+    invariant: 'S42',
+    mistake: 'drives out whoever comes',
+    sabotage: {
+      file: 'src/act/drain-node.ts',
+      line: 'return this.#late.get(controller) === uid;',
+      instead: 'return true;',
+    },
+    scenario: { ...namedScenario('holes/drain-without-cordon', 'drain-of-those-that-come-back'), expectations: [] },
+    says: /^pod default\/shop-\S+, which came to node-4 while it was drained, is not the first one of its controller$/,
+  },
+  {
+    invariant: 'S42',
+    mistake: 'drains without a cordon',
+    sabotage: {
+      file: 'src/act/drain-node.ts',
+      line: "const { outcome, message } = await setScheduling(node, 'cordon', calls);",
+      instead: "const { outcome, message } = { outcome: 'succeeded', message: '' };",
+    },
+    // Bounded all the same by the one of each controller.
+    also: [
+      {
+        file: 'src/act/drain-node.ts',
+        line: 'return this.#late.get(controller) === uid;',
+        instead: 'return true;',
+      },
+    ],
+    scenario: { ...namedScenario('holes/drain-without-cordon', 'drain-without-cordon'), expectations: [] },
+    says: /^pod default\/shop-\S+, which came to node-4 while it was drained, is not the first one of its controller$/,
   },
   {
     invariant: 'S43',
