@@ -7,7 +7,7 @@ import type { ConfigResult } from './fence-config.ts';
 import type { Pulse, Signs } from './life.ts';
 import type { MachineClaims } from './machine.ts';
 import type { NodeChoice } from './node-choice.ts';
-import type { NodeFence } from './node-fence.ts';
+import type { Recorded } from './recorded.ts';
 import type { SeenPause } from './seen-pause.ts';
 import type { Plans } from './plans.ts';
 import type { PowerFacts, Refusable, Unconfirmed } from './power.ts';
@@ -59,9 +59,8 @@ export interface LiveNode extends MachineClaims {
   /** All conditions but for times, which are by the clock of whoever wrote them. */
   conditions?: readonly { type: string; status: ConditionStatus }[];
   isCordoned?: boolean;
-  /** By us: it is ours to take away. */
+  /** By us: it is ours to take away; and for a drain of ours. */
   isOurCordon?: boolean;
-  /** That says that a drain of ours empties it. */
   isDrainCordon?: boolean;
   /** It says that we cordoned it, and somebody has taken that away since. */
   hasOldCordonNote?: boolean;
@@ -339,7 +338,7 @@ export interface TroubleCount {
  * Everything that a decision about one node rests on: a plain value that can be written as JSON and decided again. What is
  * large and never looked into, the pod templates of remedies, is in it by hash.
  */
-export interface NodeCase extends Sighting, Refusable, Begun {
+export interface NodeCase extends Sighting, Recorded, Refusable, Begun {
   /** The API server's clock, from the answer to the read of the node: never ahead of the truth. */
   serverNowMs: number;
   /** Who decides: the holder of what is recorded. */
@@ -360,9 +359,6 @@ export interface NodeCase extends Sighting, Refusable, Begun {
   awaited: readonly string[];
   /** Budgets of the pods' namespaces that allow no disruption; absent: they could not be read. */
   budgets?: readonly SpentBudget[];
-  fence?: NodeFence;
-  /** It says that something happened which would have to happen yet: that is put right here, and has to be stored. */
-  isMended?: boolean;
   /** A crashed kernel has reported itself from this address, when this was known of the node; and so long ago for the last time. */
   crash?: { bootId: string; address: string; signs: Signs; heardForMs: number };
   trouble: TroubleFacts;

@@ -183,7 +183,8 @@ function recordOf(nodeCase: NodeCase, decided: Decided): RecordDecision | undefi
   const written = policy === undefined || !isNewPolicy ? {} : { policy };
   const status = fittingStatus(nextStatus({ nodeCase, ...decided }));
   const isWell = fence !== undefined && fence.status.incident === undefined && decision.trouble === undefined;
-  const isKept = fence !== undefined && (isSame(status, fence.status) || (isWell && isNoNews(fence.status, status)));
+  const isNews = fence === undefined || nodeCase.isMended === true;
+  const isKept = !isNews && (isSame(status, fence.status) || (isWell && isNoNews(fence.status, status)));
   if (isKept) return written.policy === undefined ? undefined : written;
   return { ...written, status };
 }

@@ -11,6 +11,7 @@ import { errorFromAnswer, failure } from './errors.ts';
 import { asBuffer } from './json-stream.ts';
 import type { ObjectRef, Resource } from './resources.ts';
 import { apiVersionOf, collectionPath, objectPath, withQuery } from './resources.ts';
+import type { ServerTime } from './server-time.ts';
 import type { HttpRequest, HttpResponse, Transport } from './transport.ts';
 import { Document, TransportError } from './transport.ts';
 
@@ -67,6 +68,8 @@ export interface KubeClientOptions {
   fieldManager: string;
   /** Default for a call, all attempts together. */
   timeoutMs?: number;
+  /** What the Dates of answers are read by; absent: each is taken as it is. */
+  serverTime?: ServerTime;
 }
 
 const defaultTimeoutMs = 30_000;
@@ -94,6 +97,11 @@ export class KubeClient {
   constructor(options: KubeClientOptions) {
     this.#options = options;
     this.#asManager = withQuery('', this.#manager());
+  }
+
+  /** The same for who decides by it what time it is. */
+  readingTimeBy(serverTime: ServerTime): KubeClient {
+    return new KubeClient({ ...this.#options, serverTime });
   }
 
   get<T extends KubeObject>(ref: ObjectRef, options?: CallOptions): Promise<Result<T>> {
@@ -266,9 +274,10 @@ export class KubeClient {
   }
 
   async #send(request: HttpRequest): Promise<Result<HttpResponse>> {
+    const askedMs = this.#options.clock.monotonic();
     try {
       const response = await this.#options.transport.send(request);
-      return this.#withServerTime(response);
+      return this.#withServerTime(response, askedMs);
     } catch (error) {
       return failure(transportFailure(request, error));
     }
@@ -280,12 +289,13 @@ export class KubeClient {
     return failure(errorFromAnswer(nameOf(request), response.status, body, response.headers['retry-after']));
   }
 
-  #withServerTime(response: HttpResponse): Result<HttpResponse> {
+  #withServerTime(response: HttpResponse, askedMs: number): Result<HttpResponse> {
     const text = response.headers['date'] ?? '';
     // It names a second, in which there may be many answers.
     if (text !== this.#date.text) this.#date = { text, ms: Date.parse(text) };
-    const serverTime = this.#date.ms;
-    return Number.isNaN(serverTime) ? { ok: true, value: response } : { ok: true, value: response, serverTime };
+    const { ms } = this.#date;
+    if (Number.isNaN(ms)) return { ok: true, value: response };
+    return { ok: true, value: response, serverTime: this.#options.serverTime?.read(ms, askedMs) ?? ms };
   }
 
   #headers(metadataOnly = false): Record<string, string> {

@@ -1,28 +1,103 @@
 /**
- * The API server's clock, as far as its answers tell. A Date is whole seconds and was true when the answer left, so each
- * is a lower bound; the best of them tells when a later moment will have come. For waiting only: what is decided rests
- * on the Date of the very answer that it is about.
+ * The API server's clock, as far as its answers tell: the one reading of it, for all that is decided. A Date is whole seconds and
+ * was true at some moment between question and answer, so that each says at least and at most how far that clock is ahead of our
+ * monotonic one. What all of them have in common is known ever better, and goes on by itself.
+ *
+ * Behind one address there may be several servers, and one of them may have a wrong clock. A Date that jumps by more than a few
+ * seconds, in whichever direction, is not believed, and time goes on by our own measure: every patience would be over at once, or what
+ * is written down now would be old when the next server answers. Where nobody has said anything else for minutes, it is followed.
+ *
+ * Who has just started has no last one to compare with: it has its own clock. What is ahead of that waits for the same minutes; what
+ * is behind it is believed at once, so that nothing is over early by either of the two (POD-4).
  */
 import type { Clock } from '../clock.ts';
 
+/** Said of a clock that is not believed, or is from now on. */
+export interface Astray {
+  byMs: number;
+  isFollowed: boolean;
+}
+
+/** As far apart servers may be that are looked after. */
+const toleranceMs = 5000;
+const followedAfterMs = 300_000;
+const toldAgainAfterMs = 600_000;
+/** A Date names a second. */
+const secondMs = 1000;
+
 export class ServerTime {
   readonly #clock: Clock;
-  #offsetMs = -Infinity;
+  /** How far the server's clock is ahead of our monotonic one, at least. */
+  #aheadMs: number;
+  /** The same by what decisions were made at, in whole seconds. */
+  #notedMs = -Infinity;
+  /** No server has been believed yet. */
+  #isOwn = true;
+  /** Since when all that was heard is not believed, and the least of it. */
+  #astray: { sinceMs: number; aheadMs: number } | undefined;
+  #last: { atMs: number; byMs: number } | undefined;
+  #toldMs = -Infinity;
+  /** A clock is off, or was believed after all; not for every answer. */
+  onAstray: (astray: Astray) => void = () => {};
 
   constructor(clock: Clock) {
     this.#clock = clock;
+    this.#aheadMs = clock.now() - clock.monotonic();
   }
 
+  /** What time it is, by an answer of this Date to what was asked then. */
+  read(dateMs: number, askedMs: number): number {
+    const nowMs = this.#clock.monotonic();
+    const [leastMs, mostMs] = [dateMs - nowMs, dateMs + secondMs - askedMs];
+    if (this.#isOwn && leastMs <= this.#aheadMs + toleranceMs) this.#believe(leastMs);
+    if (leastMs - toleranceMs <= this.#aheadMs && this.#aheadMs <= mostMs + toleranceMs) {
+      this.#believe(Math.min(Math.max(this.#aheadMs, leastMs), mostMs));
+      return dateMs;
+    }
+    this.#doubt(leastMs, nowMs);
+    return Math.floor((nowMs + this.#aheadMs) / secondMs) * secondMs;
+  }
+
+  /** At least this late it is. */
+  now(): number {
+    return this.#clock.monotonic() + this.#aheadMs;
+  }
+
+  /** Something was decided by this reading; what comes later is waited for by the best of these. */
   note(dateMs: number): void {
-    this.#offsetMs = Math.max(this.#offsetMs, dateMs - this.#clock.monotonic());
+    this.#notedMs = Math.max(this.#notedMs, dateMs - this.#clock.monotonic());
   }
 
   /** How long until its clock shows `atMs`, after an answer dated `dateMs` has shown that it does not yet. */
   until(atMs: number, dateMs: number): number {
-    const waitMs = atMs - (this.#clock.monotonic() + this.#offsetMs);
+    const waitMs = atMs - (this.#clock.monotonic() + this.#notedMs);
     if (waitMs > 0) return waitMs;
     // It should have come by now: the clock was set back, or another server answers.
-    this.#offsetMs = dateMs - this.#clock.monotonic();
+    this.#notedMs = dateMs - this.#clock.monotonic();
     return Math.max(100, atMs - dateMs);
+  }
+
+  /** By how much a clock was off that was heard within the last minutes; 0: none was. */
+  get astrayByMs(): number {
+    const { atMs = -Infinity, byMs = 0 } = this.#last ?? {};
+    return this.#clock.monotonic() - atMs < followedAfterMs ? byMs : 0;
+  }
+
+  #believe(aheadMs: number): void {
+    this.#aheadMs = aheadMs;
+    this.#isOwn = false;
+    this.#astray = undefined;
+  }
+
+  #doubt(leastMs: number, nowMs: number): void {
+    const byMs = leastMs - this.#aheadMs;
+    const { sinceMs = nowMs, aheadMs = leastMs } = this.#astray ?? {};
+    this.#last = { atMs: nowMs, byMs };
+    this.#astray = { sinceMs, aheadMs: Math.min(aheadMs, leastMs) };
+    const isFollowed = nowMs - sinceMs >= followedAfterMs;
+    if (isFollowed) this.#believe(this.#astray.aheadMs);
+    if (!isFollowed && nowMs - this.#toldMs < toldAgainAfterMs) return;
+    this.#toldMs = nowMs;
+    this.onAstray({ byMs, isFollowed });
   }
 }

@@ -2,6 +2,7 @@
  * Reads what a decision about one node rests on: Node and NodeFence by quorum reads, so that our own writes are in what the
  * next decision sees (S15, S17), the rest from watches. Pods are watched from the first time that somebody wants them.
  */
+import { withoutAhead } from '../api/ahead.ts';
 import { belongsToNode, isOver } from '../api/facts.ts';
 import { EMPTY_STATUS } from '../api/empty-status.ts';
 import { nodeFenceName } from '../api/fence-names.ts';
@@ -35,7 +36,7 @@ export interface CaseReaderOptions {
 /** What was read, and takes time to read. What other nodes do is added in the tick of the decision. */
 export type ReadCase = Sighting &
   Hanging &
-  Pick<NodeCase, 'serverNowMs' | 'policy' | 'drivers' | 'node' | 'lease' | 'fence' | 'crash'>;
+  Pick<NodeCase, 'serverNowMs' | 'policy' | 'drivers' | 'node' | 'lease' | 'fence' | 'isMended' | 'crash'>;
 
 /** What hangs on a node by its pods; attachments are those elsewhere of their volumes. */
 type Hanging = Pick<NodeCase, 'pods' | 'isUnread' | 'volumes' | 'attachments' | 'awaited' | 'budgets'>;
@@ -129,7 +130,7 @@ export class CaseReader {
       ...hanging.value,
       drivers: Object.fromEntries(cluster.drivers),
       attachments: [...cluster.attachmentsOf(name), ...hanging.value.attachments],
-      ...(fence.value === undefined ? {} : { fence: fence.value }),
+      ...recordAt(serverNowMs, fence.value),
       ...(crash === undefined ? {} : { crash }),
     };
     return { ok: true, value };
@@ -190,6 +191,12 @@ export class CaseReader {
     this.#pods.set(name, pods);
     return pods;
   }
+}
+
+function recordAt(nowMs: number, fence: NodeFence | undefined): Pick<NodeCase, 'fence' | 'isMended'> {
+  if (fence === undefined) return {};
+  const status = withoutAhead(fence.status, nowMs);
+  return status === undefined ? { fence } : { fence: { ...fence, status }, isMended: true };
 }
 
 function failure(message: string): Result<never> {

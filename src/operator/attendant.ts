@@ -22,7 +22,7 @@ import { disprovenBy } from '../decide/never-off.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { KubeError } from '../kube/errors.ts';
 import { compareVersions } from '../kube/resource-version.ts';
-import { ServerTime } from '../kube/server-time.ts';
+import type { ServerTime } from '../kube/server-time.ts';
 import type { CaseReader } from '../observe/case-reader.ts';
 import type { ClusterView } from '../observe/cluster-view.ts';
 import type { Observer } from '../observe/observer.ts';
@@ -34,6 +34,7 @@ import type { SharedFacts } from './shared-facts.ts';
 export interface AttendantOptions {
   client: KubeClient;
   clock: Clock;
+  serverTime: ServerTime;
   observer: Observer;
   cluster: ClusterView;
   reader: CaseReader;
@@ -77,7 +78,6 @@ const deposedForMs = 15_000;
 export class Attendant {
   readonly #options: AttendantOptions;
   readonly #store: FenceStore;
-  readonly #serverTime: ServerTime;
   readonly #failures = new Map<string, number>();
   /** Acts on each node that are not on record yet. */
   readonly #deeds = new Map<string, number>();
@@ -94,7 +94,6 @@ export class Attendant {
     this.#options = options;
     const { client, isLeading } = options;
     this.#store = new FenceStore({ client, guard: isLeading, timeoutMs: callTimeoutMs });
-    this.#serverTime = new ServerTime(options.clock);
   }
 
   /**
@@ -206,7 +205,7 @@ export class Attendant {
     const startedMs = clock.monotonic();
     const read = await reader.read(seen, pods);
     if (!read.ok) return { inMs: this.#undecided(name, read.error) };
-    this.#serverTime.note(read.value.serverNowMs);
+    this.#options.serverTime.note(read.value.serverNowMs);
     const deposedMs = this.#deposedFor(name, read.value.fence);
     if (deposedMs > 0) return { inMs: deposedMs };
     if (!isLeading()) return { inMs: maxRetryMs };
@@ -255,7 +254,7 @@ export class Attendant {
   ): Again {
     const { verdict } = judgement;
     const isOver = verdict === 'healthy' && recheckAtMs !== undefined;
-    const idleMs = isOver ? this.#serverTime.until(recheckAtMs, serverNowMs) : askAgainAfterMs;
+    const idleMs = isOver ? this.#options.serverTime.until(recheckAtMs, serverNowMs) : askAgainAfterMs;
     const { resourceVersion: version = '' } = (fence as (NodeFence & KubeObject) | undefined)?.metadata ?? {};
     this.#failures.delete(name);
     this.#resting.set(name, { verdict, version, untilMs: this.#options.clock.monotonic() + idleMs });
@@ -288,7 +287,7 @@ export class Attendant {
 
   #noteAlarm({ name, serverNowMs }: NodeCase, { alarm }: NodeDecision): void {
     if (alarm === undefined) return;
-    const inMs = alarm.untilMs === undefined ? Infinity : this.#serverTime.until(alarm.untilMs, serverNowMs);
+    const inMs = alarm.untilMs === undefined ? Infinity : this.#options.serverTime.until(alarm.untilMs, serverNowMs);
     this.#alarms.set(name, { stamp: alarm.stamp, againMs: this.#options.clock.monotonic() + inMs });
   }
 
@@ -310,7 +309,7 @@ export class Attendant {
     if (acts.some(({ kind }) => kind === 'changed')) return { inMs: this.#pause(name, conflictRetryMs) };
     if (acts.some(({ kind }) => kind === 'unconfirmed')) return { inMs: this.#pause(name, firstRetryMs) };
     this.#failures.delete(name);
-    const inMs = recheckAtMs === undefined ? Infinity : this.#serverTime.until(recheckAtMs, serverNowMs);
+    const inMs = recheckAtMs === undefined ? Infinity : this.#options.serverTime.until(recheckAtMs, serverNowMs);
     const isSoon = wants.some((want) => want !== 'deviceLater' && want !== 'storage');
     const soonMs = isSoon ? Math.min(inMs, askAgainAfterMs) : inMs;
     return soonMs < Infinity ? { inMs: soonMs } : {};

@@ -7,9 +7,7 @@ import type { DeviceProvider } from '../devices/provider.ts';
 import { signsOf } from '../api/life.ts';
 import type { FeatureGates } from '../api/feature-gates.ts';
 import { pauseOf } from '../api/pause.ts';
-import type { JobOrder } from '../api/steps.ts';
 import type { JudgeLimits, Judgement } from '../api/view.ts';
-import type { LongActsOptions } from '../act/long-acts.ts';
 import { LongActs } from '../act/long-acts.ts';
 import type { DeviceMemory } from '../act/device-memory.ts';
 import type { StoredDevice } from '../act/device-records.ts';
@@ -20,6 +18,7 @@ import type { Knock } from '../kube/knock.ts';
 import type { LeaderProblem, LeaderTimings } from '../kube/leader.ts';
 import { LeaderElector } from '../kube/leader.ts';
 import { EventRecorder } from '../kube/events.ts';
+import type { ServerTime } from '../kube/server-time.ts';
 import { CaseReader } from '../observe/case-reader.ts';
 import { ClusterView } from '../observe/cluster-view.ts';
 import { type NodeChange, Observer } from '../observe/observer.ts';
@@ -31,17 +30,18 @@ import { VerdictBoard } from '../report/verdict-board.ts';
 import { FenceStore } from '../act/fence-store.ts';
 import { RecordUpkeep } from './upkeep.ts';
 import { CrashReports } from '../observe/crash-reports.ts';
-import { jobOf, NODE_LABEL } from '../remedy/job.ts';
 import { Attendant } from './attendant.ts';
 import { memoryBy, weighedBy } from './device-rules.ts';
 import { Draining } from './draining.ts';
 import { unhealthy, unready } from './health.ts';
 import { HealthServer } from './health-server.ts';
+import { jobObjectsOf } from './job-objects.ts';
 import { KeyedLoop } from './keyed-loop.ts';
 import type { Pass } from '../report/pass.ts';
 import { PassReporter } from '../report/pass-reporter.ts';
 import { PolicyStatus } from './policy-status.ts';
 import { policyFor, SharedFacts } from './shared-facts.ts';
+import { serverTimeFor } from './server-clock.ts';
 import { Succession } from './succession.ts';
 
 export interface OperatorOptions {
@@ -74,6 +74,7 @@ export interface OperatorOptions {
 }
 
 type Wiring = Pick<OperatorOptions, 'client' | 'clock' | 'random' | 'nodeName'> & {
+  serverTime: ServerTime;
   observer: Observer;
   cluster: ClusterView;
   isLeading: () => boolean;
@@ -89,6 +90,7 @@ const callTimeoutMs = 10_000;
 
 export class Operator {
   readonly #options: OperatorOptions;
+  readonly #serverTime: ServerTime;
   readonly #observer: Observer;
   readonly #board: VerdictBoard;
   readonly #metrics: Metrics;
@@ -110,9 +112,10 @@ export class Operator {
   readonly #succession: Succession;
 
   constructor(options: OperatorOptions) {
-    this.#options = options;
+    this.#serverTime = serverTimeFor(options);
+    this.#options = { ...options, client: options.client.readingTimeBy(this.#serverTime) };
     const { client, clock, random, nodeName, identity, election, log } = this.#options;
-    const base = { client, clock, random, nodeName };
+    const base = { client, clock, random, nodeName, serverTime: this.#serverTime };
     const onProblem = (source: string, error: KubeError): void => this.#problem(source, error);
     const onNode = (name: string): void => this.#loop.add(name);
     this.#crashes = new CrashReports(clock);
@@ -197,7 +200,7 @@ export class Operator {
       ...weighedBy(this.#observer, this.#devices),
       isFenced: (name) => this.#cluster.nodesWith('fenced').includes(name),
       onChanged: (name) => this.#reader.doubt(name),
-      jobObject: (order) => this.#jobObject(order),
+      jobObject: jobObjectsOf(this.#cluster),
     });
     const shared = new SharedFacts({
       ...wiring,
@@ -232,7 +235,8 @@ export class Operator {
       board: this.#board,
       watches: () => [...this.#observer.watches, ...this.#cluster.watches, ...this.#draining.watches],
       isLeading,
-      isPaused: () => pauseOf(this.#cluster.pause, this.#options.clock.now()) !== undefined,
+      isPaused: () => pauseOf(this.#cluster.pause, this.#serverTime.now()) !== undefined,
+      clockAstrayMs: () => this.#serverTime.astrayByMs,
       releases: this.#reporter,
       drains: this.#draining,
       unfenceable: () => this.#policies.unfenceable,
@@ -337,12 +341,6 @@ export class Operator {
   /** What we have written ourselves of a node to which nothing happens is no news either. */
   #recorded(name: string, version: string | undefined): void {
     if (version === undefined || !this.#attendant.isKnown(name, version)) this.#loop.add(name);
-  }
-
-  #jobObject(order: JobOrder): ReturnType<LongActsOptions['jobObject']> {
-    const template = this.#cluster.templateOf(order.template);
-    if (template === undefined) return undefined;
-    return { object: jobOf(order, template), label: { key: NODE_LABEL, value: order.node.uid } };
   }
 
   #changedForAll(): void {

@@ -35,6 +35,8 @@ export interface MetricSources {
   drains: DrainMetrics;
   /** Somebody has paused everything. */
   isPaused: () => boolean;
+  /** By how much a clock of an API server is off. */
+  clockAstrayMs: () => number;
   /** Nodes that could not be fenced today, with why. */
   unfenceable: () => ReadonlyMap<string, string>;
 }
@@ -55,6 +57,11 @@ export class Metrics {
         'fenceline_api_problems_total',
         'Requests to the API server that failed and were tried again.',
         this.#problems,
+      ),
+      gauge(
+        'fenceline_api_clock_off_seconds',
+        'How far the clock of an API server was ahead of what is believed, within the last minutes; negative: behind.',
+        () => [one(sources.clockAstrayMs() / 1000)],
       ),
       counter('fenceline_released_pods_total', 'Pods let go, by basis.', sources.releases.released),
       counter(

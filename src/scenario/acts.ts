@@ -54,6 +54,10 @@ export class Actor {
         onNote(`clock set by ${act.byMs / 1000} s`, `operator-${act.operator}`);
         this.#options.operators[act.operator - 1]?.skew(act.byMs);
         return undefined;
+      case 'apiDate':
+        onNote(act.byMs === 0 ? 'every Date is right' : `Date off by ${act.byMs / 1000} s`, 'api');
+        world.server.faults.skewDate(act.byMs, act.servers);
+        return undefined;
       case 'zonePartition':
       case 'zoneHeal':
         onNote(act.do, `zone/${act.zone}`);

@@ -128,7 +128,8 @@ export type Act =
   | { do: 'swapDevices'; nodes: [NodeRef, NodeRef] }
   | { do: 'apiFault'; operator: number; fault: ApiFault }
   | { do: 'detach'; driver: string; fault: (typeof detachFaults)[number] }
-  | { do: 'clockSkew'; operator: number; byMs: number };
+  | { do: 'clockSkew'; operator: number; byMs: number }
+  | { do: 'apiDate'; byMs: number; servers: number };
 
 export interface ScenarioEvent {
   atMs: number;

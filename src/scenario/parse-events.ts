@@ -20,6 +20,7 @@ import {
   text,
   unknownKey,
   whereOf,
+  whole,
 } from './reader.ts';
 
 export const TAINT_EFFECTS = ['NoSchedule', 'PreferNoSchedule', 'NoExecute'] as const;
@@ -131,6 +132,12 @@ function faultActs(known: Known, node: Read<NodeRef>): Record<string, Read<Act>>
         ['operator', 'by'],
       )(place);
       return { do: 'clockSkew', operator, byMs: by };
+    },
+    apiDate: (place) => {
+      const { by, servers = 1 } = record<{ by: number; servers?: number }>({ by: signedDuration, servers: whole(1) }, [
+        'by',
+      ])(place);
+      return { do: 'apiDate', byMs: by, servers };
     },
   };
 }

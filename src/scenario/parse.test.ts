@@ -78,6 +78,8 @@ describe('scenario files', () => {
       ...['errors', 'hangs', 'none'].map((fault) => `{at: 6s, detach: {driver: d, fault: ${fault}}}`),
       '{at: 7s, clockSkew: {operator: 1, by: 10m}}',
       '{at: 7s, clockSkew: {operator: 1, by: -10m}}',
+      '{at: 8s, apiDate: {by: -10m, servers: 3}}',
+      '{at: 8s, apiDate: {by: 0s}}',
     );
     const scenario = only(
       parseScenarios('a.yaml', `${head}spec:\n  events:\n${events.map((e) => `  - ${e}\n`).join('')}`),
@@ -89,6 +91,11 @@ describe('scenario files', () => {
     });
     const skews = scenario.events.flatMap(({ act }) => (act.do === 'clockSkew' ? [act.byMs] : []));
     assert.deepEqual(skews, [600_000, -600_000]);
+    const dates = scenario.events.flatMap(({ act }) => (act.do === 'apiDate' ? [[act.byMs, act.servers]] : []));
+    assert.deepEqual(dates, [
+      [-600_000, 3],
+      [0, 1],
+    ]);
     const condition = scenario.events.find(({ act }) => act.do === 'condition');
     assert.equal(condition?.act.do === 'condition' && condition.act.status, 'True');
   });

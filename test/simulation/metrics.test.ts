@@ -22,6 +22,7 @@ async function scraped(scenario: Scenario): Promise<Map<string, number>> {
       watches: () => [],
       isLeading: () => true,
       isPaused: () => false,
+      clockAstrayMs: () => 0,
       releases: reporter,
       drains: { nodes: [], requests: new Counter(), refusals: new Counter() },
       unfenceable: () => new Map(),

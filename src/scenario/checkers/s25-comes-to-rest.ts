@@ -92,6 +92,9 @@ class ComesToRest implements Checker {
       // Two of them undo each other.
       const what = `${act.do} ${whom}`;
       if (!this.#faults.delete(what)) this.#faults.add(what);
+    } else if (act.do === 'apiDate') {
+      if (act.byMs === 0) this.#faults.delete(act.do);
+      else this.#faults.add(act.do);
     } else if (act.do === 'condition') {
       if (act.status === 'True') this.#faults.add(`${act.type} ${whom}`);
       else this.#faults.delete(`${act.type} ${whom}`);

@@ -38,6 +38,7 @@ export class Faults implements WatchFaults {
   readonly #doubled = new Set<EventMatcher>();
   #lag: (user: string) => number = () => 0;
   #delay: (request: SeenRequest) => number = () => 0;
+  #date = { byMs: 0, servers: 1, answers: 0 };
   readonly #breakWatches: () => void;
   readonly #compact: () => void;
 
@@ -58,6 +59,17 @@ export class Faults implements WatchFaults {
 
   up(): void {
     this.#unavailable = undefined;
+  }
+
+  /** Of so many servers one has a wrong clock: every so manieth answer says so in its Date. Nothing that is stored is off by it. */
+  skewDate(byMs: number, servers: number): void {
+    this.#date = { byMs, servers, answers: 0 };
+  }
+
+  /** By how much the Date of the next answer is off. */
+  nextDateSkewMs(): number {
+    this.#date.answers += 1;
+    return this.#date.answers % this.#date.servers === 0 ? this.#date.byMs : 0;
   }
 
   /** Open watches break; new ones work. */

@@ -248,7 +248,7 @@ export class ApiServer {
   }
 
   #date(): string {
-    const atMs = Math.floor(this.#core.clock.now() / 1000);
+    const atMs = Math.floor((this.#core.clock.now() + this.faults.nextDateSkewMs()) / 1000);
     if (this.#dateOf.atMs !== atMs) this.#dateOf = { atMs, text: new Date(atMs * 1000).toUTCString() };
     return this.#dateOf.text;
   }

@@ -1,7 +1,7 @@
 /** As in ../mutants.ts, for what is cut although nothing is wrong (S45): each thing that tells a plan from trouble left out. */
 import type { MutantCase } from '../mutants.ts';
 import type { Sabotage } from '../mutant.ts';
-import { scenarioOf } from '../run-file.ts';
+import { namedScenario, scenarioOf } from '../run-file.ts';
 import { atOnce, fenced, place } from './fenced.ts';
 import { cutAndPowered } from './switches.ts';
 
@@ -55,6 +55,17 @@ export const calmMutantCases: readonly MutantCase[] = [
     },
     scenario: scenarioOf('holes/api-server-away'),
     says: /^operator-1 cut node-\d although nobody could renew: the API server was away until a moment ago$/,
+  },
+  {
+    invariant: 'S45',
+    mistake: 'believes whatever an API server says what time it is',
+    sabotage: {
+      file: 'src/kube/server-time.ts',
+      line: 'this.#doubt(leastMs, nowMs);',
+      instead: 'if (dateMs > 0) return dateMs;',
+    },
+    scenario: { ...namedScenario('holes/wrong-date', 'kubelet-upgraded-date-ahead'), expectations: [] },
+    says: /^operator-1 cut node-\d although its machine answers, and only its kubelet is stopped$/,
   },
   {
     invariant: 'S45',
