@@ -257,6 +257,17 @@ export const requestAnswer = z
       'ten minutes, or when the node is not as it was any more.',
   });
 
+export const wasCut = z
+  .object({
+    devices: z.array(text(64, 'A hash of a device.')).max(64).meta({ description: 'By which devices.' }),
+    until: at('So long what they were told may still strike it, in whatever boot it is then.'),
+  })
+  .meta({
+    description:
+      'It has cut the power before, and has seen it on since. What is found off and has not been heard of since then is its own ' +
+      'cut: it is switched on, whoever has cordoned the node.',
+  });
+
 export const toldDevices = z
   .array(text(64, 'A hash of a device.'))
   .max(64)

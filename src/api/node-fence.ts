@@ -29,6 +29,7 @@ import {
   requested,
   requestAnswer,
   toldDevices,
+  wasCut,
   count,
   evidence,
   flag,
@@ -176,6 +177,10 @@ const fence = z.object({
         'the configuration since.',
     }),
   told: toldDevices.optional(),
+  wasCut: wasCut.optional(),
+  offAgain: z.int().min(0).optional().meta({
+    description: 'How often it was found off again before it was back, and switched on once more. There is a limit.',
+  }),
   onId: text(64, 'A hash of what switches it on: where that is edited meanwhile, it begins with the first.').optional(),
   others: others.optional(),
   cleanResources: z.boolean().prefault(false).meta({

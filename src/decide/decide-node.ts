@@ -135,11 +135,11 @@ function wantsOf(remedy: RemedyDecision): Want[] {
   const { hold, fence } = remedy;
   // Whatever is found out first is asked for, in whatever phase.
   const isOpen = wantsDevice(remedy) || hold?.reason === 'LookingAround';
-  // Of a fence that has failed it is asked now and then: its machine may be off since.
-  const isFailed = !isOpen && fence?.phase === 'failed';
+  // Of a fence that has failed, or that waits for a boot, it is asked now and then: its machine may be off since.
+  const isLater = !isOpen && (fence?.phase === 'failed' || fence?.phase === 'booting');
   return [
     ...(isOpen ? (['device'] as const) : []),
-    ...(isFailed ? (['deviceLater'] as const) : []),
+    ...(isLater ? (['deviceLater'] as const) : []),
     ...(isOpen || hold?.reason === 'KubeletDown' ? (['kubelet'] as const) : []),
   ];
 }

@@ -97,7 +97,7 @@ describe('a machine that is off', () => {
 
   test('[FEN-16] and on again by what its devices said in this very phase is not off', () => {
     const message = 'ipmi says on';
-    assert.equal(off({}, { onAgain: { since: minutesAgo(7), message } }).fence?.phase, 'failed');
+    assert.equal(off({}, { onAgain: { since: minutesAgo(7), message } }).fence?.phase, 'booting');
     assert.equal(off({}, { onAgain: { since: minutesAgo(8), message } }).fence?.phase, 'poweringOn');
     const onAgain = { since: minutesAgo(7), message };
     const before = fenced(aStored('poweringOff', { switched: [offNow] }), { onAgain });

@@ -105,6 +105,7 @@ export function fenceOf(nodeCase: PresentCase, rung: Rung): FenceDecision {
     unsent: nodeCase.unsent,
     cleanResources: threshold?.remedies[ladder?.position ?? 0]?.cleanResources ?? isRequested,
     bootId: bootOf(nodeCase, status),
+    heardMs: quietOf(nodeCase)?.sinceMs,
     config,
     limits: isRequested ? { ...limits, ...atOnce } : limits,
     task: nodeCase.task,

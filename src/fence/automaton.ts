@@ -17,12 +17,15 @@ import { comeBack, enter, fail, hasBooted, hasFailedForGood, isRebooted, move, r
 import type { Switched } from './switched.ts';
 import {
   carried,
+  commandTakesMs,
   connected,
   cutsOf,
   edited,
   isConfirmed,
+  isOurs,
   levelTold,
   mayBeOurs,
+  noted,
   notUndone,
   ofStep,
   onOf,
@@ -31,11 +34,10 @@ import {
   undoOf,
   undone,
 } from './switched.ts';
+import { BACK_TOO_SOON, boot, booting, finish, bringBack } from './booting.ts';
 import { hasEnded, retryAfterMs, switchOff, switchOn } from './switching.ts';
 import { commandShowsMs } from './at-rest.ts';
 
-/** So long after a command its effect may still come: devices are slow, and clouds let a guest shut down first. */
-const commandTakesMs = 180_000;
 /**
  * So long after its word was lost, or its pods were not let go, a machine that is off is nobody's turn any more; or is switched on, by
  * whom nobody believes.
@@ -147,10 +149,10 @@ function isolated(state: FenceState, context: FenceContext): Transition {
 
 const notOffAfterAll = 'it had failed, its device said off since, and does not say so any more';
 
-/** Once a command may have been sent, it may show at any moment: only another boot proves that it is over. */
+/** Once a command may have been sent, it may show at any moment, in this boot or in the next one. */
 function poweringOff(state: FenceState, context: FenceContext): Transition {
   const { facts, config } = context;
-  if (isRebooted(state, facts)) return boot(state, facts);
+  if (isRebooted(state, facts)) return boot(state, facts, open(state));
   const sent = sentAtMs(state.switched, 'power-management');
   if (state.isForGood === true && !facts.isFoundOff && facts.task === undefined)
     return fail(state, facts, notOffAfterAll);
@@ -184,9 +186,7 @@ function backAfter(state: FenceState, facts: FenceFacts, sent = -Infinity): Tran
   const untilMs = sent + commandTakesMs;
   if (facts.nowMs >= untilMs) return comeBack(state, facts);
   if (facts.nowMs < sent + commandShowsMs) return stay(state, sent + commandShowsMs);
-  const waitsFor =
-    'the node is back, and its device may still do what it was told: its fence is over three minutes later';
-  return { kind: 'state', state, recheckAtMs: untilMs, waitsFor };
+  return { kind: 'state', state, recheckAtMs: untilMs, waitsFor: BACK_TOO_SOON };
 }
 
 function open({ switched }: FenceState): Switched[] {
@@ -196,14 +196,12 @@ function open({ switched }: FenceState): Switched[] {
 function off(state: FenceState, context: FenceContext): Transition {
   const { facts, config, limits } = context;
   if (isRebooted(state, facts)) return boot(state, facts);
-  const isOurs = mayBeOurs(state);
-  // To cut it again would be a second time in the same fence (S20). What was off by itself, somebody has switched on.
-  if (facts.onAgain !== undefined) {
-    return isOurs ? fail(state, facts, facts.onAgain) : enter({ ...state, message: facts.onAgain }, 'booting', facts);
-  }
+  // Somebody has switched it on, whoever had cut it: it has the time of a boot, and nothing goes or is cut meanwhile (SAF-18).
+  if (facts.onAgain !== undefined) return boot({ ...state, message: facts.onAgain }, facts);
+  const isOwn = isOurs(state, facts);
   // Nothing goes from a node that lives. What was told may have struck another machine, which gets its power back.
   if (facts.isAliveSince) {
-    return isOurs ? enter(state, 'poweringOn', facts, state.level) : comeBack(undone(state), facts);
+    return isOwn ? enter(state, 'poweringOn', facts, state.level) : comeBack(undone(state), facts);
   }
   const { darkness } = facts;
   if (darkness?.kind === 'dark') return switchBack(state, facts, darkness.names);
@@ -213,14 +211,14 @@ function off(state: FenceState, context: FenceContext): Transition {
     return fail(state, facts, lost ?? 'its level is not configured any more');
   // More was added: what is confirmed counts, and the rest is done as well.
   if (!isCovered(state, level)) return enter(state, 'poweringOff', facts, state.level);
-  const mayGoOn = facts.isPaused ? isOurs : facts.isReleased;
+  const mayGoOn = facts.isPaused ? isOwn : facts.isReleased;
   if (!mayGoOn) {
     if (darkness === undefined) return facts.refused ? refusedOff(state, context) : unconfirmedOff(state, facts);
     const { needs, untilMs: recheckAtMs } = darkness;
     return { kind: 'state', state, recheckAtMs, ...(needs === undefined ? {} : { waitsFor: needs }) };
   }
   if (limits.machineRemoved === true && !facts.isPaused) return enter(state, 'finished', facts);
-  if (!isOurs && facts.staysOff !== undefined) {
+  if (!isOwn && facts.staysOff !== undefined) {
     return { kind: 'state', state, waitsFor: `its machine was found off, and stays so: ${facts.staysOff}` };
   }
   const { message: _, ...said } = state;
@@ -241,7 +239,7 @@ function unconfirmedOff(state: FenceState, facts: FenceFacts): Transition {
   const message = `it was off, and its pods go when its device says so again: ${unconfirmed.message}`;
   if (state.message !== message) return move({ ...state, message });
   if (forMs < saysAgainWithinMs) return stay(state);
-  if (isDisbelieved && mayBeOurs(state)) return enter(state, 'poweringOn', facts, state.level);
+  if (isDisbelieved && isOurs(state, facts)) return enter(state, 'poweringOn', facts, state.level);
   return stayOff(state, message, forMs);
 }
 
@@ -261,7 +259,7 @@ function refusedOff(state: FenceState, { facts, limits }: FenceContext): Transit
   const message = `it is off, and its pods cannot go: ${why}`;
   if (state.message !== message) return move({ ...state, message });
   if (forMs < refusedForMs) return stay(state);
-  if (mayBeOurs(state) && !isReliedOn) {
+  if (isOurs(state, facts) && !isReliedOn) {
     const restarts = Math.max(state.restarts, limits.restarts);
     return enter({ ...state, restarts }, 'poweringOn', facts, state.level);
   }
@@ -278,7 +276,7 @@ function isCovered({ switched }: FenceState, { off: methods }: Level): boolean {
  */
 function poweringOn(state: FenceState, { facts, config, limits }: FenceContext): Transition {
   if (ofStep(state.switched, 'power-management').some(({ confirmedAtMs }) => confirmedAtMs !== undefined)) {
-    return move({ ...state, switched: unconfirmed(state.switched, 'power-management') });
+    return move({ ...state, ...noted(state), switched: unconfirmed(state.switched, 'power-management') });
   }
   // Somebody has switched it on by hand. Where outlets are swapped it is another machine that waits for its power.
   const isOnByHand = hasBooted(state, facts) && state.swapped === undefined;
@@ -301,34 +299,15 @@ function poweringOn(state: FenceState, { facts, config, limits }: FenceContext):
   if (method === undefined && state.swapped !== undefined) {
     return fail(undone(state), facts, wrongOutlet(state.swapped));
   }
-  if (method === undefined) return boot(state, facts, state.level);
+  if (method === undefined) return boot(state, facts);
   // It was on all the time: the command that was sent before the pause has come to nothing.
   const wasOn = facts.task?.outcome === 'succeeded' && facts.task.told === false;
   if (wasOn && facts.isOfPredecessor === true) return enter(undone(state), 'recovering', facts);
-  if (wasOn && facts.isPaused) return enter(undone(state), 'waiting', facts);
+  if (wasOn && facts.isPaused && state.offAgain === undefined) return enter(undone(state), 'waiting', facts);
   // What others could not cut they may not be able to switch on either: the machine boots without them, or it does not.
   const isInVain = hasEnded(facts.task) && facts.task.outcome !== 'succeeded' && facts.task.outcome !== 'dropped';
   if (isInVain && state.method >= own.length) return move({ ...state, method: state.method + 1 });
   return switchOn(state, method, { facts, limits });
-}
-
-function boot(state: FenceState, facts: FenceFacts, level = 0): Transition {
-  const on = undone(state);
-  return enter(on, 'booting', facts, level);
-}
-
-function booting(state: FenceState, { facts, limits }: FenceContext): Transition {
-  // Ready may be what Kubernetes has not noticed yet, and a Lease as old as the power cut.
-  if (hasBooted(state, facts)) return enter(state, 'recovering', facts);
-  // It will not boot: it never was off. Another cut by the same devices would be no better.
-  if (state.neverOff !== undefined) return fail(state, facts, state.neverOff);
-  if (facts.isBack && facts.isUnharmed === true) return comeBack(state, facts);
-  const untilMs = state.phaseStartedAtMs + limits.bootTimeoutMs;
-  if (facts.nowMs < untilMs) return stay(state, untilMs);
-  // Off, released and on again: the same once more would free nothing (SAF-18).
-  if (facts.isWorthIt) return fail(state, facts, 'the node was not Ready in time');
-  const message = 'the node was not Ready in time, and to cut it once more would free nothing';
-  return fail({ ...state, isForGood: true }, facts, message);
 }
 
 /** The node is back, and what was let go there may still run. */
@@ -349,7 +328,7 @@ function recovering(state: FenceState, { facts, config, limits }: FenceContext):
   const method = undoOf(state.switched, config, state.level)[state.method];
   if (method !== undefined) return switchOn(state, method, { facts, limits });
   const left = cuts[0];
-  if (left === undefined) return enter({ ...state, switched: [] }, 'finished', facts);
+  if (left === undefined) return finish(state, facts);
   return fail(state, facts, notUndone(left));
 }
 
@@ -373,7 +352,7 @@ function failed(state: FenceState, context: FenceContext): Transition {
     const found = enter({ ...again, ...carried(state), bootId: facts.bootId }, 'poweringOff', facts);
     return found.kind === 'state' ? move({ ...found.state, isForGood }) : found;
   }
-  if (isForGood || facts.isBraked || facts.isPaused) return stay(state);
+  if (isForGood || facts.isBraked || facts.isPaused) return bringBack(state, context) ?? stay(state);
   // What fails at once would otherwise use up all of its restarts in one look. What took its time has waited between its tries.
   const againAtMs = state.startedAtMs + retryAfterMs;
   if (facts.nowMs < againAtMs) return stay(state, againAtMs);
@@ -388,9 +367,7 @@ function askAgain(state: FenceState, { facts, config }: FenceContext): Transitio
   const { notBeforeMs = 0 } = state;
   if (facts.task?.outcome === 'succeeded') {
     const switched = connected(state.switched, method);
-    return cutsOf(switched).length > 0
-      ? move({ ...state, switched })
-      : enter({ ...state, switched: [] }, 'finished', facts);
+    return cutsOf(switched).length > 0 ? move({ ...state, switched }) : finish(state, facts);
   }
   if (hasEnded(facts.task)) return move({ ...state, notBeforeMs: facts.nowMs + askAgainAfterMs });
   if (facts.nowMs < notBeforeMs) return stay(state, notBeforeMs);

@@ -92,12 +92,12 @@ describe('the next step of a fence', () => {
     assert.equal(fenceOutcome(last, limits), 'failed');
   });
 
-  test('[FEN-10] off waits for the release, then on; switched on by others it is an error, and not cut again', () => {
+  test('[FEN-10] off waits for the release, then on; switched on by others it has the time of a boot, and is not cut meanwhile', () => {
     assert.equal(off?.phase, 'off');
     assert.equal(decide({ fence: off }).run, undefined);
     assert.equal(decide({ fence: off, isReleased: true }).run?.name, 'pdu-on');
     const on = decide({ fence: off, onAgain: 'it says on' });
-    assert.deepEqual([on.fence?.phase, on.fence?.message, on.run], ['failed', 'it says on', undefined]);
+    assert.deepEqual([on.fence?.phase, on.fence?.message, on.run], ['booting', 'it says on', undefined]);
     assert.equal(decide({ fence: off, onAgain: 'it says on', bootId: 'boot-2' }).fence?.phase, 'booting');
   });
 

@@ -5,11 +5,12 @@
 import { isUnderFence, timeOf } from '../api/facts.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { transition } from './automaton.ts';
+import { finish } from './booting.ts';
 import type { TaskSign } from '../api/task.ts';
 import { commandKey } from '../api/task.ts';
 import { placed, tryKey, underWay } from './place.ts';
 import type { FenceContext, FenceFacts, FenceLimits, FenceState, TaskNews } from './state.ts';
-import { beginFence, enter, isRebooted, isSettled } from './state.ts';
+import { beginFence, isRebooted, isSettled } from './state.ts';
 import type { ConfigResult, FenceConfig, Method } from '../api/fence-config.ts';
 import type { StoredFence } from './stored.ts';
 import { stateOf, storedOf } from './stored.ts';
@@ -30,6 +31,7 @@ export interface FenceCase {
   unsent?: string | undefined;
   cleanResources: boolean;
   bootId: string;
+  heardMs?: number | undefined;
   config: ConfigResult;
   limits: FenceLimits;
   /** What was begun last, for whatever it was. */
@@ -124,7 +126,8 @@ export function decideFence(fenceCase: FenceCase): FenceDecision {
 function begun({ nowMs, bootId, earlier }: FenceCase): FenceState {
   const state = beginFence(nowMs, bootId);
   if (earlier === undefined) return state;
-  return { ...state, ...carried(stateOf(earlier)) };
+  const { offAgain, ...known } = stateOf(earlier);
+  return { ...state, ...carried(known), ...(offAgain === undefined ? {} : { offAgain }) };
 }
 
 /** Once, and for as long as the fence lasts: who is missing later was there then. */
@@ -180,6 +183,7 @@ function factsOf(fenceCase: FenceCase, task: TaskNews | undefined): FenceFacts {
     isHarmless: fenceCase.isHarmless,
     needsReboot: fenceCase.needsReboot,
     bootId: fenceCase.bootId,
+    heardMs: fenceCase.heardMs,
     onAgain: fenceCase.onAgain,
     unconfirmed: fenceCase.unconfirmed,
     refused: fenceCase.refused,
@@ -226,7 +230,7 @@ function backByItself(fenceCase: FenceCase, config: FenceConfig): StoredFence | 
   const state = stateOf(before);
   const facts = factsOf(fenceCase, undefined);
   if (!isRebooted(state, facts) || cutsOf(state.switched).length > 0) return undefined;
-  const moved = enter({ ...undone(state), switched: [] }, 'finished', facts);
+  const moved = finish(undone(state), facts);
   return moved.kind === 'state' ? stored(moved.state, fenceCase, config) : undefined;
 }
 

@@ -4,7 +4,7 @@ import type { FenceConfig, Method } from '../api/fence-config.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { Refused, Unconfirmed } from '../api/power.ts';
 import type { TaskOutcome } from '../api/task.ts';
-import type { Switched } from './switched.ts';
+import type { Switched, WasCut } from './switched.ts';
 
 type StoredFence = NonNullable<NodeFenceStatus['fence']>;
 
@@ -26,6 +26,10 @@ export interface FenceState {
   switched: readonly Switched[];
   /** By which devices it may have switched the machine off before it was begun anew; it has not been seen on since. */
   told?: readonly string[] | undefined;
+  /** What it has cut before, and has seen on since. */
+  wasCut?: WasCut | undefined;
+  /** How often it was found off while it should boot, and was switched on once more. */
+  offAgain?: number | undefined;
   /** How many other nodes there were, where its devices cannot say whose power it is. */
   others?: { count: number; atMs: number };
   /** The step that has failed, of a fence in error. */
@@ -68,6 +72,8 @@ export interface FenceFacts {
   /** It is not, and nothing but another boot will show that it is. */
   needsReboot?: boolean | undefined;
   bootId: string;
+  /** By when its kubelet was last heard of, at the latest; absent: nobody knows. */
+  heardMs?: number | undefined;
   task?: TaskNews;
   /** Its device says on although it was confirmed off: somebody else has switched it on, and what it says. */
   onAgain?: string | undefined;

@@ -35,6 +35,10 @@ export function stateOf(stored: StoredFence): FenceState {
     bootId: stored.bootId ?? '',
     switched: stored.switched.map(readEntry),
     ...(stored.told === undefined ? {} : { told: stored.told }),
+    ...(stored.wasCut === undefined
+      ? {}
+      : { wasCut: { devices: stored.wasCut.devices, untilMs: Date.parse(stored.wasCut.until) } }),
+    ...(stored.offAgain === undefined ? {} : { offAgain: stored.offAgain }),
     ...(stored.others === undefined
       ? {}
       : { others: { count: stored.others.count, atMs: Date.parse(stored.others.at) } }),
@@ -101,6 +105,10 @@ export function storedOf(state: FenceState, { config, cleanResources, releasedAt
     cleanResources,
     switched: state.switched.map(writtenEntry),
     ...(state.told === undefined ? {} : { told: [...state.told] }),
+    ...(state.wasCut === undefined
+      ? {}
+      : { wasCut: { devices: [...state.wasCut.devices], until: timeOf(state.wasCut.untilMs) } }),
+    ...(state.offAgain === undefined ? {} : { offAgain: state.offAgain }),
     ...(state.phase === 'poweringOn' ? { onId: idOf(onOf(state, config)) } : {}),
     ...(state.others === undefined ? {} : { others: { count: state.others.count, at: timeOf(state.others.atMs) } }),
     ...(method === undefined ? {} : { method }),

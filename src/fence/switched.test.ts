@@ -8,12 +8,14 @@ import { beginFence, hasFailedForGood, isRebooted, isSettled } from './state.ts'
 import type { Switched } from './switched.ts';
 import {
   carried,
+  commandTakesMs,
   connected,
   cutsOf,
   edited,
   entryFor,
   levelTold,
   onOf,
+  openUntilMs,
   sentAtMs,
   unconfirmed,
   undoOf,
@@ -149,4 +151,12 @@ test('[FEN-14, SAF-19] a machine goes on by its own level, then by each other on
   assert.equal(levelTold({ switched, told }, config), 2);
   assert.equal(levelTold({ switched: [] }, config), 0);
   assert.deepEqual(carried({ switched: [sent(a)] }), { switched: [] });
+});
+
+test('[SAF-8] of several commands the last one that nobody has confirmed may strike for the longest', () => {
+  const entry = { step: 'power-management', method: 'ipmi-off', storage: [] } as const;
+  assert.equal(openUntilMs([]), undefined);
+  assert.equal(openUntilMs([entry, { ...entry, sentAtMs: 9, confirmedAtMs: 10 }]), undefined);
+  const sent = [{ ...entry, sentAtMs: 2 }, { ...entry, sentAtMs: 5 }, { ...entry, sentAtMs: 3 }, entry];
+  assert.equal(openUntilMs(sent), 5 + commandTakesMs);
 });

@@ -79,14 +79,54 @@ export function ofStep(switched: readonly Switched[], step: SwitchedStep): Switc
   return switched.filter((one) => one.step === step);
 }
 
+/** So long after a command its effect may still come: devices are slow, and clouds let a guest shut down first. */
+export const commandTakesMs = 180_000;
+
+/** By which devices it was cut before, and until when what they were told may still strike it. */
+export interface WasCut {
+  devices: readonly string[];
+  untilMs: number;
+}
+
 interface Cut {
   switched: readonly Switched[];
   told?: readonly string[] | undefined;
+  wasCut?: WasCut | undefined;
 }
 
 /** The power: a command may have gone out, now or before it was begun anew. */
 export function mayBeOurs(cut: Cut): boolean {
   return toldBy(cut).length > 0;
+}
+
+/**
+ * The same; or it was cut, and nobody has heard of it since that could not strike any more: whoever finds it off finds what we have
+ * done, in whatever boot it was.
+ */
+export function isOurs(cut: Cut, { heardMs = -Infinity }: { heardMs?: number | undefined }): boolean {
+  return mayBeOurs(cut) || (cut.wasCut !== undefined && heardMs < cut.wasCut.untilMs);
+}
+
+/** Until when a command that was not confirmed may still strike; undefined: there is none. */
+export function openUntilMs(switched: readonly Switched[]): number | undefined {
+  const times = ofStep(switched, 'power-management').flatMap(({ sentAtMs: at, confirmedAtMs }) =>
+    at === undefined || confirmedAtMs !== undefined ? [] : [at],
+  );
+  return times.length === 0 ? undefined : Math.max(...times) + commandTakesMs;
+}
+
+/** What has to be known of commands that are forgotten otherwise: to whom they were told, and how long they may take. */
+export function noted(cut: Cut & { phase?: string; phaseStartedAtMs?: number }): Pick<Cut, 'wasCut'> {
+  const { wasCut, phase, phaseStartedAtMs = 0 } = cut;
+  const failedAtMs = phase === 'failed' ? phaseStartedAtMs : 0;
+  // One that was told again was so before it was confirmed, or had failed.
+  const times = ofStep(cut.switched, 'power-management').flatMap(({ sentAtMs: sent, confirmedAtMs = 0 }) =>
+    sent === undefined ? [] : [Math.max(sent, confirmedAtMs, failedAtMs) + commandTakesMs],
+  );
+  const untilMs = Math.max(wasCut?.untilMs ?? 0, ...times);
+  return untilMs === 0
+    ? {}
+    : { wasCut: { devices: [...new Set([...(wasCut?.devices ?? []), ...toldBy(cut)])], untilMs } };
 }
 
 /** By which devices the power may have been cut, each once. */
@@ -126,12 +166,12 @@ function isTold(cut: Cut, { off }: Level): boolean {
 export function carried(earlier: Cut): Cut {
   const switched = unconfirmed(without(earlier.switched, 'power-management'), 'isolation');
   const told = toldBy(earlier);
-  return { switched, ...(told.length === 0 ? {} : { told }) };
+  return { switched, ...(told.length === 0 ? {} : { told }), ...noted(earlier) };
 }
 
-/** Its power is on. */
+/** Its power is on, until a command of before strikes late. */
 export function undone<T extends Cut>(state: T): T {
-  const { told: _, ...rest } = { ...state, switched: without(state.switched, 'power-management') };
+  const { told: _, ...rest } = { ...state, ...noted(state), switched: without(state.switched, 'power-management') };
   return rest as T;
 }
 

@@ -143,6 +143,7 @@ describe('what a status can hold', () => {
   test('every field of every status is filled in by something that happens', async () => {
     const written = new Written();
     const files = [
+      'holes/off-again-while-it-boots',
       'statefulset-released',
       'fence/device-refuses',
       'fence/maintenance',

@@ -213,7 +213,7 @@ export const strictMutantCases: readonly MutantCase[] = [
     invariant: 'S20',
     mistake: 'cuts a machine again that does not come back, in the same fence',
     sabotage: {
-      file: 'src/fence/automaton.ts',
+      file: 'src/fence/booting.ts',
       line: "  if (facts.isWorthIt) return fail(state, facts, 'the node was not Ready in time');",
       instead: "  if (facts.bootId !== '') return enter(state, 'poweringOff', facts);",
     },

@@ -2,8 +2,9 @@
  * S25: when faults stop, every node ends healthy, or held with a stated reason, in bounded time. Judged at the end of a run in which
  * nothing was done to the cluster for five minutes and everything that was broken is whole again: what operators have left behind
  * by then, and nobody says why, stays so for ever. A reason is one that is true, as far as the world can tell. Whatever is broken
- * still, a machine that operators have cut and that is off for long is not off without a word of what it waits for, and what is cut of
- * one whose Node object is gone is an alarm.
+ * still, a machine that operators have cut and that is off for long is not off without a word of what it waits for; where its device does
+ * what it is told, no word will do for ten minutes but that a person holds it; and what is cut of one whose Node object is gone is an
+ * alarm.
  */
 import { nodeFenceName } from '../../api/fence-names.ts';
 import { QUARANTINE_KEY } from '../../api/release-view.ts';
@@ -13,6 +14,7 @@ import type { Node } from '../../world/objects/nodes.ts';
 import type { Act } from '../format.ts';
 import type { StoredChange } from '../cluster-state.ts';
 import type { CheckContext, Checker, Invariant, WireEvent } from './checker.ts';
+import { LeftOff } from './left-off.ts';
 import { Statements } from './stated.ts';
 import { Troubles } from './trouble.ts';
 
@@ -51,6 +53,7 @@ class ComesToRest implements Checker {
   readonly #letBack = new Set<string>();
   /** Machines that an operator has told a device to switch off, and that have not booted since. */
   readonly #cut = new Set<string>();
+  readonly #leftOff: LeftOff;
   readonly #troubles: Troubles;
   readonly #statements: Statements;
   #lastMs = -Infinity;
@@ -58,15 +61,19 @@ class ComesToRest implements Checker {
   constructor(context: CheckContext) {
     this.#context = context;
     this.#troubles = new Troubles(context);
-    this.#statements = new Statements(context, this.#troubles);
+    this.#leftOff = new LeftOff(context);
+    this.#statements = new Statements(context, this.#troubles, this.#leftOff);
   }
 
   onWire(event: WireEvent): void {
+    this.#leftOff.onWire(event);
     if (event.type === 'device' && event.action === 'off') this.#cut.add(event.node);
   }
 
   /** Whoever has switched it on, what ended with its power has ended. */
-  onMachine({ type }: MachineEvent, machine: string): void {
+  onMachine(event: MachineEvent, machine: string): void {
+    const { type } = event;
+    this.#leftOff.onMachine(event, machine);
     if (type !== 'booted') return;
     this.#cut.delete(machine);
     for (const end of ['powerOn', 'resume']) this.#faults.delete(`${end} ${machine}`);
@@ -78,6 +85,7 @@ class ComesToRest implements Checker {
   }
 
   onAct(act: Act, node: string | undefined): void {
+    this.#leftOff.onAct(act, node);
     this.#lastMs = this.#context.nowMs();
     if (act.do === 'delete' && act.kind === 'NodeFence') this.#onForgotten(act.name);
     if (act.do === 'taint') this.#taintedByHand.add(`${node} ${act.key}`);
@@ -112,6 +120,7 @@ class ComesToRest implements Checker {
   onEnd(): void {
     const { state, nowMs, violated, exempt } = this.#context;
     this.#lookAtGone();
+    this.#lookAtLeft();
     for (const [name, node] of state.nodes) {
       if (!this.#isLeftOff(name) || this.#statements.of(name, node) !== undefined) continue;
       violated(`${name} was cut minutes ago, is off, and nobody says what it waits for`);
@@ -127,6 +136,19 @@ class ComesToRest implements Checker {
       const isForgotten = left.isOff === true && this.#forgotten.has(name);
       const isLetBack = left.isCutOff === true && this.#letBack.has(name);
       if (isTheirs || isForgotten || isLetBack) exempt('PersonsAct', told);
+      else violated(told);
+    }
+  }
+
+  /** Whatever else is broken. */
+  #lookAtLeft(): void {
+    const { state, violated, exempt } = this.#context;
+    for (const [name, node] of state.nodes) {
+      const stated = this.#statements.of(name, node);
+      if (!this.#leftOff.isLeft(name) || stated?.isSo === true) continue;
+      const why = stated === undefined ? 'nobody says why' : `what is said is no reason (${stated.says})`;
+      const told = `${name} was cut, is off although its device does what it is told, and ${why}`;
+      if (this.#forgotten.has(name)) exempt('PersonsAct', told);
       else violated(told);
     }
   }

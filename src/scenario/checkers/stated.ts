@@ -10,6 +10,7 @@ import type { Pod } from '../../world/objects/pods.ts';
 import type { VolumeAttachment } from '../../world/objects/volumes.ts';
 import type { StoredChange, StoredFence } from '../cluster-state.ts';
 import type { CheckContext } from './checker.ts';
+import type { LeftOff } from './left-off.ts';
 import { quarantine } from './late.ts';
 import { hasWork } from './movable.ts';
 import type { Troubles } from './trouble.ts';
@@ -37,6 +38,8 @@ const noticedMs = 60_000;
 const lookingAroundMs = 120_000;
 const kubeletAwayMs = 300_000;
 const commandTakesMs = 180_000;
+/** So often what was on and is off is switched on, at least. */
+const onAgain = 3;
 const missing = 'there is no ConfigMap';
 const maintenance = 'fenceline.dev/maintenance-until';
 const pausePrefix = 'fenceline.dev/pause.';
@@ -44,6 +47,7 @@ const pausePrefix = 'fenceline.dev/pause.';
 export class Statements {
   readonly #context: CheckContext;
   readonly #troubles: Troubles;
+  readonly #leftOff: LeftOff;
   /** By their reason. */
   readonly #holds: Readonly<Record<string, Truth>>;
   /** When something last changed about a node that its return could wait for. */
@@ -54,9 +58,10 @@ export class Statements {
   /** By how they read. */
   readonly #sentences: readonly (readonly [RegExp, Truth])[];
 
-  constructor(context: CheckContext, troubles: Troubles) {
+  constructor(context: CheckContext, troubles: Troubles, leftOff: LeftOff) {
     this.#context = context;
     this.#troubles = troubles;
+    this.#leftOff = leftOff;
     this.#holds = this.#holdsOf();
     this.#sentences = [...this.#waysBack(), ...this.#fences()];
   }
@@ -83,7 +88,10 @@ export class Statements {
     const asked = { name, node, fence, groups: {} };
     if (hold !== undefined) {
       const said = hold.message ?? '';
-      return { says: `${hold.reason}: ${said}`, isSo: this.#holds[hold.reason ?? '']?.({ ...asked, said }) ?? false };
+      const { reason = '' } = hold;
+      // What holds cuts back does not hold back that a machine which was cut is switched on: nobody but a person does.
+      const isHeld = !this.#leftOff.isLeft(name) || reason === 'Maintenance';
+      return { says: `${reason}: ${said}`, isSo: isHeld && (this.#holds[reason]?.({ ...asked, said }) ?? false) };
     }
     // What went wrong on the way to a fence that has ended says nothing of now.
     const said = back?.waitsFor ?? (own?.status === 'final' ? undefined : (own?.waitsFor ?? own?.message));
@@ -213,8 +221,10 @@ export class Statements {
     const phase = ({ fence }: Asked): string => fence.status?.fence?.phase ?? '';
     const switching = ['isolating', 'poweringOff'];
     const isOff: Truth = ({ name }) => machineOf(name)?.power === 'off';
+    const isLeft: Truth = ({ name }) => this.#leftOff.isLeft(name);
     return [
-      [/^its machine was found off, and stays so: /, isOff],
+      [/^its machine was found off, and stays so: /, (asked) => isOff(asked) && !this.#leftOff.isOurs(asked.name)],
+      [/^it is off, and does not stay on: /, (asked) => isOff(asked) && this.#leftOff.losses(asked.name) > onAgain],
       // What was cut is not left so because its device is not believed any more.
       [
         /^it was off, and its pods go when its device says so again: /,
@@ -267,14 +277,17 @@ export class Statements {
         /^(?<file>fence-\S+) \S+: /,
         ({ groups, said }) => this.#configMaps.has(groups['file'] ?? '') && !said.includes(missing),
       ],
-      // What its last try has come to, while it goes on.
-      [/^/, (asked) => phase(asked) === 'poweringOn' && isOff(asked)],
-      [/^/, (asked) => switching.includes(phase(asked)) && !isReady(asked.node)],
+      // What its last try has come to, while it goes on; not of a machine that every try would switch on.
+      [/^/, (asked) => phase(asked) === 'poweringOn' && isOff(asked) && !isLeft(asked)],
+      [/^/, (asked) => switching.includes(phase(asked)) && !isReady(asked.node) && !isLeft(asked)],
       [/^/, (asked) => phase(asked) === 'recovering' && isPortClosed(asked.name)],
       // It has failed, which a node that is back with another boot has left behind.
       [
         /^/,
-        ({ fence, node }) => fence.status?.fence?.status === 'error' && !(isReady(node) && isRebooted(fence, node)),
+        (asked) =>
+          asked.fence.status?.fence?.status === 'error' &&
+          !(isReady(asked.node) && isRebooted(asked.fence, asked.node)) &&
+          !isLeft(asked),
       ],
     ];
   }

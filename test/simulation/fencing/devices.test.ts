@@ -96,7 +96,7 @@ describe('a device that does not work', () => {
     );
   });
 
-  test('S4: switched on by somebody between the confirmation and the release: nothing goes', async () => {
+  test('S4: switched on by somebody between the confirmation and the release: nothing goes, and it has the time of a boot', async () => {
     const seen = await observe(
       fenced('on-again', {
         events: [
@@ -105,7 +105,7 @@ describe('a device that does not work', () => {
           { at: '22900ms', powerOn: place },
           { at: '60s', heal: place },
         ],
-        expect: [fenceIs('29s', 'error'), fenceIs('2m', 'final'), ...wellBy('3m')],
+        expect: [fenceIs('29s', 'done'), fenceIs('2m', 'final'), ...wellBy('3m')],
       }),
     );
     assert.deepEqual(failuresOf(seen.report), []);
@@ -115,7 +115,7 @@ describe('a device that does not work', () => {
     );
     assert.equal(cutsOf(seen, victimOf(seen)), 1, 'and it is not cut a second time');
     const asked = seen.report.timeline.filter(({ actor, at }) => actor === 'device' && at > 24_000);
-    assert.deepEqual(asked, [], 'a device that has said its word is not asked for ever');
+    assert.ok(asked.length <= 2, 'while it boots its device is asked now and then');
   });
 
   test('S3: a device that is repaired lets the fence go on by its restart', async () => {

@@ -23,6 +23,15 @@ runHoles('a fence', {
   'on-refused-policy-gone': '[SAF-12] that could not switch on what it has cut does so when its policy is gone',
   'on-refused-rung-held':
     '[SAF-19, SAF-11] that could not switch on what it has cut does so although the next remedy is held back',
+  'late-cut-after-a-reboot':
+    '[SAF-8, SAF-19] S25: is not over while its command may strike the next boot, and switches on what that strikes, whoever has cordoned it',
+  'late-cut-while-it-boots':
+    '[SAF-19] S25: switches on what a command of before strikes while it boots, with nothing left to free',
+  'late-cut-after-the-fence':
+    '[SAF-19] S25: knows its own command by what it strikes after it is over, whoever has cordoned the node since',
+  'off-again-while-it-boots': '[SAF-19] S25: switches on what is off again before it is back',
+  'switched-on-by-hand':
+    '[SAF-18] S45: leaves a machine that somebody has switched on the time of a boot, and lets nothing go meanwhile',
   'cut-seen-late': '[SAF-19] that begins anew and finds its own cut switches on what it has cut',
   'asked-for-after-a-failure': '[SAF-11] that has failed for good makes way for one that a person asks for',
   'marked-dead-by-hand': '[RET-1, RET-2] that is over and waits for a taint of somebody says so',

@@ -193,6 +193,30 @@ export const mendMutantCases: readonly MendCase[] = [
     says: /^node-\d was cut minutes ago, is off, and nobody says what it waits for$/,
   },
   {
+    invariant: 'S25',
+    mistake: 'leaves a machine off that has lost its power before it was back, because nothing is left to free',
+    hole: 'undo',
+    sabotage: {
+      file: 'src/fence/booting.ts',
+      line: 'if (!facts.isFoundOff || isTheirs) return undefined;',
+      instead: 'if (facts.isFoundOff || !isTheirs) return undefined;',
+    },
+    scenario: { ...scenarioOf('holes/off-again-while-it-boots'), expectations: [] },
+    says: /^node-4 was cut, is off although its device does what it is told, and what is said is no reason \(the node was not Ready/,
+  },
+  {
+    invariant: 'S25',
+    mistake: 'takes for found off what its own command has struck after the fence was over',
+    hole: 'undo',
+    sabotage: {
+      file: 'src/fence/switched.ts',
+      line: 'return mayBeOurs(cut) || (cut.wasCut !== undefined && heardMs < cut.wasCut.untilMs);',
+      instead: 'return mayBeOurs(cut) || heardMs === cut.wasCut?.untilMs;',
+    },
+    scenario: { ...scenarioOf('holes/late-cut-after-the-fence'), expectations: [] },
+    says: /^node-4 is still switched off .* what is said of it is not so \(its machine was found off, and stays so: others have the node cordoned\)$/,
+  },
+  {
     invariant: 'S41',
     mistake: 'keeps its turn while it asks a silent device whether its machine is still off',
     hole: 'slots',
