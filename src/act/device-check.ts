@@ -64,11 +64,11 @@ async function problemOf(node: LiveNode, config: ConfigResult, options: CheckOpt
   }
   const { isolation, powerManagement, recovery, source } = config.config;
   const asked = new Map<string, Promise<Problem | undefined>>();
-  const ask = (method: Method, isPower: boolean): Promise<Problem | undefined> => {
+  const ask = (method: Method, { isPower, isPart }: Of): Promise<Problem | undefined> => {
     const { driver, parameters, secrets, identity } = method;
     // Off and on are mostly of one device, which needs to be asked once; what it should answer is said of each.
     const key = JSON.stringify([driver, parameters, secrets, identity, isPower]);
-    const known = asked.get(key) ?? askedDevice(node, method, isPower, options);
+    const known = asked.get(key) ?? askedDevice(node, method, { isPower, isPart }, options);
     asked.set(key, known);
     return known;
   };
@@ -77,7 +77,7 @@ async function problemOf(node: LiveNode, config: ConfigResult, options: CheckOpt
     [powerManagement, true],
     [recovery, false],
   ] as const) {
-    const found = await stepProblem(levels, (method) => ask(method, isPower));
+    const found = await stepProblem(levels, (method, isPart) => ask(method, { isPower, isPart }));
     if (found === undefined) continue;
     // Nobody wrote anything: what is missing is not a device but a configuration.
     return source === undefined && found.reason === 'NoDevice' ? problem('NoConfiguration', found.message) : found;
@@ -88,13 +88,15 @@ async function problemOf(node: LiveNode, config: ConfigResult, options: CheckOpt
 /** One level that works is enough, as in a fence. */
 async function stepProblem(
   levels: readonly Level[],
-  ask: (method: Method) => Promise<Problem | undefined>,
+  ask: (method: Method, isPart: boolean) => Promise<Problem | undefined>,
 ): Promise<Problem | undefined> {
   // All are asked: one that is only tried when another has failed has to be known by then, too.
   const found = await Promise.all(
     levels.map(async ({ off, on }) => {
       const methods = [...off, ...on].filter(({ action }) => action === 'off' || action === 'on');
-      return (await Promise.all(methods.map((method) => ask(method)))).filter((one) => one !== undefined);
+      return (await Promise.all(methods.map((method) => ask(method, off.length > 1)))).filter(
+        (one) => one !== undefined,
+      );
     }),
   );
   if (found.some((level) => level.length === 0)) return undefined;
@@ -107,20 +109,15 @@ async function stepProblem(
 async function askedDevice(
   node: LiveNode,
   method: Method,
-  isPower: boolean,
+  of: Of,
   options: CheckOptions,
 ): Promise<Problem | undefined> {
-  const found = await askDevice(node, method, isPower, options);
+  const found = await askDevice(node, method, of, options);
   options.onChecked?.(node, method, found);
   return found;
 }
 
-async function askDevice(
-  node: LiveNode,
-  method: Method,
-  isPower: boolean,
-  options: CheckOptions,
-): Promise<Problem | undefined> {
+async function askDevice(node: LiveNode, method: Method, of: Of, options: CheckOptions): Promise<Problem | undefined> {
   const { provider } = options;
   try {
     const found = await provider.device(node, method);
@@ -131,29 +128,34 @@ async function askDevice(
     const first = await statusOf(found.device, options);
     // One lost packet is no reason to wake somebody up.
     const answer = first.kind === 'unknown' ? await statusOf(found.device, options) : first;
-    return judged(node, { method, found, answer, isPower }, options);
+    return judged(node, { method, found, answer, ...of }, options);
   } catch (error) {
     // A driver that throws is broken; that it would not throw in a fence is not to be counted on.
     return problem('DeviceSilent', `${method.name}: ${error instanceof Error ? error.message : 'it failed'}`);
   }
 }
 
-interface Answered {
+interface Of {
+  isPower: boolean;
+  /** One of several that switch its power: it may be off under a node that lives. */
+  isPart: boolean;
+}
+
+interface Answered extends Of {
   method: Method;
   found: { device: Device; plug?: string };
   answer: DeviceAnswer;
-  isPower: boolean;
 }
 
 function judged(
   node: LiveNode,
-  { method, found: { device, ...where }, answer, isPower }: Answered,
+  { method, found: { device, ...where }, answer, isPower, isPart }: Answered,
   { doubt, hear, onAnswer, places }: CheckOptions,
 ): Problem | undefined {
   const what = isPower ? 'power' : 'storage';
   const answered = saidBy(device, answer, identitiesOf(node, method));
   const said = hear(node, { method, what }, { ...answered, ...plugged(where) });
-  const found = doubt(node, said, { what });
+  const found = doubt(node, said, { what, isPart });
   const pin = found !== undefined && isPinnable(said, method) ? places.pin(method, said.says ?? '') : undefined;
   const { power, identity } = said;
   const told = { method: method.name, device: device.name, power, identity, believed: found === undefined };

@@ -52,7 +52,7 @@ test('[SAF-17] a node is off by the outlets that it is configured with now, by a
   };
   let withinMs = 60_000;
   const isOff = (...configured: string[]): boolean | undefined => {
-    memory.configure(new Map(configured.length === 0 ? [] : [['a', configured]]));
+    memory.configure(new Map(configured.length === 0 ? [] : [['a', [configured]]]));
     return memory.outlets(withinMs).get('a')?.isOff;
   };
   assert.equal(isOff(), undefined);

@@ -8,6 +8,7 @@ import type { Method } from '../api/fence-config.ts';
 import type { FenceDeviceStatus } from '../api/fence-device.ts';
 import { hash } from '../api/hash.ts';
 import { ofAnother } from '../api/named-machine.ts';
+import { sharesPlug } from '../api/plug.ts';
 import { isRenewing, RENEWAL_UNDERWAY_MS, silentAfterMs } from '../api/life.ts';
 import type { Heard, PowerAnswer, Said } from '../api/power.ts';
 import { deviceHash } from '../api/power.ts';
@@ -40,7 +41,7 @@ export class DeviceMemory {
   readonly #options: DeviceMemoryOptions;
   readonly records: DeviceRecords;
   #shared: ReadonlyMap<string, string> = new Map();
-  #configured: ReadonlyMap<string, readonly string[]> = new Map();
+  #configured: ReadonlyMap<string, readonly (readonly string[])[]> = new Map();
   /** Devices that wait for a renewal, by node. */
   readonly #waiting = new Map<string, Set<DeviceRecord>>();
   /** Told of each node of which a device has said off. */
@@ -92,7 +93,10 @@ export class DeviceMemory {
       at: timeOf(clock.now()),
       isAlive,
       bootId,
-      isContradicted: what === 'power' && saidOff !== undefined && renewedAtMs > saidOff.atMs + RENEWAL_UNDERWAY_MS,
+      isContradicted:
+        what === 'power' &&
+        saidOff !== undefined &&
+        renewedAtMs > this.#allOffMs(node.name, configuration, saidOff) + RENEWAL_UNDERWAY_MS,
       cleared: record.spec.cleared,
       sharedWith: this.#shared.get(`${node.name} ${configuration}`) ?? this.#sharedBy(record, said.plug),
     };
@@ -105,13 +109,27 @@ export class DeviceMemory {
     return recall(said, record.status);
   }
 
+  /** Since when all devices of its level have said off, in this boot: that it lives contradicts them together, and not one of them. */
+  #allOffMs(node: string, configuration: string, { atMs, bootId }: NonNullable<Recollection['saidOff']>): number {
+    const level = this.#configured.get(node)?.find((devices) => devices.includes(configuration)) ?? [];
+    const times = level.map((device) => {
+      const { saidOff } = this.#find(node, device)?.own ?? {};
+      return device === configuration ? atMs : saidOff?.bootId === bootId ? saidOff.atMs : Infinity;
+    });
+    return Math.max(atMs, ...times);
+  }
+
   /** Another node that is there has the same outlet, wherever that is written: what is in Secrets shows here alone. */
   #sharedBy({ own, spec: { node: mine } }: DeviceRecord, plug: string | undefined): string | undefined {
     own.plug = plug ?? own.plug;
-    if (own.plug === undefined) return undefined;
+    const { plug: mineIs } = own;
+    if (mineIs === undefined) return undefined;
     const other = this.records.all.find(
       ({ own: its, spec: { node = '' } }) =>
-        its.plug === own.plug && node !== mine && this.#options.lifeOf(node).lease !== undefined,
+        its.plug !== undefined &&
+        sharesPlug(its.plug, mineIs) &&
+        node !== mine &&
+        this.#options.lifeOf(node).lease !== undefined,
     );
     return other?.spec.node;
   }
@@ -181,8 +199,8 @@ export class DeviceMemory {
     this.#shared = shared;
   }
 
-  /** What nodes are switched off by as they are configured now, by the hash of the device. */
-  configure(configured: ReadonlyMap<string, readonly string[]>): void {
+  /** What nodes are switched off by as they are configured now, level by level, by the hash of the device. */
+  configure(configured: ReadonlyMap<string, readonly (readonly string[])[]>): void {
     this.#configured = configured;
   }
 
@@ -234,7 +252,8 @@ export class DeviceMemory {
     const asked = records.filter(({ status }) => status.configuration !== undefined);
     const present = this.#configured
       .get(node)
-      ?.map((configuration) => asked.find(({ status }) => status.configuration === configuration));
+      ?.flat()
+      .map((configuration) => asked.find(({ status }) => status.configuration === configuration));
     const blind = (present ?? asked).filter((one) => one?.status.identity === undefined);
     return blind.length > 0 && blind.every((one) => one !== undefined && hasSaidOff(one, sinceMs));
   }

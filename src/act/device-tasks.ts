@@ -41,6 +41,8 @@ export type Hear = (node: LiveNode, asked: Asked, said: Said) => PowerAnswer;
 export interface Asked {
   method: Method;
   what: DeviceQuestion['what'];
+  /** One of several that switch its power, of which others are not off yet. */
+  isPart?: boolean | undefined;
   /** It is watched, and may be asked as it was found a moment ago. */
   isKept?: boolean;
 }
@@ -174,7 +176,7 @@ export class DeviceTasks {
 
   /** Has the device of a method switch the machine, or its way to the storage, and believes only what it says afterwards. */
   async operate(node: LiveNode, asked: Asked & Pick<DeviceQuestion, 'door'>, mayAct: MayAct): Promise<TryOutcome> {
-    const { method, what, door } = asked;
+    const { method, what, isPart, door } = asked;
     const { action } = method;
     if (action !== 'off' && action !== 'on') throw new Error(`${method.name} has no device`);
     try {
@@ -189,7 +191,7 @@ export class DeviceTasks {
         return objection;
       };
       const outcome = await bringTo(action, found.device, {
-        ...this.#powerOptions(node, method, { what, found }),
+        ...this.#powerOptions(node, { method, what, isPart }, found),
         mayAct: noted,
         isMissed: () => this.#isMissed(door),
         ...patience,
@@ -201,18 +203,14 @@ export class DeviceTasks {
     }
   }
 
-  #powerOptions(
-    node: LiveNode,
-    method: Method,
-    { what, found }: { what: DeviceQuestion['what']; found: { plug?: string } },
-  ): PowerOptions {
+  #powerOptions(node: LiveNode, { method, what, isPart }: Asked, found: { plug?: string }): PowerOptions {
     const { clock, guard = () => true, doubt, hear } = this.#options;
     return {
       clock,
       guard,
       identities: identitiesOf(node, method),
       hear: (said) => hear(node, { method, what }, { ...said, ...plugged(found) }),
-      doubt: (answer, about) => doubt(node, answer, { what, ...about }),
+      doubt: (answer, about) => doubt(node, answer, { what, isPart, ...about }),
     };
   }
 }

@@ -268,6 +268,10 @@ export const wasCut = z
       'cut: it is switched on, whoever has cordoned the node.',
   });
 
+export const missedMethods = z.array(text(63, 'The name of a method.')).max(64).meta({
+  description: 'Which methods have not switched on what they should, when all were told last: they are told again.',
+});
+
 export const toldDevices = z
   .array(text(64, 'A hash of a device.'))
   .max(64)

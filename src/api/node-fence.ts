@@ -28,6 +28,7 @@ import {
   bootId,
   requested,
   requestAnswer,
+  missedMethods,
   toldDevices,
   wasCut,
   count,
@@ -181,6 +182,7 @@ const fence = z.object({
   offAgain: z.int().min(0).optional().meta({
     description: 'How often it was found off again before it was back, and switched on once more. There is a limit.',
   }),
+  missed: missedMethods.optional(),
   onId: text(64, 'A hash of what switches it on: where that is edited meanwhile, it begins with the first.').optional(),
   others: others.optional(),
   cleanResources: z.boolean().prefault(false).meta({

@@ -74,6 +74,8 @@ export interface Circumstances {
   lease?: (Pulse & { renewed?: boolean | undefined }) | undefined;
   /** How long ago it was confirmed off after we told it so; absent: we have not. */
   offForMs?: number | undefined;
+  /** It has power by other devices of the same level still: that it lives says nothing against this one. */
+  isPart?: boolean | undefined;
   /** Nobody has answered at the port of its kubelet since; absent: nobody has tried. */
   isMissed?: boolean | undefined;
 }
@@ -93,7 +95,7 @@ export function isAboutThisMachine({ identity, wrong, wasSeenOn }: PowerAnswer):
 export type DoubtAbout = (
   node: { name: string; ready: ConditionStatus | undefined },
   answer: PowerAnswer,
-  about: Pick<Circumstances, 'what' | 'offForMs' | 'isMissed'>,
+  about: Pick<Circumstances, 'what' | 'offForMs' | 'isPart' | 'isMissed'>,
 ) => Doubt | undefined;
 
 /** The methods that switch a machine off at first. A cordon is no device. */
@@ -101,10 +103,14 @@ export function firstPowerMethods(config: ConfigResult): Method[] {
   return config.ok ? (config.config.powerManagement[0]?.off ?? []).filter(({ action }) => action === 'off') : [];
 }
 
-/** All that may switch it off, on every level. */
-export function powerMethods(config: ConfigResult): Method[] {
+/** All that may switch it off, level by level. */
+export function powerLevels(config: ConfigResult): Method[][] {
   if (!config.ok) return [];
-  return config.config.powerManagement.flatMap(({ off }) => off).filter(({ action }) => action === 'off');
+  return config.config.powerManagement.map(({ off }) => off.filter(({ action }) => action === 'off'));
+}
+
+export function powerMethods(config: ConfigResult): Method[] {
+  return powerLevels(config).flat();
 }
 
 /** All that may cut it off from its storage, on every level. */

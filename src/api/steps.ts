@@ -144,6 +144,8 @@ export type LongAct = Try &
         /** Of a question whether it is off, while its Lease is not overdue. */
         door?: DeviceQuestion['door'];
         sent?: { at: string; isFirst: boolean };
+        /** Of one of several that switch its power: others are not off yet. */
+        isPart?: boolean;
       }
     | { do: 'uncordon' }
     | { do: 'runJob'; job: JobOrder; wasMade: boolean }

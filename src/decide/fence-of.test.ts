@@ -17,6 +17,7 @@ import {
   renewedLease,
 } from '../../test/support/release-case.ts';
 import { timeOf } from '../api/facts.ts';
+import type { Method } from '../api/fence-config.ts';
 import { deviceHash } from '../api/fence-config.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { questionOf } from '../api/power.ts';
@@ -336,6 +337,34 @@ describe('a command on record', () => {
     const beside = { unheard: 0, names: [], settledAtMs: nowMs, silent, present: 1 };
     const entries = decided(fenced(aStored('poweringOff'), { beside, policy: acting() })).fence?.switched;
     assert.deepEqual(entries?.[0]?.silentBeside, ['node-2']);
+  });
+
+  test('[FEN-14, SAF-1] is of a part where others of its level are not off yet; of a node that is back, of its power where that is left', () => {
+    const second = { ...method, name: 'second-off', parameters: { plug: '2' } };
+    const config = {
+      isolation: [],
+      powerManagement: [{ off: [method, second], on: [{ ...method, action: 'on' as const }] }],
+      recovery: [],
+    };
+    const runOf = (stored: Fence, one: Method, ok = true): { what?: string; isPart?: boolean } => {
+      const result = ok ? ({ ok, config } as const) : ({ ok, problems: [] } as const);
+      return { ...methodRun(fenced(stored, { config: result }), stored, { method: one }) } as never;
+    };
+    const entry = (one: Method): Fence['switched'][number] =>
+      entryOf('power-management', { method: one.name, device: deviceHash(one) ?? '', confirmedAt: minutesAgo(1) });
+    assert.equal(runOf(aStored('poweringOff'), method).isPart, true);
+    assert.equal(runOf(aStored('poweringOff', { switched: [entry(method)] }), second).isPart, undefined, 'the last');
+    assert.equal(runOf(aStored('isolating'), method).isPart, undefined);
+    assert.equal(runOf(aStored('poweringOff'), method, false).isPart, undefined);
+    assert.equal(runOf(aStored('poweringOff', { level: 1 }), method).isPart, undefined);
+    const left = { told: [deviceHash(method) ?? ''] };
+    const on = { ...method, action: 'on' as const };
+    for (const phase of ['recovering', 'failed'] as const) {
+      assert.equal(runOf(aStored(phase, left), on).what, 'power');
+      assert.equal(runOf(aStored(phase, left), { ...second, action: 'on' }).what, 'storage');
+      assert.equal(runOf(aStored(phase, left), on, false).what, 'storage');
+    }
+    assert.equal(runOf(aStored('isolating', left), method).what, 'storage');
   });
 
   test('is about power or about storage; a cordon is about neither', () => {

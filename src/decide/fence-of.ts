@@ -5,6 +5,7 @@
 import { darkBeside, silentNow } from '../api/beside.ts';
 import { isOver, isUnderFence } from '../api/facts.ts';
 import type { Method } from '../api/fence-config.ts';
+import { deviceHash } from '../api/fence-config.ts';
 import { isTakenUp } from '../api/fence-request.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { isOutOfServiceByUs } from '../api/out-of-service.ts';
@@ -15,7 +16,7 @@ import type { Cordon, LongAct } from '../api/steps.ts';
 import type { FenceCase, FenceDecision } from '../fence/decide-fence.ts';
 import { tryKey } from '../fence/place.ts';
 import { stateOf } from '../fence/stored.ts';
-import { entryFor } from '../fence/switched.ts';
+import { entryFor, isConfirmed, powerBack } from '../fence/switched.ts';
 import { decideFence } from '../fence/decide-fence.ts';
 import { doorOf } from '../release/device-question.ts';
 import { crashHeard } from '../release/by-kernel-crash.ts';
@@ -274,10 +275,27 @@ export function methodRun(
   const { action } = method;
   const key = tryKey(stateOf(fence), method);
   if (action === 'cordon' || action === 'uncordon') return { do: action, key };
-  const what = fence.phase === 'poweringOff' || fence.phase === 'poweringOn' ? 'power' : 'storage';
-  const cut = action === 'off' ? sentBy(nodeCase, fence, method) : {};
+  const what = isOfPower(nodeCase, fence, method) ? 'power' : 'storage';
+  const cut = action === 'off' ? { ...sentBy(nodeCase, fence, method), ...partOf(nodeCase, fence, method) } : {};
   const asks = isQuestion ? { isQuestion, ...(what === 'power' ? doorOf(nodeCase) : {}) } : {};
   return { do: 'switch', key, what, method, ...asks, ...cut };
+}
+
+/** Of a node that is back, what is left of its power is switched on beside its way to the storage. */
+function isOfPower({ config }: NodeCase, fence: Fence, method: Method): boolean {
+  if (fence.phase === 'poweringOff' || fence.phase === 'poweringOn') return true;
+  if (fence.phase === 'isolating' || !config.ok) return false;
+  const device = deviceHash(method);
+  return powerBack(stateOf(fence), config.config).some((one) => deviceHash(one.method) === device);
+}
+
+/** The kubelet of a machine with several supplies falls silent with the last of them. */
+function partOf({ config }: NodeCase, fence: Fence, method: Method): { isPart?: boolean } {
+  if (fence.phase !== 'poweringOff' || !config.ok) return {};
+  const { off = [] } = config.config.powerManagement[fence.level] ?? {};
+  const { switched } = stateOf(fence);
+  const isPart = off.some((one) => one.name !== method.name && !isConfirmed(switched, 'power-management', one));
+  return isPart ? { isPart } : {};
 }
 
 /** Since when the command of a method may have been sent, and whether anybody but this decision can have sent it. */

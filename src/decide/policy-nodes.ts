@@ -13,8 +13,8 @@ import type {
 } from '../api/fence-config.ts';
 import { DEVICE_FILE } from '../api/fence-config.ts';
 import { CONFIG_PREFIX } from '../api/fence-names.ts';
-import { plugOf } from '../api/plug.ts';
-import { deviceHash, firstPowerMethods, powerMethods, UNCHECKED } from '../api/power.ts';
+import { outletsOf, plugOf } from '../api/plug.ts';
+import { deviceHash, firstPowerMethods, powerLevels, UNCHECKED } from '../api/power.ts';
 import type { LiveNode, PolicyFacts } from '../api/release-view.ts';
 import { configOf, selectorProblem } from '../fence/config.ts';
 import { devicesFor, readDevices } from '../fence/device-config.ts';
@@ -229,11 +229,12 @@ export function sharedDevices(
   const all = fenced.flatMap(({ node, config }) =>
     methodsOf(config).flatMap((method) => {
       const plug = plugFor(node, method);
-      return plug === undefined ? [] : [{ plug, node: node.name, key: `${node.name} ${deviceHash(method)}` }];
+      const key = `${node.name} ${deviceHash(method)}`;
+      return plug === undefined ? [] : outletsOf(plug).map((outlet) => ({ outlet, node: node.name, key }));
     }),
   );
   const shared = new Map<string, string>();
-  for (const users of Map.groupBy(all, ({ plug }) => plug).values()) {
+  for (const users of Map.groupBy(all, ({ outlet }) => outlet).values()) {
     for (const { node, key } of users) {
       const other = users.find((one) => one.node !== node);
       if (other !== undefined) shared.set(key, other.node);
@@ -262,10 +263,12 @@ export function watchedNodes(
   });
 }
 
-/** What each node is switched off by, by the hash of the device; not where nobody can read what is written about it. */
-export function configuredDevices(fenced: readonly FencedNode[]): Map<string, string[]> {
+/** What each node is switched off by, level by level, by the hash of the device; not where nobody can read what is written about it. */
+export function configuredDevices(fenced: readonly FencedNode[]): Map<string, string[][]> {
   const readable = fenced.filter(({ config }) => config.ok);
-  return new Map(readable.map(({ node, config }) => [node.name, powerMethods(config).map(deviceHash)]));
+  return new Map(
+    readable.map(({ node, config }) => [node.name, powerLevels(config).map((off) => off.map(deviceHash))]),
+  );
 }
 
 function add<T>(map: Map<string, T[]>, key: string, value: T): void {

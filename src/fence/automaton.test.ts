@@ -349,11 +349,16 @@ describe('fence automaton', () => {
       assert.equal(stateOf(next(third, { nowMs: 20_000 }, twoLevels)).phase, 'booting');
     }
     const failed = stateOf(next(on, task('failed'), twoLevels));
-    assert.deepEqual(
-      [failed.phase, failed.method, failed.retries],
-      ['poweringOn', 0, 1],
-      'its own level is tried again',
-    );
+    assert.equal(run(failed), 'a-on', 'whatever came of the one before');
+    for (const outcome of ['succeeded', 'failed'] as const) {
+      let again = stateOf(next(failed, task(outcome), twoLevels));
+      again = stateOf(next(again, { nowMs: 20_000 }, twoLevels));
+      assert.deepEqual(
+        [again.phase, again.method, again.retries, again.missed],
+        ['poweringOn', 0, 1, undefined],
+        'its own level is tried again',
+      );
+    }
     const first = play([{ nowMs: 20 }, 'done', { isReleased: true }, 'done'], twoLevels);
     assert.equal(first.phase, 'booting', 'a level that was told nothing is told nothing');
   });

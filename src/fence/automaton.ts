@@ -10,32 +10,33 @@
  * in which pods go on the strength of power, and nothing is switched on before they have (FEN-10).
  */
 import { wrongOutlet } from '../api/beside.ts';
-import type { Level } from '../api/fence-config.ts';
+import type { Level, Method } from '../api/fence-config.ts';
 import { MAX_SILENT_BESIDE } from '../api/fence-names.ts';
 import type { FenceContext, FenceFacts, FenceState, Phase, Transition } from './state.ts';
 import { comeBack, enter, fail, hasBooted, hasFailedForGood, isRebooted, move, refusedForMs, stay } from './state.ts';
-import type { Switched } from './switched.ts';
+import { recovering, undoLater } from './recovering.ts';
+import type { Switched, Undo } from './switched.ts';
 import {
+  asTold,
   carried,
   commandTakesMs,
-  connected,
   cutsOf,
   edited,
   isConfirmed,
   isOurs,
+  leftOff,
   levelTold,
   mayBeOurs,
   noted,
-  notUndone,
   ofStep,
   onOf,
   sentAtMs,
+  stillOff,
   unconfirmed,
-  undoOf,
   undone,
 } from './switched.ts';
-import { BACK_TOO_SOON, boot, booting, finish, bringBack } from './booting.ts';
-import { hasEnded, retryAfterMs, switchOff, switchOn } from './switching.ts';
+import { BACK_TOO_SOON, boot, booting, bringBack } from './booting.ts';
+import { hasEnded, hasFailedLast, retryAfterMs, switchOff, switchOn, toldInVain } from './switching.ts';
 import { commandShowsMs } from './at-rest.ts';
 
 /**
@@ -45,15 +46,16 @@ import { commandShowsMs } from './at-rest.ts';
 const saysAgainWithinMs = 120_000;
 /** And so long after, somebody has to look. */
 const givenUpAfterMs = 600_000;
-/** Whether somebody has connected by hand what we could not is asked so often. */
-const askAgainAfterMs = 60_000;
 
 /** Changes nothing where nothing is due; asked again, it says the same. */
 export function transition(state: FenceState, context: FenceContext): Transition {
   if (context.facts.isStopped) return stay(state);
   if (context.facts.isOfPredecessor === true && !isUndoing.has(state.phase)) return takenOver(state, context);
   const { neverOff: message } = context.facts;
-  if (message !== undefined && state.neverOff === undefined) return move({ ...state, neverOff: message, message });
+  // What was told and not seen off as a whole may have run on, by a device that is right.
+  const mayRunOn = state.phase === 'booting' && state.told !== undefined;
+  if (message !== undefined && state.neverOff === undefined && !mayRunOn)
+    return move({ ...state, neverOff: message, message });
   switch (state.phase) {
     case 'waiting':
       return waiting(state, context);
@@ -89,7 +91,7 @@ function takenOver(before: FenceState, { facts, config }: FenceContext): Transit
   const steps = ['isolation', 'power-management'] as const;
   const notBeforeMs = Math.max(...steps.map((step) => sentAtMs(open(state), step) ?? -Infinity)) + commandTakesMs;
   const undoing = mayBeOurs(state)
-    ? enter(state, 'poweringOn', facts, levelTold(state, config))
+    ? enter(state.phase === 'off' ? state : asTold(state), 'poweringOn', facts, levelTold(state, config))
     : comeBack(undone(state), facts);
   if (facts.nowMs >= notBeforeMs) return undoing;
   return undoing.kind === 'state' ? move({ ...undoing.state, notBeforeMs }) : undoing;
@@ -166,7 +168,7 @@ function poweringOff(state: FenceState, context: FenceContext): Transition {
     if (facts.isBack) return backAfter(state, facts, sent);
     if (facts.isPaused && sent !== undefined) {
       const untilMs = sent + commandTakesMs;
-      return facts.nowMs < untilMs ? stay(state, untilMs) : enter(state, 'poweringOn', facts, state.level);
+      return facts.nowMs < untilMs ? stay(state, untilMs) : enter(asTold(state), 'poweringOn', facts, state.level);
     }
   }
   // It was told and has not come to be believed: whom it has struck instead gets its power back.
@@ -274,13 +276,15 @@ function isCovered({ switched }: FenceState, { off: methods }: Level): boolean {
  * That it was off is void from here on, before anything is told; that the cut was ours is not, until it is on. There is no
  * other way out: what a fence has switched off it tries to switch on for as long as it takes.
  */
-function poweringOn(state: FenceState, { facts, config, limits }: FenceContext): Transition {
+function poweringOn(state: FenceState, context: FenceContext): Transition {
+  const { facts, config } = context;
   if (ofStep(state.switched, 'power-management').some(({ confirmedAtMs }) => confirmedAtMs !== undefined)) {
     return move({ ...state, ...noted(state), switched: unconfirmed(state.switched, 'power-management') });
   }
-  // Somebody has switched it on by hand. Where outlets are swapped it is another machine that waits for its power.
+  // Somebody has switched it on by hand, or what was told last does not answer. Where outlets are swapped it is another machine that
+  // waits for its power.
   const isOnByHand = hasBooted(state, facts) && state.swapped === undefined;
-  if (isOnByHand) return enter(undone(state), 'recovering', facts);
+  if (isOnByHand) return enter(state, 'recovering', facts);
   if (facts.isOutOfService === true) {
     if (facts.refused === undefined) return stay(state);
     const waitsFor = `it goes on when its Node does not say any more that it is out of service: ${facts.refused.message}`;
@@ -296,55 +300,52 @@ function poweringOn(state: FenceState, { facts, config, limits }: FenceContext):
   }
   const methods = onOf(state, config);
   const method = methods[state.method];
-  if (method === undefined && state.swapped !== undefined) {
-    return fail(undone(state), facts, wrongOutlet(state.swapped));
-  }
-  if (method === undefined) return boot(state, facts);
+  if (method === undefined) return allTold(state, context, own);
   // It was on all the time: the command that was sent before the pause has come to nothing.
-  const wasOn = facts.task?.outcome === 'succeeded' && facts.task.told === false;
+  const wasOn = methods.length === 1 && facts.task?.outcome === 'succeeded' && facts.task.told === false;
   if (wasOn && facts.isOfPredecessor === true) return enter(undone(state), 'recovering', facts);
   if (wasOn && facts.isPaused && state.offAgain === undefined) return enter(undone(state), 'waiting', facts);
-  // What others could not cut they may not be able to switch on either: the machine boots without them, or it does not.
-  const isInVain = hasEnded(facts.task) && facts.task.outcome !== 'succeeded' && facts.task.outcome !== 'dropped';
-  if (isInVain && state.method >= own.length) return move({ ...state, method: state.method + 1 });
-  return switchOn(state, method, { facts, limits });
+  const moved = switchOn(state, { method, isQuestion: false }, context);
+  return hasFailedLast(moved, methods.length) ? allTold(moved.state, context, own) : moved;
 }
 
-/** The node is back, and what was let go there may still run. */
-function stayCut(state: FenceState, { needsReboot = false }: FenceFacts): Transition {
-  const until = needsReboot
-    ? 'it is rebooted: a pod was let go of which no kubelet reports whether it still uses its volumes'
-    : 'nothing that was let go can be left there';
-  const waitsFor = `it stays cut off from its storage until ${until}`;
-  return { kind: 'state', state, waitsFor };
+/**
+ * What others could not cut they may not be able to switch on either: the machine boots without them, or it does not. Each that has
+ * failed is asked again when it has.
+ */
+function allTold(state: FenceState, context: FenceContext, own: readonly Method[]): Transition {
+  const { facts, config } = context;
+  const { missed = [] } = state;
+  const isOwn = own.some(({ name }) => missed.includes(name));
+  const again = isOwn ? toldInVain(state, own.map(toBeTold), context) : undefined;
+  if (again !== undefined) return again;
+  const left = stillOff(state, missed, config);
+  if (state.swapped !== undefined) return fail(left, facts, wrongOutlet(state.swapped));
+  // Not all of it was ever off, so that it may have run on: whoever is back without a boot is asked once more.
+  const mayRun = ofStep(state.switched, 'power-management').length === 0 && facts.isOfPredecessor !== true;
+  return boot(mayRun ? state : left, facts);
 }
 
-/** What was cut off is connected again, when nothing of before can write any more (SAF-4), and what cannot be is said. */
-function recovering(state: FenceState, { facts, config, limits }: FenceContext): Transition {
-  const cuts = cutsOf(state.switched);
-  const isSafe = facts.isHarmless || isRebooted(state, facts);
-  const staysCut = facts.isBack || facts.isOfPredecessor === true;
-  if (cuts.length > 0 && !isSafe) return staysCut ? stayCut(state, facts) : enter(state, 'isolated', facts);
-  const method = undoOf(state.switched, config, state.level)[state.method];
-  if (method !== undefined) return switchOn(state, method, { facts, limits });
-  const left = cuts[0];
-  if (left === undefined) return finish(state, facts);
-  return fail(state, facts, notUndone(left));
+function toBeTold(method: Method): Undo {
+  return { method, isQuestion: false };
 }
 
 /** A fence in error begins anew, so often as it may; then it stays until somebody acts, or the node is back rebooted. */
 function failed(state: FenceState, context: FenceContext): Transition {
-  const { facts, limits } = context;
+  const { facts, config, limits } = context;
+  const known = facts.isBack ? leftOff(state, config, isRebooted(state, facts)) : state;
+  if (known !== state) return move(known);
   if (facts.isBack && isRebooted(state, facts)) {
     return enter({ ...state, bootId: facts.bootId, neverOff: undefined }, 'recovering', facts);
   }
-  const isCut = cutsOf(state.switched).length > 0;
-  if (facts.isBack && facts.isHarmless && isCut) {
-    return state.failedIn === 'recovery' ? askAgain(state, context) : enter(state, 'recovering', facts);
-  }
-  if (facts.isPaused && mayBeOurs(state)) return enter(state, 'poweringOn', facts, state.level);
-  const { message: _, failedIn, ...again } = state;
+  const isCut = facts.isBack && facts.isHarmless && cutsOf(state.switched).length > 0;
+  if (isCut && state.failedIn !== 'recovery') return enter(state, 'recovering', facts);
   const isForGood = hasFailedForGood(state, limits);
+  // One that begins anew by itself is about to cut it once more.
+  const isLeftOff = facts.isBack && mayBeOurs(state) && (isForGood || !facts.isCalledFor);
+  if (isLeftOff || isCut) return undoLater(state, context);
+  if (facts.isPaused && mayBeOurs(state)) return enter(asTold(state), 'poweringOn', facts, state.level);
+  const { message: _, failedIn, missed: __, ...again } = state;
   // It is off by now, as its device says: that is a question and its answer, and no other cut (EVD-2). Not without end.
   const isLeft =
     facts.isWorthIt && state.restarts <= limits.restarts && state.swapped === undefined && failedIn !== 'recovery';
@@ -358,18 +359,4 @@ function failed(state: FenceState, context: FenceContext): Transition {
   if (facts.nowMs < againAtMs) return stay(state, againAtMs);
   const fresh = { ...again, ...carried(state), restarts: state.restarts + 1, startedAtMs: facts.nowMs };
   return enter({ ...fresh, bootId: facts.bootId }, 'waiting', facts);
-}
-
-/** We have tried, as often as we may. Somebody may have connected it by hand since, which its device can tell. */
-function askAgain(state: FenceState, { facts, config }: FenceContext): Transition {
-  const method = undoOf(state.switched, config, -1)[0];
-  if (method === undefined) return stay(state);
-  const { notBeforeMs = 0 } = state;
-  if (facts.task?.outcome === 'succeeded') {
-    const switched = connected(state.switched, method);
-    return cutsOf(switched).length > 0 ? move({ ...state, switched }) : finish(state, facts);
-  }
-  if (hasEnded(facts.task)) return move({ ...state, notBeforeMs: facts.nowMs + askAgainAfterMs });
-  if (facts.nowMs < notBeforeMs) return stay(state, notBeforeMs);
-  return { kind: 'state', state, run: method, isQuestion: true };
 }

@@ -69,6 +69,13 @@ describe('the word of a device', () => {
     assert.ok(!believes({ identity: 'same', wrong: 'it said off before' }, { lease: fresh, isMissed: true }));
   });
 
+  test('[SAF-1, FEN-14] a kubelet that renews contradicts the last of several devices, and no other', () => {
+    const about = { what: 'power', ready: 'True', lease: fresh } as const;
+    assert.notEqual(doubtAbout(answer(), about), undefined);
+    assert.equal(doubtAbout(answer(), { ...about, isPart: true }), undefined);
+    assert.notEqual(doubtAbout(answer({ identity: 'other' }), { ...about, isPart: true }), undefined);
+  });
+
   test('[SAF-1] S34: of one that is known to be wrong, too, until it is cleared', () => {
     for (const identity of ['same', 'none'] as const) assert.ok(!believes({ identity, wrong: 'OutletsSwapped' }));
   });

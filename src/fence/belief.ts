@@ -4,7 +4,8 @@
  *
  * `off` contradicts a kubelet that renews its Lease: such a device belongs to another machine, whatever it says. One that
  * cannot say whose power it is has to have been seen on while its node was alive; one that was found to be wrong is no
- * evidence until a check has cleared it (S34).
+ * evidence until a check has cleared it (S34). A machine that has power by several devices is off when all of them are: a kubelet
+ * that renews contradicts the last of them, and no other.
  */
 import { unaccounted } from '../api/beside.ts';
 import { isSilent, RENEWAL_UNDERWAY_MS, silentAfterMs } from '../api/life.ts';
@@ -28,7 +29,7 @@ export function doubtAbout(answer: PowerAnswer, about: Circumstances): Doubt | u
     const why = 'cannot say whose power it is, and was never seen on while the node was alive';
     return { reason: 'NotProven', message: `${message}; it ${why}` };
   }
-  if (answer.power !== 'off' || about.what === 'storage') return undefined;
+  if (answer.power !== 'off' || about.what === 'storage' || about.isPart === true) return undefined;
   const why = livingSign(answer, about);
   return why === undefined ? undefined : known(`${message}, and ${why}`);
 }

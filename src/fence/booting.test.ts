@@ -67,8 +67,10 @@ describe('a command that may strike late', () => {
     assert.equal(next(back, { nowMs: 1000 + commandTakesMs - 1, ...rebooted }), back);
     const over = next(back, { nowMs: 1000 + commandTakesMs, ...rebooted });
     assert.deepEqual([over.phase, over.switched], ['recovering', []]);
-    const { wasCut } = next(over, { nowMs: 1000 + commandTakesMs, ...rebooted });
-    assert.equal(wasCut, undefined, 'and nobody has to remember it then');
+    const on = next(over, { nowMs: 1000 + commandTakesMs, ...rebooted });
+    assert.deepEqual([on.phase, on.told], ['recovering', undefined], 'its only device is on');
+    const { phase, wasCut } = next(on, { nowMs: 1000 + commandTakesMs, ...rebooted });
+    assert.deepEqual([phase, wasCut], ['finished', undefined], 'and nobody has to remember it then');
   });
 
   test('[FEN-10] one that was confirmed keeps nobody waiting', () => {

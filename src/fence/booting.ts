@@ -4,17 +4,22 @@
  */
 import type { FenceContext, FenceFacts, FenceState, Transition } from './state.ts';
 import { comeBack, enter, fail, hasBooted, stay } from './state.ts';
+import { commandShowsMs } from './at-rest.ts';
 import type { Switched } from './switched.ts';
-import { isOurs, ofStep, openUntilMs, undone } from './switched.ts';
+import { asTold, isOurs, mayBeOurs, ofStep, openUntilMs, undone } from './switched.ts';
 
 export const BACK_TOO_SOON =
   'the node is back, and its device may still do what it was told: its fence is over three minutes later';
 
-/** Its machine is on. `open`: commands that nobody has confirmed, and that may strike this boot as well. */
+/**
+ * Its machine is on; by which of its devices is asked when it is back. `open`: commands that nobody has confirmed, and that may strike this
+ * boot as well.
+ */
 export function boot(state: FenceState, facts: FenceFacts, open: readonly Switched[] = []): Transition {
+  const { told } = asTold(state);
   const on = undone(state);
   const switched = [...on.switched, ...ofStep(open, 'power-management')];
-  const boots = { ...on, switched };
+  const boots = { ...on, switched, ...(told === undefined ? {} : { told }) };
   return enter(boots, 'booting', facts, state.level);
 }
 
@@ -25,11 +30,13 @@ export function booting(state: FenceState, context: FenceContext): Transition {
     const recheckAtMs = openUntilMs(state.switched) ?? -Infinity;
     if (facts.isBack && facts.nowMs < recheckAtMs)
       return { kind: 'state', state, recheckAtMs, waitsFor: BACK_TOO_SOON };
-    return enter(undone(state), 'recovering', facts);
+    return enter(asTold(state), 'recovering', facts);
   }
   // It will not boot: it never was off. Another cut by the same devices would be no better.
   if (state.neverOff !== undefined) return fail(state, facts, state.neverOff);
   if (facts.isBack && facts.isUnharmed === true) return comeBack(state, facts);
+  const isRunningOn = mayBeOurs(state) && facts.nowMs >= state.phaseStartedAtMs + commandShowsMs;
+  if (facts.isBack && isRunningOn) return enter(state, 'recovering', facts);
   const again = offAgain(state, context);
   if (again !== undefined) return again;
   const untilMs = state.phaseStartedAtMs + limits.bootTimeoutMs;
@@ -53,7 +60,8 @@ function offAgain(state: FenceState, { facts, limits }: FenceContext): Transitio
   const isTheirs = state.swapped !== undefined || limits.machineRemoved === true || isLeft;
   if (!facts.isFoundOff || isTheirs) return undefined;
   const times = state.offAgain ?? 0;
-  const told = state.wasCut?.devices ?? state.told;
+  const devices = [...new Set([...(state.told ?? []), ...(state.wasCut?.devices ?? [])])];
+  const told = devices.length === 0 ? undefined : devices;
   if (times < maxOffAgain) {
     return enter({ ...state, told, offAgain: times + 1 }, 'poweringOn', facts, state.level);
   }
@@ -68,7 +76,7 @@ export function bringBack(state: FenceState, context: FenceContext): Transition 
 
 /** It is over. What was told may strike all the same for a while: whoever finds it off then knows whose doing that is. */
 export function finish(state: FenceState, facts: FenceFacts): Transition {
-  const { wasCut, offAgain: _, ...rest } = state;
+  const { wasCut, offAgain: _, ...rest } = undone(state);
   const isOpen = wasCut !== undefined && facts.nowMs < wasCut.untilMs;
   return enter({ ...rest, switched: [], ...(isOpen ? { wasCut } : {}) }, 'finished', facts);
 }

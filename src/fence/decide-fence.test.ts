@@ -162,7 +162,8 @@ describe('the next step of a fence', () => {
     assert.match(free.fence?.waitsFor ?? '', /^the node is back, and its device may still do what it was told/u);
     assert.equal(holdsSlot('fence', { status: free }), false, 'nobody else waits for that (S41)');
     assert.equal(decide({ fence: poweringOff, isBack: true, nowMs: nowMs + 179_000 }).fence?.phase, 'poweringOff');
-    assert.equal(decide({ fence: poweringOff, isBack: true, nowMs: nowMs + 180_000 }).fence?.phase, 'finished');
+    const over = decide({ fence: poweringOff, isBack: true, nowMs: nowMs + 180_000 });
+    assert.deepEqual([over.fence?.phase, over.run?.name], ['recovering', 'pdu-on'], 'and is not left as it is');
     const cut = { ok: true, config: { ...config, isolation: [{ off: [method('fc-off', 'off')], on: [] }] } } as const;
     const isolating = decide({ config: cut }).fence;
     assert.equal(isolating?.phase, 'isolating');

@@ -62,7 +62,17 @@ function* inputs(state: FenceState): Generator<FenceFacts> {
  * (booting.test.ts): it would be four times as many.
  */
 function keyOf(state: FenceState): string {
-  const { startedAtMs, phaseStartedAtMs, message: _, switched, wasCut: __, offAgain: ___, ...rest } = state;
+  const {
+    startedAtMs,
+    phaseStartedAtMs,
+    message: _,
+    switched,
+    told,
+    missed,
+    wasCut: __,
+    offAgain: ___,
+    ...rest
+  } = state;
   const entries = switched
     .map(({ step, method: name, sentAtMs, confirmedAtMs }) =>
       [step, name, sentAtMs !== undefined, confirmedAtMs !== undefined].join(),
@@ -70,7 +80,8 @@ function keyOf(state: FenceState): string {
     .sort();
   const { notBeforeMs } = rest;
   const waits = notBeforeMs === undefined ? {} : { notBeforeMs: 1 };
-  return JSON.stringify({ ...rest, ...waits, entries, elapsed: Math.min(30, phaseStartedAtMs - startedAtMs) });
+  const devices = [told?.toSorted(), missed?.toSorted()];
+  return JSON.stringify({ ...rest, ...waits, entries, devices, elapsed: Math.min(30, phaseStartedAtMs - startedAtMs) });
 }
 
 interface Explored {

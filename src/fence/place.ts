@@ -9,7 +9,7 @@ import { timeOf } from '../api/facts.ts';
 import { hash } from '../api/hash.ts';
 import type { FenceState, Phase } from './state.ts';
 import type { SwitchedStep } from './switched.ts';
-import { entryFor, isConfirmed, onOf, undoOf } from './switched.ts';
+import { entryFor, isConfirmed, onOf, undoing } from './switched.ts';
 
 export function levelsOf(phase: Phase, config: FenceConfig): readonly Level[] {
   switch (phase) {
@@ -53,10 +53,18 @@ export function placed(state: FenceState, config: FenceConfig, { levelId: id, on
 }
 
 /** Where the level itself was edited, it is the one whose devices have been told. */
-function levelNow({ switched, phase, level }: FenceState, levels: readonly Level[], id: string | undefined): number {
+function levelNow(
+  { switched, told = [], phase, level }: FenceState,
+  levels: readonly Level[],
+  id: string | undefined,
+): number {
   const isSame = (one: Level | undefined): boolean => one !== undefined && levelId(one) === id;
   const isTold = (one: Level | undefined): boolean =>
-    one?.off.some((method) => entryFor(switched, stepOf(phase), method) !== undefined) ?? false;
+    one?.off.some(
+      (method) =>
+        entryFor(switched, stepOf(phase), method) !== undefined ||
+        (phase === 'poweringOn' && told.includes(deviceHash(method) ?? '')),
+    ) ?? false;
   for (const isIt of [isSame, isTold]) {
     const moved = levels.findIndex(isIt);
     if (moved >= 0) return isIt(levels[level]) ? level : moved;
@@ -80,9 +88,9 @@ export function underWay(state: FenceState, config: FenceConfig): Method | undef
     case 'poweringOn':
       return onOf(state, config)[method];
     case 'recovering':
-      return undoOf(switched, config, level)[method];
+      return undoing(state, config, level)[method]?.method;
     case 'failed':
-      return undoOf(switched, config, -1)[0];
+      return undoing(state, config, -1).find((one) => !state.missed?.includes(one.method.name))?.method;
     case 'waiting':
     case 'isolated':
     case 'off':

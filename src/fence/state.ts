@@ -34,6 +34,8 @@ export interface FenceState {
   others?: { count: number; atMs: number };
   /** The step that has failed, of a fence in error. */
   failedIn?: StoredFence['step'];
+  /** What did not go on when it was told last, by the names of the methods; the others were told all the same. */
+  missed?: readonly string[] | undefined;
   /** A failed method is not tried again before this. */
   notBeforeMs?: number;
   /** Who fell silent when this one was cut. */
@@ -135,6 +137,9 @@ export type Transition =
   | { kind: 'cancelled' }
   | { kind: 'state'; state: FenceState; run?: Method; isQuestion?: boolean; recheckAtMs?: number; waitsFor?: string };
 
+/** There is a fence still. */
+export type Moved = Extract<Transition, { kind: 'state' }>;
+
 export function beginFence(nowMs: number, bootId: string): FenceState {
   return {
     phase: 'waiting',
@@ -172,8 +177,9 @@ export function hasFailedForGood(
 
 /** The node is back: what was switched is undone, or there never was a fence. That its devices are wrong is not forgotten. */
 export function comeBack(state: FenceState, facts: FenceFacts): Transition {
-  if (state.switched.length === 0 && state.neverOff !== undefined) return fail(state, facts, state.neverOff);
-  return state.switched.length > 0 ? enter(state, 'recovering', facts) : { kind: 'cancelled' };
+  const isTouched = state.switched.length > 0 || state.told !== undefined;
+  if (!isTouched && state.neverOff !== undefined) return fail(state, facts, state.neverOff);
+  return isTouched ? enter(state, 'recovering', facts) : { kind: 'cancelled' };
 }
 
 export function isRebooted(state: FenceState, facts: FenceFacts): boolean {
@@ -194,18 +200,19 @@ const stepOf: Partial<Record<Phase, StoredFence['step']>> = {
 
 export function fail(state: FenceState, facts: FenceFacts, message: string): Transition {
   const failedIn = stepOf[state.phase] ?? 'power-management';
-  return move({ ...state, phase: 'failed', failedIn, phaseStartedAtMs: facts.nowMs, message });
+  const { missed: _, ...rest } = state;
+  return move({ ...rest, phase: 'failed', failedIn, phaseStartedAtMs: facts.nowMs, message });
 }
 
 export function enter(state: FenceState, phase: Phase, facts: FenceFacts, level = 0): Transition {
-  const { notBeforeMs: _, failedIn: __, isForGood: ___, ...rest } = state;
+  const { notBeforeMs: _, failedIn: __, isForGood: ___, missed: ____, ...rest } = state;
   return move({ ...rest, phase, level, method: 0, retries: 0, phaseStartedAtMs: facts.nowMs });
 }
 
-export function move(state: FenceState): Transition {
+export function move(state: FenceState): Moved {
   return { kind: 'state', state };
 }
 
-export function stay(state: FenceState, recheckAtMs?: number): Transition {
+export function stay(state: FenceState, recheckAtMs?: number): Moved {
   return recheckAtMs === undefined ? { kind: 'state', state } : { kind: 'state', state, recheckAtMs };
 }

@@ -42,6 +42,7 @@ export function stateOf(stored: StoredFence): FenceState {
     ...(stored.others === undefined
       ? {}
       : { others: { count: stored.others.count, atMs: Date.parse(stored.others.at) } }),
+    ...(stored.missed === undefined ? {} : { missed: stored.missed }),
     ...(stored.phase === 'failed' ? { failedIn: stored.step } : {}),
     ...(stored.until === undefined ? {} : { notBeforeMs: Date.parse(stored.until) }),
     ...(stored.swapped === undefined ? {} : { swapped: stored.swapped }),
@@ -109,6 +110,7 @@ export function storedOf(state: FenceState, { config, cleanResources, releasedAt
       ? {}
       : { wasCut: { devices: [...state.wasCut.devices], until: timeOf(state.wasCut.untilMs) } }),
     ...(state.offAgain === undefined ? {} : { offAgain: state.offAgain }),
+    ...(state.missed === undefined ? {} : { missed: [...state.missed] }),
     ...(state.phase === 'poweringOn' ? { onId: idOf(onOf(state, config)) } : {}),
     ...(state.others === undefined ? {} : { others: { count: state.others.count, at: timeOf(state.others.atMs) } }),
     ...(method === undefined ? {} : { method }),

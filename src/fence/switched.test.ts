@@ -82,7 +82,7 @@ test('[SAF-5] what was confirmed by a method that was edited rests on nothing; w
 test('[RET-2] what cuts a node off is undone by the very method that did, wherever it is configured', () => {
   const undo = (...known: Method[]): string[] =>
     undoOf([cut(fc)], { isolation: [{ off: known, on: [] }], powerManagement: [], recovery: [] }, 0).map(
-      ({ name, action, parameters }) => `${name} ${action} ${parameters['plug']}`,
+      ({ method: { name, action, parameters } }) => `${name} ${action} ${parameters['plug']}`,
     );
   assert.deepEqual(undo(fc), ['fc-off on 1']);
   assert.deepEqual(undo(method('fc-off', '9')), [], 'of the same name, somewhere else');

@@ -169,10 +169,81 @@ export function carried(earlier: Cut): Cut {
   return { switched, ...(told.length === 0 ? {} : { told }), ...noted(earlier) };
 }
 
+/** What was cut of its power, by device alone: not all of it was ever confirmed off, so that its machine may have run on. */
+export function asTold<T extends Cut>(state: T): T {
+  const told = toldBy(state);
+  return told.length === 0 ? state : { ...undone(state), told };
+}
+
 /** Its power is on, until a command of before strikes late. */
 export function undone<T extends Cut>(state: T): T {
   const { told: _, ...rest } = { ...state, ...noted(state), switched: without(state.switched, 'power-management') };
   return rest as T;
+}
+
+/** These are on, or nobody has to be asked any more whether they are. */
+function withoutTold<T extends Cut>(state: T, isOn: (device: string) => boolean): T {
+  const told = toldBy(state);
+  const left = told.filter((device) => !isOn(device));
+  if (left.length === told.length) return state;
+  return left.length === 0 ? undone(state) : { ...undone(state), told: left };
+}
+
+/** One device has said on. */
+export function seenOn<T extends Cut>(state: T, by: Method): T {
+  const device = deviceHash(by);
+  return withoutTold(state, (one) => one === device);
+}
+
+/**
+ * What of its power may still be off, of a machine that is back. One that is in another boot has power by the only device of a level;
+ * by one of several, nobody knows by which. Of what was edited or removed since nobody knows what it fed: everything that is
+ * configured has to be on.
+ */
+export function leftOff<T extends Cut>(state: T, { powerManagement }: FenceConfig, isRebooted: boolean): T {
+  const levels = powerManagement.map(({ off }) => off.flatMap((method) => deviceHash(method) ?? []));
+  const known = new Set(levels.flat());
+  const told = toldBy(state);
+  const isLost = told.some((device) => !known.has(device));
+  const all = isLost ? { ...state, told: [...new Set([...told, ...known])] } : state;
+  const several = new Set(levels.filter(({ length }) => length > 1).flat());
+  return withoutTold(all, (device) => !known.has(device) || (isRebooted && !several.has(device)));
+}
+
+/** What is left when these methods have failed to switch it on, and all others have not. */
+export function stillOff<T extends Cut>(state: T, missed: readonly string[], { powerManagement }: FenceConfig): T {
+  const left = new Set(
+    powerManagement.flatMap(({ off, on }) => {
+      const devices = off.flatMap((method) => deviceHash(method) ?? []);
+      const failed = on.filter(({ name }) => missed.includes(name)).map((method) => deviceHash(method) ?? '');
+      // What is not told apart may be any of them.
+      return failed.every((device) => devices.includes(device)) ? failed : devices;
+    }),
+  );
+  return withoutTold(state, (device) => !left.has(device));
+}
+
+/** How a machine that is back is asked after what of its power may still be off: each device that was told by itself. */
+export interface Undo {
+  method: Method;
+  /** Nothing is configured that switches it on: whether somebody has is all that can be asked. */
+  isQuestion: boolean;
+}
+
+export function powerBack(state: Cut, { powerManagement }: FenceConfig): Undo[] {
+  const left = new Set(toldBy(state));
+  return powerManagement.flatMap(({ off, on }) =>
+    off.flatMap((method): Undo[] => {
+      const device = deviceHash(method) ?? '';
+      if (!left.delete(device)) return [];
+      const own = on.find((one) => one.action === 'on' && deviceHash(one) === device);
+      return [
+        own === undefined
+          ? { method: { ...method, action: 'on' }, isQuestion: true }
+          : { method: own, isQuestion: false },
+      ];
+    }),
+  );
 }
 
 /** Why nothing rests any more on what devices have confirmed; undefined: it does. */
@@ -196,7 +267,7 @@ export function edited(
  * What connects a node again: what is configured for that, and for each device that cut it off and is not among it, that
  * device itself, the last one first (RET-2).
  */
-export function undoOf(switched: readonly Switched[], config: FenceConfig, level: number): Method[] {
+export function undoOf(switched: readonly Switched[], config: FenceConfig, level: number): Undo[] {
   const configured = config.recovery[level]?.on ?? [];
   const covered = new Set(configured.map((method) => deviceHash(method) ?? method.action));
   const known = config.isolation.flatMap(({ off }) => off);
@@ -208,7 +279,18 @@ export function undoOf(switched: readonly Switched[], config: FenceConfig, level
       const undo: Method = { ...method, action: method.action === 'cordon' ? 'uncordon' : 'on' };
       return covered.has(deviceHash(undo) ?? undo.action) ? [] : [undo];
     });
-  return [...configured, ...own];
+  const cuts = cutsOf(switched);
+  return [...configured, ...own].map((method) => {
+    const device = deviceHash(method);
+    const cut = cuts.find((one) => one.device === device);
+    // Not our doing, as far as anybody remembers: whether somebody has ended it is all that we may ask.
+    return { method, isQuestion: cut !== undefined && wasFound(cut) };
+  });
+}
+
+/** All that is to be undone of a node that is back: what is left of its power first, which it may have by one supply of several. */
+export function undoing(state: Cut, config: FenceConfig, level: number): Undo[] {
+  return [...powerBack(state, config), ...undoOf(state.switched, config, level)];
 }
 
 /** After one that connects was confirmed. */
@@ -225,6 +307,10 @@ export function cutsOf(switched: readonly Switched[]): Switched[] {
 /** It was so before anything was told to it: not our doing, as far as anybody remembers. */
 export function wasFound({ sentAtMs: sent, confirmedAtMs: confirmed }: Switched): boolean {
   return sent === undefined && confirmed !== undefined;
+}
+
+export function notSwitchedOn({ name }: Method): string {
+  return `${name} was switched off, and nothing that is configured switches it on: somebody has to`;
 }
 
 export function notUndone(cut: Switched): string {

@@ -189,7 +189,7 @@ describe('a method that switches on', () => {
     assert.deepEqual([byOther.switched, byOther.method], [[], 1]);
     const own = next(cut, { ...full, recovery: [] }, done).state;
     assert.deepEqual([own.switched, own.method], [[], 0], 'it has left the list that this counts in');
-    const power = { switched: [...cut.switched, entry('ipmi-off', { sentAtMs: 10 })] };
+    const power = { switched: [...cut.switched, entry('ipmi-off', { confirmedAtMs: 11 })] };
     assert.equal(next({ ...cut, ...power }, { ...full, recovery: [] }, done).state.method, 0, 'whatever else there is');
     const shared = [{ ...entry('ipmi-off', { sentAtMs: 10, confirmedAtMs: 11 }), step: 'isolation' as const }];
     const on = next({ phase: 'poweringOn', switched: shared }, alone, done).state;

@@ -3,10 +3,20 @@ import type { Level, Method } from '../api/fence-config.ts';
 import { deviceHash } from '../api/fence-config.ts';
 import { timeOf } from '../api/facts.ts';
 import { commandKey } from '../api/task.ts';
-import type { FenceContext, FenceFacts, FenceState, Phase, TaskNews, Transition } from './state.ts';
+import type { FenceContext, FenceFacts, FenceState, Moved, Phase, TaskNews, Transition } from './state.ts';
 import { enter, fail, move, refusedForMs, stay } from './state.ts';
-import type { Switched, SwitchedStep } from './switched.ts';
-import { connected, cutsOf, entryFor, isConfirmed, notUndone, unconfirmed, wasFound, withEntry } from './switched.ts';
+import type { Switched, SwitchedStep, Undo } from './switched.ts';
+import {
+  connected,
+  cutsOf,
+  entryFor,
+  isConfirmed,
+  notSwitchedOn,
+  notUndone,
+  seenOn,
+  unconfirmed,
+  withEntry,
+} from './switched.ts';
 
 /** A device that has just failed, or its network, may need a moment; so may a command that was only late. */
 export const retryAfterMs = 10_000;
@@ -133,12 +143,10 @@ function learnt(
 
 const mayStillCome = 'its device may still do what it was told: that is undone three minutes later';
 
-/** What was switched off by a level is switched on by the same one. */
-export function switchOn(
-  state: FenceState,
-  method: Method,
-  { facts, limits }: Pick<FenceContext, 'facts' | 'limits'>,
-): Transition {
+type OnContext = Pick<FenceContext, 'facts' | 'limits'>;
+
+/** One method after the other, whatever came of the one before: what one cannot switch on another may. */
+export function switchOn(state: FenceState, { method, isQuestion }: Undo, { facts }: OnContext): Moved {
   const { task } = facts;
   const { notBeforeMs = 0 } = state;
   if (task === undefined && facts.nowMs < notBeforeMs) {
@@ -146,9 +154,6 @@ export function switchOn(
     const isFirst = facts.isOfPredecessor === true && state.message === undefined;
     return { ...stay(state, notBeforeMs), ...(isFirst ? { waitsFor: mayStillCome } : {}) };
   }
-  const cut = state.phase === 'recovering' ? cutBy(state, method) : undefined;
-  // Not our doing, as far as anybody remembers: whether somebody has ended it is all that we may ask.
-  const isQuestion = cut !== undefined && wasFound(cut);
   switch (task?.outcome) {
     case undefined:
     case 'running':
@@ -158,48 +163,62 @@ export function switchOn(
       const message = task?.message ?? `${method.name} was not told`;
       return move({ ...state, message, notBeforeMs: facts.nowMs + retryAfterMs });
     }
-    case 'succeeded': {
-      if (state.phase !== 'recovering') return move({ ...state, method: state.method + 1 });
-      const switched = connected(state.switched, method);
-      // What undoes itself leaves the list that this counts in.
-      const isOwn = state.switched.some((one) => one.step === 'isolation' && one.method === method.name);
-      return move({ ...state, switched, method: state.method + (isOwn ? 0 : 1) });
-    }
+    case 'succeeded':
+      return state.phase === 'poweringOn' ? move({ ...state, method: state.method + 1 }) : isBackOn(state, method);
     case 'failed':
     case 'unknown': {
-      const message = task?.message ?? `${method.name} did not succeed`;
-      if (isQuestion) return fail(state, facts, notUndone(cut));
-      if (state.retries >= limits.retries) {
-        return state.phase === 'poweringOn' ? onLater(state, message, { facts, limits }) : fail(state, facts, message);
-      }
-      return move({
-        ...state,
-        retries: state.retries + 1,
-        method: 0,
-        message,
-        notBeforeMs: facts.nowMs + retryAfterMs,
-      });
+      const message = isQuestion ? notEnded(state, method) : (task?.message ?? `${method.name} did not succeed`);
+      const missed = [...(state.missed ?? []), method.name];
+      return move({ ...state, method: state.method + 1, missed, message });
     }
   }
+}
+
+/** It has not gone on, and was the last of so many. */
+export function hasFailedLast({ state }: Moved, count: number): boolean {
+  return state.missed !== undefined && state.method >= count;
+}
+
+/** What undoes itself leaves the list that is counted in. */
+function isBackOn(state: FenceState, method: Method): Moved {
+  const powered = seenOn(state, method);
+  if (powered !== state) return move(powered);
+  const switched = connected(state.switched, method);
+  const isOwn = state.switched.some((one) => one.step === 'isolation' && one.method === method.name);
+  return move({ ...state, switched, method: state.method + (isOwn ? 0 : 1) });
+}
+
+/** Nobody but a person can switch it on, and nobody has. */
+function notEnded(state: FenceState, method: Method): string {
+  const device = deviceHash(method);
+  const cut = cutsOf(state.switched).find((one) => one.device === device);
+  return cut === undefined ? notSwitchedOn(method) : notUndone(cut);
+}
+
+/** All were told: those that have failed are told again, so often as a step is tried. Undefined: none has. */
+export function toldInVain(
+  state: FenceState,
+  undo: readonly Undo[],
+  { facts, limits }: OnContext,
+): Transition | undefined {
+  const { missed, ...rest } = state;
+  if (missed === undefined) return undefined;
+  const message = state.message ?? `${missed.join(', ')} did not succeed`;
+  const isTold = undo.some(({ method, isQuestion }) => missed.includes(method.name) && !isQuestion);
+  if (isTold && state.retries < limits.retries) {
+    return move({ ...rest, retries: state.retries + 1, method: 0, notBeforeMs: facts.nowMs + retryAfterMs });
+  }
+  return state.phase === 'poweringOn' ? onLater(rest, message, { facts, limits }) : fail(rest, facts, message);
 }
 
 /**
  * A machine that we have cut is not left off because its device fails: what holds cuts back does not hold this back. The tries
  * count like those of the whole fence, so that the ladder goes on; then they go on as well.
  */
-function onLater(
-  state: FenceState,
-  message: string,
-  { facts, limits }: Pick<FenceContext, 'facts' | 'limits'>,
-): Transition {
+function onLater(state: FenceState, message: string, { facts, limits }: OnContext): Transition {
   const isLast = state.restarts >= limits.restarts;
   const counted = isLast ? { isForGood: true } : { restarts: state.restarts + 1 };
   return move({ ...state, ...counted, method: 0, message, notBeforeMs: facts.nowMs + onAgainAfterMs });
-}
-
-function cutBy({ switched }: FenceState, method: Method): Switched | undefined {
-  const device = deviceHash(method);
-  return cutsOf(switched).find((one) => one.device === device);
 }
 
 export function hasEnded(task: TaskNews | undefined): task is TaskNews {

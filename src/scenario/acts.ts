@@ -2,6 +2,7 @@
 import type { Clock } from '../clock.ts';
 import type { KubeClient } from '../kube/client.ts';
 import { nodes } from '../kube/resources.ts';
+import { deviceKey } from '../world/machines/feeds.ts';
 import type { Node, Taint } from '../world/objects/nodes.ts';
 import type { World } from '../world/world.ts';
 import { approveAs } from '../cli/approve.ts';
@@ -82,9 +83,10 @@ export class Actor {
         return manifests.delete(act);
       case 'swapDevices': {
         const [one, other] = act.nodes.map((node) => this.#options.baseline.nodeName(node)) as [string, string];
-        onNote('swapDevices', `node/${one} and node/${other}`);
-        world.swapDevices(one, other);
-        return [one, other].find((name) => !world.bmcs.has(name))?.concat(' has no power device');
+        const [first, second] = [deviceKey(one, act.feed), deviceKey(other, act.feed)];
+        onNote('swapDevices', `node/${first} and node/${second}`);
+        world.swapDevices(first, second);
+        return [first, second].find((name) => !world.bmcs.has(name))?.concat(' has no power device');
       }
       case 'apiFault':
         onNote(`apiFault ${act.fault}`, `operator-${act.operator}`);
@@ -123,10 +125,12 @@ export class Actor {
         onNote(`condition ${act.type}=${act.status}`, `node/${name}`);
         world.fleet.kubelet(name).report(act.type, act.status);
         return undefined;
-      case 'device':
-        onNote(`device ${act.fault}`, `node/${name}`);
-        world.bmcs.get(name)?.setFault(act.fault);
-        return world.bmcs.has(name) ? undefined : `${name} has no power device`;
+      case 'device': {
+        const device = deviceKey(name, act.feed);
+        onNote(`device ${act.fault}`, `node/${device}`);
+        world.bmcs.get(device)?.setFault(act.fault);
+        return world.bmcs.has(device) ? undefined : `${device} has no power device`;
+      }
       case 'kubeletPort':
         onNote(`kubeletPort ${act.fault}`, `node/${name}`);
         world.fleet.kubelet(name).setPortFault(act.fault);

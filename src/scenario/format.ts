@@ -45,6 +45,8 @@ export interface NodeSpec {
   bmc: boolean;
   /** Whether its power device can say whose power it is. */
   identity: boolean;
+  /** Its supplies, each with a device of its own; absent: one. */
+  feeds?: string[];
 }
 
 export interface KubernetesSpec {
@@ -123,9 +125,9 @@ export type Act =
   | { do: 'taint'; node: NodeRef; key: string; value?: string; effect: string }
   | { do: 'untaint'; node: NodeRef; key: string }
   | { do: 'condition'; node: NodeRef; type: string; status: (typeof conditionStatuses)[number] }
-  | { do: 'device'; node: NodeRef; fault: BmcFault }
+  | { do: 'device'; node: NodeRef; feed?: string; fault: BmcFault }
   | { do: 'kubeletPort'; node: NodeRef; fault: PortFault }
-  | { do: 'swapDevices'; nodes: [NodeRef, NodeRef] }
+  | { do: 'swapDevices'; nodes: [NodeRef, NodeRef]; feed?: string }
   | { do: 'apiFault'; operator: number; fault: ApiFault }
   | { do: 'detach'; driver: string; fault: (typeof detachFaults)[number] }
   | { do: 'clockSkew'; operator: number; byMs: number }

@@ -112,8 +112,9 @@ export class OperatorHost {
       ...(this.#options.onPass && { onPass: this.#options.onPass }),
       devices: simulatedDevices(this.#options, {
         holder: life,
-        onAsk: (node, action) => onWire({ type: 'device', operator: number, node, action }),
-        onAnswer: (node, power) => onWire({ type: 'answered', operator: number, node, power }),
+        onAsk: (node, action, feed) =>
+          onWire({ type: 'device', operator: number, node, action, ...(feed === undefined ? {} : { feed }) }),
+        onAnswer: (node, said, power) => onWire({ type: 'answered', operator: number, node, power, said }),
         onPort: (node, action) => onWire({ type: 'port', operator: number, node, action }),
       }),
     });

@@ -11,6 +11,7 @@ import {
   duration,
   entriesOf,
   flag,
+  kindOf,
   list,
   oneOf,
   problem,
@@ -95,10 +96,10 @@ function faultActs(known: Known, node: Read<NodeRef>): Record<string, Read<Act>>
     }),
     device: (place) => ({
       do: 'device',
-      ...record<{ node: NodeRef; fault: (typeof bmcFaults)[number] }>({ node, fault: oneOf(bmcFaults) }, [
-        'node',
-        'fault',
-      ])(place),
+      ...record<{ node: NodeRef; feed?: string; fault: (typeof bmcFaults)[number] }>(
+        { node, feed: text, fault: oneOf(bmcFaults) },
+        ['node', 'fault'],
+      )(place),
     }),
     kubeletPort: (place) => ({
       do: 'kubeletPort',
@@ -108,9 +109,13 @@ function faultActs(known: Known, node: Read<NodeRef>): Record<string, Read<Act>>
       ])(place),
     }),
     swapDevices: (place) => {
-      const [one, other, ...more] = list(node)(place);
+      const isList = kindOf(place) === 'a list';
+      const of = isList
+        ? { nodes: list(node)(place) }
+        : record<{ nodes: NodeRef[]; feed: string }>({ nodes: list(node), feed: text }, ['nodes', 'feed'])(place);
+      const [one, other, ...more] = of.nodes;
       if (one === undefined || other === undefined || more.length > 0) problem(place, 'write two nodes, as in [a, b]');
-      return { do: 'swapDevices', nodes: [one, other] };
+      return { do: 'swapDevices', ...of, nodes: [one, other] };
     },
     apiFault: (place) => ({
       do: 'apiFault',

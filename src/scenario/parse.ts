@@ -221,6 +221,7 @@ const nodeOf: Read<Omit<NodeSpec, 'zone'> & { zone?: string }> = (place) => {
     bootId?: string;
     bmc?: boolean;
     identity?: boolean;
+    feeds?: string[];
   }>(
     {
       name: text,
@@ -231,6 +232,7 @@ const nodeOf: Read<Omit<NodeSpec, 'zone'> & { zone?: string }> = (place) => {
       bootId: text,
       bmc: flag,
       identity: flag,
+      feeds: list(text),
     },
     ['name'],
   )(place);

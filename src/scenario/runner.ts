@@ -3,6 +3,7 @@ import { customResourceDefinitions } from '../api/crds.ts';
 import { KubeClient } from '../kube/client.ts';
 import type { Transport } from '../kube/transport.ts';
 import { defaultControllerTimings } from '../world/controllers/timings.ts';
+import { deviceKey } from '../world/machines/feeds.ts';
 import { Random } from '../world/random.ts';
 import { VirtualClock } from '../world/time/virtual-clock.ts';
 import { World } from '../world/world.ts';
@@ -364,8 +365,9 @@ class Run {
       nowMs: () => this.#clock.monotonic(),
       wallMs: () => this.#clock.now(),
       pulseOf: (node) => this.#recorder.pulseOf(node),
-      deviceOf: (node) => {
-        const bmc = this.#world.bmcs.get(node);
+      feedsOff: (node) => this.#world.feedsOf(node).filter((feed) => this.#world.isFeedOff(node, feed)),
+      deviceOf: (node, feed = this.#world.feedsOf(node)[0]) => {
+        const bmc = this.#world.bmcs.get(deviceKey(node, feed));
         if (bmc === undefined) return undefined;
         const { hasIdentity, liesSinceMs, strikes } = bmc;
         return {

@@ -5,6 +5,7 @@ import type { FenceConfig, Method } from '../api/fence-config.ts';
 import type { LiveNode } from '../api/release-view.ts';
 import type { Device, DeviceAction, DeviceAnswer } from '../devices/device.ts';
 import type { Bmc, BmcAnswer } from '../world/machines/bmc.ts';
+import { deviceKey } from '../world/machines/feeds.ts';
 
 /** While it is dead, whoever holds the devices neither asks nor hears of an answer. */
 export interface Holder {
@@ -16,8 +17,9 @@ const never = (): Promise<never> => new Promise<never>(() => {});
 
 export interface DeviceUser {
   holder?: Holder;
-  onAsk?: (node: string, action: DeviceAction) => void;
-  onAnswer?: (node: string, power: 'on' | 'off') => void;
+  onAsk?: (node: string, action: DeviceAction, feed?: string) => void;
+  /** `all`: what its feeds have said last, taken together: off is what all of them say. */
+  onAnswer?: (node: string, power: 'on' | 'off', all: 'on' | 'off') => void;
   onPort?: (node: string, action: DeviceAction) => void;
 }
 
@@ -32,6 +34,7 @@ export function simulatedDevices(
   { bmcs, storage }: { bmcs: ReadonlyMap<string, Bmc>; storage: StorageSwitch },
   user: DeviceUser = {},
 ): DeviceProvider {
+  const feeds: Said = new Map();
   return {
     async device(node, method): Promise<FoundDevice> {
       // A configuration may be that of a real cluster: whatever agent it names, the machine has one switch for its power and
@@ -39,11 +42,11 @@ export function simulatedDevices(
       const isPort = method.driver === 'driver:simulated-switch' || (method.storage ?? []).length > 0;
       if (isPort) return { ok: true, device: portOf(node.name, storage, user) };
       if (method.driver === 'built-in') return instanceOf(node, method, { bmcs, user });
-      const bmc = bmcs.get(node.name);
-      if (bmc === undefined) return { ok: false, problem: 'there is no such device' };
+      const found = deviceFor(node.name, method, bmcs);
+      if (found === undefined) return { ok: false, problem: 'there is no such device' };
       // As in a real cluster: what starts a program for each question is not asked all the time.
       const isCheap = !method.driver.startsWith('agent:') || method.driver === 'agent:fence_redfish';
-      return { ok: true, device: deviceOf(node.name, bmc, user), isCheap };
+      return { ok: true, device: deviceOf(found, feeds, user), isCheap };
     },
     defaultConfig: (node) => (bmcs.has(node.name) ? defaultConfig : undefined),
   };
@@ -75,7 +78,7 @@ function instanceOf(
   const instance = providerId.startsWith(cloudScheme) ? providerId.slice(cloudScheme.length) : name;
   const bmc = bmcs.get(instance);
   if (bmc === undefined) return { ok: false, problem: `the cloud has no instance ${instance}` };
-  const device = deviceOf(instance, bmc, user);
+  const device = deviceOf({ node: instance, bmc, beside: [] }, new Map(), user);
   const identity = { kind: 'providerID', value: `${cloudScheme}${instance}` } as const;
   return {
     ok: true,
@@ -89,15 +92,41 @@ function instanceOf(
   };
 }
 
-function deviceOf(node: string, bmc: Bmc, { holder, onAsk, onAnswer }: DeviceUser): Device {
+/** What each feed has said last. */
+type Said = Map<string, 'on' | 'off'>;
+
+interface Found {
+  node: string;
+  bmc: Bmc;
+  feed?: string;
+  /** The other devices of the same machine, by their keys. */
+  beside: readonly string[];
+}
+
+/** One that has several supplies has a device for each, which a method names as its plug. */
+function deviceFor(node: string, { parameters }: Method, bmcs: ReadonlyMap<string, Bmc>): Found | undefined {
+  const sole = bmcs.get(node);
+  if (sole !== undefined) return { node, bmc: sole, beside: [] };
+  const feed = parameters['plug'] ?? '';
+  const bmc = bmcs.get(deviceKey(node, feed));
+  const beside = [...bmcs.keys()].filter((key) => key.startsWith(deviceKey(node, '')) && key !== deviceKey(node, feed));
+  return bmc && { node, bmc, feed, beside };
+}
+
+function deviceOf({ node, bmc, feed, beside }: Found, said: Said, { holder, onAsk, onAnswer }: DeviceUser): Device {
+  const key = deviceKey(node, feed);
   return {
-    name: `the device of ${node}`,
+    name: feed === undefined ? `the device of ${node}` : `the feed ${feed} of ${node}`,
     async ask(action, signal): Promise<DeviceAnswer> {
       if (holder?.dead) return never();
-      onAsk?.(node, action);
+      onAsk?.(node, action, feed);
       const answer = await bmc.request(action, signal);
       if (holder?.dead) return never();
-      if (action === 'status' && answer.ok) onAnswer?.(node, answer.power);
+      if (action === 'status' && answer.ok) {
+        said.set(key, answer.power);
+        const isOff = [key, ...beside].every((one) => said.get(one) === 'off');
+        onAnswer?.(node, answer.power, isOff ? 'off' : 'on');
+      }
       return told(action, answer);
     },
   };

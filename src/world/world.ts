@@ -22,6 +22,8 @@ import { Longhorn } from './longhorn/longhorn.ts';
 import type { LonghornSpec } from './longhorn/spec.ts';
 import type { BmcAction } from './machines/bmc.ts';
 import { Bmc } from './machines/bmc.ts';
+import type { Feed } from './machines/feeds.ts';
+import { deviceKey, feedsOf } from './machines/feeds.ts';
 import type { Process } from './machines/machine.ts';
 import type { Taint } from './objects/nodes.ts';
 import type { Random } from './random.ts';
@@ -39,6 +41,8 @@ export interface WorldNode {
   bmc?: boolean;
   /** Whether its power device can say whose power it is; default: yes. */
   identity?: boolean;
+  /** Its supplies, each with a device of its own; default: one supply, which has no name. */
+  feeds?: readonly string[];
 }
 
 export interface WorldOptions {
@@ -87,6 +91,7 @@ export class World {
   readonly fleet: Fleet;
   readonly storage: Storage;
   readonly longhorn: Longhorn | undefined;
+  /** By the name of the node; by `node/feed` where it has several supplies. */
   readonly bmcs: ReadonlyMap<string, Bmc>;
   readonly #options: WorldOptions;
   readonly #controllers: ControllerManager;
@@ -121,7 +126,7 @@ export class World {
       ...options.fleet,
       kubelet: { reportEveryMs: defaultReportEveryMs, ...options.fleet?.kubelet },
       random: random.stream('fleet'),
-      nodes: options.nodes.map(({ bmc: _bmc, identity: _identity, ...node }) => node),
+      nodes: options.nodes.map(({ bmc: _bmc, identity: _identity, feeds: _feeds, ...node }) => node),
       drivers,
       watch: unasked,
       onProblem,
@@ -181,11 +186,20 @@ export class World {
     return this.fleet.kubelets.size + this.#bystanders.count;
   }
 
+  feedsOf(node: string): readonly string[] {
+    return this.#options.nodes.find(({ name }) => name === node)?.feeds ?? [];
+  }
+
+  /** Whether the device of one feed has cut what is plugged into it. */
+  isFeedOff(node: string, feed: string): boolean {
+    return this.bmcs.get(deviceKey(node, feed))?.machine.power === 'off';
+  }
+
   nodesOf(zone: string): string[] {
     return this.#options.nodes.filter((node) => node.zone === zone).map(({ name }) => name);
   }
 
-  /** The plugs of two machines change places: the device of each switches the other from now on. */
+  /** The plugs of two machines, or of two of their feeds, change places: the device of each switches the other from now on. */
   swapDevices(one: string, other: string): void {
     const [first, second] = [this.bmcs.get(one), this.bmcs.get(other)];
     if (first === undefined || second === undefined) return;
@@ -252,18 +266,22 @@ export class World {
 
   #wire(): Map<string, Bmc> {
     const { nodes, clock, onDevice } = this.#options;
+    const feeds = new Map(nodes.map(({ name, feeds: names = [] }) => [name, feedsOf(this.fleet.machine(name), names)]));
     return new Map(
       nodes.flatMap(({ name, bmc: isWired = true, identity = true }, index): [string, Bmc][] => {
         if (!isWired) return [];
-        const other = nodes[(index + 1) % nodes.length]?.name;
-        const bmc = new Bmc({
-          machine: this.fleet.machine(name),
-          clock,
-          hasIdentity: identity,
-          other: () => (other === undefined ? undefined : this.fleet.machine(other)),
-          onRequest: (action) => onDevice?.(name, action),
+        const other = nodes[(index + 1) % nodes.length]?.name ?? name;
+        const named: [string | undefined, Feed?][] = [...(feeds.get(name) ?? [])];
+        return (named.length === 0 ? [[undefined] as const] : named).map(([feed, supply]) => {
+          const bmc = new Bmc({
+            machine: supply ?? this.fleet.machine(name),
+            clock,
+            hasIdentity: identity,
+            other: () => feeds.get(other)?.get(feed ?? '') ?? this.fleet.machine(other),
+            onRequest: (action) => onDevice?.(deviceKey(name, feed), action),
+          });
+          return [deviceKey(name, feed), bmc];
         });
-        return [[name, bmc]];
       }),
     );
   }

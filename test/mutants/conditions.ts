@@ -59,8 +59,6 @@ export const covered: Readonly<Record<string, number>> = {
 
 /** What is asked for the sake of a type alone, or cannot be otherwise where it stands: by id, with why it makes no difference. */
 export const idle: Readonly<Record<string, string>> = {
-  "src/fence/automaton.ts poweringOn without facts.task.outcome !== 'succeeded'":
-    'what has succeeded goes on to the next one as well',
   'src/fence/decide-fence.ts decideFence without before !== undefined':
     'where there is none, and none is wanted, it has ended',
   "src/fence/decide-fence.ts isHeldBack without free.kind === 'state'": 'a brake cancels nothing',

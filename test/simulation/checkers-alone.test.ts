@@ -43,6 +43,7 @@ function alone(invariant: Invariant, over: Partial<CheckContext> = {}): Alone {
     nowMs: () => nowMs,
     wallMs: () => nowMs,
     pulseOf: () => undefined,
+    feedsOff: () => [],
     deviceOf: () => undefined,
     homeOf: () => undefined,
     isPortClosed: () => false,

@@ -115,6 +115,11 @@ function mended(): Scenario {
   return fenced('mended', { events, runFor: '13m' });
 }
 
+/** One of two feeds is not told yet, while the other one has failed to go on. */
+function halfOn(): Scenario {
+  return { ...scenarioOf('holes/two-feeds-one-does-not-go-on'), runForMs: 60_000, expectations: [] };
+}
+
 /** Cut although nothing is there to be freed, and not back in time: not once more. */
 function cutInVain(): Scenario {
   const policy = { fence: { ...atOnce, bootTimeout: '5s', restarts: 1 } };
@@ -173,7 +178,7 @@ describe('what a status can hold', () => {
     for (const scenario of scenariosOf('holes/unreported-volume')) await written.run(scenario);
     await written.run(rehearsedOnly(scenarioOf('holes/outlet-of-one-that-fell-with-it')));
     await written.run(rehearsedOnly(scenarioOf('holes/off-before-its-condition')));
-    for (const scenario of [cutOff(), cutOff('DryRun'), repaired(), takenOut(), mended(), cutInVain()])
+    for (const scenario of [cutOff(), cutOff('DryRun'), repaired(), takenOut(), mended(), cutInVain(), halfOn()])
       await written.run(scenario);
     await written.run(boundLate, blindScheduler().onWorld);
     // Who approves is a person.

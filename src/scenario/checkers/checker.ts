@@ -62,10 +62,13 @@ export type WireEvent =
   | { type: 'delivered'; operator: number; collection: string; watch: number; version: string }
   | { type: 'watching'; operator: number; collection: string; watch: number; from: string }
   | { type: 'unwatched'; operator: number; collection: string; watch: number }
-  /** It asked the power device of a node for something. */
-  | { type: 'device'; operator: number; node: string; action: BmcAction }
-  /** The device has said how it is. */
-  | { type: 'answered'; operator: number; node: string; power: 'on' | 'off' }
+  /** It asked the power device of a node for something; `feed`: that of one of its supplies. */
+  | { type: 'device'; operator: number; node: string; action: BmcAction; feed?: string }
+  /**
+   * The device has said how it is. Of a node with several: `said` by the one that was asked, and `power` is what they come to, off only
+   * if each of them has last said so.
+   */
+  | { type: 'answered'; operator: number; node: string; power: 'on' | 'off'; said?: 'on' | 'off' }
   /** It asked the switch between a node and its storage for something. */
   | { type: 'port'; operator: number; node: string; action: BmcAction }
   /** It has sent a write, which may be long under way. Path without query. */
@@ -107,7 +110,12 @@ export interface CheckContext {
   /** How long no renewal of the Lease of a node has reached the API server, and from when on that means something. */
   pulseOf: (node: string) => Pulse | undefined;
   /** Whether the device of a node can say whose power it is, and when it first said off whatever is true, if it does. */
-  deviceOf: (node: string) => { hasIdentity: boolean; liesSinceMs?: number; strikes?: string } | undefined;
+  deviceOf: (
+    node: string,
+    feed?: string,
+  ) => { hasIdentity: boolean; liesSinceMs?: number; strikes?: string } | undefined;
+  /** The supplies of a node with several that have no power. */
+  feedsOff: (node: string) => readonly string[];
   /** Whether the port through which a node reaches its storage lets nothing through. */
   isPortClosed: (node: string) => boolean;
   /** Whether a process does anything at this moment: it can write to a volume of its, or it has none and runs. */

@@ -4,7 +4,8 @@
  * by then, and nobody says why, stays so for ever. A reason is one that is true, as far as the world can tell. Whatever is broken
  * still, a machine that operators have cut and that is off for long is not off without a word of what it waits for; where its device does
  * what it is told, no word will do for ten minutes but that a person holds it; and what is cut of one whose Node object is gone is an
- * alarm.
+ * alarm. A machine with several supplies is not whole again before each is on that operators have switched off: that it runs on the
+ * others is what nobody would notice.
  */
 import { nodeFenceName } from '../../api/fence-names.ts';
 import { QUARANTINE_KEY } from '../../api/release-view.ts';
@@ -40,6 +41,8 @@ interface Left {
   taint?: string;
   isOff?: boolean;
   isCutOff?: boolean;
+  /** Of a machine that runs on its other supplies. */
+  isFeed?: boolean;
 }
 
 class ComesToRest implements Checker {
@@ -54,6 +57,8 @@ class ComesToRest implements Checker {
   /** Machines that an operator has told a device to switch off, and that have not booted since. */
   readonly #cut = new Set<string>();
   readonly #leftOff: LeftOff;
+  /** Feeds that an operator has told a device to switch off, as `node feed`. */
+  readonly #cutFeeds = new Set<string>();
   readonly #troubles: Troubles;
   readonly #statements: Statements;
   #lastMs = -Infinity;
@@ -67,7 +72,9 @@ class ComesToRest implements Checker {
 
   onWire(event: WireEvent): void {
     this.#leftOff.onWire(event);
-    if (event.type === 'device' && event.action === 'off') this.#cut.add(event.node);
+    if (event.type !== 'device' || event.action !== 'off') return;
+    this.#cut.add(event.node);
+    if (event.feed !== undefined) this.#cutFeeds.add(`${event.node} ${event.feed}`);
   }
 
   /** Whoever has switched it on, what ended with its power has ended. */
@@ -93,7 +100,7 @@ class ComesToRest implements Checker {
     if (act.do === 'untaint') this.#taintedByHand.delete(`${node} ${act.key}`);
     const whom = 'operator' in act ? String(act.operator) : 'zone' in act ? act.zone : (node ?? '');
     if ('fault' in act) {
-      const what = `${act.do} ${'driver' in act ? act.driver : whom}`;
+      const what = [act.do, 'driver' in act ? act.driver : whom, 'feed' in act ? act.feed : ''].join(' ');
       if (act.fault === 'none') this.#faults.delete(what);
       else this.#faults.add(what);
     } else if (act.do === 'swapDevices' || act.do === 'clockSkew') {
@@ -129,7 +136,8 @@ class ComesToRest implements Checker {
     for (const [name, node] of state.nodes) {
       const left = this.#leftOn(name, node);
       const stated = this.#statements.of(name, node);
-      if (left === undefined || stated?.isSo === true) continue;
+      if (left === undefined) continue;
+      if (left.isFeed === true ? isPersons(stated?.says) : stated?.isSo === true) continue;
       const why = stated === undefined ? 'nobody says why' : `what is said of it is not so (${stated.says})`;
       const told = `${name} ${left.what} five minutes after the last fault, and ${why}`;
       const isTheirs = left.taint !== undefined && this.#taintedByHand.has(`${name} ${left.taint}`);
@@ -177,6 +185,8 @@ class ComesToRest implements Checker {
 
   #leftOn(name: string, node: Node): Left | undefined {
     if (this.#context.machineOf(name)?.power === 'off') return { what: 'is still switched off', isOff: true };
+    const feed = this.#context.feedsOff(name).find((one) => this.#cutFeeds.has(`${name} ${one}`));
+    if (feed !== undefined) return { what: `runs without its feed ${feed}`, isFeed: true };
     if (this.#context.isPortClosed(name)) return { what: 'is still cut off from its storage', isCutOff: true };
     const taint = node.spec?.taints?.find(({ key }) => key.startsWith('fenceline.dev/'))?.key;
     if (taint !== undefined) return { what: `still has the taint ${taint}`, taint };
@@ -185,4 +195,9 @@ class ComesToRest implements Checker {
     if (node.spec?.unschedulable === true && isOurs) return { what: 'still has our cordon' };
     return isReady(node) ? undefined : { what: 'is still not Ready' };
   }
+}
+
+/** Nobody but a person can end it, and it is said. That a fence has failed is no reason to leave off what it has cut. */
+function isPersons(says = ''): boolean {
+  return says === 'it is stopped' || says.includes('nothing that is configured switches it on');
 }

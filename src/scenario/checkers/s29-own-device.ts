@@ -22,8 +22,8 @@ export const s29: Invariant = {
       },
       onWire(event) {
         if (event.type !== 'device' || event.action !== 'off') return;
-        const { node, operator } = event;
-        const { strikes = node, hasIdentity = true } = deviceOf(node) ?? {};
+        const { node, operator, feed } = event;
+        const { strikes = node, hasIdentity = true } = deviceOf(node, feed) ?? {};
         if (strikes === node || machineOf(strikes)?.power !== 'on') return;
         const told = `operator-${operator} told the device of ${node} off, and it is the machine ${strikes} that goes off`;
         const couldKnow = hasIdentity ? nowMs() - changedMs > askedBeforeMs : struck.get(node) === strikes;

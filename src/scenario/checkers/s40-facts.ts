@@ -9,6 +9,8 @@ import type { Invariant } from './checker.ts';
 
 interface Said {
   power: 'on' | 'off';
+  /** By the device that was asked, which may be one of several. */
+  said: 'on' | 'off';
   /** The how-manieth of all answers it was. */
   answer: number;
 }
@@ -26,17 +28,17 @@ export const s40: Invariant = {
     /** How many answers had come when an operator last sent a record. */
     const heard = new Map<string, number>();
     /** By then: a write that is long under way cannot be called back. */
-    const isOff = (node: string, writer: string): boolean => {
+    const isOff = (node: string, writer: string, what: 'power' | 'said'): boolean => {
       const known = heard.get(writer) ?? answers;
-      return said.get(node)?.findLast(({ answer }) => answer <= known)?.power === 'off';
+      return said.get(node)?.findLast(({ answer }) => answer <= known)?.[what] === 'off';
     };
     return {
       onWire(event) {
         if (event.type === 'sent') heard.set(`${operatorUser(event.operator)} ${event.path}`, answers);
         if (event.type !== 'answered') return;
         answers += 1;
-        const { node, power } = event;
-        said.set(node, [...(said.get(node) ?? []).slice(-keptAnswers), { power, answer: answers }]);
+        const { node, power, said: own = event.power } = event;
+        said.set(node, [...(said.get(node) ?? []).slice(-keptAnswers), { power, said: own, answer: answers }]);
       },
       onStored({ type, object, previous }, user) {
         if (object.kind !== 'NodeFence' || type === 'DELETED') return;
@@ -46,8 +48,8 @@ export const s40: Invariant = {
         const isAnother = fence.status?.fence?.startedAt !== before?.status?.fence?.startedAt;
         for (const { what, fact } of newFacts(fence, before)) {
           // One that was found off was asked before its fence was written down.
-          const isSo =
-            what === 'port' ? isPortClosed(node) : isOff(node, `${user} ${statusPath}/${object.metadata.name}/status`);
+          const writer = `${user} ${statusPath}/${object.metadata.name}/status`;
+          const isSo = what === 'port' ? isPortClosed(node) : isOff(node, writer, what);
           if (!isSo) violated(`${fact}, and no device has said so`);
         }
         if (isAnother && fence.status?.fence?.phase === 'waiting') said.delete(node);
@@ -57,7 +59,8 @@ export const s40: Invariant = {
 };
 
 interface Fact {
-  what: 'device' | 'port';
+  /** What one device has said, or all of a node taken together. */
+  what: 'said' | 'power' | 'port';
   fact: string;
 }
 
@@ -75,12 +78,12 @@ function factsOf(fence: StoredFence | undefined): Fact[] {
   const facts: Fact[] = switched.flatMap(({ step, method, device, confirmedAt }) =>
     confirmedAt === undefined || device === undefined
       ? []
-      : [{ what: step === 'isolation' ? 'port' : 'device', fact: `that ${method} is off (${startedAt})` }],
+      : [{ what: step === 'isolation' ? 'port' : 'said', fact: `that ${method} is off (${startedAt})` }],
   );
-  if (phase === 'off') facts.push({ what: 'device', fact: `that the machine is off (${startedAt})` });
+  if (phase === 'off') facts.push({ what: 'power', fact: `that the machine is off (${startedAt})` });
   const condition = fence?.status?.conditions?.find(({ type }) => type === 'Fenced');
   if (condition?.status === 'True') {
-    const what = phase === 'isolated' ? 'port' : 'device';
+    const what = phase === 'isolated' ? 'port' : 'power';
     facts.push({ what, fact: `that the node is fenced, ${condition.reason} (${startedAt})` });
   }
   return facts;

@@ -1,6 +1,17 @@
-/** Power devices: one per machine, each with a fault that it can be given. They act on machines whatever the API says. */
+/**
+ * Power devices: one per machine, or one per feed of a machine that has several, each with a fault that it can be given. They act on
+ * machines whatever the API says.
+ */
 import type { Clock } from '../../clock.ts';
-import type { Machine } from './machine.ts';
+
+/** What a device switches: a machine, or one of its feeds. */
+export interface Powered {
+  /** Of the machine. */
+  readonly name: string;
+  readonly power: 'on' | 'off';
+  powerOn(): void;
+  powerOff(): void;
+}
 
 export const bmcFaults = [
   'none',
@@ -22,12 +33,12 @@ export type BmcAnswer =
   { ok: true; power: 'on' | 'off'; identity?: string } | { ok: false; error: string };
 
 export interface BmcOptions {
-  machine: Machine;
+  machine: Powered;
   clock: Clock;
   /** Whether it can say whose power it is; default: yes. */
   hasIdentity?: boolean;
   /** Which machine a device that is wired wrongly belongs to. */
-  other: () => Machine | undefined;
+  other: () => Powered | undefined;
   /** What a request takes. */
   answerMs?: number;
   /** Every request that reached the device, for the record. */
@@ -41,7 +52,7 @@ export class Bmc {
   readonly #options: BmcOptions;
   #fault: BmcFault = 'none';
   #liesSinceMs: number | undefined;
-  #machine: Machine;
+  #machine: Powered;
 
   constructor(options: BmcOptions) {
     this.#options = options;
@@ -49,18 +60,18 @@ export class Bmc {
   }
 
   /** The machine that it switches. */
-  get machine(): Machine {
+  get machine(): Powered {
     return this.#machine;
   }
 
   /** The machine that a command reaches now, whatever it says of itself; undefined: none. */
-  get strikes(): Machine | undefined {
+  get strikes(): Powered | undefined {
     if (this.#fault === 'refuses' || this.#fault === 'hangs' || this.#fault === 'ignores') return undefined;
     return this.#fault === 'wrongMachine' ? (this.#options.other() ?? this.#machine) : this.#machine;
   }
 
   /** Somebody puts the plug of another machine into it. */
-  plugIn(machine: Machine): void {
+  plugIn(machine: Powered): void {
     this.#machine = machine;
   }
 
@@ -106,7 +117,7 @@ export class Bmc {
   #carryOut(action: BmcAction, fault: Exclude<BmcFault, 'hangs'>): BmcAnswer {
     const { clock, other } = this.#options;
     const machine = this.#machine;
-    const answerOf = (one: Machine): Extract<BmcAnswer, { ok: true }> => this.#answerOf(one);
+    const answerOf = (one: Powered): Extract<BmcAnswer, { ok: true }> => this.#answerOf(one);
     switch (fault) {
       case 'none':
         apply(machine, action);
@@ -137,12 +148,12 @@ export class Bmc {
     }
   }
 
-  #answerOf({ power, name }: Machine): Extract<BmcAnswer, { ok: true }> {
+  #answerOf({ power, name }: Powered): Extract<BmcAnswer, { ok: true }> {
     return { ok: true, power, ...(this.hasIdentity ? { identity: name } : {}) };
   }
 }
 
-function apply(machine: Machine, action: BmcAction): void {
+function apply(machine: Powered, action: BmcAction): void {
   if (action === 'off') machine.powerOff();
   else if (action === 'on') machine.powerOn();
 }

@@ -70,6 +70,8 @@ export class Machine {
   readonly name: string;
   readonly clock: Clock;
   bootTimeMs: number;
+  /** Whether there is power to switch on; one that has several supplies may have none left. */
+  isFed: () => boolean = () => true;
   readonly #base: Clock;
   readonly #random: () => number;
   readonly #listeners = new Set<MachineListener>();
@@ -158,7 +160,7 @@ export class Machine {
 
   /** Nothing happens when it is on already, as with a real power button that only turns on. */
   powerOn(bootTimeMs: number = this.bootTimeMs): void {
-    if (this.#state !== 'off') return;
+    if (this.#state !== 'off' || !this.isFed()) return;
     this.#state = 'booting';
     this.#emit({ type: 'booting' });
     this.clock.after(bootTimeMs, () => {

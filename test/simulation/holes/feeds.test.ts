@@ -1,0 +1,18 @@
+/** A machine with several supplies: off when all of them are, and whole again when all of them are on. */
+import { runHoles } from './files.ts';
+
+runHoles('what was cut of a machine that runs on', {
+  'two-feeds-one-refuses':
+    '[RET-2, SAF-19] S25: a feed that was cut is on again when the node is back, though its fence failed',
+  'two-feeds-cancelled': '[RET-2, SAF-19] S25: and when it is back while its fence begins anew',
+  'two-feeds-rebooted-by-itself': '[RET-2, SAF-19] S25: and when it has booted by itself, on the other one',
+  'two-feeds-fenced-again':
+    '[SAF-1, FEN-14] what we have cut ourselves is no lie of its device: the node is fenced again',
+  'two-feeds-one-does-not-go-on':
+    '[SAF-19, FEN-14] S25: one that does not go on keeps no other from being told, nor its node from service',
+});
+
+runHoles('outlets that cannot say whose power they are', {
+  'two-outlets-drilled':
+    '[SAF-17, FEN-14] two of them are drilled together: that the node lives on the second is no lie of the first',
+});
