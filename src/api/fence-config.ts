@@ -20,11 +20,19 @@ export interface Method {
   object?: string;
 }
 
+/** A method is never changed once it was read, and every look at a fence asks for this several times. */
+const hashes = new WeakMap<Method, string>();
+
 /** Tells devices apart, and a device from what is made of it by an edit; undefined: there is none, as for a cordon. */
-export function deviceHash({ action, driver, parameters, secrets }: Method): string | undefined {
+export function deviceHash(method: Method): string | undefined {
+  const { action, driver, parameters, secrets } = method;
   if (action === 'cordon' || action === 'uncordon') return undefined;
+  const known = hashes.get(method);
+  if (known !== undefined) return known;
   const sorted = Object.entries(parameters).sort(([one], [other]) => (one < other ? -1 : 1));
-  return hash(JSON.stringify([driver, sorted, secrets]));
+  const made = hash(JSON.stringify([driver, sorted, secrets]));
+  hashes.set(method, made);
+  return made;
 }
 
 /** What one level of a step does: all that switches off, then, when what it runs was let go, all that switches on. */
