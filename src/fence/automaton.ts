@@ -52,10 +52,7 @@ export function transition(state: FenceState, context: FenceContext): Transition
   if (context.facts.isStopped) return stay(state);
   if (context.facts.isOfPredecessor === true && !isUndoing.has(state.phase)) return takenOver(state, context);
   const { neverOff: message } = context.facts;
-  // What was told and not seen off as a whole may have run on, by a device that is right.
-  const mayRunOn = state.phase === 'booting' && state.told !== undefined;
-  if (message !== undefined && state.neverOff === undefined && !mayRunOn)
-    return move({ ...state, neverOff: message, message });
+  if (message !== undefined && state.neverOff === undefined) return move({ ...state, neverOff: message, message });
   switch (state.phase) {
     case 'waiting':
       return waiting(state, context);

@@ -102,6 +102,18 @@ describe('a command that may strike late', () => {
   });
 });
 
+describe('a machine that boots', () => {
+  test('[RET-1] is not taken for back because it is as it was, or because its boot was seen, before it is', () => {
+    const state = booting();
+    assert.equal(next(state, { nowMs: 4000, isUnharmed: true }), state);
+    assert.equal(moved(state, { nowMs: 4000, isUnharmed: true, isBack: true }).kind, 'cancelled');
+    const open = next(told(), { nowMs: 60_000, bootId: 'b2' });
+    assert.deepEqual([open.phase, open.switched.length], ['booting', 1]);
+    const lost = next(open, { nowMs: 61_000, bootId: 'b2', isLostAgain: true });
+    assert.equal(lost.phase, 'recovering', 'that it was back is over: nobody waits for a command that may strike');
+  });
+});
+
 describe('a machine that is off again before its node is back', () => {
   test('[SAF-19] is switched on so often as it may, and then that is said', () => {
     let state = booting();
@@ -114,6 +126,10 @@ describe('a machine that is off again before its node is back', () => {
     assert.deepEqual([given.phase, given.isForGood], ['failed', true]);
     assert.equal(given.message, 'it is off, and does not stay on: somebody has to look');
     assert.equal(next(given, { nowMs: 30_000, isFoundOff: true, isWorthIt: false }), given);
+    const other = { ...given, message: 'not Ready' };
+    assert.equal(next(other, { nowMs: 30_000, isFoundOff: true, isWorthIt: false }).message, given.message);
+    const anew = { ...state, message: given.message! };
+    assert.equal(next(anew, { nowMs: 20_000, isFoundOff: true }).phase, 'failed', 'once more, after a pause');
   });
 
   test('[SAF-19] also where its fence has failed by then, with nothing left to free', () => {

@@ -164,6 +164,11 @@ describe('a node that is back', () => {
     assert.deepEqual([rest.phase, rest.told], ['failed', undefined], 'what it has failed with stands');
     const last = next({ ...failed, told: [a], failedIn: 'recovery' }, { ...back, ...done('succeeded') }).state;
     assert.equal(last.phase, 'finished');
+    const half = next({ ...failed, failedIn: 'recovery' }, { ...back, ...done('succeeded') }).state;
+    assert.deepEqual([half.phase, half.told], ['failed', [b]], 'not before all of them are on');
+    const unsafe = { ...failed, told: [a], switched: cut, failedIn: 'recovery', missed: ['a-on'] } as const;
+    assert.equal(next(unsafe, { ...back, isHarmless: false }).run, undefined, 'its storage is not asked after');
+    assert.equal(next(unsafe, back).run?.name, 'fc-off');
     assert.equal(next({ ...failed, told: ['gone'] }, back).state.told?.length, 2);
     const booted = next({ ...failed, told: [a] }, { ...back, bootId: 'b2' }, alone).state;
     assert.equal(booted.told, undefined, 'it has power by its only device');

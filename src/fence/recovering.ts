@@ -58,9 +58,10 @@ function powerLater(state: FenceState, { nowMs }: FenceFacts): Transition {
  */
 export function undoLater(state: FenceState, { facts, config }: FenceContext): Transition {
   const { missed = [], notBeforeMs = 0, ...rest } = state;
-  const isCut = facts.isHarmless && state.failedIn === 'recovery';
   const power = powerBack(state, config);
-  const cuts = isCut ? undoOf(state.switched, config, -1).map(({ method }) => ({ method, isQuestion: true })) : [];
+  const cuts = facts.isHarmless
+    ? undoOf(state.switched, config, -1).map(({ method }) => ({ method, isQuestion: true }))
+    : [];
   const [next, ...more] = [...power, ...cuts].filter(({ method }) => !missed.includes(method.name));
   const later = move({ ...rest, notBeforeMs: facts.nowMs + askAgainAfterMs });
   if (next === undefined) return missed.length === 0 ? stay(state) : later;
