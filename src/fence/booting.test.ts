@@ -128,7 +128,7 @@ describe('a machine that is off again before its node is back', () => {
     assert.equal(next(given, { nowMs: 30_000, isFoundOff: true, isWorthIt: false }), given);
     const other = { ...given, message: 'not Ready' };
     assert.equal(next(other, { nowMs: 30_000, isFoundOff: true, isWorthIt: false }).message, given.message);
-    const anew = { ...state, message: given.message! };
+    const anew = { ...state, message: given.message };
     assert.equal(next(anew, { nowMs: 20_000, isFoundOff: true }).phase, 'failed', 'once more, after a pause');
   });
 
