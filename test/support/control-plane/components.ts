@@ -10,6 +10,8 @@ export interface ComponentOptions {
 }
 
 export interface ApiserverOptions extends ComponentOptions {
+  /** Pods run under accounts and get their tokens; the controller manager has to run, which makes the accounts. */
+  readonly serviceAccounts?: boolean;
   /** How long pods that say nothing else stay bound to a node that is not ready or unreachable. */
   readonly notReadyTolerationSeconds?: number;
   readonly unreachableTolerationSeconds?: number;
@@ -73,7 +75,7 @@ export function apiserverArgs({ files, port, etcdUrl, auditLog, options }: Apise
     `--service-account-key-file=${files.serviceAccountKey}`,
     `--service-account-signing-key-file=${files.serviceAccountKey}`,
     '--service-cluster-ip-range=10.96.0.0/16',
-    '--disable-admission-plugins=ServiceAccount',
+    ...(options.serviceAccounts ? [] : ['--disable-admission-plugins=ServiceAccount']),
     '--allow-privileged=true',
     `--default-not-ready-toleration-seconds=${options.notReadyTolerationSeconds ?? 5}`,
     `--default-unreachable-toleration-seconds=${options.unreachableTolerationSeconds ?? 5}`,

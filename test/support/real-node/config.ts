@@ -37,7 +37,8 @@ oom_score = 0
 }
 
 export function cniConfig(podNetwork: string): object {
-  const ipam = { type: 'host-local', dataDir: '/run/cni', ranges: [[{ subnet: `${podNetwork}.0/24` }]] };
+  const ranges = [[{ subnet: `${podNetwork}.0/24` }]];
+  const ipam = { type: 'host-local', dataDir: '/run/cni', ranges, routes: [{ dst: '0.0.0.0/0' }] };
   return { cniVersion: '0.4.0', name: 'pods', plugins: [{ type: 'ptp', ipam }] };
 }
 

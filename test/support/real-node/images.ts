@@ -1,4 +1,4 @@
-/** The images that run on real nodes, made from one static program: no registry is asked. */
+/** The images that run on real nodes, made from files of this machine: no registry is asked. */
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { copyFile, mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -16,21 +16,40 @@ interface Blob {
   size: number;
 }
 
-/** Writes one archive with all images into `dir`; answers its path. */
+/** How a container of an image is started, as OCI has it. */
+export interface ImageConfig {
+  Entrypoint: string[];
+  Cmd?: string[];
+  Env?: string[];
+  User?: string;
+}
+
+interface Image {
+  name: string;
+  config: ImageConfig;
+}
+
+/** Writes one archive with the images that every node has into `dir`; answers its path. */
 export async function makeImages(dir: string, program: string): Promise<string> {
-  const layout = join(dir, 'layout');
-  const blobs = join(layout, 'blobs', 'sha256');
   const root = join(dir, 'root');
-  await mkdir(blobs, { recursive: true });
   await mkdir(root, { recursive: true });
   await copyFile(program, join(root, 'workload'));
+  return makeArchive(dir, root, [
+    { name: pauseImage, config: { Entrypoint: ['/workload', 'pause'] } },
+    { name: workloadImage, config: { Entrypoint: ['/workload'] } },
+  ]);
+}
+
+/** Images of one layer, which is what is in `root`. */
+export async function makeArchive(dir: string, root: string, images: readonly Image[]): Promise<string> {
+  const layout = join(dir, 'layout');
+  const blobs = join(layout, 'blobs', 'sha256');
+  await mkdir(blobs, { recursive: true });
   const layerPath = join(dir, 'layer.tar');
-  await run('tar', ['--create', '--file', layerPath, '--owner=0', '--group=0', '--directory', root, 'workload']);
+  await run('tar', ['--create', '--file', layerPath, '--owner=0', '--group=0', '--directory', root, '.']);
   const layer = await addBlob(blobs, await readFile(layerPath));
-  const manifests = [
-    await addImage(blobs, layer, { name: pauseImage, entrypoint: ['/workload', 'pause'] }),
-    await addImage(blobs, layer, { name: workloadImage, entrypoint: ['/workload'] }),
-  ];
+  const manifests: object[] = [];
+  for (const image of images) manifests.push(await addImage(blobs, layer, image));
   await writeFile(join(layout, 'oci-layout'), JSON.stringify({ imageLayoutVersion: '1.0.0' }));
   await writeFile(join(layout, 'index.json'), JSON.stringify({ schemaVersion: 2, manifests }));
   const archive = join(dir, 'images.tar');
@@ -38,18 +57,14 @@ export async function makeImages(dir: string, program: string): Promise<string> 
   return archive;
 }
 
-async function addImage(
-  blobs: string,
-  layer: Blob,
-  { name, entrypoint }: { name: string; entrypoint: string[] },
-): Promise<object> {
+async function addImage(blobs: string, layer: Blob, { name, config: started }: Image): Promise<object> {
   const architecture = process.arch === 'x64' ? 'amd64' : process.arch;
   const config = await addBlob(
     blobs,
     JSON.stringify({
       architecture,
       os: 'linux',
-      config: { Entrypoint: entrypoint },
+      config: started,
       rootfs: { type: 'layers', diff_ids: [layer.digest] },
     }),
   );

@@ -25,9 +25,14 @@ export interface RealNodeOptions {
   labels?: Readonly<Record<string, string>>;
   /** CSI drivers, each served by a plugin on the node. */
   drivers?: readonly string[];
+  /** Archives of images beyond those that every node has. */
+  images?: readonly string[];
+  /** Pods reach the API server by its Service, at this address, as kube-proxy would let them. */
+  apiService?: string;
 }
 
 const prefix = 'fenceline-node-';
+const forwarder = join(import.meta.dirname, '../programs/forward.ts');
 
 export class RealNode {
   readonly name: string;
@@ -39,6 +44,7 @@ export class RealNode {
   readonly #cable: Cable;
   readonly #containerd: Service;
   readonly #kubelet: Service;
+  readonly #forwarder: Service;
   readonly #plugins: readonly { driver: string; service: Service }[];
   #namespaces: Namespaces | undefined;
 
@@ -62,6 +68,7 @@ export class RealNode {
     const service = (name: string): Service => new Service(name, join(options.logDir, `${options.name}-${name}.log`));
     this.#containerd = service('containerd');
     this.#kubelet = service('kubelet');
+    this.#forwarder = service('forwarder');
     this.#plugins = (options.drivers ?? []).map((driver) => ({ driver, service: service(driver) }));
   }
 
@@ -97,7 +104,10 @@ export class RealNode {
     await this.#cable.lay(this.#namespaces);
     await this.#containerd.start(this.#namespaces, ['containerd', '--config', join(this.#dir, 'containerd.toml')]);
     await this.#containerd.untilReady(() => this.#ctr('version').then(() => true));
-    await this.#ctr('--namespace=k8s.io', 'images', 'import', join(this.#dir, 'images', 'images.tar'));
+    for (const archive of [join(this.#dir, 'images', 'images.tar'), ...(this.#options.images ?? [])]) {
+      await this.#ctr('--namespace=k8s.io', 'images', 'import', archive);
+    }
+    await this.#serveApi(this.#namespaces);
     for (const { driver, service } of this.#plugins) await service.start(this.#namespaces, this.#pluginArgs(driver));
     await this.startKubelet();
   }
@@ -106,7 +116,7 @@ export class RealNode {
   async powerOff(): Promise<void> {
     await this.#namespaces?.end();
     this.#namespaces = undefined;
-    const services = [this.#kubelet, this.#containerd, ...this.#plugins.map(({ service }) => service)];
+    const services = [this.#kubelet, this.#containerd, this.#forwarder, ...this.#plugins.map(({ service }) => service)];
     for (const service of services) await service.ended();
     await removeCgroup(this.#cgroup);
   }
@@ -168,6 +178,14 @@ export class RealNode {
     const server = `https://${network.address}:${api.port}`;
     await json('kubeconfig', kubeletKubeconfig({ ...api, server }));
     await makeImages(join(this.#dir, 'images'), binaries.workload);
+  }
+
+  async #serveApi(namespaces: Namespaces): Promise<void> {
+    const { apiService, network, api } = this.#options;
+    if (apiService === undefined) return;
+    await namespaces.run('ip', 'address', 'add', `${apiService}/32`, 'dev', 'lo');
+    const args = [apiService, '443', network.address, String(api.port)];
+    await this.#forwarder.start(namespaces, [process.execPath, forwarder, ...args]);
   }
 
   #kubeletArgs(): string[] {
