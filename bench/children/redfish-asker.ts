@@ -13,7 +13,7 @@ import { realClock } from '../../src/clock.ts';
 import { agentDriver, defaultAgentSettings, readMetadata } from '../../src/devices/agent.ts';
 import type { Device, DeviceDriver } from '../../src/devices/device.ts';
 import { RedfishDriver } from '../../src/devices/redfish.ts';
-import { learn, learnCut, learnNeverOff, learnSwapped, withMemory } from '../../src/fence/memory.ts';
+import { isDrilled, learn, learnCut, learnNeverOff, learnSwapped, withMemory } from '../../src/fence/memory.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { percentile } from '../lib/table.ts';
 
@@ -98,6 +98,7 @@ function watch(): void {
     learnSwapped,
     learnNeverOff,
     recall: withMemory,
+    isDrilled,
   });
   const devices = new Map(orders.ports.map((port) => [String(port), deviceAt(port)]));
   const tasks = new DeviceTasks({

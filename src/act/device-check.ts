@@ -31,6 +31,8 @@ export interface CheckOptions {
   /** Whether a device would do, for whoever keeps that. */
   onChecked?: (node: LiveNode, method: Method, problem: Problem | undefined) => void;
   askTimeoutMs?: number;
+  /** It is about to be fenced while it lives, and not on the day when it does not. */
+  isForNow?: boolean;
 }
 
 export interface CheckedAnswer {
@@ -150,12 +152,12 @@ interface Answered extends Of {
 function judged(
   node: LiveNode,
   { method, found: { device, ...where }, answer, isPower, isPart }: Answered,
-  { doubt, hear, onAnswer, places }: CheckOptions,
+  { doubt, hear, onAnswer, places, isForNow = false }: CheckOptions,
 ): Problem | undefined {
   const what = isPower ? 'power' : 'storage';
   const answered = saidBy(device, answer, identitiesOf(node, method));
   const said = hear(node, { method, what }, { ...answered, ...plugged(where) });
-  const found = doubt(node, said, { what, isPart });
+  const found = doubt(node, said, { what, isPart, isForLater: !isForNow });
   const pin = found !== undefined && isPinnable(said, method) ? places.pin(method, said.says ?? '') : undefined;
   const { power, identity } = said;
   const told = { method: method.name, device: device.name, power, identity, believed: found === undefined };

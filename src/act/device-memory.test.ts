@@ -5,10 +5,10 @@ import { aNode } from '../../test/support/release-case.ts';
 import type { Method } from '../api/fence-config.ts';
 import { machineKey } from '../api/machine.ts';
 import type { PowerAnswer, Said } from '../api/power.ts';
-import { deviceHash } from '../api/power.ts';
+import { deviceHash, outletLevels } from '../api/power.ts';
 import type { LiveNode } from '../api/release-view.ts';
 import { plugOf } from '../api/plug.ts';
-import { learn, learnCut, learnNeverOff, learnSwapped, withMemory } from '../fence/memory.ts';
+import { isDrilled, learn, learnCut, learnNeverOff, learnSwapped, withMemory } from '../fence/memory.ts';
 import type { DeviceMemoryOptions } from './device-memory.ts';
 import { DeviceMemory } from './device-memory.ts';
 
@@ -52,7 +52,9 @@ test('[SAF-17] a node is off by the outlets that it is configured with now, by a
   };
   let withinMs = 60_000;
   const isOff = (...configured: string[]): boolean | undefined => {
-    memory.configure(new Map(configured.length === 0 ? [] : [['a', [configured]]]));
+    memory.configure(
+      new Map(configured.length === 0 ? [] : [['a', [configured.map((device) => ({ device, outlets: 1 }))]]]),
+    );
     return memory.outlets(withinMs).get('a')?.isOff;
   };
   assert.equal(isOff(), undefined);
@@ -157,13 +159,42 @@ async function remembering(isThere: (node: string) => boolean): Promise<DeviceMe
   return memory;
 }
 
+test('[SAF-17] of several outlets none is believed on trust, however they are written, until they were drilled together', async () => {
+  const memory = await remembering(() => true);
+  const outlet = (name: string, plug: string): Method => ({
+    name,
+    action: 'off',
+    driver: 'agent:fence_apc',
+    parameters: { ip: name, plug },
+    secrets: [],
+  });
+  const hear = (method: Method, plug?: string): string | undefined => {
+    const said = { device: 'pdu', power: 'on', identity: 'none', message: '', ...(plug && { plug }) } as const;
+    return memory.hear(aNode({ name: 'a' }), { method, what: 'power' }, { said, by: 'check' }).needsDrill;
+  };
+  const configure = (...off: Method[]): void => {
+    const config = { isolation: [], powerManagement: [{ off, on: [] }], recovery: [] };
+    memory.configureNode('a', outletLevels({ ok: true, config }));
+  };
+  const [one, other, list] = [outlet('x', '1'), outlet('y', '2'), outlet('z', '1,2')];
+  assert.equal(hear(one), undefined);
+  configure(one);
+  assert.deepEqual([hear(one), memory.isOnTrust('a', one)], [undefined, true]);
+  configure(one, other);
+  assert.deepEqual([hear(one), hear(other), memory.isOnTrust('a', one)], ['a', 'a', false]);
+  configure(list);
+  assert.deepEqual([hear(list), memory.isOnTrust('a', list)], ['a', false], 'two outlets of one device');
+  configure(one);
+  assert.equal(hear(one, 'p1,p2'), 'a', 'as its Secret says');
+});
+
 async function remembered(
   lifeOf: DeviceMemoryOptions['lifeOf'],
   rivalOf: DeviceMemoryOptions['rivalOf'] = () => undefined,
 ): Promise<{ cluster: ActCluster; memory: DeviceMemory }> {
   const cluster = await ActCluster.create();
   const { client, clock } = cluster;
-  const rules = { learn, learnCut, learnSwapped, learnNeverOff, recall: withMemory };
+  const rules = { learn, learnCut, learnSwapped, learnNeverOff, recall: withMemory, isDrilled };
   const base = { client, clock, namespace: 'fenceline', isLeading: () => false, onProblem: () => {} };
   return { cluster, memory: new DeviceMemory({ ...base, lifeOf, rivalOf, ...rules }) };
 }

@@ -8,10 +8,10 @@ import type { Method } from '../api/fence-config.ts';
 import type { FenceDeviceStatus } from '../api/fence-device.ts';
 import { hash } from '../api/hash.ts';
 import { ofAnother } from '../api/named-machine.ts';
-import { sharesPlug } from '../api/plug.ts';
+import { outletsOf, sharesPlug } from '../api/plug.ts';
 import { isRenewing, RENEWAL_UNDERWAY_MS, silentAfterMs } from '../api/life.ts';
-import type { Heard, PowerAnswer, Said } from '../api/power.ts';
-import { deviceHash } from '../api/power.ts';
+import type { Heard, Outlets, PowerAnswer, Said, Together } from '../api/power.ts';
+import { deviceHash, levelKey } from '../api/power.ts';
 import type { LeaseSign, LiveNode } from '../api/release-view.ts';
 import type { DeviceRecord, DeviceRecordsOptions, Recollection } from './device-records.ts';
 import { DeviceRecords } from './device-records.ts';
@@ -27,10 +27,13 @@ export interface DeviceMemoryOptions extends DeviceRecordsOptions {
   learnSwapped: (before: FenceDeviceStatus, told: { at: string; message: string }) => FenceDeviceStatus;
   learnNeverOff: (before: FenceDeviceStatus, told: { at: string; message: string }) => FenceDeviceStatus;
   /** What a device said, as it is weighed. */
-  recall: (said: Said, status: FenceDeviceStatus) => PowerAnswer;
+  recall: (said: Said, status: FenceDeviceStatus, together?: Together) => PowerAnswer;
+  /** Whether a drill has shown whose power it is, with these others. */
+  isDrilled: (status: FenceDeviceStatus, level: string | undefined) => boolean;
 }
 
-type Cut = Pick<Heard, 'at' | 'configuration' | 'bootId' | 'isAlive'>;
+type Cut = Pick<Heard, 'at' | 'configuration' | 'bootId' | 'isAlive'> & { level?: string | undefined };
+type Levels = readonly (readonly Outlets[])[];
 
 /** A machine that was booted renews its Lease, and says in which boot it is, at about the same time. */
 const bootToldMs = 3000;
@@ -41,7 +44,7 @@ export class DeviceMemory {
   readonly #options: DeviceMemoryOptions;
   readonly records: DeviceRecords;
   #shared: ReadonlyMap<string, string> = new Map();
-  #configured: ReadonlyMap<string, readonly (readonly string[])[]> = new Map();
+  readonly #configured = new Map<string, Levels>();
   /** Devices that wait for a renewal, by node. */
   readonly #waiting = new Map<string, Set<DeviceRecord>>();
   /** Told of each node of which a device has said off. */
@@ -85,6 +88,7 @@ export class DeviceMemory {
     const nowMs = clock.monotonic();
     const renewedAtMs = lease?.renewed === true ? nowMs - lease.unchangedForMs : -Infinity;
     const configuration = deviceHash(method);
+    const allOffMs = saidOff && this.#allOffMs(node.name, configuration, saidOff);
     const news: Heard = {
       by: heard.by,
       said,
@@ -93,10 +97,8 @@ export class DeviceMemory {
       at: timeOf(clock.now()),
       isAlive,
       bootId,
-      isContradicted:
-        what === 'power' &&
-        saidOff !== undefined &&
-        renewedAtMs > this.#allOffMs(node.name, configuration, saidOff) + RENEWAL_UNDERWAY_MS,
+      isPart: this.#isPart(node.name, configuration, bootId),
+      isContradicted: what === 'power' && allOffMs !== undefined && renewedAtMs > allOffMs + RENEWAL_UNDERWAY_MS,
       cleared: record.spec.cleared,
       sharedWith: this.#shared.get(`${node.name} ${configuration}`) ?? this.#sharedBy(record, said.plug),
     };
@@ -106,13 +108,32 @@ export class DeviceMemory {
       own.saidOff = saidOff ?? { atMs: nowMs, bootId, again };
       if (what === 'power' && record.status.wrong === undefined) this.#wait(node.name, record);
     }
-    return recall(said, record.status);
+    return recall(said, record.status, what === 'power' ? this.#together(node.name, configuration, bootId) : undefined);
+  }
+
+  #levelOf(node: string, configuration: string): readonly Outlets[] {
+    const level = this.#configured.get(node)?.find((devices) => devices.some(({ device }) => device === configuration));
+    return level ?? [{ device: configuration, outlets: 1 }];
+  }
+
+  /** Where its outlets are in a Secret, it has told how many there are. */
+  #together(node: string, configuration: string, bootId: string): Together {
+    const level = this.#levelOf(node, configuration);
+    const records = level.map(({ device, outlets }) => ({ outlets, record: this.#find(node, device) }));
+    const count = records.map(({ outlets, record }) => Math.max(outlets, outletsOf(record?.own.plug ?? '').length));
+    const known = records.map(({ record }) => record?.status ?? {});
+    return { node, level: levelKey(level), outlets: count.reduce((sum, one) => sum + one, 0), known, bootId };
+  }
+
+  /** The machine may have power by another device of the level. */
+  #isPart(node: string, configuration: string, bootId: string): boolean {
+    const others = this.#levelOf(node, configuration).filter(({ device }) => device !== configuration);
+    return others.some(({ device }) => this.#find(node, device)?.own.saidOff?.bootId !== bootId);
   }
 
   /** Since when all devices of its level have said off, in this boot: that it lives contradicts them together, and not one of them. */
   #allOffMs(node: string, configuration: string, { atMs, bootId }: NonNullable<Recollection['saidOff']>): number {
-    const level = this.#configured.get(node)?.find((devices) => devices.includes(configuration)) ?? [];
-    const times = level.map((device) => {
+    const times = this.#levelOf(node, configuration).map(({ device }) => {
       const { saidOff } = this.#find(node, device)?.own ?? {};
       return device === configuration ? atMs : saidOff?.bootId === bootId ? saidOff.atMs : Infinity;
     });
@@ -199,15 +220,24 @@ export class DeviceMemory {
     this.#shared = shared;
   }
 
-  /** What nodes are switched off by as they are configured now, level by level, by the hash of the device. */
-  configure(configured: ReadonlyMap<string, readonly (readonly string[])[]>): void {
-    this.#configured = configured;
+  /** What nodes are switched off by as they are configured now, level by level; of those that are gone nothing is kept. */
+  configure(configured: ReadonlyMap<string, Levels>): void {
+    for (const node of this.#configured.keys()) {
+      if (this.#options.lifeOf(node).lease === undefined) this.#configured.delete(node);
+    }
+    for (const [node, levels] of configured) this.configureNode(node, levels);
+  }
+
+  configureNode(node: string, levels: Levels): void {
+    this.#configured.set(node, levels);
   }
 
   /** A node is about to lose its power by this device. */
   cut(node: LiveNode, method: Method): void {
     const { isAlive, bootId } = this.#lifeOf(node.name);
-    const cut = { at: timeOf(this.#options.clock.now()), configuration: deviceHash(method), bootId, isAlive };
+    const configuration = deviceHash(method);
+    const level = levelKey(this.#levelOf(node.name, configuration));
+    const cut = { at: timeOf(this.#options.clock.now()), configuration, bootId, isAlive, level };
     this.records.learn(this.#recordOf(node.name, method), (before) => this.#options.learnCut(before, cut));
   }
 
@@ -231,13 +261,17 @@ export class DeviceMemory {
 
   /** Whether nobody can know whose power a device is: it cannot say, and no drill has shown it. */
   isUnproven(node: string, method: Method): boolean {
-    const { identity, drilled } = this.#find(node, deviceHash(method))?.status ?? {};
-    return identity === undefined && drilled === undefined;
+    const configuration = deviceHash(method);
+    const status = this.#find(node, configuration)?.status ?? {};
+    const level = levelKey(this.#levelOf(node, configuration));
+    return status.identity === undefined && !this.#options.isDrilled(status, level);
   }
 
-  /** Whether it is believed all the same, because it was seen on while its node was alive. */
+  /** Whether it is believed all the same, because it was seen on while its node was alive: of several outlets none is. */
   isOnTrust(node: string, method: Method): boolean {
-    return this.isUnproven(node, method) && this.#find(node, deviceHash(method))?.status.seenOn !== undefined;
+    const configuration = deviceHash(method);
+    const isSeenOn = this.#find(node, configuration)?.status.seenOn !== undefined;
+    return isSeenOn && this.isUnproven(node, method) && this.#together(node, configuration, '').outlets < 2;
   }
 
   /** Nodes of which a device is remembered; `isOff`: whatever of theirs cannot say whose power it is has said off within this time. */
@@ -253,7 +287,7 @@ export class DeviceMemory {
     const present = this.#configured
       .get(node)
       ?.flat()
-      .map((configuration) => asked.find(({ status }) => status.configuration === configuration));
+      .map(({ device }) => asked.find(({ status }) => status.configuration === device));
     const blind = (present ?? asked).filter((one) => one?.status.identity === undefined);
     return blind.length > 0 && blind.every((one) => one !== undefined && hasSaidOff(one, sinceMs));
   }

@@ -70,6 +70,10 @@ export const COMMANDS = {
   evidence: { to: 'see what the verdict on it rests on', command: 'fenceline status {{node}} -o wide' },
   explain: { to: 'look again', command: 'fenceline explain {{node}}' },
   check: { to: 'ask its devices yourself; nothing is switched', command: 'fenceline check {{node}} -n {{namespace}}' },
+  drill: {
+    to: 'fence it once on a quiet day, while it is alive, to show that its outlets are its power',
+    command: 'fenceline drill {{node}} -n {{namespace}}',
+  },
   clear: {
     to: 'when you have looked at the device and it is right: say so',
     command: 'fenceline check --clear {{node}} -n {{namespace}}',
@@ -299,8 +303,8 @@ export const UNFENCEABLE_ADVICE: AdviceFor<typeof UNFENCEABLE> = {
   },
   WrongMachine: { ends: 'the device is that of this node, and a check finds that so', can: [c.check, c.clear] },
   NotProven: {
-    ends: 'a check of the operator sees it on while the node is alive, or an identity is pinned',
-    can: [c.check],
+    ends: 'a check of the operator sees it on while the node is alive, an identity is pinned, or several outlets were drilled together',
+    can: [c.check, c.drill],
   },
   CutOff: { ends: 'somebody connects it again', can: [c.check, c.devices] },
 };

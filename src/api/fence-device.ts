@@ -179,18 +179,23 @@ const status = z.object({
     'Whose machine it says that it is; absent: it cannot say, or nobody can compare it with the node.',
   ).optional(),
   seenOn: at(
-    'When it was first seen on while its node was alive. A device that cannot say whose power it is is believed from then on.',
+    'When it was first seen on while its node was alive. A device that cannot say whose power it is is believed from then on; one of several outlets, when they were drilled.',
   ).optional(),
   cut: z
     .object({
       at: at('When it was told to switch off while its node was alive.'),
       bootId: text(64, 'In which boot the machine was then.'),
       isSilent: z.boolean().optional().meta({ description: 'It said off, and its node had fallen silent.' }),
+      level: text(32, 'Together with which others, as a hash of their configurations; absent: alone.').optional(),
     })
     .optional()
     .meta({ description: 'A power cut that shows whether it is the right device, once its node is back.' }),
   drilled: at(
     'When its node was last seen to fall silent by a cut of it, and to boot again. Nobody is waited for after a power cut then.',
+  ).optional(),
+  drilledLevel: text(
+    32,
+    'Together with which others it was drilled, as a hash of their configurations; absent: alone. With any others, or without them, nothing was shown.',
   ).optional(),
   wrong: z
     .object({

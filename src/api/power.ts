@@ -1,8 +1,10 @@
 /** What devices are asked about the power of a node, and how they answer: plain values, as a case has them. */
 import { hash } from './hash.ts';
+import type { FenceDeviceStatus } from './fence-device.ts';
 import type { ConfigResult, Method } from './fence-config.ts';
 import type { ConditionStatus } from './view.ts';
 import type { Pulse } from './life.ts';
+import { outletsOf, plugOf } from './plug.ts';
 
 /** What one device said when it was asked how it is. */
 export interface Said {
@@ -27,6 +29,26 @@ export interface PowerAnswer extends Said {
   wasSeenOn: boolean;
   /** It is known to be wrong. */
   wrong?: string;
+  /** The node that has to be drilled first: it is one of several outlets, and nothing has shown that all of them are its power. */
+  needsDrill?: string;
+}
+
+/** What is known of the devices that switch a machine together, this one among them. */
+export interface Together {
+  node: string;
+  /** Which they are; absent: it is the only one. */
+  level?: string | undefined;
+  /** How many outlets they have, as far as that is told apart. */
+  outlets: number;
+  known: readonly FenceDeviceStatus[];
+  /** In which boot the machine of the node is. */
+  bootId: string;
+}
+
+/** One of the devices of a level, as it is configured. */
+export interface Outlets {
+  device: string;
+  outlets: number;
 }
 
 /** An answer, with what was known of the node when it was given. */
@@ -44,6 +66,8 @@ export interface Heard {
   isContradicted: boolean;
   /** In which boot the machine of its node is. */
   bootId: string;
+  /** Others of its level have not said off, in this boot: that the node is silent shows nothing of this one. */
+  isPart?: boolean | undefined;
   /** Somebody says that what has been wrong since then is mended. */
   cleared?: { by: string; wrongSince: string } | undefined;
   /** Another node that exists is configured with the same device and plug. */
@@ -76,6 +100,8 @@ export interface Circumstances {
   offForMs?: number | undefined;
   /** It has power by other devices of the same level still: that it lives says nothing against this one. */
   isPart?: boolean | undefined;
+  /** It is asked while its node lives, about the day when it does not. */
+  isForLater?: boolean | undefined;
   /** Nobody has answered at the port of its kubelet since; absent: nobody has tried. */
   isMissed?: boolean | undefined;
 }
@@ -95,7 +121,7 @@ export function isAboutThisMachine({ identity, wrong, wasSeenOn }: PowerAnswer):
 export type DoubtAbout = (
   node: { name: string; ready: ConditionStatus | undefined },
   answer: PowerAnswer,
-  about: Pick<Circumstances, 'what' | 'offForMs' | 'isPart' | 'isMissed'>,
+  about: Pick<Circumstances, 'what' | 'offForMs' | 'isPart' | 'isForLater' | 'isMissed'>,
 ) => Doubt | undefined;
 
 /** The methods that switch a machine off at first. A cordon is no device. */
@@ -107,6 +133,28 @@ export function firstPowerMethods(config: ConfigResult): Method[] {
 export function powerLevels(config: ConfigResult): Method[][] {
   if (!config.ok) return [];
   return config.config.powerManagement.map(({ off }) => off.filter(({ action }) => action === 'off'));
+}
+
+/** The devices of each of its levels, with how many outlets each of them has, as far as that is written. */
+export function outletLevels(config: ConfigResult): Outlets[][] {
+  return powerLevels(config).map((level) =>
+    level.map((method) => {
+      const plug = plugOf(method.driver, method.parameters);
+      return { device: deviceHash(method), outlets: plug === undefined ? 1 : outletsOf(plug).length };
+    }),
+  );
+}
+
+/** By which it is known that several devices were cut together; undefined: it is the only one. */
+export function levelKey(level: readonly Outlets[]): string | undefined {
+  return level.length < 2
+    ? undefined
+    : hash(
+        level
+          .map(({ device }) => device)
+          .toSorted()
+          .join(),
+      );
 }
 
 export function powerMethods(config: ConfigResult): Method[] {

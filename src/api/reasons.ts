@@ -57,7 +57,8 @@ export const UNFENCEABLE = group('RemedyPolicy', 'not fenceable', 'Why a node co
   DeviceRefused: 'A device answered, and refused.',
   DeviceSilent: 'A device did not answer, or not in a way that means anything.',
   WrongMachine: 'A device answered for another machine, says off while the node is alive, or is known to be wrong.',
-  NotProven: 'A device cannot say whose power it is, and was never seen on while the node was alive.',
+  NotProven:
+    'A device cannot say whose power it is, and was never seen on while the node was alive; or it is one of several outlets that no drill has shown.',
   CutOff: 'A node in service is cut off from its storage, and no fence that anybody remembers has done it.',
 });
 

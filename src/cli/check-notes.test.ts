@@ -23,7 +23,7 @@ describe('notes of a check', () => {
     const devices = [
       { metadata: { name: 'node-1.bmc-off' }, spec: { node: 'node-1' }, status: { configuration, ...status } },
     ];
-    return notesOf(of, method, { answer, devices });
+    return notesOf(of, method, { answer, devices, config: { ok: false, problems: [] } });
   };
 
   test('[EVD-4, EXP-3] whose power is watched, and whose port does not answer the operator', () => {

@@ -1,17 +1,21 @@
 /** What is worth knowing of a node that could be fenced. */
 import type { CheckedAnswer } from '../act/device-check.ts';
 import type { StoredDevice } from '../act/device-records.ts';
-import type { Method } from '../api/fence-config.ts';
-import { deviceHash } from '../api/power.ts';
+import type { ConfigResult, Method } from '../api/fence-config.ts';
+import type { Together } from '../api/power.ts';
+import { deviceHash, levelKey, outletLevels } from '../api/power.ts';
 import type { FenceDeviceStatus } from '../api/fence-device.ts';
 import type { LiveNode } from '../api/release-view.ts';
+import { isDrilled } from '../fence/memory.ts';
 
 export function notesOf(
   node: LiveNode,
   method: Method,
-  { answer, devices }: { answer: CheckedAnswer; devices: readonly StoredDevice[] },
+  { answer, devices, config }: { answer: CheckedAnswer; devices: readonly StoredDevice[]; config: ConfigResult },
 ): string[] {
-  const { drilled, watch } = statusOf(devices, node.name, deviceHash(method));
+  const status = statusOf(devices, node.name, deviceHash(method));
+  const { watch } = status;
+  const drilled = isDrilled(status, togetherOf(node, method, { config, devices }).level) ? status.drilled : undefined;
   return [
     ...(answer.believed && cannotSay(answer) ? [blindNote(node.name, method, drilled)] : []),
     ...(watch === 'PortSilent' ? [portNote(node)] : []),
@@ -39,6 +43,23 @@ function portNote({ kubelet }: LiveNode): string {
       ? 'its kubelet does not say where it listens'
       : `TCP port ${kubelet.port} of ${kubelet.address} does not answer the operator`;
   return `${where}: a lost power is believed when its Lease is overdue`;
+}
+
+/** What is on record of the devices that switch a machine together with this one. */
+export function togetherOf(
+  { name, bootId }: LiveNode,
+  method: Method,
+  { config, devices }: { config: ConfigResult; devices: readonly StoredDevice[] },
+): Together {
+  const own = deviceHash(method);
+  const level = outletLevels(config).find((all) => all.some(({ device }) => device === own)) ?? [];
+  return {
+    node: name,
+    level: levelKey(level),
+    outlets: level.reduce((sum, { outlets }) => sum + outlets, 0),
+    known: level.map(({ device }) => statusOf(devices, name, device)),
+    bootId,
+  };
 }
 
 export function statusOf(devices: readonly StoredDevice[], node: string, configuration: string): FenceDeviceStatus {

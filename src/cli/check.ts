@@ -46,7 +46,7 @@ import { noSuchNode } from './no-such-node.ts';
 import { configuredIn } from './operator-place.ts';
 import { taken } from './taken.ts';
 import { renderTable } from './table.ts';
-import { cannotSay, notesOf, statusOf } from './check-notes.ts';
+import { cannotSay, notesOf, statusOf, togetherOf } from './check-notes.ts';
 import { readPolicies } from './policy-of.ts';
 import { UserError } from './user-error.ts';
 import type { Written } from './written.ts';
@@ -129,7 +129,12 @@ export async function checkContext(flags: Overrides & AgentFlags): Promise<Check
   return { client, provider, clock: realClock, namespace };
 }
 
-export async function checkDevices(context: CheckContext, names: readonly string[]): Promise<CheckedNode[]> {
+/** `isForNow`: they are about to be fenced while they live. */
+export async function checkDevices(
+  context: CheckContext,
+  names: readonly string[],
+  { isForNow = false }: { isForNow?: boolean } = {},
+): Promise<CheckedNode[]> {
   const { client, provider, clock } = context;
   const policies = await readPolicies(client);
   const { maps, devices, nodes, configs } = await readConfigs(context);
@@ -156,11 +161,12 @@ export async function checkDevices(context: CheckContext, names: readonly string
       provider,
       clock,
       doubt,
-      hear: hearing(devices, shared, rivalOf),
+      hear: hearing(config, { devices, shared, rivalOf }),
+      isForNow,
       places: placesOf(node.name, config, maps),
       onAnswer: (_, answer, method) => {
         answers.push(answer);
-        for (const note of notesOf(node, method, { answer, devices })) notes.add(note);
+        for (const note of notesOf(node, method, { answer, devices, config })) notes.add(note);
       },
     });
     checked.push({
@@ -263,29 +269,29 @@ export async function clearDevices(
 const doubt: DoubtAbout = ({ ready }, answer, about) => doubtAbout(answer, { ...about, ready });
 
 /** What is on record of the device, and what is seen just now. */
-function hearing(
-  devices: readonly StoredDevice[],
-  shared: ReadonlyMap<string, string>,
-  rivalOf: (name: string) => Rival,
-): Hear {
-  return (node, { method }, answer) => {
+function hearing(config: ConfigResult, { devices, shared, rivalOf }: OnRecord): Hear {
+  return (node, { method, what }, answer) => {
     const said = ofAnother(node, method, { said: answer, rival: rivalOf(node.name) });
     const configuration = deviceHash(method);
-    return withMemory(
+    const learnt = learn(statusOf(devices, node.name, configuration), {
+      device: method.driver,
+      configuration,
       said,
-      learn(statusOf(devices, node.name, configuration), {
-        device: method.driver,
-        configuration,
-        said,
-        at: new Date().toISOString(),
-        by: 'check',
-        isAlive: node.ready === 'True',
-        isContradicted: false,
-        bootId: node.bootId,
-        sharedWith: shared.get(`${node.name} ${configuration}`),
-      }),
-    );
+      at: new Date().toISOString(),
+      by: 'check',
+      isAlive: node.ready === 'True',
+      isContradicted: false,
+      bootId: node.bootId,
+      sharedWith: shared.get(`${node.name} ${configuration}`),
+    });
+    return withMemory(said, learnt, what === 'power' ? togetherOf(node, method, { config, devices }) : undefined);
   };
+}
+
+interface OnRecord {
+  devices: readonly StoredDevice[];
+  shared: ReadonlyMap<string, string>;
+  rivalOf: (name: string) => Rival;
 }
 
 function fencingPolicy(policies: readonly PolicyFacts[], { labels }: LiveNode): string | undefined {

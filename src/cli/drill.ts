@@ -63,7 +63,7 @@ async function run(node: string, flags: DrillFlags): Promise<void> {
 }
 
 async function checkFirst(context: CheckContext, node: string): Promise<void> {
-  const [checked] = await checkDevices(context, [node]);
+  const [checked] = await checkDevices(context, [node], { isForNow: true });
   if (checked?.fenceable === true) return;
   throw new UserError(`${node} could not be fenced (${checked?.reason}: ${checked?.message}); nothing was done`);
 }

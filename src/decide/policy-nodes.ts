@@ -14,7 +14,8 @@ import type {
 import { DEVICE_FILE } from '../api/fence-config.ts';
 import { CONFIG_PREFIX } from '../api/fence-names.ts';
 import { outletsOf, plugOf } from '../api/plug.ts';
-import { deviceHash, firstPowerMethods, powerLevels, UNCHECKED } from '../api/power.ts';
+import type { Outlets } from '../api/power.ts';
+import { deviceHash, firstPowerMethods, outletLevels, UNCHECKED } from '../api/power.ts';
 import type { LiveNode, PolicyFacts } from '../api/release-view.ts';
 import { configOf, selectorProblem } from '../fence/config.ts';
 import { devicesFor, readDevices } from '../fence/device-config.ts';
@@ -263,12 +264,10 @@ export function watchedNodes(
   });
 }
 
-/** What each node is switched off by, level by level, by the hash of the device; not where nobody can read what is written about it. */
-export function configuredDevices(fenced: readonly FencedNode[]): Map<string, string[][]> {
+/** What each node is switched off by, level by level; not where nobody can read what is written about it. */
+export function configuredDevices(fenced: readonly Pick<FencedNode, 'node' | 'config'>[]): Map<string, Outlets[][]> {
   const readable = fenced.filter(({ config }) => config.ok);
-  return new Map(
-    readable.map(({ node, config }) => [node.name, powerLevels(config).map((off) => off.map(deviceHash))]),
-  );
+  return new Map(readable.map(({ node, config }) => [node.name, outletLevels(config)]));
 }
 
 function add<T>(map: Map<string, T[]>, key: string, value: T): void {

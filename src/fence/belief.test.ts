@@ -56,6 +56,21 @@ describe('the word of a device', () => {
   const believes = (said: Partial<PowerAnswer>, about: Partial<Circumstances> = {}): boolean =>
     doubtAbout(answer(said), { what: 'power', ready: 'Unknown', lease: silent, ...about }) === undefined;
 
+  test('[SAF-17, FEN-7] several outlets that no cut has shown: only of a node that lives, which the cut will show', () => {
+    const undrilled = { identity: 'none', needsDrill: 'node-1' } as const;
+    assert.equal(believes({ ...undrilled, power: 'on' }), false);
+    assert.equal(believes(undrilled), false);
+    assert.equal(believes({ ...undrilled, power: 'on' }, { lease: fresh }), true);
+    assert.equal(believes({ ...undrilled, power: 'on' }, { lease: { ...fresh, renewed: false } }), false, 'or did');
+    assert.equal(believes({ ...undrilled, power: 'on' }, { lease: fresh, isForLater: true }), false, 'in a check');
+    assert.equal(believes({ ...undrilled, power: 'on' }, { lease: undefined, ready: 'True' }), true);
+    assert.equal(believes({ ...undrilled, power: 'on' }, { lease: undefined }), false);
+    assert.equal(believes({ ...undrilled, power: 'unknown' }), true, 'it has said nothing');
+    const doubt = doubtAbout(answer({ ...undrilled, power: 'on' }), { what: 'power', ready: 'Unknown', lease: silent });
+    assert.equal(doubt?.reason, 'NotProven');
+    assert.match(doubt.message, /: fenceline drill node-1$/);
+  });
+
   test('[SAF-1] S34: of another machine it is worth nothing, whatever it says', () => {
     for (const power of ['on', 'off', 'unknown'] as const) {
       for (const what of ['power', 'storage'] as const) assert.ok(!believes({ identity: 'other', power }, { what }));

@@ -8,7 +8,7 @@
  * that renews contradicts the last of them, and no other.
  */
 import { unaccounted } from '../api/beside.ts';
-import { isSilent, RENEWAL_UNDERWAY_MS, silentAfterMs } from '../api/life.ts';
+import { isRenewing, isSilent, RENEWAL_UNDERWAY_MS, silentAfterMs } from '../api/life.ts';
 import type { Circumstances, Doubt, PowerAnswer } from '../api/power.ts';
 import { ANSWER_FRESH_MS, latelySaid } from '../api/power.ts';
 import type { NodeCase, Sighting } from '../api/release-view.ts';
@@ -29,9 +29,18 @@ export function doubtAbout(answer: PowerAnswer, about: Circumstances): Doubt | u
     const why = 'cannot say whose power it is, and was never seen on while the node was alive';
     return { reason: 'NotProven', message: `${message}; it ${why}` };
   }
+  if (answer.needsDrill !== undefined && answer.power !== 'unknown' && (about.isForLater === true || !isAlive(about))) {
+    const why = `no drill has shown that it and the other outlets beside it are the power of the node, and they cannot say: fenceline drill ${answer.needsDrill}`;
+    return { reason: 'NotProven', message: `${message}; ${why}` };
+  }
   if (answer.power !== 'off' || about.what === 'storage' || about.isPart === true) return undefined;
   const why = livingSign(answer, about);
   return why === undefined ? undefined : known(`${message}, and ${why}`);
+}
+
+/** A cut of it will show whether it was its power. */
+function isAlive({ lease, ready }: Circumstances): boolean {
+  return lease === undefined ? ready === 'True' : lease.renewed === true && isRenewing(lease);
 }
 
 function known(message: string): Doubt {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { FenceDeviceStatus } from '../api/fence-device.ts';
-import type { Heard } from '../api/power.ts';
+import type { Heard, Together } from '../api/power.ts';
 import { learn, learnCut, learnNeverOff, learnSwapped, withMemory } from './memory.ts';
 
 const at = '2026-01-01T00:00:00.000Z';
@@ -214,6 +214,43 @@ describe('what is kept of a device', () => {
     assert.deepEqual(withMemory(said, well), { ...said, wasSeenOn: true });
     const wrong = learn({}, heard({ said: { identity: 'other', message: 'of node-2' } }));
     assert.deepEqual(withMemory(said, wrong), { ...said, wasSeenOn: false, wrong: 'of node-2' });
+  });
+
+  test('[SAF-17] of several outlets a cut of all of them has to have shown it, of this boot or with these very ones', () => {
+    const { said } = heard();
+    const cut = { at, bootId: 'b1', level: 'l1' };
+    const drilled = { drilled: at, drilledLevel: 'l1' };
+    const asks = (known: FenceDeviceStatus[], change: Partial<Together> = {}, of = said): string | undefined =>
+      withMemory(of, well, { node: 'a', level: 'l1', outlets: 2, known, bootId: 'b1', ...change }).needsDrill;
+    assert.equal(asks([{}, {}]), 'a');
+    assert.equal(asks([{}, {}], {}, { ...said, identity: 'same' }), undefined);
+    assert.equal(asks([{}, { identity: 'x' }]), undefined, 'a controller beside it knows whose machine is off');
+    assert.equal(asks([{}], { level: undefined, outlets: 1 }), undefined, 'the only one: others would fall dark');
+    assert.equal(asks([{}], { level: undefined }), 'a', 'one device with two outlets');
+    assert.equal(asks([drilled, drilled]), undefined);
+    assert.equal(asks([drilled, {}]), 'a');
+    assert.equal(asks([drilled, { drilled: at }]), 'a', 'without the other');
+    assert.equal(asks([drilled, drilled], { level: 'l2' }), 'a', 'with another');
+    assert.equal(asks([{ cut }, { cut }]), undefined);
+    assert.equal(asks([{ cut }, {}]), 'a', 'it was silent by then');
+    assert.equal(asks([{ cut }, { cut: { ...cut, level: 'l2' } }]), 'a');
+    assert.equal(asks([{ cut }, { cut }], { bootId: 'b2' }), 'a', 'of an earlier boot');
+  });
+
+  test('[SAF-17] a drill of several is one only when all of them were off', () => {
+    const about = { at, configuration: 'h1', bootId: 'b1', isAlive: true, level: 'l1' };
+    const cut = learnCut(well, about);
+    assert.deepEqual(cut.cut, { at, bootId: 'b1', level: 'l1' });
+    const off = { isAlive: false, said: { power: 'off' }, bootId: 'b1' } as const;
+    const back = { at: later, bootId: 'b2' };
+    const shown = learn(learn(cut, heard(off)), heard(back));
+    assert.deepEqual([shown.drilled, shown.drilledLevel], [later, 'l1']);
+    assert.equal(learn(learn(cut, heard({ ...off, isPart: true })), heard(back)).drilled, undefined);
+    assert.equal(learn(shown, heard({ at: later })).drilledLevel, 'l1', 'it is kept');
+    const swapped = learnSwapped(shown, { at, message: '' });
+    assert.deepEqual([swapped.drilled, swapped.drilledLevel], [undefined, undefined]);
+    const lied = learnNeverOff(shown, { at, message: '' });
+    assert.deepEqual([lied.drilled, lied.drilledLevel], [undefined, undefined]);
   });
 
   test('[FEN-15] learnt once more, over what is stored by then, it comes to the same', () => {

@@ -3,7 +3,7 @@
  * only where something is new.
  */
 import type { FenceDeviceStatus } from '../api/fence-device.ts';
-import type { Heard, PowerAnswer, Said } from '../api/power.ts';
+import type { Heard, PowerAnswer, Said, Together } from '../api/power.ts';
 
 /** Only a person can say of these that they are mended: such a device is on under a living node like all others. */
 const forAPerson: ReadonlySet<string | undefined> = new Set(['OutletsSwapped', 'NeverOff']);
@@ -50,34 +50,41 @@ function identityBy(known: FenceDeviceStatus, { power, identity, says }: Said): 
 
 /** What a cut of a living node shows: it fell silent by it, and was booted again since (SAF-17). */
 function proofBy(
-  { cut, drilled }: FenceDeviceStatus,
-  { said, at, isAlive, isContradicted, bootId }: Heard,
+  { cut, drilled, drilledLevel }: FenceDeviceStatus,
+  { said, at, isAlive, isContradicted, bootId, isPart = false }: Heard,
   isWrong: boolean,
-): Pick<FenceDeviceStatus, 'cut' | 'drilled'> {
+): Pick<FenceDeviceStatus, 'cut' | 'drilled' | 'drilledLevel'> {
   if (isWrong || isContradicted) return {};
-  const known = drilled === undefined ? {} : { drilled };
+  const known = drilled === undefined ? {} : drill(drilled, drilledLevel);
   if (cut === undefined) return known;
-  if (said.power === 'off') return { ...known, cut: isAlive ? cut : { ...cut, isSilent: true } };
+  if (said.power === 'off') return { ...known, cut: isAlive || isPart ? cut : { ...cut, isSilent: true } };
   if (said.power === 'unknown' || !isAlive) return { ...known, cut };
   // Whether it is back or has never been away: now it can be told.
-  return cut.isSilent === true && bootId !== cut.bootId ? { drilled: at } : known;
+  return cut.isSilent === true && bootId !== cut.bootId ? drill(at, cut.level) : known;
+}
+
+function drill(at: string, level: string | undefined): Pick<FenceDeviceStatus, 'drilled' | 'drilledLevel'> {
+  return { drilled: at, ...(level === undefined ? {} : { drilledLevel: level }) };
 }
 
 /** It is about to be switched off. Of a node that is silent already a cut shows nothing. */
 export function learnCut(
   before: FenceDeviceStatus,
-  { at, configuration, bootId, isAlive }: Pick<Heard, 'at' | 'configuration' | 'bootId' | 'isAlive'>,
+  { at, configuration, bootId, isAlive, level }: Cut,
 ): FenceDeviceStatus {
   const { cut: _, ...known } = before.configuration === configuration ? before : { configuration };
-  return isAlive && bootId !== '' ? { ...known, cut: { at, bootId } } : known;
+  const together = level === undefined ? {} : { level };
+  return isAlive && bootId !== '' ? { ...known, cut: { at, bootId, ...together } } : known;
 }
+
+type Cut = Pick<Heard, 'at' | 'configuration' | 'bootId' | 'isAlive'> & { level?: string | undefined };
 
 /** Another node went dark when it was cut, or this one when another was: only a person can say that it is right. */
 export function learnSwapped(
   before: FenceDeviceStatus,
   { at, message }: { at: string; message: string },
 ): FenceDeviceStatus {
-  const { cut: _, drilled: __, ...known } = before;
+  const { cut: _, drilled: __, drilledLevel: ___, ...known } = before;
   const wrong = { since: at, reason: 'OutletsSwapped' as const, message: message.slice(0, 512) };
   return before.wrong?.reason === wrong.reason ? before : { ...known, wrong };
 }
@@ -93,7 +100,7 @@ export function learnNeverOff(
   const { wrong: known, cleared } = before;
   const isCleared = cleared?.reason === 'NeverOff' && Date.parse(cleared.at) > Date.parse(at);
   if (forAPerson.has(known?.reason) || isCleared) return before;
-  const { cut: _, drilled: __, ...rest } = before;
+  const { cut: _, drilled: __, drilledLevel: ___, ...rest } = before;
   return { ...rest, wrong: { since: at, reason: 'NeverOff', message } };
 }
 
@@ -147,6 +154,29 @@ function isCleared(wrong: Wrong, heard: Heard): boolean {
 }
 
 /** What a device said, as it is weighed. */
-export function withMemory(said: Said, { seenOn, wrong }: FenceDeviceStatus): PowerAnswer {
-  return { ...said, wasSeenOn: seenOn !== undefined, ...(wrong === undefined ? {} : { wrong: wrong.message }) };
+export function withMemory(said: Said, { seenOn, wrong }: FenceDeviceStatus, together?: Together): PowerAnswer {
+  const needsDrill =
+    together !== undefined && said.identity === 'none' && isUnshown(together) ? together.node : undefined;
+  return {
+    ...said,
+    wasSeenOn: seenOn !== undefined,
+    ...(wrong === undefined ? {} : { wrong: wrong.message }),
+    ...(needsDrill === undefined ? {} : { needsDrill }),
+  };
+}
+
+/**
+ * Of several outlets that cannot say whose power they are, one may be that of a neighbour, and its own be the neighbour's: each of
+ * the two machines lives on when one of each is cut, so that nobody falls dark who could be missed (SAF-17). Only a cut of all of
+ * them shows it, of a node that was alive: an earlier one, or this one.
+ */
+function isUnshown({ level, outlets, known, bootId }: Together): boolean {
+  if (outlets < 2 || known.some(({ identity }) => identity !== undefined)) return false;
+  const isCutAlive = ({ cut }: FenceDeviceStatus): boolean => cut?.bootId === bootId && cut.level === level;
+  return !known.every((one) => isDrilled(one, level)) && !known.every(isCutAlive);
+}
+
+/** Whether a cut has shown that it is the power of its node, with these others. */
+export function isDrilled({ drilled, drilledLevel }: FenceDeviceStatus, level: string | undefined): boolean {
+  return drilled !== undefined && drilledLevel === level;
 }

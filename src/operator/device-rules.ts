@@ -4,7 +4,7 @@ import { DeviceMemory } from '../act/device-memory.ts';
 import type { LongActsOptions } from '../act/long-acts.ts';
 import type { DoubtAbout } from '../api/power.ts';
 import { doubtAbout } from '../fence/belief.ts';
-import { learn, learnCut, learnNeverOff, learnSwapped, withMemory } from '../fence/memory.ts';
+import { isDrilled, learn, learnCut, learnNeverOff, learnSwapped, withMemory } from '../fence/memory.ts';
 import type { Observer } from '../observe/observer.ts';
 
 /** What the word of a device is worth. */
@@ -44,5 +44,6 @@ export function memoryBy(
     learnSwapped,
     learnNeverOff,
     recall: withMemory,
+    isDrilled,
   });
 }

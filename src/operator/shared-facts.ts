@@ -6,7 +6,7 @@ import { goneNode, hasCut, timeOf } from '../api/facts.ts';
 import type { ConfigResult } from '../api/fence-config.ts';
 import { isSilent, silentAfterMs, silentForMs } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
-import { powerMethods } from '../api/power.ts';
+import { outletLevels, powerMethods } from '../api/power.ts';
 import type { LiveNode, NodeCase, PolicyMatch, PolicySummary, TroubleCount } from '../api/release-view.ts';
 import type { OwnNode, SilentNode } from '../api/surroundings.ts';
 import type { Judgement, NodeFacts } from '../api/view.ts';
@@ -62,7 +62,7 @@ export class SharedFacts {
 
   complete(seen: ReadCase): NodeCase {
     const { power: _, ...read } = seen;
-    const { devices, namespace, identity, observer, cluster, longActs } = this.#options;
+    const { devices, namespace, identity, observer, cluster, longActs, memory } = this.#options;
     const { name, node, policy, serverNowMs } = read;
     const { lease } = observer.view(name);
     const conditions = node === undefined ? [] : this.#conditions.of(node);
@@ -77,6 +77,8 @@ export class SharedFacts {
             unwritten: (one) => devices.defaultConfig?.(one),
             allowed: devices.allowed,
           });
+    // What is decided next is weighed by the level that its devices are in now.
+    if (config.ok) memory.configureNode(name, outletLevels(config));
     const beside = this.#beside(read, config);
     const rehearsed = this.#rehearsed(read, config);
     const own = this.#options.ownNode(name);

@@ -158,6 +158,7 @@ describe('what a status can hold', () => {
       'holes/outlets-swapped',
       'holes/outlet-of-one-that-fell-with-it',
       'holes/outlet-drilled',
+      'holes/two-outlets-drilled',
       'holes/cut-seen-late',
       'fence/written-device',
       'holes/request-under-dry-run',

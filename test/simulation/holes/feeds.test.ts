@@ -15,4 +15,8 @@ runHoles('what was cut of a machine that runs on', {
 runHoles('outlets that cannot say whose power they are', {
   'two-outlets-drilled':
     '[SAF-17, FEN-14] two of them are drilled together: that the node lives on the second is no lie of the first',
+  'two-outlets-crossed':
+    '[SAF-17, SAF-1, FEN-7] S2: that they are its power together is shown by a drill, or nothing is told and nothing goes by their word',
+  'two-outlets-crossed-drilled': '[SAF-17, EXP-3] S2: which finds out that one of them is that of another machine',
+  'two-outlets-drilled-then-lost': '[SAF-17, FEN-11] and by which they are believed when it matters',
 });

@@ -228,4 +228,17 @@ export const mendMutantCases: readonly MendCase[] = [
     scenario: silentFromOffOn,
     says: /^node-\d waits for its turn while nobody works on another node$/,
   },
+  {
+    invariant: 'S2',
+    mistake: 'believes two outlets that no drill has shown to be those of one machine',
+    hole: 'two writers',
+    sabotage: {
+      file: 'src/fence/belief.ts',
+      line: 'if (answer.needsDrill !== undefined &&',
+      instead: "if (answer.needsDrill === '' &&",
+    },
+    scenario: { ...scenarioOf('holes/two-outlets-crossed'), expectations: [] },
+    beside: ['S23', 'S4', 'S6'],
+    says: /^volume pv-0 is written from node-4 and node-1 at the same time$/,
+  },
 ];
