@@ -7,6 +7,7 @@ import type { DeviceProvider } from '../devices/provider.ts';
 import type { ConfigResult, Level, Method, WrittenPlaces } from '../api/fence-config.ts';
 import type { DeviceAction, DeviceAnswer } from '../devices/device.ts';
 import type { NodeCheck } from '../api/node-check.ts';
+import type { CheckOptions } from './device-check.ts';
 import { checkNode } from './device-check.ts';
 import { DeviceRounds } from './device-rounds.ts';
 
@@ -258,4 +259,35 @@ test('[SAF-17] a node that its fence keeps off is asked whether it still is, and
   assert.deepEqual(rounds.results, []);
   clock.advance(60_000);
   assert.deepEqual(asked, ['a', 'a']);
+});
+
+test('[SAF-1, EXP-3] a port that nobody has shown is enough only where the power is cut as well', async () => {
+  const isolation = [level('fc')];
+  const unshown: CheckOptions['hear'] = (node, { method: asked, what }, said) => ({
+    ...heardBefore(node, { method: asked, what }, said),
+    ...(what === 'storage' ? { isUnshown: true } : {}),
+  });
+  const told = async (power: Level[]): Promise<string | undefined> => {
+    const options = { provider: devices({ fc: [on], ipmi: [on] }), clock: manualClock(), doubt: doubtByReady, places };
+    return (await checkNode(aNode(), config(power, { isolation }), { ...options, hear: unshown })).problem?.message;
+  };
+  assert.equal(await told([level('ipmi')]), undefined);
+  assert.match((await told([])) ?? '', /^fc cannot say whose port it is, .* fenceline check --shown node-1$/);
+});
+
+test('[SAF-17, EXP-3] several outlets that no drill has shown are not enough, but to be drilled', async () => {
+  const hear: CheckOptions['hear'] = (node, asked, said) => ({
+    ...heardBefore(node, asked, said),
+    needsDrill: 'node-1',
+  });
+  const told = async (isForNow: boolean): Promise<string | undefined> => {
+    const options = { provider: devices({ a: [on], b: [on] }), clock: manualClock(), doubt: doubtByReady, places };
+    const checked = await checkNode(aNode({ ready: 'True' }), config([level('a', 'b')]), {
+      ...options,
+      hear,
+      isForNow,
+    });
+    return checked.problem?.reason;
+  };
+  assert.deepEqual([await told(false), await told(true)], ['NotProven', undefined]);
 });

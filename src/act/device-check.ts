@@ -11,6 +11,7 @@ import type { DoubtAbout, PowerAnswer } from '../api/power.ts';
 import type { ConfigResult, Level, Method, WrittenPlaces } from '../api/fence-config.ts';
 import { placeOf } from '../api/fence-config.ts';
 import { hasTaint } from '../api/facts.ts';
+import { portUnshown } from '../api/ports.ts';
 import type { LiveNode } from '../api/release-view.ts';
 import { QUARANTINE_KEY } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';
@@ -66,11 +67,12 @@ async function problemOf(node: LiveNode, config: ConfigResult, options: CheckOpt
   }
   const { isolation, powerManagement, recovery, source } = config.config;
   const asked = new Map<string, Promise<Problem | undefined>>();
-  const ask = (method: Method, { isPower, isPart }: Of): Promise<Problem | undefined> => {
+  const isSole = powerManagement.length === 0;
+  const ask = (method: Method, of: Omit<Of, 'isSole'>): Promise<Problem | undefined> => {
     const { driver, parameters, secrets, identity } = method;
     // Off and on are mostly of one device, which needs to be asked once; what it should answer is said of each.
-    const key = JSON.stringify([driver, parameters, secrets, identity, isPower]);
-    const known = asked.get(key) ?? askedDevice(node, method, { isPower, isPart }, options);
+    const key = JSON.stringify([driver, parameters, secrets, identity, of.isPower]);
+    const known = asked.get(key) ?? askedDevice(node, method, { ...of, isSole }, options);
     asked.set(key, known);
     return known;
   };
@@ -141,6 +143,8 @@ interface Of {
   isPower: boolean;
   /** One of several that switch its power: it may be off under a node that lives. */
   isPart: boolean;
+  /** No power is cut: what cannot be let go by a way to the storage is not let go. */
+  isSole: boolean;
 }
 
 interface Answered extends Of {
@@ -151,7 +155,7 @@ interface Answered extends Of {
 
 function judged(
   node: LiveNode,
-  { method, found: { device, ...where }, answer, isPower, isPart }: Answered,
+  { method, found: { device, ...where }, answer, isPower, isPart, isSole }: Answered,
   { doubt, hear, onAnswer, places, isForNow = false }: CheckOptions,
 ): Problem | undefined {
   const what = isPower ? 'power' : 'storage';
@@ -166,6 +170,7 @@ function judged(
     const hint = pin === undefined ? '' : `; if it is the right machine, write ${pin.line} into ${pin.into}`;
     return problem(found.reason, `${method.name}: ${found.message}${hint}`);
   }
+  if (isSole && said.isUnshown === true) return problem('NotProven', portUnshown(method.name, node.name));
   switch (answer.kind) {
     case 'status':
       return !isPower && answer.power === 'off' && isInService(node)

@@ -27,7 +27,11 @@ export interface DeviceMemoryOptions extends DeviceRecordsOptions {
   learnSwapped: (before: FenceDeviceStatus, told: { at: string; message: string }) => FenceDeviceStatus;
   learnNeverOff: (before: FenceDeviceStatus, told: { at: string; message: string }) => FenceDeviceStatus;
   /** What a device said, as it is weighed. */
-  recall: (said: Said, status: FenceDeviceStatus, together?: Together) => PowerAnswer;
+  recall: (
+    said: Said,
+    status: FenceDeviceStatus,
+    beside: { together?: Together; shown?: string | undefined },
+  ) => PowerAnswer;
   /** Whether a drill has shown whose power it is, with these others. */
   isDrilled: (status: FenceDeviceStatus, level: string | undefined) => boolean;
 }
@@ -94,6 +98,7 @@ export class DeviceMemory {
       said,
       device: method.driver,
       configuration,
+      what,
       at: timeOf(clock.now()),
       isAlive,
       bootId,
@@ -108,7 +113,8 @@ export class DeviceMemory {
       own.saidOff = saidOff ?? { atMs: nowMs, bootId, again };
       if (what === 'power' && record.status.wrong === undefined) this.#wait(node.name, record);
     }
-    return recall(said, record.status, what === 'power' ? this.#together(node.name, configuration, bootId) : undefined);
+    const together = what === 'power' ? { together: this.#together(node.name, configuration, bootId) } : {};
+    return recall(said, record.status, { ...together, shown: record.spec.shown?.configuration });
   }
 
   #levelOf(node: string, configuration: string): readonly Outlets[] {
@@ -272,6 +278,18 @@ export class DeviceMemory {
     const configuration = deviceHash(method);
     const isSeenOn = this.#find(node, configuration)?.status.seenOn !== undefined;
     return isSeenOn && this.isUnproven(node, method) && this.#together(node, configuration, '').outlets < 2;
+  }
+
+  /** Whether nobody can know whose port a device is: it cannot say, and nobody has shown it. */
+  isUnshown(node: string, method: Method): boolean {
+    const configuration = deviceHash(method);
+    const { status, spec } = this.#find(node, configuration) ?? {};
+    return status?.identity === undefined && spec?.shown?.configuration !== configuration;
+  }
+
+  /** It has answered, and could not say. */
+  isSeenUnshown(node: string, method: Method): boolean {
+    return this.isUnshown(node, method) && this.#find(node, deviceHash(method))?.status.seenOn !== undefined;
   }
 
   /** Nodes of which a device is remembered; `isOff`: whatever of theirs cannot say whose power it is has said off within this time. */

@@ -137,7 +137,7 @@ export class DeviceTasks {
       ...methods.map((method) => this.ask(node, { method, what })),
     ]);
     const found = answers.map((answer): NotOff | undefined => {
-      const doubt = this.#options.doubt(node, answer, { what, offForMs, isMissed });
+      const doubt = this.#options.doubt(node, answer, { what, offForMs, isMissed, isBasis: true });
       if (doubt !== undefined) return { message: doubt.message, isOn: false, isDisbelieved: true };
       if (answer.power === 'off') return undefined;
       // By an ID that is disputed nobody can be asked.

@@ -47,6 +47,10 @@ export const STUCK_ADVICE: AdviceFor<typeof STUCK> = {
     ends: 'a minute has passed, by itself',
     can: [{ ...c.policy, to: 'let more pods go in a minute: storm.podsPerMinute' }],
   },
+  PortUnproven: {
+    ends: 'its power is cut, or somebody shows that the port is that of the node',
+    can: [c.shown, fence, risk, pod],
+  },
   StorageNotFenced: byProof('a device cuts the node off from its storage, or proves the machine off'),
   NoCrash: byProof('a fence proves the machine off'),
   BudgetExhausted: {

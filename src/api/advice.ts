@@ -78,6 +78,10 @@ export const COMMANDS = {
     to: 'when you have looked at the device and it is right: say so',
     command: 'fenceline check --clear {{node}} -n {{namespace}}',
   },
+  shown: {
+    to: 'when you have closed the port while the node was at rest, and seen that node lose its storage: say so',
+    command: 'fenceline check --shown {{node}} -n {{namespace}}',
+  },
   devices: {
     to: 'see what is known of its devices',
     command: 'kubectl get fencedevices -n {{namespace}} -o wide',

@@ -134,6 +134,17 @@ const spec = withRules(
       'What the device answers when it is asked whose machine it is, where that is not what the node knows of itself. ' +
         '`unchecked`: nobody looks.',
     ).optional(),
+    shown: z
+      .object({
+        by: text(253, 'Who.'),
+        configuration: text(32, '`configuration` of its status: of any other one this says nothing.'),
+      })
+      .optional()
+      .meta({
+        description:
+          'Of what cuts a node off from its storage and cannot say whose it is: somebody has closed it while the node was at rest, and ' +
+          'seen that node lose its storage. Written by `fenceline check --shown`; until then nothing is let go by its word.',
+      }),
     cleared: z
       .object({
         by: text(253, 'Who.'),
@@ -161,6 +172,7 @@ const status = z.object({
     32,
     'A hash of the configuration that all of this is about; of another one it says nothing.',
   ).optional(),
+  cuts: z.enum(CUTS).optional().meta({ description: 'What it cuts the node off from. Absent: its power.' }),
   power: z.enum(['on', 'off', 'unknown']).optional().meta({ description: 'What it said when it was last asked.' }),
   since: at('Since when it has said so.').optional(),
   askedBy: z.enum(ASKED_BY).optional().meta({ description: 'In what it was asked when it first said so.' }),

@@ -4,6 +4,7 @@ import type { FenceDeviceStatus } from './fence-device.ts';
 import type { ConfigResult, Method } from './fence-config.ts';
 import type { ConditionStatus } from './view.ts';
 import type { Pulse } from './life.ts';
+export type { PortFacts } from './ports.ts';
 import { outletsOf, plugOf } from './plug.ts';
 
 /** What one device said when it was asked how it is. */
@@ -31,6 +32,8 @@ export interface PowerAnswer extends Said {
   wrong?: string;
   /** The node that has to be drilled first: it is one of several outlets, and nothing has shown that all of them are its power. */
   needsDrill?: string;
+  /** It cuts off a way to the storage, cannot say whose, and nobody has shown it. */
+  isUnshown?: boolean;
 }
 
 /** What is known of the devices that switch a machine together, this one among them. */
@@ -57,6 +60,7 @@ export interface Heard {
   device: string;
   /** The hash of the device as it is configured now. */
   configuration: string;
+  what?: Circumstances['what'] | undefined;
   said: Said;
   at: string;
   by: 'check' | 'fence' | 'watch';
@@ -100,6 +104,8 @@ export interface Circumstances {
   offForMs?: number | undefined;
   /** It has power by other devices of the same level still: that it lives says nothing against this one. */
   isPart?: boolean | undefined;
+  /** Something is let go by its word. */
+  isBasis?: boolean | undefined;
   /** It is asked while its node lives, about the day when it does not. */
   isForLater?: boolean | undefined;
   /** Nobody has answered at the port of its kubelet since; absent: nobody has tried. */
@@ -121,7 +127,7 @@ export function isAboutThisMachine({ identity, wrong, wasSeenOn }: PowerAnswer):
 export type DoubtAbout = (
   node: { name: string; ready: ConditionStatus | undefined },
   answer: PowerAnswer,
-  about: Pick<Circumstances, 'what' | 'offForMs' | 'isPart' | 'isForLater' | 'isMissed'>,
+  about: Pick<Circumstances, 'what' | 'offForMs' | 'isPart' | 'isBasis' | 'isForLater' | 'isMissed'>,
 ) => Doubt | undefined;
 
 /** The methods that switch a machine off at first. A cordon is no device. */

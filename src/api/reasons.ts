@@ -91,6 +91,8 @@ export const RISKY = group('RemedyPolicy', 'Risky', 'The policy is legal, and ca
   RemedyUnused: 'A remedy is on no ladder.',
   OutletUnproven:
     'Nodes are let go by the word of an outlet that cannot say whose power it is, and no drill has shown it: another machine may be plugged in there.',
+  PortUnproven:
+    'Nodes are cut off from their storage by a port that cannot say whose it is, and nobody has shown it: another node may be cut off, and nothing goes by it.',
   IdentityUnchecked: 'A fence configuration says identity=unchecked: another machine may be switched off.',
   KubernetesDetaches: 'kube-controller-manager may detach volumes by force after 6 minutes, fenced or not.',
 });
@@ -151,6 +153,8 @@ export const STUCK = group('NodeFence', 'stuck', 'Why a pod of a node in trouble
   NotWanted: 'The remedy does not ask for the pods to go.',
   OthersUnheard: 'The device cannot say whose power it is, and another node has not been heard of since the cut.',
   ReleaseRate: 'As many pods as podsPerMinute allows were released in the last minute.',
+  PortUnproven:
+    'The port that cuts the node off from its storage cannot say whose it is, and nobody has shown it: its power has to be cut first.',
   StorageNotFenced: 'No device has cut the node off from the storage of the pod.',
   NoCrash: 'No crashed kernel has reported itself, or the policy does not listen to it.',
   BudgetExhausted: 'A disruption budget of its allows no disruption, and the policy respects that.',

@@ -10,7 +10,7 @@ import type { NodeChoice } from './node-choice.ts';
 import type { Recorded } from './recorded.ts';
 import type { SeenPause } from './seen-pause.ts';
 import type { Plans } from './plans.ts';
-import type { PowerFacts, Refusable, Unconfirmed } from './power.ts';
+import type { PortFacts, PowerFacts, Refusable, Unconfirmed } from './power.ts';
 import type { ATTACHMENT_RECOVERY_POLICIES, BUDGET_POLICIES, MODES, POD_DELETION_POLICIES } from './policy-defaults.ts';
 import type { SpentBudget } from './spent-budget.ts';
 import type { Allowance, Beside, OwnNode, Surroundings } from './surroundings.ts';
@@ -338,7 +338,7 @@ export interface TroubleCount {
  * Everything that a decision about one node rests on: a plain value that can be written as JSON and decided again. What is
  * large and never looked into, the pod templates of remedies, is in it by hash.
  */
-export interface NodeCase extends Sighting, Recorded, Refusable, Begun {
+export interface NodeCase extends Sighting, Recorded, Refusable, Begun, PortFacts {
   /** The API server's clock, from the answer to the read of the node: never ahead of the truth. */
   serverNowMs: number;
   /** Who decides: the holder of what is recorded. */

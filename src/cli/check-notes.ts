@@ -3,7 +3,8 @@ import type { CheckedAnswer } from '../act/device-check.ts';
 import type { StoredDevice } from '../act/device-records.ts';
 import type { ConfigResult, Method } from '../api/fence-config.ts';
 import type { Together } from '../api/power.ts';
-import { deviceHash, levelKey, outletLevels } from '../api/power.ts';
+import { deviceHash, levelKey, outletLevels, storageMethods } from '../api/power.ts';
+import { portUnshown } from '../api/ports.ts';
 import type { FenceDeviceStatus } from '../api/fence-device.ts';
 import type { LiveNode } from '../api/release-view.ts';
 import { isDrilled } from '../fence/memory.ts';
@@ -15,9 +16,14 @@ export function notesOf(
 ): string[] {
   const status = statusOf(devices, node.name, deviceHash(method));
   const { watch } = status;
+  const isPort = storageMethods(config).some((one) => deviceHash(one) === deviceHash(method));
+  const { shown } = recordOf(devices, node.name, deviceHash(method))?.spec ?? {};
+  const by = shown?.configuration === deviceHash(method) ? shown.by : undefined;
   const drilled = isDrilled(status, togetherOf(node, method, { config, devices }).level) ? status.drilled : undefined;
   return [
-    ...(answer.believed && cannotSay(answer) ? [blindNote(node.name, method, drilled)] : []),
+    ...(answer.believed && cannotSay(answer)
+      ? [isPort ? shownNote(node.name, method, by) : blindNote(node.name, method, drilled)]
+      : []),
     ...(watch === 'PortSilent' ? [portNote(node)] : []),
   ];
 }
@@ -34,6 +40,11 @@ function blindNote(node: string, method: Method, drilled: string | undefined): s
       ? `no drill has shown that it is that of ${node}: a release waits until every other node was heard of, and of a machine that is no node nobody would hear (fenceline drill ${node})`
       : `a drill has shown at ${drilled} that it is that of ${node}`;
   return `${method.name} cannot say whose power it is; ${proof}`;
+}
+
+function shownNote(node: string, method: Method, by: string | undefined): string {
+  if (by !== undefined) return `${method.name} cannot say whose port it is; ${by} has shown that it is that of ${node}`;
+  return `${portUnshown(method.name, node)}; nothing goes by it before its power is cut`;
 }
 
 /** Where its power is watched: what is missed there is missed no sooner than without (EVD-4). */
@@ -63,5 +74,13 @@ export function togetherOf(
 }
 
 export function statusOf(devices: readonly StoredDevice[], node: string, configuration: string): FenceDeviceStatus {
-  return devices.find((one) => one.spec.node === node && one.status?.configuration === configuration)?.status ?? {};
+  return recordOf(devices, node, configuration)?.status ?? {};
+}
+
+export function recordOf(
+  devices: readonly StoredDevice[],
+  node: string,
+  configuration: string,
+): StoredDevice | undefined {
+  return devices.find((one) => one.spec.node === node && one.status?.configuration === configuration);
 }

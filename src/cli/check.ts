@@ -46,8 +46,9 @@ import { noSuchNode } from './no-such-node.ts';
 import { configuredIn } from './operator-place.ts';
 import { taken } from './taken.ts';
 import { renderTable } from './table.ts';
-import { cannotSay, notesOf, statusOf, togetherOf } from './check-notes.ts';
+import { cannotSay, notesOf, recordOf, statusOf, togetherOf } from './check-notes.ts';
 import { readPolicies } from './policy-of.ts';
+import { showPorts } from './show-ports.ts';
 import { UserError } from './user-error.ts';
 import type { Written } from './written.ts';
 import { elsewhere, readDevices, readWritten } from './written.ts';
@@ -55,6 +56,7 @@ import { elsewhere, readDevices, readWritten } from './written.ts';
 const formats = ['wide', 'json', 'yaml'] as const;
 
 interface CheckFlags extends WorkloadFlags {
+  shown?: boolean;
   workloads?: boolean;
 }
 
@@ -92,6 +94,10 @@ export function checkCommand(): Command {
   return addAgentFlags(addKubeFlags(command))
     .argument('[node...]', 'only these nodes')
     .option('--clear', 'say that what was found wrong of the devices of these nodes is mended: you have looked')
+    .option(
+      '--shown',
+      'say that the switch ports of these nodes are theirs: you have closed each, and seen its node lose its storage',
+    )
     .option('--workloads', 'ask no device: say which stateful pods would not fail over today, and why')
     .option('--feature-gates <list>', 'as the operator is started with', parseFeatureGates)
     .addOption(new Option('-o, --output <format>', 'instead of the table').choices(formats))
@@ -104,6 +110,10 @@ async function check(names: string[], flags: CheckFlags): Promise<void> {
     if (flags.clear === true) {
       const by = await whoAmI(context.client);
       for (const line of await clearDevices(context, names, by)) process.stderr.write(`${line}\n`);
+    }
+    if (flags.shown === true) {
+      const by = await whoAmI(context.client);
+      for (const line of await showPorts(context, names, by)) process.stderr.write(`${line}\n`);
     }
     const waiting = setTimeout(() => process.stderr.write(asking), patienceMs);
     const checked = await checkDevices(context, names).finally(() => clearTimeout(waiting));
@@ -271,11 +281,13 @@ const doubt: DoubtAbout = ({ ready }, answer, about) => doubtAbout(answer, { ...
 /** What is on record of the device, and what is seen just now. */
 function hearing(config: ConfigResult, { devices, shared, rivalOf }: OnRecord): Hear {
   return (node, { method, what }, answer) => {
+    const { shown } = recordOf(devices, node.name, deviceHash(method))?.spec ?? {};
     const said = ofAnother(node, method, { said: answer, rival: rivalOf(node.name) });
     const configuration = deviceHash(method);
     const learnt = learn(statusOf(devices, node.name, configuration), {
       device: method.driver,
       configuration,
+      what,
       said,
       at: new Date().toISOString(),
       by: 'check',
@@ -284,7 +296,8 @@ function hearing(config: ConfigResult, { devices, shared, rivalOf }: OnRecord): 
       bootId: node.bootId,
       sharedWith: shared.get(`${node.name} ${configuration}`),
     });
-    return withMemory(said, learnt, what === 'power' ? togetherOf(node, method, { config, devices }) : undefined);
+    const together = what === 'power' ? { together: togetherOf(node, method, { config, devices }) } : {};
+    return withMemory(said, learnt, { ...together, shown: shown?.configuration });
   };
 }
 

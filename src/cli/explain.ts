@@ -186,7 +186,12 @@ async function readDevices(client: KubeClient, node: string): Promise<{ devices:
   if (!read.ok) return { devices: [], wasKept: false };
   const own = read.value.items.filter(({ spec }) => spec?.node === node);
   const wasKept = read.value.items.some(({ status }) => status?.configuration !== undefined);
-  return { devices: own.map(({ metadata, status = {} }) => ({ name: metadata.name, status })), wasKept };
+  const known = own.map(({ metadata, spec, status = {} }) => ({
+    name: metadata.name,
+    status,
+    shown: spec?.shown?.configuration,
+  }));
+  return { devices: known, wasKept };
 }
 
 const nobody: Leader = { leads: 'nobody' };

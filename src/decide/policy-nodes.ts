@@ -15,7 +15,7 @@ import { DEVICE_FILE } from '../api/fence-config.ts';
 import { CONFIG_PREFIX } from '../api/fence-names.ts';
 import { outletsOf, plugOf } from '../api/plug.ts';
 import type { Outlets } from '../api/power.ts';
-import { deviceHash, firstPowerMethods, outletLevels, UNCHECKED } from '../api/power.ts';
+import { deviceHash, firstPowerMethods, outletLevels, storageMethods, UNCHECKED } from '../api/power.ts';
 import type { LiveNode, PolicyFacts } from '../api/release-view.ts';
 import { configOf, selectorProblem } from '../fence/config.ts';
 import { devicesFor, readDevices } from '../fence/device-config.ts';
@@ -204,6 +204,17 @@ export function unprovenNodes(
     const devices = levels.map(({ off }) => off.filter(({ action }) => action === 'off'));
     return devices.some((level) => level.length > 0 && level.every((method) => isUnproven(node.name, method)));
   });
+  return namesBy(found);
+}
+
+/** Nodes that are cut off from their storage by a port of which nobody can know whose it is, by policy. */
+export function unshownNodes(
+  fenced: readonly FencedNode[],
+  isUnshown: (node: string, method: Method) => boolean,
+): By<string> {
+  const found = fenced.filter(({ node, config }) =>
+    storageMethods(config).some((method) => (method.storage ?? []).length > 0 && isUnshown(node.name, method)),
+  );
   return namesBy(found);
 }
 

@@ -61,7 +61,7 @@ export function nextStatus(input: StatusInput): NodeFenceStatus {
   const taken = { ...withoutStrayApproval(before, nodeCase), epoch, holder: nodeCase.identity };
   const news: Omit<HistoryEntry, 'epoch'>[] = [];
   const { fence } = remedy;
-  const told = fence === undefined ? undefined : (removalNews(nodeCase, fence) ?? fenceNews(fence));
+  const told = fence === undefined ? undefined : (removalNews(nodeCase, fence) ?? fenceNews(fence, nodeCase));
   if (told !== undefined && isNews(before, told, fence)) {
     news.push({ at: now, reason: told.reason, ...(told.message === '' ? {} : { message: told.message }) });
   }

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { aNode } from '../../test/support/release-case.ts';
 import type { Method } from '../api/fence-config.ts';
 import { deviceHash } from '../api/power.ts';
-import { sharedDevices, uncheckedNodes, unprovenNodes, type FencedNode } from './policy-nodes.ts';
+import { sharedDevices, uncheckedNodes, unprovenNodes, unshownNodes, type FencedNode } from './policy-nodes.ts';
 
 const method = (parameters: Record<string, string>, more: Partial<Method> = {}): Method => ({
   name: 'off',
@@ -63,4 +63,18 @@ test('[SAF-2] nodes with a device that nobody checks', () => {
     [...uncheckedNodes([fenced('a', unchecked), fenced('b', method({ ip: '10.0.0.2' }))])],
     [['workers', ['a']]],
   );
+});
+
+test('[SAF-1] nodes whose port to the storage nobody has shown', () => {
+  const port: Method = { ...method({ ip: '10.0.0.1' }), storage: ['csi.example.com'] };
+  const named = (unshown: readonly Method[], off: Method): unknown => {
+    const isolation = [{ off: [off], on: [] }];
+    const config = { ok: true, config: { isolation, powerManagement: [], recovery: [] } } as const;
+    const one = { ...fenced('a', off), config };
+    return [...unshownNodes([one], (node, tried) => node === 'a' && unshown.includes(tried))];
+  };
+  assert.deepEqual(named([port], port), [['workers', ['a']]]);
+  assert.deepEqual(named([], port), []);
+  const network: Method = { ...port, storage: [] };
+  assert.deepEqual(named([network], network), [], 'nothing goes by it anyway');
 });

@@ -71,6 +71,13 @@ describe('the word of a device', () => {
     assert.match(doubt.message, /: fenceline drill node-1$/);
   });
 
+  test('[SAF-1] nothing is let go by a port of which nobody knows whose it is; it may be closed all the same', () => {
+    const port = { identity: 'none', isUnshown: true } as const;
+    assert.equal(believes(port, { what: 'storage' }), true);
+    assert.equal(believes(port, { what: 'storage', isBasis: true }), false);
+    assert.equal(believes({ identity: 'none' }, { what: 'storage', isBasis: true }), true);
+  });
+
   test('[SAF-1] S34: of another machine it is worth nothing, whatever it says', () => {
     for (const power of ['on', 'off', 'unknown'] as const) {
       for (const what of ['power', 'storage'] as const) assert.ok(!believes({ identity: 'other', power }, { what }));

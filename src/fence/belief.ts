@@ -33,6 +33,10 @@ export function doubtAbout(answer: PowerAnswer, about: Circumstances): Doubt | u
     const why = `no drill has shown that it and the other outlets beside it are the power of the node, and they cannot say: fenceline drill ${answer.needsDrill}`;
     return { reason: 'NotProven', message: `${message}; ${why}` };
   }
+  if (about.isBasis === true && answer.isUnshown === true) {
+    const why = 'it cannot say whose port it is, and nobody has shown it';
+    return { reason: 'NotProven', message: `${message}; ${why}` };
+  }
   if (answer.power !== 'off' || about.what === 'storage' || about.isPart === true) return undefined;
   const why = livingSign(answer, about);
   return why === undefined ? undefined : known(`${message}, and ${why}`);

@@ -221,7 +221,8 @@ describe('what is kept of a device', () => {
     const cut = { at, bootId: 'b1', level: 'l1' };
     const drilled = { drilled: at, drilledLevel: 'l1' };
     const asks = (known: FenceDeviceStatus[], change: Partial<Together> = {}, of = said): string | undefined =>
-      withMemory(of, well, { node: 'a', level: 'l1', outlets: 2, known, bootId: 'b1', ...change }).needsDrill;
+      withMemory(of, well, { together: { node: 'a', level: 'l1', outlets: 2, known, bootId: 'b1', ...change } })
+        .needsDrill;
     assert.equal(asks([{}, {}]), 'a');
     assert.equal(asks([{}, {}], {}, { ...said, identity: 'same' }), undefined);
     assert.equal(asks([{}, { identity: 'x' }]), undefined, 'a controller beside it knows whose machine is off');
@@ -235,6 +236,20 @@ describe('what is kept of a device', () => {
     assert.equal(asks([{ cut }, {}]), 'a', 'it was silent by then');
     assert.equal(asks([{ cut }, { cut: { ...cut, level: 'l2' } }]), 'a');
     assert.equal(asks([{ cut }, { cut }], { bootId: 'b2' }), 'a', 'of an earlier boot');
+  });
+
+  test('[SAF-1] whose port it is has to have been shown by somebody, as it is configured now', () => {
+    const port = learn({}, heard({ what: 'storage' }));
+    assert.equal(port.cuts, 'Storage');
+    const { said } = heard();
+    const isUnshown = (status: FenceDeviceStatus, shown?: string, of = said): boolean =>
+      withMemory(of, status, { shown }).isUnshown === true;
+    assert.equal(isUnshown(port), true);
+    assert.equal(isUnshown(port, 'h1'), false);
+    assert.equal(isUnshown(port, 'h0'), true);
+    assert.equal(isUnshown({ ...port, configuration: undefined }), true);
+    assert.equal(isUnshown(port, undefined, { ...said, identity: 'same' }), false);
+    assert.equal(isUnshown(well), false, 'no port');
   });
 
   test('[SAF-17] a drill of several is one only when all of them were off', () => {

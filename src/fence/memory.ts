@@ -21,6 +21,7 @@ export function learn(before: FenceDeviceStatus, heard: Heard): FenceDeviceStatu
   return {
     device,
     configuration,
+    ...(heard.what === 'storage' ? { cuts: 'Storage' as const } : {}),
     ...answer,
     ...(watch === undefined ? {} : { watch }),
     ...(identity === undefined ? {} : { identity }),
@@ -153,16 +154,27 @@ function isCleared(wrong: Wrong, heard: Heard): boolean {
   return said.power === 'on' && isAlive;
 }
 
-/** What a device said, as it is weighed. */
-export function withMemory(said: Said, { seenOn, wrong }: FenceDeviceStatus, together?: Together): PowerAnswer {
-  const needsDrill =
-    together !== undefined && said.identity === 'none' && isUnshown(together) ? together.node : undefined;
+/** What a device said, as it is weighed. `shown`: the configuration with which somebody has shown whose port it is. */
+export function withMemory(
+  said: Said,
+  { seenOn, wrong, cuts, configuration }: FenceDeviceStatus,
+  { together, shown }: Beside = {},
+): PowerAnswer {
+  const isBlind = said.identity === 'none';
+  const needsDrill = isBlind && together !== undefined && isUnshown(together) ? together.node : undefined;
+  const isPort = isBlind && cuts === 'Storage' && (shown === undefined || shown !== configuration);
   return {
     ...said,
     wasSeenOn: seenOn !== undefined,
     ...(wrong === undefined ? {} : { wrong: wrong.message }),
     ...(needsDrill === undefined ? {} : { needsDrill }),
+    ...(isPort ? { isUnshown: true } : {}),
   };
+}
+
+interface Beside {
+  together?: Together | undefined;
+  shown?: string | undefined;
 }
 
 /**

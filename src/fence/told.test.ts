@@ -87,3 +87,11 @@ test('[SAF-5] isolated is who a device has cut off from some storage', () => {
 test('[FEN-3] what is told fits', () => {
   assert.equal(fenceNews({ ...fence, message: 'x'.repeat(5000) }).message.length, 1024);
 });
+
+test('[SAF-1] nor one that was cut off by a port of which nobody knows whose it is', () => {
+  const isolated = { ...fence, phase: 'isolated' as const, switched: confirmed };
+  const { status, reason } = fenceNews(isolated, { unshownPorts: ['d'] });
+  assert.deepEqual([status, reason], ['False', 'WaitingToPowerOff']);
+  assert.equal(fenceNews(isolated, { unshownPorts: ['other'] }).status, 'True');
+  assert.equal(fenceNews({ ...isolated, phase: 'off' }, { unshownPorts: ['d'] }).status, 'True', 'its power is');
+});

@@ -1,6 +1,8 @@
 /** How a fence is told: in the condition Fenced, in the history and in events, all by the same word. */
 import { wrongOutlet } from '../api/beside.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
+import type { PortFacts } from '../api/ports.ts';
+import { shownCuts } from '../api/ports.ts';
 import { FENCED } from '../api/reasons.ts';
 
 type Fence = NonNullable<NodeFenceStatus['fence']>;
@@ -24,16 +26,17 @@ const words: Record<Fence['phase'], keyof typeof FENCED.reason> = {
   failed: 'FenceFailed',
 };
 /** In these a device has said that the machine does no harm, or to nothing of this storage. */
-function isHarmless({ phase, switched }: Fence): boolean {
+function isHarmless({ phase, switched }: Fence, ports: PortFacts): boolean {
   const confirmed = switched.filter(({ confirmedAt, device }) => confirmedAt !== undefined && device !== undefined);
   if (phase === 'off') return confirmed.some(({ step }) => step === 'power-management');
-  return phase === 'isolated' && confirmed.some(({ step, storage }) => step === 'isolation' && storage.length > 0);
+  const cut = shownCuts(confirmed, ports);
+  return phase === 'isolated' && cut.some(({ step, storage }) => step === 'isolation' && storage.length > 0);
 }
 
-export function fenceNews(fence: Fence): FenceNews {
+export function fenceNews(fence: Fence, ports: PortFacts = {}): FenceNews {
   const { phase, retries, method, message, waitsFor, swapped, isForGood } = fence;
   if (swapped !== undefined) return { status: 'False', reason: 'OutletsSwapped', message: wrongOutlet(swapped) };
-  const isCutOff = isHarmless(fence);
+  const isCutOff = isHarmless(fence, ports);
   // Without a device that cut it off from its storage, as after a cordon, the node is as free as before.
   const usual = phase === 'isolated' && !isCutOff ? 'WaitingToPowerOff' : words[phase];
   // It is tried again and again, and somebody has to look all the same.

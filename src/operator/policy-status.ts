@@ -44,6 +44,7 @@ import {
   strayProblems,
   uncheckedNodes,
   unprovenNodes,
+  unshownNodes,
   unwrittenMethod,
   watchedNodes,
 } from '../decide/policy-nodes.ts';
@@ -279,6 +280,8 @@ export class PolicyStatus {
       unchecked: found.unchecked.get(name) ?? [],
       unproven:
         unprovenNodes(found.fenced, (node, method) => this.#options.memory.isOnTrust(node, method)).get(name) ?? [],
+      unshown:
+        unshownNodes(found.fenced, (node, method) => this.#options.memory.isSeenUnshown(node, method)).get(name) ?? [],
       checks: this.#rounds.results.filter(({ node }) => nodes.includes(node)),
     };
   }

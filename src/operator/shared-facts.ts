@@ -4,9 +4,10 @@
  */
 import { goneNode, hasCut, timeOf } from '../api/facts.ts';
 import type { ConfigResult } from '../api/fence-config.ts';
+import { deviceHash } from '../api/fence-config.ts';
 import { isSilent, silentAfterMs, silentForMs } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
-import { outletLevels, powerMethods } from '../api/power.ts';
+import { outletLevels, powerMethods, storageMethods } from '../api/power.ts';
 import type { LiveNode, NodeCase, PolicyMatch, PolicySummary, TroubleCount } from '../api/release-view.ts';
 import type { OwnNode, SilentNode } from '../api/surroundings.ts';
 import type { Judgement, NodeFacts } from '../api/view.ts';
@@ -94,6 +95,7 @@ export class SharedFacts {
       ...this.#around(read),
       ...beside,
       ...this.#others(read, config),
+      ...this.#ports(name, config),
       ...rehearsed,
       ...(allowance === undefined ? {} : { allowance }),
       ...(own === undefined ? {} : { own }),
@@ -275,6 +277,12 @@ export class SharedFacts {
   /** Counted before there is a fence: the first decision may send the command. */
   #others({ name, serverNowMs }: ReadCase, config: ConfigResult): Pick<NodeCase, 'others'> {
     return this.#isBlind(name, config) ? { others: this.#present(name, timeOf(serverNowMs)) } : {};
+  }
+
+  #ports(name: string, config: ConfigResult): Pick<NodeCase, 'unshownPorts'> {
+    const { memory } = this.#options;
+    const ports = storageMethods(config).filter((method) => memory.isUnshown(name, method));
+    return ports.length === 0 ? {} : { unshownPorts: ports.flatMap((port) => deviceHash(port) ?? []) };
   }
 
   /** A device of it cannot say whose power it is, and no drill has shown it. */

@@ -71,4 +71,19 @@ describe('[FEN-11] released by the fence of the storage', () => {
     assert.equal(objects(and(), { claims }), 'VolumeUnknown');
     assert.equal(objects({}, { directVolumes: ['nfs'] }), 'VolumeNotProtected', 'named in the pod itself');
   });
+
+  test('[SAF-1] none by a port of which nobody knows whose it is: all by which its storage is reached have to be its own', () => {
+    const [cut] = isolated.switched;
+    const other = { ...cut!, method: 'fc-b-off', device: 'fc-b' };
+    const elsewhere = { ...other, storage: ['other.csi'] };
+    const by = (unshownPorts: string[], ...switched: Fence['switched']): string =>
+      objects({ unshownPorts }, {}, { switched });
+    assert.equal(by(['fc'], cut!), 'PortUnproven');
+    assert.equal(by(['another'], cut!), 'goes');
+    assert.equal(by(['fc-b'], cut!, other), 'PortUnproven', 'it may reach the storage by the other one');
+    assert.equal(by(['fc-b'], cut!, elsewhere), 'goes', 'which is the way to another storage');
+    const [found] = byStorageFence.checks.flatMap((check) => check(caseOf({}, { unshownPorts: ['fc'] }), aPod()) ?? []);
+    assert.match(found?.message ?? '', /^fc-off cannot say whose port it is, .*: fenceline check --shown node-1$/);
+    assert.equal(byStorageFence.stillStands(caseOf({}, { unshownPorts: ['fc'] }), aRecord()), false);
+  });
 });

@@ -2,6 +2,7 @@
  * By the fence of the storage (FEN-11): the node was cut off from it, as the device says after the action and again right
  * before each act. Pods all of whose volumes are there may go; what they run can do no harm to any of them.
  */
+import { portUnshown } from '../api/ports.ts';
 import type { NodeCase, PodFacts } from '../api/release-view.ts';
 import type { Check, Objection } from './checks.ts';
 import {
@@ -16,7 +17,7 @@ import {
   objection,
   volumesOf,
 } from './checks.ts';
-import { storageFacts, storageQuestion } from './device-question.ts';
+import { storageFacts, storageQuestion, unshownFacts } from './device-question.ts';
 import type { Way } from './way.ts';
 import { never } from './way.ts';
 
@@ -39,6 +40,8 @@ function cutOffFrom(nodeCase: NodeCase): readonly string[] | undefined {
 
 function cutOff(nodeCase: NodeCase): Objection | undefined {
   if (cutOffFrom(nodeCase) !== undefined) return undefined;
+  const [port] = unshownFacts(nodeCase);
+  if (port !== undefined) return objection('PortUnproven', portUnshown(port.method, nodeCase.name));
   return objection('StorageNotFenced', 'no device has cut the node off from its storage');
 }
 

@@ -6,6 +6,7 @@ import type { Level, Method } from '../api/fence-config.ts';
 import { deviceHash } from '../api/fence-config.ts';
 import { isSilent } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
+import { shownCuts, unshownCuts } from '../api/ports.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import type { DeviceQuestion } from '../api/steps.ts';
 
@@ -19,8 +20,17 @@ export function powerFacts({ fence }: NodeCase): Fact[] {
   return isThere ? confirmedIn(stored.switched, 'power-management') : [];
 }
 
-/** What devices have confirmed of its way to the storage. A cordon is no device. */
-export function storageFacts({ fence }: NodeCase): Fact[] {
+/** What devices have confirmed of its way to the storage, of those that are known to be its own. A cordon is no device. */
+export function storageFacts(nodeCase: NodeCase): Fact[] {
+  return shownCuts(portsClosed(nodeCase), nodeCase);
+}
+
+/** The same, of those of which nobody knows whose they are. */
+export function unshownFacts(nodeCase: NodeCase): Fact[] {
+  return unshownCuts(portsClosed(nodeCase), nodeCase);
+}
+
+function portsClosed({ fence }: NodeCase): Fact[] {
   const stored = fence?.status.fence;
   if (stored?.phase !== 'isolated') return [];
   return confirmedIn(stored.switched, 'isolation').filter(({ storage }) => storage.length > 0);

@@ -8,6 +8,7 @@ import type { Command } from '../api/advice.ts';
 import { COMMANDS, commandsOf } from '../api/advice.ts';
 import { formatDuration } from '../api/duration.ts';
 import { clockTime, isUnderFence } from '../api/facts.ts';
+import type { FenceDeviceStatus } from '../api/fence-device.ts';
 import { requestOf } from '../api/fence-request.ts';
 import { pauseOf } from '../api/pause.ts';
 import type { LadderThreshold, PolicyFacts } from '../api/release-view.ts';
@@ -114,12 +115,10 @@ function byTime(items: readonly ExplainedEvidence[]): ExplainedEvidence[] {
 
 function devicesHeard({ node, devices }: Known): ExplainedEvidence[] {
   const says = { on: 'Alive', off: 'Dead', unknown: 'Unknown' } as const;
-  return devices.flatMap(({ name, status: { power, since, wrong, message, identity, seenOn, drilled } }) => {
+  return devices.flatMap(({ name, shown, status }) => {
+    const { power, since, wrong, message, identity, seenOn } = status;
     if (power === undefined || since === undefined) return [];
-    const isOnTrust = identity === undefined && seenOn !== undefined && drilled === undefined;
-    const trust = isOnTrust
-      ? `; it cannot say whose power it is, and no drill has shown it: fenceline drill ${node}`
-      : '';
+    const trust = identity === undefined && seenOn !== undefined ? unshownText(node, status, shown) : '';
     const doubt = wrong === undefined ? trust : `, and is not believed: ${wrong.message}`;
     const why = power !== 'unknown' || message === undefined ? '' : `: ${message}`;
     const word = wrong === undefined ? says[power] : 'Unknown';
@@ -127,6 +126,21 @@ function devicesHeard({ node, devices }: Known): ExplainedEvidence[] {
       { source: 'Device' as const, says: word, detail: `${name} says ${power}${why}${doubt}`, at: since, by: name },
     ];
   });
+}
+
+/** It cannot say whose it is: what follows from that, where nothing has shown it. */
+function unshownText(
+  node: string,
+  { cuts, drilled, configuration }: FenceDeviceStatus,
+  shown: string | undefined,
+): string {
+  if (cuts !== 'Storage') {
+    return drilled === undefined
+      ? `; it cannot say whose power it is, and no drill has shown it: fenceline drill ${node}`
+      : '';
+  }
+  if (shown !== undefined && shown === configuration) return '';
+  return `; it cannot say whose port it is, and nobody has shown it: fenceline check --shown ${node}`;
 }
 
 /** Under these even a machine that is found off is left alone. */

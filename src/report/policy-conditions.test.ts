@@ -25,6 +25,7 @@ function found(change: Partial<PolicyFindings> = {}): PolicyFindings {
     configProblems: [],
     unchecked: [],
     unproven: [],
+    unshown: [],
     unconfigured: [],
     unreadableSecrets: [],
     unsupported: [],
@@ -208,5 +209,12 @@ test('[SAF-17, EXP-3] outlets that no drill has shown to be those of their nodes
   assert.equal(
     said({ unproven: ['node-1', 'node-2'] }, 'Risky'),
     'True OutletUnproven: no outlet of node-1, node-2 can say whose power it is, and no drill has shown it: a machine outside of the cluster may be plugged in there. Drill each of them once: fenceline drill node-1',
+  );
+});
+
+test('[SAF-1, EXP-3] and so are ports that nobody has shown', () => {
+  assert.match(
+    said({ unshown: ['node-1', 'node-2'] }, 'Risky') ?? '',
+    /^True PortUnproven: the port of node-1, node-2 to the storage cannot say whose it is, .* fenceline check --shown node-1$/,
   );
 });

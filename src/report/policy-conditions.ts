@@ -29,6 +29,8 @@ export interface PolicyFindings {
   unchecked: readonly string[];
   /** Nodes that would be let go by devices alone that cannot say whose power they are, and of which no drill has shown it. */
   unproven: readonly string[];
+  /** Nodes that are cut off from their storage by a port that cannot say whose it is, and that nobody has shown. */
+  unshown: readonly string[];
   /** A node that is not among them was not checked yet. */
   checks: readonly NodeCheck[];
 }
@@ -102,8 +104,13 @@ function unsupportedOf({ unsupported }: PolicyFindings): Said[] {
   return [{ reason: VALID.reason.RemedyUnsupported, message }];
 }
 
-function riskyOf({ spec, nodes, unchecked, unproven }: PolicyFindings): Finding {
-  const risks: Said[] = [...risksOf(spec, nodes.length), ...unprovenOf(unproven), ...uncheckedOf(unchecked)];
+function riskyOf({ spec, nodes, unchecked, unproven, unshown }: PolicyFindings): Finding {
+  const risks: Said[] = [
+    ...risksOf(spec, nodes.length),
+    ...unprovenOf(unproven),
+    ...unshownOf(unshown),
+    ...uncheckedOf(unchecked),
+  ];
   if (risks.length > 0) return { type: RISKY.of, status: 'True', ...joined(risks) };
   return {
     type: RISKY.of,
@@ -119,6 +126,14 @@ function unprovenOf(unproven: readonly string[]): Said[] {
   if (first === undefined) return [];
   const message = `no outlet of ${named(unproven)} can say whose power it is, and no drill has shown it: a machine outside of the cluster may be plugged in there. Drill each of them once: fenceline drill ${first}`;
   return [{ reason: RISKY.reason.OutletUnproven, message }];
+}
+
+/** By a port nobody falls silent who could be missed. */
+function unshownOf(unshown: readonly string[]): Said[] {
+  const [first] = unshown;
+  if (first === undefined) return [];
+  const message = `the port of ${named(unshown)} to the storage cannot say whose it is, and nobody has shown it: another node may be cut off by it, and nothing goes before the power is cut. Close it once while the node is at rest, see that node lose its storage, and say so: fenceline check --shown ${first}`;
+  return [{ reason: RISKY.reason.PortUnproven, message }];
 }
 
 function uncheckedOf(unchecked: readonly string[]): Said[] {

@@ -10,7 +10,7 @@ import type { WrittenPolicy } from '../api/written.ts';
 
 export type RiskReason = Exclude<
   keyof (typeof RISKY)['reason'],
-  'NothingRisky' | 'OutletUnproven' | 'IdentityUnchecked'
+  'NothingRisky' | 'OutletUnproven' | 'PortUnproven' | 'IdentityUnchecked'
 >;
 
 export interface Risk {

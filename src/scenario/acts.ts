@@ -88,6 +88,12 @@ export class Actor {
         world.swapDevices(first, second);
         return [first, second].find((name) => !world.bmcs.has(name))?.concat(' has no power device');
       }
+      case 'swapPorts': {
+        const [one, other] = act.nodes.map((node) => this.#options.baseline.nodeName(node)) as [string, string];
+        onNote('swapPorts', `node/${one} and node/${other}`);
+        world.storage.swapPorts(one, other);
+        return undefined;
+      }
       case 'apiFault':
         onNote(`apiFault ${act.fault}`, `operator-${act.operator}`);
         this.#apiFaults.set(act.operator, act.fault);

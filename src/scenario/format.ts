@@ -128,6 +128,7 @@ export type Act =
   | { do: 'device'; node: NodeRef; feed?: string; fault: BmcFault }
   | { do: 'kubeletPort'; node: NodeRef; fault: PortFault }
   | { do: 'swapDevices'; nodes: [NodeRef, NodeRef]; feed?: string }
+  | { do: 'swapPorts'; nodes: [NodeRef, NodeRef] }
   | { do: 'apiFault'; operator: number; fault: ApiFault }
   | { do: 'detach'; driver: string; fault: (typeof detachFaults)[number] }
   | { do: 'clockSkew'; operator: number; byMs: number }

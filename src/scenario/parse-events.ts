@@ -113,10 +113,9 @@ function faultActs(known: Known, node: Read<NodeRef>): Record<string, Read<Act>>
       const of = isList
         ? { nodes: list(node)(place) }
         : record<{ nodes: NodeRef[]; feed: string }>({ nodes: list(node), feed: text }, ['nodes', 'feed'])(place);
-      const [one, other, ...more] = of.nodes;
-      if (one === undefined || other === undefined || more.length > 0) problem(place, 'write two nodes, as in [a, b]');
-      return { do: 'swapDevices', ...of, nodes: [one, other] };
+      return { do: 'swapDevices', ...of, nodes: two(place, of.nodes) };
     },
+    swapPorts: (place) => ({ do: 'swapPorts', nodes: two(place, list(node)(place)) }),
     apiFault: (place) => ({
       do: 'apiFault',
       ...record<{ operator: number; fault: ApiFault }>({ operator: operatorNumber(known), fault: oneOf(apiFaults) }, [
@@ -150,4 +149,9 @@ function faultActs(known: Known, node: Read<NodeRef>): Record<string, Read<Act>>
 /** `apiDown: true`; false would say that nothing happens. */
 function always(place: Place, act: Act): Act {
   return flag(place) ? act : problem(place, 'write true, or leave the event out');
+}
+
+function two(place: Place, [one, other, ...more]: readonly NodeRef[]): [NodeRef, NodeRef] {
+  if (one === undefined || other === undefined || more.length > 0) problem(place, 'write two nodes, as in [a, b]');
+  return [one, other];
 }

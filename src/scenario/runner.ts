@@ -377,6 +377,7 @@ class Run {
         };
       },
       isPortClosed: (node) => this.#world.storage.isPortClosed(node),
+      saysPort: (node) => this.#world.storage.portSays(node).power,
       isActive: (machine, process) => this.#world.isActive(machine, process),
       volumes: () => this.#world.longhorn?.reports() ?? [],
       violated: (detail) => this.#recorder.violated(id, detail),

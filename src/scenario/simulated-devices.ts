@@ -25,7 +25,7 @@ export interface DeviceUser {
 
 /** The switch between the nodes and their storage: off is a port that lets nothing through. */
 export interface StorageSwitch {
-  isPortClosed(node: string): boolean;
+  portSays(node: string): { power: 'on' | 'off'; hasIdentity: boolean };
   closePort(node: string): void;
   openPort(node: string): void;
 }
@@ -141,11 +141,8 @@ function portOf(node: string, storage: StorageSwitch, { holder, onPort }: Device
       if (action === 'off') storage.closePort(node);
       if (action === 'on') storage.openPort(node);
       if (action !== 'status') return { kind: 'accepted' };
-      return {
-        kind: 'status',
-        power: storage.isPortClosed(node) ? 'off' : 'on',
-        identity: { kind: 'name', value: node },
-      };
+      const { power, hasIdentity } = storage.portSays(node);
+      return { kind: 'status', power, ...(hasIdentity ? { identity: { kind: 'name', value: node } } : {}) };
     },
   };
 }

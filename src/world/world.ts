@@ -118,6 +118,7 @@ export class World {
       clock,
       isShared: (volume) => this.#isShared(volume),
       isSafeDetach: (driver) => this.#isSafeDetach(driver),
+      blindPorts: options.nodes.flatMap(({ name, identity = true }) => (identity ? [] : [name])),
       ...(options.onWriter === undefined ? {} : { onWriter: options.onWriter }),
     });
     this.fleet = new Fleet({

@@ -47,6 +47,7 @@ function alone(invariant: Invariant, over: Partial<CheckContext> = {}): Alone {
     deviceOf: () => undefined,
     homeOf: () => undefined,
     isPortClosed: () => false,
+    saysPort: () => 'on',
     isActive: () => true,
     volumes: () => [],
     violated: (detail) => violations.push(detail),

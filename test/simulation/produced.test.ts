@@ -159,6 +159,7 @@ describe('what a status can hold', () => {
       'holes/outlet-of-one-that-fell-with-it',
       'holes/outlet-drilled',
       'holes/two-outlets-drilled',
+      'holes/port-of-another-node',
       'holes/cut-seen-late',
       'fence/written-device',
       'holes/request-under-dry-run',

@@ -118,6 +118,8 @@ export interface CheckContext {
   feedsOff: (node: string) => readonly string[];
   /** Whether the port through which a node reaches its storage lets nothing through. */
   isPortClosed: (node: string) => boolean;
+  /** What the port says that is written for a node, whoever is plugged in there. */
+  saysPort: (node: string) => 'on' | 'off';
   /** Whether a process does anything at this moment: it can write to a volume of its, or it has none and runs. */
   isActive: (machine: string, process: Process) => boolean;
   /** Volumes with replicas, as they are on the disks. */

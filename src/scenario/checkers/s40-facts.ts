@@ -1,6 +1,6 @@
 /**
  * S40: what is stored as a fact rests on evidence. When a record says that a machine is off, its device was asked in this fence,
- * and off was the last that it had said when the record was sent; when it says that the way to the storage is cut, that is so; whatever was edited meanwhile.
+ * and off was the last that it had said when the record was sent; when it says that a port is closed, or that the node is fenced by that, that is so; whatever was edited meanwhile.
  * (What the word of a device is worth, and whose power it switches, is for S4 and S34.)
  */
 import type { StoredFence } from '../cluster-state.ts';
@@ -21,7 +21,7 @@ const keptAnswers = 50;
 
 export const s40: Invariant = {
   id: 'S40',
-  check: ({ isPortClosed, violated }) => {
+  check: ({ isPortClosed, saysPort, violated }) => {
     let answers = 0;
     /** What the device of a node has said, since the last fence of theirs began. */
     const said = new Map<string, Said[]>();
@@ -49,7 +49,12 @@ export const s40: Invariant = {
         for (const { what, fact } of newFacts(fence, before)) {
           // One that was found off was asked before its fence was written down.
           const writer = `${user} ${statusPath}/${object.metadata.name}/status`;
-          const isSo = what === 'port' ? isPortClosed(node) : isOff(node, writer, what);
+          const isSo =
+            what === 'cut'
+              ? isPortClosed(node)
+              : what === 'port'
+                ? saysPort(node) === 'off'
+                : isOff(node, writer, what);
           if (!isSo) violated(`${fact}, and no device has said so`);
         }
         if (isAnother && fence.status?.fence?.phase === 'waiting') said.delete(node);
@@ -59,8 +64,8 @@ export const s40: Invariant = {
 };
 
 interface Fact {
-  /** What one device has said, or all of a node taken together. */
-  what: 'said' | 'power' | 'port';
+  /** What one device has said, or all of a node taken together; what the port says, or whether the node is cut off by it. */
+  what: 'said' | 'power' | 'port' | 'cut';
   fact: string;
 }
 
@@ -83,7 +88,7 @@ function factsOf(fence: StoredFence | undefined): Fact[] {
   if (phase === 'off') facts.push({ what: 'power', fact: `that the machine is off (${startedAt})` });
   const condition = fence?.status?.conditions?.find(({ type }) => type === 'Fenced');
   if (condition?.status === 'True') {
-    const what = phase === 'isolated' ? 'port' : 'power';
+    const what = phase === 'isolated' ? 'cut' : 'power';
     facts.push({ what, fact: `that the node is fenced, ${condition.reason} (${startedAt})` });
   }
   return facts;

@@ -11,6 +11,8 @@ import { Ledger } from './ledger.ts';
 export interface StorageOptions extends LedgerOptions {
   /** Whether detaching takes the access away; otherwise whoever has it mounted can go on. Asked at the detach. */
   isSafeDetach: (driver: string) => boolean;
+  /** The ports that cannot say whose they are, by the machines that they are written for. */
+  blindPorts?: readonly string[];
 }
 
 export class Storage {
@@ -21,6 +23,9 @@ export class Storage {
   /** The cable, and the port of the switch: somebody who mends the one has not opened the other. */
   readonly #cutOff = new Set<string>();
   readonly #closedPorts = new Set<string>();
+  /** By the port that is written for a machine, the machine whose cable is in it, where that is another one. */
+  readonly #cables = new Map<string, string>();
+  readonly #blindPorts: ReadonlySet<string>;
   readonly #fenced = new Map<string, Set<string>>();
   /** `machine/volume`: detached so that the machine has no access left. */
   readonly #revoked = new Set<string>();
@@ -29,6 +34,7 @@ export class Storage {
 
   constructor(options: StorageOptions) {
     this.#options = options;
+    this.#blindPorts = new Set(options.blindPorts ?? []);
     this.ledger = new Ledger(options);
   }
 
@@ -78,18 +84,39 @@ export class Storage {
     this.#review(machine);
   }
 
+  /** Whether the port that the machine is plugged into lets nothing through, whosever port it is said to be. */
   isPortClosed(machine: string): boolean {
-    return this.#closedPorts.has(machine);
+    return this.#closedPorts.has(this.#portOf(machine));
   }
 
-  closePort(machine: string): void {
-    this.#closedPorts.add(machine);
-    this.#review(machine);
+  /** What the port says that is written for this machine; one that knows no names says nothing of whose it is. */
+  portSays(node: string): { power: 'on' | 'off'; hasIdentity: boolean } {
+    return { power: this.#closedPorts.has(node) ? 'off' : 'on', hasIdentity: !this.#blindPorts.has(node) };
   }
 
-  openPort(machine: string): void {
-    this.#closedPorts.delete(machine);
-    this.#review(machine);
+  closePort(node: string): void {
+    this.#closedPorts.add(node);
+    this.#review(this.#pluggedInto(node));
+  }
+
+  openPort(node: string): void {
+    this.#closedPorts.delete(node);
+    this.#review(this.#pluggedInto(node));
+  }
+
+  /** The cables of two machines change places. */
+  swapPorts(one: string, other: string): void {
+    const [first, second] = [this.#pluggedInto(one), this.#pluggedInto(other)];
+    this.#cables.set(one, second).set(other, first);
+    for (const machine of [first, second]) this.#review(machine);
+  }
+
+  #pluggedInto(port: string): string {
+    return this.#cables.get(port) ?? port;
+  }
+
+  #portOf(machine: string): string {
+    return [...this.#cables].find(([, plugged]) => plugged === machine)?.[0] ?? machine;
   }
 
   /** The storage system refuses whatever comes from this machine to the volumes of this driver. */
@@ -160,7 +187,7 @@ export class Storage {
 
   #canReach({ machine, volume, driver }: Session): boolean {
     if (this.#machines.get(machine)?.alive !== true) return false;
-    if (this.#cutOff.has(machine) || this.#closedPorts.has(machine)) return false;
+    if (this.#cutOff.has(machine) || this.isPortClosed(machine)) return false;
     if (driver !== undefined && this.#fenced.get(machine)?.has(driver)) return false;
     return !this.#revoked.has(`${machine}/${volume}`);
   }

@@ -20,3 +20,9 @@ runHoles('outlets that cannot say whose power they are', {
   'two-outlets-crossed-drilled': '[SAF-17, EXP-3] S2: which finds out that one of them is that of another machine',
   'two-outlets-drilled-then-lost': '[SAF-17, FEN-11] and by which they are believed when it matters',
 });
+
+runHoles('a switch port that cannot say whose it is', {
+  'port-of-another-node': '[SAF-1, FEN-11] S2: cuts off nobody knows whom: nothing goes by its word',
+  'port-unshown-then-power': '[SAF-1, FEN-11] but by that of the power, which is cut next',
+  'port-shown': '[SAF-1, FEN-11] until somebody has shown whose it is',
+});

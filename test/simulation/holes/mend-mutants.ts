@@ -241,4 +241,24 @@ export const mendMutantCases: readonly MendCase[] = [
     beside: ['S23', 'S4', 'S6'],
     says: /^volume pv-0 is written from node-4 and node-1 at the same time$/,
   },
+  {
+    invariant: 'S2',
+    mistake: 'lets go by a switch port that nobody has shown to be that of the node',
+    hole: 'two writers',
+    sabotage: {
+      file: 'src/api/ports.ts',
+      line: 'return cuts.filter(({ storage }) => storage.every((driver) => !open.has(driver)));',
+      instead: 'return cuts.filter(({ storage }) => storage.every((driver) => !open.has(`not ${driver}`)));',
+    },
+    also: [
+      {
+        file: 'src/fence/belief.ts',
+        line: 'if (about.isBasis === true && answer.isUnshown === true) {',
+        instead: 'if (about.isBasis === true && answer.isUnshown === false) {',
+      },
+    ],
+    scenario: { ...scenarioOf('holes/port-of-another-node'), expectations: [] },
+    beside: ['S30', 'S40'],
+    says: /^volume pv-0 is written from node-4 and node-1 at the same time$/,
+  },
 ];
