@@ -28,6 +28,7 @@ import { alarmsFor } from './incident.ts';
 import { fittingStatus } from '../api/fitting.ts';
 import { asDecided } from './as-decided.ts';
 import { epochOf, isSameAlarm, nextStatus } from './record.ts';
+import { askedFor } from './request.ts';
 import { rehearse } from './rehearse.ts';
 import type { Rehearsing } from './rehearsed-case.ts';
 import { isSame } from './same.ts';
@@ -247,7 +248,7 @@ function isHarsh(run: PlannedRun): boolean {
   return run.do === 'drain' || run.do === 'deleteMachine' || (run.do === 'runJob' && !run.wasMade);
 }
 
-/** So is every command of a fence that switches off (S39). What a person asks for needs no trouble. */
+/** So is every command of a fence that switches off (S39). What a person asks for needs no trouble, and what it was asked for has to be so still. */
 function isCut({ fence }: NodeCase, run: PlannedRun): boolean {
   return isOff(run) && (fence === undefined || requestOf(fence) === undefined);
 }
@@ -276,7 +277,7 @@ type Cause = Pick<Extract<Grounds, { basis: 'Remedy' }>, 'leaseRenewTime' | 'tro
 function causeOf(nodeCase: NodeCase, ladder: RemedyDecision['ladder'], run: PlannedRun): Cause {
   if (isCut(nodeCase, run)) return troubleOf(nodeCase, ladder, run) ?? awayOf(nodeCase);
   if (isHarsh(run)) return troubleOf(nodeCase, ladder, run) ?? {};
-  return isOff(run) ? { isAsked: true } : {};
+  return isOff(run) ? askedFor(nodeCase) : {};
 }
 
 /** The trouble that the ladder is for; undefined where there is no such ladder, or not any more. */

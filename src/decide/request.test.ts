@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { FenceRequest } from '../api/fence-request.ts';
 import type { LiveNode, NodeCase } from '../api/release-view.ts';
-import { aCase, aFence, aNode, inForce } from '../../test/support/release-case.ts';
-import { decideRequest, untimely } from './request.ts';
+import { commandKey } from '../api/task.ts';
+import { aCase, aFence, aNode, aRemedy, inForce } from '../../test/support/release-case.ts';
+import { askedFor, decideRequest, untimely } from './request.ts';
 
 const at = '2026-01-01T00:10:00Z';
 
@@ -84,4 +85,47 @@ test('[SAF-6] one that says which life of the node it is about is told by that, 
   assert.equal(refusal({ asked: { about: { nodeUid: 'node-uid', bootId: 'boot-1' } } }), 'NodeIsBack');
   assert.equal(refusal({ asked: { about: { ...about, bootId: 'boot-0' } }, node: { ready: 'Unknown' } }), 'NodeIsBack');
   assert.equal(refusal({ asked: { about: { ...about, nodeUid: 'other' } } }), 'OtherNode');
+});
+
+test('[SAF-6, SAF-8] until a command is sent it is about the node that was lost, though the command is on record', () => {
+  const request = { by: 'jane', at: minute(6), answeredAt: minute(6), reason: 'TakenUp', trouble: 'Ready=Unknown' };
+  const sent = { step: 'power-management', method: 'off', device: 'd', storage: [], commandSentAt: minute(9) } as const;
+  const begun = { phase: 'poweringOff', startedAt: minute(9), switched: [sent] };
+  const incident = { id: 'i', startedAt: minute(6), nodeUid: 'node-uid', flaps: 0, acts: 0 };
+  const reason = (also: { unsent?: string; told?: string[]; switched?: readonly object[] }): string | undefined => {
+    const { unsent, ...more } = also;
+    const status = { incident, request, fence: { ...begun, ...more } } as unknown as Parameters<typeof aFence>[0];
+    const fence = aFence(status, { requested: { by: 'jane', at: minute(6) } });
+    const lease = { renewTime: minute(9, 55), unchangedForMs: 5000, renewedSinceNotReady: false, renewed: true };
+    const node = aNode({ ready: 'True', createdAt: minute(0), readySince: minute(1) });
+    const nodeCase = aCase({ policy: inForce(), node, fence, lease, ...(unsent === undefined ? {} : { unsent }) });
+    return decideRequest(nodeCase).refusal?.reason;
+  };
+  const unsent = commandKey('off', minute(9));
+  assert.equal(reason({ unsent }), 'NodeIsBack');
+  assert.equal(reason({}), undefined, 'it may have been sent');
+  assert.equal(reason({ unsent: commandKey('off', minute(8)) }), undefined, 'this one was sent');
+  assert.equal(reason({ unsent, told: ['d'] }), undefined, 'an earlier try has told it');
+  assert.equal(reason({ unsent, switched: [sent, { ...sent, method: 'other' }] }), undefined);
+});
+
+test('[SAF-8] what was wrong with a node when somebody asked has to be so still when its device is told', () => {
+  const silent = { renewTime: minute(9), unchangedForMs: 60_000, renewedSinceNotReady: false, renewed: true };
+  const renewing = { ...silent, renewTime: minute(10), unchangedForMs: 1000 };
+  const of = (ready: LiveNode['ready'], lease: NodeCase['lease']): object =>
+    askedFor(aCase({ policy: inForce(), node: aNode({ ready }), ...(lease === undefined ? {} : { lease }) }));
+  assert.deepEqual(of('Unknown', renewing), { isAsked: true, trouble: { type: 'Ready', status: 'NotTrue' } });
+  assert.deepEqual(of('True', silent), { isAsked: true, leaseRenewTime: minute(9) });
+  assert.deepEqual(of('True', renewing), { isAsked: true });
+  assert.deepEqual(of(undefined, renewing), { isAsked: true }, 'what nobody reports cannot go on');
+});
+
+test('[SAF-8] where a policy looks for what is wrong, it is that', () => {
+  const renewing = { renewTime: minute(10), unchangedForMs: 1000, renewedSinceNotReady: false, renewed: true };
+  const deadlock = { type: 'KernelDeadlock', status: 'True', forMs: 60_000 } as const;
+  const threshold = { key: 'KernelDeadlock=True', condition: deadlock, remedies: [], recovery: [] };
+  const policy = inForce({ remedy: aRemedy({ thresholds: [threshold] }) });
+  const trouble = { conditions: [deadlock] };
+  const found = askedFor(aCase({ policy, node: aNode({ ready: 'True' }), lease: renewing, trouble }));
+  assert.deepEqual(found, { isAsked: true, trouble: { type: 'KernelDeadlock', status: 'True' } });
 });

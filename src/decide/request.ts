@@ -8,8 +8,10 @@ import { answerOf, hasEnded, isTakenUp, lapsesAtMs, requestOf } from '../api/fen
 import type { NodeFence } from '../api/node-fence.ts';
 import { isSilent } from '../api/life.ts';
 import { pauseOf } from '../api/pause.ts';
+import { commandKey } from '../api/task.ts';
 import type { REQUESTED } from '../api/reasons.ts';
 import type { LiveNode, NodeCase, PresentCase } from '../api/release-view.ts';
+import type { Grounds } from '../api/steps.ts';
 import { maintenanceOf } from '../release/maintenance.ts';
 import { isTroubled } from '../remedy/ladder.ts';
 import { isBack } from './is-back.ts';
@@ -32,9 +34,17 @@ export function decideRequest(nodeCase: NodeCase): RequestDecision {
   const asked = fence && requestOf(fence);
   if (fence === undefined || asked === undefined) return {};
   // What was begun here is brought to its end; it is held, if at all, like every other fence.
-  if (!isFromBefore(asked.at, fence) && isTakenUp(fence) && isUnderFence(fence.status.fence)) return { asked };
+  if (!isFromBefore(asked.at, fence) && isTakenUp(fence) && isBegun(fence, nodeCase)) return { asked };
   const refusal = refusalOf(nodeCase, asked);
   return refusal === undefined ? { asked } : { refusal };
+}
+
+/** Not where all that is on record is a command that we have yet to send: its device is asked first, which may take its time. */
+function isBegun({ status }: NodeFence, { unsent }: NodeCase): boolean {
+  if (!isUnderFence(status.fence)) return false;
+  const { told, switched = [] } = status.fence ?? {};
+  const isUnsent = switched.every(({ method, commandSentAt: at = '' }) => commandKey(method, at) === unsent);
+  return told !== undefined || switched.length === 0 || !isUnsent;
 }
 
 /** The answer as it is stored; as it was, where there is nothing new. */
@@ -61,16 +71,39 @@ export function answerFor(
 function notedOf(nodeCase: NodeCase): Pick<RequestAnswer, 'bootId' | 'trouble'> {
   const { node } = nodeCase;
   const trouble = wrongWith(nodeCase);
-  return { ...(node === undefined ? {} : { bootId: node.bootId }), ...(trouble === undefined ? {} : { trouble }) };
+  const noted = trouble === undefined ? {} : { trouble: trouble.what };
+  return { ...(node === undefined ? {} : { bootId: node.bootId }), ...noted };
+}
+
+/** What is wrong with a node, in a word, and what of it has to be so still when something is told to a device. */
+interface Wrong {
+  what: string;
+  goesOn: Pick<Extract<Grounds, { basis: 'Remedy' }>, 'leaseRenewTime' | 'trouble'>;
 }
 
 /** Undefined: nothing, as far as anybody knows. */
-function wrongWith(nodeCase: NodeCase): string | undefined {
+function wrongWith(nodeCase: NodeCase): Wrong | undefined {
   const { node, lease, trouble } = nodeCase;
   const met = remedyOf(nodeCase)?.thresholds.find((one) => isTroubled(one, trouble));
-  if (met !== undefined) return met.key;
-  if (node?.ready !== 'True') return `Ready=${node?.ready ?? 'not reported'}`;
-  return lease !== undefined && isSilent(lease) ? 'lease' : undefined;
+  const silent = { leaseRenewTime: lease?.renewTime ?? '' };
+  if (met !== undefined) {
+    const { type = '', status = '' } = met.condition ?? {};
+    return { what: met.key, goesOn: met.condition === undefined ? silent : { trouble: { type, status } } };
+  }
+  // Of one that nobody reports there is nothing that could go on.
+  if (node?.ready === undefined) return { what: 'Ready=not reported', goesOn: {} };
+  if (node.ready !== 'True') return { what: `Ready=${node.ready}`, goesOn: { trouble: notReady } };
+  return lease !== undefined && isSilent(lease) ? { what: 'lease', goesOn: silent } : undefined;
+}
+
+const notReady = { type: 'Ready', status: 'NotTrue' };
+
+/**
+ * Who asks for a fence of a node that is lost means that one: while its device is asked it may come back, and is not told anything
+ * then (S39). One that is well is told because somebody asks for it.
+ */
+export function askedFor(nodeCase: NodeCase): Wrong['goesOn'] & { isAsked: true } {
+  return { isAsked: true, ...wrongWith(nodeCase)?.goesOn };
 }
 
 /** A request that waited for any of these to change would be a landmine. */

@@ -84,6 +84,19 @@ export const mendMutantCases: readonly MendCase[] = [
     says: /^node-1 is well, and switched off for a request that was about trouble that has passed$/,
   },
   {
+    invariant: 'S37',
+    mistake: 'takes a command that it is going to send for one that it has sent',
+    hole: 'fences that end wrongly',
+    sabotage: {
+      file: 'src/decide/request.ts',
+      line: 'return told !== undefined || switched.length === 0 || !isUnsent;',
+      instead: 'return told !== undefined || switched.length === 0 || isUnsent || !isUnsent;',
+    },
+    scenario: { ...one('holes/request-behind-a-device', 'request-behind-a-device'), expectations: [] },
+    beside: ['S39', 'S45'],
+    says: /^node-2 is well, and switched off for a request that was about trouble that has passed$/,
+  },
+  {
     invariant: 'S25',
     mistake: 'believes that what is on no record was never cut off',
     hole: 'undo',

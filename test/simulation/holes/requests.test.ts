@@ -16,5 +16,7 @@ runHoles('what a person asks for is done once, now, or not at all', {
     '[SAF-6] one for a node that is not there is refused, and not due when one of its name joins',
   'request-unanswered':
     '[SAF-6, SAF-8] one that nobody could answer is not done to a node that has come back, or joined, since somebody asked',
+  'request-behind-a-device':
+    '[SAF-6, SAF-8] one about a lost node is not done to it when it comes back while its device is asked, before any command',
   'request-that-only-isolates': '[FEN-2, RET-2] one that can only isolate says until when, and ends with another boot',
 });
