@@ -134,6 +134,8 @@ class Facts {
     if (this.goingDown.has(name) && ready?.status === 'False') {
       this.goingDown.set(name, this.goingDown.get(name) ?? this.#context.nowMs());
     }
+    // A kubelet that is started again meanwhile does not know of it, and takes back what was said.
+    if (this.goingDown.has(name) && ready?.status === 'True') this.goingDown.set(name, undefined);
     const isCordoned = spec?.unschedulable === true;
     const before: Node | undefined = previous;
     const wasCordoned = before?.spec?.unschedulable === true;

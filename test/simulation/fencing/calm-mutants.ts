@@ -84,6 +84,13 @@ export const calmMutantCases: readonly MutantCase[] = [
   },
   {
     invariant: 'S45',
+    mistake: 'takes a reboot that a kubelet has announced for an incident',
+    sabotage: neverPatient,
+    scenario: { ...scenarioOf('holes/graceful-reboot'), expectations: [] },
+    says: /^operator-1 cut node-\d although somebody has shut it down$/,
+  },
+  {
+    invariant: 'S45',
     mistake: 'does not care whether only the kubelet is down',
     sabotage: {
       file: 'src/release/patience.ts',

@@ -12,6 +12,8 @@ runHoles('nothing was wrong', {
   'kubelet-upgraded': '[SAF-18] a kubelet that is away for a minute, and its machine answers: nothing is cut',
   'kubelet-stays-away': '[SAF-18] a kubelet that stays away: its machine is cut after five minutes',
   'graceful-reboot': '[SAF-18] a reboot in good order: nothing is cut',
+  'shutdown-taken-back':
+    '[SAF-18] a kubelet that is Ready again takes back what it has said of a shutdown: what falls silent then is fenced',
   'pause-after-a-cordon': '[SAF-18] a cordon is no cut: a pause that is named after it holds',
   'kubelet-down-after-a-cordon':
     '[SAF-18] a cordon is no cut: nor does it end the patience with a kubelet that is away',
