@@ -15,7 +15,7 @@ import { questionOf } from '../api/power.ts';
 import type { LiveNode, NodeCase } from '../api/release-view.ts';
 import type { LadderState } from '../remedy/ladder.ts';
 import { jobName } from '../remedy/job.ts';
-import type { Harsh } from './brake-of.ts';
+import type { Harsh, RemedyHold } from './brake-of.ts';
 import { brakeOf, handsOver, harshHold, isFoundOff, isHarshRung, isInStorm, spellOf } from './brake-of.ts';
 import { ladderKey } from './of-case.ts';
 import { withSilence } from './silence.ts';
@@ -177,6 +177,28 @@ describe('what holds back what cannot be taken back', () => {
     assert.equal(heldBy({ kind: 'fence' }, { around }), 'LookingAround');
     assert.equal(heldBy({ kind: 'fence', isRequested: true }, { around }), undefined);
     assert.equal(heldBy({ kind: 'remedy' }, { around }), undefined);
+  });
+
+  test('[STM-1] what only those hold back who are not judged yet is looked at again by itself', () => {
+    const storm = { maxUnresponsive: 2, maxConcurrent: 1, cooldownMs: 0 };
+    const againAt = (troubled: number, unjudged: number): number | undefined => {
+      const count = { ...aCount(), nodes: 5, troubled, unjudged };
+      const policy = inForce({ remedy: aRemedy({ storm }) });
+      const brake = brakeOf(aCase({ serverNowMs: nowMs, policy, count }), { kind: 'remedy' });
+      assert.equal(brake?.reason, 'StormLimit');
+      return brake?.recheckAtMs;
+    };
+    assert.equal(againAt(3, 1), nowMs + 1000);
+    assert.equal(againAt(3, 0), undefined, 'it is told when one of them is back');
+    assert.equal(againAt(4, 1), undefined, 'it is a storm without that one');
+    const held = (troubled: number, unjudged: number): RemedyHold | undefined => {
+      const quorums = [{ of: 'etcd', nodes: 3, troubled, busy: [] }];
+      const count = { ...aCount(), unjudged, quorums };
+      return brakeOf(aCase({ serverNowMs: nowMs, policy: acting(), count }), { kind: 'remedy' });
+    };
+    assert.deepEqual([held(2, 0)?.reason, held(2, 0)?.recheckAtMs], ['ControlPlaneQuorum', undefined]);
+    assert.equal(held(2, 1)?.recheckAtMs, nowMs + 1000);
+    assert.equal(held(1, 1), undefined, 'nothing holds it back');
   });
 
   test('[SAF-7] when all others are known of is said once, although each pass counts it anew', () => {

@@ -16,6 +16,7 @@ import {
   slotBrake,
   stormBrake,
 } from '../judge/storm.ts';
+import type { StormLimits } from '../judge/storm.ts';
 import type { LadderState } from '../remedy/ladder.ts';
 import { wasMade } from './jobs.ts';
 import { ladderKey, remedyOf, taskOf } from './of-case.ts';
@@ -56,8 +57,7 @@ export function brakeOf(nodeCase: NodeCase, harsh: Harsh): RemedyHold | undefine
   return (
     (isRequested ? undefined : leftToOthers(node)) ??
     skipFor(name, storm.skipWhen ?? [], trouble.conditions) ??
-    quorumBrake(count) ??
-    stormBrake(storm, count, threshold) ??
+    crowdBrake(nodeCase, storm, threshold) ??
     (kind === 'fence' && !isRequested ? lookAround(settling(nodeCase), nowMs) : undefined) ??
     (isPatient ? patienceWith({ ...nodeCase, node }, spell) : undefined) ??
     (kind === 'fence' && !isRequested ? refusedBrake(nodeCase) : undefined) ??
@@ -65,6 +65,19 @@ export function brakeOf(nodeCase: NodeCase, harsh: Harsh): RemedyHold | undefine
     slotBrake(storm, count, kind) ??
     ownBrake(nodeCase.own, othersFirst(nodeCase, threshold), othersUntilMs(nodeCase))
   );
+}
+
+/** Who is not judged yet is by then; nobody tells. */
+const judgedWithinMs = 1000;
+
+function crowdBrake(
+  { count, serverNowMs: nowMs }: NodeCase,
+  storm: StormLimits,
+  threshold: string | undefined,
+): RemedyHold | undefined {
+  const brake = quorumBrake(count) ?? stormBrake(storm, count, threshold);
+  const isOpen = count.unjudged > 0 && !isStorm(storm, count, threshold);
+  return brake !== undefined && isOpen ? { ...brake, recheckAtMs: nowMs + judgedWithinMs } : brake;
 }
 
 /** Where nothing is tried any more, nobody knows by then what would be answered. */

@@ -122,6 +122,16 @@ describe('storm brake', () => {
     );
   });
 
+  test('[STM-1, SAF-14] nor of one whose renewal is overdue by its own Lease, until somebody has looked', () => {
+    const of = (verdict: Verdict, unchangedForMs: number, durationMs?: number): string =>
+      lifeOf(judged(verdict), { unchangedForMs, ...(durationMs === undefined ? {} : { durationMs }) });
+    assert.deepEqual([of('healthy', 11_999), of('healthy', 12_000)], ['well', 'unjudged']);
+    assert.deepEqual([of('healthy', 5999, 20_000), of('healthy', 6000, 20_000)], ['well', 'unjudged']);
+    assert.equal(of('suspect', 12_000), 'silent');
+    // After the API server was away nobody could have heard of it.
+    assert.equal(lifeOf(judged('healthy'), { unchangedForMs: 90_000, hearableForMs: 1000 }), 'unjudged');
+  });
+
   test('[STM-1] what can be taken back is no reason to count a condition', () => {
     const thresholds = ['a', 'b'].map((name) => ({
       ...deadlock,

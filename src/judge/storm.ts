@@ -4,6 +4,8 @@
  * it was a mistake.
  */
 import { clockTime, isStatus } from '../api/facts.ts';
+import type { Pulse } from '../api/life.ts';
+import { silentAfterMs } from '../api/life.ts';
 import type { LadderThreshold, RemedyFacts, TroubleCount, ZoneCount } from '../api/release-view.ts';
 import { shareOf } from '../api/share.ts';
 import type { Share } from '../api/share.ts';
@@ -25,7 +27,7 @@ export interface CountedNode {
   zone: string;
   isControlPlane?: boolean;
   isEtcd?: boolean;
-  /** `unjudged`: nobody has looked yet, as after a change of leaders; it may be silent. */
+  /** `unjudged`: nobody has looked yet, as after a change of leaders, or since it should have renewed; it may be silent. */
   life: 'well' | 'silent' | 'unjudged';
   /** Its conditions, each with the time for which we have seen it so. */
   conditions: readonly (NodeCondition & { forMs: number })[];
@@ -56,10 +58,14 @@ export function harshThresholds({ thresholds, kinds }: Pick<RemedyFacts, 'thresh
   return thresholds.filter(({ remedies }) => remedies.some(({ name }) => harshKinds.has(ownOf(kinds, name) ?? '')));
 }
 
-/** Of a node that nobody has judged yet it is not known: after a change of leaders that is every one. */
-export function lifeOf(judgement: Judgement | undefined): CountedNode['life'] {
+/**
+ * Of a node that nobody has judged yet it is not known: after a change of leaders that is every one. Nor is it of one whose renewal is
+ * overdue by its own Lease: of several that fall silent together the first to be judged would be counted alone (SAF-14).
+ */
+export function lifeOf(judgement: Judgement | undefined, lease?: Pulse): CountedNode['life'] {
   if (judgement === undefined || judgement.verdict === 'unknown') return 'unjudged';
-  return judgement.verdict === 'healthy' ? 'well' : 'silent';
+  if (judgement.verdict !== 'healthy') return 'silent';
+  return lease !== undefined && lease.unchangedForMs >= silentAfterMs(lease) ? 'unjudged' : 'well';
 }
 
 /** Fencing a host that cannot reach its storage helps nobody: the next one cannot either (STM-3). */

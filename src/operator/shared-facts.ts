@@ -195,7 +195,7 @@ export class SharedFacts {
         zone: node?.zone ?? '',
         isControlPlane: node?.isControlPlane === true,
         isEtcd: node?.isEtcd === true,
-        life: lifeOf(verdicts.get(name)),
+        life: lifeOf(verdicts.get(name), observer.leaseSign(name)),
         conditions: this.#conditions.atMost(name, conditions),
       };
     });

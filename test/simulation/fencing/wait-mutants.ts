@@ -1,9 +1,17 @@
 /** As in mutants.ts, for who has to wait before a fence begins, and who need not. */
+import type { Sabotage } from '../mutant.ts';
 import type { MutantCase } from '../mutants.ts';
 import { scenarioOf } from '../run-file.ts';
 import { beyondQuorum } from './control-plane.ts';
 import { atOnce, fenced, place } from './fenced.ts';
 import { onOwnNode } from './own-node.ts';
+
+/** Whoever was well when it was looked at last is well. */
+const everybodyJudged: Sabotage = {
+  file: 'src/judge/storm.ts',
+  line: "return lease !== undefined && lease.unchangedForMs >= silentAfterMs(lease) ? 'unjudged' : 'well';",
+  instead: "return 'well';",
+};
 
 export const waitMutantCases: readonly MutantCase[] = [
   {
@@ -38,6 +46,7 @@ export const waitMutantCases: readonly MutantCase[] = [
       line: 'const isHeard = lease.renewed === true && lease.hearableForMs === undefined;',
       instead: 'const isHeard = lease.renewed === true;',
     },
+    also: [everybodyJudged],
     scenario: scenarioOf('holes/heard-before-the-api-was-away'),
     says: /^node-1 is cut while 5 of 6 nodes of the cluster do not respond$/,
   },
@@ -165,5 +174,12 @@ export const waitMutantCases: readonly MutantCase[] = [
     sabotage: { file: 'src/observe/condition-times.ts', line: 'forMs: isFirst ? Infinity :', instead: 'forMs:' },
     scenario: scenarioOf('holes/deadlock-everywhere-failover'),
     says: /^node-\d is fenced while 6 of 6 nodes of the cluster are in the same trouble$/,
+  },
+  {
+    invariant: 'S36',
+    mistake: 'counts those alone whose turn to be judged has come',
+    sabotage: everybodyJudged,
+    scenario: { ...scenarioOf('holes/silent-together-jobs'), expectations: [] },
+    says: /^node-\d gets a Job while 3 of 4 nodes of the cluster are in the same trouble$/,
   },
 ];
