@@ -23,7 +23,11 @@ export interface Quiet {
 const roundedMs = 1000;
 
 /** Undefined: there is no Lease that could say anything, and none is on record. */
-export function quietOf({ lease, fence, serverNowMs }: NodeCase): Quiet | undefined {
+export function quietOf({
+  lease,
+  fence,
+  serverNowMs,
+}: Pick<NodeCase, 'lease' | 'fence' | 'serverNowMs'>): Quiet | undefined {
   const stored = fence?.status.incident?.silence;
   const isStored = stored !== undefined && (lease === undefined || lease.renewTime === stored.renewTime);
   if (isStored) return { sinceMs: Date.parse(stored.since), isAlive: false };

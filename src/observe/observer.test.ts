@@ -71,6 +71,34 @@ describe('observer', () => {
     await end();
   });
 
+  test('[SAF-7] a renewal that is found late was made as long after the one before as its kubelet says', async () => {
+    const { clock, observer, watches, server, end } = await begin();
+    const at = (seconds: number): string => new Date(Date.UTC(2020, 0, 1) + seconds * 1000).toISOString();
+    let version = 20;
+    const seen = async (seconds: number): Promise<number | undefined> => {
+      version += 1;
+      await watches.leases.event('MODIFIED', lease('b', `${version}`, at(seconds)));
+      return observer.renewedForMs('b');
+    };
+    await watches.leases.event('ADDED', lease('b', '20', at(0)));
+    assert.equal(observer.renewedForMs('b'), undefined, 'nobody has seen it renewed');
+    assert.equal(observer.renewedForMs('nobody'), undefined);
+    clock.advance(3000);
+    assert.equal(await seen(10), 0, 'no later than it is seen');
+    clock.advance(12_000);
+    const found = observer.confirmLease('b');
+    (await server.next('read')).answer(response(JSON.stringify(lease('b', '22', at(20)))));
+    await found;
+    assert.equal(observer.renewedForMs('b'), 1990);
+    assert.equal(observer.view('b').lease?.unchangedForMs, 0, 'its silence counts from when it was seen');
+    clock.advance(9000);
+    version = 22;
+    assert.equal(await seen(30), 980, 'and so on, by its own clock');
+    clock.advance(10_000);
+    assert.equal(await seen(25), 0, 'its clock was set back');
+    await end();
+  });
+
   test('[SAF-14] a view is as silent as the worse of its two watches', async () => {
     const { clock, observer, watches, end } = await begin();
     const silent = (): number => observer.view('a').silentMs;

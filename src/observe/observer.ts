@@ -44,6 +44,8 @@ interface Sighting {
   confirmed: boolean;
   /** It was seen to change; the first sight of a Lease says nothing about when it was renewed. */
   renewed: boolean;
+  /** When it was renewed, at the latest: a watch may be behind, or have lost it. */
+  madeAtMs: number;
   /** Of one that was found silent: from when on it could have been heard of. Absent: all the time. */
   hearableSinceMs?: number;
   /** There is none any more. A kubelet that lives makes it again with its next renewal, or is heard of by its Node. */
@@ -161,6 +163,12 @@ export class Observer {
     };
   }
 
+  /** How long ago the Lease of a node was renewed, at least; undefined: nobody has seen it renewed. */
+  renewedForMs(name: string): number | undefined {
+    const { renewed = false, madeAtMs = 0 } = this.#sightings.get(name) ?? {};
+    return renewed ? this.#options.clock.monotonic() - madeAtMs : undefined;
+  }
+
   /** Reads the Lease live and compares it with what the watch says. Answers whether the read succeeded. */
   async confirmLease(name: string): Promise<boolean> {
     const before = this.#sightings.get(name);
@@ -249,7 +257,8 @@ export class Observer {
   #note(name: string, lease: SeenLease): void {
     const known = this.#sightings.get(name);
     const seenAtMs = this.#options.clock.monotonic();
-    const first: Sighting = { lease, seenAtMs, confirmed: false, renewed: isThere(known) };
+    const madeAtMs = madeBy(known, lease, seenAtMs);
+    const first: Sighting = { lease, seenAtMs, madeAtMs, confirmed: false, renewed: isThere(known) };
     if (known?.lease.renewTime !== lease.renewTime) this.#sightings.set(name, first);
     else {
       const { isGone: _, ...same } = known;
@@ -260,6 +269,22 @@ export class Observer {
 
 function isThere(sighting: Sighting | undefined): sighting is Sighting {
   return sighting !== undefined && sighting.isGone !== true;
+}
+
+/** The clock of a node is slower than ours by less than that, from renewal to renewal. */
+const driftMs = 10;
+/** One that is further behind was set back. */
+const behindAtMostMs = 60_000;
+
+/**
+ * What is first seen now may have been written a while ago. How long a kubelet has waited from one renewal to the next is told by its
+ * own clock, and no renewal was made later than it was seen: this one was made no later than so long after the one before.
+ */
+function madeBy(known: Sighting | undefined, { renewTime }: SeenLease, seenAtMs: number): number {
+  if (!isThere(known)) return seenAtMs;
+  const waitedMs = Date.parse(renewTime) - Date.parse(known.lease.renewTime);
+  const dueMs = known.madeAtMs + waitedMs + driftMs;
+  return waitedMs > 0 && dueMs < seenAtMs && dueMs >= seenAtMs - behindAtMostMs ? dueMs : seenAtMs;
 }
 
 /** It is the Node that it was, and nothing was heard of its kubelet by it either. */

@@ -16,7 +16,7 @@ import type { LongActs } from '../act/long-acts.ts';
 import type { Clock } from '../clock.ts';
 import type { NodeDecision } from '../decide/decide-node.ts';
 import { configFor } from '../decide/policy-nodes.ts';
-import { silenceOf } from '../decide/silence.ts';
+import { quietOf, silenceOf } from '../decide/silence.ts';
 import type { DeviceProvider } from '../devices/provider.ts';
 import { matchPolicy } from '../judge/match-policy.ts';
 import type { CountedNode } from '../judge/storm.ts';
@@ -210,24 +210,20 @@ export class SharedFacts {
   }
 
   /** Who was alive when the fence was called for, and has not been heard of since. */
-  #around(
-    { name, fence: record, serverNowMs }: ReadCase,
-    fence: FenceTimes | undefined = record?.status.fence,
-  ): Pick<NodeCase, 'around'> {
-    const startedAt = fence?.startedAt;
-    if (startedAt === undefined) return {};
+  #around(read: ReadCase, fence: FenceTimes | undefined = read.fence?.status.fence): Pick<NodeCase, 'around'> {
+    if (fence === undefined) return {};
+    const { name, serverNowMs } = read;
     const { observer } = this.#options;
     const verdicts = this.#options.verdicts();
-    // Times are those of the API server, in whole seconds.
-    const sinceMs = serverNowMs - Date.parse(startedAt) - 1000;
+    const sinceMs = serverNowMs - suspectedMs(read, fence);
     const names: string[] = [];
     let [unheard, inMs] = [0, 0];
     for (const other of observer.nodeNames) {
       const lease = other === name ? undefined : observer.leaseSign(other);
       if (lease === undefined || lifeOf(verdicts.get(other)) !== 'well') continue;
       // What was heard before the API server was away says nothing of now: meanwhile all of them may have been lost.
-      const isHeard = lease.renewed === true && lease.hearableForMs === undefined;
-      if (isHeard && lease.unchangedForMs < sinceMs) continue;
+      const renewedForMs = lease.hearableForMs === undefined ? observer.renewedForMs(other) : undefined;
+      if (renewedForMs !== undefined && renewedForMs < sinceMs) continue;
       unheard += 1;
       if (names.length < namedAtMost) names.push(other);
       inMs = Math.max(inMs, silentAfterMs(lease) - silentForMs(lease));
@@ -255,7 +251,7 @@ export class SharedFacts {
     // Whatever device they have, or none: an outlet may feed any of them.
     const others = [...observer.nodeNames].flatMap((other) => {
       const lease = observer.leaseSign(other);
-      const isHeard = lease?.renewed === true && lease.unchangedForMs < sinceMs;
+      const isHeard = (observer.renewedForMs(other) ?? Infinity) < sinceMs;
       if (other === name || isHeard) return [];
       return [{ name: other, isSilent: lease === undefined || isSilent(lease) }];
     });
@@ -305,6 +301,20 @@ export class SharedFacts {
 
 /** When a fence began, and when each cut of it was confirmed. */
 type FenceTimes = Pick<NonNullable<NodeFenceStatus['fence']>, 'startedAt' | 'switched' | 'others'>;
+
+/**
+ * By the API server's clock: when a cut was last called for. One that was heard of after its fence had begun, which is not over because
+ * a command of it may still show, came under suspicion anew when it fell silent again.
+ */
+function suspectedMs(read: ReadCase, { startedAt }: FenceTimes): number {
+  const startedMs = Date.parse(startedAt) + roundedMs;
+  const quiet = quietOf(read);
+  const isAnew = quiet?.isAlive === false && quiet.sinceMs > startedMs;
+  return isAnew ? quiet.sinceMs + silentAfterMs(read.lease) : startedMs;
+}
+
+/** Times are those of the API server, in whole seconds. */
+const roundedMs = 1000;
 
 /** What would be its times: who has said off since the trouble began is accounted for. */
 function notBegun(record: ReadCase['fence'], nowMs: number): FenceTimes {

@@ -43,8 +43,8 @@ export const waitMutantCases: readonly MutantCase[] = [
     mistake: 'takes those for alive who were heard of before the API server was away',
     sabotage: {
       file: 'src/operator/shared-facts.ts',
-      line: 'const isHeard = lease.renewed === true && lease.hearableForMs === undefined;',
-      instead: 'const isHeard = lease.renewed === true;',
+      line: 'const renewedForMs = lease.hearableForMs === undefined ? observer.renewedForMs(other) : undefined;',
+      instead: 'const renewedForMs = observer.renewedForMs(other);',
     },
     also: [everybodyJudged],
     scenario: scenarioOf('holes/heard-before-the-api-was-away'),
@@ -60,6 +60,28 @@ export const waitMutantCases: readonly MutantCase[] = [
     },
     scenario: fenced('too-early', { events: [{ at: '0s', partition: place }], runFor: '30s' }),
     says: /^node-\d is cut before node-\d, node-\d could be heard of$/,
+  },
+  {
+    invariant: 'S38',
+    mistake: 'takes what it reads now for what was written now',
+    sabotage: {
+      file: 'src/observe/observer.ts',
+      line: 'return waitedMs > 0 && dueMs < seenAtMs && dueMs >= seenAtMs - behindAtMostMs ? dueMs : seenAtMs;',
+      instead: 'return waitedMs > 0 && dueMs < seenAtMs && dueMs >= seenAtMs ? dueMs : seenAtMs;',
+    },
+    scenario: { ...scenarioOf('holes/renewal-found-late'), expectations: [] },
+    says: /^node-2 is cut before node-1 could be heard of$/,
+  },
+  {
+    invariant: 'S38',
+    mistake: 'looks around since a suspicion that was over',
+    sabotage: {
+      file: 'src/operator/shared-facts.ts',
+      line: 'return isAnew ? quiet.sinceMs + silentAfterMs(read.lease) : startedMs;',
+      instead: 'return isAnew ? startedMs : startedMs;',
+    },
+    scenario: { ...scenarioOf('holes/lost-again-behind-a-command'), expectations: [] },
+    says: /^node-1 is cut before node-2, node-3 could be heard of$/,
   },
   {
     invariant: 'S38',

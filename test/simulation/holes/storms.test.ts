@@ -14,6 +14,10 @@ runHoles('a storm is no reason to act', {
     '[STM-1] nor when another leader takes over, which has not seen since when they have it',
   'deadlock-jobs': '[STM-1] six Ready nodes of six with the same condition: none gets a Job',
   'staggered-leases': '[SAF-7] nine of twelve nodes cut off within one renewal: nobody loses power',
+  'renewal-found-late':
+    '[SAF-7] a renewal that a watch has lost, and a read finds later, is no sign of life since the suspicion',
+  'lost-again-behind-a-command':
+    '[SAF-7] one that was back and is lost again before its fence is over came under suspicion anew',
   'second-time-around': '[SAF-7] a node that was fenced before and falls silent first: nobody loses power',
   'back-by-themselves': '[STM-1, SAF-7] three of six lose their power and boot by themselves: none is told anything',
   'back-by-itself': '[SAF-18] a machine that was off and that somebody has switched on has the time of a boot',
