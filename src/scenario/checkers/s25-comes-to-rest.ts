@@ -8,6 +8,7 @@
  * others is what nobody would notice.
  */
 import { nodeFenceName } from '../../api/fence-names.ts';
+import type { KubeObject } from '../../kube/client.ts';
 import { QUARANTINE_KEY } from '../../api/release-view.ts';
 import { isReady } from '../../world/objects/meta.ts';
 import type { MachineEvent } from '../../world/machines/machine.ts';
@@ -52,6 +53,10 @@ class ComesToRest implements Checker {
   readonly #taintedByHand = new Set<string>();
   /** Nodes whose record a person has deleted while they were switched off: nobody remembers who did it (SAF-4). */
   readonly #forgotten = new Set<string>();
+  /** The same, cut off from their storage, and a person has also deleted whatever had named the port of it: nobody can find out. */
+  readonly #unfindable = new Set<string>();
+  /** What names ports to the storage, by kind and name, and of which node; empty: it may be of any. */
+  readonly #naming = new Map<string, string>();
   /** Nodes that a person has taken out of quarantine: whoever does has looked whether they are connected (RET-2). */
   readonly #letBack = new Set<string>();
   /** Machines that an operator has told a device to switch off, and that have not booted since. */
@@ -89,6 +94,13 @@ class ComesToRest implements Checker {
   onStored(change: StoredChange): void {
     this.#troubles.take(change);
     this.#statements.take(change);
+    const { object, type } = change;
+    const what = `${object.kind} ${object.metadata.name}`;
+    const named = type === 'DELETED' ? undefined : portNamedBy(object);
+    if (named === undefined) this.#naming.delete(what);
+    else this.#naming.set(what, named);
+    // Whoever writes it again lets it be found out.
+    for (const node of this.#unfindable) if (this.#isNamed(node)) this.#unfindable.delete(node);
   }
 
   onAct(act: Act, node: string | undefined): void {
@@ -119,9 +131,15 @@ class ComesToRest implements Checker {
   }
 
   #onForgotten(record: string): void {
-    const { state, machineOf } = this.#context;
+    const { state, machineOf, isPortClosed } = this.#context;
     const node = [...state.nodes.keys()].find((name) => nodeFenceName(name) === record);
-    if (node !== undefined && machineOf(node)?.power === 'off') this.#forgotten.add(node);
+    if (node === undefined) return;
+    if (machineOf(node)?.power === 'off') this.#forgotten.add(node);
+    if (isPortClosed(node) && !this.#isNamed(node)) this.#unfindable.add(node);
+  }
+
+  #isNamed(node: string): boolean {
+    return [...this.#naming.values()].some((of) => of === '' || of === node);
   }
 
   onEnd(): void {
@@ -142,7 +160,7 @@ class ComesToRest implements Checker {
       const told = `${name} ${left.what} five minutes after the last fault, and ${why}`;
       const isTheirs = left.taint !== undefined && this.#taintedByHand.has(`${name} ${left.taint}`);
       const isForgotten = left.isOff === true && this.#forgotten.has(name);
-      const isLetBack = left.isCutOff === true && this.#letBack.has(name);
+      const isLetBack = left.isCutOff === true && (this.#letBack.has(name) || this.#unfindable.has(name));
       if (isTheirs || isForgotten || isLetBack) exempt('PersonsAct', told);
       else violated(told);
     }
@@ -195,6 +213,15 @@ class ComesToRest implements Checker {
     if (node.spec?.unschedulable === true && isOurs) return { what: 'still has our cordon' };
     return isReady(node) ? undefined : { what: 'is still not Ready' };
   }
+}
+
+/** Of which node it says by what it is cut off from its storage; empty: of some; undefined: of none. */
+function portNamedBy(object: KubeObject): string | undefined {
+  const { data = {}, spec = {} } = object as { data?: Record<string, string>; spec?: { cuts?: string; node?: string } };
+  if (object.kind === 'FenceDevice') return spec.cuts === 'Storage' ? (spec.node ?? '') : undefined;
+  const { 'config.properties': text = '' } = object.kind === 'ConfigMap' ? data : {};
+  if (!/^\s*isolation\s*=\s*\S/m.test(text)) return undefined;
+  return /^\s*node_name\s*=\s*(?<node>\S+)\s*$/m.exec(text)?.groups?.['node'] ?? '';
 }
 
 /** Nobody but a person can end it, and it is said. That a fence has failed is no reason to leave off what it has cut. */

@@ -21,6 +21,8 @@ runHoles('a record that is lost', {
     '[FEN-16, RET-2] keeps a node out of service whose reboots nobody can see, and says who ends that',
   'record-deleted-in-recovery':
     '[RET-2, SAF-4] leaves no node in service that is still cut off from its storage, and says so',
+  'record-and-configuration-deleted':
+    '[RET-2] with all that could tell what was cut is given up, and its node is in service when it is clean',
   'cordon-forgotten': '[RET-2] leaves no cordon of ours behind, and nobody else without theirs',
   'record-deleted-beside-a-risk': '[POD-2, FEN-3] lets nobody go at a risk in the pass that begins its fence again',
 });
