@@ -100,7 +100,7 @@ export const factMutantCases: readonly MutantCase[] = [
   ),
   wrongOutlet('holes/outlets-swapped-failover', 'forgets with the process whom it waits for after a cut', {
     file: 'src/operator/shared-facts.ts',
-    line: 'const isHeard = lease?.renewed === true && lease.unchangedForMs < sinceMs;',
+    line: 'const isHeard = (observer.renewedForMs(other) ?? Infinity) < sinceMs;',
     instead: 'const isHeard = lease !== undefined && lease.unchangedForMs < 60_000;',
   }),
   {
