@@ -1,4 +1,5 @@
 /** How a node is fenced: the words that reading the configuration, deciding and acting share. */
+import { tellingApart } from './device-parameters.ts';
 import { hash } from './hash.ts';
 import type { Selector } from './node-choice.ts';
 
@@ -29,8 +30,7 @@ export function deviceHash(method: Method): string | undefined {
   if (action === 'cordon' || action === 'uncordon') return undefined;
   const known = hashes.get(method);
   if (known !== undefined) return known;
-  const sorted = Object.entries(parameters).sort(([one], [other]) => (one < other ? -1 : 1));
-  const made = hash(JSON.stringify([driver, sorted, secrets]));
+  const made = hash(JSON.stringify([driver, tellingApart(parameters), secrets]));
   hashes.set(method, made);
   return made;
 }

@@ -180,7 +180,8 @@ const fence = z.object({
   told: toldDevices.optional(),
   wasCut: wasCut.optional(),
   offAgain: z.int().min(0).optional().meta({
-    description: 'How often it was found off again before it was back, and switched on once more. There is a limit.',
+    description:
+      'How often it was found off again before it was back, or its fence had failed for good, and was switched on once more. There is a limit.',
   }),
   missed: missedMethods.optional(),
   onId: text(64, 'A hash of what switches it on: where that is edited meanwhile, it begins with the first.').optional(),

@@ -1,4 +1,5 @@
 /** What devices are asked about the power of a node, and how they answer: plain values, as a case has them. */
+import { tellingApart } from './device-parameters.ts';
 import { hash } from './hash.ts';
 import type { FenceDeviceStatus } from './fence-device.ts';
 import type { ConfigResult, Method } from './fence-config.ts';
@@ -182,8 +183,7 @@ export const UNCHECKED = 'unchecked';
 
 /** A device with its plug: methods that differ in what they do with it have the same. */
 export function deviceHash({ driver, parameters, secrets, identity }: Method): string {
-  const sorted = Object.entries(parameters).toSorted(([one], [other]) => (one < other ? -1 : 1));
-  return hash(JSON.stringify([driver, sorted, secrets, identity]));
+  return hash(JSON.stringify([driver, tellingApart(parameters), secrets, identity]));
 }
 
 /** Off was confirmed, and now nobody says so any more. `isDisbelieved`: because its word, or its ID, is worth nothing now. */

@@ -159,8 +159,9 @@ describe('fence automaton', () => {
     const again = stateOf(next(error, { nowMs: 10_000 }));
     assert.deepEqual([again.phase, again.restarts, again.retries, again.startedAtMs], ['waiting', 1, 0, 10_000]);
     const forGood = { ...error, restarts: 1 };
-    assert.deepEqual(stateOf(next(forGood, { nowMs: 1e9 })), forGood);
+    assert.equal(stateOf(next(forGood, { nowMs: 1e9 })).phase, 'poweringOn', 'what it was told is undone');
     const uncut = { ...forGood, switched: [] };
+    assert.deepEqual(stateOf(next(uncut, { nowMs: 1e9 })), uncut);
     assert.deepEqual(stateOf(next(uncut, { isBack: true })), uncut, 'back without a reboot proves nothing');
     assert.equal(stateOf(next(uncut, { isBack: true, bootId: 'b2' })).phase, 'recovering');
   });
@@ -217,7 +218,7 @@ describe('fence automaton', () => {
     assert.deepEqual([on.phase, on.message], ['poweringOn', told]);
     const often = { ...said, restarts: limits.restarts + 1 };
     assert.equal(stateOf(next(often, refused(60_000))).restarts, often.restarts, 'it never has more tries than before');
-    const dark = stateOf(next({ ...on, phase: 'booting' }, { nowMs: 1e6 }));
+    const dark = stateOf(next({ ...on, phase: 'booting', switched: [] }, { nowMs: 1e6 }));
     assert.equal(dark.phase, 'failed');
     assert.deepEqual(stateOf(next(dark, { nowMs: 1e9 })), dark, 'once more the same would be refused');
     assert.equal(stateOf(next(said, { ...refused(0), isReleased: true })).phase, 'poweringOn', 'nothing is left to go');

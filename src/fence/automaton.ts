@@ -300,6 +300,9 @@ function poweringOn(state: FenceState, context: FenceContext): Transition {
   if (method === undefined) return allTold(state, context, own);
   // It was on all the time: the command that was sent before the pause has come to nothing.
   const wasOn = methods.length === 1 && facts.task?.outcome === 'succeeded' && facts.task.told === false;
+  // It had failed for good, and was on when it was first asked: nothing boots.
+  if (wasOn && state.isForGood === true && state.notBeforeMs === undefined)
+    return fail(undone(state), facts, state.message ?? '');
   if (wasOn && facts.isOfPredecessor === true) return enter(undone(state), 'recovering', facts);
   if (wasOn && facts.isPaused && state.offAgain === undefined) return enter(undone(state), 'waiting', facts);
   const moved = switchOn(state, { method, isQuestion: false }, context);

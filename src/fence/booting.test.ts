@@ -176,3 +176,51 @@ describe('a machine that somebody has switched on', () => {
     assert.equal(next(late, { nowMs: 620_000 }).phase, 'waiting');
   });
 });
+
+describe('a fence that has failed for good after it has told', () => {
+  const good = { ...limits, restarts: 0 };
+  const failedAt = (nowMs: number, change: Partial<FenceState> = {}): FenceState =>
+    of(fail({ ...told(), ...change }, { ...quiet, nowMs }, 'no proof'));
+  const due = { nowMs: 5000 + commandTakesMs, limits: good };
+
+  test('[SAF-19] switches on what it was, once, when its command has had its time', () => {
+    const failed = failedAt(5000);
+    const early = moved(failed, { ...due, nowMs: 4999 + commandTakesMs });
+    assert.deepEqual([of(early), early.kind === 'state' && early.recheckAtMs], [failed, due.nowMs]);
+    const on = next(failed, due);
+    assert.deepEqual([on.phase, on.offAgain, on.isForGood, on.message], ['poweringOn', 1, true, 'no proof']);
+    assert.equal(next({ ...failed, offAgain: 1 }, due).phase, 'failed', 'not without end');
+    assert.notEqual(next(failed, { ...due, limits: patient }).phase, 'poweringOn', 'it begins anew');
+    assert.equal(next(failed, { ...due, limits: patient, isBraked: true }).phase, 'failed', 'as soon as it may');
+    assert.equal(next({ ...failed, switched: [] }, due).phase, 'failed', 'nothing was told');
+    const wasCut = { devices: ['d'], untilMs: 2 * due.nowMs };
+    assert.equal(next({ ...failed, switched: [], wasCut }, due).phase, 'failed', 'it was seen on since');
+    assert.equal(next(failed, { ...due, limits: { ...good, machineRemoved: true } }).phase, 'failed');
+    assert.equal(next({ ...failed, swapped: ['node-2'] }, due).phase, 'failed', 'they were switched on');
+  });
+
+  test('[SAF-19] and has failed still where it was on all the time', () => {
+    const on = next(failedAt(5000), due);
+    const was = next(on, { ...due, task: { outcome: 'succeeded', told: false } });
+    assert.deepEqual([was.phase, was.message, was.isForGood], ['failed', 'no proof', true]);
+    assert.equal(next(was, { ...due, nowMs: 2 * due.nowMs }).phase, 'failed');
+    assert.equal(next(on, { ...due, task: { outcome: 'succeeded', told: true } }).phase, 'poweringOn', 'it boots now');
+    for (const later of [
+      { ...on, isForGood: undefined },
+      { ...on, notBeforeMs: 1 },
+    ]) {
+      const found = next(later, { ...due, task: { outcome: 'succeeded', told: false } });
+      assert.notEqual(found.phase, 'failed', 'somebody has switched it on meanwhile');
+    }
+  });
+
+  test('[SAF-19] what is not written any more is named', () => {
+    const other = { ...told().switched[0]!, device: 'as it was' };
+    const on = next(failedAt(5000, { switched: [other] }), due);
+    assert.match(on.message ?? '', /^no proof; \S+ was told off as it was written before, and may be off still: /);
+    const both = next(failedAt(5000, { switched: [...told().switched, { ...other, method: 'x-off' }] }), due);
+    assert.match(both.message ?? '', /^no proof; x-off was told off as it was written before/);
+    const before = next(failedAt(5000, { switched: [], told: ['as it was'] }), due);
+    assert.match(before.message ?? '', /; a device was told off as it was written before/);
+  });
+});

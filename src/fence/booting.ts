@@ -3,10 +3,20 @@
  * that. A command that was told before may strike late, in whatever boot, and what it does then is ours.
  */
 import type { FenceContext, FenceFacts, FenceState, Transition } from './state.ts';
-import { comeBack, enter, fail, hasBooted, stay } from './state.ts';
+import { comeBack, enter, fail, hasBooted, hasFailedForGood, move, stay } from './state.ts';
 import { commandShowsMs } from './at-rest.ts';
 import type { Switched } from './switched.ts';
-import { asTold, isOurs, mayBeOurs, ofStep, openUntilMs, undone } from './switched.ts';
+import {
+  asTold,
+  commandTakesMs,
+  isOurs,
+  levelTold,
+  lostOf,
+  mayBeOurs,
+  ofStep,
+  openUntilMs,
+  undone,
+} from './switched.ts';
 
 export const BACK_TOO_SOON =
   'the node is back, and its device may still do what it was told: its fence is over three minutes later';
@@ -71,7 +81,21 @@ function offAgain(state: FenceState, { facts, limits }: FenceContext): Transitio
 
 /** One that does not begin anew, of a machine that it has cut: whatever it has failed with, that is not left off. */
 export function bringBack(state: FenceState, context: FenceContext): Transition | undefined {
-  return isOurs(state, context.facts) ? offAgain(state, context) : undefined;
+  return isOurs(state, context.facts) ? (offAgain(state, context) ?? onOnce(state, context)) : undefined;
+}
+
+/**
+ * What was told off is told on once, whatever its device is worth by now: that harms nobody. Not before the command has had its time:
+ * what it strikes until then may be let go, where its device is believed.
+ */
+function onOnce(state: FenceState, { facts, config, limits }: FenceContext): Transition | undefined {
+  const isOver = !mayBeOurs(state) || state.offAgain !== undefined || !hasFailedForGood(state, limits);
+  if (isOver || state.swapped !== undefined || limits.machineRemoved === true) return undefined;
+  const notBeforeMs = state.phaseStartedAtMs + commandTakesMs;
+  if (facts.nowMs < notBeforeMs) return stay(state, notBeforeMs);
+  const message = [state.message, lostOf(state, config)].filter((part) => part !== undefined).join('; ');
+  const told = enter({ ...asTold(state), message, offAgain: 1 }, 'poweringOn', facts, levelTold(state, config));
+  return told.kind === 'state' ? move({ ...told.state, isForGood: true }) : told;
 }
 
 /** It is over. What was told may strike all the same for a while: whoever finds it off then knows whose doing that is. */

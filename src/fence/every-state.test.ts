@@ -6,7 +6,8 @@ import { FENCE_PHASES as PHASES } from '../api/node-fence.ts';
 import { transition } from './automaton.ts';
 import type { FenceFacts, FenceLimits, FenceState, TaskNews, Transition } from './state.ts';
 import { retryAfterMs } from './switching.ts';
-import { beginFence } from './state.ts';
+import { beginFence, hasFailedForGood } from './state.ts';
+import { commandTakesMs } from './switched.ts';
 
 const tasks: (TaskNews | undefined)[] = [
   undefined,
@@ -199,8 +200,11 @@ function checkReturn(from: FenceState, facts: FenceFacts, moved: Transition, con
     const isOurs = isKnown || from.switched.some(({ sentAtMs }) => sentAtMs !== undefined);
     const isPaused = facts.isPaused && isOurs;
     const isOffAgain = facts.isFoundOff && (from.phase === 'booting' || from.phase === 'failed');
+    // Nothing goes by a fence that has failed for good: what it has cut is switched on, once its command has had its time, once.
+    const isOver = facts.nowMs >= from.phaseStartedAtMs + commandTakesMs && from.offAgain === undefined;
+    const isForGood = hasFailedForGood(from, limits) && from.phase === 'failed' && isOurs && isOver;
     assert.ok(
-      isPaused || isOffAgain || (from.phase === 'off' && (facts.isReleased || facts.isAliveSince)),
+      isPaused || isOffAgain || isForGood || (from.phase === 'off' && (facts.isReleased || facts.isAliveSince)),
       'FEN-10: on waits for the release',
     );
   }

@@ -210,6 +210,15 @@ export function leftOff<T extends Cut>(state: T, { powerManagement }: FenceConfi
   return withoutTold(all, (device) => !known.has(device) || (isRebooted && !several.has(device)));
 }
 
+/** What was told off and is written otherwise by now, for people: nobody can tell it to go on. Undefined: nothing. */
+export function lostOf(state: Cut, { powerManagement }: FenceConfig): string | undefined {
+  const known = new Set(powerManagement.flatMap(({ off }) => off.flatMap((method) => deviceHash(method) ?? [])));
+  if (toldBy(state).every((device) => known.has(device))) return undefined;
+  const names = ofStep(state.switched, 'power-management').filter(({ device = '' }) => !known.has(device));
+  const what = names.length === 0 ? 'a device' : names.map(({ method }) => method).join(', ');
+  return `${what} was told off as it was written before, and may be off still: look what it named then, and switch that on by hand`;
+}
+
 /** What is left when these methods have failed to switch it on, and all others have not. */
 export function stillOff<T extends Cut>(state: T, missed: readonly string[], { powerManagement }: FenceConfig): T {
   const left = new Set(

@@ -26,3 +26,9 @@ runHoles('a switch port that cannot say whose it is', {
   'port-unshown-then-power': '[SAF-1, FEN-11] but by that of the power, which is cut next',
   'port-shown': '[SAF-1, FEN-11] until somebody has shown whose it is',
 });
+
+runHoles('a fence that has failed for good after it has told', {
+  'outlet-edited-while-off': '[FEN-6, SAF-1] a time-out that is edited makes no other outlet of it',
+  'outlet-replaced-while-off': '[SAF-19, RET-2] S25: what it has cut is switched on again, whatever is written by now',
+  'told-then-disputed': '[SAF-19, SEC-2] S25: and whoever claims its machine since',
+});

@@ -274,4 +274,16 @@ export const mendMutantCases: readonly MendCase[] = [
     beside: ['S30', 'S40'],
     says: /^volume pv-0 is written from node-4 and node-1 at the same time$/,
   },
+  {
+    invariant: 'S25',
+    mistake: 'leaves a machine off that it has told, because its fence has failed for good',
+    hole: 'undo',
+    sabotage: {
+      file: 'src/fence/booting.ts',
+      line: '(offAgain(state, context) ?? onOnce(state, context))',
+      instead: '(offAgain(state, context) ?? stay(state))',
+    },
+    scenario: { ...scenarioOf('holes/outlet-replaced-while-off'), expectations: [] },
+    says: /^node-4 was cut, is off although its device does what it is told, and what is said is no reason/,
+  },
 ];
