@@ -13,6 +13,8 @@ import { outOfService } from './s5-not-while-restarting.ts';
 
 /** Whoever detaches has had a minute, in whole seconds: its driver refuses, or hangs, and the machine is not left off for that. */
 const detachMs = 59_000;
+/** A taint that is under way when something happens was decided before that: its devices are asked in between. */
+const underwayMs = 1000;
 /** What people write that a release by power rests on. */
 const settings: ReadonlySet<string> = new Set(['RemedyPolicy', 'ConfigMap', 'FenceDevice', 'NodeFence', 'Node']);
 
@@ -24,8 +26,8 @@ export interface EarlyEnd {
 export class EarlyEnds {
   readonly #context: CheckContext;
   readonly #offs: Offs;
-  /** What people have done since the taint was put there, by node. */
-  readonly #acts = new Map<string, EarlyEnd>();
+  /** What people have done since the taint was put there, by node, and when. */
+  readonly #acts = new Map<string, EarlyEnd & { atMs: number }>();
   /** When the last pod went from there, or the taint was put there, by node. */
   readonly #lastGoneMs = new Map<string, number>();
 
@@ -36,12 +38,13 @@ export class EarlyEnds {
 
   acted(act: Act, node: string | undefined): void {
     const kind = kindOf(act);
+    const atMs = this.#context.nowMs();
     if (kind !== undefined && settings.has(kind)) {
       const why = `somebody has changed a ${kind}`;
-      for (const name of this.#context.state.nodes.keys()) this.#acts.set(name, { exemption: 'PersonsAct', why });
+      for (const name of this.#context.state.nodes.keys()) this.#acts.set(name, { exemption: 'PersonsAct', why, atMs });
     } else if (node !== undefined) {
       const exemption = act.do === 'device' ? 'LyingDevice' : 'PersonsAct';
-      this.#acts.set(node, { exemption, why: `since then it met ${act.do}` });
+      this.#acts.set(node, { exemption, why: `since then it met ${act.do}`, atMs });
     }
   }
 
@@ -56,7 +59,8 @@ export class EarlyEnds {
   /** Before it is in the state. */
   stored({ type, object, previous }: StoredChange): void {
     if (object.kind === 'Node' && isMarked(object) && !isMarked(previous)) {
-      this.#acts.delete(object.metadata.name);
+      const { atMs = -Infinity } = this.#acts.get(object.metadata.name) ?? {};
+      if (this.#context.nowMs() - atMs > underwayMs) this.#acts.delete(object.metadata.name);
       this.#lastGoneMs.set(object.metadata.name, this.#context.nowMs());
     }
     if (object.kind !== 'Pod') return;

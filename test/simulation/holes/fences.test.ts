@@ -39,6 +39,8 @@ runHoles('a fence', {
     '[EVD-5, FEV-8] takes its own mark away when it has waited long enough for a volume, switches on, and leaves that of an administrator',
   'stopped-while-it-boots':
     '[FEN-13, SAF-11] that was stopped is over when its machine has booted meanwhile, and new trouble begins anew',
+  'edited-as-it-is-marked':
+    '[EVD-5] takes its mark away when its device is edited, also in the moment in which it is put there',
   'mark-left-by-a-stop': '[EVD-5, FEN-13] that a person stops takes its own mark away, and does nothing else any more',
   'mark-left-while-away':
     '[EVD-5, FEN-13] leaves no mark on a node that lives, whoever has stopped or paused it, or deleted its record, meanwhile',
