@@ -7,6 +7,7 @@ import { timeOf } from '../api/facts.ts';
 import type { Method } from '../api/fence-config.ts';
 import type { FenceDeviceStatus } from '../api/fence-device.ts';
 import { hash } from '../api/hash.ts';
+import { isShown, learntWith } from '../api/learnt.ts';
 import { ofAnother } from '../api/named-machine.ts';
 import { outletsOf, sharesPlug } from '../api/plug.ts';
 import { isRenewing, RENEWAL_UNDERWAY_MS, silentAfterMs } from '../api/life.ts';
@@ -19,7 +20,7 @@ import type { Asked } from './device-tasks.ts';
 
 export interface DeviceMemoryOptions extends DeviceRecordsOptions {
   /** What is known of whether a node lives. */
-  lifeOf: (node: string) => { lease?: LeaseSign | undefined; bootId: string };
+  lifeOf: (node: string) => { lease?: LeaseSign | undefined; bootId: string; machine?: string | undefined };
   /** Another node that says that it is this machine. */
   rivalOf: (node: string, key: string) => string | undefined;
   learn: (before: FenceDeviceStatus, heard: Heard) => FenceDeviceStatus;
@@ -27,16 +28,12 @@ export interface DeviceMemoryOptions extends DeviceRecordsOptions {
   learnSwapped: (before: FenceDeviceStatus, told: { at: string; message: string }) => FenceDeviceStatus;
   learnNeverOff: (before: FenceDeviceStatus, told: { at: string; message: string }) => FenceDeviceStatus;
   /** What a device said, as it is weighed. */
-  recall: (
-    said: Said,
-    status: FenceDeviceStatus,
-    beside: { together?: Together; shown?: string | undefined },
-  ) => PowerAnswer;
+  recall: (said: Said, status: FenceDeviceStatus, beside: { together?: Together; isShown?: boolean }) => PowerAnswer;
   /** Whether a drill has shown whose power it is, with these others. */
   isDrilled: (status: FenceDeviceStatus, level: string | undefined) => boolean;
 }
 
-type Cut = Pick<Heard, 'at' | 'configuration' | 'bootId' | 'isAlive'> & { level?: string | undefined };
+type Cut = Pick<Heard, 'at' | 'configuration' | 'bootId' | 'isAlive' | 'machine'> & { level?: string | undefined };
 type Levels = readonly (readonly Outlets[])[];
 
 /** A machine that was booted renews its Lease, and says in which boot it is, at about the same time. */
@@ -82,7 +79,7 @@ export class DeviceMemory {
     const said = ofAnother(node, method, { said: heard.said, rival: (key) => rivalOf(node.name, key) });
     const record = this.#recordOf(node.name, method);
     const { own } = record;
-    const { lease, isAlive, bootId } = this.#lifeOf(node.name);
+    const { lease, isAlive, bootId, machine } = this.#lifeOf(node.name);
     const again = (): void => void this.#weighed(node, asked, heard);
     if (said.power === 'on' && !isAlive && lease !== undefined && lease.renewed !== true) {
       own.saidOn = { atMs: clock.monotonic(), renew: again };
@@ -102,6 +99,7 @@ export class DeviceMemory {
       at: timeOf(clock.now()),
       isAlive,
       bootId,
+      machine,
       isPart: this.#isPart(node.name, configuration, bootId),
       isContradicted: what === 'power' && allOffMs !== undefined && renewedAtMs > allOffMs + RENEWAL_UNDERWAY_MS,
       cleared: record.spec.cleared,
@@ -114,7 +112,7 @@ export class DeviceMemory {
       if (what === 'power' && record.status.wrong === undefined) this.#wait(node.name, record);
     }
     const together = what === 'power' ? { together: this.#together(node.name, configuration, bootId) } : {};
-    return recall(said, record.status, { ...together, shown: record.spec.shown?.configuration });
+    return recall(said, record.status, { ...together, isShown: isShown(record.spec.shown, record.status) });
   }
 
   #levelOf(node: string, configuration: string): readonly Outlets[] {
@@ -127,7 +125,7 @@ export class DeviceMemory {
     const level = this.#levelOf(node, configuration);
     const records = level.map(({ device, outlets }) => ({ outlets, record: this.#find(node, device) }));
     const count = records.map(({ outlets, record }) => Math.max(outlets, outletsOf(record?.own.plug ?? '').length));
-    const known = records.map(({ record }) => record?.status ?? {});
+    const known = level.map(({ device }) => this.#knownOf(node, device));
     return { node, level: levelKey(level), outlets: count.reduce((sum, one) => sum + one, 0), known, bootId };
   }
 
@@ -240,10 +238,10 @@ export class DeviceMemory {
 
   /** A node is about to lose its power by this device. */
   cut(node: LiveNode, method: Method): void {
-    const { isAlive, bootId } = this.#lifeOf(node.name);
+    const { isAlive, bootId, machine } = this.#lifeOf(node.name);
     const configuration = deviceHash(method);
     const level = levelKey(this.#levelOf(node.name, configuration));
-    const cut = { at: timeOf(this.#options.clock.now()), configuration, bootId, isAlive, level };
+    const cut = { at: timeOf(this.#options.clock.now()), configuration, bootId, isAlive, level, machine };
     this.records.learn(this.#recordOf(node.name, method), (before) => this.#options.learnCut(before, cut));
   }
 
@@ -268,7 +266,7 @@ export class DeviceMemory {
   /** Whether nobody can know whose power a device is: it cannot say, and no drill has shown it. */
   isUnproven(node: string, method: Method): boolean {
     const configuration = deviceHash(method);
-    const status = this.#find(node, configuration)?.status ?? {};
+    const status = this.#knownOf(node, configuration);
     const level = levelKey(this.#levelOf(node, configuration));
     return status.identity === undefined && !this.#options.isDrilled(status, level);
   }
@@ -276,20 +274,20 @@ export class DeviceMemory {
   /** Whether it is believed all the same, because it was seen on while its node was alive: of several outlets none is. */
   isOnTrust(node: string, method: Method): boolean {
     const configuration = deviceHash(method);
-    const isSeenOn = this.#find(node, configuration)?.status.seenOn !== undefined;
+    const isSeenOn = this.#knownOf(node, configuration).seenOn !== undefined;
     return isSeenOn && this.isUnproven(node, method) && this.#together(node, configuration, '').outlets < 2;
   }
 
   /** Whether nobody can know whose port a device is: it cannot say, and nobody has shown it. */
   isUnshown(node: string, method: Method): boolean {
     const configuration = deviceHash(method);
-    const { status, spec } = this.#find(node, configuration) ?? {};
-    return status?.identity === undefined && spec?.shown?.configuration !== configuration;
+    const status = this.#knownOf(node, configuration);
+    return status.identity === undefined && !isShown(this.#find(node, configuration)?.spec.shown, status);
   }
 
   /** It has answered, and could not say. */
   isSeenUnshown(node: string, method: Method): boolean {
-    return this.isUnshown(node, method) && this.#find(node, deviceHash(method))?.status.seenOn !== undefined;
+    return this.isUnshown(node, method) && this.#knownOf(node, deviceHash(method)).seenOn !== undefined;
   }
 
   /** Nodes of which a device is remembered; `isOff`: whatever of theirs cannot say whose power it is has said off within this time. */
@@ -310,9 +308,14 @@ export class DeviceMemory {
     return blind.length > 0 && blind.every((one) => one !== undefined && hasSaidOff(one, sinceMs));
   }
 
-  #lifeOf(node: string): { lease: LeaseSign | undefined; isAlive: boolean; bootId: string } {
-    const { lease, bootId } = this.#options.lifeOf(node);
-    return { lease, bootId, isAlive: lease?.renewed === true && isRenewing(lease) };
+  #lifeOf(node: string): ReturnType<DeviceMemoryOptions['lifeOf']> & { isAlive: boolean } {
+    const { lease, bootId, machine } = this.#options.lifeOf(node);
+    return { lease, bootId, machine, isAlive: lease?.renewed === true && isRenewing(lease) };
+  }
+
+  /** With the machine that its node has now. */
+  #knownOf(node: string, configuration: string): FenceDeviceStatus {
+    return learntWith(this.#find(node, configuration)?.status ?? {}, this.#options.lifeOf(node).machine);
   }
 
   #find(node: string, configuration: string | undefined): DeviceRecord | undefined {

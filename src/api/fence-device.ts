@@ -138,6 +138,7 @@ const spec = withRules(
       .object({
         by: text(253, 'Who.'),
         configuration: text(32, '`configuration` of its status: of any other one this says nothing.'),
+        machine: text(32, '`machine` of its status: nor does it of another machine. Absent: of none.').optional(),
       })
       .optional()
       .meta({
@@ -171,6 +172,11 @@ const status = z.object({
   configuration: text(
     32,
     'A hash of the configuration that all of this is about; of another one it says nothing.',
+  ).optional(),
+  machine: text(
+    32,
+    'With which machine of the node all of this was learnt: a hash of its system UUID, else of its machine ID, else of the UID of its ' +
+      'Node. With another one it was never seen on, and no drill counts.',
   ).optional(),
   cuts: z.enum(CUTS).optional().meta({ description: 'What it cuts the node off from. Absent: its power.' }),
   power: z.enum(['on', 'off', 'unknown']).optional().meta({ description: 'What it said when it was last asked.' }),

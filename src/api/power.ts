@@ -71,6 +71,8 @@ export interface Heard {
   isContradicted: boolean;
   /** In which boot the machine of its node is. */
   bootId: string;
+  /** Which machine that is, by its hash; absent: nobody knows. */
+  machine?: string | undefined;
   /** Others of its level have not said off, in this boot: that the node is silent shows nothing of this one. */
   isPart?: boolean | undefined;
   /** Somebody says that what has been wrong since then is mended. */

@@ -22,6 +22,8 @@ export interface NodeFacts {
   bootId: string;
   /** Which machine it says that it is, by hashes. */
   machine: readonly string[];
+  /** By what that is told from another one that had its name before. */
+  machineId: string;
   /** When its Node was made, by the API server's clock. */
   createdAt?: string;
   /** Where its kubelet, or its crashed kernel, sends from. */

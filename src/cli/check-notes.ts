@@ -4,6 +4,7 @@ import type { StoredDevice } from '../act/device-records.ts';
 import type { ConfigResult, Method } from '../api/fence-config.ts';
 import type { Together } from '../api/power.ts';
 import { deviceHash, levelKey, outletLevels, storageMethods } from '../api/power.ts';
+import { isShown, learntWith } from '../api/learnt.ts';
 import { portUnshown } from '../api/ports.ts';
 import type { FenceDeviceStatus } from '../api/fence-device.ts';
 import type { LiveNode } from '../api/release-view.ts';
@@ -14,11 +15,11 @@ export function notesOf(
   method: Method,
   { answer, devices, config }: { answer: CheckedAnswer; devices: readonly StoredDevice[]; config: ConfigResult },
 ): string[] {
-  const status = statusOf(devices, node.name, deviceHash(method));
+  const status = knownOf(devices, node, deviceHash(method));
   const { watch } = status;
   const isPort = storageMethods(config).some((one) => deviceHash(one) === deviceHash(method));
   const { shown } = recordOf(devices, node.name, deviceHash(method))?.spec ?? {};
-  const by = shown?.configuration === deviceHash(method) ? shown.by : undefined;
+  const by = isShown(shown, status) ? shown?.by : undefined;
   const drilled = isDrilled(status, togetherOf(node, method, { config, devices }).level) ? status.drilled : undefined;
   return [
     ...(answer.believed && cannotSay(answer)
@@ -58,19 +59,24 @@ function portNote({ kubelet }: LiveNode): string {
 
 /** What is on record of the devices that switch a machine together with this one. */
 export function togetherOf(
-  { name, bootId }: LiveNode,
+  node: LiveNode,
   method: Method,
   { config, devices }: { config: ConfigResult; devices: readonly StoredDevice[] },
 ): Together {
   const own = deviceHash(method);
   const level = outletLevels(config).find((all) => all.some(({ device }) => device === own)) ?? [];
   return {
-    node: name,
+    node: node.name,
     level: levelKey(level),
     outlets: level.reduce((sum, { outlets }) => sum + outlets, 0),
-    known: level.map(({ device }) => statusOf(devices, name, device)),
-    bootId,
+    known: level.map(({ device }) => knownOf(devices, node, device)),
+    bootId: node.bootId,
   };
+}
+
+/** With the machine that its node has now. */
+function knownOf(devices: readonly StoredDevice[], node: LiveNode, configuration: string): FenceDeviceStatus {
+  return learntWith(statusOf(devices, node.name, configuration), node.machineId);
 }
 
 export function statusOf(devices: readonly StoredDevice[], node: string, configuration: string): FenceDeviceStatus {

@@ -9,6 +9,7 @@ import type { ConfigResult } from '../api/fence-config.ts';
 import { placeOf } from '../api/fence-config.ts';
 import { plugOf } from '../api/plug.ts';
 import { parseFeatureGates } from '../api/feature-gates.ts';
+import { isShown } from '../api/learnt.ts';
 import type { Rival } from '../api/machine.ts';
 import { rivalsAmong } from '../api/machine.ts';
 import { ofAnother } from '../api/named-machine.ts';
@@ -294,10 +295,11 @@ function hearing(config: ConfigResult, { devices, shared, rivalOf }: OnRecord): 
       isAlive: node.ready === 'True',
       isContradicted: false,
       bootId: node.bootId,
+      machine: node.machineId,
       sharedWith: shared.get(`${node.name} ${configuration}`),
     });
     const together = what === 'power' ? { together: togetherOf(node, method, { config, devices }) } : {};
-    return withMemory(said, learnt, { ...together, shown: shown?.configuration });
+    return withMemory(said, learnt, { ...together, isShown: isShown(shown, learnt) });
   };
 }
 

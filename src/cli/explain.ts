@@ -6,6 +6,7 @@
 import { Command, Option } from 'commander';
 import { EMPTY_STATUS } from '../api/empty-status.ts';
 import type { FenceDevice } from '../api/fence-device.ts';
+import { isShown } from '../api/learnt.ts';
 import type { NodeFacts } from '../api/view.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { Overrides } from '../kube/kubeconfig.ts';
@@ -189,7 +190,7 @@ async function readDevices(client: KubeClient, node: string): Promise<{ devices:
   const known = own.map(({ metadata, spec, status = {} }) => ({
     name: metadata.name,
     status,
-    shown: spec?.shown?.configuration,
+    isShown: isShown(spec?.shown, status),
   }));
   return { devices: known, wasKept };
 }

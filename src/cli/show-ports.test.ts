@@ -19,9 +19,10 @@ test('[SAF-1] that a port is that of its node is said of nodes that are named, o
     name,
   });
   const all: [string, Record<string, string>][] = [
-    ['node-1.fc', { cuts: 'Storage', configuration: 'h1' }],
-    ['node-1.named', { cuts: 'Storage', configuration: 'h2', identity: 'node-1' }],
-    ['node-1.pdu', { configuration: 'h3' }],
+    ['node-1.fc', { cuts: 'Storage', configuration: 'h1', machine: 'm1' }],
+    ['node-1.named', { cuts: 'Storage', configuration: 'h2', machine: 'm1', identity: 'node-1' }],
+    ['node-1.pdu', { configuration: 'h3', machine: 'm1' }],
+    ['node-1.old', { cuts: 'Storage', configuration: 'h4' }],
   ];
   for (const [name, status] of all) {
     const metadata = { name, namespace: 'fenceline' };
@@ -30,11 +31,11 @@ test('[SAF-1] that a port is that of its node is said of nodes that are named, o
   }
   await refused(['node-2'], /^no port of node-2 to its storage is known/);
   assert.deepEqual(await showPorts(context, ['node-1'], 'jane'), [
-    'node-1.fc: shown by jane, until its configuration changes',
+    'node-1.fc: shown by jane, until its configuration or its machine changes',
   ]);
   const specs = await Promise.all(
     all.map(async ([name]) => (await made.read<KubeObject & { spec: object }>(named(name))).spec),
   );
-  const shown = { by: 'jane', configuration: 'h1' };
-  assert.deepEqual(specs, [{ node: 'node-1', shown }, { node: 'node-1' }, { node: 'node-1' }]);
+  const shown = { by: 'jane', configuration: 'h1', machine: 'm1' };
+  assert.deepEqual(specs, [{ node: 'node-1', shown }, ...all.slice(1).map(() => ({ node: 'node-1' }))]);
 });

@@ -238,17 +238,16 @@ describe('what is kept of a device', () => {
     assert.equal(asks([{ cut }, { cut }], { bootId: 'b2' }), 'a', 'of an earlier boot');
   });
 
-  test('[SAF-1] whose port it is has to have been shown by somebody, as it is configured now', () => {
+  test('[SAF-1] whose port it is has to have been shown by somebody', () => {
     const port = learn({}, heard({ what: 'storage' }));
     assert.equal(port.cuts, 'Storage');
     const { said } = heard();
-    const isUnshown = (status: FenceDeviceStatus, shown?: string, of = said): boolean =>
-      withMemory(of, status, { shown }).isUnshown === true;
+    const isUnshown = (status: FenceDeviceStatus, isShown = false, of = said): boolean =>
+      withMemory(of, status, { isShown }).isUnshown === true;
     assert.equal(isUnshown(port), true);
-    assert.equal(isUnshown(port, 'h1'), false);
-    assert.equal(isUnshown(port, 'h0'), true);
-    assert.equal(isUnshown({ ...port, configuration: undefined }), true);
-    assert.equal(isUnshown(port, undefined, { ...said, identity: 'same' }), false);
+    assert.equal(isUnshown(port, true), false);
+    assert.equal(withMemory(said, port).isUnshown, true);
+    assert.equal(isUnshown(port, false, { ...said, identity: 'same' }), false);
     assert.equal(isUnshown(well), false, 'no port');
   });
 
@@ -266,6 +265,18 @@ describe('what is kept of a device', () => {
     assert.deepEqual([swapped.drilled, swapped.drilledLevel], [undefined, undefined]);
     const lied = learnNeverOff(shown, { at, message: '' });
     assert.deepEqual([lied.drilled, lied.drilledLevel], [undefined, undefined]);
+  });
+
+  test('[SAF-17] what was learnt with another machine says nothing of the one that has its name now, and a cut of it neither', () => {
+    const known = { ...learn({}, heard({ machine: 'm1' })), drilled: at, drilledLevel: 'l1' };
+    assert.equal(known.machine, 'm1');
+    assert.deepEqual(learn(known, heard({ machine: 'm1', isAlive: false })), known, 'a reboot, or its Node made again');
+    assert.deepEqual(learn(known, heard({ isAlive: false })), known, 'nobody knows which it is');
+    const { seenOn: _, drilled: __, drilledLevel: ___, ...rest } = { ...known, machine: 'm2' };
+    assert.deepEqual(learn(known, heard({ machine: 'm2', isAlive: false })), rest);
+    assert.deepEqual(learn(known, heard({ machine: 'm2', at: later })), { ...rest, seenOn: later });
+    const about = { at, configuration: 'h1', bootId: 'b1', isAlive: true };
+    assert.deepEqual(learnCut(known, { ...about, machine: 'm2' }), { ...rest, cut: { at, bootId: 'b1' } });
   });
 
   test('[FEN-15] learnt once more, over what is stored by then, it comes to the same', () => {

@@ -3,6 +3,7 @@
  * only where something is new.
  */
 import type { FenceDeviceStatus } from '../api/fence-device.ts';
+import { learntWith } from '../api/learnt.ts';
 import type { Heard, PowerAnswer, Said, Together } from '../api/power.ts';
 
 /** Only a person can say of these that they are mended: such a device is on under a living node like all others. */
@@ -11,7 +12,8 @@ const forAPerson: ReadonlySet<string | undefined> = new Set(['OutletsSwapped', '
 export function learn(before: FenceDeviceStatus, heard: Heard): FenceDeviceStatus {
   const { configuration, device, said, at, by, isAlive } = heard;
   // What was known of another configuration is about another device.
-  const known = before.configuration === configuration ? before : {};
+  const known = learntWith(before.configuration === configuration ? before : {}, heard.machine);
+  const { machine } = known;
   const isOn = said.power === 'on' && isAlive && said.identity !== 'other';
   const seenOn = known.seenOn ?? (isOn ? at : undefined);
   const wrong = wrongBy(known.wrong, heard);
@@ -21,6 +23,7 @@ export function learn(before: FenceDeviceStatus, heard: Heard): FenceDeviceStatu
   return {
     device,
     configuration,
+    ...(machine === undefined ? {} : { machine }),
     ...(heard.what === 'storage' ? { cuts: 'Storage' as const } : {}),
     ...answer,
     ...(watch === undefined ? {} : { watch }),
@@ -71,14 +74,14 @@ function drill(at: string, level: string | undefined): Pick<FenceDeviceStatus, '
 /** It is about to be switched off. Of a node that is silent already a cut shows nothing. */
 export function learnCut(
   before: FenceDeviceStatus,
-  { at, configuration, bootId, isAlive, level }: Cut,
+  { at, configuration, bootId, isAlive, level, machine }: Cut,
 ): FenceDeviceStatus {
-  const { cut: _, ...known } = before.configuration === configuration ? before : { configuration };
+  const { cut: _, ...known } = learntWith(before.configuration === configuration ? before : { configuration }, machine);
   const together = level === undefined ? {} : { level };
   return isAlive && bootId !== '' ? { ...known, cut: { at, bootId, ...together } } : known;
 }
 
-type Cut = Pick<Heard, 'at' | 'configuration' | 'bootId' | 'isAlive'> & { level?: string | undefined };
+type Cut = Pick<Heard, 'at' | 'configuration' | 'bootId' | 'isAlive' | 'machine'> & { level?: string | undefined };
 
 /** Another node went dark when it was cut, or this one when another was: only a person can say that it is right. */
 export function learnSwapped(
@@ -154,15 +157,15 @@ function isCleared(wrong: Wrong, heard: Heard): boolean {
   return said.power === 'on' && isAlive;
 }
 
-/** What a device said, as it is weighed. `shown`: the configuration with which somebody has shown whose port it is. */
+/** What a device said, as it is weighed. `isShown`: somebody has shown whose port it is. */
 export function withMemory(
   said: Said,
-  { seenOn, wrong, cuts, configuration }: FenceDeviceStatus,
-  { together, shown }: Beside = {},
+  { seenOn, wrong, cuts }: FenceDeviceStatus,
+  { together, isShown = false }: Beside = {},
 ): PowerAnswer {
   const isBlind = said.identity === 'none';
   const needsDrill = isBlind && together !== undefined && isUnshown(together) ? together.node : undefined;
-  const isPort = isBlind && cuts === 'Storage' && (shown === undefined || shown !== configuration);
+  const isPort = isBlind && cuts === 'Storage' && !isShown;
   return {
     ...said,
     wasSeenOn: seenOn !== undefined,
@@ -174,7 +177,7 @@ export function withMemory(
 
 interface Beside {
   together?: Together | undefined;
-  shown?: string | undefined;
+  isShown?: boolean;
 }
 
 /**

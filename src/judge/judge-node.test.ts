@@ -11,6 +11,7 @@ function node(ready?: 'True' | 'False' | 'Unknown'): NodeFacts {
     uid: 'u',
     addresses: [],
     machine: [],
+    machineId: 'm',
     bootId: 'b',
     zone: 'z',
     unschedulable: false,

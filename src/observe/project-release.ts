@@ -1,5 +1,6 @@
 /** What is kept of the objects that hang on a node in trouble. Total functions: half-written objects stop nothing. */
 import { bootIdOf } from '../api/bounded-name.ts';
+import { machineIdOf } from '../api/learnt.ts';
 import type {
   AttachmentFacts,
   DriverFacts,
@@ -51,7 +52,7 @@ interface WireNode extends KubeObject {
       lastHeartbeatTime?: string | null;
       lastTransitionTime?: string | null;
     }[];
-    nodeInfo?: { bootID?: string; systemUUID?: string };
+    nodeInfo?: { bootID?: string; systemUUID?: string; machineID?: string };
     volumesInUse?: string[];
     addresses?: { type?: string; address?: string }[];
     daemonEndpoints?: { kubeletEndpoint?: { Port?: number } };
@@ -96,6 +97,7 @@ export function liveNode(object: KubeObject): LiveNode {
     uid: metadata.uid ?? '',
     resourceVersion: metadata.resourceVersion ?? '',
     bootId: bootIdOf(status?.nodeInfo),
+    machineId: machineIdOf(status?.nodeInfo, metadata.uid),
     labels: metadata.labels ?? {},
     ready: ready === undefined ? undefined : statusOf(ready),
     ...(metadata.creationTimestamp === undefined ? {} : { createdAt: metadata.creationTimestamp }),

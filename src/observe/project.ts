@@ -1,6 +1,7 @@
 /** What is kept of Nodes and Leases. Total functions: an object half-written by somebody must not stop the watch. */
 import { bootIdOf } from '../api/bounded-name.ts';
 import { hash } from '../api/hash.ts';
+import { machineIdOf } from '../api/learnt.ts';
 import { leaseDurationMs } from '../api/life.ts';
 import { claimsOf } from '../api/machine.ts';
 import { CORDONED_ANNOTATION } from '../api/plans.ts';
@@ -28,7 +29,7 @@ interface WireNode extends KubeObject {
   spec?: { unschedulable?: boolean; taints?: { key?: string }[]; providerID?: string };
   status?: {
     conditions?: WireCondition[];
-    nodeInfo?: { bootID?: string; systemUUID?: string };
+    nodeInfo?: { bootID?: string; systemUUID?: string; machineID?: string };
     addresses?: { address?: string }[];
   };
 }
@@ -62,6 +63,7 @@ export function projectNode(object: KubeObject): NodeFacts {
     uid: metadata.uid ?? '',
     bootId: bootIdOf(status?.nodeInfo),
     machine: claimsOf({ systemUuid: status?.nodeInfo?.systemUUID ?? '', providerId: spec?.providerID ?? '' }).map(hash),
+    machineId: machineIdOf(status?.nodeInfo, metadata.uid),
     ...(metadata.creationTimestamp === undefined ? {} : { createdAt: metadata.creationTimestamp }),
     addresses: (status?.addresses ?? []).flatMap(({ address }) => address ?? []),
     zone: word(metadata.labels?.['topology.kubernetes.io/zone']),

@@ -30,10 +30,10 @@ export function memoryBy(
   observer: Observer,
   options: Pick<DeviceMemoryOptions, 'client' | 'clock' | 'namespace' | 'isLeading' | 'onProblem'>,
 ): DeviceMemory {
-  const lifeOf: DeviceMemoryOptions['lifeOf'] = (name) => ({
-    lease: observer.leaseSign(name),
-    bootId: observer.view(name).node?.bootId ?? '',
-  });
+  const lifeOf: DeviceMemoryOptions['lifeOf'] = (name) => {
+    const { bootId = '', machineId } = observer.view(name).node ?? {};
+    return { lease: observer.leaseSign(name), bootId, machine: machineId };
+  };
   const rivalOf: DeviceMemoryOptions['rivalOf'] = (name, key) => observer.rival(name, key);
   return new DeviceMemory({
     ...options,

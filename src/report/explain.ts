@@ -115,10 +115,10 @@ function byTime(items: readonly ExplainedEvidence[]): ExplainedEvidence[] {
 
 function devicesHeard({ node, devices }: Known): ExplainedEvidence[] {
   const says = { on: 'Alive', off: 'Dead', unknown: 'Unknown' } as const;
-  return devices.flatMap(({ name, shown, status }) => {
+  return devices.flatMap(({ name, isShown = false, status }) => {
     const { power, since, wrong, message, identity, seenOn } = status;
     if (power === undefined || since === undefined) return [];
-    const trust = identity === undefined && seenOn !== undefined ? unshownText(node, status, shown) : '';
+    const trust = identity === undefined && seenOn !== undefined ? unshownText(node, status, isShown) : '';
     const doubt = wrong === undefined ? trust : `, and is not believed: ${wrong.message}`;
     const why = power !== 'unknown' || message === undefined ? '' : `: ${message}`;
     const word = wrong === undefined ? says[power] : 'Unknown';
@@ -129,17 +129,13 @@ function devicesHeard({ node, devices }: Known): ExplainedEvidence[] {
 }
 
 /** It cannot say whose it is: what follows from that, where nothing has shown it. */
-function unshownText(
-  node: string,
-  { cuts, drilled, configuration }: FenceDeviceStatus,
-  shown: string | undefined,
-): string {
+function unshownText(node: string, { cuts, drilled }: FenceDeviceStatus, isShown: boolean): string {
   if (cuts !== 'Storage') {
     return drilled === undefined
       ? `; it cannot say whose power it is, and no drill has shown it: fenceline drill ${node}`
       : '';
   }
-  if (shown !== undefined && shown === configuration) return '';
+  if (isShown) return '';
   return `; it cannot say whose port it is, and nobody has shown it: fenceline check --shown ${node}`;
 }
 

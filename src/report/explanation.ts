@@ -50,8 +50,8 @@ export interface LeftAlone {
 export interface KnownDevice {
   name: string;
   status: FenceDeviceStatus;
-  /** With which configuration somebody has shown whose port it is. */
-  shown?: string | undefined;
+  /** Somebody has shown whose port it is. */
+  isShown?: boolean;
 }
 
 /** Who decides. Without a leader, what is on record is what the last one has left. */

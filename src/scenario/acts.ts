@@ -158,6 +158,8 @@ export class Actor {
         return done(machine.powerOn());
       case 'reboot':
         return done(machine.reset());
+      case 'replaceMachine':
+        return done(machine.replace());
       case 'gracefulReboot':
       case 'gracefulShutdown':
         return done(world.shutDown(name, { boots: act === 'gracefulReboot' }));

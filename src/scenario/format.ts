@@ -66,6 +66,7 @@ export const nodeActs = [
   'powerOff',
   'powerOn',
   'reboot',
+  'replaceMachine',
   'gracefulReboot',
   'gracefulShutdown',
   'hang',

@@ -101,7 +101,7 @@ function nodeOf(name: string, zone: string, { bootId, nowMs }: { bootId: string;
     spec: { taints: [taint] },
     status: {
       conditions: [{ ...ready, lastHeartbeatTime: time, lastTransitionTime: time }],
-      nodeInfo: nodeInfo({}, { name, bootId }),
+      nodeInfo: nodeInfo({}, { serial: name, bootId }),
     },
   };
 }

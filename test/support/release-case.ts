@@ -223,6 +223,7 @@ const sighted: Sighting = {
       bootId: 'boot-1',
       addresses: [],
       machine: [],
+      machineId: 'm',
       zone: '',
       unschedulable: false,
       marks: [],

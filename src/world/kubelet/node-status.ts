@@ -107,11 +107,11 @@ function conditions({ nowMs, overrides, isShuttingDown }: NodeState): Condition[
 
 export function nodeInfo(
   { systemUuid, bootId }: Pick<NodeSpec, 'systemUuid' | 'bootId'>,
-  machine: Pick<Machine, 'name' | 'bootId'>,
+  machine: Pick<Machine, 'serial' | 'bootId'>,
 ): NodeInfo {
   return {
-    machineID: machine.name,
-    systemUUID: systemUuid ?? machine.name,
+    machineID: machine.serial,
+    systemUUID: systemUuid ?? machine.serial,
     bootID: bootId ?? machine.bootId,
     kernelVersion: '6.12.0',
     osImage: 'Simulated Linux',

@@ -70,6 +70,8 @@ export class Machine {
   readonly name: string;
   readonly clock: Clock;
   bootTimeMs: number;
+  /** What its firmware and its system call it: its name, until another one is built in. */
+  serial: string;
   /** Whether there is power to switch on; one that has several supplies may have none left. */
   isFed: () => boolean = () => true;
   readonly #base: Clock;
@@ -90,6 +92,7 @@ export class Machine {
 
   constructor(options: MachineOptions) {
     this.name = options.name;
+    this.serial = options.name;
     this.bootTimeMs = options.bootTimeMs;
     this.#base = options.clock;
     this.#random = options.random;
@@ -127,6 +130,11 @@ export class Machine {
   /** Of the current boot, or of the last one while it is off. Empty before the first. */
   get bootId(): string {
     return this.#bootId;
+  }
+
+  /** Another one takes its place, under its name. */
+  replace(): void {
+    this.serial += '+';
   }
 
   /** What runs, by pod UID. */

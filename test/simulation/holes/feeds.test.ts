@@ -19,6 +19,9 @@ runHoles('outlets that cannot say whose power they are', {
     '[SAF-17, SAF-1, FEN-7] S2: that they are its power together is shown by a drill, or nothing is told and nothing goes by their word',
   'two-outlets-crossed-drilled': '[SAF-17, EXP-3] S2: which finds out that one of them is that of another machine',
   'two-outlets-drilled-then-lost': '[SAF-17, FEN-11] and by which they are believed when it matters',
+  'outlet-drilled-then-replaced':
+    '[SAF-17, SAF-1] S2: a drill is one of its machine, and says nothing of another one under the same name',
+  'outlet-drilled-made-again': '[SAF-17, FEN-11] also after a boot, and with a Node that was made again',
 });
 
 runHoles('a switch port that cannot say whose it is', {

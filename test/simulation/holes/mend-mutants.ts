@@ -256,6 +256,19 @@ export const mendMutantCases: readonly MendCase[] = [
   },
   {
     invariant: 'S2',
+    mistake: 'takes the drill of a machine for one of the machine that has its name now',
+    hole: 'two writers',
+    sabotage: {
+      file: 'src/api/learnt.ts',
+      line: 'if (machine === undefined || status.machine === machine)',
+      instead: 'if (status.configuration !== undefined)',
+    },
+    scenario: { ...scenarioOf('holes/outlet-drilled-then-replaced'), expectations: [] },
+    beside: ['S23', 'S4', 'S6'],
+    says: /^volume pv-0 is written from node-4 and node-\d at the same time$/,
+  },
+  {
+    invariant: 'S2',
     mistake: 'lets go by a switch port that nobody has shown to be that of the node',
     hole: 'two writers',
     sabotage: {
