@@ -272,6 +272,28 @@ export const missedMethods = z.array(text(63, 'The name of a method.')).max(64).
   description: 'Which methods have not switched on what they should, when all were told last: they are told again.',
 });
 
+export const plannedLevels = z
+  .array(
+    z.object({
+      step: z.enum(['isolation', 'power-management']).meta({ description: 'The step that it belongs to.' }),
+      off: z
+        .array(
+          z.object({
+            method: text(253, 'The method, as the fence configuration calls it.'),
+            device: text(64, 'A hash of its device.'),
+          }),
+        )
+        .max(64)
+        .meta({ description: 'Everything that has to be off.' }),
+    }),
+  )
+  .max(64)
+  .meta({
+    description:
+      'The levels of several devices, as they were configured when the fence began: nothing rests on one of them from which a device was ' +
+      'taken since.',
+  });
+
 export const toldDevices = z
   .array(text(64, 'A hash of a device.'))
   .max(64)

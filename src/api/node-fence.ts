@@ -29,6 +29,7 @@ import {
   requested,
   requestAnswer,
   missedMethods,
+  plannedLevels,
   toldDevices,
   wasCut,
   count,
@@ -177,6 +178,7 @@ const fence = z.object({
         'What was switched off and has not been switched on again: the facts on which releases rest, whatever is written in ' +
         'the configuration since.',
     }),
+  planned: plannedLevels.optional(),
   told: toldDevices.optional(),
   wasCut: wasCut.optional(),
   offAgain: z.int().min(0).optional().meta({

@@ -14,6 +14,7 @@ import type { Level, Method } from '../api/fence-config.ts';
 import { MAX_SILENT_BESIDE } from '../api/fence-names.ts';
 import type { FenceContext, FenceFacts, FenceState, Phase, Transition } from './state.ts';
 import { comeBack, enter, fail, hasBooted, hasFailedForGood, isRebooted, move, refusedForMs, stay } from './state.ts';
+import { takenOut } from './planned.ts';
 import { recovering, undoLater } from './recovering.ts';
 import type { Switched, Undo } from './switched.ts';
 import {
@@ -133,7 +134,9 @@ function isolated(state: FenceState, context: FenceContext): Transition {
   const { facts, config } = context;
   if (facts.isBack) return comeBack(state, facts);
   if (facts.isPaused && state.told !== undefined) return enter(state, 'poweringOn', facts, levelTold(state, config));
-  const lost = edited(state.switched, 'isolation', config.isolation);
+  const lost =
+    edited(state.switched, 'isolation', config.isolation) ??
+    takenOut(state.planned, 'isolation', config.isolation[state.level]);
   if (lost !== undefined) return fail(state, facts, lost);
   if (config.powerManagement.length === 0) {
     const { wantedStill } = facts;
@@ -205,7 +208,9 @@ function off(state: FenceState, context: FenceContext): Transition {
   const { darkness } = facts;
   if (darkness?.kind === 'dark') return switchBack(state, facts, darkness.names);
   const level = config.powerManagement[state.level];
-  const lost = edited(state.switched, 'power-management', config.powerManagement);
+  const lost =
+    edited(state.switched, 'power-management', config.powerManagement) ??
+    takenOut(state.planned, 'power-management', level);
   if (lost !== undefined || level === undefined)
     return fail(state, facts, lost ?? 'its level is not configured any more');
   // More was added: what is confirmed counts, and the rest is done as well.
@@ -326,6 +331,11 @@ function allTold(state: FenceState, context: FenceContext, own: readonly Method[
   return boot(mayRun ? state : left, facts);
 }
 
+/** Another boot may be fed by what is configured by now. */
+function inThisBoot(state: FenceState, facts: FenceFacts): FenceState {
+  return isRebooted(state, facts) ? { ...state, planned: undefined } : state;
+}
+
 function toBeTold(method: Method): Undo {
   return { method, isQuestion: false };
 }
@@ -345,7 +355,7 @@ function failed(state: FenceState, context: FenceContext): Transition {
   const isLeftOff = facts.isBack && mayBeOurs(state) && (isForGood || !facts.isCalledFor);
   if (isLeftOff || isCut) return undoLater(state, context);
   if (facts.isPaused && mayBeOurs(state)) return enter(asTold(state), 'poweringOn', facts, state.level);
-  const { message: _, failedIn, missed: __, ...again } = state;
+  const { message: _, failedIn, missed: __, ...again } = inThisBoot(state, facts);
   // It is off by now, as its device says: that is a question and its answer, and no other cut (EVD-2). Not without end.
   const isLeft =
     facts.isWorthIt && state.restarts <= limits.restarts && state.swapped === undefined && failedIn !== 'recovery';

@@ -79,9 +79,12 @@ function offAgain(state: FenceState, { facts, limits }: FenceContext): Transitio
   return fail({ ...state, isForGood: true }, facts, doesNotStayOn);
 }
 
-/** One that does not begin anew, of a machine that it has cut: whatever it has failed with, that is not left off. */
+/**
+ * One that does not begin anew, of a machine that it has cut: whatever it has failed with, that is not left off. Not all of it need have
+ * been off: it may have run on.
+ */
 export function bringBack(state: FenceState, context: FenceContext): Transition | undefined {
-  return isOurs(state, context.facts) ? (offAgain(state, context) ?? onOnce(state, context)) : undefined;
+  return isOurs(state, context.facts) ? (offAgain(asTold(state), context) ?? onOnce(state, context)) : undefined;
 }
 
 /**

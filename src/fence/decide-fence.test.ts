@@ -335,6 +335,31 @@ describe('the next step of a fence', () => {
     );
   });
 
+  test('[SAF-5] what has to be off is noted when it begins, and goes from one fence to the next in the same boot', () => {
+    const two = {
+      ok: true,
+      config: {
+        ...config,
+        powerManagement: [{ off: [method('a-off', 'off'), { ...method('b-off', 'off'), driver: 'b' }], on: [] }],
+      },
+    } as const;
+    const names = (decision: FenceDecision): unknown => decision.fence?.planned?.map(({ off: all }) => all.length);
+    const begun = decide({ config: two, brake });
+    assert.deepEqual([names(begun), names(decide({}))], [[2], undefined]);
+    const [{ off: pair }] = two.config.powerManagement;
+    const more = {
+      ok: true,
+      config: { ...config, powerManagement: [{ off: [...pair, method('c-off', 'off')], on: [] }] },
+    } as const;
+    for (const edit of [base.config, more])
+      assert.deepEqual(decide({ fence: begun.fence, brake, config: edit }).fence?.planned, begun.fence?.planned);
+    const failed: StoredFence = { ...begun.fence!, phase: 'failed', status: 'error' };
+    const { planned: _, ...unplanned } = failed;
+    assert.equal(names(decide({ fence: unplanned, config: two, brake })), undefined, 'that has ended');
+    assert.deepEqual(names(decide({ earlier: failed, brake })), [2]);
+    assert.equal(names(decide({ earlier: failed, brake, bootId: 'boot-2' })), undefined);
+  });
+
   test('[FEN-13] stopped, it stays where it is', () => {
     const stopped = decide({ fence: poweringOff, isStopped: true, task: { outcome: 'succeeded' } });
     assert.deepEqual([stopped.fence, stopped.run], [poweringOff, undefined]);

@@ -10,6 +10,7 @@ import type { TaskSign } from '../api/task.ts';
 import { commandKey } from '../api/task.ts';
 import { placed, tryKey, underWay } from './place.ts';
 import type { FenceContext, FenceFacts, FenceLimits, FenceState, TaskNews } from './state.ts';
+import { planOf } from './planned.ts';
 import { beginFence, isRebooted, isSettled } from './state.ts';
 import type { ConfigResult, FenceConfig, Method } from '../api/fence-config.ts';
 import type { StoredFence } from './stored.ts';
@@ -95,7 +96,7 @@ export function decideFence(fenceCase: FenceCase): FenceDecision {
   if (!fenceCase.config.ok) return unconfigured(fenceCase, fenceCase.config.problems);
   const { config } = fenceCase.config;
   const known = before === undefined ? begun(fenceCase) : placed(stateOf(before), config, before);
-  const first = counted(known, fenceCase);
+  const first = planning(counted(known, fenceCase), config);
   const facts = factsOf(fenceCase, newsOf(fenceCase, first, config));
   let state = first;
   let decided: FenceDecision = { isCancelled: false };
@@ -126,9 +127,23 @@ export function decideFence(fenceCase: FenceCase): FenceDecision {
 function begun({ nowMs, bootId, earlier }: FenceCase): FenceState {
   const state = beginFence(nowMs, bootId);
   if (earlier === undefined) return state;
-  const { offAgain, ...known } = stateOf(earlier);
-  return { ...state, ...carried(known), ...(offAgain === undefined ? {} : { offAgain }) };
+  const { offAgain, planned, ...known } = stateOf(earlier);
+  return {
+    ...state,
+    ...carried(known),
+    ...(offAgain === undefined ? {} : { offAgain }),
+    ...(known.bootId === bootId ? { planned } : {}),
+  };
 }
+
+/** Once, and for as long as it is about the same boot: an edit may add to what has to be off, and take nothing from it. */
+function planning(state: FenceState, config: FenceConfig): FenceState {
+  if (state.planned !== undefined || !isCutting.has(state.phase)) return state;
+  const planned = planOf(config);
+  return planned.length === 0 ? state : { ...state, planned };
+}
+
+const isCutting: ReadonlySet<FenceState['phase']> = new Set(['waiting', 'isolating', 'isolated', 'poweringOff', 'off']);
 
 /** Once, and for as long as the fence lasts: who is missing later was there then. */
 function counted(state: FenceState, { others, nowMs }: FenceCase): FenceState {

@@ -4,6 +4,7 @@ import type { FenceConfig, Method } from '../api/fence-config.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { Refused, Unconfirmed } from '../api/power.ts';
 import type { TaskOutcome } from '../api/task.ts';
+import type { Planned } from './planned.ts';
 import type { Switched, WasCut } from './switched.ts';
 
 type StoredFence = NonNullable<NodeFenceStatus['fence']>;
@@ -24,6 +25,8 @@ export interface FenceState {
   bootId: string;
   /** What was switched off, and not on again. */
   switched: readonly Switched[];
+  /** What it was to switch off, as it was configured when it began. */
+  planned?: readonly Planned[] | undefined;
   /** By which devices it may have switched the machine off before it was begun anew; it has not been seen on since. */
   told?: readonly string[] | undefined;
   /** What it has cut before, and has seen on since. */

@@ -34,6 +34,7 @@ export function stateOf(stored: StoredFence): FenceState {
     phaseStartedAtMs: Date.parse(stored.stepStartedAt),
     bootId: stored.bootId ?? '',
     switched: stored.switched.map(readEntry),
+    ...(stored.planned === undefined ? {} : { planned: stored.planned }),
     ...(stored.told === undefined ? {} : { told: stored.told }),
     ...(stored.wasCut === undefined
       ? {}
@@ -105,6 +106,9 @@ export function storedOf(state: FenceState, { config, cleanResources, releasedAt
     bootId: state.bootId,
     cleanResources,
     switched: state.switched.map(writtenEntry),
+    ...(state.planned === undefined
+      ? {}
+      : { planned: state.planned.map(({ step, off }) => ({ step, off: [...off] })) }),
     ...(state.told === undefined ? {} : { told: [...state.told] }),
     ...(state.wasCut === undefined
       ? {}

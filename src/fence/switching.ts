@@ -5,6 +5,7 @@ import { timeOf } from '../api/facts.ts';
 import { commandKey } from '../api/task.ts';
 import type { FenceContext, FenceFacts, FenceState, Moved, Phase, TaskNews, Transition } from './state.ts';
 import { enter, fail, move, refusedForMs, stay } from './state.ts';
+import { takenOut } from './planned.ts';
 import type { Switched, SwitchedStep, Undo } from './switched.ts';
 import {
   connected,
@@ -34,6 +35,8 @@ export function switchOff(state: FenceState, context: FenceContext, plan: OffPla
   const { step } = plan;
   const methods = plan.levels[state.level]?.off ?? [];
   if (methods.length === 0) return fail(state, facts, `no method of ${step} is configured any more that switches off`);
+  const lost = takenOut(state.planned, step, plan.levels[state.level]);
+  if (lost !== undefined) return fail(state, facts, lost);
   const next = methods.findIndex((method) => !isConfirmed(state.switched, step, method));
   const method = methods[next];
   // What had failed for good and was found off since begins anew by that, and not without end.

@@ -12,6 +12,11 @@ runHoles('what was cut of a machine that runs on', {
     '[SAF-19, FEN-14] S25: one that does not go on keeps no other from being told, nor its node from service',
 });
 
+runHoles('a device that is taken out of the configuration while its node is being fenced', {
+  'feed-removed-in-mid-fence': '[SAF-5, FEN-14] S2: what is left of its level is no fact, whoever begins anew',
+  'outlet-removed-in-mid-fence': '[SAF-5, SAF-17] S2: nor is one outlet of two, which need a drill together',
+});
+
 runHoles('outlets that cannot say whose power they are', {
   'two-outlets-drilled':
     '[SAF-17, FEN-14] two of them are drilled together: that the node lives on the second is no lie of the first',

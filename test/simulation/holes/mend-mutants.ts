@@ -243,6 +243,19 @@ export const mendMutantCases: readonly MendCase[] = [
   },
   {
     invariant: 'S2',
+    mistake: 'takes what is left of a level for all of it, when somebody takes a device out in mid-fence',
+    hole: 'two writers',
+    sabotage: {
+      file: 'src/fence/planned.ts',
+      line: 'if (lost.length === 0) return undefined;',
+      instead: 'if (lost.length >= 0) return undefined;',
+    },
+    scenario: { ...scenarioOf('holes/feed-removed-in-mid-fence'), expectations: [] },
+    beside: ['S23', 'S4', 'S40', 'S6'],
+    says: /^volume pv-0 is written from node-4 and node-\d at the same time$/,
+  },
+  {
+    invariant: 'S2',
     mistake: 'believes two outlets that no drill has shown to be those of one machine',
     hole: 'two writers',
     sabotage: {
