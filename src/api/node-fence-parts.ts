@@ -268,6 +268,11 @@ export const wasCut = z
       'cut: it is switched on, whoever has cordoned the node.',
   });
 
+export const offAgain = z.int().min(0).meta({
+  description:
+    'How often it was found off again before it was back, or its fence had failed for good, and was switched on once more. There is a limit.',
+});
+
 export const missedMethods = z.array(text(63, 'The name of a method.')).max(64).meta({
   description: 'Which methods have not switched on what they should, when all were told last: they are told again.',
 });

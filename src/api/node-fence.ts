@@ -29,6 +29,7 @@ import {
   requested,
   requestAnswer,
   missedMethods,
+  offAgain,
   plannedLevels,
   toldDevices,
   wasCut,
@@ -181,10 +182,7 @@ const fence = z.object({
   planned: plannedLevels.optional(),
   told: toldDevices.optional(),
   wasCut: wasCut.optional(),
-  offAgain: z.int().min(0).optional().meta({
-    description:
-      'How often it was found off again before it was back, or its fence had failed for good, and was switched on once more. There is a limit.',
-  }),
+  offAgain: offAgain.optional(),
   missed: missedMethods.optional(),
   onId: text(64, 'A hash of what switches it on: where that is edited meanwhile, it begins with the first.').optional(),
   others: others.optional(),

@@ -127,6 +127,8 @@ export function fenceOf(nodeCase: PresentCase, rung: Rung): FenceDecision {
     isReleased: darkness === undefined && isReleased(nodeCase),
     isOutOfService: isOutOfServiceByUs(nodeCase.node),
     staysOff: staysOff(nodeCase),
+    isTheirs: theirsBy(nodeCase) !== undefined,
+    foundOffMs: foundOffMs(status),
     isWorthIt: gainOf(nodeCase) !== undefined,
     isFoundOff: isOff,
     isOfPredecessor: isOfPredecessor(nodeCase, fence),
@@ -212,17 +214,25 @@ export function fenceSpell(nodeCase: PresentCase, { fence, incident }: NodeFence
   return spellOf(nodeCase, Date.parse((isFirst ? undefined : incident?.startedAt) ?? fence.startedAt));
 }
 
+/** Undefined: they have not said so. */
+function foundOffMs({ incident }: NodeFenceStatus): number | undefined {
+  return incident?.foundOff === undefined ? undefined : Date.parse(incident.foundOff.at);
+}
+
 /** Why a machine that was found off is left so (SAF-19). */
 function staysOff(nodeCase: PresentCase): string | undefined {
+  const theirs = theirsBy(nodeCase);
+  if (theirs !== undefined) return theirs;
+  if (nodeCase.node.plans?.isCordoned === true) return 'others have the node cordoned';
+  return remedyOf(nodeCase)?.fence.powerOnFoundOff === false ? 'fence.powerOnFoundOff is false' : undefined;
+}
+
+/** Somebody has said that the machine is theirs now, and may have their hands in it. A cordon alone says so of the node. */
+function theirsBy(nodeCase: PresentCase): string | undefined {
   const left = leftToOthers(nodeCase.node);
   if (left !== undefined) return left.message;
-  if (nodeCase.node.plans?.isCordoned === true) return 'others have the node cordoned';
   if (wasShuttingDown(nodeCase)) return 'its kubelet had reported that its machine was shutting down';
-  const maintenance = maintenanceNow(nodeCase);
-  if (maintenance !== undefined) return maintenance.message;
-  const paused = pausedByName(nodeCase);
-  if (paused !== undefined) return paused.message;
-  return remedyOf(nodeCase)?.fence.powerOnFoundOff === false ? 'fence.powerOnFoundOff is false' : undefined;
+  return (maintenanceNow(nodeCase) ?? pausedByName(nodeCase))?.message;
 }
 
 /** What its devices said counts for the phase that they were asked in. */

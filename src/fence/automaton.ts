@@ -36,7 +36,7 @@ import {
   unconfirmed,
   undone,
 } from './switched.ts';
-import { BACK_TOO_SOON, boot, booting, bringBack } from './booting.ts';
+import { BACK_TOO_SOON, boot, booting, bringBack, isLeft } from './booting.ts';
 import { hasEnded, hasFailedLast, retryAfterMs, switchOff, switchOn, toldInVain } from './switching.ts';
 import { commandShowsMs } from './at-rest.ts';
 
@@ -222,7 +222,7 @@ function off(state: FenceState, context: FenceContext): Transition {
     return { kind: 'state', state, recheckAtMs, ...(needs === undefined ? {} : { waitsFor: needs }) };
   }
   if (limits.machineRemoved === true && !facts.isPaused) return enter(state, 'finished', facts);
-  if (!isOwn && facts.staysOff !== undefined) {
+  if (isLeft(state, facts)) {
     return { kind: 'state', state, waitsFor: `its machine was found off, and stays so: ${facts.staysOff}` };
   }
   const { message: _, ...said } = state;

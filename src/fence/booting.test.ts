@@ -165,6 +165,33 @@ describe('a machine that is off again before its node is back', () => {
   });
 });
 
+describe('a machine that was on since we had cut it, and is off', () => {
+  const isOff = { nowMs: 500_000, isFoundOff: true, isWorthIt: false, staysOff: 'somebody has plans with it' };
+  const failed = of(fail({ ...booting(), isForGood: true }, quiet, 'not Ready'));
+  const untilMs = failed.wasCut?.untilMs ?? assert.fail();
+
+  test('[SAF-19] is not switched on under the hands of whoever has said that it is theirs', () => {
+    for (const state of [booting(), failed]) {
+      assert.equal(next(state, { ...isOff, isTheirs: true }), state, state.phase);
+      assert.equal(next(state, isOff).phase, 'poweringOn', 'a cordon says nothing of what our own command strikes');
+    }
+    const found: FenceState = { ...off(), switched: [], wasCut: failed.wasCut! };
+    const confirmed = { ...found, switched: off().switched.map(({ sentAtMs: _, ...one }) => one) };
+    const released = { ...isOff, isReleased: true, isTheirs: true };
+    assert.match(waitsFor(moved(confirmed, released)) ?? '', /^its machine was found off, and stays so: somebody has/);
+  });
+
+  test('[SAF-19] nor under a cordon, where it was on until no command of ours could strike it any more', () => {
+    assert.equal(next(failed, { ...isOff, foundOffMs: untilMs + 60_000 }).phase, 'poweringOn');
+    assert.equal(next(failed, { ...isOff, foundOffMs: untilMs + 60_001 }), failed);
+    const { staysOff: _, ...free } = isOff;
+    assert.equal(next(failed, { ...free, foundOffMs: untilMs + 60_001 }).phase, 'poweringOn', 'nobody has plans');
+    const told = { ...failed, told: ['d'] };
+    const late = { ...isOff, isTheirs: true, foundOffMs: untilMs + 60_001 };
+    assert.equal(next(told, late).phase, 'poweringOn', 'it was never seen on');
+  });
+});
+
 describe('a machine that somebody has switched on', () => {
   test('[SAF-18] has the time of a boot, whoever had cut it, and is cut again only after that', () => {
     const on = next(off(), { nowMs: 5000, onAgain: 'it says on' });

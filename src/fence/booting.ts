@@ -57,6 +57,19 @@ export function booting(state: FenceState, context: FenceContext): Transition {
   return fail({ ...state, isForGood: true }, facts, message);
 }
 
+/** A device that says off is asked after so long at the latest. */
+const noticedWithinMs = 60_000;
+
+/**
+ * It is off, and somebody has plans with it. What we have told and nobody has seen on since is ours all the same. What was on since, and may
+ * have been struck by a late command, is theirs who have said so, and whose cordon it is if it was not off until no command could strike.
+ */
+export function isLeft(state: FenceState, facts: FenceFacts): boolean {
+  if (facts.staysOff === undefined || mayBeOurs(state)) return false;
+  const isLate = (facts.foundOffMs ?? -Infinity) > (state.wasCut?.untilMs ?? 0) + noticedWithinMs;
+  return facts.isTheirs === true || isLate || !isOurs(state, facts);
+}
+
 /** So often a machine is switched on that was on and is found off. */
 const maxOffAgain = 3;
 const doesNotStayOn = 'it is off, and does not stay on: somebody has to look';
@@ -66,9 +79,8 @@ const doesNotStayOn = 'it is off, and does not stay on: somebody has to look';
  * more, and so is what was found off, unless somebody has plans with it. Not without end: then it is said. Undefined: it is not so.
  */
 function offAgain(state: FenceState, { facts, limits }: FenceContext): Transition | undefined {
-  const isLeft = !isOurs(state, facts) && facts.staysOff !== undefined;
-  const isTheirs = state.swapped !== undefined || limits.machineRemoved === true || isLeft;
-  if (!facts.isFoundOff || isTheirs) return undefined;
+  const isAnothers = state.swapped !== undefined || limits.machineRemoved === true || isLeft(state, facts);
+  if (!facts.isFoundOff || isAnothers) return undefined;
   const times = state.offAgain ?? 0;
   const devices = [...new Set([...(state.told ?? []), ...(state.wasCut?.devices ?? [])])];
   const told = devices.length === 0 ? undefined : devices;

@@ -56,6 +56,10 @@ export interface FenceCase {
   isReleased: boolean;
   isOutOfService?: boolean;
   staysOff?: string | undefined;
+  /** Because somebody has said that the machine is theirs. */
+  isTheirs?: boolean | undefined;
+  /** Since when its devices have said off, with nothing told by us. */
+  foundOffMs?: number | undefined;
   isWorthIt: boolean;
   isFoundOff: boolean;
   isOfPredecessor?: boolean;
@@ -211,6 +215,8 @@ function factsOf(fenceCase: FenceCase, task: TaskNews | undefined): FenceFacts {
     isReleased: fenceCase.isReleased,
     isOutOfService: fenceCase.isOutOfService,
     staysOff: fenceCase.staysOff,
+    isTheirs: fenceCase.isTheirs,
+    foundOffMs: fenceCase.foundOffMs,
     isWorthIt: fenceCase.isWorthIt,
     ...(fenceCase.dumpUntilMs === undefined ? {} : { dumpUntilMs: fenceCase.dumpUntilMs }),
     isFoundOff: fenceCase.isFoundOff,

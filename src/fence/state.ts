@@ -106,6 +106,10 @@ export interface FenceFacts {
   isOutOfService?: boolean | undefined;
   /** Why it is not switched on if it was found off; absent: it is. */
   staysOff?: string | undefined;
+  /** Because somebody has said that the machine is theirs, and may have their hands in it. */
+  isTheirs?: boolean | undefined;
+  /** Since when its devices have said off, with nothing told by us. */
+  foundOffMs?: number | undefined;
   /** Something would be freed by cutting it. */
   isWorthIt: boolean;
   /** Its first devices say that its power is off, and are believed: nothing is cut, and no brake holds that back (STM-1). */

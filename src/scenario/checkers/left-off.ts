@@ -45,6 +45,8 @@ export class LeftOff {
   readonly #cut = new Map<string, Cut>();
   /** What the scenario did to a machine last. */
   readonly #actedMs = new Map<string, number>();
+  /** Machines that shut down in good order, by themselves, and go off in their own time. */
+  readonly #shuttingDown = new Set<string>();
   readonly #brokenDevices = new Set<string>();
   readonly #brokenElsewhere = new Set<string>();
   #disturbedMs = -Infinity;
@@ -61,16 +63,18 @@ export class LeftOff {
   onMachine({ type }: MachineEvent, machine: string): void {
     if (type === 'booted') this.#cut.delete(machine);
     if (type !== 'off') return;
+    const isByItself = this.#shuttingDown.delete(machine);
     const offMs = this.#context.nowMs();
     const known = this.#cut.get(machine);
     const isTold = offMs - (this.#toldMs.get(machine) ?? -Infinity) <= commandTakesMs;
-    const isOurs = isTold && this.#actedMs.get(machine) !== offMs;
+    const isOurs = isTold && this.#actedMs.get(machine) !== offMs && !isByItself;
     if (known !== undefined || isOurs) this.#cut.set(machine, { offMs, losses: (known?.losses ?? 0) + 1 });
   }
 
   onAct(act: Act, node: string | undefined): void {
     const nowMs = this.#context.nowMs();
     if (node !== undefined) this.#actedMs.set(node, nowMs);
+    if (act.do === 'gracefulShutdown' && node !== undefined) this.#shuttingDown.add(node);
     if (besides.has(act.do)) return;
     this.#disturbedMs = nowMs;
     if (act.do === 'device' && node !== undefined) note(this.#brokenDevices, node, act.fault === 'none');

@@ -35,6 +35,11 @@ runHoles('a switch port that cannot say whose it is', {
   'port-shown': '[SAF-1, FEN-11] until somebody has shown whose it is',
 });
 
+runHoles('a machine that somebody has switched off to repair it', {
+  'repaired-after-a-failed-fence': '[SAF-19] stays off, although it was cut before, and never came back',
+  'repaired-right-after-a-fence': '[SAF-19] also while a command of ours could still strike it',
+});
+
 runHoles('a fence that has failed for good after it has told', {
   'outlet-edited-while-off': '[FEN-6, SAF-1] a time-out that is edited makes no other outlet of it',
   'outlet-replaced-while-off': '[SAF-19, RET-2] S25: what it has cut is switched on again, whatever is written by now',
