@@ -68,6 +68,15 @@ describe('what is kept of a device', () => {
       assert.equal(learn(wrong, back).drilled, undefined, 'a renewal after it said off');
     });
 
+    test('[SAF-17] shows nothing where it was booted while it still said off', () => {
+      const silent = learn(cut, off);
+      const booted = { bootId: 'b2', said: { power: 'off' } } as const;
+      assert.equal(learn(learn(silent, heard(booted)), back).drilled, undefined);
+      assert.equal(learn(learn(silent, heard({ ...booted, isPart: true })), back).drilled, later, 'by another feed');
+      assert.equal(learn(learn(silent, heard({ ...booted, isAlive: false })), back).drilled, later, 'not heard of yet');
+      assert.equal(learn(learn(silent, heard({ ...booted, bootId: 'b1' })), back).drilled, later, 'a late renewal');
+    });
+
     test('[SAF-17] is void once it is found to be of another machine, or a renewal came after it said off', () => {
       for (const known of [cut, { ...well, drilled: at }]) {
         for (const fact of [heard({ said: { identity: 'other' } }), heard({ isContradicted: true })]) {

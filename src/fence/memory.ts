@@ -61,7 +61,11 @@ function proofBy(
   if (isWrong || isContradicted) return {};
   const known = drilled === undefined ? {} : drill(drilled, drilledLevel);
   if (cut === undefined) return known;
-  if (said.power === 'off') return { ...known, cut: isAlive || isPart ? cut : { ...cut, isSilent: true } };
+  if (said.power === 'off') {
+    // It was booted, and lives, while all of them are off: it has its power by something else.
+    if (isAlive && !isPart && bootId !== cut.bootId) return known;
+    return { ...known, cut: isAlive || isPart ? cut : { ...cut, isSilent: true } };
+  }
   if (said.power === 'unknown' || !isAlive) return { ...known, cut };
   // Whether it is back or has never been away: now it can be told.
   return cut.isSilent === true && bootId !== cut.bootId ? drill(at, cut.level) : known;
