@@ -161,7 +161,13 @@ export const next = z
 
 export const storm = z
   .object({
-    since: at('When too many nodes were in trouble for anything to be done about this one.'),
+    since: at('When the storm began: too many nodes were in trouble for anything to be done about one of them.'),
+    nodes: z
+      .int()
+      .min(1)
+      .optional()
+      .meta({ description: 'How many nodes there were then. Who joins or is deleted later does not end it.' }),
+    zoneNodes: z.int().min(1).optional().meta({ description: 'How many there were then in the zone of this one.' }),
     endedAt: at('When that was over; `storm.cooldown` counts from here.').optional(),
   })
   .meta({ description: 'The last storm that this node was in.' });

@@ -13,6 +13,7 @@ import type { Plans } from './plans.ts';
 import type { PortFacts, PowerFacts, Refusable, Unconfirmed } from './power.ts';
 import type { ATTACHMENT_RECOVERY_POLICIES, BUDGET_POLICIES, MODES, POD_DELETION_POLICIES } from './policy-defaults.ts';
 import type { SpentBudget } from './spent-budget.ts';
+import type { StormFacts } from './storm-sign.ts';
 import type { Allowance, Beside, OwnNode, Surroundings } from './surroundings.ts';
 import type { Begun } from './task.ts';
 import type { AlarmSign, ConditionStatus, JudgeLimits, NodeView } from './view.ts';
@@ -314,11 +315,13 @@ export interface ZoneCount {
 }
 
 /** How many nodes there are and how many of them are in trouble, this one counted among them. */
-export interface TroubleCount {
+export interface TroubleCount extends StormFacts {
   nodes: number;
   /** Silent, not judged yet, or under fence: against everything. */
   troubled: number;
   unjudged: number;
+  /** Who was there is counted, not who is: somebody has joined since the storm began, or was deleted. */
+  isAsItBegan?: boolean;
   /** Zones with a name, in the order in which they were found. */
   zones: readonly ZoneCount[];
   /** By threshold of the policy: how many more have its condition, in all and by zone. */
@@ -328,8 +331,6 @@ export interface TroubleCount {
   remedying: readonly string[];
   /** Of a node that is one of such a group: how many there are, how many in trouble, and who else is under fence. */
   quorums?: readonly { of: string; nodes: number; troubled: number; busy: readonly string[] }[];
-  /** When the last storm under this policy ended, as far as it is on record; absent: none is. */
-  stormEndedMs?: number;
   /** When a fence that is under way elsewhere has last come a step further; absent: none is. */
   fencedAtMs?: number;
 }

@@ -224,6 +224,11 @@ describe('what holds back what cannot be taken back', () => {
     assert.equal(isInStorm(aCase({ policy: acting(), count }), undefined), true);
     assert.equal(isInStorm(aCase({ policy: acting() }), undefined), false);
     assert.equal(isInStorm(aCase({ count }), undefined), false);
+    const storm = { sinceMs: nowMs, nodes: 10, zones: {} };
+    const unjudged = { ...count, unjudged: count.troubled };
+    assert.equal(isInStorm(aCase({ policy: acting(), count: unjudged }), undefined), false, 'they begin none');
+    assert.equal(isInStorm(aCase({ policy: acting(), count: { ...unjudged, storm } }), undefined), true, 'nor end one');
+    assert.equal(isInStorm(aCase({ policy: acting(), count: aCount({ storm }) }), undefined), false);
   });
 
   describe('a remedy', () => {

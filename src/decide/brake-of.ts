@@ -160,10 +160,16 @@ function approvalHold({ policy, fence }: NodeCase): RemedyHold | undefined {
   return { reason: 'AwaitingApproval', message: `policy ${policy.policy.name} waits for the approval of a person` };
 }
 
-/** Too many nodes are in trouble, by what its policy allows: it is on record for when it is over. */
+/**
+ * Too many nodes are in trouble, by what its policy allows: it is on record for when it is over. Nodes that nobody has judged yet begin
+ * none; nor do they end one: whoever takes over would forget who was in it.
+ */
 export function isInStorm(nodeCase: NodeCase, ladder: LadderState | undefined): boolean {
+  const { count } = nodeCase;
   const remedy = remedyOf(nodeCase);
-  return remedy !== undefined && isStorm(remedy.storm, nodeCase.count, ladder?.threshold);
+  if (remedy === undefined) return false;
+  if (count.storm === undefined) return isStorm(remedy.storm, count, ladder?.threshold);
+  return stormBrake(remedy.storm, count, ladder?.threshold) !== undefined;
 }
 
 /** What cannot be taken back: it waits for a person, and for a storm to pass, as a fence does. */

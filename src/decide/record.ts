@@ -111,8 +111,17 @@ function stormOf({ nodeCase, decision, remedy }: StatusInput, before: Storm, now
   const isOpen = before !== undefined && before.endedAt === undefined;
   // A node that somebody wants fenced is not in trouble for that.
   const isTroubled = decision.trouble !== undefined && remedy.asked === undefined;
-  if (isTroubled && isInStorm(nodeCase, remedy.ladder ?? remedy.ladders[0])) return isOpen ? before : { since: now };
+  if (isTroubled && isInStorm(nodeCase, remedy.ladder ?? remedy.ladders[0]))
+    return isOpen ? before : stormNow(nodeCase, now);
   return isOpen ? { ...before, endedAt: now } : before;
+}
+
+/** One that others are in already is the same. */
+function stormNow({ count, node }: NodeCase, now: string): Storm {
+  const { storm, nodes, zones } = count;
+  const zoneNodes = zones.find(({ zone }) => zone === node?.labels['topology.kubernetes.io/zone'])?.nodes;
+  const since = storm === undefined ? now : clockTime(storm.sinceMs);
+  return { since, nodes, ...(zoneNodes === undefined ? {} : { zoneNodes }) };
 }
 
 type Storm = NodeFenceStatus['storm'];

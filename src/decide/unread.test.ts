@@ -19,6 +19,7 @@ import {
   withoutNode,
 } from '../../test/support/release-case.ts';
 import type { Method } from '../api/fence-config.ts';
+import { clockTime } from '../api/facts.ts';
 import { firstPowerMethods, questionOf } from '../api/power.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import { UNREAD_PODS } from '../api/unseen.ts';
@@ -81,6 +82,21 @@ describe('a node whose pods nobody has read', () => {
     assert.ok(!wantsPods(decision));
     assert.equal(decision.record?.status?.hold?.reason, 'StormLimit');
     assert.deepEqual(decision.steps, []);
+  });
+
+  test('[STM-1, STM-6] it is on record since when, and of how many; one that others are in already is the same', () => {
+    const zones = [
+      { zone: 'a', nodes: 4, troubled: 2 },
+      { zone: 'b', nodes: 3, troubled: 1 },
+    ];
+    const labels = { ...aNode().labels, 'topology.kubernetes.io/zone': 'b' };
+    const stormOf = (change: Partial<NodeCase>): unknown => decideNode(unread(change)).record?.status?.storm;
+    const { serverNowMs } = unread();
+    assert.deepEqual(stormOf({}), { since: clockTime(serverNowMs), nodes: 10 });
+    const zoned = stormOf({ count: { ...storm, zones }, node: aNode({ volumesInUse: [], labels }) });
+    assert.deepEqual(zoned, { since: clockTime(serverNowMs), nodes: 10, zoneNodes: 3 });
+    const others = { sinceMs: serverNowMs - 60_000, nodes: 10, zones: {} };
+    assert.deepEqual(stormOf({ count: { ...storm, storm: others } }), { since: clockTime(others.sinceMs), nodes: 10 });
   });
 
   test('[STM-4] nor while another one has the slot', () => {

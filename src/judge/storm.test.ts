@@ -257,6 +257,42 @@ describe('[STM-1] what is counted', () => {
     assert.deepEqual(met('Another', 'True', 60_000), {});
   });
 
+  test('[STM-1] in a storm who was there when it began: who joins says nothing, and who is deleted is not back', () => {
+    const storm = { sinceMs: Date.parse('2026-01-01T00:00:00Z'), nodes: 5, zones: { a: 4 } };
+    const inZone = { zone: 'a' };
+    const silent = { ...inZone, life: 'silent' } as const;
+    const joined = { ...inZone, hasJoined: true };
+    const there = [well('node-0', silent), well('node-1', silent), well('node-2', inZone), well('node-3')];
+    const figures = (...more: CountedNode[]): unknown => {
+      const { nodes, troubled, zones, isAsItBegan } = counted([...there, ...more], { storm });
+      return [troubled, nodes, zones.map((zone) => [zone.troubled, zone.nodes]), isAsItBegan];
+    };
+    assert.deepEqual(figures(well('node-4', inZone)), [2, 5, [[2, 4]], undefined]);
+    assert.deepEqual(figures(), [3, 5, [[3, 4]], true], 'one is deleted');
+    assert.deepEqual(figures(well('node-5', joined)), [3, 5, [[3, 4]], true], 'another has joined for it');
+    const five = well('node-4', inZone);
+    assert.deepEqual(figures(five, well('node-5', joined)), [2, 5, [[2, 4]], true]);
+    assert.deepEqual(figures(five, well('node-5', inZone)), [2, 6, [[2, 5]], undefined], 'of more than are on record');
+    assert.deepEqual(figures(five, well('node-5', { ...joined, life: 'silent' })), [3, 6, [[3, 5]], undefined]);
+    const conditions = [{ type: 'KernelDeadlock', status: 'True', forMs: 60_000 }];
+    assert.deepEqual(figures(five, well('node-5', { ...joined, conditions })), [2, 6, [[2, 5]], undefined]);
+    const [other, ...rest] = [well('node-0'), well('node-1', joined)];
+    assert.deepEqual(counted([other, ...rest]).nodes, 1);
+  });
+
+  test('[STM-1] and it says so, where the figures are not those of now', () => {
+    const storm = { sinceMs: Date.parse('2026-01-01T00:00:00Z'), nodes: 5, zones: {} };
+    const zones = [{ zone: 'a', nodes: 3, troubled: 2 }];
+    const told = (change: object): string | undefined =>
+      stormBrake(limits, aCount({ nodes: 5, troubled: 3, ...change }))?.message;
+    const began =
+      / in trouble \(of those that were there when the storm began, at 2026-01-01T00:00:00Z; .*\), and 40% /;
+    assert.match(told({ storm, isAsItBegan: true }) ?? '', began);
+    assert.match(told({ storm, isAsItBegan: true, troubled: 2, zones }) ?? '', began);
+    assert.equal(told({ storm }), '3 of 5 nodes are in trouble, and 40% may be');
+    assert.equal(told({ isAsItBegan: true }), '3 of 5 nodes are in trouble, and 40% may be');
+  });
+
   test('others that nobody has judged, and others that have a slot', () => {
     const nodes = [well('node-0', { life: 'unjudged' }), well('node-1', { life: 'unjudged' })];
     const slots = new Set(['node-0', 'node-1']);

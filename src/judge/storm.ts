@@ -7,6 +7,7 @@ import { clockTime, isStatus } from '../api/facts.ts';
 import type { Pulse } from '../api/life.ts';
 import { silentAfterMs } from '../api/life.ts';
 import type { LadderThreshold, RemedyFacts, TroubleCount, ZoneCount } from '../api/release-view.ts';
+import type { OpenStorm } from '../api/storm-sign.ts';
 import { shareOf } from '../api/share.ts';
 import type { Share } from '../api/share.ts';
 import type { OwnNode, Surroundings } from '../api/surroundings.ts';
@@ -27,6 +28,8 @@ export interface CountedNode {
   zone: string;
   isControlPlane?: boolean;
   isEtcd?: boolean;
+  /** It was not there when the storm began that goes on. */
+  hasJoined?: boolean;
   /** `unjudged`: nobody has looked yet, as after a change of leaders, or since it should have renewed; it may be silent. */
   life: 'well' | 'silent' | 'unjudged';
   /** Its conditions, each with the time for which we have seen it so. */
@@ -94,10 +97,13 @@ export interface Ongoing {
   /** Who has a slot: for a fence, and for another remedy that cannot be taken back. */
   fencing: ReadonlySet<string>;
   remedying: ReadonlySet<string>;
+  /** Under the policy of this node. */
+  storm?: OpenStorm | undefined;
 }
 
 /**
- * Counts every node, whether a policy selects it or not. In trouble are nodes that do not respond, nodes under fence, whatever
+ * Counts every node, whether a policy selects it or not; in a storm those that were there when it began, who counts as in trouble when
+ * its Node is gone since, and of those that have joined whoever is in trouble too. In trouble are nodes that do not respond, nodes under fence, whatever
  * their conditions say, and the node that this is about: they count against everything. A condition counts when it has lasted
  * for as long as the threshold says, and against the remedies of that threshold alone.
  */
@@ -110,29 +116,47 @@ export function countTrouble(
   const isTroubled = ({ name, life }: CountedNode): boolean =>
     life !== 'well' || ongoing.fenced.has(name) || name === node;
   const others = nodes.filter((one) => !isTroubled(one));
-  const byThreshold = thresholds.flatMap(({ key, condition }) => {
-    if (condition === undefined) return [];
-    const met = others.filter(({ conditions }) =>
-      conditions.some(
-        ({ type, status, forMs }) =>
-          type === condition.type && isStatus(status, condition.status) && forMs >= condition.forMs - atOnceMs,
-      ),
-    );
-    return met.length === 0 ? [] : [[key, { troubled: met.length, zones: byZone(met) }] as const];
+  const byThreshold = thresholds.flatMap((threshold) => {
+    const met = others.filter((one) => isMet(threshold, one));
+    return met.length === 0 ? [] : [[threshold.key, { troubled: met.length, zones: byZone(met) }] as const];
   });
-  const zones = byZone(nodes);
+  const old = nodes.filter(({ hasJoined }) => hasJoined !== true);
+  const voters = nodes.filter(
+    (one) => one.hasJoined !== true || isTroubled(one) || thresholds.some((threshold) => isMet(threshold, one)),
+  );
+  const gone = Math.max(0, (ongoing.storm?.nodes ?? 0) - old.length);
+  const goneOf = goneByZone(ongoing.storm, old);
   const troubled = nodes.filter(isTroubled);
   const inZones = byZone(troubled);
   return {
-    nodes: nodes.length,
-    troubled: troubled.length,
+    nodes: voters.length + gone,
+    troubled: troubled.length + gone,
+    ...(gone > 0 || voters.length < nodes.length ? { isAsItBegan: true } : {}),
     unjudged: nodes.filter(({ life, name }) => life === 'unjudged' && name !== node).length,
-    zones: Object.entries(zones).map(([zone, count]) => ({ zone, nodes: count, troubled: ownOf(inZones, zone) ?? 0 })),
+    zones: Object.entries(byZone(voters)).map(([zone, count]) => ({
+      zone,
+      nodes: count + goneOf(zone),
+      troubled: (ownOf(inZones, zone) ?? 0) + goneOf(zone),
+    })),
     byThreshold: Object.fromEntries(byThreshold),
     fencing: [...ongoing.fencing].filter((name) => name !== node),
     remedying: [...ongoing.remedying].filter((name) => name !== node),
     ...quorumsOf(node, nodes, { isTroubled, fenced: ongoing.fenced }),
   };
+}
+
+function isMet({ condition }: LadderThreshold, { conditions }: CountedNode): boolean {
+  if (condition === undefined) return false;
+  return conditions.some(
+    ({ type, status, forMs }) =>
+      type === condition.type && isStatus(status, condition.status) && forMs >= condition.forMs - atOnceMs,
+  );
+}
+
+/** How many of each zone were there when the storm began, and have no Node any more. */
+function goneByZone(storm: OpenStorm | undefined, old: readonly CountedNode[]): (zone: string) => number {
+  const left = byZone(old);
+  return (zone) => Math.max(0, (ownOf(storm?.zones ?? {}, zone) ?? 0) - (ownOf(left, zone) ?? 0));
 }
 
 /** Groups that need a majority each; where etcd runs with the control plane its nodes are of both. */
@@ -186,15 +210,21 @@ export function stormBrake(limits: StormLimits, count: TroubleCount, threshold?:
   const troubled = count.troubled + (more?.troubled ?? 0);
   if (troubled > allowed) {
     const unjudged = count.unjudged === 0 ? '' : ` (of ${count.unjudged} it is not known yet)`;
-    const message = `${troubled} of ${count.nodes} nodes are in trouble${unjudged}, and ${limits.maxUnresponsive} may be`;
+    const message = `${troubled} of ${count.nodes} nodes are in trouble${unjudged}${asItBegan(count)}, and ${limits.maxUnresponsive} may be`;
     return { reason: 'StormLimit', message };
   }
   const moreIn = ({ zone: name }: ZoneCount): number => ownOf(more?.zones ?? {}, name) ?? 0;
   const zone = count.zones.find((one) => isZoneBeyond(limits, one, moreIn(one)));
   if (zone === undefined) return undefined;
   const inZone = zone.troubled + moreIn(zone);
-  const message = `${inZone} of ${zone.nodes} nodes of zone ${zone.zone} are in trouble, and ${limits.maxUnresponsive} may be`;
+  const message = `${inZone} of ${zone.nodes} nodes of zone ${zone.zone} are in trouble${asItBegan(count)}, and ${limits.maxUnresponsive} may be`;
   return { reason: 'ZoneStormLimit', message };
+}
+
+/** Else the figures would not be those that everybody sees. */
+function asItBegan({ isAsItBegan, storm }: TroubleCount): string {
+  if (isAsItBegan !== true || storm === undefined) return '';
+  return ` (of those that were there when the storm began, at ${clockTime(storm.sinceMs)}; who was deleted since is not back)`;
 }
 
 function isZoneBeyond(limits: StormLimits, { nodes, troubled }: ZoneCount, more: number): boolean {

@@ -14,6 +14,8 @@ import { PAUSE_NAME, writtenPause } from '../api/seen-pause.ts';
 import { policyFacts, templatesOf } from '../api/policy-facts.ts';
 import { ALARM } from '../api/reasons.ts';
 import type { AttachmentFacts, DriverFacts, PolicyFacts, PolicySummary } from '../api/release-view.ts';
+import type { StormSign } from '../api/storm-sign.ts';
+import { attendedSign } from '../api/storm-sign.ts';
 import type { WrittenPolicy } from '../api/written.ts';
 import type { Clock } from '../clock.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
@@ -70,8 +72,8 @@ interface FenceSummary {
   /** It has a slot, for a fence or for another remedy that cannot be taken back. */
   fencing: boolean;
   remedying: boolean;
-  /** When the last storm that it was in has ended; of a node that nobody attends to any more it has. */
-  storm?: number | 'open';
+  /** The last storm that it was in; of a node that nobody attends to any more it has ended. */
+  storm: StormSign | undefined;
   /** Whether problems were counted that an alarm may be about, and whether one is raised. */
   problems: 'none' | 'counted' | 'alarmed';
   /** How many pods each record lets go: since when, and when the last was gone. */
@@ -189,8 +191,8 @@ export class ClusterView {
     return [...this.#fences.entries.values()].flatMap(({ value: of }) => (of.node === node ? [] : (of.stepMs ?? [])));
   }
 
-  /** When the storms under a policy ended that other nodes have on record. */
-  storms(policy: string, node: string): (number | 'open')[] {
+  /** The storms under a policy that other nodes have on record. */
+  storms(policy: string, node: string): StormSign[] {
     return [...this.#fences.entries.values()].flatMap(({ value }) =>
       value.storm === undefined || value.policy !== policy || value.node === node ? [] : [value.storm],
     );
@@ -377,7 +379,7 @@ function summaryOf(object: KubeObject): FenceSummary {
     stepMs: isUnderFence(status?.fence) ? Date.parse(status?.fence?.stepStartedAt ?? '') : undefined,
     fencing: holdsSlot('fence', { spec, status }),
     remedying: holdsSlot('remedy', { spec, status }),
-    ...stormOf(status),
+    storm: attendedSign(spec?.node ?? '', status),
     problems: problemsOf(status?.problems, status?.conditions),
     released: (status?.releases ?? []).map(({ recordedAt, joinedAt, podsGoneAt, pods = [] }) => ({
       recordedMs: Date.parse(joinedAt ?? recordedAt ?? ''),
@@ -389,12 +391,4 @@ function summaryOf(object: KubeObject): FenceSummary {
       (status?.applied ?? []).length > 0 ||
       requestOf({ spec: { requested: spec?.requested }, ...(status && { status }) }) !== undefined,
   };
-}
-
-/** Of a storm that is over, or whose end nobody is left to notice, only when it was counts. */
-function stormOf(status: Pick<NodeFenceStatus, 'incident' | 'storm'> | undefined): Pick<FenceSummary, 'storm'> {
-  const { storm, incident } = status ?? {};
-  if (storm === undefined) return {};
-  if (storm.endedAt === undefined && incident !== undefined) return { storm: 'open' };
-  return { storm: Date.parse(storm.endedAt ?? storm.since) };
 }

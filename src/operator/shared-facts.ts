@@ -9,6 +9,8 @@ import { isSilent, silentAfterMs, silentForMs } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { outletLevels, powerMethods, storageMethods } from '../api/power.ts';
 import type { LiveNode, NodeCase, PolicyMatch, PolicySummary, TroubleCount } from '../api/release-view.ts';
+import type { OpenStorm, StormFacts, StormSign } from '../api/storm-sign.ts';
+import { stormSign } from '../api/storm-sign.ts';
 import type { OwnNode, SilentNode } from '../api/surroundings.ts';
 import type { Judgement, NodeFacts } from '../api/view.ts';
 import type { DeviceMemory } from '../act/device-memory.ts';
@@ -18,6 +20,7 @@ import type { NodeDecision } from '../decide/decide-node.ts';
 import { configFor } from '../decide/policy-nodes.ts';
 import { quietOf, silenceOf } from '../decide/silence.ts';
 import type { DeviceProvider } from '../devices/provider.ts';
+import { hasJoined, stormFacts } from '../judge/cohort.ts';
 import { matchPolicy } from '../judge/match-policy.ts';
 import type { CountedNode } from '../judge/storm.ts';
 import { countTrouble, harshThresholds, lifeOf } from '../judge/storm.ts';
@@ -177,14 +180,25 @@ export class SharedFacts {
     const remedying = new Set([...cluster.nodesWith('remedying'), ...this.#claims.slots('remedy')]);
     const types = new Set(thresholds.map(({ condition }) => condition?.type));
     const ongoing = { fenced, fencing, remedying };
-    const storm = policy.kind === 'one' ? lastStorm(cluster.storms(policy.policy.name, name), fence, serverNowMs) : {};
-    const count = countTrouble(name, this.#counted(types), ongoing, thresholds);
+    const own = stormSign(name, fence?.status.storm);
+    const others = policy.kind === 'one' ? cluster.storms(policy.policy.name, name) : [];
+    const signs = own === undefined ? others : [...others, own];
+    const storm = policy.kind === 'one' ? this.#storm(signs, serverNowMs) : {};
+    const counted = this.#counted(types, { storm: storm.storm, signs });
+    const count = countTrouble(name, counted, { ...ongoing, storm: storm.storm }, thresholds);
     // Whoever is being cut comes a step further, also where no view shows it yet.
     const steps = count.fencing.length > 0 ? [serverNowMs] : cluster.fencedSince(name);
     return { ...count, ...storm, ...(steps.length === 0 ? {} : { fencedAtMs: Math.max(...steps) }) };
   }
 
-  #counted(types: ReadonlySet<string | undefined>): CountedNode[] {
+  #storm(signs: readonly StormSign[], nowMs: number): StormFacts {
+    return stormFacts(signs, nowMs, (name) => this.#options.observer.view(name).node?.zone);
+  }
+
+  #counted(
+    types: ReadonlySet<string | undefined>,
+    { storm, signs }: { storm: OpenStorm | undefined; signs: readonly StormSign[] },
+  ): CountedNode[] {
     const { observer } = this.#options;
     const verdicts = this.#options.verdicts();
     return [...observer.nodeNames].map((name) => {
@@ -193,6 +207,7 @@ export class SharedFacts {
       return {
         name,
         zone: node?.zone ?? '',
+        hasJoined: hasJoined({ name, createdAt: node?.createdAt }, storm, signs),
         isControlPlane: node?.isControlPlane === true,
         isEtcd: node?.isEtcd === true,
         life: lifeOf(verdicts.get(name), observer.leaseSign(name)),
@@ -336,19 +351,6 @@ const lookAgainMs = 1000;
 /** Of one that is silent we are told when it is heard of; what that may miss is found the less often, the longer it takes. */
 const lookAtLeastEveryMs = 60_000;
 const namedAtMost = 3;
-/** One that is still on record as going on has ended by now, if it has. */
-function lastStorm(
-  ends: readonly (number | 'open')[],
-  fence: ReadCase['fence'],
-  nowMs: number,
-): Pick<TroubleCount, 'stormEndedMs'> {
-  const own = fence?.status.storm;
-  const all = [
-    ...ends,
-    ...(own === undefined ? [] : [own.endedAt === undefined ? ('open' as const) : Date.parse(own.endedAt)]),
-  ];
-  return all.length === 0 ? {} : { stormEndedMs: Math.max(...all.map((end) => (end === 'open' ? nowMs : end))) };
-}
 
 /** Only the node controller says so, of a kubelet that it does not hear of. */
 function unknownSince(node: NodeFacts | undefined): Pick<SilentNode, 'unknownSince'> {

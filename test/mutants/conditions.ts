@@ -36,6 +36,7 @@ export const covered: Readonly<Record<string, number>> = {
   'src/fence/switched.ts': 30,
   'src/fence/switching.ts': 40,
   'src/fence/told.ts': 15,
+  'src/judge/cohort.ts': 3,
   'src/judge/judge-node.ts': 15,
   'src/judge/storm.ts': 45,
   'src/release/budgets.ts': 10,

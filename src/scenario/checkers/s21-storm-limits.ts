@@ -1,7 +1,7 @@
 /**
  * S21: never beyond the limits of a storm. Whenever a device is told to cut a machine that runs, the first time or once more, no more
  * nodes are silent than its policy allows, in the cluster and in each zone of three or more, by the renewals
- * that reached the API server, with those counted that operators have cut; no more machines are cut at a time than may be; and no more pods go in a minute than their
+ * that reached the API server, now and of those that were there when it fell silent itself, with those counted that operators have cut; no more machines are cut at a time than may be; and no more pods go in a minute than their
  * policy allows. A machine that is off is only found so: nothing is cut there. (Whether the observer is the isolated party shows
  * in S15: whoever cannot read does not act.)
  */
@@ -28,7 +28,10 @@ export const s21: Invariant = {
     const storm = (node: string): string | undefined => {
       const { maxUnresponsive = '40%' } = troubles.policyOf(node)?.spec?.storm ?? {};
       const busy = new Set([node, ...cuts.busy()]);
-      return troubles.beyond(maxUnresponsive, (name) => busy.has(name) || troubles.isSilent(name));
+      return (
+        troubles.beyond(maxUnresponsive, (name) => busy.has(name) || troubles.isSilent(name)) ??
+        troubles.beyondSince(maxUnresponsive, node)
+      );
     };
     return {
       onWrite: paced,

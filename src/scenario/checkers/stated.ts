@@ -113,9 +113,11 @@ export class Statements {
         this.#troubles.policyOf(name)?.spec?.mode === mode;
     const youngerThan = (ageMs: number, { fence }: Asked): boolean =>
       wallMs() - Date.parse(fence.status?.hold?.since ?? '') <= ageMs;
-    const isStorm: Truth = ({ name }) =>
-      this.#troubles.beyond(this.#stormOf(name).maxUnresponsive ?? '40%', (other) => this.#isTroubled(other)) !==
-      undefined;
+    const isStorm: Truth = ({ name }) => {
+      const { maxUnresponsive: limit = '40%' } = this.#stormOf(name);
+      const now = this.#troubles.beyond(limit, (other) => this.#isTroubled(other));
+      return (now ?? this.#troubles.beyondSince(limit, name, true)) !== undefined;
+    };
     return {
       Paused: inMode('Paused'),
       PausedForAll: () => this.#isPaused(),

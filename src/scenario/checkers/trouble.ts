@@ -20,6 +20,8 @@ const zoneLabel = 'topology.kubernetes.io/zone';
 const smallestZone = 3;
 /** A live read, and the time until everybody has been looked at. */
 const noticedMs = 2000;
+/** From when a node counts as silent until an operator that takes over just then has counted all of them. */
+const seenByAllMs = 60_000;
 const switching = ['isolating', 'poweringOff'];
 
 /** Groups of which a majority has to respond, each by its label. */
@@ -51,12 +53,18 @@ export class Troubles {
   /** `node type`: since when it has had this status. */
   readonly #since = new Map<string, { status: string; sinceMs: number }>();
 
+  /** By name: since when there is a Node, and what was so of one that was deleted and has not come back. */
+  readonly #madeMs = new Map<string, number>();
+  readonly #deleted = new Map<string, { madeMs: number; heardMs: number; atMs: number; wasSilent: boolean }>();
+
   constructor(context: CheckContext) {
     this.#context = context;
   }
 
   take({ object, type }: StoredChange): void {
-    if (object.kind !== 'Node' || type === 'DELETED') return;
+    if (object.kind !== 'Node') return;
+    this.#come(object.metadata.name, type === 'DELETED');
+    if (type === 'DELETED') return;
     for (const { type: of, status } of (object as Node).status?.conditions ?? []) {
       const key = `${object.metadata.name} ${of}`;
       if (this.#since.get(key)?.status !== status) this.#since.set(key, { status, sinceMs: this.#context.nowMs() });
@@ -72,6 +80,41 @@ export class Troubles {
     const sinceMs = this.#since.get(`${name} Ready`)?.sinceMs ?? 0;
     if (!isReady(node) && nowMs() - sinceMs >= noticedMs) return true;
     return pulse !== undefined && pulse.silentForMs >= pulse.silentAfterMs + noticedMs;
+  }
+
+  #come(name: string, isGone: boolean): void {
+    const { pulseOf, nowMs } = this.#context;
+    const madeMs = this.#madeMs.get(name);
+    if (!isGone) {
+      // Who is back is no stranger, though its Node is another one.
+      if (madeMs === undefined) this.#madeMs.set(name, this.#deleted.get(name)?.madeMs ?? nowMs());
+      this.#deleted.delete(name);
+      return;
+    }
+    const pulse = pulseOf(name);
+    const wasSilent = pulse !== undefined && pulse.silentForMs >= pulse.silentAfterMs + noticedMs;
+    const heardMs = nowMs() - (pulse?.silentForMs ?? 0);
+    if (madeMs !== undefined) this.#deleted.set(name, { madeMs, heardMs, atMs: nowMs(), wasSilent });
+    this.#madeMs.delete(name);
+  }
+
+  /**
+   * Where more have been silent since this one is than a limit allows, of those that were there by the time that it was noticed: who was
+   * made since then says nothing, and who was deleted as it was silent has not been heard of. `isLost`: nor who was deleted at all.
+   */
+  beyondSince(limit: number | string, node: string, isLost = false): string | undefined {
+    const { pulseOf, nowMs } = this.#context;
+    const own = pulseOf(node);
+    if (own === undefined || !this.isSilent(node)) return undefined;
+    const noticed = nowMs() - own.silentForMs + own.silentAfterMs + seenByAllMs;
+    const heardMs = (name: string): number => nowMs() - (pulseOf(name)?.silentForMs ?? 0);
+    const there = [...this.#madeMs].flatMap(([name, madeMs]) => (madeMs <= noticed ? [name] : []));
+    const silent = there.filter((name) => this.isSilent(name) && heardMs(name) <= noticed);
+    const gone = [...this.#deleted.values()].filter(
+      (one) => one.madeMs <= noticed && one.atMs > noticed && (isLost || (one.wasSilent && one.heardMs <= noticed)),
+    );
+    const [lost, all] = [silent.length + gone.length, there.length + gone.length];
+    return lost > shareOf(limit, all) ? `${lost} of ${all} nodes that were there when it fell silent` : undefined;
   }
 
   /** What a node reports of this type, since when; empty: nothing. */

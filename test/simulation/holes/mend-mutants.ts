@@ -57,6 +57,30 @@ export const mendMutantCases: readonly MendCase[] = [
     says: /^volume pv-0 is written from node-\d and node-\d at the same time$/,
   },
   {
+    invariant: 'S21',
+    mistake: 'lets nodes that join end a storm',
+    hole: 'storms',
+    sabotage: {
+      file: 'src/judge/cohort.ts',
+      line: 'return !signs.some(({ node, sinceMs }) => node === name && sinceMs >= storm.sinceMs);',
+      instead: "return name === '' && signs.length === 0;",
+    },
+    scenario: { ...scenarioOf('holes/joined-in-a-storm'), expectations: [] },
+    says: /^node-\d is cut while 3 of 5 nodes that were there when it fell silent do not respond$/,
+  },
+  {
+    invariant: 'S21',
+    mistake: 'lets the deletion of nodes end a storm',
+    hole: 'storms',
+    sabotage: {
+      file: 'src/judge/storm.ts',
+      line: 'const gone = Math.max(0, (ongoing.storm?.nodes ?? 0) - old.length);',
+      instead: 'const gone = 0;',
+    },
+    scenario: { ...scenarioOf('holes/deleted-in-a-storm'), expectations: [] },
+    says: /^node-\d is cut while 3 of 5 nodes that were there when it fell silent do not respond$/,
+  },
+  {
     invariant: 'S37',
     mistake: 'takes what is dated ahead for what is asked for today',
     hole: 'storms',

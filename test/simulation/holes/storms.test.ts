@@ -21,5 +21,9 @@ runHoles('a storm is no reason to act', {
   'second-time-around': '[SAF-7] a node that was fenced before and falls silent first: nobody loses power',
   'back-by-themselves': '[STM-1, SAF-7] three of six lose their power and boot by themselves: none is told anything',
   'back-by-itself': '[SAF-18] a machine that was off and that somebody has switched on has the time of a boot',
+  'joined-in-a-storm':
+    '[STM-1, STM-6] nodes that join while a storm lasts do not end it, also for the next leader; it ends when enough are heard of again',
+  'deleted-in-a-storm':
+    '[STM-1, STM-6] nor does it end because Node objects are deleted: that says nothing of their machines',
   cooldown: '[STM-6] after a storm nobody is fenced for a while, and then by itself',
 });

@@ -1,0 +1,36 @@
+/**
+ * Who is in a storm (STM-1): whoever was there when it began. A node that has joined since says nothing of the switch that others are
+ * behind, and to delete a Node says nothing of its machine: neither ends a storm. All that has to be kept for that is when it began and
+ * how many there were, in the record of each node that is in it.
+ */
+import { ownOf } from '../api/own.ts';
+import type { OpenStorm, StormFacts, StormSign } from '../api/storm-sign.ts';
+
+/** `zoneOf`: in which zone a node is now. One that is still on record as going on has ended by now, if it has. */
+export function stormFacts(
+  signs: readonly StormSign[],
+  nowMs: number,
+  zoneOf: (node: string) => string | undefined,
+): StormFacts {
+  if (signs.length === 0) return {};
+  const open = signs.filter(({ endedMs }) => endedMs === undefined);
+  const stormEndedMs = Math.max(...signs.map(({ endedMs }) => endedMs ?? nowMs));
+  if (open.length === 0) return { stormEndedMs };
+  const zones: Record<string, number> = {};
+  for (const { node, zoneNodes = 0 } of open) {
+    const zone = zoneOf(node) ?? '';
+    zones[zone] = Math.max(ownOf(zones, zone) ?? 0, zoneNodes);
+  }
+  const sinceMs = Math.min(...open.map((sign) => sign.sinceMs));
+  return { stormEndedMs, storm: { sinceMs, nodes: Math.max(...open.map(({ nodes = 0 }) => nodes)), zones } };
+}
+
+/** Who was in it and is back is no stranger, though its Node is another one. The API server says in whole seconds when one was made. */
+export function hasJoined(
+  { name, createdAt = '' }: { name: string; createdAt?: string | undefined },
+  storm: OpenStorm | undefined,
+  signs: readonly StormSign[],
+): boolean {
+  if (storm === undefined || !(Date.parse(createdAt) > storm.sinceMs)) return false;
+  return !signs.some(({ node, sinceMs }) => node === name && sinceMs >= storm.sinceMs);
+}
