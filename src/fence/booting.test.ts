@@ -175,8 +175,8 @@ describe('a machine that was on since we had cut it, and is off', () => {
       assert.equal(next(state, { ...isOff, isTheirs: true }), state, state.phase);
       assert.equal(next(state, isOff).phase, 'poweringOn', 'a cordon says nothing of what our own command strikes');
     }
-    const found: FenceState = { ...off(), switched: [], wasCut: failed.wasCut! };
-    const confirmed = { ...found, switched: off().switched.map(({ sentAtMs: _, ...one }) => one) };
+    const { sentAtMs: _, ...found } = off().switched[0] ?? assert.fail();
+    const confirmed: FenceState = { ...off(), switched: [found], wasCut: failed.wasCut! };
     const released = { ...isOff, isReleased: true, isTheirs: true };
     assert.match(waitsFor(moved(confirmed, released)) ?? '', /^its machine was found off, and stays so: somebody has/);
   });

@@ -235,8 +235,8 @@ export const mendMutantCases: readonly MendCase[] = [
     hole: 'undo',
     sabotage: {
       file: 'src/fence/booting.ts',
-      line: 'if (!facts.isFoundOff || isTheirs) return undefined;',
-      instead: 'if (facts.isFoundOff || !isTheirs) return undefined;',
+      line: 'if (!facts.isFoundOff || isAnothers) return undefined;',
+      instead: 'if (facts.isFoundOff || !isAnothers) return undefined;',
     },
     scenario: { ...scenarioOf('holes/off-again-while-it-boots'), expectations: [] },
     says: /^node-4 was cut, is off although its device does what it is told, and what is said is no reason \(the node was not Ready/,
@@ -330,7 +330,7 @@ export const mendMutantCases: readonly MendCase[] = [
     hole: 'undo',
     sabotage: {
       file: 'src/fence/booting.ts',
-      line: '(offAgain(state, context) ?? onOnce(state, context))',
+      line: '(offAgain(asTold(state), context) ?? onOnce(state, context))',
       instead: '(offAgain(state, context) ?? stay(state))',
     },
     scenario: { ...scenarioOf('holes/outlet-replaced-while-off'), expectations: [] },
