@@ -94,8 +94,13 @@ const requested = {
 const blindStories: readonly Story[] = [
   {
     name: 'judged, by somebody who sees nothing any more',
-    // A person's request waits for nobody else to be heard of.
-    scenario: () => ways.power('judged-blind', { events: [requested], runFor: '80s' }),
+    // A person's request waits for nobody else to be heard of, and no limit holds it back.
+    scenario: () =>
+      ways.power('judged-blind', {
+        policy: { storm: { maxUnresponsive: '100%' } },
+        events: [requested],
+        runFor: '80s',
+      }),
     options: () => together(blindfolded(10), untold()),
   },
   {

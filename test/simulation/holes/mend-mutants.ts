@@ -58,18 +58,6 @@ export const mendMutantCases: readonly MendCase[] = [
   },
   {
     invariant: 'S21',
-    mistake: 'lets nodes that join end a storm',
-    hole: 'storms',
-    sabotage: {
-      file: 'src/judge/cohort.ts',
-      line: 'return !signs.some(({ node, sinceMs }) => node === name && sinceMs >= storm.sinceMs);',
-      instead: "return name === '' && signs.length === 0;",
-    },
-    scenario: { ...scenarioOf('holes/joined-in-a-storm'), expectations: [] },
-    says: /^node-\d is cut while 3 of 5 nodes that were there when it fell silent do not respond$/,
-  },
-  {
-    invariant: 'S21',
     mistake: 'lets the deletion of nodes end a storm',
     hole: 'storms',
     sabotage: {
