@@ -291,3 +291,19 @@ test('[SAF-17, EXP-3] several outlets that no drill has shown are not enough, bu
   };
   assert.deepEqual([await told(false), await told(true)], ['NotProven', undefined]);
 });
+
+test('[EXP-3, FEN-14] a device of two levels is weighed in each: what one of several may say, the only one may not', async () => {
+  const weighed: (boolean | undefined)[] = [];
+  await checkNode(aNode(), config([level('a', 'b'), level('a')]), {
+    provider: devices({ a: [off], b: [on] }),
+    clock: manualClock(),
+    doubt: (_, { device }, { isPart }) => {
+      if (device === 'a') weighed.push(isPart);
+      return undefined;
+    },
+    hear: (node, asked, said) => ({ ...heardBefore(node, asked, said), device: asked.method.name }),
+    places,
+  });
+  assert.deepEqual(new Set(weighed), new Set([false, true]));
+  assert.equal(weighed.length, 2);
+});

@@ -71,7 +71,7 @@ async function problemOf(node: LiveNode, config: ConfigResult, options: CheckOpt
   const ask = (method: Method, of: Omit<Of, 'isSole'>): Promise<Problem | undefined> => {
     const { driver, parameters, secrets, identity } = method;
     // Off and on are mostly of one device, which needs to be asked once; what it should answer is said of each.
-    const key = JSON.stringify([driver, parameters, secrets, identity, of.isPower]);
+    const key = JSON.stringify([driver, parameters, secrets, identity, of.isPower, of.isPart]);
     const known = asked.get(key) ?? askedDevice(node, method, { ...of, isSole }, options);
     asked.set(key, known);
     return known;

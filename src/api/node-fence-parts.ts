@@ -271,7 +271,8 @@ export const wasCut = z
   .meta({
     description:
       'It has cut the power before, and has seen it on since. What is found off and has not been heard of since then is its own ' +
-      'cut: it is switched on, whoever has cordoned the node.',
+      'cut: it is switched on although others have cordoned the node, unless it was on for longer than that, or somebody has said ' +
+      'that the machine is theirs.',
   });
 
 export const offAgain = z.int().min(0).meta({
