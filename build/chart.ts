@@ -12,7 +12,7 @@ const root = join(import.meta.dirname, '..');
 /** By their path in the project. */
 export async function chartFiles(): Promise<ReadonlyMap<string, string>> {
   const copied = await Promise.all(
-    ['role.yaml', 'drain-role.yaml', 'guard.yaml'].map(
+    ['role.yaml', 'drain-role.yaml', 'metrics-role.yaml', 'guard.yaml'].map(
       async (name) => [`chart/files/${name}`, await readFile(join(root, 'deploy', name), 'utf8')] as const,
     ),
   );

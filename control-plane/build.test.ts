@@ -4,7 +4,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test, type TestContext } from 'node:test';
-import { DEFAULT_VERSION } from './build.ts';
+import { DEFAULT_VERSION, SECOND_VERSION } from './build.ts';
 import { withLock } from './lock.ts';
 import { compareVersions, readHelmRecipe, readNodeRecipe, readRecipe } from './recipe.ts';
 import { ControlPlaneUnavailable, findGo } from './toolchain.ts';
@@ -23,6 +23,7 @@ describe('the recipe of a control plane', () => {
     assert.match(recipeOf('soak'), /\$\(MAKE\) test-skew$/m);
     const [, second = ''] =
       /^\tFENCELINE_KUBERNETES=(\S+) node test\/run\.ts release$/m.exec(recipeOf('test-skew')) ?? [];
+    assert.equal(second, SECOND_VERSION);
     assert.notEqual(second, DEFAULT_VERSION);
     const [minor, usual] = [await readRecipe(second), await readRecipe(DEFAULT_VERSION)];
     assert.ok(minor.version.startsWith(`${second}.`) && usual.version.startsWith(`${DEFAULT_VERSION}.`));

@@ -20,6 +20,9 @@ const NODE_BINARIES = ['csi-plugin', 'kubelet', 'workload'] as const;
 
 export const DEFAULT_VERSION = '1.36';
 
+/** Supported too: one test of each kind runs on it in `make test`, all of them in `make test-skew` (NGS-12). */
+export const SECOND_VERSION = '1.34';
+
 export type BinaryName = (typeof BINARIES)[number];
 
 /** Where the binaries are, each by its name. */

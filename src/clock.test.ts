@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { realClock } from './clock.ts';
+import { manualClock } from '../test/support/manual-clock.ts';
+import { PerSecond, realClock } from './clock.ts';
 
 test('a wait of more than 24 days does not end at once', async () => {
   const fired: string[] = [];
@@ -13,4 +14,15 @@ test('a wait of more than 24 days does not end at once', async () => {
   });
   cancel();
   assert.deepEqual(fired, ['5ms']);
+});
+
+test('[SEC-5] each comes so often in a second, whatever others do, and no more are remembered than that', () => {
+  const clock = manualClock();
+  const rate = new PerSecond(clock, { each: 3, comers: 2 });
+  const taken = (who: string): number => Array.from({ length: 1000 }, () => rate.take(who)).filter(Boolean).length;
+  assert.deepEqual(['a', 'b', 'a', 'c'].map(taken), [3, 3, 0, 0]);
+  assert.equal(rate.size, 2);
+  clock.advance(1000);
+  assert.deepEqual(['c', 'a', 'b'].map(taken), [3, 3, 0]);
+  assert.equal(rate.size, 2);
 });

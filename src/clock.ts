@@ -64,3 +64,36 @@ export async function inTurns<T>(
     }),
   );
 }
+
+/**
+ * So many times in a second for each who comes, and for so many of them: whoever comes more often, or when there are more, is put
+ * off until the next second. Strangers cause no more than that, and what one of them does takes nothing from another.
+ */
+export class PerSecond {
+  readonly #clock: Clock;
+  readonly #limits: { each: number; comers: number };
+  readonly #times = new Map<string, number>();
+  #second = Number.NaN;
+
+  constructor(clock: Clock, limits: { each: number; comers: number }) {
+    this.#clock = clock;
+    this.#limits = limits;
+  }
+
+  /** Whether this time is one of them. */
+  take(who: string): boolean {
+    const second = Math.floor(this.#clock.monotonic() / 1000);
+    if (second !== this.#second) this.#times.clear();
+    this.#second = second;
+    const times = this.#times.get(who) ?? 0;
+    if (times >= this.#limits.each) return false;
+    if (times === 0 && this.#times.size >= this.#limits.comers) return false;
+    this.#times.set(who, times + 1);
+    return true;
+  }
+
+  /** How many are remembered. */
+  get size(): number {
+    return this.#times.size;
+  }
+}

@@ -14,7 +14,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
-import { ensureControlPlane, ensureHelm } from '../control-plane/build.ts';
+import { ensureControlPlane, ensureHelm, SECOND_VERSION } from '../control-plane/build.ts';
 import { ensurePackages } from './support/debian.ts';
 import { ensureDeviceEndpoints } from './devices/needs.ts';
 import { ensureRealNodes } from './support/real-node/needs.ts';
@@ -84,6 +84,13 @@ const tiers: Tier[] = [
     name: 'release',
     files: globSync('test/release/**/*.test.ts'),
     setUp: () => ensureControlPlane(process.env['FENCELINE_KUBERNETES']),
+    concurrency: 1,
+    lane: 'waiting',
+  },
+  {
+    name: 'skew',
+    files: globSync('test/skew/**/*.test.ts'),
+    setUp: () => ensureControlPlane(SECOND_VERSION),
     concurrency: 1,
     lane: 'waiting',
   },

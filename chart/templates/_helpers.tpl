@@ -12,6 +12,10 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{ .Values.image.repository }}:{{ default (printf "%s%s" .Chart.AppVersion $flavour) .Values.image.tag }}
 {{- end }}
 
+{{- define "fenceline.metricsPort" -}}
+{{ ternary .Values.monitoring.secure.port .Values.port .Values.monitoring.secure.enabled }}
+{{- end }}
+
 {{- define "fenceline.account" -}}
 system:serviceaccount:{{ .Release.Namespace }}:fenceline
 {{- end }}
@@ -23,6 +27,14 @@ system:serviceaccount:{{ .Release.Namespace }}:fenceline
 {{- end -}}
 {{- if and .Values.networkPolicy.enabled .Values.hostNetwork -}}
 {{- fail "networkPolicy.enabled has no effect with hostNetwork: pods on the network of their machine are not subject to NetworkPolicies; switch one of them off" -}}
+{{- end -}}
+{{- if .Values.monitoring.secure.enabled -}}
+{{- if not .Values.monitoring.secure.tlsSecret -}}
+{{- fail "monitoring.secure.enabled needs monitoring.secure.tlsSecret: a Secret of type kubernetes.io/tls for the metrics" -}}
+{{- end -}}
+{{- if eq (int .Values.monitoring.secure.port) (int .Values.port) -}}
+{{- fail "monitoring.secure.port has to be another one than port, where the probes are answered" -}}
+{{- end -}}
 {{- end -}}
 {{- if or .Values.hostNetwork .Values.kdump.enabled -}}
 {{- $namespace := lookup "v1" "Namespace" "" .Release.Namespace | default dict -}}

@@ -16,12 +16,13 @@ async function removed(
   {
     mayAct = async () => undefined,
     others = [{ metadata: { name: 'node-2', uid: 'two' }, spec: { providerID: 'aws:///i-2' } }],
-  }: { mayAct?: () => Promise<string | undefined>; others?: object[] | undefined } = {},
+    noted = annotations,
+  }: { mayAct?: () => Promise<string | undefined>; others?: object[] | undefined; noted?: object } = {},
 ): Promise<{ outcome: TryOutcome; deleted: unknown[] }> {
   const deleted: unknown[] = [];
   const client = {
     get: async ({ resource }: ObjectRef) => {
-      if (resource.kind === 'Node') return { ok: true, value: { metadata: { ...ours, annotations } } };
+      if (resource.kind === 'Node') return { ok: true, value: { metadata: { ...ours, annotations: noted } } };
       const metadata = { name: 'm-1', namespace: 'default', uid: 'machine-uid', ...machine.metadata };
       return { ok: true, value: { ...machine, metadata } };
     },
@@ -77,6 +78,20 @@ describe('the Machine of a node', () => {
     const { outcome, deleted } = await removed({ spec, status: { nodeRef: ours } }, { others });
     assert.deepEqual([outcome.outcome, deleted], ['failed', []]);
     assert.match(outcome.message, /^node node-3 has the same provider ID as node-1/);
+  });
+
+  test('[SEC-2] stays where its node does not say both of its name and its namespace', async () => {
+    for (const key of Object.keys(annotations)) {
+      const { outcome, deleted } = await removed({ spec, status: { nodeRef: ours } }, { noted: { [key]: 'm-1' } });
+      assert.deepEqual([outcome.outcome, deleted], ['failed', []], key);
+      assert.match(outcome.message, /no Cluster API made it/);
+    }
+  });
+
+  test('that is on its way out is not deleted again, and nothing more has to be so', async () => {
+    const leaving = { spec, status: { nodeRef: ours }, metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } };
+    const { outcome, deleted } = await removed(leaving, { mayAct: async () => 'stopped' });
+    assert.deepEqual([outcome.outcome, deleted], ['succeeded', []]);
   });
 
   test('S15: stays where what the deletion rests on is not so any more', async () => {

@@ -42,6 +42,36 @@ test('[SAF-1] two nodes whose Secrets have the same address and plug are wrong b
   assert.equal(hear('b', same), undefined);
 });
 
+test('[SAF-5] the last word of a device is known, by whatever method it was asked', async () => {
+  const memory = await remembering(() => true);
+  const method = (name: string, plug = '1'): Method => {
+    return {
+      name,
+      action: name === 'pdu-on' ? 'on' : 'off',
+      driver: 'agent:fence_apc',
+      parameters: { plug },
+      secrets: [],
+    };
+  };
+  const say = (name: string, power: Said['power'], node = 'a'): void => {
+    const said = { device: 'pdu', power, identity: 'none', message: `${name}: it says ${power}` } as const;
+    memory.hear(aNode({ name: node }), { method: method(name), what: 'power' }, { said, by: 'check' });
+  };
+  const saysOn = (): string | undefined => memory.saysOn('a', method('pdu-off'));
+  assert.equal(saysOn(), undefined);
+  say('pdu-on', 'on');
+  assert.equal(saysOn(), 'pdu-on: it says on');
+  say('pdu-off', 'unknown');
+  assert.equal(saysOn(), 'pdu-on: it says on', 'whoever does not say says nothing else');
+  say('pdu-off', 'off');
+  say('pdu-off', 'on', 'b');
+  assert.equal(saysOn(), undefined);
+  say('pdu-off', 'on');
+  assert.equal(memory.saysOn('a', method('pdu-off', '2')), undefined, 'another outlet');
+  memory.clear();
+  assert.equal(saysOn(), undefined);
+});
+
 test('[SAF-17] a node is off by the outlets that it is configured with now, by all of them, and only if they said so since', async () => {
   const memory = await remembering(() => true);
   const say = (plug: string, power: 'on' | 'off'): string => {
@@ -186,6 +216,26 @@ test('[SAF-17] of several outlets none is believed on trust, however they are wr
   assert.deepEqual([hear(list), memory.isOnTrust('a', list)], ['a', false], 'two outlets of one device');
   configure(one);
   assert.equal(hear(one, 'p1,p2'), 'a', 'as its Secret says');
+});
+
+test('[SAF-17] a cut has shown something at the first word of the last device of the level, and not before', async () => {
+  const life = { renewTime: '', unchangedForMs: 0, renewed: true, renewedSinceNotReady: false };
+  const { memory } = await remembered(() => ({ bootId: 'x', lease: life }));
+  const method = (name: string): Method => ({ name, action: 'off', driver: name, parameters: {}, secrets: [] });
+  const isShown = (...off: string[]): (boolean | undefined)[] => {
+    const config = { isolation: [], powerManagement: [{ off: off.map(method), on: [] }], recovery: [] };
+    memory.configureNode('a', outletLevels({ ok: true, config }));
+    life.unchangedForMs = 0;
+    for (const name of off) memory.cut(aNode({ name: 'a' }), method(name));
+    life.unchangedForMs = 60_000;
+    const said = { device: 'pdu', power: 'off', identity: 'none', message: '' } as const;
+    return off.map((name) => {
+      memory.hear(aNode({ name: 'a' }), { method: method(name), what: 'power' }, { said, by: 'fence' });
+      return memory.records.named(`a.${name}`)?.status.cut?.isSilent;
+    });
+  };
+  assert.deepEqual(isShown('only'), [true]);
+  assert.deepEqual(isShown('first', 'second', 'third'), [undefined, undefined, true]);
 });
 
 async function remembered(

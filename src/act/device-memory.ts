@@ -48,6 +48,8 @@ export class DeviceMemory {
   readonly #configured = new Map<string, Levels>();
   /** Devices that wait for a renewal, by node. */
   readonly #waiting = new Map<string, Set<DeviceRecord>>();
+  /** The last word of each device of a node, by how it is reached. */
+  readonly #lastWords = new Map<string, PowerAnswer>();
   /** Told of each node of which a device has said off. */
   onOff: (node: string) => void = () => {};
 
@@ -60,6 +62,7 @@ export class DeviceMemory {
   clear(): void {
     this.records.clear();
     this.#waiting.clear();
+    this.#lastWords.clear();
   }
 
   /** Learns from what a device of a node said, and answers with what is known of it. */
@@ -69,7 +72,14 @@ export class DeviceMemory {
     const isOff = heard.said.power === 'off';
     own.offAtMs = isOff ? this.#options.clock.monotonic() : undefined;
     if (isOff) this.onOff(node.name);
+    if (answer.power !== 'unknown') this.#lastWords.set(wordOf(node.name, asked.method), answer);
     return answer;
+  }
+
+  /** What it said, if on was the last; undefined: off was, or it has said nothing. */
+  saysOn(node: string, method: Method): string | undefined {
+    const last = this.#lastWords.get(wordOf(node, method));
+    return last?.power === 'on' ? last.message : undefined;
   }
 
   /** What was said once may be weighed again, and is as old as it was. */
@@ -341,6 +351,10 @@ export class DeviceMemory {
     const { agent, driver } = this.records.named(name)?.spec ?? {};
     return agent === undefined && driver === undefined ? name : `${name}-${hash(`${node} ${method.name}`)}`;
   }
+}
+
+function wordOf(node: string, method: Method): string {
+  return `${node} ${deviceHash(method)}`;
 }
 
 /** It is not known any more whether it would do. */

@@ -85,6 +85,25 @@ describe('device tasks', () => {
     assert.deepEqual(tasks.current('node-1'), { key: 'k', outcome: 'succeeded', message: 'pdu-off: puppet says off' });
   });
 
+  test('[SAF-5] S40: what has said on since it was switched off is said beside how that has ended', async () => {
+    let says: string | undefined;
+    const { tasks, answer } = bench({ saysOn: (name, { name: by }) => says && `${name} ${by}: ${says}` });
+    const onAgain = (): string | undefined => tasks.current('node-1')?.onAgain;
+    await tasks.ensure(node, { ...attempt(tasks), method: off });
+    says = 'it says on';
+    assert.equal(onAgain(), undefined, 'nothing has come of it yet');
+    await answer(status('off'));
+    assert.equal(onAgain(), 'node-1 pdu-off: it says on');
+    says = undefined;
+    assert.equal(onAgain(), undefined);
+    says = 'it says on';
+    const run = async (): Promise<TryOutcome> => ({ outcome: 'succeeded', message: '' });
+    await tasks.ensure(node, { key: 'on', method: { ...off, action: 'on' }, run, isAwaited: true });
+    assert.equal(onAgain(), undefined, 'as it should');
+    await tasks.ensure(node, { key: 'job', run, isAwaited: true });
+    assert.equal(onAgain(), undefined, 'it is about no device');
+  });
+
   test('S20: one for each node: asked again, or for another try, nothing begins while it runs', async () => {
     const { tasks, asked, answer } = bench();
     await tasks.ensure(node, attempt(tasks));
@@ -108,6 +127,26 @@ describe('device tasks', () => {
     assert.deepEqual(done, [], 'not as fast as can be: our view may be behind');
     clock.advance(500);
     assert.deepEqual(done, ['node-1']);
+  });
+
+  test('[SAF-17] a cut is one of the power, to off, and not before it may be told', async () => {
+    const cuts = async (change: {
+      what?: 'power' | 'storage';
+      action?: 'on' | 'off';
+      mayAct?: MayAct;
+    }): Promise<string[]> => {
+      const noted: string[] = [];
+      const { tasks, answer } = bench({ onCut: (_, method) => noted.push(method.name) });
+      const { what = 'power', action = 'off', mayAct = async () => undefined } = change;
+      const run = (): Promise<TryOutcome> => tasks.operate(node, { what, method: { ...off, action } }, mayAct);
+      await tasks.ensure(node, { key: 'k', run });
+      await answer(status(action === 'off' ? 'on' : 'off'));
+      return noted;
+    };
+    assert.deepEqual(await cuts({}), ['pdu-off']);
+    assert.deepEqual(await cuts({ action: 'on' }), [], 'what the cut has shown would be forgotten');
+    assert.deepEqual(await cuts({ what: 'storage' }), []);
+    assert.deepEqual(await cuts({ mayAct: async () => 'stopped' }), []);
   });
 
   test('S26: a driver that throws leaves it unknown, a device that is not there is a failure', async () => {

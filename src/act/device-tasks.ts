@@ -28,6 +28,8 @@ export interface DeviceTasksOptions {
   doubt: DoubtAbout;
   /** The power of a node is about to be cut by this device. */
   onCut?: (node: LiveNode, method: Method) => void;
+  /** What a device of a node said, if on was its last word. */
+  saysOn?: (node: string, method: Method) => string | undefined;
   /** How the ports of kubelets are reached. */
   knock: Knock;
   /** A task of this node has ended. */
@@ -59,6 +61,8 @@ export interface NotOff {
 /** What is to run. `key` tells tries apart. */
 export interface Try {
   key: string;
+  /** What is switched by it. */
+  method?: Method | undefined;
   run: () => Promise<TryOutcome>;
   /** Waits for its end: what writes to the Node has to be seen by the next decision (S17). */
   isAwaited?: boolean;
@@ -83,6 +87,7 @@ const silentForMs = 1000;
 
 interface Task {
   key: string;
+  method: Method | undefined;
   state: TaskState;
 }
 
@@ -97,17 +102,21 @@ export class DeviceTasks {
   }
 
   /** What was begun last, and how it is doing; undefined: this process has begun nothing. */
-  current(node: string): ({ key: string } & TaskState) | undefined {
+  current(node: string): ({ key: string; onAgain?: string } & TaskState) | undefined {
     const task = this.#tasks.get(node);
-    return task && { key: task.key, ...task.state };
+    if (task === undefined) return undefined;
+    const { key, method, state } = task;
+    const isOff = method?.action === 'off' && state.outcome === 'succeeded';
+    const onAgain = isOff ? this.#options.saysOn?.(node, method) : undefined;
+    return { key, ...state, ...(onAgain === undefined ? {} : { onAgain }) };
   }
 
   /** Begins it, unless it is under way. */
-  async ensure(node: LiveNode, { key, run, isAwaited = false, first }: Try): Promise<void> {
+  async ensure(node: LiveNode, { key, method, run, isAwaited = false, first }: Try): Promise<void> {
     const known = this.#tasks.get(node.name);
     const isDropped = known?.state.outcome === 'dropped';
     if ((known?.key === key && !isDropped) || known?.state.outcome === 'running') return;
-    const task: Task = { key, state: { outcome: 'running' } };
+    const task: Task = { key, method, state: { outcome: 'running' } };
     this.#tasks.set(node.name, task);
     const begun = first?.().catch(broken);
     const done = (begun === undefined ? run() : begun.then((end) => end ?? run())).catch(broken).then((outcome) => {

@@ -16,6 +16,7 @@ import type { GuardOutcome } from './drain-guard.ts';
 import { performDrainAction } from './drain-guard.ts';
 
 const namespace = 'longhorn-system';
+const owners = [{ name: 'default', uid: 'policy' }];
 const ready = { conditions: [{ type: 'Ready', status: 'True' }] };
 const healthy = {
   volume: { state: 'attached' },
@@ -45,7 +46,7 @@ class Scene {
     await this.make(replicas, { metadata: { name: 'v-b', namespace }, spec: place }, now.replica);
     await this.make(storageNodes, { metadata: { name: 'b', namespace }, spec: {} }, now.node);
     for (const node of ['a', 'b']) {
-      await this.make(podDisruptionBudgets, guardBudget(namespace, { name: node, node, selector: { node } }));
+      await this.make(podDisruptionBudgets, guardBudget(namespace, { name: node, node, selector: { node }, owners }));
     }
   }
 
@@ -191,7 +192,7 @@ describe('[DRN-2] a budget that somebody edited', () => {
     ]);
     const { name, uid = '', resourceVersion = '' } = metadata;
     const budget = { name, uid, resourceVersion };
-    assert.equal((await scene.perform({ do: 'repairBudget', node: 'a', budget, selector })).outcome, 'done');
+    assert.equal((await scene.perform({ do: 'repairBudget', node: 'a', budget, selector, owners })).outcome, 'done');
     const read = await scene.client.get<BudgetObject>(path);
     assert.ok(read.ok);
     assert.deepEqual(read.value.spec, { minAvailable: 1, selector: { matchLabels: selector } });
@@ -199,12 +200,31 @@ describe('[DRN-2] a budget that somebody edited', () => {
     assert.equal(read.value.metadata.uid, uid, 'it was there all the time');
   });
 
+  test('[DRN-2] gets the owners that it is to have, and keeps all the rest', async () => {
+    const scene = new Scene();
+    await scene.start();
+    const theirs = { apiVersion: 'v1', kind: 'ConfigMap', name: 'x', uid: 'x' };
+    const older = { apiVersion: 'fenceline.dev/v1', kind: 'DrainPolicy', name: 'default', uid: 'policy' };
+    const { metadata, spec } = await scene.edit('a', [
+      { op: 'add', path: '/metadata/ownerReferences', value: [theirs, older] },
+    ]);
+    const { name, uid = '', resourceVersion = '' } = metadata;
+    const two = [...owners, { name: 'other', uid: 'other' }];
+    const budget = { name, uid, resourceVersion };
+    assert.equal((await scene.perform({ do: 'repairBudget', node: 'a', budget, owners: two })).outcome, 'done');
+    const read = await scene.client.get<BudgetObject>(path);
+    assert.ok(read.ok);
+    const policy = { apiVersion: 'fenceline.dev/v1alpha1', kind: 'DrainPolicy' };
+    assert.deepEqual(read.value.metadata.ownerReferences, [theirs, ...two.map((one) => ({ ...policy, ...one }))]);
+    assert.deepEqual([read.value.spec, read.value.metadata.annotations], [spec, metadata.annotations]);
+  });
+
   test('is left to the next look when it has changed since, and is not made where there is none', async () => {
     const scene = new Scene();
     await scene.start();
     const budget = scene.known(podDisruptionBudgets, 'a');
     await scene.edit('a', [{ op: 'remove', path: '/metadata/annotations' }]);
-    const repair = { do: 'repairBudget', node: 'a', budget, selector } as const;
+    const repair = { do: 'repairBudget', node: 'a', budget, selector, owners } as const;
     assert.equal((await scene.perform(repair)).outcome, 'refused');
     await scene.client.delete(path, { uid: budget.uid });
     assert.equal((await scene.perform(repair)).outcome, 'refused');

@@ -68,15 +68,15 @@ async function patch(wanted: StoragePatch, { client, guard, timeoutMs }: GuardCa
 
 /** Read first, because what others wrote beside ours stays. */
 async function repairBudget(
-  { node, budget, selector }: Extract<DrainAction, { do: 'repairBudget' }>,
+  action: Extract<DrainAction, { do: 'repairBudget' }>,
   calls: GuardCalls,
 ): Promise<GuardOutcome> {
   const { client, namespace, timeoutMs } = calls;
-  const { name, uid, resourceVersion } = budget;
+  const { name, uid, resourceVersion } = action.budget;
   const ref = { resource: podDisruptionBudgets, namespace, name };
   const read = await client.get<BudgetObject>(ref, { timeoutMs });
   if (!read.ok) return written(podDisruptionBudgets, read);
-  const operations = repairOf(read.value, guardBudget(namespace, { name, node, selector }));
+  const operations = repairOf(read.value, action);
   return patch({ ref, only: { uid, resourceVersion }, operations }, calls);
 }
 

@@ -10,12 +10,15 @@ import {
   podRef,
   policyRef,
 } from '../../test/support/act-cluster.ts';
+import { aStored, entryOf } from '../../test/support/fenced-case.ts';
 import { driver, entry } from '../../test/support/release-case.ts';
+import { nodeFenceName } from '../api/fence-names.ts';
 import { writtenPause } from '../api/seen-pause.ts';
 import type { Method } from '../api/fence-config.ts';
 import type { Basis, Grounds, SeenPod } from '../api/steps.ts';
 import type { Device } from '../devices/device.ts';
-import { configMaps } from '../kube/resources.ts';
+import type { KubeObject } from '../kube/client.ts';
+import { configMaps, nodeFences } from '../kube/resources.ts';
 import type { AskDevices, Refusal } from './grounds.ts';
 import { namesCause, verify } from './grounds.ts';
 import { LiveReads } from './live-reads.ts';
@@ -196,6 +199,26 @@ describe('the grounds of an act', () => {
     await cluster.patch(nodeRef, '/status/conditions', ready('True'), 'status');
     await cluster.patch(leaseRef, '/spec/renewTime', '2026-01-01T00:09:00.000000Z');
     assert.equal(await found(cluster, grounds), 'nothing');
+  });
+
+  test('[STM-4] of what begins fall when as many others have a slot as may; its own is none of them', async () => {
+    const cluster = await ActCluster.create();
+    const holding = { epoch: 3, fence: aStored('poweringOff', { switched: [entryOf('power-management')] }) };
+    const slotted = async (max: number): Promise<string> => {
+      const slot = { kind: 'fence', max } as const;
+      return found(cluster, { ...(await groundsOf(cluster, 'Remedy')), slot });
+    };
+    await cluster.patchStatus(fenceRef, holding);
+    assert.equal(await slotted(1), 'nothing', 'it is on record itself by then');
+    const name = nodeFenceName('node-2');
+    await cluster.client.create(nodeFences, {
+      metadata: { name },
+      spec: { node: 'node-2', stop: false },
+    } as KubeObject);
+    assert.equal(await slotted(1), 'nothing', 'one that has begun nothing has none');
+    await cluster.patchStatus({ resource: nodeFences, name }, holding);
+    assert.match(await slotted(1), /node-2.* came first, and maxConcurrent is 1/);
+    assert.equal(await slotted(2), 'nothing');
   });
 
   test('S7: of the end of a quarantine fall when the node is not Ready', async () => {

@@ -46,6 +46,8 @@ export interface LongActsOptions {
   doubt: DoubtAbout;
   /** Notes what a device said, and adds what is known of it. */
   hear: Hear;
+  /** What a device of a node said, if on was its last word, whoever has asked it. */
+  saysOn?: (node: string, method: Method) => string | undefined;
   /** The power of a node is about to be cut by this device. */
   onCut: (node: LiveNode, method: Method) => void;
   /** The object of a Job; undefined: nobody knows its template any more. */
@@ -89,19 +91,24 @@ export class LongActs {
   /** By node: the command that may have been sent by what we have recorded ourselves, and was not. */
   readonly #unsent = new Map<string, string>();
 
+  /** Nodes whose devices were told to cut them by a try that is not over. */
+  readonly #cutting = new Set<string>();
+
   /** By node: who has been driven out by the drain of this key. */
   readonly #leavers = new Map<string, { key: string; leavers: Leavers }>();
 
   constructor(options: LongActsOptions) {
     this.#options = options;
-    const { clock, provider, isLeading, doubt, hear, onCut, onNode, knock: reached = knockByNetwork } = options;
+    const { clock, provider, isLeading: guard, doubt, hear, saysOn, onCut, onNode: onDone } = options;
+    const { onNode, knock: reached = knockByNetwork } = options;
     this.refusals = new Refusals(clock);
     this.#refusedGrounds = new Refusals(clock);
     const doors = new AnsweringDoors({ clock, random: options.random, knock: reached });
     const { knock } = doors;
     this.#knock = knock;
     this.#doors = new KubeletDoors({ clock, knock, onAnswer: onNode });
-    this.#tasks = new DeviceTasks({ clock, provider, guard: isLeading, doubt, hear, onCut, knock, onDone: onNode });
+    const known = saysOn === undefined ? {} : { saysOn };
+    this.#tasks = new DeviceTasks({ clock, provider, guard, doubt, hear, ...known, onCut, knock, onDone });
     this.#questions = new PowerQuestions({
       clock,
       ask: (node, method) => this.#tasks.ask(node, { method, what: 'power', isKept: this.watch.isWatched(node.name) }),
@@ -134,6 +141,11 @@ export class LongActs {
   powerOf(name: string): Pick<NodeCase, 'power'> {
     const power = this.#questions.of(name);
     return power === undefined ? {} : { power };
+  }
+
+  /** Whose devices were told to cut them, and may not have done so yet: that is so whatever became of the record (STM-4). */
+  get cutting(): Iterable<string> {
+    return this.#cutting;
   }
 
   /** What is known here of a node, as its case has it. */
@@ -222,7 +234,8 @@ export class LongActs {
     const { key } = act;
     const isAwaited = act.do === 'uncordon';
     const first = act.do === 'drain' ? { first: () => cordonFirst(node, this.#drainCalls(node, act, grounds)) } : {};
-    await this.#tasks.ensure(node, { key, run: () => this.#run(node, act, grounds), isAwaited, ...first });
+    const method = act.do === 'switch' ? act.method : undefined;
+    await this.#tasks.ensure(node, { key, method, run: () => this.#run(node, act, grounds), isAwaited, ...first });
   }
 
   /** Why the machine, or its way to the storage, cannot be taken for off, asked of its devices now; undefined: it is. */
@@ -277,12 +290,14 @@ export class LongActs {
       const objection = isQuestion ? 'it is only asked' : await mayAct();
       if (objection === undefined) {
         told = true;
+        if (method.action === 'off') this.#cutting.add(node.name);
         this.#questions.forget(node.name);
         this.#storage.forget(node.name);
         this.#unsent.delete(node.name);
       }
       return objection;
     });
+    this.#cutting.delete(node.name);
     const isNo = isQuestion && outcome.outcome === 'dropped';
     // What was found off is not any more, or not for certain: whoever decides next does so without that word.
     const isFoundOff = isQuestion && what === 'power' && method.action === 'off';

@@ -120,6 +120,8 @@ export interface BudgetFacts extends ObjectVersion {
   deleting: boolean;
   /** Lets no pod go, as far as it is about one. */
   blocks: boolean;
+  /** UIDs of the DrainPolicies that it names as its owners: when the last of them is gone, Kubernetes deletes it. */
+  owners: readonly string[];
   /** Absent: it selects no pod. */
   selector?: { matchLabels: Readonly<Record<string, string>>; hasExpressions: boolean };
 }
@@ -135,6 +137,12 @@ export interface DrainNode {
   storage?: StorageNodeFacts;
 }
 
+/** A DrainPolicy as the owner of a budget. */
+export interface BudgetOwner {
+  name: string;
+  uid: string;
+}
+
 /** Everything that a decision rests on, of one installation of one storage system. */
 export interface DrainView {
   namespace: string;
@@ -144,6 +152,11 @@ export interface DrainView {
   replicas: readonly ReplicaFacts[];
   /** All of that namespace, whoever made them. */
   budgets: readonly BudgetFacts[];
+  /**
+   * Every DrainPolicy of this installation, whomever it selects: each budget is owned by all of them, so that it goes with the last
+   * one, also where no operator runs, and with none before.
+   */
+  owners: readonly BudgetOwner[];
   /** Replicas of one volume may share a node unless the volume says otherwise. */
   softAntiAffinity: boolean;
 }
@@ -172,9 +185,22 @@ export interface CountedCopy {
 }
 
 export type DrainAction =
-  | { do: 'createBudget'; node: string; name: string; selector: Readonly<Record<string, string>> }
-  /** Somebody edited it: it is made again what it was, in its place, so that the pod is at no moment without one. */
-  | { do: 'repairBudget'; node: string; budget: ObjectVersion; selector: Readonly<Record<string, string>> }
+  | {
+      do: 'createBudget';
+      node: string;
+      name: string;
+      selector: Readonly<Record<string, string>>;
+      owners: readonly BudgetOwner[];
+    }
+  /** Put right in its place, so that the pod is at no moment without one: somebody edited it, or it has other owners. */
+  | {
+      do: 'repairBudget';
+      node: string;
+      budget: ObjectVersion;
+      /** Absent: it keeps what it is to keep, and only its owners are others. */
+      selector?: Readonly<Record<string, string>>;
+      owners: readonly BudgetOwner[];
+    }
   /** Says that it is about to go, so that nobody counts on it; taken back by `keepBudget`. */
   | { do: 'announceWithdrawal'; node: string; budget: ObjectVersion }
   | { do: 'keepBudget'; node: string; budget: ObjectVersion }

@@ -79,6 +79,15 @@ export const releasedPod = z.object({
     512,
     'A volume of it that no kubelet reports in `volumesInUse`: only another boot of the machine shows that the pod has ended.',
   ).optional(),
+  graceSeconds: z
+    .int()
+    .min(0)
+    .optional()
+    .meta({
+      description:
+        'How long its kubelet lets it take to end, where no volume of its own shows that it has: unless it is rebooted, the node comes back ' +
+        'no earlier.',
+    }),
 });
 
 export const unseenPods = z
@@ -168,6 +177,16 @@ export const storm = z
       .optional()
       .meta({ description: 'How many nodes there were then. Who joins or is deleted later does not end it.' }),
     zoneNodes: z.int().min(1).optional().meta({ description: 'How many there were then in the zone of this one.' }),
+    troubled: z
+      .int()
+      .min(0)
+      .optional()
+      .meta({
+        description:
+          'How many nodes were silent or under fence when that was worst. Where the policy of another node calls that too many, ' +
+          'it is a storm for that node as well.',
+      }),
+    zoneTroubled: z.int().min(0).optional().meta({ description: 'How many of them in the zone of this one.' }),
     endedAt: at('When that was over; `storm.cooldown` counts from here.').optional(),
   })
   .meta({ description: 'The last storm that this node was in.' });

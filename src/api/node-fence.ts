@@ -243,7 +243,7 @@ const releaseRecord = z.object({
     description: 'Only the volumes go; the objects of the pods stay until their kubelet is back.',
   }),
   freedAt: at('When the volumes were seen to be out of `volumesInUse`.').optional(),
-  podsGoneAt: at('When the last of the pods was seen to be gone.').optional(),
+  podsGoneAt: at('When the last of the pods, or of others that used these volumes, was seen to be gone.').optional(),
   endedAt: at('When the last of it was gone, or the node was back.').optional(),
   pods: z.array(releasedPod).max(MAX_RELEASED_PODS).prefault([]).meta({ description: 'The pods it covers.' }),
   attachments: z.array(z.string().max(253)).max(MAX_RELEASED_PODS).prefault([]).meta({

@@ -1,9 +1,18 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { aCase, aFence, aNode, anIncident, driver, quarantine, withoutNode } from '../../test/support/release-case.ts';
+import {
+  aCase,
+  aFence,
+  aNode,
+  anIncident,
+  aPod,
+  driver,
+  quarantine,
+  withoutNode,
+} from '../../test/support/release-case.ts';
 import { hash } from './hash.ts';
 import { incidentIdOf, isForgotten, markOf } from './quarantine.ts';
-import type { NodeCase } from './release-view.ts';
+import type { NodeCase, PodFacts } from './release-view.ts';
 
 const attachless = { [driver]: { name: driver, safeDetach: false, unpublishFence: false, attachless: true } };
 const recorded = aFence({ incident: anIncident() });
@@ -61,8 +70,20 @@ test('[SAF-4] the quarantine says so as well when what was let go is on record, 
   assert.equal(letGo({ bootId: 'boot-7' }), undefined, 'that was another boot');
   assert.notEqual(letGo({ nodeUid: 'another' }), undefined, 'its Node object was made anew, and its machine runs on');
   assert.equal(letGo({}, {}), undefined, 'its kubelet reports every volume of it');
+  assert.notEqual(letGo({}, { graceSeconds: 31 }), undefined, 'it shows in no volume, and may take long to end');
+  assert.equal(letGo({}, { graceSeconds: 30 }), undefined, 'so long every node is waited for');
   const several = [{ uid: 'uid-0' }, { uid: 'uid-1', unseen: 'pv-0' }];
   assert.notEqual(letGo({ pods: several }), undefined, 'one of several');
+});
+
+test('[SAF-4] the quarantine says so too of a pod that shows in no volume and may take long to end', () => {
+  const says = (change: Partial<PodFacts>): boolean =>
+    markOf(aCase({ fence: recorded, pods: [aPod({ claims: [], endsWithinSeconds: 31, ...change })] })) !== undefined;
+  assert.equal(says({}), true);
+  assert.equal(says({ endsWithinSeconds: 30 }), false);
+  const claims = aPod().claims;
+  assert.equal(says({ claims }), false, 'its volume shows');
+  assert.equal(says({ mirror: true }), false, 'it is not let go');
 });
 
 test('[SAF-4] it says nothing where there is no Node, and no other taint speaks for it', () => {

@@ -1,13 +1,14 @@
 /**
  * What the quarantine of a node says by itself. Whoever finds it without the record that it was put on with does not know what was
- * let go there: where a pod was on the node whose volumes no kubelet reports, nothing but another boot shows that it has ended (S9).
- * So the taint names the incident that knows, and that boot; where every volume shows, it says nothing.
+ * let go there: where a pod was on the node whose volumes no kubelet reports, or that shows in no volume and may take longer than most
+ * to end, nothing but another boot shows that it has ended (S9). So the taint names the incident that knows, and that boot; where there
+ * is no such pod, it says nothing.
  */
-import { clockTime } from './facts.ts';
+import { belongsToNode, clockTime } from './facts.ts';
 import { hash } from './hash.ts';
-import type { LiveNode, NodeCase } from './release-view.ts';
+import type { LiveNode, NodeCase, PodFacts } from './release-view.ts';
 import { QUARANTINE_KEY } from './release-view.ts';
-import { unseenVolume } from './unseen.ts';
+import { hiddenForSeconds, unseenVolume, USUAL_GRACE_SECONDS } from './unseen.ts';
 
 /** That of the incident that is open, or begins now. A newcomer of the same name has one of its own. */
 export function incidentIdOf({ name, node, fence, serverNowMs }: NodeCase): string {
@@ -29,10 +30,24 @@ function hasUnseen(nodeCase: NodeCase, { bootId }: LiveNode): boolean {
   const { pods, fence } = nodeCase;
   const { incident, releases = [] } = fence?.status ?? {};
   return (
-    pods.some((pod) => unseenVolume(nodeCase, pod) !== undefined) ||
+    pods.some((pod) => unseenVolume(nodeCase, pod) !== undefined || isHidden(nodeCase, pod)) ||
     incident?.unseen?.bootId === bootId ||
-    releases.some((record) => record.bootId === bootId && record.pods.some(({ unseen }) => unseen !== undefined))
+    releases.some(
+      (record) =>
+        record.bootId === bootId &&
+        record.pods.some(({ unseen, graceSeconds }) => unseen !== undefined || isLong(graceSeconds)),
+    )
   );
+}
+
+/** What belongs to the node is not let go. */
+function isHidden(nodeCase: NodeCase, pod: PodFacts): boolean {
+  return !belongsToNode(pod) && isLong(hiddenForSeconds(nodeCase, pod));
+}
+
+/** Longer than a node without a record is waited for. */
+function isLong(graceSeconds: number | undefined): boolean {
+  return (graceSeconds ?? 0) > USUAL_GRACE_SECONDS;
 }
 
 function markedBy({ taints }: LiveNode): { incident: string; boot: string } | undefined {

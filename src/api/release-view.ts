@@ -99,8 +99,9 @@ export interface PodFacts {
   phase: string;
   /** When its time to terminate is up, by the API server's clock; absent: it is not terminating. */
   deletionAtMs?: number;
-  /** 0: it was force-deleted, and only finalizers keep the object. */
+  /** As it was deleted with; 0: by force, and only finalizers keep the object. And how long a kubelet that ends it lets it take. */
   graceSeconds?: number;
+  endsWithinSeconds: number;
   /** A copy in the API of what a kubelet runs from a file of its own. */
   mirror: boolean;
   labels: Readonly<Record<string, string>>;
@@ -116,9 +117,8 @@ export interface PodFacts {
   /** Somebody wants to do something before its object goes. */
   hasFinalizers: boolean;
   hasConditions: boolean;
-  /** Where among its conditions DisruptionTarget is, if it is there. */
+  /** Where among its conditions DisruptionTarget is, if it is there, and Ready, if it is True. */
   disruptionAt?: number;
-  /** Where among them Ready is, if it is True. */
   readyAt?: number;
 }
 

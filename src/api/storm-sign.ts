@@ -8,8 +8,13 @@ export interface StormSign {
   /** Absent: it goes on. */
   endedMs?: number;
   /** How many nodes there were when it began, in all and in the zone of this one. */
-  nodes?: number;
-  zoneNodes?: number;
+  nodes?: number | undefined;
+  zoneNodes?: number | undefined;
+  /** How many of these were in trouble, whatever conditions say, when that was worst; absent: nobody knows. */
+  troubled?: number | undefined;
+  zoneTroubled?: number | undefined;
+  /** That which has called it a storm; absent: none is known. */
+  policy?: string;
 }
 
 export interface OpenStorm {
@@ -20,21 +25,21 @@ export interface OpenStorm {
 }
 
 export interface StormFacts {
-  /** When the last storm under this policy ended, as far as it is on record; absent: none is. */
+  /** When the last storm ended that is one for this node, as far as it is known; absent: none is. */
   stormEndedMs?: number;
-  /** The one that goes on, as far as it is on record. */
+  /** The one that goes on, as far as it is known. */
   storm?: OpenStorm;
 }
 
-export function stormSign(node: string, storm: NodeFenceStatus['storm']): StormSign | undefined {
+export function stormSign(node: string, storm: NodeFenceStatus['storm'], policy?: string): StormSign | undefined {
   if (storm === undefined) return undefined;
-  const { since, endedAt, nodes, zoneNodes } = storm;
+  const { since, endedAt, ...figures } = storm;
   return {
     node,
     sinceMs: Date.parse(since),
     ...(endedAt === undefined ? {} : { endedMs: Date.parse(endedAt) }),
-    ...(nodes === undefined ? {} : { nodes }),
-    ...(zoneNodes === undefined ? {} : { zoneNodes }),
+    ...figures,
+    ...(policy === undefined ? {} : { policy }),
   };
 }
 
@@ -42,7 +47,8 @@ export function stormSign(node: string, storm: NodeFenceStatus['storm']): StormS
 export function attendedSign(
   node: string,
   status: Pick<NodeFenceStatus, 'incident' | 'storm'> | undefined,
+  policy?: string,
 ): StormSign | undefined {
-  const sign = stormSign(node, status?.storm);
+  const sign = stormSign(node, status?.storm, policy);
   return sign === undefined || status?.incident !== undefined ? sign : { endedMs: sign.sinceMs, ...sign };
 }

@@ -10,6 +10,8 @@ export interface TaskSign {
   message?: string;
   /** A device may have been told something, in it or in an earlier one; absent: it is not about a device, or nobody knows. */
   told?: boolean;
+  /** What was switched off says on since, and how: somebody has switched it on. Absent: off was its last word. */
+  onAgain?: string;
 }
 
 export interface Begun {

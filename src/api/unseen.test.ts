@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { aCase, aPod } from '../../test/support/release-case.ts';
 import type { NodeCase, PodFacts, VolumeFacts } from './release-view.ts';
-import { unseenVolume } from './unseen.ts';
+import { hiddenForSeconds, unseenVolume } from './unseen.ts';
 
 const base = aCase();
 const [key = '', volume] = Object.entries(base.volumes)[0] ?? [];
@@ -27,4 +27,25 @@ describe('[SAF-4] a volume that no kubelet reports', () => {
   for (const [when, expected, nodeCase, pod] of rows) {
     test(when, () => assert.equal(unseenVolume(nodeCase, aPod(pod)), expected));
   }
+});
+
+describe('[NGS-7] how long a pod may go on unseen', () => {
+  const pod = aPod({ endsWithinSeconds: 90 });
+  const besides = (other: Partial<PodFacts>): number | undefined =>
+    hiddenForSeconds(aCase({ pods: [pod, aPod({ uid: 'pod-1', ...other })] }), pod);
+
+  test('a volume of its own shows that it has ended', () => {
+    assert.equal(hiddenForSeconds(aCase({ pods: [pod] }), pod), undefined);
+    assert.equal(besides({ claims: [] }), undefined);
+    assert.equal(besides({ claims: [{ volume: 'data', claim: 'data-web-1' }] }), undefined);
+    assert.equal(besides({ namespace: 'another' }), undefined, 'of the same name in another namespace');
+    const claims = [...pod.claims, { volume: 'log', claim: 'log' }];
+    assert.equal(hiddenForSeconds(aCase({ pods: [pod, aPod({ uid: 'pod-1' })] }), { ...pod, claims }), undefined);
+  });
+
+  test('nothing does of one without, or with one that another uses as well', () => {
+    assert.equal(hiddenForSeconds(aCase(), { ...pod, claims: [] }), 90);
+    assert.equal(besides({}), 90);
+    assert.equal(besides({ claims: [{ volume: 'x', claim: 'x' }, ...pod.claims] }), 90);
+  });
 });

@@ -24,13 +24,16 @@ import { Operator } from '../operator/operator.ts';
 import { version } from '../version.ts';
 import type { AgentFlags } from './agent-flags.ts';
 import { addAgentFlags, agentSettings } from './agent-flags.ts';
+import { checked } from './checked.ts';
 import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
+import type { MetricsFlags } from './metrics-flags.ts';
+import { addMetricsFlags, metricsDoorOf } from './metrics-flags.ts';
 import { readLeaders, rivalsText } from './operator-place.ts';
 import { PassTrace } from './pass-trace.ts';
 import { shutdownSignal } from './shutdown.ts';
 import { UserError } from './user-error.ts';
 
-interface RunFlags extends Overrides, AgentFlags {
+interface RunFlags extends Overrides, AgentFlags, MetricsFlags {
   bindAddress: { host?: string; port: number };
   leaderElect: boolean;
   leaderElectNamespace?: string;
@@ -51,7 +54,7 @@ const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace'];
 
 export function runCommand(): Command {
   const command = new Subcommand('run').description('run the operator');
-  return addAgentFlags(addKubeFlags(command))
+  return addMetricsFlags(addAgentFlags(addKubeFlags(command)))
     .addOption(
       new Option('--bind-address <host:port>', 'where /healthz, /readyz and /metrics are served')
         .argParser(checked(parseBindAddress))
@@ -126,9 +129,11 @@ async function run(flags: RunFlags): Promise<void> {
     const why = "who writes a RemedyPolicy could use the operator's account and the Secrets of its devices";
     throw new UserError(`--remedy-namespace has to be another one than the operator's, ${namespace}: ${why}`);
   }
+  const metricsDoor = await metricsDoorOf(flags);
   await tellOfCrds(client, log);
   await tellOfOthers(client, flags.leaderElect ? namespace : undefined, log);
-  const operator = new Operator({
+  const kdump = flags.kdumpBindAddress && crashListener(() => operator, flags.kdumpBindAddress, log);
+  const operator: Operator = new Operator({
     client,
     clock: realClock,
     random: Math.random,
@@ -141,6 +146,8 @@ async function run(flags: RunFlags): Promise<void> {
     identity,
     limits: { ...defaultLimits, leaseStaleForMs: flags.leaseStaleFor },
     bind: flags.bindAddress,
+    ...(metricsDoor && { metricsDoor }),
+    ...(kdump && { kdump: kdump.counts }),
     ...(flags.nodeName !== undefined && flags.nodeName !== '' && { nodeName: flags.nodeName }),
     ...(trace && { onPass: (pass) => trace.keep(pass) }),
     ...(flags.leaderElect && {
@@ -151,7 +158,7 @@ async function run(flags: RunFlags): Promise<void> {
       },
     }),
   });
-  const kdump = flags.kdumpBindAddress === undefined ? undefined : await listen(operator, flags.kdumpBindAddress, log);
+  if (kdump !== undefined) log.info({ port: await kdump.start() }, 'listening for crashed kernels');
   try {
     await operator.run(shutdownSignal((name) => log.info({ signal: name }, 'stopping')));
   } finally {
@@ -188,21 +195,20 @@ function traceIn(dir: string, log: Log): PassTrace {
 }
 
 /** A socket that breaks later is told, and the rest goes on: crashed kernels are then not heard, and fences take longer. */
-async function listen(
-  operator: Operator,
+function crashListener(
+  operator: () => Operator,
   { host, port }: { host?: string; port: number },
   log: Log,
-): Promise<KdumpListener> {
-  const listener = new KdumpListener({
+): KdumpListener {
+  return new KdumpListener({
     createSocket: () => createSocket({ type: 'udp6', ipv6Only: false }),
+    clock: realClock,
     port,
     ...(host === undefined ? {} : { address: host }),
-    nodesAt: (address) => operator.nodesAt(address),
-    onMessage: (message) => operator.crashed(message),
+    nodesAt: (address) => operator().nodesAt(address),
+    onMessage: (message) => operator().crashed(message),
     onBroken: (error) => log.warn({ problem: error.message }, 'crashed kernels are not heard any more'),
   });
-  log.info({ port: await listener.start() }, 'listening for crashed kernels');
-  return listener;
 }
 
 function gateHelp(): string {
@@ -232,15 +238,4 @@ function duration(text: string): number {
 function logLevel(text: string): string {
   if (!logLevels.includes(text)) throw new Error(`write one of ${logLevels.join(', ')}`);
   return text;
-}
-
-/** Commander shows an InvalidArgumentError as a usage error; other errors would be stack traces. */
-function checked<T>(parse: (text: string) => T): (text: string) => T {
-  return (text) => {
-    try {
-      return parse(text);
-    } catch (error) {
-      throw new InvalidArgumentError(error instanceof Error ? error.message : String(error));
-    }
-  };
 }

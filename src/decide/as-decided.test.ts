@@ -92,7 +92,11 @@ describe('a fence that only isolates a node that is Ready', () => {
       ],
     },
   };
-  const after = (spec: Partial<NodeFence['spec']>, bootId = 'boot-1'): NodeFenceStatus['fence'] =>
+  const after = (
+    spec: Partial<NodeFence['spec']>,
+    bootId = 'boot-1',
+    more: Partial<NodeCase> = {},
+  ): NodeFenceStatus['fence'] =>
     decideNode(
       aCase({
         pods: [],
@@ -103,6 +107,7 @@ describe('a fence that only isolates a node that is Ready', () => {
         node: aNode({ ready: 'True', volumesInUse: [], bootId }),
         lease: renewedLease,
         fence: aFence(status, spec),
+        ...more,
       }),
     ).findings?.remedy.fence;
 
@@ -116,5 +121,13 @@ describe('a fence that only isolates a node that is Ready', () => {
     assert.equal(after({})?.phase, 'recovering');
     assert.equal(after({ requested }, 'boot-2')?.phase, 'recovering');
     assert.equal(after({ requested }, '')?.phase, 'isolated', 'whose kubelet says nothing of its boot');
+  });
+
+  test('[FEN-2, SAF-17] ends where it may be the port of another one that was closed, and nothing else is to be cut', () => {
+    const unshownPorts = [deviceHash(cutOff) ?? ''];
+    assert.equal(after({ requested }, 'boot-1', { unshownPorts })?.phase, 'recovering');
+    assert.equal(after({ requested }, 'boot-1', { unshownPorts: ['another'] })?.phase, 'isolated');
+    const withPower = { ...config, config: { ...config.config, powerManagement: [{ off: [cutOff], on: [] }] } };
+    assert.notEqual(after({ requested }, 'boot-1', { unshownPorts, config: withPower })?.phase, 'recovering');
   });
 });

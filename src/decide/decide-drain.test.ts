@@ -211,6 +211,7 @@ describe('budgets', () => {
         node: name,
         name: `fenceline-im-${name}`,
         selector: storagePod(name).labels,
+        owners: drainView().owners,
       }));
       assert.deepEqual(actions, wanted === 'always-allow' ? [] : expected, wanted);
     }

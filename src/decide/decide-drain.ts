@@ -10,7 +10,7 @@ import type {
   NodeDrainDecision,
 } from '../api/drain-view.ts';
 import type { ENFORCEMENTS } from '../api/policy-defaults.ts';
-import { budgetsOf, budgetWish, drop, forgotten, keep, release, turnOf } from '../drain/budgets.ts';
+import { budgetsOf, budgetWish, drop, forgotten, keep, misowned, release, turnOf } from '../drain/budgets.ts';
 import type { Wish } from '../drain/budgets.ts';
 import type { Rule } from '../drain/checks.ts';
 import { blockOf, rules } from '../drain/checks.ts';
@@ -46,6 +46,7 @@ export function decideDrain(view: DrainView, { memory, alsoJudge }: DecideOption
     return decided.decision;
   });
   actions.push(...forgotten(facts));
+  actions.push(...misowned(facts, actions));
   return { nodes, actions: actions.toSorted(byHaste), ...(turn === undefined ? {} : { withdrawing: turn }) };
 }
 

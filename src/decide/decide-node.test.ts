@@ -66,6 +66,8 @@ function remedied(kind: string, change: Partial<NodeCase> = {}, threshold = read
   });
 }
 
+const toldOff = { step: 'power-management' as const, method: 'ipmi-off', device: deviceHash(off) ?? '', storage: [] };
+
 function storedFence(change: Partial<NonNullable<NodeFenceStatus['fence']>>): NonNullable<NodeFenceStatus['fence']> {
   return {
     step: 'power-management',
@@ -79,16 +81,7 @@ function storedFence(change: Partial<NonNullable<NodeFenceStatus['fence']>>): No
     stepStartedAt: at,
     bootId: 'boot-1',
     cleanResources: true,
-    switched: [
-      {
-        step: 'power-management',
-        method: 'ipmi-off',
-        device: deviceHash(off) ?? '',
-        storage: [],
-        commandSentAt: at,
-        confirmedAt: at,
-      },
-    ],
+    switched: [{ ...toldOff, commandSentAt: at, confirmedAt: at }],
     method: 'ipmi-off',
     ...change,
   };
@@ -334,6 +327,30 @@ describe('what acts rest on', () => {
       assert.ok(grounds?.basis === 'Remedy');
       assert.deepEqual([grounds.leaseRenewTime, grounds.trouble], expected);
     }
+  });
+
+  test('[STM-4] the first command of a step finds a slot free, in whatever try or place; one that goes on has its own', () => {
+    const now = timeOf(aCase().serverNowMs);
+    const own = { ...toldOff, commandSentAt: now };
+    const pdu = { ...toldOff, method: 'pdu-off', commandSentAt: at };
+    const slotOf = (change: Parameters<typeof storedFence>[0]): unknown => {
+      const stored = storedFence({ phase: 'poweringOff', index: 0, switched: [], ...change });
+      const fence = aFence({ incident: anIncident(), ladders: [running], fence: stored });
+      const decision = decideNode(remedied('fence', { fence, unsent: commandKey('ipmi-off', now) }));
+      return groundsOf(decision.steps[0])?.slot?.kind ?? deeds(decision)[0];
+    };
+    const isFirst = [
+      {},
+      { retries: 1, until: at },
+      { switched: [own] },
+      { index: 1 },
+      { switched: [own, pdu], waitsFor: '-' },
+    ];
+    for (const change of isFirst) assert.equal(slotOf(change), 'fence', JSON.stringify(change));
+    const before = { ...pdu, commandSentAt: '2026-01-01T00:08:59.000Z' };
+    assert.equal(slotOf({ switched: [before] }), 'fence', 'of another step');
+    assert.equal(slotOf({ switched: [own, pdu] }), 'switch');
+    assert.equal(slotOf({ switched: [{ ...toldOff, commandSentAt: at }], until: now }), 'switch', 'of an earlier try');
   });
 
   test('[REM-5] a Job that was made runs on, whatever became of the trouble', () => {

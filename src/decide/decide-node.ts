@@ -3,7 +3,7 @@
  * what is stored, what is done, and when to look again. The only place where the rules meet; carried out by `act`, told by
  * `report`, and decided again from a file by `fenceline replay`.
  */
-import { holdsSlot, identityOf, isUnderFence } from '../api/facts.ts';
+import { holdsSlot, identityOf, isCutting, isUnderFence } from '../api/facts.ts';
 import { requestOf } from '../api/fence-request.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { DEFAULT_STORM } from '../api/policy-facts.ts';
@@ -222,7 +222,7 @@ function runSteps(nodeCase: NodeCase, { run, ladder }: RemedyDecision, status: N
     freed: [],
     ...leaveFor(nodeCase, run),
     ...causeOf(nodeCase, ladder, run),
-    ...slotFor(nodeCase, run, status.fence),
+    ...slotFor(nodeCase, run),
     ...(connects(run) ? { pods: nodeCase.pods.map(seenPod) } : {}),
     ...(node === undefined ? {} : worthOfRun({ ...nodeCase, node }, run, { status, ladder })),
   };
@@ -317,12 +317,26 @@ function claimsOf(nodeCase: NodeCase, decision: ReleaseDecision, { fence, ladder
 }
 
 /** What is begun for the first time finds a slot free, by the records as they are then; one that goes on has its slot. */
-function slotFor({ policy }: NodeCase, run: PlannedRun, fence: NodeFenceStatus['fence']): Pick<Grounds, 'slot'> {
+function slotFor({ policy, fence }: NodeCase, run: PlannedRun): Pick<Grounds, 'slot'> {
   const storm = (policy.kind === 'one' ? policy.policy.remedy?.storm : undefined) ?? DEFAULT_STORM;
-  const isFirst = fence !== undefined && fence.retries === 0 && fence.level === 0 && fence.index === 0;
-  const isFence = isOff(run) && isFirst;
+  const isFence = isOff(run) && !goesOn(fence?.status.fence, run);
   if (!isFence && !isHarsh(run)) return {};
   return { slot: { kind: isFence ? 'fence' : 'remedy', max: storm.maxConcurrent } };
+}
+
+/**
+ * It has its slot by a command of the same step that was told before this one: by another method, or by an earlier try. In which try or
+ * level that is says nothing: a cordon has no device, and one that could not be asked was told nothing.
+ */
+function goesOn(fence: NodeFenceStatus['fence'], run: PlannedRun): boolean {
+  if (fence === undefined || run.do !== 'switch') return false;
+  const stepMs = Date.parse(fence.stepStartedAt);
+  const triedMs = Date.parse(fence.until ?? '');
+  const told = fence.switched.filter(({ method, commandSentAt = '' }) => {
+    const sentMs = Date.parse(commandSentAt);
+    return sentMs >= stepMs && (method !== run.method.name || sentMs < triedMs);
+  });
+  return isCutting({ ...fence, switched: told });
 }
 
 function newPods({ fence }: NodeCase, { records }: ReleaseDecision): number {

@@ -21,6 +21,7 @@ import {
   safeDriver,
   withoutNode,
 } from '../../test/support/release-case.ts';
+import { aStored, entryOf } from '../../test/support/fenced-case.ts';
 import { MAX_STUCK } from '../api/fence-names.ts';
 import { featureGates } from '../api/feature-gates.ts';
 import type { NodeFence } from '../api/node-fence.ts';
@@ -55,6 +56,21 @@ describe('what is done', () => {
       decide(aCase({ ...cleanBackCase, policy: inForce({ mode }), fence: soaked }));
     assert.deepEqual(deeds(back('Approve')), ['untaint']);
     assert.deepEqual(deeds(back('Paused')), []);
+  });
+
+  test('[RET-2, SAF-4] a node under fence is not put back into service, though it still reads Ready and clean', () => {
+    const soaked: Partial<NodeFence['status']> = {
+      releases: [over],
+      return: { stage: 'clean', since: '2026-01-01T00:00:00Z', failures: 0 },
+    };
+    const back = (fence?: NodeFence['status']['fence']): Act['do'][] =>
+      deeds(
+        decide(aCase({ ...cleanBackCase, fence: aFence({ ...soaked, ...(fence === undefined ? {} : { fence }) }) })),
+      );
+    assert.deepEqual(back(), ['untaint']);
+    for (const phase of ['poweringOff', 'poweringOn', 'booting'] as const) {
+      assert.deepEqual(back(aStored(phase, { switched: [entryOf('power-management')] })), [], phase);
+    }
   });
 
   test('[EVD-5, FEN-13] our mark goes under every hold, first of all, on grounds that no hold is part of', () => {
@@ -222,6 +238,8 @@ describe('what is wrong with the node', () => {
     );
     assert.equal(trouble(withoutNode(aCase())), 'there is no Node object');
     assert.equal(trouble(withoutNode(aCase({ pods: [], attachments: [] }))), undefined);
+    assert.equal(trouble(withoutNode(aCase({ attachments: [] }))), 'there is no Node object', 'a pod is left');
+    assert.equal(trouble(withoutNode(aCase({ pods: [] }))), 'there is no Node object', 'or a volume');
   });
 
   test('[ADM-2] counts for the condition that it began with, and for none where it is no problem of the node', () => {
@@ -256,6 +274,15 @@ describe('what is wrong with the node', () => {
       aCase({ node, fence: aFence({ releases: [aRecord({ basis: 'Asserted', ...record })] }) });
     assert.equal(trouble(half({})), 'its eviction is not finished');
     assert.equal(trouble(half({ endedAt: 'x' })), undefined);
+    const earlier = aRecord({ basis: 'AcceptedRisk', endedAt: 'x' });
+    const second = aFence({ releases: [earlier, aRecord({ basis: 'Asserted' })] });
+    assert.equal(trouble(aCase({ node, fence: second })), 'its eviction is not finished', 'of several one is enough');
+    const unmarked = aNode({ ready: 'True' });
+    assert.equal(
+      trouble(aCase({ node: unmarked, fence: second })),
+      undefined,
+      'without the taint there is nothing to end',
+    );
   });
 });
 

@@ -1,5 +1,5 @@
 /** What ladder and fence come to in one pass, from the case alone. It is stored first, and what has to run begins then. */
-import { fencesSilence, isFromBefore, isUnderFence, phaseHasEnded, timeOf } from '../api/facts.ts';
+import { fencesSilence, hasCut, isFromBefore, isUnderFence, phaseHasEnded, timeOf } from '../api/facts.ts';
 import { EMPTY_STATUS } from '../api/empty-status.ts';
 import { isSilent, silentAfterMs } from '../api/life.ts';
 import type { FenceRequest, RequestAnswer } from '../api/fence-request.ts';
@@ -7,7 +7,6 @@ import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { LadderThreshold, NodeCase, PresentCase, Remediation, RemedyFacts } from '../api/release-view.ts';
 import type { Cordon, LongAct } from '../api/steps.ts';
 import { atRest } from '../fence/at-rest.ts';
-import { hasCutThis } from '../fence/without-node.ts';
 import type { FenceDecision } from '../fence/decide-fence.ts';
 import { fenceOutcome } from '../fence/decide-fence.ts';
 import { holdOf, leavesAsItIs } from '../release/hold.ts';
@@ -313,18 +312,19 @@ function ofThisTrouble(nodeCase: PresentCase): NodeFenceStatus {
 }
 
 /**
- * A newcomer of the same name has nothing to do with what was begun about its predecessor, but for what was cut of the machine that
- * it has now. And what began before there was this record was restored from a backup, or copied: nobody has begun it here.
+ * A newcomer of the same name has nothing to do with what was begun about its predecessor, but for what was cut: that is a fact, and that
+ * its device is not configured any more does not tell another machine (SAF-5). What had failed by then is its predecessor's failure. And
+ * what began before there was this record was restored from a backup, or copied: nobody has begun it here.
  */
-function ofThisNode({ fence, node, config }: NodeCase): NodeFenceStatus {
+function ofThisNode({ fence, node }: NodeCase): NodeFenceStatus {
   const status = fence?.status ?? EMPTY_STATUS;
   const { nodeUid = '' } = status.incident ?? {};
   const isOther = node !== undefined && nodeUid !== '' && nodeUid !== node.uid;
   const isRestored = fence !== undefined && isFromBefore(status.fence?.startedAt, fence);
   if (!isOther && !isRestored) return status;
-  if (!isRestored && status.fence !== undefined && hasCutThis(status.fence, config)) return { ...status, ladders: [] };
-  const { fence: _, ...rest } = status;
-  return { ...rest, ladders: [] };
+  const { fence: known, ...rest } = status;
+  if (isRestored || known === undefined || !hasCut(known)) return { ...rest, ladders: [] };
+  return { ...rest, ladders: [], fence: known.phase === 'failed' ? { ...known, isForGood: true } : known };
 }
 
 function kindOf(remedy: RemedyFacts | undefined, name: string | undefined): string | undefined {

@@ -31,6 +31,21 @@ function inForce(ownPolicy: StorageFacts['ownPolicy'], policy: Partial<DrainPoli
   return { stands, enforcement, isEnough: lacks === undefined };
 }
 
+test('[DRN-2] budgets are owned by every policy of their installation, and by none of another', () => {
+  const policies = ['one', 'other', 'elsewhere'].map((name) => ({
+    ...wanted,
+    name,
+    uid: `uid-${name}`,
+    namespace: name === 'elsewhere' ? name : wanted.namespace,
+  }));
+  const storage = { nodes: [], pods: [], volumes: [], replicas: [], softAntiAffinity: false };
+  const { owners } = drainViewOf({ namespace: wanted.namespace, policies, nodes: [], storage, budgets: [] });
+  assert.deepEqual(owners, [
+    { name: 'one', uid: 'uid-one' },
+    { name: 'other', uid: 'uid-other' },
+  ]);
+});
+
 describe('the guard that really stands', () => {
   test('[SAF-16] without a setting of the storage system it is ours', () => {
     assert.deepEqual(inForce(undefined), { stands: wanted.policy, enforcement: 'enforce', isEnough: true });

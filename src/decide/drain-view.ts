@@ -43,7 +43,8 @@ export function drainViewOf({ namespace, policies, nodes, storage, budgets }: Dr
       policy: strangersPolicy(policies, namespace, ownPolicy),
       storage: own,
     }));
-  return { namespace, nodes: [...known, ...strangers], pods, volumes, replicas, budgets, softAntiAffinity };
+  const owners = policies.filter((policy) => policy.namespace === namespace).map(({ name, uid }) => ({ name, uid }));
+  return { namespace, nodes: [...known, ...strangers], pods, volumes, replicas, budgets, owners, softAntiAffinity };
 }
 
 function strangersPolicy(

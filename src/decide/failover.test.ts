@@ -32,6 +32,7 @@ function pod(name: string, on: string): SnapshotPod {
     resourceVersion: '1',
     owner: { group: 'apps', kind: 'StatefulSet', name: 'db', uid: 'db' },
     phase: 'Running',
+    endsWithinSeconds: 30,
     mirror: false,
     labels: { app: 'db' },
     tolerations: [],

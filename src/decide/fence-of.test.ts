@@ -8,10 +8,7 @@ import {
   aFence,
   anIncident,
   aNode,
-  aPod,
-  aRecord,
   aRemedy,
-  entry,
   inForce,
   nowMs,
   renewedLease,
@@ -25,59 +22,6 @@ import type { FenceDecision } from '../fence/decide-fence.ts';
 import { isLostAgain } from './boot-of.ts';
 import { begunFor, fenceOf, fenceSpell, methodRun, withoutEarlier } from './fence-of.ts';
 import { isBack } from './is-back.ts';
-
-describe('[SAF-4] a node that is back is let to its storage again', () => {
-  const confirmedAt = minutesAgo(7);
-  const cut = aStored('recovering', { switched: [entryOf('isolation', { confirmedAt })] });
-  const serving = aPod();
-  delete serving.deletionAtMs;
-  const back = (change: Change = {}): FenceDecision => {
-    const { node, ...more } = change;
-    return decided(fenced(cut, { lease: renewedLease, pods: [serving], node: { ready: 'True', ...node }, ...more }));
-  };
-  const isLet = (change: Change = {}): boolean => back(change).run?.action === 'on';
-
-  test('when each volume that its kubelet uses is one of a pod that is there', () => {
-    assert.ok(isLet());
-    assert.ok(isLet({ pods: [], node: { volumesInUse: [] } }));
-    assert.equal(isLet({ pods: [] }), false, 'whose is it?');
-    assert.match(back({ pods: [] }).fence?.waitsFor ?? '', /^it stays cut off .* until nothing that was let go/);
-    assert.equal(isLet({ node: { volumesInUse: [entry, `${entry}-other`] } }), false);
-  });
-
-  test('a pod that somebody has sent away accounts for nothing: it may be gone by force at any moment', () => {
-    assert.equal(isLet({ pods: [aPod()] }), false);
-  });
-
-  test('nor does one whose volumes cannot be read, whatever else is accounted for', () => {
-    assert.equal(isLet({ volumes: {} }), false);
-    assert.equal(isLet({ volumes: {}, node: { volumesInUse: [] } }), false);
-  });
-
-  test('with every pod there that no kubelet can speak for, or in another boot', () => {
-    const unseen = (bootId: string): Change => ({
-      status: { incident: anIncident({ unseen: { bootId, pods: ['pod-9'] } }) },
-    });
-    assert.equal(isLet(unseen('boot-1')), false);
-    assert.match(back(unseen('boot-1')).fence?.waitsFor ?? '', /until it is rebooted/);
-    assert.ok(isLet(unseen('boot-0')));
-    const there = { ...unseen('boot-1'), pods: [serving, { ...serving, uid: 'pod-9' }] };
-    assert.ok(isLet(there));
-    assert.equal(isLet({ ...there, pods: [serving, aPod({ uid: 'pod-9' })] }), false, 'on its way out');
-    const two = { status: { incident: anIncident({ unseen: { bootId: 'boot-1', pods: ['pod-0', 'pod-9'] } }) } };
-    assert.equal(isLet(two), false, 'every one of them');
-  });
-
-  test('and what was released from this very boot is clean and soaked', () => {
-    const released = (change: Parameters<typeof aRecord>[0]): Change => ({ status: { releases: [aRecord(change)] } });
-    assert.equal(isLet(released({})), false);
-    assert.ok(isLet(released({ bootId: 'boot-0' })));
-    assert.equal(isLet(released({ nodeUid: 'another' })), false, 'its Node object was made anew in the same boot');
-    const soaked = { stage: 'clean' as const, since: minutesAgo(5), failures: 0 };
-    const status = { releases: [aRecord({ endedAt: minutesAgo(6) })], return: soaked };
-    assert.ok(isLet({ status, attachments: [], pods: [], node: { volumesInUse: [] } }));
-  });
-});
 
 const broken = {
   key: 'Broken=True',

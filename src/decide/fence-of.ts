@@ -10,7 +10,9 @@ import { isTakenUp } from '../api/fence-request.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { isOutOfServiceByUs } from '../api/out-of-service.ts';
 import { DEFAULT_FENCE } from '../api/policy-facts.ts';
-import type { NodeCase, PodFacts, PresentCase } from '../api/release-view.ts';
+import { unshownCuts } from '../api/ports.ts';
+import { powerMethods } from '../api/power.ts';
+import type { NodeCase, PresentCase } from '../api/release-view.ts';
 import { OUT_OF_SERVICE_KEY } from '../api/release-view.ts';
 import type { Cordon, LongAct } from '../api/steps.ts';
 import type { FenceCase, FenceDecision } from '../fence/decide-fence.ts';
@@ -21,13 +23,11 @@ import { decideFence } from '../fence/decide-fence.ts';
 import { doorOf } from '../release/device-question.ts';
 import { crashHeard } from '../release/by-kernel-crash.ts';
 import { isSpent } from '../release/hold.ts';
-import { keptBy } from '../release/kept.ts';
 import { isAliveSince } from '../release/by-power.ts';
 import { detachPatienceMs } from '../release/out-of-service.ts';
 import type { LadderState } from '../remedy/ladder.ts';
 import { releaseNode } from '../release/release-node.ts';
 import { isTroubled } from '../remedy/ladder.ts';
-import { returnNode } from '../return/return-node.ts';
 import type { Spell } from '../release/patience.ts';
 import { leftToOthers, pausedByName, wasShuttingDown } from '../release/patience.ts';
 import { gainOf } from '../release/gain.ts';
@@ -35,6 +35,7 @@ import { maintenanceNow } from '../release/maintenance.ts';
 import { bootOf, isLostAgain } from './boot-of.ts';
 import { brakeOf, isFoundOff, spellOf } from './brake-of.ts';
 import { remedyOf } from './of-case.ts';
+import { isHarmless, needsReboot } from './harmless.ts';
 import { isBack } from './is-back.ts';
 import { isUnharmed, neverOff } from './never-off.ts';
 import { quietOf } from './silence.ts';
@@ -111,8 +112,8 @@ export function fenceOf(nodeCase: PresentCase, rung: Rung): FenceDecision {
     limits: isRequested ? { ...limits, ...atOnce } : limits,
     task: nodeCase.task,
     ...backOf(nodeCase, status, { isStillTroubled, isRequested, isOff }),
-    isHarmless: isHarmless(nodeCase),
-    needsReboot: !areUnseenThere(nodeCase),
+    isHarmless: isHarmless(nodeCase, status, isOfPredecessor(nodeCase, nodeCase.fence?.status.fence)),
+    needsReboot: needsReboot(nodeCase),
     onAgain: ofThisOff(nodeCase.onAgain, fence)?.message,
     unconfirmed: ofThisOff(nodeCase.unconfirmed, fence),
     refused: refusedOf(nodeCase, fence),
@@ -176,7 +177,8 @@ export function isOfPredecessor({ node, fence: record }: PresentCase, fence: Fen
 
 /**
  * A node that is Ready and has the trouble that its fence is for is not back, or whose power is lost; nor is one of which a person
- * wants it, unless it was booted again since it was isolated.
+ * wants it, unless it was booted again since it was isolated, or is only isolated, and by what may be the port of another one: that
+ * one would stay cut off, and nobody would know.
  */
 function backOf(
   nodeCase: PresentCase,
@@ -190,8 +192,13 @@ function backOf(
   if (isStillTroubled) return { isBack: false, wantedStill: 'its trouble is over' };
   const bootId = bootOf(nodeCase, status);
   const isRebooted = fence?.phase === 'isolated' && bootId !== '' && fence.bootId !== bootId;
-  if (!isRequested || isRebooted) return { isBack: true };
+  if (!isRequested || isRebooted || isUnshown(nodeCase, fence)) return { isBack: true };
   return { isBack: false, wantedStill: 'it is booted again, or whoever asked for the fence takes that back' };
+}
+
+/** Nothing more is cut, and nobody has shown that it was cut off at all. */
+function isUnshown(nodeCase: NodeCase, fence: Fence | undefined): boolean {
+  return powerMethods(nodeCase.config).length === 0 && unshownCuts(fence?.switched ?? [], nodeCase).length > 0;
 }
 
 /** Who has been heard of since an earlier fence began says nothing for one that begins now (SAF-7). */
@@ -327,39 +334,6 @@ function dumpUntilMs(nodeCase: NodeCase): number | undefined {
   if (heard === undefined) return undefined;
   const { timeoutMs = 0 } = (nodeCase.policy.kind === 'one' ? nodeCase.policy.policy.kdump : undefined) ?? {};
   return (heard.observedAt === undefined ? nodeCase.serverNowMs : Date.parse(heard.observedAt)) + timeoutMs;
-}
-
-/**
- * What was released, on whatever basis, may still run there: the node is let back to its storage when it was booted again,
- * or is clean and soaked (SAF-4). Where we have let nothing go in this boot, others may have: Kubernetes, by a taint or a forced
- * delete of theirs. What runs there is what should only if every volume that its kubelet uses is one of a pod that is there, and
- * every pod is there that had one of which no kubelet says whether it is used.
- */
-function isHarmless(nodeCase: PresentCase): boolean {
-  const { node, fence } = nodeCase;
-  if (!areUnseenThere(nodeCase)) return false;
-  const open = (fence?.status.releases ?? []).filter(({ bootId }) => bootId === node.bootId);
-  // What a new Node object does not list yet, or the deletion of the old one has let go, may be there all the same.
-  const isKnown = open.length === 0 && !isOfPredecessor(nodeCase, fence?.status.fence);
-  return isKnown ? isAccountedFor(nodeCase) : returnNode(nodeCase, open).stage === 'soaked';
-}
-
-/** By name: what cannot be told to be theirs may be of a pod that is gone. */
-function isAccountedFor(nodeCase: NodeCase): boolean {
-  const kept = keptBy(nodeCase, inService(nodeCase));
-  return !kept.isUnknown && (nodeCase.node?.volumesInUse ?? []).every((entry) => kept.named.has(entry));
-}
-
-/** Of one that is gone, whoever let it go, only another boot of the machine says that it does not write any more. */
-function areUnseenThere(nodeCase: NodeCase): boolean {
-  const unseen = nodeCase.fence?.status.incident?.unseen;
-  if (unseen === undefined || unseen.bootId !== nodeCase.node?.bootId) return true;
-  const there = new Set(inService(nodeCase).map(({ uid }) => uid));
-  return unseen.pods.every((uid) => there.has(uid));
-}
-
-function inService({ pods }: NodeCase): PodFacts[] {
-  return pods.filter(({ deletionAtMs }) => deletionAtMs === undefined);
 }
 
 /** What may go on the strength of its present step has gone, as far as anybody lets it. */

@@ -1,6 +1,7 @@
 /** What is done about a machine whose Node object is gone, by what was cut of it. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { level } from '../../test/support/fence-steps.ts';
 import type { Change, Fence } from '../../test/support/fenced-case.ts';
 import { acting, aStored, entryOf, fenced, ipmi, minutesAgo } from '../../test/support/fenced-case.ts';
 import { aRemedy, withoutNode } from '../../test/support/release-case.ts';
@@ -41,6 +42,9 @@ describe('[RET-2, SAF-19] a machine that we have cut, and whose Node object is g
       assert.equal(gone(off, { config }).fence?.isForGood, true);
     }
     assert.deepEqual(done(gone(off, { config: { ok: false, problems: [] } })), ['failed', undefined]);
+    const powerManagement = [level('other-off', 'other-on')];
+    const other = { ok: true, config: { isolation: [], powerManagement, recovery: [] } } as const;
+    assert.deepEqual(done(gone(off, { config: other })), ['failed', undefined], 'by none that has cut it');
   });
 
   test('stays off where somebody has it so', () => {

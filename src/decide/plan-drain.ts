@@ -188,6 +188,7 @@ function withBudgets(view: DrainView, isWanted: (pod: StoragePodFacts) => boolea
     withdrawing: false,
     deleting: false,
     blocks: true,
+    owners: view.owners.map(({ uid }) => uid),
     selector: { matchLabels: labels, hasExpressions: false },
   }));
   return [...view.budgets, ...supposed];

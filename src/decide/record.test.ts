@@ -3,54 +3,26 @@ import { describe, test } from 'node:test';
 import fc from 'fast-check';
 import {
   aCase,
+  aCount,
   aFence,
   anAttachment,
   anIncident,
   aNode,
   aPod,
   aRecord,
-  eviction,
-  forceEviction,
+  aRemedy,
   inForce,
   nowMs,
   quarantine,
   renewedLease,
   withoutNode,
 } from '../../test/support/release-case.ts';
+import { afterwards, next } from '../../test/support/status-after.ts';
+import { clockTime } from '../api/facts.ts';
 import { MAX_EVIDENCE, MAX_HISTORY, MAX_RELEASES } from '../api/fence-names.ts';
 import { NodeFenceSchema } from '../api/node-fence.ts';
-import { signsOf } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { NodeCase } from '../api/release-view.ts';
-import type { Judgement } from '../api/view.ts';
-import { decideRelease } from './decide-release.ts';
-import type { RemedyDecision } from './decide-remedy.ts';
-import { asItStands } from './decide-remedy.ts';
-import { epochOf, nextStatus } from './record.ts';
-
-const judgement: Judgement = {
-  verdict: 'down',
-  reason: 'ReadyUnknown',
-  evidence: [
-    { source: 'Condition', says: 'Unknown', detail: 'Ready is Unknown' },
-    { source: 'View', says: 'Unknown', detail: 'left out' },
-  ],
-  recheckInMs: 1000,
-};
-
-function next(nodeCase: NodeCase, decided: Partial<RemedyDecision> = {}): NodeFenceStatus {
-  const taken = { ...nodeCase, identity: 'me' };
-  const remedy = { ...asItStands(taken), ...decided };
-  const epoch = epochOf(taken, remedy);
-  return nextStatus({ nodeCase: taken, decision: decideRelease(taken, remedy, epoch), remedy, judgement, epoch });
-}
-
-/** As it is stored after each pass, over and over. */
-function afterwards(nodeCase: NodeCase, ...later: ((nodeCase: NodeCase) => NodeCase)[]): NodeFenceStatus {
-  let status = next(nodeCase);
-  for (const change of later) status = next({ ...change(nodeCase), fence: aFence(status) });
-  return status;
-}
 
 function aFenceOf(phase: 'failed'): NonNullable<NodeFenceStatus['fence']> {
   const at = '2026-01-01T00:09:00Z';
@@ -159,51 +131,6 @@ describe('the memory of a node', () => {
         ['newcomer', false],
       ],
     );
-  });
-
-  test('[FEV-8] an assertion is evidence, with its author, once', () => {
-    const nodeCase = aCase({
-      gates: eviction,
-      node: aNode({ taints: [forceEviction], taintedBy: 'kubectl' }),
-      fence: aFence({ incident: anIncident() }),
-    });
-    const status = afterwards(nodeCase, (before) => ({
-      ...before,
-      node: aNode({ taints: [forceEviction, quarantine], taintedBy: 'fenceline' }),
-    }));
-    const said = status.evidence.filter(({ source }) => source === 'ForceEvictionTaint');
-    assert.deepEqual(
-      said.map(({ by }) => by),
-      ['taint fenceline.dev/force-eviction, set by kubectl'],
-    );
-    assert.deepEqual(
-      status.releases.map(({ by }) => by),
-      said.map(({ by }) => by),
-      'and one record',
-    );
-  });
-
-  test('[FEV-2] an assertion that was withdrawn, or was about a predecessor, counts anew', () => {
-    const observedAt = '2026-01-01T00:00:00Z';
-    const signs = signsOf(aCase());
-    const old = {
-      source: 'ForceEvictionTaint',
-      says: 'Dead',
-      detail: 'x',
-      observedAt,
-      bootId: 'boot-1',
-      signs,
-    } as const;
-    const fence = aFence({ incident: anIncident(), evidence: [old] });
-    const since = ({ evidence }: NodeFenceStatus): (string | undefined)[] =>
-      evidence.filter(({ source }) => source === 'ForceEvictionTaint').map((item) => item.observedAt);
-    const tainted = aCase({ gates: eviction, node: aNode({ taints: [forceEviction] }), fence });
-    assert.deepEqual(since(next(tainted)), [observedAt], 'it stands');
-    const withdrawn = next({ ...tainted, node: aNode() });
-    assert.deepEqual(since(withdrawn), []);
-    assert.notDeepEqual(since(next({ ...tainted, fence: aFence(withdrawn) })), [observedAt]);
-    const newcomer = next({ ...tainted, node: aNode({ taints: [forceEviction], uid: 'newcomer' }) });
-    assert.notDeepEqual(since(newcomer), [observedAt]);
   });
 
   test('[NGS-5] a refusal of the driver is the state of the release', () => {
@@ -320,6 +247,31 @@ describe('the memory of a node', () => {
       const incident = anIncident({ startedAt: '2026-01-01T00:05:00Z', flaps: 2 });
       assert.equal(next({ ...nodeCase, fence: aFence({ incident, problems }) }).return?.failures, 3);
     });
+  });
+
+  test('[STM-6] a storm ends once: from when it did the cooldown counts, and the next one is another', () => {
+    const calm = aCount({ nodes: 10, troubled: 1 });
+    const policy = inForce({ remedy: aRemedy({ storm: { maxUnresponsive: '40%', maxConcurrent: 1, cooldownMs: 0 } }) });
+    const stormAfter = (storm: NonNullable<NodeFenceStatus['storm']>, change: Partial<NodeCase> = {}): unknown =>
+      next(aCase({ policy, count: calm, fence: aFence({ incident: anIncident(), storm }), ...change })).storm;
+    const now = clockTime(nowMs);
+    const open = { since: '2026-01-01T00:05:00Z', nodes: 10 };
+    const ended = { ...open, endedAt: '2026-01-01T00:08:00Z' };
+    assert.deepEqual(stormAfter(open), { ...open, endedAt: now });
+    assert.deepEqual(stormAfter(ended), ended);
+    const many = aCount({ nodes: 10, troubled: 5 });
+    assert.deepEqual(stormAfter(open, { count: many }), open);
+    assert.deepEqual(stormAfter(ended, { count: many }), { since: now, nodes: 10, troubled: 5 });
+    const asked = { by: 'jane', at: now };
+    const requested = next(aCase({ policy, count: many }), { asked }).storm;
+    assert.equal(requested, undefined, 'a node that somebody wants fenced is not in trouble for that');
+  });
+
+  test('[NGS-7] what is on the node is on record as ours for as long as it is there', () => {
+    const kept = { kind: 'Taint', key: quarantine.key, effect: 'NoSchedule', recordedAt: 'x' } as const;
+    const unmarked = { policy: inForce({ podDeletion: 'do-nothing' }), fence: aFence({ applied: [kept] }) };
+    assert.deepEqual(next(aCase(unmarked)).applied, []);
+    assert.deepEqual(next(aCase({ ...unmarked, node: aNode({ taints: [quarantine] }) })).applied, [kept]);
   });
 
   test('full lists stay full, and lose their oldest', () => {

@@ -10,7 +10,6 @@ import { ALARM, FENCED, HELD, RELEASE_EVENTS, RELEASED } from '../api/reasons.ts
 import { holdOf } from '../release/hold.ts';
 import type { FenceNews } from '../fence/told.ts';
 import { fenceNews } from '../fence/told.ts';
-import { lostCut } from '../fence/without-node.ts';
 import { hasFailedForGood } from '../fence/state.ts';
 import { counted, repeatedTrouble } from '../judge/problems.ts';
 import { QUARANTINE_KEY } from '../api/release-view.ts';
@@ -20,7 +19,6 @@ import { isQuarantined } from '../return/return-node.ts';
 import { failuresOf } from '../return/soak.ts';
 import { clockTime, hasCut, isUnderFence } from '../api/facts.ts';
 import { actsOf } from '../api/steps.ts';
-import { isInStorm } from './brake-of.ts';
 import type { ReleaseDecision, Trouble } from './decide-release.ts';
 import type { RemedyDecision } from './decide-remedy.ts';
 import { evidenceOf } from './evidence.ts';
@@ -31,6 +29,7 @@ import { nextOf } from './next.ts';
 import type { Rehearsing } from './rehearsed-case.ts';
 import { rehearsalAfter } from './rehearsed-case.ts';
 import { isSame } from './same.ts';
+import { stormAfter } from './storm-record.ts';
 
 type HistoryEntry = NodeFenceStatus['history'][number];
 
@@ -66,10 +65,10 @@ export function nextStatus(input: StatusInput): NodeFenceStatus {
     news.push({ at: now, reason: told.reason, ...(told.message === '' ? {} : { message: told.message }) });
   }
   if (isCancelled(before.fence, fence)) news.push({ at: now, reason: FENCED.reason.Cancelled });
-  const lost = isOther(nodeCase) ? lostCut(before.fence, fence) : undefined;
-  if (lost !== undefined) news.push({ at: now, reason: FENCED.reason.FenceFailed, message: lost });
   const { request } = remedy;
-  const storm = stormOf(input, before.storm, now);
+  // A node that somebody wants fenced is not in trouble for that.
+  const isTroubled = decision.trouble !== undefined && remedy.asked === undefined;
+  const storm = stormAfter(nodeCase, before.storm, { isTroubled, ladder: remedy.ladder ?? remedy.ladders[0] });
   if (request !== undefined && request.reason !== 'TakenUp' && !isSame(request, before.request)) {
     const message = `asked for by ${request.by}: ${request.message}`;
     news.push({ at: now, reason: RELEASE_EVENTS.reason.FenceRefused, message });
@@ -105,26 +104,6 @@ export function nextStatus(input: StatusInput): NodeFenceStatus {
     ...(isRepeated ? { repeatedTroubleToldAt: now } : {}),
   };
 }
-
-/** From when it ended on nothing harsh is begun for a while, here and elsewhere (STM-6). */
-function stormOf({ nodeCase, decision, remedy }: StatusInput, before: Storm, now: string): Storm {
-  const isOpen = before !== undefined && before.endedAt === undefined;
-  // A node that somebody wants fenced is not in trouble for that.
-  const isTroubled = decision.trouble !== undefined && remedy.asked === undefined;
-  if (isTroubled && isInStorm(nodeCase, remedy.ladder ?? remedy.ladders[0]))
-    return isOpen ? before : stormNow(nodeCase, now);
-  return isOpen ? { ...before, endedAt: now } : before;
-}
-
-/** One that others are in already is the same. */
-function stormNow({ count, node }: NodeCase, now: string): Storm {
-  const { storm, nodes, zones } = count;
-  const zoneNodes = zones.find(({ zone }) => zone === node?.labels['topology.kubernetes.io/zone'])?.nodes;
-  const since = storm === undefined ? now : clockTime(storm.sinceMs);
-  return { since, nodes, ...(zoneNodes === undefined ? {} : { zoneNodes }) };
-}
-
-type Storm = NodeFenceStatus['storm'];
 
 /** What somebody approved under another mode does not count when that mode changes. */
 function withoutStrayApproval(status: NodeFenceStatus, { policy }: NodeCase): NodeFenceStatus {

@@ -20,6 +20,7 @@ import {
 } from '../../test/support/release-case.ts';
 import type { Method } from '../api/fence-config.ts';
 import { clockTime } from '../api/facts.ts';
+import { signsOf } from '../api/life.ts';
 import { firstPowerMethods, questionOf } from '../api/power.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import { UNREAD_PODS } from '../api/unseen.ts';
@@ -92,11 +93,35 @@ describe('a node whose pods nobody has read', () => {
     const labels = { ...aNode().labels, 'topology.kubernetes.io/zone': 'b' };
     const stormOf = (change: Partial<NodeCase>): unknown => decideNode(unread(change)).record?.status?.storm;
     const { serverNowMs } = unread();
-    assert.deepEqual(stormOf({}), { since: clockTime(serverNowMs), nodes: 10 });
+    assert.deepEqual(stormOf({}), { since: clockTime(serverNowMs), nodes: 10, troubled: 5 });
     const zoned = stormOf({ count: { ...storm, zones }, node: aNode({ volumesInUse: [], labels }) });
-    assert.deepEqual(zoned, { since: clockTime(serverNowMs), nodes: 10, zoneNodes: 3 });
+    assert.deepEqual(zoned, { since: clockTime(serverNowMs), nodes: 10, zoneNodes: 3, troubled: 5, zoneTroubled: 1 });
     const others = { sinceMs: serverNowMs - 60_000, nodes: 10, zones: {} };
-    assert.deepEqual(stormOf({ count: { ...storm, storm: others } }), { since: clockTime(others.sinceMs), nodes: 10 });
+    assert.deepEqual(stormOf({ count: { ...storm, storm: others } }), {
+      since: clockTime(others.sinceMs),
+      nodes: 10,
+      troubled: 5,
+    });
+  });
+
+  test('[STM-1, STM-6] and how bad it was at worst, of those of whom it is known', () => {
+    const zones = [{ zone: 'b', nodes: 3, troubled: 2 }];
+    const node = aNode({ volumesInUse: [], labels: { ...aNode().labels, 'topology.kubernetes.io/zone': 'b' } });
+    const begun = { since: '2026-01-01T00:00:00Z', nodes: 10, zoneNodes: 3 };
+    const after = (before: object, change: object): unknown => {
+      const count = { ...storm, zones, ...change };
+      const fence = aFence({ storm: { ...begun, ...before }, incident: anIncident() });
+      const found = decideNode(unread({ count, node, fence }));
+      return (found.record?.status ?? fence.status).storm;
+    };
+    const known = { troubled: 5, zoneTroubled: 1 };
+    assert.deepEqual(after(known, { troubled: 7 }), { ...begun, troubled: 7, zoneTroubled: 2 });
+    assert.deepEqual(after({ troubled: 9, zoneTroubled: 3 }, {}), { ...begun, troubled: 9, zoneTroubled: 3 });
+    assert.deepEqual(after({ troubled: 5 }, {}), { ...begun, troubled: 5, zoneTroubled: 2 });
+    const other = { sinceMs: Date.parse(begun.since), nodes: 10, zones: {} };
+    const taken = { troubled: 10, unjudged: 9, storm: other };
+    assert.deepEqual(after(known, taken), { ...begun, ...known }, 'whoever takes over knows of nobody yet');
+    assert.deepEqual(after({}, {}), begun, 'an earlier version has not written it down');
   });
 
   test('[STM-4] nor while another one has the slot', () => {
@@ -132,9 +157,32 @@ describe('a node whose pods nobody has read', () => {
     const cases: Partial<NodeCase>[] = [
       { node: aNode({ volumesInUse: [], taints: [quarantine] }) },
       { fence: aFence({ incident: anIncident(), releases: [aRecord()] }) },
+      {
+        fence: aFence({
+          incident: anIncident(),
+          applied: [{ kind: 'Taint', key: quarantine.key, effect: 'NoSchedule', recordedAt: 'x' }],
+        }),
+      },
     ];
     for (const change of cases) assert.ok(wantsPods(decideNode(unread(change))), JSON.stringify(change));
     assert.ok(wantsPods(decideNode(withoutNode(unread()))), 'a Node that is gone');
+  });
+
+  test('[FEN-12] one whose kernel has crashed has its pods read: they may go by that, whatever holds back cuts', () => {
+    const policy = inForce({ podDeletion: 'do-nothing', remedy, kdump: { timeoutMs: 60_000 } });
+    const signs = signsOf(unread());
+    const crash = { address: '10.0.0.1', bootId: aNode().bootId, signs, heardForMs: 1000 };
+    assert.ok(wantsPods(decideNode(unread({ crash, policy }))));
+    assert.ok(!wantsPods(decideNode(unread({ policy }))));
+  });
+
+  test('[REM-4] one ladder that has come to its end is enough: what is done then is not for a fence to wait for', () => {
+    const ladder = { threshold: 'lease', position: 0, remedy: 'fence', startedAt: clockTime(nowMs - 60_000) };
+    const other = { ...ladder, threshold: 'Ready=Unknown', phase: 'exhausted' } as const;
+    const thresholds = [...remedy.thresholds, { ...remedy.thresholds[0]!, key: 'Ready=Unknown' }];
+    const ladders = [{ ...ladder, phase: 'running' } as const, other];
+    const policy = inForce({ podDeletion: 'do-nothing', remedy: { ...remedy, thresholds } });
+    assert.ok(wantsPods(decideNode(unread({ policy, fence: aFence({ incident: anIncident(), ladders }) }))));
   });
 
   test('[SAF-12] a rehearsal tells which pods would go', () => {

@@ -3,6 +3,8 @@ import { createSocket } from 'node:dgram';
 import { EventEmitter } from 'node:events';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
+import { manualClock } from '../../test/support/manual-clock.ts';
+import { waitFor } from '../../test/support/wait.ts';
 import { isKdumpMessage, KdumpListener, plainAddress, type KdumpListenerOptions, type KdumpMessage } from './kdump.ts';
 
 const genuine = Buffer.from('402a301b01000000', 'hex');
@@ -51,6 +53,7 @@ describe('the listener', () => {
     const heard: KdumpMessage[] = [];
     const kdump = new KdumpListener({
       createSocket: () => createSocket('udp4'),
+      clock: manualClock(),
       port: 0,
       address: '127.0.0.1',
       nodesAt: (address) => nodes[address] ?? [],
@@ -96,7 +99,55 @@ describe('the listener', () => {
       { node: 'one', address: '10.0.0.1' },
       { node: 'three', address: '10.0.0.3' },
     ]);
-    assert.deepEqual(kdump.counts, { heard: 3, malformed: 1, fromStranger: 1, ambiguous: 1 });
+    assert.deepEqual(kdump.counts, { heard: 3, repeated: 0, malformed: 1, stranger: 1, ambiguous: 1 });
+  });
+
+  test('[SEC-5] a flood from a thousand addresses hides no crash, and of one node so much is handed on in a second', async () => {
+    const socket = new FakeSocket();
+    const clock = manualClock();
+    const { kdump, heard } = listener(
+      { '10.0.0.1': ['one'], '10.0.0.2': ['two'] },
+      { createSocket: () => socket as never, clock },
+    );
+    await kdump.start();
+    for (let at = 0; at < 20_000; at += 1) {
+      socket.receive(genuine, `192.0.${at % 8}.${at % 250}`);
+      socket.receive(genuine, '10.0.0.1');
+      socket.receive(Buffer.alloc(at % 64), '10.0.0.2');
+    }
+    socket.receive(genuine, '10.0.0.2');
+    assert.deepEqual(heard.map(({ node }) => node).toSorted(), ['one', 'one', 'one', 'one', 'two']);
+    assert.deepEqual(kdump.counts, { heard: 5, repeated: 19_996, malformed: 20_000, stranger: 20_000, ambiguous: 0 });
+    clock.advance(1000);
+    socket.receive(genuine, '10.0.0.1');
+    assert.equal(heard.length, 6);
+    await kdump.stop();
+  });
+
+  test('[SEC-5] the same by a real socket: every datagram that the kernel brings is counted, few are handed on', async () => {
+    const { kdump, heard } = listener({ '127.0.0.2': ['crashed'], '127.0.0.3': ['forged'] });
+    const port = await kdump.start();
+    const from = async (address: string): Promise<(datagram: Buffer) => Promise<void>> => {
+      const socket = createSocket('udp4').unref();
+      await new Promise<void>((resolve) => {
+        socket.bind(0, address, resolve);
+      });
+      return (datagram) =>
+        new Promise((resolve, reject) => {
+          socket.send(datagram, port, '127.0.0.1', (error) => (error === null ? resolve() : reject(error)));
+        });
+    };
+    const [stranger, forger, crashed] = [await from('127.0.0.1'), await from('127.0.0.3'), await from('127.0.0.2')];
+    const seen = (): number => Object.values(kdump.counts).reduce((sum, count) => sum + count, 0);
+    for (let at = 1; at <= 1000; at += 1) {
+      await Promise.all([stranger(genuine), stranger(Buffer.alloc(60_000)), forger(genuine)]);
+      // Not faster than they are read: what the kernel drops says nothing about us.
+      await waitFor('them to be read', () => seen() === at * 3, { intervalMs: 0 });
+    }
+    await crashed(genuine);
+    await waitFor('the crash', () => heard.some(({ node }) => node === 'crashed'));
+    assert.deepEqual(kdump.counts, { heard: 5, repeated: 996, malformed: 1000, stranger: 1000, ambiguous: 0 });
+    await kdump.stop();
   });
 
   test('a port that is taken is told to who starts it', async () => {

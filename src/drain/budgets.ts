@@ -67,14 +67,15 @@ function keepOne(
   { namesake, mayCreate }: { namesake: BudgetFacts | undefined; mayCreate: boolean },
 ): DrainAction[] {
   const { node, labels: selector } = pod;
+  const { owners } = facts.view;
   const announced = facts.budgetsOver(pod).ours.find((budget) => budget.withdrawing && keeps(facts, budget));
   if (announced !== undefined) return [{ do: 'keepBudget', node, budget: versionOf(announced) }];
   // One of that name that does not keep the pod is one that somebody edited.
   if (namesake?.ours === true && !namesake.deleting) {
-    return [{ do: 'repairBudget', node, budget: versionOf(namesake), selector }];
+    return [{ do: 'repairBudget', node, budget: versionOf(namesake), selector, owners }];
   }
   if (namesake !== undefined || !mayCreate) return [];
-  return [{ do: 'createBudget', node, name: budgetName(pod), selector }];
+  return [{ do: 'createBudget', node, name: budgetName(pod), selector, owners }];
 }
 
 /** What is not guarded by us needs no budget of ours, and nobody's turn. */
@@ -108,6 +109,22 @@ export function forgotten(facts: Known): DrainAction[] {
     const gone = facts.nodes.get(node)?.storage === undefined;
     return !named && (gone || facts.podsOf(node).length > 0) ? [deletion(node, budget, [])] : [];
   });
+}
+
+/**
+ * Those of ours that other policies own than there are, whatever is wished for their nodes: from before budgets had owners, or since
+ * another policy came or went. What is done about one of them anyway comes first; it is looked at again after that. Where there is no
+ * policy they are left to Kubernetes, which takes away what has lost its owners and nothing that never had any.
+ */
+export function misowned({ view }: Known, actions: readonly DrainAction[]): DrainAction[] {
+  const { owners, budgets } = view;
+  if (owners.length === 0) return [];
+  const isOwned = (budget: BudgetFacts): boolean =>
+    budget.owners.length === owners.length && owners.every(({ uid }) => budget.owners.includes(uid));
+  const busy = new Set(actions.flatMap((action) => ('budget' in action ? [action.budget.uid] : [])));
+  return budgets
+    .filter((budget) => budget.ours && !budget.deleting && !busy.has(budget.uid) && !isOwned(budget))
+    .map((budget) => ({ do: 'repairBudget', node: budget.node ?? '', budget: versionOf(budget), owners }));
 }
 
 function countedBy(facts: Known, node: string, rule: Rule): CountedCopy[] {

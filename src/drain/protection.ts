@@ -14,13 +14,20 @@ export type Count = 'all' | 'running';
 /** The budget by which the pods of a node are kept: over each of them one, and none of it on its way out. */
 export function standingBudget(facts: Known, node: string): BudgetFacts | undefined {
   const pods = facts.podsOf(node);
-  const over = pods.map((pod) => facts.budgetsOver(pod).ours.find((budget) => stands(facts, budget)));
+  const over = pods.map((pod) =>
+    facts.budgetsOver(pod).ours.find((budget) => stands(facts, budget) && !isLeftOver(facts, budget)),
+  );
   const [first] = over;
   return over.every((budget) => budget !== undefined) ? first : undefined;
 }
 
 export function stands(facts: Known, budget: BudgetFacts): boolean {
   return keeps(facts, budget) && !budget.withdrawing;
+}
+
+/** All of its owners are gone, so that Kubernetes takes it away any moment: others have come in their place since. */
+function isLeftOver({ view }: Known, { owners }: BudgetFacts): boolean {
+  return owners.length > 0 && !view.owners.some(({ uid }) => owners.includes(uid));
 }
 
 /** As we made it. Whom expressions leave out is not known: it may be the very pod. */

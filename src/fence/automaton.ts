@@ -51,7 +51,8 @@ const givenUpAfterMs = 600_000;
 /** Changes nothing where nothing is due; asked again, it says the same. */
 export function transition(state: FenceState, context: FenceContext): Transition {
   if (context.facts.isStopped) return stay(state);
-  if (context.facts.isOfPredecessor === true && !isUndoing.has(state.phase)) return takenOver(state, context);
+  const { isOfPredecessor = false } = context.facts;
+  if (isOfPredecessor && !isUndoing.has(state.phase) && !couldNotUndo(state)) return takenOver(state, context);
   const { neverOff: message } = context.facts;
   if (message !== undefined && state.neverOff === undefined) return move({ ...state, neverOff: message, message });
   switch (state.phase) {
@@ -79,6 +80,14 @@ export function transition(state: FenceState, context: FenceContext): Transition
 }
 
 const isUndoing: ReadonlySet<Phase> = new Set(['poweringOn', 'booting', 'recovering', 'finished']);
+
+/**
+ * It has tried to undo what it has cut, and failed: that is as it is under whatever Node object, or it would be tried without end. One that
+ * was given up because its Node object was deleted has not tried it for the one that there is now.
+ */
+function couldNotUndo({ failedIn, isForGood }: FenceState): boolean {
+  return failedIn === 'recovery' && isForGood !== true;
+}
 
 /**
  * Nothing more is cut for a Node object that is gone, and what was is undone for the one that has its machine now: once a command that
@@ -155,6 +164,7 @@ const notOffAfterAll = 'it had failed, its device said off since, and does not s
 function poweringOff(state: FenceState, context: FenceContext): Transition {
   const { facts, config } = context;
   if (isRebooted(state, facts)) return boot(state, facts, open(state));
+  if (facts.task?.onAgain !== undefined) return boot({ ...state, message: facts.task.onAgain }, facts);
   const sent = sentAtMs(state.switched, 'power-management');
   if (state.isForGood === true && !facts.isFoundOff && facts.task === undefined)
     return fail(state, facts, notOffAfterAll);
@@ -343,6 +353,10 @@ function toBeTold(method: Method): Undo {
 /** A fence in error begins anew, so often as it may; then it stays until somebody acts, or the node is back rebooted. */
 function failed(state: FenceState, context: FenceContext): Transition {
   const { facts, config, limits } = context;
+  // Nothing is cut anew for a Node object that is gone.
+  if (facts.isOfPredecessor === true && state.restarts < limits.restarts) {
+    return move({ ...state, restarts: limits.restarts });
+  }
   const known = facts.isBack ? leftOff(state, config, isRebooted(state, facts)) : state;
   if (known !== state) return move(known);
   if (facts.isBack && isRebooted(state, facts)) {

@@ -101,6 +101,27 @@ describe('the next step of a fence', () => {
     assert.equal(decide({ fence: off, onAgain: 'it says on', bootId: 'boot-2' }).fence?.phase, 'booting');
   });
 
+  test('[SAF-5, SAF-18] S40: what was off and says on by the time that it is heard is not off, and has the time of a boot as well', () => {
+    const task = { outcome: 'succeeded', message: 'off', told: true, onAgain: 'it says on' } as const;
+    const on = decide({ fence: poweringOff, task });
+    assert.deepEqual([on.fence?.phase, on.fence?.message, on.run], ['booting', 'it says on', undefined]);
+    assert.deepEqual(on.fence?.switched, []);
+    const found = { ...poweringOff!, switched: [] };
+    assert.equal(decide({ fence: found, task: { ...task, told: false } }).fence?.phase, 'booting');
+    const ports: FenceConfig = {
+      ...config,
+      isolation: [{ off: [method('fc-off', 'off')], on: [method('fc-on', 'on')] }],
+    };
+    const by = { ok: true, config: ports } as const;
+    const isolating = decide({ config: by }).fence;
+    assert.equal(isolating?.phase, 'isolating');
+    const open = decide({ config: by, fence: isolating, task });
+    assert.deepEqual([open.fence?.phase, open.fence?.retries, open.fence?.message], ['isolating', 1, 'it says on']);
+    assert.equal(open.fence?.switched[0]?.confirmedAt, undefined);
+    const { onAgain: _, ...closed } = task;
+    assert.equal(decide({ config: by, fence: isolating, task: closed }).fence?.phase, 'poweringOff');
+  });
+
   test('S4: Ready alone does not end the boot: the kubelet of another boot does', () => {
     const booting = { ...off!, phase: 'booting' as const };
     assert.equal(decide({ fence: booting, isBack: true }).fence?.phase, 'booting');

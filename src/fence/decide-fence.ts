@@ -191,7 +191,10 @@ function isHeldBack(state: FenceState, context: FenceContext, { run }: FenceDeci
 /** How the try is doing that this state is about. */
 function newsOf({ task }: FenceCase, state: FenceState, config: FenceConfig): TaskNews | undefined {
   const method = underWay(state, config);
-  return method !== undefined && task?.key === tryKey(state, method) ? task : undefined;
+  if (method === undefined || task?.key !== tryKey(state, method)) return undefined;
+  // It may have ended long before it is heard: nothing is stored by a word that was not the last (S40).
+  const { onAgain } = task;
+  return onAgain === undefined ? task : { ...task, outcome: 'unknown', message: onAgain };
 }
 
 function factsOf(fenceCase: FenceCase, task: TaskNews | undefined): FenceFacts {

@@ -20,6 +20,7 @@ const tasks: (TaskNews | undefined)[] = [
   { outcome: 'dropped', told: false },
 ];
 
+const none: FenceConfig = { isolation: [], powerManagement: [], recovery: [] };
 const beforeOff: ReadonlySet<string> = new Set(['waiting', 'isolating', 'isolated', 'poweringOff']);
 
 /** Every input that can make a difference in this state, some of them senseless on purpose. */
@@ -191,6 +192,17 @@ function checkEnd(from: FenceState, facts: FenceFacts, context: { config: FenceC
   assert.fail(`it goes round in circles from ${from.phase} to ${state.phase}`);
 }
 
+/** Nor without end under a Node object that was made anew, whatever has become of the configuration meanwhile. */
+function checkAnew(from: FenceState, config: FenceConfig): void {
+  const flags = [false, true];
+  for (const [isBack, isHarmless] of flags.flatMap((back) => flags.map((clean) => [back, clean] as const))) {
+    for (const bootId of ['b1', 'b2']) {
+      const facts = { ...quiet, nowMs: from.phaseStartedAtMs + 1e6, isBack, isHarmless, bootId, isOfPredecessor: true };
+      for (const now of [config, none]) checkEnd(from, facts, { config: now, limits });
+    }
+  }
+}
+
 /** What is given back, and when. */
 function checkReturn(from: FenceState, facts: FenceFacts, moved: Transition, config: FenceConfig): void {
   if (moved.kind === 'cancelled') return;
@@ -240,6 +252,7 @@ describe('every state and every input', () => {
         const isAnew = state.restarts !== from.restarts && from.phase === 'failed';
         if (facts.isBraked) assert.ok(sent(state) <= sent(from) && !isAnew, 'S21: braked');
       });
+      for (const state of states.values()) checkAnew(state, config);
       t.diagnostic(`${states.size} states, ${steps} steps`);
       const ends = [...states].filter(([, { phase }]) => phase === 'finished').map(([key]) => key);
       const reaching = canReach(edges, new Set([...ends, 'cancelled']));

@@ -212,10 +212,12 @@ describe('on the way on', () => {
 });
 
 describe('back at the storage', () => {
-  test('[SAF-4] another boot is proof enough, and what cuts off nothing needs none', () => {
+  test('[SAF-4] another boot by itself is no proof, and what cuts off nothing needs none', () => {
     const doubt = { isBack: true, isHarmless: false };
-    assert.match(next('recovering', { state: cutOff, facts: doubt }).waitsFor ?? '', /^it stays cut off/);
-    assert.equal(runs('recovering', { state: cutOff, facts: { ...doubt, bootId: 'b2' } }), 'fc-on');
+    for (const facts of [doubt, { ...doubt, bootId: 'b2' }]) {
+      assert.match(next('recovering', { state: cutOff, facts }).waitsFor ?? '', /^it stays cut off/);
+    }
+    assert.equal(runs('recovering', { state: cutOff, facts: { isBack: true } }), 'fc-on');
     assert.equal(runs('recovering', { facts: doubt }), 'fc-on');
     assert.equal(phaseAfter('recovering', { state: cutOff, facts: { isHarmless: false } }), 'isolated', 'gone again');
   });

@@ -26,7 +26,7 @@ export function recovering(state: FenceState, context: FenceContext): Transition
   const known = leftOff(state, config, isRebooted(state, facts));
   if (known !== state) return move(known);
   const cuts = cutsOf(state.switched);
-  const mayConnect = cuts.length === 0 || facts.isHarmless || isRebooted(state, facts);
+  const mayConnect = cuts.length === 0 || facts.isHarmless;
   const staysCut = facts.isBack || facts.isOfPredecessor === true;
   if (!mayConnect && !staysCut) return enter(state, 'isolated', facts);
   const undo = mayConnect ? undoing(state, config, state.level) : powerBack(state, config);
@@ -43,7 +43,9 @@ export function recovering(state: FenceState, context: FenceContext): Transition
   if (again !== undefined) return again;
   const left = cuts[0];
   if (left === undefined) return finish(state, facts);
-  return fail(state, facts, notUndone(left));
+  // A Node object that was made anew is taken out of service first, for as long as this goes on.
+  const isEarly = facts.isOfPredecessor === true && !facts.isBack;
+  return isEarly ? { kind: 'state', state, waitsFor: notUndone(left) } : fail(state, facts, notUndone(left));
 }
 
 /** It has not gone on, and the rest has to wait: both are tried for as long as that takes. */

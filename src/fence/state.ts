@@ -137,6 +137,7 @@ export interface TaskNews {
   outcome: TaskOutcome | 'dropped';
   message?: string;
   told?: boolean;
+  onAgain?: string;
 }
 
 export type Transition =

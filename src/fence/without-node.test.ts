@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { Fence } from '../../test/support/fenced-case.ts';
-import { aStored, config, entryOf, minutesAgo } from '../../test/support/fenced-case.ts';
-import { level } from '../../test/support/fence-steps.ts';
-import { hasCutThis, lostCut, withoutNode } from './without-node.ts';
+import { aStored, entryOf, minutesAgo } from '../../test/support/fenced-case.ts';
+import { withoutNode } from './without-node.ts';
 
 const now = minutesAgo(0);
 const isolation = entryOf('isolation', { confirmedAt: minutesAgo(7) });
@@ -36,32 +35,5 @@ describe('[RET-2] a fence whose Node object is gone', () => {
   test('[FEN-11] has ended where the policy says that a machine which is off is removed', () => {
     assert.deepEqual([gone(off, true).phase, gone(off, true).status], ['finished', 'final']);
     assert.equal(gone(cut, true).phase, 'failed', 'it is not off');
-  });
-});
-
-describe('[RET-2] what was cut belongs to the machine', () => {
-  const other = { ...config, isolation: [level('other-off')], powerManagement: [level('other', 'other-on')] };
-
-  test('by its devices', () => {
-    assert.deepEqual(
-      [hasCutThis(cut, { ok: true, config }), hasCutThis(cut, { ok: true, config: other })],
-      [true, false],
-    );
-    const told = aStored('failed', { told: [power.device ?? ''] });
-    assert.deepEqual(
-      [hasCutThis(told, { ok: true, config }), hasCutThis(told, { ok: true, config: other })],
-      [true, false],
-    );
-    assert.equal(hasCutThis(cut, { ok: false, problems: [] }), true, 'nobody knows whose devices they are');
-    assert.equal(hasCutThis(aStored('waiting'), { ok: false, problems: [] }), false);
-    assert.equal(hasCutThis({ ...off, phase: 'finished' }, { ok: true, config }), false, 'it is removed, or undone');
-  });
-
-  test('and is said where another machine has its name', () => {
-    assert.match(lostCut(cut, undefined) ?? '', /^another machine has its name now; fc-off still cuts/);
-    assert.equal(lostCut(cut, cut), undefined);
-    assert.equal(lostCut(off, aStored('waiting', { told: [power.device ?? ''] })), undefined, 'it is carried on');
-    assert.equal(lostCut(aStored('waiting'), undefined), undefined);
-    assert.equal(lostCut(undefined, undefined), undefined);
   });
 });

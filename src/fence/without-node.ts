@@ -2,8 +2,8 @@
  * A fence whose Node object is gone. What was cut is a fact about the machine, by its devices, and not about that object: it is said
  * for as long as it is so, and whichever Node object has the machine next has it with what is cut of it.
  */
-import { hasCut, phaseHasEnded } from '../api/facts.ts';
-import type { ConfigResult } from '../api/fence-config.ts';
+import { phaseHasEnded } from '../api/facts.ts';
+import type { ConfigResult, FenceConfig } from '../api/fence-config.ts';
 import { deviceHash } from '../api/fence-config.ts';
 import type { FenceState } from './state.ts';
 import type { StoredFence } from './stored.ts';
@@ -35,15 +35,13 @@ export function isLeftOff(fence: StoredFence, result: ConfigResult): boolean {
   if (phaseHasEnded(fence.phase) || !result.ok || !mayBeOurs(stateOf(fence))) return false;
   const { on } = result.config.powerManagement[levelTold(stateOf(fence), result.config)] ?? { on: [] };
   // An instance is found by an ID that its Node object had.
-  return on.length > 0 && on.every(({ driver }) => driver !== 'built-in') && hasCutThis(fence, result);
+  return on.length > 0 && on.every(({ driver }) => driver !== 'built-in') && isByThese(fence, result.config);
 }
 
-/** What was cut for a Node object that is gone, and is no part of the machine that has its name now. */
-export function lostCut(before: StoredFence | undefined, after: StoredFence | undefined): string | undefined {
-  if (before === undefined || !hasCut(before)) return undefined;
-  const known = new Set(after === undefined ? [] : devicesOf(after));
-  if (devicesOf(before).every((device) => known.has(device))) return undefined;
-  return ['another machine has its name now', ...leftCut(stateOf(before))].join('; ').slice(0, 1024);
+/** Something was cut by a device that is configured. */
+function isByThese(fence: StoredFence, { isolation, powerManagement }: FenceConfig): boolean {
+  const own = new Set([...isolation, ...powerManagement].flatMap(({ off }) => off.map((one) => deviceHash(one))));
+  return devicesOf(fence).some((device) => own.has(device));
 }
 
 /** By which it has cut something, or may have. */
@@ -60,12 +58,4 @@ function leftCut(state: FenceState): string[] {
     ),
     ...(mayBeOurs(state) ? ['its machine was switched off, and may be off still: switch it on, or remove it'] : []),
   ];
-}
-
-/** Whether something of the machine with these devices is cut, and not undone. Of devices that nobody can read, it may be. */
-export function hasCutThis(fence: StoredFence, result: ConfigResult): boolean {
-  if (!hasCut(fence) || !result.ok) return hasCut(fence);
-  const { isolation, powerManagement } = result.config;
-  const own = new Set([...isolation, ...powerManagement].flatMap(({ off }) => off.map((one) => deviceHash(one))));
-  return devicesOf(fence).some((device) => own.has(device));
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { anIncident } from '../../test/support/release-case.ts';
 import { attendedSign, stormSign } from '../api/storm-sign.ts';
-import { hasJoined, stormFacts } from './cohort.ts';
+import { hasJoined, isStormFor, stormFacts } from './cohort.ts';
 
 const sinceMs = Date.parse('2026-01-01T00:00:00Z');
 const nowMs = sinceMs + 600_000;
@@ -34,6 +34,28 @@ describe('what is on record of storms', () => {
     assert.deepEqual(facts.storm, { sinceMs, nodes: 10, zones: { x: 4, constructor: 5, '': 0 } });
   });
 
+  test('[STM-1, STM-6] it is one for whoever is under a policy that has called it one, or would have', () => {
+    const sign = { node: 'a', sinceMs, policy: 'p', nodes: 10, troubled: 4, zoneNodes: 3, zoneTroubled: 1 };
+    const isOne = (
+      change: object,
+      maxUnresponsive: number | string = '40%',
+      policy: string | undefined = 'q',
+    ): boolean => isStormFor({ ...sign, ...change }, { policy, maxUnresponsive });
+    assert.equal(isOne({}), false, 'what is too many by another policy alone');
+    assert.equal(isOne({}, '40%', 'p'), true);
+    assert.deepEqual([isOne({ troubled: 5 }), isOne({}, 3), isOne({}, 4)], [true, true, false]);
+    assert.deepEqual([isOne({ zoneTroubled: 2 }), isOne({ zoneNodes: 2, zoneTroubled: 2 })], [true, false]);
+    assert.deepEqual([isOne({ nodes: undefined }), isOne({ troubled: undefined })], [true, true], 'nobody knows');
+    assert.equal(
+      isStormFor({ node: 'a', sinceMs, nodes: 10, troubled: 1 }, { policy: undefined, maxUnresponsive: 1 }),
+      false,
+    );
+    assert.equal(
+      isStormFor({ node: 'a', sinceMs, nodes: 10, troubled: 1 }, { policy: 'p', maxUnresponsive: 1 }),
+      false,
+    );
+  });
+
   test('[STM-1] who was made after it began has joined, but for one that was in it', () => {
     const storm = { sinceMs, nodes: 5, zones: {} };
     const at = (seconds: number): string => new Date(sinceMs + seconds * 1000).toISOString();
@@ -53,6 +75,10 @@ describe('what is on record of storms', () => {
     assert.equal(stormSign('a', undefined), undefined);
     assert.deepEqual(stormSign('a', storm), { node: 'a', sinceMs, nodes: 5, zoneNodes: 3 });
     assert.deepEqual(stormSign('a', { since: storm.since }), { node: 'a', sinceMs });
+    const worst = { troubled: 4, zoneTroubled: 2 };
+    const sign = { node: 'a', sinceMs, nodes: 5, zoneNodes: 3, ...worst, policy: 'p' };
+    assert.deepEqual(stormSign('a', { ...storm, ...worst }, 'p'), sign);
+    assert.deepEqual(attendedSign('a', { storm: { ...storm, ...worst }, incident }, 'p'), sign);
     assert.equal(attendedSign('a', undefined), undefined);
     assert.equal(attendedSign('a', { storm, incident })?.endedMs, undefined);
     assert.equal(attendedSign('a', { storm })?.endedMs, sinceMs);

@@ -4,7 +4,26 @@
  * how many there were, in the record of each node that is in it.
  */
 import { ownOf } from '../api/own.ts';
+import type { Share } from '../api/share.ts';
+import { shareOf } from '../api/share.ts';
 import type { OpenStorm, StormFacts, StormSign } from '../api/storm-sign.ts';
+import { isZoneBeyond } from './storm.ts';
+
+/**
+ * A storm is the cluster's, whichever policy has seen it: it is one for whoever is under a policy that has called it one, or that
+ * would have. What is too many by another policy alone is none, or one machine that is dead for good under a strict policy would keep
+ * all others from being fenced. What nobody knows may have been anything.
+ */
+export function isStormFor(
+  { policy, nodes, troubled, zoneNodes = 0, zoneTroubled = 0 }: StormSign,
+  own: { policy: string | undefined; maxUnresponsive: Share },
+): boolean {
+  if (policy !== undefined && policy === own.policy) return true;
+  if (nodes === undefined || troubled === undefined) return true;
+  const { maxUnresponsive } = own;
+  if (troubled > shareOf(maxUnresponsive, nodes)) return true;
+  return isZoneBeyond({ maxUnresponsive }, { nodes: zoneNodes, troubled: zoneTroubled });
+}
 
 /** `zoneOf`: in which zone a node is now. One that is still on record as going on has ended by now, if it has. */
 export function stormFacts(

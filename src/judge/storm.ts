@@ -97,7 +97,7 @@ export interface Ongoing {
   /** Who has a slot: for a fence, and for another remedy that cannot be taken back. */
   fencing: ReadonlySet<string>;
   remedying: ReadonlySet<string>;
-  /** Under the policy of this node. */
+  /** One that is a storm by the policy of this node. */
   storm?: OpenStorm | undefined;
 }
 
@@ -227,8 +227,12 @@ function asItBegan({ isAsItBegan, storm }: TroubleCount): string {
   return ` (of those that were there when the storm began, at ${clockTime(storm.sinceMs)}; who was deleted since is not back)`;
 }
 
-function isZoneBeyond(limits: StormLimits, { nodes, troubled }: ZoneCount, more: number): boolean {
-  return nodes >= smallestZone && troubled + more > shareOf(limits.maxUnresponsive, nodes);
+export function isZoneBeyond(
+  { maxUnresponsive }: Pick<StormLimits, 'maxUnresponsive'>,
+  { nodes, troubled }: Pick<ZoneCount, 'nodes' | 'troubled'>,
+  more = 0,
+): boolean {
+  return nodes >= smallestZone && troubled + more > shareOf(maxUnresponsive, nodes);
 }
 
 /** Nodes that nobody has judged yet brake, but are no storm: after every change of leaders they are all. */

@@ -70,6 +70,21 @@ export const storageClasses: Resource = {
   kind: 'StorageClass',
   namespaced: false,
 };
+/** Asked, and not kept: whose token it is, and whether somebody may. */
+export const tokenReviews: Resource = {
+  group: 'authentication.k8s.io',
+  version: 'v1',
+  plural: 'tokenreviews',
+  kind: 'TokenReview',
+  namespaced: false,
+};
+export const subjectAccessReviews: Resource = {
+  group: 'authorization.k8s.io',
+  version: 'v1',
+  plural: 'subjectaccessreviews',
+  kind: 'SubjectAccessReview',
+  namespaced: false,
+};
 export const statefulSets = app('statefulsets', 'StatefulSet');
 export const replicaSets = app('replicasets', 'ReplicaSet');
 export const deployments = app('deployments', 'Deployment');

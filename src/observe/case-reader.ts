@@ -83,10 +83,11 @@ export class CaseReader {
   ready(name: string, isWanted: boolean): NodePods | 'unread' | undefined {
     const { cluster } = this.#options;
     const isAtEase = this.#pods.has(name) || this.#pods.size < watchedAtEase;
-    const isClusterKnown = cluster.synced && cluster.ageMs <= maxViewAgeMs;
+    // What was never listed is older than anything.
+    const isClusterKnown = cluster.ageMs <= maxViewAgeMs;
     if (!isWanted && !isAtEase) return isClusterKnown ? 'unread' : undefined;
     const pods = this.#podsOf(name);
-    if (!isClusterKnown || !pods.synced || pods.ageMs > maxViewAgeMs) return undefined;
+    if (!isClusterKnown || pods.ageMs > maxViewAgeMs) return undefined;
     // Whoever asks is told when the view of pods has changed.
     if (pods.showsOwnWrites) return pods;
     pods.awaitOwnWrites();

@@ -6,13 +6,13 @@ import { KubeClient } from '../kube/client.ts';
 import type { HttpRequest, HttpResponse } from '../kube/transport.ts';
 import { ClusterView } from './cluster-view.ts';
 
-test('a policy that lacks what its CRD fills in is not in force, and somebody is told', async () => {
+/** Lists are answered at once, but for those that `items` has nothing to say of; watches stay open. */
+function viewOf(items: (path: string) => object[] | undefined): { view: ClusterView; told: string[] } {
   const clock = manualClock();
-  const bare = { metadata: { name: 'bare', uid: 'u', resourceVersion: '1' }, spec: { allNodes: true } };
   const send = async ({ path, purpose }: HttpRequest): Promise<HttpResponse> => {
-    if (purpose === 'watch') return new Promise(() => {});
-    const items = path.includes('remedypolicies') ? [bare] : [];
-    const text = JSON.stringify({ metadata: { resourceVersion: '1' }, items });
+    const found = items(path);
+    if (purpose === 'watch' || found === undefined) return new Promise(() => {});
+    const text = JSON.stringify({ metadata: { resourceVersion: '1' }, items: found });
     return {
       status: 200,
       headers: {},
@@ -37,10 +37,28 @@ test('a policy that lacks what its CRD fills in is not in force, and somebody is
     onAll: () => {},
     onProblem: (watch, { message }) => told.push(`${watch}: ${message}`),
   });
+  return { view, told };
+}
+
+test('a policy that lacks what its CRD fills in is not in force, and somebody is told', async () => {
+  const bare = { metadata: { name: 'bare', uid: 'u', resourceVersion: '1' }, spec: { allNodes: true } };
+  const { view, told } = viewOf((path) => (path.includes('remedypolicies') ? [bare] : []));
   const stop = new AbortController();
   void view.run(stop.signal);
   await waitFor('the lists', () => view.synced);
   assert.deepEqual(view.policies, []);
   assert.match(told.join(), /^remedypolicies: RemedyPolicy bare lacks fields that its CRD fills in.*install the CRDs/);
   stop.abort();
+});
+
+test('[STM-2, SAF-14] a view is as old as the oldest of what it watches', async () => {
+  for (const missing of ['remedypolicies', 'nodefences', 'volumeattachments']) {
+    const { view } = viewOf((path) => (path.includes(missing) ? undefined : []));
+    const stop = new AbortController();
+    void view.run(stop.signal);
+    const isOther = (): boolean => view.watches.every(({ name, synced }) => synced === (name !== missing));
+    await waitFor(`all but ${missing}`, isOther);
+    assert.equal(view.ageMs, Infinity, missing);
+    stop.abort();
+  }
 });

@@ -65,10 +65,11 @@ interface FenceSummary {
   node: string;
   /** It has something under way, or something to undo. */
   open: boolean;
-  policy?: string;
   /** A fence was begun and has not ended, and when its present step began. */
   fenced: boolean;
   stepMs: number | undefined;
+  /** A command of it, which may have gone out, is on record. */
+  told: boolean;
   /** It has a slot, for a fence or for another remedy that cannot be taken back. */
   fencing: boolean;
   remedying: boolean;
@@ -181,8 +182,8 @@ export class ClusterView {
     );
   }
 
-  /** Nodes under fence, and those that have a slot: for a fence, or for another remedy that cannot be taken back. */
-  nodesWith(what: 'fenced' | 'fencing' | 'remedying'): string[] {
+  /** Nodes under fence, those whose devices were told, and those that have a slot: for a fence, or for another remedy that cannot be taken back. */
+  nodesWith(what: 'fenced' | 'told' | 'fencing' | 'remedying'): string[] {
     return [...this.#fences.entries.values()].flatMap(({ value }) => (value[what] ? [value.node] : []));
   }
 
@@ -191,11 +192,9 @@ export class ClusterView {
     return [...this.#fences.entries.values()].flatMap(({ value: of }) => (of.node === node ? [] : (of.stepMs ?? [])));
   }
 
-  /** The storms under a policy that other nodes have on record. */
-  storms(policy: string, node: string): StormSign[] {
-    return [...this.#fences.entries.values()].flatMap(({ value }) =>
-      value.storm === undefined || value.policy !== policy || value.node === node ? [] : [value.storm],
-    );
+  /** The storms that other nodes have on record. */
+  storms(node: string): StormSign[] {
+    return [...this.#fences.entries.values()].flatMap(({ value }) => (value.node === node ? [] : (value.storm ?? [])));
   }
 
   /** By node: how many pods were let go when. */
@@ -374,12 +373,12 @@ function summaryOf(object: KubeObject): FenceSummary {
   };
   return {
     node: spec?.node ?? '',
-    ...(spec?.policy === undefined ? {} : { policy: spec.policy }),
     fenced: isUnderFence(status?.fence),
     stepMs: isUnderFence(status?.fence) ? Date.parse(status?.fence?.stepStartedAt ?? '') : undefined,
+    told: (status?.fence?.switched ?? []).some(({ commandSentAt }) => commandSentAt !== undefined),
     fencing: holdsSlot('fence', { spec, status }),
     remedying: holdsSlot('remedy', { spec, status }),
-    storm: attendedSign(spec?.node ?? '', status),
+    storm: attendedSign(spec?.node ?? '', status, spec?.policy),
     problems: problemsOf(status?.problems, status?.conditions),
     released: (status?.releases ?? []).map(({ recordedAt, joinedAt, podsGoneAt, pods = [] }) => ({
       recordedMs: Date.parse(joinedAt ?? recordedAt ?? ''),

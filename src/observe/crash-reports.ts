@@ -5,6 +5,9 @@ import type { Clock } from '../clock.ts';
 type Heard = NonNullable<NodeCase['crash']>;
 type Crash = Omit<Heard, 'heardForMs'>;
 
+/** That it crashed; that it was heard of since as alive, and crashed all the same; nothing. */
+export type CrashNews = 'crash' | 'signs' | 'none';
+
 /** The sender repeats itself every few seconds until the dump is written. */
 const keptMs = 600_000;
 
@@ -17,16 +20,22 @@ export class CrashReports {
   }
 
   /**
-   * `bootId` and `signs`: as the node was known when it was heard. Answers whether that is news: the sender repeats itself, and
-   * so may anybody who can reach the port.
+   * `bootId` and `signs`: as the node was known when it was heard. Answers what is new about it: the sender repeats itself, and so
+   * may anybody who can reach the port.
    */
-  heard(node: string, crash: Crash): boolean {
+  heard(node: string, crash: Crash): CrashNews {
     const known = this.of(node);
+    // Behind the others, so that the first of them are those that nobody has asked for since, because their nodes are gone.
+    this.#crashes.delete(node);
     this.#crashes.set(node, { ...crash, heardAtMs: this.#clock.monotonic() });
-    const isNews = known === undefined || known.bootId !== crash.bootId || !isSame(known.signs, crash.signs);
-    // What nobody asks for any more, because its node is gone, is forgotten as well.
-    if (isNews) for (const name of this.#crashes.keys()) this.of(name);
-    return isNews;
+    for (const name of this.#crashes.keys()) if (this.of(name) !== undefined) break;
+    if (known?.bootId !== crash.bootId) return 'crash';
+    return isSame(known.signs, crash.signs) ? 'none' : 'signs';
+  }
+
+  /** How many are remembered. */
+  get size(): number {
+    return this.#crashes.size;
   }
 
   of(node: string): Heard | undefined {

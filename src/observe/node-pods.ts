@@ -82,10 +82,6 @@ export class NodePods {
     return this.#running;
   }
 
-  get synced(): boolean {
-    return this.#watch.synced;
-  }
-
   get ageMs(): number {
     return this.#watch.ageMs;
   }

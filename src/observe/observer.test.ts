@@ -159,6 +159,20 @@ describe('observer', () => {
     await end();
   });
 
+  test('S16: a live read that the watch has overtaken says nothing: what is known does not go back', async () => {
+    const { server, clock, observer, watches, end } = await begin();
+    clock.advance(20_000);
+    const confirming = observer.confirmLease('a');
+    const { answer } = await server.next('read');
+    await watches.leases.event('MODIFIED', lease('a', '11', 'two'));
+    clock.advance(1000);
+    answer(response(JSON.stringify(lease('a', '6', 'one'))));
+    assert.equal(await confirming, true);
+    const { renewTime, unchangedForMs, confirmed } = observer.view('a').lease ?? assert.fail();
+    assert.deepEqual([renewTime, unchangedForMs, confirmed], ['two', 1000, false]);
+    await end();
+  });
+
   test('a live read that finds a newer Lease shows that the watch lags: the node is alive', async () => {
     const { server, clock, observer, end } = await begin();
     clock.advance(20_000);
@@ -256,6 +270,34 @@ describe('observer', () => {
     assert.equal(observer.leaseSign('a')?.isGone, true, 'what Kubernetes writes is no sign of life');
     await watches.nodes.event('MODIFIED', reporting('14', 'second'));
     assert.equal(observer.leaseSign('a'), undefined);
+    await end();
+  });
+
+  test('[SAF-17] who has lost its Node, or never had one, is known by when it was last heard of', async () => {
+    const { clock, observer, watches, end } = await begin();
+    assert.deepEqual(observer.leftWithin(60_000), []);
+    clock.advance(10_000);
+    await watches.nodes.event('DELETED', node('a', '20'));
+    assert.deepEqual(observer.leftWithin(60_000), ['a']);
+    clock.advance(30_000);
+    assert.deepEqual([observer.leftWithin(39_000), observer.leftWithin(40_000)], [[], ['a']], 'since its last renewal');
+    await watches.leases.event('MODIFIED', lease('a', '21', 'one', { holderIdentity: 'x' }));
+    assert.deepEqual(observer.leftWithin(39_000), [], 'that was no renewal');
+    await watches.leases.event('MODIFIED', lease('a', '22', 'two'));
+    assert.deepEqual(observer.leftWithin(0), ['a'], 'its machine lives');
+    await watches.nodes.event('ADDED', node('a', '23'));
+    assert.deepEqual(observer.leftWithin(60_000), []);
+    await watches.leases.event('MODIFIED', lease('a', '24', 'three'));
+    assert.deepEqual(observer.leftWithin(60_000), [], 'it has a Node');
+    await watches.leases.event('ADDED', lease('b', '25', 'one'));
+    assert.deepEqual(observer.leftWithin(60_000), [], 'nobody knows when that was');
+    await watches.leases.event('MODIFIED', lease('b', '26', 'two'));
+    assert.deepEqual(observer.leftWithin(60_000), ['b']);
+    for (let index = 0; index < 1001; index += 1) {
+      await watches.leases.event('ADDED', lease(`c${index}`, `${3000 + 2 * index}`, 'one'));
+      await watches.leases.event('MODIFIED', lease(`c${index}`, `${3001 + 2 * index}`, 'two'));
+    }
+    assert.deepEqual([observer.leftWithin(60_000).length, observer.leftWithin(60_000)[0]], [1000, 'c1']);
     await end();
   });
 

@@ -18,6 +18,7 @@ import type { WatchState } from './watch-state.ts';
 import { stateOf } from './watch-state.ts';
 
 const liveReadTimeoutMs = 5000;
+const leftAtMost = 1000;
 
 export interface ObserverOptions {
   client: KubeClient;
@@ -59,6 +60,8 @@ export class Observer {
   readonly #sightings = new Map<string, Sighting>();
   /** Since when each node that is not Ready has been seen to be so. */
   readonly #notReadySince = new Map<string, number>();
+  /** Of names without a Node: when their kubelet was last heard of. To delete a Node says nothing of its machine. */
+  readonly #leftAt = new Map<string, number>();
   /** Who has which address: made when it is asked for, which anybody who can send a datagram may do as often as they like. */
   #addresses: Map<string, string[]> | undefined;
   readonly #firstSync = Promise.withResolvers<void>();
@@ -169,6 +172,12 @@ export class Observer {
     return renewed ? this.#options.clock.monotonic() - madeAtMs : undefined;
   }
 
+  /** Who has no Node any more, or never had one, and was heard of within this time. */
+  leftWithin(ms: number): readonly string[] {
+    const sinceMs = this.#options.clock.monotonic() - ms;
+    return [...this.#leftAt].flatMap(([name, atMs]) => (atMs >= sinceMs ? [name] : []));
+  }
+
   /** Reads the Lease live and compares it with what the watch says. Answers whether the read succeeded. */
   async confirmLease(name: string): Promise<boolean> {
     const before = this.#sightings.get(name);
@@ -198,8 +207,18 @@ export class Observer {
     const isReady = conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
     if (change.type === 'deleted' || isReady) this.#notReadySince.delete(name);
     else if (!this.#notReadySince.has(name)) this.#notReadySince.set(name, this.#options.clock.monotonic());
+    this.#noteLeft(name, change.type === 'deleted' ? this.#sightings.get(name)?.seenAtMs : undefined);
     if (!isAsBefore(change) && this.#sightings.get(name)?.isGone === true) this.#sightings.delete(name);
     this.#options.onNode(name, 'node');
+  }
+
+  /** Of the many that come and go the last are kept. Undefined: it has a Node, or was never heard of. */
+  #noteLeft(name: string, atMs: number | undefined): void {
+    this.#leftAt.delete(name);
+    if (atMs === undefined) return;
+    this.#leftAt.set(name, atMs);
+    const [first = ''] = this.#leftAt.keys();
+    if (this.#leftAt.size > leftAtMost) this.#leftAt.delete(first);
   }
 
   #lease(name: string): LeaseFacts | undefined {
@@ -259,8 +278,10 @@ export class Observer {
     const seenAtMs = this.#options.clock.monotonic();
     const madeAtMs = madeBy(known, lease, seenAtMs);
     const first: Sighting = { lease, seenAtMs, madeAtMs, confirmed: false, renewed: isThere(known) };
-    if (known?.lease.renewTime !== lease.renewTime) this.#sightings.set(name, first);
-    else {
+    if (known?.lease.renewTime !== lease.renewTime) {
+      this.#sightings.set(name, first);
+      if (known !== undefined && !this.#nodes.entries.has(name)) this.#noteLeft(name, seenAtMs);
+    } else {
       const { isGone: _, ...same } = known;
       this.#sightings.set(name, { ...same, lease, confirmed: false });
     }

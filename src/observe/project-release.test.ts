@@ -70,6 +70,20 @@ describe('a pod', () => {
     assert.deepEqual(claimsOf('x', []), []);
   });
 
+  test('[NGS-8] how long a kubelet lets it take to end', () => {
+    const within = (spec: object, metadata: object = {}): number =>
+      projectPod(object({ spec }, metadata)).endsWithinSeconds;
+    assert.equal(within({ terminationGracePeriodSeconds: 90 }), 90);
+    assert.equal(within({ terminationGracePeriodSeconds: 0 }), 0);
+    assert.equal(within({}), 30);
+    assert.equal(within({}, { deletionGracePeriodSeconds: 600 }), 600, 'whoever has begun to end it goes on with that');
+    assert.equal(
+      within({}, { deletionGracePeriodSeconds: 0 }),
+      30,
+      'one that was deleted by force has not ended by that',
+    );
+  });
+
   test('[POD-6] where DisruptionTarget stands among its conditions', () => {
     const at = (...types: string[]): number | undefined =>
       projectPod(object({ status: { conditions: types.map((type) => ({ type })) } })).disruptionAt;

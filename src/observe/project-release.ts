@@ -18,6 +18,7 @@ import {
   UNPUBLISH_FENCE_ANNOTATION,
 } from '../api/release-view.ts';
 import { CORDONED_ANNOTATION, DRAIN_NOTE, isOurCordon, plansOf } from '../api/plans.ts';
+import { USUAL_GRACE_SECONDS } from '../api/unseen.ts';
 import type { ConditionStatus } from '../api/view.ts';
 import type { KubeObject } from '../kube/client.ts';
 import type { OwnerReference } from '../kube/ownership.ts';
@@ -129,6 +130,7 @@ interface WirePod extends KubeObject {
     nodeSelector?: Record<string, string>;
     affinity?: { nodeAffinity?: { requiredDuringSchedulingIgnoredDuringExecution?: WireNodeSelector } };
     tolerations?: TolerationFacts[];
+    terminationGracePeriodSeconds?: number;
     volumes?: WireVolume[];
   };
   status?: { phase?: string; conditions?: { type?: string; status?: string }[] };
@@ -166,6 +168,11 @@ export function projectPod(object: KubeObject): PodFacts {
     phase: status?.phase ?? '',
     ...(Number.isNaN(deletionAtMs) ? {} : { deletionAtMs }),
     ...(metadata.deletionGracePeriodSeconds === undefined ? {} : { graceSeconds: metadata.deletionGracePeriodSeconds }),
+    // Whoever has begun to end it goes on with the time that was given then.
+    endsWithinSeconds: Math.max(
+      spec?.terminationGracePeriodSeconds ?? USUAL_GRACE_SECONDS,
+      metadata.deletionGracePeriodSeconds ?? 0,
+    ),
     mirror: isMirror(metadata),
     labels: metadata.labels ?? {},
     tolerations: spec?.tolerations ?? [],

@@ -160,6 +160,7 @@ export class Attendant {
   close(): void {
     this.#options.longActs.watch.close();
     for (const name of this.#options.reader.attended) this.#leave(name);
+    this.#options.shared.close();
     this.#alarms.clear();
   }
 

@@ -16,10 +16,11 @@ function doubtBy(observer: Observer): DoubtAbout {
 export function weighedBy(
   observer: Observer,
   memory: DeviceMemory,
-): Pick<LongActsOptions, 'doubt' | 'hear' | 'onCut' | 'onWatch'> {
+): Pick<LongActsOptions, 'doubt' | 'hear' | 'saysOn' | 'onCut' | 'onWatch'> {
   return {
     doubt: doubtBy(observer),
     hear: (node, asked, said) => memory.hear(node, asked, { said, by: asked.isKept === true ? 'watch' : 'fence' }),
+    saysOn: (node, method) => memory.saysOn(node, method),
     onCut: (node, method) => memory.cut(node, method),
     onWatch: (node, method, state) => memory.watched(node, method, state),
   };

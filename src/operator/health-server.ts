@@ -1,13 +1,16 @@
 /** /healthz, /readyz and /metrics. */
-import * as http from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import type { Clock } from '../clock.ts';
 import { contentType } from '../report/prometheus.ts';
-import { closeNow, listenOn } from './listen.ts';
+import type { Answer, ServerBounds } from './bounded-server.ts';
+import { BoundedServer } from './bounded-server.ts';
 
 export interface HealthSources {
   /** Undefined: all is well; else what is wrong. A process that is not healthy is restarted: only for what that mends. */
   unhealthy: () => string | undefined;
   unready: () => string | undefined;
-  metrics: () => string;
+  /** Absent: not here. */
+  metrics?: () => Buffer;
 }
 
 /** `:8080`, `127.0.0.1:0`, `[::1]:8080`. */
@@ -23,45 +26,44 @@ export function parseBindAddress(text: string): { host?: string; port: number } 
   return host === '' ? { port } : { host, port };
 }
 
-export class HealthServer {
-  readonly #server: http.Server;
-
-  constructor(sources: HealthSources) {
-    this.#server = http.createServer((request, response) => {
-      const { status, text, contentType } = answer(request, sources);
-      response.writeHead(status, { 'content-type': contentType ?? 'text/plain; charset=utf-8' });
-      response.end(request.method === 'HEAD' ? undefined : text);
-    });
-  }
-
-  /** Answers the port; rejects if the address is taken. */
-  listen(address: { host?: string; port: number }): Promise<number> {
-    return listenOn(this.#server, address);
-  }
-
-  close(): Promise<void> {
-    return closeNow(this.#server);
-  }
+/** A rendering is work and memory for each node of the cluster: whoever asks within a second gets the same. */
+export function onceASecond(clock: Clock, render: () => string): () => Buffer {
+  let rendered: { text: Buffer; atMs: number } | undefined;
+  return () => {
+    const atMs = clock.monotonic();
+    if (rendered === undefined || atMs - rendered.atMs >= 1000) rendered = { text: Buffer.from(render()), atMs };
+    return rendered.text;
+  };
 }
 
-interface Answer {
-  status: number;
-  text: string;
-  contentType?: string;
+export function healthServer(
+  sources: HealthSources,
+  options: { clock: Clock; bounds?: Partial<ServerBounds> },
+): BoundedServer {
+  return new BoundedServer({ ...options, answer: (request) => answer(request, sources) });
 }
 
-function answer(request: http.IncomingMessage, sources: HealthSources): Answer {
-  if (request.method !== 'GET' && request.method !== 'HEAD') return { status: 405, text: 'GET or HEAD only\n' };
-  switch ((request.url ?? '').split('?', 1)[0]) {
-    case '/healthz':
-      return verdictOf(sources.unhealthy());
-    case '/readyz':
-      return verdictOf(sources.unready());
-    case '/metrics':
-      return { status: 200, text: sources.metrics(), contentType };
-    default:
-      return { status: 404, text: 'there are /healthz, /readyz and /metrics\n' };
-  }
+export function pathOf({ url }: IncomingMessage): string {
+  return (url ?? '').split('?', 1)[0] ?? '';
+}
+
+/** Undefined: it is asked for as it should be. */
+export function wrongMethod({ method }: IncomingMessage): Answer | undefined {
+  return method === 'GET' || method === 'HEAD' ? undefined : { status: 405, text: 'GET or HEAD only\n' };
+}
+
+export function metricsAnswer(text: Buffer): Answer {
+  return { status: 200, text, headers: { 'content-type': contentType } };
+}
+
+function answer(request: IncomingMessage, { unhealthy, unready, metrics }: HealthSources): Answer {
+  const wrong = wrongMethod(request);
+  if (wrong !== undefined) return wrong;
+  const path = pathOf(request);
+  if (path === '/healthz') return verdictOf(unhealthy());
+  if (path === '/readyz') return verdictOf(unready());
+  if (path === '/metrics' && metrics !== undefined) return metricsAnswer(metrics());
+  return { status: 404, text: `there are ${metrics === undefined ? '' : '/metrics, '}/healthz and /readyz\n` };
 }
 
 function verdictOf(problem: string | undefined): Answer {

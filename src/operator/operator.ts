@@ -12,7 +12,6 @@ import { LongActs } from '../act/long-acts.ts';
 import type { DeviceMemory } from '../act/device-memory.ts';
 import type { StoredDevice } from '../act/device-records.ts';
 import type { Clock } from '../clock.ts';
-import type { KubeClient } from '../kube/client.ts';
 import type { KubeError } from '../kube/errors.ts';
 import type { Knock } from '../kube/knock.ts';
 import type { LeaderProblem, LeaderTimings } from '../kube/leader.ts';
@@ -22,7 +21,6 @@ import type { ServerTime } from '../kube/server-time.ts';
 import { CaseReader } from '../observe/case-reader.ts';
 import { ClusterView } from '../observe/cluster-view.ts';
 import { type NodeChange, Observer } from '../observe/observer.ts';
-import type { Log } from '../report/log.ts';
 import type { MetricSources } from '../report/metrics.ts';
 import { Metrics } from '../report/metrics.ts';
 import type { VerdictChange } from '../report/verdict-board.ts';
@@ -32,9 +30,9 @@ import { RecordUpkeep } from './upkeep.ts';
 import { CrashReports } from '../observe/crash-reports.ts';
 import { Attendant } from './attendant.ts';
 import { memoryBy, weighedBy } from './device-rules.ts';
+import { Doors, type DoorOptions } from './doors.ts';
 import { Draining } from './draining.ts';
 import { unhealthy, unready } from './health.ts';
-import { HealthServer } from './health-server.ts';
 import { jobObjectsOf } from './job-objects.ts';
 import { KeyedLoop } from './keyed-loop.ts';
 import type { Pass } from '../report/pass.ts';
@@ -44,11 +42,8 @@ import { policyFor, SharedFacts } from './shared-facts.ts';
 import { serverTimeFor } from './server-clock.ts';
 import { Succession } from './succession.ts';
 
-export interface OperatorOptions {
-  client: KubeClient;
-  clock: Clock;
+export interface OperatorOptions extends DoorOptions {
   random: () => number;
-  log: Log;
   version: string;
   limits: JudgeLimits;
   gates: FeatureGates;
@@ -65,8 +60,8 @@ export interface OperatorOptions {
   nodeName?: string | undefined;
   /** Never used by another process: the holder of records, and who reports events. */
   identity: string;
-  /** Absent: /healthz, /readyz and /metrics are not served, as in a simulation that has no real network. */
-  bind?: { host?: string; port: number };
+  /** What came of the messages of crashed kernels; absent: nobody listens for them. */
+  kdump?: MetricSources['kdump'];
   /** Each pass, for whoever wants to keep them. */
   onPass?: (pass: Pass) => void;
   /** Absent: no election; this instance leads. */
@@ -106,7 +101,7 @@ export class Operator {
   readonly #upkeep: RecordUpkeep;
   readonly #draining: Draining;
   readonly #elector: LeaderElector | undefined;
-  readonly #server: HealthServer;
+  readonly #doors: Doors;
   #shared: SharedFacts | undefined;
   #leading = false;
   readonly #succession: Succession;
@@ -171,7 +166,7 @@ export class Operator {
     });
     this.#draining = new Draining({ ...base, events: this.#events, isLeading, log, onProblem });
     this.#metrics = new Metrics(this.#metricSources(isLeading), options.version);
-    this.#server = new HealthServer({
+    this.#doors = new Doors(this.#options, {
       unhealthy: () => unhealthy(this.#observer, options.limits),
       unready: () => unready(this.#observer, options.limits),
       metrics: () => this.#metrics.text(),
@@ -240,6 +235,7 @@ export class Operator {
       releases: this.#reporter,
       drains: this.#draining,
       unfenceable: () => this.#policies.unfenceable,
+      kdump: this.#options.kdump ?? {},
     };
   }
 
@@ -267,9 +263,9 @@ export class Operator {
     if (seen.node === undefined) return;
     const crash = { bootId: seen.node.bootId, address, signs: signsOf(seen) };
     // Whoever can send one datagram can send a million.
-    if (!this.#crashes.heard(node, crash)) return;
-    this.#options.log.info({ node, address }, 'the kernel has crashed');
-    if (this.#leading) this.#loop.add(node);
+    const news = this.#crashes.heard(node, crash);
+    if (news === 'crash') this.#options.log.info({ node, address }, 'the kernel has crashed');
+    if (news !== 'none' && this.#leading) this.#loop.add(node);
   }
 
   /** What this instance thinks of each node; empty while it does not lead. */
@@ -279,9 +275,8 @@ export class Operator {
 
   /** Ends when `shutdown` fires and everything is put down; rejects when something is broken beyond repair. */
   async run(shutdown: AbortSignal): Promise<void> {
-    const { log, version, bind } = this.#options;
-    const port = bind === undefined ? undefined : await this.#server.listen(bind);
-    log.info({ version, port, identity: this.#options.identity }, 'started');
+    const { log, version, identity } = this.#options;
+    log.info({ version, ...(await this.#doors.open()), identity }, 'started');
     const failed = new AbortController();
     const signal = AbortSignal.any([shutdown, failed.signal]);
     const watching = [this.#observer.run(signal), this.#cluster.run(signal), this.#draining.run(signal)];
@@ -293,7 +288,7 @@ export class Operator {
     );
     const outcomes = await Promise.allSettled(parts);
     await this.#events.close(eventsFlushMs);
-    await this.#server.close();
+    await this.#doors.close();
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
     log.info({}, 'stopped');
   }

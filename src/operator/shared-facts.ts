@@ -7,6 +7,7 @@ import type { ConfigResult } from '../api/fence-config.ts';
 import { deviceHash } from '../api/fence-config.ts';
 import { isSilent, silentAfterMs, silentForMs } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
+import { DEFAULT_STORM } from '../api/policy-facts.ts';
 import { outletLevels, powerMethods, storageMethods } from '../api/power.ts';
 import type { LiveNode, NodeCase, PolicyMatch, PolicySummary, TroubleCount } from '../api/release-view.ts';
 import type { OpenStorm, StormFacts, StormSign } from '../api/storm-sign.ts';
@@ -20,7 +21,7 @@ import type { NodeDecision } from '../decide/decide-node.ts';
 import { configFor } from '../decide/policy-nodes.ts';
 import { quietOf, silenceOf } from '../decide/silence.ts';
 import type { DeviceProvider } from '../devices/provider.ts';
-import { hasJoined, stormFacts } from '../judge/cohort.ts';
+import { hasJoined, isStormFor, stormFacts } from '../judge/cohort.ts';
 import { matchPolicy } from '../judge/match-policy.ts';
 import type { CountedNode } from '../judge/storm.ts';
 import { countTrouble, harshThresholds, lifeOf } from '../judge/storm.ts';
@@ -29,6 +30,7 @@ import type { ClusterView } from '../observe/cluster-view.ts';
 import { ConditionTimes } from '../observe/condition-times.ts';
 import type { NodeChange, Observer } from '../observe/observer.ts';
 import { ClaimBook } from './claims.ts';
+import { StormMemory } from './storm-memory.ts';
 
 export interface SharedFactsOptions {
   clock: Clock;
@@ -53,6 +55,7 @@ const unconfigured: ConfigResult = { ok: true, config: { isolation: [], powerMan
 export class SharedFacts {
   readonly #options: SharedFactsOptions;
   readonly #claims = new ClaimBook();
+  readonly #storms = new StormMemory();
   readonly #conditions: ConditionTimes;
   #noted: PolicySummary | undefined;
   /** By node: of whom it waits to hear, and whether an outlet of that one has said off. */
@@ -106,14 +109,23 @@ export class SharedFacts {
     };
   }
 
-  claim({ name, serverNowMs }: NodeCase, { claims }: NodeDecision): void {
+  claim({ name, policy, fence, serverNowMs }: NodeCase, { claims, record }: NodeDecision): void {
     this.#claims.take(name, claims, serverNowMs);
+    const { storm } = record?.status ?? fence?.status ?? {};
+    const sign = stormSign(name, storm, policy.kind === 'one' ? policy.policy.name : undefined);
+    this.#storms.note(name, sign, serverNowMs);
   }
 
   forget(name: string): void {
     this.#conditions.forget(name);
     this.#claims.forget(name);
+    this.#storms.forget(name);
     this.#awaited.delete(name);
+  }
+
+  /** The term has ended: whoever leads now notices the end of what goes on, and writes it down. */
+  close(): void {
+    this.#storms.clear();
   }
 
   /** Something about a node has changed. */
@@ -175,20 +187,27 @@ export class SharedFacts {
     const { cluster } = this.#options;
     const remedy = policy.kind === 'one' ? policy.policy.remedy : undefined;
     const thresholds = remedy === undefined ? [] : harshThresholds(remedy);
-    const fencing = new Set([...cluster.nodesWith('fencing'), ...this.#claims.slots('fence')]);
+    const fencing = new Set([...cluster.nodesWith('fencing'), ...this.#claims.slots('fence'), ...this.#unrecorded()]);
     const fenced = new Set([...cluster.nodesWith('fenced'), ...fencing]);
     const remedying = new Set([...cluster.nodesWith('remedying'), ...this.#claims.slots('remedy')]);
     const types = new Set(thresholds.map(({ condition }) => condition?.type));
     const ongoing = { fenced, fencing, remedying };
-    const own = stormSign(name, fence?.status.storm);
-    const others = policy.kind === 'one' ? cluster.storms(policy.policy.name, name) : [];
-    const signs = own === undefined ? others : [...others, own];
-    const storm = policy.kind === 'one' ? this.#storm(signs, serverNowMs) : {};
+    const own = { policy: policy.kind === 'one' ? policy.policy.name : undefined, ...(remedy?.storm ?? DEFAULT_STORM) };
+    const signs = [...cluster.storms(name), ...this.#storms.signs(serverNowMs)].filter((sign) => isStormFor(sign, own));
+    const ownSign = stormSign(name, fence?.status.storm);
+    if (ownSign !== undefined) signs.push(ownSign);
+    const storm = this.#storm(signs, serverNowMs);
     const counted = this.#counted(types, { storm: storm.storm, signs });
     const count = countTrouble(name, counted, { ...ongoing, storm: storm.storm }, thresholds);
     // Whoever is being cut comes a step further, also where no view shows it yet.
     const steps = count.fencing.length > 0 ? [serverNowMs] : cluster.fencedSince(name);
     return { ...count, ...storm, ...(steps.length === 0 ? {} : { fencedAtMs: Math.max(...steps) }) };
+  }
+
+  /** What was told goes on although nobody finds it on record any more, and has its slot until then; what is on record says so itself. */
+  #unrecorded(): string[] {
+    const recorded = new Set(this.#options.cluster.nodesWith('told'));
+    return [...this.#options.longActs.cutting].filter((name) => !recorded.has(name));
   }
 
   #storm(signs: readonly StormSign[], nowMs: number): StormFacts {
@@ -285,9 +304,14 @@ export class SharedFacts {
     return { beside: { ...named, silent, present, settledAtMs: serverNowMs + inMs } };
   }
 
-  /** Counted before there is a fence: the first decision may send the command. */
+  /**
+   * Counted before there is a fence: the first decision may send the command. Who has lost its Node lately is counted as well, and is
+   * missing from then on: its machine may run, and cannot be waited for.
+   */
   #others({ name, serverNowMs }: ReadCase, config: ConfigResult): Pick<NodeCase, 'others'> {
-    return this.#isBlind(name, config) ? { others: this.#present(name, timeOf(serverNowMs)) } : {};
+    if (!this.#isBlind(name, config)) return {};
+    const left = this.#options.observer.leftWithin(leftLatelyMs).filter((other) => other !== name);
+    return { others: this.#present(name, timeOf(serverNowMs)) + left.length };
   }
 
   #ports(name: string, config: ConfigResult): Pick<NodeCase, 'unshownPorts'> {
@@ -351,6 +375,8 @@ const lookAgainMs = 1000;
 /** Of one that is silent we are told when it is heard of; what that may miss is found the less often, the longer it takes. */
 const lookAtLeastEveryMs = 60_000;
 const namedAtMost = 3;
+/** A machine that is removed in good order is off by then, or somewhere else. */
+const leftLatelyMs = 600_000;
 
 /** Only the node controller says so, of a kubelet that it does not hear of. */
 function unknownSince(node: NodeFacts | undefined): Pick<SilentNode, 'unknownSince'> {

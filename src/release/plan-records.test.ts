@@ -11,13 +11,15 @@ import {
   aRecord,
   aVolume,
   entry,
+  eviction,
+  forceEviction,
   inForce,
   nowMs,
   quarantine,
 } from '../../test/support/release-case.ts';
-import { MAX_RELEASED_PODS, MAX_RELEASES } from '../api/fence-names.ts';
+import { MAX_RELEASED_PODS } from '../api/fence-names.ts';
 import type { ReleaseRecord } from '../api/node-fence.ts';
-import type { NodeCase } from '../api/release-view.ts';
+import type { NodeCase, PodFacts } from '../api/release-view.ts';
 import type { Act, Step } from '../api/steps.ts';
 import { actsOf } from '../api/steps.ts';
 import type { ReleasePlan } from './plan.ts';
@@ -81,6 +83,13 @@ describe('what is done already makes no step', () => {
       [MAX_RELEASED_PODS, MAX_RELEASED_PODS, 4],
       'what is new joins where there is room',
     );
+  });
+
+  test('[NGS-8] how long a pod may take to end is on record where no volume of its own shows that it has', () => {
+    const graces = (...pods: PodFacts[]): (number | undefined)[] =>
+      plan(aCase({ pods, fence: aFence() })).records.flatMap((record) => record.pods.map((pod) => pod.graceSeconds));
+    assert.deepEqual(graces(aPod()), [undefined]);
+    assert.deepEqual(graces(aPod({ endsWithinSeconds: 90 }), aPod({ uid: 'pod-1', name: 'web-1' })), [90, 30]);
   });
 
   test('a record of another boot, author or node is another record', () => {
@@ -193,6 +202,22 @@ describe('what is done already makes no step', () => {
       });
     });
 
+    test('[EVD-5] what is free later, because a pod that stayed has gone, has a time of its own to be detached', () => {
+      const asserted = aCase({ gates: eviction, policy: { kind: 'none' }, node: aNode({ taints: [forceEviction] }) });
+      const [begun] = plan(asserted).records;
+      const goneAt = (podsGoneAt: string | undefined, attachments: NodeCase['attachments']): string | undefined => {
+        const releases = [{ ...begun!, ...(podsGoneAt === undefined ? {} : { podsGoneAt }) }];
+        const [record] = plan({ ...asserted, pods: [], attachments, fence: aFence({ releases }) }).records;
+        assert.deepEqual(
+          record?.attachments,
+          attachments.map(({ name }) => name),
+        );
+        return record?.podsGoneAt;
+      };
+      assert.equal(goneAt(before.podsGoneAt, [first]), before.podsGoneAt);
+      assert.equal(goneAt(before.podsGoneAt, [first, second]), '2026-01-01T00:10:00Z');
+    });
+
     test('and where nothing does it stays as it is', () => {
       const waits = { ...before, freed: [], freedAt: '2026-01-01T00:09:10Z' };
       const over = aPod({ phase: 'Failed' });
@@ -234,30 +259,5 @@ describe('what is done already makes no step', () => {
       const { deletionAtMs: _, ...user } = aPod({ name: 'other', uid: 'pod-9' });
       assert.equal(after({ ...gone, pods: [user] }), 'free,gone,over');
     });
-  });
-
-  test('records that have ended are kept while there is room', () => {
-    const ended = Array.from({ length: MAX_RELEASES - 2 }, (_, at) => aRecord({ by: `policy ${at}`, endedAt: 'x' }));
-    assert.equal(plan(aCase({ fence: aFence({ releases: ended }) })).records.length, MAX_RELEASES - 1);
-  });
-
-  test('records are bounded: the oldest that are over go, one that is open never', () => {
-    const old = Array.from({ length: MAX_RELEASES }, (_, at) =>
-      aRecord({ by: `policy ${at}`, ...(at === 0 ? {} : { endedAt: 'x' }) }),
-    );
-    const { records } = plan(aCase({ fence: aFence({ releases: old }) }));
-    assert.equal(records.length, MAX_RELEASES);
-    assert.ok(
-      records.some(({ by }) => by === 'policy 0'),
-      'the open one',
-    );
-    assert.ok(
-      records.every(({ by }) => by !== 'policy 1'),
-      'the oldest of the others',
-    );
-    assert.ok(
-      records.some(({ by }) => by === 'policy release'),
-      'the new one',
-    );
   });
 });

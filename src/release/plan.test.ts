@@ -55,6 +55,14 @@ describe('the order of a release', () => {
     const drivers = { [driver]: { name: driver, safeDetach: true, unpublishFence: true } };
     const nodeCase = aCase({ ...safely, drivers });
     assert.deepEqual(deeds(plan(nodeCase).steps), [['quarantine'], ['requestFence'], ['freeVolumes'], ['forceDelete']]);
+    const other = anAttachment({ name: 'csi-9', uid: 'attachment-9', volume: 'pv-9' });
+    const { steps } = plan({ ...nodeCase, attachments: [...nodeCase.attachments, other] });
+    const wanted = steps.flatMap(actsOf).filter((act) => act.do === 'requestFence');
+    assert.deepEqual(
+      wanted.map(({ attachment }) => attachment),
+      ['csi-0'],
+      'and of no other volume',
+    );
     const asked = { ...nodeCase, attachments: [anAttachment({ fenceWanted: true })] };
     assert.deepEqual(deeds(plan(asked).steps), [['quarantine'], ['freeVolumes'], ['forceDelete']]);
     const silent = plan(aCase(safely));

@@ -4,18 +4,18 @@
  * Kubernetes itself detaches them at once (NGS-4, FEV-4). Whatever is done already makes no step, so that the same plan
  * goes on after a crash.
  */
-import { MAX_RELEASED_PODS, MAX_RELEASES } from '../api/fence-names.ts';
 import type { ReleaseRecord } from '../api/node-fence.ts';
-import type { AttachmentFacts, NodeCase, PodFacts } from '../api/release-view.ts';
+import type { NodeCase } from '../api/release-view.ts';
 import { QUARANTINE_KEY } from '../api/release-view.ts';
 import type { Grounds, GroundedAct, Step } from '../api/steps.ts';
 import { clockTime, hasTaint, identityOf, isOver, nameInUse } from '../api/facts.ts';
 import { markOf } from '../api/quarantine.ts';
-import { unseenVolume } from '../api/unseen.ts';
-import { budgeted, budgetsAgainst } from './budgets.ts';
+import { budgeted } from './budgets.ts';
 import { attachmentsHere, driverOf, kubeletSilent } from './checks.ts';
 import { keptBy } from './kept.ts';
 import { tellingOff } from './out-of-service.ts';
+import type { Group } from './records.ts';
+import { bootOf, bounded, recorded, wayOf } from './records.ts';
 import { wayNamed, ways } from './release-node.ts';
 import type { Fate, Freed, Going, Way } from './way.ts';
 
@@ -30,15 +30,6 @@ export interface ReleasePlan {
   steps: Step[];
 }
 
-interface Group {
-  way: Way;
-  goings: readonly Going[];
-  pods: PodFacts[];
-  volumes: string[];
-  entries: string[];
-  attachments: AttachmentFacts[];
-}
-
 /** Without fates nothing new is begun; what has begun is followed to its end. */
 export function planRelease(nodeCase: NodeCase, fates: readonly Fate[] | undefined, epoch: number): ReleasePlan {
   const records = (nodeCase.fence?.status.releases ?? []).map((record) => progressed(nodeCase, record));
@@ -47,13 +38,13 @@ export function planRelease(nodeCase: NodeCase, fates: readonly Fate[] | undefin
   for (const [way, goings] of fates === undefined ? [] : grouped(nodeCase, fates, records)) {
     const group = groupOf(nodeCase, { way, goings }, fates ?? []);
     const isEmpty = goings.length === 0 && group.attachments.length === 0;
-    const record = isEmpty ? undefined : recordFor(nodeCase, group, records, epoch);
+    const own = isEmpty ? [] : recorded(nodeCase, group, records, epoch);
     const freed = freedBy(group);
     const respected = budgeted(nodeCase, group.pods);
-    const grounds = groundsOf(nodeCase, { way, record, freed, epoch });
-    const acts = way.basis === 'PowerOff' ? tellingOff(nodeCase, fates ?? [], record) : [];
+    const grounds = groundsOf(nodeCase, { way, records: own, freed, epoch });
+    const acts = way.basis === 'PowerOff' ? tellingOff(nodeCase, fates ?? [], own.at(-1)) : [];
     // Where nothing goes, nothing has to be kept away: Kubernetes schedules nothing to a node that is not Ready.
-    if (record === undefined) telling.push(...(acts.length > 0 ? [{ acts, grounds: { ...grounds, taints: [] } }] : []));
+    if (own.length === 0) telling.push(...(acts.length > 0 ? [{ acts, grounds: { ...grounds, taints: [] } }] : []));
     else
       steps.push(
         ...stepsOf(nodeCase, group, {
@@ -65,7 +56,7 @@ export function planRelease(nodeCase: NodeCase, fates: readonly Fate[] | undefin
   steps.push(...detachSteps(nodeCase, records, epoch));
   const quarantine = quarantineStep(nodeCase);
   if (steps.length > 0 && quarantine !== undefined) steps.unshift(quarantine);
-  return { records: bounded(records), steps: [...steps, ...telling] };
+  return { records: bounded(nodeCase, records), steps: [...steps, ...telling] };
 }
 
 function grouped(nodeCase: NodeCase, fates: readonly Fate[], records: readonly ReleaseRecord[]): Map<Way, Going[]> {
@@ -121,81 +112,6 @@ function groupOf(
   };
 }
 
-/**
- * One record for each basis, author and boot; what joins later is added to it, and what does not fit gets another. Answers with the
- * last that something was added to.
- */
-function recordFor(nodeCase: NodeCase, group: Group, records: ReleaseRecord[], epoch: number): ReleaseRecord {
-  const blank = blankFor(nodeCase, group.way, epoch);
-  const fits = (record: ReleaseRecord): boolean =>
-    record.endedAt === undefined &&
-    wayOf(record)?.name === blank.way &&
-    record.by === blank.by &&
-    record.nodeUid === blank.nodeUid &&
-    record.bootId === blank.bootId;
-  const known = new Set(records.filter(fits).flatMap(({ pods }) => pods.map(({ uid }) => uid)));
-  const added = group.pods.filter(({ uid }) => !known.has(uid));
-  for (;;) {
-    const index = records.findIndex((one) => fits(one) && (added.length === 0 || one.pods.length < MAX_RELEASED_PODS));
-    const before = records[index] ?? blank;
-    const overruled = union(
-      before.budgets ?? [],
-      group.pods.flatMap((pod) => budgetsAgainst(nodeCase, pod)),
-    );
-    const record = {
-      ...joined(nodeCase, before, { ...group, pods: added.splice(0, MAX_RELEASED_PODS - before.pods.length) }),
-      ...(overruled.length === 0 ? {} : { budgets: overruled }),
-    };
-    if (index === -1) records.push(record);
-    else records[index] = record;
-    if (added.length === 0) return record;
-  }
-}
-
-function blankFor(nodeCase: NodeCase, { name, basis, podStays, by }: Way, epoch: number): ReleaseRecord {
-  const author = by(nodeCase);
-  const bootId = bootOf(nodeCase);
-  return {
-    way: name,
-    basis,
-    ...(author === undefined ? {} : { by: author }),
-    nodeUid: nodeCase.node?.uid ?? nodeCase.fence?.status.incident?.nodeUid ?? '',
-    ...(bootId === undefined ? {} : { bootId }),
-    epoch,
-    recordedAt: clockTime(nodeCase.serverNowMs),
-    podsStay: podStays,
-    pods: [],
-    attachments: [],
-    volumes: [],
-    freed: [],
-  };
-}
-
-/** `pods` of the group: those that are new. */
-function joined(nodeCase: NodeCase, before: ReleaseRecord, group: Group): ReleaseRecord {
-  const now = clockTime(nodeCase.serverNowMs);
-  const added = group.pods;
-  const pods = [...before.pods, ...added.map((pod) => released(nodeCase, pod))];
-  const freed = union(before.freed, group.entries);
-  const { podsGoneAt: _, freedAt: __, ...open } = before;
-  const times = {
-    ...(added.length > 0 && before.pods.length > 0 ? { joinedAt: now } : {}),
-    ...(added.length === 0 && before.podsGoneAt !== undefined ? { podsGoneAt: before.podsGoneAt } : {}),
-    ...(freed.length === before.freed.length && before.freedAt !== undefined ? { freedAt: before.freedAt } : {}),
-  };
-  const attachments = union(
-    before.attachments,
-    group.attachments.map(({ name }) => name),
-  );
-  return { ...open, ...times, pods, attachments, volumes: union(before.volumes, group.volumes), freed };
-}
-
-function released(nodeCase: NodeCase, pod: PodFacts): ReleaseRecord['pods'][number] {
-  const { namespace, name, uid } = pod;
-  const unseen = unseenVolume(nodeCase, pod);
-  return { namespace, name, uid, ...(unseen === undefined ? {} : { unseen }) };
-}
-
 /** What the world has done of a record since: pods gone, volumes out of use, all at an end. */
 export function progressed(nodeCase: NodeCase, record: ReleaseRecord): ReleaseRecord {
   if (record.endedAt !== undefined) return record;
@@ -223,13 +139,6 @@ function isGone({ pods }: NodeCase, uid: string): boolean {
   return pod === undefined || isOver(pod);
 }
 
-/** The way in whose name something was recorded; undefined: of an earlier version, or of one that knew more ways. */
-function wayOf({ way, basis, podsStay }: ReleaseRecord): Way | undefined {
-  if (way !== undefined) return ways.find(({ name }) => name === way);
-  const [only, ...others] = ways.filter((one) => one.basis === basis && one.podStays === podsStay);
-  return others.length === 0 ? only : undefined;
-}
-
 function freedBy({ attachments, goings }: Group): Freed {
   const drivers = attachments.map(({ driver }) => driver);
   const volumes = goings.flatMap(({ frees }) => frees.flatMap(({ csi }) => csi?.driver ?? []));
@@ -238,14 +147,14 @@ function freedBy({ attachments, goings }: Group): Freed {
 
 interface Resting {
   way: Way;
-  /** Absent: nothing goes. */
-  record: Pick<ReleaseRecord, 'freed'> | undefined;
+  /** None: nothing goes. */
+  records: readonly Pick<ReleaseRecord, 'freed'>[];
   freed: Freed;
   epoch: number;
 }
 
 /** What every act of a release rests on, and what its way adds to that. */
-function groundsOf(nodeCase: NodeCase, { way, record, freed, epoch }: Resting): Grounds {
+function groundsOf(nodeCase: NodeCase, { way, records, freed, epoch }: Resting): Grounds {
   const { node, lease, policy } = nodeCase;
   const { taint, ...basis } = way.grounds(nodeCase, freed);
   const taints = [
@@ -261,15 +170,10 @@ function groundsOf(nodeCase: NodeCase, { way, record, freed, epoch }: Resting): 
       ? {}
       : { leaseRenewTime: lease?.renewTime ?? '', heartbeatTime: node.heartbeatTime ?? '' }),
     ...(policy.kind === 'one' ? { policy: identityOf(policy.policy) } : {}),
-    freed: record?.freed ?? [],
+    freed: records.flatMap((record) => record.freed),
     pause: nodeCase.pause,
     epoch,
   };
-}
-
-/** The boot that a release from this node is about. */
-function bootOf({ node, fence }: NodeCase): string | undefined {
-  return node?.bootId ?? fence?.status.incident?.bootId;
 }
 
 /** `telling`: what the cluster is told of the node before anything goes. */
@@ -326,7 +230,7 @@ function detachSteps(nodeCase: NodeCase, records: readonly ReleaseRecord[], epoc
     if (left.length === 0) return [];
     const acts = left.map(({ name, uid }): GroundedAct => ({ do: 'deleteAttachment', attachment: name, uid }));
     const freed = { drivers: [...new Set(left.map(({ driver }) => driver))] };
-    return [{ acts, grounds: groundsOf(nodeCase, { way, record, freed, epoch }) }];
+    return [{ acts, grounds: groundsOf(nodeCase, { way, records: [record], freed, epoch }) }];
   });
 }
 
@@ -345,16 +249,4 @@ export function quarantineStep(nodeCase: NodeCase): Step | undefined {
   const mark = markOf(nodeCase);
   if (node === undefined || (hasTaint(node, QUARANTINE_KEY, 'NoSchedule') && mark === undefined)) return undefined;
   return { free: [{ do: 'quarantine', ...(mark === undefined ? {} : { mark }) }] };
-}
-
-/** The oldest that are over go first. */
-function bounded(records: ReleaseRecord[]): ReleaseRecord[] {
-  const surplus = records.length - MAX_RELEASES;
-  if (surplus <= 0) return records;
-  const over = records.filter(({ endedAt }) => endedAt !== undefined).slice(0, surplus);
-  return records.filter((record) => !over.includes(record));
-}
-
-function union(before: readonly string[], more: readonly string[]): string[] {
-  return [...new Set([...before, ...more])];
 }

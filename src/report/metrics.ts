@@ -39,6 +39,8 @@ export interface MetricSources {
   clockAstrayMs: () => number;
   /** Nodes that could not be fenced today, with why. */
   unfenceable: () => ReadonlyMap<string, string>;
+  /** Messages of crashed kernels, by what came of them. */
+  kdump: Readonly<Record<string, number>>;
 }
 
 export class Metrics {
@@ -90,6 +92,12 @@ export class Metrics {
         sources.releases.incidents.ended,
       ),
       ...unfenceableMetrics(sources.unfenceable),
+      {
+        name: 'fenceline_kdump_messages_total',
+        help: 'Datagrams at the port of crashed kernels, by what came of them.',
+        type: 'counter',
+        read: () => Object.entries(sources.kdump).map(([result, value]) => ({ labels: { result }, value })),
+      },
       ...drainMetrics(sources.drains),
       ...processMetrics(),
     ];

@@ -4,7 +4,8 @@
  *
  * Clean means that nothing of what was released is left: by another boot ID, or by what the returned kubelet reports of
  * its volumes; of one that no kubelet reports, by another boot ID alone. We have taken the released volumes out of `volumesInUse` ourselves, so their absence says something only
- * once a kubelet has had the time to write that list again.
+ * once a kubelet has had the time to write that list again. A pod that shows in no volume of its own has ended when the kubelet has
+ * known for as long that it is gone as it lets it take.
  */
 import type { NodeFenceStatus, ReleaseRecord } from '../api/node-fence.ts';
 import { DEFAULT_SOAK } from '../api/policy-facts.ts';
@@ -15,6 +16,7 @@ import { formatDuration } from '../api/duration.ts';
 import { hasTaint, isOver, nameInUse, sharesBoot } from '../api/facts.ts';
 import { isRenewing, renewalMs } from '../api/life.ts';
 import { isForgotten } from '../api/quarantine.ts';
+import { USUAL_GRACE_SECONDS } from '../api/unseen.ts';
 import { notConnected } from './connected.ts';
 import { failuresOf, soakFor } from './soak.ts';
 
@@ -41,6 +43,7 @@ export interface ReturnDecision {
 const reportsUntilBelieved = 2;
 const reportMs = 10_000;
 const effect = 'NoSchedule';
+const untilEnded = ': by then its kubelet has ended what was let go there';
 
 export function isQuarantined({ node }: Pick<NodeCase, 'node'>): boolean {
   return hasTaint(node, QUARANTINE_KEY, effect);
@@ -65,11 +68,12 @@ export function returnNode(nodeCase: NodeCase, records: readonly ReleaseRecord[]
   const stored = fence?.status.return;
   const cleanSinceMs =
     stored === undefined || stored.stage === 'seen' ? nodeCase.serverNowMs : Date.parse(stored.since);
-  const leastMs = isRebooted(nodeCase, records) ? 0 : believedAfterMs(nodeCase);
+  const leastMs = isRebooted(nodeCase, records) ? 0 : believedAfterMs(nodeCase) + hiddenEndMs(nodeCase, records);
   const forMs = Math.max(soakFor(soak, failures), leastMs);
   const soakUntilMs = cleanSinceMs + forMs;
   if (nodeCase.serverNowMs < soakUntilMs) {
-    const why = forMs > Math.max(soak.soakMs, leastMs) ? `, because it has failed ${often(failures)} within a day` : '';
+    const failed = `, because it has failed ${often(failures)} within a day`;
+    const why = forMs > Math.max(soak.soakMs, leastMs) ? failed : forMs > soak.soakMs ? untilEnded : '';
     const message = `${nodeCase.name} has to stay Ready and clean for ${formatDuration(forMs)}${why}`;
     return { ...waiting('clean', 'Soaking', message), soakUntilMs };
   }
@@ -95,6 +99,13 @@ function stillMarked({ node }: NodeCase): string | undefined {
 
 function believedAfterMs({ lease }: NodeCase): number {
   return reportsUntilBelieved * Math.max(reportMs, renewalMs(lease));
+}
+
+/** How long what was let go here may take to end of which nothing shows that it has. Without a record: as long as most. */
+function hiddenEndMs(nodeCase: NodeCase, records: readonly ReleaseRecord[]): number {
+  if (records.length === 0) return USUAL_GRACE_SECONDS * 1000;
+  const graces = leftHere(nodeCase, ofThisBoot(nodeCase, records)).map(({ graceSeconds = 0 }) => graceSeconds);
+  return Math.max(0, ...graces) * 1000;
 }
 
 function often(failures: number): string {
@@ -153,16 +164,18 @@ function notClean(nodeCase: NodeCase, records: readonly ReleaseRecord[]): string
   return going === undefined ? undefined : `pod ${going.namespace}/${going.name} was released and is still there`;
 }
 
-/**
- * Nothing that this boot reports shows that it has ended. Where the boot ID says nothing, a machine that was off has ended it all
- * the same (FEN-16).
- */
-function unseenLeft(nodeCase: NodeCase, current: readonly ReleaseRecord[]): string | undefined {
+/** What was let go. Where the boot ID says nothing, a machine that was off has ended it all the same (FEN-16). */
+function leftHere(nodeCase: NodeCase, current: readonly ReleaseRecord[]): ReleaseRecord['pods'] {
   const staying = new Set(inServicePods(nodeCase).map(({ uid }) => uid));
-  const left = current
+  return current
     .filter(({ basis }) => basis !== 'PowerOff' || !sharesBoot(nodeCase))
     .flatMap(({ pods }) => pods)
-    .find(({ uid, unseen }) => unseen !== undefined && !staying.has(uid));
+    .filter(({ uid }) => !staying.has(uid));
+}
+
+/** Nothing that this boot reports shows that it has ended. */
+function unseenLeft(nodeCase: NodeCase, current: readonly ReleaseRecord[]): string | undefined {
+  const left = leftHere(nodeCase, current).find(({ unseen }) => unseen !== undefined);
   if (left === undefined) return undefined;
   const { namespace, name, unseen } = left;
   return `it waits for a reboot: pod ${namespace}/${name} was released, and no kubelet reports whether it still uses ${unseen}`;

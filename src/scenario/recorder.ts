@@ -8,6 +8,7 @@ import type { Pod } from '../world/objects/pods.ts';
 import type { World } from '../world/world.ts';
 import type { Baseline } from './baseline.ts';
 import type { Exemption, Write, Pulse } from './checkers/checker.ts';
+import { Records } from './checkers/records.ts';
 import type { StoredChange } from './cluster-state.ts';
 import { ClusterState } from './cluster-state.ts';
 import { FenceCount } from './fence-count.ts';
@@ -25,6 +26,7 @@ export interface Followers {
 
 export class Recorder {
   readonly state = new ClusterState();
+  readonly records = new Records(this.state);
   readonly fences = new FenceCount();
   readonly timeline: TimelineEntry[] = [];
   readonly violations: Violation[] = [];
@@ -53,6 +55,7 @@ export class Recorder {
         return;
       }
       onStored(change, user ?? 'api');
+      this.records.stored(change, user ?? 'api');
       this.#take(change, user ?? 'api');
     });
     world.server.onAudit((record) => {

@@ -24,7 +24,7 @@ import { ScenarioError } from './reader.ts';
 import { Recorder } from './recorder.ts';
 import type { Report } from './report.ts';
 import { ownMistake } from './report.ts';
-import { Tracker } from './tracker.ts';
+import { stopsOf, Tracker } from './tracker.ts';
 
 export interface RunOptions {
   /** In the operator's place, for tests of the checkers. */
@@ -345,6 +345,7 @@ class Run {
       storage: this.#world.storage,
       portAt: (address) => this.#world.portAt(address),
       onWire: (event) => {
+        this.#recorder.records.heard(event);
         for (const checker of this.#checkers) checker.onWire?.(event);
       },
       onMistake: (what) => this.#recorder.violated(ownMistake, `operator-${number} ${what}`),
@@ -360,6 +361,7 @@ class Run {
   #contextOf({ id }: Invariant): CheckContext {
     return {
       state: this.#recorder.state,
+      recordsOf: (user, node) => this.#recorder.records.of(user, node),
       machineOf: (node) => this.#world.fleet.kubelets.get(node)?.machine,
       homeOf: (number) => this.#homeOf(number),
       nowMs: () => this.#clock.monotonic(),
@@ -386,15 +388,11 @@ class Run {
   }
 
   #clientFor(user: string): KubeClient {
-    const transport: Transport = this.#world.server.transport(user);
+    const transport = this.#world.server.transport(user);
     return new KubeClient({ transport, clock: this.#clock, userAgent: user, fieldManager: 'kubectl' });
   }
 
   #sinceZero(): number {
     return this.#clock.monotonic() - this.#zeroMs;
   }
-}
-
-function stopsOf({ expectation: { when } }: Tracker): number[] {
-  return 'atMs' in when ? [when.atMs] : [];
 }

@@ -65,3 +65,8 @@ export class Tracker {
     return this.#settled ?? { expectation: this.expectation.text, ok: false, at: null, detail: 'not looked at' };
   }
 }
+
+/** When a run has to stop to look. */
+export function stopsOf({ expectation: { when } }: Tracker): number[] {
+  return 'atMs' in when ? [when.atMs] : [];
+}

@@ -1,11 +1,11 @@
 /** Listens at an operator's end of the wire, between it and whatever the network does. */
 import type { Clock } from '../clock.ts';
 import type { HttpRequest, HttpResponse, Transport } from '../kube/transport.ts';
-import type { Node } from '../world/objects/nodes.ts';
 import type { ReadEvent, WireEvent } from './checkers/checker.ts';
 
 const versionField = '"resourceVersion":"';
-const nodePath = /^\/api\/v1\/nodes\/[^/]+$/;
+/** Of these checkers want to know what the answer says. */
+const told = { node: /^\/api\/v1\/nodes\/[^/]+$/, fence: /^\/apis\/fenceline\.dev\/v1alpha1\/nodefences\/[^/]+$/ };
 
 export interface TapOptions {
   operator: number;
@@ -63,11 +63,12 @@ async function sendRead(inner: Transport, request: HttpRequest, options: TapOpti
     throw error;
   }
   const { status } = response;
-  if (status !== 200 || !nodePath.test(path)) {
+  const kind = (['node', 'fence'] as const).find((one) => told[one].test(path));
+  if (status !== 200 || kind === undefined) {
     onWire({ ...read, status });
     return response;
   }
-  return { ...response, body: taken(response.body, (text) => onWire({ ...read, status, ...nodeIn(text) })) };
+  return { ...response, body: taken(response.body, (text) => onWire({ ...read, status, ...objectIn(kind, text) })) };
 }
 
 async function* taken(body: AsyncIterable<Uint8Array>, onText: (text: string) => void): AsyncGenerator<Uint8Array> {
@@ -79,9 +80,9 @@ async function* taken(body: AsyncIterable<Uint8Array>, onText: (text: string) =>
   onText(Buffer.concat(chunks).toString('utf8'));
 }
 
-function nodeIn(text: string): { node?: Node } {
+function objectIn(kind: 'node' | 'fence', text: string): Pick<ReadEvent, 'node' | 'fence'> {
   try {
-    return { node: JSON.parse(text) as Node };
+    return { [kind]: JSON.parse(text) as unknown };
   } catch {
     return {};
   }

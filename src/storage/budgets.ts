@@ -1,7 +1,9 @@
 /** Disruption budgets over storage pods: what one says, and how ours are written. */
 import { GUARD_LABEL, GUARDED_NODE, WITHDRAWING } from '../api/drain-names.ts';
-import type { BudgetFacts } from '../api/drain-view.ts';
+import type { BudgetFacts, BudgetOwner, DrainAction } from '../api/drain-view.ts';
 import type { JsonPatchOperation, KubeObject } from '../kube/client.ts';
+import type { OwnerReference } from '../kube/ownership.ts';
+import { apiVersionOf, drainPolicies } from '../kube/resources.ts';
 
 interface Selector {
   matchLabels?: Record<string, string>;
@@ -26,6 +28,9 @@ export function budgetFacts(object: BudgetObject): BudgetFacts {
     deleting: metadata.deletionTimestamp !== undefined,
     // It is over one pod: one that has to stay is all of them.
     blocks: typeof spec?.minAvailable === 'number' && spec.minAvailable >= 1,
+    owners: (metadata.ownerReferences ?? [])
+      .filter(({ apiVersion, kind }) => apiVersion === apiVersionOf(drainPolicies) && kind === drainPolicies.kind)
+      .map((owner) => owner.uid),
     ...(spec?.selector === undefined ? {} : { selector: selectorOf(spec.selector) }),
   };
 }
@@ -37,12 +42,27 @@ function selectorOf({ matchLabels = {}, matchExpressions = [] }: Selector): NonN
 
 export function guardBudget(
   namespace: string,
-  { name, node, selector }: { name: string; node: string; selector: Readonly<Record<string, string>> },
+  { name, node, selector, owners }: Omit<Extract<DrainAction, { do: 'createBudget' }>, 'do'>,
 ): BudgetObject {
   return {
-    metadata: { name, namespace, labels: { [GUARD_LABEL]: 'true' }, annotations: { [GUARDED_NODE]: node } },
-    spec: { minAvailable: 1, selector: { matchLabels: { ...selector } } },
+    metadata: {
+      name,
+      namespace,
+      labels: { [GUARD_LABEL]: 'true' },
+      annotations: { [GUARDED_NODE]: node },
+      ownerReferences: owners.map(referenceTo),
+    },
+    spec: specOver(selector),
   };
+}
+
+function specOver(selector: Readonly<Record<string, string>>): NonNullable<BudgetObject['spec']> {
+  return { minAvailable: 1, selector: { matchLabels: { ...selector } } };
+}
+
+/** It neither controls the budget nor waits for its end: a policy can always be deleted. */
+function referenceTo({ name, uid }: BudgetOwner): OwnerReference {
+  return { apiVersion: apiVersionOf(drainPolicies), kind: drainPolicies.kind, name, uid };
 }
 
 /** It still lets none of the pods with these labels go, and is about no others. */
@@ -52,15 +72,23 @@ export function isOverOnly({ blocks, selector }: BudgetFacts, labels: Readonly<R
   return asked.length === Object.keys(labels).length && asked.every(([key, value]) => labels[key] === value);
 }
 
-/** Makes one that somebody edited what it was; annotations of others stay. */
-export function repairOf({ metadata }: BudgetObject, wanted: BudgetObject): JsonPatchOperation[] {
-  const { annotations = {} } = wanted.metadata;
+/** Makes one that somebody edited what it was; annotations and owners of others stay. */
+export function repairOf(
+  { metadata }: BudgetObject,
+  { node, selector, owners }: Extract<DrainAction, { do: 'repairBudget' }>,
+): JsonPatchOperation[] {
+  const isTheirs = ({ apiVersion, kind }: OwnerReference): boolean =>
+    !apiVersion.startsWith(`${drainPolicies.group}/`) || kind !== drainPolicies.kind;
+  const value = [...(metadata.ownerReferences ?? []).filter(isTheirs), ...owners.map(referenceTo)];
+  const owned: JsonPatchOperation = { op: 'add', path: '/metadata/ownerReferences', value };
+  if (selector === undefined) return [owned];
   const path = `/metadata/annotations/${GUARDED_NODE.replace('/', '~1')}`;
   return [
-    { op: 'add', path: '/spec', value: wanted.spec },
+    owned,
+    { op: 'add', path: '/spec', value: specOver(selector) },
     metadata.annotations === undefined
-      ? { op: 'add', path: '/metadata/annotations', value: annotations }
-      : { op: 'add', path, value: annotations[GUARDED_NODE] },
+      ? { op: 'add', path: '/metadata/annotations', value: { [GUARDED_NODE]: node } }
+      : { op: 'add', path, value: node },
   ];
 }
 

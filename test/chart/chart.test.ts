@@ -119,6 +119,7 @@ describe('the chart', () => {
         allowAgentParameters: ['fence_brocade:identity_file=/k'],
         agentTrust: { configMap: 'bmcs' },
       },
+      monitoring: { secure: { enabled: true, tlsSecret: 'certificate' } },
     };
     const { args } = podOf(await render(everything)).containers[0];
     const set = args.slice(1).map((arg) => arg.replace(/=.*$/s, ''));
@@ -203,6 +204,59 @@ describe('the chart', () => {
   });
 });
 
+interface Endpoint {
+  port: string;
+  [field: string]: unknown;
+}
+
+describe('protected metrics', () => {
+  const secure = { enabled: true, port: 9443, tlsSecret: 'certificate' };
+  const serviceMonitor = { enabled: true };
+
+  test('[SEC-5] have their own port, certificate and rights, and whoever scrapes comes by that port', async () => {
+    const networkPolicy = { enabled: true, scrapers: [{ namespaceSelector: {} }] };
+    const values = { monitoring: { secure, serviceMonitor }, networkPolicy };
+    const rendered = await render(values, 'kube-fencing');
+    const pod = podOf(rendered);
+    assert.ok(pod.containers[0].args.includes('--metrics-bind-address=:9443'));
+    assert.match(JSON.stringify(pod), /"secret":\{"secretName":"certificate"/);
+    const { ports } = specOf<{ ports: { name: string }[] }>(rendered, 'Service');
+    assert.deepEqual(
+      ports.map(({ name }) => name),
+      ['http', 'metrics'],
+    );
+    const { ingress } = specOf<{ ingress: { ports: object[] }[] }>(rendered, 'NetworkPolicy');
+    assert.deepEqual(ingress[0]?.ports, [{ port: 9443, protocol: 'TCP' }]);
+    const { endpoints } = specOf<{ endpoints: Endpoint[] }>(rendered, 'ServiceMonitor');
+    assert.deepEqual(endpoints, [
+      {
+        port: 'metrics',
+        path: '/metrics',
+        interval: '30s',
+        scheme: 'https',
+        bearerTokenFile: '/var/run/secrets/kubernetes.io/serviceaccount/token',
+        tlsConfig: {
+          ca: { secret: { name: 'certificate', key: 'ca.crt' } },
+          serverName: 'fenceline.kube-fencing.svc',
+        },
+      },
+    ]);
+    const role = read('deploy/metrics-role.yaml').map(nameOf);
+    assert.deepEqual(
+      role.filter((name) => !rendered.map(nameOf).includes(name)),
+      [],
+    );
+    assert.match(JSON.stringify(rendered), /fenceline-metrics"\},"subjects":\[\{[^}]*"namespace":"kube-fencing"/);
+  });
+
+  test('[SEC-5] without them nothing is granted, and the port is that of the probes', async () => {
+    const rendered = await render({ monitoring: { serviceMonitor } });
+    assert.doesNotMatch(JSON.stringify(rendered), /tokenreviews|--metrics-/);
+    const { endpoints } = specOf<{ endpoints: Endpoint[] }>(rendered, 'ServiceMonitor');
+    assert.deepEqual(endpoints, [{ port: 'http', path: '/metrics', interval: '30s' }]);
+  });
+});
+
 /** What is wrong, where, and for some what to do. */
 const mistakes: readonly [object, RegExp][] = [
   [{ replicas: 'two' }, /replicas.*got string, want integer/s],
@@ -219,6 +273,11 @@ const mistakes: readonly [object, RegExp][] = [
   [
     { remedies: { namespace: 'fenceline' } },
     /remedies\.namespace has to be another one than the operator's, fenceline/,
+  ],
+  [{ monitoring: { secure: { enabled: true } } }, /monitoring\.secure\.enabled needs monitoring\.secure\.tlsSecret/],
+  [
+    { monitoring: { secure: { enabled: true, tlsSecret: 'a', port: 8080 } } },
+    /monitoring\.secure\.port has to be another one than port/,
   ],
   [{ hostNetwork: true, networkPolicy: { enabled: true } }, /networkPolicy\.enabled has no effect with hostNetwork/],
 ];

@@ -11,13 +11,13 @@ import { after, before, describe, test } from 'node:test';
 import { ensureHelm } from '../../control-plane/build.ts';
 import { KINDS } from '../../src/api/kinds.ts';
 import { startControlPlane, type ControlPlane } from '../support/control-plane.ts';
-import { writeKubeconfig } from '../support/control-plane/files.ts';
 import { commandsOf } from '../support/documents.ts';
 import { administratorOf, type } from '../support/install.ts';
-import { OperatorProcess } from '../support/operator-process.ts';
+import type { OperatorProcess } from '../support/operator-process.ts';
 import { operatorAccount } from '../support/operator-rights.ts';
 import { waitFor } from '../support/wait.ts';
 import { helmHome } from './helm.ts';
+import { replicaOf, type Deployment } from './replica.ts';
 
 const namespace = 'fenceline';
 const byHelm = commandsOf('docs/install.md', 'By helm');
@@ -26,10 +26,6 @@ const image = 'registry.example.com/fenceline:0.1.0-agents';
 
 interface Listed {
   items: { kind: string; metadata: { name: string; uid: string; namespace?: string } }[];
-}
-interface Deployment {
-  spec: { template: { spec: { containers: [{ image: string; args: string[] }] } } };
-  status?: { conditions?: { type: string; message: string }[] };
 }
 
 const policy = `
@@ -106,23 +102,7 @@ describe('docs/install.md', { timeout: 300_000 }, () => {
     });
   }
 
-  /** A replica, as its Deployment starts it. */
-  async function replica(): Promise<OperatorProcess> {
-    const minted = await kubectl('create', 'token', 'fenceline', '-n', namespace);
-    assert.equal(minted.code, 0, minted.stderr);
-    const path = join(controlPlane.dir, 'replica.kubeconfig');
-    await writeKubeconfig({
-      path,
-      url: controlPlane.url,
-      caPem: controlPlane.caCert,
-      user: { token: minted.stdout.trim() },
-    });
-    const [{ args }] = (await deployment()).spec.template.spec.containers;
-    const [run, ...rest] = args;
-    assert.equal(run, 'run');
-    const here = ['--kubeconfig', path, '--namespace', namespace, '--bind-address', '127.0.0.1:0'];
-    return new OperatorProcess([...rest, ...here], { ...process.env, FENCELINE_NODE_NAME: 'node-of-the-replica' });
-  }
+  const replica = (): Promise<OperatorProcess> => replicaOf(controlPlane);
 
   async function ofThisRelease(): Promise<string[]> {
     const kinds =

@@ -254,6 +254,8 @@ describe('[DRN-10] drains of the stock kubectl', { timeout: 300_000 }, () => {
     assert.notEqual(drained.code, 0);
     assert.match(drained.stderr, /disruption budget/);
     assert.equal(await it.autoEvicting('node-1'), true);
+    assert.deepEqual(await it.askedToLeave('v'), ['node-1']);
+    assert.equal(await it.eventsOf('EvictionAutomatic'), 1);
     const status = await it.kubectl('get', 'drainpolicy', 'default', '-o', 'json');
     const { draining, conditions } = (JSON.parse(status) as { status: DrainStatus }).status;
     assert.deepEqual(
@@ -274,6 +276,7 @@ describe('[DRN-10] drains of the stock kubectl', { timeout: 300_000 }, () => {
     await it.kubectl('uncordon', 'node-1');
     await waitFor('the end of it', async () => !(await it.autoEvicting('node-1')), patient);
     await waitFor('the event', async () => (await it.eventsOf('EvictionCanceled')) === 1, patient);
+    assert.deepEqual(await it.askedToLeave('v'), []);
     assert.deepEqual(it.replicasOf('v'), ['node-1', 'node-2', 'node-3']);
     it.intact('v');
 

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { NodeFenceSchema } from '../../src/api/node-fence.ts';
-import { nodes } from '../../src/kube/resources.ts';
+import type { KubeObject } from '../../src/kube/client.ts';
+import { fenceDevices, nodes } from '../../src/kube/resources.ts';
 import { clientFor } from '../support/client.ts';
 import { startControlPlane, type ControlPlane, type KubectlResult } from '../support/control-plane.ts';
 import { install, installCrds } from '../support/install.ts';
@@ -23,6 +24,7 @@ rules:
 - {apiGroups: [""], resources: [nodes], verbs: [get, list, patch, update]}
 - {apiGroups: [fenceline.dev], resources: [nodefences/status], verbs: [get, patch]}
 - {apiGroups: [fenceline.dev], resources: [nodefences], verbs: [get, list]}
+- {apiGroups: [fenceline.dev], resources: [fencedevices, fencedevices/status], verbs: [get, list, patch, update]}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
@@ -34,7 +36,7 @@ apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
 metadata: {name: nodes}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: nodes}
-subjects: [{kind: User, name: jane}, {kind: User, name: joe}]
+subjects: [{kind: User, name: jane}, {kind: User, name: joe}, {kind: Group, name: system:nodes}]
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
@@ -48,6 +50,13 @@ apiVersion: fenceline.dev/v1alpha1
 kind: NodeFence
 metadata: {name: node-fence-worker-1}
 spec: {node: worker-1}
+`;
+
+const device = `
+apiVersion: fenceline.dev/v1alpha1
+kind: FenceDevice
+metadata: {name: worker-1-ipmi, namespace: fenceline}
+spec: {node: worker-1, agent: fence_ipmilan, parameters: {ip: 192.0.2.1}}
 `;
 
 describe('the guard', { timeout: 180_000 }, () => {
@@ -90,6 +99,7 @@ describe('the guard', { timeout: 180_000 }, () => {
       JSON.stringify({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'worker-1' } }),
     );
     await may('admin', ['create', '-f', '-'], record);
+    await may('admin', ['create', '-f', '-'], device);
     // Without it all of this is allowed.
     await may(kubelet, ['annotate', 'node', 'worker-1', 'fenceline.dev/pause.mine=2030-01-01T00:00:00Z']);
     await install(controlPlane, 'deploy/guard.yaml', 'SECURITY.md');
@@ -140,9 +150,17 @@ describe('the guard', { timeout: 180_000 }, () => {
     await mayNot(joe, ['taint', 'node', 'worker-1', 'fenceline.dev/force-eviction:NoExecute'], why);
     await may(operatorAccount, ['taint', 'node', 'worker-1', 'fenceline.dev/quarantine:NoSchedule']);
     await mayNot(joe, ['taint', 'node', 'worker-1', 'fenceline.dev/quarantine:NoSchedule-'], why);
+    // Under another effect it holds nobody back, or throws everybody out; by another value nobody knows it again.
+    for (const other of [{ effect: 'PreferNoSchedule' }, { effect: 'NoExecute' }, { value: 'theirs' }]) {
+      const taint = { key: 'fenceline.dev/quarantine', effect: 'NoSchedule', ...other };
+      const taints = JSON.stringify({ spec: { taints: [taint] } });
+      await mayNot(joe, ['patch', 'node', 'worker-1', '--type=merge', '-p', taints], why);
+    }
     await may(joe, ['taint', 'node', 'worker-1', 'example.com/theirs:NoSchedule']);
     await may(joe, ['cordon', 'worker-1']);
     await may(jane, ['taint', 'node', 'worker-1', 'fenceline.dev/force-eviction:NoExecute']);
+    await may(joe, ['uncordon', 'worker-1']);
+    await may(joe, ['taint', 'node', 'worker-1', 'example.com/theirs:NoSchedule-']);
     await may(jane, ['taint', 'node', 'worker-1', 'fenceline.dev/quarantine:NoSchedule-']);
   });
 
@@ -172,6 +190,33 @@ describe('the guard', { timeout: 180_000 }, () => {
     const approval = { at: '2026-01-01T00:00:00Z', incident: 'worker-1-1' };
     await mayNot(joe, patch({ approval: { ...approval, by: jane } }), /in one's own name/);
     await may(joe, patch({ approval: { ...approval, by: joe } }));
+  });
+
+  test('[SEC-4] what is known of a device is written by the operator alone', async () => {
+    const named = ['fencedevice', 'worker-1-ipmi', '-n', 'fenceline'];
+    const at = '2026-01-01T00:00:00Z';
+    const client = clientFor(controlPlane, { user: operatorAccount });
+    try {
+      const ref = { resource: fenceDevices, namespace: 'fenceline', name: 'worker-1-ipmi' };
+      const read = await client.get(ref);
+      assert.ok(read.ok);
+      const status = { power: 'on', wrong: { since: at, reason: 'OffWhileAlive', message: 'it lives' } };
+      const written = await client.replace(ref, { ...read.value, status } as KubeObject, 'status');
+      assert.ok(written.ok, written.ok ? '' : written.error.message);
+    } finally {
+      client.close();
+    }
+    for (const user of [joe, jane, kubelet, 'admin']) {
+      for (const status of [{ seenOn: at, drilled: at }, { power: 'off' }, { wrong: null }]) {
+        const forged = [...named, '--type=merge', '--subresource=status', '-p', JSON.stringify({ status })];
+        await mayNot(user, ['patch', ...forged], /the status of a FenceDevice is what the operator has seen/);
+      }
+      // What people write of it is its spec, through which nothing of its status is written.
+      const both = { spec: { identity: `said-by-${user.length}` }, status: { power: 'off' } };
+      await may(user, ['patch', ...named, '--type=merge', '-p', JSON.stringify(both)]);
+    }
+    const { stdout } = await as('admin', ['get', ...named, '-o', 'jsonpath={.status.power} {.status.wrong.reason}']);
+    assert.equal(stdout, 'on OffWhileAlive');
   });
 
   test("[SEC-4] a fence is requested in one's own name", async () => {

@@ -4,6 +4,7 @@ import { execFile } from 'node:child_process';
 import { createSocket } from 'node:dgram';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
+import { realClock } from '../../src/clock.ts';
 import { KdumpListener, type KdumpMessage } from '../../src/devices/kdump.ts';
 import { waitFor } from '../support/wait.ts';
 
@@ -13,6 +14,7 @@ test('[FEN-12] fence_kdump_send is heard, and is the node that has its address',
   const heard: KdumpMessage[] = [];
   const listener = new KdumpListener({
     createSocket: () => createSocket({ type: 'udp6', ipv6Only: false }),
+    clock: realClock,
     port: 0,
     nodesAt: (address) => (address === '127.0.0.1' ? ['node-1'] : []),
     onMessage: (message) => heard.push(message),
@@ -23,7 +25,7 @@ test('[FEN-12] fence_kdump_send is heard, and is the node that has its address',
     await promisify(execFile)(sender, ['-p', String(port), '-f', 'ipv4', '-c', '2', '-i', '1', '127.0.0.1']);
     await waitFor('two messages', () => heard.length === 2);
     assert.deepEqual(heard[0], { node: 'node-1', address: '127.0.0.1' });
-    assert.deepEqual(listener.counts, { heard: 2, malformed: 0, fromStranger: 0, ambiguous: 0 });
+    assert.deepEqual(listener.counts, { heard: 2, repeated: 0, malformed: 0, stranger: 0, ambiguous: 0 });
   } finally {
     await listener.stop();
   }

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { CheckContext, Checker, Invariant, WireEvent, Write } from '../../src/scenario/checkers/checker.ts';
+import { recordsOf } from '../../src/scenario/checkers/release.ts';
 import { s10 } from '../../src/scenario/checkers/s10-mirrors-and-tolerations.ts';
 import { s18 } from '../../src/scenario/checkers/s18-one-holder.ts';
 import { s22 } from '../../src/scenario/checkers/s22-quorum.ts';
@@ -39,6 +40,7 @@ function alone(invariant: Invariant, over: Partial<CheckContext> = {}): Alone {
   let nowMs = 0;
   const checker = invariant.check({
     state,
+    recordsOf: (_, name) => recordsOf(state, name),
     machineOf: () => ({ power: 'on', bootId: 'one' }) as Machine,
     nowMs: () => nowMs,
     wallMs: () => nowMs,

@@ -26,6 +26,7 @@ async function scraped(scenario: Scenario): Promise<Map<string, number>> {
       releases: reporter,
       drains: { nodes: [], requests: new Counter(), refusals: new Counter() },
       unfenceable: () => new Map(),
+      kdump: { heard: 1, stranger: 2 },
     },
     'test',
   );
@@ -89,6 +90,7 @@ describe('metrics', () => {
     );
     assert.equal(values.get('fenceline_holds_total{reason="Paused"}'), 1);
     assert.equal(values.get('fenceline_held_nodes{reason="Paused"}'), 1);
+    assert.equal(values.get('fenceline_kdump_messages_total{result="stranger"}'), 2);
     const ofNodes = [...values.keys()].filter((name) => name.includes('node-'));
     assert.deepEqual(
       ofNodes.filter((name) => !name.startsWith('fenceline_node_')),

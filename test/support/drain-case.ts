@@ -64,6 +64,7 @@ export function budget(nodeName: string, change: Partial<BudgetFacts> = {}): Bud
     withdrawing: false,
     deleting: false,
     blocks: true,
+    owners: ['policy-default'],
     selector: { matchLabels: storagePod(nodeName).labels, hasExpressions: false },
     ...change,
   };
@@ -106,6 +107,7 @@ export function drainView(change: Partial<DrainView> = {}): DrainView {
     volumes: [volume('v')],
     replicas: [],
     budgets: nodes.map(({ name }) => budget(name)),
+    owners: [{ name: 'default', uid: 'policy-default' }],
     softAntiAffinity: false,
     ...change,
   };

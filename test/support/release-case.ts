@@ -28,6 +28,7 @@ export function aPod(change: Partial<PodFacts> = {}): PodFacts {
     phase: 'Running',
     deletionAtMs: nowMs - 60_000,
     graceSeconds: 30,
+    endsWithinSeconds: 30,
     mirror: false,
     labels: { app: 'web' },
     tolerations: [],

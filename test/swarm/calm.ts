@@ -48,9 +48,8 @@ export function generateCalm(seed: number): ScenarioDocument {
     at += takes + chores.between(0, 20);
     if (at > 420) break;
   }
-  const grace = chance.one(['20s', '40s', '50s']);
+  const nodeMonitorGracePeriod = chance.one(['20s', '40s', '50s']);
   const lease = chance.maybe(0.15) ? { leaseDuration: chance.one(['20s', '80s']) } : {};
-  const nodeMonitorGracePeriod = lease.leaseDuration === '80s' ? '50s' : grace;
   return documentOf(`calm-${seed}`, {
     seed,
     cluster: {
@@ -59,9 +58,31 @@ export function generateCalm(seed: number): ScenarioDocument {
       operators,
     },
     objects,
-    events: events.toSorted((one, other) => Number.parseFloat(one.at) - Number.parseFloat(other.at)),
+    events: whereAnswered(events.toSorted((one, other) => timeOf(one) - timeOf(other))),
     runFor: seconds(Math.max(600, at + 60)),
   });
+}
+
+function timeOf({ at }: Happening): number {
+  return Number.parseFloat(at);
+}
+
+const typed = ['drain', 'cordon', 'uncordon', 'apply'];
+
+/** Whoever is told that his drain has failed, or that the API server does not answer, does not go on as if it had: no such outage. */
+function whereAnswered(events: readonly Happening[]): Happening[] {
+  const ups = events.filter((event) => 'apiUp' in event);
+  const left = new Set<Happening>();
+  for (const down of events.filter((event) => 'apiDown' in event)) {
+    const up = ups.find((event) => timeOf(event) > timeOf(down));
+    const isDuring = (event: Happening): boolean =>
+      timeOf(event) >= timeOf(down) && timeOf(event) <= timeOf(up ?? event);
+    if (events.some((event) => typed.some((key) => key in event) && isDuring(event))) {
+      left.add(down);
+      if (up !== undefined) left.add(up);
+    }
+  }
+  return events.filter((event) => !left.has(event));
 }
 
 /** As docs/fencing.md has it, by the Lease or by the condition, at once or after a while. */

@@ -23,11 +23,9 @@ export function cluster(chance: Chance, size: Size): SwarmCluster {
     ...(allHaveDevices || chance.maybe(0.7) ? {} : { bmc: false }),
     ...(noneHasIdentity || chance.maybe(0.1) ? { identity: false } : {}),
   }));
-  const grace = chance.one(['20s', '20s', '40s', '50s']);
+  const nodeMonitorGracePeriod = chance.one(['20s', '20s', '40s', '50s']);
   const bootTime = chance.one(['10s', '10s', '30s', '90s']);
   const lease = chance.maybe(0.2) ? { leaseDuration: chance.one(['20s', '60s', '80s']) } : {};
-  // With a grace shorter than two renewals Kubernetes calls healthy nodes dead all the time.
-  const nodeMonitorGracePeriod = ['60s', '80s'].includes(lease.leaseDuration ?? '') ? '50s' : grace;
   const detach = chance.maybe(0.15) ? { forceDetachAfter: '1m' } : {};
   return {
     nodes,

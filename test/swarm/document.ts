@@ -28,7 +28,20 @@ export interface ScenarioDocument {
 }
 
 export function documentOf(name: string, spec: ScenarioDocument['spec']): ScenarioDocument {
-  return { apiVersion: 'fenceline.dev/v1alpha1', kind: 'Scenario', metadata: { name }, spec };
+  const kubernetes = withGrace(spec.cluster['kubernetes'] as Times);
+  const whole = { ...spec, cluster: { ...spec.cluster, kubernetes } };
+  return { apiVersion: 'fenceline.dev/v1alpha1', kind: 'Scenario', metadata: { name }, spec: whole };
+}
+
+interface Times {
+  nodeMonitorGracePeriod: string;
+  leaseDuration?: string;
+}
+
+/** With a grace shorter than two renewals Kubernetes calls healthy nodes dead all the time, whoever has chosen each of the two. */
+function withGrace(times: Times): Times {
+  const isSeldom = Number.parseFloat(times.leaseDuration ?? '40s') > 40;
+  return isSeldom ? { ...times, nodeMonitorGracePeriod: '50s' } : times;
 }
 
 export function parse(document: ScenarioDocument): Scenario {

@@ -41,6 +41,15 @@ describe('the swarm', () => {
     }
   });
 
+  test('no seed makes a cluster that Kubernetes itself calls dead: whoever renews is heard twice before it is missed', () => {
+    for (let seed = 1; seed <= 300; seed += 1) {
+      for (const document of [generate(seed), generate(seed, 'large'), generateCalm(seed)]) {
+        const { leaseDurationMs, nodeMonitorGracePeriodMs: graceMs } = parse(document).cluster.kubernetes;
+        assert.ok(graceMs >= leaseDurationMs / 2, `${document.metadata.name}: ${graceMs} ms of ${leaseDurationMs} ms`);
+      }
+    }
+  });
+
   test('a run of a seed is always the same', async () => {
     for (const seed of [3, 19]) {
       const [one, other] = [await judge(generate(seed)), await judge(generate(seed))];

@@ -9,7 +9,7 @@ import type { BmcAction } from '../../world/machines/bmc.ts';
 import type { Machine, MachineEvent, Process } from '../../world/machines/machine.ts';
 import type { Node } from '../../world/objects/nodes.ts';
 import type { WriterChange } from '../../world/storage/ledger.ts';
-import type { ClusterState, StoredChange } from '../cluster-state.ts';
+import type { ClusterState, StoredChange, StoredFence, StoredRelease } from '../cluster-state.ts';
 import type { Act } from '../format.ts';
 
 /**
@@ -89,6 +89,8 @@ export interface ReadEvent {
   status?: number;
   /** What the answer says, where one Node was asked for. */
   node?: Node;
+  /** The same of a NodeFence. */
+  fence?: StoredFence;
 }
 
 export interface Pulse {
@@ -98,8 +100,16 @@ export interface Pulse {
   silentAfterMs: number;
 }
 
+/** Something that is let go, as it is on record when a write arrives. */
+export interface OnRecord extends StoredRelease {
+  /** A person has deleted it since it was read for that write. */
+  isDeleted?: boolean;
+}
+
 export interface CheckContext {
   state: ClusterState;
+  /** What is let go of a node by what is on record when a write of this operator arrives. */
+  recordsOf: (user: string, node: string) => readonly OnRecord[];
   /** The machine behind a node; absent: there is none of this name. */
   machineOf: (node: string) => Machine | undefined;
   /** The node that an operator runs on; undefined: none, it is outside of the cluster. */

@@ -43,6 +43,11 @@ export class Offs {
     return this.#toldOn.has(node);
   }
 
+  /** It is off, and its device has said so: nobody has to wait for its Lease to know. */
+  isSeenOff(node: string): boolean {
+    return this.#trulyOff.has(node) && this.#context.machineOf(node)?.power === 'off';
+  }
+
   /** What is said only of a machine that is off. Told of one that is not, unless nobody could know. */
   judge(node: string, told: string): void {
     const { machineOf, exempt, violated } = this.#context;

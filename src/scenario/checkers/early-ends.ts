@@ -2,18 +2,25 @@
  * Why a taint that says out of service may go before all that it is about has gone (S7): what it rests on is no more, or may be no
  * more. Each is something that happened in the world to this very node since the taint was put there, or to what is configured for it.
  */
+import { nodeFenceName } from '../../api/fence-names.ts';
 import type { Node } from '../../world/objects/nodes.ts';
+import type { Pod } from '../../world/objects/pods.ts';
 import { isFinished, isOfTheNode } from '../../world/objects/pods.ts';
 import type { MachineEvent } from '../../world/machines/machine.ts';
 import type { StoredChange, StoredRelease } from '../cluster-state.ts';
 import type { Act } from '../format.ts';
 import type { CheckContext, Exemption, WireEvent } from './checker.ts';
 import { Offs } from './devices.ts';
+import { fencePath, Reads } from './reads.ts';
+import { volumesOf } from './release.ts';
 import { outOfService } from './s5-not-while-restarting.ts';
 
 /** Whoever detaches has had a minute, in whole seconds: its driver refuses, or hangs, and the machine is not left off for that. */
 const detachMs = 59_000;
-/** A taint that is under way when something happens was decided before that: its devices are asked in between. */
+/**
+ * A taint that is under way when something happens was decided before that: its devices are asked in between, and where answers
+ * are slow it is longer ago that the operator looked for the last time whether its record stands.
+ */
 const underwayMs = 1000;
 /** What people write that a release by power rests on. */
 const settings: ReadonlySet<string> = new Set(['RemedyPolicy', 'ConfigMap', 'FenceDevice', 'NodeFence', 'Node']);
@@ -26,10 +33,13 @@ export interface EarlyEnd {
 export class EarlyEnds {
   readonly #context: CheckContext;
   readonly #offs: Offs;
+  readonly #reads = new Reads();
   /** What people have done since the taint was put there, by node, and when. */
   readonly #acts = new Map<string, EarlyEnd & { atMs: number }>();
-  /** When the last pod went from there, or the taint was put there, by node. */
-  readonly #lastGoneMs = new Map<string, number>();
+  /** When the taint was put there, by node. */
+  readonly #markedMs = new Map<string, number>();
+  /** When the last pod that used a volume went from there, or was over: `node volume`. Who used none of them holds none of them up. */
+  readonly #unusedMs = new Map<string, number>();
 
   constructor(context: CheckContext) {
     this.#context = context;
@@ -50,6 +60,7 @@ export class EarlyEnds {
 
   heard(event: WireEvent): void {
     this.#offs.take(event);
+    this.#reads.take(event);
   }
 
   happened(type: MachineEvent['type'], machine: string): void {
@@ -57,15 +68,21 @@ export class EarlyEnds {
   }
 
   /** Before it is in the state. */
-  stored({ type, object, previous }: StoredChange): void {
+  stored({ type, object, previous }: StoredChange, user: string): void {
     if (object.kind === 'Node' && isMarked(object) && !isMarked(previous)) {
-      const { atMs = -Infinity } = this.#acts.get(object.metadata.name) ?? {};
-      if (this.#context.nowMs() - atMs > underwayMs) this.#acts.delete(object.metadata.name);
-      this.#lastGoneMs.set(object.metadata.name, this.#context.nowMs());
+      const { name } = object.metadata;
+      const { atMs = -Infinity } = this.#acts.get(name) ?? {};
+      const { askedAtMs = Infinity } = this.#reads.of(user, fencePath + nodeFenceName(name)) ?? {};
+      if (atMs < Math.min(askedAtMs, this.#context.nowMs() - underwayMs)) this.#acts.delete(name);
+      this.#markedMs.set(name, this.#context.nowMs());
     }
     if (object.kind !== 'Pod') return;
-    const { spec } = object as { spec?: { nodeName?: string } };
-    if (type === 'DELETED' && spec?.nodeName !== undefined) this.#lastGoneMs.set(spec.nodeName, this.#context.nowMs());
+    const pod = object as Pod;
+    const wasOver = previous !== undefined && isFinished(previous as Pod);
+    if (wasOver || (type !== 'DELETED' && !isFinished(pod))) return;
+    for (const volume of volumesOf(this.#context.state, pod)) {
+      this.#unusedMs.set(`${pod.spec.nodeName} ${volume}`, this.#context.nowMs());
+    }
   }
 
   of(node: Node, records: readonly StoredRelease[]): EarlyEnd | undefined {
@@ -74,13 +91,24 @@ export class EarlyEnds {
     if (machineOf(name)?.power === 'on') return this.#ofOneThatIsOn(name);
     const kept = this.#kept(name, records);
     if (kept !== undefined) return { exemption: 'KubernetesAct', why: `${kept} terminates, and would have been taken` };
-    if (nowMs() - (this.#lastGoneMs.get(name) ?? nowMs()) >= detachMs)
+    if (nowMs() - this.#detachableMs(name, records) >= detachMs)
       return { exemption: 'KubernetesAct', why: 'what is left is not detached' };
     const act = this.#acts.get(name);
     if (act !== undefined) return act;
     return deviceOf(name)?.hasIdentity === false
       ? { exemption: 'BlindDevice', why: 'nobody knows whose power it is' }
       : undefined;
+  }
+
+  /** Since when all that was let go and is left there could have been detached. */
+  #detachableMs(node: string, records: readonly StoredRelease[]): number {
+    const { state, nowMs } = this.#context;
+    const names = new Set(records.flatMap(({ attachments = [] }) => attachments));
+    const left = [...state.attachments.values()].filter(
+      ({ metadata, spec }) => spec.nodeName === node && names.has(metadata.name),
+    );
+    const times = left.map(({ spec }) => this.#unusedMs.get(`${node} ${spec.source.persistentVolumeName}`) ?? 0);
+    return Math.max(this.#markedMs.get(node) ?? nowMs(), ...times);
   }
 
   /** There it must not stand a moment longer (S5). */

@@ -2,7 +2,6 @@
  * Who has let go of which pod: taken its object away, said that it is over, or freed a volume that it holds. Known by the UIDs
  * of pods, because a successor on the same machine has nothing to do with it.
  */
-import { nodeFenceName } from '../../api/fence-names.ts';
 import { administrator } from '../operator-user.ts';
 import type { StoredChange, StoredRelease } from '../cluster-state.ts';
 import { isReady } from '../../world/objects/meta.ts';
@@ -17,6 +16,12 @@ import { drivingOut, Words } from './words.ts';
 interface Ours {
   /** Undefined: nobody but the operator answers for it. */
   excuse: Exemption | undefined;
+}
+
+/** By whom, and from which node. */
+interface Act {
+  user: string;
+  node: string;
 }
 
 export class LetGo {
@@ -74,13 +79,13 @@ export class LetGo {
     if (release === undefined) {
       this.#wholeNode(write);
     } else if ('uid' in release) {
-      this.#add(release.uid, release.node);
+      this.#add(release.uid, release);
     } else if (release.what === 'deleted') {
-      this.#volume(release.node, release.attachment.spec.source.persistentVolumeName ?? '');
+      this.#volume(release, release.attachment.spec.source.persistentVolumeName ?? '');
     } else {
       const handles = release.entries.map((entry) => entry.slice(entry.lastIndexOf('^') + 1));
       for (const [volume, { spec }] of this.#context.state.volumes) {
-        if (handles.includes(spec?.csi?.volumeHandle ?? '')) this.#volume(release.node, volume);
+        if (handles.includes(spec?.csi?.volumeHandle ?? '')) this.#volume(release, volume);
       }
     }
   }
@@ -91,34 +96,36 @@ export class LetGo {
     const before: Node = write.before;
     const after: Node | undefined = write.after;
     const { name } = before.metadata;
+    const from = { user: write.user, node: name };
     const had = new Set(drivingOut(before));
     if (write.verb !== 'delete' && drivingOut(after).every((key) => had.has(key))) return;
     for (const pod of this.#context.state.pods.values()) {
-      if (pod.spec.nodeName === name) this.#add(pod.metadata.uid ?? '', name);
+      if (pod.spec.nodeName === name) this.#add(pod.metadata.uid ?? '', from);
     }
-    for (const { podUid } of this.#running.get(name) ?? []) this.#add(podUid, name);
+    for (const { podUid } of this.#running.get(name) ?? []) this.#add(podUid, from);
   }
 
-  #volume(node: string, volume: string): void {
+  #volume(from: Act, volume: string): void {
     const { state } = this.#context;
+    const { node } = from;
     for (const pod of state.pods.values()) {
       const { uid = '' } = pod.metadata;
-      if (pod.spec.nodeName === node && volumesOf(state, pod).includes(volume)) this.#add(uid, node, volume);
+      if (pod.spec.nodeName === node && volumesOf(state, pod).includes(volume)) this.#add(uid, from, volume);
     }
     for (const { podUid, volumes } of this.#running.get(node) ?? []) {
-      if (volumes.some(({ persistentVolume }) => persistentVolume === volume)) this.#add(podUid, node, volume);
+      if (volumes.some(({ persistentVolume }) => persistentVolume === volume)) this.#add(podUid, from, volume);
     }
   }
 
-  #add(podUid: string, node: string, volume?: string): void {
+  #add(podUid: string, from: Act, volume?: string): void {
     // The first word counts: what came later cannot have been the reason.
-    if (!this.#ours.has(podUid)) this.#ours.set(podUid, { excuse: this.#excuseOf(podUid, node, volume) });
+    if (!this.#ours.has(podUid)) this.#ours.set(podUid, { excuse: this.#excuseOf(podUid, from, volume) });
   }
 
   /** By what is on record for just this pod, as far as it is so. */
-  #excuseOf(podUid: string, node: string, volume: string | undefined): Exemption | undefined {
-    const { state } = this.#context;
-    const records = (state.fences.get(nodeFenceName(node))?.status?.releases ?? []).filter(
+  #excuseOf(podUid: string, { user, node }: Act, volume: string | undefined): Exemption | undefined {
+    const { state, recordsOf } = this.#context;
+    const records = recordsOf(user, node).filter(
       ({ pods = [], volumes = [] }) =>
         pods.some(({ uid }) => uid === podUid) || (volume !== undefined && volumes.includes(volume)),
     );

@@ -3,6 +3,8 @@ import type { ReadEvent, WireEvent } from './checker.ts';
 
 /** Where the Lease of a node is. */
 export const leasePath = '/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/';
+export const nodePath = '/api/v1/nodes/';
+export const fencePath = '/apis/fenceline.dev/v1alpha1/nodefences/';
 
 export interface Remembered extends ReadEvent {
   /** In the order of what the operator read and wrote. */

@@ -4,25 +4,30 @@ import type { Node } from '../../world/objects/nodes.ts';
 import type { Pod } from '../../world/objects/pods.ts';
 import type { VolumeAttachment } from '../../world/objects/volumes.ts';
 import type { ClusterState, StoredRelease } from '../cluster-state.ts';
-import type { Write } from './checker.ts';
+import type { CheckContext, OnRecord, Write } from './checker.ts';
 import { succeeded } from './checker.ts';
 
-export type Release =
+export type Release = { user: string } &
   /** Its object goes although no kubelet has said anything, or its phase says that it has ended. */
-  | { what: 'deleted by force' | 'marked Failed'; node: string; pod: Pod; uid: string }
-  | { what: 'deleted'; node: string; attachment: VolumeAttachment }
-  /** Taken out of the volumes in use, as `kubernetes.io/csi/driver^handle`. */
-  | { what: 'freed'; node: string; entries: string[] };
+  (
+    | { what: 'deleted by force' | 'marked Failed'; node: string; pod: Pod; uid: string }
+    | { what: 'deleted'; node: string; attachment: VolumeAttachment }
+    /** Taken out of the volumes in use, as `kubernetes.io/csi/driver^handle`. */
+    | { what: 'freed'; node: string; entries: string[] }
+  );
 
 /** Undefined: it lets nothing go, or was refused. */
 export function releaseOf(write: Write): Release | undefined {
   if (!succeeded(write) || write.before === undefined) return undefined;
+  const { user } = write;
   switch (write.resource) {
     case 'pods':
       return podRelease(write, write.before as Pod);
     case 'volumeattachments': {
       const attachment = write.before as VolumeAttachment;
-      return write.verb === 'delete' ? { what: 'deleted', node: attachment.spec.nodeName, attachment } : undefined;
+      return write.verb === 'delete'
+        ? { user, what: 'deleted', node: attachment.spec.nodeName, attachment }
+        : undefined;
     }
     case 'nodes':
       return freed(write, write.before);
@@ -32,13 +37,15 @@ export function releaseOf(write: Write): Release | undefined {
 }
 
 function podRelease(write: Write, pod: Pod): Release | undefined {
+  const { user } = write;
   const { uid = '' } = pod.metadata;
   const { nodeName: node } = pod.spec;
   if (node === undefined) return undefined;
-  if (write.verb === 'delete') return isForced(write, pod) ? { what: 'deleted by force', node, pod, uid } : undefined;
+  if (write.verb === 'delete')
+    return isForced(write, pod) ? { user, what: 'deleted by force', node, pod, uid } : undefined;
   const after = write.after as Pod | undefined;
   const isNews = after?.status?.phase === 'Failed' && pod.status?.phase !== 'Failed';
-  return isNews ? { what: 'marked Failed', node, pod, uid } : undefined;
+  return isNews ? { user, what: 'marked Failed', node, pod, uid } : undefined;
 }
 
 /** Also by the pod's own period: what counts is that the object goes without the kubelet having said anything. */
@@ -47,12 +54,12 @@ function isForced({ body }: Write, { spec }: Pod): boolean {
   return (asked ?? spec.terminationGracePeriodSeconds) === 0;
 }
 
-function freed({ after, verb }: Write, before: Node): Release | undefined {
+function freed({ user, after, verb }: Write, before: Node): Release | undefined {
   if (verb === 'delete') return undefined;
   const left: Node | undefined = after;
   const kept = new Set(left?.status?.volumesInUse);
   const entries = (before.status?.volumesInUse ?? []).filter((entry) => !kept.has(entry));
-  return entries.length === 0 ? undefined : { what: 'freed', node: before.metadata.name, entries };
+  return entries.length === 0 ? undefined : { user, what: 'freed', node: before.metadata.name, entries };
 }
 
 export function recordsOf(state: ClusterState, node: string): readonly StoredRelease[] {
@@ -60,8 +67,8 @@ export function recordsOf(state: ClusterState, node: string): readonly StoredRel
 }
 
 /** The records that speak of it. */
-export function recordsFor(state: ClusterState, release: Release): StoredRelease[] {
-  const records = recordsOf(state, release.node);
+export function recordsFor({ recordsOf: of }: Pick<CheckContext, 'recordsOf'>, release: Release): OnRecord[] {
+  const records = of(release.user, release.node);
   switch (release.what) {
     case 'deleted':
       return records.filter(({ attachments = [] }) => attachments.includes(release.attachment.metadata.name));
@@ -70,6 +77,16 @@ export function recordsFor(state: ClusterState, release: Release): StoredRelease
     default:
       return records.filter(({ pods = [] }) => pods.some(({ uid }) => uid === release.uid));
   }
+}
+
+/** Why what rests on a record that is gone passes by name. */
+export const deletedUnderway = 'somebody has deleted the record while it was under way';
+
+/** Whether a pod goes by one of these; `deleted`: by none that is still there. */
+export function letsGo(records: readonly OnRecord[], podUid: string | undefined): 'stored' | 'deleted' | undefined {
+  const its = records.filter(({ pods = [] }) => pods.some(({ uid }) => uid === podUid));
+  if (its.length === 0) return undefined;
+  return its.every(({ isDeleted }) => isDeleted === true) ? 'deleted' : 'stored';
 }
 
 export function nameOf(release: Release): string {

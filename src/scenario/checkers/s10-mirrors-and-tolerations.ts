@@ -45,7 +45,7 @@ export const s10: Invariant = {
         }
         const release = releaseOf(write);
         if (release === undefined || !('pod' in release)) return;
-        const records = recordsFor(state, release);
+        const records = recordsFor(context, release);
         if (records.length === 0 || records.some(({ basis }) => basis !== 'Asserted')) return;
         const taints = taintsOf(state.nodes.get(release.node));
         const isTolerated = (taint: Taint): boolean => {

@@ -4,28 +4,32 @@
  */
 import { isFinished } from '../../world/objects/pods.ts';
 import type { Invariant } from './checker.ts';
-import { recordsFor, releaseOf, toldOf, volumesOf } from './release.ts';
+import { deletedUnderway, letsGo, recordsFor, releaseOf, toldOf, volumesOf } from './release.ts';
 
 export const s11: Invariant = {
   id: 'S11',
-  check: ({ state, machineOf, violated }) => ({
+  check: ({ state, recordsOf, machineOf, violated, exempt }) => ({
     onWrite(write) {
       const release = releaseOf(write);
       if (release?.what !== 'deleted') return;
       const { node } = release;
       const volume = release.attachment.spec.source.persistentVolumeName ?? '';
-      const covered = new Set(recordsFor(state, release).flatMap(({ pods = [] }) => pods.map(({ uid }) => uid)));
+      const records = recordsFor({ recordsOf }, release);
       const shown = [...state.pods.values()].filter(
         (pod) => pod.spec.nodeName === node && !isFinished(pod) && volumesOf(state, pod).includes(volume),
       );
       const running = [...(machineOf(node)?.processes.values() ?? [])].filter(({ volumes }) =>
         volumes.some(({ persistentVolume }) => persistentVolume === volume),
       );
-      const user = [
+      const users = [
         ...shown.map(({ metadata }) => ({ uid: metadata.uid ?? '', name: metadata.name })),
         ...running.map(({ podUid, podName }) => ({ uid: podUid, name: podName })),
-      ].find(({ uid }) => !covered.has(uid));
-      if (user !== undefined) violated(`${toldOf(release)} although pod ${user.name} there still uses it`);
+      ];
+      const told = (name: string): string => `${toldOf(release)} although pod ${name} there still uses it`;
+      const user = users.find(({ uid }) => letsGo(records, uid) === undefined);
+      const lost = users.find(({ uid }) => letsGo(records, uid) === 'deleted');
+      if (user !== undefined) violated(told(user.name));
+      else if (lost !== undefined) exempt('PersonsAct', `${told(lost.name)}: ${deletedUnderway}`);
     },
   }),
 };

@@ -69,7 +69,7 @@ class LiveReads implements Checker {
     if (release !== undefined) {
       const { user } = write;
       const { node } = release;
-      const policies = recordsFor(state, release).flatMap(({ by }) => policyIn(by) ?? []);
+      const policies = recordsFor(this.#context, release).flatMap(({ by }) => policyIn(by) ?? []);
       const after = this.#recorded.get(`${user} ${nodeFenceName(node)}`) ?? 0;
       this.#judge({ user, node, told: toldOf(release), policies, after });
       return;

@@ -1,7 +1,8 @@
 /**
  * S21: never beyond the limits of a storm. Whenever a device is told to cut a machine that runs, the first time or once more, no more
  * nodes are silent than its policy allows, in the cluster and in each zone of three or more, by the renewals
- * that reached the API server, now and of those that were there when it fell silent itself, with those counted that operators have cut; no more machines are cut at a time than may be; and no more pods go in a minute than their
+ * that reached the API server, now and of those that were there when it fell silent itself, with those counted that operators have cut; nor have so many been so
+ * of late as whoever leads has written down, for as long as its policy waits after a storm; no more machines are cut at a time than may be; and no more pods go in a minute than their
  * policy allows. A machine that is off is only found so: nothing is cut there. (Whether the observer is the isolated party shows
  * in S15: whoever cannot read does not act.)
  */
@@ -12,6 +13,7 @@ import { isOperator } from '../operator-user.ts';
 import type { CheckContext, Invariant, Write } from './checker.ts';
 import { Cuts } from './cuts.ts';
 import { isLying } from './devices.ts';
+import { limitOf, PastStorms } from './past-storms.ts';
 import { releaseOf, toldOf } from './release.ts';
 import { Troubles } from './trouble.ts';
 
@@ -22,11 +24,12 @@ export const s21: Invariant = {
     const troubles = new Troubles(context);
     const cuts = new Cuts(context);
     const paced = pace(context);
+    const past = new PastStorms(context, troubles);
     /** Nodes whose fence configuration a person has changed since they were cut. */
     const edited = new Set<string>();
     /** How many are silent, where that is more than may be. */
     const storm = (node: string): string | undefined => {
-      const { maxUnresponsive = '40%' } = troubles.policyOf(node)?.spec?.storm ?? {};
+      const maxUnresponsive = limitOf(troubles.policyOf(node));
       const busy = new Set([node, ...cuts.busy()]);
       return (
         troubles.beyond(maxUnresponsive, (name) => busy.has(name) || troubles.isSilent(name)) ??
@@ -34,7 +37,10 @@ export const s21: Invariant = {
       );
     };
     return {
-      onWrite: paced,
+      onWrite(write) {
+        paced(write);
+        past.write(write);
+      },
       onWire(event) {
         const isCut = (event.type === 'device' || event.type === 'port') && event.action === 'off';
         if (isCut && machineOf(event.node)?.power === 'on') {
@@ -42,6 +48,9 @@ export const s21: Invariant = {
           const said = `${event.node} is cut while ${where} do not respond`;
           if (where !== undefined && isLying(context, event.node)) exempt('LyingDevice', said);
           else if (where !== undefined) violated(said);
+          const before = where === undefined ? past.lately(event.node) : undefined;
+          if (before !== undefined)
+            violated(`${event.node} is cut right after a storm, in which ${before} did not respond`);
           const { maxConcurrent = 1 } = troubles.policyOf(event.node)?.spec?.storm ?? {};
           const busy = cuts.busy().filter((node) => node !== event.node);
           const size = busy.length + 1;
@@ -57,6 +66,7 @@ export const s21: Invariant = {
       onMachine: (event, machine) => cuts.happen(event, machine),
       onStored(change, user) {
         troubles.take(change);
+        past.take(change);
         const configured = /^fence-config-(?<node>.+)$/.exec(change.object.metadata.name)?.groups?.['node'];
         if (configured !== undefined && !isOperator(user) && hasOtherData(change)) edited.add(configured);
       },

@@ -13,7 +13,7 @@ import { recordsFor, releaseOf, toldOf } from './release.ts';
 export const s23: Invariant = {
   id: 'S23',
   check: (context) => {
-    const { state, machineOf, violated, exempt } = context;
+    const { machineOf, violated, exempt } = context;
     const reads = new Reads();
     /** Nodes of which something was let go, and in which boot. */
     const begun = new Map<string, string>();
@@ -29,7 +29,7 @@ export const s23: Invariant = {
         if (release === undefined) return;
         const { node: name } = release;
         // A machine that is off has not returned, whatever Ready still says. Whether it is off is not for the record to say.
-        const isSaid = recordsFor(state, release).some(({ basis }) => basis === 'PowerOff');
+        const isSaid = recordsFor(context, release).some(({ basis }) => basis === 'PowerOff');
         if (isSaid && machineOf(name)?.power === 'off') return;
         const node = reads.of(write.user, `/api/v1/nodes/${name}`)?.node;
         const boot = node?.status?.nodeInfo?.bootID ?? '';

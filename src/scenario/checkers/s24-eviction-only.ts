@@ -6,19 +6,21 @@ import type { Pod } from '../../world/objects/pods.ts';
 import { isFinished, mirrorAnnotation } from '../../world/objects/pods.ts';
 import type { Invariant } from './checker.ts';
 import { succeeded } from './checker.ts';
-import { recordsOf } from './release.ts';
+import { deletedUnderway, letsGo } from './release.ts';
 
 export const s24: Invariant = {
   id: 'S24',
-  check: ({ state, violated }) => ({
+  check: ({ recordsOf, violated, exempt }) => ({
     onWrite(write) {
       if (write.resource !== 'pods' || !write.verb.startsWith('delete') || !succeeded(write)) return;
       const pod = write.before as Pod | undefined;
       if (pod === undefined || pod.metadata.deletionTimestamp !== undefined || isFinished(pod) || isMirror(pod)) return;
       const { nodeName: node = '' } = pod.spec;
       const { uid, name, namespace } = pod.metadata;
-      const hasBasis = recordsOf(state, node).some(({ pods = [] }) => pods.some((known) => known.uid === uid));
-      if (!hasBasis) violated(`live pod ${namespace}/${name} on ${node} was deleted instead of evicted`);
+      const basis = letsGo(recordsOf(write.user, node), uid);
+      const told = `live pod ${namespace}/${name} on ${node} was deleted instead of evicted`;
+      if (basis === undefined) violated(told);
+      else if (basis === 'deleted') exempt('PersonsAct', `${told}: ${deletedUnderway}`);
     },
   }),
 };

@@ -53,7 +53,9 @@ class ComesToRest implements Checker {
   readonly #taintedByHand = new Set<string>();
   /** Nodes whose record a person has deleted while they were switched off: nobody remembers who did it (SAF-4). */
   readonly #forgotten = new Set<string>();
-  /** The same, cut off from their storage, and a person has also deleted whatever had named the port of it: nobody can find out. */
+  /** The same, cut off from their storage, by the UID of that record; no other has known of it since. */
+  readonly #unknown = new Map<string, string | undefined>();
+  /** And a person has also deleted whatever had named the port of it, before or after that: nobody can find out. */
   readonly #unfindable = new Set<string>();
   /** What names ports to the storage, by kind and name, and of which node; empty: it may be of any. */
   readonly #naming = new Map<string, string>();
@@ -99,8 +101,18 @@ class ComesToRest implements Checker {
     const named = type === 'DELETED' ? undefined : portNamedBy(object);
     if (named === undefined) this.#naming.delete(what);
     else this.#naming.set(what, named);
+    for (const [node, uid] of this.#unknown) {
+      if (this.#isOnAnother(node, uid)) this.#unknown.delete(node);
+      else if (!this.#isNamed(node)) this.#unfindable.add(node);
+    }
     // Whoever writes it again lets it be found out.
     for (const node of this.#unfindable) if (this.#isNamed(node)) this.#unfindable.delete(node);
+  }
+
+  /** That it is cut off is on record again. */
+  #isOnAnother(node: string, uid: string | undefined): boolean {
+    const { metadata, status } = this.#context.state.fences.get(nodeFenceName(node)) ?? {};
+    return metadata?.uid !== uid && (status?.fence?.switched ?? []).some(({ step }) => step === 'isolation');
   }
 
   onAct(act: Act, node: string | undefined): void {
@@ -135,7 +147,9 @@ class ComesToRest implements Checker {
     const node = [...state.nodes.keys()].find((name) => nodeFenceName(name) === record);
     if (node === undefined) return;
     if (machineOf(node)?.power === 'off') this.#forgotten.add(node);
-    if (isPortClosed(node) && !this.#isNamed(node)) this.#unfindable.add(node);
+    if (!isPortClosed(node)) return;
+    this.#unknown.set(node, state.fences.get(record)?.metadata.uid);
+    if (!this.#isNamed(node)) this.#unfindable.add(node);
   }
 
   #isNamed(node: string): boolean {

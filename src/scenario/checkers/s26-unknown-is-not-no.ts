@@ -4,7 +4,7 @@
  */
 import { nodeFenceName } from '../../api/fence-names.ts';
 import type { ClusterState } from '../cluster-state.ts';
-import type { Invariant } from './checker.ts';
+import type { CheckContext, Invariant } from './checker.ts';
 import { Reads } from './reads.ts';
 import type { Release } from './release.ts';
 import { recordsFor, releaseOf, toldOf, volumesOf } from './release.ts';
@@ -13,26 +13,27 @@ const ours = '/apis/fenceline.dev/v1alpha1';
 
 export const s26: Invariant = {
   id: 'S26',
-  check: ({ state, violated }) => {
+  check: (context) => {
     const reads = new Reads();
     return {
       onWire: (event) => reads.take(event),
       onWrite(write) {
         const release = releaseOf(write);
         if (release === undefined) return;
-        const unknown = restsOn(state, release).find((path) => {
+        const unknown = restsOn(context, release).find((path) => {
           const read = reads.of(write.user, path);
           return read !== undefined && read.status !== 200 && read.status !== 404;
         });
-        if (unknown !== undefined) violated(`${toldOf(release)} although ${unknown} could not be read`);
+        if (unknown !== undefined) context.violated(`${toldOf(release)} although ${unknown} could not be read`);
       },
     };
   },
 };
 
-function restsOn(state: ClusterState, release: Release): string[] {
+function restsOn(context: CheckContext, release: Release): string[] {
+  const { state } = context;
   const { node } = release;
-  const policies = recordsFor(state, release).flatMap(({ by = '' }) =>
+  const policies = recordsFor(context, release).flatMap(({ by = '' }) =>
     by.startsWith('policy ') ? [by.slice('policy '.length)] : [],
   );
   return [

@@ -16,7 +16,7 @@ const independent = ['PowerOff', 'StorageSafeDetach', 'StorageFenced', 'Asserted
 
 export const s3: Invariant = {
   id: 'S3',
-  check: ({ state, violated, exempt }) => {
+  check: ({ state, recordsOf, violated, exempt }) => {
     /** Nodes whose device was told to cut them, and nobody knows what came of it. */
     const unknown = new Set<string>();
     /** Those of them whose record a person has deleted since. */
@@ -49,7 +49,7 @@ export const s3: Invariant = {
         const isOpen = settled.includes(recorded) && unknown.has(release.node);
         const status = isOpen ? 'unknown' : recorded;
         if (settled.includes(status)) return;
-        const records = recordsFor(state, release);
+        const records = recordsFor({ recordsOf }, release);
         if (records.some(({ basis }) => independent.includes(basis))) return;
         const acceptsIt = records.some(({ basis, by }) => {
           const policy = state.policies.get((by ?? '').replace(/^policy /, ''));

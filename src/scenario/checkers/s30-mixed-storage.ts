@@ -11,11 +11,11 @@ const byStorage = ['StorageSafeDetach', 'StorageFenced'];
 
 export const s30: Invariant = {
   id: 'S30',
-  check: ({ state, isPortClosed, violated, exempt }) => ({
+  check: ({ state, recordsOf, isPortClosed, violated, exempt }) => ({
     onWrite(write) {
       const release = releaseOf(write);
       if (release === undefined || !('pod' in release)) return;
-      const records = recordsFor(state, release);
+      const records = recordsFor({ recordsOf }, release);
       const others = records.filter(({ basis }) => !byStorage.includes(basis));
       if (records.length === others.length || others.some(({ basis }) => basis !== 'AcceptedRisk')) return;
       const cutOff = isPortClosed(release.node) ? cutOffFrom(state, release.node) : [];

@@ -73,7 +73,7 @@ export const s34: Invariant = {
       onWrite(write) {
         const release = releaseOf(write);
         if (release === undefined) return;
-        const records = recordsFor(state, release);
+        const records = recordsFor(context, release);
         if (records.length === 0 || records.some(({ basis }) => basis !== 'PowerOff')) return;
         const heard = devices.get(release.node) ?? { wasSeenOn: false };
         if (deviceOf(release.node)?.hasIdentity === false && !heard.wasSeenOn) {

@@ -17,7 +17,7 @@ const proving = ['StorageSafeDetach', 'StorageFenced', 'Asserted', 'KernelCrashe
 export const s4: Invariant = {
   id: 'S4',
   check: (context) => {
-    const { state, nowMs, violated, exempt } = context;
+    const { nowMs, violated, exempt } = context;
     const off = new Set<string>();
     /** What an operator was last told by the device of a node since it last wrote the record of that node, as `user record`. */
     const heard = new Map<string, { power: 'on' | 'off'; atMs: number }>();
@@ -37,7 +37,7 @@ export const s4: Invariant = {
         if (write.resource === 'nodefences' && succeeded(write)) heard.delete(`${write.user} ${write.name}`);
         const release = releaseOf(write);
         if (release === undefined) return;
-        const records = recordsFor(state, release);
+        const records = recordsFor(context, release);
         if (!records.some(({ basis }) => basis === 'PowerOff')) return;
         if (records.some(({ basis }) => proving.includes(basis))) return;
         const { power, atMs = -Infinity } = heard.get(`${write.user} ${nodeFenceName(release.node)}`) ?? {};

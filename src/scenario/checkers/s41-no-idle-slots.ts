@@ -3,7 +3,7 @@
  * works on any other: within two minutes some other device is told to cut something, something is let go elsewhere, or a pod is
  * evicted. To ask a device is work only for a fence that is really open: a device was told to cut, the node has not come back
  * since, nobody has stopped it, there is something left that could go, and the device has not said off for long: who does nothing
- * but ask then works at nothing. All of that is seen on the wire and in the world, and not in the records of the others.
+ * but ask then works at nothing. Time counts while an operator leads: whoever is cut off from the API server begins nothing. All of that is seen on the wire and in the world, and not in the records of the others.
  */
 import { nodeFenceName } from '../../api/fence-names.ts';
 import type { StoredFence } from '../cluster-state.ts';
@@ -17,6 +17,8 @@ const patienceMs = 120_000;
 /** So long after a device has said off, what may go on the strength of that has gone, or asking it again does not help. */
 const asksForMs = 300_000;
 const silenced = ['DryRun', 'Paused'];
+/** Whoever leads says so more often. */
+const gapMs = 15_000;
 
 export const s41: Invariant = {
   id: 'S41',
@@ -37,10 +39,13 @@ export const s41: Invariant = {
       if (nowMs() - (saidOffMs.get(node) ?? Infinity) > asksForMs) return false;
       return [...state.pods.values()].some((pod) => pod.spec.nodeName === node && isMovable(pod));
     };
+    /** When an operator last wrote its own Lease, and since when one has without a gap; undefined: there is no election. */
+    let lead: { lastMs: number; sinceMs: number } | undefined;
     const look = (): void => {
+      if (lead !== undefined && nowMs() - lead.lastMs > gapMs) return;
       for (const [node, sinceMs] of waiting) {
         const others = [...workedMs].filter(([other]) => other !== node).map(([, atMs]) => atMs);
-        if (nowMs() - Math.max(sinceMs, ...others) <= patienceMs) continue;
+        if (nowMs() - Math.max(sinceMs, lead?.sinceMs ?? 0, ...others) <= patienceMs) continue;
         violated(`${node} waits for its turn while nobody works on another node`);
         waiting.set(node, Infinity);
       }
@@ -64,6 +69,10 @@ export const s41: Invariant = {
       onRenewed: (node) => void cut.delete(node),
       onWrite(write) {
         if (!succeeded(write)) return;
+        if (write.resource === 'leases') {
+          const { lastMs = -Infinity, sinceMs = 0 } = lead ?? {};
+          lead = { lastMs: nowMs(), sinceMs: nowMs() - lastMs <= gapMs ? sinceMs : nowMs() };
+        }
         const evicted =
           write.subresource === 'eviction' ? state.pods.get(`${write.namespace}/${write.name}`) : undefined;
         const node = releaseOf(write)?.node ?? evicted?.spec.nodeName;

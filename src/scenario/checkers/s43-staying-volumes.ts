@@ -8,20 +8,26 @@ import { isFinished } from '../../world/objects/pods.ts';
 import type { ClusterState } from '../cluster-state.ts';
 import type { Invariant } from './checker.ts';
 import type { Release } from './release.ts';
-import { recordsOf, releaseOf, toldOf, volumesOf } from './release.ts';
+import { deletedUnderway, letsGo, releaseOf, toldOf, volumesOf } from './release.ts';
 
 export const s43: Invariant = {
   id: 'S43',
-  check: ({ state, violated }) => ({
+  check: ({ state, recordsOf, violated, exempt }) => ({
     onWrite(write) {
       const release = releaseOf(write);
       if (release?.what !== 'deleted' && release?.what !== 'freed') return;
-      const letGo = new Set(recordsOf(state, release.node).flatMap(({ pods = [] }) => pods.map(({ uid }) => uid)));
-      const staying = [...state.pods.values()].filter(
-        (pod) => pod.spec.nodeName === release.node && !isFinished(pod) && !letGo.has(pod.metadata.uid ?? ''),
+      const records = recordsOf(write.user, release.node);
+      const users = [...state.pods.values()].filter(
+        (pod) =>
+          pod.spec.nodeName === release.node &&
+          !isFinished(pod) &&
+          diskNames(state, pod).some((disk) => isAbout(release, disk)),
       );
-      const user = staying.find((pod) => diskNames(state, pod).some((disk) => isAbout(release, disk)));
-      if (user !== undefined) violated(`${toldOf(release)} although pod ${user.metadata.name} uses it and stays`);
+      const told = ({ metadata }: Pod): string => `${toldOf(release)} although pod ${metadata.name} uses it and stays`;
+      const user = users.find(({ metadata }) => letsGo(records, metadata.uid) === undefined);
+      const lost = users.find(({ metadata }) => letsGo(records, metadata.uid) === 'deleted');
+      if (user !== undefined) violated(told(user));
+      else if (lost !== undefined) exempt('PersonsAct', `${told(lost)}: ${deletedUnderway}`);
     },
   }),
 };

@@ -74,7 +74,6 @@ export const s45 = atCuts('S45', (context, { troubles, requests, reads }) => {
       if (type === 'booting') facts.powers.booting(machine);
       if (type !== 'booted') return;
       facts.goingDown.delete(machine);
-      facts.forgotten.delete(machine);
       facts.emptied.delete(machine);
     },
     onCut({ operator, node, isFirst, isOn, request }) {
@@ -94,6 +93,10 @@ export const s45 = atCuts('S45', (context, { troubles, requests, reads }) => {
     },
   };
 });
+
+function bootOf({ status }: Node): string | undefined {
+  return status?.nodeInfo?.bootID;
+}
 
 class Facts {
   /** The last time. */
@@ -130,6 +133,8 @@ class Facts {
     if (object.kind !== 'Node') return;
     const { metadata, spec } = object as Node;
     const { name } = metadata;
+    // Of a boot that its kubelet could not report nobody knows.
+    if (previous !== undefined && bootOf(previous) !== bootOf(object)) this.forgotten.delete(name);
     const ready = (object as Node).status?.conditions?.find((one) => one.type === 'Ready');
     if (this.goingDown.has(name) && ready?.status === 'False') {
       this.goingDown.set(name, this.goingDown.get(name) ?? this.#context.nowMs());

@@ -28,8 +28,8 @@ export const s7: Invariant = {
       onAct: (act, node) => ends.acted(act, node),
       onWire: (event) => ends.heard(event),
       onMachine: ({ type }, machine) => ends.happened(type, machine),
-      onStored(change) {
-        ends.stored(change);
+      onStored(change, user) {
+        ends.stored(change, user);
         const { type, object, previous } = change;
         if (type === 'DELETED' && object.kind === 'Pod') {
           const pod = object as Pod;

@@ -146,17 +146,34 @@ export class Troubles {
       .sort((one, other) => rank(other) - rank(one) || (born(one) < born(other) ? -1 : 1))[0];
   }
 
-  /** Where more are in trouble than a limit allows, over all nodes and in each zone of three or more; in words. */
+  /** Where more are in trouble than a limit allows; in words. */
   beyond(limit: number | string, isTroubled: (name: string) => boolean): string | undefined {
+    return beyondIn(this.groups(isTroubled), limit);
+  }
+
+  /** How many are in trouble, over all nodes and in each zone of three or more. */
+  groups(isTroubled: (name: string) => boolean): Group[] {
     const nodes = [...this.#context.state.nodes.values()];
     const groups = Map.groupBy(nodes, ({ metadata }) => metadata.labels?.[zoneLabel] ?? '');
     const zones = [...groups].filter(([zone, inside]) => zone !== '' && inside.length >= smallestZone);
-    for (const [where, inside] of [['the cluster', nodes] as const, ...zones]) {
-      const troubled = inside.filter(({ metadata }) => isTroubled(metadata.name)).length;
-      if (troubled > shareOf(limit, inside.length)) return `${troubled} of ${inside.length} nodes of ${where}`;
-    }
-    return undefined;
+    return [['the cluster', nodes] as const, ...zones].map(([where, inside]) => ({
+      where,
+      nodes: inside.length,
+      troubled: inside.filter(({ metadata }) => isTroubled(metadata.name)).length,
+    }));
   }
+}
+
+/** The cluster, or a zone of it. */
+export interface Group {
+  where: string;
+  nodes: number;
+  troubled: number;
+}
+
+export function beyondIn(groups: readonly Group[], limit: number | string): string | undefined {
+  const found = groups.find(({ nodes, troubled }) => troubled > shareOf(limit, nodes));
+  return found && `${found.troubled} of ${found.nodes} nodes of ${found.where}`;
 }
 
 function selects(wanted: Record<string, string> | undefined, labels: Record<string, string>): boolean {

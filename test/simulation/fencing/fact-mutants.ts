@@ -63,6 +63,17 @@ export const factMutantCases: readonly MutantCase[] = [
     says: /^the record of node-\d says that the machine is off \(.*\), and no device has said so$/,
   },
   {
+    invariant: 'S40',
+    mistake: 'puts on record what a device has said, and not what it has said last',
+    sabotage: {
+      file: 'src/act/device-memory.ts',
+      line: "return last?.power === 'on' ? last.message : undefined;",
+      instead: "return last?.power === 'unknown' ? last.message : undefined;",
+    },
+    scenario: { ...scenarioOf('holes/told-then-on-while-stopped'), expectations: [] },
+    says: /^the record of node-\d says that power-off is off \(.*\), and no device has said so$/,
+  },
+  {
     invariant: 'S33',
     mistake: 'connects a node as soon as it is back',
     sabotage: connectedAtOnce,

@@ -168,6 +168,8 @@ runHoles('two outlets are swapped, and neither says whose power it is', {
   'outlet-said-off-before': '[SAF-17] an outlet accounts for its node only by what it has said since the cut',
   'outlets-swapped-silent-one-deleted': '[SAF-17] nobody is accounted for because its Node was deleted meanwhile',
   'outlets-swapped-struck-one-deleted': '[SAF-17] nor where that is done before anybody has missed it',
+  'outlets-swapped-deleted-before': '[SAF-17] nor because it was deleted shortly before the cut',
+  'outlet-after-a-removal': '[SAF-17] nobody waits for what was removed long before',
   'outlet-beside-a-removed-machine':
     '[SAF-17] nor because its machine was removed, and whoever is off meanwhile says what somebody has to look at',
   'outlet-of-an-earlier-configuration':

@@ -2,6 +2,10 @@
 import { runHoles } from './files.ts';
 
 runHoles('a fence', {
+  'connected-in-the-boot-of-the-release':
+    '[SAF-4] connects no node in the boot in which something was let go, although it was booted since it was cut off',
+  'connected-under-what-others-let-go':
+    '[SAF-4] connects no node under what others have let go there, beside what it let go itself',
   'power-first-isolation-only': '[FEN-5] isolates at its time what has no power to cut, however early that would go',
   'power-first-often': '[FEN-5, FEN-14] begins anew in a later look, and keeps nobody from the others',
   'back-before-any-command': '[SAF-8, FEN-4] ends without a command when its trouble ends before one was sent',
@@ -37,6 +41,8 @@ runHoles('a fence', {
   'marked-dead-by-hand': '[RET-1, RET-2] that is over and waits for a taint of somebody says so',
   'marked-out-of-service-beside-us':
     '[EVD-5, FEV-8] takes its own mark away when it has waited long enough for a volume, switches on, and leaves that of an administrator',
+  'volume-free-later':
+    '[EVD-5] leaves the volume of a pod that goes later as long to be detached as those had that were let go before',
   'stopped-while-it-boots':
     '[FEN-13, SAF-11] that was stopped is over when its machine has booted meanwhile, and new trouble begins anew',
   'edited-as-it-is-marked':

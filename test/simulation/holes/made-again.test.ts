@@ -5,6 +5,7 @@ runHoles('what was cut of a machine whose Node object is made again', {
   'node-made-again': '[RET-2, NGS-7] keeps it in quarantine, and is undone when it is clean, in the same boot',
   'node-made-again-rebooted': '[RET-2] is undone when it was booted',
   'node-made-again-at-once': '[RET-2] is undone also where nobody has seen that there was none',
+  'node-made-again-edited': '[RET-2, SAF-5] is said also where nothing that is configured connects it any more',
   'node-made-again-unreported-volume':
     '[SAF-4, NGS-7] stays cut where no kubelet reports what was let go, until it is booted again',
   'node-made-again-while-off': '[SAF-19] is not what was found off: it is switched on again',

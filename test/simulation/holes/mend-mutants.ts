@@ -69,6 +69,30 @@ export const mendMutantCases: readonly MendCase[] = [
     says: /^node-\d is cut while 3 of 5 nodes that were there when it fell silent do not respond$/,
   },
   {
+    invariant: 'S21',
+    mistake: 'lets a storm be over for those whose policy has not seen it',
+    hole: 'storms',
+    sabotage: {
+      file: 'src/judge/cohort.ts',
+      line: 'if (troubled > shareOf(maxUnresponsive, nodes)) return true;',
+      instead: 'if (troubled < 0) return true;',
+    },
+    scenario: { ...one('holes/cooldown-of-another-policy', 'cooldown-of-another-policy'), expectations: [] },
+    says: /^node-2 is cut right after a storm, in which 3 of 5 nodes of the cluster did not respond$/,
+  },
+  {
+    invariant: 'S21',
+    mistake: 'forgets a storm with the records that tell of it',
+    hole: 'storms',
+    sabotage: {
+      file: 'src/operator/storm-memory.ts',
+      line: 'return [...this.#known.values()].map(({ sign }) => sign);',
+      instead: 'return [];',
+    },
+    scenario: { ...scenarioOf('holes/storm-forgotten-with-its-records'), expectations: [] },
+    says: /^node-3 is cut while 3 of 5 nodes that were there when it fell silent do not respond$/,
+  },
+  {
     invariant: 'S37',
     mistake: 'takes what is dated ahead for what is asked for today',
     hole: 'storms',
@@ -126,8 +150,8 @@ export const mendMutantCases: readonly MendCase[] = [
     hole: 'undo',
     sabotage: {
       file: 'src/decide/decide-remedy.ts',
-      line: 'if (!isRestored && status.fence !== undefined && hasCutThis(status.fence, config)) return',
-      instead: "if (fence?.spec.node === '') return",
+      line: 'if (isRestored || known === undefined || !hasCut(known)) return',
+      instead: "if (known?.step !== undefined || known === undefined || fence?.spec.node === '') return",
     },
     scenario: scenarioOf('holes/node-made-again-at-once'),
     says: /^node-4 is still cut off from its storage five minutes after the last fault, and nobody says why$/,
@@ -202,6 +226,18 @@ export const mendMutantCases: readonly MendCase[] = [
       instead: "if (kind === 'fence') return fence !== undefined && isCutting(fence) && hold === undefined;",
     },
     scenario: { ...one('holes/slot-kept-by-a-command', 'slot-kept-while-stopped'), expectations: [] },
+    says: /^node-5 is cut as number 2, and 1 may be$/,
+  },
+  {
+    invariant: 'S21',
+    mistake: 'gives away the slot of a command whose record is deleted',
+    hole: 'slots',
+    sabotage: {
+      file: 'src/operator/shared-facts.ts',
+      line: 'return [...this.#options.longActs.cutting].filter((name) => !recorded.has(name));',
+      instead: 'return [...this.#options.longActs.cutting].filter((name) => recorded.has(name));',
+    },
+    scenario: { ...scenarioOf('holes/slot-forgotten-with-its-record'), expectations: [] },
     says: /^node-5 is cut as number 2, and 1 may be$/,
   },
   {

@@ -12,9 +12,13 @@ runHoles('what is written of a fence fits', {
 });
 
 runHoles('a record that is lost', {
+  'forgotten-cut-told-again':
+    "[SAF-4, RET-2] makes a cut of before nobody's own: it is connected when nothing of before can write",
   'record-deleted-then-booted': '[SAF-18] is no reason to cut a machine that has booted since',
   'unreported-volume-record-deleted':
     '[SAF-4, NGS-7] leaves no node in service where something may still run that no kubelet reports',
+  'slow-to-end-without-volume':
+    '[SAF-4, NGS-7, NGS-8] leaves no node in service where a pod without volumes may take its time to end; nor does one that is kept',
   'quarantine-put-on-again':
     '[SAF-4, NGS-7] says nothing less when the quarantine was taken off and put on again before',
   'shared-boot-id-record-deleted':
@@ -24,6 +28,8 @@ runHoles('a record that is lost', {
   'record-and-configuration-deleted':
     '[RET-2] with all that could tell what was cut is given up, and its node is in service when it is clean',
   'cordon-forgotten': '[RET-2] leaves no cordon of ours behind, and nobody else without theirs',
+  'record-deleted-under-way':
+    '[POD-2] whose deletion no write could know of is made again before anything else goes, and the node comes back',
   'record-deleted-beside-a-risk': '[POD-2, FEN-3] lets nobody go at a risk in the pass that begins its fence again',
 });
 

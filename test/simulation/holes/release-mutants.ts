@@ -69,7 +69,7 @@ export const releaseMutantCases: readonly MutantCase[] = [
     invariant: 'S33',
     mistake: 'forgets who was there with a volume that no kubelet reports',
     sabotage: {
-      file: 'src/decide/fence-of.ts',
+      file: 'src/decide/harmless.ts',
       line: 'return unseen.pods.every((uid) => there.has(uid));',
       instead: 'return unseen.pods.every((uid) => there.has(uid) || true);',
     },
@@ -96,5 +96,27 @@ export const releaseMutantCases: readonly MutantCase[] = [
     ],
     scenario: { ...scenarioOf('holes/unreported-volume-record-deleted'), expectations: [] },
     says: /^node-3 is back in service, and a pod that was released \(\S+\) still runs there$/,
+  },
+  {
+    invariant: 'S9',
+    mistake: 'takes a pod for ended because no volume says otherwise',
+    sabotage: {
+      file: 'src/return/return-node.ts',
+      line: 'return Math.max(0, ...graces) * 1000;',
+      instead: 'return Math.min(0, ...graces) * 1000;',
+    },
+    scenario: { ...scenarioOf('holes/slow-to-end-without-volume'), expectations: [] },
+    says: /^node-1 is back in service, and a pod that was released \(\S+\) still runs there$/,
+  },
+  {
+    invariant: 'S9',
+    mistake: 'gives a pod of which nothing is known any more no longer than most',
+    sabotage: {
+      file: 'src/api/quarantine.ts',
+      line: 'return (graceSeconds ?? 0) > USUAL_GRACE_SECONDS;',
+      instead: 'return (graceSeconds ?? 0) > Infinity;',
+    },
+    scenario: { ...scenarioOf('holes/slow-to-end-without-volume'), expectations: [] },
+    says: /^node-1 is back in service, and a pod that was released \(\S+\) still runs there$/,
   },
 ];

@@ -18,5 +18,7 @@ runHoles('what a person asks for is done once, now, or not at all', {
     '[SAF-6, SAF-8] one that nobody could answer is not done to a node that has come back, or joined, since somebody asked',
   'request-behind-a-device':
     '[SAF-6, SAF-8] one about a lost node is not done to it when it comes back while its device is asked, before any command',
+  'asked-for-by-the-port-of-another':
+    '[FEN-2, SAF-17] nor does one go on that only isolates a node that is well, by what may be the port of another one',
   'request-that-only-isolates': '[FEN-2, RET-2] one that can only isolate says until when, and ends with another boot',
 });

@@ -18,6 +18,8 @@ runHoles('a storm is no reason to act', {
     '[SAF-7] a renewal that a watch has lost, and a read finds later, is no sign of life since the suspicion',
   'lost-again-behind-a-command':
     '[SAF-7] one that was back and is lost again before its fence is over came under suspicion anew',
+  'beside-one-found-off':
+    '[SAF-7, EVD-4] of one that a watched device says to be off nobody waits to hear: it is counted as it is',
   'second-time-around': '[SAF-7] a node that was fenced before and falls silent first: nobody loses power',
   'back-by-themselves': '[STM-1, SAF-7] three of six lose their power and boot by themselves: none is told anything',
   'back-by-itself': '[SAF-18] a machine that was off and that somebody has switched on has the time of a boot',
@@ -25,5 +27,11 @@ runHoles('a storm is no reason to act', {
     '[STM-1, STM-6] nodes that join while a storm lasts do not end it, also for the next leader; it ends when enough are heard of again',
   'deleted-in-a-storm':
     '[STM-1, STM-6] nor does it end because Node objects are deleted: that says nothing of their machines',
+  'storm-of-another-policy':
+    '[STM-1, STM-6] nor because one of them comes under another policy: a storm is that of the cluster',
+  'storm-forgotten-with-its-records':
+    '[STM-1, STM-6] nor because the records of it are deleted: whoever leads knows who was in it',
+  'cooldown-of-another-policy':
+    '[STM-6] after a storm nobody is fenced for as long as its own policy says, whichever has seen it; what is too many by the policy of others alone is no storm',
   cooldown: '[STM-6] after a storm nobody is fenced for a while, and then by itself',
 });

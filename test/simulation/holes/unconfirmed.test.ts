@@ -10,6 +10,10 @@ runHoles('a machine that was off', {
   'off-then-disputed': '[SAF-19, SEC-2] and which another node says to be is switched on, and nothing of it is let go',
   'off-said-after-the-failure':
     '[EVD-2, SAF-10] and whose device says so only when its fence has failed for good is let go all the same',
+  'off-then-on-while-stopped':
+    '[SAF-5, SAF-18, FEN-13] is not put on record as that when somebody has switched it on while its fence was stopped',
+  'told-then-on-while-stopped':
+    '[SAF-5, SAF-18, FEN-13] by our command is not either, and is not cut again: it has the time of a boot',
   'off-then-disputed-briefly':
     '[SEC-2, SAF-2] and which another node said to be is let go when nobody says so any more',
 });

@@ -1,0 +1,47 @@
+/** What is on record of the storm that a node is in: since when, how many there were, how bad it was, and when it ended. */
+import { clockTime } from '../api/facts.ts';
+import type { NodeFenceStatus } from '../api/node-fence.ts';
+import type { NodeCase, ZoneCount } from '../api/release-view.ts';
+import type { LadderState } from '../remedy/ladder.ts';
+import { isInStorm } from './brake-of.ts';
+
+type Storm = NonNullable<NodeFenceStatus['storm']>;
+
+/** From when it ended on nothing harsh is begun for a while, here and elsewhere (STM-6). */
+export function stormAfter(
+  nodeCase: NodeCase,
+  before: Storm | undefined,
+  { isTroubled, ladder }: { isTroubled: boolean; ladder: LadderState | undefined },
+): Storm | undefined {
+  const isOpen = before !== undefined && before.endedAt === undefined;
+  if (isTroubled && isInStorm(nodeCase, ladder)) return atWorst(isOpen ? before : begun(nodeCase), nodeCase);
+  return isOpen ? { ...before, endedAt: clockTime(nodeCase.serverNowMs) } : before;
+}
+
+/** One that others are in already is the same. */
+function begun(nodeCase: NodeCase): Storm {
+  const { count, serverNowMs: nowMs } = nodeCase;
+  const zoneNodes = zoneOf(nodeCase)?.nodes;
+  const since = clockTime(count.storm?.sinceMs ?? nowMs);
+  return { since, nodes: count.nodes, ...(zoneNodes === undefined ? {} : { zoneNodes }), troubled: 0 };
+}
+
+/**
+ * Other policies have other limits: how bad it was says whether it is a storm by theirs. Of whom nobody knows yet says nothing, which
+ * after a change of leaders is everybody.
+ */
+function atWorst(storm: Storm, nodeCase: NodeCase): Storm {
+  const { troubled, unjudged } = nodeCase.count;
+  // One that an earlier version has begun: how bad it was nobody knows.
+  if (storm.troubled === undefined) return storm;
+  const inZone = unjudged === 0 ? zoneOf(nodeCase)?.troubled : undefined;
+  return {
+    ...storm,
+    troubled: Math.max(storm.troubled, troubled - unjudged),
+    ...(inZone === undefined ? {} : { zoneTroubled: Math.max(storm.zoneTroubled ?? 0, inZone) }),
+  };
+}
+
+function zoneOf({ count, node }: NodeCase): ZoneCount | undefined {
+  return count.zones.find(({ zone }) => zone === node?.labels['topology.kubernetes.io/zone']);
+}

@@ -1,0 +1,116 @@
+/** What could not be read is no case: nothing is decided on it (S26). */
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { ActCluster } from '../../test/support/act-cluster.ts';
+import { aCase } from '../../test/support/release-case.ts';
+import { settle } from '../../test/support/scripted-server.ts';
+import type { KubeClient } from '../kube/client.ts';
+import type { KubeError, Result } from '../kube/errors.ts';
+import type { ObjectRef } from '../kube/resources.ts';
+import { CaseReader } from './case-reader.ts';
+import type { ReadCase } from './case-reader.ts';
+import type { ClusterView } from './cluster-view.ts';
+import type { CrashReports } from './crash-reports.ts';
+import type { Observer } from './observer.ts';
+
+type Failing = Partial<Record<'Node' | 'NodeFence', KubeError['kind']>>;
+
+interface Reading {
+  reader: CaseReader;
+  read: () => Promise<Result<ReadCase>>;
+}
+
+/** `view`: how old what is watched of the cluster is. */
+async function reading(view = { ageMs: 0 }, failing: Failing = {}, time: object = {}): Promise<Reading> {
+  const cluster = await ActCluster.create();
+  const { client, clock } = cluster;
+  const get = async (ref: ObjectRef, options: object): Promise<Result<unknown>> => {
+    const kind = failing[ref.resource.kind as keyof Failing];
+    if (kind !== undefined) return { ok: false, error: { kind, message: `no ${ref.name}`, mayHaveHappened: false } };
+    return { ...(await client.get(ref, options)), ...time };
+  };
+  const seen = Object.assign(view, { drivers: new Map(), attachmentsOf: () => [], attachmentsOfVolume: () => [] });
+  const reader = new CaseReader({
+    client: new Proxy(client, {
+      get: (of, key) => (key === 'get' ? get : bound(of, key)),
+    }),
+    clock,
+    random: () => 0,
+    observer: { rival: () => undefined, sharesBoot: () => false, leaseSign: () => undefined } as unknown as Observer,
+    cluster: seen as unknown as ClusterView,
+    crashes: { of: () => undefined } as unknown as CrashReports,
+    policyOf: () => ({ kind: 'none' }),
+    onNode: () => {},
+    onProblem: () => {},
+  });
+  const { name, view: sighted, limits, gates, policies, hasOpenRecord, alarm } = aCase();
+  const sighting = { name, view: sighted, limits, gates, policies, hasOpenRecord, alarm };
+  return { reader, read: () => reader.read(sighting, 'unread') };
+}
+
+function bound(client: KubeClient, key: string | symbol): unknown {
+  const found: unknown = Reflect.get(client, key, client);
+  return typeof found === 'function' ? (found as (...all: unknown[]) => unknown).bind(client) : found;
+}
+
+const errorOf = (result: Result<ReadCase>): string | undefined => (result.ok ? undefined : result.error.kind);
+
+describe('[SAF-14] a case', () => {
+  test('has its Node and its record as they are, or says that there is none', async () => {
+    const { read } = await reading();
+    const found = await read();
+    assert.ok(found.ok);
+    assert.deepEqual([found.value.node?.name, found.value.fence?.status.epoch], ['node-1', 3]);
+    const { read: readGone } = await reading({ ageMs: 0 }, { Node: 'notFound' });
+    const gone = await readGone();
+    assert.ok(gone.ok);
+    assert.deepEqual([gone.value.node, gone.value.fence?.status.epoch], [undefined, 3]);
+    const { read: readBare } = await reading({ ageMs: 0 }, { NodeFence: 'notFound' });
+    const bare = await readBare();
+    assert.ok(bare.ok);
+    assert.deepEqual([bare.value.node?.name, bare.value.fence], ['node-1', undefined]);
+  });
+
+  test('is none where one of them could not be read: whoever cannot be seen is not gone', async () => {
+    for (const kind of ['unavailable', 'forbidden', 'timeout'] as KubeError['kind'][]) {
+      for (const what of ['Node', 'NodeFence'] as const) {
+        const { read } = await reading({ ageMs: 0 }, { [what]: kind });
+        assert.equal(errorOf(await read()), kind, `${what} ${kind}`);
+      }
+    }
+  });
+
+  test('is none where the API server does not say what time it is', async () => {
+    const { read } = await reading({ ageMs: 0 }, {}, { serverTime: undefined });
+    assert.equal(errorOf(await read()), 'malformed');
+  });
+});
+
+describe('[STM-2, SAF-14] a case is read', () => {
+  test('when the pods of its node were listed, and nothing that is watched is too old', async () => {
+    const view = { ageMs: 0 };
+    const { reader } = await reading(view);
+    const ready = (): unknown => reader.ready('node-1', true);
+    assert.equal(ready(), undefined, 'nobody has seen its pods yet');
+    for (let turn = 0; turn < 20 && ready() === undefined; turn += 1) await settle();
+    assert.equal(typeof ready(), 'object');
+    view.ageMs = 80_001;
+    assert.equal(ready(), undefined, 'what came since is not known');
+    view.ageMs = Infinity;
+    assert.equal(ready(), undefined, 'nor what was never seen');
+    view.ageMs = 80_000;
+    assert.equal(typeof ready(), 'object');
+    reader.forget('node-1');
+  });
+
+  test('[STM-1] without its pods where those of many are watched, and nobody wants these', async () => {
+    const view = { ageMs: 0 };
+    const { reader } = await reading(view);
+    const names = Array.from({ length: 32 }, (_, index) => `other-${index}`);
+    for (const name of names) reader.ready(name, false);
+    assert.equal(reader.ready('node-1', false), 'unread');
+    view.ageMs = 80_001;
+    assert.equal(reader.ready('node-1', false), undefined);
+    for (const name of [...names, 'node-1']) reader.forget(name);
+  });
+});
