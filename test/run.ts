@@ -18,6 +18,7 @@ import { ensureControlPlane, ensureHelm, SECOND_VERSION } from '../control-plane
 import { ensurePackages } from './support/debian.ts';
 import { ensureDeviceEndpoints } from './devices/needs.ts';
 import { ensureRealNodes } from './support/real-node/needs.ts';
+import { FilesUnderWay } from './support/files-under-way.ts';
 
 interface Tier {
   name: string;
@@ -49,7 +50,13 @@ const longest = ['test/swarm/swarm.test.ts', 'test/mutants/mutants.test.ts'];
 const simulation = globSync('test/{simulation,swarm,twins,mutants}/**/*.test.ts').sort(
   (a, b) => Number(longest.includes(b)) - Number(longest.includes(a)),
 );
-const beforeTests = ['--import', new URL('support/untracked-promises.ts', import.meta.url).href];
+const beforeTests = ['untracked-promises', 'deadline'].flatMap((name) => [
+  '--import',
+  new URL(`support/${name}.ts`, import.meta.url).href,
+]);
+/** Of one file, far beyond what the longest takes on two busy cores. */
+const FILE_LIMIT_MS = 25 * 60_000;
+process.env['FENCELINE_FILE_LIMIT_MS'] ??= String(FILE_LIMIT_MS);
 /** Sees to it that its process gets what others leave. */
 const standBack = ['--import', new URL('support/stand-back.ts', import.meta.url).href];
 
@@ -126,6 +133,18 @@ if (unknown.length > 0) {
 const chosen = tiers.filter((tier) => positionals.length === 0 || positionals.includes(tier.name));
 const repeat = Number(values.repeat);
 
+const underWay = new FilesUnderWay(FILE_LIMIT_MS + 60_000, (late) => {
+  console.log(`\n!!!! ${late}`);
+  process.exit(1);
+});
+// Whoever is told to end, by a limit of his own machine, says what he was waiting for.
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  process.once(signal, () => {
+    console.log(`\n!!!! ended by ${signal} while these were under way: ${underWay.describe()}`);
+    process.exit(1);
+  });
+}
+
 const total: Count = { passed: 0, failed: 0, skipped: 0 };
 const times: string[] = [];
 const failures: string[] = [];
@@ -160,13 +179,17 @@ async function account(tier: Tier): Promise<void> {
 }
 
 async function runTier(tier: Tier): Promise<Count> {
+  const needs = `what tier ${tier.name} needs`;
   try {
+    underWay.begin(needs, 2 * FILE_LIMIT_MS);
     await tier.setUp?.();
   } catch (error) {
     const required = process.env['CI'] === 'true';
     const reason = error instanceof Error ? error.message : String(error);
     console.log(`\n!!!! TIER ${tier.name} ${required ? 'CANNOT RUN, AND CI REQUIRES IT' : 'IS SKIPPED'}: ${reason}\n`);
     return { passed: 0, failed: required ? 1 : 0, skipped: required ? 0 : 1 };
+  } finally {
+    underWay.end(needs);
   }
   const count = await runFiles(tier);
   if (count.passed + count.failed === 0) {
@@ -179,7 +202,8 @@ async function runTier(tier: Tier): Promise<Count> {
 async function runFiles(tier: Tier): Promise<Count> {
   const count: Count = { passed: 0, failed: 0, skipped: 0 };
   const execArgv = [...beforeTests, ...(tier.lane === 'virtual' && isQuiet(tier) ? standBack : [])];
-  const stream = run({ files: tier.files, concurrency: tier.concurrency, timeout: 30 * 60_000, execArgv });
+  const stream = run({ files: tier.files, concurrency: tier.concurrency, timeout: FILE_LIMIT_MS, execArgv });
+  underWay.follow(stream);
   stream.on('test:pass', (event) => {
     if (event.details.type === 'suite') return;
     if (event.skip !== undefined || event.todo !== undefined) count.skipped += 1;
