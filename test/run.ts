@@ -154,7 +154,7 @@ for (let round = 1; round <= repeat; round += 1) {
   await Promise.all(Object.values(beside).map((lane = []) => inTurn(lane)));
   await inTurn(alone);
 }
-console.log(`\n${times.join('\n')}`);
+console.log(`\n== what took longest\n${underWay.slowest(25).join('\n')}\n\n${times.join('\n')}`);
 if (failures.length > 0) console.log(`\n== what failed\n${failures.join('\n')}\n`);
 console.log(`${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
 process.exit(total.failed === 0 ? 0 : 1);

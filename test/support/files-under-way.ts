@@ -8,6 +8,7 @@ export class FilesUnderWay {
   readonly #limitMs: number;
   readonly #onLate: (what: string) => void;
   readonly #since = new Map<string, { timer: NodeJS.Timeout; atMs: number }>();
+  readonly #took: { name: string; seconds: number }[] = [];
 
   constructor(limitMs: number, onLate: (what: string) => void) {
     this.#limitMs = limitMs;
@@ -34,16 +35,28 @@ export class FilesUnderWay {
   }
 
   end(name: string): void {
-    clearTimeout(this.#since.get(name)?.timer);
+    const begun = this.#since.get(name);
+    if (begun === undefined) return;
+    clearTimeout(begun.timer);
     this.#since.delete(name);
+    this.#took.push({ name, seconds: secondsSince(begun.atMs) });
   }
 
   describe(): string {
-    const seconds = (atMs: number): number => Math.round((performance.now() - atMs) / 1000);
-    return [...this.#since].map(([name, { atMs }]) => `${name} (for ${seconds(atMs)} s)`).join(', ') || 'none';
+    return [...this.#since].map(([name, { atMs }]) => `${name} (for ${secondsSince(atMs)} s)`).join(', ') || 'none';
+  }
+
+  /** Where the time goes: who wants a shorter run begins there. */
+  slowest(count: number): string[] {
+    const inOrder = this.#took.toSorted((a, b) => b.seconds - a.seconds).slice(0, count);
+    return inOrder.map(({ name, seconds }) => `${String(seconds).padStart(5)} s  ${name}`);
   }
 }
 
 function isFile(name: string, file: string | undefined): boolean {
   return file !== undefined && file.endsWith(name);
+}
+
+function secondsSince(atMs: number): number {
+  return Math.round((performance.now() - atMs) / 1000);
 }
