@@ -148,6 +148,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
 const total: Count = { passed: 0, failed: 0, skipped: 0 };
 const times: string[] = [];
 const failures: string[] = [];
+const leftovers: string[] = [];
 for (let round = 1; round <= repeat; round += 1) {
   if (repeat > 1) console.log(`\n== round ${round} of ${repeat}`);
   const { alone = [], ...beside } = Object.groupBy(chosen, ({ lane = 'main' }) => lane);
@@ -155,6 +156,7 @@ for (let round = 1; round <= repeat; round += 1) {
   await inTurn(alone);
 }
 console.log(`\n== what took longest\n${underWay.slowest(25).join('\n')}\n\n${times.join('\n')}`);
+if (leftovers.length > 0) console.log(`\n== what did not end\n${leftovers.join('\n')}`);
 if (failures.length > 0) console.log(`\n== what failed\n${failures.join('\n')}\n`);
 console.log(`${total.passed} passed, ${total.failed} failed, ${total.skipped} skipped`);
 process.exit(total.failed === 0 ? 0 : 1);
@@ -213,6 +215,9 @@ async function runFiles(tier: Tier): Promise<Count> {
     if (event.details.type === 'suite') return;
     count.failed += 1;
     failures.push(`${event.name}\n    ${briefly(event.details.error)}`);
+  });
+  stream.on('test:stderr', ({ message }) => {
+    if (message.startsWith('!!!! ')) leftovers.push(message.trimEnd());
   });
   const output: string[] = [];
   for await (const text of stream.compose(new spec()) as AsyncIterable<Buffer>) {

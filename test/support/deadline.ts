@@ -1,17 +1,25 @@
 /**
  * Loaded before the tests of a tier. The runner's own limit ends a test and not its process: one that a forgotten timer or
- * connection keeps alive would hold up all that comes after it for ever, without a word. This one says what keeps it, and ends.
+ * connection keeps alive would hold up all that comes after it for ever, without a word. So it ends here, and says what has kept it:
+ * with what its tests came to, once they are over; as failed, where they never are.
  */
 import { basename } from 'node:path';
+import { after } from 'node:test';
 
+/** Longer than the longest clean-up. */
+const AFTER_TESTS_MS = 120_000;
 const limitMs = Number(process.env['FENCELINE_FILE_LIMIT_MS'] ?? 0);
 
-if (limitMs > 0) {
+function endAfter(ms: number, when: string, code?: number): void {
   setTimeout(() => {
     const kept = Object.entries(Object.groupBy(process.getActiveResourcesInfo(), (name) => name));
     const list = kept.map(([name, all = []]) => `${all.length} ${name}`).join(', ');
-    const file = basename(process.argv[1] ?? '');
-    process.stderr.write(`\n!!!! ${file} DID NOT END WITHIN ${limitMs / 60_000} MINUTES; it is kept by ${list}\n`);
-    process.exit(1);
-  }, limitMs).unref();
+    process.stderr.write(`!!!! ${basename(process.argv[1] ?? '')} did not end ${when}; it was kept by ${list}\n`);
+    process.exit(code);
+  }, ms).unref();
+}
+
+if (limitMs > 0) {
+  endAfter(limitMs, `within ${limitMs / 60_000} minutes`, 1);
+  after(() => endAfter(AFTER_TESTS_MS, 'by itself when its tests were over'));
 }
