@@ -101,6 +101,27 @@ describe('power', () => {
     assert.ok(after.length > 3);
   });
 
+  test('[SAF-1] S41: one that turns out to be wrong is not waited for any longer', async () => {
+    let power = on;
+    const device = new Puppet((action) => {
+      if (action === 'off') power = off;
+      return action === 'status' ? power : accepted;
+    });
+    const doubt = (): { reason: 'WrongMachine'; message: string } => ({ reason: 'WrongMachine', message: 'it renews' });
+    const about: Partial<PowerOptions> = { doubt: (said) => (said.power === 'off' ? doubt() : undefined) };
+    assert.equal(await run(device, about), 'failed');
+    const waited = device.asked.length;
+    power = on;
+    const hear: PowerOptions['hear'] = (said) => ({
+      ...said,
+      wasSeenOn: true,
+      ...(device.asked.length >= waited + 4 && { wrong: 'its node has renewed since' }),
+    });
+    assert.equal(await run(device, { ...about, hear }), 'failed');
+    assert.deepEqual(device.asked.slice(waited), ['status', 'off', 'status', 'status']);
+    assert.ok(waited > 4, 'whose word is only doubted has its time');
+  });
+
   test('S15: what it rests on is asked again right before the command, and not where none is needed', async () => {
     const alive = new Puppet((action) => (action === 'status' ? on : accepted));
     assert.equal(await run(alive, { mayAct: async () => 'taken over' }), 'dropped');

@@ -94,6 +94,10 @@ async function confirm(
     last = await ask(device, 'status', settings);
     const said = settings.hear(saidBy(device, last, settings.identities));
     if (said.identity === 'other') return { outcome: 'failed', message: said.message };
+    // Nothing that it says will be believed any more: who waits for it keeps others from their turn (S41).
+    if (power === 'off' && said.wrong !== undefined) {
+      return { outcome: 'failed', message: `${said.message}, and it is known to be wrong: ${said.wrong}` };
+    }
     doubt = said.power === power && power === 'off' ? settings.doubt(said, { offForMs: 0 })?.message : undefined;
     if (said.power === power && doubt === undefined) {
       return { outcome: 'succeeded', message: `${device.name} says ${power}` };
