@@ -31,7 +31,7 @@ const own = {
   KernelCrashed: {},
   Asserted: {},
   AcceptedRisk: {},
-  Remedy: { trouble: { type: 'Ready', status: 'NotTrue' }, heartbeatTime: undefined },
+  Remedy: { trouble: { type: 'Ready', status: 'NotTrue' } },
   Return: { isReady: false, leaseRenewTime: undefined, heartbeatTime: undefined },
   Unmark: { policy: undefined, leaseRenewTime: undefined, heartbeatTime: undefined },
 } as const satisfies Record<Basis, object>;
@@ -100,7 +100,7 @@ describe('the grounds of an act', () => {
       'the kubelet has reported that it is not Ready',
       /has written its status/,
       (c) => c.patch(nodeRef, '/status/conditions', [{ ...ready('False')[0], lastHeartbeatTime: 'now' }], 'status'),
-      but('Return', 'Remedy', 'Unmark'),
+      but('Return', 'Unmark'),
     ],
     ['another instance took over', /taken over/, (c) => c.patch(fenceRef, '/status/epoch', 4, 'status'), but('Unmark')],
     ['somebody stopped it', /is stopped/, (c) => c.patch(fenceRef, '/spec/stop', true), but('Unmark')],

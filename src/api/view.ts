@@ -47,6 +47,8 @@ export interface LeaseFacts extends Pulse {
   renewTime: string;
   /** A quorum read, made after `unchangedForMs` had passed the limit, found it still the same. */
   confirmed: boolean;
+  /** How long ago its kubelet was last seen to write the status of its node, by our own clock; absent: it was not. */
+  reportedForMs?: number;
 }
 
 export interface NodeView {

@@ -282,6 +282,8 @@ describe('what acts rest on', () => {
       const byLease = groundsOf(decideNode(remedied(kind, {}, silent)).steps[0]);
       assert.ok(byLease?.basis === 'Remedy');
       assert.deepEqual([byLease.trouble, byLease.leaseRenewTime], [undefined, aCase().lease?.renewTime]);
+      const reported = remedied(kind, { node: aNode({ heartbeatTime: 'beat' }) }, silent);
+      assert.equal(groundsOf(decideNode(reported).steps[0])?.heartbeatTime, 'beat', 'who reports is alive (SAF-3)');
       assert.deepEqual([byLease.nodeUid, byLease.bootId, byLease.policy?.name], ['node-uid', 'boot-1', 'release']);
       const { lease: _, ...without } = remedied(kind, {}, silent);
       for (const one of [without, { ...without, lease: { ...aCase().lease!, isGone: true as const } }]) {

@@ -33,6 +33,7 @@ import { rehearse } from './rehearse.ts';
 import type { Rehearsing } from './rehearsed-case.ts';
 import { isSame } from './same.ts';
 import { seenPod } from './seen-pod.ts';
+import { unheard } from './silence.ts';
 import { standsUnread } from './unread.ts';
 
 /** What is read only when a decision wants it. */
@@ -271,7 +272,7 @@ function worthOfRun(
   return spell === undefined ? {} : { worth: worthOf(nodeCase, spell) };
 }
 
-type Cause = Pick<Extract<Grounds, { basis: 'Remedy' }>, 'leaseRenewTime' | 'trouble' | 'isAsked'>;
+type Cause = Pick<Extract<Grounds, { basis: 'Remedy' }>, 'leaseRenewTime' | 'heartbeatTime' | 'trouble' | 'isAsked'>;
 
 /** What has to be so still when it begins; nothing, where it is one for the way back. */
 function causeOf(nodeCase: NodeCase, ladder: RemedyDecision['ladder'], run: PlannedRun): Cause {
@@ -281,15 +282,12 @@ function causeOf(nodeCase: NodeCase, ladder: RemedyDecision['ladder'], run: Plan
 }
 
 /** The trouble that the ladder is for; undefined where there is no such ladder, or not any more. */
-function troubleOf(
-  { policy, lease, node }: NodeCase,
-  ladder: RemedyDecision['ladder'],
-  run: PlannedRun,
-): Cause | undefined {
+function troubleOf(nodeCase: NodeCase, ladder: RemedyDecision['ladder'], run: PlannedRun): Cause | undefined {
+  const { policy, lease, node } = nodeCase;
   if (policy.kind !== 'one' || ladder?.phase !== 'running') return undefined;
   const threshold = policy.policy.remedy?.thresholds.find(({ key }) => key === ladder.threshold);
   if (threshold === undefined) return undefined;
-  const silent = { leaseRenewTime: lease?.renewTime ?? '' };
+  const silent = unheard(nodeCase);
   if (threshold.condition === undefined) {
     // Where there is no Lease, it is silent because Kubernetes says so.
     const isThere = lease !== undefined && lease.isGone !== true;
@@ -301,9 +299,9 @@ function troubleOf(
 }
 
 /** Nobody says any more what a fence that has begun is for: it goes on for as long as the node is away. */
-function awayOf({ lease, node }: NodeCase): Cause {
-  const silent = { leaseRenewTime: lease?.renewTime ?? '' };
-  return node?.ready === 'True' ? silent : { ...silent, trouble: { type: 'Ready', status: 'NotTrue' } };
+function awayOf(nodeCase: NodeCase): Cause {
+  const silent = unheard(nodeCase);
+  return nodeCase.node?.ready === 'True' ? silent : { ...silent, trouble: { type: 'Ready', status: 'NotTrue' } };
 }
 
 function claimsOf(nodeCase: NodeCase, decision: ReleaseDecision, { fence, ladders }: RemedyDecision): Claims {

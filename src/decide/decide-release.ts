@@ -24,6 +24,7 @@ import { isQuarantined, returnNode } from '../return/return-node.ts';
 import type { RemedyDecision } from './decide-remedy.ts';
 import { alarmsFor, stayAwayMs } from './incident.ts';
 import { seenPod } from './seen-pod.ts';
+import { unheard } from './silence.ts';
 
 /** What is wrong with a node. */
 export interface Trouble {
@@ -139,7 +140,7 @@ function fenceUnderWay({ node }: NodeCase, fence: RemedyDecision['fence']): Trou
 
 /** The provider has removed the machine: once it is off and nothing is left there, its Node object goes too (FEN-11). */
 function removal(nodeCase: NodeCase, { fence }: RemedyDecision, epoch: number): Step[] {
-  const { node, lease, policy, pause } = nodeCase;
+  const { node, policy, pause } = nodeCase;
   const isWanted = policy.kind === 'one' && policy.policy.remedy?.fence.machineRemoved === true;
   const isFenced = fence?.phase === 'finished' && powerFacts(nodeCase).length > 0;
   if (!isWanted || !isFenced || node === undefined || fence.bootId !== node.bootId) return [];
@@ -150,7 +151,7 @@ function removal(nodeCase: NodeCase, { fence }: RemedyDecision, epoch: number): 
     nodeUid: node.uid,
     bootId: node.bootId,
     taints: [],
-    leaseRenewTime: lease?.renewTime ?? '',
+    ...unheard(nodeCase),
     policy: identityOf(policy.policy),
     freed: [],
     pause,

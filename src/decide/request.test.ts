@@ -115,7 +115,7 @@ test('[SAF-8] what was wrong with a node when somebody asked has to be so still 
   const of = (ready: LiveNode['ready'], lease: NodeCase['lease']): object =>
     askedFor(aCase({ policy: inForce(), node: aNode({ ready }), ...(lease === undefined ? {} : { lease }) }));
   assert.deepEqual(of('Unknown', renewing), { isAsked: true, trouble: { type: 'Ready', status: 'NotTrue' } });
-  assert.deepEqual(of('True', silent), { isAsked: true, leaseRenewTime: minute(9) });
+  assert.deepEqual(of('True', silent), { isAsked: true, leaseRenewTime: minute(9), heartbeatTime: '' });
   assert.deepEqual(of('True', renewing), { isAsked: true });
   assert.deepEqual(of(undefined, renewing), { isAsked: true }, 'what nobody reports cannot go on');
 });

@@ -16,6 +16,7 @@ import { maintenanceOf } from '../release/maintenance.ts';
 import { isTroubled } from '../remedy/ladder.ts';
 import { isBack } from './is-back.ts';
 import { remedyOf } from './of-case.ts';
+import { unheard } from './silence.ts';
 
 export interface RequestRefusal {
   reason: keyof (typeof REQUESTED)['reason'];
@@ -78,14 +79,14 @@ function notedOf(nodeCase: NodeCase): Pick<RequestAnswer, 'bootId' | 'trouble'> 
 /** What is wrong with a node, in a word, and what of it has to be so still when something is told to a device. */
 interface Wrong {
   what: string;
-  goesOn: Pick<Extract<Grounds, { basis: 'Remedy' }>, 'leaseRenewTime' | 'trouble'>;
+  goesOn: Pick<Extract<Grounds, { basis: 'Remedy' }>, 'leaseRenewTime' | 'heartbeatTime' | 'trouble'>;
 }
 
 /** Undefined: nothing, as far as anybody knows. */
 function wrongWith(nodeCase: NodeCase): Wrong | undefined {
   const { node, lease, trouble } = nodeCase;
   const met = remedyOf(nodeCase)?.thresholds.find((one) => isTroubled(one, trouble));
-  const silent = { leaseRenewTime: lease?.renewTime ?? '' };
+  const silent = unheard(nodeCase);
   if (met !== undefined) {
     const { type = '', status = '' } = met.condition ?? {};
     return { what: met.key, goesOn: met.condition === undefined ? silent : { trouble: { type, status } } };

@@ -18,6 +18,12 @@ describe('for how long a kubelet is silent', () => {
     assert.deepEqual(silenceOf({ ...lease, confirmed: false }, ready('Unknown', 5000)), {});
   });
 
+  test('[SAF-3, SAF-14] not for longer than since it has written the status of its node', () => {
+    const seen = (reportedForMs: number): unknown =>
+      silenceOf({ ...lease, reportedForMs }, ready('True', 60_000)).leaseSilentMs;
+    assert.deepEqual([seen(3000), seen(40_001)], [3000, 40_000]);
+  });
+
   test('[EVD-2, SAF-18] where there is none, by the word of Kubernetes, and from then on', () => {
     const gone = { ...lease, isGone: true } as const;
     assert.deepEqual(silenceOf(gone, ready('Unknown', 5000)), { leaseSilentMs: 5000, leaseDurationMs: 80_000 });

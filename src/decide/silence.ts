@@ -49,10 +49,19 @@ export function withSilence(nodeCase: NodeCase, { silence, ...incident }: Incide
   return { ...incident, silence: { since: clockTime(quiet.sinceMs), renewTime: lease.renewTime } };
 }
 
+/** What has to be as it is when something is done because nothing is heard of a node: whatever its kubelet writes is a sign of life. */
+export function unheard({ lease, node }: Pick<NodeCase, 'lease' | 'node'>): {
+  leaseRenewTime: string;
+  heartbeatTime: string;
+} {
+  return { leaseRenewTime: lease?.renewTime ?? '', heartbeatTime: node?.heartbeatTime ?? '' };
+}
+
 /**
  * Not before a live read has found it so. Where there is no Lease, its kubelet may have none, or cannot make it again after somebody
  * has deleted it: then a node is silent when Kubernetes says so, which hears of it by its Node as well. A kubelet that lives
- * contradicts with its next report, so that it counts from there.
+ * contradicts with its next report, so that it counts from there. Nor is one silent that reports its status and renews nothing: that
+ * Lease is stuck, and what would be cut is alive.
  */
 export function silenceOf(
   lease: LeaseFacts | undefined,
@@ -61,8 +70,9 @@ export function silenceOf(
   const { durationMs } = lease ?? {};
   const lasts = durationMs === undefined ? {} : { leaseDurationMs: durationMs };
   if (lease === undefined || lease.isGone === true) {
-    const unheard = conditions.find(({ type, status }) => type === 'Ready' && status === 'Unknown');
-    return unheard === undefined ? {} : { leaseSilentMs: unheard.forMs, ...lasts };
+    const missed = conditions.find(({ type, status }) => type === 'Ready' && status === 'Unknown');
+    return missed === undefined ? {} : { leaseSilentMs: missed.forMs, ...lasts };
   }
-  return lease.confirmed ? { leaseSilentMs: silentForMs(lease), ...lasts } : {};
+  const { confirmed, reportedForMs = Infinity } = lease;
+  return confirmed ? { leaseSilentMs: Math.min(silentForMs(lease), reportedForMs), ...lasts } : {};
 }

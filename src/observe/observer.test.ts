@@ -8,8 +8,9 @@ import { TransportError } from '../kube/transport.ts';
 import { Observer } from './observer.ts';
 import { projectNode } from './project.ts';
 
-function node(name: string, resourceVersion: string): KubeObject {
-  const conditions = [{ type: 'Ready', status: 'True', reason: 'KubeletReady', lastTransitionTime: 'then' }];
+function node(name: string, resourceVersion: string, lastHeartbeatTime = 'then'): KubeObject {
+  const ready = { type: 'Ready', status: 'True', reason: 'KubeletReady', lastTransitionTime: 'then' };
+  const conditions = [{ ...ready, lastHeartbeatTime }];
   return { metadata: { name, uid: `uid-${name}`, resourceVersion }, status: { conditions } } as KubeObject;
 }
 
@@ -110,6 +111,21 @@ describe('observer', () => {
     clock.advance(2000);
     await watches.leases.event('ADDED', lease('c', '13', 'two'));
     assert.equal(silent(), 2000, 'nor have the Nodes');
+    await end();
+  });
+
+  test('[SAF-3, SAF-14] when a kubelet has last written the status of its node is known from when that was seen', async () => {
+    const { clock, observer, watches, end } = await begin();
+    const reported = (): number | undefined => observer.view('a').lease?.reportedForMs;
+    assert.equal(reported(), undefined, 'the first sight says nothing of when');
+    await watches.nodes.event('MODIFIED', node('a', '11', 'then'));
+    assert.equal(reported(), undefined, 'somebody else has written to it');
+    await watches.nodes.event('MODIFIED', node('a', '12', 'later'));
+    clock.advance(2000);
+    assert.equal(reported(), 2000);
+    await watches.nodes.event('DELETED', node('a', '13', 'later'));
+    await watches.nodes.event('ADDED', node('a', '14', 'even later'));
+    assert.equal(reported(), undefined, 'that was another Node');
     await end();
   });
 

@@ -60,6 +60,8 @@ export class Observer {
   readonly #sightings = new Map<string, Sighting>();
   /** Since when each node that is not Ready has been seen to be so. */
   readonly #notReadySince = new Map<string, number>();
+  /** When a kubelet was last seen to write the status of its node. */
+  readonly #reportedAt = new Map<string, number>();
   /** Of names without a Node: when their kubelet was last heard of. To delete a Node says nothing of its machine. */
   readonly #leftAt = new Map<string, number>();
   /** Who has which address: made when it is asked for, which anybody who can send a datagram may do as often as they like. */
@@ -207,6 +209,8 @@ export class Observer {
     const isReady = conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
     if (change.type === 'deleted' || isReady) this.#notReadySince.delete(name);
     else if (!this.#notReadySince.has(name)) this.#notReadySince.set(name, this.#options.clock.monotonic());
+    if (change.type !== 'updated') this.#reportedAt.delete(name);
+    else if (!isAsBefore(change)) this.#reportedAt.set(name, this.#options.clock.monotonic());
     this.#noteLeft(name, change.type === 'deleted' ? this.#sightings.get(name)?.seenAtMs : undefined);
     if (!isAsBefore(change) && this.#sightings.get(name)?.isGone === true) this.#sightings.delete(name);
     this.#options.onNode(name, 'node');
@@ -224,7 +228,9 @@ export class Observer {
   #lease(name: string): LeaseFacts | undefined {
     const sighting = this.#sightings.get(name);
     if (sighting === undefined) return undefined;
-    return { ...this.#pulse(sighting), confirmed: sighting.confirmed };
+    const reportedAtMs = this.#reportedAt.get(name);
+    const reported = reportedAtMs !== undefined && { reportedForMs: this.#options.clock.monotonic() - reportedAtMs };
+    return { ...this.#pulse(sighting), confirmed: sighting.confirmed, ...reported };
   }
 
   #confirm(name: string): void {

@@ -179,6 +179,9 @@ export class Actor {
         return done(kubelet.stop());
       case 'kubeletStart':
         return done(kubelet.start());
+      case 'leaseStop':
+      case 'leaseStart':
+        return done(kubelet.keepLease(act === 'leaseStart'));
       case 'kdump':
         world.kernelCrash(name, dumpMs);
         return undefined;

@@ -77,6 +77,8 @@ export const nodeActs = [
   'storageHeal',
   'kubeletStop',
   'kubeletStart',
+  'leaseStop',
+  'leaseStart',
   'cordon',
   'uncordon',
   'drain',

@@ -150,6 +150,13 @@ export function leasesDeleted({ chance, nodes, first }: Setting): Drama {
           ]),
       ...whose.map((name) => ({ at: seconds(at), delete: { kind: 'Lease', name, namespace: 'kube-node-lease' } })),
       ...(chance.maybe(0.3) ? [{ at: seconds(at + chance.one([1, 15])), crashOperator: 1 }] : []),
+      // Or one that is there and that its kubelet has forgotten, which goes on reporting.
+      ...(chance.maybe(0.4)
+        ? [
+            { at: seconds(at), leaseStop: chance.one(nodes).name },
+            ...nodes.map(({ name }) => ({ at: seconds(200), leaseStart: name })),
+          ]
+        : []),
     ],
   };
 }

@@ -33,6 +33,7 @@ const ends: Partial<Record<Act['do'], Act['do']>> = {
   zonePartition: 'zoneHeal',
   storagePartition: 'storageHeal',
   kubeletStop: 'kubeletStart',
+  leaseStop: 'leaseStart',
   apiDown: 'apiUp',
   isolateOperator: 'restoreOperator',
 };

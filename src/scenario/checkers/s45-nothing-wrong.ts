@@ -1,6 +1,6 @@
 /**
  * S45: what is on is never cut while nothing is wrong with it: in a reboot or a shutdown that somebody wants, while its kubelet is
- * being replaced, while nobody could renew because the API server was away, before a pause has passed that somebody asked for, nor
+ * being replaced, while its kubelet reports that it is well and only its Lease is stuck, while nobody could renew because the API server was away, before a pause has passed that somebody asked for, nor
  * where nothing would be freed; nor while a machine boots that was off, as its device had said, until somebody switched it on; nor by an
  * operator to which the API server has said no, and nothing else, about all that it would let go there. Judged by what people did to the
  * node and the machine, by what is bound and attached there, and by how long it has been away: a boot, as its policy has it, and five
@@ -114,6 +114,8 @@ class Facts {
   readonly #troubles: Troubles;
   /** The last two renewals of a node. */
   readonly #heard = new Map<string, { atMs: number; beforeMs: number }>();
+  /** When the kubelet of a node last wrote its status. */
+  readonly #reportedMs = new Map<string, number>();
   /** Since when others have a node cordoned. */
   readonly #cordonedSince = new Map<string, number>();
 
@@ -136,13 +138,16 @@ class Facts {
     // Of a boot that its kubelet could not report nobody knows.
     if (previous !== undefined && bootOf(previous) !== bootOf(object)) this.forgotten.delete(name);
     const ready = (object as Node).status?.conditions?.find((one) => one.type === 'Ready');
+    const before: Node | undefined = previous;
+    const beatBefore = before?.status?.conditions?.find((one) => one.type === 'Ready')?.lastHeartbeatTime;
+    if (before !== undefined && ready?.lastHeartbeatTime !== beatBefore)
+      this.#reportedMs.set(name, this.#context.nowMs());
     if (this.goingDown.has(name) && ready?.status === 'False') {
       this.goingDown.set(name, this.goingDown.get(name) ?? this.#context.nowMs());
     }
     // A kubelet that is started again meanwhile does not know of it, and takes back what was said.
     if (this.goingDown.has(name) && ready?.status === 'True') this.goingDown.set(name, undefined);
     const isCordoned = spec?.unschedulable === true;
-    const before: Node | undefined = previous;
     const wasCordoned = before?.spec?.unschedulable === true;
     if (type === 'DELETED' || !isCordoned) this.#cordonedSince.delete(name);
     else if (!wasCordoned && !isOperator(user)) this.#cordonedSince.set(name, this.#context.nowMs());
@@ -171,6 +176,7 @@ class Facts {
     if (until !== undefined) return `somebody has paused it until ${until}`;
     if (this.#isKubeletAway(node) && this.#silentMs(node, readMs) < kubeletAwayMs)
       return 'its machine answers, and only its kubelet is stopped';
+    if (this.#isReporting(node)) return 'its kubelet reports that it is well, and only its Lease is stuck';
     const { fence = {} } = (this.#troubles.policyOf(node)?.spec ?? {}) as { fence?: { bootTimeout?: string } };
     const bootMs = msOf(fence.bootTimeout ?? '10m');
     const onSinceMs = this.powers.onSinceMs(node);
@@ -209,6 +215,15 @@ class Facts {
   #isKubeletAway(node: string): boolean {
     const machine = this.#context.machineOf(node);
     return this.#hasLasted(this.kubeletAwaySince.get(node)) && machine?.alive === true && machine.linked;
+  }
+
+  #isReporting(node: string): boolean {
+    const pulse = this.#context.pulseOf(node);
+    const [ready] = this.#troubles.statusOf(node, 'Ready');
+    if (pulse === undefined || ready?.status !== 'True' || this.#troubles.conditionsOf(node).length > 0) return false;
+    const reportedMs = this.#reportedMs.get(node);
+    const isStuck = pulse.silentForMs >= pulse.silentAfterMs;
+    return isStuck && this.#hasLasted(reportedMs) && this.#context.nowMs() - (reportedMs ?? 0) < pulse.silentAfterMs;
   }
 
   #pausedUntil(node: string): string | undefined {

@@ -83,6 +83,11 @@ export class Kubelet {
     if (this.machine.alive) this.#run?.heartbeat();
   }
 
+  /** No: it reports all the time that it is well, and does not renew its Lease, until it is started again. */
+  keepLease(isKept: boolean): void {
+    this.#run?.keepLease(isKept);
+  }
+
   /** What the node reports of itself; undefined: as if all were well. Outlives reboots, like a broken disk. */
   report(conditionType: string, status: ConditionOverride | undefined): void {
     if (status === undefined) this.#disk.overrides.delete(conditionType);

@@ -65,6 +65,7 @@ export class NodeReporter {
   /** The Node is read before anything is written: Ready has to say since when it is True again. */
   #isOld = false;
   #lease: Lease | undefined;
+  #keepsLease = true;
   #statusDueAt = 0;
   /** A Node that says all there is to say of a state. */
   #agreed: { node?: Node; told: string } = { told: '' };
@@ -108,6 +109,12 @@ export class NodeReporter {
     if (this.#registered) this.#leaseLoop.kick();
   }
 
+  /** No: it does not renew its Lease any more, and writes its status every time. */
+  keepLease(isKept: boolean): void {
+    this.#keepsLease = isKept;
+    this.heartbeat();
+  }
+
   /** It was cut off. What it knew of its Node is from before. */
   reconnected(): void {
     this.#isOld = true;
@@ -136,7 +143,8 @@ export class NodeReporter {
     if (written === 'again') return 0;
     if (written === 'failed') return this.#retryMs('status', timings.statusEveryMs);
     this.#failures.status = 0;
-    if (this.#refresh) this.#statusDueAt = now + (timings.reportEveryMs ?? timings.statusEveryMs);
+    const reportEveryMs = this.#keepsLease ? timings.reportEveryMs : undefined;
+    if (this.#refresh) this.#statusDueAt = now + (reportEveryMs ?? timings.statusEveryMs);
     this.#refresh = false;
     const untilDueMs = this.#statusDueAt - machine.clock.monotonic();
     return Math.max(1, Math.min(timings.statusEveryMs, untilDueMs));
@@ -240,6 +248,7 @@ export class NodeReporter {
 
   async #leaseStep(): Promise<number | undefined> {
     const { timings, random } = this.#options;
+    if (!this.#keepsLease) return undefined;
     const renewed = await this.#renew();
     if (!renewed.ok) {
       this.#lease = undefined;

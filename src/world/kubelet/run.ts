@@ -103,6 +103,10 @@ export class KubeletRun implements PodHost, FeedListener {
     this.#reporter.heartbeat();
   }
 
+  keepLease(isKept: boolean): void {
+    this.#reporter.keepLease(isKept);
+  }
+
   /** Something that the node reports was changed from outside. */
   reportChanged(): void {
     this.#reporter.changed();

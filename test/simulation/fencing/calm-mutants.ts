@@ -29,6 +29,17 @@ export const neverPatient: Sabotage = {
 export const calmMutantCases: readonly MutantCase[] = [
   {
     invariant: 'S45',
+    mistake: 'takes a node for silent whose kubelet goes on reporting',
+    sabotage: {
+      file: 'src/decide/silence.ts',
+      line: 'Math.min(silentForMs(lease), reportedForMs)',
+      instead: 'silentForMs(lease)',
+    },
+    scenario: namedScenario('storms/node-that-lies', 'node-that-lies'),
+    says: /^operator-1 cut node-\d although its kubelet reports that it is well, and only its Lease is stuck$/,
+  },
+  {
+    invariant: 'S45',
     mistake: 'cuts what the API server lets nothing go from',
     sabotage: {
       file: 'src/decide/brake-of.ts',

@@ -5,7 +5,6 @@ runHoles('asked on suspicion', {
   'power-lost-under-defaults':
     '[EVD-2, EVD-3] a machine without power is let go in seconds by a policy that says nothing',
   'two-lost-under-defaults': '[EVD-2, STM-1] two that die together: neither waits for the other',
-  'four-of-ten-lost': '[EVD-2, STM-1] four of ten: a storm holds back cuts, and nothing is cut where nothing runs',
   'off-before-its-condition': '[EVD-2] also where the policy waits for Kubernetes to say its word',
   'off-before-its-repair': '[EVD-2] also where the ladder has something milder first',
   'cut-off-under-defaults': '[EVD-2, SAF-7] a machine that says on has the time that the policy gives it',
