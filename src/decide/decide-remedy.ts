@@ -25,6 +25,7 @@ import type { JobRecord, PlannedJob } from './jobs.ts';
 import { endedJobs, isMade, orderOf, remediationOf, wasMade, withJob } from './jobs.ts';
 import { ladderKey, remedyOf, taskOf } from './of-case.ts';
 import { answerFor, decideRequest } from './request.ts';
+import { isStuck } from './silence.ts';
 import { ownOf } from '../api/own.ts';
 
 type Fence = NonNullable<NodeFenceStatus['fence']>;
@@ -224,9 +225,9 @@ function nextRemedy(nodeCase: PresentCase, isAsked: boolean): Requestable {
 
 /** Its kubelet is silent, and a fence would be for that: whether it is off already is asked before any ladder is due (EVD-2). */
 function mayBeOff(nodeCase: PresentCase): boolean {
-  const { node, trouble, lease } = nodeCase;
+  const { node, trouble, lease, view } = nodeCase;
   const { leaseSilentMs = 0, leaseDurationMs: durationMs } = trouble;
-  const isLost = lease?.isGone === true && isSilent(lease);
+  const isLost = (lease?.isGone === true && isSilent(lease)) || (view.lease !== undefined && isStuck(view.lease));
   const isMissed = node.ready === 'Unknown' || leaseSilentMs >= silentAfterMs({ durationMs }) || isLost;
   const remedy = remedyOf(nodeCase);
   return isMissed && remedy !== undefined && fencesSilence(remedy);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { aCase, aFence, anIncident, renewedLease } from '../../test/support/release-case.ts';
 import type { TroubleFacts } from '../api/release-view.ts';
-import { silenceOf, withSilence } from './silence.ts';
+import { isStuck, silenceOf, withSilence } from './silence.ts';
 
 const ready = (status: 'True' | 'False' | 'Unknown', forMs: number): TroubleFacts['conditions'] => [
   { type: 'DiskPressure', status: 'Unknown', forMs: 90_000 },
@@ -21,7 +21,17 @@ describe('for how long a kubelet is silent', () => {
   test('[SAF-3, SAF-14] not for longer than since it has written the status of its node', () => {
     const seen = (reportedForMs: number): unknown =>
       silenceOf({ ...lease, reportedForMs }, ready('True', 60_000)).leaseSilentMs;
-    assert.deepEqual([seen(3000), seen(40_001)], [3000, 40_000]);
+    assert.deepEqual([seen(20_000), seen(40_001)], [20_000, 40_000]);
+  });
+
+  test('[SAF-3, SAF-14] one that has reported when it should have renewed is silent when Kubernetes says so', () => {
+    const stuck = { ...lease, reportedForMs: 16_000 };
+    assert.deepEqual(
+      [isStuck(stuck), isStuck({ ...stuck, reportedForMs: 16_001 }), isStuck(lease)],
+      [true, false, false],
+    );
+    assert.deepEqual(silenceOf(stuck, ready('True', 60_000)), {});
+    assert.equal(silenceOf(stuck, ready('Unknown', 5000)).leaseSilentMs, 5000);
   });
 
   test('[EVD-2, SAF-18] where there is none, by the word of Kubernetes, and from then on', () => {

@@ -5,7 +5,7 @@
  * Times of the Lease itself are by the clock of its node, and say nothing.
  */
 import { clockTime } from '../api/facts.ts';
-import { isRenewing, isSilent, silentForMs } from '../api/life.ts';
+import { isRenewing, isSilent, silentAfterMs, silentForMs } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { NodeCase, TroubleFacts } from '../api/release-view.ts';
 import type { LeaseFacts } from '../api/view.ts';
@@ -49,6 +49,11 @@ export function withSilence(nodeCase: NodeCase, { silence, ...incident }: Incide
   return { ...incident, silence: { since: clockTime(quiet.sinceMs), renewTime: lease.renewTime } };
 }
 
+/** Its kubelet has reported the status of its node when it should have renewed: that it does not renew says nothing of whether it lives. */
+export function isStuck(lease: LeaseFacts): boolean {
+  return lease.unchangedForMs - (lease.reportedForMs ?? Infinity) >= silentAfterMs(lease);
+}
+
 /** What has to be as it is when something is done because nothing is heard of a node: whatever its kubelet writes is a sign of life. */
 export function unheard({ lease, node }: Pick<NodeCase, 'lease' | 'node'>): {
   leaseRenewTime: string;
@@ -60,8 +65,8 @@ export function unheard({ lease, node }: Pick<NodeCase, 'lease' | 'node'>): {
 /**
  * Not before a live read has found it so. Where there is no Lease, its kubelet may have none, or cannot make it again after somebody
  * has deleted it: then a node is silent when Kubernetes says so, which hears of it by its Node as well. A kubelet that lives
- * contradicts with its next report, so that it counts from there. Nor is one silent that reports its status and renews nothing: that
- * Lease is stuck, and what would be cut is alive.
+ * contradicts with its next report, so that it counts from there. It is the same where a Lease is stuck. And nobody is silent for longer
+ * than since it has last reported.
  */
 export function silenceOf(
   lease: LeaseFacts | undefined,
@@ -69,7 +74,7 @@ export function silenceOf(
 ): Pick<TroubleFacts, 'leaseSilentMs' | 'leaseDurationMs'> {
   const { durationMs } = lease ?? {};
   const lasts = durationMs === undefined ? {} : { leaseDurationMs: durationMs };
-  if (lease === undefined || lease.isGone === true) {
+  if (lease === undefined || lease.isGone === true || isStuck(lease)) {
     const missed = conditions.find(({ type, status }) => type === 'Ready' && status === 'Unknown');
     return missed === undefined ? {} : { leaseSilentMs: missed.forMs, ...lasts };
   }

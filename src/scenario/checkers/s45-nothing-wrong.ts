@@ -25,6 +25,8 @@ import { msOf } from './trouble.ts';
 /** What happens in the moment of the command could not be read before it. */
 const tooLateMs = 1000;
 const kubeletAwayMs = 300_000;
+/** Of a kubelet that reports all the time. */
+const reportsWithinMs = 12_000;
 /** From a look at a node that still renews to the command: its device is asked in between. */
 const lookedAtMs = 5000;
 const nothingThere = 'nothing there would be freed';
@@ -114,7 +116,7 @@ class Facts {
   readonly #troubles: Troubles;
   /** The last two renewals of a node. */
   readonly #heard = new Map<string, { atMs: number; beforeMs: number }>();
-  /** When the kubelet of a node last wrote its status. */
+  /** When the kubelet of a node last wrote its status although it had not renewed when it should have. */
   readonly #reportedMs = new Map<string, number>();
   /** Since when others have a node cordoned. */
   readonly #cordonedSince = new Map<string, number>();
@@ -140,8 +142,8 @@ class Facts {
     const ready = (object as Node).status?.conditions?.find((one) => one.type === 'Ready');
     const before: Node | undefined = previous;
     const beatBefore = before?.status?.conditions?.find((one) => one.type === 'Ready')?.lastHeartbeatTime;
-    if (before !== undefined && ready?.lastHeartbeatTime !== beatBefore)
-      this.#reportedMs.set(name, this.#context.nowMs());
+    const isReport = before !== undefined && ready?.lastHeartbeatTime !== beatBefore;
+    if (isReport && this.#isOverdue(name)) this.#reportedMs.set(name, this.#context.nowMs());
     if (this.goingDown.has(name) && ready?.status === 'False') {
       this.goingDown.set(name, this.goingDown.get(name) ?? this.#context.nowMs());
     }
@@ -217,13 +219,18 @@ class Facts {
     return this.#hasLasted(this.kubeletAwaySince.get(node)) && machine?.alive === true && machine.linked;
   }
 
-  #isReporting(node: string): boolean {
+  #isOverdue(node: string): boolean {
     const pulse = this.#context.pulseOf(node);
+    return pulse !== undefined && pulse.silentForMs >= pulse.silentAfterMs;
+  }
+
+  /** Kubernetes has heard of it, and it has nothing that its policy would act upon. */
+  #isReporting(node: string): boolean {
     const [ready] = this.#troubles.statusOf(node, 'Ready');
-    if (pulse === undefined || ready?.status !== 'True' || this.#troubles.conditionsOf(node).length > 0) return false;
     const reportedMs = this.#reportedMs.get(node);
-    const isStuck = pulse.silentForMs >= pulse.silentAfterMs;
-    return isStuck && this.#hasLasted(reportedMs) && this.#context.nowMs() - (reportedMs ?? 0) < pulse.silentAfterMs;
+    if (!this.#isOverdue(node) || ready?.status !== 'True' || this.#troubles.conditionsOf(node).length > 0)
+      return false;
+    return this.#hasLasted(reportedMs) && this.#context.nowMs() - (reportedMs ?? 0) < reportsWithinMs;
   }
 
   #pausedUntil(node: string): string | undefined {

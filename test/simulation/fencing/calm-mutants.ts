@@ -35,6 +35,13 @@ export const calmMutantCases: readonly MutantCase[] = [
       line: 'Math.min(silentForMs(lease), reportedForMs)',
       instead: 'silentForMs(lease)',
     },
+    also: [
+      {
+        file: 'src/decide/silence.ts',
+        line: 'lease.isGone === true || isStuck(lease)',
+        instead: 'lease.isGone === true',
+      },
+    ],
     scenario: namedScenario('storms/node-that-lies', 'node-that-lies'),
     says: /^operator-1 cut node-\d although its kubelet reports that it is well, and only its Lease is stuck$/,
   },
