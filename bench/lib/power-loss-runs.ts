@@ -74,7 +74,7 @@ interface EndpointSlice extends KubeObject {
 
 export async function measureSubject(plan: Plan, runs: number, aloneMinutes: number): Promise<Measured[]> {
   const names = Array.from({ length: machines }, (_, at) => ({ name: `node-${at + 1}` }));
-  await using world = await PowerWorld.start('power-loss', names, plan.management ?? 'redfish');
+  await using world = await PowerWorld.start('power-loss', names, { management: plan.management ?? 'redfish' });
   if (plan.isTold === true) await serve(world);
   if (plan.fence !== undefined) {
     await world.policy(plan.fence);

@@ -57,7 +57,7 @@ describe('a machine that is confirmed off', { timeout: 300_000 }, () => {
 
   before(async () => {
     const machines = groups.flatMap((group) => [1, 2, 3].map((at) => ({ name: `${group}-${at}`, labels: { group } })));
-    world = await PowerWorld.start('out-of-service', machines, 'redfish');
+    world = await PowerWorld.start('out-of-service', machines);
     await world.policy({}, { name: 'with', of: { group: 'with' } });
     await world.policy({ markOutOfService: false }, { name: 'without', of: { group: 'without' } });
     const spec = { selector: { app: agent }, ports: [{ port: 80 }] };

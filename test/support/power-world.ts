@@ -3,6 +3,7 @@
  * itself, kubelets with theirs, a management controller for each machine, by Redfish over TLS or by IPMI, and the operator as a
  * process of its own. And storage that fences a node off when it detaches from one that is out of service, and only then.
  */
+import { readFile, writeFile } from 'node:fs/promises';
 import { OUT_OF_SERVICE_KEY } from '../../src/api/release-view.ts';
 import { realClock } from '../../src/clock.ts';
 import type { KubeClient, KubeObject } from '../../src/kube/client.ts';
@@ -46,6 +47,13 @@ export interface Detach {
   isFenced: boolean;
 }
 
+/** What a test has otherwise than Kubernetes has it by itself. */
+export interface Otherwise {
+  management?: Management;
+  /** Of all Leases; they are renewed every quarter of it, and as often kubelets report. */
+  leaseSeconds?: number;
+}
+
 export class PowerWorld implements AsyncDisposable {
   readonly controlPlane: ControlPlane;
   readonly client: KubeClient;
@@ -60,7 +68,7 @@ export class PowerWorld implements AsyncDisposable {
   #trustFile = '';
   #operator: OperatorProcess | undefined;
 
-  private constructor(controlPlane: ControlPlane, nodes: readonly FleetNode[]) {
+  private constructor(controlPlane: ControlPlane, nodes: readonly FleetNode[], { leaseSeconds = 40 }: Otherwise) {
     this.controlPlane = controlPlane;
     this.client = clientFor(controlPlane);
     this.history = new History(this.client);
@@ -73,13 +81,18 @@ export class PowerWorld implements AsyncDisposable {
       drivers: [driver],
       bootTimeMs,
       kubeletAddress: '127.0.0.1',
+      kubelet: {
+        leaseDurationSeconds: leaseSeconds,
+        leaseRenewMs: leaseSeconds * 250,
+        statusEveryMs: leaseSeconds * 250,
+      },
       onStorage: ({ type, attachment: { spec } }) => {
         if (type === 'detached') this.#noteDetach(spec.nodeName, spec.source.persistentVolumeName ?? '');
       },
     });
   }
 
-  static async start(name: string, nodes: readonly FleetNode[], management: Management): Promise<PowerWorld> {
+  static async start(name: string, nodes: readonly FleetNode[], otherwise: Otherwise = {}): Promise<PowerWorld> {
     const controlPlane = await startControlPlane({
       name,
       apiserver: tolerations,
@@ -90,11 +103,12 @@ export class PowerWorld implements AsyncDisposable {
     const world = new PowerWorld(
       controlPlane,
       nodes.map((node, at) => ({ ...node, kubeletPort: doors[at]?.port ?? 0 })),
+      otherwise,
     );
     world.#undo.push(() => Promise.all(doors.map((door) => door.close())));
     try {
       world.#hang(doors);
-      await world.#begin(management);
+      await world.#begin(otherwise.management ?? 'redfish');
       return world;
     } catch (error) {
       await world[Symbol.asyncDispose]();
@@ -180,10 +194,13 @@ export class PowerWorld implements AsyncDisposable {
   }
 
   /** Nothing but a fence and a threshold; `fence`: what is said of it beyond that. In the place of one of the same name. */
-  async policy(fence: object = {}, { name = 'workers', of = {} }: { name?: string; of?: object } = {}): Promise<void> {
+  async policy(
+    fence: object = {},
+    { name = 'workers', of = {}, staleFor = '12s' }: { name?: string; of?: object; staleFor?: string } = {},
+  ): Promise<void> {
     const spec = {
       ...(Object.keys(of).length === 0 ? { allNodes: true } : { selector: { matchLabels: of } }),
-      thresholds: [{ lease: { staleFor: '12s' }, remedies: [{ name: 'fence' }] }],
+      thresholds: [{ lease: { staleFor }, remedies: [{ name: 'fence' }] }],
       remedies: [{ name: 'fence', fence: {} }],
       fence,
     };
@@ -193,10 +210,15 @@ export class PowerWorld implements AsyncDisposable {
     await this.create(remedyPolicies, { metadata: { name }, spec });
   }
 
-  async runOperator(): Promise<OperatorProcess> {
+  /** `port`: where it finds the API server, instead of where that is. */
+  async runOperator(port = this.controlPlane.port, ...args: readonly string[]): Promise<OperatorProcess> {
     await this.stopOperator();
+    const kubeconfig = `${this.#kubeconfig}-${port}`;
+    const text = await readFile(this.#kubeconfig, 'utf8');
+    await writeFile(kubeconfig, text.replaceAll(`:${this.controlPlane.port}`, `:${port}`));
     const operator = new OperatorProcess([
-      `--kubeconfig=${this.#kubeconfig}`,
+      `--kubeconfig=${kubeconfig}`,
+      ...args,
       `--leader-elect-namespace=${operatorNamespace}`,
       ...(this.#trustFile === '' ? [] : [`--agent-trust-file=${this.#trustFile}`]),
     ]);
