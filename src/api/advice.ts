@@ -159,9 +159,21 @@ export const HELD_ADVICE: AdviceFor<typeof HELD> = {
     ends: 'nobody else is in trouble, or has been for long enough, and another instance of the operator, on another node, leads: it is handed over by itself',
     can: [c.status, c.leader],
   },
+  OwnNodeSilent: {
+    ends: 'another instance of the operator leads, on a node that is heard of, or this node has been away for bootTimeout; machines that are found off are let go all the same',
+    can: [c.status, c.leader],
+  },
+  OwnZoneAlone: {
+    ends: 'a node of another zone is heard of again; machines that are found off are let go all the same',
+    can: [c.status, c.leader, c.assertDead],
+  },
   ConcurrencyLimit: {
     ends: 'one of the others has released what it has to, or has failed; this one is next then, by itself',
     can: [c.status, { ...c.policy, to: 'let more nodes be fenced at a time: storm.maxConcurrent' }],
+  },
+  ComingBack: {
+    ends: 'it is Ready, or has not become so within a minute, or is silent again',
+    can: [c.status],
   },
   LookingAround: {
     // A person's request does not wait for the others either: to suggest it here is to suggest a cut in the middle of a storm.

@@ -1,6 +1,15 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { isSilent, leaseDurationMs, reappearedOf, renewalMs, renewsSince, silentAfterMs, stillCounts } from './life.ts';
+import {
+  isSilent,
+  isSilentOrJustBack,
+  leaseDurationMs,
+  reappearedOf,
+  renewalMs,
+  renewsSince,
+  silentAfterMs,
+  stillCounts,
+} from './life.ts';
 
 describe('[SAF-14] silence is relative to the Lease of the node', () => {
   for (const [seconds, silentMs] of [
@@ -16,6 +25,13 @@ describe('[SAF-14] silence is relative to the Lease of the node', () => {
       assert.equal(isSilent({ unchangedForMs: silentMs - 1, durationMs }), false);
     });
   }
+
+  test('one that was silent until a moment ago is just back for as long as it takes to be silent', () => {
+    const lease = { unchangedForMs: 0, durationMs: 40_000 };
+    const rows = [11_999, 12_000].map((backForMs) => isSilentOrJustBack({ ...lease, backForMs }));
+    assert.deepEqual([...rows, isSilentOrJustBack(lease)], [true, false, false]);
+    assert.equal(isSilentOrJustBack({ ...lease, unchangedForMs: 12_000 }), true);
+  });
 
   test('whoever wants to wait longer does; nobody waits less', () => {
     assert.equal(silentAfterMs({ durationMs: 40_000 }, 30_000), 30_000);

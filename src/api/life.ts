@@ -11,6 +11,8 @@ export interface Pulse {
   durationMs?: number | undefined;
   /** For how long nobody but the node is to blame: before that the API server was away. Absent: all the time. */
   hearableForMs?: number;
+  /** How long ago it was renewed for the first time after it had been silent; absent: that was never seen. */
+  backForMs?: number;
   /** Somebody has deleted it, and no kubelet has made it again: that is silence too, since the last renewal that was seen. */
   isGone?: true;
 }
@@ -66,6 +68,11 @@ export function silentForMs({ unchangedForMs, hearableForMs = Infinity }: Pulse)
 /** A Lease may be neither silent nor renewing: where nobody could have heard of it, nothing is known (STM-2). */
 export function isSilent(lease: Pulse, leastMs = 0): boolean {
   return silentForMs(lease) >= silentAfterMs(lease, leastMs);
+}
+
+/** Or was a moment ago: whatever kept it from renewing may keep others from it for as long as they have until they are silent. */
+export function isSilentOrJustBack(lease: Pulse): boolean {
+  return isSilent(lease) || (lease.backForMs ?? Infinity) < silentAfterMs(lease);
 }
 
 export function isRenewing(lease: Pulse): boolean {

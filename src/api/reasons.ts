@@ -169,9 +169,14 @@ export const HELD = group('NodeFence', 'Held', 'Something other than the node it
     'The node is of the control plane, or of etcd, and fewer than a majority of it would be left, or another one of it is being fenced.',
   OwnNode:
     'The operator that decides runs on the node itself: it is the last to be cut, and by another instance, to which the lead is handed over first.',
+  OwnNodeSilent:
+    'The node that the operator runs on is silent too, and it lives: what keeps that one from renewing may keep this one. Another instance, to which the lead is handed over, looks from elsewhere; where there is none, this one has bootTimeout to come back.',
+  OwnZoneAlone:
+    'Nobody outside of the zone that the operator runs in is heard of, and there are at least two other zones: the one that is cut off may be its own.',
   ConcurrencyLimit: 'As many nodes as maxConcurrent allows are being fenced, or are under another remedy.',
   LookingAround:
     'Whether other nodes are silent too, and whether the machine answers although its kubelet does not, is found out first.',
+  ComingBack: 'The node was silent, and its kubelet renews its Lease again: it has a minute to be Ready.',
   PlannedWork:
     'The node is cordoned by others, or has reported that its machine is shutting down: it has bootTimeout to be back.',
   NothingToFree: 'A cut would free no pod and no volume: the machine has bootTimeout to come back by itself.',

@@ -14,7 +14,7 @@ import type { PortFacts, PowerFacts, Refusable, Unconfirmed } from './power.ts';
 import type { ATTACHMENT_RECOVERY_POLICIES, BUDGET_POLICIES, MODES, POD_DELETION_POLICIES } from './policy-defaults.ts';
 import type { SpentBudget } from './spent-budget.ts';
 import type { StormFacts } from './storm-sign.ts';
-import type { Allowance, Beside, OwnNode, Surroundings } from './surroundings.ts';
+import type { Allowance, Beside, OwnNode, Placed, Surroundings } from './surroundings.ts';
 import type { Begun } from './task.ts';
 import type { AlarmSign, ConditionStatus, JudgeLimits, NodeView } from './view.ts';
 
@@ -315,7 +315,7 @@ export interface ZoneCount {
 }
 
 /** How many nodes there are and how many of them are in trouble, this one counted among them. */
-export interface TroubleCount extends StormFacts {
+export interface TroubleCount extends StormFacts, Placed {
   nodes: number;
   /** Silent, not judged yet, or under fence: against everything. */
   troubled: number;

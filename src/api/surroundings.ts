@@ -32,6 +32,19 @@ export interface Allowance {
   untilMs: number;
 }
 
+export interface Placed {
+  /** Absent: nothing is wrong with it, or nobody knows it. */
+  standpoint?: Standpoint;
+}
+
+/** From where whoever decides looks at all others. */
+export interface Standpoint {
+  /** Its own zone, where nobody of any other one is heard of. */
+  zone?: string;
+  /** Its own node, if that is silent, though whoever decides lives there. */
+  silent?: OwnNode & { node: string };
+}
+
 /**
  * Whether another instance can take the lead. `inVain`: it was handed over, and nobody took it; `tooSoon`: it was handed over not long
  * ago, by whomever; `impossible`: nobody is elected.

@@ -88,6 +88,57 @@ describe('what holds back what cannot be taken back', () => {
   const heldBy = (harsh: Harsh, change: Partial<NodeCase> = {}): string | undefined =>
     brakeOf(aCase({ serverNowMs: nowMs, policy: acting(), ...change }), harsh)?.reason;
 
+  describe('of a node that was silent and renews its Lease again', () => {
+    const lease = { renewTime, unchangedForMs: 0, durationMs: 40_000, renewed: true, renewedSinceNotReady: true };
+    const back = (backForMs?: number, change: object = {}): Partial<NodeCase> => ({
+      lease: { ...lease, ...(backForMs === undefined ? {} : { backForMs }), ...change },
+    });
+
+    test('[SAF-8] nothing begins for a minute: it will be Ready in a moment', () => {
+      for (const kind of ['fence', 'remedy'] as const) assert.equal(heldBy({ kind }, back(59_999)), 'ComingBack');
+      const hold = brakeOf(aCase({ serverNowMs: nowMs, policy: acting(), ...back(20_000) }), { kind: 'fence' });
+      const message = 'its kubelet renews its Lease again: it has until 2026-01-01T01:00:40Z to be Ready';
+      assert.deepEqual(hold, { reason: 'ComingBack', message, recheckAtMs: nowMs + 40_000, untilMs: nowMs + 40_000 });
+    });
+
+    test('[SAF-8] not where it is Ready and in other trouble, is silent again, never was, or is long back; nor for a person', () => {
+      assert.equal(heldBy({ kind: 'fence' }, back(60_000)), undefined);
+      assert.equal(heldBy({ kind: 'fence' }, back()), undefined);
+      assert.equal(heldBy({ kind: 'fence' }, back(20_000, { unchangedForMs: 12_000 })), undefined);
+      assert.equal(heldBy({ kind: 'fence' }, { ...back(20_000), node: aNode({ ready: 'True' }) }), undefined);
+      assert.equal(heldBy({ kind: 'fence', isRequested: true }, back(20_000)), undefined);
+    });
+  });
+
+  describe('where the node of the operator is silent too', () => {
+    const silent = { node: 'node-9', handOver: 'possible' } as const;
+    const count = aCount({ standpoint: { silent } });
+    const trouble = { conditions: [], leaseSilentMs: 20_000 };
+    const policy = acting({ remedy: aRemedy({ fence: { ...aRemedy().fence, bootTimeoutMs: 600_000 } }) });
+    const since = (minutes: number): NonNullable<NodeCase['fence']> =>
+      aFence({ incident: anIncident({ startedAt: new Date(nowMs - minutes * 60_000).toISOString() }) });
+
+    test('[STM-2] what is silent waits for the time of a boot, from the beginning of its trouble', () => {
+      const known = { count, trouble, policy };
+      assert.equal(heldBy({ kind: 'fence' }, known), 'OwnNodeSilent');
+      assert.equal(heldBy({ kind: 'remedy' }, { ...known, fence: since(9) }), 'OwnNodeSilent');
+      assert.equal(heldBy({ kind: 'fence' }, { ...known, fence: since(10) }), undefined);
+    });
+
+    test('[STM-2] not what is in other trouble, nor what a person asks for', () => {
+      assert.equal(heldBy({ kind: 'fence' }, { count, policy, trouble: { conditions: [] } }), undefined);
+      assert.equal(heldBy({ kind: 'fence', isRequested: true }, { count, policy, trouble }), undefined);
+    });
+
+    test('[STM-2] the lead is handed over where somebody may take it', () => {
+      const hold = { reason: 'OwnNodeSilent', message: '' } as const;
+      const by = (handOver: 'possible' | 'inVain'): boolean =>
+        handsOver(aCase({ count: aCount({ standpoint: { silent: { ...silent, handOver } } }) }), { hold });
+      assert.deepEqual([by('possible'), by('inVain')], [true, false]);
+      assert.ok(!handsOver(aCase(), { hold }));
+    });
+  });
+
   describe('where a person has to approve', () => {
     const policy = acting({ mode: 'Approve' });
     const approval = { by: 'somebody', at: '2026-01-01T00:00:00Z', incident: 'node-1-1' };

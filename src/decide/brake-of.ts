@@ -1,4 +1,6 @@
 /** What holds back a remedy that cannot be taken back: the brake over all nodes, and a person who has not approved. */
+import { clockTime } from '../api/facts.ts';
+import { isRenewing } from '../api/life.ts';
 import { DEFAULT_FENCE, DEFAULT_STORM } from '../api/policy-facts.ts';
 import type { HELD } from '../api/reasons.ts';
 import type { NodeCase, PresentCase } from '../api/release-view.ts';
@@ -17,6 +19,7 @@ import {
   stormBrake,
 } from '../judge/storm.ts';
 import type { StormLimits } from '../judge/storm.ts';
+import { ownSilence } from '../judge/standpoint.ts';
 import type { LadderState } from '../remedy/ladder.ts';
 import { wasMade } from './jobs.ts';
 import { ladderKey, remedyOf, taskOf } from './of-case.ts';
@@ -58,6 +61,7 @@ export function brakeOf(nodeCase: NodeCase, harsh: Harsh): RemedyHold | undefine
     (isRequested ? undefined : leftToOthers(node)) ??
     skipFor(name, storm.skipWhen ?? [], trouble.conditions) ??
     crowdBrake(nodeCase, storm, threshold) ??
+    (isRequested ? undefined : (returning(nodeCase) ?? sideBrake(nodeCase))) ??
     (kind === 'fence' && !isRequested ? lookAround(settling(nodeCase), nowMs) : undefined) ??
     (isPatient ? patienceWith({ ...nodeCase, node }, spell) : undefined) ??
     (kind === 'fence' && !isRequested ? refusedBrake(nodeCase) : undefined) ??
@@ -78,6 +82,28 @@ function crowdBrake(
   const brake = quorumBrake(count) ?? stormBrake(storm, count, threshold);
   const isOpen = count.unjudged > 0 && !isStorm(storm, count, threshold);
   return brake !== undefined && isOpen ? { ...brake, recheckAtMs: nowMs + judgedWithinMs } : brake;
+}
+
+/** A kubelet reports every ten seconds; and a node that has booted takes some more until its network is there. */
+const readyWithinMs = 60_000;
+
+/** It was silent, and renews its Lease again: whatever a cut was for is over, or will be in a moment (SAF-8). */
+function returning({ node, lease, serverNowMs: nowMs }: NodeCase): RemedyHold | undefined {
+  if (lease?.backForMs === undefined || lease.backForMs >= readyWithinMs) return undefined;
+  if (node?.ready === 'True' || !isRenewing(lease)) return undefined;
+  const untilMs = nowMs - lease.backForMs + readyWithinMs;
+  const message = `its kubelet renews its Lease again: it has until ${clockTime(untilMs)} to be Ready`;
+  return { reason: 'ComingBack', message, recheckAtMs: untilMs, untilMs };
+}
+
+/** What is silent may be well, where our own node is silent too: that has the time of a boot, from the beginning of this trouble. */
+function sideBrake(nodeCase: NodeCase): RemedyHold | undefined {
+  const { name, count, trouble, serverNowMs: nowMs } = nodeCase;
+  if (trouble.leaseSilentMs === undefined) return undefined;
+  const { bootTimeoutMs } = remedyOf(nodeCase)?.fence ?? DEFAULT_FENCE;
+  const { incident } = nodeCase.fence?.status ?? {};
+  const startedMs = incident === undefined ? nowMs : Date.parse(incident.startedAt);
+  return ownSilence(count, { name, nowMs, untilMs: startedMs + bootTimeoutMs });
 }
 
 /** Where nothing is tried any more, nobody knows by then what would be answered. */
@@ -142,8 +168,9 @@ function othersFirst(nodeCase: NodeCase, threshold: string | undefined): number 
   return nodeCase.serverNowMs < othersUntilMs(nodeCase) ? othersInTrouble(nodeCase.count, threshold) : 0;
 }
 
-/** Nothing holds it back but that we run there: whoever leads next may go on. */
+/** Nothing holds it back but where we run: whoever leads next may go on. */
 export function handsOver(nodeCase: NodeCase, { hold, ladder }: { hold?: RemedyHold; ladder?: LadderState }): boolean {
+  if (hold?.reason === 'OwnNodeSilent') return nodeCase.count.standpoint?.silent?.handOver === 'possible';
   if (hold?.reason !== 'OwnNode' || nodeCase.own?.handOver !== 'possible') return false;
   return othersFirst(nodeCase, ladder?.threshold) === 0;
 }

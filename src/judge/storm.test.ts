@@ -77,6 +77,17 @@ describe('storm brake', () => {
     );
   });
 
+  test('[STM-2] nothing is fenced, however few, while nobody outside of the zone of the operator is heard of', () => {
+    const count = { ...countOn('node-0', { nodes: cluster(9, [0, 1]) }), standpoint: { zone: 'a' } };
+    assert.deepEqual(stormBrake(limits, count), {
+      reason: 'OwnZoneAlone',
+      message: 'nobody outside of zone a is heard of, and the operator runs there: it may be that zone that is cut off',
+    });
+    assert.equal(isStorm(limits, count), true, 'so that its cooldown follows');
+    assert.equal(isStorm(limits, { ...count, unjudged: 1 }), false, 'of one of them nobody knows yet');
+    assert.equal(stormBrake(limits, { ...count, standpoint: {} }), undefined);
+  });
+
   test('[STM-1] a zone of three or more nodes has the same limit of its own', () => {
     const zoneOf = (index: number): string => (index < 3 ? 'a' : 'b');
     const zone = brakeOn('node-0', limits, { nodes: cluster(12, [0, 1], zoneOf) });

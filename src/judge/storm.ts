@@ -43,6 +43,8 @@ export interface Brake {
     | 'ZoneStormLimit'
     | 'ConcurrencyLimit'
     | 'OwnNode'
+    | 'OwnNodeSilent'
+    | 'OwnZoneAlone'
     | 'SkipCondition'
     | 'LookingAround'
     | 'Cooldown';
@@ -215,10 +217,17 @@ export function stormBrake(limits: StormLimits, count: TroubleCount, threshold?:
   }
   const moreIn = ({ zone: name }: ZoneCount): number => ownOf(more?.zones ?? {}, name) ?? 0;
   const zone = count.zones.find((one) => isZoneBeyond(limits, one, moreIn(one)));
-  if (zone === undefined) return undefined;
+  if (zone === undefined) return loneZoneBrake(count);
   const inZone = zone.troubled + moreIn(zone);
   const message = `${inZone} of ${zone.nodes} nodes of zone ${zone.zone} are in trouble${asItBegan(count)}, and ${limits.maxUnresponsive} may be`;
   return { reason: 'ZoneStormLimit', message };
+}
+
+/** However few they are: everybody else has one thing in common, which is that the operator is not there (STM-2). */
+function loneZoneBrake({ standpoint }: TroubleCount): Brake | undefined {
+  if (standpoint?.zone === undefined) return undefined;
+  const message = `nobody outside of zone ${standpoint.zone} is heard of, and the operator runs there: it may be that zone that is cut off`;
+  return { reason: 'OwnZoneAlone', message };
 }
 
 /** Else the figures would not be those that everybody sees. */
@@ -237,8 +246,10 @@ export function isZoneBeyond(
 
 /** Nodes that nobody has judged yet brake, but are no storm: after every change of leaders they are all. */
 export function isStorm(limits: StormLimits, count: TroubleCount, threshold?: string): boolean {
-  const { troubled, unjudged, zones } = count;
-  const judged = { ...count, troubled: troubled - unjudged, zones: unjudged === 0 ? zones : [] };
+  const { troubled, unjudged, zones, standpoint = {} } = count;
+  const isKnown = unjudged === 0;
+  const seen = { zones: isKnown ? zones : [], standpoint: isKnown ? standpoint : {} };
+  const judged = { ...count, ...seen, troubled: troubled - unjudged };
   return stormBrake(limits, judged, threshold) !== undefined;
 }
 

@@ -129,6 +129,20 @@ describe('observer', () => {
     await end();
   });
 
+  test('[SAF-8, STM-2] a renewal after a silence is told from others until the next silence', async () => {
+    const { clock, observer, watches, end } = await begin();
+    const seen = async (version: string, afterMs: number): Promise<number | undefined> => {
+      clock.advance(afterMs);
+      await watches.leases.event('MODIFIED', lease('a', version, version));
+      return observer.leaseSign('a')?.backForMs;
+    };
+    assert.equal(await seen('11', 11_999), undefined, 'it was never silent');
+    assert.equal(await seen('12', 12_000), 0);
+    assert.equal(await seen('13', 500), 500, 'and goes on');
+    assert.equal(await seen('14', 60_000), 0);
+    await end();
+  });
+
   test('how long a Lease is unchanged counts on our own clock, from the last renewal that was seen', async () => {
     const { clock, observer, watches, touched, end } = await begin();
     clock.advance(3000);

@@ -4,6 +4,7 @@
  */
 import { hash } from '../api/hash.ts';
 import type { Pulse } from '../api/life.ts';
+import { silentAfterMs } from '../api/life.ts';
 import type { LeaseSign } from '../api/release-view.ts';
 import type { LeaseFacts, NodeFacts, NodeView } from '../api/view.ts';
 import type { Clock } from '../clock.ts';
@@ -45,6 +46,8 @@ interface Sighting {
   confirmed: boolean;
   /** It was seen to change; the first sight of a Lease says nothing about when it was renewed. */
   renewed: boolean;
+  /** When it was last seen renewed after it had been silent. */
+  backAtMs?: number;
   /** When it was renewed, at the latest: a watch may be behind, or have lost it. */
   madeAtMs: number;
   /** Of one that was found silent: from when on it could have been heard of. Absent: all the time. */
@@ -159,10 +162,11 @@ export class Observer {
   leaseSign(name: string): LeaseSign | undefined {
     const sighting = this.#sightings.get(name);
     if (sighting === undefined) return undefined;
-    const { seenAtMs, renewed } = sighting;
+    const { seenAtMs, renewed, backAtMs } = sighting;
     const notReadySince = this.#notReadySince.get(name);
     return {
       ...this.#pulse(sighting),
+      ...(backAtMs === undefined ? {} : { backForMs: this.#options.clock.monotonic() - backAtMs }),
       renewed,
       renewedSinceNotReady: renewed && notReadySince !== undefined && seenAtMs > notReadySince,
     };
@@ -283,7 +287,10 @@ export class Observer {
     const known = this.#sightings.get(name);
     const seenAtMs = this.#options.clock.monotonic();
     const madeAtMs = madeBy(known, lease, seenAtMs);
-    const first: Sighting = { lease, seenAtMs, madeAtMs, confirmed: false, renewed: isThere(known) };
+    const isBack = known !== undefined && seenAtMs - known.seenAtMs >= silentAfterMs(known.lease);
+    const backAtMs = isBack ? seenAtMs : known?.backAtMs;
+    const back = backAtMs === undefined ? {} : { backAtMs };
+    const first: Sighting = { lease, seenAtMs, madeAtMs, confirmed: false, renewed: isThere(known), ...back };
     if (known?.lease.renewTime !== lease.renewTime) {
       this.#sightings.set(name, first);
       if (known !== undefined && !this.#nodes.entries.has(name)) this.#noteLeft(name, seenAtMs);

@@ -38,7 +38,8 @@ import { KeyedLoop } from './keyed-loop.ts';
 import type { Pass } from '../report/pass.ts';
 import { PassReporter } from '../report/pass-reporter.ts';
 import { PolicyStatus } from './policy-status.ts';
-import { policyFor, SharedFacts } from './shared-facts.ts';
+import { policyFor } from './policy-for.ts';
+import { SharedFacts } from './shared-facts.ts';
 import { serverTimeFor } from './server-clock.ts';
 import { Succession } from './succession.ts';
 
@@ -205,7 +206,7 @@ export class Operator {
       namespace,
       identity,
       verdicts,
-      ownNode: (name) => this.#succession.ownNode(name),
+      own: () => this.#succession.own,
     });
     this.#shared = shared;
     return new Attendant({

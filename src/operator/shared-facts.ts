@@ -5,14 +5,14 @@
 import { goneNode, hasCut, timeOf } from '../api/facts.ts';
 import type { ConfigResult } from '../api/fence-config.ts';
 import { deviceHash } from '../api/fence-config.ts';
-import { isSilent, silentAfterMs, silentForMs } from '../api/life.ts';
+import { isSilent, isSilentOrJustBack, silentAfterMs, silentForMs } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { DEFAULT_STORM } from '../api/policy-facts.ts';
 import { outletLevels, powerMethods, storageMethods } from '../api/power.ts';
-import type { LiveNode, NodeCase, PolicyMatch, PolicySummary, TroubleCount } from '../api/release-view.ts';
+import type { NodeCase, PolicySummary, TroubleCount } from '../api/release-view.ts';
 import type { OpenStorm, StormFacts, StormSign } from '../api/storm-sign.ts';
 import { stormSign } from '../api/storm-sign.ts';
-import type { OwnNode, SilentNode } from '../api/surroundings.ts';
+import type { OwnNode, Placed, SilentNode } from '../api/surroundings.ts';
 import type { Judgement, NodeFacts } from '../api/view.ts';
 import type { DeviceMemory } from '../act/device-memory.ts';
 import type { LongActs } from '../act/long-acts.ts';
@@ -22,7 +22,7 @@ import { configFor } from '../decide/policy-nodes.ts';
 import { quietOf, silenceOf } from '../decide/silence.ts';
 import type { DeviceProvider } from '../devices/provider.ts';
 import { hasJoined, isStormFor, stormFacts } from '../judge/cohort.ts';
-import { matchPolicy } from '../judge/match-policy.ts';
+import { loneZone } from '../judge/standpoint.ts';
 import type { CountedNode } from '../judge/storm.ts';
 import { countTrouble, harshThresholds, lifeOf } from '../judge/storm.ts';
 import type { ReadCase } from '../observe/case-reader.ts';
@@ -43,8 +43,8 @@ export interface SharedFactsOptions {
   namespace: string;
   identity: string;
   verdicts: () => ReadonlyMap<string, Judgement>;
-  /** Undefined: this process does not run there. */
-  ownNode: (name: string) => OwnNode | undefined;
+  /** The node that this process runs on; undefined: nobody knows, or it is outside of the cluster. */
+  own: () => (OwnNode & { node: string }) | undefined;
   /** Somebody has to look at this node again. */
   onNode: (name: string) => void;
 }
@@ -88,7 +88,7 @@ export class SharedFacts {
     if (config.ok) memory.configureNode(name, outletLevels(config));
     const beside = this.#beside(read, config);
     const rehearsed = this.#rehearsed(read, config);
-    const own = this.#options.ownNode(name);
+    const own = this.#options.own();
     this.#await(name, [beside, rehearsed.rehearsed]);
     return {
       ...read,
@@ -104,7 +104,7 @@ export class SharedFacts {
       ...this.#ports(name, config),
       ...rehearsed,
       ...(allowance === undefined ? {} : { allowance }),
-      ...(own === undefined ? {} : { own }),
+      ...(own?.node === name ? { own: { handOver: own.handOver } } : {}),
       ...longActs.of(name),
     };
   }
@@ -201,7 +201,17 @@ export class SharedFacts {
     const count = countTrouble(name, counted, { ...ongoing, storm: storm.storm }, thresholds);
     // Whoever is being cut comes a step further, also where no view shows it yet.
     const steps = count.fencing.length > 0 ? [serverNowMs] : cluster.fencedSince(name);
-    return { ...count, ...storm, ...(steps.length === 0 ? {} : { fencedAtMs: Math.max(...steps) }) };
+    const fencedAt = steps.length === 0 ? {} : { fencedAtMs: Math.max(...steps) };
+    return { ...count, ...storm, ...fencedAt, ...this.#placed(counted) };
+  }
+
+  #placed(nodes: readonly CountedNode[]): Placed {
+    const own = this.#options.own();
+    if (own === undefined) return {};
+    const lease = this.#options.observer.leaseSign(own.node);
+    const zone = loneZone(own.node, nodes);
+    const silent = lease !== undefined && isSilentOrJustBack(lease) ? { silent: own } : {};
+    return { standpoint: { ...(zone === undefined ? {} : { zone }), ...silent } };
   }
 
   /** What was told goes on although nobody finds it on record any more, and has its slot until then; what is on record says so itself. */
@@ -382,15 +392,4 @@ const leftLatelyMs = 600_000;
 function unknownSince(node: NodeFacts | undefined): Pick<SilentNode, 'unknownSince'> {
   const ready = node?.conditions.find(({ type }) => type === 'Ready');
   return ready?.status === 'Unknown' ? { unknownSince: ready.since } : {};
-}
-
-/** Where there is no Node object the policy last recorded for it applies (POD-3); none recorded means none. */
-export function policyFor(
-  { policies }: ClusterView,
-  node: LiveNode | undefined,
-  recorded: string | undefined,
-): PolicyMatch {
-  if (node !== undefined) return matchPolicy(policies, node.labels);
-  const policy = policies.find(({ name }) => name === recorded);
-  return policy === undefined ? { kind: 'none' } : { kind: 'one', policy };
 }

@@ -37,16 +37,21 @@ export class Succession {
     this.#epoch = epoch;
   }
 
-  /** Undefined: this process does not run there. */
-  ownNode(name: string): OwnNode | undefined {
-    if (name !== this.#options.nodeName) return undefined;
-    if (this.#elector === undefined) return { handOver: 'impossible' };
-    if (this.#elector.handedOverForMs >= againAfterMs) return { handOver: 'possible' };
-    return { handOver: this.#isInVain ? 'inVain' : 'tooSoon' };
+  /** Undefined: nobody knows where this process runs, or it is outside of the cluster. */
+  get own(): (OwnNode & { node: string }) | undefined {
+    const { nodeName: node } = this.#options;
+    return node === undefined ? undefined : { node, handOver: this.#handOver };
+  }
+
+  get #handOver(): OwnNode['handOver'] {
+    if (this.#elector === undefined) return 'impossible';
+    if (this.#elector.handedOverForMs >= againAfterMs) return 'possible';
+    return this.#isInVain ? 'inVain' : 'tooSoon';
   }
 
   handOver(node: string): void {
-    this.#options.log.warn({ node }, 'handing over the lead: this process runs on the node, which is to be fenced');
+    const { nodeName: own } = this.#options;
+    this.#options.log.warn({ node, own }, 'handing over the lead: the node that this process runs on is in trouble');
     this.#handedOver = this.#epoch;
     this.#elector?.handOver(othersLeadWithinMs);
   }

@@ -39,6 +39,7 @@ export const covered: Readonly<Record<string, number>> = {
   'src/fence/told.ts': 15,
   'src/judge/cohort.ts': 3,
   'src/judge/judge-node.ts': 15,
+  'src/judge/standpoint.ts': 8,
   'src/judge/storm.ts': 45,
   'src/release/budgets.ts': 10,
   'src/release/by-assertion.ts': 36,

@@ -32,6 +32,8 @@ const situations: Record<string, string> = {
   'flapping-node': '[RET-1, SAF-8] a node that comes and goes all day is not fenced once',
   'node-that-lies':
     '[EVD-2, SAF-3, SAF-14] a kubelet that reports and does not renew lives; when it dies, it is let go',
+  'own-side':
+    '[STM-2, STM-8] where only the zone of the operator is heard of, or its own node is silent too, what is silent may be well',
   'clock-skew': '[STM-1, EVD-2] clocks of API servers that differ: nobody is fenced, and who is dead is let go',
 };
 

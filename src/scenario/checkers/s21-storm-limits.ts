@@ -3,8 +3,8 @@
  * nodes are silent than its policy allows, in the cluster and in each zone of three or more, by the renewals
  * that reached the API server, now and of those that were there when it fell silent itself, with those counted that operators have cut; nor have so many been so
  * of late as whoever leads has written down, for as long as its policy waits after a storm; no more machines are cut at a time than may be; and no more pods go in a minute than their
- * policy allows. A machine that is off is only found so: nothing is cut there. (Whether the observer is the isolated party shows
- * in S15: whoever cannot read does not act.)
+ * policy allows; nor is anything cut by an operator that runs in the only zone that responds, where there are two others or more. A
+ * machine that is off is only found so: nothing is cut there. (Whether the observer reads at all shows in S15.)
  */
 import { nodeFenceName } from '../../api/fence-names.ts';
 import type { KubeObject } from '../../kube/client.ts';
@@ -20,7 +20,7 @@ import { Troubles } from './trouble.ts';
 export const s21: Invariant = {
   id: 'S21',
   check: (context) => {
-    const { machineOf, violated, exempt } = context;
+    const { machineOf, homeOf, violated, exempt } = context;
     const troubles = new Troubles(context);
     const cuts = new Cuts(context);
     const paced = pace(context);
@@ -48,6 +48,11 @@ export const s21: Invariant = {
           const said = `${event.node} is cut while ${where} do not respond`;
           if (where !== undefined && isLying(context, event.node)) exempt('LyingDevice', said);
           else if (where !== undefined) violated(said);
+          const alone = troubles.isAlone(homeOf(event.operator));
+          if (alone !== undefined)
+            violated(
+              `${event.node} is cut by operator-${event.operator}, and nobody outside of its zone ${alone} responds`,
+            );
           const before = where === undefined ? past.lately(event.node) : undefined;
           if (before !== undefined)
             violated(`${event.node} is cut right after a storm, in which ${before} did not respond`);

@@ -130,12 +130,15 @@ export class Statements {
         ),
       LeftToOthers: ({ node }) => isMarkedByOthers(node),
       ControlPlaneQuorum: ({ node }) => quorumsOf(node, state.nodes).length > 0,
-      OwnNode: ({ name, fence }) => homeOf(Number(/^operator-(\d+)_/.exec(fence.status?.holder ?? '')?.[1])) === name,
+      OwnNode: ({ name, fence }) => homeOf(holderOf(fence)) === name,
+      OwnNodeSilent: ({ fence }) => this.#troubles.isSilent(homeOf(holderOf(fence)) ?? ''),
+      OwnZoneAlone: ({ fence }) => this.#troubles.isAlone(homeOf(holderOf(fence))) !== undefined,
       StormLimit: isStorm,
       ZoneStormLimit: isStorm,
       // Who works at what is judged while it waits (S41).
       ConcurrencyLimit: ({ name }) =>
         [...state.nodes].some(([other, node]) => other !== name && !this.#isWell(other, node)),
+      ComingBack: (asked) => youngerThan(lookingAroundMs, asked),
       LookingAround: (asked) => youngerThan(lookingAroundMs, asked),
       Cooldown: (asked) => youngerThan(msOf(this.#stormOf(asked.name).cooldown ?? '5m') + latelyMs, asked),
       PlannedWork: ({ node }) => node.spec?.unschedulable === true || !isReady(node),
@@ -358,6 +361,11 @@ export class Statements {
   #lasts(until: string | undefined): boolean {
     return until !== undefined && !(Date.parse(until) <= this.#context.wallMs() - latelyMs);
   }
+}
+
+/** The number of the operator that has written it last. */
+function holderOf({ status }: StoredFence): number {
+  return Number(/^operator-(\d+)_/.exec(status?.holder ?? '')?.[1]);
 }
 
 function isTaintedOutOfService({ spec }: Node): boolean {

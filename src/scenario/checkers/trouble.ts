@@ -117,6 +117,19 @@ export class Troubles {
     return lost > shareOf(limit, all) ? `${lost} of ${all} nodes that were there when it fell silent` : undefined;
   }
 
+  /** The zone of a node, if nobody else anywhere is heard of but in it, and there are two more zones at least. */
+  isAlone(name: string | undefined): string | undefined {
+    const zones = Object.groupBy(
+      this.#context.state.nodes.values(),
+      ({ metadata }) => metadata.labels?.[zoneLabel] ?? '',
+    );
+    const own = this.#context.state.nodes.get(name ?? '')?.metadata.labels?.[zoneLabel] ?? '';
+    const { [own]: beside = [], ...others } = zones;
+    if (own === '' || Object.keys(others).length < 2) return undefined;
+    const isHeard = ({ metadata }: Node): boolean => !this.isSilent(metadata.name);
+    return beside.some(isHeard) && !Object.values(others).some((all = []) => all.some(isHeard)) ? own : undefined;
+  }
+
   /** What a node reports of this type, since when; empty: nothing. */
   statusOf(name: string, type: string): { status: string; sinceMs: number }[] {
     const found = this.#context.state.nodes.has(name) ? this.#since.get(`${name} ${type}`) : undefined;

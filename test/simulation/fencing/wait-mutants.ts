@@ -1,7 +1,7 @@
 /** As in mutants.ts, for who has to wait before a fence begins, and who need not. */
 import type { Sabotage } from '../mutant.ts';
 import type { MutantCase } from '../mutants.ts';
-import { scenarioOf } from '../run-file.ts';
+import { namedScenario, scenarioOf } from '../run-file.ts';
 import { beyondQuorum } from './control-plane.ts';
 import { atOnce, fenced, place } from './fenced.ts';
 import { onOwnNode } from './own-node.ts';
@@ -14,6 +14,17 @@ const everybodyJudged: Sabotage = {
 };
 
 export const waitMutantCases: readonly MutantCase[] = [
+  {
+    invariant: 'S21',
+    mistake: 'cuts what is silent although nobody is heard of but in its own zone',
+    sabotage: {
+      file: 'src/judge/storm.ts',
+      line: 'if (zone === undefined) return loneZoneBrake(count);',
+      instead: 'if (zone === undefined) return undefined;',
+    },
+    scenario: { ...namedScenario('storms/own-side', 'own-zone-alone'), expectations: [] },
+    says: /^[bc]-\d is cut by operator-1, and nobody outside of its zone a responds$/,
+  },
   {
     invariant: 'S22',
     mistake: 'counts the quorum of a control plane too low',
