@@ -12,13 +12,14 @@ const many = Array.from({ length: 40 }, (_, index) => `node-${index + 1}`);
 /** Of so many nodes pods are watched before anybody wants them. */
 const atEase = 32;
 
-/** Notes of which nodes an operator has asked for the pods. */
-function listening(asked: Set<string>): RunOptions {
+/** Notes of which nodes an operator has asked for the pods, and how many watches of them it has opened. */
+function listening(asked: Set<string>, watches: string[] = []): RunOptions {
   const wire = (user: string, inner: Transport): Transport => {
     if (!isOperator(user)) return inner;
     const send: Transport['send'] = (request) => {
       const node = /\/pods\?.*spec\.nodeName(?:=|%3D)([^&]+)/.exec(request.path)?.[1];
       if (node !== undefined) asked.add(node);
+      if (node !== undefined && /[?&]watch=/.test(request.path)) watches.push(node);
       return inner.send(request);
     };
     return new Proxy(inner, { get: (target, key) => (key === 'send' ? send : Reflect.get(target, key, target)) });
@@ -29,9 +30,15 @@ function listening(asked: Set<string>): RunOptions {
 describe('many nodes at once', () => {
   test('[STM-1] forty of sixty that say on: each says why it is held, and of most the pods are never read', async () => {
     const asked = new Set<string>();
-    const seen = await observe(first(2, 'holes/broken-switch'), listening(asked));
+    const watches: string[] = [];
+    const seen = await observe(first(2, 'holes/broken-switch'), listening(asked, watches));
     assert.deepEqual(failuresOf(seen.report), []);
     assert.ok(asked.size > 0 && asked.size <= atEase, `pods of ${asked.size} nodes were read`);
+    assert.deepEqual(
+      watches.toSorted(),
+      [...asked].toSorted(),
+      'each is watched once, and nobody else for as long as it lasts',
+    );
     const last = new Map(seen.statuses.map(({ status }) => [status.incident?.id.replace(/-\d+$/, ''), status]));
     const reasons = many.map((name) => last.get(name)?.hold?.reason);
     assert.deepEqual(new Set(reasons), new Set(['StormLimit']));
