@@ -41,6 +41,13 @@ test('a field that nobody knows is dropped, as the API server drops it', () => {
   assert.ok(!JSON.stringify(parsed.value).includes('enforcment'));
 });
 
+test('a field with nothing behind it is not written, as for the API server; in a list it is refused', () => {
+  const parse = (spec: object) => parseObject(schemaOf('RemedyPolicy'), { ...BASES.policy, spec });
+  const empty = parse({ allNodes: true, selector: null, fence: null, release: { podDeletion: null } });
+  assert.deepEqual(empty, parse({ allNodes: true }));
+  assert.ok(!parse({ allNodes: true, release: { provisioners: [null] } }).ok);
+});
+
 test('a problem says where it is in the spelling of the API server', () => {
   const labels = { 'example.com/role': '-' };
   const parsed = parseObject(schemaOf('DrainPolicy'), {

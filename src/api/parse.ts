@@ -5,9 +5,9 @@ export type Parsed<T> =
   | { readonly ok: true; readonly value: T }
   | { readonly ok: false; readonly problems: readonly string[] };
 
-/** Fields that the schema does not know are dropped, as the API server prunes them. */
+/** Fields that the schema does not know are dropped, and null is nothing, as for the API server. */
 export function parseObject<S extends z.ZodType>(schema: S, value: unknown): Parsed<z.output<S>> {
-  const result = schema.safeParse(value);
+  const result = schema.safeParse(withoutNulls(value));
   if (result.success) return { ok: true, value: result.data };
   return { ok: false, problems: result.error.issues.map((issue) => `${pathOf(issue.path)}: ${issue.message}`) };
 }
@@ -20,4 +20,12 @@ function pathOf(path: readonly PropertyKey[]): string {
     else text += `[${String(part)}]`;
   }
   return text === '' ? 'object' : text;
+}
+
+/** `fence:` with nothing behind it is null in YAML. In a list it stays, and is refused. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((item) => withoutNulls(item));
+  if (typeof value !== 'object' || value === null) return value;
+  const kept = Object.entries(value).filter(([, one]) => one !== null);
+  return Object.fromEntries(kept.map(([key, one]) => [key, withoutNulls(one)]));
 }

@@ -49,6 +49,24 @@ export const customResources = group([
     },
   ],
   [
+    'null is nothing, with a default or without, where the schema does not allow it',
+    'crdDefaults',
+    async (api) => {
+      const nulls = { low: null, size: null, tags: { a: null, b: 'b' }, parts: [{ k: 'x', v: null }] };
+      const made = await make(api, { must: 'ab', ...nulls, free: { any: null } });
+      const { low, size, tags, parts, free } = made.spec;
+      assert.deepEqual([low, size, tags, parts, free], [1, undefined, { b: 'b' }, [{ k: 'x', v: 0 }], { any: null }]);
+    },
+  ],
+  [
+    'null is missing where something is required, and of the wrong type in a list',
+    'crdSchema',
+    async (api) => {
+      assert.match((await refused(api, { must: null })).message, /spec.must: Required value/);
+      await api.refused(422, 'POST', things(api), thing({ must: 'ab', pair: ['a', null] }, {}, api));
+    },
+  ],
+  [
     'unknown fields are dropped, unless the schema keeps them',
     'crdPruning',
     async (api) => {

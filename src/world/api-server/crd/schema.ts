@@ -90,8 +90,11 @@ export function applyDefaults(value: unknown, schema: Schema): void {
     return;
   }
   if (!isRecord(value)) return;
+  for (const key of Object.keys(value)) {
+    const child = childSchema(schema, key);
+    if (value[key] === null && child !== undefined && child.nullable !== true) delete value[key];
+  }
   for (const [key, child] of Object.entries(schema.properties ?? {})) {
-    if (value[key] === null && child.nullable !== true && child.default !== undefined) delete value[key];
     if (value[key] === undefined && child.default !== undefined) value[key] = structuredClone(child.default);
   }
   for (const key of Object.keys(value)) {
