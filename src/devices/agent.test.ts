@@ -170,6 +170,22 @@ ${behaviour}
     assert.match(JSON.stringify(answer), /unknown.*more than 4096 bytes/);
   });
 
+  test('[SEC-5] a gigabyte of one, by stdout or by stderr, is not read to its end, and nothing of it goes on', async () => {
+    for (const to of ['', ' >&2']) {
+      const flood = `echo $$ > '${dir}/flood'; head -c 1073741824 /dev/zero${to}; echo Status: OFF; exit 2`;
+      const answer = await answerOf(flood, 'status');
+      assert.match(JSON.stringify(answer), /unknown.*more than 262144 bytes/);
+      await gone(await pidIn(join(dir, 'flood')));
+    }
+  });
+
+  test('[SEC-5] one that says a word now and then, without end, has its time, and nothing of it goes on', async () => {
+    const drip = `echo $$ > '${dir}/drip'; while :; do echo Status: OFF; sleep 0.01; done`;
+    const answer = await answerOf(drip, 'status', { settings: { timeoutMs: 500 } });
+    assert.match(JSON.stringify(answer), /unknown.*did not end within 0.5 s/);
+    await gone(await pidIn(join(dir, 'drip')));
+  });
+
   test('one that leaves a program behind is not waited for', async () => {
     const leave = `sleep 300 & echo $! > '${dir}/left'; echo Status: OFF; exit 2`;
     const answer = await answerOf(leave, 'status');

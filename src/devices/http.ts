@@ -46,7 +46,7 @@ export type HttpsEnd =
   /** It may have arrived all the same. `wasKept`: by a connection of earlier, which may have died in silence meanwhile. */
   | { kind: 'no-answer'; why: string; wasKept: boolean };
 
-const BODY_LIMIT_BYTES = 8 * 1024 * 1024;
+export const BODY_LIMIT_BYTES = 8 * 1024 * 1024;
 /** A question by a kept connection is not left to hang for longer: it can be asked again by a new one. */
 const KEPT_TIMEOUT_MS = 10_000;
 

@@ -1,6 +1,13 @@
 /** One question to a cloud: its calls, its time, and what it has to give up with. */
 import type { DeviceWorld } from '../device.ts';
-import { callHttps, type HttpsAnswer, type HttpsCall, type HttpsEnd, type HttpsWay } from '../http.ts';
+import {
+  BODY_LIMIT_BYTES,
+  callHttps,
+  type HttpsAnswer,
+  type HttpsCall,
+  type HttpsEnd,
+  type HttpsWay,
+} from '../http.ts';
 
 /** Why there is no answer: `refused` only where it is certain that nothing was done. */
 export class Failure extends Error {
@@ -27,8 +34,12 @@ export interface TurnParts {
   hide: (secret: string) => void;
 }
 
+/** Of all answers to one question together: fifty pages of a list, each as long as an answer may be, would fill any memory. */
+export const ANSWERS_LIMIT_BYTES = 8 * BODY_LIMIT_BYTES;
+
 export class Turn {
   readonly #parts: TurnParts;
+  #readBytes = 0;
 
   constructor(parts: TurnParts) {
     this.#parts = parts;
@@ -53,11 +64,14 @@ export class Turn {
     }
   }
 
-  #try(call: HttpsCall): Promise<HttpsEnd> {
+  async #try(call: HttpsCall): Promise<HttpsEnd> {
     const { world, signal, deadline, callTimeoutMs, way } = this.#parts;
     if (signal.aborted) throw new Failure('unknown', 'it was called off');
     const timeoutMs = Math.max(1, Math.min(callTimeoutMs, deadline - world.monotonic()));
-    return callHttps(call, { signal, timeoutMs, ...way }, world);
+    const bodyLimitBytes = Math.min(way?.bodyLimitBytes ?? BODY_LIMIT_BYTES, ANSWERS_LIMIT_BYTES - this.#readBytes);
+    const end = await callHttps(call, { signal, timeoutMs, ...way, bodyLimitBytes }, world);
+    if (end.kind === 'answered') this.#readBytes += end.answer.body.length;
+    return end;
   }
 
   /**
