@@ -61,7 +61,6 @@ const wrongLines: readonly [RegExp, readonly string[]][] = [
       'agent=',
       'driver=aws',
       'template=fence-method-template-bmc',
-      'secret=nobody',
       'secret=../bmc',
       'secret={{__proto__}}',
       'lanplus=-x',

@@ -7,6 +7,7 @@ import type { JsonRecord } from '../object.ts';
 import { isRecord, sameJson } from '../object.ts';
 import type { FieldErrors } from '../status-error.ts';
 import type { Rule, Schema } from './schema.ts';
+import { childSchema } from './schema.ts';
 
 type Program = (context: Record<string, unknown>) => unknown;
 
@@ -79,14 +80,16 @@ function escapedName(name: string): string {
 function typed(value: unknown, schema: Schema | undefined): unknown {
   if (Array.isArray(value)) return value.map((item) => typed(item, schema?.items));
   if (typeof value === 'number') return schema?.type === 'number' || !Number.isInteger(value) ? value : BigInt(value);
+  // To CEL a time is none in small letters, which the schema allows.
+  if (typeof value === 'string') return schema?.format === 'date-time' && !/[tz]/.test(value) ? new Date(value) : value;
   if (!isRecord(value)) return value;
-  const result: JsonRecord = {};
-  for (const [key, one] of Object.entries(value)) {
-    const child = schema?.properties?.[key];
-    const values = isRecord(schema?.additionalProperties) ? (schema.additionalProperties as Schema) : undefined;
-    result[values === undefined ? escapedName(key) : key] = typed(one, child ?? values);
-  }
-  return result;
+  const isMap = isRecord(schema?.additionalProperties);
+  const entries = Object.entries(value).map(([key, one]): [string, unknown] => [
+    isMap ? key : escapedName(key),
+    typed(one, schema === undefined ? undefined : childSchema(schema, key)),
+  ]);
+  // A map may have any keys, those among them that mean something to JavaScript.
+  return isMap ? new Map(entries) : Object.fromEntries(entries);
 }
 
 export interface RuleSpot {
@@ -110,8 +113,7 @@ export function validateRules(value: unknown, schema: Schema, spot: RuleSpot, er
   if (Array.isArray(value)) validateItems(value, schema, spot, errors);
   else if (isRecord(value)) {
     for (const key of Object.keys(value)) {
-      const values = isRecord(schema.additionalProperties) ? (schema.additionalProperties as Schema) : undefined;
-      const child = schema.properties?.[key] ?? values;
+      const child = childSchema(schema, key);
       if (child === undefined) continue;
       const below = { path: path === '' ? key : `${path}.${key}`, old: isRecord(old) ? old[key] : undefined };
       validateRules(value[key], child, below, errors);
