@@ -285,6 +285,7 @@ export const ALARM_ADVICE: AdviceFor<typeof ALARM> = {
 
 export const REQUESTED_ADVICE: AdviceFor<typeof REQUESTED> = {
   TakenUp: { ends: 'it is begun; if nothing is begun in time, it lapses', can: [c.explain, c.stop] },
+  TimeUnreadable: { ends: 'it is asked for again', can: [c.fence] },
   InTheFuture: { ends: 'it is asked for again, by a clock that is right', can: [c.fence] },
   Restored: { ends: 'it is asked for again', can: [c.fence] },
   TooOld: { ends: 'it is asked for again', can: [c.leader, c.fence] },

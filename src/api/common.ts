@@ -47,6 +47,17 @@ export function time() {
   return z.iso.datetime({ offset: true });
 }
 
+/** As people write it. The API server takes a list for a time, unless a rule has to compare it with one. */
+export function writtenTime() {
+  return withRules(time(), [
+    {
+      cel: `self >= timestamp('1970-01-01T00:00:00Z')`,
+      message: 'write a time such as 2026-01-01T00:00:00Z',
+      holds: (text) => Date.parse(text) >= 0,
+    },
+  ]);
+}
+
 const PERCENT = /^(100|[0-9]{1,2})%$/;
 
 export function share() {

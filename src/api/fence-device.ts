@@ -5,7 +5,7 @@
  * answer.
  */
 import { z } from 'zod';
-import { API_VERSION, metadata, nodeSelector, objectName, time } from './common.ts';
+import { API_VERSION, metadata, nodeSelector, objectName, time, writtenTime } from './common.ts';
 import type { Rule } from './rules.ts';
 import { asMap, withRules } from './rules.ts';
 
@@ -22,6 +22,7 @@ export const WATCH_STATES = ['Watched', 'PortSilent', 'Blind', 'TooCostly'] as c
 
 const text = (max: number, description: string) => z.string().max(max).meta({ description });
 const at = (description: string) => time().meta({ description });
+const writtenAt = (description: string) => writtenTime().meta({ description });
 
 /** What a device cuts a node off from. */
 export const CUTS = ['Power', 'Storage'] as const;
@@ -149,7 +150,7 @@ const spec = withRules(
     cleared: z
       .object({
         by: text(253, 'Who.'),
-        wrongSince: at('`since` of what was found wrong: this one, and nothing that is found later.'),
+        wrongSince: writtenAt('`since` of what was found wrong: this one, and nothing that is found later.'),
       })
       .optional()
       .meta({

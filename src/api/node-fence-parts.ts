@@ -1,6 +1,6 @@
 /** What a NodeFence is made of, apart from what is decided by it: what was seen, done, counted and told. */
 import { z } from 'zod';
-import { objectName, time } from './common.ts';
+import { objectName, time, writtenTime } from './common.ts';
 import { MAX_PROBLEM_TIMES, MAX_QUARANTINED_PODS, MAX_RELEASED_PODS, MAX_SILENT_BESIDE } from './fence-names.ts';
 
 export const EVIDENCE_SOURCES = [
@@ -18,6 +18,7 @@ export const APPLIED_KINDS = ['Taint'] as const;
 
 export const text = (max: number, description: string) => z.string().max(max).meta({ description });
 export const at = (description: string) => time().meta({ description });
+const writtenAt = (description: string) => writtenTime().meta({ description });
 export const count = (description: string) => z.int().min(0).prefault(0).meta({ description });
 export const flag = (description: string) => z.boolean().meta({ description });
 export const nodeUid = () => text(64, 'The UID of the Node; a newcomer of the same name is another machine.');
@@ -237,7 +238,7 @@ export const silentBeside = z
 export const requested = z
   .object({
     by: text(253, 'Who.'),
-    at: at(
+    at: writtenAt(
       'When. Something has to be begun for it within ten minutes, or it lapses. One that is dated more than a minute ahead, or from before this object ' +
         'was made, does nothing.',
     ),

@@ -199,6 +199,7 @@ export const HELD = group('NodeFence', 'Held', 'Something other than the node it
 
 export const REQUESTED = group('NodeFence', 'request', 'What came of a fence that somebody asked for.', {
   TakenUp: 'The node is fenced as soon as nothing holds it back, if that is within ten minutes.',
+  TimeUnreadable: 'What it says for a time is none, so that nobody knows whether it is meant for today.',
   InTheFuture: 'It is dated more than a minute ahead.',
   Restored: 'It is older than the NodeFence that holds it, which was restored from a backup or copied.',
   TooOld: 'Nobody took it up within ten minutes, or it was held back for as long.',

@@ -21,6 +21,10 @@ test('[SAF-6] it has ten minutes, may be a minute ahead, and is no older than it
   assert.equal(on(at, '2026-01-01T00:11:30Z', '2026-01-01T00:11:00Z'), undefined);
   assert.equal(on(at, '2026-01-01T00:11:30Z', '2026-01-01T00:11:01Z'), 'Restored');
   assert.equal(untimely({ spec: {} }, 0), undefined);
+  // All of these the API server takes for a time, or did.
+  for (const none of ['2020-01-01T00:00:00+25:00', '', 'now', [[]] as unknown as string]) {
+    assert.equal(on(none, '2026-01-01T00:11:30Z'), 'TimeUnreadable', none);
+  }
 });
 
 const minute = (minutes: number, seconds = 0): string =>

@@ -197,6 +197,10 @@ function withoutPolicy({ policy, name }: NodeCase, asked: FenceRequest): Request
 export function untimely(record: Asked, nowMs: number): RequestRefusal | undefined {
   const { requested } = record.spec;
   if (requested === undefined) return undefined;
+  // It would be neither old nor to come, and never lapse. The API server takes `+25:00` for an offset.
+  if (Number.isNaN(Date.parse(requested.at))) {
+    return { reason: 'TimeUnreadable', message: `its time, ${requested.at}, cannot be read` };
+  }
   if (isFromBefore(requested.at, record)) {
     const message = `it is of ${requested.at}, and the NodeFence was made later: it was restored, or copied`;
     return { reason: 'Restored', message };

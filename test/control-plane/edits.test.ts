@@ -22,6 +22,19 @@ const edits = Array.from({ length: seeds }, (_, index) => generate(index + 1)).f
     .map((edit) => ({ edit, line: describe({ ...story, edits: [edit] }) })),
 );
 
+const times = ['+25:00', '+00:00', 'z', '', '.5Z', 'Z0'].map((zone) => `2020-01-01T00:00:00${zone}`);
+const others: unknown[] = [
+  '2016-12-31T23:59:60Z',
+  '2020-02-30T00:00:00Z',
+  '1969-01-01T00:00:00Z',
+  '2020-01-01',
+  [],
+  [[]],
+  ['x'],
+  5,
+  {},
+];
+
 let controlPlane: ControlPlane;
 let real: KubeClient;
 let embedded: KubeClient;
@@ -65,6 +78,14 @@ test(`both say the same of ${edits.length} edits`, async () => {
     const [one, other] = [await verdictOf(embedded, object), await verdictOf(real, object)];
     seen.add(other);
     if (one !== other) differ.push(`${line}: the embedded one ${one}, the real one ${other}`);
+  }
+  const requested = EDITED.find(({ kind }) => kind === 'NodeFence');
+  assert.ok(requested);
+  for (const at of [...times, ...others]) {
+    const object = changed(requested, ['spec', 'requested', 'at'], at) as typeof requested;
+    const [one, other] = [await verdictOf(embedded, object), await verdictOf(real, object)];
+    if (one !== other) differ.push(`${JSON.stringify(at)}: the embedded one ${one}, the real one ${other}`);
+    if (typeof at !== 'string') assert.notEqual(other, 'taken', JSON.stringify(at));
   }
   assert.deepEqual(differ, []);
   assert.ok(seen.has('taken') && seen.has('refused with 422'), [...seen].join(', '));
