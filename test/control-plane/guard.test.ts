@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { after, before, describe, test } from 'node:test';
 import { NodeFenceSchema } from '../../src/api/node-fence.ts';
 import type { KubeObject } from '../../src/kube/client.ts';
-import { fenceDevices, nodes } from '../../src/kube/resources.ts';
+import { fenceDevices, leases, nodes } from '../../src/kube/resources.ts';
 import { clientFor } from '../support/client.ts';
 import { startControlPlane, type ControlPlane, type KubectlResult } from '../support/control-plane.ts';
 import { install, installCrds } from '../support/install.ts';
@@ -15,6 +15,8 @@ const kubelet = 'system:node:worker-1';
 /** May have nodes fenced; may work on nodes. */
 const jane = 'jane';
 const joe = 'joe';
+/** Runs a workload in a namespace of her own, with what the role `edit` of Kubernetes is made of. */
+const pat = 'pat';
 
 const rights = `
 apiVersion: rbac.authorization.k8s.io/v1
@@ -43,6 +45,25 @@ kind: ClusterRoleBinding
 metadata: {name: fences}
 roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: fences}
 subjects: [{kind: User, name: jane}]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata: {name: pat, namespace: default}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: system:aggregate-to-edit}
+subjects: [{kind: User, name: pat}]
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: bmc, namespace: fenceline}
+stringData: {password: canary1984}
+---
+apiVersion: v1
+kind: Node
+metadata: {name: worker-2}
+---
+apiVersion: coordination.k8s.io/v1
+kind: Lease
+metadata: {name: worker-2, namespace: kube-node-lease}
 `;
 
 const record = `
@@ -58,6 +79,12 @@ kind: FenceDevice
 metadata: {name: worker-1-ipmi, namespace: fenceline}
 spec: {node: worker-1, agent: fence_ipmilan, parameters: {ip: 192.0.2.1}}
 `;
+
+const object = (kind: string, name: string, namespace?: string): object => ({
+  apiVersion: 'fenceline.dev/v1alpha1',
+  kind,
+  metadata: { name, ...(namespace === undefined ? {} : { namespace }) },
+});
 
 describe('the guard', { timeout: 180_000 }, () => {
   let controlPlane: ControlPlane;
@@ -86,6 +113,7 @@ describe('the guard', { timeout: 180_000 }, () => {
       { name: kubelet, token: 'token-of-a-kubelet', groups: ['system:nodes'] },
       { name: jane, token: 'token-of-jane' },
       { name: joe, token: 'token-of-joe' },
+      { name: pat, token: 'token-of-pat' },
       { name: operatorAccount, token: 'token-of-the-operator', groups: ['system:serviceaccounts'] },
     ];
     const flags = ['--authorization-mode=Node', '--enable-admission-plugins=NodeRestriction'];
@@ -143,6 +171,72 @@ describe('the guard', { timeout: 180_000 }, () => {
       /not allowed to modify taints/,
     );
     await may(jane, ['annotate', '--overwrite', 'node', 'worker-1', 'fenceline.dev/pause.mine=2031-01-01T00:00:00Z']);
+  });
+
+  /** Nothing by which a node is fenced or let go can be written, and no credential of a device be read. */
+  async function isPowerless(user: string, forbidden: RegExp): Promise<void> {
+    const requested = { by: user, at: new Date().toISOString() };
+    const policy = { ...object('RemedyPolicy', 'theirs'), spec: { allNodes: true } };
+    const asked = { ...object('NodeFence', 'node-fence-worker-2'), spec: { node: 'worker-2', requested } };
+    const theirs = {
+      ...object('FenceDevice', 'theirs', 'fenceline'),
+      spec: { node: 'worker-2', agent: 'fence_ipmilan' },
+    };
+    const configuration = {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'fence-config-worker-2', namespace: 'fenceline' },
+    };
+    for (const written of [policy, asked, theirs, configuration]) {
+      await mayNot(user, ['create', '-f', '-'], forbidden, JSON.stringify(written));
+    }
+    await mayNot(user, [...patched, '-p', '{"spec":{"stop":true}}'], forbidden);
+    await mayNot(user, patch({ epoch: 9 }), /forbidden|denied/i);
+    await mayNot(user, ['get', 'secret', 'bmc', '-n', 'fenceline'], forbidden);
+    await mayNot(user, ['create', 'token', 'fenceline', '-n', 'fenceline'], forbidden);
+    await mayNot(user, ['get', 'nodes', '--as', operatorAccount], forbidden);
+  }
+
+  test('[SEC-4] who may create pods in a namespace has no part in what is fenced, and reads no credential', async () => {
+    const pod = (namespace: string): string =>
+      JSON.stringify({
+        apiVersion: 'v1',
+        kind: 'Pod',
+        metadata: { name: 'theirs', namespace },
+        spec: { containers: [{ name: 'main', image: 'example/theirs:1' }] },
+      });
+    await may('admin', ['create', 'serviceaccount', 'default', '-n', 'default']);
+    await may(pat, ['create', '-f', '-'], pod('default'));
+    // Beside the operator, or where remedies run, a pod could run under their accounts.
+    for (const namespace of ['fenceline', 'fenceline-remedies']) {
+      await mayNot(pat, ['create', '-f', '-'], /forbidden/, pod(namespace));
+    }
+    await isPowerless(pat, /forbidden/);
+    await mayNot(
+      pat,
+      ['taint', 'node', 'worker-1', 'node.kubernetes.io/out-of-service=nodeshutdown:NoExecute'],
+      /forbidden/,
+    );
+    await mayNot(pat, ['annotate', 'node', 'worker-1', 'fenceline.dev/pause.theirs=2030-01-01T00:00:00Z'], /forbidden/);
+  });
+
+  test('[SEC-4] a kubelet has no part in what is fenced, reads no credential, and writes nothing of another node', async () => {
+    await isPowerless(kubelet, /forbidden/);
+    await mayNot(
+      kubelet,
+      ['annotate', 'node', 'worker-2', 'example.com/theirs=1'],
+      /is not allowed to modify node "worker-2"/,
+    );
+    const client = clientFor(controlPlane, { user: kubelet });
+    try {
+      const ref = { resource: leases, namespace: 'kube-node-lease', name: 'worker-2' };
+      const written = await client.patch(ref, { uid: 'any' }, [
+        { op: 'add', path: '/metadata/annotations', value: {} },
+      ]);
+      assert.ok(!written.ok && written.error.kind === 'forbidden', JSON.stringify(written));
+    } finally {
+      client.close();
+    }
   });
 
   test('[SEC-4] who may not have a node fenced may not say that it is dead, nor that it is clean', async () => {
