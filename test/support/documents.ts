@@ -1,12 +1,28 @@
 /** The documents as their readers use them: what they tell people to type. */
 import { readFileSync } from 'node:fs';
 
+/** What a reader comes to: a command to type, or YAML to write. A block of no language is what is printed. */
+export interface Step {
+  language: 'sh' | 'yaml';
+  text: string;
+}
+
 /** The commands of a document, or of one section of it, in the order in which they are read. */
 export function commandsOf(file: string, section?: string): string[] {
+  return stepsOf(file, section)
+    .filter(({ language }) => language === 'sh')
+    .map(({ text }) => text);
+}
+
+/** Its commands and its YAML, in that order. */
+export function stepsOf(file: string, section?: string): Step[] {
   const text = readFileSync(file, 'utf8');
   const part = section === undefined ? text : sectionOf(text, file, section);
-  const blocks = [...part.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block = '']) => block);
-  return blocks.flatMap(commandsIn);
+  return [...part.matchAll(/```(sh|yaml)\n([\s\S]*?)```/g)].flatMap(([, language, block = '']): Step[] =>
+    language === 'yaml'
+      ? [{ language, text: block }]
+      : commandsIn(block).map((command) => ({ language: 'sh', text: command })),
+  );
 }
 
 function sectionOf(text: string, file: string, section: string): string {
