@@ -24,7 +24,6 @@ interface Manifest {
   kind: string;
   metadata: { name: string; namespace?: string };
   rules?: Rule[];
-  subjects?: object[];
 }
 
 export function operatorRole(): Promise<Manifest[]> {
@@ -41,42 +40,25 @@ async function manifestsOf(file: string): Promise<Manifest[]> {
   return parseAllDocuments(text).map((document) => document.toJS() as Manifest);
 }
 
-/** To a user of the test, beside the ServiceAccount of the file. The Lease of the election is in `operatorNamespace`. */
-export async function grantOperatorRights(controlPlane: ControlPlane, user: string): Promise<void> {
-  const subjects = [{ kind: 'User', name: user, apiGroup: 'rbac.authorization.k8s.io' }];
-  const items = (await operatorRole()).map((manifest) => {
-    if (manifest.subjects === undefined) return manifest;
-    const metadata = { ...manifest.metadata, name: `${manifest.metadata.name}-${user}` };
-    return { ...manifest, metadata, subjects };
-  });
-  await apply(controlPlane, items);
-}
-
-/** The operator's own account with a token of its own, behind the guard; answers the path of a kubeconfig. */
-export async function operatorKubeconfig(controlPlane: ControlPlane): Promise<string> {
-  await served(controlPlane);
+/** The operator's account and rights, behind the guard. */
+export async function installRights(controlPlane: ControlPlane): Promise<void> {
+  await waitFor(
+    'kube-node-lease',
+    async () => (await controlPlane.kubectl(['get', 'ns', 'kube-node-lease'])).code === 0,
+  );
   await install(controlPlane, 'deploy/role.yaml');
   await install(controlPlane, 'deploy/guard.yaml', 'SECURITY.md');
+}
+
+/** The same, with a token of that account; answers the path of a kubeconfig. */
+export async function operatorKubeconfig(controlPlane: ControlPlane): Promise<string> {
+  await installRights(controlPlane);
   const minted = await controlPlane.kubectl(['create', 'token', 'fenceline', '-n', operatorNamespace]);
   if (minted.code !== 0) throw new Error(minted.stderr);
   const path = join(controlPlane.dir, 'operator.kubeconfig');
   const user = { token: minted.stdout.trim() };
   await writeKubeconfig({ path, url: controlPlane.url, caPem: controlPlane.caCert, user });
   return path;
-}
-
-async function served(controlPlane: ControlPlane): Promise<void> {
-  await waitFor(
-    'kube-node-lease',
-    async () => (await controlPlane.kubectl(['get', 'ns', 'kube-node-lease'])).code === 0,
-  );
-}
-
-async function apply(controlPlane: ControlPlane, items: readonly object[]): Promise<void> {
-  await served(controlPlane);
-  const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items });
-  const applied = await controlPlane.kubectl(['apply', '-f', '-'], { input });
-  if (applied.code !== 0) throw new Error(applied.stderr);
 }
 
 /** One line for each thing that the role allows, such as `patch nodes/status` or `update leases.coordination.k8s.io in fenceline`. */
