@@ -10,15 +10,15 @@ import { OperatorProcess } from '../support/operator-process.ts';
 import { useControlPlane } from '../support/use-control-plane.ts';
 import { waitFor } from '../support/wait.ts';
 
+/** Those about fencing, releases and drains are walked from top to bottom by test/release/walk.test.ts. */
 const documents = [
   'README.md',
-  'docs/recovery.md',
   'docs/production-readiness.md',
   'docs/simulator.md',
-  'docs/fencing.md',
   'docs/explain.md',
-  'docs/drain.md',
   'docs/architecture.md',
+  'docs/devices.md',
+  'docs/choose.md',
 ];
 
 /** `make run` never ends by itself; test/console runs what it runs. A test inside a test does nothing: a tier runs that. */
@@ -28,13 +28,8 @@ const elsewhere = [
   ...commandsOf('README.md', 'Install it'),
   // test/release/readme.test.ts does as it says, with machines that have a BMC, and looks at what comes of it.
   ...commandsOf('README.md', 'Switch it on'),
-  // These need an operator and a node in trouble: commands.test.ts and src/cli have them.
-  'bin/fenceline drill worker-1 -n fenceline',
-  'bin/fenceline approve worker-1',
   // test/release/readme.test.ts keeps passes and decides them again.
   ...commandsOf('docs/architecture.md', 'A pass is a value'),
-  // drain.test.ts has it, with replicated storage.
-  'bin/fenceline plan-drain node-1 node-2',
   // test/swarm/swarm.test.ts runs seeds.
   ...commandsOf('docs/simulator.md', 'The swarm'),
   'TWINS_SEED=77 node_modules/.bin/node --test test/control-plane/random-faults.test.ts',
@@ -96,22 +91,15 @@ function workplace(): string {
   return directory;
 }
 
-/** What is there when a command is typed, because an operator has left it that is away. */
-const left: readonly [RegExp, string][] = [
-  [/out-of-service=\S+-$/, 'kubectl taint node worker-1 node.kubernetes.io/out-of-service=fenceline:NoSchedule'],
-];
-
 /** What a command has to say, where that is more than that it went well. */
 const sayings: readonly [RegExp, RegExp][] = [
-  [/get (events|nodefences)$|get events/, /No resources found/],
+  [/get (nodefences|fencedevices)/, /No resources found/],
   [/--policy new-policy/, /^NODE +IN FORCE +PROPOSED\n/],
   [
     /--from-cluster/,
     /^NODE +\S.*\nworker-3 [\s\S]*^default\/db-0 +worker-3 [\s\S]*nothing was written to the cluster/m,
   ],
   [/check --workloads/, /default\/db-0/],
-  [/fenceline pause .*--end/, /^the pause in fenceline is over/],
-  [/fenceline pause /, /^in fenceline, since \S+: everything is paused by admin until \S+: new switches$/m],
   [
     /(?:)/,
     /worker-[13]|serverside-applied|no invariant was broken|annotate|created|patched|^workers +|^apiVersion: v1$/m,
@@ -152,7 +140,6 @@ describe('documents', () => {
         assert.equal(await running.stop(), 0);
         return;
       }
-      for (const [about, before] of left) if (about.test(command)) await type(before, env, directory);
       const said = await type(command, env, directory);
       const [, expected] = sayings.find(([about]) => about.test(command)) ?? [];
       assert.ok(expected !== undefined);

@@ -26,6 +26,13 @@ const statefulSets: Resource = {
   kind: 'StatefulSet',
   namespaced: true,
 };
+/** A database of one, where it runs, and its volume. */
+export interface RunningSet {
+  pod: Pod;
+  machine: Machine;
+  volume: string;
+}
+
 const namespace = 'default';
 const held = 'test/hold';
 
@@ -49,11 +56,7 @@ export class FleetCluster {
       'every node to be Ready and free of taints',
       async () => {
         const { items } = valueOf(await this.#client.list<Node>(nodes));
-        const ready = items.filter(
-          ({ status, spec }) =>
-            spec?.taints === undefined &&
-            status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True'),
-        );
+        const ready = items.filter(({ status, spec }) => spec?.taints === undefined && isReady({ status }));
         return ready.length === this.#fleet.kubelets.size;
       },
       { timeoutMs: 20_000 },
@@ -89,17 +92,41 @@ export class FleetCluster {
     return this.#fleet.machine(pod.spec.nodeName ?? '');
   }
 
-  /** One replica with one volume of its own, Ready. */
-  async statefulSet(name: string): Promise<{ pod: Pod; machine: Machine; volume: string }> {
+  /** One replica with one volume of its own, Ready; on a node that it would rather be on than elsewhere, if one is named. */
+  async statefulSet(name: string, wish: { driver?: string; on?: string } = {}): Promise<RunningSet> {
     const volume = `pv-${name}`;
-    const { volumeObject, set } = manifests(name, volume, this.#driver);
+    const { volumeObject, set } = manifests(name, volume, { driver: this.#driver, ...wish });
     valueOf(await this.#client.create(persistentVolumes, volumeObject));
     valueOf(await this.#client.create(statefulSets, set));
     const pod = await waitFor(`${name}-0 to be Ready`, async () => {
       const now = await this.pod(`${name}-0`);
-      return now?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') && now;
+      return now !== undefined && isReady(now) && now;
     });
     return { pod, machine: this.machineOf(pod), volume };
+  }
+
+  /** It runs on another node, as another pod, and has its volume there. */
+  async movedFrom({ pod, machine, volume }: RunningSet, timeoutMs = 90_000): Promise<Pod> {
+    const { name, uid } = pod.metadata;
+    const look = async (): Promise<Pod | undefined> => {
+      const now = await this.pod(name);
+      return now !== undefined && now.metadata.uid !== uid && isReady(now) ? now : undefined;
+    };
+    const moved = await waitFor(`${name} to run elsewhere`, look, { timeoutMs });
+    const holder = (await this.attachmentOf(volume))?.spec.nodeName;
+    if (moved.spec.nodeName === machine.name || holder !== moved.spec.nodeName) {
+      throw new Error(`${name} is on ${moved.spec.nodeName}, and its volume on ${holder}`);
+    }
+    return moved;
+  }
+
+  /** Nothing keeps pods away from the node any more. */
+  async inService(node: string, timeoutMs = 180_000): Promise<void> {
+    const look = async (): Promise<boolean> => {
+      const { spec, status } = await this.node(node);
+      return isReady({ status }) && spec?.taints === undefined && spec?.unschedulable !== true;
+    };
+    await waitFor(`${node} to be in service`, look, { timeoutMs });
   }
 
   async deleteStatefulSet(name: string, { wait = true } = {}): Promise<void> {
@@ -179,7 +206,21 @@ export class FleetCluster {
   }
 }
 
-function manifests(name: string, volume: string, driver: string): { volumeObject: PersistentVolume; set: KubeObject } {
+function isReady({ status }: { status?: { conditions?: { type: string; status: string }[] } | undefined }): boolean {
+  return status?.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') ?? false;
+}
+
+/** As a preference: whoever dies there may run elsewhere. */
+function preferring(node: string): object {
+  const preference = { matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'In', values: [node] }] };
+  return { nodeAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, preference }] } };
+}
+
+function manifests(
+  name: string,
+  volume: string,
+  { driver, on }: { driver: string; on?: string },
+): { volumeObject: PersistentVolume; set: KubeObject } {
   const accessModes = ['ReadWriteOnce'];
   const claim = { accessModes, storageClassName: '', resources: { requests: { storage: '1Gi' } } };
   const volumeSpec = {
@@ -199,6 +240,7 @@ function manifests(name: string, volume: string, driver: string): { volumeObject
       spec: {
         terminationGracePeriodSeconds: 3,
         containers: [{ name: 'main', image: 'example/main:1', volumeMounts: [{ name: 'data', mountPath: '/data' }] }],
+        ...(on === undefined ? {} : { affinity: preferring(on) }),
       },
     },
     volumeClaimTemplates: [{ metadata: { name: 'data' }, spec: claim }],
