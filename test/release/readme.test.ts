@@ -21,7 +21,7 @@ describe('README.md, "Switch it on"', { timeout: 600_000 }, () => {
     await ensureFenceAgents();
     newcomer = await Newcomer.start({
       name: 'newcomer',
-      nodes: workers.map((name) => ({ name, labels: { pool: 'workers' } })),
+      nodes: workers.map((name) => ({ name })),
       drivers: ['csi.example.test'],
       graceSeconds: 50,
       flags: ['--trace-passes', passes],
