@@ -4,12 +4,13 @@
  * operator runs here as a process, with the arguments of its Deployment and the token of its account.
  */
 import assert from 'node:assert/strict';
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { ensureHelm } from '../../control-plane/build.ts';
 import { KINDS } from '../../src/api/kinds.ts';
+import { createCertificateAuthority } from '../support/certificates.ts';
 import { startControlPlane, type ControlPlane } from '../support/control-plane.ts';
 import { commandsOf } from '../support/documents.ts';
 import { administratorOf, type } from '../support/install.ts';
@@ -167,6 +168,23 @@ describe('docs/install.md', { timeout: 300_000 }, () => {
   test('by helm: host ports are refused before anything is changed, and it says what to do', async () => {
     const upgrade = 'helm upgrade fenceline ./chart -n fenceline --reset-then-reuse-values --set hostNetwork=true';
     await assert.rejects(type(upgrade, env), /kubectl label --overwrite namespace fenceline \S+enforce=privileged/);
+  });
+
+  test('[USE-2, SEC-5] by helm: metrics get a door of their own, with the certificate that somebody has put beside the chart', async () => {
+    const [secret = '', upgrade = ''] = commandsOf('docs/install.md', 'Protected metrics');
+    const dir = mkdtempSync(join(tmpdir(), 'fenceline-certificate-'));
+    after(() => rmSync(dir, { recursive: true }));
+    symlinkSync(resolve('chart'), join(dir, 'chart'));
+    const { certPem, keyPem } = createCertificateAuthority().issue({ commonName: 'fenceline.fenceline.svc' });
+    writeFileSync(join(dir, 'tls.crt'), certPem);
+    writeFileSync(join(dir, 'tls.key'), keyPem);
+    await type(secret, env, dir);
+    await type(upgrade, env, dir);
+    const { containers, volumes } = (await deployment()).spec.template.spec;
+    assert.ok(containers[0].args.some((one) => one.startsWith('--metrics-bind-address=:')));
+    assert.ok(volumes?.some((one) => one.secret?.secretName === 'fenceline-metrics'));
+    assert.equal((await kubectl('get', 'clusterrole', 'fenceline-metrics-reader')).code, 0);
+    await podsAreAdmitted();
   });
 
   test('[USE-1] by helm: after an uninstall only what people wrote is left, and an installation goes on with it', async () => {

@@ -8,7 +8,14 @@ import { OperatorProcess } from '../support/operator-process.ts';
 const namespace = 'fenceline';
 
 export interface Deployment {
-  spec: { template: { spec: { containers: [{ image: string; args: string[] }] } } };
+  spec: {
+    template: {
+      spec: {
+        containers: [{ image: string; args: string[] }];
+        volumes?: { name: string; secret?: { secretName: string } }[];
+      };
+    };
+  };
   status?: { conditions?: { type: string; message: string }[] };
 }
 
