@@ -24,6 +24,8 @@ export interface DeviceRecordsOptions {
   /** Asked at the wire before every write. */
   isLeading: () => boolean;
   onProblem: (source: string, error: KubeError) => void;
+  /** What became of a write; undefined: it is stored. */
+  onKept?: (error: KubeError | undefined) => void;
 }
 
 /** Learnt twice, it comes to the same. */
@@ -144,6 +146,8 @@ export class DeviceRecords {
       object === undefined
         ? await client.create(fenceDevices, made, this.#calls())
         : await this.#replace(object, status);
+    // Made, it has no status yet: that is written next.
+    if (!written.ok || object !== undefined) this.#options.onKept?.(written.ok ? undefined : written.error);
     if (written.ok) {
       // Made without its status. What was learnt while it was on its way is still to be written.
       if (object !== undefined) record.lessons = record.lessons.slice(lessons.length);

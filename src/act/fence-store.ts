@@ -6,7 +6,7 @@ import { EMPTY_STATUS } from '../api/empty-status.ts';
 import { nodeFenceName } from '../api/fence-names.ts';
 import type { NodeFence, NodeFenceStatus } from '../api/node-fence.ts';
 import type { CallOptions, KubeClient, KubeObject } from '../kube/client.ts';
-import type { Result } from '../kube/errors.ts';
+import type { KubeError, Result } from '../kube/errors.ts';
 import { nodeFences } from '../kube/resources.ts';
 
 type Stored = NodeFence & KubeObject;
@@ -15,6 +15,8 @@ export interface FenceStoreOptions {
   client: KubeClient;
   guard: () => boolean;
   timeoutMs: number;
+  /** What became of a write; undefined: it is stored. */
+  onKept?: (error: KubeError | undefined) => void;
 }
 
 /** What changes: the policy in its spec, its status. */
@@ -33,7 +35,9 @@ export class FenceStore {
   /** The intent, before any act. Answers with the NodeFence as it is stored. */
   async keep(node: string, fence: NodeFence | undefined, { policy, status }: Keeping): Promise<Result<NodeFence>> {
     const read = await this.#ofPolicy(node, fence, policy);
-    return read.ok && status !== undefined ? this.#update(read.value, status) : read;
+    const kept = read.ok && status !== undefined ? await this.#update(read.value, status) : read;
+    this.#options.onKept?.(kept.ok ? undefined : kept.error);
+    return kept;
   }
 
   /** Nobody needs it any more; not one that was written to, or made anew, since it was read. */

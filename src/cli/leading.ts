@@ -12,9 +12,9 @@ export async function nobodyLeads(client: KubeClient, nowMs?: number): Promise<s
   const [first] = leaders;
   if (first === undefined) return (await isKept(client)) ? undefined : 'no operator leads (none was ever seen here)';
   const { operator } = first;
-  return operator.leads === 'no'
-    ? `no operator leads (${operator.holder} was last heard of at ${operator.since})`
-    : undefined;
+  if (operator.leads !== 'no') return undefined;
+  const { holder, since, unable } = operator;
+  return `no operator leads (${unable === undefined ? `${holder} was last heard of at ${since}` : `${unable}; at ${since}`})`;
 }
 
 /** What was just written waits for one. */

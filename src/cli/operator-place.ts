@@ -3,6 +3,7 @@ import { leaseDurationMs } from '../api/life.ts';
 import type { SeenPause } from '../api/seen-pause.ts';
 import { PAUSE_NAME, writtenPause } from '../api/seen-pause.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
+import { UNABLE } from '../kube/leader.ts';
 import type { ObjectRef } from '../kube/resources.ts';
 import { configMaps, leases, nodeLeaseNamespace } from '../kube/resources.ts';
 import type { Leader } from '../report/explanation.ts';
@@ -91,13 +92,15 @@ export async function readLeaders(client: KubeClient, nowMs?: number): Promise<L
     .map((lease) => ({ namespace: lease.metadata.namespace ?? '', operator: leaderOf(lease, atMs) }));
 }
 
-function leaderOf({ spec = {} }: LeaderLease, atMs: number): Leader {
+function leaderOf({ metadata, spec = {} }: LeaderLease, atMs: number): Leader {
   const { holderIdentity = '', renewTime = '', leaseDurationSeconds } = spec;
   const holder = holderIdentity.replace(/_[^_]*$/, '');
   const aliveMs = 2 * (leaseDurationMs(leaseDurationSeconds) ?? usualLeaderMs);
   const isAlive = holder !== '' && atMs - Date.parse(renewTime) < aliveMs;
   if (isAlive) return { leads: 'yes', holder };
-  return { leads: 'no', holder: holder === '' ? 'the last one' : holder, since: renewTime };
+  const unable = metadata.annotations?.[UNABLE];
+  const why = unable === undefined ? {} : { unable };
+  return { leads: 'no', holder: holder === '' ? 'the last one' : holder, since: renewTime, ...why };
 }
 
 function renewedMs({ spec }: LeaderLease): number {

@@ -57,6 +57,8 @@ export interface CallOptions {
   isAtOnce?: boolean;
   /** Of the object in the answer only its metadata is wanted: the rest of a Node or a Pod is kilobytes. */
   metadataOnly?: boolean;
+  /** Of a replacement: it is only asked whether it would be taken. */
+  dryRun?: boolean;
 }
 
 export interface KubeClientOptions {
@@ -141,7 +143,7 @@ export class KubeClient {
     }
     // Kinds that may be created by an update, Leases among them, come back to life without it.
     if (uid === undefined) throw new Error(`replace of ${ref.resource.kind} ${ref.name} without a UID could resurrect`);
-    const path = objectPath(ref, subresource) + this.#asManager;
+    const path = objectPath(ref, subresource) + this.#asManager + (options?.dryRun === true ? '&dryRun=All' : '');
     const body = { apiVersion: apiVersionOf(ref.resource), kind: ref.resource.kind, ...object };
     return this.#call<T>({ method: 'PUT', path, body }, options);
   }

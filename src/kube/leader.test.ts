@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { Election, lease } from '../../test/support/election.ts';
 import { ProcessWorld, WorldProcess } from '../../test/support/process-world.ts';
 import { KubeClient } from './client.ts';
-import { LeaderElector } from './leader.ts';
+import { LeaderElector, UNABLE } from './leader.ts';
 import { microTime } from './micro-time.ts';
 
 test('the record of a first leader is what client-go would write', async () => {
@@ -347,4 +347,32 @@ test('[STM-8] that it was handed over is in the Lease: the next one knows, by it
   await election.world.advance(5000);
   for (const { elector } of [a, b, c]) assert.ok(elector.handedOverForMs > 60_000 && elector.handedOverForMs <= 65_000);
   assert.ok(d.elector.handedOverForMs > 3_600_000, 'by the time that the Lease says');
+});
+
+test('[STM-8] who can do nothing leaves the lead to others and says why in the Lease; the next leader takes that away', async () => {
+  const election = new Election();
+  const a = election.join('a');
+  await election.world.advance(100);
+  const note = (): string | undefined =>
+    election.server.lease(lease.namespace, lease.name)?.metadata.annotations?.[UNABLE];
+  a.elector.unable('a may not', 30_000);
+  await election.world.advance(20_000);
+  assert.deepEqual([election.leaders(), note()], [[], 'a may not']);
+  assert.equal(a.elector.handedOverForMs, Infinity, 'it may still hand over the lead for its own node');
+  election.join('b');
+  await election.world.advance(5000);
+  assert.deepEqual([election.leaders(), note()], [['b'], undefined]);
+  assert.deepEqual(a.problems, []);
+});
+
+test('[STM-8] who can again, stands again at once', async () => {
+  const election = new Election();
+  const a = election.join('a');
+  await election.world.advance(100);
+  a.elector.unable('a may not', 600_000);
+  await election.world.advance(5000);
+  assert.deepEqual(election.leaders(), []);
+  a.elector.unable(undefined);
+  await election.world.advance(5000);
+  assert.deepEqual(election.leaders(), ['a']);
 });

@@ -66,10 +66,14 @@ export interface Lease extends KubeObject {
 }
 
 /** Ends after which the Lease is still ours to give away. */
-const released: ReadonlySet<TermEnd> = new Set(['shutdown', 'failed', 'handedOver']);
+const released: ReadonlySet<TermEnd> = new Set(['shutdown', 'failed', 'handedOver', 'unable']);
+/** Ends that are our own will. */
+const willing: ReadonlySet<TermEnd> = new Set(['shutdown', 'handedOver', 'unable']);
 
 /** When a leader has last handed over the lead: it stays in the Lease, for whoever leads next. */
 export const HANDED_OVER = 'fenceline.dev/handed-over-at';
+/** Why nobody leads: written by who gave the lead up because it can do nothing, gone with the next leader. */
+export const UNABLE = 'fenceline.dev/unable';
 
 /** As in client-go: a candidate waits one to 2.2 retry periods, so that candidates do not move in step. */
 const jitterFactor = 1.2;
@@ -85,6 +89,7 @@ export class LeaderElector {
   #standsFromMs = -Infinity;
   /** When the lead was last handed over, by this one or another. */
   #handedOverMs = -Infinity;
+  #unable = '';
 
   constructor(options: LeaderElectorOptions) {
     this.#options = options;
@@ -102,6 +107,13 @@ export class LeaderElector {
     this.#handedOverMs = this.#options.clock.monotonic();
     this.#standsFromMs = this.#handedOverMs + forMs;
     this.#term?.end('handedOver');
+  }
+
+  /** It would lead in vain: whoever can do more has the Lease for so long. Undefined: it can. */
+  unable(why: string | undefined, forMs = 0): void {
+    this.#unable = why ?? '';
+    this.#standsFromMs = why === undefined ? -Infinity : this.#options.clock.monotonic() + forMs;
+    if (why !== undefined) this.#term?.end('unable');
   }
 
   /** How long ago the lead was handed over, by whomever, as far as the Lease tells. */
@@ -150,7 +162,7 @@ export class LeaderElector {
     const startedAt = momentOf(this.#options.clock);
     const spec = this.#specOfNewTerm(read.ok, startedAt);
     // Not cut short by a shutdown: a Lease that is taken and not released keeps the others waiting.
-    const written = await this.#write(read.ok ? read.value : undefined, spec);
+    const written = await this.#write(read.ok ? noted(read.value, UNABLE, undefined) : undefined, spec);
     if (!written.ok) {
       // Another candidate was faster: that is what elections are.
       const lost = written.error.kind === 'conflict' || written.error.kind === 'alreadyExists';
@@ -211,8 +223,7 @@ export class LeaderElector {
       term.end('failed');
       shutdown.removeEventListener('abort', stop);
       const reason = term.ended ?? 'failed';
-      if (reason !== 'shutdown' && reason !== 'handedOver')
-        this.#options.onProblem({ kind: 'lost', epoch: term.epoch, reason });
+      if (!willing.has(reason)) this.#options.onProblem({ kind: 'lost', epoch: term.epoch, reason });
       await this.#untilEnded(term, work.ended);
       if (released.has(reason)) await this.#release(term);
     }
@@ -274,8 +285,11 @@ export class LeaderElector {
       const now = microTime(this.#options.clock.now());
       const spec = { ...this.#seen?.lease.spec, holderIdentity: '', leaseDurationSeconds: 1 };
       const limits = { timeoutMs: this.#timeoutMs(term), guard: () => term.remainingMs() > 0 };
-      const known = term.ended === 'handedOver' ? handedOverAt(this.#seen?.lease, now) : this.#seen?.lease;
-      const written = await this.#write(known, { ...spec, acquireTime: now, renewTime: now }, limits);
+      const written = await this.#write(
+        this.#farewell(term, now),
+        { ...spec, acquireTime: now, renewTime: now },
+        limits,
+      );
       if (written.ok) return;
       if (written.error.kind !== 'conflict' || attempt === 2) {
         this.#report('release', written.error);
@@ -288,6 +302,12 @@ export class LeaderElector {
         return;
       }
     }
+  }
+
+  #farewell({ ended }: LeaseTerm, now: string): Lease | undefined {
+    const lease = this.#seen?.lease;
+    if (ended === 'handedOver') return noted(lease, HANDED_OVER, now);
+    return ended === 'unable' ? noted(lease, UNABLE, this.#unable) : lease;
   }
 
   async #read(options: CallOptions): Promise<Result<Lease>> {
@@ -343,10 +363,12 @@ export class LeaderElector {
   }
 }
 
-function handedOverAt(lease: Lease | undefined, at: string): Lease | undefined {
-  if (lease === undefined) return undefined;
-  const { metadata } = lease;
-  return { ...lease, metadata: { ...metadata, annotations: { ...metadata.annotations, [HANDED_OVER]: at } } };
+/** Undefined: without that note. */
+function noted<Known extends Lease | undefined>(lease: Known, key: string, value: string | undefined): Known {
+  if (lease === undefined) return lease;
+  const { [key]: _, ...others } = lease.metadata.annotations ?? {};
+  const annotations = value === undefined ? others : { ...others, [key]: value };
+  return { ...lease, metadata: { ...lease.metadata, annotations } };
 }
 
 /** `ended` never rejects, so that cleaning up may wait for it; `outcome` does if the work failed. */

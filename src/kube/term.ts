@@ -30,6 +30,8 @@ export type TermEnd =
   | 'shutdown'
   /** It wants another one to lead. */
   | 'handedOver'
+  /** It can do nothing as the leader. */
+  | 'unable'
   /** What was to be done in this term failed. */
   | 'failed';
 

@@ -56,6 +56,8 @@ export interface AttendantOptions {
   /** Remembers which devices are found to be wrong. */
   memory: Pick<DeviceMemory, 'suspect' | 'disprove'>;
   onProblem: (source: string, error: KubeError) => void;
+  /** What became of the write of a record; undefined: it is stored. */
+  onKept?: (error: KubeError | undefined) => void;
 }
 
 const callTimeoutMs = 10_000;
@@ -92,8 +94,8 @@ export class Attendant {
 
   constructor(options: AttendantOptions) {
     this.#options = options;
-    const { client, isLeading } = options;
-    this.#store = new FenceStore({ client, guard: isLeading, timeoutMs: callTimeoutMs });
+    const { client, isLeading: guard, onKept } = options;
+    this.#store = new FenceStore({ client, guard, timeoutMs: callTimeoutMs, ...(onKept && { onKept }) });
   }
 
   /**

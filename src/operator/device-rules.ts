@@ -29,7 +29,7 @@ export function weighedBy(
 /** What is kept of devices. */
 export function memoryBy(
   observer: Observer,
-  options: Pick<DeviceMemoryOptions, 'client' | 'clock' | 'namespace' | 'isLeading' | 'onProblem'>,
+  options: Pick<DeviceMemoryOptions, 'client' | 'clock' | 'namespace' | 'isLeading' | 'onProblem' | 'onKept'>,
 ): DeviceMemory {
   const lifeOf: DeviceMemoryOptions['lifeOf'] = (name) => {
     const { bootId = '', machineId } = observer.view(name).node ?? {};

@@ -14,7 +14,7 @@ import type { StoredDevice } from '../act/device-records.ts';
 import type { Clock } from '../clock.ts';
 import type { KubeError } from '../kube/errors.ts';
 import type { Knock } from '../kube/knock.ts';
-import type { LeaderProblem, LeaderTimings } from '../kube/leader.ts';
+import type { LeaderTimings } from '../kube/leader.ts';
 import { LeaderElector } from '../kube/leader.ts';
 import { EventRecorder } from '../kube/events.ts';
 import type { ServerTime } from '../kube/server-time.ts';
@@ -32,6 +32,7 @@ import { Attendant } from './attendant.ts';
 import { memoryBy, weighedBy } from './device-rules.ts';
 import { Doors, type DoorOptions } from './doors.ts';
 import { Draining } from './draining.ts';
+import { tellElection } from './election-problems.ts';
 import { unhealthy, unready } from './health.ts';
 import { jobObjectsOf } from './job-objects.ts';
 import { KeyedLoop } from './keyed-loop.ts';
@@ -39,6 +40,7 @@ import type { Pass } from '../report/pass.ts';
 import { PassReporter } from '../report/pass-reporter.ts';
 import { PolicyStatus } from './policy-status.ts';
 import { policyFor } from './policy-for.ts';
+import { Recording, type Around } from './recording.ts';
 import { SharedFacts } from './shared-facts.ts';
 import { serverTimeFor } from './server-clock.ts';
 import { Succession } from './succession.ts';
@@ -106,6 +108,7 @@ export class Operator {
   #shared: SharedFacts | undefined;
   #leading = false;
   readonly #succession: Succession;
+  readonly #recording: Recording;
 
   constructor(options: OperatorOptions) {
     this.#serverTime = serverTimeFor(options);
@@ -130,7 +133,9 @@ export class Operator {
     this.#elector = election && this.#electorFor(election);
     this.#succession = new Succession(this.#options, this.#elector);
     const isLeading = (): boolean => this.#leading && (this.#elector?.isLeading() ?? true);
-    this.#devices = memoryBy(this.#observer, { client, clock, namespace: options.namespace, isLeading, onProblem });
+    this.#recording = this.#recordingFor(this.#elector);
+    const onKept = (error?: KubeError): void => this.#recording.note('fencedevices', error);
+    this.#devices = memoryBy(this.#observer, { ...base, namespace: options.namespace, isLeading, onProblem, onKept });
     this.#events = new EventRecorder({
       ...base,
       reportingController: 'fenceline.dev/operator',
@@ -169,7 +174,7 @@ export class Operator {
     this.#metrics = new Metrics(this.#metricSources(isLeading), options.version);
     this.#doors = new Doors(this.#options, {
       unhealthy: () => unhealthy(this.#observer, options.limits),
-      unready: () => unready(this.#observer, options.limits),
+      unready: () => unready(this.#observer, options.limits) ?? this.#recording.refused,
       metrics: () => this.#metrics.text(),
     });
   }
@@ -222,8 +227,14 @@ export class Operator {
       onSuccessor: (name) => this.#succession.handOver(name),
       memory: this.#devices,
       reporter: this.#reporter,
+      onKept: (error) => this.#recording.note('nodefences', error),
       onPass,
     });
+  }
+
+  #recordingFor(elector: LeaderElector | undefined): Recording {
+    const known: Around['known'] = () => ({ nodes: this.#cluster.fencedNodes, devices: this.#devices.records.all });
+    return new Recording(this.#options, { elector, known });
   }
 
   #metricSources(isLeading: () => boolean): MetricSources {
@@ -249,7 +260,7 @@ export class Operator {
       lease: { namespace, name },
       identity,
       ...(timings !== undefined && { timings }),
-      onProblem: (problem) => this.#electionProblem(problem),
+      onProblem: (problem) => tellElection(problem, { log: this.#options.log, metrics: this.#metrics }),
     });
   }
 
@@ -288,6 +299,7 @@ export class Operator {
       }),
     );
     const outcomes = await Promise.allSettled(parts);
+    this.#recording.close();
     await this.#events.close(eventsFlushMs);
     await this.#doors.close();
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
@@ -300,6 +312,7 @@ export class Operator {
     if (signal.aborted) return;
     const [nodes, leases] = this.#observer.watches;
     this.#options.log.info({ nodes: nodes?.objects, leases: leases?.objects }, 'views are complete');
+    void this.#recording.probe();
     if (this.#elector === undefined) await this.#serve(signal);
     else await this.#elector.run(signal, (term) => this.#serve(term.signal, term.epoch));
   }
@@ -309,6 +322,7 @@ export class Operator {
     this.#leading = true;
     this.#succession.began(epoch);
     log.info({ epoch }, 'leading');
+    void this.#recording.probe();
     try {
       const keys = new Set([...this.#cluster.fencedNodes, ...this.#observer.nodeNames]);
       const work = Promise.all([
@@ -379,16 +393,5 @@ export class Operator {
     if (verdict !== 'healthy') this.#options.log.warn(fields, 'verdict');
     else if (previous === undefined) this.#options.log.debug(fields, 'verdict');
     else this.#options.log.info(fields, 'verdict');
-  }
-
-  #electionProblem(problem: LeaderProblem): void {
-    const { log } = this.#options;
-    if (problem.kind === 'request') {
-      this.#metrics.problem('election', problem.error.kind);
-      const { message } = problem.error;
-      const isNowhere = /namespaces? .* not found/.test(message);
-      const toDo = isNowhere ? { toDo: 'make the namespace, or write another --leader-elect-namespace' } : {};
-      log.warn({ during: problem.during, problem: message, ...toDo }, 'leader election problem');
-    } else log.warn(problem, 'leader election');
   }
 }

@@ -55,7 +55,7 @@ function leaderText(leader: Leader): string {
     case 'yes':
       return `${leader.holder} leads`;
     case 'no':
-      return `NOBODY LEADS: ${leader.holder} was last heard of at ${leader.since}, and nothing is done until one does`;
+      return `NOBODY LEADS: ${leader.unable ?? `${leader.holder} was last heard of at ${leader.since}`}, and nothing is done until one does`;
     case 'nobody':
       return 'NOBODY LEADS: no operator was ever seen here, and nothing is done until one is';
     case 'unknown':

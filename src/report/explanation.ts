@@ -57,7 +57,8 @@ export interface KnownDevice {
 /** Who decides. Without a leader, what is on record is what the last one has left. */
 export type Leader =
   | { leads: 'yes'; holder: string }
-  | { leads: 'no'; holder: string; since: string }
+  /** `unable`: why the last one gave the lead up. */
+  | { leads: 'no'; holder: string; since: string; unable?: string }
   | { leads: 'nobody' }
   | { leads: 'unknown'; message: string };
 

@@ -1,13 +1,16 @@
 /** What roles cannot tell apart is refused by the API server itself, once deploy/guard.yaml is applied. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { execFile } from 'node:child_process';
 import { after, before, describe, test } from 'node:test';
+import { promisify } from 'node:util';
 import { NodeFenceSchema } from '../../src/api/node-fence.ts';
 import type { KubeObject } from '../../src/kube/client.ts';
 import { fenceDevices, leases, nodes } from '../../src/kube/resources.ts';
 import { clientFor } from '../support/client.ts';
 import { startControlPlane, type ControlPlane, type KubectlResult } from '../support/control-plane.ts';
 import { install, installCrds } from '../support/install.ts';
+import { OperatorProcess } from '../support/operator-process.ts';
 import { operatorAccount } from '../support/operator-rights.ts';
 import { waitFor } from '../support/wait.ts';
 
@@ -322,6 +325,28 @@ describe('the guard', { timeout: 180_000 }, () => {
     await mayNot(jane, asked(joe), /a fence is requested in one's own name/);
     await may(jane, asked(jane));
     await may('admin', ['patch', 'nodefence', 'node-fence-worker-1', '--type=merge', '-p', '{"spec":{"stop":true}}']);
+  });
+
+  test('[SEC-4, STM-8] an operator that may not keep its records is not ready, leaves the lead to others, and says what to do', async () => {
+    const kubeconfig = await controlPlane.kubeconfigFor('admin');
+    const flags = [`--kubeconfig=${kubeconfig}`, '--leader-elect-namespace=fenceline'];
+    const status = async (): Promise<string> => {
+      const { stdout } = await promisify(execFile)('bin/fenceline', ['status', '--kubeconfig', kubeconfig]);
+      return stdout;
+    };
+    await using byHand = new OperatorProcess(flags);
+    const { toDo } = await byHand.said('that it may not', ({ msg }) => msg.startsWith('nothing can be done about any'));
+    assert.match(String(toDo), /--as system:serviceaccount:fenceline:fenceline/);
+    const ready = await byHand.get('/readyz');
+    assert.equal(ready.status, 503);
+    assert.match(ready.text, /may not be put on record.*deploy\/guard\.yaml/);
+    await byHand.said('that it leads no more', ({ msg }) => msg === 'no longer leading');
+    await waitFor('the lead to be free', async () => (await status()).includes('may not keep its records'));
+    assert.match(await status(), /^NOTHING IS DONE ABOUT ANY NODE: no operator leads \(.* may not keep its records: /);
+    await using rightly = new OperatorProcess([...flags, '--as', operatorAccount]);
+    await rightly.said('that it leads', ({ msg }) => msg === 'leading');
+    assert.doesNotMatch(await status(), /NOTHING IS DONE ABOUT ANY/);
+    assert.equal((await rightly.get('/readyz')).status, 200);
   });
 
   test('[SEC-4] knows every field of a record', () => {

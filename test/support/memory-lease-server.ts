@@ -6,7 +6,13 @@ export interface LeaseAnswer {
 }
 
 interface StoredLease {
-  metadata: { name: string; namespace: string; resourceVersion: string; uid?: string };
+  metadata: {
+    name: string;
+    namespace: string;
+    resourceVersion: string;
+    uid?: string;
+    annotations?: Record<string, string>;
+  };
   spec?: Record<string, unknown>;
 }
 
