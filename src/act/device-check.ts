@@ -9,7 +9,7 @@ import { identitiesOf, plugged } from './device-tasks.ts';
 import { saidBy } from './power.ts';
 import type { DoubtAbout, PowerAnswer } from '../api/power.ts';
 import type { ConfigResult, Level, Method, WrittenPlaces } from '../api/fence-config.ts';
-import { placeOf } from '../api/fence-config.ts';
+import { problemText } from '../api/fence-config.ts';
 import { hasTaint } from '../api/facts.ts';
 import { portUnshown } from '../api/ports.ts';
 import type { LiveNode } from '../api/release-view.ts';
@@ -59,12 +59,7 @@ export async function checkNode(node: LiveNode, config: ConfigResult, options: C
 }
 
 async function problemOf(node: LiveNode, config: ConfigResult, options: CheckOptions): Promise<Problem | undefined> {
-  if (!config.ok) {
-    const [first, ...others] = config.problems;
-    const more = others.length > 0 ? ` (and ${others.length} more)` : '';
-    const told = first === undefined ? 'it cannot be read' : `${placeOf(first)}: ${first.reason}`;
-    return problem('ConfigurationInvalid', `${told}${more}`);
-  }
+  if (!config.ok) return problem('ConfigurationInvalid', problemText(config.problems));
   const { isolation, powerManagement, recovery, source } = config.config;
   const asked = new Map<string, Promise<Problem | undefined>>();
   const isSole = powerManagement.length === 0;

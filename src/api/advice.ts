@@ -294,6 +294,7 @@ export const REQUESTED_ADVICE: AdviceFor<typeof REQUESTED> = {
   Stopped: { ends: 'it is resumed, and asked for again', can: [c.resume, c.fence] },
   Maintenance: { ends: 'the maintenance is over, and it is asked for again', can: [c.maintenanceOver, c.fence] },
   NoPolicy: { ends: 'it is asked for again, in so many words', can: [c.fenceAnyway] },
+  ConfigurationInvalid: { ends: 'the configuration is corrected, and it is asked for again', can: [c.check, c.fence] },
   OtherNode: { ends: 'it is asked for again', can: [c.fence] },
   NodeIsBack: { ends: 'it is asked for again, of the node as it is now', can: [c.explain, c.fence] },
 };

@@ -89,6 +89,12 @@ export function placeOf({ file, key }: Pick<ConfigProblem, 'file' | 'key'>): str
   return `${file.startsWith(DEVICE_FILE) ? '' : 'ConfigMap '}${file}, ${key}`;
 }
 
+/** The first of what is wrong, for people. */
+export function problemText([first, ...others]: readonly ConfigProblem[]): string {
+  const more = others.length > 0 ? ` (and ${others.length} more)` : '';
+  return `${first === undefined ? 'it cannot be read' : `${placeOf(first)}: ${first.reason}`}${more}`;
+}
+
 /** Where something about a method is written, for whoever has to correct it. */
 export interface WrittenPlaces {
   /** Of a parameter, `agent`, `driver` or `secret`; where it is missing, the place where it belongs. */

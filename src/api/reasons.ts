@@ -208,6 +208,7 @@ export const REQUESTED = group('NodeFence', 'request', 'What came of a fence tha
   Stopped: 'spec.stop is true.',
   Maintenance: 'Somebody works on the node.',
   NoPolicy: 'No policy selects the node, and the request does not say `withoutPolicy`.',
+  ConfigurationInvalid: 'The fence configuration of the node has a mistake.',
   OtherNode: 'There was no node of this name, or the one that it was about is gone.',
   NodeIsBack:
     'It stood unanswered or was held back, and the trouble that it may have been about has passed: the node has booted, or become Ready, since.',

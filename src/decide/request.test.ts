@@ -36,10 +36,11 @@ interface Looked {
   /** When the record was made. */
   created?: string;
   lease?: NodeCase['lease'];
+  config?: NodeCase['config'];
 }
 
 /** Looked at ten minutes past the hour, when the Lease was renewed five seconds ago. Undefined: it is taken up. */
-function refusal({ node = {}, asked = {}, created = minute(0), lease }: Looked): string | undefined {
+function refusal({ node = {}, asked = {}, created = minute(0), lease, config }: Looked): string | undefined {
   const fence = aFence({}, { requested: { by: 'jane', at: minute(6), ...asked } });
   const renewed = { renewTime: minute(9, 55), unchangedForMs: 5000, renewedSinceNotReady: false, renewed: true };
   const nodeCase = aCase({
@@ -47,6 +48,7 @@ function refusal({ node = {}, asked = {}, created = minute(0), lease }: Looked):
     node: aNode({ ready: 'True', createdAt: minute(0), readySince: minute(1), ...node }),
     fence: { ...fence, metadata: { ...fence.metadata, creationTimestamp: created } },
     lease: lease ?? renewed,
+    ...(config && { config }),
   });
   return decideRequest(nodeCase).refusal?.reason;
 }
@@ -56,6 +58,11 @@ test('[SAF-6] one that nobody has answered is about a node that has been Ready s
   assert.equal(refusal({ node: { readySince: minute(8) } }), 'NodeIsBack');
   assert.equal(refusal({ node: { readySince: minute(8), ready: 'Unknown' } }), undefined);
   assert.equal(refusal({ node: { readySince: minute(8), ready: 'False' } }), undefined);
+});
+
+test('[SAF-6, FEN-7] one about a node whose fence configuration has a mistake is refused with it', () => {
+  const problems = [{ file: 'fence-config-node-1', key: 'config.properties', reason: 'no such method: offf' }];
+  assert.equal(refusal({ config: { ok: false, problems } }), 'ConfigurationInvalid');
 });
 
 test('[SAF-6] the clock of whoever asks may be a minute ahead, unless the record shows that it is not', () => {

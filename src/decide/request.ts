@@ -5,6 +5,7 @@
 import { CLOCKS_DIFFER_MS, clockTime, isFromBefore, isUnderFence } from '../api/facts.ts';
 import type { Asked, FenceRequest, RequestAnswer } from '../api/fence-request.ts';
 import { answerOf, hasEnded, isTakenUp, lapsesAtMs, requestOf } from '../api/fence-request.ts';
+import { problemText } from '../api/fence-config.ts';
 import type { NodeFence } from '../api/node-fence.ts';
 import { isSilent } from '../api/life.ts';
 import { pauseOf } from '../api/pause.ts';
@@ -119,6 +120,7 @@ function refusalOf(nodeCase: NodeCase, asked: FenceRequest): RequestRefusal | un
     notActing(nodeCase) ??
     inMaintenance(nodeCase) ??
     withoutPolicy(nodeCase, asked) ??
+    misconfigured(nodeCase) ??
     isOver(present, asked)
   );
 }
@@ -191,6 +193,12 @@ function withoutPolicy({ policy, name }: NodeCase, asked: FenceRequest): Request
   if (policy.kind === 'one' || asked.withoutPolicy === true) return undefined;
   const message = `no policy selects ${name}: whoever means it all the same says so (--without-policy)`;
   return { reason: 'NoPolicy', message };
+}
+
+/** Taken up, it would fail within the second, and the record would say of a node that was never gone that it came back. */
+function misconfigured({ config }: NodeCase): RequestRefusal | undefined {
+  if (config.ok) return undefined;
+  return { reason: 'ConfigurationInvalid', message: `${problemText(config.problems)}; nothing was done` };
 }
 
 /** Why a request for which nothing was begun yet is not about today. */

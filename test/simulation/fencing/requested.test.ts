@@ -67,6 +67,26 @@ describe('a fence that a person asks for', () => {
     }
   });
 
+  test('[SAF-6, FEN-7] refused where the fence configuration has a mistake: nothing is begun, and nobody came back', async () => {
+    const wrong = {
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name: 'fence-config-node-1', namespace: 'fenceline' },
+      data: { 'config.properties': 'node_name=node-1\npower_management=not-there' },
+    };
+    const seen = await observe(
+      fenced('misconfigured', { objects: [wrong], events: [request('10s', 'node-1')], expect: [{ fences: 0 }] }),
+    );
+    assert.deepEqual(failuresOf(seen.report), []);
+    const { request: answer, history, fence } = fenceOf(seen.world, 'node-1')?.status ?? {};
+    assert.deepEqual([answer?.reason, fence], ['ConfigurationInvalid', undefined]);
+    assert.match(answer?.message ?? '', /fence-config-node-1, config\.properties.*not-there/);
+    assert.deepEqual(
+      history?.filter(({ reason }) => reason === 'Cancelled'),
+      [],
+    );
+  });
+
   test('[SAF-6] taken up and held back, then the policy does not act any more: it does not come back with it', async () => {
     const storm = ['node-2', 'node-3'];
     const seen = await observe(
