@@ -15,7 +15,7 @@ import type { Heard, Outlets, PowerAnswer, Said, Together } from '../api/power.t
 import { deviceHash, levelKey } from '../api/power.ts';
 import type { LeaseSign, LiveNode } from '../api/release-view.ts';
 import type { DeviceRecord, DeviceRecordsOptions, Recollection } from './device-records.ts';
-import { DeviceRecords } from './device-records.ts';
+import { DeviceRecords, isWritten } from './device-records.ts';
 import type { Asked } from './device-tasks.ts';
 
 export interface DeviceMemoryOptions extends DeviceRecordsOptions {
@@ -348,8 +348,7 @@ export class DeviceMemory {
   #nameFor(node: string, method: Method): string {
     if (method.object !== undefined && this.records.named(method.object) !== undefined) return method.object;
     const name = deviceName(node, method);
-    const { agent, driver } = this.records.named(name)?.spec ?? {};
-    return agent === undefined && driver === undefined ? name : `${name}-${hash(`${node} ${method.name}`)}`;
+    return isWritten(this.records.named(name)?.spec ?? {}) ? `${name}-${hash(`${node} ${method.name}`)}` : name;
   }
 }
 

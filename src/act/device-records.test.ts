@@ -190,3 +190,29 @@ describe('[FEN-15] what is known of a device is written beside what others write
     assert.deepEqual(await desk.settled(record), { power: 'on' });
   });
 });
+
+describe('[FEN-15] what the operator has made to remember a device by', () => {
+  const unfenceable = { configuration: 'of-before', fenceable: false, reason: 'NoDevice', message: 'there is none' };
+
+  test('says since when no configuration names it, and not whether it would do', async () => {
+    const { desk, record } = await Desk.create();
+    desk.records.learn(record, learns({ ...unfenceable, drilled }));
+    desk.records.noteNamed(new Map([['b', new Set(['of-today'])]]));
+    assert.deepEqual(record.status, { ...unfenceable, drilled }, 'nobody knows how it is configured');
+    desk.records.noteNamed(new Map([['a', new Set(['of-today', 'of-before'])]]));
+    assert.deepEqual(record.status, { ...unfenceable, drilled });
+    desk.records.noteNamed(new Map([['a', new Set(['of-today'])]]));
+    const { unnamedSince, ...rest } = record.status;
+    assert.ok(unnamedSince !== undefined);
+    assert.deepEqual(rest, { configuration: 'of-before', drilled });
+    desk.records.noteNamed(new Map([['a', new Set(['of-before'])]]));
+    assert.deepEqual(record.status, rest, 'it is written again');
+  });
+
+  test('is told from what somebody has written', async () => {
+    const { desk, record } = await Desk.create({ node: 'a', agent: 'fence_ipmilan' });
+    desk.records.learn(record, learns(unfenceable));
+    desk.records.noteNamed(new Map([['a', new Set(['of-today'])]]));
+    assert.deepEqual(record.status, unfenceable);
+  });
+});

@@ -4,6 +4,7 @@
  * write is written over, a deletion included, and none of ours is lost.
  */
 import { isDeepStrictEqual } from 'node:util';
+import { timeOf } from '../api/facts.ts';
 import type { FenceDeviceSpec, FenceDeviceStatus } from '../api/fence-device.ts';
 import type { Clock } from '../clock.ts';
 import type { CallOptions, KubeClient, KubeObject } from '../kube/client.ts';
@@ -93,6 +94,23 @@ export class DeviceRecords {
     if (record.isSaving || isStored(record)) return;
     record.isSaving = true;
     this.#options.clock.after(settleMs, () => void this.#save(record));
+  }
+
+  /** All that nodes are fenced by, as they are configured now: what was made of others is left over from an earlier configuration. */
+  noteNamed(named: ReadonlyMap<string, ReadonlySet<string>>): void {
+    const at = timeOf(this.#options.clock.now());
+    for (const record of this.#records.values()) {
+      const { spec, status } = record;
+      const present = named.get(spec.node ?? '');
+      if (present === undefined || status.configuration === undefined || isWritten(spec)) continue;
+      const isNamed = present.has(status.configuration);
+      if (isNamed === (status.unnamedSince === undefined)) continue;
+      // Nor does anybody want to know whether it would do.
+      this.learn(record, (before) => {
+        const { unnamedSince: _, fenceable: __, reason: ___, message: ____, ...known } = before;
+        return isNamed ? known : { ...known, unnamedSince: at };
+      });
+    }
   }
 
   /** As it is stored now, by whomever. */
@@ -186,6 +204,11 @@ function take(record: DeviceRecord, object: StoredDevice): void {
   const isNews = known === undefined || compareVersions(resourceVersion, known) > 0;
   if (isNews) Object.assign(record, { object, spec: object.spec });
   record.status = record.lessons.reduce((status, lesson) => lesson(status), record.object?.status ?? {});
+}
+
+/** By somebody, and not made here to remember a device by. */
+export function isWritten({ agent, driver }: Pick<FenceDeviceSpec, 'agent' | 'driver'>): boolean {
+  return agent !== undefined || driver !== undefined;
 }
 
 function isStored({ object, lessons }: DeviceRecord): boolean {

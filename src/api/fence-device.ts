@@ -169,6 +169,10 @@ const status = z.object({
   goneSince: at(
     'Since when there is no Node of this name. After seven days, with nothing open, what the operator has made is deleted.',
   ).optional(),
+  unnamedSince: at(
+    'Since when no configuration of its node names it any more. After an hour, with nothing open, what the operator has made is ' +
+      'deleted, unless it is known to be wrong or somebody has written in it.',
+  ).optional(),
   device: text(128, 'The fence agent or driver, such as `agent:fence_ipmilan`.').optional(),
   configuration: text(
     32,

@@ -185,7 +185,8 @@ async function optional(
 async function readDevices(client: KubeClient, node: string): Promise<{ devices: KnownDevice[]; wasKept: boolean }> {
   const read = await client.list<KubeObject & Partial<Pick<FenceDevice, 'spec' | 'status'>>>(fenceDevices);
   if (!read.ok) return { devices: [], wasKept: false };
-  const own = read.value.items.filter(({ spec }) => spec?.node === node);
+  // What is left over from an earlier configuration says nothing of how it is fenced.
+  const own = read.value.items.filter(({ spec, status }) => spec?.node === node && status?.unnamedSince === undefined);
   const wasKept = read.value.items.some(({ status }) => status?.configuration !== undefined);
   const known = own.map(({ metadata, spec, status = {} }) => ({
     name: metadata.name,

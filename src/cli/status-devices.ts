@@ -10,7 +10,9 @@ export function unfenceableOf(devices: readonly ReadDevice[], node: string): Pic
   const unfenceable = devices
     .filter(({ spec }) => spec?.node === node)
     .flatMap(({ metadata: { name: device }, status = {} }) => {
-      const { wrong, fenceable, reason = '', message = '' } = status;
+      const { wrong, fenceable, reason = '', message = '', unnamedSince } = status;
+      // Nobody would fence it by this one.
+      if (unnamedSince !== undefined) return [];
       if (wrong !== undefined) return [{ device, reason: wrong.reason, message: wrong.message }];
       return fenceable === false ? [{ device, reason, message }] : [];
     });

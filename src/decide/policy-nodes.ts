@@ -281,6 +281,17 @@ export function configuredDevices(fenced: readonly Pick<FencedNode, 'node' | 'co
   return new Map(readable.map(({ node, config }) => [node.name, outletLevels(config)]));
 }
 
+/** What each node is fenced by, in every step; not where nobody can read what is written about it. */
+export function namedDevices(fenced: readonly Pick<FencedNode, 'node' | 'config'>[]): Map<string, Set<string>> {
+  const readable = fenced.filter(({ config }) => config.ok);
+  return new Map(
+    readable.map(({ node, config }) => [
+      node.name,
+      new Set(methodsOf(config).flatMap((method) => deviceHash(method) ?? [])),
+    ]),
+  );
+}
+
 function add<T>(map: Map<string, T[]>, key: string, value: T): void {
   const known = map.get(key);
   if (known === undefined) map.set(key, [value]);

@@ -4,10 +4,13 @@
  */
 import { requestOf } from '../api/fence-request.ts';
 import { isUnderFence } from '../api/facts.ts';
+import type { FenceDeviceSpec, FenceDeviceStatus } from '../api/fence-device.ts';
 import type { NodeFence } from '../api/node-fence.ts';
 
 /** A node that was away for so long is not coming back to what we remember of it. */
 const keptMs = 7 * 24 * 3_600_000;
+/** Who edits a configuration may put back what was there. */
+const leftOverMs = 3_600_000;
 
 export type Upkeep = 'delete' | 'noteGone' | 'noteBack' | 'nothing';
 
@@ -23,12 +26,23 @@ export function upkeepOf(record: NodeFence, seen: Seen): Upkeep {
 /** What the operator has made to remember a device by. What somebody has written stays. `isOpen`: so is the record of its node. */
 export function deviceUpkeepOf({ spec, status = {} }: Kept, seen: Seen & { isOpen: boolean }): Upkeep {
   const isWritten = spec.agent !== undefined || spec.driver !== undefined;
-  return isWritten ? 'nothing' : upkeep(status, seen);
+  if (isWritten) return 'nothing';
+  return isLeftOver({ spec, status }, seen) ? 'delete' : upkeep(status, seen);
+}
+
+/**
+ * Of an earlier configuration. That it was wrong, and what somebody has said of it, counts again should it be written again; what else
+ * is forgotten with it makes it worth less, not more (SAF-1, SAF-17).
+ */
+function isLeftOver({ spec, status = {} }: Kept, { isOpen: isNeeded, nowMs }: Seen & { isOpen: boolean }): boolean {
+  const isSaid = spec.shown !== undefined || spec.cleared !== undefined;
+  if (isNeeded || isSaid || status.wrong !== undefined) return false;
+  return nowMs >= Date.parse(status.unnamedSince ?? '') + leftOverMs;
 }
 
 interface Kept {
-  spec: { agent?: string | undefined; driver?: string | undefined };
-  status?: { goneSince?: string | undefined };
+  spec: Pick<FenceDeviceSpec, 'agent' | 'driver' | 'shown' | 'cleared'>;
+  status?: Pick<FenceDeviceStatus, 'goneSince' | 'unnamedSince' | 'wrong'>;
 }
 
 function upkeep(

@@ -36,6 +36,7 @@ import type { ConfigFindings, FencedNode, PolicyNodes, WrittenConfigs } from '..
 import {
   configFindings,
   configuredDevices,
+  namedDevices,
   deviceFindings,
   fencesBy,
   policyNodes,
@@ -238,6 +239,7 @@ export class PolicyStatus {
     if (signal.aborted) return undefined;
     this.#options.memory.share(sharedDevices(matched.fenced));
     this.#options.memory.configure(configuredDevices(matched.fenced));
+    this.#options.memory.records.noteNamed(namedDevices(matched.fenced));
     for (const [name, { nodes: count, problem }] of deviceFindings(nodes.value, configs)) {
       const told = problem && `${problem.key}: ${problem.reason}`;
       this.#options.memory.report(name, { nodes: count, problem: told });

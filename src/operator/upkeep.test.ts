@@ -4,6 +4,7 @@ import { ActCluster, fenceRef, nodeRef } from '../../test/support/act-cluster.ts
 import { aFence, anIncident, aRecord } from '../../test/support/release-case.ts';
 import type { StoredDevice } from '../act/device-records.ts';
 import { DeviceRecords } from '../act/device-records.ts';
+import { timeOf } from '../api/facts.ts';
 import { FenceStore } from '../act/fence-store.ts';
 import type { NodeFence } from '../api/node-fence.ts';
 import { upkeepOf } from '../decide/upkeep.ts';
@@ -121,6 +122,34 @@ describe('[SAF-20] FenceDevices of nodes that are gone', () => {
     const deletion = cluster.writes.find(({ verb, resource }) => verb === 'delete' && resource === 'fencedevices');
     const { preconditions } = JSON.parse(deletion?.body ?? '{}') as { preconditions?: Record<string, string> };
     assert.deepEqual(Object.keys(preconditions ?? {}).toSorted(), ['resourceVersion', 'uid']);
+  });
+
+  test('are deleted an hour after the last configuration named them, and not while anything of them is needed', async () => {
+    const names = ['node-1.left', 'node-1.named', 'node-1.wrong', 'node-1.shown'];
+    const cluster = await withDevices({
+      ...Object.fromEntries(names.map((name) => [name, { node: 'node-1' }])),
+      bmc: { node: 'node-1', driver: 'simulated' },
+    });
+    const unnamed = { unnamedSince: timeOf(cluster.clock.now()), configuration: 'of-before' };
+    for (const name of ['node-1.left', 'bmc', 'node-1.shown']) await cluster.patchStatus(refOf(name), unnamed);
+    await cluster.patchStatus(refOf('node-1.named'), { configuration: 'of-today' });
+    const wrong = { since: '2026-01-01T00:00:00Z', reason: 'OutletsSwapped', message: 'node-2 fell silent' };
+    await cluster.patchStatus(refOf('node-1.wrong'), { ...unnamed, wrong });
+    const { metadata } = await cluster.read(refOf('node-1.shown'));
+    const shown = { op: 'add' as const, path: '/spec/shown', value: { by: 'jane', configuration: 'of-before' } };
+    assert.ok((await cluster.client.patch(refOf('node-1.shown'), { uid: metadata.uid ?? '' }, [shown])).ok);
+    const left = async (): Promise<string[]> => {
+      await upkeepIn(cluster).sweep();
+      const listed = await cluster.client.list(fenceDevices, { namespace: 'fenceline' });
+      return listed.ok ? listed.value.items.map(({ metadata: { name } }) => name).toSorted() : [];
+    };
+    cluster.clock.advance(3_500_000);
+    assert.deepEqual(await left(), [...names, 'bmc'].toSorted(), 'somebody may put back what was there');
+    cluster.clock.advance(200_000);
+    await cluster.patchStatus(fenceRef, { epoch: 3, holder: 'me', incident: anIncident() });
+    assert.deepEqual(await left(), [...names, 'bmc'].toSorted(), 'something is open');
+    await cluster.patchStatus(fenceRef, { epoch: 3, holder: 'me' });
+    assert.deepEqual(await left(), ['bmc', 'node-1.named', 'node-1.shown', 'node-1.wrong']);
   });
 
   test('stay while something is open in the record of the node, and count anew when it was there', async () => {

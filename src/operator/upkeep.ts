@@ -75,8 +75,8 @@ export class RecordUpkeep {
       const upkeep = deviceUpkeepOf(device, { isThere, isOpen: open.has(node), nowMs });
       if (upkeep === 'nothing') continue;
       const { name } = device.metadata;
-      if (upkeep === 'delete')
-        log.info({ node, name }, 'its device is forgotten: the node has been gone for seven days');
+      const why = isThere ? 'no configuration has named it for an hour' : 'the node has been gone for seven days';
+      if (upkeep === 'delete') log.info({ node, name }, `its device is forgotten: ${why}`);
       const goneSince = upkeep === 'noteGone' ? clockTime(nowMs) : undefined;
       const done = upkeep === 'delete' ? await devices.forget(device) : await devices.noteGone(device, goneSince);
       if (!done.ok && done.error.kind !== 'conflict') onProblem('upkeep', done.error);

@@ -115,6 +115,20 @@ function mended(): Scenario {
   return fenced('mended', { events, runFor: '13m' });
 }
 
+/** How a node is fenced is written when its device is known already, by another name. */
+function writtenLater(): Scenario {
+  const data = {
+    'config.properties': 'node_name=node-1\nisolation=fc-off\nrecovery=fc-on',
+    'fence-method-fc-on': 'template=fence-method-template-fc\nplug=2\naction=on',
+    'fence-method-fc-off': 'template=fence-method-template-fc\nplug=2\naction=off',
+  };
+  const template = { 'template.properties': `driver=simulated-switch\nstorage=${driver}` };
+  const namespace = { apiVersion: 'v1', kind: 'Namespace', metadata: { name: 'fenceline' } };
+  const objects = [namespace, configMap('fence-method-template-fc', template)];
+  const events = [{ at: '20s', apply: configMap('fence-config-node-1', data) }];
+  return fenced('written-later', { objects, events, runFor: '1m' });
+}
+
 /** One of two feeds is not told yet, while the other one has failed to go on. */
 function halfOn(): Scenario {
   return { ...scenarioOf('holes/two-feeds-one-does-not-go-on'), runForMs: 60_000, expectations: [] };
@@ -180,7 +194,16 @@ describe('what a status can hold', () => {
     for (const scenario of scenariosOf('holes/unreported-volume')) await written.run(scenario);
     await written.run(rehearsedOnly(scenarioOf('holes/outlet-of-one-that-fell-with-it')));
     await written.run(rehearsedOnly(scenarioOf('holes/off-before-its-condition')));
-    for (const scenario of [cutOff(), cutOff('DryRun'), repaired(), takenOut(), mended(), cutInVain(), halfOn()])
+    for (const scenario of [
+      cutOff(),
+      cutOff('DryRun'),
+      repaired(),
+      takenOut(),
+      mended(),
+      cutInVain(),
+      halfOn(),
+      writtenLater(),
+    ])
       await written.run(scenario);
     await written.run(boundLate, blindScheduler().onWorld);
     // Who approves is a person.
