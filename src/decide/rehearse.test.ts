@@ -61,6 +61,16 @@ describe('a rehearsal', () => {
     assert.ok(rehearse(rehearsing({ fence: stored('finished') })));
   });
 
+  test('[SAF-12] says of no pod that it would have gone which was really released, and may be gone, before', () => {
+    const ended = { endedAt: at, podsGoneAt: at, pods: [{ namespace: 'default', name: 'gone-0', uid: 'gone' }] };
+    const before = aRecord({ basis: 'StorageSafeDetach', ...ended });
+    const { rehearsal } = rehearse(rehearsing({ releases: [before] })) ?? assert.fail();
+    assert.deepEqual(
+      rehearsal.steps.filter(({ message }) => message.includes('gone-0')),
+      [],
+    );
+  });
+
   test('[SAF-12] goes on from where it stood in this incident, and from the beginning in another one', () => {
     const first = rehearse(rehearsing({}))?.rehearsal ?? assert.fail();
     const again = (incident: string): Rehearsal['steps'] | undefined =>

@@ -25,7 +25,7 @@ interface Told {
 
 export function withSteps(before: Rehearsing, decided: Decided): Rehearsing {
   const { nodeCase, remedy, release, run } = decided;
-  const goes = goesAnew(release.records, before.pods);
+  const goes = goesAnew(release.records, before.pods, nodeCase.pods);
   const acts = release.steps.flatMap((step) => actsOf(step).map((act) => act.do));
   const failed = remedy.fence?.phase === 'failed' && before.fence?.phase !== 'failed' ? remedy.fence : undefined;
   const told: Told[] = [
@@ -85,11 +85,16 @@ function once({ steps }: Rehearsing, reason: Told['reason'], message: string): T
   return steps.some((step) => step.reason === reason) ? [] : [{ reason, message }];
 }
 
-/** Each pod goes once, by the first record that has it. */
-function goesAnew(records: readonly ReleaseRecord[], released: readonly string[]): ReleaseRecord[] {
+/** Each pod goes once, by the first record that has it. What was let go for real, and is gone, is still on record. */
+function goesAnew(
+  records: readonly ReleaseRecord[],
+  released: readonly string[],
+  there: readonly { uid: string }[],
+): ReleaseRecord[] {
   const gone = new Set(released);
+  const present = new Set(there.map(({ uid }) => uid));
   return records.flatMap((record) => {
-    const pods = record.pods.filter(({ uid }) => !gone.has(uid));
+    const pods = record.pods.filter(({ uid }) => present.has(uid) && !gone.has(uid));
     for (const { uid } of pods) gone.add(uid);
     return pods.length === 0 ? [] : [{ ...record, pods }];
   });
