@@ -196,13 +196,14 @@ describe('[FEN-15] what the operator has made to remember a device by', () => {
 
   test('says since when no configuration names it, and not whether it would do', async () => {
     const { desk, record } = await Desk.create();
-    desk.records.learn(record, learns({ ...unfenceable, drilled }));
+    const known: FenceDeviceStatus = { ...unfenceable, drilled };
+    desk.records.learn(record, learns(known));
     desk.records.noteNamed(new Map([['b', new Set(['of-today'])]]));
     assert.deepEqual(record.status, { ...unfenceable, drilled }, 'nobody knows how it is configured');
     desk.records.noteNamed(new Map([['a', new Set(['of-today', 'of-before'])]]));
     assert.deepEqual(record.status, { ...unfenceable, drilled });
     desk.records.noteNamed(new Map([['a', new Set(['of-today'])]]));
-    const { unnamedSince, ...rest } = record.status;
+    const { unnamedSince, ...rest } = desk.records.named(ref.name)?.status ?? {};
     assert.ok(unnamedSince !== undefined);
     assert.deepEqual(rest, { configuration: 'of-before', drilled });
     desk.records.noteNamed(new Map([['a', new Set(['of-before'])]]));

@@ -10,6 +10,9 @@ export const TEMPLATE_PREFIX = 'fence-method-template-';
 export const isFenceConfig = (name: string): boolean =>
   name.startsWith(CONFIG_PREFIX) || name.startsWith(TEMPLATE_PREFIX);
 
+/** The method of an isolation that cuts nothing: the node is only cordoned. */
+export const CORDON_METHOD = 'mark-unschedulable';
+
 /** Where the Jobs of remedies run, and as whom: apart from the operator, its account and the credentials of devices (SEC-3). */
 export const REMEDY_NAMESPACE = 'fenceline-remedies';
 export const REMEDY_ACCOUNT = 'fenceline-remedies';

@@ -297,6 +297,7 @@ export const RELEASE_EVENTS = group('Event', 'Events of releases', 'What is repo
   BackInService: 'The node is back, and what was put on it is taken away.',
   Held: 'Something other than the node keeps us from acting; the note says what.',
   FenceRefused: 'Somebody asked for a fence, and it is not begun, now or later; the note says why.',
+  Approved: 'A person has approved the incident, under `mode: Approve`; the note says who, and when.',
   Undecided:
     'A mistake of the operator: it cannot decide about this node, tries again, and goes on with the others; the note says more.',
 });

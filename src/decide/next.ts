@@ -3,6 +3,7 @@
  * with the rest, by what the rest was decided from: whoever explains it later does not judge again.
  */
 import { clockTime, hasCut, isUnderFence } from '../api/facts.ts';
+import { CORDON_METHOD } from '../api/fence-names.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import { hasFailedForGood } from '../fence/state.ts';
@@ -99,9 +100,10 @@ function ofFence(decided: Decided, { fence }: NodeFenceStatus): Upcoming | undef
   switch (fence.phase) {
     case 'waiting':
       return isIsolatedFirst(nodeCase)
-        ? { what: 'it is cut off from its storage', atMs }
+        ? { what: isolationText(nodeCase), atMs }
         : { what: 'its power is cut', atMs: powerAtMs(nodeCase, fence, atMs) };
     case 'isolating':
+      if (fence.method === CORDON_METHOD) return { what: 'it is cordoned, and not cut off from anything', atMs };
       return { what: `its device is told to cut it off from its storage${by}, and asked until it confirms that`, atMs };
     case 'isolated':
       return {
@@ -137,6 +139,13 @@ function isIsolatedFirst(nodeCase: NodeCase): boolean {
   const { isolateAfterMs = 0, powerManagementAfterMs = 0 } = remedyOf(nodeCase)?.fence ?? {};
   if (!config.ok || config.config.isolation.length === 0) return false;
   return isolateAfterMs <= powerManagementAfterMs || !hasPower(nodeCase);
+}
+
+/** A cordon alone cuts nothing. */
+function isolationText({ config }: NodeCase): string {
+  const levels = config.ok ? config.config.isolation : [];
+  const isCut = levels.some(({ off }) => off.some(({ action }) => action === 'off'));
+  return isCut ? 'it is cut off from its storage' : 'it is cordoned, which cuts nothing yet';
 }
 
 /** With nothing to isolate it by it waits for the cut of its power from the beginning. `atMs`: when to look again. */

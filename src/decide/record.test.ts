@@ -70,6 +70,20 @@ describe('the memory of a node', () => {
     assert.deepEqual(next({ ...nodeCase, fence: aFence(once), serverNowMs: nowMs + 60_000 }), once);
   });
 
+  test('[ADM-8] who has approved which incident is in its history, once, and stays there', () => {
+    const approval = { by: 'jane', at: '2026-01-01T00:09:30Z', incident: anIncident().id };
+    const known = aFence({ incident: anIncident(), approval });
+    const policy = inForce({ mode: 'Approve' });
+    const first = next(aCase({ policy, fence: known }));
+    const told = (status: NodeFenceStatus): (string | undefined)[] =>
+      status.history.filter(({ reason }) => reason === 'Approved').map(({ message }) => message);
+    assert.deepEqual(told(first), [`jane has approved ${anIncident().id} at 2026-01-01T00:09:30Z`]);
+    const again = next(aCase({ policy, fence: aFence({ ...first, approval }) }));
+    assert.equal(told(again).length, 1, 'once');
+    const stray = { ...approval, incident: 'node-1-0' };
+    assert.deepEqual(told(next(aCase({ policy, fence: aFence({ incident: anIncident(), approval: stray }) }))), []);
+  });
+
   test('another instance takes over with a higher epoch; the same one keeps its own', () => {
     assert.deepEqual([next(aCase({ fence: aFence({ epoch: 3 }) })).epoch], [3]);
     const taken = next(aCase({ fence: aFence({ epoch: 3, holder: 'other' }) }));

@@ -9,7 +9,7 @@ import type { NodeFenceStatus, ReleaseRecord } from '../api/node-fence.ts';
 import { ALARM, FENCED, HELD, RELEASE_EVENTS, RELEASED } from '../api/reasons.ts';
 import { holdOf } from '../release/hold.ts';
 import type { FenceNews } from '../fence/told.ts';
-import { fenceNews } from '../fence/told.ts';
+import { deedText, fenceNews } from '../fence/told.ts';
 import { hasFailedForGood } from '../fence/state.ts';
 import { counted, repeatedTrouble } from '../judge/problems.ts';
 import { QUARANTINE_KEY } from '../api/release-view.ts';
@@ -64,6 +64,7 @@ export function nextStatus(input: StatusInput): NodeFenceStatus {
   if (told !== undefined && isNews(before, told, fence)) {
     news.push({ at: now, reason: told.reason, ...(told.message === '' ? {} : { message: told.message }) });
   }
+  news.unshift(...approvalNews(taken, now));
   if (isCancelled(before.fence, fence)) news.push({ at: now, reason: FENCED.reason.Cancelled });
   const { request } = remedy;
   // A node that somebody wants fenced is not in trouble for that.
@@ -87,7 +88,7 @@ export function nextStatus(input: StatusInput): NodeFenceStatus {
     { type: FENCED.of, finding: told },
     { type: ALARM.of, finding: alarm.status === 'True' || isAlarmed(before) ? alarm : undefined },
   ].reduce((all, { type, finding }) => withCondition(all, type, finding, now), after.conditions);
-  const history = [...taken.history, ...news.map((entry) => ({ ...entry, epoch: after.epoch }))];
+  const history = [...taken.history, ...news.map((entry) => ({ ...worded(entry, after), epoch: after.epoch }))];
   const { rehearsal: _, next: __, ...rest } = after;
   const rehearsal = rehearsalAfter(input.rehearsing, after, decision.trouble !== undefined);
   const next = nextOf(input, after);
@@ -103,6 +104,20 @@ export function nextStatus(input: StatusInput): NodeFenceStatus {
     history: history.slice(-MAX_HISTORY),
     ...(isRepeated ? { repeatedTroubleToldAt: now } : {}),
   };
+}
+
+/** A step of the fence says whether the machine was cut or found off, and what a cordon is not. */
+function worded(entry: Omit<HistoryEntry, 'epoch'>, after: NodeFenceStatus): Omit<HistoryEntry, 'epoch'> {
+  const { reason, message } = entry;
+  return message === undefined ? entry : { ...entry, message: deedText(reason, message, after) };
+}
+
+/** Who has approved is kept for good: the approval itself goes with its incident (ADM-8). */
+function approvalNews({ approval, incident, history }: NodeFenceStatus, now: string): Omit<HistoryEntry, 'epoch'>[] {
+  if (approval === undefined || approval.incident !== incident?.id) return [];
+  const message = `${approval.by} has approved ${approval.incident} at ${approval.at}`;
+  const isKnown = history.some((entry) => entry.message === message);
+  return isKnown ? [] : [{ at: now, reason: RELEASE_EVENTS.reason.Approved, message }];
 }
 
 /** What somebody approved under another mode does not count when that mode changes. */
@@ -328,14 +343,17 @@ function appliedOf(before: NodeFenceStatus, isMarked: boolean, now: string): Nod
   return [...others, known ?? { kind: 'Taint', key: QUARANTINE_KEY, effect: 'NoSchedule', recordedAt: now }];
 }
 
+/** In these the machine is off, or about to be: that its Node still reads Ready, and shows nothing of before, is no return. */
+const isDark: ReadonlySet<string | undefined> = new Set(['poweringOff', 'off', 'poweringOn']);
+
 function returnOf(
-  { decision, nodeCase }: StatusInput,
+  { decision, nodeCase, remedy: { fence } }: StatusInput,
   isMarked: boolean,
   now: string,
   news: Omit<HistoryEntry, 'epoch'>[],
 ): Pick<NodeFenceStatus, 'return'> {
   const { stage, waitsFor, soakUntilMs } = decision.back;
-  if (!isMarked || stage === undefined) return {};
+  if (!isMarked || stage === undefined || (isUnderFence(fence) && isDark.has(fence?.phase))) return {};
   const before = nodeCase.fence?.status.return;
   if (before?.stage !== stage) news.push({ at: now, reason: 'Returning', message: stage });
   // The soak counts from `clean`, and a later stage keeps that time.

@@ -22,7 +22,7 @@ import type {
   WrittenDevice,
 } from '../api/fence-config.ts';
 import { DEVICE_FILE } from '../api/fence-config.ts';
-import { CONFIG_PREFIX, METHOD_PREFIX, TEMPLATE_PREFIX } from '../api/fence-names.ts';
+import { CONFIG_PREFIX, CORDON_METHOD, METHOD_PREFIX, TEMPLATE_PREFIX } from '../api/fence-names.ts';
 import { parseLabelSelector, selects } from '../api/label-selector.ts';
 import { nearest } from '../api/nearest.ts';
 import { devicesFor, readDevices } from './device-config.ts';
@@ -36,7 +36,7 @@ const templateEntry = 'template.properties';
 const valuesPrefix = 'values.';
 
 /** What needs no template: the node is told apart by its name alone. */
-export const BUILT_IN_METHODS = ['mark-unschedulable', 'mark-schedulable', 'restart-instance'] as const;
+export const BUILT_IN_METHODS = [CORDON_METHOD, 'mark-schedulable', 'restart-instance'] as const;
 
 export interface ConfigSources extends CheckSources {
   /** How a node is fenced for which nothing is written; absent: as the cloud provider does it. */
@@ -52,13 +52,13 @@ const configKeys = ['node_name', 'selector', ...Object.keys(stepKeys)];
 
 /** The provider knows its instances by name and needs nothing written. */
 export const defaultConfig: FenceConfig = {
-  isolation: [{ off: [builtIn('mark-unschedulable')], on: [] }],
+  isolation: [{ off: [builtIn(CORDON_METHOD)], on: [] }],
   powerManagement: [{ off: [builtIn('restart-instance', 'off')], on: [builtIn('restart-instance', 'on')] }],
   recovery: [{ off: [], on: [builtIn('mark-schedulable')] }],
 };
 
 function builtIn(name: string, action?: MethodAction): Method {
-  const fixed: Record<string, MethodAction> = { 'mark-unschedulable': 'cordon', 'mark-schedulable': 'uncordon' };
+  const fixed: Record<string, MethodAction> = { [CORDON_METHOD]: 'cordon', 'mark-schedulable': 'uncordon' };
   return { name, action: action ?? fixed[name] ?? 'off', driver: 'built-in', parameters: {}, secrets: [] };
 }
 
@@ -205,7 +205,7 @@ class ConfigReader {
   #methods(step: string, name: string): Method[] {
     if (name === 'restart-instance') return [builtIn(name, 'off'), builtIn(name, 'on')];
     // The source writes it so for recovery, where nothing else can be meant than the end of the first.
-    if (step === 'recovery' && name === 'mark-unschedulable') return [builtIn('mark-schedulable')];
+    if (step === 'recovery' && name === CORDON_METHOD) return [builtIn('mark-schedulable')];
     if ((BUILT_IN_METHODS as readonly string[]).includes(name)) return [builtIn(name)];
     const entry = `${METHOD_PREFIX}${name}`;
     if (this.#source.data[entry] === undefined) {

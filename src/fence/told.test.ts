@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { test } from 'node:test';
+import { describe, test } from 'node:test';
+import { anIncident } from '../../test/support/release-case.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { FENCE_PHASES } from '../api/node-fence.ts';
 import { FENCED } from '../api/reasons.ts';
-import { fenceNews, isBadNews } from './told.ts';
+import { deedText, fenceNews, isBadNews } from './told.ts';
 
 const fence: NonNullable<NodeFenceStatus['fence']> = {
   step: 'power-management',
@@ -94,4 +95,40 @@ test('[SAF-1] nor one that was cut off by a port of which nobody knows whose it 
   assert.deepEqual([status, reason], ['False', 'WaitingToPowerOff']);
   assert.equal(fenceNews(isolated, { unshownPorts: ['other'] }).status, 'True');
   assert.equal(fenceNews({ ...isolated, phase: 'off' }, { unshownPorts: ['d'] }).status, 'True', 'its power is');
+});
+
+describe('[ADM-1] a step in words', () => {
+  const at = '2026-01-01T00:09:00Z';
+  type Found = NonNullable<NonNullable<NodeFenceStatus['incident']>['foundOff']>;
+  const off = (switched: typeof fence.switched, found?: Partial<Found>): string => {
+    const foundOff = found && { at, bootId: 'boot-1', ...found };
+    const incident = anIncident(foundOff && { foundOff });
+    return deedText('PoweredOff', 'ipmi-off', { fence: { ...fence, phase: 'off', switched }, incident });
+  };
+  const wasCut = 'it is off, as its device said when it was asked again (ipmi-off)';
+
+  test('tells a machine that was found off from one that was cut', () => {
+    const asked = { step: 'power-management' as const, method: 'ipmi-off', storage: [] };
+    assert.equal(off([asked], {}), 'it was found off, and its device still says so (ipmi-off)');
+    assert.equal(off([{ ...asked, commandSentAt: at }], {}), wasCut);
+    assert.equal(off([], { onAt: at }), wasCut, 'it was on in between');
+    assert.equal(off([]), wasCut);
+    const begun = { fence, incident: anIncident() };
+    assert.equal(deedText('PoweringOff', 'ipmi-off', begun), 'its power is being cut (ipmi-off)');
+  });
+
+  test('does not call a cordon a cut', () => {
+    const isolating = (method: string): string =>
+      deedText('Isolating', method, { fence: { ...fence, phase: 'isolating', method }, incident: anIncident() });
+    assert.equal(
+      isolating('mark-unschedulable'),
+      'it is being cordoned, and not cut off from anything (mark-unschedulable)',
+    );
+    assert.equal(isolating('port-off'), 'it is being cut off from its storage (port-off)');
+  });
+
+  test('says nothing of its own about what is no step, and fits a record', () => {
+    assert.equal(deedText('Incident', 'Ready=Unknown', {}), 'Ready=Unknown');
+    assert.equal(deedText('Booting', 'x'.repeat(2000), {}).length, 1024);
+  });
 });

@@ -1,5 +1,6 @@
 /** How a fence is told: in the condition Fenced, in the history and in events, all by the same word. */
 import { wrongOutlet } from '../api/beside.ts';
+import { CORDON_METHOD } from '../api/fence-names.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { PortFacts } from '../api/ports.ts';
 import { shownCuts } from '../api/ports.ts';
@@ -44,6 +45,42 @@ export function fenceNews(fence: Fence, ports: PortFacts = {}): FenceNews {
   const tries = retries === 0 ? undefined : `${retries} ${retries === 1 ? 'try' : 'tries'} failed`;
   const parts = [method, tries, waitsFor ?? message].filter((part) => part !== undefined);
   return { status: isCutOff ? 'True' : 'False', reason, message: parts.join(': ').slice(0, 1024) };
+}
+
+/** What the name of a method does not say. */
+const deedOf = {
+  Isolating: 'it is being cut off from its storage',
+  Isolated: 'it is cut off from its storage',
+  PoweringOff: 'its power is being cut',
+  PoweredOff: 'it is off, as its device said when it was asked again',
+  PoweringOn: 'it is being switched on again',
+  Booting: 'it was switched on, and has to boot',
+  Recovering: 'what its fence did is being undone',
+} satisfies { [Reason in keyof typeof FENCED.reason]?: string };
+
+const ofFoundOff = {
+  PoweringOff: 'it was found off: its device is asked again, and nothing is cut',
+  PoweredOff: 'it was found off, and its device still says so',
+};
+
+const ofCordon = { Isolating: 'it is being cordoned, and not cut off from anything' };
+
+/** A step of a fence in words, for the history and for events. */
+export function deedText(reason: string, message: string, { fence, incident }: Told): string {
+  const deeds: { readonly [reason: string]: string } = {
+    ...deedOf,
+    ...(fence?.method === CORDON_METHOD ? ofCordon : {}),
+    ...(wasFoundOff({ fence, incident }) ? ofFoundOff : {}),
+  };
+  return deeds[reason] === undefined ? message : `${deeds[reason]} (${message})`.slice(0, 1024);
+}
+
+type Told = Pick<NodeFenceStatus, 'fence' | 'incident'>;
+
+function wasFoundOff({ fence, incident }: Told): boolean {
+  const wasTold = (fence?.switched ?? []).some(({ commandSentAt }) => commandSentAt !== undefined);
+  const found = incident?.foundOff;
+  return found !== undefined && found.onAt === undefined && !wasTold;
 }
 
 /** What should be looked at by a person. */

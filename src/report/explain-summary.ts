@@ -1,5 +1,6 @@
 /** The whole in one sentence: how the node is, and what is being done about it. */
 import { isUnderFence } from '../api/facts.ts';
+import { CORDON_METHOD } from '../api/fence-names.ts';
 import { FENCED, HELD } from '../api/reasons.ts';
 import type { Advised, Known } from './explanation.ts';
 import { isBack, isGone, isLed } from './explanation.ts';
@@ -54,7 +55,7 @@ function doingOf(known: Known, [first]: readonly Advised[]): string {
   }
   if (isOpen && told !== undefined) {
     const tries = fence.retries === 0 || fence.phase === 'failed' ? '' : ` (${told.message})`;
-    return `its fence is ${stateText(fence.phase)}${tries === '' ? silenceText(known, fence.phase) : tries}`;
+    return `its fence is ${fence.method === CORDON_METHOD && fence.phase === 'isolating' ? 'cordoning it' : stateText(fence.phase)}${tries === '' ? silenceText(known, fence.phase) : tries}`;
   }
   if (first !== undefined) return first.wait.message;
   return next?.at === undefined ? 'it is watched' : 'its policy gives it time to come back';

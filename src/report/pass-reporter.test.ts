@@ -4,7 +4,6 @@ import {
   aCase,
   aFence,
   anAttachment,
-  anIncident,
   aNode,
   aPod,
   aRecord,
@@ -80,7 +79,7 @@ describe('events and metrics', () => {
     assert.deepEqual(said, [`Node node-1: Undecided: ${note}`]);
   });
 
-  test('[ADM-1] a machine that was found off is not told as one that is cut; a try that failed is a warning', () => {
+  test('[ADM-1] a try that failed is a warning', () => {
     const of = (status: Parameters<typeof aFence>[0]): string[] => {
       const heard: string[] = [];
       const record = ({ type, note }: EventInput): void => void heard.push(`${type}: ${note}`);
@@ -92,22 +91,16 @@ describe('events and metrics', () => {
       reporter.report({ nodeCase: known, decision: decideNode(known), acts: [], fence, tookMs: 1 });
       return heard.filter((_, index) => index % 2 === 0);
     };
-    assert.deepEqual(of({ fence: { ...begun, retries: 1 } }), [
-      'Warning: its power is being cut (ipmi-off)',
-      'Normal: it is off, as its device said when it was asked again (ipmi-off)',
-    ]);
-    const foundOff = { at: 'x', bootId: 'b' };
-    assert.deepEqual(of({ incident: anIncident({ foundOff }) }), [
-      'Normal: it was found off: its device is asked again, and nothing is cut (ipmi-off)',
-      'Normal: it was found off, and its device still says so (ipmi-off)',
-    ]);
+    assert.deepEqual(of({ fence: { ...begun, retries: 1 } }), ['Warning: ipmi-off', 'Normal: ipmi-off']);
+    assert.deepEqual(of({}), ['Normal: ipmi-off', 'Normal: ipmi-off']);
   });
 
   test('[ADM-1] every step of a fence is told of the node and of its record, and counted', () => {
     const { reporter, said } = setUp();
     const known = aCase();
     const news = [
-      { at: 'x', reason: 'PoweringOff', message: 'ipmi-off', epoch: 1 },
+      { at: 'x', reason: 'PoweringOff', message: 'its power is being cut (ipmi-off)', epoch: 1 },
+      { at: 'x', reason: 'Approved', message: 'jane has approved it', epoch: 1 },
       { at: 'x', reason: 'Releasing', message: 'of pods is told elsewhere', epoch: 1 },
     ];
     const fence = aFence({ history: news });
@@ -115,8 +108,10 @@ describe('events and metrics', () => {
     assert.deepEqual(said, [
       'Node node-1: PoweringOff: its power is being cut (ipmi-off)',
       'NodeFence node-fence-node-1: PoweringOff: its power is being cut (ipmi-off)',
+      'Node node-1: Approved: jane has approved it',
+      'NodeFence node-fence-node-1: Approved: jane has approved it',
     ]);
-    assert.deepEqual(counts(reporter.fenceSteps), ['{"step":"PoweringOff"} 1']);
+    assert.deepEqual(counts(reporter.fenceSteps), ['{"step":"PoweringOff"} 1', '{"step":"Approved"} 1']);
   });
 
   test('[STM-6] what holds a node is told once, and counted until it is gone', () => {

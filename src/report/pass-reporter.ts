@@ -116,12 +116,12 @@ export class PassReporter implements ReleaseMetrics {
     this.incidents.note(pass, news);
     for (const { reason: why, message = '' } of news) {
       const isRefusal = why === reason.FenceRefused;
-      if (!Object.hasOwn(FENCED.reason, why) && !isAlarm(why) && !isRefusal) continue;
+      if (!Object.hasOwn(FENCED.reason, why) && !isAlarm(why) && !isRefusal && why !== reason.Approved) continue;
       this.fenceSteps.increase({ step: why });
       const isInVain = why === FENCED.reason.PoweringOff && (pass.fence?.status.fence?.retries ?? 0) > 0;
       const type = isBadNews(why) || isAlarm(why) || isRefusal || isInVain ? 'Warning' : 'Normal';
       this.#options.log.info({ node: pass.nodeCase.name, step: why, what: message }, 'fence');
-      this.#onBoth(pass, { reason: why, type, note: noteOf(why, message, pass.fence?.status), action: 'Fence' });
+      this.#onBoth(pass, { reason: why, type, note: noteOf(why, message), action: 'Fence' });
     }
   }
 
@@ -283,31 +283,7 @@ export function described(action: Act): string {
 }
 
 /** A step that has nothing of its own to add says what it means: whoever reads events has no list of reasons beside them. */
-function noteOf(why: string, message: string, status: NodeFenceStatus | undefined): string {
+function noteOf(why: string, message: string): string {
   const explanations: { readonly [reason: string]: string } = { ...FENCED.explanation, ...ALARM.explanation };
-  if (message === '') return explanations[why] ?? why;
-  const deeds: { readonly [reason: string]: string } = wasFoundOff(status) ? { ...deedOf, ...foundOff } : deedOf;
-  return deeds[why] === undefined ? message : `${deeds[why]} (${message})`;
-}
-
-/** What the name of a method does not say. */
-const deedOf = {
-  Isolating: 'it is being cut off from its storage',
-  Isolated: 'it is cut off from its storage',
-  PoweringOff: 'its power is being cut',
-  PoweredOff: 'it is off, as its device said when it was asked again',
-  PoweringOn: 'it is being switched on again',
-  Booting: 'it was switched on, and has to boot',
-  Recovering: 'what its fence did is being undone',
-} satisfies { [Reason in keyof typeof FENCED.reason]?: string };
-
-const foundOff = {
-  PoweringOff: 'it was found off: its device is asked again, and nothing is cut',
-  PoweredOff: 'it was found off, and its device still says so',
-};
-
-function wasFoundOff(status: NodeFenceStatus | undefined): boolean {
-  const wasTold = (status?.fence?.switched ?? []).some(({ commandSentAt }) => commandSentAt !== undefined);
-  const found = status?.incident?.foundOff;
-  return found !== undefined && found.onAt === undefined && !wasTold;
+  return message === '' ? (explanations[why] ?? why) : message;
 }

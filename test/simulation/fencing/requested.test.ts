@@ -50,6 +50,17 @@ describe('a fence that a person asks for', () => {
       }),
     );
     assert.deepEqual(failuresOf(seen.report), []);
+    const told = ['node-1', 'node-2', 'node-3'].map((node) =>
+      (fenceOf(seen.world, node)?.status.history ?? []).map(({ reason }) => reason),
+    );
+    const back = told.filter((reasons) => reasons.includes('Returning'));
+    assert.ok(back.length > 0);
+    for (const reasons of back) {
+      assert.ok(
+        reasons.indexOf('Returning') > reasons.indexOf('Booting'),
+        `off, it does not return: ${reasons.join()}`,
+      );
+    }
   });
 
   test('[SAF-6] refused by a policy that does not act, and not taken up when it does', async () => {
