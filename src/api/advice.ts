@@ -144,15 +144,15 @@ const c = COMMANDS;
 
 export const HELD_ADVICE: AdviceFor<typeof HELD> = {
   StormLimit: {
-    ends: 'enough nodes respond again for storm.maxUnresponsive of policy {{policy}}; machines that are found off are let go all the same',
+    ends: 'enough nodes respond again for storm.maxUnresponsive of policy {{policy}}; machines that are found off, and pods whose volumes can all be detached safely, are let go all the same',
     can: [c.status, { ...c.policy, to: 'if these machines are really dead: raise storm.maxUnresponsive' }],
   },
   ZoneStormLimit: {
-    ends: 'enough nodes of the zone respond again for storm.maxUnresponsive of policy {{policy}}; machines that are found off are let go all the same',
+    ends: 'enough nodes of the zone respond again for storm.maxUnresponsive of policy {{policy}}; machines that are found off, and pods whose volumes can all be detached safely, are let go all the same',
     can: [c.status, { ...c.policy, to: 'if these machines are really dead: raise storm.maxUnresponsive' }],
   },
   ControlPlaneQuorum: {
-    ends: 'enough nodes of the control plane, or of etcd, respond again; machines that are found off are let go all the same',
+    ends: 'enough nodes of the control plane, or of etcd, respond again; machines that are found off, and pods whose volumes can all be detached safely, are let go all the same',
     can: [c.status, c.assertDead],
   },
   OwnNode: {

@@ -122,7 +122,10 @@ function ofFence(decided: Decided, { fence }: NodeFenceStatus): Upcoming | undef
       return { what: isDone ? 'it is switched on again' : `${released}, and it is switched on again` };
     }
     case 'poweringOn':
-      return { what: `its device is told to switch it on${by}, and it boots`, atMs };
+      return {
+        what: `its device is told to switch it on${by}, and asked until it confirms that; then it has to be Ready in a new boot in time`,
+        atMs,
+      };
     case 'booting':
       return { what: 'its fence has failed, if it is not Ready in a new boot by then', atMs };
     case 'recovering':

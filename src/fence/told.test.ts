@@ -97,6 +97,11 @@ test('[SAF-1] nor one that was cut off by a port of which nobody knows whose it 
   assert.equal(fenceNews({ ...isolated, phase: 'off' }, { unshownPorts: ['d'] }).status, 'True', 'its power is');
 });
 
+test('[FEN-3] the method is named once', () => {
+  const said = fenceNews({ ...fence, retries: 1, message: 'ipmi-off: it refused' });
+  assert.equal(said.message, 'ipmi-off: 1 try failed: it refused');
+});
+
 describe('[ADM-1] a step in words', () => {
   const at = '2026-01-01T00:09:00Z';
   type Found = NonNullable<NonNullable<NodeFenceStatus['incident']>['foundOff']>;

@@ -43,7 +43,9 @@ export function fenceNews(fence: Fence, ports: PortFacts = {}): FenceNews {
   // It is tried again and again, and somebody has to look all the same.
   const reason = isForGood === true ? 'FenceFailed' : usual;
   const tries = retries === 0 ? undefined : `${retries} ${retries === 1 ? 'try' : 'tries'} failed`;
-  const parts = [method, tries, waitsFor ?? message].filter((part) => part !== undefined);
+  // What came of a try begins with the name of its method.
+  const last = (waitsFor ?? message)?.replace(`${method}: `, '');
+  const parts = [method, tries, last].filter((part) => part !== undefined);
   return { status: isCutOff ? 'True' : 'False', reason, message: parts.join(': ').slice(0, 1024) };
 }
 

@@ -1,5 +1,6 @@
 /** An explanation as people read it, from top to bottom: what is so, why, what comes, what to type. */
 import { formatDuration } from '../api/duration.ts';
+import type { HELD } from '../api/reasons.ts';
 import type { Explanation, ExplainedEvidence, Leader, Wait } from './explanation.ts';
 
 export function explanationText(it: Explanation): string {
@@ -81,8 +82,16 @@ function nextLine({ at: now, next, trouble }: Explanation): string {
   const { what, at, after } = next;
   const clock = at === undefined ? undefined : when(at, now);
   if (after === undefined) return clock === undefined ? what : `${clock}: ${what}`;
-  return `once ${after} is over${clock === undefined ? '' : `, at the latest ${clock}`}: ${what}`;
+  return `once ${overText[after] ?? `${after} is over`}${clock === undefined ? '' : `, at the latest ${clock}`}: ${what}`;
 }
+
+/** What a person ends. */
+const overText: { readonly [reason: string]: string } = {
+  Stopped: 'somebody resumes it',
+  AwaitingApproval: 'a person approves this incident',
+  Paused: 'its policy acts',
+  DryRun: 'its policy acts',
+} satisfies { [Reason in keyof typeof HELD.reason]?: string };
 
 /** A time, and how far away that is. */
 function when(time: string, now: string): string {

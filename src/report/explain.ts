@@ -11,6 +11,7 @@ import { clockTime, isUnderFence } from '../api/facts.ts';
 import type { FenceDeviceStatus } from '../api/fence-device.ts';
 import { requestOf } from '../api/fence-request.ts';
 import { pauseOf } from '../api/pause.ts';
+import { HELD } from '../api/reasons.ts';
 import type { LadderThreshold, PolicyFacts } from '../api/release-view.ts';
 import type { Judgement } from '../api/view.ts';
 import { VERDICT_REASONS } from '../api/view.ts';
@@ -123,7 +124,13 @@ function devicesHeard({ node, devices }: Known): ExplainedEvidence[] {
     const why = power !== 'unknown' || message === undefined ? '' : `: ${message}`;
     const word = wrong === undefined ? says[power] : 'Unknown';
     return [
-      { source: 'Device' as const, says: word, detail: `${name} says ${power}${why}${doubt}`, at: since, by: name },
+      {
+        source: 'Device' as const,
+        says: word,
+        detail: `${name} has said ${power} whenever it was asked${why}${doubt}`,
+        at: since,
+        by: name,
+      },
     ];
   });
 }
@@ -159,12 +166,14 @@ function changesOf(known: Known): string[] {
   const isHeld = holdsEverything.has(hold?.reason ?? '');
   const wasSent = (fence?.switched ?? []).some(({ commandSentAt }) => commandSentAt !== undefined);
   if (fence?.phase === 'off') return [onAgain];
+  if (fence?.phase === 'poweringOn') return [switchedOn];
   if (fence?.phase === 'booting') return [booted];
   if (fence?.phase === 'failed') return [rebooted, offByHand];
   if (isUnderFence(fence) && wasSent) return [afterCommand];
   const isAsked = record !== undefined && requestOf(record) !== undefined;
   if (isAsked && !isUnderFence(fence)) return record.status.request?.trouble === undefined ? [asked] : [asked, inTime];
-  return fences(policy) && !isHeld ? [inTime, foundOff] : [inTime];
+  const others = hold?.reason === HELD.reason.LookingAround ? [manySilent] : [];
+  return fences(policy) && !isHeld ? [inTime, foundOff, ...others] : [inTime];
 }
 
 const leading = 'an operator leads again: it goes on from what is on record, and decides by what it sees then';
@@ -177,6 +186,9 @@ const foundOff = 'its device says off: then nothing has to be cut, and no storm 
 const afterCommand =
   'only a new boot: a command was sent and may show at any moment, so that the fence is brought to its end';
 const onAgain = 'its device says on again before its pods are gone: then nothing more is released';
+const manySilent = 'more nodes turn out to be silent than its policy allows: then it is held back as long as they are';
+const switchedOn =
+  'its device says that it is on, and it is Ready in a new boot: then it comes back in stages, and takes pods last';
 const booted = 'it is Ready in a new boot: then it comes back in stages, and takes pods last';
 const rebooted = 'it is Ready in a new boot: then nothing of before runs there, and it comes back by itself';
 const offByHand = 'you switch it off by hand, its device says so, and a new fence is begun';

@@ -109,6 +109,8 @@ export const situations: readonly Situation[] = [
     events: [powerLost],
   }),
   night('powering-off', 40 * seconds, { events: [{ at: '0s', device: { node: victim, fault: 'late' } }, cutOff] }),
+  night('looking-around', 13 * seconds, { events: [cutOff] }),
+  night('powering-on', 40 * seconds, { events: [{ at: '0s', device: { node: victim, fault: 'late' } }, powerLost] }),
   night('device-unreachable', 3 * minutes, {
     events: [{ at: '0s', device: { node: victim, fault: 'hangs' } }, cutOff],
   }),
