@@ -133,7 +133,7 @@ export function strayProblems(
   return maps.flatMap((map) => {
     const name = map.name.slice(CONFIG_PREFIX.length);
     // One for several nodes has values of its own for each: without a node there is nothing to read it for.
-    const isForMany = /^\s*selector\s*=/m.test(map.data['config.properties'] ?? '');
+    const isForMany = /^\s*selector\s*[=:]/m.test(map.data['config.properties'] ?? '');
     if (!map.name.startsWith(CONFIG_PREFIX) || names.has(name)) return [];
     if (isForMany) return selectorProblem(map) ?? [];
     const read = configOf({ name, labels: {} }, { maps, allowed });

@@ -23,8 +23,11 @@ export function checkAgentParameters(
     if (problem !== undefined) problems.push({ key, problem });
   }
   for (const key of Object.keys(plain)) {
-    if (isSecretName(key)) problems.push({ key, problem: 'it is a credential: put it into a Secret' });
-    if (Object.hasOwn(secret, key)) problems.push({ key, problem: 'it is in the Secret as well: remove one of them' });
+    const isTwice = Object.hasOwn(secret, key);
+    if (isTwice && isSecretName(key))
+      problems.push({ key, problem: 'it is a credential, and in the Secret as well: remove it here' });
+    else if (isTwice) problems.push({ key, problem: 'it is in the Secret as well: remove one of them' });
+    else if (isSecretName(key)) problems.push({ key, problem: 'it is a credential: put it into a Secret' });
   }
   const told = new Set(problems.map(({ key }) => key));
   const unfit = agentParameterProblems(metadata.agent, { ...plain, ...secret }, allowed);

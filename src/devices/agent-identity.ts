@@ -93,7 +93,11 @@ async function readRedfish({ parameters, settings, world, signal, timeoutMs }: I
   const ca = settings.trustFile === undefined ? ofTheSystem() : await readFile(settings.trustFile, 'utf8');
   const deadline = world.monotonic() + Math.min(TIMEOUT_MS, timeoutMs);
   const way = { ca, isUnverified, bodyLimitBytes: BODY_LIMIT_BYTES };
-  return readSystem(bmc, new Turn({ world, signal, deadline, callTimeoutMs: TIMEOUT_MS, way, hide: () => {} }));
+  const trustedBy = '--agent-trust-file';
+  return readSystem(
+    bmc,
+    new Turn({ world, signal, deadline, callTimeoutMs: TIMEOUT_MS, way, hide: () => {}, trustedBy }),
+  );
 }
 
 function valuesOf({ plain, secret }: DeviceParameters): (...keys: string[]) => string | undefined {

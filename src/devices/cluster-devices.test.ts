@@ -49,6 +49,16 @@ describe('devices of a cluster', () => {
     assert.match(await found({ ...cloud, parameters }, { providerId }, 'aws'), /i-0aaaaaaaaaaaaaaaa/);
   });
 
+  test('[FEN-7] a credential in a ConfigMap is blamed on that, though the Secret has it as well', async () => {
+    const parameters = { ...method.parameters, secret_access_key: 'canary' };
+    const answer = await foundDevice({ secrets: ['aws'], parameters }, {}, 'aws');
+    assert.deepEqual(answer, {
+      ok: false,
+      key: 'secret_access_key',
+      problem: 'secret_access_key: it is written in the Secret as well: remove one of them',
+    });
+  });
+
   test('[FEN-6, FEN-9] restart-instance needs nothing but the credentials of the provider', async () => {
     const builtIn = { driver: 'built-in' };
     const providerId = 'aws:///eu-1a/i-0123456789abcdef0';

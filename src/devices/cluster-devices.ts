@@ -81,7 +81,7 @@ export class ClusterDevices implements DeviceProvider {
     const found = await this.#driver(wanted.method.driver, parameters);
     if (!found.ok) return found;
     const [wrong] = found.driver.check(parameters);
-    if (wrong !== undefined) return wrongParameter(wrong, from);
+    if (wrong !== undefined) return wrongParameter(wrong, parameters.plain, from);
     const plug = plugOf(wanted.method.driver, { ...plain, ...values });
     const watched = isKept ? found.driver.watched?.(parameters, this.#clock) : undefined;
     const device = watched ?? found.driver.device(parameters, this.#clock);
@@ -141,9 +141,13 @@ interface HeldBySecrets {
   from: ReadonlyMap<string, string>;
 }
 
-/** What is wrong in a Secret is corrected there, and not where the Secret is named. */
-function wrongParameter({ key, problem }: ParameterProblem, from: ReadonlyMap<string, string>): NoDevice {
-  const secret = from.get(key);
+/** What is wrong in a Secret is corrected there, and not where the Secret is named; what is written beside it, where it is written. */
+function wrongParameter(
+  { key, problem }: ParameterProblem,
+  plain: Readonly<Record<string, string>>,
+  from: ReadonlyMap<string, string>,
+): NoDevice {
+  const secret = Object.hasOwn(plain, key) ? undefined : from.get(key);
   if (secret !== undefined) return { ok: false, problem: `Secret ${secret}, key ${key}: ${problem}` };
   return { ok: false, problem: `${key}: ${problem}`, key };
 }

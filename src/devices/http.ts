@@ -42,7 +42,7 @@ export interface HttpsAnswer {
 export type HttpsEnd =
   | { kind: 'answered'; answer: HttpsAnswer }
   /** The other side could not prove who it is: nothing was sent to it. */
-  | { kind: 'untrusted'; why: string }
+  | { kind: 'untrusted'; why: string; isOfStranger: boolean }
   /** It may have arrived all the same. `wasKept`: by a connection of earlier, which may have died in silence meanwhile. */
   | { kind: 'no-answer'; why: string; wasKept: boolean };
 
@@ -57,7 +57,7 @@ export function callHttps(call: HttpsCall, limits: HttpsLimits, world: Pick<Devi
     (error: unknown): HttpsEnd => {
       if (limits.signal.aborted) return { kind: 'no-answer', why: 'it was called off', wasKept: false };
       const why = error instanceof Error ? error.message : String(error);
-      return isAboutTrust(error) ? { kind: 'untrusted', why } : { kind: 'no-answer', why, ...way };
+      return isAboutTrust(error) ? untrusted(why) : { kind: 'no-answer', why, ...way };
     },
   );
 }
@@ -111,6 +111,13 @@ function answerOf(response: IncomingMessage, body: string): HttpsAnswer {
     Object.entries(response.headersDistinct).map(([name, values]) => [name, (values ?? []).join(', ')]),
   );
   return { status: response.statusCode ?? 0, headers, cookies: response.headers['set-cookie'] ?? [], body };
+}
+
+/** Where nobody knows the authority, Node.js advises a flag of its own, which nobody can give here. */
+const advised = /; if the root CA is installed locally.*/;
+
+function untrusted(why: string): HttpsEnd {
+  return { kind: 'untrusted', why: why.replace(advised, ''), isOfStranger: advised.test(why) };
 }
 
 function isAboutTrust(error: unknown): boolean {

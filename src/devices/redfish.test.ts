@@ -100,6 +100,9 @@ describe('[EVD-4, FEN-10] a controller that refuses', () => {
           answer.kind === 'refused' && /not trusted, and nothing was sent/.test(answer.message),
           JSON.stringify(answer),
         );
+        assert.doesNotMatch(answer.message, /use-system-ca/, 'a flag that nobody can give');
+        const isAdvised = answer.message.endsWith('; name its authority by --agent-trust-file');
+        assert.equal(isAdvised, trust === 'strangerFile');
       }
       assert.deepEqual(bmc.requests, []);
       const insecure = deviceOf(bmc, { trustFile: bmc[trust], plain: { ssl_insecure: '1' } });

@@ -140,6 +140,7 @@ class RedfishDevice implements Device {
   #turn({ isUnverified }: Bmc, signal: AbortSignal): Turn {
     const { world, settings, connections } = this.#parts;
     return new Turn({
+      trustedBy: '--agent-trust-file',
       world,
       signal,
       deadline: world.monotonic() + settings.timeoutMs,

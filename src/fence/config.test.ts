@@ -146,6 +146,22 @@ describe('fence configuration', () => {
     );
   });
 
+  test('[FEN-6] a colon in the place of an equals sign is told as such, and leaves no node to the default', () => {
+    const shared = { name: 'fence-config-pool', data: { 'config.properties': 'selector: type=compute' } };
+    const result = configOf(worker, sources(shared));
+    assert.deepEqual(result.ok ? [] : result.problems, [
+      {
+        file: 'fence-config-pool',
+        key: 'config.properties:1',
+        reason: 'after selector stands a colon: write selector=…, with an equals sign',
+      },
+    ]);
+    const own = { name: `fence-config-${worker.name}`, data: { 'config.properties': 'isolation : hunter2' } };
+    const told = configOf(worker, sources(own));
+    assert.match(JSON.stringify(told), /after isolation stands a colon: write isolation=…/);
+    assert.doesNotMatch(JSON.stringify(told), /hunter2/, 'what is written there may be a credential');
+  });
+
   test('[FEN-6] a selector makes one ConfigMap serve many nodes, each with its own values', () => {
     const shared: NamedData = {
       name: 'fence-config-rack-7',

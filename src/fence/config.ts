@@ -109,8 +109,10 @@ export function selectorProblem(config: NamedData): ConfigProblem | undefined {
 }
 
 function selectorFit({ name, data }: NamedData, { labels }: NodeIdentity): 'fits' | 'other' | ConfigProblem {
-  const { entries } = parseProperties(data[configEntry] ?? '');
+  const { entries, problems } = parseProperties(data[configEntry] ?? '');
   const written = entries.find(({ key }) => key === 'selector');
+  const broken = problems.find(({ key }) => key === 'selector');
+  if (broken !== undefined) return { file: name, key: `${configEntry}:${broken.line}`, reason: broken.problem };
   if (written === undefined) return 'other';
   const parsed = parseLabelSelector(written.value);
   if (parsed.ok) return selects(parsed.selector, labels) ? 'fits' : 'other';

@@ -118,5 +118,7 @@ function secure(
 
 function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join('; ');
-  return error instanceof Error ? error.message : String(error);
+  const reason = error instanceof Error ? error.message : String(error);
+  // What Node.js advises is a flag of its own, which nobody can give here.
+  return reason.replace(/; if the root CA is installed locally.*/, '; name its authority by --certificate-authority');
 }

@@ -30,6 +30,8 @@ export interface TurnParts {
   deadline: number;
   callTimeoutMs: number;
   way?: HttpsWay;
+  /** Where an authority is named that others do not know; absent: in the parameter `ca`. */
+  trustedBy?: string;
   /** From now on this appears in no message. */
   hide: (secret: string) => void;
 }
@@ -58,10 +60,17 @@ export class Turn {
       case 'answered':
         return end.answer;
       case 'untrusted':
-        throw new Failure('refused', `${call.url.host} is not trusted, and nothing was sent to it: ${end.why}`);
+        throw new Failure(
+          'refused',
+          `${call.url.host} is not trusted, and nothing was sent to it: ${end.why}${this.#advice(end)}`,
+        );
       case 'no-answer':
         throw new Failure('unknown', `no answer from ${call.url.host}: ${end.why}`);
     }
+  }
+
+  #advice({ isOfStranger }: Extract<HttpsEnd, { kind: 'untrusted' }>): string {
+    return isOfStranger ? `; name its authority by ${this.#parts.trustedBy ?? 'the parameter ca'}` : '';
   }
 
   async #try(call: HttpsCall): Promise<HttpsEnd> {
