@@ -8,7 +8,7 @@ import type { ObjectRef } from '../kube/resources.ts';
 import { configMaps, leases, nodeLeaseNamespace } from '../kube/resources.ts';
 import type { Leader } from '../report/explanation.ts';
 import { UserError } from './user-error.ts';
-import { likelyNamespace, mustExist, usualNamespace } from './written.ts';
+import { isWrittenIn, likelyNamespace, mustExist, usualNamespace, writtenElsewhere } from './written.ts';
 
 /** As `run` calls its Lease unless it is told otherwise. */
 export const leaderName = 'fenceline';
@@ -53,7 +53,8 @@ export async function placeOf(client: KubeClient, { given, nowMs }: Asked = {}):
 }
 
 /**
- * Where a command that only reads looks for how nodes are fenced: as said; otherwise where the operator is, or something is
+ * Where a command that only reads looks for how nodes are fenced: as said, unless nothing is there and something is elsewhere, which is
+ * found out before any device is asked; otherwise where the operator is, or something is
  * written for it. In the wrong namespace it would find nothing, and say that of a cluster in which all is well.
  */
 export async function configuredIn(
@@ -61,7 +62,10 @@ export async function configuredIn(
   { given, usual }: { given?: string | undefined; usual: string },
 ): Promise<string> {
   if (given !== undefined) {
-    await mustExist({ client, namespace: given });
+    if (await isWrittenIn({ client, namespace: given })) return given;
+    const { operator } = (await placeOf(client, { given })) ?? {};
+    const where = operator?.leads === 'yes' ? undefined : await writtenElsewhere({ client, namespace: given });
+    if (where !== undefined) throw new UserError(where);
     return given;
   }
   const place = await placeOf(client);

@@ -158,13 +158,17 @@ describe('how nodes are fenced', () => {
     const { client } = cluster;
     const usual = 'default';
     assert.equal(await configuredIn(client, { usual }), 'ops');
-    assert.equal(await configuredIn(client, { given: 'default', usual }), 'default');
+    const wrong = /no operator leads in default: pod leads in ops; write -n ops/;
+    await assert.rejects(configuredIn(client, { given: 'default', usual }), wrong, 'before any device is asked');
     await assert.rejects(configuredIn(client, { given: 'opps', usual }), /there is no namespace opps/);
     await cluster.make(namespaces, { metadata: { name: 'spare' } });
     await cluster.remove({ resource: leases, namespace: 'ops', name: 'fenceline' });
     assert.equal(await configuredIn(client, { usual }), 'default', 'nothing of an operator is found');
     await cluster.make(configMaps, { metadata: { name: 'fence-config-node-1', namespace: 'spare' } });
     assert.equal(await configuredIn(client, { usual }), 'spare', 'where something is written for one');
+    assert.equal(await configuredIn(client, { given: 'spare', usual }), 'spare');
+    const nothing = /in namespace default no fence configuration is written; there is one in spare: write -n spare/;
+    await assert.rejects(configuredIn(client, { given: 'default', usual }), nothing);
     const forbid = { code: 403, reason: 'Forbidden' };
     cluster.server.faults.inject({ matches: ({ resource }) => resource === 'leases', ...forbid });
     assert.equal(await configuredIn(client, { usual }), 'spare');

@@ -160,6 +160,20 @@ describe('status of releases', () => {
     await cluster.patchStatus(fenceRef, { epoch: 3, incident, releases });
     assert.match(await shown(cluster), /^node-1 .* released 5 pods \(PowerOff, Asserted\)$/m);
   });
+
+  test('[ADM-4] what was let go in an earlier incident, and is gone, is not counted into this one', async () => {
+    const cluster = await ActCluster.create();
+    const incident = { id: 'node-1-2', startedAt: since, trouble: 'lease', nodeUid: '1' };
+    const before = '2025-12-01T00:00:00Z';
+    const record = { nodeUid: '1', bootId: 'b', epoch: 3, recordedAt: before, podsStay: false };
+    const pods = [{ namespace: 'default', name: 'a', uid: 'a' }];
+    const ended = { ...record, basis: 'AcceptedRisk', by: 'policy', pods, endedAt: before };
+    await cluster.patchStatus(fenceRef, { epoch: 3, incident, releases: [ended] });
+    assert.doesNotMatch(await shown(cluster), /released/);
+    const open = { ...record, basis: 'PowerOff', pods };
+    await cluster.patchStatus(fenceRef, { epoch: 3, incident, releases: [ended, open] });
+    assert.match(await shown(cluster), /^node-1 .* releasing 1 pod \(PowerOff\)$/m, 'what is not gone yet is');
+  });
 });
 
 describe('status of alarms', () => {

@@ -33,6 +33,7 @@ import type { SeenLease } from '../observe/project.ts';
 import { projectLease, projectNode } from '../observe/project.ts';
 import type { DrainPolicyStatus, DrainState } from '../report/drain-status.ts';
 import { drainsByNode } from '../report/drain-status.ts';
+import { releasesOf } from '../report/incidents.ts';
 import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
 import { nobodyLeads } from './leading.ts';
 import { isAnnotated, leftAloneBy, meaningless } from './node-annotations.ts';
@@ -232,7 +233,7 @@ function rehearsalsOf(fences: readonly NodeFence[]): Map<string, Pick<NodeStatus
 }
 
 function recoveryOf(status: NodeFenceStatus): Recovery {
-  const { incident, hold, return: back, releases, stuck, fence, next, conditions } = status;
+  const { incident, hold, return: back, stuck, fence, next, conditions } = status;
   const told = conditions.find(({ type }) => type === FENCED.of);
   const isOpen = fence !== undefined && fence.phase !== 'finished';
   return {
@@ -242,7 +243,7 @@ function recoveryOf(status: NodeFenceStatus): Recovery {
     ...(isOpen && told && { fence: { reason: told.reason, message: told.message, since: fence.stepStartedAt } }),
     ...(next && { next }),
     ...(back?.waitsFor !== undefined && { waitsFor: back.waitsFor }),
-    releases: releases.map(({ basis, by, pods, endedAt }) => ({
+    releases: releasesOf(status).map(({ basis, by, pods, endedAt }) => ({
       basis,
       ...(by !== undefined && { by }),
       pods: pods.length,

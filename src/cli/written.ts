@@ -46,11 +46,25 @@ export async function readDevices(client: KubeClient, namespace: string): Promis
 
 /** Undefined: something is written in this namespace, or nowhere. */
 export async function elsewhere({ client, namespace }: WhereWritten): Promise<string | undefined> {
-  const { maps, devices } = await readWritten({ client, namespace });
-  if (maps.length > 0 || devices.some(isWritten)) return undefined;
+  if (await isWrittenIn({ client, namespace })) return undefined;
   const found = await writtenNamespaces(client);
   const where = found.names.length > 0 ? thereIs(found.names) : unread('one is written elsewhere', found);
-  return where && `in namespace ${namespace} no fence configuration is written; ${where}`;
+  return where && nothingIn(namespace, where);
+}
+
+export async function isWrittenIn(where: WhereWritten): Promise<boolean> {
+  const { maps, devices } = await readWritten(where);
+  return maps.length > 0 || devices.some(isWritten);
+}
+
+/** Of a namespace in which nothing is written. Undefined: nor is it elsewhere, as far as could be read. */
+export async function writtenElsewhere({ client, namespace }: WhereWritten): Promise<string | undefined> {
+  const { names } = await writtenNamespaces(client);
+  return names.length === 0 ? undefined : nothingIn(namespace, thereIs(names));
+}
+
+function nothingIn(namespace: string, where: string): string {
+  return `in namespace ${namespace} no fence configuration is written; ${where}`;
 }
 
 /** The operator keeps in others what it knows of a device that is written elsewhere. */

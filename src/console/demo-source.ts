@@ -11,6 +11,7 @@ import { ListWatch } from '../kube/list-watch.ts';
 import { drainPolicies, nodeFences, nodes, pods } from '../kube/resources.ts';
 import type { DrainPolicyStatus, DrainState } from '../report/drain-status.ts';
 import { drainsByNode } from '../report/drain-status.ts';
+import { releasesOf } from '../report/incidents.ts';
 import type { World } from '../world/world.ts';
 import { DemoDrains } from './demo-drains.ts';
 import type { DemoNews } from './demo-news.ts';
@@ -231,7 +232,8 @@ function byName(a: KubeObject, b: KubeObject): number {
 
 /** Also of an incident that is over: what was released on which basis is what people come back to read. */
 function recoveryOf(status: Partial<NodeFence['status']> | undefined): RecoverySnapshot | undefined {
-  const { incident, hold, return: back, stuck = [], releases = [], conditions = [] } = status ?? {};
+  const { incident, hold, return: back, stuck = [], conditions = [] } = status ?? {};
+  const releases = releasesOf(status ?? {});
   const fenced = conditions.find(({ type }) => type === FENCED.of);
   if (incident === undefined && releases.length === 0 && fenced === undefined) return undefined;
   return {

@@ -17,6 +17,7 @@ import type { Judgement } from '../api/view.ts';
 import { VERDICT_REASONS } from '../api/view.ts';
 import { summaryOf } from './explain-summary.ts';
 import { waitsOf } from './explain-waits.ts';
+import { releasesOf } from './incidents.ts';
 import type { Advised, ExplainedEvidence, Explanation, Known } from './explanation.ts';
 import { isAttended, isBack, isGone, isLed, isMaintained, leftAloneBy, namesOf } from './explanation.ts';
 
@@ -43,7 +44,7 @@ export function explain(known: Known): Explanation {
       ? {}
       : { trouble: { what: incident.trouble, since: incident.startedAt, incident: incident.id } }),
     waits: advised.map(({ wait }) => wait),
-    released: (status?.releases ?? []).map(({ recordedAt, basis, by, pods, endedAt }) => ({
+    released: releasesOf(status ?? {}).map(({ recordedAt, basis, by, pods, endedAt }) => ({
       at: recordedAt,
       basis,
       ...(by === undefined ? {} : { by }),

@@ -53,6 +53,16 @@ function outcomeOf(incident: Incident, { history, jobs }: NodeFenceStatus): Outc
   return isRestarted || isMended ? 'repaired' : 'alone';
 }
 
+/** What was let go in the incident that is open, or is not gone yet; where none is open, all that is on record. */
+export function releasesOf({
+  incident,
+  releases = [],
+}: Partial<Pick<NodeFenceStatus, 'incident' | 'releases'>>): NodeFenceStatus['releases'] {
+  if (incident === undefined) return releases;
+  const startedMs = Date.parse(incident.startedAt);
+  return releases.filter(({ endedAt, recordedAt }) => endedAt === undefined || Date.parse(recordedAt) >= startedMs);
+}
+
 function since({ startedAt }: Incident, history: readonly Entry[]): Entry[] {
   return history.filter(({ at }) => Date.parse(at) >= Date.parse(startedAt));
 }
