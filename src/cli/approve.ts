@@ -9,6 +9,7 @@ import type { KubeClient } from '../kube/client.ts';
 import type { ActFlags, Done, StoredFence } from './node-fence.ts';
 import { nodeCommand, readFence, refOf, whoAmI } from './node-fence.ts';
 import { policyOfNode } from './policy-of.ts';
+import { apiFailure } from './taken.ts';
 import { UserError } from './user-error.ts';
 
 /** The operator writes the same status; it is read again and tried again. */
@@ -52,7 +53,7 @@ export async function approveAs(client: KubeClient, node: string, by: string, fl
     if (flags.dryRun === true) return { what, fence: next, notes };
     const written = await client.replace(refOf(node), next, 'status');
     if (written.ok) return { what, fence: written.value, notes };
-    if (written.error.kind !== 'conflict' || tries === maxTries) throw new UserError(written.error.message);
+    if (written.error.kind !== 'conflict' || tries === maxTries) throw apiFailure(written.error);
   }
 }
 

@@ -43,6 +43,7 @@ import type { WorkloadFlags } from './check-workloads.ts';
 import { checkWorkloads } from './check-workloads.ts';
 import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
 import { whoAmI } from './node-fence.ts';
+import { nodesArgument } from './node-argument.ts';
 import { noSuchNode } from './no-such-node.ts';
 import { configuredIn } from './operator-place.ts';
 import { taken } from './taken.ts';
@@ -92,8 +93,7 @@ export interface CheckContext {
 
 export function checkCommand(): Command {
   const command = new Command('check').description('ask every fence device, and say which nodes could not be fenced');
-  return addAgentFlags(addKubeFlags(command))
-    .argument('[node...]', 'only these nodes')
+  return nodesArgument(addAgentFlags(addKubeFlags(command)), '[node...]', 'only these nodes')
     .option('--clear', 'say that what was found wrong of the devices of these nodes is mended: you have looked')
     .option(
       '--shown',

@@ -18,4 +18,5 @@ export const commands: Readonly<Record<string, () => Promise<Command>>> = {
   approve: async () => (await import('./approve.ts')).approveCommand(),
   fence: async () => (await import('./fence.ts')).fenceCommand(),
   drill: async () => (await import('./drill.ts')).drillCommand(),
+  version: async () => (await import('./version.ts')).versionCommand(),
 };

@@ -15,6 +15,7 @@ import type { AgentFlags } from './agent-flags.ts';
 import { addAgentFlags } from './agent-flags.ts';
 import { addKubeFlags } from './kube-flags.ts';
 import { unheeded } from './leading.ts';
+import { nodeArgument } from './node-argument.ts';
 import type { StoredFence } from './node-fence.ts';
 import { patchFence, tell, whoAmI } from './node-fence.ts';
 import { UserError } from './user-error.ts';
@@ -31,8 +32,7 @@ const defaultTimeoutMs = 1_800_000;
 
 export function drillCommand(): Command {
   const command = new Subcommand('drill').description('fence one node for real, and show how it goes until it is back');
-  return addAgentFlags(addKubeFlags(command))
-    .argument('<node>', 'the name of the node')
+  return nodeArgument(addAgentFlags(addKubeFlags(command)), '<node>', 'the name of the node')
     .option('--yes', 'do not ask for the name of the node')
     .option(...withoutPolicyFlag)
     .option('--dry-run', 'ask its devices, and do nothing')

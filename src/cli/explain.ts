@@ -21,6 +21,7 @@ import { explanationText } from '../report/explain-text.ts';
 import type { Explanation, Known, KnownDevice, Leader } from '../report/explanation.ts';
 import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
 import { leftAloneBy, meaningless } from './node-annotations.ts';
+import { nodeArgument } from './node-argument.ts';
 import { noSuchNode } from './no-such-node.ts';
 import type { StoredFence } from './node-fence.ts';
 import { refOf } from './node-fence.ts';
@@ -28,6 +29,7 @@ import type { Place } from './operator-place.ts';
 import { leaderName, pauseText, placeOf, readPause, rivalsText } from './operator-place.ts';
 import { readPolicies } from './policy-of.ts';
 import { judged } from './status.ts';
+import { apiFailure } from './taken.ts';
 import { UserError } from './user-error.ts';
 import { usualNamespace } from './written.ts';
 
@@ -41,8 +43,7 @@ export function explainCommand(): Command {
   const command = new Command('explain').description(
     'say in plain words why a node is judged as it is, what comes next, and what you can do',
   );
-  return addKubeFlags(command)
-    .argument('<node>', 'the name of the node')
+  return nodeArgument(addKubeFlags(command), '<node>', 'the name of the node')
     .addOption(new Option('-o, --output <format>', 'instead of the text').choices(formats))
     .action(run);
 }
@@ -178,7 +179,7 @@ async function optional(
   const read = await client.get<KubeObject>(ref);
   if (read.ok) return { value: read.value, serverTime: read.serverTime };
   if (read.error.kind === 'notFound') return {};
-  throw new UserError(read.error.message);
+  throw apiFailure(read.error);
 }
 
 /** They are in the namespace of the operator, wherever that is; who may not read them is told less. */

@@ -5,15 +5,8 @@ import { version } from '../version.ts';
 import { commands } from './commands.ts';
 import { UserError } from './user-error.ts';
 
-/** Their exit code 1 is an answer: something is not as expected. */
-const twoIsWrong: ReadonlySet<string> = new Set(['simulate', 'replay']);
-
-/** kubectl takes its flags anywhere; here they belong to a command. */
-function atTheirPlace([, , first = '', ...rest]: readonly string[]): void {
-  const command = rest.find((word) => commands[word] !== undefined);
-  if (command === undefined || !/^--?[a-z]/.test(first) || /^(-h|--help|-V|--version)$/.test(first)) return;
-  throw new UserError(`write ${first} after the command: fenceline ${command} ${first} …`);
-}
+/** No answer: it was typed wrong, nobody could be asked, or nobody could be told. 1 is the answer no, or a request that was refused. */
+const noAnswer = 2;
 
 async function main(argv: string[]): Promise<void> {
   const program = new Command('fenceline')
@@ -21,22 +14,33 @@ async function main(argv: string[]): Promise<void> {
     .version(version)
     .showSuggestionAfterError()
     .showHelpAfterError('(see fenceline --help)')
-    .exitOverride(({ exitCode }) => process.exit(exitCode === 0 || !twoIsWrong.has(argv[2] ?? '') ? exitCode : 2));
-  atTheirPlace(argv);
-  const wanted = commands[argv[2] ?? ''];
+    .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : noAnswer));
+  const [, , ...typed] = argv;
+  const words = typed[0]?.startsWith('-') === true ? await behindTheirCommand(typed) : typed;
+  const wanted = commands[words[0] ?? ''];
   const loaders = wanted === undefined ? Object.values(commands) : [wanted];
   for (const command of await Promise.all(loaders.map((load) => load()))) {
     command.copyInheritedSettings(program).showHelpAfterError(`(see fenceline ${command.name()} --help)`);
     program.addCommand(command);
   }
-  await program.parseAsync(argv);
+  await program.parseAsync(words, { from: 'user' });
 }
 
-// A reader that has seen enough, such as head, is no error.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
-  process.exit(0);
-});
+async function behindTheirCommand(typed: readonly string[]): Promise<readonly string[]> {
+  const { behindTheCommand } = await import('./global-flags.ts');
+  return behindTheCommand(typed, (word) => commands[word] !== undefined) ?? typed;
+}
+
+// A reader that has seen enough, such as head, is no error, and does not change what the command has found.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') return;
+    // What nobody could be told was not answered, whatever it was.
+    process.exitCode = noAnswer;
+    if (stream === process.stdout) process.stderr.write(`fenceline: the answer cannot be written: ${error.message}\n`);
+    process.exit();
+  });
+}
 
 try {
   await main(process.argv);
@@ -47,7 +51,7 @@ try {
     isSystemError(error) ||
     error instanceof RangeError;
   console.error(known ? `fenceline: ${(error as Error).message}` : error);
-  process.exitCode = error instanceof UserError ? error.exitCode : 1;
+  process.exitCode = error instanceof UserError ? error.exitCode : error instanceof CredentialError ? noAnswer : 1;
 }
 
 /** An address that is taken, a file that may not be read. */

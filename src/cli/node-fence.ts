@@ -9,7 +9,8 @@ import type { ObjectRef, Resource } from '../kube/resources.ts';
 import { nodeFences, nodes } from '../kube/resources.ts';
 import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
 import { unheard } from './leading.ts';
-import { taken } from './taken.ts';
+import { nodeArgument } from './node-argument.ts';
+import { apiFailure, taken } from './taken.ts';
 import { UserError } from './user-error.ts';
 
 /** As it is stored: one that was just made has no status. */
@@ -37,8 +38,8 @@ export function nodeCommand(
   description: string,
   act: (client: KubeClient, node: string, flags: ActFlags) => Promise<Done>,
 ): Command {
-  return addKubeFlags(new Subcommand(name).description(description))
-    .argument('<node>', 'the name of the node')
+  const command = addKubeFlags(new Subcommand(name).description(description));
+  return nodeArgument(command, '<node>', 'the name of the node')
     .option('--dry-run', 'say what would be done, and do nothing')
     .addOption(new Option('-o, --output <format>', 'print the NodeFence').choices(['json', 'yaml', 'wide']))
     .action(async (node: string, flags: ActFlags) => {
@@ -70,9 +71,9 @@ export interface ReadFence {
 export async function readFence(client: KubeClient, node: string): Promise<ReadFence> {
   const read = await client.get<StoredFence>(refOf(node));
   if (read.ok) return { fence: read.value, serverTime: read.serverTime };
-  if (read.error.kind !== 'notFound') throw new UserError(read.error.message);
+  if (read.error.kind !== 'notFound') throw apiFailure(read.error);
   const there = await client.get({ resource: nodes, name: node });
-  if (!there.ok) throw new UserError(there.error.kind === 'notFound' ? `no such node: ${node}` : there.error.message);
+  if (!there.ok) throw apiFailure(there.error, there.error.kind === 'notFound' ? `no such node: ${node}` : undefined);
   return { fence: undefined, serverTime: there.serverTime };
 }
 
@@ -87,7 +88,7 @@ export async function createFence(client: KubeClient, fence: StoredFence): Promi
     created.error.kind === 'notFound'
       ? ' (are the CRDs installed? fenceline crds | kubectl apply --server-side -f -)'
       : '';
-  throw new UserError(`${created.error.message}${hint}`);
+  throw apiFailure(created.error, `${created.error.message}${hint}`);
 }
 
 /** Of the spec only: the operator writes the status at any time, and neither is in the other's way. */
@@ -125,7 +126,7 @@ export async function whoAndWhen(client: KubeClient): Promise<{ who: string; now
 
 async function asked(client: KubeClient): Promise<{ who: string; nowMs: number | undefined }> {
   const answer = await client.create(selfSubjectReviews, { metadata: {} } as KubeObject);
-  if (!answer.ok) throw new UserError(`the API server does not say who you are: ${answer.error.message}`);
+  if (!answer.ok) throw apiFailure(answer.error, `the API server does not say who you are: ${answer.error.message}`);
   const { status } = answer.value as { status?: { userInfo?: { username?: string } } };
   return { who: (status?.userInfo?.username ?? 'unknown').slice(0, 253), nowMs: answer.serverTime };
 }

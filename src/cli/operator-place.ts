@@ -7,6 +7,7 @@ import { UNABLE } from '../kube/leader.ts';
 import type { ObjectRef } from '../kube/resources.ts';
 import { configMaps, leases, nodeLeaseNamespace } from '../kube/resources.ts';
 import type { Leader } from '../report/explanation.ts';
+import { apiFailure } from './taken.ts';
 import { UserError } from './user-error.ts';
 import { isWrittenIn, likelyNamespace, mustExist, usualNamespace, writtenElsewhere } from './written.ts';
 
@@ -129,10 +130,10 @@ export async function readPause(client: KubeClient, place: Place): Promise<SeenP
   const { namespace, guessed } = place;
   const read = await client.get<KubeObject & { data?: Record<string, string> }>(pauseRef(namespace));
   if (read.ok) return { namespace, written: writtenPause(read.value) };
-  const { kind, message } = read.error;
+  const { kind } = read.error;
   if (kind === 'notFound' && guessed === undefined) return { namespace };
   if (kind === 'notFound' || kind === 'forbidden') return undefined;
-  throw new UserError(message);
+  throw apiFailure(read.error);
 }
 
 /** What could not be read, where `readPause` answers nothing. */

@@ -12,7 +12,7 @@ import { unheard } from './leading.ts';
 import { whoAndWhen } from './node-fence.ts';
 import type { Place } from './operator-place.ts';
 import { pauseRef, placeOf, rivalsText } from './operator-place.ts';
-import { taken } from './taken.ts';
+import { apiFailure, taken } from './taken.ts';
 import { UserError } from './user-error.ts';
 
 interface PauseFlags extends Overrides {
@@ -70,7 +70,7 @@ export async function pause(client: KubeClient, flags: PauseFlags): Promise<Told
   const { namespace } = place;
   const { who, nowMs } = await whoAndWhen(client);
   const found = await client.get<PauseMap>(pauseRef(namespace));
-  if (!found.ok && found.error.kind !== 'notFound') throw new UserError(found.error.message);
+  if (!found.ok && found.error.kind !== 'notFound') throw apiFailure(found.error);
   const known = found.ok ? found.value : undefined;
   if (flags.show === true) return { ...stateOf(known, namespace, nowMs), notes: placeNotes(place) };
   if (flags.end === true) {

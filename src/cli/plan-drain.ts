@@ -19,6 +19,7 @@ import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
 import { noSuchNode } from './no-such-node.ts';
 import { taken } from './taken.ts';
 import { renderTable } from './table.ts';
+import { nodesArgument } from './node-argument.ts';
 import { UserError } from './user-error.ts';
 
 const formats = ['wide', 'json', 'yaml'] as const;
@@ -37,8 +38,7 @@ export function planDrainCommand(): Command {
   const command = new Command('plan-drain').description(
     'say what drains of nodes would wait for, move and put at risk',
   );
-  return addKubeFlags(command)
-    .argument('<node...>', 'the nodes to be drained')
+  return nodesArgument(addKubeFlags(command), '<node...>', 'the nodes to be drained')
     .option('--rebuild-rate <MiB/s>', 'how fast replicas are rebuilt, for the estimate of time', '100')
     .addOption(new Option('-o, --output <format>', 'instead of the table').choices(formats))
     .action(plan);

@@ -4,8 +4,7 @@ import type { PolicyFacts } from '../api/release-view.ts';
 import { matchPolicy } from '../judge/match-policy.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
 import { nodes, remedyPolicies } from '../kube/resources.ts';
-import { taken } from './taken.ts';
-import { UserError } from './user-error.ts';
+import { apiFailure, taken } from './taken.ts';
 
 export async function readPolicies(client: KubeClient): Promise<PolicyFacts[]> {
   const read = await client.list<KubeObject>(remedyPolicies);
@@ -24,7 +23,7 @@ export async function nodeWith(
   node: string,
 ): Promise<{ node: KubeObject; policy: PolicyFacts | undefined }> {
   const read = await client.get({ resource: nodes, name: node });
-  if (!read.ok) throw new UserError(read.error.kind === 'notFound' ? `no such node: ${node}` : read.error.message);
+  if (!read.ok) throw apiFailure(read.error, read.error.kind === 'notFound' ? `no such node: ${node}` : undefined);
   const match = matchPolicy(await readPolicies(client), read.value.metadata.labels ?? {});
   return { node: read.value, policy: match.kind === 'one' ? match.policy : undefined };
 }

@@ -37,6 +37,7 @@ import { releasesOf } from '../report/incidents.ts';
 import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
 import { nobodyLeads } from './leading.ts';
 import { isAnnotated, leftAloneBy, meaningless } from './node-annotations.ts';
+import { nodesArgument } from './node-argument.ts';
 import { noSuchNode } from './no-such-node.ts';
 import type { NodeStatus, Recovery } from './node-status.ts';
 import { pauseText, placeOf, readPause, rivalsText } from './operator-place.ts';
@@ -45,6 +46,7 @@ import { renderAlarms, renderDrains, renderRehearsals, renderStuck } from './sta
 import type { ReadDevice } from './status-devices.ts';
 import { renderUnfenceable, unfenceableOf } from './status-devices.ts';
 import { renderTable } from './table.ts';
+import { apiFailure } from './taken.ts';
 import { UserError } from './user-error.ts';
 
 const formats = ['wide', 'json', 'yaml'] as const;
@@ -60,8 +62,7 @@ export interface StatusReport {
 
 export function statusCommand(): Command {
   const command = new Command('status').description('show the verdict on each node and what it rests on');
-  return addKubeFlags(command)
-    .argument('[node...]', 'only these nodes')
+  return nodesArgument(addKubeFlags(command), '[node...]', 'only these nodes')
     .addOption(new Option('-o, --output <format>', 'instead of the table').choices(formats))
     .action(status);
 }
@@ -196,7 +197,7 @@ async function readOwn<T extends KubeObject>(client: KubeClient, resource: Resou
   if (read.ok) return read.value.items;
   if (read.error.kind === 'notFound') return [];
   if (read.error.kind === 'forbidden') return 'forbidden';
-  throw new UserError(read.error.message);
+  throw apiFailure(read.error);
 }
 
 function recoveriesOf(fences: readonly NodeFence[], isLed: boolean): Map<string, { recovery: Recovery }> {
@@ -273,7 +274,7 @@ async function readAll(
 }
 
 function taken<T>(result: Result<T>): Extract<Result<T>, { ok: true }> {
-  if (!result.ok) throw new UserError(result.error.message);
+  if (!result.ok) throw apiFailure(result.error);
   return result;
 }
 

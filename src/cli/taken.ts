@@ -1,8 +1,15 @@
 /** What the API server has answered; whatever went wrong is said to whoever typed. */
-import type { Result } from '../kube/errors.ts';
+import type { KubeError, KubeErrorKind, Result } from '../kube/errors.ts';
 import { UserError } from './user-error.ts';
 
 export function taken<T>(result: Result<T>): T {
-  if (!result.ok) throw new UserError(result.error.message);
+  if (!result.ok) throw apiFailure(result.error);
   return result.value;
+}
+
+/** Nobody has answered: what was asked is neither so nor not so. */
+const unanswered: ReadonlySet<KubeErrorKind> = new Set(['unreachable', 'timeout', 'unauthorized']);
+
+export function apiFailure({ kind, message }: Pick<KubeError, 'kind' | 'message'>, told = message): UserError {
+  return new UserError(told, unanswered.has(kind) ? 2 : 1);
 }
