@@ -2,10 +2,11 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { evictingNode } from '../../test/support/drain-case.ts';
 import { ActCluster, fenceRef, nodeRef } from '../../test/support/act-cluster.ts';
+import { parseLabelSelector } from '../api/label-selector.ts';
 import type { KubeObject } from '../kube/client.ts';
 import type { ObjectRef } from '../kube/resources.ts';
 import { drainPolicies, fenceDevices } from '../kube/resources.ts';
-import { readStatus, render, renderUnreadable } from './status.ts';
+import { chosenOf, readStatus, render, renderUnreadable } from './status.ts';
 
 const policyRef: ObjectRef = { resource: drainPolicies, name: 'default' };
 const deviceRef: ObjectRef = { resource: fenceDevices, namespace: 'default', name: 'node-1-ipmi' };
@@ -145,6 +146,23 @@ describe('status of fences', () => {
     });
     assert.match(await shown(cluster), /^node-1 .* Ready=Unknown; by 2026-01-01T00:10:00Z: fence begins, if/m);
   });
+});
+
+test('[ADM-4] nodes are chosen by name and by label, and may be printed as names alone', async () => {
+  const report = await readStatus((await ActCluster.create()).client);
+  const [one] = report.nodes;
+  assert.ok(one !== undefined);
+  const two = { ...one, node: 'node-2' };
+  const both = { ...report, nodes: [one, two], labels: new Map([['node-2', { pool: 'db' }]]) };
+  const chosen = (names: string[], text?: string): string[] => {
+    const parsed = text === undefined ? undefined : parseLabelSelector(text);
+    return chosenOf(both, names, parsed?.ok === true ? parsed.selector : undefined).map(({ node }) => node);
+  };
+  assert.deepEqual(chosen([]), ['node-1', 'node-2']);
+  assert.deepEqual(chosen([], 'pool=db'), ['node-2']);
+  assert.deepEqual(chosen(['node-1'], 'pool=db'), []);
+  assert.throws(() => chosen(['node-3']), /no such node: node-3/);
+  assert.equal(await render(both.nodes, 'name'), 'node/node-1\nnode/node-2\n');
 });
 
 describe('status of releases', () => {

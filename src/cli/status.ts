@@ -7,6 +7,8 @@
 import { Command, Option } from 'commander';
 import { EMPTY_STATUS } from '../api/empty-status.ts';
 import { isUnderFence } from '../api/facts.ts';
+import { parseLabelSelector, selects } from '../api/label-selector.ts';
+import type { Selector } from '../api/node-choice.ts';
 import type { NodeFence, NodeFenceStatus } from '../api/node-fence.ts';
 import { policyFacts } from '../api/policy-facts.ts';
 import { ALARM, FENCED } from '../api/reasons.ts';
@@ -49,11 +51,13 @@ import { renderTable } from './table.ts';
 import { apiFailure } from './taken.ts';
 import { UserError } from './user-error.ts';
 
-const formats = ['wide', 'json', 'yaml'] as const;
+const formats = ['wide', 'name', 'json', 'yaml'] as const;
 type Format = (typeof formats)[number];
 
 export interface StatusReport {
   nodes: NodeStatus[];
+  /** Of each node. */
+  labels: ReadonlyMap<string, Readonly<Record<string, string>>>;
   /** What the user may not read, and is therefore not shown. */
   unreadable: string[];
   /** What is wrong with the operators themselves. */
@@ -63,27 +67,47 @@ export interface StatusReport {
 export function statusCommand(): Command {
   const command = new Command('status').description('show the verdict on each node and what it rests on');
   return nodesArgument(addKubeFlags(command), '[node...]', 'only these nodes')
+    .option('-l, --selector <selector>', 'only nodes with these labels, as in kubectl get')
     .addOption(new Option('-o, --output <format>', 'instead of the table').choices(formats))
     .action(status);
 }
 
-async function status(names: string[], flags: Overrides & { output?: Format }): Promise<void> {
+interface StatusFlags extends Overrides {
+  output?: Format;
+  selector?: string;
+}
+
+async function status(names: string[], flags: StatusFlags): Promise<void> {
+  const parsed = flags.selector === undefined ? undefined : parseLabelSelector(flags.selector);
+  if (parsed?.ok === false) throw new UserError(`--selector: ${parsed.problem}`, 2);
   const client = clientOf(await connect(flags));
   try {
-    const { nodes: all, unreadable, warnings } = await readStatus(client, flags.namespace);
-    const missing = names.filter((name) => all.every(({ node }) => node !== name));
-    if (missing.length > 0)
-      throw noSuchNode(
-        missing,
-        all.map(({ node }) => node),
-      );
-    const chosen = names.length === 0 ? all : all.filter(({ node }) => names.includes(node));
-    process.stdout.write(await render(chosen, flags.output));
+    const report = await readStatus(client, flags.namespace);
+    const { unreadable, warnings } = report;
+    process.stdout.write(await render(chosenOf(report, names, parsed?.selector), flags.output));
     for (const warning of warnings) process.stderr.write(`fenceline: ${warning}\n`);
     if (unreadable.length > 0) process.stderr.write(`fenceline: ${renderUnreadable(unreadable)}\n`);
   } finally {
     client.close();
   }
+}
+
+export function chosenOf(
+  { nodes: all, labels }: StatusReport,
+  names: readonly string[],
+  selector: Selector | undefined,
+): NodeStatus[] {
+  const missing = names.filter((name) => all.every(({ node }) => node !== name));
+  if (missing.length > 0)
+    throw noSuchNode(
+      missing,
+      all.map(({ node }) => node),
+    );
+  return all.filter(
+    ({ node }) =>
+      (names.length === 0 || names.includes(node)) &&
+      (selector === undefined || selects(selector, labels.get(node) ?? {})),
+  );
 }
 
 /** `namespace`: of the operator; absent: where its Lease or its configuration is. */
@@ -141,7 +165,7 @@ export async function readStatus(client: KubeClient, namespace?: string): Promis
   const unseen = place !== undefined && pause === undefined ? [pauseText(place)] : [];
   const rivals = place && rivalsText(place);
   const warnings = [...(rivals === undefined ? [] : [rivals]), ...[...annotated.values()].flatMap(meaningless)];
-  return { nodes: all, unreadable: [...unreadable, ...unseen], warnings };
+  return { nodes: all, labels, unreadable: [...unreadable, ...unseen], warnings };
 }
 
 /** What was begun before is brought to its end. */
@@ -289,6 +313,8 @@ export async function render(statuses: NodeStatus[], format: Format | undefined)
       return `${JSON.stringify(statuses, null, 2)}\n`;
     case 'yaml':
       return (await import('./yaml.ts')).toYaml(statuses);
+    case 'name':
+      return statuses.map(({ node }) => `node/${node}\n`).join('');
     case 'wide':
     case undefined: {
       const withRecovery = statuses.some(({ recovery }) => recovery !== undefined);
