@@ -1,4 +1,4 @@
-/** How a NodeFence is called and how much it holds; apart from its schema, so that the operator does not load that. */
+/** How a NodeFence is called, how much it holds and where its fence may stand; apart from its schema, so that the operator does not load that. */
 
 export const NODE_FENCE_PREFIX = 'node-fence-';
 export const nodeFenceName = (node: string): string => `${NODE_FENCE_PREFIX}${node}`;
@@ -16,6 +16,20 @@ export const CORDON_METHOD = 'mark-unschedulable';
 /** Where the Jobs of remedies run, and as whom: apart from the operator, its account and the credentials of devices (SEC-3). */
 export const REMEDY_NAMESPACE = 'fenceline-remedies';
 export const REMEDY_ACCOUNT = 'fenceline-remedies';
+
+/** Where a fence may stand. */
+export const FENCE_PHASES = [
+  'waiting',
+  'isolating',
+  'isolated',
+  'poweringOff',
+  'off',
+  'poweringOn',
+  'booting',
+  'recovering',
+  'finished',
+  'failed',
+] as const;
 
 export const MAX_HISTORY = 100;
 export const MAX_EVIDENCE = 32;

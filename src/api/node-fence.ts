@@ -9,6 +9,7 @@
 import { z } from 'zod';
 import { VERDICTS } from './view.ts';
 import {
+  FENCE_PHASES,
   MAX_EVIDENCE,
   MAX_HISTORY,
   MAX_JOBS,
@@ -60,18 +61,6 @@ import { asMap, withRules, withTransitionRules } from './rules.ts';
 
 export const FENCE_STEPS = ['isolation', 'power-management', 'recovery'] as const;
 export const FENCE_STATUSES = ['new', 'running', 'done', 'final', 'error'] as const;
-export const FENCE_PHASES = [
-  'waiting',
-  'isolating',
-  'isolated',
-  'poweringOff',
-  'off',
-  'poweringOn',
-  'booting',
-  'recovering',
-  'finished',
-  'failed',
-] as const;
 export const RETURN_STAGES = ['seen', 'clean', 'soaked'] as const;
 export const BASES = [
   'StorageSafeDetach',

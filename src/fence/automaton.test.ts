@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { configs, full, limits, quiet } from '../../test/support/fence-steps.ts';
 import type { FenceConfig } from '../api/fence-config.ts';
-import { FENCE_PHASES as PHASES } from '../api/node-fence.ts';
+import { FENCE_PHASES as PHASES } from '../api/fence-names.ts';
 import { transition } from './automaton.ts';
 import type { FenceFacts, FenceState, Transition } from './state.ts';
 import { beginFence } from './state.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { configs, limits, quiet } from '../../test/support/fence-steps.ts';
 import type { FenceConfig } from '../api/fence-config.ts';
-import { FENCE_PHASES as PHASES } from '../api/node-fence.ts';
+import { FENCE_PHASES as PHASES } from '../api/fence-names.ts';
 import { transition } from './automaton.ts';
 import type { FenceFacts, FenceLimits, FenceState, TaskNews, Transition } from './state.ts';
 import { retryAfterMs } from './switching.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { anIncident } from '../../test/support/release-case.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
-import { FENCE_PHASES } from '../api/node-fence.ts';
+import { FENCE_PHASES } from '../api/fence-names.ts';
 import { FENCED } from '../api/reasons.ts';
 import { deedText, fenceNews, isBadNews } from './told.ts';
 

@@ -3,19 +3,14 @@
  * to one node in trouble is watched only while it is (see node-pods.ts).
  */
 import { isDeepStrictEqual } from 'node:util';
-import { fencesSilence, holdsSlot, isUnderFence } from '../api/facts.ts';
+import { fencesSilence } from '../api/facts.ts';
 import type { NamedData, WrittenDevice } from '../api/fence-config.ts';
 import { isFenceConfig, nodeFenceName } from '../api/fence-names.ts';
-import type { FenceRequest } from '../api/fence-request.ts';
-import { requestOf } from '../api/fence-request.ts';
-import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { SeenPause, WrittenPause } from '../api/seen-pause.ts';
 import { PAUSE_NAME, writtenPause } from '../api/seen-pause.ts';
 import { policyFacts, templatesOf } from '../api/policy-facts.ts';
-import { ALARM } from '../api/reasons.ts';
 import type { AttachmentFacts, DriverFacts, PolicyFacts, PolicySummary } from '../api/release-view.ts';
 import type { StormSign } from '../api/storm-sign.ts';
-import { attendedSign } from '../api/storm-sign.ts';
 import type { WrittenPolicy } from '../api/written.ts';
 import type { Clock } from '../clock.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
@@ -34,6 +29,8 @@ import type { Change } from '../kube/view.ts';
 import type { AnyWatch, WatchState } from './watch-state.ts';
 import { stateOf } from './watch-state.ts';
 import { projectDevice } from './project-device.ts';
+import type { FenceSummary } from './project-fence.ts';
+import { projectFence } from './project-fence.ts';
 import { projectAttachment, projectDriver } from './project-release.ts';
 
 export type SharedName =
@@ -61,26 +58,6 @@ export interface ClusterViewOptions {
   onProblem: (watch: SharedName, error: KubeError) => void;
 }
 
-interface FenceSummary {
-  node: string;
-  /** It has something under way, or something to undo. */
-  open: boolean;
-  /** A fence was begun and has not ended, and when its present step began. */
-  fenced: boolean;
-  stepMs: number | undefined;
-  /** A command of it, which may have gone out, is on record. */
-  told: boolean;
-  /** It has a slot, for a fence or for another remedy that cannot be taken back. */
-  fencing: boolean;
-  remedying: boolean;
-  /** The last storm that it was in; of a node that nobody attends to any more it has ended. */
-  storm: StormSign | undefined;
-  /** Whether problems were counted that an alarm may be about, and whether one is raised. */
-  problems: 'none' | 'counted' | 'alarmed';
-  /** How many pods each record lets go: since when, and when the last was gone. */
-  released: readonly { recordedMs: number; goneMs?: number; pods: number }[];
-}
-
 export class ClusterView {
   readonly #policies: ListWatch<WatchedPolicy>;
   readonly #fences: ListWatch<FenceSummary>;
@@ -97,7 +74,7 @@ export class ClusterView {
     this.#options = options;
     this.#policies = this.#watch(remedyPolicies, watchedPolicy, (change) => this.#policyChanged(change));
     this.#drivers = this.#watch(csiDrivers, projectDriver, () => options.onAll());
-    this.#fences = this.#watch(nodeFences, summaryOf, (change) => this.#fenceChanged(change));
+    this.#fences = this.#watch(nodeFences, projectFence, (change) => this.#fenceChanged(change));
     this.#configs = this.#watch(configMaps, projectConfig, () => options.onAll(), options.namespace);
     this.#devices = this.#watch(fenceDevices, (object) => object, this.#deviceChanged, options.namespace);
     this.#attachments = this.#watch(volumeAttachments, projectAttachment, (change) => this.#attached(change));
@@ -201,6 +178,11 @@ export class ClusterView {
   get released(): ReadonlyMap<string, FenceSummary['released']> {
     const all = [...this.#fences.entries.values()];
     return new Map(all.flatMap(({ value }) => (value.released.length === 0 ? [] : [[value.node, value.released]])));
+  }
+
+  /** What all of them say. */
+  get records(): Pick<FenceSummary, 'phase' | 'alarm'>[] {
+    return [...this.#fences.entries.values()].map(({ value }) => value);
   }
 
   attachmentsOf(node: string): AttachmentFacts[] {
@@ -340,54 +322,4 @@ function projectConfig(object: KubeObject): WatchedConfig {
   const { name } = metadata;
   if (name === PAUSE_NAME) return { pause: writtenPause({ metadata, data }) };
   return isFenceConfig(name) ? { fence: { name, data: data ?? {} } } : {};
-}
-
-function problemsOf(
-  problems: readonly object[] = [],
-  conditions: readonly { type: string; status: string; reason: string }[] = [],
-): FenceSummary['problems'] {
-  const isRaised = conditions.some(
-    ({ type, status, reason }) => type === ALARM.of && status === 'True' && reason === ALARM.reason.RepeatedTrouble,
-  );
-  if (isRaised) return 'alarmed';
-  return problems.length === 0 ? 'none' : 'counted';
-}
-
-function summaryOf(object: KubeObject): FenceSummary {
-  const { spec, status } = object as KubeObject & {
-    spec?: { node?: string; policy?: string; stop?: boolean; requested?: FenceRequest };
-    status?: Pick<NodeFenceStatus, 'incident' | 'request' | 'storm' | 'ladders' | 'hold'> & {
-      applied?: object[];
-      fence?: {
-        phase: string;
-        stepStartedAt: string;
-        releasedAt?: string;
-        waitsFor?: string;
-        switched?: { commandSentAt?: string; confirmedAt?: string }[];
-        told?: string[];
-      };
-      problems?: object[];
-      conditions?: { type: string; status: string; reason: string }[];
-      releases?: { recordedAt?: string; joinedAt?: string; podsGoneAt?: string; pods?: object[] }[];
-    };
-  };
-  return {
-    node: spec?.node ?? '',
-    fenced: isUnderFence(status?.fence),
-    stepMs: isUnderFence(status?.fence) ? Date.parse(status?.fence?.stepStartedAt ?? '') : undefined,
-    told: (status?.fence?.switched ?? []).some(({ commandSentAt }) => commandSentAt !== undefined),
-    fencing: holdsSlot('fence', { spec, status }),
-    remedying: holdsSlot('remedy', { spec, status }),
-    storm: attendedSign(spec?.node ?? '', status, spec?.policy),
-    problems: problemsOf(status?.problems, status?.conditions),
-    released: (status?.releases ?? []).map(({ recordedAt, joinedAt, podsGoneAt, pods = [] }) => ({
-      recordedMs: Date.parse(joinedAt ?? recordedAt ?? ''),
-      ...(podsGoneAt === undefined ? {} : { goneMs: Date.parse(podsGoneAt) }),
-      pods: pods.length,
-    })),
-    open:
-      status?.incident !== undefined ||
-      (status?.applied ?? []).length > 0 ||
-      requestOf({ spec: { requested: spec?.requested }, ...(status && { status }) }) !== undefined,
-  };
 }

@@ -42,6 +42,7 @@ function stage(limits: () => AttendantOptions['limits']) {
     shared: { forget: () => {} },
     reporter: {
       report: () => {},
+      forget: () => {},
       undecided: (name: string, _: unknown, why: Error) => told.push(`${name}: ${why.message}`),
     },
     publish: (name: string) => void published.push(name),

@@ -47,7 +47,7 @@ export interface AttendantOptions {
   isLeading: () => boolean;
   /** What is thought of a node; answers when to judge it again, in milliseconds. */
   publish: (name: string, judgement: Judgement) => number | undefined;
-  reporter: Pick<PassReporter, 'report' | 'undecided'>;
+  reporter: Pick<PassReporter, 'report' | 'undecided' | 'forget'>;
   onPass?: ((pass: Pass) => void) | undefined;
   /** Waits for a device, and takes nobody's place meanwhile (S27). */
   aside: <Answer>(name: string, wait: Promise<Answer>) => Promise<Answer>;
@@ -185,7 +185,8 @@ export class Attendant {
   }
 
   #leave(name: string): void {
-    const { reader, longActs, shared, cluster } = this.#options;
+    const { reader, longActs, shared, cluster, reporter } = this.#options;
+    reporter.forget(name);
     longActs.forget(name);
     shared.forget(name);
     reader.forget(name);

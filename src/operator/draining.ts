@@ -18,6 +18,7 @@ import { DrainWatch } from '../observe/drain-watch.ts';
 import type { InstallationWatch } from '../observe/installation-watch.ts';
 import type { WatchState } from '../observe/watch-state.ts';
 import { noStorageNode, whyNothingIsGuarded } from '../report/drain-status.ts';
+import type { DrainMetrics } from '../report/metrics.ts';
 import { Counter } from '../report/prometheus.ts';
 import { budgetFacts } from '../storage/budgets.ts';
 import { longhorn } from '../storage/longhorn.ts';
@@ -73,8 +74,8 @@ export class Draining {
   readonly #known = new WeakMap<InstallationWatch, Known>();
   readonly #upgraded = new WeakSet<InstallationWatch>();
   readonly #decided = new Map<string, readonly NodeDrainDecision[]>();
-  readonly requests = new Counter();
-  readonly refusals = new Counter();
+  readonly requests: DrainMetrics['requests'] = new Counter();
+  readonly refusals: DrainMetrics['refusals'] = new Counter();
   #touched = Promise.withResolvers<void>();
   #urgent = Promise.withResolvers<void>();
   #waitingSinceMs: number | undefined;

@@ -10,6 +10,7 @@ import { pauseOf } from '../api/pause.ts';
 import type { JudgeLimits, Judgement } from '../api/view.ts';
 import { LongActs } from '../act/long-acts.ts';
 import type { DeviceMemory } from '../act/device-memory.ts';
+import { timedDevices } from '../act/timed-devices.ts';
 import type { StoredDevice } from '../act/device-records.ts';
 import type { Clock } from '../clock.ts';
 import type { KubeError } from '../kube/errors.ts';
@@ -112,7 +113,11 @@ export class Operator {
 
   constructor(options: OperatorOptions) {
     this.#serverTime = serverTimeFor(options);
-    this.#options = { ...options, client: options.client.readingTimeBy(this.#serverTime) };
+    this.#options = {
+      ...options,
+      client: options.client.readingTimeBy(this.#serverTime),
+      devices: timedDevices(options.devices, options.clock, (answered) => this.#metrics.answered(answered)),
+    };
     const { client, clock, random, nodeName, identity, election, log } = this.#options;
     const base = { client, clock, random, nodeName, serverTime: this.#serverTime };
     const onProblem = (source: string, error: KubeError): void => this.#problem(source, error);
@@ -154,7 +159,7 @@ export class Operator {
     this.#policies = new PolicyStatus({
       ...base,
       ...views,
-      provider: options.devices,
+      provider: this.#options.devices,
       memory: this.#devices,
       watch: this.#attendant.watch,
       namespace: options.namespace,
@@ -246,6 +251,7 @@ export class Operator {
       clockAstrayMs: () => this.#serverTime.astrayByMs,
       releases: this.#reporter,
       drains: this.#draining,
+      records: () => (isLeading() ? this.#cluster.records : []),
       unfenceable: () => this.#policies.unfenceable,
       kdump: this.#options.kdump ?? {},
     };

@@ -1,6 +1,7 @@
 /** What came of incidents, and how long their stages took: counted when it is put on record, so that nothing counts twice. */
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { FENCED, RELEASED } from '../api/reasons.ts';
+import type { LabelsOf } from './metric-list.ts';
 import type { Pass } from './pass.ts';
 import { Counter, Histogram } from './prometheus.ts';
 
@@ -19,8 +20,10 @@ const stages: Readonly<Record<string, string>> = {
 
 export class Incidents {
   /** Seconds from the first sight of the trouble, by stage. */
-  readonly stages = new Histogram([1, 2.5, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600]);
-  readonly ended = new Counter();
+  readonly stages = new Histogram<LabelsOf<'fenceline_incident_stage_seconds'>>([
+    1, 2.5, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600,
+  ]);
+  readonly ended = new Counter<LabelsOf<'fenceline_incidents_total'>>();
 
   /** `news`: what this pass has added to the history. */
   note({ nodeCase, fence }: Pass, news: readonly Entry[]): void {

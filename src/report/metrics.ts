@@ -2,20 +2,27 @@
  * Metrics. Gauges are read when somebody asks, from the values that everything else uses: nothing is kept twice, and a
  * metric cannot drift from the truth.
  */
+import type { Answered } from '../act/timed-devices.ts';
+import { FENCE_PHASES } from '../api/fence-names.ts';
 import { VERDICTS } from '../api/view.ts';
 import type { Incidents } from './incidents.ts';
-import type { Metric, Sample } from './prometheus.ts';
-import { Counter, render } from './prometheus.ts';
+import type { LabelsOf, MetricName } from './metric-list.ts';
+import { METRICS } from './metric-list.ts';
+import type { Sample } from './prometheus.ts';
+import { Counter, Histogram, render } from './prometheus.ts';
+import type { ReleaseTimes } from './release-times.ts';
 import type { VerdictBoard, VerdictChange } from './verdict-board.ts';
 
-/** What is counted of releases. */
+/** What is counted of passes. */
 export interface ReleaseMetrics {
-  released: Counter;
-  refused: Counter;
+  released: Counter<LabelsOf<'fenceline_released_pods_total'>>;
+  times: Pick<ReleaseTimes, 'took'>;
+  refused: Counter<LabelsOf<'fenceline_release_refusals_total'>>;
   stuck: ReadonlyMap<string, number>;
-  fenceSteps: Counter;
+  fenceSteps: Counter<LabelsOf<'fenceline_fence_steps_total'>>;
+  remedies: Counter<LabelsOf<'fenceline_remedies_total'>>;
   /** Begun, by reason. */
-  holds: Counter;
+  holds: Counter<LabelsOf<'fenceline_holds_total'>>;
   incidents: Pick<Incidents, 'stages' | 'ended'>;
   held: ReadonlyMap<string, number>;
 }
@@ -23,8 +30,8 @@ export interface ReleaseMetrics {
 /** What is known of drains. */
 export interface DrainMetrics {
   nodes: readonly { node: string; cordoned: boolean | undefined; blocked: boolean; reason: string }[];
-  requests: Counter;
-  refusals: Counter;
+  requests: Counter<LabelsOf<'fenceline_replica_evictions_total'>>;
+  refusals: Counter<LabelsOf<'fenceline_drain_refusals_total'>>;
 }
 
 export interface MetricSources {
@@ -33,6 +40,8 @@ export interface MetricSources {
   isLeading: () => boolean;
   releases: ReleaseMetrics;
   drains: DrainMetrics;
+  /** What the NodeFences say; empty while another instance leads, which tells the same. */
+  records: () => readonly { phase?: string | undefined; alarm?: string | undefined }[];
   /** Somebody has paused everything. */
   isPaused: () => boolean;
   /** By how much a clock of an API server is off. */
@@ -43,68 +52,45 @@ export interface MetricSources {
   kdump: Readonly<Record<string, number>>;
 }
 
+type Readers = { [Name in MetricName]: () => Iterable<Sample<LabelsOf<Name>>> };
+type Part<Prefix extends string> = Pick<Readers, Extract<MetricName, `${Prefix}${string}`>>;
+
+/** A fence that is finished is none. */
+const OPEN_PHASES = FENCE_PHASES.filter((phase) => phase !== 'finished');
+
+/** Nearly all answer at once; what takes longer than a question may take has not answered. */
+const deviceBounds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
+
 export class Metrics {
-  readonly #changes = new Counter();
-  readonly #problems = new Counter();
-  readonly #metrics: Metric[];
+  readonly #changes = new Counter<LabelsOf<'fenceline_verdict_changes_total'>>();
+  readonly #problems = new Counter<LabelsOf<'fenceline_api_problems_total'>>();
+  readonly #devices = new Histogram<LabelsOf<'fenceline_device_seconds'>>(deviceBounds);
+  readonly #readers: Readers;
 
   constructor(sources: MetricSources, version: string) {
-    this.#metrics = [
-      gauge('fenceline_build_info', 'Always 1.', () => [{ labels: { version }, value: 1 }]),
-      gauge('fenceline_leading', 'Whether this instance leads.', () => [one(sources.isLeading() ? 1 : 0)]),
-      ...verdictMetrics(sources.board),
-      counter('fenceline_verdict_changes_total', 'Verdicts that changed, by what they changed to.', this.#changes),
-      ...watchMetrics(sources.watches),
-      counter(
-        'fenceline_api_problems_total',
-        'Requests to the API server that failed and were tried again.',
-        this.#problems,
-      ),
-      gauge(
-        'fenceline_api_clock_off_seconds',
-        'How far the clock of an API server was ahead of what is believed, within the last minutes; negative: behind.',
-        () => [one(sources.clockAstrayMs() / 1000)],
-      ),
-      counter('fenceline_released_pods_total', 'Pods let go, by basis.', sources.releases.released),
-      counter(
-        'fenceline_release_refusals_total',
-        'Acts that were not carried out, by reason.',
-        sources.releases.refused,
-      ),
-      gauge('fenceline_stuck_pods', 'Pods that should have gone and have not, by reason.', () =>
-        [...sources.releases.stuck].map(([reason, value]) => ({ labels: { reason }, value })),
-      ),
-      counter('fenceline_fence_steps_total', 'Steps of fences, by what they came to.', sources.releases.fenceSteps),
-      gauge('fenceline_held_nodes', 'Nodes in trouble that nothing is done about just now, by reason.', () =>
-        [...sources.releases.held].map(([reason, value]) => ({ labels: { reason }, value })),
-      ),
-      counter('fenceline_holds_total', 'Holds that began, by reason.', sources.releases.holds),
-      gauge('fenceline_paused', 'Whether somebody has paused everything.', () => [one(sources.isPaused() ? 1 : 0)]),
-      {
-        name: 'fenceline_incident_stage_seconds',
-        help: 'From the first sight of trouble until the node was proven harmless, its pods were gone, or it was back.',
-        type: 'histogram',
-        read: () => sources.releases.incidents.stages.samples,
-      },
-      counter(
-        'fenceline_incidents_total',
-        'Incidents that are over: repaired by us, back alone, or with the node gone.',
-        sources.releases.incidents.ended,
-      ),
-      ...unfenceableMetrics(sources.unfenceable),
-      {
-        name: 'fenceline_kdump_messages_total',
-        help: 'Datagrams at the port of crashed kernels, by what came of them.',
-        type: 'counter',
-        read: () => Object.entries(sources.kdump).map(([result, value]) => ({ labels: { result }, value })),
-      },
-      ...drainMetrics(sources.drains),
-      ...processMetrics(),
-    ];
+    this.#readers = {
+      fenceline_build_info: () => [{ labels: { version }, value: 1 }],
+      fenceline_leading: () => one(sources.isLeading() ? 1 : 0),
+      fenceline_paused: () => one(sources.isPaused() ? 1 : 0),
+      fenceline_verdict_changes_total: () => this.#changes.samples,
+      fenceline_api_problems_total: () => this.#problems.samples,
+      fenceline_api_clock_off_seconds: () => one(sources.clockAstrayMs() / 1000),
+      fenceline_device_seconds: () => this.#devices.samples,
+      fenceline_kdump_messages_total: () =>
+        Object.entries(sources.kdump).map(([result, value]) => ({ labels: { result }, value })),
+      ...verdictReaders(sources.board),
+      ...watchReaders(sources.watches),
+      ...passReaders(sources.releases),
+      ...recordReaders(sources.records),
+      ...unfenceableReaders(sources.unfenceable),
+      ...drainReaders(sources.drains),
+      ...processReaders(),
+    };
   }
 
   text(): string {
-    return render(this.#metrics);
+    const names = Object.keys(METRICS) as MetricName[];
+    return render(names.map((name) => ({ name, ...METRICS[name], read: this.#readers[name] })));
   }
 
   verdictChanged({ judgement: { verdict, reason } }: VerdictChange): void {
@@ -114,102 +100,125 @@ export class Metrics {
   problem(source: string, kind: string): void {
     this.#problems.increase({ source, kind });
   }
+
+  /** A device was asked or told something. */
+  answered({ driver, action, outcome, tookMs }: Answered): void {
+    this.#devices.observe({ driver, action, outcome }, tookMs / 1000);
+  }
 }
 
-function gauge(name: string, help: string, read: () => Iterable<Sample>): Metric {
-  return { name, help, type: 'gauge', read };
+function one(value: number): Sample<Record<string, never>>[] {
+  return [{ labels: {}, value }];
 }
 
-function counter(name: string, help: string, source: Counter): Metric {
-  return { name, help, type: 'counter', read: () => source.samples };
+/** How many there are of each. */
+function counted<Key extends string>(all: Iterable<Key>): Map<Key, number> {
+  const counts = new Map<Key, number>();
+  for (const key of all) counts.set(key, (counts.get(key) ?? 0) + 1);
+  return counts;
 }
 
-function one(value: number): Sample {
-  return { labels: {}, value };
+function byReason(counts: Iterable<readonly [string, number]>): Sample<{ reason: string }>[] {
+  return [...counts].map(([reason, value]) => ({ labels: { reason }, value }));
 }
 
-function verdictMetrics(board: VerdictBoard): Metric[] {
-  return [
-    gauge('fenceline_nodes', 'Nodes by verdict.', () => {
+function verdictReaders(board: VerdictBoard): Pick<Readers, 'fenceline_nodes' | 'fenceline_node_verdict'> {
+  return {
+    fenceline_nodes: () => {
       const { counts } = board;
       return VERDICTS.map((verdict) => ({ labels: { verdict }, value: counts[verdict] }));
-    }),
-    gauge('fenceline_node_verdict', 'The present verdict on each node; always 1.', () =>
+    },
+    fenceline_node_verdict: () =>
       [...board.verdicts].map(([node, { verdict }]) => ({ labels: { node, verdict }, value: 1 })),
-    ),
-  ];
+  };
 }
 
-function unfenceableMetrics(unfenceable: MetricSources['unfenceable']): Metric[] {
-  return [
-    gauge('fenceline_unfenceable_nodes', 'Nodes that could not be fenced when last checked, by reason.', () => {
-      const counts = new Map<string, number>();
-      for (const reason of unfenceable().values()) counts.set(reason, (counts.get(reason) ?? 0) + 1);
-      return [...counts].map(([reason, value]) => ({ labels: { reason }, value }));
-    }),
-    gauge('fenceline_node_unfenceable', 'A node that could not be fenced when last checked; always 1.', () =>
+type OfPasses =
+  | 'fenceline_released_pods_total'
+  | 'fenceline_release_seconds'
+  | 'fenceline_release_refusals_total'
+  | 'fenceline_stuck_pods'
+  | 'fenceline_fence_steps_total'
+  | 'fenceline_remedies_total'
+  | 'fenceline_held_nodes'
+  | 'fenceline_holds_total'
+  | 'fenceline_incident_stage_seconds'
+  | 'fenceline_incidents_total';
+
+function passReaders(passes: ReleaseMetrics): Pick<Readers, OfPasses> {
+  return {
+    fenceline_released_pods_total: () => passes.released.samples,
+    fenceline_release_seconds: () => passes.times.took.samples,
+    fenceline_release_refusals_total: () => passes.refused.samples,
+    fenceline_stuck_pods: () => byReason(passes.stuck),
+    fenceline_fence_steps_total: () => passes.fenceSteps.samples,
+    fenceline_remedies_total: () => passes.remedies.samples,
+    fenceline_held_nodes: () => byReason(passes.held),
+    fenceline_holds_total: () => passes.holds.samples,
+    fenceline_incident_stage_seconds: () => passes.incidents.stages.samples,
+    fenceline_incidents_total: () => passes.incidents.ended.samples,
+  };
+}
+
+function recordReaders(records: MetricSources['records']): Pick<Readers, 'fenceline_fences' | 'fenceline_alarms'> {
+  return {
+    // Those that nobody is in too: an alert that is over has to see a zero.
+    fenceline_fences: () => {
+      const counts = counted(records().flatMap(({ phase }) => phase ?? []));
+      return OPEN_PHASES.map((phase) => ({ labels: { phase }, value: counts.get(phase) ?? 0 }));
+    },
+    fenceline_alarms: () => byReason(counted(records().flatMap(({ alarm }) => alarm ?? []))),
+  };
+}
+
+function unfenceableReaders(
+  unfenceable: MetricSources['unfenceable'],
+): Pick<Readers, 'fenceline_unfenceable_nodes' | 'fenceline_node_unfenceable'> {
+  return {
+    fenceline_unfenceable_nodes: () => byReason(counted(unfenceable().values())),
+    fenceline_node_unfenceable: () =>
       [...unfenceable()].map(([node, reason]) => ({ labels: { node, reason }, value: 1 })),
-    ),
-  ];
+  };
 }
 
-function drainMetrics(drains: DrainMetrics): Metric[] {
-  return [
-    gauge('fenceline_draining_nodes', 'Cordoned nodes under a DrainPolicy, by why a drain waits, or does not.', () => {
-      const counts = new Map<string, number>();
-      for (const { cordoned, reason } of drains.nodes) {
-        if (cordoned === true) counts.set(reason, (counts.get(reason) ?? 0) + 1);
-      }
-      return [...counts].map(([reason, value]) => ({ labels: { reason }, value }));
-    }),
-    gauge('fenceline_drain_blocked_nodes', 'Nodes whose drain would wait, cordoned or not.', () => [
-      one(drains.nodes.filter(({ blocked }) => blocked).length),
-    ]),
-    counter('fenceline_replica_evictions_total', 'Replicas asked to leave, and requests taken back.', drains.requests),
-    counter(
-      'fenceline_drain_refusals_total',
-      'Acts of the drain guard that were not carried out, because things had changed.',
-      drains.refusals,
-    ),
-  ];
+type OfDrains =
+  | 'fenceline_draining_nodes'
+  | 'fenceline_drain_blocked_nodes'
+  | 'fenceline_replica_evictions_total'
+  | 'fenceline_drain_refusals_total';
+
+function drainReaders(drains: DrainMetrics): Pick<Readers, OfDrains> {
+  return {
+    fenceline_draining_nodes: () =>
+      byReason(counted(drains.nodes.flatMap(({ cordoned, reason }) => (cordoned === true ? [reason] : [])))),
+    fenceline_drain_blocked_nodes: () => one(drains.nodes.filter(({ blocked }) => blocked).length),
+    fenceline_replica_evictions_total: () => drains.requests.samples,
+    fenceline_drain_refusals_total: () => drains.refusals.samples,
+  };
 }
 
-function watchMetrics(watches: MetricSources['watches']): Metric[] {
+function watchReaders(watches: MetricSources['watches']): Part<'fenceline_view_'> {
   type Watch = ReturnType<typeof watches>[number];
-  const perWatch = (name: string, help: string, value: (watch: Watch) => number): Metric =>
-    gauge(name, help, () => watches().map((watch) => ({ labels: { resource: watch.name }, value: value(watch) })));
-  return [
-    perWatch('fenceline_view_objects', 'Objects in the local view.', ({ objects }) => objects),
-    perWatch(
-      'fenceline_view_age_seconds',
-      'Everything that had happened this long ago is in the view.',
-      ({ ageMs }) => ageMs / 1000,
-    ),
-    perWatch('fenceline_view_lists', 'Full lists since the start.', ({ lists }) => lists),
-    perWatch('fenceline_view_watches', 'Watches opened since the start.', (watch) => watch.watches),
-    perWatch(
-      'fenceline_view_dropped_events',
-      'Events dropped because they were old or repeated.',
-      ({ duplicates }) => duplicates,
-    ),
-  ];
+  const perWatch = (value: (watch: Watch) => number) => (): Sample<{ resource: string }>[] =>
+    watches().map((watch) => ({ labels: { resource: watch.name }, value: value(watch) }));
+  return {
+    fenceline_view_objects: perWatch(({ objects }) => objects),
+    fenceline_view_age_seconds: perWatch(({ ageMs }) => ageMs / 1000),
+    fenceline_view_lists: perWatch(({ lists }) => lists),
+    fenceline_view_watches: perWatch((watch) => watch.watches),
+    fenceline_view_dropped_events: perWatch(({ duplicates }) => duplicates),
+  };
 }
 
 /** Under the names that every dashboard knows. */
-function processMetrics(): Metric[] {
-  const cpuSeconds = (): number => {
-    const { user, system } = process.cpuUsage();
-    return (user + system) / 1e6;
-  };
-  return [
-    {
-      name: 'process_cpu_seconds_total',
-      help: 'CPU time used.',
-      type: 'counter',
-      read: () => [one(cpuSeconds())],
+function processReaders(): Part<'process_' | 'nodejs_'> {
+  return {
+    process_cpu_seconds_total: () => {
+      const { user, system } = process.cpuUsage();
+      return one((user + system) / 1e6);
     },
-    gauge('process_resident_memory_bytes', 'Memory in use.', () => [one(process.memoryUsage.rss())]),
-    gauge('process_start_time_seconds', 'Start of the process.', () => [one(performance.timeOrigin / 1000)]),
-    gauge('nodejs_heap_size_used_bytes', 'Memory in use by objects.', () => [one(process.memoryUsage().heapUsed)]),
-  ];
+    process_resident_memory_bytes: () => one(process.memoryUsage.rss()),
+    process_start_time_seconds: () => one(performance.timeOrigin / 1000),
+    nodejs_heap_size_used_bytes: () => one(process.memoryUsage().heapUsed),
+  };
 }

@@ -17,6 +17,7 @@ import type { NodeCase } from '../api/release-view.ts';
 import { decideNode } from '../decide/decide-node.ts';
 import type { EventInput, EventRecorder } from '../kube/events.ts';
 import { PassReporter } from './pass-reporter.ts';
+import type { Sample } from './prometheus.ts';
 
 function setUp(): {
   reporter: PassReporter;
@@ -47,7 +48,7 @@ const begun: NonNullable<NodeFenceStatus['fence']> = {
   index: 0,
   cleanResources: true,
 };
-const counts = (counter: PassReporter['released']): string[] =>
+const counts = (counter: { samples: Iterable<Sample> }): string[] =>
   [...counter.samples].map(({ labels, value }) => `${JSON.stringify(labels)} ${value}`);
 
 describe('events and metrics', () => {
@@ -133,6 +134,15 @@ describe('events and metrics', () => {
     pass(stuck);
     reporter.clear();
     assert.deepEqual([...reporter.stuck], []);
+  });
+
+  test('[ADM-3] of a node that nobody attends to any more nothing is stuck or held, whatever was said last', () => {
+    const { reporter, pass } = setUp();
+    const policy = inForce({ mode: 'Paused', podDeletion: 'do-nothing' });
+    pass(aCase({ policy }));
+    assert.deepEqual([[...reporter.stuck].length, [...reporter.held]], [1, [['Paused', 1]]]);
+    reporter.forget('node-1');
+    assert.deepEqual([[...reporter.stuck], [...reporter.held]], [[], []]);
   });
 
   test('[EVD-1] a release is told on the pod with its basis, and counted by it', () => {

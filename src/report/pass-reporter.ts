@@ -8,19 +8,23 @@ import type { Act } from '../api/steps.ts';
 import { isBadNews } from '../fence/told.ts';
 import type { EventInput, EventRecorder, ObjectReference } from '../kube/events.ts';
 import { nodeFences } from '../kube/resources.ts';
+import { endedRemedies } from './ended-remedies.ts';
 import { Incidents } from './incidents.ts';
 import type { Log } from './log.ts';
 import type { ReleaseMetrics } from './metrics.ts';
 import type { Pass } from './pass.ts';
 import { Counter } from './prometheus.ts';
+import { ReleaseTimes } from './release-times.ts';
 
 const { reason } = RELEASE_EVENTS;
 
 export class PassReporter implements ReleaseMetrics {
-  readonly released = new Counter();
-  readonly refused = new Counter();
-  readonly fenceSteps = new Counter();
-  readonly holds = new Counter();
+  readonly released: ReleaseMetrics['released'] = new Counter();
+  readonly times = new ReleaseTimes();
+  readonly refused: ReleaseMetrics['refused'] = new Counter();
+  readonly fenceSteps: ReleaseMetrics['fenceSteps'] = new Counter();
+  readonly remedies: ReleaseMetrics['remedies'] = new Counter();
+  readonly holds: ReleaseMetrics['holds'] = new Counter();
   readonly incidents = new Incidents();
   readonly #options: { log: Log; events: EventRecorder };
   /** What was last said of each stuck pod, by node. */
@@ -56,6 +60,8 @@ export class PassReporter implements ReleaseMetrics {
     this.#tellHold(pass);
     this.#tellRehearsal(pass);
     for (const act of pass.acts) this.#tellAct(pass, act);
+    this.times.note(pass);
+    for (const ended of endedRemedies(pass)) this.remedies.increase(ended);
     this.#tellStuck(pass);
     this.#tellRefusals(pass);
   }
@@ -69,11 +75,16 @@ export class PassReporter implements ReleaseMetrics {
     this.#options.events.record({ regarding, type: 'Warning', reason: reason.Undecided, action: 'Decide', note });
   }
 
+  /** Nobody attends to this node any more: whatever was said of it last is over. */
+  forget(name: string): void {
+    for (const said of [this.#stuck, this.#holds, this.#refusals]) said.delete(name);
+    this.times.forget(name);
+  }
+
   /** Whoever no longer leads knows of nothing that is stuck. */
   clear(): void {
-    this.#stuck.clear();
-    this.#holds.clear();
-    this.#refusals.clear();
+    for (const said of [this.#stuck, this.#holds, this.#refusals]) said.clear();
+    this.times.clear();
   }
 
   #tellAct(pass: Pass, act: ActOutcome): void {

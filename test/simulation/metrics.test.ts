@@ -25,6 +25,7 @@ async function scraped(scenario: Scenario): Promise<Map<string, number>> {
       clockAstrayMs: () => 0,
       releases: reporter,
       drains: { nodes: [], requests: new Counter(), refusals: new Counter() },
+      records: () => [],
       unfenceable: () => new Map(),
       kdump: { heard: 1, stranger: 2 },
     },
@@ -65,6 +66,9 @@ describe('metrics', () => {
     assert.equal(values.get('fenceline_incident_stage_seconds_bucket{stage="fenced",le="+Inf"}'), 1);
     assert.equal(values.get('fenceline_incident_stage_seconds_bucket{stage="back",le="1"}'), 0);
     assert.equal(values.get('fenceline_released_pods_total{basis="PowerOff"}'), 1);
+    assert.equal(values.get('fenceline_release_seconds_count{basis="PowerOff"}'), 1);
+    assert.equal(values.get('fenceline_release_seconds_bucket{basis="PowerOff",le="2.5"}'), 1);
+    assert.equal(values.get('fenceline_remedies_total{kind="fence",outcome="succeeded"}'), 1);
   });
 
   test('[ADM-3] of a node that comes back by itself: it came back alone, and nothing was fenced', async () => {
@@ -82,6 +86,8 @@ describe('metrics', () => {
     assert.equal(values.get('fenceline_incidents_total{outcome="repaired"}'), undefined);
     assert.equal(values.get(stage('fenced', 'count')), undefined);
     assert.equal(values.get(stage('back', 'count')), 1);
+    assert.equal(values.get('fenceline_remedies_total{kind="fence",outcome="dropped"}'), 1);
+    assert.equal(values.get('fenceline_remedies_total{kind="fence",outcome="failed"}'), undefined);
   });
 
   test('[ADM-3, STM-6] holds are counted by reason, and none of the labels grows with the cluster', async () => {

@@ -2,7 +2,8 @@
  * How often each fault met each state that a fence, a release or a return can be in. What the swarm has never tried together it
  * has not tried, and says so.
  */
-import { BASES, FENCE_PHASES, RETURN_STAGES } from '../../src/api/node-fence.ts';
+import { FENCE_PHASES } from '../../src/api/fence-names.ts';
+import { BASES, RETURN_STAGES } from '../../src/api/node-fence.ts';
 import { bmcFaults } from '../../src/world/machines/bmc.ts';
 import type { ClusterState } from '../../src/scenario/cluster-state.ts';
 import type { Invariant } from '../../src/scenario/checkers/checker.ts';

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { projectFence } from './project-fence.ts';
+
+const kept = (status: object): (string | undefined)[] => {
+  const object = { metadata: { name: 'node-fence-node-1' }, spec: { node: 'node-1' }, status };
+  const { phase, alarm, problems } = projectFence(object);
+  return [phase, alarm, problems];
+};
+const raised = (reason: string, status = 'True'): object => ({ type: 'Alarm', status, reason });
+
+test('[ADM-3] a record says where its fence stands and which alarm is raised; what is over or of nobody is not counted', () => {
+  const fence = (phase: string): object => ({ phase, stepStartedAt: '2026-01-01T00:00:00Z' });
+  assert.deepEqual(kept({ fence: fence('failed'), conditions: [raised('FenceInError')] }), [
+    'failed',
+    'FenceInError',
+    'none',
+  ]);
+  assert.deepEqual(kept({ fence: fence('finished'), conditions: [raised('NoAlarm', 'False')] }), [
+    undefined,
+    undefined,
+    'none',
+  ]);
+  assert.deepEqual(kept({ conditions: [raised('RepeatedTrouble')], problems: [{}] }), [
+    undefined,
+    'RepeatedTrouble',
+    'alarmed',
+  ]);
+  assert.deepEqual(kept({ fence: fence('nowhere'), conditions: [raised('toString')], problems: [{}] }), [
+    undefined,
+    undefined,
+    'counted',
+  ]);
+});
