@@ -111,7 +111,8 @@ async function buildModule(go: string, module: Module, target: string): Promise<
   });
 }
 
-function cacheDir(): string {
+/** Where what is built or unpacked once per machine is kept. */
+export function cacheDir(): string {
   const { FENCELINE_CACHE, XDG_CACHE_HOME } = process.env;
   return FENCELINE_CACHE || join(XDG_CACHE_HOME || join(homedir(), '.cache'), 'fenceline');
 }

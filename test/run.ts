@@ -16,6 +16,7 @@ import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { ensureControlPlane, ensureHelm, SECOND_VERSION } from '../control-plane/build.ts';
 import { ensurePackages } from './support/debian.ts';
+import { ensurePromtool } from './alerts/promtool.ts';
 import { ensureDeviceEndpoints } from './devices/needs.ts';
 import { ensureRealNodes } from './support/real-node/needs.ts';
 import { FilesUnderWay } from './support/files-under-way.ts';
@@ -76,6 +77,13 @@ const tiers: Tier[] = [
     name: 'browser',
     files: globSync('test/browser/**/*.test.ts'),
     setUp: () => ensurePackages('a browser', [{ name: 'chromium', file: '/usr/bin/chromium' }]),
+    concurrency: 1,
+    lane: 'waiting',
+  },
+  {
+    name: 'alerts',
+    files: globSync('test/alerts/**/*.test.ts'),
+    setUp: () => ensurePromtool(),
     concurrency: 1,
     lane: 'waiting',
   },

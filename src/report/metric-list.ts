@@ -182,7 +182,8 @@ const head = `# Metrics
 
 On \`/metrics\` of every instance of the operator. One that does not lead tells of itself alone (whether it leads, its views, its process),
 so that sums over instances are right. Reasons, phases and bases are those of the
-[reference](reference.md). What they should be is in [production readiness](production-readiness.md#monitoring).
+[reference](reference.md). What they should be is in
+[production readiness](production-readiness.md#monitoring), and what to do when they are not in the [runbooks](runbooks.md).
 
 | metric | type | labels | meaning |
 |---|---|---|---|

@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
+import { dashboard } from '../../build/dashboard.ts';
 import { plainManifests } from '../../build/manifests.ts';
 import { FEATURE_GATES } from '../../src/api/feature-gates.ts';
 import { runCommand } from '../../src/cli/run.ts';
+import { alerts, type Alert } from '../support/alerts.ts';
 import { grantedBy } from '../support/operator-rights.ts';
 import { helm, helmHome, manifestsIn, specOf, type Manifest } from './helm.ts';
 
@@ -257,6 +259,45 @@ describe('protected metrics', () => {
   });
 });
 
+describe('alerts and dashboard', () => {
+  const monitoring = {
+    prometheusRule: {
+      enabled: true,
+      labels: { release: 'monitoring' },
+      runbooks: 'https://wiki.example.com/fenceline',
+    },
+    dashboard: { enabled: true },
+  };
+
+  test('[ADM-3] are left out unless somebody asks for them', async () => {
+    const kinds = kindsOf(await render());
+    for (const kind of ['PrometheusRule', 'ServiceMonitor', 'ConfigMap']) assert.ok(!kinds.has(kind), kind);
+  });
+
+  test('[ADM-3] the rules are those of deploy/, with the runbooks where they are for this cluster', async () => {
+    const rendered = await render({ monitoring }, 'kube-fencing');
+    const rule = rendered.find(({ kind }) => kind === 'PrometheusRule');
+    assert.equal(rule?.metadata.namespace, 'kube-fencing');
+    assert.equal(rule.metadata.labels?.['release'], 'monitoring');
+    const { groups } = rule['spec'] as { groups: { rules: Alert[] }[] };
+    const known = alerts.map((alert) => {
+      const url = `https://wiki.example.com/fenceline#${alert.alert.toLowerCase()}`;
+      return { ...alert, annotations: { ...alert.annotations, runbook_url: url } };
+    });
+    assert.deepEqual(
+      groups.flatMap(({ rules }) => rules),
+      known,
+    );
+  });
+
+  test('[ADM-3] the dashboard is there for the sidecar of Grafana', async () => {
+    const map = (await render({ monitoring })).find(({ kind }) => kind === 'ConfigMap');
+    assert.equal(map?.metadata.labels?.['grafana_dashboard'], '1');
+    const { 'fenceline.json': text = '' } = map['data'] as Record<string, string>;
+    assert.equal(text.trim(), dashboard().trim());
+  });
+});
+
 /** What is wrong, where, and for some what to do. */
 const mistakes: readonly [object, RegExp][] = [
   [{ replicas: 'two' }, /replicas.*got string, want integer/s],
@@ -269,6 +310,7 @@ const mistakes: readonly [object, RegExp][] = [
   [{ port: 80 }, /port.*minimum: got 80, want 1,?024/s],
   [{ networkPolicy: { devices: ['192.0.2.1'] } }, /networkPolicy\/devices\/0/],
   [{ operator: { allowAgentParameters: ['identity_file'] } }, /operator\/allowAgentParameters\/0/],
+  [{ monitoring: { prometheusRule: { runbooks: 'a#b' } } }, /monitoring\/prometheusRule\/runbooks/],
   [{ guard: false }, /guard.*got boolean, want object/s],
   [
     { remedies: { namespace: 'fenceline' } },

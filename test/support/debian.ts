@@ -1,9 +1,10 @@
 /** Programs that tests need and that a machine may lack. */
 import { execFile } from 'node:child_process';
-import { access, constants } from 'node:fs/promises';
+import { access, constants, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { promisify } from 'node:util';
+import { cacheDir } from '../../control-plane/build.ts';
 import { withLock } from '../../control-plane/lock.ts';
 
 const run = promisify(execFile);
@@ -29,6 +30,48 @@ export async function ensurePackages(purpose: string, packages: readonly DebianP
   });
   const still = await missingOf(packages);
   if (still.length > 0) throw new Error(`installed ${missing.join(', ')}, and ${still.join(', ')} is still not there`);
+}
+
+/**
+ * One program of a package that is not installed, because that would start a service: found on the machine, or unpacked once per
+ * machine beside the control plane. Answers its path; throws, with one line why, where there is neither.
+ */
+export async function unpackedProgram(name: string, program: string): Promise<string> {
+  for (const dir of searchPath()) if (await isThere(join(dir, program))) return join(dir, program);
+  const root = join(cacheDir(), 'debian');
+  const path = join(root, name, 'usr', 'bin', program);
+  if (await isThere(path)) return path;
+  await mkdir(root, { recursive: true });
+  await withLock(join(root, `${name}.lock`), async () => {
+    if (!(await isThere(path))) await unpack(name, root);
+  });
+  return path;
+}
+
+async function unpack(name: string, root: string): Promise<void> {
+  const dir = await mkdtemp(join(root, `${name}.unfinished-`));
+  try {
+    const download = (): Promise<unknown> => run('apt-get', ['-qq', 'download', name], { cwd: dir });
+    // The list of packages may be missing on a fresh machine, or name versions that are gone.
+    await download().catch(async () => {
+      await run('apt-get', ['-qq', 'update']);
+      await download();
+    });
+    const archive = (await readdir(dir)).find((file) => file.endsWith('.deb')) ?? '';
+    await run('dpkg-deb', ['--extract', join(dir, archive), join(dir, 'root')]);
+    await rename(join(dir, 'root'), join(root, name));
+  } catch (error) {
+    throw new Error(`${name} is not on this machine, and could not be unpacked from Debian: ${lastLine(error)}`, {
+      cause: error,
+    });
+  } finally {
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+function lastLine(error: unknown): string {
+  const output = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : String(error);
+  return output.split('\n').at(-1) ?? '';
 }
 
 async function missingOf(packages: readonly DebianPackage[]): Promise<string[]> {
@@ -59,7 +102,6 @@ async function install(purpose: string, names: readonly string[]): Promise<void>
       await aptGet(...wanted);
     });
   } catch (error) {
-    const output = error instanceof Error && 'stderr' in error ? String(error.stderr).trim() : String(error);
-    throw new Error(`apt-get could not install ${names.join(', ')}: ${output.split('\n').at(-1)}`, { cause: error });
+    throw new Error(`apt-get could not install ${names.join(', ')}: ${lastLine(error)}`, { cause: error });
   }
 }
