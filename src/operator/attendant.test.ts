@@ -13,6 +13,7 @@ function stage(limits: () => AttendantOptions['limits']) {
   const clock = manualClock();
   const told: string[] = [];
   const published: string[] = [];
+  const forgotten: string[] = [];
   const view = (name: string): NodeView => ({
     name,
     ageMs: 0,
@@ -42,7 +43,7 @@ function stage(limits: () => AttendantOptions['limits']) {
     shared: { forget: () => {} },
     reporter: {
       report: () => {},
-      forget: () => {},
+      forget: (name: string) => void forgotten.push(name),
       undecided: (name: string, _: unknown, why: Error) => told.push(`${name}: ${why.message}`),
     },
     publish: (name: string) => void published.push(name),
@@ -55,7 +56,7 @@ function stage(limits: () => AttendantOptions['limits']) {
     comesFirst: () => false,
     work: (name) => attendant.consider(name, () => true),
   });
-  return { clock, told, published, loop };
+  return { clock, told, published, forgotten, loop };
 }
 
 const patient = {
@@ -66,7 +67,7 @@ const patient = {
 
 describe('attendant', () => {
   test('what cannot be decided about one node is told and tried again, ever later, and the others go on', async () => {
-    const { clock, told, published, loop } = stage(() => patient);
+    const { clock, told, published, forgotten, loop } = stage(() => patient);
     const stop = new AbortController();
     const running = loop.run(stop.signal, ['bad', 'good']);
     await settle();
@@ -84,6 +85,7 @@ describe('attendant', () => {
     loop.add('better');
     await settle();
     assert.deepEqual(published, ['good', 'better']);
+    assert.deepEqual(forgotten, published, 'of whom nobody attends to nothing is told');
     stop.abort();
     await running;
   });

@@ -3,11 +3,14 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { dashboard } from '../../build/dashboard.ts';
+import { FENCE_PHASES } from '../../src/api/fence-names.ts';
+import { REASON_GROUPS } from '../../src/api/reasons.ts';
 import { commands } from '../../src/cli/commands.ts';
+import type { KubeError } from '../../src/kube/errors.ts';
 import { METRICS } from '../../src/report/metric-list.ts';
 import { alerts } from '../support/alerts.ts';
 import { commandsOf } from '../support/documents.ts';
-import { metricsNamed, unknownMetrics } from '../support/named-metrics.ts';
+import { labelsOf, metricsNamed, unknownMetrics } from '../support/named-metrics.ts';
 
 const page = readFileSync('docs/runbooks.md', 'utf8');
 const sections = new Map(
@@ -78,6 +81,29 @@ describe('alerts and dashboard', () => {
     assert.deepEqual(unknownMetrics('fenceline_device_seconds > 1', { isQuery: true }), ['fenceline_device_seconds']);
     assert.deepEqual(unknownMetrics('fenceline_fences{fase="failed"}'), ['fenceline_fences{fase}']);
     assert.deepEqual(unknownMetrics('rate(fenceline_fence_total[5m])'), ['fenceline_fence_total']);
+  });
+
+  test('[ADM-3] name only reasons, phases and actions that there are, and group by labels that are there', () => {
+    const words = new Set<string>([
+      ...REASON_GROUPS.flatMap(({ reason }) => Object.keys(reason)),
+      ...FENCE_PHASES,
+      ...(['forbidden'] satisfies KubeError['kind'][]),
+    ]);
+    for (const query of [...expressions, ...queries]) {
+      const matched = [...query.matchAll(/(?<!le)[=!]~?"([^"]+)"/g)].flatMap(([, text = '']) => text.split('|'));
+      assert.deepEqual(
+        matched.filter((word) => !words.has(word)),
+        [],
+        query,
+      );
+      const labels = [...metricsNamed(query)].flatMap((name) => labelsOf(name));
+      const grouped = [...query.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, text = '']) => text.split(', '));
+      assert.deepEqual(
+        grouped.filter((label) => !labels.includes(label) && label !== 'le'),
+        [],
+        query,
+      );
+    }
   });
 
   test('[ADM-3] every state and every duration is shown or has an alert', () => {

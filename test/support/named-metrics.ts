@@ -21,6 +21,10 @@ export function metricsNamed(text: string): Set<string> {
   return new Set(names.map((name) => (known.has(name) ? name : name.replace(suffix, ''))));
 }
 
+export function labelsOf(name: string): string[] {
+  return Object.keys(metricNamed(name)?.labels ?? {});
+}
+
 const suffix = /_(bucket|sum|count)$/;
 
 function metricNamed(name: string): MetricDefinition | undefined {
