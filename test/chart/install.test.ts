@@ -17,7 +17,7 @@ import { administratorOf, type } from '../support/install.ts';
 import type { OperatorProcess } from '../support/operator-process.ts';
 import { operatorAccount } from '../support/operator-rights.ts';
 import { waitFor } from '../support/wait.ts';
-import { helmHome } from './helm.ts';
+import { helm, helmHome, manifestsIn } from './helm.ts';
 import { replicaOf, type Deployment } from './replica.ts';
 
 const namespace = 'fenceline';
@@ -141,6 +141,30 @@ describe('docs/install.md', { timeout: 300_000 }, () => {
     assert.equal(container.image, image);
     assert.ok(container.args.includes('--feature-gates=ForceEviction=false,NonGracefulFailover=true'));
     await podsAreAdmitted();
+  });
+
+  test('[USE-1] the API server knows every field of what the chart renders, with everything switched on', async () => {
+    const everything = {
+      drains: { enabled: true, namespace },
+      kdump: { enabled: true },
+      placement: { controlPlane: 'Preferred' },
+      networkPolicy: { enabled: true, scrapers: [{ namespaceSelector: {} }], devices: ['192.0.2.0/24'] },
+      operator: { tracePasses: true, agentTrust: { configMap: 'bmcs' } },
+      monitoring: { secure: { enabled: true, tlsSecret: 'metrics' }, dashboard: { enabled: true } },
+    };
+    const { code, stdout, stderr } = await helm(['template', 'fenceline', 'chart', '-n', namespace], env, everything);
+    assert.equal(code, 0, stderr);
+    const items = manifestsIn(stdout);
+    const tried = async (objects: readonly object[]): Promise<{ code: number; stderr: string }> => {
+      const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: objects });
+      return controlPlane.kubectl(['apply', '--dry-run=server', '--validate=strict', '-f', '-'], { input });
+    };
+    const known = await tried(items);
+    assert.equal(known.code, 0, known.stderr);
+    const wrong = items.map((one) =>
+      one.kind === 'Deployment' ? { ...one, spec: { ...(one['spec'] as object), replica: 2 } } : one,
+    );
+    assert.match((await tried(wrong)).stderr, /unknown field "(spec\.)?replica"/);
   });
 
   test('[USE-1, SEC-4] by helm: of two replicas one leads and the other takes over, with no right missing, behind the guard', async () => {
