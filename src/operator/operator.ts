@@ -17,7 +17,7 @@ import type { KubeError } from '../kube/errors.ts';
 import type { Knock } from '../kube/knock.ts';
 import type { LeaderTimings } from '../kube/leader.ts';
 import { LeaderElector } from '../kube/leader.ts';
-import { EventRecorder } from '../kube/events.ts';
+import type { EventRecorder } from '../kube/events.ts';
 import type { ServerTime } from '../kube/server-time.ts';
 import { CaseReader } from '../observe/case-reader.ts';
 import { ClusterView } from '../observe/cluster-view.ts';
@@ -32,6 +32,7 @@ import { CrashReports } from '../observe/crash-reports.ts';
 import { Attendant } from './attendant.ts';
 import { memoryBy, weighedBy } from './device-rules.ts';
 import { Doors, type DoorOptions } from './doors.ts';
+import { recorderFor } from './event-recorder.ts';
 import { Draining } from './draining.ts';
 import { tellElection } from './election-problems.ts';
 import { unhealthy, unready } from './health.ts';
@@ -92,7 +93,7 @@ export class Operator {
   readonly #serverTime: ServerTime;
   readonly #observer: Observer;
   readonly #board: VerdictBoard;
-  readonly #metrics: Metrics;
+  readonly metrics: Metrics;
   readonly #loop: KeyedLoop;
   readonly #cluster: ClusterView;
   readonly #attendant: Attendant;
@@ -116,9 +117,9 @@ export class Operator {
     this.#options = {
       ...options,
       client: options.client.readingTimeBy(this.#serverTime),
-      devices: timedDevices(options.devices, options.clock, (answered) => this.#metrics.answered(answered)),
+      devices: timedDevices(options.devices, options.clock, (answered) => this.metrics.answered(answered)),
     };
-    const { client, clock, random, nodeName, identity, election, log } = this.#options;
+    const { client, clock, random, nodeName, election, log } = this.#options;
     const base = { client, clock, random, nodeName, serverTime: this.#serverTime };
     const onProblem = (source: string, error: KubeError): void => this.#problem(source, error);
     const onNode = (name: string): void => this.#loop.add(name);
@@ -141,12 +142,7 @@ export class Operator {
     this.#recording = this.#recordingFor(this.#elector);
     const onKept = (error?: KubeError): void => this.#recording.note('fencedevices', error);
     this.#devices = memoryBy(this.#observer, { ...base, namespace: options.namespace, isLeading, onProblem, onKept });
-    this.#events = new EventRecorder({
-      ...base,
-      reportingController: 'fenceline.dev/operator',
-      reportingInstance: identity,
-      onProblem: (problem) => log.warn({ problem: problem.kind }, 'events'),
-    });
+    this.#events = recorderFor(base, this.#options);
     this.#reporter = new PassReporter({ log, events: this.#events });
     const views = { observer: this.#observer, cluster: this.#cluster };
     const wiring = { ...base, ...views, isLeading, onNode, onProblem };
@@ -176,11 +172,11 @@ export class Operator {
       isSeen: (node) => this.#observer.view(node).node !== undefined,
     });
     this.#draining = new Draining({ ...base, events: this.#events, isLeading, log, onProblem });
-    this.#metrics = new Metrics(this.#metricSources(isLeading), options.version);
+    this.metrics = new Metrics(this.#metricSources(isLeading), options.version);
     this.#doors = new Doors(this.#options, {
       unhealthy: () => unhealthy(this.#observer, options.limits),
       unready: () => unready(this.#observer, options.limits) ?? this.#recording.refused,
-      metrics: () => this.#metrics.text(),
+      metrics: () => this.metrics.text(),
     });
   }
 
@@ -266,7 +262,7 @@ export class Operator {
       lease: { namespace, name },
       identity,
       ...(timings !== undefined && { timings }),
-      onProblem: (problem) => tellElection(problem, { log: this.#options.log, metrics: this.#metrics }),
+      onProblem: (problem) => tellElection(problem, { log: this.#options.log, metrics: this.metrics }),
     });
   }
 
@@ -372,7 +368,7 @@ export class Operator {
   }
 
   #problem(source: string, error: KubeError): void {
-    this.#metrics.problem(source, error.kind);
+    this.metrics.problem(source, error.kind);
     this.#options.log.warn({ source, kind: error.kind, problem: error.message }, 'API problem');
   }
 
@@ -392,7 +388,7 @@ export class Operator {
 
   #announce(change: VerdictChange): void {
     const { node, judgement, previous } = change;
-    this.#metrics.verdictChanged(change);
+    this.metrics.verdictChanged(change);
     if ((judgement.verdict === 'healthy') !== (previous?.verdict === 'healthy')) this.#policies.recount();
     const { verdict, reason, evidence } = judgement;
     const fields = { node, verdict, reason, previous: previous?.verdict, evidence };

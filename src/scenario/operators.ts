@@ -214,7 +214,7 @@ export function productOperator({
   knock,
   nodeName,
   onPass,
-}: ProgramContext): Program {
+}: ProgramContext): Operator {
   const client = new KubeClient({ transport, clock, userAgent: `fenceline/${version}`, fieldManager: 'fenceline' });
   const identity = `operator-${number}_${uuid(random)}`;
   return new Operator({

@@ -25,12 +25,12 @@ function unit(alertname: string, values: Series, atMinute: number, expected: rea
 async function run(tests: readonly object[]): Promise<{ code: number; said: string }> {
   const file = join(dir, 'tests.json');
   writeFileSync(file, JSON.stringify({ rule_files: [resolve(alertsFile)], evaluation_interval: '1m', tests }));
-  return promtool('test', 'rules', file);
+  return promtool(['test', 'rules', file]);
 }
 
 describe('alerts', () => {
   test('[ADM-3] promtool finds nothing wrong with the rules', async () => {
-    const { code, said } = await promtool('check', 'rules', alertsFile);
+    const { code, said } = await promtool(['check', 'rules', alertsFile]);
     assert.equal(code, 0, said);
     assert.match(said, new RegExp(`${alerts.length} rules found`));
   });

@@ -8,8 +8,9 @@ export function ensurePromtool(): Promise<string> {
 }
 
 /** What it refuses is an answer. */
-export async function promtool(...args: string[]): Promise<{ code: number; said: string }> {
+export async function promtool(args: readonly string[], input = ''): Promise<{ code: number; said: string }> {
   const running = promisify(execFile)(await ensurePromtool(), args);
+  running.child.stdin?.end(input);
   return running.then(
     ({ stdout, stderr }) => ({ code: 0, said: stdout + stderr }),
     ({ code, stdout, stderr }: { code: number; stdout: string; stderr: string }) => ({ code, said: stdout + stderr }),

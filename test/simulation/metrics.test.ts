@@ -6,7 +6,9 @@ import { Metrics } from '../../src/report/metrics.ts';
 import { PassReporter } from '../../src/report/pass-reporter.ts';
 import { Counter } from '../../src/report/prometheus.ts';
 import { VerdictBoard } from '../../src/report/verdict-board.ts';
+import type { Operator } from '../../src/operator/operator.ts';
 import type { Scenario } from '../../src/scenario/format.ts';
+import { productOperator } from '../../src/scenario/operators.ts';
 import { fenced, place } from './fencing/fenced.ts';
 import { failuresOf, run } from './run-file.ts';
 
@@ -69,6 +71,25 @@ describe('metrics', () => {
     assert.equal(values.get('fenceline_release_seconds_count{basis="PowerOff"}'), 1);
     assert.equal(values.get('fenceline_release_seconds_bucket{basis="PowerOff",le="2.5"}'), 1);
     assert.equal(values.get('fenceline_remedies_total{kind="fence",outcome="succeeded"}'), 1);
+  });
+
+  test('[ADM-3] the operator tells by itself how its device answered, and where its fence stood while it lasted', async () => {
+    const scrapes: Map<string, number>[] = [];
+    let operator: Operator | undefined;
+    const scenario = fenced('wired', { events: [{ at: '0s', powerOff: place }], runFor: '5m' });
+    const report = await run(scenario, {
+      program: (context) => (operator = productOperator(context)),
+      onPass: () => operator && scrapes.push(read(operator.metrics.text())),
+    });
+    assert.deepEqual(failuresOf(report), []);
+    const last = read(operator?.metrics.text() ?? '');
+    const answers = (of: string): number => last.get(`fenceline_device_seconds_count{driver="simulated",${of}}`) ?? 0;
+    assert.ok(answers('action="status",outcome="status"') > 3);
+    assert.equal(answers('action="on",outcome="accepted"'), 1);
+    const most = (of: string): number => Math.max(...scrapes.map((one) => one.get(of) ?? 0));
+    assert.equal(most('fenceline_fences{phase="booting"}'), 1);
+    assert.equal(most('fenceline_fences{phase="failed"}'), 0);
+    assert.equal(last.get('fenceline_fences{phase="booting"}'), 0);
   });
 
   test('[ADM-3] of a node that comes back by itself: it came back alone, and nothing was fenced', async () => {
