@@ -116,6 +116,7 @@ describe('[ADM-1] a step in words', () => {
     const asked = { step: 'power-management' as const, method: 'ipmi-off', storage: [] };
     assert.equal(off([asked], {}), 'it was found off, and its device still says so (ipmi-off)');
     assert.equal(off([{ ...asked, commandSentAt: at }], {}), wasCut);
+    assert.equal(off([{ ...asked, commandSentAt: at }, asked], {}), wasCut, 'one command is enough');
     assert.equal(off([], { onAt: at }), wasCut, 'it was on in between');
     assert.equal(off([]), wasCut);
     const begun = { fence, incident: anIncident() };

@@ -94,9 +94,7 @@ function toldBy(event: object): Told {
     message?: string;
     series?: { count?: number };
   };
-  // Where the record has the method alone, the Event says what it does first.
-  const note = message?.replace(/^its? .*\(([^()]+)\)$/, '$1') ?? '';
-  return { kind: involvedObject?.kind ?? '', reason: reason ?? '', note, count: series?.count ?? 1 };
+  return { kind: involvedObject?.kind ?? '', reason: reason ?? '', note: message ?? '', count: series?.count ?? 1 };
 }
 
 export const toldStories: readonly Story[] = [

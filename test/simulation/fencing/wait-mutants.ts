@@ -42,9 +42,8 @@ export const waitMutantCases: readonly MutantCase[] = [
     // Who does not know where it runs: what holds it back, and what refuses at the wire, each need that alone.
     sabotage: {
       file: 'src/operator/operator.ts',
-      line: 'this.#options = { ...options, client: options.client.readingTimeBy(this.#serverTime) };',
-      instead:
-        'this.#options = { ...options, client: options.client.readingTimeBy(this.#serverTime), nodeName: undefined };',
+      line: 'client: options.client.readingTimeBy(this.#serverTime),',
+      instead: 'client: options.client.readingTimeBy(this.#serverTime), nodeName: undefined,',
     },
     scenario: onOwnNode('own-node-cut', 2),
     says: /^operator-1 cut node-1, on which it runs itself$/,
