@@ -81,7 +81,8 @@ export function sameJson(a: unknown, b: unknown): boolean {
     if (!sameJson(left[key], right[key])) return false;
   }
   for (const key in right) {
-    if (right[key] !== undefined && left[key] === undefined) return false;
+    // By its own members: `constructor` is there in every object.
+    if (right[key] !== undefined && (left[key] === undefined || !Object.hasOwn(left, key))) return false;
   }
   return true;
 }

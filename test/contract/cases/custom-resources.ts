@@ -77,6 +77,8 @@ export const customResources = group([
       assert.equal(Object.hasOwn(made.spec, 'constructor'), false);
       has(made.spec, { free: { any: { thing: 1 } } });
       assert.equal(JSON.stringify(made.spec.tags), '{"__proto__":"y","constructor":"x"}');
+      const emptied = await api.ok('PUT', things(api, 't'), { ...made, spec: { ...made.spec, tags: {} } });
+      assert.equal(JSON.stringify(emptied.spec.tags), '{}');
     },
   ],
   [
