@@ -59,7 +59,8 @@ export class Recorder {
       this.#take(change, user ?? 'api');
     });
     world.server.onAudit((record) => {
-      if (isOperator(record.user)) onWrite(writeOf(record));
+      // Who only asks whether it might has decided nothing, and done nothing.
+      if (isOperator(record.user) && !record.isDryRun) onWrite(writeOf(record));
     });
     for (const machine of world.fleet.machines) {
       machine.on((event, { name }) => this.#onMachine(event, name));

@@ -73,6 +73,8 @@ export interface AuditRecord {
   subresource: string | undefined;
   code: number;
   contentType: string;
+  /** Nothing was stored, whatever was answered. */
+  isDryRun: boolean;
   /** As it was sent. */
   body: string;
   before?: ApiObject | undefined;
@@ -214,6 +216,7 @@ export class ApiServer {
       subresource,
       code: answer.status,
       contentType: call.headers['content-type'] ?? '',
+      isDryRun: call.query.has('dryRun'),
       body: call.body,
       before: answer.before,
       after: answer.after,

@@ -14,6 +14,10 @@ runHoles('a machine that was cut', {
     '[SAF-12, SAF-19] is switched on again although nobody can read whether all is paused',
 });
 
+runHoles('whoever leads again', {
+  'asked-by-a-dry-run': '[STM-8] S17: asks whether it may keep its records, and has decided nothing by that',
+});
+
 runHoles('a machine that is cut off from its storage', {
   'cut-although-refused': '[SAF-18] keeps its power while the API server lets nothing go from it',
 });
