@@ -42,6 +42,27 @@ test('[SAF-1] two nodes whose Secrets have the same address and plug are wrong b
   assert.equal(hear('b', same), undefined);
 });
 
+test('[SAF-1, SAF-17] an outlet that somebody has written into the Secret since is another one, and so is one that the port of a node was', async () => {
+  const memory = await remembering(() => true);
+  const method: Method = {
+    name: 'pdu-off',
+    action: 'off',
+    driver: 'agent:fence_apc',
+    parameters: { ip: '10.0.0.1' },
+    secrets: ['pdu'],
+  };
+  const hear = (plug: string | undefined, power: 'on' | 'off' | 'unknown'): PowerAnswer => {
+    const where = plug === undefined ? undefined : plugOf(method.driver, { ...method.parameters, plug });
+    const said = { device: 'pdu', power, identity: 'none', message: '', ...(where && { plug: where }) } as const;
+    return memory.hear(aNode({ name: 'a' }), { method, what: 'power' }, { said, by: 'check' });
+  };
+  assert.equal(hear('3', 'on').wasSeenOn, true);
+  assert.equal(hear('3', 'off').wasSeenOn, true);
+  assert.equal(hear(undefined, 'unknown').wasSeenOn, true, 'its Secret could not be read');
+  assert.equal(hear('8', 'off').wasSeenOn, false);
+  assert.equal(hear('3', 'off').wasSeenOn, false, 'nobody knows what was plugged in meanwhile');
+});
+
 test('[SAF-5] the last word of a device is known, by whatever method it was asked', async () => {
   const memory = await remembering(() => true);
   const method = (name: string, plug = '1'): Method => {

@@ -9,7 +9,7 @@ import type { FenceDeviceStatus } from '../api/fence-device.ts';
 import { hash } from '../api/hash.ts';
 import { isShown, learntWith } from '../api/learnt.ts';
 import { ofAnother } from '../api/named-machine.ts';
-import { outletsOf, sharesPlug } from '../api/plug.ts';
+import { outletsOf, secretPlace, sharesPlug } from '../api/plug.ts';
 import { isRenewing, RENEWAL_UNDERWAY_MS, silentAfterMs } from '../api/life.ts';
 import type { Heard, Outlets, PowerAnswer, Said, Together } from '../api/power.ts';
 import { deviceHash, levelKey } from '../api/power.ts';
@@ -105,6 +105,7 @@ export class DeviceMemory {
       said,
       device: method.driver,
       configuration,
+      place: secretPlace(method, said.plug),
       what,
       at: timeOf(clock.now()),
       isAlive,

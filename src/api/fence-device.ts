@@ -140,6 +140,7 @@ const spec = withRules(
         by: text(253, 'Who.'),
         configuration: text(32, '`configuration` of its status: of any other one this says nothing.'),
         machine: text(32, '`machine` of its status: nor does it of another machine. Absent: of none.').optional(),
+        place: text(32, '`place` of its status, where it has one: nor does it of another place.').optional(),
       })
       .optional()
       .meta({
@@ -182,6 +183,11 @@ const status = z.object({
     32,
     'With which machine of the node all of this was learnt: a hash of its system UUID, else of its machine ID, else of the UID of its ' +
       'Node. With another one it was never seen on, and no drill counts.',
+  ).optional(),
+  place: text(
+    32,
+    'Where its Secrets say where it is, or which of its outlets is meant: a hash of that. What was learnt in another place is about ' +
+      'another device. Absent: its configuration says so.',
   ).optional(),
   cuts: z.enum(CUTS).optional().meta({ description: 'What it cuts the node off from. Absent: its power.' }),
   power: z.enum(['on', 'off', 'unknown']).optional().meta({ description: 'What it said when it was last asked.' }),

@@ -39,5 +39,7 @@ test('[SAF-1] a port is shown as it is configured, with the machine that the nod
   assert.equal(isShown(undefined, {}), false);
   assert.equal(isShown(shown, { ...now, configuration: 'h2' }), false);
   assert.equal(isShown(shown, { ...now, machine: 'm2' }), false);
+  assert.equal(isShown(shown, { ...now, place: 'p1' }), false, 'its Secret names another port by now');
+  assert.equal(isShown({ ...shown, place: 'p1' }, { ...now, place: 'p1' }), true);
   assert.equal(isShown({ by: 'jane', configuration: 'h1' }, { configuration: 'h1' }), false, 'nobody knows with which');
 });

@@ -30,7 +30,20 @@ export function learntWith(status: FenceDeviceStatus, machine: string | undefine
 /** Whether somebody has shown whose port it is, as it is configured and with the machine that the node has now. */
 export function isShown(
   shown: FenceDevice['spec']['shown'],
-  { configuration, machine }: Pick<FenceDeviceStatus, 'configuration' | 'machine'>,
+  { configuration, machine, place }: Pick<FenceDeviceStatus, 'configuration' | 'machine' | 'place'>,
 ): boolean {
-  return shown?.machine !== undefined && shown.configuration === configuration && shown.machine === machine;
+  const isOfIt = shown?.configuration === configuration && shown?.place === place;
+  return isOfIt && shown?.machine !== undefined && shown.machine === machine;
+}
+
+/**
+ * Whether what is known is about the device that has just spoken. Its configuration names its Secrets, not what they say: where it is
+ * and which outlet is meant may be edited there, and make another device of it. What nobody has noted yet is taken for the same.
+ */
+export function isSameDevice(
+  known: Pick<FenceDeviceStatus, 'configuration' | 'place'>,
+  { configuration, place }: { configuration: string; place?: string | undefined },
+): boolean {
+  const isMoved = place !== undefined && known.place !== undefined && known.place !== place;
+  return known.configuration === configuration && !isMoved;
 }

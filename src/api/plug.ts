@@ -30,6 +30,17 @@ export function plugOf(driver: string, parameters: Readonly<Record<string, strin
   return plugs.map((plug) => hash([hostOf(ip), port, plug, uri].join(' '))).join();
 }
 
+/**
+ * A hash of where a device was found, where its Secrets have a say in that: they may be edited, and its configuration stays the same.
+ * Undefined: the configuration alone says it, or nobody knows.
+ */
+export function secretPlace(
+  { driver, parameters }: { driver: string; parameters: Readonly<Record<string, string>> },
+  plug: string | undefined,
+): string | undefined {
+  return plug === undefined || plug === plugOf(driver, parameters) ? undefined : hash(plug);
+}
+
 /** Whether two have an outlet in common. */
 export function sharesPlug(one: string, other: string): boolean {
   return outletsOf(other).some((outlet) => outletsOf(one).includes(outlet));

@@ -61,6 +61,8 @@ export interface Heard {
   device: string;
   /** The hash of the device as it is configured now. */
   configuration: string;
+  /** A hash of where it is, as far as its Secrets say that; absent: its configuration does, or it could not be found. */
+  place: string | undefined;
   what?: Circumstances['what'] | undefined;
   said: Said;
   at: string;

@@ -7,7 +7,7 @@ import { Command, Option } from 'commander';
 import type { DeviceProvider } from '../devices/provider.ts';
 import type { ConfigResult } from '../api/fence-config.ts';
 import { placeOf } from '../api/fence-config.ts';
-import { plugOf } from '../api/plug.ts';
+import { plugOf, secretPlace } from '../api/plug.ts';
 import { parseFeatureGates } from '../api/feature-gates.ts';
 import { isShown } from '../api/learnt.ts';
 import type { Rival } from '../api/machine.ts';
@@ -288,6 +288,7 @@ function hearing(config: ConfigResult, { devices, shared, rivalOf }: OnRecord): 
     const learnt = learn(statusOf(devices, node.name, configuration), {
       device: method.driver,
       configuration,
+      place: secretPlace(method, said.plug),
       what,
       said,
       at: new Date().toISOString(),

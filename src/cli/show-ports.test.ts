@@ -22,6 +22,7 @@ test('[SAF-1] that a port is that of its node is said of nodes that are named, o
     ['node-1.fc', { cuts: 'Storage', configuration: 'h1', machine: 'm1' }],
     ['node-1.named', { cuts: 'Storage', configuration: 'h2', machine: 'm1', identity: 'node-1' }],
     ['node-1.pdu', { configuration: 'h3', machine: 'm1' }],
+    ['node-1.secret', { cuts: 'Storage', configuration: 'h5', machine: 'm1', place: 'p1' }],
     ['node-1.old', { cuts: 'Storage', configuration: 'h4' }],
   ];
   for (const [name, status] of all) {
@@ -32,10 +33,13 @@ test('[SAF-1] that a port is that of its node is said of nodes that are named, o
   await refused(['node-2'], /^no port of node-2 to its storage is known/);
   assert.deepEqual(await showPorts(context, ['node-1'], 'jane'), [
     'node-1.fc: shown by jane, until its configuration or its machine changes',
+    'node-1.secret: shown by jane, until its configuration or its machine changes',
   ]);
   const specs = await Promise.all(
     all.map(async ([name]) => (await made.read<KubeObject & { spec: object }>(named(name))).spec),
   );
   const shown = { by: 'jane', configuration: 'h1', machine: 'm1' };
-  assert.deepEqual(specs, [{ node: 'node-1', shown }, ...all.slice(1).map(() => ({ node: 'node-1' }))]);
+  const none = { node: 'node-1' };
+  const ofSecret = { node: 'node-1', shown: { by: 'jane', configuration: 'h5', machine: 'm1', place: 'p1' } };
+  assert.deepEqual(specs, [{ node: 'node-1', shown }, none, none, ofSecret, none]);
 });

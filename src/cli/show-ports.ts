@@ -13,18 +13,21 @@ export async function showPorts(
 ): Promise<string[]> {
   if (names.length === 0) throw new UserError('name the nodes whose ports you have closed: check --shown NODE');
   const ports = (await readDevices(client, namespace)).flatMap(({ metadata, spec, status }) => {
-    const { cuts, identity, configuration, machine } = status ?? {};
+    const { cuts, identity, configuration, machine, place } = status ?? {};
     const isPort = names.includes(spec.node ?? '') && cuts === 'Storage' && identity === undefined;
-    return isPort && configuration !== undefined && machine !== undefined ? [{ metadata, configuration, machine }] : [];
+    const where = place === undefined ? {} : { place };
+    return isPort && configuration !== undefined && machine !== undefined
+      ? [{ metadata, seen: { configuration, machine, ...where } }]
+      : [];
   });
   if (ports.length === 0) {
     throw new UserError(
       `no port of ${names.join(', ')} to its storage is known that cannot say whose it is; the operator asks each within ten minutes`,
     );
   }
-  for (const { metadata, configuration, machine } of ports) {
+  for (const { metadata, seen } of ports) {
     const ref = { resource: fenceDevices, namespace, name: metadata.name };
-    const shown = { by, configuration, machine };
+    const shown = { by, ...seen };
     taken(await client.patch(ref, { uid: metadata.uid ?? '' }, [{ op: 'add', path: '/spec/shown', value: shown }]));
   }
   return ports.map(

@@ -9,6 +9,7 @@ const later = '2026-01-01T00:10:00.000Z';
 type Change = Partial<Omit<Heard, 'said'>> & { said?: Partial<Heard['said']> };
 const heard = ({ said, ...change }: Change = {}): Heard => ({
   device: 'agent:fence_apc',
+  place: undefined,
   configuration: 'h1',
   at,
   by: 'check',

@@ -3,7 +3,7 @@
  * only where something is new.
  */
 import type { FenceDeviceStatus } from '../api/fence-device.ts';
-import { learntWith } from '../api/learnt.ts';
+import { isSameDevice, learntWith } from '../api/learnt.ts';
 import type { Heard, PowerAnswer, Said, Together } from '../api/power.ts';
 
 /** Only a person can say of these that they are mended: such a device is on under a living node like all others. */
@@ -11,9 +11,10 @@ const forAPerson: ReadonlySet<string | undefined> = new Set(['OutletsSwapped', '
 
 export function learn(before: FenceDeviceStatus, heard: Heard): FenceDeviceStatus {
   const { configuration, device, said, at, by, isAlive } = heard;
-  // What was known of another configuration is about another device.
-  const known = learntWith(before.configuration === configuration ? before : {}, heard.machine);
+  // What was known of another configuration, or in another place, is about another device.
+  const known = learntWith(isSameDevice(before, heard) ? before : {}, heard.machine);
   const { machine } = known;
+  const place = heard.place ?? known.place;
   const isOn = said.power === 'on' && isAlive && said.identity !== 'other';
   const seenOn = known.seenOn ?? (isOn ? at : undefined);
   const wrong = wrongBy(known.wrong, heard);
@@ -24,6 +25,7 @@ export function learn(before: FenceDeviceStatus, heard: Heard): FenceDeviceStatu
     device,
     configuration,
     ...(machine === undefined ? {} : { machine }),
+    ...(place === undefined ? {} : { place }),
     ...(heard.what === 'storage' ? { cuts: 'Storage' as const } : {}),
     ...answer,
     ...(watch === undefined ? {} : { watch }),

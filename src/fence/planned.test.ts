@@ -68,4 +68,21 @@ describe('what a fence was to switch off when it began', () => {
     assert.equal(next(failed, { nowMs: 1e6 }).planned, planned);
     assert.equal(next(failed, { nowMs: 1e6, bootId: 'b2' }).planned, undefined);
   });
+
+  test('[FEN-14, FEN-11] what a level of ports that has failed has closed is opened again, and no proof', () => {
+    const config = { ...both, isolation: [level('fc-off', 'net-off'), level('cordon')] };
+    const [method] = config.isolation[0]!.off;
+    const closed = withEntry([], { step: 'isolation', method: method! }, { sentAtMs: 1, confirmedAtMs: 2 });
+    const other = config.isolation[0]!.off[1]!;
+    const switched = withEntry(closed, { step: 'isolation', method: other }, { sentAtMs: 3 });
+    const state = { phase: 'isolating', switched, method: 1, retries: limits.retries } as const;
+    const task = { outcome: 'failed', message: 'net-off: refused' } as const;
+    const given = next(state, { task }, config);
+    assert.equal(given.level, 1);
+    const told = given.switched.map((one) => [one.method, one.sentAtMs, one.confirmedAtMs]);
+    assert.deepEqual(told, [
+      ['fc-off', 1, undefined],
+      ['net-off', 3, undefined],
+    ]);
+  });
 });

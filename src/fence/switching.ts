@@ -141,7 +141,9 @@ function learnt(
   const hasNext = state.level + 1 < levels.length;
   if (!hasNext) return fail({ ...state, switched }, facts, message);
   const notBeforeMs = facts.nowMs;
-  return move({ ...state, switched, level: state.level + 1, method: 0, retries: 0, message, notBeforeMs });
+  // Part of the ways to a storage cuts nothing off: what a level that has failed has closed is to be opened again, and no proof (S40).
+  const left = step === 'isolation' ? unconfirmed(switched, step) : switched;
+  return move({ ...state, switched: left, level: state.level + 1, method: 0, retries: 0, message, notBeforeMs });
 }
 
 const mayStillCome = 'its device may still do what it was told: that is undone three minutes later';
