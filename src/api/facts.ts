@@ -14,6 +14,7 @@ interface FenceSigns {
       }[]
     | undefined;
   told?: readonly string[] | undefined;
+  lost?: readonly object[] | undefined;
 }
 
 /** In these a machine is off, or comes back, whoever switched it off. */
@@ -22,14 +23,16 @@ const underWay: ReadonlySet<string> = new Set(['off', 'poweringOn', 'booting', '
 /** A fence has switched something, or found it switched off, and has not ended. */
 export function isUnderFence(fence: FenceSigns | undefined): boolean {
   if (fence === undefined || fence.phase === 'finished' || fence.phase === 'failed') return false;
-  return underWay.has(fence.phase) || fence.told !== undefined || (fence.switched ?? []).length > 0;
+  const { phase, told, lost, switched = [] } = fence;
+  return underWay.has(phase) || told !== undefined || lost !== undefined || switched.length > 0;
 }
 
 /** What it has cut of its machine, or may have, is not undone: a fact about that machine, whatever becomes of its Node object. */
 export function hasCut(fence: FenceSigns | undefined): boolean {
   if (fence === undefined || fence.phase === 'finished') return false;
-  const { told, switched = [] } = fence;
-  return told !== undefined || switched.some(({ device, commandSentAt }) => !!device && commandSentAt !== undefined);
+  const { told, lost, switched = [] } = fence;
+  if (told !== undefined || lost !== undefined) return true;
+  return switched.some(({ device, commandSentAt }) => !!device && commandSentAt !== undefined);
 }
 
 /** By what the devices of a machine are found whose Node object is gone: its name alone. */

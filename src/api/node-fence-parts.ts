@@ -304,19 +304,25 @@ export const missedMethods = z.array(text(63, 'The name of a method.')).max(64).
   description: 'Which methods have not switched on what they should, when all were told last: they are told again.',
 });
 
+const namedDevice = z.object({
+  method: text(253, 'The method, as the fence configuration calls it.'),
+  device: text(64, 'A hash of its device.'),
+});
+
+export const lostFeeds = z
+  .array(namedDevice)
+  .max(64)
+  .meta({
+    description:
+      'Of several devices that feed the machine, those that it has told to switch off and that are not configured any more: they may be off, ' +
+      'and nobody can tell them to go on. Where they are written as they were, they are told.',
+  });
+
 export const plannedLevels = z
   .array(
     z.object({
       step: z.enum(['isolation', 'power-management']).meta({ description: 'The step that it belongs to.' }),
-      off: z
-        .array(
-          z.object({
-            method: text(253, 'The method, as the fence configuration calls it.'),
-            device: text(64, 'A hash of its device.'),
-          }),
-        )
-        .max(64)
-        .meta({ description: 'Everything that has to be off.' }),
+      off: z.array(namedDevice).max(64).meta({ description: 'Everything that has to be off.' }),
     }),
   )
   .max(64)

@@ -303,13 +303,7 @@ function poweringOn(state: FenceState, context: FenceContext): Transition {
     return { kind: 'state', state, waitsFor };
   }
   const own = config.powerManagement[state.level]?.on ?? [];
-  if (own.length === 0) {
-    return {
-      kind: 'state',
-      state,
-      waitsFor: 'nothing is configured any more that would switch it on: somebody has to',
-    };
-  }
+  if (own.length === 0) return withoutOn(state, facts);
   const methods = onOf(state, config);
   const method = methods[state.method];
   if (method === undefined) return allTold(state, context, own);
@@ -322,6 +316,20 @@ function poweringOn(state: FenceState, context: FenceContext): Transition {
   if (wasOn && facts.isPaused && state.offAgain === undefined) return enter(undone(state), 'waiting', facts);
   const moved = switchOn(state, { method, isQuestion: false }, context);
   return hasFailedLast(moved, methods.length) ? allTold(moved.state, context, own) : moved;
+}
+
+/**
+ * Nothing is left that would switch it on. A node that is back has power, so that nothing of it has to be: what else was cut is undone,
+ * or said. Not before what was told has had its time, and not where it is another machine that waits.
+ */
+function withoutOn(state: FenceState, facts: FenceFacts): Transition {
+  if (facts.isBack && state.swapped === undefined) {
+    const recheckAtMs = Math.max(state.notBeforeMs ?? 0, noted(state).wasCut?.untilMs ?? 0);
+    if (facts.nowMs >= recheckAtMs) return enter(asTold(state), 'recovering', facts);
+    return { kind: 'state', state, recheckAtMs, waitsFor: BACK_TOO_SOON };
+  }
+  const waitsFor = 'nothing is configured any more that would switch it on: somebody has to';
+  return { kind: 'state', state, waitsFor };
 }
 
 /**
@@ -366,7 +374,8 @@ function failed(state: FenceState, context: FenceContext): Transition {
   if (isCut && state.failedIn !== 'recovery') return enter(state, 'recovering', facts);
   const isForGood = hasFailedForGood(state, limits);
   // One that begins anew by itself is about to cut it once more.
-  const isLeftOff = facts.isBack && mayBeOurs(state) && (isForGood || !facts.isCalledFor);
+  const isTold = mayBeOurs(state) || state.lost !== undefined;
+  const isLeftOff = facts.isBack && isTold && (isForGood || !facts.isCalledFor);
   if (isLeftOff || isCut) return undoLater(state, context);
   if (facts.isPaused && mayBeOurs(state)) return enter(asTold(state), 'poweringOn', facts, state.level);
   const { message: _, failedIn, missed: __, ...again } = inThisBoot(state, facts);

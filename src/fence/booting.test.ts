@@ -244,7 +244,7 @@ describe('a fence that has failed for good after it has told', () => {
   test('[SAF-19] what is not written any more is named', () => {
     const other = { ...told().switched[0]!, device: 'as it was' };
     const on = next(failedAt(5000, { switched: [other] }), due);
-    assert.match(on.message ?? '', /^no proof; \S+ was told off as it was written before, and may be off still: /);
+    assert.match(on.message ?? '', /^no proof; \S+ was told off as it was written before, and may be off still, /);
     const both = next(failedAt(5000, { switched: [...told().switched, { ...other, method: 'x-off' }] }), due);
     assert.match(both.message ?? '', /^no proof; x-off was told off as it was written before/);
     const before = next(failedAt(5000, { switched: [], told: ['as it was'] }), due);

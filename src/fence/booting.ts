@@ -115,7 +115,7 @@ function onOnce(state: FenceState, { facts, config, limits }: FenceContext): Tra
 
 /** It is over. What was told may strike all the same for a while: whoever finds it off then knows whose doing that is. */
 export function finish(state: FenceState, facts: FenceFacts): Transition {
-  const { wasCut, offAgain: _, ...rest } = undone(state);
+  const { wasCut, offAgain: _, lost: __, ...rest } = undone(state);
   const isOpen = wasCut !== undefined && facts.nowMs < wasCut.untilMs;
   return enter({ ...rest, switched: [], ...(isOpen ? { wasCut } : {}) }, 'finished', facts);
 }

@@ -2,7 +2,7 @@
  * What happens next to a node in trouble, by the ladder of its policy and by the fence that the ladder calls for: from
  * what is known and stored alone. Whoever performs it stores the answer first, and runs the method then.
  */
-import { isUnderFence, timeOf } from '../api/facts.ts';
+import { hasCut, isUnderFence, timeOf } from '../api/facts.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { transition } from './automaton.ts';
 import { finish } from './booting.ts';
@@ -11,11 +11,11 @@ import { commandKey } from '../api/task.ts';
 import { placed, tryKey, underWay } from './place.ts';
 import type { FenceContext, FenceFacts, FenceLimits, FenceState, TaskNews } from './state.ts';
 import { planOf } from './planned.ts';
-import { beginFence, isRebooted, isSettled } from './state.ts';
+import { beginFence, fail, isRebooted, isSettled } from './state.ts';
 import type { ConfigResult, FenceConfig, Method } from '../api/fence-config.ts';
 import type { StoredFence } from './stored.ts';
 import { stateOf, storedOf } from './stored.ts';
-import { carried, cutsOf, undone } from './switched.ts';
+import { carried, cutsOf, leftOff, lostOf, undone } from './switched.ts';
 
 export interface FenceCase {
   nowMs: number;
@@ -163,7 +163,8 @@ function canBeCancelled(fence: StoredFence): boolean {
 /** It was begun anew, and nobody wants it any more: what an earlier try may have switched off is switched on, and no more. */
 function isWithdrawn({ status, isWanted }: FenceCase): boolean {
   const fence = status?.fence;
-  return !isWanted && fence?.told !== undefined && beforePower.has(fence.phase);
+  const isTold = fence?.told !== undefined || fence?.lost !== undefined;
+  return !isWanted && isTold && beforePower.has(fence.phase);
 }
 
 const beforePower: ReadonlySet<string> = new Set(['waiting', 'isolated']);
@@ -254,7 +255,10 @@ function backByItself(fenceCase: FenceCase, config: FenceConfig): StoredFence | 
   const state = stateOf(before);
   const facts = factsOf(fenceCase, undefined);
   if (!isRebooted(state, facts) || cutsOf(state.switched).length > 0) return undefined;
-  const moved = finish(undone(state), facts);
+  // It may run by one of several, and nobody can be asked by which.
+  const left = leftOff({ ...state, bootId: facts.bootId }, config, true);
+  const lost = left.lost && lostOf(left, config);
+  const moved = lost === undefined ? finish(undone(state), facts) : fail(left, facts, lost);
   return moved.kind === 'state' ? stored(moved.state, fenceCase, config) : undefined;
 }
 
@@ -269,7 +273,7 @@ function unconfigured(
     .slice(0, 1024);
   const { status, nowMs } = fenceCase;
   const empty: FenceConfig = { isolation: [], powerManagement: [], recovery: [] };
-  const isTouched = isUnderFence(status?.fence) || (status?.fence?.switched ?? []).length > 0;
+  const isTouched = isUnderFence(status?.fence) || hasCut(status?.fence) || (status?.fence?.switched ?? []).length > 0;
   if (fenceCase.isBack && !isTouched) return { isCancelled: true };
   const over = backByItself(fenceCase, empty);
   if (over !== undefined) return { fence: over, isCancelled: false };
@@ -278,11 +282,15 @@ function unconfigured(
     return { fence: { ...status.fence, waitsFor: message }, isCancelled: false };
   }
   const state = status?.fence === undefined ? begun(fenceCase) : stateOf(status.fence);
+  const lost = (state.lost ?? []).length === 0 ? [] : [lostOf(state, empty)];
   const isKnown = state.phase === 'failed';
   const failed = isKnown
     ? state
     : { ...state, phase: 'failed' as const, failedIn: 'isolation' as const, phaseStartedAtMs: nowMs };
-  const fence = storedOf({ ...failed, message }, { config: empty, cleanResources: fenceCase.cleanResources });
+  const fence = storedOf(
+    { ...failed, message: [message, ...lost].join('; ') },
+    { config: empty, cleanResources: fenceCase.cleanResources },
+  );
   return { fence, isCancelled: false };
 }
 

@@ -1,7 +1,18 @@
 /** How a node that is back gets back what was cut of it: its power, and its way to the storage. */
 import type { FenceContext, FenceFacts, FenceState, Transition } from './state.ts';
 import { enter, fail, isRebooted, move, stay } from './state.ts';
-import { connected, cutsOf, leftOff, mayBeOurs, notUndone, powerBack, seenOn, undoing, undoOf } from './switched.ts';
+import {
+  connected,
+  cutsOf,
+  leftOff,
+  lostOf,
+  mayBeOurs,
+  notUndone,
+  powerBack,
+  seenOn,
+  undoing,
+  undoOf,
+} from './switched.ts';
 import { finish } from './booting.ts';
 import { hasEnded, hasFailedLast, switchOn, toldInVain } from './switching.ts';
 
@@ -42,7 +53,10 @@ export function recovering(state: FenceState, context: FenceContext): Transition
   const again = toldInVain(state, undo, context);
   if (again !== undefined) return again;
   const left = cuts[0];
-  if (left === undefined) return finish(state, facts);
+  if (left === undefined) {
+    const lost = lostOf(state, config);
+    return lost === undefined ? finish(state, facts) : fail(state, facts, lost);
+  }
   // A Node object that was made anew is taken out of service first, for as long as this goes on.
   const isEarly = facts.isOfPredecessor === true && !facts.isBack;
   return isEarly ? { kind: 'state', state, waitsFor: notUndone(left) } : fail(state, facts, notUndone(left));
@@ -70,7 +84,8 @@ export function undoLater(state: FenceState, { facts, config }: FenceContext): T
   const { method, isQuestion } = next;
   if (facts.task?.outcome === 'succeeded') {
     const on = seenOn({ ...state, switched: connected(state.switched, method) }, method);
-    const isOver = state.failedIn === 'recovery' && !mayBeOurs(on) && cutsOf(on.switched).length === 0;
+    const isWhole = !mayBeOurs(on) && on.lost === undefined && cutsOf(on.switched).length === 0;
+    const isOver = state.failedIn === 'recovery' && isWhole;
     return isOver ? finish(on, facts) : move(on);
   }
   if (hasEnded(facts.task)) return more.length === 0 ? later : move({ ...state, missed: [...missed, method.name] });

@@ -29,6 +29,8 @@ export interface FenceState {
   planned?: readonly Planned[] | undefined;
   /** By which devices it may have switched the machine off before it was begun anew; it has not been seen on since. */
   told?: readonly string[] | undefined;
+  /** Feeds that it has told, and that nobody can tell any more to go on: the machine may run without them. */
+  lost?: readonly { method: string; device: string }[] | undefined;
   /** What it has cut before, and has seen on since. */
   wasCut?: WasCut | undefined;
   /** How often it was found off while it should boot, and was switched on once more. */
@@ -185,7 +187,7 @@ export function hasFailedForGood(
 
 /** The node is back: what was switched is undone, or there never was a fence. That its devices are wrong is not forgotten. */
 export function comeBack(state: FenceState, facts: FenceFacts): Transition {
-  const isTouched = state.switched.length > 0 || state.told !== undefined;
+  const isTouched = state.switched.length > 0 || state.told !== undefined || state.lost !== undefined;
   if (!isTouched && state.neverOff !== undefined) return fail(state, facts, state.neverOff);
   return isTouched ? enter(state, 'recovering', facts) : { kind: 'cancelled' };
 }

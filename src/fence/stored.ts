@@ -36,6 +36,7 @@ export function stateOf(stored: StoredFence): FenceState {
     switched: stored.switched.map(readEntry),
     ...(stored.planned === undefined ? {} : { planned: stored.planned }),
     ...(stored.told === undefined ? {} : { told: stored.told }),
+    ...(stored.lost === undefined ? {} : { lost: stored.lost }),
     ...(stored.wasCut === undefined
       ? {}
       : { wasCut: { devices: stored.wasCut.devices, untilMs: Date.parse(stored.wasCut.until) } }),
@@ -110,6 +111,7 @@ export function storedOf(state: FenceState, { config, cleanResources, releasedAt
       ? {}
       : { planned: state.planned.map(({ step, off }) => ({ step, off: [...off] })) }),
     ...(state.told === undefined ? {} : { told: [...state.told] }),
+    ...(state.lost === undefined ? {} : { lost: [...state.lost] }),
     ...(state.wasCut === undefined
       ? {}
       : { wasCut: { devices: [...state.wasCut.devices], until: timeOf(state.wasCut.untilMs) } }),

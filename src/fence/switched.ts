@@ -88,10 +88,18 @@ export interface WasCut {
   untilMs: number;
 }
 
+interface Feed {
+  method: string;
+  device: string;
+}
+
 interface Cut {
   switched: readonly Switched[];
   told?: readonly string[] | undefined;
   wasCut?: WasCut | undefined;
+  /** The levels of several devices that there were when the fence began, and which of those nobody can tell any more. */
+  planned?: readonly { step: SwitchedStep; off: readonly Feed[] }[] | undefined;
+  lost?: readonly Feed[] | undefined;
 }
 
 /** The power: a command may have gone out, now or before it was begun anew. */
@@ -166,7 +174,8 @@ function isTold(cut: Cut, { off }: Level): boolean {
 export function carried(earlier: Cut): Cut {
   const switched = unconfirmed(without(earlier.switched, 'power-management'), 'isolation');
   const told = toldBy(earlier);
-  return { switched, ...(told.length === 0 ? {} : { told }), ...noted(earlier) };
+  const lost = earlier.lost === undefined ? {} : { lost: earlier.lost };
+  return { switched, ...(told.length === 0 ? {} : { told }), ...lost, ...noted(earlier) };
 }
 
 /** What was cut of its power, by device alone: not all of it was ever confirmed off, so that its machine may have run on. */
@@ -198,25 +207,45 @@ export function seenOn<T extends Cut>(state: T, by: Method): T {
 /**
  * What of its power may still be off, of a machine that is back. One that is in another boot has power by the only device of a level;
  * by one of several, nobody knows by which. Of what was edited or removed since nobody knows what it fed: everything that is
- * configured has to be on.
+ * configured has to be on. What was one of several is not forgotten: the machine runs without it, and nobody else would say so.
  */
 export function leftOff<T extends Cut>(state: T, { powerManagement }: FenceConfig, isRebooted: boolean): T {
   const levels = powerManagement.map(({ off }) => off.flatMap((method) => deviceHash(method) ?? []));
   const known = new Set(levels.flat());
   const told = toldBy(state);
   const isLost = told.some((device) => !known.has(device));
-  const all = isLost ? { ...state, told: [...new Set([...told, ...known])] } : state;
+  const found = (state.lost ?? []).flatMap(({ device }) => (known.has(device) ? [device] : []));
+  const added = [...(isLost ? known : []), ...found];
+  const all = added.length > 0 || isLost ? { ...state, told: [...new Set([...told, ...added])] } : state;
   const several = new Set(levels.filter(({ length }) => length > 1).flat());
-  return withoutTold(all, (device) => !known.has(device) || (isRebooted && !several.has(device)));
+  const left = withoutTold(all, (device) => !known.has(device) || (isRebooted && !several.has(device)));
+  return left === state ? state : withLost(left, lostFeeds(state, known));
+}
+
+/** What was told or lost of those of which a machine could lose one and run on when its fence began. */
+function lostFeeds({ planned = [], lost = [], ...cut }: Cut, known: ReadonlySet<string>): Feed[] {
+  const told = new Set(toldBy(cut));
+  const feeds = planned.flatMap(({ step, off }) => (step === 'power-management' ? off : []));
+  const all = [...lost, ...feeds.filter(({ device }) => told.has(device))].filter(({ device }) => !known.has(device));
+  return all.filter(({ device }, at) => all.findIndex((one) => one.device === device) === at);
+}
+
+function withLost<T extends Cut>(state: T, lost: readonly Feed[]): T {
+  const { lost: _, ...rest } = state;
+  return (lost.length === 0 ? rest : { ...rest, lost }) as T;
 }
 
 /** What was told off and is written otherwise by now, for people: nobody can tell it to go on. Undefined: nothing. */
 export function lostOf(state: Cut, { powerManagement }: FenceConfig): string | undefined {
   const known = new Set(powerManagement.flatMap(({ off }) => off.flatMap((method) => deviceHash(method) ?? [])));
-  if (toldBy(state).every((device) => known.has(device))) return undefined;
-  const names = ofStep(state.switched, 'power-management').filter(({ device = '' }) => !known.has(device));
-  const what = names.length === 0 ? 'a device' : names.map(({ method }) => method).join(', ');
-  return `${what} was told off as it was written before, and may be off still: look what it named then, and switch that on by hand`;
+  const feeds = lostFeeds(state, known);
+  const devices = [...new Set([...toldBy(state), ...feeds.map(({ device }) => device)])];
+  const lost = devices.filter((device) => !known.has(device));
+  if (lost.length === 0) return undefined;
+  const named = [...feeds, ...ofStep(state.switched, 'power-management')];
+  const nameOf = (device: string): string => named.find((one) => one.device === device)?.method ?? 'a device';
+  const what = [...new Set(lost.map(nameOf))].join(', ');
+  return `${what} was told off as it was written before, and may be off still, and nothing that is configured switches it on: look what it named then, and switch that on by hand`;
 }
 
 /** What is left when these methods have failed to switch it on, and all others have not. */

@@ -57,5 +57,6 @@ function leftCut(state: FenceState): string[] {
       ({ method }) => `${method} still cuts its machine off from its storage: look what runs there, then switch it on`,
     ),
     ...(mayBeOurs(state) ? ['its machine was switched off, and may be off still: switch it on, or remove it'] : []),
+    ...(state.lost ?? []).map(({ method }) => `${method} was told off, and may be off still: switch it on by hand`),
   ];
 }

@@ -14,6 +14,9 @@ runHoles('what was cut of a machine that runs on', {
 
 runHoles('a device that is taken out of the configuration while its node is being fenced', {
   'feed-removed-in-mid-fence': '[SAF-5, FEN-14] S2: what is left of its level is no fact, whoever begins anew',
+  'feeds-removed-in-mid-fence':
+    '[SAF-19, RET-2] S25: what was cut by it is not forgotten when the node is back by another one',
+  'feeds-written-again': '[SAF-19, RET-2] and is on again when it is written as it was',
   'outlet-removed-in-mid-fence': '[SAF-5, SAF-17] S2: nor is one outlet of two, which need a drill together',
 });
 

@@ -6,6 +6,8 @@ runHoles('what was cut of a machine whose Node object is made again', {
   'node-made-again-rebooted': '[RET-2] is undone when it was booted',
   'node-made-again-at-once': '[RET-2] is undone also where nobody has seen that there was none',
   'node-made-again-edited': '[RET-2, SAF-5] is said also where nothing that is configured connects it any more',
+  'node-made-again-without-methods':
+    '[RET-2, SAF-5] S25: also where its power was told in vain, and nothing would switch it on any more',
   'node-made-again-unreported-volume':
     '[SAF-4, NGS-7] stays cut where no kubelet reports what was let go, until it is booted again',
   'node-made-again-while-off': '[SAF-19] is not what was found off: it is switched on again',
