@@ -4,10 +4,11 @@ import { doubtByReady, heardBefore } from '../../test/support/doubt.ts';
 import { manualClock } from '../../test/support/manual-clock.ts';
 import { aNode } from '../../test/support/release-case.ts';
 import type { Method } from '../api/fence-config.ts';
+import type { LiveNode } from '../api/release-view.ts';
 import type { Device, DeviceAction, DeviceAnswer } from '../devices/device.ts';
 import type { Knocked } from '../kube/knock.ts';
 import type { DeviceTasksOptions, MayAct, Try } from './device-tasks.ts';
-import { DeviceTasks } from './device-tasks.ts';
+import { DeviceTasks, identitiesOf } from './device-tasks.ts';
 import type { TryOutcome } from './power.ts';
 
 const off: Method = { name: 'pdu-off', action: 'off', driver: 'puppet', parameters: {}, secrets: [] };
@@ -241,5 +242,75 @@ describe('device tasks', () => {
     await asksAt(10250);
     assert.equal(knocks, 4, 'whoever lives is asked each time');
     assert.deepEqual(heard, [true, true, true, false, false]);
+  });
+
+  test('[EVD-4] who answers that nobody listens is not missed, nor one of whom nothing is known', async () => {
+    for (const says of ['open', 'refused', 'unknown', 'silent'] as const) {
+      const heard: (boolean | undefined)[] = [];
+      const { tasks, answer } = bench({
+        knock: async () => says,
+        doubt: (...asked) => {
+          heard.push(asked[2].isMissed);
+          return undefined;
+        },
+      });
+      const door = { address: '10.0.0.1', port: 10250 };
+      const found = tasks.notOff(node, { what: 'power', methods: [off], door });
+      await answer(status('off'));
+      await found;
+      assert.deepEqual(heard, [says === 'silent'], says);
+    }
+  });
+
+  test('[SAF-1] what a release rests on is weighed as such, and by how long it is off', async () => {
+    const heard: unknown[] = [];
+    const { tasks, answer } = bench({
+      doubt: (_node, _answer, about) => {
+        heard.push(about);
+        return undefined;
+      },
+    });
+    const found = tasks.notOff(node, { what: 'storage', methods: [off], offForMs: 7000 });
+    await answer(status('off'));
+    await found;
+    assert.deepEqual(heard, [{ what: 'storage', offForMs: 7000, isMissed: false, isBasis: true }]);
+  });
+
+  test('clouds let a guest shut down for minutes before they cut it; others are not waited for so long', async () => {
+    const within = async (driver: string): Promise<string | undefined> => {
+      const { tasks, answer, clock } = bench();
+      const method = { ...off, driver };
+      await tasks.ensure(node, {
+        key: 'k',
+        run: () => tasks.operate(node, { what: 'power', method }, async () => undefined),
+      });
+      await answer(status('on'));
+      await answer({ kind: 'accepted' });
+      await answer(status('on'));
+      clock.advance(120_000);
+      await answer(status('off'));
+      return tasks.current('node-1')?.outcome;
+    };
+    assert.equal(await within('driver:aws'), 'succeeded');
+    assert.equal(await within('built-in'), 'succeeded');
+    assert.equal(await within('agent:fence_ipmilan'), 'failed');
+  });
+
+  test('[SAF-2] a node is known by what it says, but for what firmware writes that was never told; or by what a person says', () => {
+    const known = { ...node, systemUuid: '4c4c4544-0042-3510-8052-b4c04f4b3932', providerId: 'aws:///z/i-1' };
+    const kinds = (of: LiveNode, identity?: string): string[] =>
+      identitiesOf(of, { ...off, ...(identity === undefined ? {} : { identity }) }).map(
+        ({ kind, value }) => `${kind} ${value}`,
+      );
+    assert.deepEqual(kinds(known), [
+      'name node-1',
+      'systemUUID 4c4c4544-0042-3510-8052-b4c04f4b3932',
+      'providerID aws:///z/i-1',
+    ]);
+    for (const systemUuid of ['Not Settable', '00000000-0000-0000-0000-000000000000', '']) {
+      assert.deepEqual(kinds({ ...known, systemUuid, providerId: '' }), ['name node-1'], systemUuid);
+    }
+    assert.deepEqual(kinds(known, 'unchecked'), []);
+    assert.deepEqual(new Set(kinds(known, 'abc').map((one) => one.split(' ')[1])), new Set(['abc']));
   });
 });

@@ -10,56 +10,21 @@ import {
   podRef,
   policyRef,
 } from '../../test/support/act-cluster.ts';
+import { but, every, found, groundsOf, own, seen } from '../../test/support/act-grounds.ts';
 import { aStored, entryOf } from '../../test/support/fenced-case.ts';
 import { driver, entry } from '../../test/support/release-case.ts';
 import { nodeFenceName } from '../api/fence-names.ts';
+import { plansOf } from '../api/plans.ts';
 import { writtenPause } from '../api/seen-pause.ts';
 import type { Method } from '../api/fence-config.ts';
 import type { Basis, Grounds, SeenPod } from '../api/steps.ts';
 import type { Device } from '../devices/device.ts';
 import type { KubeObject } from '../kube/client.ts';
+import type { Knocked } from '../kube/knock.ts';
 import { configMaps, nodeFences } from '../kube/resources.ts';
-import type { AskDevices, Refusal } from './grounds.ts';
+import type { AskDevices } from './grounds.ts';
 import { namesCause, verify } from './grounds.ts';
 import { LiveReads } from './live-reads.ts';
-
-/** What each basis has beside what all have. */
-const own = {
-  StorageSafeDetach: { safeDrivers: [driver], declaredDrivers: [] },
-  PowerOff: { question: { what: 'power', methods: [] } },
-  StorageFenced: { question: { what: 'storage', methods: [] } },
-  KernelCrashed: {},
-  Asserted: {},
-  AcceptedRisk: {},
-  Remedy: { trouble: { type: 'Ready', status: 'NotTrue' } },
-  Return: { isReady: false, leaseRenewTime: undefined, heartbeatTime: undefined },
-  Unmark: { policy: undefined, leaseRenewTime: undefined, heartbeatTime: undefined },
-} as const satisfies Record<Basis, object>;
-
-type Compared = keyof typeof own;
-
-const every = Object.keys(own) as Compared[];
-const but = (...others: Compared[]): Compared[] => every.filter((basis) => !others.includes(basis));
-
-async function groundsOf(cluster: ActCluster, basis: Compared = 'StorageSafeDetach'): Promise<Grounds> {
-  return { ...(await cluster.grounds()), basis, ...own[basis] } as Grounds;
-}
-
-const confirmed: AskDevices = async () => undefined;
-
-async function found({ client }: ActCluster, grounds: Grounds, ask = confirmed): Promise<string> {
-  return said(await verify(new LiveReads(client, { timeoutMs: 1000 }), grounds, { ask }));
-}
-
-/** A pod as it is now. */
-async function seen(cluster: ActCluster, name?: string): Promise<SeenPod> {
-  return { uid: (await cluster.pod(name)).uid, isInService: true };
-}
-
-function said(refusal: Refusal | undefined): string {
-  if (refusal === undefined) return 'nothing';
-  return refusal.kind === 'unreadable' ? `unreadable: ${refusal.error.kind}` : refusal.what;
-}
 
 describe('the grounds of an act', () => {
   test('stand as long as nothing has changed', async () => {
@@ -306,6 +271,21 @@ describe('the grounds of an act', () => {
     const grounds = await groundsOf(cluster);
     await cluster.remove(leaseRef);
     assert.equal(await found(cluster, grounds), 'nothing');
+  });
+
+  test('[SAF-18] of a cut fall when its machine answers that nobody listens there, and by no other answer', async () => {
+    const cluster = await ActCluster.create();
+    const plans = plansOf(await cluster.read(nodeRef));
+    const door = { address: '10.0.0.1', port: 10250 };
+    const remedy = await groundsOf(cluster, 'Remedy');
+    const falls = async (says: Knocked, worth: object = { door }): Promise<boolean> => {
+      const reads = new LiveReads(cluster.client, {});
+      const grounds = { ...remedy, worth: { plans, ...worth } };
+      return (await verify(reads, grounds, { ask: async () => undefined, knock: async () => says })) !== undefined;
+    };
+    assert.equal(await falls('refused'), true);
+    assert.equal(await falls('refused', {}), false, 'it has had its time');
+    for (const says of ['open', 'silent', 'unknown'] as const) assert.equal(await falls(says), false, says);
   });
 
   test('S4: fall when the devices do not say off, which is asked before anything is read', async () => {

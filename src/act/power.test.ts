@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { manualClock } from '../../test/support/manual-clock.ts';
+import { whileTimePasses } from '../../test/support/while-time-passes.ts';
 import type { Device, DeviceAction, DeviceAnswer } from '../devices/device.ts';
 import { asked, bringTo } from './power.ts';
 import type { PowerOptions } from './power.ts';
@@ -32,13 +33,16 @@ const on: DeviceAnswer = {
 const off: DeviceAnswer = { ...on, power: 'off' };
 const accepted: DeviceAnswer = { kind: 'accepted' };
 
-async function run(device: Device, more: Partial<PowerOptions> = {}): Promise<string> {
+async function run(
+  device: Device,
+  { power = 'off', ...more }: Partial<PowerOptions> & { power?: 'on' | 'off' } = {},
+): Promise<string> {
   const clock = manualClock();
   const identities = [{ kind: 'systemUUID' as const, value: '4c4c4544-0042-3510-8052-b4c04f4b3932' }];
   const times = { confirmWithinMs: 5000, pollEveryMs: 1000, askTimeoutMs: 2000 };
   const hear: PowerOptions['hear'] = (said) => ({ ...said, wasSeenOn: true });
   const options = { clock, identities, hear, doubt: () => undefined, ...times, ...more };
-  const outcome = bringTo('off', device, options);
+  const outcome = bringTo(power, device, options);
   const state = { done: false };
   void outcome.then(() => (state.done = true));
   for (let tick = 0; tick < 50 && !state.done; tick += 1) {
@@ -164,11 +168,85 @@ describe('power', () => {
     );
   });
 
+  test('[NGS-11] S29: who does not say how it is, and so not whose power it is, is told nothing', async () => {
+    for (const power of ['off', 'on'] as const) {
+      const silent = new Puppet((action, count) =>
+        action === 'status' && count === 1 ? { kind: 'unknown', message: 'busy' } : off,
+      );
+      assert.equal(await run(silent, { power }), 'unknown');
+      assert.deepEqual(silent.asked, ['status'], power);
+    }
+  });
+
+  test('S29: one that answers for another machine after a command has switched another machine', async () => {
+    const swapped = new Puppet((action, count) => {
+      if (action !== 'status') return accepted;
+      return count === 1
+        ? on
+        : {
+            kind: 'status',
+            power: 'off',
+            identity: { kind: 'systemUUID', value: '00000000-0042-3510-8052-b4c04f4b3932' },
+          };
+    });
+    assert.equal(await run(swapped), 'failed');
+    assert.deepEqual(swapped.asked, ['status', 'off', 'status'], 'and is not waited for');
+  });
+
+  test('what was switched off is switched on again, whatever is thought of its device by now', async () => {
+    const doubt = (): ReturnType<PowerOptions['doubt']> => ({
+      reason: 'WrongMachine',
+      message: 'it is known to be wrong',
+    });
+    const hear: PowerOptions['hear'] = (said) => ({ ...said, wasSeenOn: true, wrong: 'its node has renewed' });
+    let power = off;
+    const device = new Puppet((action) => {
+      if (action === 'on') power = on;
+      return action === 'status' ? power : accepted;
+    });
+    assert.equal(await run(device, { power: 'on', doubt, hear }), 'succeeded');
+    assert.deepEqual(device.asked, ['status', 'on', 'status']);
+    assert.equal(await run(device, { power: 'on', doubt, hear }), 'succeeded', 'it is on already');
+  });
+
+  test('[EVD-4] of one that is found off it counts whether nobody answers at its kubelet; of others nobody knocks', async () => {
+    const heard: unknown[] = [];
+    let knocks = 0;
+    const about: Partial<PowerOptions> = {
+      doubt: (answer, { isMissed } = {}) => {
+        heard.push([answer.power, isMissed]);
+        return undefined;
+      },
+      isMissed: async () => {
+        knocks += 1;
+        return true;
+      },
+    };
+    assert.equal(await run(new Puppet(() => off), about), 'succeeded');
+    assert.deepEqual([knocks, heard], [1, [['off', true]]]);
+    await run(new Puppet((action) => (action === 'status' ? on : { kind: 'refused', message: 'no' })), about);
+    await run(new Puppet(() => on), { ...about, power: 'on' });
+    assert.equal(knocks, 1);
+  });
+
+  test('a command that takes a minute to show is waited for, and given once', async () => {
+    const clock = manualClock();
+    let toldAtMs = Infinity;
+    const slow = new Puppet((action) => {
+      if (action === 'off') toldAtMs = Math.min(toldAtMs, clock.monotonic());
+      if (action !== 'status') return accepted;
+      return clock.monotonic() - toldAtMs > 80_000 ? off : on;
+    });
+    const hear: PowerOptions['hear'] = (said) => ({ ...said, wasSeenOn: true });
+    const outcome = bringTo('off', slow, { clock, identities: [], hear, doubt: () => undefined });
+    assert.equal((await whileTimePasses(clock, outcome)).outcome, 'succeeded');
+    assert.equal(slow.asked.filter((action) => action === 'off').length, 1);
+  });
+
   test('S26: refused is a failure, silence is unknown, an unclear answer is followed up', async () => {
-    assert.equal(
-      await run(new Puppet((action) => (action === 'status' ? on : { kind: 'refused', message: 'no' }))),
-      'failed',
-    );
+    const refuses = new Puppet((action) => (action === 'status' ? on : { kind: 'refused', message: 'no' }));
+    assert.equal(await run(refuses), 'failed');
+    assert.deepEqual(refuses.asked, ['status', 'off'], 'nothing was done, so that nothing is waited for');
     assert.equal(await run(new Puppet(() => ({ kind: 'refused', message: 'login' }))), 'failed');
     assert.equal(await run(new Puppet(() => new Promise(() => {}))), 'unknown', 'hangs');
     let power = on;
