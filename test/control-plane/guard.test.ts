@@ -15,6 +15,8 @@ import { operatorAccount } from '../support/operator-rights.ts';
 import { waitFor } from '../support/wait.ts';
 
 const kubelet = 'system:node:worker-1';
+/** Of a machine that has not joined yet. */
+const newcomer = 'system:node:worker-3';
 /** May have nodes fenced; may work on nodes. */
 const jane = 'jane';
 const joe = 'joe';
@@ -114,6 +116,7 @@ describe('the guard', { timeout: 180_000 }, () => {
   before(async () => {
     const users = [
       { name: kubelet, token: 'token-of-a-kubelet', groups: ['system:nodes'] },
+      { name: newcomer, token: 'token-of-a-newcomer', groups: ['system:nodes'] },
       { name: jane, token: 'token-of-jane' },
       { name: joe, token: 'token-of-joe' },
       { name: pat, token: 'token-of-pat' },
@@ -174,6 +177,17 @@ describe('the guard', { timeout: 180_000 }, () => {
       /not allowed to modify taints/,
     );
     await may(jane, ['annotate', '--overwrite', 'node', 'worker-1', 'fenceline.dev/pause.mine=2031-01-01T00:00:00Z']);
+  });
+
+  test('[SEC-4] a kubelet that joins brings nothing along that is ours', async () => {
+    const node = (metadata: object, spec: object = {}): string =>
+      JSON.stringify({ apiVersion: 'v1', kind: 'Node', metadata: { name: 'worker-3', ...metadata }, spec });
+    const annotations = { 'fenceline.dev/maintenance-until': '2030-01-01T00:00:00Z' };
+    const taints = [{ key: 'fenceline.dev/force-eviction', effect: 'NoExecute' }];
+    const create = ['create', '-f', '-'];
+    await mayNot(newcomer, create, /a kubelet may not write annotations of fenceline\.dev/, node({ annotations }));
+    await mayNot(newcomer, create, /taints of fenceline\.dev are for those/, node({}, { taints }));
+    await may(newcomer, create, node({ annotations: { 'example.com/theirs': '1' } }));
   });
 
   /** Nothing by which a node is fenced or let go can be written, and no credential of a device be read. */
@@ -324,6 +338,14 @@ describe('the guard', { timeout: 180_000 }, () => {
     ];
     await mayNot(jane, asked(joe), /a fence is requested in one's own name/);
     await may(jane, asked(jane));
+    // What a backup brings back was asked for by whoever it names.
+    const restored = (by: string): string =>
+      JSON.stringify({
+        ...object('NodeFence', 'node-fence-worker-2'),
+        spec: { node: 'worker-2', requested: { by, at: '2026-01-01T00:00:00Z' } },
+      });
+    await mayNot(jane, ['create', '-f', '-'], /a fence is requested in one's own name/, restored(joe));
+    await may(jane, ['create', '-f', '-'], restored(jane));
     await may('admin', ['patch', 'nodefence', 'node-fence-worker-1', '--type=merge', '-p', '{"spec":{"stop":true}}']);
   });
 
