@@ -68,6 +68,16 @@ describe('a pod of a node that is out of service', () => {
     }
   });
 
+  test('[POD-6] that somebody still looks at, and that cannot be marked as over, is not deleted', async () => {
+    const cluster = await ActCluster.create();
+    await cluster.addPod('held', { finalizers: ['batch.kubernetes.io/job-tracking'] });
+    const pod = await cluster.pod('held');
+    cluster.server.faults.inject({ matches: ({ path }) => path.endsWith('/pods/held/status'), code: 403 });
+    assert.deepEqual(await does(cluster, { do: 'forceDelete', pod, basis: 'PowerOff' }), ['failed']);
+    const { metadata } = await cluster.read<Pod>({ ...podRef, name: 'held' });
+    assert.equal(metadata.deletionTimestamp, undefined);
+  });
+
   test('[EVD-5] that stays is marked not ready, and nothing else of it', async () => {
     const cluster = await ActCluster.create();
     const before = await cluster.read<Pod>(podRef);
@@ -104,6 +114,20 @@ describe('a node that is out of service', () => {
     const taint = spec.taints?.find(({ key }) => key === theirs.key);
     return [ready?.['status'], ready?.['reason'], ready?.['lastHeartbeatTime'], taint?.value];
   };
+
+  test('[EVD-5] S6: gets no taint where Ready could not be written, as when its kubelet has written it', async () => {
+    for (const [code, reason, outcome] of [
+      [409, 'Conflict', 'changed'],
+      [403, 'Forbidden', 'failed'],
+      [500, 'InternalError', 'failed'],
+    ] as const) {
+      const cluster = await readyNode('False');
+      const matches = ({ path }: { path: string }): boolean => path.endsWith('/nodes/node-1/status');
+      cluster.server.faults.inject({ matches, code, reason });
+      assert.deepEqual(await does(cluster, outOfService), [outcome]);
+      assert.deepEqual(await seen(cluster), ['False', undefined, heartbeat, undefined]);
+    }
+  });
 
   test('[EVD-5] says so by Ready first, then by the taint, and leaves the heartbeat of its kubelet alone', async () => {
     const cluster = await readyNode();

@@ -1,7 +1,7 @@
 /** Devices are asked before anybody waits for its turn, and once more if that took long. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ActCluster } from '../../test/support/act-cluster.ts';
+import { ActCluster, fenceRef } from '../../test/support/act-cluster.ts';
 import { entry } from '../../test/support/release-case.ts';
 import type { Grounds, Step } from '../api/steps.ts';
 import type { ActOutcome } from './act-outcome.ts';
@@ -64,6 +64,25 @@ describe('a step that rests on the word of a device', () => {
       outcomes.map(({ kind }) => kind),
       ['failed'],
     );
+  });
+
+  test('S27: makes room for others when it is done, refused, or fails', async () => {
+    const turnstile = new Turnstile(1);
+    const clock = { monotonic: () => 0 };
+    const ask = async (): Promise<undefined> => undefined;
+    const kinds: string[] = [];
+    for (const happens of [
+      async () => {},
+      (cluster: ActCluster) => cluster.patch(fenceRef, '/spec/stop', true),
+      async (cluster: ActCluster) =>
+        void cluster.server.faults.inject({ matches: ({ verb }) => verb === 'patch', code: 500 }),
+    ]) {
+      const cluster = await ActCluster.create();
+      await happens(cluster);
+      const [outcome] = await performed(cluster, { turnstile, ask, clock });
+      kinds.push(outcome?.kind ?? 'nothing');
+    }
+    assert.deepEqual(kinds, ['done', 'changed', 'failed']);
   });
 
   for (const [waitedMs, kind] of [

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { waitFor } from '../../test/support/wait.ts';
 import { realClock } from '../clock.ts';
 import { ALLOWED_AGENTS, whyNotAllowed } from '../api/agents.ts';
 import { provesNothingDone } from './agent-list.ts';
 import { AgentCatalogue, defaultAgentSettings, type AgentSettings } from './agent.ts';
-import type { Device, DeviceAction, DeviceAnswer, DeviceWorld } from './device.ts';
+import type { Device, DeviceAction, DeviceAnswer, DeviceDriver, DeviceWorld } from './device.ts';
 
 const canary = "c4n'ary&42";
 const never = new AbortController().signal;
@@ -29,10 +29,10 @@ describe('a fence agent', () => {
   after(() => rm(dir, { recursive: true }));
 
   /** An agent whose `behaviour` is shell; what it was given is in `<name>.stdin`, `.argv` and `.env`. */
-  async function deviceOf(
+  async function driverOf(
     behaviour: string,
-    { name = 'fence_wti', plain = {}, settings = {}, world = realClock }: FakeOptions = {},
-  ): Promise<Device> {
+    { name = 'fence_wti', settings = {} }: Pick<FakeOptions, 'name' | 'settings'> = {},
+  ): Promise<DeviceDriver> {
     const file = join(dir, name);
     await writeFile(`${file}.xml`, metadata);
     await writeFile(
@@ -51,7 +51,13 @@ ${behaviour}
     );
     assert.equal(found.kind, 'driver', JSON.stringify(found));
     assert.ok(found.kind === 'driver');
-    return found.driver.device({ plain: { ip: '10.0.0.7', plug: '3', ...plain }, secret: { password: canary } }, world);
+    return found.driver;
+  }
+
+  async function deviceOf(behaviour: string, options: FakeOptions = {}): Promise<Device> {
+    const { plain = {}, world = realClock } = options;
+    const driver = await driverOf(behaviour, options);
+    return driver.device({ plain: { ip: '10.0.0.7', plug: '3', ...plain }, secret: { password: canary } }, world);
   }
 
   interface FakeOptions {
@@ -125,6 +131,24 @@ ${behaviour}
     const text = JSON.stringify(answer);
     assert.match(text, /plain \[redacted\].*\[redacted\].*url \[redacted\]/);
     assert.ok(!text.includes('c4n') && !text.includes('YzRuJ2FyeSY0'), text);
+  });
+
+  test('[FEN-8] a credential that was written where it does not belong is taken out as well, of its name too', async () => {
+    const misplaced = 'written-in-a-config-map';
+    const parameters = { plain: { ip: '10.0.0.7', plug: misplaced, passwd: misplaced }, secret: { password: canary } };
+    const driver = await driverOf(`echo "login as $password or ${misplaced} failed" >&2; exit 1`);
+    assert.doesNotMatch(JSON.stringify(await driver.device(parameters, realClock).ask('off', never)), /config-map/);
+    assert.equal(driver.device(parameters, realClock).name, 'fence_wti 10.0.0.7 [redacted]');
+  });
+
+  test('[SEC-1] S44: nothing is run that is not on the list, whoever has written its name, not even to be asked what it knows', async () => {
+    await writeFile(join(dir, 'fence_evil'), `#!/bin/sh\ntouch '${dir}/ran'\ncat '${dir}/fence_wti.xml'\n`);
+    await chmod(join(dir, 'fence_evil'), 0o755);
+    const catalogue = new AgentCatalogue({ ...defaultAgentSettings, directory: dir }, realClock);
+    for (const name of ['fence_evil', './fence_evil', `../${basename(dir)}/fence_evil`]) {
+      assert.equal((await catalogue.driver(name)).kind, 'problem', name);
+    }
+    await assert.rejects(readFile(join(dir, 'ran')), { code: 'ENOENT' });
   });
 
   test('a long message is cut after its credentials were taken out', async () => {

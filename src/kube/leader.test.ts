@@ -264,6 +264,23 @@ test('a shutdown in the middle of a renewal still releases, whether or not the r
   assert.equal(election.spec()['holderIdentity'], '');
 });
 
+test('S18: a shutdown does not give away a Lease that somebody else holds by then', async () => {
+  const election = new Election();
+  const a = election.join('a');
+  await election.world.advance(100);
+  // Somebody deletes it, and a candidate that never saw it makes one of its own, before a has noticed.
+  election.server.remove(lease.namespace, lease.name);
+  election.join('b');
+  await election.world.advance(100);
+  assert.equal(election.spec()['holderIdentity'], 'b');
+  a.shutdown.abort();
+  await election.world.advance(1000);
+  await a.ended;
+  assert.equal(election.spec()['holderIdentity'], 'b');
+  assert.deepEqual(election.leaders(), ['b']);
+  assert.ok(!election.server.writes.includes('PUT '), 'nothing was released');
+});
+
 test('work that fails ends the term, releases the Lease and comes out of run', async () => {
   const election = new Election();
   const a = election.join('a', { work: () => Promise.reject(new Error('broken invariant')) });
