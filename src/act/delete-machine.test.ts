@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { aNode } from '../../test/support/release-case.ts';
+import type { LiveNode } from '../api/release-view.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { ObjectRef } from '../kube/resources.ts';
 import { deleteMachine } from './delete-machine.ts';
@@ -10,6 +11,16 @@ const node = aNode({ providerId: 'aws:///i-1' });
 const annotations = { 'cluster.x-k8s.io/machine': 'm-1', 'cluster.x-k8s.io/cluster-namespace': 'default' };
 const ours = { name: node.name, uid: node.uid };
 
+interface Around {
+  mayAct?: () => Promise<string | undefined>;
+  others?: object[];
+  noted?: object;
+  /** As it was when that was decided. */
+  decidedOn?: LiveNode;
+  /** What comes of calls, by what they are about, in place of an answer. */
+  failing?: Partial<Record<'Node' | 'Machine' | 'nodes' | 'deletion', object>>;
+}
+
 /** An API server with one Node and one Machine. */
 async function removed(
   machine: { spec?: object; status?: object; metadata?: object },
@@ -17,25 +28,29 @@ async function removed(
     mayAct = async () => undefined,
     others = [{ metadata: { name: 'node-2', uid: 'two' }, spec: { providerID: 'aws:///i-2' } }],
     noted = annotations,
-  }: { mayAct?: () => Promise<string | undefined>; others?: object[] | undefined; noted?: object } = {},
+    decidedOn = node,
+    failing = {},
+  }: Around = {},
 ): Promise<{ outcome: TryOutcome; deleted: unknown[] }> {
   const deleted: unknown[] = [];
+  const answer = (what: keyof typeof failing, value?: object): object =>
+    failing[what] === undefined ? { ok: true, value } : { ok: false, error: failing[what] };
   const client = {
     get: async ({ resource }: ObjectRef) => {
-      if (resource.kind === 'Node') return { ok: true, value: { metadata: { ...ours, annotations: noted } } };
+      if (resource.kind === 'Node') return answer('Node', { metadata: { ...ours, annotations: noted } });
       const metadata = { name: 'm-1', namespace: 'default', uid: 'machine-uid', ...machine.metadata };
-      return { ok: true, value: { ...machine, metadata } };
+      return answer('Machine', { ...machine, metadata });
     },
     list: async () => {
       const own = { metadata: ours, spec: { providerID: 'aws:///i-1' } };
-      return { ok: true, value: { items: [own, ...others] } };
+      return answer('nodes', { items: [own, ...others] });
     },
     delete: async ({ name }: ObjectRef, only: object) => {
       deleted.push([name, only]);
-      return { ok: true };
+      return answer('deletion');
     },
   } as unknown as KubeClient;
-  const outcome = await deleteMachine(node, { client, guard: () => true, timeoutMs: 1000, mayAct });
+  const outcome = await deleteMachine(decidedOn, { client, guard: () => true, timeoutMs: 1000, mayAct });
   return { outcome, deleted };
 }
 
@@ -85,6 +100,38 @@ describe('the Machine of a node', () => {
       const { outcome, deleted } = await removed({ spec, status: { nodeRef: ours } }, { noted: { [key]: 'm-1' } });
       assert.deepEqual([outcome.outcome, deleted], ['failed', []], key);
       assert.match(outcome.message, /no Cluster API made it/);
+    }
+  });
+
+  test('[SEC-2] stays where two nodes say that it is theirs, where a newcomer has the name, and where neither has a provider ID', async () => {
+    const machine = { spec, status: { nodeRef: { name: node.name } } };
+    const disputed = { ...node, disputed: { providerId: 'node-2' } };
+    const newcomer = { ...node, uid: 'decided-on-an-earlier-one' };
+    const { providerId: _, ...nameless } = node;
+    for (const [decidedOn, found, why] of [
+      [disputed, machine, /node-2 has the same provider ID as node-1/],
+      [newcomer, machine, /another node of the same name/],
+      [nameless, { status: machine.status }, /the provider ID none, and node node-1 none/],
+    ] as const) {
+      const { outcome, deleted } = await removed(found, { decidedOn, others: [] });
+      assert.deepEqual([outcome.outcome, deleted], ['failed', []], String(why));
+      assert.match(outcome.message, why);
+    }
+  });
+
+  test('[NGS-11, SEC-2] stays where it cannot be read whose it is, and that is not known then', async () => {
+    const error = { kind: 'server', message: 'no', mayHaveHappened: false };
+    for (const what of ['Node', 'Machine', 'nodes'] as const) {
+      const { outcome, deleted } = await removed({ spec, status: { nodeRef: ours } }, { failing: { [what]: error } });
+      assert.deepEqual([outcome.outcome, deleted], ['unknown', []], what);
+    }
+  });
+
+  test('S26: that may have been deleted although nobody said so is not said to be there', async () => {
+    for (const mayHaveHappened of [true, false]) {
+      const error = { kind: 'server', message: 'no', mayHaveHappened };
+      const { outcome } = await removed({ spec, status: { nodeRef: ours } }, { failing: { deletion: error } });
+      assert.equal(outcome.outcome, mayHaveHappened ? 'unknown' : 'failed');
     }
   });
 
