@@ -50,6 +50,12 @@ describe('[EVD-4] ports that answer', () => {
     assert.equal(await knock('unknown'), 'unknown');
   });
 
+  test('what is not let out is no answer: silence says nothing after it', async () => {
+    assert.equal(await learn('unknown'), false);
+    assert.equal(await knock('unknown'), 'unknown');
+    assert.equal(await knock('silent'), 'unknown');
+  });
+
   test('an answer counts for five minutes, also one that a decision has got', async () => {
     await learn('open');
     clock.advance(250_000);

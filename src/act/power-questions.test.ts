@@ -114,6 +114,18 @@ describe('questions about power', () => {
     assert.equal(told.length, 3);
   });
 
+  test('S40: what was asked before a command is not kept when it is answered after it', async () => {
+    void questions.want(node, [method('ipmi')]);
+    questions.forget('node-1');
+    clock.advance(1000);
+    await answer();
+    assert.equal(questions.of('node-1')?.answers, undefined);
+    void questions.want(node, [method('ipmi')]);
+    assert.equal(asked.length, 2, 'it is asked again at once');
+    await answer({ ...off, power: 'on' });
+    assert.equal(questions.of('node-1')?.answers?.[0]?.power, 'on');
+  });
+
   test('forgotten with the node; no device is no question', async () => {
     void questions.want(node, []);
     assert.equal(questions.of('node-1'), undefined);

@@ -16,8 +16,9 @@ import type { Observer } from './observer.ts';
 type Failing = Partial<Record<'Node' | 'NodeFence', KubeError['kind']>>;
 
 interface Reading {
+  cluster: ActCluster;
   reader: CaseReader;
-  read: () => Promise<Result<ReadCase>>;
+  read: (pods?: Parameters<CaseReader['read']>[1]) => Promise<Result<ReadCase>>;
 }
 
 /** `view`: how old what is watched of the cluster is. */
@@ -45,7 +46,7 @@ async function reading(view = { ageMs: 0 }, failing: Failing = {}, time: object 
   });
   const { name, view: sighted, limits, gates, policies, hasOpenRecord, alarm } = aCase();
   const sighting = { name, view: sighted, limits, gates, policies, hasOpenRecord, alarm };
-  return { reader, read: () => reader.read(sighting, 'unread') };
+  return { cluster, reader, read: (pods = 'unread') => reader.read(sighting, pods) };
 }
 
 function bound(client: KubeClient, key: string | symbol): unknown {
@@ -101,6 +102,37 @@ describe('[STM-2, SAF-14] a case is read', () => {
     view.ageMs = 80_000;
     assert.equal(typeof ready(), 'object');
     reader.forget('node-1');
+  });
+
+  test('S17: when what we have written to its pods is seen', async () => {
+    const { reader } = await reading();
+    const ready = (): ReturnType<CaseReader['ready']> => reader.ready('node-1', true);
+    for (let turn = 0; turn < 20 && ready() === undefined; turn += 1) await settle();
+    const pods = ready();
+    assert.ok(typeof pods === 'object');
+    const [pod] = pods.pods;
+    assert.ok(pod);
+    pods.wrote(pod.uid, String(Number(pod.resourceVersion) + 1000));
+    assert.equal(ready(), undefined, 'the view is behind ourselves');
+    pods.wrote(pod.uid, pod.resourceVersion);
+    assert.equal(ready(), pods);
+    reader.forget('node-1');
+  });
+
+  test('[STM-5] without budgets that cannot be read: that is not to say that there are none', async () => {
+    for (const isRead of [true, false]) {
+      const { reader, read, cluster } = await reading();
+      for (let turn = 0; turn < 20 && reader.ready('node-1', true) === undefined; turn += 1) await settle();
+      const pods = reader.ready('node-1', true);
+      assert.ok(typeof pods === 'object');
+      if (!isRead) {
+        cluster.server.faults.inject({ matches: ({ resource }) => resource === 'poddisruptionbudgets', code: 403 });
+      }
+      const found = await read(pods);
+      assert.ok(found.ok);
+      assert.deepEqual(found.value.budgets, isRead ? [] : undefined);
+      reader.forget('node-1');
+    }
   });
 
   test('[STM-1] without its pods where those of many are watched, and nobody wants these', async () => {

@@ -124,3 +124,49 @@ test('[RET-2] a write of ours that does not come is not waited for: after a whil
   assert.equal(pods.showsOwnWrites, true);
   pods.close();
 });
+
+test('[NGS-11] a claim that cannot be read is not missing, and is read again at once; what is known holds for a while', async () => {
+  let status = 500;
+  let reads = 0;
+  const claim = { metadata: { name: 'vol', namespace: 'a' }, spec: { volumeName: 'pv' } };
+  const volume = { metadata: { name: 'pv' }, spec: { csi: { driver: 'd', volumeHandle: 'h' } } };
+  const pods = podsWith((path) => {
+    reads += 1;
+    const body = path.includes('claims') ? claim : volume;
+    return { status, body: status === 200 ? body : { kind: 'Status', code: status, message: 'no' } };
+  });
+  const here = { ...aPod(), namespace: 'a', claims: [{ volume: 'data', claim: 'vol' }] };
+  const reasonOf = async (code: number): Promise<string> => {
+    status = code;
+    const facts = (await pods.volumesOf([here])).get('a/vol');
+    return facts === undefined ? 'nothing' : facts.known ? 'known' : facts.reason;
+  };
+  assert.equal(await reasonOf(500), 'Unreadable');
+  assert.equal(await reasonOf(403), 'Unreadable');
+  assert.equal(await reasonOf(404), 'ClaimMissing');
+  assert.equal(await reasonOf(200), 'known');
+  const before = reads;
+  assert.equal(await reasonOf(500), 'known');
+  assert.equal(reads, before);
+  pods.close();
+});
+
+test('[STM-5] budgets that are obeyed are read each time, others once in a while; what cannot be read is not empty', async () => {
+  let status = 200;
+  let reads = 0;
+  const spent = { metadata: { name: 'b', namespace: 'a' }, spec: { selector: {} }, status: { disruptionsAllowed: 0 } };
+  const pods = podsWith(() => {
+    reads += 1;
+    return { status, body: status === 200 ? { metadata: {}, items: [spent] } : { kind: 'Status', code: status } };
+  });
+  const read = async (isLive: boolean, namespace = 'a'): Promise<unknown> => {
+    const found = await pods.budgetsIn(new Set([namespace]), isLive);
+    return found.ok ? found.value.length : 'unread';
+  };
+  assert.deepEqual([await read(false), await read(false), reads], [1, 1, 1]);
+  assert.deepEqual([await read(false, 'other'), reads], [1, 2], 'of another namespace nothing is known');
+  assert.deepEqual([await read(true, 'other'), reads], [1, 3]);
+  status = 403;
+  assert.equal(await read(true, 'other'), 'unread');
+  pods.close();
+});

@@ -114,6 +114,44 @@ describe('observer', () => {
     await end();
   });
 
+  test('[SAF-14] a view is as old as the older of its two watches', async () => {
+    const { clock, observer, server, end } = await begin();
+    const asked = async (about: string): Promise<void> => {
+      (await server.next('probe', about)).answer(response('{"metadata":{"resourceVersion":"10"},"items":[]}'));
+      await settle();
+    };
+    for (const [first, second] of [
+      ['/nodes', '/leases'],
+      ['/leases', '/nodes'],
+    ] as const) {
+      clock.advance(5000);
+      await asked(first);
+      assert.equal(observer.view('a').ageMs, 5000, second);
+      await asked(second);
+      assert.equal(observer.view('a').ageMs, 0);
+    }
+    await end();
+  });
+
+  test('[STM-2] a Lease could be heard of from when both watches are back', async () => {
+    for (const first of ['nodes', 'leases'] as const) {
+      const { clock, observer, watches, end } = await begin();
+      const hears = (): number | undefined => observer.view('a').lease?.hearableForMs;
+      const back = {
+        nodes: () => watches.nodes.event('ADDED', node('c', '13')),
+        leases: () => watches.leases.event('ADDED', lease('c', '13', 'three')),
+      };
+      clock.advance(8000);
+      await back[first]();
+      clock.advance(1000);
+      assert.equal(hears(), 0, `only ${first} are`);
+      await back[first === 'nodes' ? 'leases' : 'nodes']();
+      clock.advance(1000);
+      assert.equal(hears(), 1000);
+      await end();
+    }
+  });
+
   test('[SAF-3, SAF-14] when a kubelet has last written the status of its node is known from when that was seen', async () => {
     const { clock, observer, watches, end } = await begin();
     const reported = (): number | undefined => observer.view('a').lease?.reportedForMs;
