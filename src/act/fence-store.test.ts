@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { aStored } from '../../test/support/fenced-case.ts';
 import { ActCluster, fenceRef } from '../../test/support/act-cluster.ts';
 import { aCase } from '../../test/support/release-case.ts';
 import { EMPTY_STATUS } from '../api/empty-status.ts';
@@ -76,6 +77,17 @@ describe('the record of a node', () => {
     cluster.writes.length = 0;
     const kept = await store.keep('node-1', made.value, {});
     assert.deepEqual([kept.ok && kept.value, cluster.writes], [made.value, []]);
+  });
+
+  test('[SAF-5] a fence that was begun before there was a record is of the one that is made for it', async () => {
+    const { cluster, store } = await setUp();
+    await cluster.remove(fenceRef);
+    const fence = { ...aStored('waiting'), recordUid: undefined };
+    const made = await store.keep('node-1', undefined, { status: { ...EMPTY_STATUS, fence } });
+    assert.ok(made.ok);
+    assert.deepEqual(made.value.status.fence?.recordUid, made.value.metadata.uid);
+    const kept = await store.keep('node-1', made.value, { status: { ...EMPTY_STATUS, fence } });
+    assert.equal(kept.ok && kept.value.status.fence?.recordUid, undefined, 'not of one that was there');
   });
 
   test('[NGS-11] of two who write what they have read, one fails', async () => {

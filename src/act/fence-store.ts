@@ -35,7 +35,8 @@ export class FenceStore {
   /** The intent, before any act. Answers with the NodeFence as it is stored. */
   async keep(node: string, fence: NodeFence | undefined, { policy, status }: Keeping): Promise<Result<NodeFence>> {
     const read = await this.#ofPolicy(node, fence, policy);
-    const kept = read.ok && status !== undefined ? await this.#update(read.value, status) : read;
+    const next = read.ok && fence === undefined ? begunIn(read.value, status) : status;
+    const kept = read.ok && next !== undefined ? await this.#update(read.value, next) : read;
     this.#options.onKept?.(kept.ok ? undefined : kept.error);
     return kept;
   }
@@ -72,6 +73,12 @@ export class FenceStore {
   #calls(): CallOptions {
     return { guard: this.#options.guard, timeoutMs: this.#options.timeoutMs };
   }
+}
+
+/** What was decided before there was a record is of the one that was just made. */
+function begunIn({ metadata }: NodeFence, status: NodeFenceStatus | undefined): NodeFenceStatus | undefined {
+  if (status?.fence === undefined || metadata.uid === undefined) return status;
+  return { ...status, fence: { ...status.fence, recordUid: metadata.uid } };
 }
 
 function whole(result: Result<Stored>): Result<NodeFence> {

@@ -43,6 +43,25 @@ export function unaccounted({ beside, fence }: Pick<NodeCase, 'beside' | 'fence'
   return `${count - present} of the ${count} other nodes that there were have no Node any more: their machines may run, or be the ones that went dark. ${lookAtIt}`;
 }
 
+export interface MadeNode {
+  uid: string;
+  createdAt?: string | undefined;
+}
+
+/**
+ * It was there when the others were counted. The API server says in whole seconds when a Node was made, and another one may have another
+ * clock: what times do not tell is told by the UID.
+ */
+export function wasThere({ uid, createdAt = '' }: MadeNode, counted: Counted): boolean {
+  const { at, young = [] } = counted;
+  return Date.parse(createdAt) + 1000 <= Date.parse(at) || young.includes(uid);
+}
+
+interface Counted {
+  at: string;
+  young?: readonly string[] | undefined;
+}
+
 /** To delete a Node says nothing of its machine. */
 const lookAtIt =
   'Look which machine is off. Bring the others back, or switch this one off and on by hand; do not delete a Node to end this';

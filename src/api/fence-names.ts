@@ -41,6 +41,7 @@ export const MAX_QUARANTINED_PODS = 4096;
 export const MAX_LATE = 64;
 export const MAX_JOBS = 64;
 export const MAX_SILENT_BESIDE = 64;
+export const MAX_YOUNG_OTHERS = 256;
 export const MAX_STUCK = 64;
 export const MAX_PROBLEMS = 16;
 export const MAX_PROBLEM_TIMES = 50;

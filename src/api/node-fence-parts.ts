@@ -1,7 +1,13 @@
 /** What a NodeFence is made of, apart from what is decided by it: what was seen, done, counted and told. */
 import { z } from 'zod';
 import { objectName, time, writtenTime } from './common.ts';
-import { MAX_PROBLEM_TIMES, MAX_QUARANTINED_PODS, MAX_RELEASED_PODS, MAX_SILENT_BESIDE } from './fence-names.ts';
+import {
+  MAX_PROBLEM_TIMES,
+  MAX_QUARANTINED_PODS,
+  MAX_RELEASED_PODS,
+  MAX_SILENT_BESIDE,
+  MAX_YOUNG_OTHERS,
+} from './fence-names.ts';
 
 export const EVIDENCE_SOURCES = [
   'Condition',
@@ -220,11 +226,25 @@ export const historyEntry = z.object({
 });
 
 /** Who may have been cut instead. */
-export const others = z.object({ count: count('How many.'), at: at('When they were counted.') }).meta({
-  description:
-    'Where its devices cannot say whose power it is: the other nodes that there were before anything was cut. One whose Node ' +
-    'is deleted later may be the one that was cut.',
-});
+export const others = z
+  .object({
+    count: count('How many.'),
+    at: at('When they were counted.'),
+    young: z
+      .array(text(64, 'The UID of a Node.'))
+      .max(MAX_YOUNG_OTHERS)
+      .optional()
+      .meta({
+        description:
+          'Those whose Node had just been made, or later than that by the clock of another API server: times do not tell whether it was there. ' +
+          'What does not fit is missed as if it were gone.',
+      }),
+  })
+  .meta({
+    description:
+      'Where its devices cannot say whose power it is: the other nodes that there were before anything was cut. One whose Node ' +
+      'is deleted later may be the one that was cut.',
+  });
 
 export const silentBeside = z
   .array(objectName(253, 'node-2'))

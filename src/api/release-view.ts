@@ -14,7 +14,7 @@ import type { PortFacts, PowerFacts, Refusable, Unconfirmed } from './power.ts';
 import type { ATTACHMENT_RECOVERY_POLICIES, BUDGET_POLICIES, MODES, POD_DELETION_POLICIES } from './policy-defaults.ts';
 import type { SpentBudget } from './spent-budget.ts';
 import type { StormFacts } from './storm-sign.ts';
-import type { Allowance, Beside, OwnNode, Placed, Surroundings } from './surroundings.ts';
+import type { OtherNodes, Allowance, Beside, OwnNode, Placed, Surroundings } from './surroundings.ts';
 import type { Begun } from './task.ts';
 import type { AlarmSign, ConditionStatus, JudgeLimits, NodeView } from './view.ts';
 
@@ -339,7 +339,7 @@ export interface TroubleCount extends StormFacts, Placed {
  * Everything that a decision about one node rests on: a plain value that can be written as JSON and decided again. What is
  * large and never looked into, the pod templates of remedies, is in it by hash.
  */
-export interface NodeCase extends Sighting, Recorded, Refusable, Begun, PortFacts {
+export interface NodeCase extends Sighting, Recorded, Refusable, Begun, PortFacts, OtherNodes {
   /** The API server's clock, from the answer to the read of the node: never ahead of the truth. */
   serverNowMs: number;
   /** Who decides: the holder of what is recorded. */
@@ -370,8 +370,6 @@ export interface NodeCase extends Sighting, Recorded, Refusable, Begun, PortFact
   around?: Surroundings;
   /** Absent: its own devices can say whose power it is, or a drill has shown it. */
   beside?: Beside;
-  /** How many other nodes there are, where no device of this one can say whose power it is. */
-  others?: number;
   /** The same two for the fence that is only rehearsed: what was seen since that began says nothing of a real one. */
   rehearsed?: { around?: Surroundings; beside?: Beside };
   /** Absent: no policy limits it. */

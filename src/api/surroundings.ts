@@ -52,3 +52,10 @@ export interface Standpoint {
 export interface OwnNode {
   handOver: 'possible' | 'inVain' | 'tooSoon' | 'impossible';
 }
+
+export interface OtherNodes {
+  /** How many other nodes there are, where no device of this one can say whose power it is. */
+  others?: number;
+  /** Which of them were made so lately that times do not tell; absent: none. */
+  youngOthers?: readonly string[];
+}

@@ -3,7 +3,7 @@ import { fencesSilence, hasCut, isFromBefore, isUnderFence, phaseHasEnded, timeO
 import { EMPTY_STATUS } from '../api/empty-status.ts';
 import { isSilent, silentAfterMs } from '../api/life.ts';
 import type { FenceRequest, RequestAnswer } from '../api/fence-request.ts';
-import type { NodeFenceStatus } from '../api/node-fence.ts';
+import type { NodeFence, NodeFenceStatus } from '../api/node-fence.ts';
 import type { LadderThreshold, NodeCase, PresentCase, Remediation, RemedyFacts } from '../api/release-view.ts';
 import type { Cordon, LongAct } from '../api/steps.ts';
 import { atRest } from '../fence/at-rest.ts';
@@ -321,11 +321,16 @@ function ofThisNode({ fence, node }: NodeCase): NodeFenceStatus {
   const status = fence?.status ?? EMPTY_STATUS;
   const { nodeUid = '' } = status.incident ?? {};
   const isOther = node !== undefined && nodeUid !== '' && nodeUid !== node.uid;
-  const isRestored = fence !== undefined && isFromBefore(status.fence?.startedAt, fence);
+  const isRestored = fence !== undefined && status.fence !== undefined && !wasBegunIn(fence, status.fence);
   if (!isOther && !isRestored) return status;
   const { fence: known, ...rest } = status;
   if (isRestored || known === undefined || !hasCut(known)) return { ...rest, ladders: [] };
   return { ...rest, ladders: [], fence: known.phase === 'failed' ? { ...known, isForGood: true } : known };
+}
+
+/** By its UID; of what an earlier version has begun only times tell, which the clocks of two API servers can turn round. */
+function wasBegunIn(record: NodeFence, { recordUid, startedAt }: Pick<Fence, 'recordUid' | 'startedAt'>): boolean {
+  return recordUid === undefined ? !isFromBefore(startedAt, record) : recordUid === record.metadata.uid;
 }
 
 function kindOf(remedy: RemedyFacts | undefined, name: string | undefined): string | undefined {

@@ -67,6 +67,14 @@ describe('[SAF-4, RET-2] a Node object that was made anew has what was cut of it
     assert.notEqual(young({ nodeUid: '' }), 'recovering', 'nobody knows of another one');
   });
 
+  test('[FEN-2] and whatever the clocks say: its own fence is that of its UID', () => {
+    const of = (nodeUid: string, createdAt: string): string | undefined =>
+      made({ ...cut, phase: 'isolated', nodeUid }, { node: { createdAt, ready: 'False' } }).fence?.phase;
+    assert.equal(of('node-uid', minutesAgo(2)), 'isolated', 'made later, by another clock');
+    assert.equal(of('another', minutesAgo(20)), 'recovering');
+    assert.equal(of('another', minutesAgo(2)), 'recovering');
+  });
+
   test('is switched on, also where what is found off stays so', () => {
     const policy = acting({ remedy: { ...aRemedy(), fence: { ...aRemedy().fence, powerOnFoundOff: false } } });
     const off = [entryOf('power-management', { confirmedAt: minutesAgo(7) })];

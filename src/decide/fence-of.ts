@@ -106,6 +106,8 @@ export function fenceOf(nodeCase: PresentCase, rung: Rung): FenceDecision {
     isUnsettled: threshold?.lease !== undefined && quietOf(nodeCase)?.isAlive === false,
     unsent: nodeCase.unsent,
     cleanResources: threshold?.remedies[ladder?.position ?? 0]?.cleanResources ?? isRequested,
+    nodeUid: nodeCase.node.uid,
+    recordUid: nodeCase.fence?.metadata.uid,
     bootId: bootOf(nodeCase, status),
     heardMs: quietOf(nodeCase)?.sinceMs,
     config,
@@ -124,6 +126,7 @@ export function fenceOf(nodeCase: PresentCase, rung: Rung): FenceDecision {
     darkness,
     silentBeside: nodeCase.beside && silentNow(nodeCase.beside),
     others: nodeCase.others,
+    youngOthers: nodeCase.youngOthers,
     dumpUntilMs: dumpUntilMs(nodeCase),
     isReleased: darkness === undefined && isReleased(nodeCase),
     isOutOfService: isOutOfServiceByUs(nodeCase.node),
@@ -165,9 +168,13 @@ export function fenceOfGone(nodeCase: NodeCase, status: NodeFenceStatus): FenceD
   });
 }
 
-/** It was begun before there was this Node object, for one of the same name. */
+/**
+ * It was begun for another Node object of the same name. Of one that an earlier version has begun only times tell, which the clocks of two
+ * API servers can turn round.
+ */
 export function isOfPredecessor({ node, fence: record }: PresentCase, fence: Fence | undefined): boolean {
   if (fence === undefined) return false;
+  if (fence.nodeUid !== undefined) return fence.nodeUid !== node.uid;
   const isLater = Date.parse(node.createdAt ?? '') > Date.parse(fence.startedAt);
   // In the same second their times do not tell; then the record is still about the other one.
   const { nodeUid = '' } =

@@ -41,6 +41,17 @@ describe('[RET-2, SAF-5] a newcomer of the same name', () => {
     assert.equal(asItStands(made(cut)).fence?.isForGood, undefined);
   });
 
+  test('[SAF-5] what was begun in another record was restored, or copied; by times where nobody has noted in which', () => {
+    const of = (fence: Partial<Fence>, creationTimestamp: string): boolean => {
+      const nodeCase = made({ ...cut, ...fence }, { status: { incident: anIncident() } });
+      const metadata = { ...nodeCase.fence!.metadata, uid: 'record', creationTimestamp };
+      return asItStands({ ...nodeCase, fence: { ...nodeCase.fence!, metadata } }).fence !== undefined;
+    };
+    assert.deepEqual([of({}, minutesAgo(20)), of({}, minutesAgo(2))], [true, false]);
+    assert.equal(of({ recordUid: 'record' }, minutesAgo(2)), true, 'made later, by another clock');
+    assert.equal(of({ recordUid: 'another' }, minutesAgo(20)), false);
+  });
+
   test('has nothing else', () => {
     const untouched = aStored('waiting');
     assert.equal(asItStands(made(untouched)).fence, undefined);

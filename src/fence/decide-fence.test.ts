@@ -297,6 +297,10 @@ describe('the next step of a fence', () => {
     assert.deepEqual(fence?.others, { count: 3, at: '2026-01-01T00:00:00.000Z' });
     assert.equal(decide({ fence, others: 2, brake }).fence?.others?.count, 3);
     assert.equal(decide({ brake }).fence?.others, undefined);
+    const youngOthers = Array.from({ length: 300 }, (_, index) => `${index}`);
+    const young = decide({ others: 300, youngOthers, brake }).fence;
+    assert.deepEqual([young?.others?.count, young?.others?.young?.length], [300, 256], 'what does not fit is missed');
+    assert.deepEqual(decide({ fence: young, others: 2, brake }).fence?.others, young?.others);
   });
 
   test('[FEN-4, FEN-14] what has ended is not cancelled: it stays on record', () => {

@@ -31,6 +31,10 @@ export interface FenceCase {
   /** The command that this process has recorded, and not sent. */
   unsent?: string | undefined;
   cleanResources: boolean;
+  /** Of the Node object that there is; absent: there is none. */
+  nodeUid?: string;
+  /** Of the record that there is; absent: it is made with what is decided. */
+  recordUid?: string | undefined;
   bootId: string;
   heardMs?: number | undefined;
   config: ConfigResult;
@@ -52,6 +56,8 @@ export interface FenceCase {
   silentBeside?: FenceFacts['silentBeside'];
   /** How many other nodes there are, where its devices cannot say whose power it is. */
   others?: number | undefined;
+  /** And which of them times do not tell from later ones. */
+  youngOthers?: readonly string[] | undefined;
   dumpUntilMs?: number | undefined;
   isReleased: boolean;
   isOutOfService?: boolean;
@@ -128,8 +134,8 @@ export function decideFence(fenceCase: FenceCase): FenceDecision {
   return { ...decided, fence, ...(hold === undefined ? {} : { hold }) };
 }
 
-function begun({ nowMs, bootId, earlier }: FenceCase): FenceState {
-  const state = beginFence(nowMs, bootId);
+function begun({ nowMs, nodeUid, recordUid, bootId, earlier }: FenceCase): FenceState {
+  const state = { ...beginFence(nowMs, bootId), nodeUid, recordUid };
   if (earlier === undefined) return state;
   const { offAgain, planned, ...known } = stateOf(earlier);
   return {
@@ -150,9 +156,9 @@ function planning(state: FenceState, config: FenceConfig): FenceState {
 const isCutting: ReadonlySet<FenceState['phase']> = new Set(['waiting', 'isolating', 'isolated', 'poweringOff', 'off']);
 
 /** Once, and for as long as the fence lasts: who is missing later was there then. */
-function counted(state: FenceState, { others, nowMs }: FenceCase): FenceState {
+function counted(state: FenceState, { others, youngOthers: young = [], nowMs }: FenceCase): FenceState {
   if (others === undefined || state.others !== undefined) return state;
-  return { ...state, others: { count: others, atMs: nowMs } };
+  return { ...state, others: { count: others, atMs: nowMs, young } };
 }
 
 /** It has switched nothing, and has not ended, or failed before it was found off. */
@@ -257,7 +263,7 @@ function backByItself(fenceCase: FenceCase, config: FenceConfig): StoredFence | 
   if (!isRebooted(state, facts) || cutsOf(state.switched).length > 0) return undefined;
   // It may run by one of several, and nobody can be asked by which.
   const left = leftOff({ ...state, bootId: facts.bootId }, config, true);
-  const lost = left.lost && lostOf(left, config);
+  const lost = lostOf(left, config);
   const moved = lost === undefined ? finish(undone(state), facts) : fail(left, facts, lost);
   return moved.kind === 'state' ? stored(moved.state, fenceCase, config) : undefined;
 }

@@ -137,6 +137,9 @@ describe('where the configuration cannot be read', () => {
     assert.match(kept?.message ?? '', /^fence-config-x selector: is wrong; a-off was told off/);
     const cut = decided({ phase: 'failed', told: [a] }, 'b1').fence;
     assert.equal(cut?.message, 'fence-config-x selector: is wrong', 'nor what was told');
+    const cordon = { step: 'isolation' as const, method: 'cordon', storage: [], sentAtMs: 1 };
+    assert.ok(!decided({ phase: 'failed', switched: [cordon] }, 'b1').isCancelled, 'nor a cordon');
+    assert.ok(!decided({ phase: 'booting' }, 'b1').isCancelled, 'nor what is under way');
     assert.ok(decided({ phase: 'failed' }, 'b1').isCancelled);
   });
 

@@ -21,6 +21,10 @@ export interface FenceState {
   restarts: number;
   startedAtMs: number;
   phaseStartedAtMs: number;
+  /** The Node object that the fence was begun for; absent: an earlier version has begun it. */
+  nodeUid?: string | undefined;
+  /** The record that it was begun in; absent: that was made with it, or an earlier version has begun it. */
+  recordUid?: string | undefined;
   /** The boot that the fence is about. */
   bootId: string;
   /** What was switched off, and not on again. */
@@ -36,7 +40,7 @@ export interface FenceState {
   /** How often it was found off while it should boot, and was switched on once more. */
   offAgain?: number | undefined;
   /** How many other nodes there were, where its devices cannot say whose power it is. */
-  others?: { count: number; atMs: number };
+  others?: { count: number; atMs: number; young?: readonly string[] };
   /** The step that has failed, of a fence in error. */
   failedIn?: StoredFence['step'];
   /** What did not go on when it was told last, by the names of the methods; the others were told all the same. */

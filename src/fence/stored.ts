@@ -1,6 +1,7 @@
 /** The state of a fence as NodeFence keeps it, in the words of the source, and back. */
 import { boundedName } from '../api/bounded-name.ts';
 import { timeOf } from '../api/facts.ts';
+import { MAX_YOUNG_OTHERS } from '../api/fence-names.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { FenceState, Phase } from './state.ts';
 import type { FenceConfig } from '../api/fence-config.ts';
@@ -32,6 +33,8 @@ export function stateOf(stored: StoredFence): FenceState {
     restarts: stored.restarts,
     startedAtMs: Date.parse(stored.startedAt),
     phaseStartedAtMs: Date.parse(stored.stepStartedAt),
+    ...(stored.nodeUid === undefined ? {} : { nodeUid: stored.nodeUid }),
+    ...(stored.recordUid === undefined ? {} : { recordUid: stored.recordUid }),
     bootId: stored.bootId ?? '',
     switched: stored.switched.map(readEntry),
     ...(stored.planned === undefined ? {} : { planned: stored.planned }),
@@ -41,9 +44,7 @@ export function stateOf(stored: StoredFence): FenceState {
       ? {}
       : { wasCut: { devices: stored.wasCut.devices, untilMs: Date.parse(stored.wasCut.until) } }),
     ...(stored.offAgain === undefined ? {} : { offAgain: stored.offAgain }),
-    ...(stored.others === undefined
-      ? {}
-      : { others: { count: stored.others.count, atMs: Date.parse(stored.others.at) } }),
+    ...(stored.others === undefined ? {} : { others: readOthers(stored.others) }),
     ...(stored.missed === undefined ? {} : { missed: stored.missed }),
     ...(stored.phase === 'failed' ? { failedIn: stored.step } : {}),
     ...(stored.until === undefined ? {} : { notBeforeMs: Date.parse(stored.until) }),
@@ -77,6 +78,17 @@ function writtenEntry({ sentAtMs, confirmedAtMs, device, storage, silentBeside, 
   };
 }
 
+type Others = NonNullable<FenceState['others']>;
+type StoredOthers = NonNullable<StoredFence['others']>;
+
+function readOthers({ at, young, ...rest }: StoredOthers): Others {
+  return { ...rest, atMs: Date.parse(at), ...(young === undefined ? {} : { young }) };
+}
+
+function writtenOthers({ count, atMs, young = [] }: Others): StoredOthers {
+  return { count, at: timeOf(atMs), ...(young.length === 0 ? {} : { young: young.slice(0, MAX_YOUNG_OTHERS) }) };
+}
+
 export interface Storing {
   config: FenceConfig;
   cleanResources: boolean;
@@ -104,6 +116,8 @@ export function storedOf(state: FenceState, { config, cleanResources, releasedAt
     restarts: state.restarts,
     startedAt: timeOf(state.startedAtMs),
     stepStartedAt: timeOf(state.phaseStartedAtMs),
+    ...(state.nodeUid === undefined ? {} : { nodeUid: state.nodeUid }),
+    ...(state.recordUid === undefined ? {} : { recordUid: state.recordUid }),
     bootId: state.bootId,
     cleanResources,
     switched: state.switched.map(writtenEntry),
@@ -118,7 +132,7 @@ export function storedOf(state: FenceState, { config, cleanResources, releasedAt
     ...(state.offAgain === undefined ? {} : { offAgain: state.offAgain }),
     ...(state.missed === undefined ? {} : { missed: [...state.missed] }),
     ...(state.phase === 'poweringOn' ? { onId: idOf(onOf(state, config)) } : {}),
-    ...(state.others === undefined ? {} : { others: { count: state.others.count, at: timeOf(state.others.atMs) } }),
+    ...(state.others === undefined ? {} : { others: writtenOthers(state.others) }),
     ...(method === undefined ? {} : { method }),
     ...(releasedAt === undefined ? {} : { releasedAt }),
     ...(state.notBeforeMs === undefined ? {} : { until: timeOf(state.notBeforeMs) }),

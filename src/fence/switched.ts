@@ -216,7 +216,7 @@ export function leftOff<T extends Cut>(state: T, { powerManagement }: FenceConfi
   const isLost = told.some((device) => !known.has(device));
   const found = (state.lost ?? []).flatMap(({ device }) => (known.has(device) ? [device] : []));
   const added = [...(isLost ? known : []), ...found];
-  const all = added.length > 0 || isLost ? { ...state, told: [...new Set([...told, ...added])] } : state;
+  const all = added.length > 0 ? { ...state, told: [...new Set([...told, ...added])] } : state;
   const several = new Set(levels.filter(({ length }) => length > 1).flat());
   const left = withoutTold(all, (device) => !known.has(device) || (isRebooted && !several.has(device)));
   return left === state ? state : withLost(left, lostFeeds(state, known));

@@ -44,12 +44,15 @@ export function stormFacts(
   return { stormEndedMs, storm: { sinceMs, nodes: Math.max(...open.map(({ nodes = 0 }) => nodes)), zones } };
 }
 
-/** Who was in it and is back is no stranger, though its Node is another one. The API server says in whole seconds when one was made. */
+/**
+ * Who was in it and is back is no stranger, though its Node is another one. The API server says in whole seconds when one was made. One
+ * that is made later than now was so by another clock: it was there before.
+ */
 export function hasJoined(
   { name, createdAt = '' }: { name: string; createdAt?: string | undefined },
-  storm: OpenStorm | undefined,
-  signs: readonly StormSign[],
+  { storm, signs, nowMs }: { storm: OpenStorm | undefined; signs: readonly StormSign[]; nowMs: number },
 ): boolean {
-  if (storm === undefined || !(Date.parse(createdAt) > storm.sinceMs)) return false;
+  const madeMs = Date.parse(createdAt);
+  if (storm === undefined || !(madeMs > storm.sinceMs) || madeMs > nowMs) return false;
   return !signs.some(({ node, sinceMs }) => node === name && sinceMs >= storm.sinceMs);
 }

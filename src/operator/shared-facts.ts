@@ -2,6 +2,8 @@
  * What a case holds beyond what is read of its node: what all nodes share, as it is in the tick of the decision, and what
  * this process has begun and claimed.
  */
+import type { MadeNode } from '../api/beside.ts';
+import { wasThere } from '../api/beside.ts';
 import { goneNode, hasCut, timeOf } from '../api/facts.ts';
 import type { ConfigResult } from '../api/fence-config.ts';
 import { deviceHash } from '../api/fence-config.ts';
@@ -197,7 +199,7 @@ export class SharedFacts {
     const ownSign = stormSign(name, fence?.status.storm);
     if (ownSign !== undefined) signs.push(ownSign);
     const storm = this.#storm(signs, serverNowMs);
-    const counted = this.#counted(types, { storm: storm.storm, signs });
+    const counted = this.#counted(types, { storm: storm.storm, signs, nowMs: serverNowMs });
     const count = countTrouble(name, counted, { ...ongoing, storm: storm.storm }, thresholds);
     // Whoever is being cut comes a step further, also where no view shows it yet.
     const steps = count.fencing.length > 0 ? [serverNowMs] : cluster.fencedSince(name);
@@ -226,7 +228,7 @@ export class SharedFacts {
 
   #counted(
     types: ReadonlySet<string | undefined>,
-    { storm, signs }: { storm: OpenStorm | undefined; signs: readonly StormSign[] },
+    ongoing: { storm: OpenStorm | undefined; signs: readonly StormSign[]; nowMs: number },
   ): CountedNode[] {
     const { observer } = this.#options;
     const verdicts = this.#options.verdicts();
@@ -236,7 +238,7 @@ export class SharedFacts {
       return {
         name,
         zone: node?.zone ?? '',
-        hasJoined: hasJoined({ name, createdAt: node?.createdAt }, storm, signs),
+        hasJoined: hasJoined({ name, createdAt: node?.createdAt }, ongoing),
         isControlPlane: node?.isControlPlane === true,
         isEtcd: node?.isEtcd === true,
         life: lifeOf(verdicts.get(name), observer.leaseSign(name)),
@@ -310,7 +312,8 @@ export class SharedFacts {
     const named = { unheard: unheard.length, names: unheard.slice(0, namedAtMost) };
     const waitedMs = serverNowMs - Date.parse(fence.startedAt);
     const inMs = unheard.length > 0 ? lookAgainMs : Math.min(Math.max(lookAgainMs, waitedMs / 10), lookAtLeastEveryMs);
-    const present = this.#present(name, fence.others?.at ?? timeOf(serverNowMs));
+    const counted = fence.others ?? { at: timeOf(serverNowMs) };
+    const present = this.#made(name).filter((other) => wasThere(other, counted)).length;
     return { beside: { ...named, silent, present, settledAtMs: serverNowMs + inMs } };
   }
 
@@ -318,10 +321,13 @@ export class SharedFacts {
    * Counted before there is a fence: the first decision may send the command. Who has lost its Node lately is counted as well, and is
    * missing from then on: its machine may run, and cannot be waited for.
    */
-  #others({ name, serverNowMs }: ReadCase, config: ConfigResult): Pick<NodeCase, 'others'> {
+  #others({ name, serverNowMs }: ReadCase, config: ConfigResult): Pick<NodeCase, 'others' | 'youngOthers'> {
     if (!this.#isBlind(name, config)) return {};
     const left = this.#options.observer.leftWithin(leftLatelyMs).filter((other) => other !== name);
-    return { others: this.#present(name, timeOf(serverNowMs)) + left.length };
+    const made = this.#made(name);
+    const young = made.filter((other) => !wasThere(other, { at: timeOf(serverNowMs) }));
+    const youngOthers = young.length === 0 ? {} : { youngOthers: young.map(({ uid }) => uid) };
+    return { others: made.length + left.length, ...youngOthers };
   }
 
   #ports(name: string, config: ConfigResult): Pick<NodeCase, 'unshownPorts'> {
@@ -336,15 +342,9 @@ export class SharedFacts {
     return powerMethods(config).some((method) => memory.isUnproven(name, method));
   }
 
-  /** How many other nodes there are that were there by then. The API server says in whole seconds when a Node was made. */
-  #present(name: string, countedAt: string): number {
+  #made(name: string): MadeNode[] {
     const { observer } = this.#options;
-    let present = 0;
-    for (const other of observer.nodeNames) {
-      const { createdAt = '' } = observer.view(other).node ?? {};
-      if (other !== name && Date.parse(createdAt) + 1000 <= Date.parse(countedAt)) present += 1;
-    }
-    return present;
+    return [...observer.nodeNames].flatMap((other) => (other === name ? [] : (observer.view(other).node ?? [])));
   }
 }
 
