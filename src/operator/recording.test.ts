@@ -3,19 +3,23 @@ import { test } from 'node:test';
 import { manualClock, type ManualClock } from '../../test/support/manual-clock.ts';
 import { KubeClient } from '../kube/client.ts';
 import { errorFromAnswer } from '../kube/errors.ts';
+import { TransportError } from '../kube/transport.ts';
 import { Recording } from './recording.ts';
 
 const forbidden = errorFromAnswer('PUT it', 403, '{"message":"ValidatingAdmissionPolicy denied"}', undefined);
 const invalid = errorFromAnswer('PUT it', 422, '{"message":"no such field"}', undefined);
 
-function recording(): { clock: ManualClock; told: (string | undefined)[]; recording: Recording } {
+function recording(
+  nodes: string[] = [],
+  send = () => Promise.reject(new Error('nothing is known to try it on')),
+): { clock: ManualClock; told: (string | undefined)[]; recording: Recording } {
   const clock = manualClock();
   const told: (string | undefined)[] = [];
-  const transport = { send: () => Promise.reject(new Error('nothing is known to try it on')), close: () => {} };
+  const transport = { send, close: () => {} };
   const client = new KubeClient({ clock, transport, userAgent: 'test', fieldManager: 'test' });
   const log = { warn: () => {}, info: () => {} };
   const elector = { unable: (why: string | undefined) => void told.push(why) };
-  const around = { elector, known: () => ({ nodes: [], devices: [] }) };
+  const around = { elector, known: () => ({ nodes, devices: [] }) };
   return { clock, told, recording: new Recording({ client, clock, log, identity: 'host_1' }, around) };
 }
 
@@ -65,4 +69,26 @@ test('[STM-8] it stands again after a while where there is nothing to try it on'
     await new Promise(setImmediate);
   }
   assert.deepEqual([one.refused, told.at(-1)], [undefined, undefined]);
+});
+
+test('[STM-8] it asks again where nobody answers: what was cut meanwhile waits for that alone', async () => {
+  let asked = 0;
+  const away = (): Promise<never> => {
+    asked += 1;
+    return Promise.reject(new TransportError('notSent', 'the API server is away'));
+  };
+  const { clock, recording: one } = recording(['node-1'], away);
+  one.note('nodefences', forbidden);
+  clock.advance(5000);
+  one.note('nodefences', forbidden);
+  const within = async (turns: number): Promise<number> => {
+    for (let turn = 0; turn < turns; turn += 1) {
+      clock.advance(1000);
+      await new Promise(setImmediate);
+    }
+    return asked;
+  };
+  const first = await within(42);
+  assert.ok(first > 0);
+  assert.ok((await within(16)) > first);
 });

@@ -33,9 +33,9 @@ export interface Around {
 const refusals: ReadonlySet<KubeErrorKind> = new Set(['forbidden', 'unauthorized']);
 /** An API server that has just started may not know yet who may do what. */
 const surelyMs = 5000;
-/** Who may not record asks again after this, and leaves the lead to others for longer. */
-const againMs = 30_000;
-const lapsesMs = 2 * againMs;
+/** Who may not record asks again after this, and leaves the lead to others for longer. A machine that it has cut may wait for it. */
+const againMs = 10_000;
+const lapsesMs = 60_000;
 const callTimeoutMs = 5000;
 
 type Kept = 'nodefences' | 'fencedevices';
@@ -90,10 +90,11 @@ export class Recording {
     if (node !== undefined) {
       const ref = { resource: nodeFences, name: nodeFenceName(node) };
       const read = await client.get<NodeFence & KubeObject>(ref, { timeoutMs: callTimeoutMs });
-      if (!read.ok) return;
-      const status = { ...EMPTY_STATUS, ...read.value.status };
-      const next = { ...read.value, status: { ...status, epoch: status.epoch + 1 } };
-      this.#noteResult('nodefences', await client.replace(ref, next, 'status', asked));
+      if (read.ok) {
+        const status = { ...EMPTY_STATUS, ...read.value.status };
+        const next = { ...read.value, status: { ...status, epoch: status.epoch + 1 } };
+        this.#noteResult('nodefences', await client.replace(ref, next, 'status', asked));
+      }
     }
     this.#consider();
   }

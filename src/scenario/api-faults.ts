@@ -12,6 +12,7 @@ const undone: Partial<Record<ApiFault, { what: string; code: number; afterMs?: n
   deniesPods: { what: 'delete pods', code: 403 },
   deniesNodes: { what: 'patch nodes', code: 403 },
   deniesPause: { what: 'get configmaps', code: 403 },
+  deniesRecords: { what: 'update nodefences', code: 403 },
   failsPods: { what: 'delete pods', code: 500 },
   failsNodes: { what: 'patch nodes', code: 500 },
   limitsPods: { what: 'delete pods', code: 429 },

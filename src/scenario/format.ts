@@ -106,6 +106,7 @@ export const apiFaults = [
   'deniesPods',
   'deniesNodes',
   'deniesPause',
+  'deniesRecords',
   'failsPods',
   'failsNodes',
   'limitsPods',

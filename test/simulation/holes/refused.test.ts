@@ -15,6 +15,8 @@ runHoles('a machine that was cut', {
 });
 
 runHoles('whoever leads again', {
+  'records-refused-while-off':
+    '[STM-8, SAF-19] and may write its records again goes on where its fence stood: no machine is left off',
   'asked-by-a-dry-run': '[STM-8] S17: asks whether it may keep its records, and has decided nothing by that',
 });
 
