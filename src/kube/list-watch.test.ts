@@ -56,6 +56,22 @@ function begin(options: Partial<Pick<ListWatchOptions<string>, 'onChange' | 'onS
 }
 
 describe('list-watch', () => {
+  test('[STM-2] a server is away when it has failed and said nothing for two seconds, and has answered since it is back', async () => {
+    const { server, clock, subject, end, pass } = begin({ timings: { probeEveryMs: 5000 } });
+    await server.list('10', [object('a', '5')]);
+    const watch = await server.watch();
+    assert.equal(subject.answeringMs, Infinity, 'it never was');
+    await pass(3000);
+    assert.equal(subject.answeringMs, Infinity, 'where nothing happens nothing is said');
+    await watch.end(new TransportError('broken', 'reset'));
+    assert.equal(subject.answeringMs, 0, 'a connection was lost, and nobody has answered since');
+    await pass(100);
+    await (await server.watch()).event('MODIFIED', object('a', '11'));
+    clock.advance(1000);
+    assert.equal(subject.answeringMs, 1000);
+    await end();
+  });
+
   test('pages are put together, and the watch begins where the list ended', async () => {
     const { server, log, end } = begin();
     await server.list('10', [object('a', '3')], 'token 1');
