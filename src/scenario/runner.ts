@@ -334,7 +334,7 @@ class Run {
     const { featureGates } = this.#scenario.cluster;
     const name = this.#homeOf(number);
     const user = operatorUser(number);
-    const direct = this.#world.server.transport(user);
+    const direct = this.#world.server.transport(user, { shares: true });
     const host = new OperatorHost({
       number,
       clock: this.#clock,

@@ -7,9 +7,15 @@ import { runScenario } from './runner.ts';
 
 const directory = join(import.meta.dirname, '..', '..', 'scenarios');
 
-/** Machines and controllers read the very objects that the server holds: one that changed them would rewrite history. */
+/** Machines, controllers and operators read the very objects that the server holds: one that changed them would rewrite history. */
 describe('what the API server holds', () => {
-  for (const name of ['kubernetes-alone', 'partition-and-heal', 'reboot']) {
+  for (const name of [
+    'kubernetes-alone',
+    'partition-and-heal',
+    'reboot',
+    'fence/power-loss',
+    'holes/back-by-themselves',
+  ]) {
     test(`nobody changes it: ${name}`, async () => {
       const file = join(directory, `${name}.yaml`);
       for (const scenario of parseScenarios(file, readFileSync(file, 'utf8'))) {

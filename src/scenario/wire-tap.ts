@@ -1,6 +1,8 @@
 /** Listens at an operator's end of the wire, between it and whatever the network does. */
 import type { Clock } from '../clock.ts';
+import type { KubeObject } from '../kube/client.ts';
 import type { HttpRequest, HttpResponse, Transport } from '../kube/transport.ts';
+import { Document } from '../kube/transport.ts';
 import type { ReadEvent, WireEvent } from './checkers/checker.ts';
 
 const versionField = '"resourceVersion":"';
@@ -68,21 +70,29 @@ async function sendRead(inner: Transport, request: HttpRequest, options: TapOpti
     onWire({ ...read, status });
     return response;
   }
-  return { ...response, body: taken(response.body, (text) => onWire({ ...read, status, ...objectIn(kind, text) })) };
+  return {
+    ...response,
+    body: taken(response.body, (chunks) => onWire({ ...read, status, ...objectIn(kind, chunks) })),
+  };
 }
 
-async function* taken(body: AsyncIterable<Uint8Array>, onText: (text: string) => void): AsyncGenerator<Uint8Array> {
+async function* taken(
+  body: AsyncIterable<Uint8Array>,
+  onEnd: (chunks: readonly Uint8Array[]) => void,
+): AsyncGenerator<Uint8Array> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of body) {
     chunks.push(chunk);
     yield chunk;
   }
-  onText(Buffer.concat(chunks).toString('utf8'));
+  onEnd(chunks);
 }
 
-function objectIn(kind: 'node' | 'fence', text: string): Pick<ReadEvent, 'node' | 'fence'> {
+function objectIn(kind: 'node' | 'fence', chunks: readonly Uint8Array[]): Pick<ReadEvent, 'node' | 'fence'> {
+  const [first] = chunks;
+  if (first instanceof Document) return { [kind]: first.value };
   try {
-    return { [kind]: JSON.parse(text) as unknown };
+    return { [kind]: JSON.parse(Buffer.concat(chunks).toString('utf8')) as unknown };
   } catch {
     return {};
   }
@@ -117,6 +127,7 @@ async function* listened(
 
 /** The version of the last complete line: the first that it mentions, because the metadata come first. */
 function lastVersionIn(chunk: Uint8Array): string | undefined {
+  if (chunk instanceof Document) return (chunk.value as { object?: KubeObject }).object?.metadata.resourceVersion;
   const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
   const end = bytes.lastIndexOf('\n');
   if (end === -1) return undefined;

@@ -7,6 +7,7 @@ import type { Clock } from '../clock.ts';
 import { KubeClient } from '../kube/client.ts';
 import type { KubeError } from '../kube/errors.ts';
 import type { Transport } from '../kube/transport.ts';
+import type { ApiObject } from './api-server/object.ts';
 import { ApiServer } from './api-server/server.ts';
 import type { BystanderGroup } from './bystanders.ts';
 import { Bystanders } from './bystanders.ts';
@@ -25,7 +26,7 @@ import { Bmc } from './machines/bmc.ts';
 import type { Feed } from './machines/feeds.ts';
 import { deviceKey, feedsOf } from './machines/feeds.ts';
 import type { Process } from './machines/machine.ts';
-import type { Taint } from './objects/nodes.ts';
+import type { Lease, Taint } from './objects/nodes.ts';
 import type { Random } from './random.ts';
 import type { WriterChange } from './storage/ledger.ts';
 import { Storage } from './storage/storage.ts';
@@ -156,6 +157,7 @@ export class World {
       }),
       random: random.stream('bystanders'),
       groups: options.others ?? [],
+      ...(options.wire === undefined ? { amend: (name, change) => this.#amendLease(name, change) } : {}),
       leaseDurationSeconds: options.fleet?.kubelet?.leaseDurationSeconds ?? defaultKubeletTimings.leaseDurationSeconds,
     });
     this.bmcs = this.#wire();
@@ -285,6 +287,11 @@ export class World {
         });
       }),
     );
+  }
+
+  #amendLease(name: string, change: (live: Lease) => Lease): boolean {
+    const key = `kube-node-lease/${name}`;
+    return this.server.amend('coordination.k8s.io', 'leases', key, (live) => change(live as Lease) as ApiObject);
   }
 
   #isShared(volume: string): boolean {

@@ -37,7 +37,7 @@ export class Faults implements WatchFaults {
   readonly #dropped = new Set<EventMatcher>();
   readonly #doubled = new Set<EventMatcher>();
   #lag: (user: string) => number = () => 0;
-  #delay: (request: SeenRequest) => number = () => 0;
+  #delay: ((request: SeenRequest) => number) | undefined;
   #date = { byMs: 0, servers: 1, answers: 0 };
   readonly #breakWatches: () => void;
   readonly #compact: () => void;
@@ -45,6 +45,11 @@ export class Faults implements WatchFaults {
   constructor(actions: { breakWatches: () => void; compact: () => void }) {
     this.#breakWatches = actions.breakWatches;
     this.#compact = actions.compact;
+  }
+
+  /** Whether a request could meet one. What watches are told is another matter. */
+  get isAny(): boolean {
+    return this.#unavailable !== undefined || this.#delay !== undefined || this.#injected.length > 0;
   }
 
   get unavailable(): 'broken' | 'notSent' | undefined {
@@ -108,11 +113,12 @@ export class Faults implements WatchFaults {
 
   /** Answers take so long. */
   slow(delayMs: number | ((request: SeenRequest) => number)): void {
-    this.#delay = typeof delayMs === 'number' ? () => delayMs : delayMs;
+    if (delayMs === 0) this.#delay = undefined;
+    else this.#delay = typeof delayMs === 'number' ? () => delayMs : delayMs;
   }
 
   delayMs(request: SeenRequest): number {
-    return this.#delay(request);
+    return this.#delay?.(request) ?? 0;
   }
 
   lagMs(user: string): number {

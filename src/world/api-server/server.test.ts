@@ -180,6 +180,44 @@ test('a slow answer comes late, and too late is a time-out', async () => {
   assert.ok((await slow).ok);
 });
 
+test('a replacement by somebody in this process is stored as one that was sent, and not past a fault', async () => {
+  const clock = manualClock();
+  const server = new ApiServer({ clock, random: generator(1), without: ['managedFields'] });
+  const client = new KubeClient({ transport: server.transport('me'), clock, userAgent: 'test', fieldManager: 'test' });
+  assert.ok((await client.create(configMaps, { metadata: { name: 'a', namespace: 'default' } })).ok);
+  const path = `/api/v1/namespaces/default/configmaps?watch=1&resourceVersion=${server.revision}`;
+  const { body } = await server.handle({ method: 'GET', path, user: 'me' });
+  const amend = (value: string, name = 'a'): boolean =>
+    server.amend('', 'configmaps', `default/${name}`, (live) => ({
+      ...live,
+      metadata: { ...live.metadata },
+      data: { value },
+    }));
+  const valueNow = (): unknown => server.peek('', 'configmaps', 'default/a')?.['data'];
+  const before = server.revision;
+  assert.equal(amend('1'), true);
+  assert.deepEqual([valueNow(), server.revision], [{ value: '1' }, before + 1]);
+  assert.equal(await nameIn(body[Symbol.asyncIterator]()), 'MODIFIED a');
+  assert.equal(amend('2', 'b'), false);
+  server.faults.slow(1000);
+  assert.equal(amend('3'), false);
+  server.faults.slow(0);
+  const mend = server.faults.inject({ matches: () => true, code: 500 });
+  assert.equal(amend('4'), false);
+  mend();
+  server.faults.down();
+  assert.equal(amend('5'), false);
+  server.faults.up();
+  assert.deepEqual(valueNow(), { value: '1' });
+  assert.equal(amend('6'), true);
+  const { server: keeping, add } = setUp();
+  await add('a');
+  assert.equal(
+    keeping.amend('', 'configmaps', 'default/a', (live) => live),
+    false,
+  );
+});
+
 test('a client that has stopped reading costs nothing more', async () => {
   const { server, watch } = setUp();
   const open = await watch();

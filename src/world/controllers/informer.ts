@@ -202,9 +202,9 @@ export class Informer<T extends KubeObject> {
 
 /** Items of a list carry no type of their own; managedFields are half of an object, and nobody here reads them. */
 function withType(object: KubeObject, resource: Resource): KubeObject {
-  const { managedFields: _managedFields, ...metadata } = object.metadata as KubeObject['metadata'] & {
-    managedFields?: unknown;
-  };
+  const { managedFields, ...metadata } = object.metadata as KubeObject['metadata'] & { managedFields?: unknown };
+  // Nearly all that a watch tells is as it should be, and shared with the server as it is.
+  if (managedFields === undefined && object.kind === resource.kind && object.apiVersion !== undefined) return object;
   return { ...object, apiVersion: apiVersionOf(resource), kind: resource.kind, metadata };
 }
 
