@@ -11,12 +11,24 @@ export interface OtherActor {
 
 type Mark = OtherActor & ({ taint: string } | { annotation: string });
 
-/** A mark that only says that somebody might (DeletionCandidateOfClusterAutoscaler) is none. */
+/**
+ * A mark that only says that somebody might is none: DeletionCandidateOfClusterAutoscaler, `rebalance-recommendation` of AWS,
+ * `node.cluster.x-k8s.io/outdated-revision` of Cluster API.
+ */
 const marks: readonly Mark[] = [
   { by: 'the cluster autoscaler', does: 'removes', taint: 'ToBeDeletedByClusterAutoscaler' },
   { by: 'Karpenter', does: 'removes', taint: 'karpenter.sh/disrupted' },
   // As it was called before its version 1.
   { by: 'Karpenter', does: 'removes', taint: 'karpenter.sh/disruption' },
+  { by: 'AWS, which interrupts a spot instance,', does: 'removes', taint: 'aws-node-termination-handler/spot-itn' },
+  {
+    by: 'an auto-scaling group of AWS',
+    does: 'removes',
+    taint: 'aws-node-termination-handler/asg-lifecycle-termination',
+  },
+  // By a reboot, or by a stop after which it is started elsewhere.
+  { by: 'maintenance of AWS', does: 'reboots', taint: 'aws-node-termination-handler/scheduled-maintenance' },
+  { by: 'Google, which ends the instance,', does: 'removes', taint: 'cloud.google.com/impending-node-termination' },
   { by: 'Self Node Remediation', does: 'remedies', taint: 'medik8s.io/remediation' },
   { by: 'Fence Agents Remediation', does: 'remedies', taint: 'remediation.medik8s.io/fence-agents-remediation' },
   { by: 'Fence Agents Remediation', does: 'remedies', taint: 'medik8s.io/fence-agents-remediation' },

@@ -38,6 +38,8 @@ import { configFindings, configFor, fencesBy, methodsOf, secretsOf, sharedDevice
 import type { CheckReason } from '../api/node-check.ts';
 import type { AgentFlags } from './agent-flags.ts';
 import { addAgentFlags, agentSettings } from './agent-flags.ts';
+import type { Others } from './check-others.ts';
+import { othersIn, renderOthers, renderUnread } from './check-others.ts';
 import { writtenProblems } from './check-written.ts';
 import type { WorkloadFlags } from './check-workloads.ts';
 import { checkWorkloads } from './check-workloads.ts';
@@ -121,7 +123,10 @@ async function check(names: string[], flags: CheckFlags): Promise<void> {
     process.stdout.write(await render(checked, flags.output));
     const problems = names.length === 0 ? await problemsIn(context) : [];
     const isForPrograms = flags.output === 'json' || flags.output === 'yaml';
-    (isForPrograms ? process.stderr : process.stdout).write(renderProblems(context.namespace, problems));
+    const others = await othersFor(context, checked);
+    const below = renderProblems(context.namespace, problems) + renderOthers(others);
+    (isForPrograms ? process.stderr : process.stdout).write(below);
+    process.stderr.write(renderUnread(others));
     const hint = await elsewhere(context);
     if (hint !== undefined) process.stderr.write(`fenceline: ${hint}\n`);
     // Where nothing was looked at, nothing was found to be right.
@@ -198,6 +203,17 @@ export async function checkDevices(
 export async function problemsIn(context: CheckContext): Promise<string[]> {
   const { nodes, configs } = await readConfigs(context);
   return writtenProblems(context, nodes, configs);
+}
+
+/** Who else is set up to act on those of them that a policy fences. */
+async function othersFor({ client }: CheckContext, checked: readonly CheckedNode[]): Promise<Others> {
+  const fenced = new Set(checked.flatMap(({ node, policy }) => (policy === undefined ? [] : node)));
+  if (fenced.size === 0) return { findings: [], unread: [] };
+  const all = taken(await listNodes(client, new AbortController().signal));
+  return othersIn(
+    client,
+    all.filter(({ name }) => fenced.has(name)),
+  );
 }
 
 interface Configs extends Written {

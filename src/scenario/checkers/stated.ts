@@ -381,7 +381,8 @@ function isRebooted(
   return fence.status?.fence?.bootId !== status?.nodeInfo?.bootID;
 }
 
-const foreign = /^(ToBeDeletedByClusterAutoscaler|karpenter\.sh\/disrupt.*|(.+\.)?medik8s\.io\/.*remediation)$/;
+const foreign =
+  /^(ToBeDeletedByClusterAutoscaler|karpenter\.sh\/disrupt.*|(.+\.)?medik8s\.io\/.*remediation|aws-node-termination-handler\/.*|cloud\.google\.com\/impending-.*)$/;
 
 function isMarkedByOthers({ metadata, spec }: Node): boolean {
   return metadata.deletionTimestamp !== undefined || (spec?.taints ?? []).some(({ key }) => foreign.test(key));

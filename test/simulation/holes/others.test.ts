@@ -13,9 +13,17 @@ runHoles('a node that somebody else removes', {
 
 const marked = (key: string): object => ({ at: '0s', taint: { node: place, key, effect: 'NoSchedule' } });
 
+const rebootedByKured = {
+  apiVersion: 'v1',
+  kind: 'Node',
+  metadata: { name: 'node-3', annotations: { 'weave.works/kured-reboot-in-progress': '2026-01-01T00:00:00Z' } },
+};
+
 describe('a node that somebody else is at', () => {
   for (const [key, said] of [
     ['karpenter.sh/disruption', 'Karpenter removes it'],
+    ['aws-node-termination-handler/spot-itn', 'AWS, which interrupts a spot instance, removes it'],
+    ['cloud.google.com/impending-node-termination', 'Google, which ends the instance, removes it'],
     ['medik8s.io/remediation', 'Self Node Remediation remedies it'],
     ['remediation.medik8s.io/fence-agents-remediation', 'Fence Agents Remediation remedies it'],
   ] as const) {
@@ -26,6 +34,19 @@ describe('a node that somebody else is at', () => {
       const { hold } = statusAt(seen);
       assert.deepEqual([hold?.reason, hold?.message], ['LeftToOthers', `${said}, and it is left to that one`]);
       assert.ok(seen.events.some(({ reason, note }) => reason === 'Held' && note.startsWith('LeftToOthers: ')));
+    });
+  }
+
+  for (const [who, mark] of [
+    ['kured, by its annotation', { at: '0s', apply: rebootedByKured }],
+    ['maintenance of AWS', marked('aws-node-termination-handler/scheduled-maintenance')],
+    ['system-upgrade-controller and a drain of Cluster API, by their cordon', { at: '0s', cordon: place }],
+  ] as const) {
+    test(`[ADM-6, SAF-18] has the time of a boot to be back: ${who}`, async () => {
+      const seen = await observe(fenced('rebooted', { events: [mark, partition[0]!], runFor: '50s' }));
+      assert.deepEqual(failuresOf(seen.report), []);
+      assert.deepEqual([victimOf(seen), commands(seen)], ['node-3', []]);
+      assert.equal(statusAt(seen).hold?.reason, 'PlannedWork');
     });
   }
 
