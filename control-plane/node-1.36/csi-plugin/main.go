@@ -1,7 +1,8 @@
 // The node's part of a CSI driver, as little of it as a kubelet needs: a volume is a directory named by its handle, and
-// publishing it is a bind mount. Attaching is somebody else's: the driver has no controller.
+// publishing it is a bind mount. With --server it is a block device of that server (block.go). Attaching is somebody else's:
+// the driver has no controller.
 //
-//	csi-plugin --driver=NAME --node-id=ID --socket=PATH --registry=DIR --volumes=DIR
+//	csi-plugin --driver=NAME --node-id=ID --socket=PATH --registry=DIR --volumes=DIR [--server=HOST:PORT]
 package main
 
 import (
@@ -27,9 +28,10 @@ func main() {
 	socket := flag.String("socket", "", "where the driver is served")
 	registry := flag.String("registry", "", "the kubelet's directory for the sockets of new plugins")
 	volumes := flag.String("volumes", "", "the directory that holds the volumes")
+	server := flag.String("server", "", "host and port of the server that has the volumes")
 	flag.Parse()
 
-	node := &node{id: *nodeID, volumes: *volumes}
+	node := &node{id: *nodeID, volumes: *volumes, server: *server}
 	plugin := grpc.NewServer()
 	csi.RegisterIdentityServer(plugin, &identity{driver: *driver})
 	csi.RegisterNodeServer(plugin, node)
@@ -103,7 +105,7 @@ func (i *identity) Probe(context.Context, *csi.ProbeRequest) (*csi.ProbeResponse
 
 type node struct {
 	csi.UnimplementedNodeServer
-	id, volumes string
+	id, volumes, server string
 }
 
 func (n *node) NodeGetInfo(context.Context, *csi.NodeGetInfoRequest) (*csi.NodeGetInfoResponse, error) {
@@ -113,13 +115,21 @@ func (n *node) NodeGetInfo(context.Context, *csi.NodeGetInfoRequest) (*csi.NodeG
 func (n *node) NodeGetCapabilities(
 	context.Context, *csi.NodeGetCapabilitiesRequest,
 ) (*csi.NodeGetCapabilitiesResponse, error) {
-	return &csi.NodeGetCapabilitiesResponse{}, nil
+	if n.server == "" {
+		return &csi.NodeGetCapabilitiesResponse{}, nil
+	}
+	rpc := &csi.NodeServiceCapability_RPC{Type: csi.NodeServiceCapability_RPC_STAGE_UNSTAGE_VOLUME}
+	stages := &csi.NodeServiceCapability{Type: &csi.NodeServiceCapability_Rpc{Rpc: rpc}}
+	return &csi.NodeGetCapabilitiesResponse{Capabilities: []*csi.NodeServiceCapability{stages}}, nil
 }
 
 func (n *node) NodePublishVolume(
 	_ context.Context, request *csi.NodePublishVolumeRequest,
 ) (*csi.NodePublishVolumeResponse, error) {
 	source := filepath.Join(n.volumes, filepath.Base(request.VolumeId))
+	if n.server != "" {
+		source = request.StagingTargetPath
+	}
 	for _, dir := range []string{source, request.TargetPath} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return nil, failure(err)

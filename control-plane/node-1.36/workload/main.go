@@ -3,9 +3,10 @@
 //
 //	workload pause
 //	workload run [--exit-after-ms=N] [--exit-code=N] [--stop-ms=N]
+//	workload write --file=PATH --as=UID [--every-ms=N]
 //
 // `pause` holds a pod's namespaces and buries its orphans. `run` lives until it is asked to end, takes --stop-ms over it
-// and then ends well; or ends by itself after --exit-after-ms, with --exit-code.
+// and then ends well; or ends by itself after --exit-after-ms, with --exit-code. `write` is a database (write.go).
 package main
 
 import (
@@ -19,13 +20,15 @@ import (
 
 func main() {
 	if len(os.Args) < 2 {
-		fail("say what to do: pause, run")
+		fail("say what to do: pause, run, write")
 	}
 	switch os.Args[1] {
 	case "pause":
 		pause()
 	case "run":
 		run(os.Args[2:])
+	case "write":
+		write(os.Args[2:])
 	default:
 		fail("cannot do " + os.Args[1])
 	}

@@ -11,11 +11,15 @@ import { readFile } from 'node:fs/promises';
 import { waitFor } from '../wait.ts';
 import { command, environment } from './commands.ts';
 
-/** $1: a directory for what this node logs. The shell stays: it also buries orphans, as the first process has to. */
+/**
+ * $1: a directory for what this node logs; $2: one that is laid over the machine's description of itself. The shell stays: it also
+ * buries orphans, as the first process has to.
+ */
 const firstProcess = `
 set -e
 mount -t tmpfs tmpfs /run
 mkdir -p "$1" && mount --bind "$1" /var/log
+mount -t overlay overlay -o "lowerdir=$2:/sys/class" /sys/class
 echo ready
 while read -r line; do :; done
 `;
@@ -29,9 +33,9 @@ export class Namespaces {
     this.pid = pid;
   }
 
-  static async make(logDir: string): Promise<Namespaces> {
+  static async make(logDir: string, machineDir: string): Promise<Namespaces> {
     const kinds = ['--pid', '--mount', '--net', '--ipc', '--mount-proc', '--fork', '--kill-child'];
-    const outside = spawn('unshare', [...kinds, 'bash', '-c', firstProcess, 'bash', logDir], {
+    const outside = spawn('unshare', [...kinds, 'bash', '-c', firstProcess, 'bash', logDir, machineDir], {
       env: environment(),
       stdio: ['pipe', 'pipe', 'pipe'],
       // A signal to the group of the tests must not end it before they could say what they saw.

@@ -7,6 +7,9 @@ const packages = [
   { name: 'runc', file: 'runc' },
   { name: 'containernetworking-plugins', file: '/usr/lib/cni/ptp' },
   { name: 'iproute2', file: 'ip' },
+  { name: 'libnbd-bin', file: 'nbdfuse' },
+  { name: 'fuse3', file: 'fusermount3' },
+  { name: 'e2fsprogs', file: 'mkfs.ext4' },
   { name: 'util-linux', file: 'nsenter' },
 ] as const;
 

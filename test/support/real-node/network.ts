@@ -7,26 +7,33 @@ import type { Namespaces } from './namespaces.ts';
 
 /** From the range for documentation and benchmarks, which nobody's network uses. */
 const range = '198.18';
-const bridgePrefix = 'fl-br-';
+/** Of the cluster, and of its storage: one can fail without the other. */
+const bridgePrefixes = { cluster: 'fl-br-', storage: 'fl-st-' } as const;
+
+export type Purpose = keyof typeof bridgePrefixes;
+
+const interfaces: Record<Purpose, string> = { cluster: 'eth0', storage: 'eth1' };
 
 export class NodeNetwork {
   /** The bridge, whose own address is that of this machine. */
   readonly #bridge: string;
   readonly #prefix: string;
+  readonly #purpose: Purpose;
   #cables = 0;
 
-  private constructor(bridge: string, prefix: string) {
-    this.#bridge = bridge;
+  private constructor(purpose: Purpose, prefix: string) {
+    this.#purpose = purpose;
+    this.#bridge = `${bridgePrefixes[purpose]}${process.pid}`;
     this.#prefix = prefix;
   }
 
-  /** One for each process: it is named after it, so that what a killed one left behind can be told. */
-  static async make(): Promise<NodeNetwork> {
+  /** One of each for each process: it is named after it, so that what a killed one left behind can be told. */
+  static async make(purpose: Purpose = 'cluster'): Promise<NodeNetwork> {
     const used = await command('ip', '-oneline', '-4', 'address');
     const thirds = Array.from({ length: 254 }, (_, index) => index + 1);
     const third = thirds.find((candidate) => !used.includes(`${range}.${candidate}.`));
     if (third === undefined) throw new Error('no range of addresses is left for another network of nodes');
-    const network = new NodeNetwork(`${bridgePrefix}${process.pid}`, `${range}.${third}`);
+    const network = new NodeNetwork(purpose, `${range}.${third}`);
     await command('ip', 'link', 'add', network.#bridge, 'type', 'bridge');
     await command('ip', 'address', 'add', `${network.address}/24`, 'dev', network.#bridge);
     await command('ip', 'link', 'set', network.#bridge, 'up');
@@ -35,7 +42,8 @@ export class NodeNetwork {
 
   static async removeAbandoned(): Promise<void> {
     for (const name of await readdir('/sys/class/net')) {
-      const pid = Number(name.startsWith(bridgePrefix) ? name.slice(bridgePrefix.length) : Number.NaN);
+      const prefix = Object.values(bridgePrefixes).find((one) => name.startsWith(one));
+      const pid = Number(prefix === undefined ? Number.NaN : name.slice(prefix.length));
       if (Number.isInteger(pid) && !isAlive(pid)) await command('ip', 'link', 'delete', name);
     }
   }
@@ -47,7 +55,7 @@ export class NodeNetwork {
 
   cable(): Cable {
     this.#cables += 1;
-    return new Cable(this.#bridge, `${this.#prefix}.${this.#cables + 1}`);
+    return new Cable(this.#bridge, `${this.#prefix}.${this.#cables + 1}`, interfaces[this.#purpose]);
   }
 
   async remove(): Promise<void> {
@@ -59,25 +67,35 @@ export class NodeNetwork {
 export class Cable {
   readonly address: string;
   readonly #bridge: string;
+  /** What the node calls it. */
+  readonly #inside: string;
   #end: string | undefined;
 
-  constructor(bridge: string, address: string) {
+  constructor(bridge: string, address: string, inside: string) {
     this.#bridge = bridge;
     this.address = address;
+    this.#inside = inside;
   }
 
   /** The kernel takes its time to remove a namespace: until then the old cable has its name, and answers for its address. */
   async lay(to: Namespaces): Promise<void> {
-    const inside = 'eth0';
+    const inside = this.#inside;
     const end = `fl${randomBytes(4).toString('hex')}`;
-    // It may go at this very moment: whether it was there does not matter, only that it is gone.
-    if (this.#end !== undefined) await command('ip', 'link', 'delete', this.#end).catch(() => undefined);
+    await this.tearOut();
     this.#end = end;
     await command('ip', 'link', 'add', end, 'type', 'veth', 'peer', 'name', inside, 'netns', String(to.pid));
     await command('ip', 'link', 'set', end, 'master', this.#bridge, 'up');
     await to.run('ip', 'link', 'set', 'lo', 'up');
     await to.run('ip', 'address', 'add', `${this.address}/24`, 'dev', inside);
     await to.run('ip', 'link', 'set', inside, 'up');
+  }
+
+  /** What is still on its way gets nowhere. */
+  async tearOut(): Promise<void> {
+    const end = this.#end;
+    this.#end = undefined;
+    // It may go at this very moment: whether it was there does not matter, only that it is gone.
+    if (end !== undefined) await command('ip', 'link', 'delete', end).catch(() => undefined);
   }
 
   unplug(): Promise<void> {

@@ -23,8 +23,12 @@ export interface RealNodeOptions {
   logDir: string;
   times?: Partial<KubeletTimes>;
   labels?: Readonly<Record<string, string>>;
+  /** What the machine calls itself; another one for each node. */
+  uuid?: string;
   /** CSI drivers, each served by a plugin on the node. */
   drivers?: readonly string[];
+  /** Where their volumes are, over a network of its own; without it, directories of the node. */
+  storage?: { network: NodeNetwork; port: number };
   /** Archives of images beyond those that every node has. */
   images?: readonly string[];
   /** Pods reach the API server by its Service, at this address, as kube-proxy would let them. */
@@ -37,15 +41,19 @@ const forwarder = join(import.meta.dirname, '../programs/forward.ts');
 export class RealNode {
   readonly name: string;
   readonly address: string;
+  /** The system UUID. */
+  readonly uuid: string;
   readonly #options: RealNodeOptions;
   readonly #dir: string;
   readonly #places: NodePlaces;
   readonly #cgroup: string;
   readonly #cable: Cable;
+  readonly #storageCable: Cable | undefined;
   readonly #containerd: Service;
   readonly #kubelet: Service;
   readonly #forwarder: Service;
   readonly #plugins: readonly { driver: string; service: Service }[];
+  readonly #imported = new Set<string>();
   #namespaces: Namespaces | undefined;
 
   private constructor(options: RealNodeOptions, dir: string) {
@@ -53,7 +61,9 @@ export class RealNode {
     this.#options = options;
     this.#dir = dir;
     this.#cable = options.network.cable();
+    this.#storageCable = options.storage?.network.cable();
     this.address = this.#cable.address;
+    this.uuid = options.uuid ?? randomUUID();
     this.#cgroup = `${prefix}${process.pid}-${options.name}`;
     this.#places = {
       containerdRoot: join(dir, 'containerd'),
@@ -100,20 +110,20 @@ export class RealNode {
     if (this.#namespaces !== undefined) return;
     await makeCgroup(this.#cgroup);
     await writeFile(this.#bootIdPath, `${randomUUID()}\n`);
-    this.#namespaces = await Namespaces.make(join(this.#dir, 'log'));
+    this.#namespaces = await Namespaces.make(join(this.#dir, 'log'), join(this.#dir, 'machine'));
     await this.#cable.lay(this.#namespaces);
+    await this.#storageCable?.lay(this.#namespaces);
     await this.#containerd.start(this.#namespaces, ['containerd', '--config', join(this.#dir, 'containerd.toml')]);
     await this.#containerd.untilReady(() => this.#ctr('version').then(() => true));
-    for (const archive of [join(this.#dir, 'images', 'images.tar'), ...(this.#options.images ?? [])]) {
-      await this.#ctr('--namespace=k8s.io', 'images', 'import', archive);
-    }
+    await this.#importImages();
     await this.#serveApi(this.#namespaces);
     for (const { driver, service } of this.#plugins) await service.start(this.#namespaces, this.#pluginArgs(driver));
     await this.startKubelet();
   }
 
-  /** Everything that runs on it is gone at once; its disk stays. */
+  /** Everything that runs on it is gone at once, and so is what it had sent; its disk stays. */
   async powerOff(): Promise<void> {
+    await Promise.all([this.#cable.tearOut(), this.#storageCable?.tearOut()]);
     await this.#namespaces?.end();
     this.#namespaces = undefined;
     const services = [this.#kubelet, this.#containerd, this.#forwarder, ...this.#plugins.map(({ service }) => service)];
@@ -138,6 +148,35 @@ export class RealNode {
 
   async heal(): Promise<void> {
     await this.#cable.plug();
+  }
+
+  get isOn(): boolean {
+    return this.#namespaces !== undefined;
+  }
+
+  /** Of the node in the network of its storage. */
+  get storageAddress(): string {
+    if (this.#storageCable === undefined) throw new Error(`node ${this.name} has no storage`);
+    return this.#storageCable.address;
+  }
+
+  async cutStorage(): Promise<void> {
+    await this.#storageCable?.unplug();
+  }
+
+  async healStorage(): Promise<void> {
+    await this.#storageCable?.plug();
+  }
+
+  /** What its containers said, of this boot and those before, by the UIDs of their pods. */
+  async saidBy(podUid: string): Promise<string[]> {
+    const root = join(this.#dir, 'log', 'pods');
+    const files = (await readdir(root, { recursive: true }).catch(() => []))
+      .filter((file) => file.includes(podUid) && file.endsWith('.log'))
+      .sort();
+    const texts = await Promise.all(files.map((file) => readFile(join(root, file), 'utf8')));
+    // As containers are logged: the time, the stream, whether the line is whole, and the line.
+    return texts.flatMap((text) => [...text.matchAll(/^\S+ \S+ F (.*)$/gm)].map(([, line = '']) => line));
   }
 
   /** The containers of a pod that run, without the one that only holds its namespaces. */
@@ -177,7 +216,19 @@ export class RealNode {
     await json('kubelet.json', kubeletConfig(places, this.#cgroup, { ...usual, ...times }));
     const server = `https://${network.address}:${api.port}`;
     await json('kubeconfig', kubeletKubeconfig({ ...api, server }));
+    const machine = join(this.#dir, 'machine', 'dmi', 'id');
+    await mkdir(machine, { recursive: true });
+    await writeFile(join(machine, 'product_uuid'), `${this.uuid}\n`);
     await makeImages(join(this.#dir, 'images'), binaries.workload);
+  }
+
+  /** They stay on the disk. */
+  async #importImages(): Promise<void> {
+    for (const archive of [join(this.#dir, 'images', 'images.tar'), ...(this.#options.images ?? [])]) {
+      if (this.#imported.has(archive)) continue;
+      await this.#ctr('--namespace=k8s.io', 'images', 'import', archive);
+      this.#imported.add(archive);
+    }
   }
 
   async #serveApi(namespaces: Namespaces): Promise<void> {
@@ -206,13 +257,15 @@ export class RealNode {
 
   #pluginArgs(driver: string): string[] {
     const { kubeletRoot } = this.#places;
+    const { storage } = this.#options;
     return [
       this.#options.binaries['csi-plugin'],
       `--driver=${driver}`,
       `--node-id=${this.name}`,
       `--socket=${join(kubeletRoot, 'plugins', driver, 'csi.sock')}`,
       `--registry=${join(kubeletRoot, 'plugins_registry')}`,
-      `--volumes=${join(this.#dir, 'volumes')}`,
+      `--volumes=${join(this.#dir, 'volumes', driver)}`,
+      ...(storage === undefined ? [] : [`--server=${storage.network.address}:${storage.port}`]),
     ];
   }
 

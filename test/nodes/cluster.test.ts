@@ -1,0 +1,31 @@
+/** A real cluster of several nodes, with storage over the network: what the tests of faults rest on. */
+import assert from 'node:assert/strict';
+import { after, before, describe, test } from 'node:test';
+import { diskDriver, RealCluster } from '../support/real-node/cluster.ts';
+import { Database } from '../support/real-node/database.ts';
+
+describe('a real cluster', { timeout: 300_000 }, () => {
+  let cluster: RealCluster;
+  let failed = true;
+
+  before(async () => {
+    cluster = await RealCluster.start({ name: 'real-cluster', nodes: [{ name: 'worker-1' }, { name: 'worker-2' }] });
+  });
+
+  after(() => cluster?.stop(failed));
+
+  test('a database writes to a volume over the network, moves, and finds all of it there', async () => {
+    const database = await Database.install(cluster, 'db', { driver: diskDriver });
+    const first = await database.untilWriting();
+    assert.deepEqual(cluster.storage.ledger.openFrom(database.volume), [cluster.node(first.node).storageAddress]);
+    const { acknowledged } = await database.spoken();
+    await cluster.controlPlane.kubectl(['cordon', first.node]);
+    await cluster.controlPlane.kubectl(['delete', 'pod', 'db-0']);
+    const second = await database.untilWriting(first);
+    assert.notEqual(second.node, first.node);
+    assert.deepEqual(await database.lost(acknowledged), []);
+    assert.deepEqual(cluster.storage.ledger.twoWriters(), []);
+    assert.deepEqual(cluster.storage.ledger.complaints, []);
+    failed = false;
+  });
+});
