@@ -28,8 +28,10 @@ export class RedfishBmc implements AsyncDisposable {
   readonly trustFile: string;
   readonly strangerFile: string;
   readonly credential = { username: 'admin', password: 'RedfishCanary1984' };
-  readonly uuid = '27946b59-9e44-4fa7-8e91-f3527a1ef094';
+  readonly uuid: string;
   power: unknown = 'On';
+  /** Where a machine is behind it: what its power is, whatever was said to it. */
+  follows: (() => 'On' | 'Off') | undefined;
   /** Added to what the system says of itself, or in the place of it. */
   more: Readonly<Record<string, unknown>> = {};
   mischief: Mischief = () => false;
@@ -39,8 +41,9 @@ export class RedfishBmc implements AsyncDisposable {
   readonly requests: string[] = [];
   connections = 0;
 
-  private constructor(dir: string, server: Server) {
+  private constructor(dir: string, server: Server, uuid: string) {
     this.#dir = dir;
+    this.uuid = uuid;
     this.#server = server;
     this.trustFile = join(dir, 'trusted.pem');
     this.strangerFile = join(dir, 'stranger.pem');
@@ -50,17 +53,18 @@ export class RedfishBmc implements AsyncDisposable {
   static async start(
     certificate: Partial<CertificateRequest> = {},
     authority = createCertificateAuthority(),
+    { address = '127.0.0.1', uuid = '27946b59-9e44-4fa7-8e91-f3527a1ef094' } = {},
   ): Promise<RedfishBmc> {
-    const { certPem, keyPem } = authority.issue({ commonName: 'bmc', hosts: ['127.0.0.1'], ...certificate });
+    const { certPem, keyPem } = authority.issue({ commonName: 'bmc', hosts: [address], ...certificate });
     const server = createServer({ cert: certPem, key: keyPem });
-    const bmc = new RedfishBmc(await mkdtemp(join(tmpdir(), 'fenceline-bmc-')), server);
+    const bmc = new RedfishBmc(await mkdtemp(join(tmpdir(), 'fenceline-bmc-')), server, uuid);
     await writeFile(bmc.trustFile, authority.certPem);
     await writeFile(bmc.strangerFile, createCertificateAuthority('stranger').certPem);
     server.on('request', (asked, response) => {
       bmc.#handle(asked, response).catch(() => response.destroy());
     });
     server.on('secureConnection', () => (bmc.connections += 1));
-    server.listen(0, '127.0.0.1');
+    server.listen(0, address);
     await once(server, 'listening');
     return bmc;
   }
@@ -94,7 +98,7 @@ export class RedfishBmc implements AsyncDisposable {
       '@odata.type': '#ComputerSystem.v1_20_0.ComputerSystem',
       '@odata.id': SYSTEM,
       UUID: this.uuid,
-      PowerState: this.power,
+      PowerState: this.follows?.() ?? this.power,
       Actions: { '#ComputerSystem.Reset': { target: RESET } },
       ...this.more,
     };

@@ -12,15 +12,6 @@ export interface DatabasePod {
   isTerminating: boolean;
 }
 
-/** What its program has said so far, over all of its pods. */
-export interface Spoken {
-  /** The highest counter that it has said to be on the disk. */
-  acknowledged: number;
-  /** Of each start: the highest counter that it found there. */
-  found: number[];
-  broken: string[];
-}
-
 export interface DatabaseOptions {
   driver: string;
   nodeSelector?: Readonly<Record<string, string>>;
@@ -81,24 +72,25 @@ export class Database {
     );
   }
 
-  async spoken(): Promise<Spoken> {
-    const spoken: Spoken = { acknowledged: 0, found: [], broken: [] };
+  /**
+   * What was on the disk by the word of one pod, and not there for the next; and what was there that cannot have been written by one
+   * at a time. Nothing, if all is well.
+   */
+  async losses(): Promise<string[]> {
+    const losses: string[] = [];
+    let acknowledged = 0;
     for (const [uid, node] of this.#seen) {
       for (const line of await this.#cluster.node(node).saidBy(uid)) {
         const [word, ...rest] = line.split(' ');
-        if (word === 'wrote') spoken.acknowledged = Math.max(spoken.acknowledged, Number(rest[0]));
-        else if (word === 'read') spoken.found.push(Number(rest[0]));
-        else if (word === 'broken') spoken.broken.push(rest.join(' '));
+        const counter = Number(rest[0]);
+        if (word === 'wrote') acknowledged = Math.max(acknowledged, counter);
+        else if (word === 'broken') losses.push(`on ${node}: ${rest.join(' ')}`);
+        else if (word === 'read' && counter < acknowledged) {
+          losses.push(`${acknowledged} lines were acknowledged, and ${node} found ${counter}`);
+        }
       }
     }
-    return spoken;
-  }
-
-  /** What was on the disk by the word of the pod, and is not there for the next one. */
-  async lost(before: number): Promise<string[]> {
-    const { found, broken } = await this.spoken();
-    const last = found.at(-1) ?? 0;
-    return [...broken, ...(last < before ? [`${before} lines were acknowledged, and ${last} were found`] : [])];
+    return losses;
   }
 
   #understood({ metadata, ...rest }: KubeObject): DatabasePod {

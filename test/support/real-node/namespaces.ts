@@ -7,16 +7,17 @@ import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import { readdir, readFile, readlink } from 'node:fs/promises';
 import { waitFor } from '../wait.ts';
 import { command, environment } from './commands.ts';
 
 /**
- * $1: a directory for what this node logs; $2: one that is laid over the machine's description of itself. The shell stays: it also
- * buries orphans, as the first process has to.
+ * $1: a directory for what this node logs; $2: one that is laid over the machine's description of itself; $3: what the machine
+ * is called. The shell stays: it also buries orphans, as the first process has to.
  */
 const firstProcess = `
 set -e
+hostname "$3"
 mount -t tmpfs tmpfs /run
 mkdir -p "$1" && mount --bind "$1" /var/log
 mount -t overlay overlay -o "lowerdir=$2:/sys/class" /sys/class
@@ -33,9 +34,9 @@ export class Namespaces {
     this.pid = pid;
   }
 
-  static async make(logDir: string, machineDir: string): Promise<Namespaces> {
-    const kinds = ['--pid', '--mount', '--net', '--ipc', '--mount-proc', '--fork', '--kill-child'];
-    const outside = spawn('unshare', [...kinds, 'bash', '-c', firstProcess, 'bash', logDir, machineDir], {
+  static async make(logDir: string, machineDir: string, name: string): Promise<Namespaces> {
+    const kinds = ['--pid', '--mount', '--net', '--ipc', '--uts', '--mount-proc', '--fork', '--kill-child'];
+    const outside = spawn('unshare', [...kinds, 'bash', '-c', firstProcess, 'bash', logDir, machineDir, name], {
       env: environment(),
       stdio: ['pipe', 'pipe', 'pipe'],
       // A signal to the group of the tests must not end it before they could say what they saw.
@@ -53,11 +54,32 @@ export class Namespaces {
 
   /** Of `nsenter`, so that what follows runs in here. */
   get arguments(): string[] {
-    return [`--target=${this.pid}`, '--pid', '--mount', '--net', '--ipc'];
+    return [`--target=${this.pid}`, '--pid', '--mount', '--net', '--ipc', '--uts'];
   }
 
   run(...args: string[]): Promise<string> {
     return command('nsenter', ...this.arguments, ...args);
+  }
+
+  /**
+   * All of its processes stand still, or go on. What they have told the kernel to send is still sent, as by a machine whose firmware
+   * has stopped its processors a moment later.
+   */
+  async signal(name: 'SIGSTOP' | 'SIGCONT'): Promise<void> {
+    // Those that were started meanwhile by one that was not yet stopped are found by the next look.
+    for (let found = 0, before = -1; found !== before;) {
+      before = found;
+      const pids = await this.#processes();
+      found = pids.length;
+      for (const pid of pids) if (pid !== this.pid) signalTo(pid, name);
+    }
+  }
+
+  async #processes(): Promise<number[]> {
+    const own = await readlink(`/proc/${this.pid}/ns/pid`);
+    const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
+    const inside = await Promise.all(pids.map((pid) => isIn(own, pid)));
+    return pids.filter((_, index) => inside[index]);
   }
 
   async end(): Promise<void> {
@@ -135,6 +157,24 @@ export class Service {
     );
     if (outcome === 'ended') throw new Error(await this.#lastWords());
   }
+}
+
+function signalTo(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // It has ended by itself.
+  }
+}
+
+/** Containers have namespaces of their own, nested in that of their node: by their parents they are found. */
+async function isIn(namespace: string, pid: number): Promise<boolean> {
+  for (let at = pid; at > 1;) {
+    if ((await readlink(`/proc/${at}/ns/pid`).catch(() => '')) === namespace) return true;
+    const status = await readFile(`/proc/${at}/status`, 'utf8').catch(() => '');
+    at = Number(/^PPid:\s+(\d+)$/m.exec(status)?.[1] ?? 0);
+  }
+  return false;
 }
 
 async function childrenOf(pid: number): Promise<number[]> {

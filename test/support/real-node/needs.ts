@@ -1,5 +1,5 @@
 /** What a machine has to have so that real nodes can run on it. */
-import { ensureControlPlane, ensureNodePrograms } from '../../../control-plane/build.ts';
+import { ensureControlPlane, ensureHelm, ensureNodePrograms } from '../../../control-plane/build.ts';
 import { ensurePackages } from '../debian.ts';
 
 const packages = [
@@ -11,6 +11,12 @@ const packages = [
   { name: 'fuse3', file: 'fusermount3' },
   { name: 'e2fsprogs', file: 'mkfs.ext4' },
   { name: 'util-linux', file: 'nsenter' },
+  // Of the image that the operator runs in, which is made of what this machine has; and what its agents talk to.
+  { name: 'fence-agents', file: '/usr/sbin/fence_ipmilan' },
+  { name: 'ipmitool', file: 'ipmitool' },
+  { name: 'snmp', file: 'snmpget' },
+  { name: 'openssh-client', file: 'ssh' },
+  { name: 'openipmi', file: 'ipmi_sim' },
 ] as const;
 
 export const cniPlugins = '/usr/lib/cni';
@@ -23,4 +29,5 @@ export async function ensureRealNodes(): Promise<void> {
   // One after the other: most of what the kubelet is compiled from, the control plane is, too.
   await ensureControlPlane();
   await ensureNodePrograms();
+  await ensureHelm();
 }

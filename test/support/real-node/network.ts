@@ -34,7 +34,10 @@ export class NodeNetwork {
     const third = thirds.find((candidate) => !used.includes(`${range}.${candidate}.`));
     if (third === undefined) throw new Error('no range of addresses is left for another network of nodes');
     const network = new NodeNetwork(purpose, `${range}.${third}`);
-    await command('ip', 'link', 'add', network.#bridge, 'type', 'bridge');
+    // A bridge without a hardware address of its own takes that of a cable, and another when that is torn out: then every node
+    // would look in vain for this machine until it asks again who has its address.
+    const hardware = `02:fe:ce:${[...randomBytes(3)].map((byte) => byte.toString(16).padStart(2, '0')).join(':')}`;
+    await command('ip', 'link', 'add', network.#bridge, 'address', hardware, 'type', 'bridge');
     await command('ip', 'address', 'add', `${network.address}/24`, 'dev', network.#bridge);
     await command('ip', 'link', 'set', network.#bridge, 'up');
     return network;
@@ -70,6 +73,8 @@ export class Cable {
   /** What the node calls it. */
   readonly #inside: string;
   #end: string | undefined;
+  /** A cable that is pulled stays so, whatever is done to the machine. */
+  #state: 'up' | 'down' = 'up';
 
   constructor(bridge: string, address: string, inside: string) {
     this.#bridge = bridge;
@@ -84,7 +89,7 @@ export class Cable {
     await this.tearOut();
     this.#end = end;
     await command('ip', 'link', 'add', end, 'type', 'veth', 'peer', 'name', inside, 'netns', String(to.pid));
-    await command('ip', 'link', 'set', end, 'master', this.#bridge, 'up');
+    await command('ip', 'link', 'set', end, 'master', this.#bridge, this.#state);
     await to.run('ip', 'link', 'set', 'lo', 'up');
     await to.run('ip', 'address', 'add', `${this.address}/24`, 'dev', inside);
     await to.run('ip', 'link', 'set', inside, 'up');
@@ -107,7 +112,7 @@ export class Cable {
   }
 
   async #set(state: 'up' | 'down'): Promise<void> {
-    if (this.#end === undefined) throw new Error(`the cable of ${this.address} is not laid`);
-    await command('ip', 'link', 'set', this.#end, state);
+    this.#state = state;
+    if (this.#end !== undefined) await command('ip', 'link', 'set', this.#end, state);
   }
 }

@@ -110,7 +110,7 @@ export class RealNode {
     if (this.#namespaces !== undefined) return;
     await makeCgroup(this.#cgroup);
     await writeFile(this.#bootIdPath, `${randomUUID()}\n`);
-    this.#namespaces = await Namespaces.make(join(this.#dir, 'log'), join(this.#dir, 'machine'));
+    this.#namespaces = await Namespaces.make(join(this.#dir, 'log'), join(this.#dir, 'machine'), this.name);
     await this.#cable.lay(this.#namespaces);
     await this.#storageCable?.lay(this.#namespaces);
     await this.#containerd.start(this.#namespaces, ['containerd', '--config', join(this.#dir, 'containerd.toml')]);
@@ -140,6 +140,33 @@ export class RealNode {
   /** The containers run on. */
   async stopKubelet(): Promise<void> {
     await this.#kubelet.kill();
+  }
+
+  /** It hangs: nothing on it does anything, until it is resumed or loses its power. */
+  async pause(): Promise<void> {
+    await this.#namespaces?.signal('SIGSTOP');
+  }
+
+  async resume(): Promise<void> {
+    await this.#namespaces?.signal('SIGCONT');
+  }
+
+  /** The processes of a container of a pod, from outside. */
+  async kill(podUid: string): Promise<void> {
+    for (const { pid } of await processesOfPod(this.#cgroup, podUid)) {
+      const words = (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).split('\0');
+      if (words[1] !== 'pause') process.kill(pid, 'SIGKILL');
+    }
+  }
+
+  /** Its link to the cluster carries so few bits a second. */
+  async slowDown(bitsPerSecond: number): Promise<void> {
+    const bucket = ['tbf', 'rate', `${bitsPerSecond}bit`, 'burst', '4kb', 'latency', '200ms'];
+    await this.#namespaces?.run('tc', 'qdisc', 'replace', 'dev', 'eth0', 'root', ...bucket);
+  }
+
+  async fullSpeed(): Promise<void> {
+    await this.#namespaces?.run('tc', 'qdisc', 'delete', 'dev', 'eth0', 'root');
   }
 
   async partition(): Promise<void> {

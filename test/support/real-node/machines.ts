@@ -1,0 +1,92 @@
+/** A real cluster with the product on it: a node that the operator runs on, and workers whose BMCs own them. */
+import { waitFor } from '../wait.ts';
+import { RealCluster } from './cluster.ts';
+import { infra, operatorImage, Product, workers } from './product.ts';
+
+/** As kubelets and controllers have them where nobody has changed anything. */
+const stock = {
+  times: { leaseDurationSeconds: 40, statusEveryMs: 10_000 },
+  controllerManager: { nodeMonitorPeriodSeconds: 5, nodeMonitorGraceSeconds: 50 },
+  unreachableTolerationSeconds: 300,
+};
+
+interface NodeObject {
+  spec: { taints?: unknown[]; unschedulable?: boolean };
+  status: { conditions: { type: string; status: string }[] };
+}
+
+export interface MachinesPlan {
+  /** Of the directory of the logs. */
+  name: string;
+  workers: readonly string[];
+  operators?: readonly string[];
+  policy?: object;
+}
+
+export class Machines {
+  readonly cluster: RealCluster;
+  readonly product: Product;
+  readonly #removeImage: () => Promise<void>;
+
+  private constructor(cluster: RealCluster, product: Product, removeImage: () => Promise<void>) {
+    this.cluster = cluster;
+    this.product = product;
+    this.#removeImage = removeImage;
+  }
+
+  /** With as many replicas of the operator as there are nodes for it. */
+  static async start({ name, workers: names, operators = ['infra-1'], policy = {} }: MachinesPlan): Promise<Machines> {
+    const image = await operatorImage();
+    let cluster: RealCluster | undefined;
+    try {
+      const nodes = names.map((worker) => ({ name: worker, labels: workers }));
+      cluster = await RealCluster.start({
+        ...stock,
+        name,
+        nodes: [...operators.map((one) => ({ name: one, labels: infra, images: [image.path] })), ...nodes],
+      });
+      const product = await Product.install(cluster, { names, policy, replicas: operators.length });
+      return new Machines(cluster, product, image.remove);
+    } catch (error) {
+      await cluster?.stop(true);
+      await image.remove();
+      throw error;
+    }
+  }
+
+  async stop(failed: boolean): Promise<void> {
+    try {
+      await this.cluster.stop(failed);
+    } finally {
+      await this.#removeImage();
+    }
+  }
+
+  /** Ready, and everybody may use it. */
+  async inService(name: string, timeoutMs = 180_000): Promise<void> {
+    await waitFor(
+      `${name} to be in service`,
+      async () => {
+        const { spec, status } = JSON.parse(await this.product.type(`kubectl get node ${name} -o json`)) as NodeObject;
+        const isReady = status.conditions.some((one) => one.type === 'Ready' && one.status === 'True');
+        return isReady && spec.taints === undefined && spec.unschedulable !== true;
+      },
+      { timeoutMs, intervalMs: 500 },
+    );
+  }
+
+  /** What the product thinks of a node. */
+  async verdict(name: string, wanted: string): Promise<void> {
+    await waitFor(
+      `${name} to be ${wanted}`,
+      async () => new RegExp(`^${name} +${wanted} `, 'm').test(await this.product.type('bin/fenceline status')),
+      { timeoutMs: 120_000, intervalMs: 1000 },
+    );
+  }
+
+  /** On what basis pods went from a node in its incident. */
+  async basesOf(name: string): Promise<string[]> {
+    const record = await this.product.record(name);
+    return [...new Set((record?.status?.releases ?? []).map(({ basis }) => basis))];
+  }
+}
