@@ -215,6 +215,10 @@ export const HELD_ADVICE: AdviceFor<typeof HELD> = {
   Paused: { ends: 'the mode of policy {{policy}} is another one', can: [c.enforce] },
   PausedForAll: { ends: 'its time has passed, or somebody ends the pause', can: [c.endPause, c.pause] },
   Stopped: { ends: 'somebody resumes it', can: [c.resume] },
+  Forbidden: {
+    ends: 'policy {{policy}} does without what is forbidden, or the operator is started without that --forbid',
+    can: [c.policy],
+  },
   TooManyActs: {
     ends: 'the node is back; somebody undoes what is done, and has to be found first',
     can: [c.history, c.pods],
@@ -293,6 +297,10 @@ export const REQUESTED_ADVICE: AdviceFor<typeof REQUESTED> = {
   PausedForAll: { ends: 'the pause is over, and it is asked for again', can: [c.endPause, c.fence] },
   Stopped: { ends: 'it is resumed, and asked for again', can: [c.resume, c.fence] },
   Maintenance: { ends: 'the maintenance is over, and it is asked for again', can: [c.maintenanceOver, c.fence] },
+  Forbidden: {
+    ends: 'the operator is started without that --forbid, or a policy that does without it selects the node, and it is asked for again',
+    can: [c.leader, c.fence],
+  },
   NoPolicy: { ends: 'it is asked for again, in so many words', can: [c.fenceAnyway] },
   ConfigurationInvalid: { ends: 'the configuration is corrected, and it is asked for again', can: [c.check, c.fence] },
   OtherNode: { ends: 'it is asked for again', can: [c.fence] },

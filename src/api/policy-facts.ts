@@ -6,6 +6,7 @@
 import { hash } from './hash.ts';
 import { parseDuration } from './duration.ts';
 import type { DrainPolicyFacts } from './drain-view.ts';
+import { usesOf } from './forbidden.ts';
 import { choiceOf, NOBODY } from './node-choice.ts';
 import { REMEDY_ACTIONS, REMEDY_DEFAULTS, STORAGE_SYSTEMS } from './policy-defaults.ts';
 import type { AlarmFacts, LadderThreshold, OwnerKind, PolicyFacts, RemedyFacts, SoakFacts } from './release-view.ts';
@@ -45,6 +46,7 @@ export function policyFacts({ metadata, spec = {} }: StoredObject<WrittenPolicy>
   if (choice === undefined || mode === undefined || release === undefined || soakMs === undefined) return undefined;
   const { podDeletion, volumeAttachmentRecovery } = release;
   if (podDeletion === undefined || volumeAttachmentRecovery === undefined) return undefined;
+  const uses = usesOf(spec);
   return {
     name: metadata.name,
     uid: metadata.uid ?? '',
@@ -66,6 +68,7 @@ export function policyFacts({ metadata, spec = {} }: StoredObject<WrittenPolicy>
     podsPerMinute: spec.storm?.podsPerMinute ?? REMEDY_DEFAULTS.storm.podsPerMinute,
     ...kdumpOf(spec.fence?.kdump),
     ...remedyOf(spec),
+    ...(uses.length === 0 ? {} : { uses }),
   };
 }
 

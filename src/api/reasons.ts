@@ -30,6 +30,7 @@ export const VALID = group('RemedyPolicy', 'Valid', 'The policy can be carried o
   FenceConfigInvalid: 'A fence configuration of a selected node cannot be carried out; the message names file and key.',
   FenceConfigMissing: 'A selected node has no fence configuration, so a fence of it would fail.',
   RemedyUnsupported: 'A ladder needs a remedy that this version cannot run; that ladder is not in force.',
+  Forbidden: 'It uses what the operator was started to forbid (`--forbid`), and does nothing; the message says where.',
   SecretsUnreadable: 'Whether the Secrets of the fence configurations exist could not be found out.',
   NodesMissing:
     'It does not say which nodes it is about, as one that was written before `selector`; in force for none.',
@@ -194,6 +195,7 @@ export const HELD = group('NodeFence', 'Held', 'Something other than the node it
   Paused: 'mode: Paused.',
   PausedForAll: 'The ConfigMap fenceline-pause in the namespace of the operator pauses everything.',
   Stopped: 'spec.stop is true.',
+  Forbidden: 'The policy of the node uses what the operator was started to forbid (`--forbid`): it does nothing.',
   TooManyActs: 'More was done about the node in this incident than any honest one needs; nothing more is released.',
 });
 
@@ -207,6 +209,8 @@ export const REQUESTED = group('NodeFence', 'request', 'What came of a fence tha
   PausedForAll: 'Everything is paused.',
   Stopped: 'spec.stop is true.',
   Maintenance: 'Somebody works on the node.',
+  Forbidden:
+    'The operator was started to forbid it (`--forbid`): a request without a policy, or something that the policy of the node uses.',
   NoPolicy: 'No policy selects the node, and the request does not say `withoutPolicy`.',
   ConfigurationInvalid: 'The fence configuration of the node has a mistake.',
   OtherNode: 'There was no node of this name, or the one that it was about is gone.',

@@ -2,8 +2,8 @@
  * What is known of a node in trouble and of what hangs on it: the words that observing, releasing, returning and acting
  * share. Types and constants only, so that the operator does not load the schemas.
  */
-import type { FeatureGates } from './feature-gates.ts';
 import type { ConfigResult } from './fence-config.ts';
+import type { Started, Using } from './forbidden.ts';
 import type { Pulse, Signs } from './life.ts';
 import type { MachineClaims } from './machine.ts';
 import type { NodeChoice } from './node-choice.ts';
@@ -238,7 +238,7 @@ export interface SoakFacts {
 }
 
 /** A RemedyPolicy, as far as the operator needs it. */
-export interface PolicyFacts extends SoakFacts, NodeChoice {
+export interface PolicyFacts extends SoakFacts, NodeChoice, Using {
   name: string;
   uid: string;
   generation: number;
@@ -273,11 +273,10 @@ export interface LeaseSign extends Pulse {
 }
 
 /** Seen of every node all the time, and cheap: whether somebody has to look closer is decided from this alone. */
-export interface Sighting {
+export interface Sighting extends Started {
   name: string;
   view: NodeView;
   limits: JudgeLimits;
-  gates: FeatureGates;
   policies: PolicySummary;
   /** Its record has something under way, or something to undo. */
   hasOpenRecord: boolean;

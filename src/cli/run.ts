@@ -7,6 +7,8 @@ import { Command as Subcommand, InvalidArgumentError, Option } from 'commander';
 import { pino } from 'pino';
 import type { FeatureGates } from '../api/feature-gates.ts';
 import { FEATURE_GATES, featureGates, parseFeatureGates } from '../api/feature-gates.ts';
+import type { Forbiddable } from '../api/forbidden.ts';
+import { FORBIDDABLE, parseForbidden } from '../api/forbidden.ts';
 import { parseDuration } from '../api/duration.ts';
 import { REMEDY_NAMESPACE } from '../api/fence-names.ts';
 import { realClock } from '../clock.ts';
@@ -45,6 +47,7 @@ interface RunFlags extends Overrides, AgentFlags, MetricsFlags {
   leaderElectRetryPeriod: number;
   leaseStaleFor: number;
   featureGates: FeatureGates;
+  forbid: readonly Forbiddable[];
   kdumpBindAddress?: { host?: string; port: number };
   nodeName?: string;
   logLevel: string;
@@ -107,6 +110,7 @@ export function runCommand(): Command {
         .argParser(checked(parseFeatureGates))
         .default(featureGates(), 'all off'),
     )
+    .addOption(forbidOption())
     .addOption(
       new Option(
         '--node-name <name>',
@@ -140,6 +144,7 @@ async function run(flags: RunFlags): Promise<void> {
     log,
     version,
     gates: flags.featureGates,
+    forbidden: flags.forbid,
     namespace,
     remedyNamespace: flags.remedyNamespace,
     devices: new ClusterDevices({ client, clock: realClock, namespace, agents: agentSettings(flags) }),
@@ -209,6 +214,13 @@ function crashListener(
     onMessage: (message) => operator().crashed(message),
     onBroken: (error) => log.warn({ problem: error.message }, 'crashed kernels are not heard any more'),
   });
+}
+
+function forbidOption(): Option {
+  const names = Object.keys(FORBIDDABLE).join(', ');
+  return new Option('--forbid <list>', `what no policy, request or device may use, whoever writes it: any of ${names}`)
+    .argParser(checked(parseForbidden))
+    .default([], 'nothing');
 }
 
 function gateHelp(): string {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { acting, aStored, entryOf, fenced } from '../../test/support/fenced-case.ts';
-import { aCase, aFence, anIncident, aRemedy, failover, safeDriver } from '../../test/support/release-case.ts';
+import { aCase, aFence, anIncident, aRemedy, failover, safeDriver, inForce } from '../../test/support/release-case.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import type { NodeDecision } from './decide-node.ts';
 import { decideNode } from './decide-node.ts';
@@ -33,6 +33,18 @@ describe('where no policy selects the node', () => {
       return decideRequest(aCase({ policy: nobody, fence: aFence({}, { requested }) })).refusal?.reason;
     };
     assert.deepEqual([asked({}), asked({ withoutPolicy: true })], ['NoPolicy', undefined]);
+  });
+
+  test('[SEC-3] but not where the operator was told to forbid that, nor under a policy that uses what is forbidden', () => {
+    const requested = { by: 'jane', at: '2026-01-01T00:09:30Z', withoutPolicy: true };
+    const asked = (change: Partial<NodeCase>): string | undefined =>
+      decideRequest(aCase({ fence: aFence({}, { requested }), ...change })).refusal?.reason;
+    assert.equal(asked({ policy: nobody, forbidden: ['RequestsWithoutPolicy'] }), 'Forbidden');
+    assert.equal(asked({ policy: nobody, forbidden: ['Jobs'] }), undefined);
+    assert.equal(asked({ forbidden: ['RequestsWithoutPolicy'] }), undefined);
+    const uses = [{ what: 'Jobs', where: 'remedy repair' }] as const;
+    assert.equal(asked({ policy: inForce({ uses }), forbidden: ['Jobs'] }), 'Forbidden');
+    assert.equal(asked({ policy: inForce({ uses }), forbidden: ['SafeDetach'] }), undefined);
   });
 });
 

@@ -13,12 +13,14 @@ import type {
 } from '../api/fence-config.ts';
 import { DEVICE_FILE } from '../api/fence-config.ts';
 import { CONFIG_PREFIX } from '../api/fence-names.ts';
+import type { Forbiddable } from '../api/forbidden.ts';
 import { outletsOf, plugOf } from '../api/plug.ts';
 import type { Outlets } from '../api/power.ts';
 import { deviceHash, firstPowerMethods, outletLevels, storageMethods, UNCHECKED } from '../api/power.ts';
 import type { LiveNode, PolicyFacts } from '../api/release-view.ts';
 import { configOf, selectorProblem } from '../fence/config.ts';
 import { devicesFor, readDevices } from '../fence/device-config.ts';
+import type { CheckSources } from '../fence/method-checks.ts';
 import { matchPolicy } from '../judge/match-policy.ts';
 import { ownOf } from '../api/own.ts';
 
@@ -48,6 +50,8 @@ export interface WrittenConfigs {
   unwritten: (node: LiveNode) => FenceConfig | undefined;
   /** What agents may be given beyond what is harmless for all of them. */
   allowed?: readonly AllowedParameter[] | undefined;
+  /** What nobody may write. */
+  forbidden?: readonly Forbiddable[] | undefined;
 }
 
 /** By the name of the policy, but for `targets`. */
@@ -68,17 +72,22 @@ export function fencesBy({ remedy }: PolicyFacts): boolean {
 /** As the fence of the node would read it, but for Secrets, where they are known. */
 export function configFor(
   node: LiveNode,
-  { maps, devices, unwritten, allowed }: WrittenConfigs,
+  { maps, devices, unwritten, ...limits }: WrittenConfigs,
   existing?: ReadonlySet<string>,
 ): ConfigResult {
   const own = unwritten(node);
   return configOf(node, {
     maps,
     devices,
-    ...(allowed === undefined ? {} : { allowed }),
+    ...limitsOf(limits),
     ...(existing === undefined ? {} : { secrets: existing }),
     ...(own === undefined ? {} : { unwritten: own }),
   });
+}
+
+/** By which every method is checked, whoever has written it. */
+function limitsOf({ allowed, forbidden }: Pick<WrittenConfigs, 'allowed' | 'forbidden'>): CheckSources {
+  return { ...(allowed === undefined ? {} : { allowed }), ...(forbidden === undefined ? {} : { forbidden }) };
 }
 
 export function policyNodes(
@@ -127,7 +136,7 @@ export function configFindings(
 /** Configurations of nodes that are not there (yet): a mistake in one is found now, not when the node has joined. */
 export function strayProblems(
   nodes: readonly LiveNode[],
-  { maps, allowed = [] }: Pick<WrittenConfigs, 'maps' | 'allowed'>,
+  { maps, ...limits }: Pick<WrittenConfigs, 'maps' | 'allowed' | 'forbidden'>,
 ): ConfigProblem[] {
   const names = new Set(nodes.map(({ name }) => name));
   return maps.flatMap((map) => {
@@ -136,7 +145,7 @@ export function strayProblems(
     const isForMany = /^\s*selector\s*[=:]/m.test(map.data['config.properties'] ?? '');
     if (!map.name.startsWith(CONFIG_PREFIX) || names.has(name)) return [];
     if (isForMany) return selectorProblem(map) ?? [];
-    const read = configOf({ name, labels: {} }, { maps, allowed });
+    const read = configOf({ name, labels: {} }, { maps, ...limitsOf(limits) });
     return read.ok ? [] : read.problems;
   });
 }
@@ -160,13 +169,7 @@ export function deviceFindings(
       const read =
         mine.length > 0
           ? mine.map((node) => configFor(node, configs, existing))
-          : [
-              readDevices(
-                { name, labels: {} },
-                [device],
-                configs.allowed === undefined ? {} : { allowed: configs.allowed },
-              ),
-            ];
+          : [readDevices({ name, labels: {} }, [device], limitsOf(configs))];
       const problem = read
         .flatMap((one) => (one.ok ? [] : one.problems))
         .find(({ file }) => file === `${DEVICE_FILE}${device.name}`);

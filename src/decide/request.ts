@@ -8,6 +8,7 @@ import { answerOf, hasEnded, isTakenUp, lapsesAtMs, requestOf } from '../api/fen
 import { problemText } from '../api/fence-config.ts';
 import type { NodeFence } from '../api/node-fence.ts';
 import { isSilent } from '../api/life.ts';
+import { beyondOf, beyondText } from '../api/forbidden.ts';
 import { pauseOf } from '../api/pause.ts';
 import { commandKey } from '../api/task.ts';
 import type { REQUESTED } from '../api/reasons.ts';
@@ -174,12 +175,17 @@ function otherNode({ fence, node }: AskedCase, asked: FenceRequest): RequestRefu
   return isOther ? { reason: 'OtherNode', message: 'the node that it was about is gone' } : undefined;
 }
 
-function notActing({ fence, policy, pause, serverNowMs }: NodeCase): RequestRefusal | undefined {
+function notActing({ fence, policy, pause, serverNowMs, forbidden }: NodeCase): RequestRefusal | undefined {
   if (fence?.spec.stop === true) return { reason: 'Stopped', message: 'spec.stop of the NodeFence is true' };
   const paused = pauseOf(pause, serverNowMs);
   if (paused !== undefined) return { reason: 'PausedForAll', message: paused.message };
   if (policy.kind !== 'one') return undefined;
   const { name, mode } = policy.policy;
+  const beyond = beyondOf(policy.policy, forbidden);
+  if (beyond.length > 0) {
+    const message = `policy ${name} uses what this operator was told to forbid: ${beyondText(beyond)}`;
+    return { reason: 'Forbidden', message };
+  }
   if (mode !== 'DryRun' && mode !== 'Paused') return undefined;
   return { reason: 'ModeDoesNotAct', message: `policy ${name} has mode ${mode}; ask again when it acts` };
 }
@@ -189,8 +195,13 @@ function inMaintenance(nodeCase: NodeCase): RequestRefusal | undefined {
   return found && { reason: 'Maintenance', message: found.message };
 }
 
-function withoutPolicy({ policy, name }: NodeCase, asked: FenceRequest): RequestRefusal | undefined {
-  if (policy.kind === 'one' || asked.withoutPolicy === true) return undefined;
+function withoutPolicy({ policy, name, forbidden = [] }: NodeCase, asked: FenceRequest): RequestRefusal | undefined {
+  if (policy.kind === 'one') return undefined;
+  if (forbidden.includes('RequestsWithoutPolicy')) {
+    const message = `no policy selects ${name}, and this operator was told to forbid RequestsWithoutPolicy`;
+    return { reason: 'Forbidden', message };
+  }
+  if (asked.withoutPolicy === true) return undefined;
   const message = `no policy selects ${name}: whoever means it all the same says so (--without-policy)`;
   return { reason: 'NoPolicy', message };
 }

@@ -48,6 +48,27 @@ function problemsOf(config: NamedData, more: Partial<ConfigSources> = {}): strin
 }
 
 describe('fence configuration', () => {
+  test('[SEC-3] identity=unchecked of a method or of its template is refused where that is forbidden', () => {
+    const method = (line: string): NamedData =>
+      edited({
+        'fence-method-fc-off': `template=fence-method-template-fc-switch-brocade\naction=off\nplug=2\n${line}`,
+      });
+    const forbidden = ['UncheckedDevices'] as const;
+    assert.deepEqual(problemsOf(method('identity=unchecked'), { forbidden }), [
+      'fence-config-worker-1 fence-method-fc-off: identity: it is unchecked, and this operator was told to forbid ' +
+        'UncheckedDevices: name the machine',
+    ]);
+    assert.deepEqual(problemsOf(method('identity=unchecked'), { forbidden: ['Jobs'] }), []);
+    assert.deepEqual(problemsOf(method('identity=unchecked')), []);
+    assert.deepEqual(problemsOf(method('identity=4c4c4544'), { forbidden }), []);
+    const maps = [bareMetal, ...templates].map((map) =>
+      map.name === 'fence-method-template-fc-switch-brocade'
+        ? { ...map, data: { 'template.properties': `${map.data['template.properties']}\nidentity=unchecked` } }
+        : map,
+    );
+    assert.match(problemsOf(bareMetal, { maps, forbidden }).join(), /identity: it is unchecked/);
+  });
+
   test('[SEC-1] a value that an agent would take for more than it says is refused with file, key and what to write', () => {
     const method = (line: string): NamedData =>
       edited({

@@ -251,6 +251,7 @@ class ConfigReader {
     const storage = wordsOf(valueOf('storage') ?? inherited.storage);
     const pinned = valueOf('identity');
     const identity = pinned === undefined ? inherited.identity : this.#filled(pinned, `${entry}: identity`);
+    this.checks.identity(identity, { file: this.#source.name, key: `${entry}: identity` });
     return [
       {
         name,

@@ -38,6 +38,17 @@ function problem(devices: readonly WrittenDevice[], more: object = {}): string {
 }
 
 describe('a FenceDevice as somebody writes it', () => {
+  test('[SEC-3] is refused where nobody looks whose machine it is, and that is forbidden', () => {
+    const unchecked = device('bmc', { identity: 'unchecked' });
+    const forbidden = ['UncheckedDevices'];
+    assert.match(
+      problem([unchecked], { forbidden }),
+      /bmc, .*identity: it is unchecked, and this operator was told to forbid/,
+    );
+    assert.ok(read([unchecked]).ok);
+    assert.ok(read([device('bmc')], { forbidden }).ok);
+  });
+
   test('[FEN-15] stands against ConfigMaps of fences alone: a template is about no node', () => {
     const data = { 'config.properties': 'selector=pool=workers' };
     assert.ok(read([device('bmc')], { maps: [{ name: 'fence-method-template-x', data }] }).ok);

@@ -65,6 +65,7 @@ function readDevice(node: NodeIdentity, device: WrittenDevice, sources: CheckSou
   const secrets = spec.secrets.map((secret) => checks.filled(secret, place('secrets')));
   checks.secrets(secrets, place('secrets'));
   const identity = spec.identity === undefined ? undefined : checks.filled(spec.identity, place('identity'));
+  checks.identity(identity, place('identity'));
   const method = {
     name,
     driver: spec.driver,

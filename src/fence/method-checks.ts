@@ -6,7 +6,9 @@ import type { AllowedParameter } from '../api/agent-parameters.ts';
 import { agentParameterProblems } from '../api/agent-parameters.ts';
 import { whyNotAllowed } from '../api/agents.ts';
 import type { ConfigProblem } from '../api/fence-config.ts';
+import type { Forbiddable } from '../api/forbidden.ts';
 import { ownOf } from '../api/own.ts';
+import { UNCHECKED } from '../api/power.ts';
 
 export interface NodeIdentity {
   name: string;
@@ -30,6 +32,8 @@ export interface CheckSources {
   secrets?: ReadonlySet<string>;
   /** What agents may be given beyond what is harmless for all of them, as the operator was started. */
   allowed?: readonly AllowedParameter[];
+  /** What nobody may write, as the operator was started. */
+  forbidden?: readonly Forbiddable[];
 }
 
 export interface Values {
@@ -75,6 +79,12 @@ export class MethodChecks {
     const why = whyNotAllowed(agent);
     if (why !== undefined) this.problem(place, `it is not run: ${why}`);
     return why === undefined;
+  }
+
+  /** Filled already. */
+  identity(identity: string | undefined, place: Place): void {
+    if (identity !== UNCHECKED || this.#sources.forbidden?.includes('UncheckedDevices') !== true) return;
+    this.problem(place, `it is ${UNCHECKED}, and this operator was told to forbid UncheckedDevices: name the machine`);
   }
 
   /** Names of Secrets, filled already. */

@@ -2,7 +2,7 @@
  * Attends to nodes, one pass at a time: look, decide, record, act, tell. A pass holds nothing over to the next but what is
  * stored in the NodeFence, so that another instance can go on at any point.
  */
-import type { FeatureGates } from '../api/feature-gates.ts';
+import type { Started } from '../api/forbidden.ts';
 import type { NodeFence } from '../api/node-fence.ts';
 import type { NodeCase, Sighting } from '../api/release-view.ts';
 import type { JudgeLimits, Judgement, Verdict } from '../api/view.ts';
@@ -31,7 +31,7 @@ import type { PassReporter } from '../report/pass-reporter.ts';
 import type { Again } from './keyed-loop.ts';
 import type { SharedFacts } from './shared-facts.ts';
 
-export interface AttendantOptions {
+export interface AttendantOptions extends Started {
   client: KubeClient;
   clock: Clock;
   serverTime: ServerTime;
@@ -41,7 +41,6 @@ export interface AttendantOptions {
   longActs: LongActs;
   shared: SharedFacts;
   limits: JudgeLimits;
-  gates: FeatureGates;
   identity: string;
   /** Asked at the wire before every write. */
   isLeading: () => boolean;
@@ -167,13 +166,14 @@ export class Attendant {
   }
 
   #sight(name: string): Sighting {
-    const { observer, cluster, limits, gates, clock, longActs } = this.#options;
+    const { observer, cluster, limits, gates, forbidden = [], clock, longActs } = this.#options;
     const looked = this.#alarms.get(name);
     return {
       name,
       view: observer.view(name),
       limits,
       gates,
+      ...(forbidden.length === 0 ? {} : { forbidden }),
       policies: cluster.policySummary,
       hasOpenRecord: cluster.hasOpenFence(name),
       ...longActs.powerOf(name),

@@ -5,7 +5,7 @@
  */
 import type { DeviceProvider } from '../devices/provider.ts';
 import { signsOf } from '../api/life.ts';
-import type { FeatureGates } from '../api/feature-gates.ts';
+import type { Started } from '../api/forbidden.ts';
 import { pauseOf } from '../api/pause.ts';
 import type { JudgeLimits, Judgement } from '../api/view.ts';
 import { LongActs } from '../act/long-acts.ts';
@@ -47,11 +47,10 @@ import { SharedFacts } from './shared-facts.ts';
 import { serverTimeFor } from './server-clock.ts';
 import { Succession } from './succession.ts';
 
-export interface OperatorOptions extends DoorOptions {
+export interface OperatorOptions extends DoorOptions, Started {
   random: () => number;
   version: string;
   limits: JudgeLimits;
-  gates: FeatureGates;
   /** Where the configuration of fences is. */
   namespace: string;
   /** Where the Jobs of remedies run: another one, or who writes a policy could use the operator's account and Secrets. */
@@ -145,7 +144,8 @@ export class Operator {
     this.#events = recorderFor(base, this.#options);
     this.#reporter = new PassReporter({ log, events: this.#events });
     const views = { observer: this.#observer, cluster: this.#cluster };
-    const wiring = { ...base, ...views, isLeading, onNode, onProblem };
+    const { forbidden = [] } = options;
+    const wiring = { ...base, ...views, forbidden, isLeading, onNode, onProblem };
     this.#reader = new CaseReader({
       ...wiring,
       crashes: this.#crashes,
@@ -153,16 +153,13 @@ export class Operator {
     });
     this.#attendant = this.#attendantFor(wiring);
     this.#policies = new PolicyStatus({
-      ...base,
-      ...views,
+      ...wiring,
       provider: this.#options.devices,
       memory: this.#devices,
       watch: this.#attendant.watch,
       namespace: options.namespace,
-      isLeading,
       verdicts: () => this.#board.verdicts,
       ...(options.checkDevicesEveryMs !== undefined && { checkEveryMs: options.checkDevicesEveryMs }),
-      onProblem,
     });
     this.#upkeep = new RecordUpkeep({
       ...wiring,

@@ -8,6 +8,8 @@ import type { DeviceProvider } from '../devices/provider.ts';
 import { isRenewing } from '../api/life.ts';
 import type { Condition } from '../api/common.ts';
 import type { ConfigProblem } from '../api/fence-config.ts';
+import type { Forbiddable } from '../api/forbidden.ts';
+import { beyondOf } from '../api/forbidden.ts';
 import type { DoubtAbout } from '../api/power.ts';
 import { policyFacts } from '../api/policy-facts.ts';
 import type { PolicyFacts } from '../api/release-view.ts';
@@ -62,6 +64,8 @@ export interface PolicyStatusOptions {
   watch: Pick<PowerWatch, 'update'>;
   /** Where the configuration of fences is. */
   namespace: string;
+  /** What nobody may write, as the operator was started. */
+  forbidden?: readonly Forbiddable[] | undefined;
   isLeading: () => boolean;
   /** What is thought of the nodes. */
   verdicts: () => ReadonlyMap<string, Judgement>;
@@ -231,6 +235,7 @@ export class PolicyStatus {
       devices: cluster.writtenDevices,
       unwritten: (node) => provider.defaultConfig?.(node),
       allowed: provider.allowed,
+      forbidden: this.#options.forbidden,
     };
     const matched = policyNodes(nodes.value, facts, configs);
     const named = new Set(matched.fenced.flatMap(({ config }) => [...secretsOf(config)]));
@@ -279,6 +284,7 @@ export class PolicyStatus {
       unconfigured: found.unconfigured.get(name) ?? [],
       unreadableSecrets: found.unreadableSecrets.get(name) ?? [],
       unsupported: facts?.remedy?.unsupported ?? [],
+      beyond: beyondOf(facts ?? {}, this.#options.forbidden),
       unchecked: found.unchecked.get(name) ?? [],
       unproven:
         unprovenNodes(found.fenced, (node, method) => this.#options.memory.isOnTrust(node, method)).get(name) ?? [],

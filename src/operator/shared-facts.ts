@@ -85,6 +85,7 @@ export class SharedFacts {
             devices: cluster.writtenDevices,
             unwritten: (one) => devices.defaultConfig?.(one),
             allowed: devices.allowed,
+            forbidden: read.forbidden,
           });
     // What is decided next is weighed by the level that its devices are in now.
     if (config.ok) memory.configureNode(name, outletLevels(config));

@@ -36,6 +36,24 @@ test('what keeps us from acting, and from how much', () => {
   assert.equal(held({ policy: inForce({ mode: 'Approve' }) }), 'AwaitingApproval holds releases');
 });
 
+test('[SEC-3] a policy that uses what is forbidden does nothing, in whatever mode; others go on', () => {
+  const uses = [
+    { what: 'AcceptedRisk', where: 'release.podDeletion' },
+    { what: 'Jobs', where: 'remedy repair' },
+  ] as const;
+  const forbidden = ['AcceptedRisk', 'SafeDetach'] as const;
+  for (const mode of ['Enforce', 'DryRun', 'Paused', 'Approve'] as const) {
+    assert.equal(held({ policy: inForce({ mode, uses }), forbidden }), 'Forbidden holds everything', mode);
+  }
+  const told = holdOf(aCase({ policy: inForce({ uses }), forbidden }))?.message ?? '';
+  assert.match(told, /does nothing: AcceptedRisk \(release\.podDeletion\)$/);
+  assert.equal(held({ policy: inForce({ uses }), forbidden: ['SafeDetach'] }), 'free');
+  assert.equal(held({ policy: inForce({ uses }) }), 'free');
+  assert.equal(held({ forbidden }), 'free');
+  const stop = aFence({}, { stop: true });
+  assert.equal(held({ policy: inForce({ uses }), forbidden, fence: stop }), 'Stopped holds everything');
+});
+
 test('[ADM-5] a pause for all holds everything, until it ends', () => {
   const pause = { namespace: 'fenceline', written: { by: 'anna', until: '2026-01-01T01:00:00Z' } };
   assert.equal(held({ pause }), 'PausedForAll holds everything');

@@ -1,4 +1,5 @@
 /** What keeps us from acting although the rules would allow it. */
+import { beyondOf, beyondText } from '../api/forbidden.ts';
 import { pauseOf } from '../api/pause.ts';
 import type { NodeCase } from '../api/release-view.ts';
 import type { HELD } from '../api/reasons.ts';
@@ -27,6 +28,12 @@ function firstHold(nodeCase: NodeCase): Hold | undefined {
   if (paused !== undefined) return { reason: 'PausedForAll', holds: 'everything', ...paused };
   if (policy.kind !== 'one') return spentHold(nodeCase);
   const { name, mode } = policy.policy;
+  const beyond = beyondOf(policy.policy, nodeCase.forbidden);
+  if (beyond.length > 0) {
+    // Also where it only rehearses: it would do nothing.
+    const message = `policy ${name} uses what this operator was told to forbid, and does nothing: ${beyondText(beyond)}`;
+    return { reason: 'Forbidden', message, holds: 'everything' };
+  }
   switch (mode) {
     case 'Enforce':
       return maintenanceHold(nodeCase) ?? spentHold(nodeCase);

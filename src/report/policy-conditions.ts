@@ -3,6 +3,8 @@ import { placeOf } from '../api/fence-config.ts';
 import type { Condition } from '../api/common.ts';
 import { clockTime } from '../api/facts.ts';
 import type { ConfigProblem } from '../api/fence-config.ts';
+import type { Use } from '../api/forbidden.ts';
+import { beyondText } from '../api/forbidden.ts';
 import type { NodeCheck } from '../api/node-check.ts';
 import { choiceOf } from '../api/node-choice.ts';
 import { FENCEABLE, READY, RISKY, VALID } from '../api/reasons.ts';
@@ -25,6 +27,8 @@ export interface PolicyFindings {
   unreadableSecrets: readonly { name: string; why: string }[];
   /** Remedies on its ladders that cannot be run. */
   unsupported: readonly string[];
+  /** What it uses although the operator was told to forbid it. */
+  beyond?: readonly Use[];
   /** Nodes with a device of which nobody looks whose machine it answers for. */
   unchecked: readonly string[];
   /** Nodes that would be let go by devices alone that cannot say whose power they are, and of which no drill has shown it. */
@@ -64,7 +68,13 @@ function validOf(found: PolicyFindings): Finding {
       'fields are missing that its CRD fills in, and it is not in force: install the CRDs of this version';
     return { type: VALID.of, status: 'False', reason: reason.DefaultsMissing, message };
   }
-  const wrong = [...conflictsOf(found), ...configsOf(found), ...missingOf(found), ...unsupportedOf(found)];
+  const wrong = [
+    ...forbiddenOf(found),
+    ...conflictsOf(found),
+    ...configsOf(found),
+    ...missingOf(found),
+    ...unsupportedOf(found),
+  ];
   const unread = found.unreadableSecrets.map(({ name, why }) => `Secret ${name}: ${why}`);
   const unknown = unread.length === 0 ? [] : [{ reason: reason.SecretsUnreadable, message: named(unread, '; ') }];
   if (wrong.length > 0) return { type: VALID.of, status: 'False', ...joined([...wrong, ...unknown]) };
@@ -102,6 +112,13 @@ function unsupportedOf({ unsupported }: PolicyFindings): Said[] {
   if (unsupported.length === 0) return [];
   const message = `this version cannot run ${named(unsupported)}; the ladders that need it are not in force`;
   return [{ reason: VALID.reason.RemedyUnsupported, message }];
+}
+
+/** Half of a policy is one that nobody has written: it does nothing at all, and no other policy takes its place. */
+function forbiddenOf({ beyond = [], nodes }: PolicyFindings): Said[] {
+  if (beyond.length === 0) return [];
+  const message = `the operator was told to forbid ${beyondText(beyond)}: nothing is done by this policy about its ${nodes.length === 1 ? 'node' : `${nodes.length} nodes`} until it does without`;
+  return [{ reason: VALID.reason.Forbidden, message }];
 }
 
 function riskyOf({ spec, nodes, unchecked, unproven, unshown }: PolicyFindings): Finding {

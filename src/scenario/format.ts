@@ -1,4 +1,5 @@
 /** A scenario as it is understood, with every default filled in and every time in milliseconds since time 0. */
+import type { Forbiddable } from '../api/forbidden.ts';
 import type { KubeObject } from '../kube/client.ts';
 import type { LonghornSpec } from '../world/longhorn/spec.ts';
 import type { PortFault } from '../world/kubelet/kubelet.ts';
@@ -28,6 +29,8 @@ export interface ClusterSpec {
   kubernetes: KubernetesSpec;
   operators: { count: number; onNodes: boolean };
   featureGates: Record<string, boolean>;
+  /** What the operators were told to forbid. */
+  forbid?: Forbiddable[];
   /** Storage with replicas on the disks of the nodes. */
   longhorn?: LonghornSpec;
 }

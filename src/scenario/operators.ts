@@ -3,6 +3,7 @@ import { REMEDY_NAMESPACE } from '../api/fence-names.ts';
 import { operatorNamespace } from './namespaces.ts';
 import type { DeviceProvider } from '../devices/provider.ts';
 import { featureGates } from '../api/feature-gates.ts';
+import type { Forbiddable } from '../api/forbidden.ts';
 import type { Clock } from '../clock.ts';
 import { defaultLimits } from '../judge/judge-node.ts';
 import { KubeClient } from '../kube/client.ts';
@@ -42,6 +43,7 @@ export interface ProgramContext {
   random: () => number;
   log: Log;
   featureGates: Readonly<Record<string, boolean>>;
+  forbidden?: readonly Forbiddable[];
   devices: DeviceProvider;
   knock: Knock;
   /** Absent: it runs outside of the cluster. */
@@ -57,6 +59,7 @@ export interface OperatorHostOptions {
   /** The machine that it runs on; absent: one outside the cluster, which never fails. */
   machine?: Machine;
   featureGates: Readonly<Record<string, boolean>>;
+  forbidden?: readonly Forbiddable[];
   bmcs: ReadonlyMap<string, Bmc>;
   storage: StorageSwitch;
   portAt: PortAt;
@@ -107,6 +110,7 @@ export class OperatorHost {
       random: random.stream(`operator-${number}/${this.#starts}`),
       log: this.#log(),
       featureGates: this.#options.featureGates,
+      ...(this.#options.forbidden && { forbidden: this.#options.forbidden }),
       knock: simulatedDoors(this.#options.portAt, life.clock),
       ...(this.#options.machine && { nodeName: this.#options.machine.name }),
       ...(this.#options.onPass && { onPass: this.#options.onPass }),
@@ -210,6 +214,7 @@ export function productOperator({
   random,
   log,
   featureGates: gates,
+  forbidden = [],
   devices,
   knock,
   nodeName,
@@ -229,6 +234,7 @@ export function productOperator({
     devices,
     knock,
     gates: featureGates(gates),
+    forbidden,
     identity,
     ...(nodeName !== undefined && { nodeName }),
     ...(onPass && { onPass }),

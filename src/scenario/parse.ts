@@ -1,5 +1,7 @@
 /** From the text of a file to scenarios: strict about what it does not know, lenient about what is left out. */
 import { basename } from 'node:path';
+import type { Forbiddable } from '../api/forbidden.ts';
+import { FORBIDDABLE } from '../api/forbidden.ts';
 import type { ClusterSpec, KubernetesSpec, NodeSpec, Scenario } from './format.ts';
 import { manifest } from './manifest.ts';
 import type { Taint } from '../world/objects/nodes.ts';
@@ -139,6 +141,7 @@ interface ClusterFields {
   kubernetes: Partial<KubernetesSpec>;
   operators: ClusterSpec['operators'];
   featureGates: Record<string, boolean>;
+  forbid: Forbiddable[];
   longhorn: LonghornFields;
 }
 
@@ -149,6 +152,7 @@ function readCluster(place: Place): ClusterSpec {
     kubernetes: kubernetesOf,
     operators: operatorsOf,
     featureGates: textMap(flag),
+    forbid: list(oneOf(Object.keys(FORBIDDABLE) as Forbiddable[])),
     longhorn: longhornFields,
   });
   const cluster = clusterOf(read(place));
@@ -185,6 +189,7 @@ function clusterOf(found: Partial<ClusterFields>): ClusterSpec {
     kubernetes: { ...defaults.kubernetes, ...found.kubernetes },
     operators: found.operators ?? { count: defaults.operators, onNodes: false },
     featureGates: found.featureGates ?? {},
+    ...(found.forbid === undefined ? {} : { forbid: found.forbid }),
     ...(found.longhorn === undefined ? {} : { longhorn: longhornOf(found.longhorn, nodes) }),
   };
 }

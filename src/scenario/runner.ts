@@ -331,7 +331,7 @@ class Run {
   }
 
   #operator(number: number, random: Random, options: RunOptions): OperatorHost {
-    const { featureGates } = this.#scenario.cluster;
+    const { featureGates, forbid: forbidden = [] } = this.#scenario.cluster;
     const name = this.#homeOf(number);
     const user = operatorUser(number);
     const direct = this.#world.server.transport(user, { shares: true });
@@ -341,6 +341,7 @@ class Run {
       random,
       transport: options.wire?.(user, direct) ?? direct,
       featureGates,
+      forbidden,
       bmcs: this.#world.bmcs,
       storage: this.#world.storage,
       portAt: (address) => this.#world.portAt(address),

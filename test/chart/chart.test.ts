@@ -115,6 +115,7 @@ describe('the chart', () => {
 
   test('sets every option of the operator that is not about where its cluster is, and none that does not exist', async () => {
     const everything = {
+      forbid: ['AcceptedRisk', 'Jobs'],
       kdump: { enabled: true },
       operator: {
         tracePasses: true,
@@ -310,6 +311,7 @@ const mistakes: readonly [object, RegExp][] = [
   [{ port: 80 }, /port.*minimum: got 80, want 1,?024/s],
   [{ networkPolicy: { devices: ['192.0.2.1'] } }, /networkPolicy\/devices\/0/],
   [{ operator: { allowAgentParameters: ['identity_file'] } }, /operator\/allowAgentParameters\/0/],
+  [{ forbid: ['Risks'] }, /forbid\/0/],
   [{ monitoring: { prometheusRule: { runbooks: 'a#b' } } }, /monitoring\/prometheusRule\/runbooks/],
   [{ guard: false }, /guard.*got boolean, want object/s],
   [

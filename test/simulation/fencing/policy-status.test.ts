@@ -99,6 +99,30 @@ describe('the status of policies', () => {
     assert.equal(writes, seen.length);
   });
 
+  test('[SEC-3] of one that uses what is forbidden: that, where, and that nothing is done; no other takes its place', async () => {
+    const job = {
+      name: 'repair',
+      podTemplate: { spec: { hostPID: true, containers: [{ name: 'main', image: 'x' }] } },
+    };
+    const remedies = [{ name: 'fence', fence: {} }, job];
+    const cluster = { forbid: ['PrivilegedJobs', 'SafeDetach'] };
+    const other = policyOf({ priority: -1 }, 'other');
+    const seen = await conditionsOf('forbidden', {
+      cluster,
+      policy: { remedies },
+      objects: [other],
+      events: [{ at: '0s', powerOff: place }],
+      expect: [{ fences: 0 }],
+      runFor: '2m',
+    });
+    assert.equal(
+      at(seen, 0, 'fence', 'Valid'),
+      'False Forbidden: the operator was told to forbid PrivilegedJobs (remedy repair: hostPID): nothing is done by this ' +
+        'policy about its 3 nodes until it does without',
+    );
+    assert.match(at(seen, 0, 'other', 'Valid'), /^True Accepted: in force for 0 nodes/);
+  });
+
   test('[EXP-3] how many nodes do not respond, and how many are being fenced, while it lasts', async () => {
     const seen = await conditionsOf('counts', { events: [{ at: '0s', powerOff: 'node-1' }], runFor: '3m' });
     const counts = seen.map(({ status: { nodes, unresponsive, fencing } }) => `${nodes} ${unresponsive} ${fencing}`);

@@ -9,6 +9,8 @@ runHoles('a fence', {
   'power-first-isolation-only': '[FEN-5] isolates at its time what has no power to cut, however early that would go',
   'power-first-often': '[FEN-5, FEN-14] begins anew in a later look, and keeps nobody from the others',
   'back-before-any-command': '[SAF-8, FEN-4] ends without a command when its trouble ends before one was sent',
+  'forbidden-policy':
+    '[SEC-3] is not begun by a policy that uses what the operator was told to forbid, and is when it does without',
   'policy-gone-and-back':
     '[SAF-7] tells no device to cut a node that is back, also where its policy is gone and nobody has told the operator',
   'methods-removed': '[SAF-5, SAF-10] has no facts but what devices have confirmed, whatever is edited meanwhile',

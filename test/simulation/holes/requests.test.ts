@@ -5,6 +5,7 @@ runHoles('what a person asks for is done once, now, or not at all', {
   'requests-from-the-future': '[SAF-6] requests dated ahead are refused, and not due later',
   'request-under-dry-run': '[SAF-6] a request under a policy that does not act is no landmine for the day it does',
   'request-without-policy': '[SAF-6] where no policy selects the node a request has to say so in so many words',
+  'forbidden-request': '[SEC-3, SAF-6] where the operator was told to forbid that, saying so does not help',
   'request-spent-withdrawn': '[SAF-6] one that is spent begins nothing in the place of a fence that is withdrawn',
   'request-spent': '[SAF-6, SAF-7] one that is spent stands for nothing in the next incident, which looks around first',
   'request-held-by-a-storm':
