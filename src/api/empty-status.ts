@@ -12,6 +12,7 @@ export const EMPTY_STATUS: NodeFenceStatus = {
   stuck: [],
   applied: [],
   problems: [],
+  deeds: [],
   history: [],
   conditions: [],
 };

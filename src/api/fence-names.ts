@@ -32,6 +32,7 @@ export const FENCE_PHASES = [
 ] as const;
 
 export const MAX_HISTORY = 100;
+export const MAX_DEEDS = 100;
 export const MAX_EVIDENCE = 32;
 export const MAX_RELEASES = 32;
 export const MAX_RELEASED_PODS = 512;

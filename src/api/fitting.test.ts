@@ -13,7 +13,18 @@ const status = structuralSchemaOf(kind).properties?.['status'];
 assert.ok(status);
 
 /** By which names sentences go; everything else is a word or a name. */
-const sentences = new Set(['message', 'waitsFor', 'detail', 'trouble', 'ends', 'command', 'what']);
+const sentences = new Set([
+  'message',
+  'on',
+  'why',
+  'evidence',
+  'waitsFor',
+  'detail',
+  'trouble',
+  'ends',
+  'command',
+  'what',
+]);
 
 function sentencesOf(schema: StructuralSchema): Room {
   const inside = Object.entries((schema.items ?? schema).properties ?? {}).flatMap(

@@ -22,6 +22,7 @@ export const STATUS_ROOM: Room = {
   next: { what: 512 },
   request: { message: 512, trouble: 512 },
   rehearsal: { waitsFor: 1024, steps: { message: 1024 } },
+  deeds: { on: 1024, why: 512, evidence: 1024, message: 512 },
   history: { message: 1024 },
   conditions: { message: 8192 },
 };

@@ -1,6 +1,7 @@
 /** What a NodeFence is made of, apart from what is decided by it: what was seen, done, counted and told. */
 import { z } from 'zod';
 import { objectName, time, writtenTime } from './common.ts';
+import { DEED_RESULTS, DEEDS } from './deed-names.ts';
 import {
   MAX_PROBLEM_TIMES,
   MAX_QUARANTINED_PODS,
@@ -222,6 +223,24 @@ export const historyEntry = z.object({
   at: at('When.'),
   reason: text(128, 'One word for programs; see the list of reasons.'),
   message: text(1024, 'What happened.').optional(),
+  epoch: count('In which epoch.'),
+});
+
+export const deed = z.object({
+  at: at('When it was recorded, before it was done.'),
+  deed: z.enum(DEEDS).meta({ description: 'What.' }),
+  on: text(1024, 'To what: pods, volumes, a taint, a Job, a method. The first ones, if there are more.').optional(),
+  count: z.int().min(1).optional().meta({ description: 'To how many.' }),
+  by: text(253, 'By whose will: a policy, a person. Absent: nobody says.').optional(),
+  why: text(512, 'The trouble, and the remedy for it.').optional(),
+  evidence: text(1024, 'What spoke for it.').optional(),
+  basis: text(64, 'On what basis; see `releases` for those of pods.').optional(),
+  result: z.enum(DEED_RESULTS).meta({ description: 'What came of it, as far as it is known.' }),
+  message: text(512, 'What was said about that.').optional(),
+  endedAt: at('When that was known.').optional(),
+  times: z.int().min(2).optional().meta({ description: 'How often, if more than once.' }),
+  try: text(64, 'Tells tries apart.').optional(),
+  incident: text(64, 'In which incident.'),
   epoch: count('In which epoch.'),
 });
 

@@ -10,6 +10,7 @@ import { z } from 'zod';
 import { VERDICTS } from './view.ts';
 import {
   FENCE_PHASES,
+  MAX_DEEDS,
   MAX_EVIDENCE,
   MAX_HISTORY,
   MAX_JOBS,
@@ -36,6 +37,7 @@ import {
   toldDevices,
   wasCut,
   count,
+  deed,
   evidence,
   flag,
   foundOff,
@@ -337,6 +339,9 @@ const status = z.object({
   problems: asMap(z.array(problem).max(MAX_PROBLEMS), 'condition').prefault([]).meta({
     description: 'Problem counters of this node, kept across incidents.',
   }),
+  deeds: z.array(deed).max(MAX_DEEDS).prefault([]).meta({
+    description: 'What was done, each with who, why, evidence, basis and result, oldest first; the oldest go.',
+  }),
   history: z
     .array(historyEntry)
     .max(MAX_HISTORY)
@@ -360,6 +365,7 @@ const spec = z.object({
         'Stop the fence, and keep it stopped across restarts until this is false again. A machine that was powered off ' +
         'stays off, and pods that were not released stay where they are.',
     }),
+  stoppedBy: text(253, 'Who has stopped it; `fenceline stop` writes it.').optional(),
   requested: requested.optional(),
 });
 

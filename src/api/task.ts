@@ -1,5 +1,7 @@
 /** How what takes its time is doing, as a case has it. */
 
+import type { DeedOutcome } from './deed-names.ts';
+
 /** How a try is doing. `unknown` is neither: it is tried again, and never taken for done. */
 export type TaskOutcome = 'running' | 'succeeded' | 'failed' | 'unknown';
 
@@ -15,6 +17,8 @@ export interface TaskSign {
 }
 
 export interface Begun {
+  /** What came of what was done at once in the pass before, as far as this process did it. */
+  outcomes?: readonly DeedOutcome[];
   /** What this process has begun about the node last, and how it is doing. */
   task?: TaskSign;
   /** The command that this process has put on record, and has not sent, as `commandKey` names it. */

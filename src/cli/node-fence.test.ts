@@ -59,7 +59,7 @@ describe('stop and resume', () => {
     assert.equal((await resume(cluster.client, 'node-1', {})).what, 'was not stopped');
     assert.equal(await cluster.exists(fenceRef), false);
     await stop(cluster.client, 'node-1', {});
-    assert.deepEqual((await stored(cluster)).spec, { node: 'node-1', stop: true });
+    assert.deepEqual((await stored(cluster)).spec, { node: 'node-1', stop: true, stoppedBy: 'me' });
     await assert.rejects(stop(cluster.client, 'node-7', {}), new UserError('no such node: node-7'));
     await cluster.remove(nodeRef);
     assert.equal((await resume(cluster.client, 'node-1', {})).what, 'resumed', 'the record outlives its node');

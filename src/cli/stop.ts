@@ -3,7 +3,8 @@ import type { Command } from 'commander';
 import { OUR_OUT_OF_SERVICE } from '../api/out-of-service.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { ActFlags, Done, StoredFence } from './node-fence.ts';
-import { createFence, newFence, nodeCommand, patchFence, readFence } from './node-fence.ts';
+import { createFence, newFence, nodeCommand, patchFence, readFence, whoAmI } from './node-fence.ts';
+import { UserError } from './user-error.ts';
 
 export function stopCommand(): Command {
   return nodeCommand('stop', 'stop whatever is being done about a node, until resume', stop);
@@ -13,13 +14,27 @@ export async function stop(client: KubeClient, node: string, { dryRun }: ActFlag
   const { fence } = await readFence(client, node);
   if (fence?.spec.stop === true) return { what: 'stopped already', fence, notes: notesOf(fence) };
   const what = 'stopped';
+  const stoppedBy = await whoStops(client);
+  const by = stoppedBy === undefined ? {} : { stoppedBy };
   if (fence === undefined) {
-    const made = newFence(node, { stop: true });
+    const made = newFence(node, { stop: true, ...by });
     return { what, fence: dryRun ? made : await createFence(client, made), notes: [] };
   }
   const notes = notesOf(fence);
-  if (dryRun) return { what, fence: { ...fence, spec: { ...fence.spec, stop: true } }, notes };
-  return { what, fence: await patchFence(client, fence, [{ op: 'add', path: '/spec/stop', value: true }]), notes };
+  if (dryRun) return { what, fence: { ...fence, spec: { ...fence.spec, stop: true, ...by } }, notes };
+  const named = stoppedBy === undefined ? [] : [{ op: 'add' as const, path: '/spec/stoppedBy', value: stoppedBy }];
+  const stopped = await patchFence(client, fence, [{ op: 'add', path: '/spec/stop', value: true }, ...named]);
+  return { what, fence: stopped, notes };
+}
+
+/** To stop must not fail because a name is not to be had. */
+async function whoStops(client: KubeClient): Promise<string | undefined> {
+  try {
+    return await whoAmI(client);
+  } catch (error) {
+    if (error instanceof UserError) return undefined;
+    throw error;
+  }
 }
 
 /** An operator that leads takes it away at once; where none does, nobody else will. */

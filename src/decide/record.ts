@@ -21,6 +21,7 @@ import { clockTime, hasCut, isUnderFence } from '../api/facts.ts';
 import { actsOf } from '../api/steps.ts';
 import type { ReleaseDecision, Trouble } from './decide-release.ts';
 import type { RemedyDecision } from './decide-remedy.ts';
+import { deedsAfter } from './deeds.ts';
 import { evidenceOf } from './evidence.ts';
 import { alarmsFor, stayAwayMs } from './incident.ts';
 import { incidentAfter, quarantineOf } from './incident-after.ts';
@@ -101,6 +102,7 @@ export function nextStatus(input: StatusInput): NodeFenceStatus {
     ...(request === undefined ? {} : { request }),
     ...(storm === undefined ? {} : { storm }),
     ...(rehearsal === undefined ? {} : { rehearsal }),
+    deeds: deedsAfter(input, after, now),
     history: history.slice(-MAX_HISTORY),
     ...(isRepeated ? { repeatedTroubleToldAt: now } : {}),
   };

@@ -13,7 +13,9 @@ import type { ActOutcome } from '../act/act-outcome.ts';
 import { perform } from '../act/perform.ts';
 import { askAgainAfterMs } from '../act/power-questions.ts';
 import { Turnstile } from '../act/turnstile.ts';
+import type { DeedOutcome } from '../api/deed-names.ts';
 import { clockTime } from '../api/facts.ts';
+import { MAX_DEEDS } from '../api/fence-names.ts';
 import { firstPowerMethods, storageMethods } from '../api/power.ts';
 import type { Clock } from '../clock.ts';
 import type { NodeDecision } from '../decide/decide-node.ts';
@@ -28,6 +30,7 @@ import type { ClusterView } from '../observe/cluster-view.ts';
 import type { Observer } from '../observe/observer.ts';
 import type { Pass } from '../report/pass.ts';
 import type { PassReporter } from '../report/pass-reporter.ts';
+import { deedOutcome } from './deed-outcome.ts';
 import type { Again } from './keyed-loop.ts';
 import type { SharedFacts } from './shared-facts.ts';
 
@@ -82,6 +85,8 @@ export class Attendant {
   readonly #failures = new Map<string, number>();
   /** Acts on each node that are not on record yet. */
   readonly #deeds = new Map<string, number>();
+  /** What came of acts on each node that is not on record yet. */
+  readonly #outcomes = new Map<string, readonly DeedOutcome[]>();
   readonly #turnstile = new Turnstile(maxActs);
   /** The epoch that we last wrote of each node, and until when we leave it to the instance that has taken it. */
   readonly #held = new Map<string, number>();
@@ -192,6 +197,7 @@ export class Attendant {
     reader.forget(name);
     this.#failures.delete(name);
     this.#deeds.delete(name);
+    this.#outcomes.delete(name);
     this.#held.delete(name);
     this.#deposedUntilMs.delete(name);
     this.#resting.delete(name);
@@ -215,7 +221,8 @@ export class Attendant {
     if (!isLeading()) return { inMs: maxRetryMs };
     // Nothing is awaited between the look at what others have taken and the claim: two never take the same share.
     const deeds = this.#deeds.get(name) ?? 0;
-    const nodeCase = { ...shared.complete(read.value), deeds };
+    const outcomes = this.#outcomes.get(name) ?? [];
+    const nodeCase = { ...shared.complete(read.value), deeds, ...(outcomes.length === 0 ? {} : { outcomes }) };
     const decision = decided(nodeCase);
     if (nodeCase.isUnread === true && decision.wants.includes('pods')) return this.#attend(seen, true);
     shared.claim(nodeCase, decision);
@@ -236,11 +243,18 @@ export class Attendant {
     const disproven = fence && disprovenBy(nodeCase, fence.status);
     if (disproven !== undefined) memory.disprove(name, disproven);
     if (nodeCase.node !== undefined && decision.wants.includes('kubelet')) longActs.wonderAboutKubelet(nodeCase.node);
-    if (decision.record?.status !== undefined) this.#deeds.delete(name);
+    if (decision.record?.status !== undefined) {
+      this.#deeds.delete(name);
+      this.#outcomes.delete(name);
+    }
     const acts = await this.#perform(nodeCase, decision, (uid, version) => {
       if (pods !== 'unread') pods.wrote(uid, version);
     });
     this.#deeds.set(name, (this.#deeds.get(name) ?? 0) + acts.filter(({ kind }) => kind === 'done').length);
+    this.#outcomes.set(
+      name,
+      [...(this.#outcomes.get(name) ?? []), ...acts.flatMap((act) => deedOutcome(act) ?? [])].slice(-MAX_DEEDS),
+    );
     if (acts.some(({ kind }) => kind === 'changed')) reader.doubt(name);
     longActs.refusals.noteActs(name, acts);
     const pass = { nodeCase, decision, acts, fence, tookMs: clock.monotonic() - startedMs };

@@ -347,6 +347,11 @@ describe('the guard', { timeout: 180_000 }, () => {
     await mayNot(jane, ['create', '-f', '-'], /a fence is requested in one's own name/, restored(joe));
     await may(jane, ['create', '-f', '-'], restored(jane));
     await may('admin', ['patch', 'nodefence', 'node-fence-worker-1', '--type=merge', '-p', '{"spec":{"stop":true}}']);
+    const stopped = (by: string): string[] => [...patched, '-p', JSON.stringify({ spec: { stoppedBy: by } })];
+    await mayNot(jane, stopped(joe), /a node is stopped in one's own name/);
+    await may(jane, stopped(jane));
+    await may('admin', [...patched, '-p', '{"spec":{"stop":false}}']);
+    await may('admin', [...patched, '-p', '{"spec":{"stoppedBy":null}}']);
   });
 
   test('[SEC-4, STM-8] an operator that may not keep its records is not ready, leaves the lead to others, and says what to do', async () => {

@@ -109,6 +109,7 @@ describe('what users may write', () => {
       'spec.node': /spec\?\.node\b/,
       'spec.policy': /fence\.value\?\.spec\.policy\b/,
       'spec.stop': /fence\?\.spec\.stop === true/,
+      'spec.stoppedBy': /fence\?\.spec\.stoppedBy\b/,
       'spec.requested.by': /\brequest\.by\b/,
       'spec.requested.at': /requested\.at\b/,
       'spec.requested.about.nodeUid': /asked\.about\?\.nodeUid\b/,

@@ -171,6 +171,24 @@ function held(scene: Scene): Station[] {
       look: (said) => assert.match(said, /^worker-1 +Ready +1 +default\/shop-0 +1$/m),
     },
     {
+      at: 'range .status.deeds',
+      look: (said) => {
+        const lines = said.split('\n').filter((line) => line.includes(' worker-1 '));
+        const has = (what: RegExp): void =>
+          assert.ok(
+            lines.some((line) => what.test(line)),
+            `${what} in:\n${said}`,
+          );
+        has(/ PowerOff Done: ipmi-off; by policy workers; why: .*; basis: Remedy; evidence: .*Lease: /);
+        has(
+          / DeletePod Done: default\/shop-0; by policy workers; .*; basis: PowerOff; evidence: .*PowerOff: ipmi-off$/,
+        );
+        has(/ Approved Done: \S+; by admin; /);
+        has(/ PowerOn Done: ipmi-on; /);
+        has(/ Requested Done: \S+; by admin; /);
+      },
+    },
+    {
       at: 'alarms',
       look: async () => {
         await scene.inForce('workers', 'Enforce', 1);
