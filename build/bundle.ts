@@ -4,9 +4,10 @@
  *
  *     node build/bundle.ts
  */
-import { rm } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { build } from 'esbuild';
+import { pageFiles } from './page.ts';
 
 const root = join(import.meta.dirname, '..');
 
@@ -57,6 +58,9 @@ export async function bundle(outdir: string = join(root, 'dist', 'bundle')): Pro
     legalComments: 'none',
     logLevel: 'warning',
   });
+  // Where src/console/assets.ts looks first.
+  await mkdir(join(outdir, 'console'));
+  for (const [name, text] of Object.entries(await pageFiles())) await writeFile(join(outdir, 'console', name), text);
   return join(outdir, 'fenceline.mjs');
 }
 

@@ -7,6 +7,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import { realClock } from '../clock.ts';
+import { actAs } from '../console/acts.ts';
+import { loadAssets } from '../console/assets.ts';
 import { ConsoleServer } from '../console/console-server.ts';
 import { DemoCluster } from '../console/demo-cluster.ts';
 import { version } from '../version.ts';
@@ -32,7 +34,13 @@ export function demoCommand(): Command {
 
 async function demo(flags: { port?: number }): Promise<void> {
   const cluster = new DemoCluster(realClock, new Random(Math.floor(Math.random() * 2 ** 32)));
-  const console = new ConsoleServer(cluster.source, realClock);
+  const { source, person } = cluster;
+  const console = new ConsoleServer({
+    clock: realClock,
+    gate: { admit: async () => ({ source, act: (asked) => actAs(person, asked) }) },
+    assets: await loadAssets(),
+    machines: source,
+  });
   const port = await listen(console, flags.port);
   const front = new HttpFront(cluster.world.server);
   const apiPort = await front.listen(0);

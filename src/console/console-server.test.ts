@@ -2,31 +2,64 @@ import assert from 'node:assert/strict';
 import * as http from 'node:http';
 import { after, before, describe, test } from 'node:test';
 import { manualClock } from '../../test/support/manual-clock.ts';
+import type { Asked } from './acts.ts';
+import type { ConsoleServerOptions } from './console-server.ts';
 import { ConsoleServer } from './console-server.ts';
-import type { ConsoleSource, Snapshot } from './snapshot.ts';
+import type { ConsoleSource } from './source.ts';
 
 const clock = manualClock();
 const acts: string[] = [];
+const asked: Asked[] = [];
 let notify: () => void = () => {};
 let pictures = 0;
+const parts = new Map<string, unknown>([
+  ['node/a', { name: 'a' }],
+  ['head', { text: 'well' }],
+]);
 const source: ConsoleSource = {
-  snapshot: (): Snapshot => ({ at: String((pictures += 1)), nodes: [], waiting: [], story: [] }),
+  parts: () => {
+    pictures += 1;
+    return parts;
+  },
   onChange: (callback) => {
     notify = callback;
     return () => {
       notify = () => {};
     };
   },
-  act: (node, action) => {
-    if (node !== 'a b') return false;
-    acts.push(action);
-    return true;
+  nowMs: 0,
+  silentMs: 0,
+  watchers: 0,
+};
+const asset = (type: string, text: string) => ({ type, body: Buffer.from(text), etag: `"${text.length}"` });
+const options: ConsoleServerOptions = {
+  clock,
+  gate: {
+    admit: async () => ({
+      source,
+      act: async (one) => {
+        asked.push(one);
+        return one.node === 'a b' ? { ok: true, text: 'done so' } : { ok: false, text: 'refused' };
+      },
+    }),
+  },
+  assets: new Map([
+    ['/', asset('text/html', '<title>Fenceline</title>')],
+    ['/page.js', asset('text/javascript', '1')],
+  ]),
+  machines: {
+    act: (node, action) => {
+      if (node !== 'a b' || action === 'explode') return false;
+      acts.push(action);
+      return true;
+    },
+    actZone: (zone) => zone === 'z1',
   },
 };
 
 function ask(
   port: number,
-  options: http.RequestOptions,
+  options: http.RequestOptions & { body?: string },
 ): Promise<{ status: number; text: string; headers: http.IncomingHttpHeaders }> {
   return new Promise((resolve, reject) => {
     const request = http.request({ host: '127.0.0.1', port, ...options }, (response) => {
@@ -41,12 +74,12 @@ function ask(
       );
     });
     request.on('error', reject);
-    request.end();
+    request.end(options.body);
   });
 }
 
 describe('console server', () => {
-  const server = new ConsoleServer(source, clock);
+  const server = new ConsoleServer(options);
   let port = 0;
   before(async () => {
     port = await server.listen(0);
@@ -57,13 +90,18 @@ describe('console server', () => {
     const page = await ask(port, { path: '/' });
     assert.equal(page.status, 200);
     assert.match(page.text, /<title>Fenceline<\/title>/);
-    assert.equal(page.headers['content-security-policy'], "default-src 'self'; img-src 'self' data:");
+    assert.match(
+      String(page.headers['content-security-policy']),
+      /^default-src 'none'; script-src 'self'; style-src 'self';/,
+    );
     const head = await ask(port, { path: '/', method: 'HEAD' });
     assert.deepEqual(
       [head.status, head.text, head.headers['content-length']],
       [200, '', String(Buffer.byteLength(page.text))],
     );
-    for (const path of ['/page.js', '/page.css']) assert.equal((await ask(port, { path })).status, 200);
+    assert.equal((await ask(port, { path: '/page.js' })).status, 200);
+    const { etag = '' } = page.headers;
+    assert.equal((await ask(port, { path: '/', headers: { 'if-none-match': etag } })).status, 304);
     assert.equal((await ask(port, { path: '/../../package.json' })).status, 404);
   });
 
@@ -76,27 +114,59 @@ describe('console server', () => {
     assert.equal(await post('/nodes/b/power-off'), 404);
     assert.equal(await post('/nodes/%zz/power-off'), 404);
     assert.equal(await post('/nodes/a%20b/explode'), 404);
-    assert.equal(await post('/', { headers }), 405);
+    assert.equal(await post('/', { headers }), 404);
+    assert.equal((await ask(port, { method: 'PUT', path: '/' })).status, 405);
     assert.equal(await post('/nodes/a%20b/power-off', { headers: { ...headers, host: 'evil.example' } }), 403);
+    const foreign = { ...headers, origin: 'https://evil.example' };
+    assert.equal(await post('/nodes/a%20b/power-off', { headers: foreign }), 403);
+    assert.equal(
+      await post('/nodes/a%20b/power-off', { headers: { ...headers, 'sec-fetch-site': 'cross-site' } }),
+      403,
+    );
+    assert.equal(await post('/zones/z1/partition'), 202);
+    assert.equal(await post('/zones/z9/partition'), 404);
     for (const action of ['drain', 'uncordon']) assert.equal(await post(`/nodes/a%20b/${action}`), 202);
     assert.deepEqual(acts, ['power-off', 'drain', 'uncordon']);
   });
 
-  test('changes are streamed, a burst of them as one picture', async () => {
+  test('what is done to a node is what was asked for, with what was typed; a body has its limits', async () => {
+    const headers = { 'x-fenceline-console': '1' };
+    const post = async (path: string, body: string): Promise<[number, string]> => {
+      const { status, text } = await ask(port, { method: 'POST', path, headers, body });
+      return [status, text.trim()];
+    };
+    assert.deepEqual(await post('/acts/fence/a%20b', '{"typed":"a b"}'), [200, 'done so']);
+    assert.deepEqual(asked, [{ act: 'fence', node: 'a b', typed: 'a b' }]);
+    assert.deepEqual(await post('/acts/approve/c', '{"incident":"c-1","typed":7}'), [409, 'refused']);
+    assert.deepEqual(asked[1], { act: 'approve', node: 'c', incident: 'c-1' });
+    assert.equal((await post('/acts/explode/c', ''))[0], 404);
+    assert.equal((await post('/acts/stop/c', '[]'))[0], 400);
+    assert.equal((await post('/acts/stop/c', '{'))[0], 400);
+    assert.equal((await post('/acts/stop/c', `"${'x'.repeat(20_000)}"`))[0], 413);
+    assert.equal((await post('/session', '{"token":"t"}'))[0], 404, 'nobody has to sign in');
+    assert.equal(asked.length, 2);
+  });
+
+  test('changes are streamed, a burst of them as one message, and of all parts those that are new', async () => {
     const response = await new Promise<http.IncomingMessage>((resolve) => {
       http.get({ host: '127.0.0.1', port, path: '/events' }, resolve);
     });
     const body = response[Symbol.asyncIterator]();
-    const next = async (): Promise<string> => String((await body.next()).value);
-    const first = await next();
-    assert.match(first, /^data: \{"at":"\d+"/);
+    const next = async (): Promise<{ set: unknown; gone: string[] }> =>
+      JSON.parse(String((await body.next()).value).replace('data: ', '')) as { set: unknown; gone: string[] };
+    assert.deepEqual((await next()).set, Object.fromEntries(parts));
     const before = pictures;
+    parts.set('head', { text: 'not well' });
+    parts.delete('node/a');
     notify();
     notify();
     notify();
     clock.advance(100);
-    assert.match(await next(), /^data: /);
+    const { set, gone } = await next();
+    assert.deepEqual([set, gone], [{ head: { text: 'not well' } }, ['node/a']]);
     assert.equal(pictures, before + 1);
+    clock.advance(1000);
+    assert.deepEqual((await next()).set, {}, 'the time alone');
     response.destroy();
   });
 });

@@ -67,7 +67,6 @@ export class DemoCluster {
       clock,
       client: this.#clientOf('console'),
       random: random.stream('console'),
-      verdicts: () => this.#operator.verdicts,
       news: this.#news,
     });
   }
@@ -86,6 +85,11 @@ export class DemoCluster {
 
   async run(signal: AbortSignal): Promise<void> {
     await Promise.all([this.#operator.run(signal), this.source.run(signal)]);
+  }
+
+  /** For whoever sits at the page. */
+  get person(): KubeClient {
+    return this.#clientOf('kubernetes-admin');
   }
 
   #clientOf(user: string): KubeClient {

@@ -12,7 +12,7 @@ import { Random } from '../world/random.ts';
 import { World } from '../world/world.ts';
 import { DemoNews } from './demo-news.ts';
 import { DemoSource } from './demo-source.ts';
-import type { NodeSnapshot } from './snapshot.ts';
+import type { NodePicture } from './picture.ts';
 
 test('[DRN-14] a node that is auto-evicting is shown as such beside unschedulable, until it is uncordoned', async () => {
   const clock = manualClock();
@@ -47,24 +47,26 @@ test('[DRN-14] a node that is auto-evicting is shown as such beside unschedulabl
     clock,
     client,
     random: random.stream('console'),
-    verdicts: () => new Map(),
     news: new DemoNews(),
   });
   const stop = new AbortController();
   const running = source.run(stop.signal);
-  const shown = (name: string): NodeSnapshot | undefined => source.snapshot().nodes.find((node) => node.name === name);
+  const shown = (name: string): NodePicture | undefined => source.parts('now').get(`node/${name}`) as NodePicture;
+  const replicas = (name: string): unknown => source.machines().find((machine) => machine.name === name)?.replicas;
   const { node: _, ...drain } = evictingNode;
   const first = await waitFor('the drain', () => {
     const node = shown('node-1');
     return node?.drain && node;
   });
   assert.deepEqual([first.schedulable, first.cordoned, first.drain], [false, true, drain]);
-  assert.deepEqual(first.replicas, [{ volume: 'v', state: 'healthy' }]);
+  assert.deepEqual(replicas('node-1'), [{ volume: 'v', state: 'healthy' }]);
   const other = shown('node-2');
-  assert.deepEqual([other?.cordoned, other?.drain, other?.replicas], [false, undefined, []]);
+  assert.deepEqual([other?.cordoned, other?.drain, replicas('node-2')], [false, undefined, []]);
 
   assert.equal(source.act('node-1', 'uncordon'), true);
   assert.equal(source.act('node-7', 'drain'), false);
+  assert.equal(source.act('node-1', 'explode'), false);
+  assert.equal(source.actZone('z9', 'partition'), false);
   const after = await waitFor('the uncordon', () => {
     const node = shown('node-1');
     return node?.cordoned === false && node;

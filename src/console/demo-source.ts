@@ -1,129 +1,86 @@
-/** What the page shows of the embedded cluster: its API through a client, its machines as they really are. */
-import { FENCED } from '../api/reasons.ts';
-import { nodeFenceName } from '../api/fence-names.ts';
-import type { NodeFence } from '../api/node-fence.ts';
-import type { Judgement } from '../api/view.ts';
-import { VERDICT_REASONS } from '../api/view.ts';
+/** What the page shows of the embedded cluster: its API as of any other, and its machines as they really are. */
 import type { Clock } from '../clock.ts';
-import type { KubeObject } from '../kube/client.ts';
-import { KubeClient } from '../kube/client.ts';
-import { ListWatch } from '../kube/list-watch.ts';
-import { drainPolicies, nodeFences, nodes, pods } from '../kube/resources.ts';
-import type { DrainPolicyStatus, DrainState } from '../report/drain-status.ts';
-import { drainsByNode } from '../report/drain-status.ts';
-import { releasesOf } from '../report/incidents.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { KubeClient as Client } from '../kube/client.ts';
 import type { World } from '../world/world.ts';
+import { ClusterWatch } from './cluster-watch.ts';
 import { DemoDrains } from './demo-drains.ts';
 import type { DemoNews } from './demo-news.ts';
+import { podPicture } from './incidents.ts';
+import { byName } from './now.ts';
+import type { PodPicture } from './picture.ts';
+import { NODE_ACTS } from './picture.ts';
 import type {
-  ConsoleSource,
+  DeviceFault,
   MachineAction,
-  NodeSnapshot,
-  PodSnapshot,
-  RecoverySnapshot,
+  MachineSnapshot,
   ReplicaSnapshot,
-  Snapshot,
+  StagePicture,
   StoryLine,
 } from './snapshot.ts';
-
-interface WireNode extends KubeObject {
-  spec?: { unschedulable?: boolean; taints?: { key: string; effect: string }[] };
-  status?: { conditions?: { type: string; status: string }[] };
-}
-
-interface WirePod extends KubeObject {
-  spec?: { nodeName?: string; volumes?: { persistentVolumeClaim?: { claimName: string } }[] };
-  status?: { phase?: string; conditions?: { type: string; status: string }[] };
-}
-
-/** What is on one node. */
-interface Here {
-  pods: PodSnapshot[];
-  replicas: ReplicaSnapshot[];
-  drain?: DrainState;
-}
+import { isMachineAction } from './snapshot.ts';
+import type { ConsoleSource } from './source.ts';
+import { ClusterSource } from './source.ts';
 
 const storyLines = 100;
 
+const faultText: Readonly<Record<DeviceFault, string>> = {
+  none: 'its power device works',
+  hangs: 'its power device does not answer any more',
+  refuses: 'its power device refuses every command',
+  ignores: 'its power device says yes to every command, and does nothing',
+  saysOff: 'its power device says off, whatever is true',
+};
+
 export class DemoSource implements ConsoleSource {
+  readonly cluster: ClusterWatch;
+  readonly #pages: ClusterSource;
   readonly #world: World;
   readonly #clock: Clock;
-  readonly #verdicts: () => ReadonlyMap<string, Judgement>;
-  readonly #nodes: ListWatch<WireNode>;
-  readonly #pods: ListWatch<WirePod>;
-  readonly #fences: ListWatch<Partial<NodeFence['status']>>;
-  readonly #policies: ListWatch<DrainPolicyStatus>;
   readonly #drains: DemoDrains;
   readonly #news: DemoNews;
   readonly #story: StoryLine[] = [];
   readonly #listeners = new Set<() => void>();
 
-  constructor(options: {
-    world: World;
-    clock: Clock;
-    client: KubeClient;
-    random: () => number;
-    verdicts: () => ReadonlyMap<string, Judgement>;
-    news: DemoNews;
-  }) {
-    const { world, clock, client, random, verdicts } = options;
+  constructor(options: { world: World; clock: Clock; client: KubeClient; random: () => number; news: DemoNews }) {
+    const { world, clock, client, random } = options;
     this.#news = options.news;
     this.#world = world;
     this.#clock = clock;
-    this.#verdicts = verdicts;
-    const common = { client, clock, random, onChange: () => this.changed() };
-    this.#nodes = new ListWatch({ ...common, resource: nodes, project: (object) => object });
-    this.#pods = new ListWatch({
-      ...common,
-      resource: pods,
-      project: (object) => object,
-      onChange: () => this.#podsChanged(),
-    });
-    this.#fences = new ListWatch({
-      ...common,
-      onChange: () => this.#fencesChanged(),
-      resource: nodeFences,
-      project: (object) => (object as { status?: NodeFence['status'] }).status ?? {},
-    });
-    this.#policies = new ListWatch({
-      ...common,
-      resource: drainPolicies,
-      project: (object) => (object as { status?: DrainPolicyStatus }).status ?? {},
-    });
+    this.cluster = new ClusterWatch({ client, clock, random });
+    this.#pages = new ClusterSource(this.cluster, { can: NODE_ACTS });
     const transport = world.server.transport('kubectl');
-    const kubectl = new KubeClient({ transport, clock, userAgent: 'kubectl', fieldManager: 'kubectl' });
+    const kubectl = new Client({ transport, clock, userAgent: 'kubectl', fieldManager: 'kubectl' });
     this.#drains = new DemoDrains({ client: kubectl, clock, tell: (text) => this.tell(text) });
   }
 
   async run(signal: AbortSignal): Promise<void> {
-    const watches = [this.#nodes, this.#pods, this.#fences, this.#policies];
-    await Promise.all(watches.map((watch) => watch.run(signal)));
+    const stop = this.cluster.onChange(() => this.#clusterChanged());
+    await this.cluster.run(signal);
+    stop();
     this.#drains.end();
+  }
+
+  get nowMs(): number {
+    return this.cluster.nowMs;
+  }
+
+  get silentMs(): number {
+    return this.cluster.silentMs;
+  }
+
+  get watchers(): number {
+    return this.#listeners.size;
+  }
+
+  get story(): readonly StoryLine[] {
+    return this.#story;
   }
 
   /** Adds a line to what happened. */
   tell(text: string): void {
     this.#story.unshift({ at: new Date(this.#clock.now()).toISOString(), text });
     this.#story.splice(storyLines);
-    this.changed();
-  }
-
-  #podsChanged(): void {
-    const running = [...this.#pods.entries.values()].map(({ value }) => ({
-      uid: value.metadata.uid ?? '',
-      name: `${value.metadata.namespace}/${value.metadata.name}`,
-      node: value.spec?.nodeName ?? '',
-      isReady: podOf(value).ready,
-    }));
-    for (const text of this.#news.ofPods(running)) this.tell(text);
-    this.changed();
-  }
-
-  #fencesChanged(): void {
-    for (const name of this.#world.fleet.kubelets.keys()) {
-      const { fence } = this.#fences.entries.get(nodeFenceName(name))?.value ?? {};
-      for (const text of this.#news.ofFence(name, fence)) this.tell(text);
-    }
     this.changed();
   }
 
@@ -136,56 +93,99 @@ export class DemoSource implements ConsoleSource {
     return () => this.#listeners.delete(callback);
   }
 
-  act(node: string, action: MachineAction): boolean {
-    if (!this.#world.fleet.kubelets.has(node)) return false;
+  parts(page: string): Map<string, unknown> {
+    const parts = this.#pages.parts(page);
+    for (const machine of this.machines()) parts.set(`machine/${machine.name}`, machine);
+    const stage: StagePicture = { waiting: this.podsOn(''), story: this.#story };
+    return parts.set('stage', stage);
+  }
+
+  machines(): MachineSnapshot[] {
+    const replicas = this.#replicasByNode();
+    return [...this.#world.fleet.kubelets.keys()].toSorted(byName).map((name) => {
+      const { power, linked, hung } = this.#world.fleet.machine(name);
+      return {
+        name,
+        zone: this.#zoneOf(name),
+        power,
+        linked,
+        hung,
+        fault: this.#world.bmcs.get(name)?.fault ?? 'none',
+        pods: this.podsOn(name),
+        replicas: replicas.get(name) ?? [],
+      };
+    });
+  }
+
+  /** Of no node: those that wait for one. */
+  podsOn(node: string): PodPicture[] {
+    return this.cluster.pods
+      .filter((pod) => pod.node === node)
+      .toSorted((a, b) => a.name.localeCompare(b.name))
+      .map((pod) => podPicture(pod));
+  }
+
+  /** False: there is no such machine, or nothing of the kind can be done to it. */
+  act(node: string, action: string): boolean {
+    if (!this.#world.fleet.kubelets.has(node) || !isMachineAction(action)) return false;
+    this.#carryOut(node, action);
+    return true;
+  }
+
+  actZone(zone: string, action: string): boolean {
+    const there = [...this.#world.fleet.kubelets.keys()].filter((node) => zone !== '' && this.#zoneOf(node) === zone);
+    return there.map((node) => this.act(node, action)).some(Boolean);
+  }
+
+  #carryOut(node: string, action: MachineAction): void {
     const machine = this.#world.fleet.machine(node);
     switch (action) {
       case 'power-off':
         machine.powerOff();
-        this.tell(`${node}: somebody pulled the plug`);
-        break;
+        return this.tell(`${node}: somebody pulled the plug`);
       case 'power-on':
         machine.powerOn();
-        this.tell(`${node}: plugged in, booting`);
-        break;
+        return this.tell(`${node}: plugged in, booting`);
       case 'partition':
         machine.partition();
-        this.tell(`${node}: its network was cut; it runs on`);
-        break;
+        return this.tell(`${node}: its network was cut; it runs on`);
       case 'heal':
         machine.heal();
-        this.tell(`${node}: its network is back`);
-        break;
+        return this.tell(`${node}: its network is back`);
+      case 'hang':
+        machine.hang();
+        return this.tell(`${node}: its kernel hangs; it is on, and does nothing`);
+      case 'wake':
+        machine.resume();
+        return this.tell(`${node}: its kernel goes on where it was`);
       case 'drain':
-        this.#drains.begin(node);
-        break;
+        return this.#drains.begin(node);
       case 'uncordon':
-        this.#drains.uncordon(node);
-        break;
+        return this.#drains.uncordon(node);
+      case 'device-none':
+      case 'device-hangs':
+      case 'device-refuses':
+      case 'device-ignores':
+      case 'device-saysOff': {
+        const fault = action.slice('device-'.length) as DeviceFault;
+        this.#world.bmcs.get(node)?.setFault(fault);
+        return this.tell(`${node}: ${faultText[fault]}`);
+      }
     }
-    return true;
   }
 
-  snapshot(): Snapshot {
-    const byNode = new Map<string, PodSnapshot[]>();
-    for (const { value } of this.#pods.entries.values()) {
-      const node = value.spec?.nodeName ?? '';
-      byNode.set(node, [...(byNode.get(node) ?? []), podOf(value)]);
+  #zoneOf(node: string): string {
+    return this.cluster.nodes.find(({ facts }) => facts.name === node)?.facts.zone ?? '';
+  }
+
+  #clusterChanged(): void {
+    const running = this.cluster.pods.map(({ uid, key, node, ready }) => ({ uid, name: key, node, isReady: ready }));
+    for (const text of this.#news.ofPods(running)) this.tell(text);
+    for (const name of this.#world.fleet.kubelets.keys()) {
+      const fence = this.cluster.record(name)?.status?.fence;
+      for (const text of this.#news.ofFence(name, fence)) this.tell(text);
     }
-    const drains = drainsByNode([...this.#policies.entries.values()].map(({ value }) => value));
-    const replicas = this.#replicasByNode();
-    const sorted = [...this.#nodes.entries.values()].map(({ value }) => value).sort(byName);
-    return {
-      at: new Date(this.#clock.now()).toISOString(),
-      nodes: sorted.map((node) => {
-        const { name } = node.metadata;
-        const drain = node.spec?.unschedulable === true ? drains.get(name) : undefined;
-        const here = { pods: byNode.get(name) ?? [], replicas: replicas.get(name) ?? [] };
-        return this.#nodeOf(node, { ...here, ...(drain && { drain }) });
-      }),
-      waiting: byNode.get('') ?? [],
-      story: this.#story,
-    };
+    this.changed();
   }
 
   #replicasByNode(): Map<string, ReplicaSnapshot[]> {
@@ -197,74 +197,4 @@ export class DemoSource implements ConsoleSource {
     }
     return byNode;
   }
-
-  #nodeOf(node: WireNode, here: Here): NodeSnapshot {
-    const { name, labels } = node.metadata;
-    const judgement = this.#verdicts().get(name);
-    const machine = this.#world.fleet.machine(name);
-    const taints = node.spec?.taints ?? [];
-    const recovery = recoveryOf(this.#fences.entries.get(nodeFenceName(name))?.value);
-    return {
-      name,
-      zone: labels?.['topology.kubernetes.io/zone'] ?? '',
-      ready: node.status?.conditions?.find(({ type }) => type === 'Ready')?.status ?? 'Unknown',
-      cordoned: node.spec?.unschedulable === true,
-      schedulable: node.spec?.unschedulable !== true && taints.every(({ effect }) => effect === 'PreferNoSchedule'),
-      taints: taints.map(({ key, effect }) => `${key}:${effect}`),
-      evidence: judgement?.evidence.map(({ detail }) => detail) ?? [],
-      power: machine.power,
-      linked: machine.linked,
-      ...here,
-      pods: here.pods.toSorted((a, b) => a.name.localeCompare(b.name)),
-      ...(recovery && { recovery }),
-      ...(judgement && {
-        verdict: judgement.verdict,
-        reason: judgement.reason,
-        explanation: VERDICT_REASONS[judgement.reason],
-      }),
-    };
-  }
-}
-
-function byName(a: KubeObject, b: KubeObject): number {
-  return a.metadata.name.localeCompare(b.metadata.name, 'en', { numeric: true });
-}
-
-/** Also of an incident that is over: what was released on which basis is what people come back to read. */
-function recoveryOf(status: Partial<NodeFence['status']> | undefined): RecoverySnapshot | undefined {
-  const { incident, hold, return: back, stuck = [], conditions = [] } = status ?? {};
-  const releases = releasesOf(status ?? {});
-  const fenced = conditions.find(({ type }) => type === FENCED.of);
-  if (incident === undefined && releases.length === 0 && fenced === undefined) return undefined;
-  return {
-    trouble: incident?.trouble ?? 'over',
-    ...(hold && { hold: hold.message }),
-    ...(fenced && { fence: { reason: fenced.reason, message: fenced.message } }),
-    ...(back && { stage: back.stage }),
-    ...(back?.waitsFor !== undefined && { waitsFor: back.waitsFor }),
-    stuck: stuck.map(({ name, message, until }) => ({
-      pod: name,
-      why: message,
-      ...(until !== undefined && { until }),
-    })),
-    releases: releases.map(({ recordedAt, basis, by, pods: released, endedAt }) => ({
-      at: recordedAt,
-      basis,
-      ...(by !== undefined && { by }),
-      pods: released.map(({ name }) => name),
-      ended: endedAt !== undefined,
-    })),
-  };
-}
-
-function podOf(pod: WirePod): PodSnapshot {
-  const claims = pod.spec?.volumes?.flatMap(({ persistentVolumeClaim: claim }) => claim?.claimName ?? []) ?? [];
-  return {
-    namespace: pod.metadata.namespace ?? '',
-    name: pod.metadata.name,
-    phase: pod.status?.phase ?? 'Pending',
-    ready: pod.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false,
-    terminating: pod.metadata.deletionTimestamp !== undefined,
-    volumes: claims,
-  };
 }

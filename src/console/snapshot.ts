@@ -1,16 +1,5 @@
-/** What the page shows: one value, made on the server, drawn as it is. */
-import type { Judgement } from '../api/view.ts';
-import type { DrainState } from '../report/drain-status.ts';
-
-export interface PodSnapshot {
-  namespace: string;
-  name: string;
-  phase: string;
-  ready: boolean;
-  terminating: boolean;
-  /** Names of its claims. */
-  volumes: string[];
-}
+/** What the page of `make run` has beside that of a real cluster: the machines as they really are, and what happened, in words. */
+import type { PodPicture } from './picture.ts';
 
 /** A copy of a volume on the disk of a node. */
 export interface ReplicaSnapshot {
@@ -18,43 +7,18 @@ export interface ReplicaSnapshot {
   state: 'healthy' | 'building' | 'repairing' | 'failed';
 }
 
-/** What Fenceline has done about a node in trouble, and what it waits for; from its NodeFence. */
-export interface RecoverySnapshot {
-  trouble: string;
-  /** What stands in the way of everything. */
-  hold?: string;
-  /** How far its fence is: the word for it, and by which method or why. */
-  fence?: { reason: string; message: string };
-  /** How far the node has come back, and what the next stage waits for. */
-  stage?: string;
-  waitsFor?: string;
-  stuck: { pod: string; why: string; until?: string }[];
-  releases: { at: string; basis: string; by?: string; pods: string[]; ended: boolean }[];
-}
-
-export interface NodeSnapshot {
+/** What is true of a machine, whatever the API says. */
+export interface MachineSnapshot {
   name: string;
   zone: string;
-  ready: string;
-  schedulable: boolean;
-  /** By whoever drains it; a node may be unschedulable because of its taints alone. */
-  cordoned: boolean;
-  /** Taints as `key:effect`. */
-  taints: string[];
-  /** Absent while nobody leads. */
-  verdict?: Judgement['verdict'];
-  reason?: string;
-  explanation?: string;
-  evidence: string[];
-  /** What is true of the machine, whatever the API says. */
   power: 'on' | 'off';
   linked: boolean;
-  pods: PodSnapshot[];
+  hung: boolean;
+  /** How its power device misbehaves. */
+  fault: string;
+  pods: PodPicture[];
   /** As they really are on its disk. */
   replicas: ReplicaSnapshot[];
-  recovery?: RecoverySnapshot;
-  /** Of a cordoned node under a DrainPolicy. */
-  drain?: DrainState;
 }
 
 export interface StoryLine {
@@ -62,23 +26,32 @@ export interface StoryLine {
   text: string;
 }
 
-export interface Snapshot {
-  at: string;
-  nodes: NodeSnapshot[];
+/** Of the whole stage. */
+export interface StagePicture {
   /** Pods that no node runs. */
-  waiting: PodSnapshot[];
+  waiting: PodPicture[];
   /** What happened, newest first. */
   story: StoryLine[];
 }
 
-/** What a person can do to a machine. */
-export const MACHINE_ACTIONS = ['power-off', 'power-on', 'partition', 'heal', 'drain', 'uncordon'] as const;
-export type MachineAction = (typeof MACHINE_ACTIONS)[number];
+/** What its power device can be made to do. */
+export const DEVICE_FAULTS = ['none', 'hangs', 'refuses', 'ignores', 'saysOff'] as const;
+export type DeviceFault = (typeof DEVICE_FAULTS)[number];
 
-export interface ConsoleSource {
-  snapshot(): Snapshot;
-  /** Calls back whenever a new snapshot may differ; the answer stops it. */
-  onChange(callback: () => void): () => void;
-  /** False: there is no such machine. */
-  act(node: string, action: MachineAction): boolean;
+/** What a person can do to a machine. */
+export const MACHINE_ACTIONS = [
+  'power-off',
+  'power-on',
+  'partition',
+  'heal',
+  'hang',
+  'wake',
+  'drain',
+  'uncordon',
+] as const;
+export type MachineAction = (typeof MACHINE_ACTIONS)[number] | `device-${DeviceFault}`;
+
+export function isMachineAction(text: string): text is MachineAction {
+  const all: readonly string[] = [...MACHINE_ACTIONS, ...DEVICE_FAULTS.map((fault) => `device-${fault}`)];
+  return all.includes(text);
 }

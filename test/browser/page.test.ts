@@ -1,104 +1,177 @@
-/** The page of `make run`, in a browser, as somebody uses it who has never seen it. */
+/** The page of `make run`, in a browser, as somebody uses it who has never seen it: what it answers, not what it is made of. */
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { after, before, test } from 'node:test';
-import type { Browser, Locator, Page } from 'playwright-core';
-import { chromium } from 'playwright-core';
-import { waitFor } from '../support/wait.ts';
+import { after, before, beforeEach, test } from 'node:test';
+import type { Locator, Page } from 'playwright-core';
+import type { DemoPage as Demo } from './browser.ts';
+import { DemoPage, nodeOfDatabase, violations } from './browser.ts';
 
-const demo = spawn('bin/fenceline', ['demo', '--port', '0'], { stdio: ['ignore', 'pipe', 'inherit'] });
-const problems: string[] = [];
-let browser: Browser;
+let demo: Demo;
 let page: Page;
 
 before(async () => {
-  let output = '';
-  demo.stdout.on('data', (chunk) => {
-    output += String(chunk);
-  });
-  const [, url = ''] = await waitFor('the address', () => /console +(http:\S+)/.exec(output));
-  // It talks to nobody but the page: everything else that a browser does by itself is off.
-  const quiet = [
-    '--no-sandbox',
-    '--disable-gpu',
-    '--disable-quic',
-    '--no-first-run',
-    '--disable-background-networking',
-  ];
-  const args = [...quiet, '--disable-component-update', '--disable-sync'];
-  browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args });
-  page = await browser.newPage();
-  page.setDefaultTimeout(90_000);
-  page.on('pageerror', (error) => problems.push(error.message));
-  page.on('console', (message) => {
-    if (message.type() === 'error') problems.push(message.text());
-  });
-  await page.goto(url);
+  demo = await DemoPage.open();
+  page = await demo.page();
 });
 
-after(async () => {
-  await browser?.close();
-  demo.kill('SIGINT');
-  if (demo.exitCode === null) await once(demo, 'exit');
+beforeEach(async () => {
+  await page.goto(`${demo.url}#/`);
 });
 
-/** The card of the node that runs the first member of the database. */
-async function cardOfDatabase(): Promise<{ node: string; card: Locator }> {
-  await page.locator('article .verdict.healthy').nth(5).waitFor();
-  const database = page.locator('article', { hasText: 'database-0 · running' });
-  const node = (await database.getAttribute('data-node')) ?? '';
-  return { node, card: page.locator(`article[data-node="${node}"]`) };
+after(() => demo[Symbol.asyncDispose]());
+
+const plugs = (node: string): Locator => page.locator(`[data-machine="${node}"]`);
+const tile = (node: string): Locator => page.locator(`a.node[data-node="${node}"]`);
+const headline = (): Locator => page.getByRole('heading', { level: 1 });
+
+/** Opens the page of a node from the map. */
+async function open(node: string): Promise<void> {
+  await tile(node).click();
+  await headline().filter({ hasText: node }).waitFor();
 }
 
-async function movedFrom(node: string, card: Locator): Promise<void> {
-  await card
-    .locator('.recovery .released', { hasText: new RegExp(`released .*database-0.* · PowerOff · ${node}`) })
-    .waitFor();
-  await page.locator(`article:not([data-node="${node}"])`, { hasText: 'database-0 · running' }).waitFor();
-  await page.locator('#story li', { hasText: `${node}: released pod default/database-0` }).waitFor();
+async function backToNow(): Promise<void> {
+  await page.goBack();
+  await page.getByRole('heading', { name: 'Plugs' }).waitFor();
+}
+
+/** Its database runs elsewhere, and the page says since when and on what basis. */
+async function movedFrom(node: string): Promise<void> {
+  await page.locator('.lines li', { hasText: /2 pods on the basis PowerOff/ }).waitFor();
+  await page.getByRole('button', { name: /^Workloads, .*: on node-\d\. default\/database-0 runs on/ }).waitFor();
+  const said = await page.locator('.total').innerText();
+  assert.match(said, /^\d+ s until all that ran there ran again: \d+ s waiting to be sure that it is silent, /);
+  assert.match(said, /making sure that its power is off/);
+  assert.notEqual(await page.locator('.total').count(), 0, node);
+}
+
+async function inService(): Promise<void> {
+  await page.locator('.facts', { hasText: ' · schedulable' }).waitFor();
 }
 
 test('[POD-10, FEN-10] pull the plug of the database: it comes back elsewhere, with the basis, and the node comes back', async () => {
-  const { node, card } = await cardOfDatabase();
-  await card.getByRole('button', { name: 'Pull the plug' }).click();
-  await card.locator('.verdict.suspect').waitFor();
-  await movedFrom(node, card);
-  await card.locator('.fence', { hasText: 'fence: recovered' }).waitFor();
-  await card.locator('.returning', { hasText: 'on its way back: clean' }).waitFor();
-  await card.getByText('· schedulable').waitFor();
-  assert.deepEqual(problems, []);
+  const node = await nodeOfDatabase(page);
+  await headline().filter({ hasText: 'Nothing needs you. All nodes are well.' }).waitFor();
+  await plugs(node).getByRole('button', { name: 'Pull the plug' }).click();
+  await page.locator(`a.node[data-node="${node}"]:not(.m-healthy)`).waitFor();
+  await headline().filter({ hasText: 'Nothing needs you. 1 node is being looked after.' }).waitFor();
+  await open(node);
+  await movedFrom(node);
+  await headline().filter({ hasText: 'takes no pods yet' }).waitFor();
+  await page.getByRole('button', { name: /^Machine, .*: boots\. it was switched on, and has to boot/ }).waitFor();
+  await inService();
+  await backToNow();
+  await page
+    .getByRole('row', { name: new RegExp(`${node} .* its Lease was not renewed \\d+ s .*off, released`) })
+    .waitFor();
+  await page.locator('.story li', { hasText: `${node}: released pod default/database-0` }).waitFor();
+  assert.deepEqual(demo.problems, []);
 });
 
 test('[FEN-1, FEN-10] cut its network: it is fenced, released and, when it can be reached again, brought back', async () => {
-  const { node, card } = await cardOfDatabase();
-  await card.getByRole('button', { name: 'Cut its network' }).click();
-  await movedFrom(node, card);
-  await card.locator('.fence', { hasText: 'fence: booting' }).waitFor();
-  await card.getByText('fenceline.dev/quarantine:NoSchedule').waitFor();
-  await card.getByRole('button', { name: 'Mend its network' }).click();
-  await card.locator('.fence', { hasText: 'fence: recovered' }).waitFor();
-  await card.getByText('· schedulable').waitFor();
-  assert.deepEqual(problems, []);
+  const node = await nodeOfDatabase(page);
+  await plugs(node).getByRole('button', { name: 'Cut its network' }).click();
+  await page.locator(`a.node[data-node="${node}"]:not(.m-healthy)`).waitFor();
+  await open(node);
+  await movedFrom(node);
+  await headline().filter({ hasText: 'it was switched on, and has to boot' }).waitFor();
+  await page.locator('.facts', { hasText: 'unschedulable' }).waitFor();
+  await page.getByRole('button', { name: 'Mend its network' }).click();
+  await inService();
+  await backToNow();
+  assert.deepEqual(demo.problems, []);
 });
 
 test('[DRN-14] drain the node with the only copy of a volume: auto-evicting, beside unschedulable, until it is copied', async () => {
-  await page.locator('article .verdict.healthy').nth(5).waitFor();
-  const holder = page.locator('article', { hasText: 'photos · healthy replica' });
-  const node = (await holder.getAttribute('data-node')) ?? '';
-  const card = page.getByRole('article', { name: node });
-  await card.locator('li.running', { hasText: 'instance-manager-' }).waitFor();
-  await card.getByRole('button', { name: 'Drain' }).click();
-  await card.locator('.facts', { hasText: 'unschedulable · auto-evicting' }).waitFor();
-  await card.getByText(/a drain waits: evicting replicas · replica \S+ of volume photos has to be rebuilt/).waitFor();
-  await page.locator('article', { hasText: 'photos · replica being made' }).waitFor();
-  await card.locator('.drain', { hasText: /^drained · nothing is lost/ }).waitFor();
-  assert.match(await card.locator('.facts').innerText(), /unschedulable$/, 'and no longer auto-evicting');
-  assert.notEqual(await holder.getAttribute('data-node'), node);
-  await page.locator('#story li', { hasText: `${node}: drained` }).waitFor();
+  await page.locator('a.node.m-healthy').nth(5).waitFor();
+  const holder = page.locator('[data-machine]', { hasText: /photos(?! \()/ });
+  const node = (await holder.getAttribute('data-machine')) ?? '';
+  await open(node);
+  await page.locator('.pods li', { hasText: /instance-manager-\S+ running/ }).waitFor();
+  await page.getByRole('button', { name: 'Drain', exact: true }).click();
+  await page.locator('.facts', { hasText: 'unschedulable · auto-evicting' }).waitFor();
+  await page.getByText(/a drain waits: EvictingReplicas: replica \S+ of volume photos has to be rebuilt/).waitFor();
+  await page.locator('.drain', { hasText: /^drained: nothing is lost/ }).waitFor();
+  assert.doesNotMatch(await page.locator('.facts').innerText(), /auto-evicting/);
+  await backToNow();
+  assert.notEqual(await holder.getAttribute('data-machine'), node);
+  await page.locator('.story li', { hasText: `${node}: drained` }).waitFor();
+  await plugs(node).getByRole('button', { name: 'Uncordon' }).click();
+  await plugs(node).getByRole('button', { name: 'Drain' }).waitFor();
+  assert.deepEqual(demo.problems, []);
+});
 
-  await card.getByRole('button', { name: 'Uncordon' }).click();
-  await card.getByText('· schedulable').waitFor();
-  await card.getByRole('button', { name: 'Drain' }).waitFor();
-  assert.deepEqual(problems, []);
+test('[USE-4] by the keyboard alone: find a node, walk over the map, read a mark, a lane as a table, and back', async () => {
+  await page.keyboard.press('/');
+  await page.keyboard.type('node-4');
+  await page.keyboard.press('Enter');
+  await headline().filter({ hasText: 'node-4' }).waitFor();
+  assert.match(page.url(), /#\/node\/node-4$/);
+  await page.keyboard.press('Escape');
+  await page.getByRole('group', { name: 'Nodes by zone' }).focus();
+  await page.keyboard.press('ArrowDown');
+  const below = await page.evaluate('document.activeElement.dataset.node');
+  assert.equal(below, 'node-4', 'below node-1, in its zone');
+  await page.keyboard.press('ArrowRight');
+  assert.equal(await page.evaluate('document.activeElement.dataset.node'), 'node-5');
+  await page.keyboard.press('?');
+  await page.getByRole('dialog', { name: 'Keys' }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.getByRole('dialog').waitFor({ state: 'detached' });
+  const row = page.getByRole('row', { name: /off, released, back in service/ }).first();
+  await row.getByRole('link').focus();
+  await page.keyboard.press('Enter');
+  await page
+    .getByRole('button', { name: /^Asked, .*: confirmed\./ })
+    .first()
+    .focus();
+  await page.locator('.evidence', { hasText: /Asked: confirmed .* From NodeFence status\.history\./ }).waitFor();
+  await page.getByRole('link', { name: 'Asked' }).focus();
+  await page.keyboard.press('Enter');
+  await page.getByRole('group', { name: 'Lane asked as a table' }).waitFor();
+  assert.match(
+    page.url(),
+    /#\/node\/node-\d\/node-\d-\d+\?lane=asked$/,
+    'what is sent to somebody else opens the same',
+  );
+  await page.goBack();
+  await page.getByRole('group', { name: 'Lane asked as a table' }).waitFor({ state: 'detached' });
+  await page.keyboard.press('Escape');
+  await page.getByRole('heading', { name: 'Plugs' }).waitFor();
+  assert.deepEqual(demo.problems, []);
+});
+
+test('[USE-4] what cannot be taken back wants the name of the node typed; a stop is one press, and needs a person from then on', async () => {
+  await open('node-6');
+  await page.getByRole('button', { name: 'Fence now…' }).click();
+  const sure = page.getByRole('button', { name: 'Fence now', exact: true });
+  await page.getByLabel('Type the name of the node to go on').fill('node-5');
+  assert.equal(await sure.isDisabled(), true);
+  await page.getByLabel('Type the name of the node to go on').fill('node-6');
+  await sure.click();
+  await page.getByText('fence requested; the page shows what comes of it').waitFor();
+  await page.getByRole('button', { name: 'Stop', exact: true }).click();
+  await page.getByRole('button', { name: 'Resume', exact: true }).waitFor();
+  await page.keyboard.press('Escape');
+  const need = page.getByRole('listitem').filter({ hasText: 'Stopped' });
+  await need.getByRole('button', { name: 'Resume', exact: true }).click();
+  await page.locator('.needs').waitFor({ state: 'detached' });
+  await open('node-6');
+  await inService();
+  await backToNow();
+  assert.deepEqual(demo.problems, []);
+});
+
+test('[USE-4] axe-core finds nothing wrong, in light and dark, on a desk and on a phone', async () => {
+  const node = await nodeOfDatabase(page);
+  const phone = { width: 390, height: 844 };
+  for (const colorScheme of ['light', 'dark'] as const) {
+    for (const viewport of [{ width: 1440, height: 900 }, phone]) {
+      for (const hash of ['#/', `#/node/${node}`, '#/node/node-6?lane=done']) {
+        const other = await demo.page({ colorScheme, viewport }, hash);
+        await other.getByRole('heading', { level: 1 }).waitFor();
+        assert.deepEqual(await violations(other), [], `${colorScheme} ${viewport.width} ${hash}`);
+        await other.close();
+      }
+    }
+  }
 });

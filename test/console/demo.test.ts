@@ -6,14 +6,16 @@ import * as http from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
-import type { NodeSnapshot, Snapshot } from '../../src/console/snapshot.ts';
+import type { NodePicture } from '../../src/console/picture.ts';
+import type { MachineSnapshot, StagePicture } from '../../src/console/snapshot.ts';
+import { ConsoleStream } from '../support/console-stream.ts';
 import { waitFor } from '../support/wait.ts';
 
 class Demo implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly ended: Promise<number | null>;
   output = '';
-  latest: Snapshot | undefined;
+  seen: ConsoleStream | undefined;
 
   constructor(...args: string[]) {
     this.#child = spawn('bin/fenceline', ['demo', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
@@ -36,23 +38,10 @@ class Demo implements AsyncDisposable {
     return /export KUBECONFIG=(\S+)/.exec(this.output)?.[1] ?? '';
   }
 
-  /** Follows the page's stream of pictures. */
-  async follow(): Promise<void> {
-    const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
-      this.url().then((url) => http.get(new URL('events', url), resolve), reject);
-    });
-    let text = '';
-    response.on('error', () => {});
-    response.on('data', (chunk) => {
-      const pictures = (text + String(chunk)).split('\n\n');
-      text = pictures.pop() ?? '';
-      const last = pictures.at(-1);
-      if (last !== undefined) this.latest = JSON.parse(last.replace('data: ', '')) as Snapshot;
-    });
-  }
-
-  node(fits: (node: NodeSnapshot) => boolean): NodeSnapshot | undefined {
-    return this.latest?.nodes.find(fits);
+  /** Follows the page's stream. */
+  async follow(): Promise<ConsoleStream> {
+    this.seen = await ConsoleStream.open(await this.url());
+    return this.seen;
   }
 
   async act(node: string, action: string): Promise<number> {
@@ -75,10 +64,11 @@ test('six nodes, a database and a shop come up; a pulled plug is suspected; Ctrl
   const url = await demo.url();
   assert.equal((await fetch(url)).status, 200);
   assert.equal((await fetch(url, { method: 'HEAD' })).status, 200);
-  await demo.follow();
+  const seen = await demo.follow();
   await waitFor('everything to be well', () => {
-    const { nodes = [], waiting = [] } = demo.latest ?? {};
-    const ready = nodes.flatMap((node) => node.pods).filter((pod) => pod.ready);
+    const { nodes, machines } = seen;
+    const { waiting = [] } = (seen.parts.get('stage') as StagePicture | undefined) ?? {};
+    const ready = machines.flatMap((machine) => machine.pods).filter((pod) => pod.ready);
     return (
       nodes.length === 6 &&
       waiting.length === 0 &&
@@ -86,23 +76,20 @@ test('six nodes, a database and a shop come up; a pulled plug is suspected; Ctrl
       nodes.every(({ verdict }) => verdict === 'healthy')
     );
   });
-  assert.equal(new Set(demo.latest?.nodes.map(({ zone }) => zone)).size, 3);
+  assert.equal(new Set(seen.nodes.map(({ zone }) => zone)).size, 3);
 
-  const victim = demo.node(({ pods }) => pods.some(({ name }) => name === 'database-0'));
+  const victim = seen.machines.find(({ pods }) => pods.some(({ name }) => name === 'database-0'));
   assert.ok(victim);
   assert.equal(await demo.act(victim.name, 'power-off'), 202);
-  const found = await waitFor('suspicion', () => demo.node((node) => node.verdict === 'suspect'), {
+  const found = await waitFor('suspicion', () => seen.nodes.find((node) => node.verdict === 'suspect'), {
     timeoutMs: 40_000,
   });
   assert.deepEqual(
-    [found.name, found.power, found.ready],
+    [found.name, seen.machine(found.name)?.power, found.ready],
     [victim.name, 'off', 'True'],
     'before Kubernetes says a word',
   );
-  assert.match(
-    demo.latest?.story.map(({ text }) => text).join('\n') ?? '',
-    /healthy → suspect \(LeaseStale\)\n.*pulled the plug/s,
-  );
+  assert.match(seen.story.join('\n'), /healthy → suspect \(LeaseStale\)\n.*pulled the plug/s);
 
   assert.ok(existsSync(demo.kubeconfig));
   demo.interrupt();
@@ -112,16 +99,17 @@ test('six nodes, a database and a shop come up; a pulled plug is suspected; Ctrl
 
 test('[DRN-14] a drain: auto-evicting, the last replica made elsewhere, drained; Ctrl-C ends one that waits', async () => {
   await using demo = new Demo('--port', '0');
-  await demo.follow();
-  const holder = (state: string): NodeSnapshot | undefined =>
-    demo.node(({ replicas }) => replicas.some((one) => one.volume === 'photos' && one.state === state));
+  const seen = await demo.follow();
+  const holder = (state: string): MachineSnapshot | undefined =>
+    seen.machines.find(({ replicas }) => replicas.some((one) => one.volume === 'photos' && one.state === state));
   const first = await waitFor('the storage', () => {
-    const pods = demo.latest?.nodes.flatMap((node) => node.pods) ?? [];
+    const pods = seen.machines.flatMap((machine) => machine.pods);
     return (
       pods.filter(({ name, ready }) => ready && name.startsWith('instance-manager-')).length === 6 && holder('healthy')
     );
   });
-  const now = (): NodeSnapshot | undefined => demo.node(({ name }) => name === first.name);
+  const now = (): NodePicture | undefined => seen.node(first.name);
+  const podsThere = (): MachineSnapshot['pods'] => seen.machine(first.name)?.pods ?? [];
   const evicting = (): boolean => now()?.cordoned === true && now()?.drain?.autoEvicting === true;
   assert.equal(await demo.act(first.name, 'drain'), 202);
   await waitFor('auto-evicting', evicting);
@@ -137,17 +125,15 @@ test('[DRN-14] a drain: auto-evicting, the last replica made elsewhere, drained;
     / no, auto-evicting\n[^]* EvictingReplicas +yes /,
   );
 
-  await waitFor('the end', () => now()?.pods.length === 0, { timeoutMs: 60_000 });
+  await waitFor('the end', () => podsThere().length === 0, { timeoutMs: 60_000 });
   assert.deepEqual([now()?.drain?.autoEvicting, now()?.drain?.blocked, now()?.cordoned], [false, false, true]);
   assert.equal(holder('healthy')?.name, target.name);
-  await waitFor('the story', () => demo.latest?.story.some(({ text }) => text === `${first.name}: drained`));
+  await waitFor('the story', () => seen.story.includes(`${first.name}: drained`));
   assert.equal(await demo.act(first.name, 'uncordon'), 202);
-  await waitFor('the uncordon', () => now()?.cordoned === false && now()?.pods.some(({ ready }) => ready));
+  await waitFor('the uncordon', () => now()?.cordoned === false && podsThere().some(({ ready }) => ready));
 
   assert.equal(await demo.act(target.name, 'drain'), 202);
-  await waitFor('the next one', () =>
-    demo.node(({ name, drain }) => name === target.name && drain?.autoEvicting === true),
-  );
+  await waitFor('the next one', () => seen.node(target.name)?.drain?.autoEvicting === true);
   demo.interrupt();
   assert.equal(await demo.ended, 0);
 });

@@ -33,11 +33,11 @@ async function seen(node: string, action: MachineAction, times: { afterMs: numbe
   const stop = new AbortController();
   const running = demo.start().then(() => demo.run(stop.signal));
   await clock.runFor(times.afterMs);
-  const before = demo.source.snapshot().nodes.find(({ name }) => name === node)?.pods ?? [];
+  const before = demo.source.podsOn(node);
   const doneAt = clock.now();
   demo.source.act(node, action);
   await clock.runFor(times.forMs);
-  const { story } = demo.source.snapshot();
+  const { story } = demo.source;
   stop.abort();
   await running;
   await demo.world.stop();

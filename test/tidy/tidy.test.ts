@@ -6,15 +6,18 @@ import { dirname, join, normalize } from 'node:path';
 import { describe, test } from 'node:test';
 import { mayImport, openRooms, pureRooms } from './house.ts';
 
-/** The command line is where the real clock and chance come in. */
-const edges = ['src/clock.ts', 'src/cli/'];
+/** What is packed for browsers; nothing of the program loads it. */
+const pageBegins = 'src/console/page/main.tsx';
 
-const sources = globSync('src/**/*.ts').sort();
+/** The command line is where the real clock and chance come in; in a browser, the beginning of the page. */
+const edges = ['src/clock.ts', 'src/cli/', pageBegins];
+
+const sources = globSync('src/**/*.{ts,tsx}').sort();
 const production = sources.filter((file) => !file.endsWith('.test.ts'));
-const everything = globSync('{src,test,bench,build,control-plane}/**/*.ts');
+const everything = globSync('{src,test,bench,build,control-plane}/**/*.{ts,tsx}');
 
 function roomOf(file: string): string {
-  return (file.split('/')[1] ?? '').replace(/\.ts$/, '');
+  return (file.split('/')[1] ?? '').replace(/\.tsx?$/, '');
 }
 
 function importsOf(file: string): string[] {
@@ -112,7 +115,7 @@ describe('the house', () => {
       if (state.get(file) === 'open') cycles.push([...path.slice(path.indexOf(file)), file].join(' → '));
       if (state.has(file)) return;
       state.set(file, 'open');
-      const targets = relativeImportsOf(file).filter((target) => target.startsWith('src/') && target.endsWith('.ts'));
+      const targets = relativeImportsOf(file).filter((target) => target.startsWith('src/') && /\.tsx?$/.test(target));
       for (const target of targets) visit(target, [...path, file]);
       state.set(file, 'done');
     };
@@ -121,12 +124,14 @@ describe('the house', () => {
   });
 
   test('no dead files: everything is reached from the command, the tests of the whole, or the benchmarks', () => {
-    const roots = everything.filter((file) => !file.startsWith('src/') || file === 'src/cli/main.ts');
+    const roots = everything.filter(
+      (file) => !file.startsWith('src/') || ['src/cli/main.ts', pageBegins].includes(file),
+    );
     const reached = new Set<string>();
     const visit = (file: string): void => {
       if (reached.has(file)) return;
       reached.add(file);
-      for (const target of relativeImportsOf(file).filter((path) => path.endsWith('.ts'))) visit(target);
+      for (const target of relativeImportsOf(file).filter((path) => /\.tsx?$/.test(path))) visit(target);
     };
     for (const root of roots) visit(root);
     assert.deepEqual(

@@ -1,0 +1,42 @@
+/** Which page is open, as it stands in the address: what is sent to somebody else opens the same. */
+
+export interface Route {
+  page: 'now' | 'node' | 'workloads' | 'devices' | 'policies' | 'drains' | 'record' | 'rehearse';
+  node?: string;
+  incident?: string;
+  /** The lane that is shown as a table. */
+  lane?: string;
+}
+
+const pages: readonly string[] = ['workloads', 'devices', 'policies', 'drains', 'record', 'rehearse'];
+
+export function routeOf(hash: string): Route {
+  const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2);
+  const [first = '', node = '', incident = ''] = path.split('/').map(decoded);
+  const lane = new URLSearchParams(query).get('lane');
+  const open = lane === null ? {} : { lane };
+  if (first === 'node' && node !== '') return { page: 'node', node, ...(incident === '' ? {} : { incident }), ...open };
+  return { page: pages.includes(first) ? (first as Route['page']) : 'now' };
+}
+
+export function hashOf({ page, node, incident, lane }: Route): string {
+  const names = page === 'now' ? [] : [page, node, incident].filter((name) => name !== undefined);
+  const query = lane === undefined ? '' : `?lane=${encodeURIComponent(lane)}`;
+  return `#/${names.map(encodeURIComponent).join('/')}${query}`;
+}
+
+/** What the server is asked for. */
+export function pageOf({ page, node, incident }: Route): string {
+  return [page, node, incident]
+    .filter((name) => name !== undefined)
+    .map(encodeURIComponent)
+    .join('/');
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

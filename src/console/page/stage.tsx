@@ -1,0 +1,198 @@
+/** On the embedded cluster: stories to click through, and the plugs. */
+import type { JSX } from 'preact';
+import { createContext } from 'preact';
+import { useContext, useEffect, useState } from 'preact/hooks';
+import type { NodePicture } from '../picture.ts';
+import type { MachineSnapshot } from '../snapshot.ts';
+import { DEVICE_FAULTS } from '../snapshot.ts';
+import { hashOf } from './route.ts';
+import { path, post } from './store.ts';
+import type { Scene, Story } from './stories.ts';
+import { heroNode, STORIES } from './stories.ts';
+import { Panel, useStore } from './ui.tsx';
+
+export interface Telling {
+  story: Story;
+  step: number;
+  node: string;
+}
+
+export const StoryContext = createContext<{ start: (story: Story) => void }>({ start: () => {} });
+
+export function Stories(): JSX.Element {
+  const { start } = useContext(StoryContext);
+  return (
+    <Panel title="Try it">
+      <ul class="stories">
+        {STORIES.map((story) => (
+          <li key={story.id}>
+            <button type="button" onClick={() => start(story)}>
+              {story.title}
+            </button>
+            <span class="soft">{story.about}</span>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
+export function Plugs(): JSX.Element {
+  const { machines, nodes } = useStore();
+  const zones = [...new Set(machines.map(({ zone }) => zone))].filter((zone) => zone !== '');
+  return (
+    <Panel title="Plugs" aside={<span class="soft">of the machines, as they really are</span>}>
+      <ul class="machines">
+        {machines.map((machine) => (
+          <MachineRow key={machine.name} machine={machine} node={nodes.find(({ name }) => name === machine.name)} />
+        ))}
+        <li>
+          <span class="soft">zones</span>
+          <span class="switches">
+            {zones.map((zone) => (
+              <ZonePlug key={zone} zone={zone} machines={machines} />
+            ))}
+          </span>
+        </li>
+      </ul>
+    </Panel>
+  );
+}
+
+function ZonePlug({ zone, machines }: { zone: string; machines: readonly MachineSnapshot[] }): JSX.Element {
+  const isCut = machines.some((machine) => machine.zone === zone && !machine.linked);
+  return (
+    <button
+      type="button"
+      class={isCut ? 'is-off' : ''}
+      onClick={() => void post(path('zones', zone, isCut ? 'heal' : 'partition'))}
+    >
+      {isCut ? `Mend zone ${zone}` : `Cut zone ${zone}`}
+    </button>
+  );
+}
+
+const faultWords: Readonly<Record<string, string>> = {
+  none: 'BMC works',
+  hangs: 'BMC silent',
+  refuses: 'BMC refuses',
+  ignores: 'BMC ignores',
+  saysOff: 'BMC says off',
+};
+
+export function MachineRow({
+  machine,
+  node,
+}: {
+  machine: MachineSnapshot;
+  node: NodePicture | undefined;
+}): JSX.Element {
+  const { name, power, linked, hung, fault, replicas } = machine;
+  const act = (action: string) => () => void post(path('nodes', name, action));
+  const cordoned = node?.cordoned === true;
+  const changed = replicas.filter(({ state }) => state !== 'healthy');
+  return (
+    <li aria-label={name} data-machine={name}>
+      <a href={hashOf({ page: 'node', node: name })}>{name}</a>
+      <span class="switches">
+        <button
+          type="button"
+          class={power === 'on' ? '' : 'is-off'}
+          onClick={act(power === 'on' ? 'power-off' : 'power-on')}
+        >
+          {power === 'on' ? 'Pull the plug' : 'Plug in'}
+        </button>
+        <button type="button" class={linked ? '' : 'is-off'} onClick={act(linked ? 'partition' : 'heal')}>
+          {linked ? 'Cut its network' : 'Mend its network'}
+        </button>
+        <button
+          type="button"
+          class={hung ? 'is-off' : ''}
+          onClick={act(hung ? 'wake' : 'hang')}
+          disabled={power === 'off'}
+        >
+          {hung ? 'Wake it up' : 'Hang it'}
+        </button>
+        <button type="button" class={cordoned ? 'is-off' : ''} onClick={act(cordoned ? 'uncordon' : 'drain')}>
+          {cordoned ? 'Uncordon' : 'Drain'}
+        </button>
+        <select
+          aria-label={`Power device of ${name}`}
+          value={fault}
+          onChange={(event) => act(`device-${event.currentTarget.value}`)()}
+        >
+          {DEVICE_FAULTS.map((one) => (
+            <option key={one} value={one}>
+              {faultWords[one]}
+            </option>
+          ))}
+        </select>
+      </span>
+      <span class="soft copies">
+        {replicas.map(({ volume, state }) => `${volume}${state === 'healthy' ? '' : ` (${state})`}`).join(', ') ||
+          'no copies'}
+        {changed.length === 0 ? '' : ' …'}
+      </span>
+    </li>
+  );
+}
+
+/** The story that is told, at the lower edge of every page. */
+export function StoryBar({
+  telling,
+  onStep,
+  onEnd,
+}: {
+  telling: Telling;
+  onStep: (step: number) => void;
+  onEnd: () => void;
+}): JSX.Element {
+  const { nodes, machines, head } = useStore();
+  const { story, step, node } = telling;
+  const scene: Scene = { nodes, machines, head, node };
+  const now = story.steps[step];
+  const [done, setDone] = useState(false);
+  const isSo = now?.until?.(scene) === true;
+  useEffect(() => setDone(false), [step]);
+  useEffect(() => {
+    if (isSo) onStep(step + 1);
+  }, [isSo, step]);
+  const isLast = step === story.steps.length - 1;
+  const carryOut = async (): Promise<void> => {
+    setDone(true);
+    for (const one of now?.deed?.paths(scene) ?? []) await post(one);
+  };
+  return (
+    <aside class="story-bar" aria-label={story.title}>
+      <p aria-live="polite">
+        <span class="soft">
+          {story.title}, {step + 1} of {story.steps.length}
+        </span>{' '}
+        {now?.text(scene)}
+      </p>
+      {now?.deed !== undefined && !done ? (
+        <button type="button" class="primary" onClick={() => void carryOut()}>
+          {now.deed.label}
+        </button>
+      ) : now?.until !== undefined ? (
+        <span class="waiting soft">waiting…</span>
+      ) : isLast ? undefined : (
+        <>
+          <a class="button" href={hashOf({ page: 'node', node })}>
+            Show it
+          </a>
+          <button type="button" class="primary" onClick={() => onStep(step + 1)}>
+            Go on
+          </button>
+        </>
+      )}
+      <button type="button" class="quiet" onClick={onEnd}>
+        {isLast ? 'Done' : 'Leave'}
+      </button>
+    </aside>
+  );
+}
+
+export function beginning(story: Story, machines: readonly MachineSnapshot[]): Telling {
+  return { story, step: 0, node: heroNode(machines) ?? machines[0]?.name ?? '' };
+}

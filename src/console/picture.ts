@@ -1,0 +1,129 @@
+/**
+ * What the pages show: parts with a name each, made on the server and drawn as they are. What has changed is sent, and nothing else.
+ * Types only: the page is made from them too.
+ */
+import type { Verdict } from '../api/view.ts';
+import type { DrainState } from '../report/drain-status.ts';
+import type { Explanation, Leader } from '../report/explanation.ts';
+import type { Need } from '../report/needs.ts';
+import type { Timeline } from '../report/timeline.ts';
+
+/** What a node looks like on the map, by colour and by shape. */
+export type NodeMark = 'healthy' | 'suspect' | 'down' | 'fenced' | 'held' | 'quarantined' | 'unknown';
+
+export interface NodePicture {
+  name: string;
+  zone: string;
+  mark: NodeMark;
+  verdict: Verdict;
+  reason: string;
+  /** Of its condition Ready. */
+  ready: string;
+  cordoned: boolean;
+  /** Takes pods: neither cordoned nor in quarantine. */
+  schedulable: boolean;
+  /** Of a cordoned node under a DrainPolicy. */
+  drain?: DrainState;
+  /** Absent: no policy selects it. */
+  policy?: string;
+  /** The one that is open. */
+  incident?: { id: string; since: string };
+  /** The whole in one sentence, of one that is not quiet. */
+  summary?: string;
+  /** How many pods are there, and the names of some that have volumes. */
+  pods: number;
+  runs: string[];
+}
+
+/** A person has to do something about it. */
+export interface NeedPicture extends Omit<Need, 'node'> {
+  /** Absent: it is about all of them. */
+  node?: string;
+  /** What the console can do about it. */
+  act?: NodeAct;
+}
+
+export interface BrakePicture {
+  nodes: number;
+  troubled: number;
+  /** The least that a policy in force allows. */
+  allowed: number;
+  /** By that policy, and as it is written there. */
+  policy: string;
+  limit: string;
+  fencing: string[];
+  maxConcurrent: number;
+  /** Something is held back by it. */
+  isOn: boolean;
+}
+
+export interface IncidentLine {
+  id: string;
+  node: string;
+  trouble: string;
+  startedAt: string;
+  /** Absent: it is open. */
+  endedAt?: string;
+  /** What it came to, in a few words. */
+  outcome: string;
+  /** How long its workloads were away. */
+  awayMs?: number;
+}
+
+export interface HeadPicture {
+  /** `unknown`: nobody can see. */
+  tone: 'calm' | 'busy' | 'needs' | 'unknown';
+  /** The first line, in plain words. */
+  text: string;
+  /** What goes on, one line each. */
+  lines: { node: string; text: string }[];
+  needs: NeedPicture[];
+  operator: Leader;
+  /** What somebody has to know who reads the rest. */
+  warnings: string[];
+  brake?: BrakePicture;
+  incidents: IncidentLine[];
+  hasPolicy: boolean;
+  /** Who looks, as the API server says; absent: nobody has signed in, because nobody has to. */
+  user?: string;
+  /** What may be done from here to nodes. */
+  can: NodeAct[];
+}
+
+/** What the console does to a node, as whoever is signed in. */
+export const NODE_ACTS = ['approve', 'stop', 'resume', 'fence'] as const;
+export type NodeAct = (typeof NODE_ACTS)[number];
+
+export interface PodPicture {
+  namespace: string;
+  name: string;
+  phase: string;
+  ready: boolean;
+  terminating: boolean;
+  volumes: string[];
+  /** Why it is still there, of one that should be gone. */
+  stuck?: string;
+}
+
+/** The page of one node, or of one incident of it. */
+export interface NodePage {
+  node: string;
+  explanation: Explanation;
+  /** The same as `fenceline explain` prints it. */
+  text: string;
+  timeline?: Timeline;
+  /** All of its incidents on record, the latest first. */
+  incidents: IncidentLine[];
+  pods: PodPicture[];
+  acts: NodeAct[];
+}
+
+/** What is sent. */
+export interface News {
+  /** By the API server's clock. */
+  at: string;
+  /** How long nothing was heard of the API server, if that is long. */
+  silentMs?: number;
+  set: Record<string, unknown>;
+  gone: string[];
+}

@@ -1,0 +1,83 @@
+/** Where the pages have what they show: a cluster that is watched, and in `make run` also its machines. */
+import type { ClusterWatch } from './cluster-watch.ts';
+import { nodePage } from './incidents.ts';
+import type { Looker } from './now.ts';
+import { nowParts } from './now.ts';
+
+export interface ConsoleSource {
+  /** Everything on a page, by name. */
+  parts(page: string): ReadonlyMap<string, unknown>;
+  /** Calls back whenever something may be otherwise; the answer stops it. */
+  onChange(callback: () => void): () => void;
+  /** By the API server's clock. */
+  readonly nowMs: number;
+  /** Since the API server last said anything. */
+  readonly silentMs: number;
+  /** How many look. */
+  readonly watchers: number;
+}
+
+/** What only time changes is not looked at more often. */
+const sameMomentMs = 50;
+
+export class ClusterSource implements ConsoleSource {
+  readonly #cluster: ClusterWatch;
+  readonly #looker: Looker;
+  #watchers = 0;
+  #made: { atMs: number; parts: ReadonlyMap<string, unknown> } | undefined;
+
+  constructor(cluster: ClusterWatch, looker: Looker) {
+    this.#cluster = cluster;
+    this.#looker = looker;
+    cluster.onChange(() => {
+      this.#made = undefined;
+    });
+  }
+
+  get nowMs(): number {
+    return this.#cluster.nowMs;
+  }
+
+  get silentMs(): number {
+    return this.#cluster.silentMs;
+  }
+
+  get watchers(): number {
+    return this.#watchers;
+  }
+
+  onChange(callback: () => void): () => void {
+    this.#watchers += 1;
+    const stop = this.#cluster.onChange(callback);
+    return () => {
+      this.#watchers -= 1;
+      stop();
+    };
+  }
+
+  /** What every page has at its head is on all of them, and behind it what the page is about. */
+  parts(page: string): Map<string, unknown> {
+    const parts = new Map(this.#head());
+    const [kind = '', node = '', incident] = page.split('/').map(decoded);
+    if (kind === 'node') parts.set('page', nodePage(this.#cluster, node, incident) ?? { missing: node });
+    return parts;
+  }
+
+  /** Made once for all who look in the same moment. */
+  #head(): ReadonlyMap<string, unknown> {
+    const atMs = this.nowMs;
+    if (this.#made === undefined || Math.abs(atMs - this.#made.atMs) >= sameMomentMs) {
+      this.#made = { atMs, parts: nowParts(this.#cluster, this.#looker) };
+    }
+    return this.#made.parts;
+  }
+}
+
+/** What is not an encoding stands for itself, and is then nobody's name. */
+export function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
