@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { ActCluster, fenceRef } from '../../test/support/act-cluster.ts';
 import { manualClock, type ManualClock } from '../../test/support/manual-clock.ts';
+import type { StoredDevice } from '../act/device-records.ts';
 import { KubeClient } from '../kube/client.ts';
 import { errorFromAnswer } from '../kube/errors.ts';
 import { TransportError } from '../kube/transport.ts';
+import { fenceDevices } from '../kube/resources.ts';
 import { Recording } from './recording.ts';
 
 const forbidden = errorFromAnswer('PUT it', 403, '{"message":"ValidatingAdmissionPolicy denied"}', undefined);
@@ -91,4 +94,28 @@ test('[STM-8] it asks again where nobody answers: what was cut meanwhile waits f
   const first = await within(42);
   assert.ok(first > 0);
   assert.ok((await within(16)) > first);
+});
+
+test('[STM-8] S20: to ask whether it may record changes nothing of a record or a device', async () => {
+  const cluster = await ActCluster.create();
+  const { client, clock } = cluster;
+  const spec = { node: 'node-1' };
+  await cluster.make(fenceDevices, { metadata: { name: 'node-1.pdu', namespace: 'default' }, spec });
+  const ref = { resource: fenceDevices, namespace: 'default', name: 'node-1.pdu' };
+  const object = await cluster.read<StoredDevice>(ref);
+  const before = [await cluster.read(fenceRef), object];
+  cluster.writes.length = 0;
+  const around = { elector: undefined, known: () => ({ nodes: ['node-1'], devices: [{ object }] }) };
+  const log = { warn: () => {}, info: () => {} };
+  const one = new Recording({ client, clock, log, identity: 'host_1' }, around);
+  await one.probe();
+  assert.deepEqual(
+    cluster.writes.map(({ resource, code, isDryRun }) => [resource, code, isDryRun]),
+    [
+      ['fencedevices', 200, true],
+      ['nodefences', 200, true],
+    ],
+  );
+  assert.deepEqual([await cluster.read(fenceRef), await cluster.read(ref)], before);
+  one.close();
 });
