@@ -162,10 +162,7 @@ const fence = z.object({
   ).optional(),
   index: count('Which method of the level.'),
   nodeUid: text(64, 'The UID of the Node object that it was begun for; absent: told by times.').optional(),
-  recordUid: text(
-    64,
-    'The UID of the NodeFence that it was begun in: in another one it was restored, or copied, and nobody has begun it. Absent: told by times.',
-  ).optional(),
+  recordUid: text(64, 'The UID of the NodeFence it was begun in; absent: told by times.').optional(),
   bootId: bootId().optional(),
   switched: z
     .array(switched)
