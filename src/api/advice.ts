@@ -308,7 +308,16 @@ export const REQUESTED_ADVICE: AdviceFor<typeof REQUESTED> = {
 };
 
 export const WRONG_ADVICE: AdviceFor<typeof WRONG> = {
-  AnotherMachine: { ends: 'its configuration names the right machine, and a check finds that so', can: [c.check] },
+  AnotherMachine: {
+    ends: 'its configuration names the right machine, and a check finds that so; until then that device is told nothing',
+    can: [
+      {
+        to: 'see where its device is written down; put the address and plug of the right machine there',
+        command: 'fenceline check {{node}} -n {{namespace}} -o wide',
+      },
+      c.check,
+    ],
+  },
   OffWhileAlive: { ends: 'somebody has looked at it and says so, and a check finds it on', can: [c.check, c.clear] },
   SharedWithAnotherNode: { ends: 'no other node is configured with its address and plug', can: [c.devices, c.check] },
   OutletsSwapped: { ends: 'somebody has looked which machine is plugged in where, and says so', can: [c.clear] },

@@ -93,7 +93,7 @@ function ofFence(decided: Decided, { fence }: NodeFenceStatus): Upcoming | undef
   const by = fence.method === undefined ? '' : ` (${fence.method})`;
   if (fence.waitsFor !== undefined) {
     const isTold = atMs !== undefined && isSwitching.has(fence.phase);
-    if (!isTold) return { what: `nothing by itself: ${fence.waitsFor}` };
+    if (!isTold) return leftAsItIs(decided, fence.waitsFor);
     const isOver = isBack(nodeCase) && (fence.phase === 'isolating' || fence.phase === 'poweringOff');
     if (isOver) return { what: 'its fence is over: the node is back', atMs };
   }
@@ -112,7 +112,7 @@ function ofFence(decided: Decided, { fence }: NodeFenceStatus): Upcoming | undef
       };
     case 'poweringOff':
       return {
-        what: `its device is told to switch it off${by}, and asked until it confirms that; then ${released}`,
+        what: `its device, if it answers for this machine, is told to switch it off${by} and asked until it confirms that; then ${released}`,
         atMs,
       };
     case 'off': {
@@ -135,6 +135,16 @@ function ofFence(decided: Decided, { fence }: NodeFenceStatus): Upcoming | undef
     case 'failed':
       return ofFailed(nodeCase, fence);
   }
+}
+
+/** Of the machine nothing more is done; what has not been let go yet goes all the same. */
+function leftAsItIs(decided: Decided, waitsFor: string): Upcoming {
+  const { stuck } = decided.decision;
+  const [first] = stuck;
+  if (first === undefined) return { what: `nothing by itself: ${waitsFor}` };
+  const pod = `pod ${first.namespace}/${first.name}${stuck.length > 1 ? ` and ${stuck.length - 1} more` : ''}`;
+  const dated = ofPod(decided);
+  return dated ?? { what: `${pod} may go when what keeps it is over; ${waitsFor}`.slice(0, 512) };
 }
 
 function isIsolatedFirst(nodeCase: NodeCase): boolean {

@@ -13,13 +13,14 @@ import {
 import type { Advice } from '../api/advice.ts';
 import { COMMANDS } from '../api/advice.ts';
 import { RELEASED_ADVICE, STUCK_ADVICE } from '../api/advice-of-pods.ts';
+import { formatDuration } from '../api/duration.ts';
 import { clockTime, isUnderFence } from '../api/facts.ts';
 import { lapsesAtMs, requestOf } from '../api/fence-request.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { pauseOf } from '../api/pause.ts';
 import { ALARM, FENCED, HELD, RELEASED } from '../api/reasons.ts';
 import type { Advised, Known } from './explanation.ts';
-import { advised, isAttended, isBack, isGone, leftAloneBy, namesOf } from './explanation.ts';
+import { advised, isAttended, isBack, isGone, leftAloneBy, namesOf, reportedTrouble } from './explanation.ts';
 
 /** What is not in the list, as a newer operator may write it, is told as it is. */
 function adviceFor(all: { readonly [reason: string]: Advice }, reason: string): Advice {
@@ -36,7 +37,7 @@ export function waitsOf(known: Known): Advised[] {
         ...returnWaits(known),
         ...stuckPods(known),
       ]
-    : [...stoppedOnly(known), ...unselected(known)];
+    : [...stoppedOnly(known), ...unselected(known), ...conditionWaits(known)];
   const asked = requests(known);
   return [
     ...own,
@@ -102,6 +103,21 @@ function unselected(known: Known): Advised[] {
   const { judgement, policy } = known;
   if (policy !== undefined || judgement.verdict === 'healthy' || isGone(known)) return [];
   return [advised({ reason: 'NoPolicy', message: 'no policy selects it' }, STUCK_ADVICE.NoPolicy, namesOf(known))];
+}
+
+/** Of a node that is well by its Lease and Ready: what it reports, and its policy has a remedy for. */
+function conditionWaits(known: Known): Advised[] {
+  if (known.judgement.verdict !== 'healthy') return [];
+  return reportedTrouble(known).map(({ type, status, since, threshold }) => {
+    const time = formatDuration(threshold.condition?.forMs ?? 0);
+    const message = `${type} is ${status}, and policy ${known.policy?.name} begins with ${threshold.remedies[0]?.name} when the operator has seen that for ${time}`;
+    const ends = `${type} is not ${status} any more; else its remedy begins`;
+    return advised(
+      { reason: 'Threshold', message, since },
+      { ends, can: [COMMANDS.describe, COMMANDS.policy] },
+      namesOf(known),
+    );
+  });
 }
 
 function conditionOf({ conditions }: NodeFenceStatus, type: string): NodeFenceStatus['conditions'][number] | undefined {

@@ -19,7 +19,16 @@ import { summaryOf } from './explain-summary.ts';
 import { waitsOf } from './explain-waits.ts';
 import { releasesOf } from './incidents.ts';
 import type { Advised, ExplainedEvidence, Explanation, Known } from './explanation.ts';
-import { isAttended, isBack, isGone, isLed, isMaintained, leftAloneBy, namesOf } from './explanation.ts';
+import {
+  isAttended,
+  isBack,
+  isGone,
+  isLed,
+  isMaintained,
+  leftAloneBy,
+  namesOf,
+  reportedTrouble,
+} from './explanation.ts';
 
 const maxCommands = 6;
 
@@ -74,10 +83,10 @@ function nextOf(known: Known, waits: readonly Advised[]): Pick<Explanation, 'nex
 /** Of a node that is in trouble, and not for long enough yet: what begins then, unless somebody holds it. */
 function beginning(known: Known, waits: readonly Advised[]): Pick<Explanation, 'next'> {
   const { judgement, policy } = known;
-  if (judgement.verdict === 'healthy' || isGone(known)) return {};
-  const due = (policy?.remedy?.thresholds ?? []).map(
-    (one) => `${one.remedies[0]?.name} begins, if ${thresholdText(one)}`,
-  );
+  if (isGone(known)) return {};
+  const isWell = judgement.verdict === 'healthy';
+  const met = isWell ? reportedTrouble(known).map(({ threshold }) => threshold) : (policy?.remedy?.thresholds ?? []);
+  const due = met.map((one) => `${one.remedies[0]?.name} begins, if ${thresholdText(one)}`);
   if (due.length === 0) return {};
   const hold = waits.find(({ wait }) => holdsEverything.has(wait.reason))?.wait;
   return {
@@ -92,7 +101,10 @@ function beginning(known: Known, waits: readonly Advised[]): Pick<Explanation, '
 function verdictOf(known: Known): Explanation['verdict'] {
   const { judgement, record, atMs } = known;
   const now = clockTime(atMs);
-  const looked = judgement.evidence.map((item) => ({ ...item, at: now }));
+  const looked = [...judgement.evidence, ...conditionsSeen(known), ...bootSeen(known)].map((item) => ({
+    ...item,
+    at: now,
+  }));
   const heard = [...looked, ...devicesHeard(known)];
   const { verdict, verdictReason } = record?.status ?? {};
   if (!isAttended(known) || verdict === undefined) {
@@ -113,6 +125,28 @@ function verdictOf(known: Known): Explanation['verdict'] {
 
 function byTime(items: readonly ExplainedEvidence[]): ExplainedEvidence[] {
   return items.toSorted((one, other) => Date.parse(one.at) - Date.parse(other.at));
+}
+
+/** What else its Node reports, by node-problem-detector as a rule: whatever is True, and what its policy has a remedy for. */
+function conditionsSeen(known: Known): Omit<ExplainedEvidence, 'at'>[] {
+  const troubles = new Set(reportedTrouble(known).map(({ type }) => type));
+  return (known.facts?.conditions ?? []).flatMap(({ type, status, reason, since }) => {
+    if (type === 'Ready' || (status !== 'True' && !troubles.has(type))) return [];
+    // Whoever has written it may have fallen silent since.
+    return [
+      { source: 'Condition' as const, says: 'Unknown', detail: `${type} is ${status} (${reason}) since ${since}` },
+    ];
+  });
+}
+
+/** Nothing of before a boot runs any more. */
+function bootSeen({ facts, record }: Known): Omit<ExplainedEvidence, 'at'>[] {
+  const before = record?.status.evidence.find(({ bootId }) => bootId !== undefined)?.bootId ?? '';
+  const now = facts?.bootId ?? '';
+  if (before === '' || now === '' || before === now) return [];
+  return [
+    { source: 'Boot', says: 'Alive', detail: `it has booted since: its kubelet reports boot ${now}, before ${before}` },
+  ];
 }
 
 function devicesHeard({ node, devices }: Known): ExplainedEvidence[] {
@@ -238,7 +272,14 @@ function commandsFor(known: Known, waits: readonly Advised[]): Command[] {
       first.findIndex((one) => one.command === command) === at &&
       (mayBeFenced(known) || !command.startsWith(fenceCommand)),
   );
-  return [...own.slice(0, maxCommands), ...last];
+  return [...own.slice(0, maxCommands).map((one) => purposeOf(one, first)), ...last];
+}
+
+const inGeneral: ReadonlySet<string> = new Set(Object.values(COMMANDS).map(({ to }) => to));
+
+/** Of two purposes of one command the one that names what to change: that a policy can be edited helps nobody at night. */
+function purposeOf(one: Command, all: readonly Command[]): Command {
+  return all.find(({ command, to }) => command === one.command && !inGeneral.has(to)) ?? one;
 }
 
 const fenceCommand = 'fenceline fence ';

@@ -5,8 +5,8 @@ import { isUnderFence } from '../api/facts.ts';
 import type { FenceDeviceStatus } from '../api/fence-device.ts';
 import type { NodeFence, NodeFenceStatus } from '../api/node-fence.ts';
 import type { SeenPause } from '../api/seen-pause.ts';
-import type { PolicyFacts } from '../api/release-view.ts';
-import type { EvidenceItem, Judgement, NodeFacts, Verdict } from '../api/view.ts';
+import type { LadderThreshold, PolicyFacts } from '../api/release-view.ts';
+import type { EvidenceItem, Judgement, NodeCondition, NodeFacts, Verdict } from '../api/view.ts';
 import type { DrainState } from './drain-status.ts';
 
 /** What the command has read. */
@@ -71,7 +71,7 @@ export interface Wait {
 }
 
 export interface ExplainedEvidence {
-  source: EvidenceItem['source'] | NodeFenceStatus['evidence'][number]['source'] | 'Device';
+  source: EvidenceItem['source'] | NodeFenceStatus['evidence'][number]['source'] | 'Device' | 'Boot';
   says: string;
   detail: string;
   at: string;
@@ -137,6 +137,17 @@ export function isBack({ record }: Pick<Known, 'record'>): boolean {
 /** Nothing is begun meanwhile; what was begun is brought to its end, and nobody is told that it is held. */
 export function leftAloneBy({ leftAlone, record }: Known): readonly LeftAlone[] {
   return isUnderFence(record?.status.fence) ? [] : leftAlone;
+}
+
+/** What the Node reports, Ready apart, for which its policy has a remedy. For how long is counted by the operator alone. */
+export function reportedTrouble({ facts, policy }: Known): (NodeCondition & { threshold: LadderThreshold })[] {
+  return (policy?.remedy?.thresholds ?? []).flatMap((threshold) => {
+    const { type, status } = threshold.condition ?? {};
+    const found = facts?.conditions.find((one) => one.type === type && one.type !== 'Ready');
+    if (found === undefined) return [];
+    const isMet = status === 'NotTrue' ? found.status !== 'True' : found.status === status;
+    return isMet ? [{ ...found, threshold }] : [];
+  });
 }
 
 export function isMaintained(known: Known): boolean {

@@ -118,6 +118,28 @@ export const situations: readonly Situation[] = [
     events: [{ at: '0s', device: { node: victim, fault: 'wrongMachine' } }, cutOff],
   }),
   night('device-says-on', 3 * minutes, { events: [{ at: '0s', device: { node: victim, fault: 'saysOn' } }, cutOff] }),
+  night('left-to-others', 60 * seconds, {
+    events: [
+      { at: '0s', taint: { node: victim, key: 'ToBeDeletedByClusterAutoscaler', effect: 'NoSchedule' } },
+      cutOff,
+    ],
+  }),
+  night('reported-by-node-problem-detector', 60 * seconds, {
+    policy: {
+      thresholds: [
+        { condition: { type: 'KernelDeadlock', status: 'True', for: '5m' }, remedies: [{ name: 'fence' }] },
+        { lease: { staleFor: '12s' }, remedies: [{ name: 'fence' }] },
+      ],
+    },
+    events: [{ at: '0s', condition: { node: victim, type: 'KernelDeadlock', status: 'True' } }],
+  }),
+  night('kernel-crashed', 75 * seconds, {
+    policy: { fence: { isolateAfter: '5m', powerManagementAfter: '5m', kdump: { enabled: true } } },
+    events: [
+      { at: '0s', kdump: victim },
+      { at: '70s', kdumpSent: victim },
+    ],
+  }),
   night('booting', 40 * seconds, { events: [powerLost] }),
   night('soaking', 120 * seconds, { events: [powerLost] }),
   night('fence-failed', 15 * minutes, {
