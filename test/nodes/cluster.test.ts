@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { diskDriver, RealCluster } from '../support/real-node/cluster.ts';
 import { Database } from '../support/real-node/database.ts';
+import { waitFor } from '../support/wait.ts';
 
 describe('a real cluster', { timeout: 300_000 }, () => {
   let cluster: RealCluster;
@@ -32,6 +33,23 @@ describe('a real cluster', { timeout: 300_000 }, () => {
     assert.deepEqual(await database.losses(), []);
     assert.deepEqual(cluster.storage.ledger.twoWriters(), []);
     assert.deepEqual(cluster.storage.ledger.complaints, []);
+  });
+
+  test('a node that hangs can lose its power, and after it has booted its database goes on', async () => {
+    const database = await Database.install(cluster, 'db', { driver: diskDriver });
+    const { node: name } = await database.untilWriting();
+    const node = cluster.node(name);
+    await node.pause();
+    await node.powerOff();
+    const { length: before } = cluster.storage.ledger.connections;
+    await node.powerOn();
+    await waitFor('the volume to be opened again', () => cluster.storage.ledger.connections.length > before);
+    await database.untilWriting();
+    await waitFor('it to be written to', () =>
+      cluster.storage.ledger.writes.some(({ connection }) => connection.id > before),
+    );
+    assert.deepEqual(await database.losses(), []);
+    assert.deepEqual(cluster.storage.ledger.twoWriters(), []);
     failed = false;
   });
 });

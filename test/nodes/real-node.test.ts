@@ -23,7 +23,9 @@ async function traces(pid: number): Promise<string[]> {
   const found = await Promise.all(
     places.map(async (place) => (await readdir(place).catch(() => [])).map((name) => join(place, name))),
   );
-  return found.flat().filter((path) => path.includes(`fenceline-node-${pid}-`) || path.endsWith(`fl-br-${pid}`));
+  return found
+    .flat()
+    .filter((path) => path.includes(`fenceline-node-${pid}-`) || /fl-(br|st)-(\d+)$/.exec(path)?.[2] === `${pid}`);
 }
 
 describe('a real node', { timeout: 120_000 }, () => {

@@ -5,12 +5,14 @@ import { RealNode } from '../real-node/real-node.ts';
 
 const [logDir = ''] = process.argv.slice(2);
 const network = await NodeNetwork.make();
+const storage = { network: await NodeNetwork.make('storage'), port: 9 };
 await RealNode.start({
   name: 'lonely',
   binaries: await ensureNodePrograms(),
   network,
   api: { port: 9, caPem: '', token: '' },
   logDir,
+  storage,
 });
 console.log('running');
 setInterval(() => {}, 60_000);

@@ -62,10 +62,10 @@ export class Namespaces {
   }
 
   /**
-   * All of its processes stand still, or go on. What they have told the kernel to send is still sent, as by a machine whose firmware
-   * has stopped its processors a moment later.
+   * All of its processes stand still, go on, or end, but for the first one. What they have told the kernel to send is still sent, as by
+   * a machine whose firmware has stopped its processors a moment later.
    */
-  async signal(name: 'SIGSTOP' | 'SIGCONT'): Promise<void> {
+  async signal(name: 'SIGSTOP' | 'SIGCONT' | 'SIGKILL'): Promise<void> {
     // Those that were started meanwhile by one that was not yet stopped are found by the next look.
     for (let found = 0, before = -1; found !== before;) {
       before = found;
@@ -134,6 +134,14 @@ export class Service {
     const exited = once(child, 'exit');
     if (this.#pid !== undefined) process.kill(this.#pid, 'SIGKILL');
     await exited;
+  }
+
+  /**
+   * nsenter, which waits outside for its program, stands still when that does, and has to go on by itself: a program that nobody buries
+   * keeps the namespace from ending.
+   */
+  wake(): void {
+    this.#child?.kill('SIGCONT');
   }
 
   /** It is being ended by others. */

@@ -2,9 +2,8 @@
  * The product on a real cluster, by its chart, as docs/install.md has it: in pods of the image with Debian's fence agents. Every worker
  * has a BMC that owns it, one kind after the other: fence_ipmilan by IPMI, and our own driver by Redfish over TLS.
  */
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { rm } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { ensureHelm } from '../../../control-plane/build.ts';
 import { Workshop } from '../../devices/endpoints/workshop.ts';
 import { createCertificateAuthority } from '../certificates.ts';
@@ -15,6 +14,7 @@ import { SYSTEM } from '../redfish-bmc.ts';
 import { startIpmiBmc, startRedfishBmc, type Bmc } from './bmcs.ts';
 import type { RealCluster } from './cluster.ts';
 import { MachinePower } from './machine-power.ts';
+import { scratchDir } from './real-node.ts';
 
 export const agentsImage = 'registry.example.com/fenceline:0.1.0-agents';
 
@@ -29,7 +29,7 @@ export interface ImageArchive {
 
 /** For the nodes that the operator runs on. */
 export async function operatorImage(): Promise<ImageArchive> {
-  const dir = await mkdtemp(join(tmpdir(), 'fenceline-image-'));
+  const dir = await scratchDir('image');
   const remove = (): Promise<void> => rm(dir, { recursive: true, force: true });
   try {
     return { path: await makeAgentsImage(dir, agentsImage), remove };
@@ -60,7 +60,7 @@ export class Product {
   static async install(cluster: RealCluster, { names, policy, replicas }: Installation): Promise<Product> {
     const workshop = await Workshop.open();
     cluster.onStop(() => workshop.close());
-    const home = await mkdtemp(join(tmpdir(), 'fenceline-helm-'));
+    const home = await scratchDir('helm');
     cluster.onStop(() => rm(home, { recursive: true, force: true }));
     const administrator = await administratorOf(cluster.controlPlane);
     const env = {
@@ -120,7 +120,7 @@ export class Product {
 
 export interface FenceRecord {
   status?: {
-    releases?: { basis: string; pod?: string }[];
+    releases?: { basis: string; podsGoneAt?: string; pods: { uid: string }[] }[];
     [field: string]: unknown;
   };
 }
@@ -159,7 +159,7 @@ function policyOf(more: object): object {
     metadata: { name: 'workers' },
     spec: {
       selector: { matchLabels: workers },
-      thresholds: [{ lease: { staleFor: '12s' }, remedies: [{ name: 'fence' }] }],
+      thresholds: [{ lease: { staleFor: '12s' }, remedies: [{ name: 'fence', period: '10s' }] }],
       remedies: [{ name: 'fence', fence: {} }],
       fence: { isolateAfter: '0s', powerManagementAfter: '5s', bootTimeout: '2m' },
       return: { soak: '5s' },

@@ -36,6 +36,11 @@ export interface RealNodeOptions {
 }
 
 const prefix = 'fenceline-node-';
+/** A directory that goes with what is left of a process that was killed. */
+export function scratchDir(purpose: string): Promise<string> {
+  return mkdtemp(join(tmpdir(), `${prefix}${process.pid}-${purpose}-`));
+}
+
 const forwarder = join(import.meta.dirname, '../programs/forward.ts');
 
 export class RealNode {
@@ -85,7 +90,7 @@ export class RealNode {
   /** Starts it; whether it joins the cluster is for the API to tell. */
   static async start(options: RealNodeOptions): Promise<RealNode> {
     await removeAbandonedNodes();
-    const node = new RealNode(options, await mkdtemp(join(tmpdir(), `${prefix}${process.pid}-`)));
+    const node = new RealNode(options, await scratchDir('disk'));
     try {
       await node.#install();
       await node.powerOn();
@@ -124,10 +129,11 @@ export class RealNode {
   /** Everything that runs on it is gone at once, and so is what it had sent; its disk stays. */
   async powerOff(): Promise<void> {
     await Promise.all([this.#cable.tearOut(), this.#storageCable?.tearOut()]);
-    await this.#namespaces?.end();
+    const ended = this.#namespaces?.end();
     this.#namespaces = undefined;
-    const services = [this.#kubelet, this.#containerd, this.#forwarder, ...this.#plugins.map(({ service }) => service)];
-    for (const service of services) await service.ended();
+    for (const service of this.#services) service.wake();
+    await ended;
+    for (const service of this.#services) await service.ended();
     await removeCgroup(this.#cgroup);
   }
 
@@ -149,6 +155,13 @@ export class RealNode {
 
   async resume(): Promise<void> {
     await this.#namespaces?.signal('SIGCONT');
+    for (const service of this.#services) service.wake();
+  }
+
+  /** Its kernel crashes: nothing runs any more but what writes the dump, and tells these addresses of it. Its power stays on. */
+  async crash(told: readonly string[]): Promise<void> {
+    await this.#namespaces?.signal('SIGKILL');
+    await this.#namespaces?.run('/usr/libexec/fence-agents/fence_kdump_send', '--count=5', '--interval=1', ...told);
   }
 
   /** The processes of a container of a pod, from outside. */
@@ -222,6 +235,10 @@ export class RealNode {
   async remove(): Promise<void> {
     await this.powerOff();
     await rm(this.#dir, { recursive: true, force: true, maxRetries: 5 });
+  }
+
+  get #services(): Service[] {
+    return [this.#kubelet, this.#containerd, this.#forwarder, ...this.#plugins.map(({ service }) => service)];
   }
 
   get #bootIdPath(): string {
