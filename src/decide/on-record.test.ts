@@ -75,3 +75,15 @@ test('[FEN-5] whether a machine that boots, or whose fence has failed, is off si
   assert.deepEqual(wants('booting'), ['booting', true]);
   assert.deepEqual(wants('failed'), ['failed', true]);
 });
+
+describe('during a roll-out', () => {
+  test('what a newer operator has on record stays there, also when the trouble is over', () => {
+    const newer = { ofTheFuture: { since: '2026-01-01T00:00:00Z' } };
+    const kept = (change: Partial<NodeCase>): unknown => {
+      const fence = aFence({ incident: anIncident(), holder: 'newer', ...newer } as object);
+      return (decideNode(aCase({ ...change, fence })).record?.status as typeof newer | undefined)?.ofTheFuture;
+    };
+    assert.deepEqual(kept({}), newer.ofTheFuture);
+    assert.deepEqual(kept({ policy: nobody }), newer.ofTheFuture);
+  });
+});
