@@ -6,6 +6,7 @@ export const commands: Readonly<Record<string, () => Promise<Command>>> = {
   run: async () => (await import('./run.ts')).runCommand(),
   simulate: async () => (await import('./simulate.ts')).simulateCommand(),
   replay: async () => (await import('./replay.ts')).replayCommand(),
+  console: async () => (await import('./console.ts')).consoleCommand(),
   status: async () => (await import('./status.ts')).statusCommand(),
   explain: async () => (await import('./explain.ts')).explainCommand(),
   crds: async () => (await import('./crds.ts')).crdsCommand(),

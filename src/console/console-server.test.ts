@@ -140,6 +140,7 @@ describe('console server', () => {
     assert.deepEqual(await post('/acts/approve/c', '{"incident":"c-1","typed":7}'), [409, 'refused']);
     assert.deepEqual(asked[1], { act: 'approve', node: 'c', incident: 'c-1' });
     assert.equal((await post('/acts/explode/c', ''))[0], 404);
+    assert.equal((await post('/acts/fence', ''))[0], 404);
     assert.equal((await post('/acts/stop/c', '[]'))[0], 400);
     assert.equal((await post('/acts/stop/c', '{'))[0], 400);
     assert.equal((await post('/acts/stop/c', `"${'x'.repeat(20_000)}"`))[0], 413);

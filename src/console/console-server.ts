@@ -122,8 +122,7 @@ export class ConsoleServer {
   async #route(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
     const [path = '', query = ''] = (request.url ?? '').split('?', 2);
     const method = request.method ?? '';
-    if (!this.#isOwnName(request.headers.host))
-      return plain(response, 403, 'this console does not answer under this name');
+    if (!this.#isOwnName(request)) return plain(response, 403, 'this console does not answer under this name');
     const key = path === '/' ? new URLSearchParams(query).get('key') : null;
     if (key !== null) return this.#enter(key, response);
     const asset = this.#options.assets.get(path);
@@ -183,6 +182,7 @@ export class ConsoleServer {
     { act, node }: { act: string; node: string },
     { request, response }: { request: http.IncomingMessage; response: http.ServerResponse },
   ): Promise<void> {
+    if (node === '') return plain(response, 404, 'the name of a node is missing');
     if (!isAct(act)) return plain(response, 404, `no such act; there are ${NODE_ACTS.join(', ')}`);
     const body = await readBody(request, this.#options.clock);
     if (!body.ok) return plain(response, body.status, body.text);
@@ -212,11 +212,12 @@ export class ConsoleServer {
     plain(response, 200, answer.user, { 'set-cookie': answer.cookie });
   }
 
-  /** A name that an attacker points at this address must not open it to their scripts. */
-  #isOwnName(host: string | undefined): boolean {
-    const name = (host ?? '').replace(/:\d+$/, '');
+  /** A name that an attacker points at this address must not open it to their scripts; of two names nobody knows which is meant. */
+  #isOwnName({ headers, rawHeaders }: http.IncomingMessage): boolean {
+    const names = rawHeaders.filter((text, at) => at % 2 === 0 && text.toLowerCase() === 'host');
+    const name = (headers.host ?? '').replace(/:\d+$/, '');
     const { hosts = ['localhost', '127.0.0.1', '[::1]'] } = this.#options;
-    return hosts.includes('*') ? name !== '' : hosts.includes(name);
+    return names.length === 1 && (hosts.includes('*') ? name !== '' : hosts.includes(name));
   }
 }
 
