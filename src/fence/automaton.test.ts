@@ -78,7 +78,8 @@ describe('fence automaton', () => {
     assert.equal(play([...off, { isReleased: true }, 'done']).phase, 'booting');
     const booted = [...off, { isReleased: true }, 'done', { isBack: true, bootId: 'b2' }] as const;
     assert.equal(play(booted).phase, 'recovering');
-    assert.equal(play([...booted, 'done']).phase, 'finished');
+    assert.equal(play([...booted, 'done']).phase, 'recovering', 'nothing switches b on: it was only asked');
+    assert.equal(play([...booted, 'done', 'done']).phase, 'finished');
   });
 
   test('[RET-2] what was on all the time needs no boot under a Node object that was made anew', () => {

@@ -93,6 +93,10 @@ describe('what of its power is left off', () => {
     assert.deepEqual(stillOff(both, [], feeds).told, undefined);
     const mixed = { ...feeds, powerManagement: [level('a-off', 'b-off', 'pdu-on')] };
     assert.deepEqual(asTold(stillOff(both, ['pdu-on'], mixed)).told, [b, a], 'by which of them nobody knows');
+    const oneWay = { ...feeds, powerManagement: [level('a-off', 'b-off', 'a-on')] };
+    assert.deepEqual(stillOff(both, [], oneWay).told, [b], 'nothing switches it on');
+    assert.deepEqual(asTold(stillOff(both, [], mixed)).told, [b, a], 'they are asked by themselves');
+    assert.deepEqual(stillOff(both, [], alone).told, [b], 'written otherwise by now');
     assert.deepEqual(asTold(both), { switched: cut, told: [b, a], wasCut });
     const none = { switched: cut };
     assert.equal(asTold(none), none);

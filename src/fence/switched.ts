@@ -248,17 +248,23 @@ export function lostOf(state: Cut, { powerManagement }: FenceConfig): string | u
   return `${what} was told off as it was written before, and may be off still, and nothing that is configured switches it on: look what it named then, and switch that on by hand`;
 }
 
-/** What is left when these methods have failed to switch it on, and all others have not. */
+/**
+ * What is left when these methods have failed to switch it on, and all others have not. Of several devices each is on when it was told so
+ * itself: of one that nothing configured switches on, the others say nothing. What is written otherwise by now was told nothing.
+ */
 export function stillOff<T extends Cut>(state: T, missed: readonly string[], { powerManagement }: FenceConfig): T {
-  const left = new Set(
-    powerManagement.flatMap(({ off, on }) => {
+  const on = new Set(
+    powerManagement.flatMap(({ off, on: methods }) => {
       const devices = off.flatMap((method) => deviceHash(method) ?? []);
-      const failed = on.filter(({ name }) => missed.includes(name)).map((method) => deviceHash(method) ?? '');
+      const isMissed = ({ name }: Method): boolean => missed.includes(name);
+      const failed = methods.filter(isMissed).map((method) => deviceHash(method) ?? '');
       // What is not told apart may be any of them.
-      return failed.every((device) => devices.includes(device)) ? failed : devices;
+      if (!failed.every((device) => devices.includes(device))) return [];
+      if (devices.length === 1) return failed.length === 0 ? devices : [];
+      return methods.filter((method) => !isMissed(method)).flatMap((method) => deviceHash(method) ?? []);
     }),
   );
-  return withoutTold(state, (device) => !left.has(device));
+  return withoutTold(state, (device) => on.has(device));
 }
 
 /** How a machine that is back is asked after what of its power may still be off: each device that was told by itself. */

@@ -10,6 +10,8 @@ runHoles('what was cut of a machine that runs on', {
     '[SAF-1, FEN-14] what we have cut ourselves is no lie of its device: the node is fenced again',
   'two-feeds-one-does-not-go-on':
     '[SAF-19, FEN-14] S25: one that does not go on keeps no other from being told, nor its node from service',
+  'feed-without-on-method':
+    '[RET-2, SAF-19] S25: one that nothing configured switches on is asked after, and said to be off',
 });
 
 runHoles('a device that is taken out of the configuration while its node is being fenced', {

@@ -360,4 +360,16 @@ export const mendMutantCases: readonly MendCase[] = [
     scenario: { ...scenarioOf('holes/outlet-replaced-while-off'), expectations: [] },
     says: /^node-4 was cut, is off although its device does what it is told, and what is said is no reason/,
   },
+  {
+    invariant: 'S25',
+    mistake: 'takes a feed that nothing switches on for on, because the other one is',
+    hole: 'undo',
+    sabotage: {
+      file: 'src/fence/switched.ts',
+      line: 'if (devices.length === 1)',
+      instead: 'if (devices.length > 0)',
+    },
+    scenario: { ...scenarioOf('holes/feed-without-on-method'), expectations: [] },
+    says: /^node-1 runs without its feed b five minutes after the last fault/,
+  },
 ];
