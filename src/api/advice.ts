@@ -137,7 +137,11 @@ export const COMMANDS = {
     to: 'see who led last, and when',
     command: 'kubectl get leases --all-namespaces --field-selector metadata.name=fenceline',
   },
-  run: { to: 'start an operator from here', command: 'fenceline run --leader-elect-namespace {{namespace}}' },
+  // By the account that deploy/guard.yaml lets write records, under whatever name somebody types.
+  run: {
+    to: 'start an operator from here, by its own account (where neither chart nor deploy/role.yaml was applied: without --as)',
+    command: 'fenceline run --leader-elect-namespace {{namespace}} --as system:serviceaccount:{{namespace}}:fenceline',
+  },
 } as const satisfies Record<string, Command>;
 
 const c = COMMANDS;

@@ -12,7 +12,7 @@ import type { Overrides } from '../kube/kubeconfig.ts';
 import { fenceDevices } from '../kube/resources.ts';
 import type { AgentFlags } from './agent-flags.ts';
 import { agentSettings } from './agent-flags.ts';
-import { clientOf, connect } from './kube-flags.ts';
+import { withClient } from './kube-flags.ts';
 import { noSuchNode } from './no-such-node.ts';
 import { configuredIn } from './operator-place.ts';
 import type { Unfenceable } from './node-status.ts';
@@ -41,9 +41,7 @@ export interface WorkloadReport {
 
 export async function checkWorkloads(names: string[], flags: WorkloadFlags): Promise<void> {
   if (flags.clear === true) throw new UserError('--clear is about devices: leave out --workloads');
-  const connection = await connect(flags);
-  const client = clientOf(connection);
-  try {
+  await withClient(flags, async (client, connection) => {
     const namespace = await configuredIn(client, { given: flags.namespace, usual: connection.namespace });
     const report = await workloadReport(client, namespace, { names, flags });
     process.stdout.write(await render(report, flags.output));
@@ -52,9 +50,7 @@ export async function checkWorkloads(names: string[], flags: WorkloadFlags): Pro
     if (hint !== undefined) process.stderr.write(`fenceline: ${hint}\n`);
     const isStuck = report.findings.some(({ failsOver }) => failsOver === 'never');
     process.exitCode = isStuck || report.unfenceable.length > 0 ? 1 : 0;
-  } finally {
-    client.close();
-  }
+  });
 }
 
 export async function workloadReport(

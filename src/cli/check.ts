@@ -43,7 +43,7 @@ import { othersIn, renderOthers, renderUnread } from './check-others.ts';
 import { writtenProblems } from './check-written.ts';
 import type { WorkloadFlags } from './check-workloads.ts';
 import { checkWorkloads } from './check-workloads.ts';
-import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
+import { addKubeFlags, withClient } from './kube-flags.ts';
 import { whoAmI } from './node-fence.ts';
 import { nodesArgument } from './node-argument.ts';
 import { noSuchNode } from './no-such-node.ts';
@@ -108,8 +108,7 @@ export function checkCommand(): Command {
 }
 
 async function check(names: string[], flags: CheckFlags): Promise<void> {
-  const context = await checkContext(flags);
-  try {
+  await withDevices(flags, async (context) => {
     if (flags.clear === true) {
       const by = await whoAmI(context.client);
       for (const line of await clearDevices(context, names, by)) process.stderr.write(`${line}\n`);
@@ -131,18 +130,19 @@ async function check(names: string[], flags: CheckFlags): Promise<void> {
     if (hint !== undefined) process.stderr.write(`fenceline: ${hint}\n`);
     // Where nothing was looked at, nothing was found to be right.
     process.exitCode = checked.length > 0 && checked.every(({ fenceable }) => fenceable) ? 0 : 1;
-  } finally {
-    context.client.close();
-  }
+  });
 }
 
 /** Devices as the operator uses them, but from here. */
-export async function checkContext(flags: Overrides & AgentFlags): Promise<CheckContext> {
-  const connection = await connect(flags);
-  const client = clientOf(connection);
-  const namespace = await configuredIn(client, { given: flags.namespace, usual: connection.namespace });
-  const provider = new ClusterDevices({ client, clock: realClock, namespace, agents: agentSettings(flags) });
-  return { client, provider, clock: realClock, namespace };
+export function withDevices(
+  flags: Overrides & AgentFlags,
+  use: (context: CheckContext) => Promise<void>,
+): Promise<void> {
+  return withClient(flags, async (client, connection) => {
+    const namespace = await configuredIn(client, { given: flags.namespace, usual: connection.namespace });
+    const provider = new ClusterDevices({ client, clock: realClock, namespace, agents: agentSettings(flags) });
+    await use({ client, provider, clock: realClock, namespace });
+  });
 }
 
 /** `isForNow`: they are about to be fenced while they live. */

@@ -7,7 +7,7 @@ import { Command as Subcommand, InvalidArgumentError, Option } from 'commander';
 import { parseDuration } from '../api/duration.ts';
 import { sleep } from '../clock.ts';
 import { answerOf, hasEnded } from '../api/fence-request.ts';
-import { checkContext, checkDevices, type CheckContext } from './check.ts';
+import { checkDevices, withDevices, type CheckContext } from './check.ts';
 import { confirm } from './confirm.ts';
 import type { RequestFlags } from './fence.ts';
 import { requestFence, requestIn, withoutPolicyFlag } from './fence.ts';
@@ -46,8 +46,7 @@ export function drillCommand(): Command {
 }
 
 async function run(node: string, flags: DrillFlags): Promise<void> {
-  const context = await checkContext(flags);
-  try {
+  await withDevices(flags, async (context) => {
     const by = await whoAmI(context.client);
     for (const note of await unheeded(context.client)) process.stderr.write(`${note}\n`);
     await checkFirst(context, node);
@@ -57,9 +56,7 @@ async function run(node: string, flags: DrillFlags): Promise<void> {
     const say = (line: string): void => void process.stderr.write(`${line}\n`);
     const fence = await drill(context, node, { by, flags, say });
     await tell({ what: flags.dryRun ? 'drilled' : 'drilled: the node is back', fence, notes: [] }, flags);
-  } finally {
-    context.client.close();
-  }
+  });
 }
 
 async function checkFirst(context: CheckContext, node: string): Promise<void> {

@@ -40,7 +40,11 @@ describe('explain', () => {
     const { operator, commands, summary } = await explainNode(cluster.client, 'node-1', 'ops');
     assert.deepEqual(operator, { leads: 'nobody' });
     assert.match(summary, /no operator leads/);
-    assert.ok(commands.some(({ command }) => command === 'fenceline run --leader-elect-namespace ops'));
+    const asked = withFlags(await explainNode(cluster.client, 'node-1', 'ops'), { as: 'jane', context: 'prod' });
+    const start = asked.commands.find(({ command }) => command.startsWith('fenceline run'))?.command ?? '';
+    assert.match(start, /--as system:serviceaccount:ops:fenceline --context=prod$/, 'it is not run as who has asked');
+    const run = 'fenceline run --leader-elect-namespace ops --as system:serviceaccount:ops:fenceline';
+    assert.ok(commands.some(({ command }) => command === run));
   });
 
   test('[EXP-1, ADM-7] nobody is told to cut a machine on which somebody works, whatever is on record', async () => {

@@ -15,7 +15,7 @@ import { explain } from '../report/explain.ts';
 import { explanationText } from '../report/explain-text.ts';
 import type { Explanation, Known } from '../report/explanation.ts';
 import { knownFrom } from './known.ts';
-import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
+import { addKubeFlags, withClient } from './kube-flags.ts';
 import { nodeArgument } from './node-argument.ts';
 import { noSuchNode } from './no-such-node.ts';
 import type { StoredFence } from './node-fence.ts';
@@ -42,14 +42,8 @@ export function explainCommand(): Command {
 }
 
 async function run(node: string, flags: ExplainFlags): Promise<void> {
-  const connection = await connect(flags);
-  const client = clientOf(connection);
-  try {
-    const explanation = await explainNode(client, node, flags.namespace);
-    process.stdout.write(await render(withFlags(explanation, flags), flags.output));
-  } finally {
-    client.close();
-  }
+  const explanation = await withClient(flags, (client) => explainNode(client, node, flags.namespace));
+  process.stdout.write(await render(withFlags(explanation, flags), flags.output));
 }
 
 export async function render(explanation: Explanation, format: ExplainFlags['output']): Promise<string> {
@@ -62,10 +56,16 @@ export async function render(explanation: Explanation, format: ExplainFlags['out
 const carried = ['kubeconfig', 'context', 'cluster', 'user', 'server', 'as'] as const;
 
 export function withFlags(explanation: Explanation, flags: Overrides): Explanation {
-  const given = carried.flatMap((name) => (flags[name] === undefined ? [] : [`--${name}=${quoted(flags[name])}`]));
-  if (given.length === 0) return explanation;
-  const commands = explanation.commands.map(({ to, command }) => ({ to, command: `${command} ${given.join(' ')}` }));
+  const commands = explanation.commands.map(({ to, command }) => ({ to, command: withOwn(command, flags) }));
   return { ...explanation, commands };
+}
+
+/** What a command says by itself stays: it is to be run as that account, whoever has asked. */
+function withOwn(command: string, flags: Overrides): string {
+  const given = carried.flatMap((name) =>
+    flags[name] === undefined || command.includes(` --${name} `) ? [] : [`--${name}=${quoted(flags[name])}`],
+  );
+  return [command, ...given].join(' ');
 }
 
 /** As a shell reads it back. */

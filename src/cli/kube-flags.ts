@@ -43,6 +43,20 @@ export function connect(overrides: Overrides): Promise<Connection> {
   });
 }
 
+/** However `use` ends, its connections are closed: one that is left open keeps the process, and who typed, waiting. */
+export async function withClient<T>(
+  overrides: Overrides,
+  use: (client: KubeClient, connection: Connection) => Promise<T>,
+): Promise<T> {
+  const connection = await connect(overrides);
+  const client = clientOf(connection);
+  try {
+    return await use(client, connection);
+  } finally {
+    client.close();
+  }
+}
+
 export function clientOf(connection: Connection): KubeClient {
   return new KubeClient({
     transport: new HttpTransport(connection, realClock),

@@ -7,7 +7,7 @@ import type { JsonPatchOperation, KubeClient, KubeObject } from '../kube/client.
 import type { Overrides } from '../kube/kubeconfig.ts';
 import type { ObjectRef, Resource } from '../kube/resources.ts';
 import { nodeFences, nodes } from '../kube/resources.ts';
-import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
+import { addKubeFlags, withClient } from './kube-flags.ts';
 import { unheard } from './leading.ts';
 import { nodeArgument } from './node-argument.ts';
 import { apiFailure, taken } from './taken.ts';
@@ -43,13 +43,10 @@ export function nodeCommand(
     .option('--dry-run', 'say what would be done, and do nothing')
     .addOption(new Option('-o, --output <format>', 'print the NodeFence').choices(['json', 'yaml', 'wide']))
     .action(async (node: string, flags: ActFlags) => {
-      const client = clientOf(await connect(flags));
-      try {
+      await withClient(flags, async (client) => {
         const done = await act(client, node, flags);
         await tell({ ...done, notes: [...done.notes, ...(await unheard(client))] }, flags);
-      } finally {
-        client.close();
-      }
+      });
     });
 }
 

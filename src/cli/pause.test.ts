@@ -343,6 +343,7 @@ describe('explain', () => {
     await cluster.make(namespaces, { metadata: { name: 'ops' } });
     await cluster.make(configMaps, { metadata: { name: 'fence-config-node-1', namespace: 'ops' } });
     const { commands } = await explainNode(cluster.client, 'node-1');
-    assert.ok(commands.some(({ command }) => command === 'fenceline run --leader-elect-namespace ops'));
+    const run = 'fenceline run --leader-elect-namespace ops --as system:serviceaccount:ops:fenceline';
+    assert.ok(commands.some(({ command }) => command === run));
   });
 });

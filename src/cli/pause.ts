@@ -7,7 +7,7 @@ import { PAUSE_NAME, writtenPause } from '../api/seen-pause.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { Overrides } from '../kube/kubeconfig.ts';
 import { configMaps } from '../kube/resources.ts';
-import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
+import { addKubeFlags, withClient } from './kube-flags.ts';
 import { unheard } from './leading.ts';
 import { whoAndWhen } from './node-fence.ts';
 import type { Place } from './operator-place.ts';
@@ -49,12 +49,7 @@ export function pauseCommand(): Command {
 }
 
 async function run(flags: PauseFlags): Promise<void> {
-  const client = clientOf(await connect(flags));
-  try {
-    await tell(await pause(client, flags), flags);
-  } finally {
-    client.close();
-  }
+  await tell(await withClient(flags, (client) => pause(client, flags)), flags);
 }
 
 export async function pause(client: KubeClient, flags: PauseFlags): Promise<Told> {

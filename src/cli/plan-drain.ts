@@ -15,7 +15,7 @@ import { projectCordon } from '../observe/project-drain.ts';
 import { drainViewOf } from '../decide/drain-view.ts';
 import { budgetFacts } from '../storage/budgets.ts';
 import { longhorn } from '../storage/longhorn.ts';
-import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
+import { addKubeFlags, withClient } from './kube-flags.ts';
 import { noSuchNode } from './no-such-node.ts';
 import { taken } from './taken.ts';
 import { renderTable } from './table.ts';
@@ -47,14 +47,11 @@ export function planDrainCommand(): Command {
 async function plan(names: string[], flags: PlanFlags): Promise<void> {
   const rate = Number(flags.rebuildRate);
   if (!(rate > 0)) throw new UserError(`--rebuild-rate: ${flags.rebuildRate} is not a number of MiB a second`);
-  const client = clientOf(await connect(flags));
-  try {
+  await withClient(flags, async (client) => {
     const { text, isSafe } = await planText(client, names, rate, flags.output);
     process.stdout.write(text);
     process.exitCode = isSafe ? 0 : 1;
-  } finally {
-    client.close();
-  }
+  });
 }
 
 /** What is printed, and whether every drain would end and put nothing at risk. */

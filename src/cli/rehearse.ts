@@ -30,7 +30,7 @@ import { ScenarioError } from '../scenario/reader.ts';
 import { runScenario } from '../scenario/runner.ts';
 import type { BmcFault } from '../world/machines/bmc.ts';
 import { bmcFaults } from '../world/machines/bmc.ts';
-import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
+import { addKubeFlags, withClient } from './kube-flags.ts';
 import { configuredIn } from './operator-place.ts';
 import { snapshotOf } from './snapshot-of.ts';
 import { renderTable } from './table.ts';
@@ -74,17 +74,13 @@ export function addRehearsalFlags(command: Command): Command {
 }
 
 export async function rehearse(flags: RehearsalFlags): Promise<void> {
-  const connection = await connect(flags);
-  const client = clientOf(connection);
-  let snapshot: Snapshot;
-  try {
+  const snapshot = await withClient(flags, async (client, connection) => {
     const namespace = await configuredIn(client, { given: flags.namespace, usual: connection.namespace });
-    snapshot = await snapshotOf(client, namespace);
+    const read = await snapshotOf(client, namespace);
     const hint = await elsewhere({ client, namespace });
     if (hint !== undefined) process.stderr.write(`fenceline: ${hint}\n`);
-  } finally {
-    client.close();
-  }
+    return read;
+  });
   const plan = planOf(snapshot, flags);
   const { documents, notes, struck } = plan;
   if (flags.printScenario === true) {

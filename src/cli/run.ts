@@ -27,7 +27,7 @@ import { version } from '../version.ts';
 import type { AgentFlags } from './agent-flags.ts';
 import { addAgentFlags, agentSettings } from './agent-flags.ts';
 import { checked } from './checked.ts';
-import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
+import { addKubeFlags, withClient } from './kube-flags.ts';
 import type { MetricsFlags } from './metrics-flags.ts';
 import { addMetricsFlags, metricsDoorOf } from './metrics-flags.ts';
 import { readLeaders, rivalsText } from './operator-place.ts';
@@ -123,12 +123,14 @@ export function runCommand(): Command {
 }
 
 async function run(flags: RunFlags): Promise<void> {
+  await withClient(flags, (client, connection) => operate(flags, client, connection.namespace));
+}
+
+async function operate(flags: RunFlags, client: KubeClient, usual: string): Promise<void> {
   const log = pino({ level: flags.logLevel, base: null, timestamp: pino.stdTimeFunctions.isoTime });
-  const connection = await connect(flags);
-  const client = clientOf(connection);
   const identity = `${hostname()}_${randomUUID()}`;
   const trace = flags.tracePasses === undefined ? undefined : traceIn(flags.tracePasses, log);
-  const namespace = flags.leaderElectNamespace ?? connection.namespace;
+  const namespace = flags.leaderElectNamespace ?? usual;
   if (flags.remedyNamespace === namespace) {
     const why = "who writes a RemedyPolicy could use the operator's account and the Secrets of its devices";
     throw new UserError(`--remedy-namespace has to be another one than the operator's, ${namespace}: ${why}`);
@@ -168,7 +170,6 @@ async function run(flags: RunFlags): Promise<void> {
     await operator.run(shutdownSignal((name) => log.info({ signal: name }, 'stopping')));
   } finally {
     await kdump?.stop();
-    client.close();
   }
 }
 

@@ -36,7 +36,7 @@ import { projectLease, projectNode } from '../observe/project.ts';
 import type { DrainPolicyStatus, DrainState } from '../report/drain-status.ts';
 import { drainsByNode } from '../report/drain-status.ts';
 import { releasesOf } from '../report/incidents.ts';
-import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
+import { addKubeFlags, withClient } from './kube-flags.ts';
 import { nobodyLeads } from './leading.ts';
 import { isAnnotated, leftAloneBy, meaningless } from './node-annotations.ts';
 import { nodesArgument } from './node-argument.ts';
@@ -80,16 +80,13 @@ interface StatusFlags extends Overrides {
 async function status(names: string[], flags: StatusFlags): Promise<void> {
   const parsed = flags.selector === undefined ? undefined : parseLabelSelector(flags.selector);
   if (parsed?.ok === false) throw new UserError(`--selector: ${parsed.problem}`, 2);
-  const client = clientOf(await connect(flags));
-  try {
+  await withClient(flags, async (client) => {
     const report = await readStatus(client, flags.namespace);
     const { unreadable, warnings } = report;
     process.stdout.write(await render(chosenOf(report, names, parsed?.selector), flags.output));
     for (const warning of warnings) process.stderr.write(`fenceline: ${warning}\n`);
     if (unreadable.length > 0) process.stderr.write(`fenceline: ${renderUnreadable(unreadable)}\n`);
-  } finally {
-    client.close();
-  }
+  });
 }
 
 export function chosenOf(

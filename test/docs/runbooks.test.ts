@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
 import { dashboard } from '../../build/dashboard.ts';
+import { commandsOf as advised, FENCED_ADVICE } from '../../src/api/advice.ts';
 import { FENCE_PHASES } from '../../src/api/fence-names.ts';
 import { REASON_GROUPS } from '../../src/api/reasons.ts';
 import { commands } from '../../src/cli/commands.ts';
@@ -71,6 +72,18 @@ describe('runbooks', () => {
     for (const line of [...wrong.map((one) => `bin/fenceline ${one}`), 'kubectl delete everything', 'helm status']) {
       assert.ok(!(await isKnown(line)), line);
     }
+  });
+});
+
+describe('a fence that failed', () => {
+  test('[EXP-1, ADM-3] the last resort of the runbook is what explain prints: it needs no feature gate', () => {
+    const names = { node: 'worker-1', policy: 'workers', namespace: 'fenceline' };
+    const plain = (line: string): string => line.replace(/^bin\//, '').replace(/ -n fenceline$/, '');
+    const typed = commandsOf('docs/runbooks.md', 'FencelineFencingFailed').map(plain);
+    for (const { command } of advised(FENCED_ADVICE.FenceFailed, names)) {
+      assert.ok(typed.includes(plain(command)), command);
+    }
+    assert.doesNotMatch(typed.join('\n'), /force-eviction/);
   });
 });
 
