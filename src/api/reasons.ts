@@ -110,7 +110,8 @@ export const FENCED = group('NodeFence', 'Fenced', 'The node is proven harmless.
   NodeDeleted: 'The Node object is gone, and its machine with it.',
   Recovering: 'The methods of recovery run.',
   Recovered: 'The node is back, and what the fence did is undone.',
-  Cancelled: 'The node came back before the point of no return.',
+  Cancelled:
+    'Before the point of no return the node came back, or nobody wants the fence just now; the message says which.',
   FenceFailed: 'All tries and restarts are used up. What waits for it is not released; somebody has to act.',
   OutletsSwapped:
     'Another node fell silent when this one was cut, and no device says whose power it is. It is switched on again, and nothing is released.',

@@ -27,6 +27,8 @@ export interface OpenStorm {
 export interface StormFacts {
   /** When the last storm ended that is one for this node, as far as it is known; absent: none is. */
   stormEndedMs?: number;
+  /** Who was in that one, as far as it is on record. */
+  stormOf?: readonly string[];
   /** The one that goes on, as far as it is known. */
   storm?: OpenStorm;
 }

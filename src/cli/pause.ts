@@ -83,7 +83,7 @@ export async function pause(client: KubeClient, flags: PauseFlags): Promise<Told
     ...placeNotes(place),
     ...(known === undefined ? [] : [`before: ${stateOf(known, namespace, nowMs).what}`]),
     ...(flags.for === undefined ? ['it has no end of its own: --for 2h gives it one'] : []),
-    'what a fence has switched off is switched on again; everything else waits',
+    'what a fence has switched off is switched on again; a fence that has cut nothing yet is given up, and begins anew afterwards; everything else waits',
     `to go on: fenceline pause --end -n ${namespace}`,
   ];
   return { ...stateOf(map, namespace, nowMs), map, notes };
@@ -122,7 +122,9 @@ async function end(
 ): Promise<Omit<Told, 'notes'>> {
   if (known === undefined) return { what: `nothing was paused in ${namespace}` };
   if (!dryRun) taken(await client.delete(pauseRef(namespace), { uid: known.metadata.uid ?? '' }));
-  return { what: `the pause in ${namespace} is over: everything goes on from where it stood` };
+  return {
+    what: `the pause in ${namespace} is over: what was cut goes on from where it stood, and a fence that had cut nothing begins anew, with its waiting times`,
+  };
 }
 
 function stateOf(map: PauseMap | undefined, namespace: string, nowMs: number): Omit<Told, 'notes'> {

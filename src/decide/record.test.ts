@@ -24,7 +24,7 @@ import { NodeFenceSchema } from '../api/node-fence.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { NodeCase } from '../api/release-view.ts';
 
-function aFenceOf(phase: 'failed'): NonNullable<NodeFenceStatus['fence']> {
+function aFenceOf(phase: 'failed' | 'booting' | 'waiting'): NonNullable<NodeFenceStatus['fence']> {
   const at = '2026-01-01T00:09:00Z';
   return {
     step: 'power-management',
@@ -276,9 +276,42 @@ describe('the memory of a node', () => {
     const many = aCount({ nodes: 10, troubled: 5 });
     assert.deepEqual(stormAfter(open, { count: many }), open);
     assert.deepEqual(stormAfter(ended, { count: many }), { since: now, nodes: 10, troubled: 5 });
+    const back = { node: aNode({ ready: 'True', taints: [quarantine] }), lease: renewedLease };
+    const second = aCount({ nodes: 4, troubled: 2 });
+    assert.deepEqual(stormAfter(ended, { count: second }), { since: now, nodes: 4, troubled: 2 });
+    assert.deepEqual(
+      stormAfter(ended, { count: second, ...back }),
+      ended,
+      'it is back, and only soaks: one is in trouble',
+    );
+    assert.deepEqual(
+      stormAfter(open, { count: aCount({ nodes: 10, troubled: 6 }), ...back }),
+      open,
+      'the others are too many without it',
+    );
+    const cutting = aFence({ incident: anIncident(), storm: ended, fence: aFenceOf('booting') });
+    assert.equal(
+      next(aCase({ policy, count: second, ...back, fence: cutting })).storm?.since,
+      now,
+      'it is under fence',
+    );
     const asked = { by: 'jane', at: now };
     const requested = next(aCase({ policy, count: many }), { asked }).storm;
     assert.equal(requested, undefined, 'a node that somebody wants fenced is not in trouble for that');
+  });
+
+  test('[EXP-1, SAF-7] a fence that is given up before anything is cut says why, and not that a node is back which is not', () => {
+    const fence = aFence({ incident: anIncident(), fence: { ...aFenceOf('waiting'), status: 'new' } });
+    const given = (change: Partial<NodeCase>): string | undefined =>
+      next(aCase({ fence, ...change }), { fence: undefined }).history.find(({ reason }) => reason === 'Cancelled')
+        ?.message;
+    const written = { by: 'jane', reason: 'new switches' };
+    const pause = { namespace: 'fenceline', written };
+    assert.match(given({ pause }) ?? '', /^PausedForAll: .*jane.*new switches.*nothing was cut, and .* begins anew/);
+    assert.match(given({ policy: inForce({ mode: 'DryRun' }) }) ?? '', /^DryRun: .*begins anew/);
+    assert.match(given({ policy: { kind: 'none' } }) ?? '', /^nothing calls for the fence any more/);
+    const back = { node: aNode({ ready: 'True' }), lease: renewedLease };
+    assert.equal(given(back), 'the node came back before the point of no return');
   });
 
   test('[NGS-7] what is on the node is on record as ours for as long as it is there', () => {

@@ -26,6 +26,7 @@ import { evidenceOf } from './evidence.ts';
 import { alarmsFor, stayAwayMs } from './incident.ts';
 import { incidentAfter, quarantineOf } from './incident-after.ts';
 import { holdAdvice } from './hold-advice.ts';
+import { isBack } from './is-back.ts';
 import { nextOf } from './next.ts';
 import type { Rehearsing } from './rehearsed-case.ts';
 import { rehearsalAfter } from './rehearsed-case.ts';
@@ -66,7 +67,9 @@ export function nextStatus(input: StatusInput): NodeFenceStatus {
     news.push({ at: now, reason: told.reason, ...(told.message === '' ? {} : { message: told.message }) });
   }
   news.unshift(...approvalNews(taken, now));
-  if (isCancelled(before.fence, fence)) news.push({ at: now, reason: FENCED.reason.Cancelled });
+  if (isCancelled(before.fence, fence)) {
+    news.push({ at: now, reason: FENCED.reason.Cancelled, message: cancelledText(nodeCase) });
+  }
   const { request } = remedy;
   // A node that somebody wants fenced is not in trouble for that.
   const isTroubled = decision.trouble !== undefined && remedy.asked === undefined;
@@ -222,6 +225,14 @@ export function statusWithFence(status: NodeFenceStatus, fence: Fence): NodeFenc
 /** Nobody wants it any more, or the node came back, before anything was begun. */
 function isCancelled(before: Fence, after: Fence): boolean {
   return before !== undefined && after === undefined && !isUnderFence(before);
+}
+
+/** Nobody is told that a node is back which is only left alone. */
+function cancelledText(nodeCase: NodeCase): string {
+  if (isBack(nodeCase)) return 'the node came back before the point of no return';
+  const hold = holdOf(nodeCase);
+  if (hold === undefined) return 'nothing calls for the fence any more; nothing was cut';
+  return `${hold.reason}: ${hold.message}; nothing was cut, and when that is over a fence begins anew, with its waiting times`;
 }
 
 /** The record is still about another Node object of this name. */

@@ -11,14 +11,12 @@ import { MAX_REHEARSED } from '../api/fence-names.ts';
 import type { NodeCase, PresentCase } from '../api/release-view.ts';
 import type { TaskSign } from '../api/task.ts';
 import { powerSays } from '../fence/belief.ts';
-import { isTroubled } from '../remedy/ladder.ts';
 import { asDecided } from './as-decided.ts';
 import type { ReleaseDecision } from './decide-release.ts';
 import { decideRelease } from './decide-release.ts';
 import type { PlannedRun, RemedyDecision } from './decide-remedy.ts';
 import { decideRemedy } from './decide-remedy.ts';
-import { isBack } from './is-back.ts';
-import { remedyOf } from './of-case.ts';
+import { isWell } from './is-back.ts';
 import type { Rehearsing } from './rehearsed-case.ts';
 import { rehearsedCase } from './rehearsed-case.ts';
 import { withSteps } from './rehearsed-steps.ts';
@@ -63,12 +61,7 @@ function begun(nodeCase: PresentCase): Rehearsing {
   if (rehearsal === undefined || rehearsal.incident !== incident?.id) return { steps: [], ladders, pods: [] };
   const { incident: _, waitsFor: __, fence, ...known } = rehearsal;
   // A machine that is back would have come back from its fence as well.
-  return fence === undefined || isOver(nodeCase) ? known : { ...known, fence };
-}
-
-function isOver(nodeCase: PresentCase): boolean {
-  const thresholds = remedyOf(nodeCase)?.thresholds ?? [];
-  return isBack(nodeCase) && thresholds.every((threshold) => !isTroubled(threshold, nodeCase.trouble));
+  return fence === undefined || isWell(nodeCase) ? known : { ...known, fence };
 }
 
 function succeeded(nodeCase: PresentCase, { do: what, key }: PlannedRun): TaskSign {

@@ -1,21 +1,35 @@
 /** What is on record of the storm that a node is in: since when, how many there were, how bad it was, and when it ended. */
-import { clockTime } from '../api/facts.ts';
+import { clockTime, isUnderFence } from '../api/facts.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { NodeCase, ZoneCount } from '../api/release-view.ts';
 import type { LadderState } from '../remedy/ladder.ts';
 import { isInStorm } from './brake-of.ts';
+import { isWell } from './is-back.ts';
 
 type Storm = NonNullable<NodeFenceStatus['storm']>;
 
 /** From when it ended on nothing harsh is begun for a while, here and elsewhere (STM-6). */
 export function stormAfter(
-  nodeCase: NodeCase,
+  found: NodeCase,
   before: Storm | undefined,
   { isTroubled, ladder }: { isTroubled: boolean; ladder: LadderState | undefined },
 ): Storm | undefined {
+  const nodeCase = withoutSoaking(found);
   const isOpen = before !== undefined && before.endedAt === undefined;
   if (isTroubled && isInStorm(nodeCase, ladder)) return atWorst(isOpen ? before : begun(nodeCase), nodeCase);
   return isOpen ? { ...before, endedAt: clockTime(nodeCase.serverNowMs) } : before;
+}
+
+/**
+ * Whoever an act would be about is counted. Of one that is back, whose incident is open only because it has to stay well for a while, no
+ * act is due: counted all the same, the next node to fail would be the second in trouble, and wait for the end of a storm that never was.
+ */
+function withoutSoaking(nodeCase: NodeCase): NodeCase {
+  const { count, fence } = nodeCase;
+  if (!isWell(nodeCase) || isUnderFence(fence?.status.fence)) return nodeCase;
+  const own = zoneOf(nodeCase)?.zone;
+  const zones = count.zones.map((one) => (one.zone === own ? { ...one, troubled: one.troubled - 1 } : one));
+  return { ...nodeCase, count: { ...count, troubled: count.troubled - 1, zones } };
 }
 
 /** One that others are in already is the same. */

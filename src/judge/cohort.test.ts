@@ -15,7 +15,7 @@ describe('what is on record of storms', () => {
       { node: 'a', sinceMs, endedMs: sinceMs + 2000 },
       { node: 'b', sinceMs, endedMs: sinceMs + 1000 },
     ];
-    assert.deepEqual(stormFacts(ended, nowMs, zoneOf), { stormEndedMs: sinceMs + 2000 });
+    assert.deepEqual(stormFacts(ended, nowMs, zoneOf), { stormEndedMs: sinceMs + 2000, stormOf: ['a', 'b'] });
   });
 
   test('[STM-1] one that goes on: since when, and how many there were, whoever of it has been heard of again', () => {

@@ -34,14 +34,23 @@ export function stormFacts(
   if (signs.length === 0) return {};
   const open = signs.filter(({ endedMs }) => endedMs === undefined);
   const stormEndedMs = Math.max(...signs.map(({ endedMs }) => endedMs ?? nowMs));
-  if (open.length === 0) return { stormEndedMs };
+  const stormOf = nodesOf(signs, stormEndedMs);
+  if (open.length === 0) return { stormEndedMs, stormOf };
   const zones: Record<string, number> = {};
   for (const { node, zoneNodes = 0 } of open) {
     const zone = zoneOf(node) ?? '';
     zones[zone] = Math.max(ownOf(zones, zone) ?? 0, zoneNodes);
   }
   const sinceMs = Math.min(...open.map((sign) => sign.sinceMs));
-  return { stormEndedMs, storm: { sinceMs, nodes: Math.max(...open.map(({ nodes = 0 }) => nodes)), zones } };
+  return { stormEndedMs, stormOf, storm: { sinceMs, nodes: Math.max(...open.map(({ nodes = 0 }) => nodes)), zones } };
+}
+
+/** Those of the last one: whose own ended after that had begun. */
+function nodesOf(signs: readonly StormSign[], lastEndedMs: number): string[] {
+  const last = signs.filter(({ endedMs = lastEndedMs }) => endedMs === lastEndedMs);
+  const sinceMs = Math.min(...last.map((sign) => sign.sinceMs));
+  const of = signs.filter(({ endedMs = lastEndedMs }) => endedMs >= sinceMs).map(({ node }) => node);
+  return [...new Set(of)].toSorted((one, other) => (one < other ? -1 : 1));
 }
 
 /**

@@ -158,10 +158,15 @@ describe('storm brake', () => {
 
   test('[STM-6] after a storm nothing harsh for a while', () => {
     const endedMs = Date.parse('2026-01-01T00:00:00Z');
-    const ended = { ...countOn('node-0', { nodes: cluster(9, [0]) }), stormEndedMs: endedMs };
+    const ended = {
+      ...countOn('node-0', { nodes: cluster(9, [0]) }),
+      stormEndedMs: endedMs,
+      stormOf: ['node-3', 'node-4'],
+    };
     assert.deepEqual(cooldownBrake(limits, ended, endedMs + 299_999), {
       reason: 'Cooldown',
-      message: 'a storm ended at 2026-01-01T00:00:00Z; nothing harsh is begun before 2026-01-01T00:05:00Z',
+      message:
+        'a storm of node-3, node-4 ended at 2026-01-01T00:00:00Z; nothing harsh is begun before 2026-01-01T00:05:00Z',
       recheckAtMs: endedMs + 300_000,
       untilMs: endedMs + 300_000,
     });

@@ -256,14 +256,19 @@ export function isStorm(limits: StormLimits, count: TroubleCount, threshold?: st
 /** Whatever caused a storm may not be over when it is (STM-6). */
 export function cooldownBrake(
   { cooldownMs }: StormLimits,
-  { stormEndedMs }: TroubleCount,
+  { stormEndedMs, stormOf = [] }: TroubleCount,
   nowMs: number,
 ): Brake | undefined {
   if (stormEndedMs === undefined) return undefined;
   const untilMs = stormEndedMs + cooldownMs;
   if (nowMs >= untilMs) return undefined;
-  const message = `a storm ended at ${clockTime(stormEndedMs)}; nothing harsh is begun before ${clockTime(untilMs)}`;
+  const whose = stormOf.length === 0 ? '' : ` of ${someOf(stormOf)}`;
+  const message = `a storm${whose} ended at ${clockTime(stormEndedMs)}; nothing harsh is begun before ${clockTime(untilMs)}`;
   return { reason: 'Cooldown', message, recheckAtMs: untilMs, untilMs };
+}
+
+function someOf(names: readonly string[]): string {
+  return names.length > 3 ? `${names.slice(0, 3).join(', ')} and ${names.length - 3} more` : names.join(', ');
 }
 
 /** At most so many at a time; fences, and remedies that cannot be taken back, each have slots of their own (STM-4). */
@@ -275,8 +280,7 @@ export function slotBrake(
   const busy = kind === 'fence' ? fencing : remedying;
   if (busy.length < maxConcurrent) return undefined;
   const what = kind === 'fence' ? 'being fenced' : 'under a remedy';
-  const shown = busy.length > 3 ? `${busy.slice(0, 3).join(', ')} and ${busy.length - 3} more` : busy.join(', ');
-  const message = `${shown} ${busy.length === 1 ? 'is' : 'are'} ${what}, and maxConcurrent is ${maxConcurrent}`;
+  const message = `${someOf(busy)} ${busy.length === 1 ? 'is' : 'are'} ${what}, and maxConcurrent is ${maxConcurrent}`;
   return { reason: 'ConcurrencyLimit', message };
 }
 

@@ -18,9 +18,12 @@ const judgement: Judgement = {
   recheckInMs: 1000,
 };
 
-export function next(nodeCase: NodeCase, decided: Partial<RemedyDecision> = {}): NodeFenceStatus {
+/** `undefined`: that it is taken away. */
+type Decided = { [Part in keyof RemedyDecision]?: RemedyDecision[Part] | undefined };
+
+export function next(nodeCase: NodeCase, decided: Decided = {}): NodeFenceStatus {
   const taken = { ...nodeCase, identity: 'me' };
-  const remedy = { ...asItStands(taken), ...decided };
+  const remedy = { ...asItStands(taken), ...decided } as RemedyDecision;
   const epoch = epochOf(taken, remedy);
   return nextStatus({ nodeCase: taken, decision: decideRelease(taken, remedy, epoch), remedy, judgement, epoch });
 }

@@ -85,6 +85,23 @@ describe('a node in trouble while everything is paused', () => {
     assert.deepEqual([request?.reason, request?.message], ['PausedForAll', 'everything is paused by alice']);
   });
 
+  test('[ADM-5, SAF-7] a fence that has cut nothing is given up by it, and nobody is told that its node came back', async () => {
+    const seen = await observe(
+      fenced('given-up', {
+        policy: { fence: { isolateAfter: '5m', powerManagementAfter: '5m' } },
+        events: [partition[0]!, { at: '1m', apply: paused({ by: 'alice', reason: 'new switches' }) }],
+        runFor: '2m',
+      }),
+    );
+    assert.deepEqual(failuresOf(seen.report), []);
+    const told = seen.events.filter(({ reason }) => reason === 'Cancelled').map(({ note }) => note);
+    assert.equal(new Set(told).size, 1);
+    assert.match(
+      told[0] ?? '',
+      /PausedForAll: everything is paused by alice: new switches; nothing was cut, and .* anew/,
+    );
+  });
+
   test('[ADM-5] goes on where somebody ends the pause, from where it stood', async () => {
     const seen = await observe(
       fenced('ended', {

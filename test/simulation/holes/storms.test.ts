@@ -31,6 +31,8 @@ runHoles('a storm is no reason to act', {
     '[STM-1, STM-6] nor because one of them comes under another policy: a storm is that of the cluster',
   'storm-forgotten-with-its-records':
     '[STM-1, STM-6] nor because the records of it are deleted: whoever leads knows who was in it',
+  'second-one-in-the-soak':
+    '[STM-1, STM-6] a node that is back and only soaks is in no storm: the next one to fail waits for nobody',
   'cooldown-of-another-policy':
     '[STM-6] after a storm nobody is fenced for as long as its own policy says, whichever has seen it; what is too many by the policy of others alone is no storm',
   cooldown: '[STM-6] after a storm nobody is fenced for a while, and then by itself',
