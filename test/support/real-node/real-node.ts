@@ -161,7 +161,9 @@ export class RealNode {
   /** Its kernel crashes: nothing runs any more but what writes the dump, and tells these addresses of it. Its power stays on. */
   async crash(told: readonly string[]): Promise<void> {
     await this.#namespaces?.signal('SIGKILL');
-    await this.#namespaces?.run('/usr/libexec/fence-agents/fence_kdump_send', '--count=5', '--interval=1', ...told);
+    // For as long as the dump takes, as its service does it.
+    const sends = `setsid /usr/libexec/fence-agents/fence_kdump_send --count=0 --interval=2 ${told.join(' ')}`;
+    await this.#namespaces?.run('bash', '-c', `${sends} > /dev/null 2>&1 &`);
   }
 
   /** The processes of a container of a pod, from outside. */
