@@ -47,7 +47,13 @@ export class Newcomer implements AsyncDisposable {
 
   static async start(options: NewcomerOptions): Promise<Newcomer> {
     const controllerManager = { nodeMonitorGraceSeconds: options.graceSeconds };
-    const controlPlane = await startControlPlane({ name: options.name, controllerManager, scheduler: true });
+    const version = process.env['FENCELINE_KUBERNETES'];
+    const controlPlane = await startControlPlane({
+      name: options.name,
+      ...(version === undefined ? {} : { version }),
+      controllerManager,
+      scheduler: true,
+    });
     const newcomer = new Newcomer(controlPlane, await administratorOf(controlPlane), options);
     await newcomer.installDrivers(options.drivers);
     newcomer.fleet.start();
