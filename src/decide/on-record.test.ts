@@ -80,7 +80,7 @@ describe('during a roll-out', () => {
   test('what a newer operator has on record stays there, also when the trouble is over', () => {
     const newer = { ofTheFuture: { since: '2026-01-01T00:00:00Z' } };
     const kept = (change: Partial<NodeCase>): unknown => {
-      const fence = aFence({ incident: anIncident(), holder: 'newer', ...newer } as object);
+      const fence = aFence({ incident: anIncident(), holder: 'newer', ...newer });
       return (decideNode(aCase({ ...change, fence })).record?.status as typeof newer | undefined)?.ofTheFuture;
     };
     assert.deepEqual(kept({}), newer.ofTheFuture);
