@@ -171,6 +171,14 @@ function held(scene: Scene): Station[] {
       look: (said) => assert.match(said, /^worker-1 +Ready +1 +default\/shop-0 +1$/m),
     },
     {
+      at: 'alarms',
+      look: async () => {
+        await scene.inForce('workers', 'Enforce', 1);
+        const { spec } = await scene.get<{ spec: { alarms: object[] } }>('remedypolicy workers');
+        assert.deepEqual(spec.alarms, [{ condition: 'Ready', count: 3, within: '24h' }]);
+      },
+    },
+    {
       at: 'range .status.deeds',
       look: (said) => {
         const lines = said.split('\n').filter((line) => line.includes(' worker-1 '));
@@ -186,14 +194,6 @@ function held(scene: Scene): Station[] {
         has(/ Approved Done: \S+; by admin; /);
         has(/ PowerOn Done: ipmi-on; /);
         has(/ Requested Done: \S+; by admin; /);
-      },
-    },
-    {
-      at: 'alarms',
-      look: async () => {
-        await scene.inForce('workers', 'Enforce', 1);
-        const { spec } = await scene.get<{ spec: { alarms: object[] } }>('remedypolicy workers');
-        assert.deepEqual(spec.alarms, [{ condition: 'Ready', count: 3, within: '24h' }]);
       },
     },
   ];
