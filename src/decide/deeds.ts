@@ -94,7 +94,9 @@ const heldByPersons: ReadonlySet<string | undefined> = new Set(['Stopped', 'Paus
 function personsOf({ nodeCase, remedy }: Decided, { approval, incident, hold }: NodeFenceStatus): Plan[] {
   const before = nodeCase.fence?.status.hold;
   const plans: Plan[] = [];
-  if (remedy.request !== undefined && remedy.request.reason === 'TakenUp') {
+  // One that is spent stands there still in the next incident.
+  const known = nodeCase.fence?.status.request;
+  if (remedy.request?.reason === 'TakenUp' && known?.at !== remedy.request.at) {
     plans.push({ deed: 'Requested', on: [remedy.request.at], by: remedy.request.by });
   }
   if (approval !== undefined && approval.incident === incident?.id) {

@@ -187,7 +187,7 @@ function held(scene: Scene): Station[] {
             lines.some((line) => what.test(line)),
             `${what} in:\n${said}`,
           );
-        has(/ PowerOff Done: ipmi-off; by policy workers; why: .*; basis: Remedy; evidence: .*Lease: /);
+        has(/ PowerOff Done: ipmi-off; by admin; why: .*; basis: Remedy; evidence: .*Lease: /);
         has(
           / DeletePod Done: default\/shop-0; by policy workers; .*; basis: PowerOff; evidence: .*PowerOff: ipmi-off$/,
         );
