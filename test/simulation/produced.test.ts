@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { structuralSchemaOf, type StructuralSchema } from '../../src/api/crds.ts';
 import { KINDS } from '../../src/api/kinds.ts';
+import { learn } from '../../src/fence/memory.ts';
 import { planRelease } from '../../src/release/plan.ts';
 import { releaseNode } from '../../src/release/release-node.ts';
 import { drainStatusOf } from '../../src/report/drain-status.ts';
@@ -158,6 +159,13 @@ function joinedLater(): object {
   return { releases: planRelease(known, releaseNode(known), 1).records };
 }
 
+/** Simulated devices have no Secrets, which may say which outlet is meant. */
+function inASecret(): object {
+  const said = { device: 'pdu', power: 'on', identity: 'none', message: '' } as const;
+  const seen = { at: '2026-01-01T00:00:00Z', by: 'check', isAlive: true, isContradicted: false, bootId: 'b1' } as const;
+  return learn({}, { device: 'agent:fence_apc', configuration: 'h1', place: 'p1', said, ...seen });
+}
+
 describe('what a status can hold', () => {
   test('every field of every status is filled in by something that happens', async () => {
     const written = new Written();
@@ -189,6 +197,8 @@ describe('what a status can hold', () => {
       'holes/watched-power-lost',
       'holes/never-off',
       'holes/switched-on-failover',
+      'holes/feeds-removed-in-mid-fence',
+      'holes/outlets-swapped-clock-behind',
     ];
     for (const file of [...files, 'release/fev/tolerations']) await written.run(scenarioOf(file));
     for (const scenario of scenariosOf('holes/unreported-volume')) await written.run(scenario);
@@ -226,6 +236,7 @@ describe('what a status can hold', () => {
     const policy = { name: 'x', generation: 1 };
     written.add('DrainPolicy', drainStatusOf({ policy, nodes: [whole], withdrawing: 'a' }, {}, 0));
     written.add('NodeFence', joinedLater());
+    written.add('FenceDevice', inASecret());
     assert.deepEqual(
       KINDS.flatMap(({ kind }) => written.missing(kind).map((path) => `${kind} ${path}`)),
       [],
