@@ -1,5 +1,6 @@
 /**
- * Real machines fail and come back, again and again, at random: `node test/nodes/soak.ts [--rounds N] [--seed S] [--only PATTERN]`.
+ * Real machines fail and come back, again and again, at random: `node test/nodes/soak.ts [--rounds N] [--minutes M] [--seed S]
+ * [--only PATTERN]`.
  *
  * In every round one fault strikes the node of a database. Never may two write to a volume, no acknowledged line may be lost, the
  * database has to run again and every node has to be back in service; where nothing was wrong, nobody may be fenced. The last round
@@ -20,11 +21,14 @@ import { faults, type Fault, type Scene } from './faults.ts';
 const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '20' },
+    minutes: { type: 'string', default: '600' },
     seed: { type: 'string' },
     only: { type: 'string', default: '' },
   },
 });
 const rounds = Number(values.rounds);
+/** No round begins after so long. */
+const untilMs = Date.now() + Number(values.minutes) * 60_000;
 const seed = Number(values.seed ?? Date.now() % 1_000_000);
 const workers = ['worker-1', 'worker-2', 'worker-3'];
 const operators = ['infra-1', 'infra-2'];
@@ -170,6 +174,11 @@ async function soak(): Promise<boolean> {
   const machines = await Machines.start({ name: 'soak', workers, operators, policy });
   const done: Round[] = [];
   let held = false;
+  let reviving = Promise.resolve();
+  const reviver = setInterval(() => {
+    // While the API server is away it is tried again.
+    reviving = reviving.then(() => machines.revive()).catch(() => undefined);
+  }, 5000);
   try {
     const databases = [
       await Database.install(machines.cluster, 'disk', { driver: diskDriver, nodeSelector: pool }),
@@ -179,7 +188,7 @@ async function soak(): Promise<boolean> {
     const random = new Random(seed).stream('soak');
     // Every fault once before any comes again, each time in another order.
     let bag: Fault[] = [];
-    for (let number = 1; number <= rounds; number += 1) {
+    for (let number = 1; number <= rounds && Date.now() < untilMs; number += 1) {
       if (bag.length === 0)
         bag = wanted
           .map((fault) => ({ fault, at: random() }))
@@ -197,6 +206,8 @@ async function soak(): Promise<boolean> {
     held = isNeeded && done.every(({ problems }) => problems.length === 0);
     return held;
   } finally {
+    clearInterval(reviver);
+    await reviving;
     console.log(`\nseed ${seed}, ${done.length} rounds\n\n${table(done)}\n`);
     await machines.stop(!held);
   }

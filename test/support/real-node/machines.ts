@@ -54,6 +54,17 @@ export class Machines {
     }
   }
 
+  /**
+   * What is restarted wherever it runs as a pod: a stock scheduler ends itself when it finds a pod on another node than it remembers,
+   * as it may after an API server that was away.
+   */
+  async revive(): Promise<void> {
+    const { controlPlane } = this.cluster;
+    for (const component of ['kube-scheduler', 'kube-controller-manager'] as const) {
+      if (controlPlane.pids()[component] === undefined) await controlPlane.restart(component);
+    }
+  }
+
   async stop(failed: boolean): Promise<void> {
     try {
       await this.cluster.stop(failed);

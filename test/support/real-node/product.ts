@@ -127,7 +127,12 @@ export interface FenceRecord {
 
 const enforce = 'pod-security.kubernetes.io/enforce';
 
-const values = ['hostNetwork=true', 'operator.agentTrust.configMap=bmc-trust', 'placement.nodeSelector.role=infra'];
+const values = [
+  'hostNetwork=true',
+  'kdump.enabled=true',
+  'operator.agentTrust.configMap=bmc-trust',
+  'placement.nodeSelector.role=infra',
+];
 
 function deviceOf(node: string, address: string, { kind, port, username, password }: Bmc): object[] {
   const namespace = 'fenceline';
