@@ -2,6 +2,7 @@
  * What the pages show: parts with a name each, made on the server and drawn as they are. What has changed is sent, and nothing else.
  * Types only: the page is made from them too.
  */
+import type { FailoverFinding } from '../api/failover.ts';
 import type { Verdict } from '../api/view.ts';
 import type { DrainState } from '../report/drain-status.ts';
 import type { Explanation, Leader } from '../report/explanation.ts';
@@ -126,4 +127,67 @@ export interface News {
   silentMs?: number;
   set: Record<string, unknown>;
   gone: string[];
+}
+
+export interface WorkloadsPage {
+  kind: 'workloads';
+  stuck: { pod: string; node: string; reason: string; message: string; until?: string }[];
+  /** Pods that no node runs. */
+  waiting: { pod: string; since: string }[];
+  /** When it was last found out what would not fail over; absent: not yet. */
+  lookedAt?: string;
+  /** Why it could not be. */
+  problem?: string;
+  stateful?: number;
+  findings?: FailoverFinding[];
+}
+
+export interface DevicesPage {
+  kind: 'devices';
+  devices: {
+    name: string;
+    node: string;
+    device: string;
+    power: string;
+    since?: string;
+    fenceable: boolean | 'unknown';
+    reason?: string;
+    message?: string;
+    identity?: string;
+    drilled?: string;
+  }[];
+  /** Nodes of which no device is on record. */
+  without: string[];
+}
+
+export interface PolicyLine {
+  name: string;
+  mode: string;
+  selector: string;
+  /** For how many it is in force. */
+  nodes: number;
+  conditions: { type: string; status: string; reason: string; message: string }[];
+}
+
+export interface PoliciesPage {
+  kind: 'policies';
+  policies: PolicyLine[];
+  /** Nodes that no policy selects, or about which two contend. */
+  unselected: string[];
+  problems: { node: string; condition: string; count: number; last?: string }[];
+  alarms: { node: string; reason: string; message: string; since: string }[];
+}
+
+export interface DrainsPage {
+  kind: 'drains';
+  /** Cordoned nodes; without anything else, no DrainPolicy guards them. */
+  drains: ({ node: string } & Partial<DrainState>)[];
+  policies: PolicyLine[];
+}
+
+export interface RecordPage {
+  kind: 'record';
+  entries: { at: string; node: string; reason: string; message: string }[];
+  /** Of them, the latest are here. */
+  total: number;
 }

@@ -45,6 +45,7 @@ test('[EXP-1] a device by which it could not be fenced is for the day; a stop of
   const devices = [{ name: 'd', status: { fenceable: false, reason: 'DeviceSilent', message: 'no answer' } }];
   const [silent] = needsOf({ ...known, devices });
   assert.deepEqual([silent?.reason, silent?.isUrgent], ['DeviceSilent', undefined]);
+  assert.deepEqual(needsOf({ ...held('LookingAround'), devices }), [], 'a check of a machine that was just failing');
   const record = { spec: { node: 'node-1', stop: true }, status: EMPTY_STATUS };
   assert.deepEqual(
     needsOf({ ...known, record }).map(({ reason, isUrgent }) => [reason, isUrgent]),

@@ -39,17 +39,23 @@ const forPeople: ReadonlySet<string> = new Set([
   ...Object.keys(WRONG.reason),
 ]);
 
+const unfenceable: ReadonlySet<string> = new Set(Object.keys(UNFENCEABLE.reason));
+
 export function needsOf(known: Known): Need[] {
   const isOpen = known.record?.status.incident !== undefined;
-  return waitsOf(known)
-    .filter(({ wait }) => forPeople.has(wait.reason))
-    .map(({ wait: { reason, message, since, ends }, commands: [command] }) => ({
-      node: known.node,
-      reason,
-      message,
-      ...(since === undefined ? {} : { since }),
-      ends,
-      ...(command === undefined ? {} : { command }),
-      ...(urgent.has(reason) || (isOpen && reason === HELD.reason.Stopped) ? { isUrgent: true } : {}),
-    }));
+  return (
+    waitsOf(known)
+      .filter(({ wait }) => forPeople.has(wait.reason))
+      // What a check found of a machine that was just failing is out of date: whether it can be fenced is being found out.
+      .filter(({ wait }) => !isOpen || !unfenceable.has(wait.reason))
+      .map(({ wait: { reason, message, since, ends }, commands: [command] }) => ({
+        node: known.node,
+        reason,
+        message,
+        ...(since === undefined ? {} : { since }),
+        ends,
+        ...(command === undefined ? {} : { command }),
+        ...(urgent.has(reason) || (isOpen && reason === HELD.reason.Stopped) ? { isUrgent: true } : {}),
+      }))
+  );
 }

@@ -1,5 +1,6 @@
 /** The page of `make run`, in a browser, as somebody uses it who has never seen it: what it answers, not what it is made of. */
 import assert from 'node:assert/strict';
+import { readFileSync, statSync } from 'node:fs';
 import { after, before, beforeEach, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import type { DemoPage as Demo } from './browser.ts';
@@ -159,6 +160,58 @@ test('[USE-4] what cannot be taken back wants the name of the node typed; a stop
   await inService();
   await backToNow();
   assert.deepEqual(demo.problems, []);
+});
+
+test('[USE-4, EXP-4, ADM-4] the other pages answer in their first line, and say what it rests on', async () => {
+  const answers: [string, RegExp, RegExp][] = [
+    [
+      'Workloads',
+      /^No pods are stuck\. All 4 stateful pods would fail over tonight\.$/,
+      /All would, as far as can be told/,
+    ],
+    ['Devices', /^No device has failed its last check\./, /fence_redfish/],
+    ['Policies', /^1 policy in force, \d risky\. Every node has one\.$/, /Valid True, Accepted/],
+    ['Drains', /^No nodes are cordoned, no drain waits\.$/, /Guarding True/],
+    ['Record', /^\d+ entries on record$/, /on the basis PowerOff/],
+  ];
+  for (const [name, first, rests] of answers) {
+    await page.getByRole('navigation').getByRole('link', { name }).click();
+    await headline().filter({ hasText: first }).waitFor();
+    await page.getByText(rests).first().waitFor();
+    assert.deepEqual(await violations(page), [], name);
+  }
+  await page.goBack();
+  await headline().filter({ hasText: 'cordoned' }).waitFor();
+  assert.deepEqual(demo.problems, []);
+});
+
+/** Anew with FENCELINE_PICTURES=1: no two runs draw the same. */
+async function picture(name: string, options: Parameters<Demo['page']>[0], hash: string): Promise<void> {
+  const file = `docs/pictures/${name}.png`;
+  const other = await demo.page(options, hash);
+  await other.getByRole('heading', { level: 1 }).waitFor();
+  await other.locator('.live.c-live').waitFor({ state: 'attached' });
+  if (process.env['FENCELINE_PICTURES'] === '1') await other.screenshot({ path: file, animations: 'disabled' });
+  await other.close();
+  assert.ok(statSync(file).size < 150_000, file);
+  assert.ok(
+    readFileSync('docs/console.md', 'utf8').includes(`pictures/${name}.png`),
+    `docs/console.md does not show ${file}`,
+  );
+}
+
+test('[USE-4] the pictures of docs/console.md are there, and small: light and dark, on a desk and on a phone', async () => {
+  const node = await nodeOfDatabase(page);
+  await plugs(node).getByRole('button', { name: 'Pull the plug' }).click();
+  await open(node);
+  await page.getByRole('button', { name: /^Machine, .*: boots\./ }).waitFor();
+  const desk = { width: 1200, height: 820 };
+  const phone = { width: 390, height: 844 };
+  await picture('incident', { viewport: desk, colorScheme: 'light' }, `#/node/${node}`);
+  await picture('now-dark', { viewport: { width: 1200, height: 620 }, colorScheme: 'dark' }, '#/');
+  await picture('incident-phone-dark', { viewport: phone, colorScheme: 'dark' }, `#/node/${node}`);
+  await picture('now-phone', { viewport: phone, colorScheme: 'light' }, '#/');
+  await inService();
 });
 
 test('[USE-4] axe-core finds nothing wrong, in light and dark, on a desk and on a phone', async () => {

@@ -1,6 +1,7 @@
 /** The frame of all pages: where one is, whether it is live, and the keys. */
 import type { JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { MorePage } from './more-pages.tsx';
 import { NodePage } from './node-page.tsx';
 import { NowPage } from './now-page.tsx';
 import type { Route } from './route.ts';
@@ -12,7 +13,14 @@ import type { Edge, Store } from './store.ts';
 import { clock, duration } from './time.ts';
 import { Dialog, markWords, NowContext, Shape, StoreContext } from './ui.tsx';
 
-const tabs: { page: Route['page']; label: string }[] = [{ page: 'now', label: 'Now' }];
+const tabs: { page: Route['page']; label: string }[] = [
+  { page: 'now', label: 'Now' },
+  { page: 'workloads', label: 'Workloads' },
+  { page: 'devices', label: 'Devices' },
+  { page: 'policies', label: 'Policies' },
+  { page: 'drains', label: 'Drains' },
+  { page: 'record', label: 'Record' },
+];
 
 export function App({ store, edge }: { store: Store; edge: Edge }): JSX.Element {
   const [, draw] = useState(0);
@@ -37,7 +45,7 @@ export function App({ store, edge }: { store: Store; edge: Edge }): JSX.Element 
           <Top route={route} store={store} onFind={() => setOpen('find')} onKeys={() => setOpen('keys')} />
           <main class={telling === undefined ? '' : 'with-story'}>
             <Doubt store={store} />
-            {route.page === 'node' ? <NodePage route={route} /> : <NowPage />}
+            <Page route={route} />
           </main>
           {telling === undefined ? undefined : (
             <StoryBar
@@ -52,6 +60,11 @@ export function App({ store, edge }: { store: Store; edge: Edge }): JSX.Element 
       </NowContext.Provider>
     </StoreContext.Provider>
   );
+}
+
+function Page({ route }: { route: Route }): JSX.Element {
+  if (route.page === 'now') return <NowPage />;
+  return route.page === 'node' ? <NodePage route={route} /> : <MorePage name={route.page} />;
 }
 
 function everySecond(edge: Edge, callback: () => void): () => void {

@@ -24,12 +24,18 @@ const lanePad = 8;
 const axisHeight = 28;
 const letterPx = 6.6;
 
+function labelPx({ label }: Mark): number {
+  return label.length * letterPx;
+}
+
 interface Drawn {
   mark: Mark;
   x: number;
   width: number;
   y: number;
   isNext?: boolean;
+  /** Another one of its line begins where its label would stand. */
+  isUnlabelled?: boolean;
 }
 
 export function Lanes({ timeline, route }: { timeline: Timeline; route: Route }): JSX.Element {
@@ -155,6 +161,8 @@ function layout(
       return { fromPx: from, toPx: Math.max(to, from + 22 + mark.label.length * letterPx) };
     };
     const { placed, lines } = linesFor(own, extent);
+    const begins = (line: number): number[] =>
+      placed.flatMap((one) => (one.line === line ? [scale.x(Date.parse(one.item.from))] : []));
     for (const { item, line } of placed) {
       const x = scale.x(Date.parse(item.from));
       const to = item.open === true ? scale.x(now) : item.to === undefined ? x : scale.x(Date.parse(item.to));
@@ -164,6 +172,11 @@ function layout(
         width: Math.max(0, to - x),
         y: top + lanePad + line * lineHeight,
         ...(item.isNext === true ? { isNext: true } : {}),
+        ...(item.row !== undefined &&
+        to - x < labelPx(item) &&
+        begins(line).some((other) => other > x && other < to + labelPx(item))
+          ? { isUnlabelled: true }
+          : {}),
       });
     }
     const height = lines * lineHeight + 2 * lanePad;
@@ -216,13 +229,13 @@ interface MarkProps {
 }
 
 function MarkShape({ drawn, room, isShown, onShow }: MarkProps): JSX.Element {
-  const { mark, x, width, y, isNext } = drawn;
+  const { mark, x, width, y, isNext, isUnlabelled } = drawn;
   const isSpan = mark.to !== undefined || mark.open === true;
-  const labelPx = mark.label.length * letterPx;
-  const fits = isSpan && width > labelPx + 8;
+  const label = labelPx(mark);
+  const fits = isSpan && width > label + 8;
   const behind = x + width + (isSpan ? 5 : 13);
   // At the right end there is room on the left only.
-  const isLeft = !fits && behind + labelPx > room && x > labelPx;
+  const isLeft = !fits && behind + label > room && x > label;
   const textX = fits ? x + 6 : isLeft ? x - 8 : behind;
   const show = (): void => onShow(mark);
   return (
@@ -242,7 +255,7 @@ function MarkShape({ drawn, room, isShown, onShow }: MarkProps): JSX.Element {
         <Point x={x} y={y + 10} kind={mark.kind} />
       )}
       <text x={textX} y={y + 14} text-anchor={isLeft ? 'end' : 'start'}>
-        {mark.label}
+        {isUnlabelled === true ? '' : mark.label}
       </text>
     </g>
   );

@@ -1,14 +1,14 @@
 /** Which page is open, as it stands in the address: what is sent to somebody else opens the same. */
 
 export interface Route {
-  page: 'now' | 'node' | 'workloads' | 'devices' | 'policies' | 'drains' | 'record' | 'rehearse';
+  page: 'now' | 'node' | 'workloads' | 'devices' | 'policies' | 'drains' | 'record';
   node?: string;
   incident?: string;
   /** The lane that is shown as a table. */
   lane?: string;
 }
 
-const pages: readonly string[] = ['workloads', 'devices', 'policies', 'drains', 'record', 'rehearse'];
+const pages: readonly string[] = ['workloads', 'devices', 'policies', 'drains', 'record'];
 
 export function routeOf(hash: string): Route {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2);
