@@ -333,17 +333,18 @@ describe('whether it is off', () => {
     assert.equal(await acts.notOff(node, power, since), undefined);
   });
 
-  test('S4: a machine that says on is noted with the phase of its fence; storage is not, nor what is not known', async () => {
+  test('[FEN-11] S4: a machine that says on is noted with the phase of its fence; a way to its storage only as not closed', async () => {
     const { node, acts } = await bench();
     await acts.notOff(node, { what: 'storage', methods: [off] }, since);
-    assert.deepEqual(acts.of('node-1'), {});
+    const message = 'pdu-off: puppet: it says on';
+    assert.deepEqual(acts.of('node-1'), { unconfirmed: { since, message, isDisbelieved: false, forMs: 0 } });
     await acts.notOff(node, power, since);
-    assert.deepEqual(acts.of('node-1'), { onAgain: { since, message: 'pdu-off: puppet: it says on' } });
+    assert.deepEqual(acts.of('node-1'), { onAgain: { since, message } });
     acts.forget('node-1');
     assert.deepEqual(acts.of('node-1'), {});
     const silent = await bench({ provider: { device: async () => ({ ok: false, problem: 'no route' }) } });
-    assert.equal(await silent.acts.notOff(silent.node, power, since), 'pdu-off: no route');
-    assert.deepEqual(silent.acts.of('node-1').onAgain, undefined);
+    const said = await silent.acts.notOff(silent.node, power, since);
+    assert.deepEqual([said, silent.acts.of('node-1').onAgain], ['pdu-off: no route', undefined]);
   });
 
   test('[SAF-10] since when nobody says off any more is counted in a row, in one phase; who says so ends it', async () => {

@@ -243,10 +243,11 @@ export class LongActs {
     if (node === undefined) return 'there is no Node object';
     const sinceMs = this.#options.clock.monotonic();
     const found = await this.#tasks.notOff(node, question);
-    if (question.what !== 'power') return found?.message;
-    if (found?.isOn) this.#onAgain.set(node.name, { since, message: found.message });
+    // Whoever is on has to boot; a way to the storage that is open again is only not closed any more.
+    const isOnAgain = question.what === 'power' && found?.isOn === true;
+    if (isOnAgain) this.#onAgain.set(node.name, { since, message: found.message });
     const before = this.#unconfirmed.get(node.name);
-    if (found === undefined || found.isOn) this.#unconfirmed.delete(node.name);
+    if (found === undefined || isOnAgain) this.#unconfirmed.delete(node.name);
     else {
       const { message, isDisbelieved } = found;
       const first = before?.since === since ? before.sinceMs : sinceMs;

@@ -247,6 +247,10 @@ export const FENCED_ADVICE: AdviceFor<typeof FENCED> = {
   },
   Isolating: onItsWay('a device confirms that it is cut off from its storage'),
   Isolated: onItsWay('it is back and clean, or its power is cut as well'),
+  IsolationUnconfirmed: {
+    ends: 'its device says again that it is cut off, its power is cut, or it is back',
+    can: [c.check, c.assertDead, c.stop],
+  },
   WaitingToPowerOff: {
     ends: 'it is back, or its time for that has passed: fence.powerManagementAfter of policy {{policy}}',
     can: [c.stop, c.fence],

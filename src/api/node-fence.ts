@@ -186,6 +186,9 @@ const fence = z.object({
   }),
   retries: count('How often this step was tried again.'),
   restarts: count('How often the whole fence began anew.'),
+  isUnconfirmed: flag(
+    'What has cut it off from its storage does not say so any more, asked again right before something goes: nothing does until it says so.',
+  ).optional(),
   isForGood: flag(
     'It has failed and does not begin anew: another cut would free nothing; it is not switched on, tried every minute; or its device ' +
       'has long not said off any more, asked again until it does.',

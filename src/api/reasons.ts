@@ -102,6 +102,8 @@ export const FENCED = group('NodeFence', 'Fenced', 'The node is proven harmless.
   WaitingToIsolate: 'isolateAfter has not passed; a node that comes back is left alone.',
   Isolating: 'The methods of isolation run.',
   Isolated: 'The node was cut off from its storage, as a later query confirmed.',
+  IsolationUnconfirmed:
+    'What has cut the node off from its storage does not say so any more, asked again right before something goes. Nothing does until it says so.',
   WaitingToPowerOff: 'powerManagementAfter has not passed.',
   PoweringOff: 'The methods of power management run.',
   PoweredOff: 'A query after the action said off.',

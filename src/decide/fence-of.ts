@@ -117,7 +117,7 @@ export function fenceOf(nodeCase: PresentCase, rung: Rung): FenceDecision {
     isHarmless: isHarmless(nodeCase, status, isOfPredecessor(nodeCase, nodeCase.fence?.status.fence)),
     needsReboot: needsReboot(nodeCase),
     onAgain: ofThisOff(nodeCase.onAgain, fence)?.message,
-    unconfirmed: ofThisOff(nodeCase.unconfirmed, fence),
+    unconfirmed: ofThis(nodeCase.unconfirmed, fence),
     refused: refusedOf(nodeCase, fence),
     refusedGrounds: nodeCase.refusedGrounds,
     isAliveSince: isAliveSince(nodeCase, fence),
@@ -250,6 +250,12 @@ function theirsBy(nodeCase: PresentCase): string | undefined {
 }
 
 /** What its devices said counts for the phase that they were asked in. */
+/** The same of one that was cut off from its storage, since it is. */
+function ofThis<Said extends { since: string }>(said: Said | undefined, fence: Fence | undefined): Said | undefined {
+  const isCut = fence?.phase === 'isolated' && said?.since === fence.stepStartedAt;
+  return isCut ? said : ofThisOff(said, fence);
+}
+
 function ofThisOff<Said extends { since: string }>(said: Said | undefined, fence: Fence | undefined): Said | undefined {
   return fence?.phase === 'off' && said?.since === fence.stepStartedAt ? said : undefined;
 }

@@ -39,14 +39,13 @@ import {
 import { BACK_TOO_SOON, boot, booting, bringBack, isLeft } from './booting.ts';
 import { hasEnded, hasFailedLast, retryAfterMs, switchOff, switchOn, toldInVain } from './switching.ts';
 import { commandShowsMs } from './at-rest.ts';
+import { givenUpAfterMs, uncut } from './uncut.ts';
 
 /**
  * So long after its word was lost, or its pods were not let go, a machine that is off is nobody's turn any more; or is switched on, by
  * whom nobody believes.
  */
 const saysAgainWithinMs = 120_000;
-/** And so long after, somebody has to look. */
-const givenUpAfterMs = 600_000;
 
 /** Changes nothing where nothing is due; asked again, it says the same. */
 export function transition(state: FenceState, context: FenceContext): Transition {
@@ -147,10 +146,13 @@ function isolated(state: FenceState, context: FenceContext): Transition {
     edited(state.switched, 'isolation', config.isolation) ??
     takenOut(state.planned, 'isolation', config.isolation[state.level]);
   if (lost !== undefined) return fail(state, facts, lost);
+  const known = uncut(state, facts);
+  if (known !== state) return move(known);
   if (config.powerManagement.length === 0) {
     const { wantedStill } = facts;
     const end = wantedStill === undefined ? 'it waits for the node to come back' : `it goes on until ${wantedStill}`;
-    return { kind: 'state', state, waitsFor: `no power_management is configured: ${end}` };
+    const waitsFor = state.isUnconfirmed === true ? state.message : undefined;
+    return { kind: 'state', state, waitsFor: waitsFor ?? `no power_management is configured: ${end}` };
   }
   if (isLetGo(context)) return enter(state, 'poweringOff', facts);
   const dueAtMs = powerAtMs(state, context);

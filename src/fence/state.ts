@@ -51,6 +51,8 @@ export interface FenceState {
   swapped?: readonly string[] | undefined;
   /** Its devices had confirmed that it was off, and it has reported from the same boot since: what that means. */
   neverOff?: string | undefined;
+  /** What has cut it off from its storage does not say so any more: nothing goes by it. */
+  isUnconfirmed?: boolean | undefined;
   /** It has failed, and is not begun anew: nothing would come of it. A machine that is to go on is tried all the same. */
   isForGood?: boolean | undefined;
   message?: string;
@@ -88,7 +90,7 @@ export interface FenceFacts {
   task?: TaskNews;
   /** Its device says on although it was confirmed off: somebody else has switched it on, and what it says. */
   onAgain?: string | undefined;
-  /** It was confirmed off, and right before its pods go its device does not say so any more. */
+  /** It was confirmed off, or cut off, and right before its pods go its device does not say so any more. */
   unconfirmed?: Unconfirmed | undefined;
   /** Nothing goes at the API server of what was decided. `isReliedOn`: others have been told that it is off, or detach by that. */
   refused?: (Refused & { isReliedOn: boolean }) | undefined;
@@ -214,12 +216,12 @@ const stepOf: Partial<Record<Phase, StoredFence['step']>> = {
 
 export function fail(state: FenceState, facts: FenceFacts, message: string): Transition {
   const failedIn = stepOf[state.phase] ?? 'power-management';
-  const { missed: _, ...rest } = state;
+  const { missed: _, isUnconfirmed: __, ...rest } = state;
   return move({ ...rest, phase: 'failed', failedIn, phaseStartedAtMs: facts.nowMs, message });
 }
 
 export function enter(state: FenceState, phase: Phase, facts: FenceFacts, level = 0): Transition {
-  const { notBeforeMs: _, failedIn: __, isForGood: ___, missed: ____, ...rest } = state;
+  const { notBeforeMs: _, failedIn: __, isForGood: ___, missed: ____, isUnconfirmed: _____, ...rest } = state;
   return move({ ...rest, phase, level, method: 0, retries: 0, phaseStartedAtMs: facts.nowMs });
 }
 

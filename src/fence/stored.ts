@@ -50,6 +50,7 @@ export function stateOf(stored: StoredFence): FenceState {
     ...(stored.until === undefined ? {} : { notBeforeMs: Date.parse(stored.until) }),
     ...(stored.swapped === undefined ? {} : { swapped: stored.swapped }),
     ...(stored.neverOff === undefined ? {} : { neverOff: stored.neverOff }),
+    ...(stored.isUnconfirmed === undefined ? {} : { isUnconfirmed: stored.isUnconfirmed }),
     ...(stored.isForGood === undefined ? {} : { isForGood: stored.isForGood }),
     ...(stored.message === undefined ? {} : { message: stored.message }),
   };
@@ -138,6 +139,7 @@ export function storedOf(state: FenceState, { config, cleanResources, releasedAt
     ...(state.notBeforeMs === undefined ? {} : { until: timeOf(state.notBeforeMs) }),
     ...(state.swapped === undefined ? {} : { swapped: [...state.swapped] }),
     ...(state.neverOff === undefined ? {} : { neverOff: state.neverOff.slice(0, 1024) }),
+    ...(state.isUnconfirmed === undefined ? {} : { isUnconfirmed: state.isUnconfirmed }),
     ...(state.isForGood === undefined ? {} : { isForGood: state.isForGood }),
     ...(state.message === undefined ? {} : { message: state.message.slice(0, 1024) }),
   };

@@ -94,6 +94,8 @@ test('[SAF-1] nor one that was cut off by a port of which nobody knows whose it 
   const { status, reason } = fenceNews(isolated, { unshownPorts: ['d'] });
   assert.deepEqual([status, reason], ['False', 'WaitingToPowerOff']);
   assert.equal(fenceNews(isolated, { unshownPorts: ['other'] }).status, 'True');
+  const unconfirmed = fenceNews({ ...isolated, isUnconfirmed: true });
+  assert.deepEqual([unconfirmed.status, unconfirmed.reason], ['False', 'IsolationUnconfirmed']);
   assert.equal(fenceNews({ ...isolated, phase: 'off' }, { unshownPorts: ['d'] }).status, 'True', 'its power is');
 });
 

@@ -27,7 +27,8 @@ const words: Record<Fence['phase'], keyof typeof FENCED.reason> = {
   failed: 'FenceFailed',
 };
 /** In these a device has said that the machine does no harm, or to nothing of this storage. */
-function isHarmless({ phase, switched }: Fence, ports: PortFacts): boolean {
+function isHarmless({ phase, switched, isUnconfirmed }: Fence, ports: PortFacts): boolean {
+  if (isUnconfirmed === true) return false;
   const confirmed = switched.filter(({ confirmedAt, device }) => confirmedAt !== undefined && device !== undefined);
   if (phase === 'off') return confirmed.some(({ step }) => step === 'power-management');
   const cut = shownCuts(confirmed, ports);
@@ -39,7 +40,8 @@ export function fenceNews(fence: Fence, ports: PortFacts = {}): FenceNews {
   if (swapped !== undefined) return { status: 'False', reason: 'OutletsSwapped', message: wrongOutlet(swapped) };
   const isCutOff = isHarmless(fence, ports);
   // Without a device that cut it off from its storage, as after a cordon, the node is as free as before.
-  const usual = phase === 'isolated' && !isCutOff ? 'WaitingToPowerOff' : words[phase];
+  const open = fence.isUnconfirmed === true ? FENCED.reason.IsolationUnconfirmed : FENCED.reason.WaitingToPowerOff;
+  const usual = phase === 'isolated' && !isCutOff ? open : words[phase];
   // It is tried again and again, and somebody has to look all the same.
   const reason = isForGood === true ? 'FenceFailed' : usual;
   const tries = retries === 0 ? undefined : `${retries} ${retries === 1 ? 'try' : 'tries'} failed`;

@@ -132,10 +132,11 @@ export class Actor {
         world.fleet.kubelet(name).report(act.type, act.status);
         return undefined;
       case 'device': {
-        const device = deviceKey(name, act.feed);
-        onNote(`device ${act.fault}`, `node/${device}`);
-        world.bmcs.get(device)?.setFault(act.fault);
-        return world.bmcs.has(device) ? undefined : `${device} has no power device`;
+        const key = deviceKey(name, act.feed);
+        onNote(`device ${act.fault}`, `node/${key}`);
+        const device = world.bmcs.get(key) ?? world.storage.portCalled(name, act.feed);
+        device?.setFault(act.fault);
+        return device === undefined ? `${key} has no power device, nor a port` : undefined;
       }
       case 'kubeletPort':
         onNote(`kubeletPort ${act.fault}`, `node/${name}`);

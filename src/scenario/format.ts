@@ -50,6 +50,8 @@ export interface NodeSpec {
   identity: boolean;
   /** Its supplies, each with a device of its own; absent: one. */
   feeds?: string[];
+  /** Its ways to the storage, each with a port of its own; absent: one. */
+  ports?: string[];
 }
 
 export interface KubernetesSpec {

@@ -227,6 +227,7 @@ const nodeOf: Read<Omit<NodeSpec, 'zone'> & { zone?: string }> = (place) => {
     bmc?: boolean;
     identity?: boolean;
     feeds?: string[];
+    ports?: string[];
   }>(
     {
       name: text,
@@ -238,6 +239,7 @@ const nodeOf: Read<Omit<NodeSpec, 'zone'> & { zone?: string }> = (place) => {
       bmc: flag,
       identity: flag,
       feeds: list(text),
+      ports: list(text),
     },
     ['name'],
   )(place);

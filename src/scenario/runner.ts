@@ -8,6 +8,7 @@ import { Random } from '../world/random.ts';
 import { VirtualClock } from '../world/time/virtual-clock.ts';
 import { World } from '../world/world.ts';
 import { Actor } from './acts.ts';
+import { portFacts } from './checkers/devices.ts';
 import { Baseline } from './baseline.ts';
 import type { CheckContext, Checker, Invariant } from './checkers/checker.ts';
 import { invariants } from './checkers/index.ts';
@@ -379,8 +380,7 @@ class Run {
           ...(strikes === undefined ? {} : { strikes: strikes.name }),
         };
       },
-      isPortClosed: (node) => this.#world.storage.isPortClosed(node),
-      saysPort: (node) => this.#world.storage.portSays(node).power,
+      ...portFacts(this.#world.storage),
       isActive: (machine, process) => this.#world.isActive(machine, process),
       volumes: () => this.#world.longhorn?.reports() ?? [],
       violated: (detail) => this.#recorder.violated(id, detail),

@@ -25,9 +25,7 @@ export interface DeviceUser {
 
 /** The switch between the nodes and their storage: off is a port that lets nothing through. */
 export interface StorageSwitch {
-  portSays(node: string): { power: 'on' | 'off'; hasIdentity: boolean };
-  closePort(node: string): void;
-  openPort(node: string): void;
+  ports: { device(node: string, way: string): Bmc | undefined };
 }
 
 export function simulatedDevices(
@@ -38,9 +36,9 @@ export function simulatedDevices(
   return {
     async device(node, method): Promise<FoundDevice> {
       // A configuration may be that of a real cluster: whatever agent it names, the machine has one switch for its power and
-      // one port to its storage.
+      // one port to its storage, unless the scenario says otherwise.
       const isPort = method.driver === 'driver:simulated-switch' || (method.storage ?? []).length > 0;
-      if (isPort) return { ok: true, device: portOf(node.name, storage, user) };
+      if (isPort) return portOf(node.name, method, storage, user);
       if (method.driver === 'built-in') return instanceOf(node, method, { bmcs, user });
       const found = deviceFor(node.name, method, bmcs);
       if (found === undefined) return { ok: false, problem: 'there is no such device' };
@@ -132,17 +130,26 @@ function deviceOf({ node, bmc, feed, beside }: Found, said: Said, { holder, onAs
   };
 }
 
-function portOf(node: string, storage: StorageSwitch, { holder, onPort }: DeviceUser): Device {
+/** One that has several ways to its storage has a port for each, which a method names as its plug. */
+function portOf(
+  node: string,
+  { parameters }: Method,
+  { ports }: StorageSwitch,
+  { holder, onPort }: DeviceUser,
+): FoundDevice {
+  const way = parameters['plug'] ?? '';
+  const port = ports.device(node, way);
+  if (port === undefined) return { ok: false, problem: `there is no port ${way} of ${node}` };
   return {
-    name: `the switch port of ${node}`,
-    async ask(action): Promise<DeviceAnswer> {
-      if (holder?.dead) return never();
-      onPort?.(node, action);
-      if (action === 'off') storage.closePort(node);
-      if (action === 'on') storage.openPort(node);
-      if (action !== 'status') return { kind: 'accepted' };
-      const { power, hasIdentity } = storage.portSays(node);
-      return { kind: 'status', power, ...(hasIdentity ? { identity: { kind: 'name', value: node } } : {}) };
+    ok: true,
+    device: {
+      name: `the switch port of ${node}`,
+      async ask(action, signal): Promise<DeviceAnswer> {
+        if (holder?.dead) return never();
+        onPort?.(node, action);
+        const answer = await port.request(action, signal);
+        return holder?.dead ? never() : told(action, answer);
+      },
     },
   };
 }

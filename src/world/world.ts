@@ -44,6 +44,8 @@ export interface WorldNode {
   identity?: boolean;
   /** Its supplies, each with a device of its own; default: one supply, which has no name. */
   feeds?: readonly string[];
+  /** Its ways to the storage, each with a port of its own; default: one, which has no name. */
+  ports?: readonly string[];
 }
 
 export interface WorldOptions {
@@ -120,6 +122,7 @@ export class World {
       isShared: (volume) => this.#isShared(volume),
       isSafeDetach: (driver) => this.#isSafeDetach(driver),
       blindPorts: options.nodes.flatMap(({ name, identity = true }) => (identity ? [] : [name])),
+      ways: new Map(options.nodes.map(({ name, ports = [] }) => [name, ports])),
       ...(options.onWriter === undefined ? {} : { onWriter: options.onWriter }),
     });
     this.fleet = new Fleet({
@@ -128,7 +131,7 @@ export class World {
       ...options.fleet,
       kubelet: { reportEveryMs: defaultReportEveryMs, ...options.fleet?.kubelet },
       random: random.stream('fleet'),
-      nodes: options.nodes.map(({ bmc: _bmc, identity: _identity, feeds: _feeds, ...node }) => node),
+      nodes: options.nodes.map(({ bmc: _bmc, identity: _identity, feeds: _feeds, ports: _ports, ...node }) => node),
       drivers,
       watch: unasked,
       onProblem,

@@ -130,6 +130,10 @@ export interface CheckContext {
   isPortClosed: (node: string) => boolean;
   /** What the port says that is written for a node, whoever is plugged in there. */
   saysPort: (node: string) => 'on' | 'off';
+  /** All of its ports are closed, and say so to whoever asks. */
+  isPortShut: (node: string) => boolean;
+  /** Ports of it that are open say otherwise, or speak of another machine. */
+  portLies: (node: string) => boolean;
   /** Whether a process does anything at this moment: it can write to a volume of its, or it has none and runs. */
   isActive: (machine: string, process: Process) => boolean;
   /** Volumes with replicas, as they are on the disks. */

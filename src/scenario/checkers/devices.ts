@@ -1,5 +1,19 @@
 /** What is true of the device of a node, for whoever judges what rests on its word. */
+import type { Storage } from '../../world/storage/storage.ts';
 import type { CheckContext, WireEvent } from './checker.ts';
+
+/** What is true of the ports of a node, and what they say. */
+export function portFacts(
+  storage: Storage,
+): Pick<CheckContext, 'isPortClosed' | 'saysPort' | 'isPortShut' | 'portLies'> {
+  const { ports } = storage;
+  return {
+    isPortClosed: (node) => storage.isPortClosed(node),
+    saysPort: (node) => (ports.saysClosed(node) ? 'off' : 'on'),
+    isPortShut: (node) => ports.isShut(node),
+    portLies: (node) => ports.lies(node),
+  };
+}
 
 /**
  * It said off for the first time after the last sign of life: from outside that looks like death. Not where the Lease is not overdue

@@ -21,7 +21,7 @@ const keptAnswers = 50;
 
 export const s40: Invariant = {
   id: 'S40',
-  check: ({ isPortClosed, saysPort, violated, exempt }) => {
+  check: ({ isPortClosed, saysPort, portLies, violated, exempt }) => {
     let answers = 0;
     /** What the device of a node has said, since the last fence of theirs began. */
     const said = new Map<string, Said[]>();
@@ -51,7 +51,7 @@ export const s40: Invariant = {
           const writer = `${user} ${statusPath}/${object.metadata.name}/status`;
           const isSo =
             what === 'cut'
-              ? isPortClosed(node)
+              ? isPortClosed(node) || portLies(node)
               : what === 'port'
                 ? saysPort(node) === 'off'
                 : isOff(node, writer, what);

@@ -322,6 +322,10 @@ export class Statements {
     const { machineOf, isPortClosed } = this.#context;
     return [
       [
+        /^it was cut off from its storage, and its pods go when its device says so again: /,
+        ({ name, fence }) => fence.status?.fence?.phase === 'isolated' && !this.#context.isPortShut(name),
+      ],
+      [
         /^it is held, and its device has not confirmed what it was told: /,
         ({ fence: { status } }) =>
           (status?.fence?.switched ?? []).some(

@@ -3,16 +3,20 @@
  * was really attached, detached, fenced and cut off, never from the API: a node that is cut off from the API goes on
  * writing, one that has lost its power does not. What follows for the data is in the ledger.
  */
+import type { Bmc } from '../machines/bmc.ts';
 import type { Machine, MachineEvent, Process } from '../machines/machine.ts';
 import type { VolumeAttachment } from '../objects/volumes.ts';
 import type { LedgerOptions, Session } from './ledger.ts';
 import { Ledger } from './ledger.ts';
+import { Ports } from './ports.ts';
 
 export interface StorageOptions extends LedgerOptions {
   /** Whether detaching takes the access away; otherwise whoever has it mounted can go on. Asked at the detach. */
   isSafeDetach: (driver: string) => boolean;
   /** The ports that cannot say whose they are, by the machines that they are written for. */
   blindPorts?: readonly string[];
+  /** By machine: its ways to the storage, where it has several. */
+  ways?: ReadonlyMap<string, readonly string[]>;
 }
 
 export class Storage {
@@ -22,10 +26,9 @@ export class Storage {
   readonly #sessions = new Map<string, Set<Session>>();
   /** The cable, and the port of the switch: somebody who mends the one has not opened the other. */
   readonly #cutOff = new Set<string>();
-  readonly #closedPorts = new Set<string>();
+  readonly ports: Ports;
   /** By the port that is written for a machine, the machine whose cable is in it, where that is another one. */
   readonly #cables = new Map<string, string>();
-  readonly #blindPorts: ReadonlySet<string>;
   readonly #fenced = new Map<string, Set<string>>();
   /** `machine/volume`: detached so that the machine has no access left. */
   readonly #revoked = new Set<string>();
@@ -34,7 +37,13 @@ export class Storage {
 
   constructor(options: StorageOptions) {
     this.#options = options;
-    this.#blindPorts = new Set(options.blindPorts ?? []);
+    this.ports = new Ports({
+      clock: options.clock,
+      ways: options.ways,
+      blind: options.blindPorts,
+      next: (machine) => this.#after(machine),
+      onChange: (machine) => this.#review(this.#pluggedInto(machine)),
+    });
     this.ledger = new Ledger(options);
   }
 
@@ -86,22 +95,12 @@ export class Storage {
 
   /** Whether the port that the machine is plugged into lets nothing through, whosever port it is said to be. */
   isPortClosed(machine: string): boolean {
-    return this.#closedPorts.has(this.#portOf(machine));
+    return this.ports.isClosed(this.#portOf(machine));
   }
 
-  /** What the port says that is written for this machine; one that knows no names says nothing of whose it is. */
-  portSays(node: string): { power: 'on' | 'off'; hasIdentity: boolean } {
-    return { power: this.#closedPorts.has(node) ? 'off' : 'on', hasIdentity: !this.#blindPorts.has(node) };
-  }
-
-  closePort(node: string): void {
-    this.#closedPorts.add(node);
-    this.#review(this.#pluggedInto(node));
-  }
-
-  openPort(node: string): void {
-    this.#closedPorts.delete(node);
-    this.#review(this.#pluggedInto(node));
+  /** The device of a port as events name it; undefined: there is none. */
+  portCalled(machine: string, way = ''): Bmc | undefined {
+    return this.ports.isWay(machine, way) ? this.ports.device(machine, way) : undefined;
   }
 
   /** The cables of two machines change places. */
@@ -109,6 +108,11 @@ export class Storage {
     const [first, second] = [this.#pluggedInto(one), this.#pluggedInto(other)];
     this.#cables.set(one, second).set(other, first);
     for (const machine of [first, second]) this.#review(machine);
+  }
+
+  #after(machine: string): string {
+    const names = [...this.#machines.keys()];
+    return names[(names.indexOf(machine) + 1) % names.length] ?? machine;
   }
 
   #pluggedInto(port: string): string {

@@ -34,6 +34,10 @@ runHoles('outlets that cannot say whose power they are', {
   'outlet-drilled-made-again': '[SAF-17, FEN-11] also after a boot, and with a Node that was made again',
 });
 
+runHoles('several ways to the same storage', {
+  'part-of-a-failed-level-of-ports': '[FEN-11, SAF-5] S2: one that is closed cuts nothing off where the other is open',
+});
+
 runHoles('a switch port that cannot say whose it is', {
   'port-of-another-node': '[SAF-1, FEN-11] S2: cuts off nobody knows whom: nothing goes by its word',
   'port-unshown-then-power': '[SAF-1, FEN-11] but by that of the power, which is cut next',

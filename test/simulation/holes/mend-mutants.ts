@@ -361,6 +361,19 @@ export const mendMutantCases: readonly MendCase[] = [
     says: /^node-4 was cut, is off although its device does what it is told, and what is said is no reason/,
   },
   {
+    invariant: 'S2',
+    mistake: 'lets go by one of two ways to a storage, of a level that has failed',
+    hole: 'two writers',
+    sabotage: {
+      file: 'src/fence/switching.ts',
+      line: "const left = step === 'isolation' ? unconfirmed(switched, step) : switched;",
+      instead: 'const left = switched;',
+    },
+    scenario: { ...scenarioOf('holes/part-of-a-failed-level-of-ports'), expectations: [] },
+    beside: ['S30', 'S40'],
+    says: /^volume pv-0 is written from node-3 and node-1 at the same time$/,
+  },
+  {
     invariant: 'S25',
     mistake: 'takes a feed that nothing switches on for on, because the other one is',
     hole: 'undo',

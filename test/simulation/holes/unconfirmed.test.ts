@@ -18,6 +18,12 @@ runHoles('a machine that was off', {
     '[SEC-2, SAF-2] and which another node said to be is let go when nobody says so any more',
 });
 
+runHoles('a way to the storage that was closed', {
+  'port-silent-after-it-was-closed': '[FEN-3, FEN-11, SAF-5] and is silent now: nothing goes, and that is said',
+  'port-open-after-it-was-closed':
+    '[FEN-11, SAF-5] and says open now: nothing goes before its power is cut, when that is due',
+});
+
 const podOn = (node: string, number: number): object => ({
   apiVersion: 'v1',
   kind: 'Pod',
