@@ -53,6 +53,61 @@ describe('scenario files', () => {
     assert.deepEqual(scenario.cluster.others, [{ zone: '', count: 2 }]);
   });
 
+  test('what no process could play is refused with what it may be', () => {
+    const cluster = (text: string): string => problemsOf(`${head}spec: {cluster: ${text}}\n`);
+    assert.match(
+      cluster('{nodes: 1000000000}'),
+      /^my\.yaml:3: .*nodes: expected a whole number from 0 to 5000, found 1000000000$/,
+    );
+    assert.match(cluster('{others: [{count: 1000000000}]}'), /from 0 to 20000, found 1000000000$/);
+    assert.match(
+      cluster('{others: [{count: 15000}, {count: 15000}]}'),
+      /these are 30000 nodes: write 20000 at the most$/,
+    );
+    assert.match(cluster('{operators: 100000}'), /from 0 to 20, found 100000$/);
+    assert.match(cluster('{operators: {count: 100000}}'), /from 0 to 20, found 100000$/);
+  });
+
+  test('a node has a name that a Node can have', () => {
+    for (const name of ['__proto__', 'nöde', 'Node-1', 'a..b', '-a', 'a'.repeat(254)]) {
+      for (const node of [name, `{name: ${name}}`]) {
+        const said = problemsOf(`${head}spec: {cluster: {nodes: [${node}]}}\n`);
+        assert.match(
+          said,
+          /^my\.yaml:3: .* is no name of a node: write small letters, digits, - and \., such as node-1$/,
+        );
+      }
+    }
+    const names = only(parseScenarios('a.yaml', `${head}spec: {cluster: {nodes: [a.example.com, 7, b-1]}}\n`)).cluster
+      .nodes;
+    assert.deepEqual(
+      names.map(({ name }) => name),
+      ['a.example.com', '7', 'b-1'],
+    );
+  });
+
+  test('an alias that never ends is refused where it stands', () => {
+    const object = (data: string): string =>
+      problemsOf(
+        `${head}spec:\n  objects:\n  - {apiVersion: v1, kind: ConfigMap, metadata: {name: x}, data: ${data}}\n`,
+      );
+    assert.match(
+      object('&d {a: b, self: *d}'),
+      /^my\.yaml:5: spec\.objects\[0\]: an alias stands for what it is part of/,
+    );
+    assert.match(object('&d [[*d]]'), /^my\.yaml:5: .*never ends/);
+    const many = Array.from(
+      { length: 9 },
+      (_, at) =>
+        `x${at}: &x${at} [${Array(9)
+          .fill(at === 0 ? 'a' : `*x${at - 1}`)
+          .join(', ')}]`,
+    );
+    assert.match(object(`{${many.join(', ')}}`), /^my\.yaml:5: .*: write it out$/);
+    const twice = '{apiVersion: v1, kind: ConfigMap, metadata: {name: x, labels: &l {a: b}, annotations: *l}}';
+    only(parseScenarios('a.yaml', `${head}spec: {objects: [${twice}]}\n`));
+  });
+
   test('every event is understood', () => {
     const onNodes =
       'powerOff powerOn reboot hang resume partition heal storagePartition storageHeal kubeletStop kubeletStart cordon uncordon drain deleteNode kdump kdumpSent';

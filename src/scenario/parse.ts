@@ -45,6 +45,8 @@ const defaults = {
   runForMs: 600_000,
 };
 const zones = ['z1', 'z2', 'z3'];
+/** What can be played in a process: as many nodes as Kubernetes supports, and some more that only count. */
+const most = { nodes: 5000, others: 20_000, operators: 20 };
 
 /** One per document of the file. Throws a ScenarioError that says all that is wrong. */
 export function parseScenarios(fileName: string, content: string): Scenario[] {
@@ -148,7 +150,7 @@ interface ClusterFields {
 function readCluster(place: Place): ClusterSpec {
   const read = fields<ClusterFields>({
     nodes: nodesOf,
-    others: list(othersOf),
+    others: othersList,
     kubernetes: kubernetesOf,
     operators: operatorsOf,
     featureGates: textMap(flag),
@@ -195,7 +197,7 @@ function clusterOf(found: Partial<ClusterFields>): ClusterSpec {
 }
 
 const nodesOf: Read<NodeSpec[]> = (place) => {
-  if (typeof scalar(place) === 'number') return numbered(whole(0)(place));
+  if (typeof scalar(place) === 'number') return numbered(whole(0, most.nodes)(place));
   if (scalar(place) !== undefined)
     problem(place, `expected a number of nodes, or a list of them, found ${kindOf(place)}`);
   const nodes = list(nodeOf)(place);
@@ -208,15 +210,33 @@ const nodesOf: Read<NodeSpec[]> = (place) => {
 /** `''`: it is in none. */
 const zoneText: Read<string> = (place) => (scalar(place) === '' ? '' : text(place));
 
+const othersList: Read<ClusterSpec['others']> = (place) => {
+  const others = list(othersOf)(place);
+  const total = others.reduce((sum, { count }) => sum + count, 0);
+  return total <= most.others ? others : problem(place, `these are ${total} nodes: write ${most.others} at the most`);
+};
+
 const othersOf: Read<ClusterSpec['others'][number]> = (place) => {
-  const { zone = '', count } = record<{ zone?: string; count: number }>({ zone: zoneText, count: whole(0) }, ['count'])(
-    place,
-  );
+  const { zone = '', count } = record<{ zone?: string; count: number }>(
+    { zone: zoneText, count: whole(0, most.others) },
+    ['count'],
+  )(place);
   return { zone, count };
 };
 
+/** A Node is an object: no API server has one of another name. */
+const nodeName: Read<string> = (place) => {
+  const name = text(place);
+  const isName = name.length <= 253 && name.split('.').every((part) => /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/.test(part));
+  if (isName) return name;
+  return problem(
+    place,
+    `${JSON.stringify(name)} is no name of a node: write small letters, digits, - and ., such as node-1`,
+  );
+};
+
 const nodeOf: Read<Omit<NodeSpec, 'zone'> & { zone?: string }> = (place) => {
-  if (scalar(place) !== undefined) return { name: text(place), labels: {}, bmc: true, identity: true };
+  if (scalar(place) !== undefined) return { name: nodeName(place), labels: {}, bmc: true, identity: true };
   const found = record<{
     name: string;
     zone?: string;
@@ -230,7 +250,7 @@ const nodeOf: Read<Omit<NodeSpec, 'zone'> & { zone?: string }> = (place) => {
     ports?: string[];
   }>(
     {
-      name: text,
+      name: nodeName,
       zone: zoneText,
       labels: textMap(text),
       taints: list(taint),
@@ -265,8 +285,11 @@ function zoneOf(index: number): string {
 }
 
 const operatorsOf: Read<ClusterSpec['operators']> = (place) => {
-  if (scalar(place) !== undefined) return { count: whole(0)(place), onNodes: false };
-  const { count = 1, onNodes = false } = fields<ClusterSpec['operators']>({ count: whole(0), onNodes: flag })(place);
+  if (scalar(place) !== undefined) return { count: whole(0, most.operators)(place), onNodes: false };
+  const { count = 1, onNodes = false } = fields<ClusterSpec['operators']>({
+    count: whole(0, most.operators),
+    onNodes: flag,
+  })(place);
   return { count, onNodes };
 };
 

@@ -140,11 +140,13 @@ export const flag: Read<boolean> = (place) => {
   return typeof value === 'boolean' ? value : problem(place, `expected true or false, found ${kindOf(place)}`);
 };
 
-export function whole(least: number): Read<number> {
+export function whole(least: number, most = Infinity): Read<number> {
   return (place) => {
     const value = scalar(place);
-    if (typeof value === 'number' && Number.isSafeInteger(value) && value >= least) return value;
-    return problem(place, `expected a whole number of at least ${least}, found ${kindOf(place)}`);
+    const isWhole = typeof value === 'number' && Number.isSafeInteger(value);
+    if (isWhole && value >= least && value <= most) return value;
+    const range = most === Infinity ? `of at least ${least}` : `from ${least} to ${most}`;
+    return problem(place, `expected a whole number ${range}, found ${kindOf(place)}`);
   };
 }
 
@@ -183,8 +185,24 @@ export function scalar(place: Place): unknown {
   return isScalar(node) ? node.value : undefined;
 }
 
+/** Not what an alias makes endless: nobody could write it down, and an API server would not take it. */
 export function plain(place: Place): unknown {
-  return place.node?.toJS(place.document) ?? null;
+  let value: unknown;
+  try {
+    value = place.node?.toJS(place.document) ?? null;
+  } catch (error) {
+    // What the parser does not resolve: an alias of nothing, or more of them than anybody writes.
+    if (!(error instanceof ReferenceError)) throw error;
+    return problem(place, `${error.message}: write it out`);
+  }
+  if (isInItself(value)) problem(place, 'an alias stands for what it is part of, which never ends: write it out');
+  return value;
+}
+
+function isInItself(value: unknown, around: readonly unknown[] = []): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (around.includes(value)) return true;
+  return Object.values(value).some((inner) => isInItself(inner, [...around, value]));
 }
 
 export function isNothing({ node }: Place): boolean {
