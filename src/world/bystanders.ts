@@ -29,10 +29,16 @@ export interface BystanderOptions {
 const taint = { key: 'simulation.fenceline.dev/only-counts', effect: 'NoSchedule' };
 /** They renew in so many batches between two renewals of one, as a fleet does that was not started at once. */
 const batches = 40;
+/** So many renewals after one that was missed it looks whether somebody has called it unknown meanwhile, as kubelets do all the time. */
+const looksAfterMiss = 5;
+
+const ready = { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'only counts' };
 
 export class Bystanders {
   readonly #options: BystanderOptions;
   readonly #leases = new Map<string, Lease>();
+  /** By node: how often it still looks at its status. */
+  readonly #looks = new Map<string, number>();
   #cancel: () => void = () => {};
 
   constructor(options: BystanderOptions) {
@@ -84,11 +90,36 @@ export class Bystanders {
     if (lease === undefined) return;
     const ref = { resource: leases, namespace: 'kube-node-lease', name };
     const written = await this.#options.client.replace<Lease>(ref, this.#renewed(name, undefined, lease));
-    if (written.ok) this.#leases.set(name, written.value);
-    else if (written.error.kind === 'conflict') {
+    if (written.ok) {
+      this.#leases.set(name, written.value);
+      await this.#look(name);
+      return;
+    }
+    this.#looks.set(name, looksAfterMiss);
+    if (written.error.kind === 'conflict') {
       const read = await this.#options.client.get<Lease>(ref);
       if (read.ok) this.#leases.set(name, read.value);
     }
+  }
+
+  /** Nobody but itself says that it is Ready again. */
+  async #look(name: string): Promise<void> {
+    const left = this.#looks.get(name) ?? 0;
+    if (left === 0) return;
+    this.#looks.set(name, left - 1);
+    const { client, clock } = this.#options;
+    const ref = { resource: nodes, name };
+    const read = await client.get<Node>(ref);
+    const conditions = read.ok ? (read.value.status?.conditions ?? []) : [];
+    const at = conditions.findIndex(({ type, status }) => type === 'Ready' && status !== 'True');
+    if (!read.ok || at < 0) return;
+    const { uid = '', resourceVersion = '' } = read.value.metadata;
+    const time = apiTime(clock.now());
+    const value = { ...ready, lastHeartbeatTime: time, lastTransitionTime: time };
+    const patch = { op: 'replace' as const, path: `/status/conditions/${at}`, value };
+    const written = await client.patch<Node>(ref, { uid, resourceVersion }, [patch], { subresource: 'status' });
+    // Somebody else wrote first: it looks again with its next renewal.
+    if (!written.ok) this.#looks.set(name, left);
   }
 
   #renewed(name: string, node: Node | undefined, previous?: Lease): Lease {
@@ -99,7 +130,6 @@ export class Bystanders {
 
 function nodeOf(name: string, zone: string, { bootId, nowMs }: { bootId: string; nowMs: number }): Node {
   const time = apiTime(nowMs);
-  const ready = { type: 'Ready', status: 'True', reason: 'KubeletReady', message: 'only counts' };
   return {
     metadata: {
       name,

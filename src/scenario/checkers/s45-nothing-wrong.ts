@@ -305,9 +305,13 @@ class Powers {
     this.#off.set(node, { firstMs, lastMs: nowMs() });
   }
 
-  /** Who was told once may have died of it: told again later, it has had the time to keep it. */
+  /**
+   * Who was told once may have died of it: told again later, it has had the time to keep it. One that was on, and was reset, has said off to
+   * nobody in between: it boots since it was on, as far as anybody can see.
+   */
   booting(node: string): void {
     const { firstMs = 0, lastMs = 0 } = this.#off.get(node) ?? {};
+    if (lastMs <= (this.#on.get(node) ?? -Infinity)) return;
     if (lastMs - firstMs >= tooLateMs) this.#on.set(node, this.#context.nowMs());
   }
 

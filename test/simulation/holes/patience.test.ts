@@ -11,6 +11,8 @@ runHoles('patience outlives who had it', {
     '[SAF-18] a reboot that a leader did not live to see: the next one does not count the time before it',
   'switched-on-failover':
     '[SAF-18] a machine that was off and is on: whoever leads next knows that somebody has switched it on',
+  'reset-while-it-boots':
+    '[SAF-18] S45: a machine that is reset while it boots has the time of a boot from when it was on, as its device said',
   'kubelet-upgraded-after-a-pause': '[SAF-18] a kubelet has its five minutes from when it went away',
   'kubelet-stopped-as-a-pause-ends': '[SAF-18] also where its port alone says that it is away',
   'neighbour-back': '[SAF-17] who waits for a neighbour goes on when that one is back, not when a timer says so',

@@ -5,6 +5,7 @@ runHoles('a storm is no reason to act', {
     '[STM-1, STM-2, STM-8] who was heard of before the API server was away may be lost since: that is found out before anything is cut',
   'quorum-while-the-api-is-away':
     '[STM-8, STM-2] nor does a majority of the control plane that was heard of before count as one',
+  'others-after-the-api-was-away': '[STM-1] S25: nodes that only count are Ready again after the API server was away',
   'request-after-the-api-was-away': '[STM-8, STM-2] nor for what a person asks for',
   'silent-together-jobs':
     '[STM-1, SAF-14] who is silent by its own Lease counts before it is judged: of nodes that fall silent together none gets a Job',
