@@ -168,6 +168,7 @@ interface Stage {
   answer: (node: string, problem?: NodeCheck['problem']) => Promise<void>;
   busy: Set<string>;
   fenced: Set<string>;
+  failed: Set<string>;
   changes: () => number;
 }
 
@@ -177,6 +178,7 @@ function stage(): Stage {
   const open = new Map<string, (check: NodeCheck) => void>();
   const busy = new Set<string>();
   const fenced = new Set<string>();
+  const failed = new Set<string>();
   let changes = 0;
   const rounds = new DeviceRounds({
     clock,
@@ -184,6 +186,7 @@ function stage(): Stage {
     concurrency: 2,
     isBusy: (name) => busy.has(name),
     isFenced: (name) => fenced.has(name),
+    hasFailed: (name) => failed.has(name),
     onChange: () => (changes += 1),
     check: ({ node }) => {
       asked.push(node.name);
@@ -195,7 +198,7 @@ function stage(): Stage {
     // The answer is taken in a microtask or two.
     for (let turn = 0; turn < 5; turn += 1) await Promise.resolve();
   };
-  return { rounds, clock, asked, answer, busy, fenced, changes: () => changes };
+  return { rounds, clock, asked, answer, busy, fenced, failed, changes: () => changes };
 }
 
 const target = (name: string, source = 'a'): { node: ReturnType<typeof aNode>; config: ConfigResult } => ({
@@ -203,6 +206,25 @@ const target = (name: string, source = 'a'): { node: ReturnType<typeof aNode>; c
   config: config([level('ipmi')], { source }),
 });
 const broken = { reason: 'DeviceSilent' as const, message: 'silent' };
+
+test('[EXP-3] whose fence has failed is asked at once, and once: the answer of before does not say how its device is', async () => {
+  const { rounds, asked, answer, failed } = stage();
+  rounds.update([target('a'), target('b')]);
+  await answer('a');
+  await answer('b');
+  failed.add('a');
+  rounds.recheck();
+  rounds.recheck();
+  assert.deepEqual(asked, ['a', 'b', 'a']);
+  await answer('a', broken);
+  assert.deepEqual(rounds.results[0], { node: 'a', problem: broken });
+  rounds.recheck();
+  failed.delete('a');
+  rounds.recheck();
+  failed.add('a');
+  rounds.recheck();
+  assert.deepEqual(asked, ['a', 'b', 'a', 'a'], 'another fence of it has failed');
+});
 
 test('[EXP-3] a few at a time, and again when the answer is old', async () => {
   const { rounds, clock, asked, answer, changes } = stage();

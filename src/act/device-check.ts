@@ -175,7 +175,10 @@ function judged(
           )
         : undefined;
     case 'refused':
-      return problem('DeviceRefused', `${method.name}: ${device.name}: ${answer.message}`);
+      return problem(
+        'DeviceRefused',
+        `${method.name}: ${device.name}: ${answer.message} (mostly a user or password that is wrong)`,
+      );
     case 'accepted':
       return problem('DeviceSilent', `${method.name}: ${device.name} does not say whether it is on or off`);
     case 'unknown':

@@ -20,6 +20,8 @@ export interface DeviceRoundsOptions {
   isBusy: (node: string) => boolean;
   /** Its fence may have switched it off, and waits: whether it still is off others want to know (SAF-17), and it is no finding. */
   isFenced: (node: string) => boolean;
+  /** Its last fence has failed: an answer of before does not say how its devices are. */
+  hasFailed: (node: string) => boolean;
   /** How long an answer counts. */
   everyMs: number;
   concurrency?: number;
@@ -32,6 +34,8 @@ interface Known {
   /** What the answer rests on; another one has to be asked for anew. */
   key: string;
   result?: NodeCheck;
+  /** It was asked anew since its fence has failed. */
+  isAnew?: boolean;
   cancel?: () => void;
 }
 
@@ -64,6 +68,19 @@ export class DeviceRounds {
       this.#forget(name);
       this.#known.set(name, { target, key });
       this.#queue.add(name);
+    }
+    this.#pump();
+  }
+
+  /** A fence has begun or ended: whose has failed is asked at once, or it would count as fenceable for as long as the last answer does. */
+  recheck(): void {
+    for (const [name, known] of this.#known) {
+      const hasFailed = this.#options.hasFailed(name);
+      if (hasFailed && known.isAnew !== true) {
+        known.cancel?.();
+        this.#queue.add(name);
+      }
+      known.isAnew = hasFailed;
     }
     this.#pump();
   }

@@ -127,7 +127,7 @@ export const COMMANDS = {
   history: { to: 'see what happened so far', command: 'kubectl describe nodefence node-fence-{{node}}' },
   attachments: { to: 'see which volumes are attached where', command: 'kubectl get volumeattachments' },
   assertDead: {
-    to: 'only if you have seen with your own eyes that the machine is off: say so, and Kubernetes lets its pods go',
+    to: 'only if you have seen with your own eyes that the machine is off: say so, and Kubernetes lets its pods go; take it away, by a minus sign at its end, before the machine is switched on',
     command: 'kubectl taint node {{node}} node.kubernetes.io/out-of-service=nodeshutdown:NoExecute',
   },
   planDrain: { to: 'see what blocks its drain, and whether it can ever end', command: 'fenceline plan-drain {{node}}' },

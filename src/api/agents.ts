@@ -2,6 +2,7 @@
  * Which fence agents are run, of ClusterLabs' fence-agents 4.12. A name that is not here is not run: an agent is a program
  * that runs with the rights of the operator and decides whether a machine counts as dead.
  */
+import { likeliest } from './nearest.ts';
 
 /** By ipmitool. */
 export const ipmiAgents = [
@@ -117,5 +118,8 @@ const NAME = /^fence_[a-z0-9]+(?:_[a-z0-9]+){0,4}$/;
 export function whyNotAllowed(name: string): string | undefined {
   if (!NAME.test(name)) return 'the name of a fence agent looks like fence_ipmilan: no path, lower case';
   if (ALLOWED_AGENTS.includes(name)) return undefined;
-  return REFUSED_AGENTS[name] ?? 'it is not among the fence agents that are run';
+  const refused = REFUSED_AGENTS[name];
+  if (refused !== undefined) return refused;
+  const near = likeliest(name, ALLOWED_AGENTS);
+  return `${name} is not among the fence agents that are run${near === undefined ? '' : `: did you mean ${near}?`}`;
 }

@@ -90,9 +90,11 @@ export function placeOf({ file, key }: Pick<ConfigProblem, 'file' | 'key'>): str
 }
 
 /** The first of what is wrong, for people. */
-export function problemText([first, ...others]: readonly ConfigProblem[]): string {
+export function problemText(problems: readonly ConfigProblem[]): string {
+  // What several methods take from one template is one mistake.
+  const [first, ...others] = new Set(problems.map((one) => `${placeOf(one)}: ${one.reason}`));
   const more = others.length > 0 ? ` (and ${others.length} more)` : '';
-  return `${first === undefined ? 'it cannot be read' : `${placeOf(first)}: ${first.reason}`}${more}`;
+  return `${first ?? 'it cannot be read'}${more}`;
 }
 
 /** Where something about a method is written, for whoever has to correct it. */

@@ -55,7 +55,7 @@ export const UNFENCEABLE = group('RemedyPolicy', 'not fenceable', 'Why a node co
   NoConfiguration: 'There is no fence configuration for the node, and no provider that knows its machine.',
   ConfigurationInvalid: 'Its fence configuration cannot be carried out.',
   NoDevice: 'A device cannot be used: its agent, driver or Secret is missing, or a parameter is wrong.',
-  DeviceRefused: 'A device answered, and refused.',
+  DeviceRefused: 'A device answered, and refused: mostly its user or password is wrong.',
   DeviceSilent: 'A device did not answer, or not in a way that means anything.',
   WrongMachine: 'A device answered for another machine, says off while the node is alive, or is known to be wrong.',
   NotProven:

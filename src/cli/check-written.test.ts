@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ActCluster } from '../../test/support/act-cluster.ts';
+import { problemText } from '../api/fence-config.ts';
 import type { DeviceProvider } from '../devices/provider.ts';
 import { configMaps, fenceDevices, namespaces, nodes } from '../kube/resources.ts';
 import { checkDevices, problemsIn } from './check.ts';
@@ -70,4 +71,20 @@ test('[EXP-3] a FenceDevice of a node that is not there is told', async () => {
   });
   const [one] = await problemsIn({ client, provider, clock, namespace });
   assert.match(one ?? '', /^FenceDevice bmc: there is no node node-3: did you mean node-[12]\?$/);
+});
+
+test('[EXP-3] an entry that is nearly called so is the mistake, and not the node that the configuration is for', async () => {
+  const { cluster } = await written({});
+  const data = { 'config.property': 'selector=pool=workers\npower_management=restart-instance' };
+  await cluster.make(configMaps, { metadata: { name: 'fence-config-pool', namespace }, data });
+  const { client, clock } = cluster;
+  assert.deepEqual(await problemsIn({ client, provider, clock, namespace }), [
+    'ConfigMap fence-config-pool, config.property: nobody reads it: did you mean config.properties?',
+  ]);
+});
+
+test('[EXP-3] one mistake in what several methods share counts once', () => {
+  const one = { file: 'fence-method-template-ipmi', key: 'template.properties: agent', reason: 'it is not run' };
+  assert.doesNotMatch(problemText([one, { ...one }]), /more/);
+  assert.match(problemText([one, { ...one }, { ...one, key: 'x' }]), /\(and 1 more\)$/);
 });

@@ -2,7 +2,7 @@
 import type { NamedData } from '../api/fence-config.ts';
 import { placeOf } from '../api/fence-config.ts';
 import { CONFIG_PREFIX, TEMPLATE_PREFIX, isFenceConfig } from '../api/fence-names.ts';
-import { distance, nearest } from '../api/nearest.ts';
+import { distance, likeliest, nearest } from '../api/nearest.ts';
 import type { LiveNode } from '../api/release-view.ts';
 import type { WrittenConfigs } from '../decide/policy-nodes.ts';
 import { configFor } from '../decide/policy-nodes.ts';
@@ -43,8 +43,12 @@ export async function writtenProblems(
   return [...new Set(all)].sort();
 }
 
+const entry = 'config.properties';
+
 function unusedText({ name, data }: NamedData, nodes: readonly string[]): string {
-  const isSelecting = /^\s*selector\s*[=:]/m.test(data['config.properties'] ?? '');
+  const instead = data[entry] === undefined ? likeliest(entry, Object.keys(data)) : undefined;
+  if (instead !== undefined) return `ConfigMap ${name}, ${instead}: nobody reads it: did you mean ${entry}?`;
+  const isSelecting = /^\s*selector\s*[=:]/m.test(data[entry] ?? '');
   const why = isSelecting
     ? 'its selector selects no node that has none of its own'
     : noNode(name.slice(CONFIG_PREFIX.length), nodes);

@@ -120,7 +120,9 @@ async function check(names: string[], flags: CheckFlags): Promise<void> {
     const waiting = setTimeout(() => process.stderr.write(asking), patienceMs);
     const checked = await checkDevices(context, names).finally(() => clearTimeout(waiting));
     process.stdout.write(await render(checked, flags.output));
-    const problems = names.length === 0 ? await problemsIn(context) : [];
+    // Who has none may be meant by one that has a mistake.
+    const isUnmeant = checked.some(({ reason }) => reason === 'NoConfiguration');
+    const problems = names.length === 0 || isUnmeant ? await problemsIn(context) : [];
     const isForPrograms = flags.output === 'json' || flags.output === 'yaml';
     const others = await othersFor(context, checked);
     const below = renderProblems(context.namespace, problems) + renderOthers(others);
@@ -229,6 +231,7 @@ async function readConfigs(context: CheckContext): Promise<Configs> {
     devices: devices.flatMap((device) => projectDevice(device) ?? []),
     unwritten: (one) => provider.defaultConfig?.(one),
     allowed: provider.allowed,
+    namespace: context.namespace,
   };
   return { maps, devices, nodes: taken(await listNodes(client, new AbortController().signal)), configs };
 }

@@ -294,7 +294,7 @@ describe('check', () => {
     assert.equal(one?.reason, 'ConfigurationInvalid');
     assert.match(
       one?.message ?? '',
-      /^ConfigMap fence-method-template-ipmi, template.properties: secret: there is no Secret bmc/,
+      /^ConfigMap fence-method-template-ipmi, template.properties: secret: there is no Secret bmc in namespace fenceline: create it/,
     );
   });
 
@@ -303,7 +303,10 @@ describe('check', () => {
     const { client } = made;
     const context = { client, provider, clock: made.clock, namespace: 'fencelin' };
     const where = 'there is one in fenceline: write -n fenceline';
-    await assert.rejects(checkDevices(context, []), new UserError(`there is no namespace fencelin: ${where}`));
+    await assert.rejects(
+      checkDevices(context, []),
+      new UserError(`there is no namespace fencelin: of fence configurations ${where}`),
+    );
     await client.create(namespaces, { metadata: { name: 'fencelin' } });
     assert.equal(await elsewhere(context), `in namespace fencelin no fence configuration is written; ${where}`);
     assert.equal(await elsewhere({ client, namespace: 'fenceline' }), undefined);

@@ -81,11 +81,9 @@ export function newFence(node: string, spec: Partial<NodeFence['spec']>): Stored
 export async function createFence(client: KubeClient, fence: StoredFence): Promise<StoredFence> {
   const created = await client.create(nodeFences, fence);
   if (created.ok) return created.value;
-  const hint =
-    created.error.kind === 'notFound'
-      ? ' (are the CRDs installed? fenceline crds | kubectl apply --server-side -f -)'
-      : '';
-  throw apiFailure(created.error, `${created.error.message}${hint}`);
+  const { kind, message } = created.error;
+  const install = 'the CRDs are not installed: fenceline crds | kubectl apply --server-side -f -';
+  throw apiFailure(created.error, kind === 'notFound' ? `${install} (${message})` : message);
 }
 
 /** Of the spec only: the operator writes the status at any time, and neither is in the other's way. */

@@ -13,6 +13,8 @@ export interface NodeStatus extends Quiet {
   unschedulable: boolean;
   /** By us: it takes no pods until it is back and clean. */
   quarantined: boolean;
+  /** By a taint of an administrator, which nobody else takes away. */
+  outOfService?: string;
   evidence: Judgement['evidence'];
   /** What is being done about it; absent where there is nothing to do. */
   recovery?: Recovery;

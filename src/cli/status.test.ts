@@ -6,6 +6,7 @@ import { parseLabelSelector } from '../api/label-selector.ts';
 import type { KubeObject } from '../kube/client.ts';
 import type { ObjectRef } from '../kube/resources.ts';
 import { drainPolicies, fenceDevices } from '../kube/resources.ts';
+import { explainNode } from './explain.ts';
 import { chosenOf, readStatus, render, renderUnreadable } from './status.ts';
 
 const policyRef: ObjectRef = { resource: drainPolicies, name: 'default' };
@@ -281,4 +282,58 @@ describe('status of holds', () => {
     );
     assert.match(await held({}), /held: it waits$/m);
   });
+});
+
+test('[EXP-1] a taint by which an administrator has said that a machine is off is shown on one that lives, with what takes it away', async () => {
+  const cluster = await ActCluster.create();
+  const before = await shown(cluster);
+  assert.doesNotMatch(before, /out of service/);
+  const taint = { key: 'node.kubernetes.io/out-of-service', value: 'nodeshutdown', effect: 'NoExecute' };
+  await cluster.patch(nodeRef, '/spec/taints', [taint]);
+  assert.match(await shown(cluster), /^node-1 .* no, out of service/m);
+  const command = 'kubectl taint node node-1 node.kubernetes.io/out-of-service:NoExecute-';
+  const { warnings } = await readStatus(cluster.client);
+  assert.ok(
+    warnings.some((one) => one.endsWith(command)),
+    warnings.join(),
+  );
+  const explained = await explainNode(cluster.client, 'node-1');
+  assert.match(
+    explained.warnings.join(),
+    /has the taint node.kubernetes.io.out-of-service:NoExecute, by which somebody/,
+  );
+  await cluster.patch(nodeRef, '/spec/taints', [{ ...taint, value: 'fenceline', effect: 'NoSchedule' }]);
+  assert.doesNotMatch(await shown(cluster), /out of service/, 'ours goes by itself');
+});
+
+test('[EXP-1] pods that are stuck do not hide the fence, and a hold does not advise what is just being read', async () => {
+  const cluster = await ActCluster.create();
+  const incident = { id: 'node-1-1', startedAt: since, trouble: 'lease', nodeUid: '1' };
+  const at = { startedAt: since, stepStartedAt: since, lastTransitionTime: since };
+  const fence = {
+    step: 'power-management',
+    status: 'error',
+    phase: 'failed',
+    level: 0,
+    index: 0,
+    switched: [],
+    cleanResources: true,
+    retries: 0,
+    restarts: 0,
+    ...at,
+  };
+  const conditions = [{ type: 'Fenced', status: 'False', reason: 'FenceFailed', message: 'it timed out', ...at }];
+  const stuck = [{ namespace: 'shop', name: 'web-0', uid: 'u', reason: 'FenceUnsettled', message: 'x', since }];
+  await cluster.patchStatus(fenceRef, { epoch: 3, holder: 'me', incident, fence, conditions, stuck });
+  assert.match(await shown(cluster), /FenceFailed: it timed out; 1 pod stuck$/m);
+  const hold = { reason: 'StormLimit', message: 'too many', since, to: 'see them', command: 'fenceline status' };
+  await cluster.patchStatus(fenceRef, { epoch: 3, holder: 'me', incident, hold });
+  assert.match(await shown(cluster), /held: too many$/m);
+  await cluster.patchStatus(fenceRef, {
+    epoch: 3,
+    holder: 'me',
+    incident,
+    hold: { ...hold, command: 'fenceline resume node-1' },
+  });
+  assert.match(await shown(cluster), /held: too many \(see them: fenceline resume node-1\)$/m);
 });

@@ -5,6 +5,7 @@
  * node's clock wrote with the API server's clock; a node whose clock is wrong shows up as such.
  */
 import { Command, Option } from 'commander';
+import { COMMANDS } from '../api/advice.ts';
 import { EMPTY_STATUS } from '../api/empty-status.ts';
 import { isUnderFence } from '../api/facts.ts';
 import { parseLabelSelector, selects } from '../api/label-selector.ts';
@@ -38,7 +39,8 @@ import { drainsByNode } from '../report/drain-status.ts';
 import { releasesOf } from '../report/incidents.ts';
 import { addKubeFlags, withClient } from './kube-flags.ts';
 import { nobodyLeads } from './leading.ts';
-import { isAnnotated, leftAloneBy, meaningless } from './node-annotations.ts';
+import { isAnnotated, leftAloneBy, meaningless, outOfServiceBy } from './node-annotations.ts';
+import type { LeftTaint } from './node-annotations.ts';
 import { nodesArgument } from './node-argument.ts';
 import { noSuchNode } from './no-such-node.ts';
 import type { NodeStatus, Recovery } from './node-status.ts';
@@ -112,10 +114,13 @@ export async function readStatus(client: KubeClient, namespace?: string): Promis
   const facts = new Map<string, NodeFacts>();
   const labels = new Map<string, Record<string, string>>();
   const annotated = new Map<string, KubeObject>();
+  const tainted = new Map<string, LeftTaint>();
   const renewals = new Map<string, SeenLease>();
   await readAll(client, nodes, undefined, (object) => {
     facts.set(object.metadata.name, projectNode(object));
     labels.set(object.metadata.name, object.metadata.labels ?? {});
+    const taint = outOfServiceBy(object);
+    if (taint !== undefined) tainted.set(object.metadata.name, taint);
     if (isAnnotated(object)) annotated.set(object.metadata.name, object);
   });
   const serverTime = await readAll(client, leases, nodeLeaseNamespace, (object) =>
@@ -147,6 +152,7 @@ export async function readStatus(client: KubeClient, namespace?: string): Promis
       ...quietOf(one.node, labels.get(one.node) ?? {}, quiet),
       ...leftAlone(annotated.get(one.node), listed, serverTime),
       ...recoveries.get(one.node),
+      ...leftOut(tainted.get(one.node)),
       ...unfenceableOf(devices === 'forbidden' ? [] : devices, one.node),
       ...alarms.get(one.node),
       ...rehearsals.get(one.node),
@@ -161,7 +167,12 @@ export async function readStatus(client: KubeClient, namespace?: string): Promis
   ].map(({ plural, group }) => `${plural}.${group}`);
   const unseen = place !== undefined && pause === undefined ? [pauseText(place)] : [];
   const rivals = place && rivalsText(place);
-  const warnings = [...(rivals === undefined ? [] : [rivals]), ...[...annotated.values()].flatMap(meaningless)];
+  const left = [...tainted.values()].map(({ message, command }) => `${message}: ${command}`);
+  const warnings = [
+    ...(rivals === undefined ? [] : [rivals]),
+    ...left,
+    ...[...annotated.values()].flatMap(meaningless),
+  ];
   return { nodes: all, labels, unreadable: [...unreadable, ...unseen], warnings };
 }
 
@@ -174,6 +185,10 @@ function leftAlone(
   const fence = fences.find(({ spec }) => spec.node === node?.metadata.name)?.status?.fence;
   const found = node === undefined || isUnderFence(fence) ? [] : leftAloneBy(node, nowMs);
   return found.length === 0 ? {} : { leftAlone: found };
+}
+
+function leftOut(taint: LeftTaint | undefined): Pick<NodeStatus, 'outOfService'> {
+  return taint === undefined ? {} : { outOfService: taint.message };
 }
 
 function drainOf(drains: ReadonlyMap<string, DrainState>, node: string): { drain?: DrainState } {
@@ -347,7 +362,8 @@ export async function render(statuses: NodeStatus[], format: Format | undefined)
 }
 
 /** A node from which replicas leave by themselves is told from one that is only cordoned (DRN-14). */
-function schedulableOf({ unschedulable, quarantined, drain }: NodeStatus): string {
+function schedulableOf({ unschedulable, quarantined, drain, outOfService }: NodeStatus): string {
+  if (outOfService !== undefined) return 'no, out of service';
   if (!unschedulable) return quarantined ? 'no, in quarantine' : 'yes';
   if (drain?.autoEvicting === true) return 'no, auto-evicting';
   return drain?.blocked === true && drain.reason !== 'OwnCordon' ? 'no, drain waits' : 'no';
@@ -357,15 +373,24 @@ function schedulableOf({ unschedulable, quarantined, drain }: NodeStatus): strin
 function summaryOf(recovery: Recovery | undefined): string {
   if (recovery === undefined) return '<none>';
   const { hold, command, stuck, releases, waitsFor, trouble, fence, next } = recovery;
-  if (hold !== undefined) return `held: ${hold}${command === undefined ? '' : ` (${command})`}`;
-  if (stuck.length > 0) return `${stuck.length} ${stuck.length === 1 ? 'pod' : 'pods'} stuck`;
+  if (hold !== undefined) return `held: ${hold}${command === undefined || isThisOne(command) ? '' : ` (${command})`}`;
   const then = next?.at === undefined ? '' : `; by ${next.at}: ${next.what}`;
-  if (fence !== undefined) return `${[fence.reason, fence.message].filter(Boolean).join(': ')}${then}`;
+  const pods = stuck.length === 0 ? '' : `${stuck.length} ${stuck.length === 1 ? 'pod' : 'pods'} stuck`;
+  if (fence !== undefined) {
+    const told = `${[fence.reason, fence.message].filter(Boolean).join(': ')}${then}`;
+    return pods === '' ? told : `${told}; ${pods}`;
+  }
+  if (pods !== '') return pods;
   const open = releases.filter(({ ended }) => !ended);
   const released = open.length > 0 ? open : releases;
   if (released.length === 0) return `${trouble}${then}`;
-  const pods = released.reduce((sum, one) => sum + one.pods, 0);
+  const gone = released.reduce((sum, one) => sum + one.pods, 0);
   const bases = [...new Set(released.map(({ basis }) => basis))].join(', ');
-  const what = `${open.length > 0 ? 'releasing' : 'released'} ${pods} ${pods === 1 ? 'pod' : 'pods'} (${bases})`;
+  const what = `${open.length > 0 ? 'releasing' : 'released'} ${gone} ${gone === 1 ? 'pod' : 'pods'} (${bases})`;
   return waitsFor === undefined ? what : `${what}; ${waitsFor}`;
+}
+
+/** Whoever reads this has typed it. */
+function isThisOne(command: string): boolean {
+  return command === COMMANDS.status.command || command.endsWith(`: ${COMMANDS.status.command}`);
 }

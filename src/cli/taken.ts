@@ -10,6 +10,14 @@ export function taken<T>(result: Result<T>): T {
 /** Nobody has answered: what was asked is neither so nor not so. */
 const unanswered: ReadonlySet<KubeErrorKind> = new Set(['unreachable', 'timeout', 'unauthorized']);
 
+/** A guard or a webhook refuses in its own words. */
+const isOfRights = /User ".*" cannot /;
+
 export function apiFailure({ kind, message }: Pick<KubeError, 'kind' | 'message'>, told = message): UserError {
-  return new UserError(told, unanswered.has(kind) ? 2 : 1);
+  // The API server says which right is missing, and not who needs which.
+  const rights =
+    kind === 'forbidden' && isOfRights.test(message)
+      ? ' (who needs which rights: docs/install.md#rights-of-people)'
+      : '';
+  return new UserError(`${told}${rights}`, unanswered.has(kind) ? 2 : 1);
 }

@@ -89,7 +89,7 @@ function unread(what: string, { why }: Names): string | undefined {
 
 async function instead(client: KubeClient, namespace: string): Promise<string> {
   const written = await writtenNamespaces(client);
-  if (written.names.length > 0) return thereIs(written.names);
+  if (written.names.length > 0) return `of fence configurations ${thereIs(written.names)}`;
   if (namespace === usualNamespace) return 'kubectl apply -f deploy/role.yaml makes it';
   const all = await namesOf(client, namespaces, ({ metadata }) => metadata.name);
   const near = likeliest(namespace, all.names);

@@ -25,6 +25,9 @@ import { DemoSource } from './demo-source.ts';
 /** Kubernetes takes 50 s to notice a silent node; half of that is enough to see what it does meanwhile. */
 const hurried = { nodeMonitorPeriodMs: 1000, nodeMonitorGraceMs: 25_000 };
 
+/** As in all documents: what is copied from them works here as well. */
+const usualNamespace = 'fenceline';
+
 export class DemoCluster {
   readonly world: World;
   readonly source: DemoSource;
@@ -55,8 +58,8 @@ export class DemoCluster {
       limits: defaultLimits,
       gates: featureGates({ NonGracefulFailover: true }),
       identity: 'demo_1',
-      namespace: 'default',
-      election: { namespace: 'default', name: 'fenceline', timings: defaultLeaderTimings },
+      namespace: usualNamespace,
+      election: { namespace: usualNamespace, name: 'fenceline', timings: defaultLeaderTimings },
       remedyNamespace: REMEDY_NAMESPACE,
       devices: simulatedDevices(world),
       knock: simulatedDoors((address) => world.portAt(address), clock),
@@ -76,8 +79,11 @@ export class DemoCluster {
     this.world.start();
     const client = this.#clientOf('admin');
     const definitions = customResourceDefinitions().map((object) => ({ resource: definitionResource, object }));
-    const remedies = { resource: namespaces, object: { metadata: { name: REMEDY_NAMESPACE } } };
-    for (const { resource, object } of [...definitions, remedies, ...demoObjects]) {
+    const made = [usualNamespace, REMEDY_NAMESPACE].map((name) => ({
+      resource: namespaces,
+      object: { metadata: { name } },
+    }));
+    for (const { resource, object } of [...definitions, ...made, ...demoObjects]) {
       const created = await client.create<KubeObject>(resource, object);
       if (!created.ok) throw new Error(created.error.message);
     }

@@ -6,6 +6,7 @@ import { clockTime, hasCut, isUnderFence } from '../api/facts.ts';
 import { CORDON_METHOD } from '../api/fence-names.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { NodeCase } from '../api/release-view.ts';
+import { powerSays } from '../fence/belief.ts';
 import { hasFailedForGood } from '../fence/state.ts';
 import { holdOf } from '../release/hold.ts';
 import { thresholdMet } from '../remedy/ladder.ts';
@@ -101,13 +102,13 @@ function ofFence(decided: Decided, { fence }: NodeFenceStatus): Upcoming | undef
     case 'waiting':
       return isIsolatedFirst(nodeCase)
         ? { what: isolationText(nodeCase), atMs }
-        : { what: 'its power is cut', atMs: powerAtMs(nodeCase, fence, atMs) };
+        : { what: cutText(nodeCase), atMs: powerAtMs(nodeCase, fence, atMs) };
     case 'isolating':
       if (fence.method === CORDON_METHOD) return { what: 'it is cordoned, and not cut off from anything', atMs };
       return { what: `its device is told to cut it off from its storage${by}, and asked until it confirms that`, atMs };
     case 'isolated':
       return {
-        what: hasPower(nodeCase) ? 'its power is cut' : 'it is connected again when it is back and clean',
+        what: hasPower(nodeCase) ? cutText(nodeCase) : 'it is connected again when it is back and clean',
         atMs,
       };
     case 'poweringOff':
@@ -159,6 +160,12 @@ function isolationText({ config }: NodeCase): string {
   const levels = config.ok ? config.config.isolation : [];
   const isCut = levels.some(({ off }) => off.some(({ action }) => action === 'off'));
   return isCut ? 'it is cut off from its storage' : 'it is cordoned, which cuts nothing yet';
+}
+
+/** Where nothing runs nothing is cut, and whoever is to approve it has to know that. */
+function cutText(nodeCase: NodeCase): string {
+  if (powerSays(nodeCase).says !== 'off') return 'its power is cut';
+  return `nothing is cut: its device says off; ${released}, and it is switched on again`;
 }
 
 /** With nothing to isolate it by it waits for the cut of its power from the beginning. `atMs`: when to look again. */

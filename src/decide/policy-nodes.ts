@@ -48,6 +48,8 @@ export interface WrittenConfigs {
   maps: readonly NamedData[];
   devices: readonly WrittenDevice[];
   unwritten: (node: LiveNode) => FenceConfig | undefined;
+  /** Where Secrets are looked for. */
+  namespace?: string;
   /** What agents may be given beyond what is harmless for all of them. */
   allowed?: readonly AllowedParameter[] | undefined;
   /** What nobody may write. */
@@ -72,7 +74,7 @@ export function fencesBy({ remedy }: PolicyFacts): boolean {
 /** As the fence of the node would read it, but for Secrets, where they are known. */
 export function configFor(
   node: LiveNode,
-  { maps, devices, unwritten, ...limits }: WrittenConfigs,
+  { maps, devices, unwritten, namespace, ...limits }: WrittenConfigs,
   existing?: ReadonlySet<string>,
 ): ConfigResult {
   const own = unwritten(node);
@@ -81,6 +83,7 @@ export function configFor(
     devices,
     ...limitsOf(limits),
     ...(existing === undefined ? {} : { secrets: existing }),
+    ...(namespace === undefined ? {} : { namespace }),
     ...(own === undefined ? {} : { unwritten: own }),
   });
 }

@@ -305,6 +305,11 @@ describe('the list of agents', () => {
     const hints = { fence_aws: 'driver=aws', fence_gce: 'driver=gce', fence_azure_arm: 'driver=azure' };
     for (const [name, hint] of Object.entries(hints)) assert.ok(whyNotAllowed(name)?.includes(hint), name);
     assert.match(whyNotAllowed('fence_vmware_soap') ?? '', /driver=vsphere/);
+    assert.equal(
+      whyNotAllowed('fence_impilan'),
+      'fence_impilan is not among the fence agents that are run: did you mean fence_ipmilan?',
+    );
+    assert.equal(whyNotAllowed('fence_zzzzzzzzzzzz'), 'fence_zzzzzzzzzzzz is not among the fence agents that are run');
     assert.match(whyNotAllowed('fence_kdump') ?? '', /kdump in the policy/);
     assert.match(whyNotAllowed('fence_ack_manual') ?? '', /switches nothing off/);
   });

@@ -30,6 +30,8 @@ export interface Parameter {
 export interface CheckSources {
   /** Which Secrets there are; absent: that is not looked at here. */
   secrets?: ReadonlySet<string>;
+  /** Where they are looked for: that of the operator. */
+  namespace?: string;
   /** What agents may be given beyond what is harmless for all of them, as the operator was started. */
   allowed?: readonly AllowedParameter[];
   /** What nobody may write, as the operator was started. */
@@ -93,7 +95,9 @@ export class MethodChecks {
       if (!objectName.test(secret)) {
         if (!placeholder.test(secret)) this.problem(place, 'write names of Secrets: lower case, digits, - and .');
       } else if (this.#sources.secrets?.has(secret) === false) {
-        this.problem(place, `there is no Secret ${secret}: create it, or correct the name`);
+        const { namespace } = this.#sources;
+        const where = namespace === undefined ? '' : ` in namespace ${namespace}`;
+        this.problem(place, `there is no Secret ${secret}${where}: create it, or correct the name`);
       }
     }
   }

@@ -67,6 +67,13 @@ test('[FEN-2] failed tries are counted and the last of them quoted', () => {
     fenceNews({ ...fence, retries: 2, message: 'no answer' }).message,
     'ipmi-off: 2 tries failed: no answer',
   );
+  // With retries: 1 it was tried twice, and with restarts: 1 twice again.
+  const failed = { ...fence, phase: 'failed' as const, retries: 1, message: 'no answer' };
+  assert.equal(fenceNews(failed).message, 'ipmi-off: 2 tries failed: no answer');
+  assert.equal(
+    fenceNews({ ...failed, restarts: 1 }).message,
+    'ipmi-off: 2 tries failed, after it had begun anew once: no answer',
+  );
 });
 
 test('[SAF-17] outlets that may be swapped are told before anything else, as bad news', () => {

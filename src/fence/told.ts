@@ -36,7 +36,7 @@ function isHarmless({ phase, switched, isUnconfirmed }: Fence, ports: PortFacts)
 }
 
 export function fenceNews(fence: Fence, ports: PortFacts = {}): FenceNews {
-  const { phase, retries, method, message, waitsFor, swapped, isForGood } = fence;
+  const { phase, method, message, waitsFor, swapped, isForGood } = fence;
   if (swapped !== undefined) return { status: 'False', reason: 'OutletsSwapped', message: wrongOutlet(swapped) };
   const isCutOff = isHarmless(fence, ports);
   // Without a device that cut it off from its storage, as after a cordon, the node is as free as before.
@@ -44,11 +44,19 @@ export function fenceNews(fence: Fence, ports: PortFacts = {}): FenceNews {
   const usual = phase === 'isolated' && !isCutOff ? open : words[phase];
   // It is tried again and again, and somebody has to look all the same.
   const reason = isForGood === true ? 'FenceFailed' : usual;
-  const tries = retries === 0 ? undefined : `${retries} ${retries === 1 ? 'try' : 'tries'} failed`;
+  const tries = triesText(fence);
   // What came of a try begins with the name of its method.
   const last = (waitsFor ?? message)?.replace(`${method}: `, '');
   const parts = [method, tries, last].filter((part) => part !== undefined);
   return { status: isCutOff ? 'True' : 'False', reason, message: parts.join(': ').slice(0, 1024) };
+}
+
+/** What is retried has failed once more when it has failed for good. Each time that it was begun anew it had as many tries again. */
+function triesText({ phase, retries, restarts }: Fence): string | undefined {
+  if (retries === 0) return undefined;
+  const failed = phase === 'failed' ? retries + 1 : retries;
+  const anew = restarts === 0 ? '' : `, after it had begun anew ${restarts === 1 ? 'once' : `${restarts} times`}`;
+  return `${failed} ${failed === 1 ? 'try' : 'tries'} failed${anew}`;
 }
 
 /** What the name of a method does not say. */

@@ -164,6 +164,13 @@ export class ClusterView {
     return [...this.#fences.entries.values()].flatMap(({ value }) => (value[what] ? [value.node] : []));
   }
 
+  /** Whose last fence has failed. */
+  get failedNodes(): string[] {
+    return [...this.#fences.entries.values()].flatMap(({ value: { phase, node } }) =>
+      phase === 'failed' ? [node] : [],
+    );
+  }
+
   /** When the present steps of the fences of other nodes began. */
   fencedSince(node: string): number[] {
     return [...this.#fences.entries.values()].flatMap(({ value: of }) => (of.node === node ? [] : (of.stepMs ?? [])));

@@ -138,6 +138,7 @@ export class PolicyStatus {
         }),
       isBusy: (name) => cluster.nodesWith('fencing').includes(name),
       isFenced: (name) => cluster.nodesWith('fenced').includes(name),
+      hasFailed: (name) => cluster.failedNodes.includes(name),
       onChange: () => this.touch(),
     });
   }
@@ -151,6 +152,7 @@ export class PolicyStatus {
 
   /** Another node responds, or does not, or is fenced: what was found out about the policies stands. */
   recount(): void {
+    this.#rounds.recheck();
     this.#touched.resolve();
   }
 
@@ -234,6 +236,7 @@ export class PolicyStatus {
       maps: cluster.fenceConfigs,
       devices: cluster.writtenDevices,
       unwritten: (node) => provider.defaultConfig?.(node),
+      namespace: this.#options.namespace,
       allowed: provider.allowed,
       forbidden: this.#options.forbidden,
     };

@@ -35,7 +35,10 @@ test('[STM-8] a refusal that lasts ends the lead, and a write that goes through 
   assert.deepEqual([one.refused, told], [undefined, []]);
   clock.advance(1500);
   one.note('nodefences', forbidden);
-  assert.match(one.refused ?? '', /may not be put on record: PUT it: ValidatingAdmission.*deploy\/guard\.yaml/);
+  assert.match(
+    one.refused ?? '',
+    /may not be put on record: start it under the account that deploy\/guard\.yaml .*\(PUT it: ValidatingAdmission/,
+  );
   assert.match(told[0] ?? '', /^host may not keep its records: /);
   one.note('fencedevices', undefined);
   assert.notEqual(one.refused, undefined, 'what may be written of devices says nothing of records');

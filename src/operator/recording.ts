@@ -130,8 +130,8 @@ export class Recording {
       return;
     }
     const toDo = toDoAbout(problem);
-    this.#told = `what is decided may not be put on record: ${problem}; ${toDo}`;
-    elector?.unable(`${identity.replace(/_[^_]*$/, '')} may not keep its records: ${problem}; ${toDo}`, lapsesMs);
+    this.#told = `what is decided may not be put on record: ${toDo} (${problem})`;
+    elector?.unable(`${identity.replace(/_[^_]*$/, '')} may not keep its records: ${toDo} (${problem})`, lapsesMs);
     if (isNews)
       log.warn(
         { problem, toDo },

@@ -15,7 +15,7 @@ export function explanationText(it: Explanation): string {
       it.waits.flatMap((wait) => waitLines(wait, it.at)),
     ),
     section(
-      'WHAT WAS RELEASED',
+      it.trouble === undefined ? 'WHAT WAS RELEASED EARLIER' : 'WHAT WAS RELEASED',
       it.released.map(
         ({ at, basis, by, pods, ended }) =>
           `${when(at, it.at)}: ${pods} ${pods === 1 ? 'pod' : 'pods'} on the basis ${basis}` +

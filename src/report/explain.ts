@@ -45,6 +45,7 @@ export function explain(known: Known): Explanation {
     operator,
     warnings: [
       ...(known.rivals === undefined ? [] : [known.rivals]),
+      ...(known.outOfService === undefined ? [] : [known.outOfService.message]),
       ...known.meaningless,
       ...known.unread.map((what) => `you may not read ${what}: whether everything is paused is not known`),
     ],
@@ -162,7 +163,7 @@ function devicesHeard({ node, devices }: Known): ExplainedEvidence[] {
       {
         source: 'Device' as const,
         says: word,
-        detail: `${name} has said ${power} whenever it was asked${why}${doubt}`,
+        detail: `${name} has ${power === 'unknown' ? 'not said whether it is on or off' : `said ${power} whenever it was asked`}${why}${doubt}`,
         at: since,
         by: name,
       },
@@ -272,7 +273,7 @@ function commandsFor(known: Known, waits: readonly Advised[]): Command[] {
       first.findIndex((one) => one.command === command) === at &&
       (mayBeFenced(known) || !command.startsWith(fenceCommand)),
   );
-  return [...own.slice(0, maxCommands).map((one) => purposeOf(one, first)), ...last];
+  return [...inService(known), ...own.slice(0, maxCommands).map((one) => purposeOf(one, first)), ...last];
 }
 
 const inGeneral: ReadonlySet<string> = new Set(Object.values(COMMANDS).map(({ to }) => to));
@@ -280,6 +281,12 @@ const inGeneral: ReadonlySet<string> = new Set(Object.values(COMMANDS).map(({ to
 /** Of two purposes of one command the one that names what to change: that a policy can be edited helps nobody at night. */
 function purposeOf(one: Command, all: readonly Command[]): Command {
   return all.find(({ command, to }) => command === one.command && !inGeneral.has(to)) ?? one;
+}
+
+/** Of a machine that lives nobody may go on saying that it is off. */
+function inService({ outOfService, judgement }: Known): Command[] {
+  if (outOfService === undefined || judgement.verdict !== 'healthy') return [];
+  return [{ to: 'let pods run there again: take the taint of the administrator away', command: outOfService.command }];
 }
 
 const fenceCommand = 'fenceline fence ';

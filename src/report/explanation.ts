@@ -32,6 +32,8 @@ export interface Known {
   leftAlone: readonly LeftAlone[];
   /** What is written on it that nobody reads. */
   meaningless: readonly string[];
+  /** A taint of an administrator says that its machine is off; and what takes it away. */
+  outOfService?: { message: string; command: string } | undefined;
   /** What the user may not read, and is therefore not told of. */
   unread: readonly string[];
   /** Another operator leads as well, and what that means. */

@@ -158,7 +158,7 @@ describe('commands around fencing', () => {
     const checked = await fenceline('check', '-n', 'fencing');
     assert.equal(checked.code, 1);
     const secretMissing =
-      'ConfigMap fence-method-template-bmc, template.properties: secret: there is no Secret bmc: create it';
+      'ConfigMap fence-method-template-bmc, template.properties: secret: there is no Secret bmc in namespace fencing: create it';
     assert.match(
       checked.stdout,
       new RegExp(`^worker-1 +workers +no +<none> +ConfigurationInvalid +${secretMissing}`, 'm'),
@@ -168,7 +168,7 @@ describe('commands around fencing', () => {
     assert.deepEqual([mistyped.code, mistyped.stdout], [1, '']);
     assert.equal(
       mistyped.stderr,
-      'fenceline: there is no namespace fencin: there is one in fencing: write -n fencing\n',
+      'fenceline: there is no namespace fencin: of fence configurations there is one in fencing: write -n fencing\n',
     );
     const other = await fenceline('check', '-n', 'default');
     assert.equal(other.code, 1);

@@ -147,6 +147,7 @@ export const situations: readonly Situation[] = [
     events: [{ at: '0s', device: { node: victim, fault: 'refuses' } }, cutOff],
   }),
   night('awaiting-approval', 60 * seconds, { policy: { mode: 'Approve' }, events: [cutOff] }),
+  night('awaiting-approval-of-one-found-off', 60 * seconds, { policy: { mode: 'Approve' }, events: [powerLost] }),
   night('paused', 60 * seconds, { policy: { mode: 'Paused' }, events: [cutOff] }),
   night('paused-for-all', 60 * seconds, {
     events: [
