@@ -182,6 +182,7 @@ describe('what a status can hold', () => {
       'holes/outlet-drilled',
       'holes/two-outlets-drilled',
       'holes/port-of-another-node',
+      'holes/port-silent-after-it-was-closed',
       'holes/cut-seen-late',
       'fence/written-device',
       'holes/request-under-dry-run',
