@@ -5,6 +5,7 @@
  *     node bench/main.ts [--quick]
  */
 import { parseArgs } from 'node:util';
+import { consoleBench, fullConsole } from './console.ts';
 import { drainBench, fullDrain } from './drain.ts';
 import { flagsBench } from './flags.ts';
 import { footprintBench } from './footprint.ts';
@@ -34,6 +35,7 @@ const benches: [string, () => Promise<Report>][] = [
     'Half of the cluster falls silent',
     () => silenceBench(values.quick ? { ...fullSilence, nodes: 200, pods: 1000, seconds: 60 } : fullSilence),
   ],
+  ['The console', () => consoleBench(values.quick ? { nodes: 500, changes: 5 } : fullConsole)],
   [
     'Releases',
     () => releaseBench(values.quick ? { ...fullRelease, releases: 5, nodes: 10, rounds: 1, slow: false } : fullRelease),

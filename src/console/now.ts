@@ -47,8 +47,11 @@ export function nowParts(cluster: ClusterWatch, looker: Looker): Map<string, unk
   return parts;
 }
 
+/** Made once: thousands of names are sorted every second. */
+const names = new Intl.Collator('en', { numeric: true });
+
 export function byName(a: string, b: string): number {
-  return a.localeCompare(b, 'en', { numeric: true });
+  return names.compare(a, b);
 }
 
 interface Looked {
