@@ -126,26 +126,28 @@ export function drainsPage(cluster: ClusterWatch): DrainsPage {
   };
 }
 
-/** Who did what, on what basis? The latest first. */
+/** Who did what, why, on what basis, with what result? The latest first; what happened without anybody's doing stands beside it. */
 export function recordPage(cluster: ClusterWatch): RecordPage {
-  const entries = cluster.records.flatMap(({ spec, status }) => [
-    ...(status?.history ?? []).map(({ at, reason, message }) => ({
+  const newest = (a: { at: string }, b: { at: string }): number => Date.parse(b.at) - Date.parse(a.at);
+  const deeds = cluster.records.flatMap(({ spec, status }) =>
+    (status?.deeds ?? []).map(({ at, deed, on = '', by = '', why = '', basis = '', result, message, times }) => ({
       at,
       node: spec.node,
-      reason,
-      message: message ?? '',
+      deed: times === undefined ? deed : `${deed} ×${times}`,
+      on,
+      by,
+      why,
+      basis,
+      result: message === undefined ? result : `${result}: ${message}`,
     })),
-    ...(status?.request === undefined
-      ? []
-      : [
-          {
-            at: status.request.answeredAt,
-            node: spec.node,
-            reason: `Request, ${status.request.reason}`,
-            message: `${status.request.by} asked for a fence at ${status.request.at}${status.request.message === undefined ? '' : `: ${status.request.message}`}`,
-          },
-        ]),
-  ]);
-  const sorted = entries.toSorted((a, b) => Date.parse(b.at) - Date.parse(a.at));
-  return { kind: 'record', entries: sorted.slice(0, maxLines), total: entries.length };
+  );
+  const entries = cluster.records.flatMap(({ spec, status }) =>
+    (status?.history ?? []).map(({ at, reason, message }) => ({ at, node: spec.node, reason, message: message ?? '' })),
+  );
+  return {
+    kind: 'record',
+    deeds: deeds.toSorted(newest).slice(0, maxLines),
+    entries: entries.toSorted(newest).slice(0, maxLines),
+    total: entries.length + deeds.length,
+  };
 }

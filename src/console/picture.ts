@@ -187,6 +187,18 @@ export interface DrainsPage {
 
 export interface RecordPage {
   kind: 'record';
+  /** What was done, by whom. */
+  deeds: {
+    at: string;
+    node: string;
+    deed: string;
+    on: string;
+    by: string;
+    why: string;
+    basis: string;
+    result: string;
+  }[];
+  /** What happened. */
   entries: { at: string; node: string; reason: string; message: string }[];
   /** Of them, the latest are here. */
   total: number;

@@ -113,7 +113,9 @@ describe('the console on the embedded cluster', () => {
     assert.ok(problems.some((one) => one.node === node && one.condition === 'Ready'));
     const { stateful, findings, stuck } = scene.page<WorkloadsPage>('workloads');
     assert.deepEqual([stateful, findings?.filter(({ failsOver }) => failsOver === 'never'), stuck], [4, [], []]);
-    const { entries } = scene.page<RecordPage>('record');
+    const { entries, deeds } = scene.page<RecordPage>('record');
+    const released = deeds.find(({ deed, on }) => deed === 'DeletePod' && on.includes('database-0'));
+    assert.deepEqual([released?.node, released?.basis], [node, 'PowerOff'], JSON.stringify(deeds.slice(0, 20)));
     assert.deepEqual([entries[0]?.reason, entries[0]?.node], ['BackInService', node]);
     assert.ok(
       entries.some(({ reason, message }) => reason === 'Releasing' && message.includes('on the basis PowerOff')),

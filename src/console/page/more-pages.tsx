@@ -306,34 +306,65 @@ function Drains({ page }: { page: DrainsPage }): JSX.Element {
 }
 
 function Record({ page }: { page: RecordPage }): JSX.Element {
-  const { entries, total } = page;
+  const { deeds, entries, total } = page;
   return (
     <>
       <Title text={`${some(total, 'entry', 'entries')} on record`} />
-      <Panel
-        title="Who did what, on what basis"
-        aside={entries.length < total ? <span class="soft">the latest {entries.length}</span> : undefined}
-      >
-        {entries.length === 0 ? <Empty>Nothing has happened yet.</Empty> : undefined}
-        {entries.length === 0 ? undefined : (
-          <Table heads={['When', 'Node', 'What', 'In words']} label="Record">
-            {entries.map(({ at, node, reason, message }, index) => (
-              <tr key={`${at} ${node} ${reason} ${index}`}>
+      <Panel title="Who did what, on what basis">
+        {deeds.length === 0 ? <Empty>Nothing was done to any node.</Empty> : undefined}
+        {deeds.length === 0 ? undefined : (
+          <Table heads={['When', 'Node', 'What', 'By', 'Why', 'Basis', 'Result']} label="Deeds">
+            {deeds.map(({ at, node, deed, on, by, why, basis, result }, index) => (
+              <tr key={`${at} ${node} ${deed} ${index}`}>
                 <td>
                   <When at={at} />
                 </td>
                 <td>
                   <NodeLink node={node} />
                 </td>
-                <td class="strong">{reason}</td>
                 <td>
-                  <Said text={message} />
+                  <span class="strong">{deed}</span> {on}
+                </td>
+                <td>{by}</td>
+                <td>
+                  <Said text={why} />
+                </td>
+                <td>{basis}</td>
+                <td>
+                  <Said text={result} />
                 </td>
               </tr>
             ))}
           </Table>
         )}
       </Panel>
+      <History entries={entries} />
     </>
+  );
+}
+
+function History({ entries }: Pick<RecordPage, 'entries'>): JSX.Element {
+  return (
+    <Panel title="What happened">
+      {entries.length === 0 ? <Empty>Nothing has happened yet.</Empty> : undefined}
+      {entries.length === 0 ? undefined : (
+        <Table heads={['When', 'Node', 'What', 'In words']} label="Record">
+          {entries.map(({ at, node, reason, message }, index) => (
+            <tr key={`${at} ${node} ${reason} ${index}`}>
+              <td>
+                <When at={at} />
+              </td>
+              <td>
+                <NodeLink node={node} />
+              </td>
+              <td class="strong">{reason}</td>
+              <td>
+                <Said text={message} />
+              </td>
+            </tr>
+          ))}
+        </Table>
+      )}
+    </Panel>
   );
 }
