@@ -153,7 +153,7 @@ describe('[ADM-1] what was done about a node', () => {
       { deed: 'Approved', on: now, by: 'joe', result: 'Done' },
       { deed: 'HeldBack', on: `Stopped since ${now}`, by: 'anna', result: 'Done' },
     ]);
-    const spent = aFence({ ...(request === undefined ? {} : { request }) });
+    const spent = aFence(request === undefined ? {} : { request });
     assert.deepEqual(after({ remedy: { request }, change: { fence: spent } }), [], 'asked for in an earlier incident');
     const held = aFence({ hold });
     assert.deepEqual(after({ change: { fence: held } }).map(brief), [
