@@ -190,8 +190,7 @@ const fence = z.object({
     'What has cut it off from its storage does not say so any more, asked again right before something goes: nothing does until it says so.',
   ).optional(),
   isForGood: flag(
-    'It has failed and does not begin anew: another cut would free nothing; it is not switched on, tried every minute; or its device ' +
-      'has long not said off any more, asked again until it does.',
+    'It has failed and does not begin anew. It is still told to go on, or asked whether it is off again, where that is what it waits for.',
   ).optional(),
   startedAt: at('When the fence began; `isolateAfter` and `powerManagementAfter` count from here.'),
   stepStartedAt: at('When this step began.'),

@@ -5,6 +5,7 @@
 import type { Clock } from '../../src/clock.ts';
 import { sleep } from '../../src/clock.ts';
 import type { HttpRequest, Transport } from '../../src/kube/transport.ts';
+import { Document } from '../../src/kube/transport.ts';
 import type { RunOptions } from '../../src/scenario/runner.ts';
 
 export class Rogue {
@@ -33,9 +34,10 @@ export class Rogue {
     });
     const chunks: Uint8Array[] = [];
     for await (const chunk of response.body) chunks.push(chunk);
-    const text = Buffer.concat(chunks).toString('utf8');
-    if (response.status > 299) throw new Error(`${method} ${path}: ${response.status} ${text}`);
-    return JSON.parse(text) as T;
+    const [first] = chunks;
+    const answer = first instanceof Document ? first.value : JSON.parse(Buffer.concat(chunks).toString('utf8'));
+    if (response.status > 299) throw new Error(`${method} ${path}: ${response.status} ${JSON.stringify(answer)}`);
+    return answer as T;
   }
 
   get<T>(path: string): Promise<T> {
