@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { FenceDeviceStatus } from './fence-device.ts';
-import { isShown, learntWith, machineIdOf } from './learnt.ts';
+import { isSameDevice, isShown, learntWith, machineIdOf } from './learnt.ts';
 
 const at = '2026-01-01T00:00:00.000Z';
 
@@ -30,6 +30,15 @@ test('[SAF-17] what was learnt with another machine is void, and nothing else of
   assert.deepEqual(learntWith(known, 'm2'), { ...rest, machine: 'm2' });
   assert.deepEqual(learntWith({ ...rest, ...proof }, 'm1'), { ...rest, machine: 'm1', seenOn: at }, 'an old record');
   assert.deepEqual(learntWith(rest, 'm1'), { ...rest, machine: 'm1' });
+});
+
+test('[SAF-1] a device is another one where its configuration is, or the place that its Secrets name', () => {
+  const known = { configuration: 'h1', place: 'p1' };
+  const isSame = (change: { configuration?: string; place?: string | undefined }): boolean =>
+    isSameDevice(known, { ...known, ...change });
+  assert.deepEqual([isSame({}), isSame({ configuration: 'h2' }), isSame({ place: 'p2' })], [true, false, false]);
+  assert.equal(isSame({ place: undefined }), true, 'its Secret could not be read');
+  assert.equal(isSameDevice({ configuration: 'h1' }, known), true, 'nobody had noted where it was');
 });
 
 test('[SAF-1] a port is shown as it is configured, with the machine that the node has now', () => {

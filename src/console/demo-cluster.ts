@@ -19,14 +19,11 @@ import type { Random } from '../world/random.ts';
 import { World } from '../world/world.ts';
 import { drainNews } from './demo-drains.ts';
 import { actNews, DemoNews } from './demo-news.ts';
-import { demoDriver, demoObjects, demoReplicas } from './demo-objects.ts';
+import { demoDriver, demoNamespace, demoObjects, demoReplicas } from './demo-objects.ts';
 import { DemoSource } from './demo-source.ts';
 
 /** Kubernetes takes 50 s to notice a silent node; half of that is enough to see what it does meanwhile. */
 const hurried = { nodeMonitorPeriodMs: 1000, nodeMonitorGraceMs: 25_000 };
-
-/** As in all documents: what is copied from them works here as well. */
-const usualNamespace = 'fenceline';
 
 export class DemoCluster {
   readonly world: World;
@@ -58,8 +55,8 @@ export class DemoCluster {
       limits: defaultLimits,
       gates: featureGates({ NonGracefulFailover: true }),
       identity: 'demo_1',
-      namespace: usualNamespace,
-      election: { namespace: usualNamespace, name: 'fenceline', timings: defaultLeaderTimings },
+      namespace: demoNamespace,
+      election: { namespace: demoNamespace, name: 'fenceline', timings: defaultLeaderTimings },
       remedyNamespace: REMEDY_NAMESPACE,
       devices: simulatedDevices(world),
       knock: simulatedDoors((address) => world.portAt(address), clock),
@@ -79,7 +76,7 @@ export class DemoCluster {
     this.world.start();
     const client = this.#clientOf('admin');
     const definitions = customResourceDefinitions().map((object) => ({ resource: definitionResource, object }));
-    const made = [usualNamespace, REMEDY_NAMESPACE].map((name) => ({
+    const made = [demoNamespace, REMEDY_NAMESPACE].map((name) => ({
       resource: namespaces,
       object: { metadata: { name } },
     }));

@@ -61,8 +61,14 @@ function podTemplate(app: string, volumes: object[]): object {
   };
 }
 
+/** Of the operator, as in all documents: what is copied from them works here as well. */
+export const demoNamespace = 'fenceline';
+/** What is written for the operator is written where it reads. */
+const forTheOperator: ReadonlySet<Resource> = new Set([fenceDevices, secrets]);
+
 function make(resource: Resource, name: string, rest: object, annotations?: Record<string, string>): DemoObject {
-  const metadata = { name, ...(resource.namespaced && { namespace: 'default' }), ...(annotations && { annotations }) };
+  const namespace = forTheOperator.has(resource) ? demoNamespace : 'default';
+  const metadata = { name, ...(resource.namespaced && { namespace }), ...(annotations && { annotations }) };
   return { resource, object: { metadata, ...rest } };
 }
 

@@ -116,8 +116,8 @@ export function fenceOf(nodeCase: PresentCase, rung: Rung): FenceDecision {
     ...backOf(nodeCase, status, { isStillTroubled, isRequested, isOff }),
     isHarmless: isHarmless(nodeCase, status, isOfPredecessor(nodeCase, nodeCase.fence?.status.fence)),
     needsReboot: needsReboot(nodeCase),
-    onAgain: ofThisOff(nodeCase.onAgain, fence)?.message,
-    unconfirmed: ofThis(nodeCase.unconfirmed, fence),
+    onAgain: saidIn(['off'], nodeCase.onAgain, fence)?.message,
+    unconfirmed: saidIn(['off', 'isolated'], nodeCase.unconfirmed, fence),
     refused: refusedOf(nodeCase, fence),
     refusedGrounds: nodeCase.refusedGrounds,
     isAliveSince: isAliveSince(nodeCase, fence),
@@ -249,15 +249,13 @@ function theirsBy(nodeCase: PresentCase): string | undefined {
   return (maintenanceNow(nodeCase) ?? pausedByName(nodeCase))?.message;
 }
 
-/** What its devices said counts for the phase that they were asked in. */
-/** The same of one that was cut off from its storage, since it is. */
-function ofThis<Said extends { since: string }>(said: Said | undefined, fence: Fence | undefined): Said | undefined {
-  const isCut = fence?.phase === 'isolated' && said?.since === fence.stepStartedAt;
-  return isCut ? said : ofThisOff(said, fence);
-}
-
-function ofThisOff<Said extends { since: string }>(said: Said | undefined, fence: Fence | undefined): Said | undefined {
-  return fence?.phase === 'off' && said?.since === fence.stepStartedAt ? said : undefined;
+/** What its devices said counts for the phase that they were asked in, and only in these. */
+function saidIn<Said extends { since: string }>(
+  phases: readonly Fence['phase'][],
+  said: Said | undefined,
+  fence: Fence | undefined,
+): Said | undefined {
+  return fence !== undefined && phases.includes(fence.phase) && said?.since === fence.stepStartedAt ? said : undefined;
 }
 
 /** Whoever has it mended in time after the cut sees nothing undone: only what was refused since it is off counts. */

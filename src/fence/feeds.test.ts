@@ -97,6 +97,12 @@ describe('what of its power is left off', () => {
     assert.deepEqual(stillOff(both, [], oneWay).told, [b], 'nothing switches it on');
     assert.deepEqual(asTold(stillOff(both, [], mixed)).told, [b, a], 'they are asked by themselves');
     assert.deepEqual(stillOff(both, [], alone).told, [b], 'written otherwise by now');
+    const beside = { ...feeds, powerManagement: [level('a-off', 'b-off', 'a-on', 'pdu-on')] };
+    assert.deepEqual(asTold(stillOff(both, ['pdu-on'], beside)).told, [b, a], 'nor what the one that failed feeds');
+    const one = { switched: [entry('a-off')] };
+    const byOther = { ...feeds, powerManagement: [level('a-off', 'pdu-on')] };
+    assert.deepEqual(stillOff(one, [], byOther).switched, [], 'the only one, by whatever it is switched on');
+    assert.equal(stillOff(one, ['pdu-on'], byOther), one);
     assert.deepEqual(asTold(both), { switched: cut, told: [b, a], wasCut });
     const none = { switched: cut };
     assert.equal(asTold(none), none);

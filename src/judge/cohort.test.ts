@@ -16,6 +16,13 @@ describe('what is on record of storms', () => {
       { node: 'b', sinceMs, endedMs: sinceMs + 1000 },
     ];
     assert.deepEqual(stormFacts(ended, nowMs, zoneOf), { stormEndedMs: sinceMs + 2000, stormOf: ['a', 'b'] });
+    const several = [
+      { node: 'z', sinceMs, endedMs: sinceMs + 2000 },
+      { node: 'a', sinceMs: sinceMs - 1000, endedMs: sinceMs + 2000 },
+      { node: 'just', sinceMs: sinceMs - 9000, endedMs: sinceMs - 1000 },
+      { node: 'earlier', sinceMs: sinceMs - 9000, endedMs: sinceMs - 1001 },
+    ];
+    assert.deepEqual(stormFacts(several, nowMs, zoneOf).stormOf, ['a', 'just', 'z'], 'whose own ended after it began');
   });
 
   test('[STM-1] one that goes on: since when, and how many there were, whoever of it has been heard of again', () => {

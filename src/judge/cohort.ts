@@ -50,7 +50,7 @@ function nodesOf(signs: readonly StormSign[], lastEndedMs: number): string[] {
   const last = signs.filter(({ endedMs = lastEndedMs }) => endedMs === lastEndedMs);
   const sinceMs = Math.min(...last.map((sign) => sign.sinceMs));
   const of = signs.filter(({ endedMs = lastEndedMs }) => endedMs >= sinceMs).map(({ node }) => node);
-  return [...new Set(of)].toSorted((one, other) => (one < other ? -1 : 1));
+  return [...new Set(of)].toSorted();
 }
 
 /**
