@@ -52,3 +52,15 @@ test('[EXP-1] a device by which it could not be fenced is for the day; a stop of
     [['Stopped', undefined]],
   );
 });
+
+test('[EXP-1] what is held is asked of a person once, in however many ways it waits', () => {
+  const at = '2026-01-01T00:00:00Z';
+  const request = { by: 'jane', at, answeredAt: at, reason: 'Stopped', message: 'why' };
+  const { record } = held('Stopped');
+  assert.ok(record);
+  const waiting = { ...known, record: { ...record, status: { ...record.status, request } } };
+  assert.deepEqual(
+    needsOf(waiting).map(({ reason, message }) => [reason, message]),
+    [['Stopped', 'why']],
+  );
+});

@@ -39,6 +39,7 @@ const forPeople: ReadonlySet<string> = new Set([
   ...Object.keys(WRONG.reason),
 ]);
 
+const holds: ReadonlySet<string> = new Set(Object.keys(HELD.reason));
 const unfenceable: ReadonlySet<string> = new Set(Object.keys(UNFENCEABLE.reason));
 
 export function needsOf(known: Known): Need[] {
@@ -48,6 +49,11 @@ export function needsOf(known: Known): Need[] {
       .filter(({ wait }) => forPeople.has(wait.reason))
       // What a check found of a machine that was just failing is out of date: whether it can be fenced is being found out.
       .filter(({ wait }) => !isOpen || !unfenceable.has(wait.reason))
+      // What is held waits in several ways for the same: it is asked of a person once.
+      .filter(
+        ({ wait }, at, all) =>
+          !holds.has(wait.reason) || all.findIndex((one) => one.wait.reason === wait.reason) === at,
+      )
       .map(({ wait: { reason, message, since, ends }, commands: [command] }) => ({
         node: known.node,
         reason,

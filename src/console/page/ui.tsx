@@ -74,7 +74,8 @@ export function Command({ to, command }: { to: string; command: string }): JSX.E
       <span class="to">
         <Said text={to} />
       </span>
-      <code>{command}</code>
+      {/* It may be longer than a phone is wide: who has no mouse scrolls it by the keyboard. */}
+      <code tabIndex={0}>{command}</code>
       <button type="button" class="quiet" onClick={copy} aria-label={`Copy: ${command}`}>
         {copied ? 'Copied' : 'Copy'}
       </button>
