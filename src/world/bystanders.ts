@@ -82,6 +82,7 @@ export class Bystanders {
   #renewOne(name: string): void {
     const isDone = this.#options.amend?.(name, (live) => this.#renewed(name, undefined, live)) ?? false;
     if (!isDone) void this.#renew(name);
+    else if (this.#looks.size > 0) void this.#look(name);
   }
 
   /** Where the API server does not answer, the next time has to do. */
@@ -106,7 +107,8 @@ export class Bystanders {
   async #look(name: string): Promise<void> {
     const left = this.#looks.get(name) ?? 0;
     if (left === 0) return;
-    this.#looks.set(name, left - 1);
+    if (left === 1) this.#looks.delete(name);
+    else this.#looks.set(name, left - 1);
     const { client, clock } = this.#options;
     const ref = { resource: nodes, name };
     const read = await client.get<Node>(ref);

@@ -6,6 +6,7 @@ import { explainNode } from '../../src/cli/explain.ts';
 import { planOf, runDocument } from '../../src/cli/rehearse.ts';
 import { snapshotOf } from '../../src/cli/snapshot-of.ts';
 import { DemoCluster } from '../../src/console/demo-cluster.ts';
+import { demoNamespace } from '../../src/console/demo-objects.ts';
 import type { MachineAction } from '../../src/console/snapshot.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import { Random } from '../../src/world/random.ts';
@@ -146,8 +147,8 @@ describe('what is asked of the demo from outside', () => {
     const client = new KubeClient({ transport, clock, userAgent: 'test', fieldManager: 'test' });
     const asked = Promise.all([
       explainNode(client, 'node-1'),
-      workloadReport(client, 'default', { names: [], flags: { allowAgentParameters: [] } }),
-      snapshotOf(client, 'default'),
+      workloadReport(client, demoNamespace, { names: [], flags: { allowAgentParameters: [] } }),
+      snapshotOf(client, demoNamespace),
     ]);
     await clock.runFor(5000);
     const [{ operator }, { stateful, findings }, snapshot] = await asked;
