@@ -12,7 +12,6 @@ export const EMPTY_STATUS: NodeFenceStatus = {
   stuck: [],
   applied: [],
   problems: [],
-  deeds: [],
   history: [],
   conditions: [],
 };

@@ -338,7 +338,7 @@ const status = z.object({
   problems: asMap(z.array(problem).max(MAX_PROBLEMS), 'condition').prefault([]).meta({
     description: 'Problem counters of this node, kept across incidents.',
   }),
-  deeds: z.array(deed).max(MAX_DEEDS).prefault([]).meta({
+  deeds: z.array(deed).max(MAX_DEEDS).optional().meta({
     description: 'What was done, each with who, why, evidence, basis and result, oldest first; the oldest go.',
   }),
   history: z

@@ -11,7 +11,7 @@ import { decideNode } from './decide-node.ts';
 import type { PlannedRun, RemedyDecision } from './decide-remedy.ts';
 import { deedsAfter } from './deeds.ts';
 
-type Entry = NodeFenceStatus['deeds'][number];
+type Entry = NonNullable<NodeFenceStatus['deeds']>[number];
 
 const now = '2026-01-01T00:10:00Z';
 const incident = anIncident();

@@ -13,7 +13,7 @@ import { actsOf } from '../api/steps.ts';
 import type { ReleaseDecision } from './decide-release.ts';
 import type { RemedyDecision } from './decide-remedy.ts';
 
-type Entry = NodeFenceStatus['deeds'][number];
+type Entry = NonNullable<NodeFenceStatus['deeds']>[number];
 
 interface Decided {
   nodeCase: NodeCase;

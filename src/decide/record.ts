@@ -96,6 +96,7 @@ export function nextStatus(input: StatusInput): NodeFenceStatus {
   const { rehearsal: _, next: __, ...rest } = after;
   const rehearsal = rehearsalAfter(input.rehearsing, after, decision.trouble !== undefined);
   const next = nextOf(input, after);
+  const deeds = deedsAfter(input, after, now);
   return {
     ...rest,
     verdict: judgement.verdict,
@@ -105,7 +106,7 @@ export function nextStatus(input: StatusInput): NodeFenceStatus {
     ...(request === undefined ? {} : { request }),
     ...(storm === undefined ? {} : { storm }),
     ...(rehearsal === undefined ? {} : { rehearsal }),
-    deeds: deedsAfter(input, after, now),
+    ...(deeds.length === 0 ? {} : { deeds }),
     history: history.slice(-MAX_HISTORY),
     ...(isRepeated ? { repeatedTroubleToldAt: now } : {}),
   };

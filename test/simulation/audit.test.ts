@@ -9,7 +9,7 @@ import { observe } from './release/observed.ts';
 import { askedOf, fenced, fenceOf, place, victimOf } from './fencing/fenced.ts';
 import { failuresOf, scenarioDirectory, scenarioOf } from './run-file.ts';
 
-type Entry = NodeFenceStatus['deeds'][number];
+type Entry = NonNullable<NodeFenceStatus['deeds']>[number];
 
 /** As which of these a write may be on record; none: it is a note, and does nothing. */
 function deedsOf({ what, body }: OperatorWrite): DeedName[] {
