@@ -27,9 +27,14 @@ export async function waitFor<T>(
       lastError = error;
     }
     if (performance.now() >= deadline) {
-      const detail = lastError instanceof Error ? `: ${lastError.message}` : '';
+      const detail = lastError instanceof Error ? `: ${lastError.message}${causeOf(lastError)}` : '';
       throw new Error(`waited ${timeoutMs} ms in vain for ${description}${detail}`, { cause: lastError });
     }
     await delay(intervalMs);
   }
+}
+
+/** `fetch` says only that it failed. */
+function causeOf({ cause }: Error): string {
+  return cause instanceof Error ? ` (${cause.message})` : '';
 }

@@ -131,11 +131,12 @@ async function tail(path: string, bytes = 4_000): Promise<string> {
 
 /**
  * A port that nobody listens on. Taken below the range from which systems pick the ports of outgoing connections, so
- * that nothing occupies it while a component that must come back on it is down.
+ * that nothing occupies it while a component that must come back on it is down; and above 10080, which `fetch` and browsers
+ * never connect to, whoever listens there.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
-    const port = 10_000 + Math.floor(Math.random() * 22_000);
+    const port = 10_100 + Math.floor(Math.random() * 21_900);
     const server = createServer();
     const bound = await new Promise<boolean>((resolve) => {
       server.once('error', () => resolve(false));
