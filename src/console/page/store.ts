@@ -137,7 +137,8 @@ export async function post(path: string, body: object = {}): Promise<{ ok: boole
     const answer = await fetch(path, { method: 'POST', headers: ours, body: JSON.stringify(body) });
     return { ok: answer.ok, text: (await answer.text()).trim() };
   } catch {
-    return { ok: false, text: 'not sent: the console does not answer' };
+    // It may have been heard before the connection was lost.
+    return { ok: false, text: 'no answer: whether it was done is not known; look at the node before you ask again' };
   }
 }
 
