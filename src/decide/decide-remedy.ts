@@ -48,7 +48,7 @@ export interface RemedyDecision {
   asked?: FenceRequest;
   /** What came of what a person has asked for, as it is stored. */
   request?: RequestAnswer;
-  /** No fence is due yet, and one would be let go at once if its machine were off. */
+  /** No fence is due yet, and its pods would be let go at once if its machine were off. */
   asksWhetherOff?: boolean;
   /** Which pod remedies the node just now. */
   remediation?: Remediation;
@@ -214,13 +214,18 @@ function nextRemedy(nodeCase: PresentCase, isAsked: boolean): Requestable {
     ...(remediation === undefined ? {} : { remediation }),
     ...(ladder === undefined ? {} : { ladder }),
     ...(decision.fence === undefined ? {} : { fence: rest.fence ?? decision.fence }),
-    ...(decision.fence === undefined && mayBeOff(nodeCase) ? { asksWhetherOff: true } : {}),
+    ...(isNone(decision.fence) && mayBeOff(nodeCase) ? { asksWhetherOff: true } : {}),
     ...(hold === undefined ? {} : { hold: { ...hold, reason: hold.reason as RemedyHold['reason'] } }),
     ...(run === undefined ? {} : { run }),
     ...(decision.recheckAtMs === undefined ? {} : { fenceAtMs: decision.recheckAtMs }),
     ...(due === undefined ? {} : { due }),
     ...(times.length === 0 ? {} : { recheckAtMs: Math.min(...times) }),
   };
+}
+
+/** One that has finished was for earlier trouble: of what has come since nobody has asked its device yet. */
+function isNone(fence: Fence | undefined): boolean {
+  return fence === undefined || fence.phase === 'finished';
 }
 
 /** Its kubelet is silent, and a fence would be for that: whether it is off already is asked before any ladder is due (EVD-2). */

@@ -3,7 +3,7 @@
  * bring is brought when all faults stop, so that what becomes of the nodes then can be judged.
  */
 import type { Chance } from '../twins/chance.ts';
-import type { Happening, SwarmNode } from './document.ts';
+import type { Happening, Manifest, SwarmNode } from './document.ts';
 import { seconds } from './document.ts';
 import { drivers } from './workloads.ts';
 
@@ -126,6 +126,22 @@ export function complication(stage: Stage, at: number, node: SwarmNode): Happeni
   const fault = chance.weighted(chance.maybe(0.35) ? away : beside);
   const whom = chance.maybe(0.7) ? node : chance.one(nodes);
   return fault === undefined ? [] : lasting(stage, fault(stage, whom), at);
+}
+
+/**
+ * The switch in front of the storage does not do as it is told, where there is one to tell. By a chance of its own: nothing else that
+ * befalls the cluster of a seed is another one for it.
+ */
+export function portFaults(chance: Chance, stage: Stage, objects: readonly Manifest[]): Happening[] {
+  const hasSwitch = /isolation=fc-off|"cuts":"Storage"/.test(JSON.stringify(objects));
+  if (!hasSwitch || !chance.maybe(0.5)) return [];
+  const fault = chance.one(['refuses', 'hangs', 'ignores', 'late', 'reportsFailure', 'saysOff', 'saysOn']);
+  const at = chance.between(0, 2 * 60) / 2;
+  return chance.some(stage.nodes, chance.one([1, 1, stage.nodes.length])).flatMap(({ name }) => {
+    const port = { node: name, feed: 'port' };
+    const of = { begin: { device: { ...port, fault } }, end: { device: { ...port, fault: 'none' } } };
+    return lasting({ ...stage, chance }, of, at);
+  });
 }
 
 function lasting({ chance, quietAt }: Stage, fault: ReturnType<Fault>, at: number): Happening[] {

@@ -8,7 +8,7 @@ import { documentOf } from './document.ts';
 import type { Drama } from './drama.ts';
 import { drama } from './dramas.ts';
 import type { Stage } from './faults.ts';
-import { complication, troubles } from './faults.ts';
+import { complication, portFaults, troubles } from './faults.ts';
 import { deed } from './people.ts';
 import { configurations, configurationsOf } from './configurations.ts';
 import { drainPolicies, policies, policyObject } from './policies.ts';
@@ -41,7 +41,7 @@ export function generate(seed: number, size: Size = 'small'): ScenarioDocument {
   const stage: Stage = { chance: of('faults'), nodes, operators: operatorsOf(set), quietAt: quietAt[size] };
   // Many a drama is spoilt by what else happens.
   const others = played === undefined || plays.maybe(0.5) ? happenings(stage, of('people'), objects) : [];
-  const events = [...(played?.events ?? []), ...others, ...endings(stage)];
+  const events = [...(played?.events ?? []), ...others, ...portFaults(of('ports'), stage, objects), ...endings(stage)];
   const spec = {
     seed,
     cluster: { ...set, ...(withDrains ? { longhorn: longhorn(drains, nodes) } : {}) },

@@ -10,6 +10,9 @@ const marks = [
   { key: 'karpenter.sh/disruption', effect: 'NoSchedule' },
   { key: 'medik8s.io/remediation', effect: 'NoExecute' },
   { key: 'remediation.medik8s.io/fence-agents-remediation', effect: 'NoExecute' },
+  { key: 'aws-node-termination-handler/spot-itn', effect: 'NoSchedule' },
+  { key: 'aws-node-termination-handler/scheduled-maintenance', effect: 'NoSchedule' },
+  { key: 'cloud.google.com/impending-node-termination', effect: 'NoSchedule' },
   { key: 'DeletionCandidateOfClusterAutoscaler', effect: 'PreferNoSchedule' },
 ] as const;
 

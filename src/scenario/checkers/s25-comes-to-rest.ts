@@ -60,6 +60,8 @@ class ComesToRest implements Checker {
   readonly #unfindable = new Set<string>();
   /** What names ports to the storage, by kind and name, and of which node; empty: it may be of any. */
   readonly #naming = new Map<string, string>();
+  /** Nodes of which a port said that it was open when its cut was taken off the record, and it was closed. */
+  readonly #liedTo = new Set<string>();
   /** Nodes that a person has taken out of quarantine: whoever does has looked whether they are connected (RET-2). */
   readonly #letBack = new Set<string>();
   /** Machines that an operator has told a device to switch off, and that have not booted since. */
@@ -98,6 +100,7 @@ class ComesToRest implements Checker {
     this.#troubles.take(change);
     this.#statements.take(change);
     const { object, type } = change;
+    this.#onRecord(object);
     const what = `${object.kind} ${object.metadata.name}`;
     const named = type === 'DELETED' ? undefined : portNamedBy(object);
     if (named === undefined) this.#naming.delete(what);
@@ -108,6 +111,15 @@ class ComesToRest implements Checker {
     }
     // Whoever writes it again lets it be found out.
     for (const node of this.#unfindable) if (this.#isNamed(node)) this.#unfindable.delete(node);
+  }
+
+  #onRecord({ kind, metadata }: KubeObject): void {
+    if (kind !== 'NodeFence') return;
+    const { state, isPortClosed, saysPort } = this.#context;
+    const { spec, status } = state.fences.get(metadata.name) ?? {};
+    const node = spec?.node ?? '';
+    if ((status?.fence?.switched ?? []).some(({ step }) => step === 'isolation')) this.#liedTo.delete(node);
+    else if (isPortClosed(node) && saysPort(node) === 'on') this.#liedTo.add(node);
   }
 
   /** That it is cut off is on record again. */
@@ -177,6 +189,7 @@ class ComesToRest implements Checker {
       const isForgotten = left.isOff === true && this.#forgotten.has(name);
       const isLetBack = left.isCutOff === true && (this.#letBack.has(name) || this.#unfindable.has(name));
       if (isTheirs || isForgotten || isLetBack) exempt('PersonsAct', told);
+      else if (left.isCutOff === true && this.#liedTo.has(name)) exempt('LyingDevice', told);
       else violated(told);
     }
   }
