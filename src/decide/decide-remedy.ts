@@ -228,11 +228,15 @@ function isNone(fence: Fence | undefined): boolean {
   return fence === undefined || fence.phase === 'finished';
 }
 
-/** Its kubelet is silent, and a fence would be for that: whether it is off already is asked before any ladder is due (EVD-2). */
+/**
+ * Its kubelet is suspected, and a fence would be for that: whether it is off already is asked before any ladder is due (EVD-2). A report
+ * after the last renewal makes ladders wait, because a machine that reports is alive; it may have lost its power right after it.
+ */
 function mayBeOff(nodeCase: PresentCase): boolean {
   const { node, trouble, lease, view } = nodeCase;
   const { leaseSilentMs = 0, leaseDurationMs: durationMs } = trouble;
-  const isLost = (lease?.isGone === true && isSilent(lease)) || (view.lease !== undefined && isStuck(view.lease));
+  const isOverdue = lease !== undefined && isSilent(lease);
+  const isLost = isOverdue || (view.lease !== undefined && isStuck(view.lease));
   const isMissed = node.ready === 'Unknown' || leaseSilentMs >= silentAfterMs({ durationMs }) || isLost;
   const remedy = remedyOf(nodeCase);
   return isMissed && remedy !== undefined && fencesSilence(remedy);
