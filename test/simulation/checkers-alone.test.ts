@@ -51,6 +51,7 @@ function alone(invariant: Invariant, over: Partial<CheckContext> = {}): Alone {
     isPortClosed: () => false,
     saysPort: () => 'on',
     isPortShut: () => false,
+    saysPortOpen: () => true,
     portLies: () => false,
     isActive: () => true,
     volumes: () => [],

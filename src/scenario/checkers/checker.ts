@@ -130,6 +130,8 @@ export interface CheckContext {
   isPortClosed: (node: string) => boolean;
   /** What the port says that is written for a node, whoever is plugged in there. */
   saysPort: (node: string) => 'on' | 'off';
+  /** All of its ports say that they are open, whatever is true. */
+  saysPortOpen: (node: string) => boolean;
   /** All of its ports are closed, and say so to whoever asks. */
   isPortShut: (node: string) => boolean;
   /** Ports of it that are open say otherwise, or speak of another machine. */

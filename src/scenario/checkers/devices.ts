@@ -5,11 +5,12 @@ import type { CheckContext, WireEvent } from './checker.ts';
 /** What is true of the ports of a node, and what they say. */
 export function portFacts(
   storage: Storage,
-): Pick<CheckContext, 'isPortClosed' | 'saysPort' | 'isPortShut' | 'portLies'> {
+): Pick<CheckContext, 'isPortClosed' | 'saysPort' | 'saysPortOpen' | 'isPortShut' | 'portLies'> {
   const { ports } = storage;
   return {
     isPortClosed: (node) => storage.isPortClosed(node),
     saysPort: (node) => (ports.saysClosed(node) ? 'off' : 'on'),
+    saysPortOpen: (node) => ports.saysOpen(node),
     isPortShut: (node) => ports.isShut(node),
     portLies: (node) => ports.lies(node),
   };

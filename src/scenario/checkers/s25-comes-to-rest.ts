@@ -115,11 +115,11 @@ class ComesToRest implements Checker {
 
   #onRecord({ kind, metadata }: KubeObject): void {
     if (kind !== 'NodeFence') return;
-    const { state, isPortClosed, saysPort } = this.#context;
+    const { state, isPortClosed, saysPortOpen } = this.#context;
     const { spec, status } = state.fences.get(metadata.name) ?? {};
     const node = spec?.node ?? '';
     if ((status?.fence?.switched ?? []).some(({ step }) => step === 'isolation')) this.#liedTo.delete(node);
-    else if (isPortClosed(node) && saysPort(node) === 'on') this.#liedTo.add(node);
+    else if (isPortClosed(node) && saysPortOpen(node)) this.#liedTo.add(node);
   }
 
   /** That it is cut off is on record again. */

@@ -63,6 +63,14 @@ export class Ports {
     return says || this.#all(machine).some(({ power }) => power === 'off');
   }
 
+  /** Each of them says that it is open, whatever is true. */
+  saysOpen(machine: string): boolean {
+    return this.#keys(machine).every((key) => {
+      const fault = this.#devices.get(key)?.fault ?? 'none';
+      return fault === 'saysOn' || (fault === 'none' && this.#ports.get(key)?.power !== 'off');
+    });
+  }
+
   /** All of them are closed, and nothing keeps them from saying so. */
   isShut(machine: string): boolean {
     const isWell = (key: string): boolean => (this.#devices.get(key)?.fault ?? 'none') === 'none';

@@ -29,7 +29,8 @@ runHoles('nothing was wrong', {
 runHoles('a machine that is found off', {
   'found-off-crash': '[STM-1, SAF-8] is not told anything by whoever leads next, when it is on by then',
   'found-off-and-alive': '[SAF-3, FEN-4] and lives on in the same boot was never off: its fence ends',
-  'found-off-again': '[EVD-2, REM-6] a second time is asked after at once, although what comes and goes is given longer',
+  'found-off-again':
+    '[EVD-2, REM-6] a second time is asked after at once, although what comes and goes is given longer',
   'found-off': '[SAF-19] is switched on when all that may go has gone',
   'found-off-cordoned': '[SAF-19] stays off while others have its node cordoned',
   'found-off-paused-by-name': '[SAF-18, SAF-19] stays off until every pause that somebody has named has passed',

@@ -1,0 +1,181 @@
+/** What all nodes share, over a cluster that a test says: who is there, who was heard of and when, and what devices say. */
+import { timeOf } from '../../src/api/facts.ts';
+import type { FenceConfig, Method } from '../../src/api/fence-config.ts';
+import type { LeaseSign, NodeCase, PolicySummary } from '../../src/api/release-view.ts';
+import type { StormSign } from '../../src/api/storm-sign.ts';
+import type { OwnNode } from '../../src/api/surroundings.ts';
+import type { Judgement, NodeFacts, Verdict } from '../../src/api/view.ts';
+import type { NodeDecision } from '../../src/decide/decide-node.ts';
+import type { SharedFactsOptions } from '../../src/operator/shared-facts.ts';
+import { SharedFacts } from '../../src/operator/shared-facts.ts';
+import type { Released } from '../../src/release/rate.ts';
+import { config } from './fenced-case.ts';
+import { manualClock } from './manual-clock.ts';
+import { aCase, nowMs, withoutNode } from './release-case.ts';
+
+export const secondsAgo = (seconds: number): string => timeOf(nowMs - seconds * 1000);
+
+export function seenNode(name: string, change: Partial<NodeFacts> = {}): NodeFacts {
+  return {
+    name,
+    uid: `uid-${name}`,
+    bootId: 'boot-1',
+    addresses: [],
+    machine: [],
+    machineId: 'm',
+    createdAt: secondsAgo(600),
+    zone: '',
+    unschedulable: false,
+    marks: [],
+    conditions: [{ type: 'Ready', status: 'True', reason: 'KubeletReady', since: secondsAgo(600) }],
+    ...change,
+  };
+}
+
+/** Renewed a second ago, and silent after twelve. */
+export function pulse(change: Partial<LeaseSign> = {}): LeaseSign {
+  return { renewTime: 't', renewedSinceNotReady: false, renewed: true, unchangedForMs: 1000, ...change };
+}
+
+export const silent = pulse({ unchangedForMs: 600_000 });
+
+/** Changed by tests as they go on. */
+export class SharedStage {
+  readonly clock = manualClock();
+  readonly nodes = new Map<string, NodeFacts>();
+  readonly leases = new Map<string, LeaseSign>();
+  readonly renewedForMs = new Map<string, number>();
+  readonly verdicts = new Map<string, Judgement>();
+  left: { name: string; forMs: number }[] = [];
+  /** By what the records say. */
+  readonly records: Record<'fenced' | 'told' | 'fencing' | 'remedying', string[]> = {
+    fenced: [],
+    told: [],
+    fencing: [],
+    remedying: [],
+  };
+  released = new Map<string, Released[]>();
+  storms: StormSign[] = [];
+  fencedSince: number[] = [];
+  policySummary: PolicySummary = { count: 1, thresholds: [], hasAlarms: false, fencesSilence: false, stamp: '' };
+  /** Devices that cannot say whose they are, by method. */
+  blind = new Set(['ipmi-off']);
+  unshown = new Set<string>();
+  /** Who has said off, and how long ago. */
+  readonly off = new Map<string, number>();
+  cutting: string[] = [];
+  unwritten: FenceConfig = config;
+  maps: { name: string; data: Record<string, string> }[] = [];
+  own: (OwnNode & { node: string }) | undefined;
+  readonly woken: string[] = [];
+  readonly configured: string[] = [];
+  readonly #memory = { onOff: (name: string): void => void name, ...this.#remembered() };
+  readonly shared: SharedFacts;
+
+  constructor(names: readonly string[] = ['node-1', 'a', 'b', 'c']) {
+    for (const name of names) this.add(name);
+    const options = {
+      clock: this.clock,
+      observer: this.#observer(),
+      cluster: this.#cluster(),
+      devices: { defaultConfig: () => this.unwritten },
+      memory: this.#memory,
+      longActs: { of: () => ({ unsent: 'kept' }), ...this.#acts() },
+      namespace: 'fenceline',
+      identity: 'me',
+      verdicts: () => this.verdicts,
+      own: () => this.own,
+      onNode: (name: string) => void this.woken.push(name),
+    };
+    this.shared = new SharedFacts(options as unknown as SharedFactsOptions);
+  }
+
+  add(name: string, change: Partial<NodeFacts> = {}): void {
+    this.nodes.set(name, seenNode(name, change));
+    this.leases.set(name, pulse());
+    this.renewedForMs.set(name, 1000);
+    this.judge(name, 'healthy');
+  }
+
+  /** It has not been heard of for long. */
+  fall(name: string): void {
+    this.leases.set(name, silent);
+    this.renewedForMs.set(name, 600_000);
+    this.judge(name, 'suspect');
+  }
+
+  judge(name: string, verdict: Verdict): void {
+    this.verdicts.set(name, { verdict, reason: 'LeaseStale', evidence: [], recheckInMs: 1000 });
+  }
+
+  /** An outlet of a node says off now. */
+  saysOff(name: string): void {
+    this.off.set(name, 0);
+    this.#memory.onOff(name);
+  }
+
+  complete(change: Partial<NodeCase> = {}): NodeCase {
+    return this.shared.complete(aCase(change));
+  }
+
+  completeGone(change: Partial<NodeCase> = {}): NodeCase {
+    return this.shared.complete(withoutNode(aCase(change)));
+  }
+
+  claim(nodeCase: Partial<NodeCase>, claims: Partial<NodeDecision['claims']>, record?: NodeDecision['record']): void {
+    const decision = { claims: { fence: false, remedy: false, pods: 0, ...claims }, record };
+    this.shared.claim(aCase(nodeCase), decision as unknown as NodeDecision);
+  }
+
+  #observer() {
+    const nodes = () => this.nodes;
+    return {
+      get nodeNames(): Iterable<string> {
+        return nodes().keys();
+      },
+      view: (name: string) => ({ name, node: this.nodes.get(name), lease: this.leases.get(name) }),
+      leaseSign: (name: string) => this.leases.get(name),
+      renewedForMs: (name: string) => this.renewedForMs.get(name),
+      leftWithin: (ms: number) => this.left.filter(({ forMs }) => forMs <= ms).map(({ name }) => name),
+    };
+  }
+
+  #cluster() {
+    const of = (): SharedStage => this;
+    return {
+      get released() {
+        return of().released;
+      },
+      get fenceConfigs() {
+        return of().maps;
+      },
+      get policySummary() {
+        return of().policySummary;
+      },
+      writtenDevices: [],
+      pause: { namespace: 'fenceline' },
+      nodesWith: (what: keyof SharedStage['records']) => this.records[what],
+      storms: () => this.storms,
+      fencedSince: () => this.fencedSince,
+    };
+  }
+
+  #acts() {
+    const cutting = (): Iterable<string> => this.cutting;
+    return {
+      get cutting(): Iterable<string> {
+        return cutting();
+      },
+    };
+  }
+
+  #remembered() {
+    return {
+      configureNode: (name: string) => void this.configured.push(name),
+      isUnproven: (_: string, { name }: Method) => this.blind.has(name),
+      isUnshown: (_: string, { name }: Method) => this.unshown.has(name),
+      outlets: (withinMs: number) =>
+        new Map([...this.off].map(([name, forMs]) => [name, { isOff: forMs < withinMs }] as const)),
+    };
+  }
+}
