@@ -102,7 +102,9 @@ async function stepProblem(
   const problems = found.flat();
   const [first] = problems;
   const messages = [...new Set(problems.map(({ message }) => message))];
-  return first && problem(first.reason, messages.join('; '));
+  if (first === undefined) return undefined;
+  const all = problem(first.reason, messages.join('; '));
+  return problems.every(({ mayPass }) => mayPass === true) ? { ...all, mayPass: true } : all;
 }
 
 async function askedDevice(
@@ -163,7 +165,10 @@ function judged(
   onAnswer?.(node, { ...told, paste: pin?.line }, method);
   if (found !== undefined) {
     const hint = pin === undefined ? '' : `; if it is the right machine, write ${pin.line} into ${pin.into}`;
-    return problem(found.reason, `${method.name}: ${found.message}${hint}`);
+    return {
+      ...problem(found.reason, `${method.name}: ${found.message}${hint}`),
+      ...(found.mayPass === true ? { mayPass: true } : {}),
+    };
   }
   if (isSole && said.isUnshown === true) return problem('NotProven', portUnshown(method.name, node.name));
   switch (answer.kind) {

@@ -36,12 +36,16 @@ interface Known {
   result?: NodeCheck;
   /** It was asked anew since its fence has failed. */
   isAnew?: boolean;
+  /** What may pass was found, and is asked for once more before it is said. */
+  isInDoubt?: boolean;
   cancel?: () => void;
 }
 
 const defaultConcurrency = 4;
 /** What could not be asked, or went wrong, is looked at again sooner. */
 const soonMs = 60_000;
+/** A machine that has just lost its power is silent by then. */
+const passedMs = 15_000;
 
 export class DeviceRounds {
   readonly #options: DeviceRoundsOptions;
@@ -114,6 +118,7 @@ export class DeviceRounds {
   async #ask(name: string, known: Known): Promise<void> {
     const { check, isBusy, isFenced, everyMs, onChange } = this.#options;
     if (isBusy(name)) {
+      known.isInDoubt = false;
       this.#again(name, known, Math.min(soonMs, everyMs));
       return;
     }
@@ -123,9 +128,12 @@ export class DeviceRounds {
     if (this.#known.get(name) === known) {
       // Its device says off because we switched it off while it was asked.
       const isStale = isBusy(name) || isFenced(name);
-      const isNews = !isStale && !isDeepStrictEqual(known.result, result);
-      if (!isStale) known.result = result;
-      this.#again(name, known, isStale || result.problem !== undefined ? Math.min(soonMs, everyMs) : everyMs);
+      const isFirst = result.problem?.mayPass === true && known.result?.problem?.mayPass !== true;
+      known.isInDoubt = !isStale && isFirst && known.isInDoubt !== true;
+      const isNews = !isStale && !known.isInDoubt && !isDeepStrictEqual(known.result, result);
+      if (isNews) known.result = result;
+      const soon = known.isInDoubt ? passedMs : soonMs;
+      this.#again(name, known, isStale || result.problem !== undefined ? Math.min(soon, everyMs) : everyMs);
       if (isNews) onChange();
     }
     this.#pump();

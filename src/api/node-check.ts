@@ -6,5 +6,10 @@ export type CheckReason = keyof (typeof UNFENCEABLE)['reason'];
 export interface NodeCheck {
   node: string;
   /** Absent: it could be fenced. */
-  problem?: { reason: CheckReason; message: string };
+  problem?: {
+    reason: CheckReason;
+    message: string;
+    /** It has said off under a node that seems to live: so does one whose machine has just lost its power. */
+    mayPass?: true;
+  };
 }

@@ -121,6 +121,8 @@ export interface Circumstances {
 export interface Doubt {
   reason: 'WrongMachine' | 'NotProven';
   message: string;
+  /** It is for a sign of life alone, which may be the last one of its machine. */
+  mayPass?: true;
 }
 
 /** Whether it is about this machine, as far as anybody knows; what it says of that is another question. */

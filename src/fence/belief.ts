@@ -39,7 +39,7 @@ export function doubtAbout(answer: PowerAnswer, about: Circumstances): Doubt | u
   }
   if (answer.power !== 'off' || about.what === 'storage' || about.isPart === true) return undefined;
   const why = livingSign(answer, about);
-  return why === undefined ? undefined : known(`${message}, and ${why}`);
+  return why === undefined ? undefined : { ...known(`${message}, and ${why}`), mayPass: true };
 }
 
 /** A cut of it will show whether it was its power. */
