@@ -100,9 +100,15 @@ test('[EXP-3] one that refuses, is silent twice, throws, or is not there', async
 test('[EXP-3] one that answers for another machine, or says off under a living node', async () => {
   const power = config([level('ipmi')]);
   const other: DeviceAnswer = { kind: 'status', power: 'on', identity: { kind: 'name', value: 'node-7' } };
-  assert.match(await check({ ipmi: [other] }, power), /^WrongMachine: .*answers for node-7, and the node is node-1; .*fence-method-ipmi$/);
+  assert.match(
+    await check({ ipmi: [other] }, power),
+    /^WrongMachine: .*answers for node-7, and the node is node-1; .*fence-method-ipmi$/,
+  );
   const alive = aNode({ ready: 'True' });
-  assert.match(await check({ ipmi: [off] }, power, alive), /^WrongMachine: .*says off, and the node is Ready, which may pass$/);
+  assert.match(
+    await check({ ipmi: [off] }, power, alive),
+    /^WrongMachine: .*says off, and the node is Ready, which may pass$/,
+  );
   const isolated = config([level('ipmi')], { isolation: [level('switch')] });
   assert.doesNotMatch(
     await check({ ipmi: [on], switch: [off] }, isolated, alive),

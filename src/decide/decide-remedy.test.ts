@@ -101,6 +101,28 @@ describe('a ladder', () => {
   });
 });
 
+describe('whether it is off already', () => {
+  const policy = climbing('fence');
+  const overdue = { ...renewedLease, unchangedForMs: 13_000 };
+  const short = { conditions: [], leaseSilentMs: 1000 };
+  const asks = (change: Change, fence?: Fence): boolean => {
+    const seen = { ...alone, policy, lease: overdue, trouble: short, node: { ready: 'True' } as const, ...change };
+    const nodeCase = fence === undefined ? unfenced(seen) : fenced(fence, seen);
+    return decideRemedy(nodeCase).asksWhetherOff === true;
+  };
+
+  test('[EVD-2] is asked as soon as its Lease is overdue, however lately its kubelet has reported', () => {
+    assert.equal(asks({}), true);
+    assert.equal(asks({ lease: { ...overdue, unchangedForMs: 11_000 } }), false, 'it is not overdue yet');
+    assert.equal(asks({ policy: climbing('cordon') }), false, 'nobody would be fenced for that');
+  });
+
+  test('[EVD-2] is asked although a fence of before has finished, and not beside one that goes on', () => {
+    assert.equal(asks({}, aStored('finished')), true);
+    assert.equal(asks({}, aStored('booting', { switched: off.switched })), false);
+  });
+});
+
 describe('what a person asks for', () => {
   const requested = { by: 'jane', at: clockTime(nowMs - 30_000) };
   const asked = (nodeCase: NodeCase): NodeCase => ({

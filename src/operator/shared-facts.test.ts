@@ -45,6 +45,10 @@ describe('what all nodes share', () => {
     ]);
     stage.shared.forget('a');
     assert.deepEqual(slots()[0], ['c']);
+    stage.cutting = ['d'];
+    assert.deepEqual(slots()[0], ['c', 'd'], 'its device is being told, and that is on no record yet');
+    stage.records.told = ['d'];
+    assert.deepEqual(slots()[0], ['c'], 'what was told is on record, and with it whether it still fences');
   });
 
   test('[STM-1] whoever is being fenced, or was, is in trouble, though it was heard of', () => {

@@ -1,6 +1,6 @@
 /** What all nodes share, over a cluster that a test says: who is there, who was heard of and when, and what devices say. */
 import { timeOf } from '../../src/api/facts.ts';
-import type { FenceConfig, Method } from '../../src/api/fence-config.ts';
+import type { Method } from '../../src/api/fence-config.ts';
 import type { LeaseSign, NodeCase, PolicySummary } from '../../src/api/release-view.ts';
 import type { StormSign } from '../../src/api/storm-sign.ts';
 import type { OwnNode } from '../../src/api/surroundings.ts';
@@ -46,7 +46,6 @@ export class SharedStage {
   readonly leases = new Map<string, LeaseSign>();
   readonly renewedForMs = new Map<string, number>();
   readonly verdicts = new Map<string, Judgement>();
-  left: { name: string; forMs: number }[] = [];
   /** By what the records say. */
   readonly records: Record<'fenced' | 'told' | 'fencing' | 'remedying', string[]> = {
     fenced: [],
@@ -61,15 +60,11 @@ export class SharedStage {
   /** Devices that cannot say whose they are, by method. */
   blind = new Set(['ipmi-off']);
   unshown = new Set<string>();
-  /** Who has said off, and how long ago. */
-  readonly off = new Map<string, number>();
+  /** Whose device is being told just now. */
   cutting: string[] = [];
-  unwritten: FenceConfig = config;
   maps: { name: string; data: Record<string, string> }[] = [];
   own: (OwnNode & { node: string }) | undefined;
-  readonly woken: string[] = [];
   readonly configured: string[] = [];
-  readonly #memory = { onOff: (name: string): void => void name, ...this.#remembered() };
   readonly shared: SharedFacts;
 
   constructor(names: readonly string[] = ['node-1', 'a', 'b', 'c']) {
@@ -78,14 +73,13 @@ export class SharedStage {
       clock: this.clock,
       observer: this.#observer(),
       cluster: this.#cluster(),
-      devices: { defaultConfig: () => this.unwritten },
-      memory: this.#memory,
-      longActs: { of: () => ({ unsent: 'kept' }), ...this.#acts() },
+      devices: { defaultConfig: () => config },
+      memory: this.#remembered(),
+      longActs: this.#acts(),
       namespace: 'fenceline',
       identity: 'me',
       verdicts: () => this.verdicts,
       own: () => this.own,
-      onNode: (name: string) => void this.woken.push(name),
     };
     this.shared = new SharedFacts(options as unknown as SharedFactsOptions);
   }
@@ -106,12 +100,6 @@ export class SharedStage {
 
   judge(name: string, verdict: Verdict): void {
     this.verdicts.set(name, { verdict, reason: 'LeaseStale', evidence: [], recheckInMs: 1000 });
-  }
-
-  /** An outlet of a node says off now. */
-  saysOff(name: string): void {
-    this.off.set(name, 0);
-    this.#memory.onOff(name);
   }
 
   complete(change: Partial<NodeCase> = {}): NodeCase {
@@ -136,7 +124,7 @@ export class SharedStage {
       view: (name: string) => ({ name, node: this.nodes.get(name), lease: this.leases.get(name) }),
       leaseSign: (name: string) => this.leases.get(name),
       renewedForMs: (name: string) => this.renewedForMs.get(name),
-      leftWithin: (ms: number) => this.left.filter(({ forMs }) => forMs <= ms).map(({ name }) => name),
+      leftWithin: () => [],
     };
   }
 
@@ -163,6 +151,7 @@ export class SharedStage {
   #acts() {
     const cutting = (): Iterable<string> => this.cutting;
     return {
+      of: () => ({ unsent: 'kept' }),
       get cutting(): Iterable<string> {
         return cutting();
       },
@@ -174,8 +163,7 @@ export class SharedStage {
       configureNode: (name: string) => void this.configured.push(name),
       isUnproven: (_: string, { name }: Method) => this.blind.has(name),
       isUnshown: (_: string, { name }: Method) => this.unshown.has(name),
-      outlets: (withinMs: number) =>
-        new Map([...this.off].map(([name, forMs]) => [name, { isOff: forMs < withinMs }] as const)),
+      outlets: () => new Map(),
     };
   }
 }
