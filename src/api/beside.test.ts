@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { aFence, anIncident } from '../../test/support/release-case.ts';
 import type { Darkness } from './beside.ts';
-import { darkBeside, silentNow, wasThere, wrongOutlet } from './beside.ts';
+import { darkBeside, silentNow, wereThere, wrongOutlet } from './beside.ts';
 import { MAX_SILENT_BESIDE } from './fence-names.ts';
 import type { NodeFenceStatus } from './node-fence.ts';
 import type { SilentNode } from './surroundings.ts';
@@ -111,7 +111,7 @@ describe('[SAF-17] who is silent after a cut', () => {
 test('[SAF-17] who was there when the others were counted is told by times, or by its UID where they do not tell', () => {
   const at = '2026-01-01T12:00:00.500Z';
   const isSo = (createdAt: string | undefined, young?: string[]): boolean =>
-    wasThere({ uid: 'u', createdAt }, { at, young });
+    wereThere({ at, young })({ uid: 'u', createdAt });
   assert.deepEqual([isSo('2026-01-01T11:59:59Z'), isSo('2026-01-01T12:00:00Z'), isSo(undefined)], [true, false, false]);
   assert.equal(isSo('2026-01-01T12:15:00Z', ['u']), true, 'made by another clock');
   assert.equal(isSo('2026-01-01T12:15:00Z', ['v']), false, 'made since');

@@ -49,12 +49,13 @@ export interface MadeNode {
 }
 
 /**
- * It was there when the others were counted. The API server says in whole seconds when a Node was made, and another one may have another
+ * Who was there when the others were counted. The API server says in whole seconds when a Node was made, and another one may have another
  * clock: what times do not tell is told by the UID.
  */
-export function wasThere({ uid, createdAt = '' }: MadeNode, counted: Counted): boolean {
-  const { at, young = [] } = counted;
-  return Date.parse(createdAt) + 1000 <= Date.parse(at) || young.includes(uid);
+export function wereThere({ at, young = [] }: Counted): (node: MadeNode) => boolean {
+  const atMs = Date.parse(at);
+  const known = new Set(young);
+  return ({ uid, createdAt = '' }) => Date.parse(createdAt) + 1000 <= atMs || known.has(uid);
 }
 
 interface Counted {

@@ -76,13 +76,18 @@ export class CaseReader {
     return this.#pods.has(name);
   }
 
+  /** Its pods are watched, or may be without anybody wanting it. */
+  hasRoomFor(name: string): boolean {
+    return this.#pods.has(name) || this.#pods.size < watchedAtEase;
+  }
+
   /**
    * Its pods are watched from now on, unless so many are already that somebody has to want it: half of a cluster that falls silent
    * is a storm, in which nothing is done. Undefined: not everything is known yet, or known well enough.
    */
   ready(name: string, isWanted: boolean): NodePods | 'unread' | undefined {
     const { cluster } = this.#options;
-    const isAtEase = this.#pods.has(name) || this.#pods.size < watchedAtEase;
+    const isAtEase = this.hasRoomFor(name);
     // What was never listed is older than anything.
     const isClusterKnown = cluster.ageMs <= maxViewAgeMs;
     if (!isWanted && !isAtEase) return isClusterKnown ? 'unread' : undefined;

@@ -148,6 +148,14 @@ export class ClusterView {
     return this.#fences.entries.get(nodeFenceName(node))?.value.open ?? false;
   }
 
+  /** By its record something was done to it, or let go, that has not ended. */
+  isBegunWith(node: string): boolean {
+    const known = this.#fences.entries.get(nodeFenceName(node))?.value;
+    if (known === undefined) return false;
+    const { fenced, fencing, remedying, released } = known;
+    return fenced || fencing || remedying || (known.open && released.length > 0);
+  }
+
   problemsOf(node: string): FenceSummary['problems'] {
     return this.#fences.entries.get(nodeFenceName(node))?.value.problems ?? 'none';
   }

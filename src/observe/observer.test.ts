@@ -273,8 +273,8 @@ describe('observer', () => {
 
   test('[FEN-16] a boot ID that another node has as well is shared; one that nobody reports is not', async () => {
     const { observer, watches, end } = await begin();
-    const booted = (name: string, version: string): KubeObject =>
-      ({ ...node(name, version), status: { nodeInfo: { bootID: 'one' } } }) as KubeObject;
+    const booted = (name: string, version: string, bootID = 'one'): KubeObject =>
+      ({ ...node(name, version), status: { nodeInfo: { bootID } } }) as KubeObject;
     await watches.nodes.event('ADDED', node('c', '11'));
     assert.equal(observer.sharesBoot({ name: 'a', bootId: '' }), false);
     await watches.nodes.event('MODIFIED', booted('a', '12'));
@@ -282,6 +282,25 @@ describe('observer', () => {
     await watches.nodes.event('ADDED', booted('b', '13'));
     assert.equal(observer.sharesBoot({ name: 'a', bootId: 'one' }), true);
     assert.equal(observer.sharesBoot({ name: 'a', bootId: 'two' }), false);
+    await watches.nodes.event('MODIFIED', booted('b', '14', 'two'));
+    assert.equal(observer.sharesBoot({ name: 'a', bootId: 'one' }), false, 'the other one has booted since');
+    await end();
+  });
+
+  test('[SEC-2] another node that says that it is the same machine, for as long as it does', async () => {
+    const { observer, watches, end } = await begin();
+    const of = (name: string, version: string, providerID: string): KubeObject =>
+      ({ ...node(name, version), spec: { providerID } }) as KubeObject;
+    await watches.nodes.event('MODIFIED', of('a', '11', 'cloud://one'));
+    assert.equal(observer.rival('a', 'cloud://one'), undefined);
+    await watches.nodes.event('ADDED', of('b', '12', 'cloud://one'));
+    assert.equal(observer.rival('a', 'cloud://one'), 'b');
+    await watches.nodes.event('MODIFIED', of('b', '13', 'cloud://two'));
+    assert.equal(observer.rival('a', 'cloud://one'), undefined);
+    await watches.nodes.event('ADDED', of('c', '14', 'cloud://one'));
+    assert.equal(observer.rival('a', 'cloud://one'), 'c');
+    await watches.nodes.event('DELETED', of('c', '15', 'cloud://one'));
+    assert.equal(observer.rival('a', 'cloud://one'), undefined);
     await end();
   });
 

@@ -15,6 +15,7 @@ import { leases, nodeLeaseNamespace, nodes } from '../kube/resources.ts';
 import type { Change } from '../kube/view.ts';
 import type { SeenLease } from './project.ts';
 import { projectLease, projectNode } from './project.ts';
+import { Sharing } from './sharing.ts';
 import type { WatchState } from './watch-state.ts';
 import { stateOf } from './watch-state.ts';
 
@@ -56,6 +57,11 @@ interface Sighting {
   isGone?: true;
 }
 
+interface Same {
+  boots: Sharing;
+  machines: Sharing;
+}
+
 export class Observer {
   readonly #options: ObserverOptions;
   readonly #nodes: ListWatch<NodeFacts>;
@@ -69,6 +75,8 @@ export class Observer {
   readonly #leftAt = new Map<string, number>();
   /** Who has which address: made when it is asked for, which anybody who can send a datagram may do as often as they like. */
   #addresses: Map<string, string[]> | undefined;
+  /** Who says the same of itself; undefined: somebody says something else since, or was not there. */
+  #known: Same | undefined;
   readonly #firstSync = Promise.withResolvers<void>();
 
   constructor(options: ObserverOptions) {
@@ -134,6 +142,10 @@ export class Observer {
     return view;
   }
 
+  nodeOf(name: string): NodeFacts | undefined {
+    return this.#nodes.entries.get(name)?.value;
+  }
+
   /** The nodes that have this address. */
   nodesAt(address: string): readonly string[] {
     this.#addresses ??= byAddress(this.#nodes.entries.values());
@@ -142,20 +154,12 @@ export class Observer {
 
   /** Whether another node reports the same boot. */
   sharesBoot({ name, bootId }: { name: string; bootId: string }): boolean {
-    if (bootId === '') return false;
-    for (const { value } of this.#nodes.entries.values()) {
-      if (value.bootId === bootId && value.name !== name) return true;
-    }
-    return false;
+    return bootId !== '' && this.#same.boots.otherThan(name, bootId) !== undefined;
   }
 
   /** Another node that says that it is this machine. */
   rival(name: string, key: string): string | undefined {
-    const wanted = hash(key);
-    for (const { value } of this.#nodes.entries.values()) {
-      if (value.name !== name && value.machine.includes(wanted)) return value.name;
-    }
-    return undefined;
+    return this.#same.machines.otherThan(name, hash(key));
   }
 
   /** What the Lease of a node says about whether its kubelet lives. */
@@ -210,6 +214,7 @@ export class Observer {
     const { name, conditions, addresses } = change.entry.value;
     const isMoved = change.type !== 'updated' || change.previous.value.addresses.join() !== addresses.join();
     if (isMoved) this.#addresses = undefined;
+    if (change.type !== 'updated' || !isSameMachine(change)) this.#known = undefined;
     const isReady = conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
     if (change.type === 'deleted' || isReady) this.#notReadySince.delete(name);
     else if (!this.#notReadySince.has(name)) this.#notReadySince.set(name, this.#options.clock.monotonic());
@@ -218,6 +223,17 @@ export class Observer {
     this.#noteLeft(name, change.type === 'deleted' ? this.#sightings.get(name)?.seenAtMs : undefined);
     if (!isAsBefore(change) && this.#sightings.get(name)?.isGone === true) this.#sightings.delete(name);
     this.#options.onNode(name, 'node');
+  }
+
+  get #same(): Same {
+    if (this.#known !== undefined) return this.#known;
+    const same = { boots: new Sharing(), machines: new Sharing() };
+    for (const { value } of this.#nodes.entries.values()) {
+      same.boots.note(value.bootId, value.name);
+      for (const machine of value.machine) same.machines.note(machine, value.name);
+    }
+    this.#known = same;
+    return same;
   }
 
   /** Of the many that come and go the last are kept. Undefined: it has a Node, or was never heard of. */
@@ -324,6 +340,11 @@ function madeBy(known: Sighting | undefined, { renewTime }: SeenLease, seenAtMs:
 /** It is the Node that it was, and nothing was heard of its kubelet by it either. */
 function isAsBefore(change: Change<NodeFacts>): boolean {
   return change.type === 'updated' && change.previous.value.heartbeatTime === change.entry.value.heartbeatTime;
+}
+
+function isSameMachine({ previous, entry }: { previous: { value: NodeFacts }; entry: { value: NodeFacts } }): boolean {
+  const [before, now] = [previous.value, entry.value];
+  return before.bootId === now.bootId && before.machine.join() === now.machine.join();
 }
 
 function byAddress(entries: Iterable<{ value: NodeFacts }>): Map<string, string[]> {

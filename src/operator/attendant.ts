@@ -31,7 +31,7 @@ import type { Observer } from '../observe/observer.ts';
 import type { Pass } from '../report/pass.ts';
 import type { PassReporter } from '../report/pass-reporter.ts';
 import { deedOutcome } from './deed-outcome.ts';
-import type { Again } from './keyed-loop.ts';
+import type { Again, Why } from './keyed-loop.ts';
 import type { SharedFacts } from './shared-facts.ts';
 
 export interface AttendantOptions extends Started {
@@ -103,13 +103,12 @@ export class Attendant {
   }
 
   /**
-   * One look at a node; answers when to come back, in milliseconds. `isServing`: the term has not ended. `isTimer`: nothing has
-   * happened to it. What cannot be decided about one node is told and tried again, longer apart each time: it keeps nobody from the
-   * others (S27).
+   * One look at a node; answers when to come back, in milliseconds. `isServing`: the term has not ended. What cannot be decided about
+   * one node is told and tried again, longer apart each time: it keeps nobody from the others (S27).
    */
-  async consider(name: string, isServing: () => boolean, isTimer = false): Promise<Again> {
+  async consider(name: string, isServing: () => boolean, why: Why = 'asked'): Promise<Again> {
     try {
-      return await this.#look(name, isServing, isTimer);
+      return await this.#look(name, isServing, why);
     } catch (error) {
       if (!(error instanceof Undecided)) throw error;
       this.#options.reporter.undecided(name, this.#options.observer.view(name).node, error);
@@ -117,7 +116,7 @@ export class Attendant {
     }
   }
 
-  async #look(name: string, isServing: () => boolean, isTimer: boolean): Promise<Again> {
+  async #look(name: string, isServing: () => boolean, why: Why): Promise<Again> {
     const { observer, publish } = this.#options;
     let seen = this.#sight(name);
     let decision = decided(seen);
@@ -136,16 +135,27 @@ export class Attendant {
         this.#leave(name);
         return { inMs: judgeInMs };
       case 'needed': {
-        const resting = isTimer ? this.#resting.get(name) : undefined;
+        const resting = why === 'timer' ? this.#resting.get(name) : undefined;
         if (resting?.verdict === decision.judgement.verdict) {
           return { inMs: judgeInMs, idleMs: resting.untilMs - this.#options.clock.monotonic() };
         }
+        if (why !== 'asked' && why !== 'turn' && this.#isOneOfMany(seen)) return { inMs: judgeInMs, inTurn: true };
         const { inMs = Infinity, idleMs = restMs } = await this.#attend(seen);
         const soonMs = Math.min(inMs, judgeInMs ?? Infinity);
         // To judge it again after a while is no more than a look.
         return { idleMs, ...(inMs < Infinity || soonMs < restMs ? { inMs: soonMs } : {}) };
       }
     }
+  }
+
+  /**
+   * In a storm everybody is judged at once, and attended to in turn: to say of thousands why nothing is done about them is not to keep
+   * the operator from anything else. Whoever was begun with, or is found off, does not wait.
+   */
+  #isOneOfMany({ name, view, power }: Sighting): boolean {
+    const { reader, cluster } = this.#options;
+    if (reader.hasRoomFor(name) || cluster.isBegunWith(name)) return false;
+    return (view.node?.marks ?? []).length === 0 && !(power?.answers ?? []).some((answer) => answer.power === 'off');
   }
 
   /** Something is being done about it, or may be at any moment: its pods are watched. */
@@ -230,6 +240,8 @@ export class Attendant {
     const recorded = await this.#record(nodeCase, decision);
     if (!recorded.ok) return { inMs: this.#undecided(name, recorded.error) };
     const fence = recorded.value;
+    // Before our own write is heard of, which is no news of one that rests.
+    const rest = nodeCase.isUnread === true ? this.#rest(nodeCase, decision, fence) : undefined;
     this.#noteAlarm(nodeCase, decision);
     if (fence?.status.holder === this.#options.identity) this.#held.set(name, fence.status.epoch);
     for (const [want, olderThanMs] of paces) {
@@ -261,7 +273,7 @@ export class Attendant {
     onPass?.(pass);
     reporter.report(pass);
     if (decision.wants.includes('successor')) this.#options.onSuccessor(name);
-    return nodeCase.isUnread === true ? this.#rest(nodeCase, decision, fence) : this.#again(nodeCase, decision, acts);
+    return rest ?? this.#again(nodeCase, decision, acts);
   }
 
   /** One of many about whom nothing is done: whatever it waits for, it takes its turn. */

@@ -9,6 +9,7 @@ function stage(concurrency = 2, ordinary = concurrency) {
   const clock = manualClock();
   const started: string[] = [];
   const timed: string[] = [];
+  const reasons: string[] = [];
   const open = new Map<string, PromiseWithResolvers<Again>>();
   const stop = new AbortController();
   const loop = new KeyedLoop({
@@ -16,23 +17,25 @@ function stage(concurrency = 2, ordinary = concurrency) {
     concurrency,
     ordinary,
     comesFirst: (key) => key.startsWith('urgent'),
-    work: (key, isTimer) => {
+    work: (key, why) => {
       started.push(key);
-      if (isTimer) timed.push(key);
+      reasons.push(`${key} ${why}`);
+      if (why === 'timer') timed.push(key);
       assert.ok(!open.has(key), `${key} runs twice at a time`);
       const work = Promise.withResolvers<Again>();
       open.set(key, work);
       return work.promise;
     },
   });
-  const finish = async (key: string, inMs?: number, idleMs?: number): Promise<void> => {
+  const end = async (key: string, again: Again): Promise<void> => {
     const work = open.get(key);
     assert.ok(work, `${key} runs`);
     open.delete(key);
-    work.resolve({ inMs, idleMs });
+    work.resolve(again);
     await settle();
   };
-  return { clock, started, timed, open, stop, loop, finish };
+  const finish = (key: string, inMs?: number, idleMs?: number): Promise<void> => end(key, { inMs, idleMs });
+  return { clock, started, timed, reasons, end, open, stop, loop, finish };
 }
 
 const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -170,6 +173,37 @@ describe('keyed loop', () => {
     await finish('a');
     clock.advance(60_000);
     assert.deepEqual([started.length, timed.length], [3, 1]);
+    stop.abort();
+    await running;
+  });
+
+  test('S27: who takes its turn keeps its place, whatever is heard of it, and comes before those who rest', async () => {
+    const { clock, reasons, stop, loop, finish, end } = stage(100);
+    const running = loop.run(stop.signal, ['rests', 'a', 'b', 'c']);
+    await finish('rests', undefined, 0);
+    for (const name of ['a', 'b', 'c']) await end(name, { inTurn: true });
+    assert.deepEqual(reasons.splice(0), ['rests heard', 'a heard', 'b heard', 'c heard']);
+    loop.hear('a');
+    await end('a', { inTurn: true });
+    assert.deepEqual(reasons.splice(0), ['a heard']);
+    for (let ms = 0; ms < 120; ms += 20) clock.advance(20);
+    assert.deepEqual(
+      reasons.splice(0),
+      ['a turn', 'b turn', 'c turn', 'rests turn'],
+      'so many a second, in this order',
+    );
+    loop.hear('a');
+    await end('a', { inTurn: true });
+    assert.deepEqual(reasons.splice(0), ['a heard'], 'what was heard of it meanwhile is looked at once more');
+    await end('a', { inTurn: true });
+    loop.add('a');
+    loop.hear('a');
+    assert.deepEqual(reasons.splice(0), ['a asked'], 'whoever is asked for waits for no turn');
+    await finish('a');
+    assert.deepEqual(reasons.splice(0), ['a heard']);
+    for (const name of ['a', 'b', 'c', 'rests']) await finish(name);
+    clock.advance(60_000);
+    assert.deepEqual(reasons, [], 'and has had it');
     stop.abort();
     await running;
   });

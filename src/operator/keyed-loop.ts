@@ -12,21 +12,27 @@ export interface KeyedLoopOptions {
   ordinary: number;
   /** Whether something is being done about a key: it does not wait for those that are only looked at. */
   comesFirst: (key: string) => boolean;
-  /**
-   * Answers when to come back; without either time: when somebody asks. What it throws ends `run`. `isTimer`: nobody has asked,
-   * and it is not its turn among those who rest; the time has come for which it was to come back.
-   */
-  work: (key: string, isTimer: boolean) => Promise<Again>;
+  /** Answers when to come back; without any of that: when somebody asks. What it throws ends `run`. */
+  work: (key: string, why: Why) => Promise<Again>;
 }
+
+/**
+ * Why a key is looked at: somebody asks for it, it is its turn among those that wait or rest, something about it has changed, or
+ * nothing has, and the time has come for which it was to come back.
+ */
+export type Why = 'asked' | 'turn' | 'heard' | 'timer';
 
 export interface Again {
   /** In so many milliseconds. */
   inMs?: number | undefined;
   /** After so many at the earliest, when those have had their turn who wait for longer: nothing is due then. */
   idleMs?: number | undefined;
+  /** When those have had their turn who have waited for longer; whatever is heard of it meanwhile, it keeps its place. */
+  inTurn?: true;
 }
 
-/** However many keys there are to which nothing happens, so many of them at the most are looked at in a second. */
+/** However many keys wait for their turn, or rest because nothing happens to them, so many of them are looked at in a second. */
+const turnsPerSecond = 50;
 const idlePerSecond = 20;
 
 export class KeyedLoop {
@@ -40,8 +46,10 @@ export class KeyedLoop {
   readonly #aside = new Set<string>();
   readonly #again = new Set<string>();
   readonly #timers = new Map<string, () => void>();
-  /** Of those that are ready: nobody has asked for them. */
-  readonly #timed = new Set<string>();
+  /** Of those that are ready: why, if it is not that something about them has changed. */
+  readonly #why = new Map<string, Why>();
+  /** Those that wait for their turn, in its order. */
+  readonly #queue = new Set<string>();
   /** When it is the turn of each key to which nothing happens. */
   readonly #idle = new Map<string, number>();
   #sweep: { atMs: number; cancel: () => void } | undefined;
@@ -61,7 +69,8 @@ export class KeyedLoop {
       this.#open = false;
       for (const cancel of this.#timers.values()) cancel();
       this.#timers.clear();
-      this.#timed.clear();
+      this.#why.clear();
+      this.#queue.clear();
       this.#idle.clear();
       this.#sweep?.cancel();
       this.#sweep = undefined;
@@ -71,7 +80,10 @@ export class KeyedLoop {
       if (this.#running.size === 0) this.#settle.resolve();
     };
     signal.addEventListener('abort', close, { once: true });
-    for (const key of keys) this.#ready.add(key);
+    for (const key of keys) {
+      this.#ready.add(key);
+      this.#why.set(key, 'heard');
+    }
     if (signal.aborted) close();
     this.#pump();
     try {
@@ -84,8 +96,12 @@ export class KeyedLoop {
 
   /** Asks for `key` to be looked at as soon as possible; ignored while the loop does not run. */
   add(key: string): void {
-    this.#timed.delete(key);
-    this.#enqueue(key);
+    this.#enqueue(key, 'asked');
+  }
+
+  /** The same for one that has changed: where there are many, it may take its turn. */
+  hear(key: string): void {
+    this.#enqueue(key, 'heard');
   }
 
   /** While `wait` lasts, `key` is worked on beside those that may be at a time. */
@@ -99,8 +115,10 @@ export class KeyedLoop {
     }
   }
 
-  #enqueue(key: string): void {
+  #enqueue(key: string, why: Why): void {
     if (!this.#open) return;
+    const before = this.#why.get(key);
+    if (before === undefined || weights[why] > weights[before]) this.#why.set(key, why);
     if (this.#running.has(key)) this.#again.add(key);
     else if (this.#options.comesFirst(key)) this.#first.add(key);
     else this.#ready.add(key);
@@ -133,15 +151,19 @@ export class KeyedLoop {
     this.#running.set(key, isFirst);
     this.#cancelTimer(key);
     this.#idle.delete(key);
+    const why = this.#why.get(key) ?? 'heard';
+    this.#why.delete(key);
     try {
-      const { inMs, idleMs } = await this.#options.work(key, this.#timed.delete(key));
+      const { inMs, idleMs, inTurn } = await this.#options.work(key, why);
+      if (inTurn === true) this.#queueUp(key);
+      else this.#queue.delete(key);
       if (this.#open && inMs !== undefined) this.#schedule(key, inMs);
       if (this.#open && idleMs !== undefined) this.#rest(key, idleMs);
     } catch (error) {
       this.#settle.reject(error);
     }
     this.#running.delete(key);
-    if (this.#again.delete(key)) this.add(key);
+    if (this.#again.delete(key)) this.#enqueue(key, this.#why.get(key) ?? 'heard');
     if (!this.#open && this.#running.size === 0) this.#settle.resolve();
     this.#pump();
   }
@@ -149,10 +171,15 @@ export class KeyedLoop {
   #schedule(key: string, delayMs: number): void {
     const cancel = this.#options.clock.after(delayMs, () => {
       this.#timers.delete(key);
-      if (!this.#first.has(key) && !this.#ready.has(key)) this.#timed.add(key);
-      this.#enqueue(key);
+      this.#enqueue(key, 'timer');
     });
     this.#timers.set(key, cancel);
+  }
+
+  #queueUp(key: string): void {
+    if (!this.#open) return;
+    this.#queue.add(key);
+    this.#sweepLater();
   }
 
   #rest(key: string, idleMs: number): void {
@@ -161,12 +188,12 @@ export class KeyedLoop {
     if (this.#sweep === undefined || this.#sweep.atMs > atMs) this.#sweepLater();
   }
 
-  /** Whoever has waited for longest is next, each a moment after the one before. */
+  /** Whoever has waited for longest is next, each a moment after the one before; who rests comes after those that wait. */
   #sweepLater(): void {
     const { clock } = this.#options;
-    const next = this.#longestIdle();
+    const next = this.#next();
     if (next === undefined) return;
-    const atMs = Math.max(next.atMs, this.#sweptMs + 1000 / idlePerSecond);
+    const atMs = Math.max(next.atMs, this.#sweptMs + 1000 / next.perSecond);
     if (this.#sweep !== undefined && this.#sweep.atMs <= atMs) return;
     this.#sweep?.cancel();
     const cancel = clock.after(Math.max(0, atMs - clock.monotonic()), () => this.#sweepNow());
@@ -176,13 +203,20 @@ export class KeyedLoop {
   #sweepNow(): void {
     this.#sweep = undefined;
     const nowMs = this.#options.clock.monotonic();
-    const next = this.#longestIdle();
+    const next = this.#next();
     if (next !== undefined && next.atMs <= nowMs) {
       this.#sweptMs = nowMs;
+      this.#queue.delete(next.key);
       this.#idle.delete(next.key);
-      this.add(next.key);
+      this.#enqueue(next.key, 'turn');
     }
     this.#sweepLater();
+  }
+
+  #next(): { key: string; atMs: number; perSecond: number } | undefined {
+    for (const key of this.#queue) return { key, atMs: -Infinity, perSecond: turnsPerSecond };
+    const idle = this.#longestIdle();
+    return idle && { ...idle, perSecond: idlePerSecond };
   }
 
   #longestIdle(): { key: string; atMs: number } | undefined {
@@ -196,3 +230,6 @@ export class KeyedLoop {
     this.#timers.delete(key);
   }
 }
+
+/** Of several reasons the one that leads to most. */
+const weights: Readonly<Record<Why, number>> = { asked: 3, turn: 2, heard: 1, timer: 0 };

@@ -121,7 +121,7 @@ export class Operator {
     const { client, clock, random, nodeName, election, log } = this.#options;
     const base = { client, clock, random, nodeName, serverTime: this.#serverTime };
     const onProblem = (source: string, error: KubeError): void => this.#problem(source, error);
-    const onNode = (name: string): void => this.#loop.add(name);
+    const onNode = (name: string): void => this.#loop.hear(name);
     this.#crashes = new CrashReports(clock);
     this.#board = new VerdictBoard((change) => this.#announce(change));
     this.#observer = new Observer({ ...base, onNode: (name, what) => this.#touched(name, what), onProblem });
@@ -183,7 +183,7 @@ export class Operator {
       concurrency,
       ordinary,
       comesFirst: (name) => this.#attendant.isAtWork(name),
-      work: (name, isTimer) => this.#attendant.consider(name, () => this.#leading, isTimer),
+      work: (name, why) => this.#attendant.consider(name, () => this.#leading, why),
     });
   }
 
@@ -344,7 +344,7 @@ export class Operator {
     this.#shared?.touched(name, what);
     if (what !== 'node') this.#devices.renewed(name);
     if (what === 'renewal' && this.#board.verdicts.get(name)?.verdict === 'healthy') return;
-    this.#loop.add(name);
+    this.#loop.hear(name);
   }
 
   /** What we have written ourselves of a node to which nothing happens is no news either. */
@@ -359,9 +359,9 @@ export class Operator {
 
   /** A policy or a driver changed: what was stuck may go now, or the other way round. */
   #reconsiderAll(): void {
-    for (const [name, { verdict }] of this.#board.verdicts) if (verdict !== 'healthy') this.#loop.add(name);
-    for (const name of this.#reader.attended) this.#loop.add(name);
-    for (const name of this.#cluster.fencedNodes) this.#loop.add(name);
+    for (const [name, { verdict }] of this.#board.verdicts) if (verdict !== 'healthy') this.#loop.hear(name);
+    for (const name of this.#reader.attended) this.#loop.hear(name);
+    for (const name of this.#cluster.fencedNodes) this.#loop.hear(name);
   }
 
   #problem(source: string, error: KubeError): void {

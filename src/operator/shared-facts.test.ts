@@ -51,6 +51,21 @@ describe('what all nodes share', () => {
     assert.deepEqual(slots()[0], ['c'], 'what was told is on record, and with it whether it still fences');
   });
 
+  test('[STM-1] who may be touched counts everybody as they are now; who is only told why not, as of a moment ago', () => {
+    const stage = new SharedStage();
+    const { policy } = stage.complete();
+    const troubled = (isUnread: boolean): number =>
+      stage.complete({ policy, ...(isUnread ? { isUnread: true } : {}) }).count.troubled;
+    stage.fall('a');
+    assert.deepEqual([troubled(true), troubled(false)], [2, 2]);
+    stage.fall('b');
+    assert.deepEqual([troubled(true), troubled(false)], [2, 3]);
+    stage.clock.advance(999);
+    assert.equal(troubled(true), 2);
+    stage.clock.advance(1);
+    assert.equal(troubled(true), 3);
+  });
+
   test('[STM-1] whoever is being fenced, or was, is in trouble, though it was heard of', () => {
     const stage = new SharedStage();
     assert.equal(stage.complete().count.troubled, 1);

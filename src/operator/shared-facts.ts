@@ -3,50 +3,38 @@
  * this process has begun and claimed.
  */
 import type { MadeNode } from '../api/beside.ts';
-import { wasThere } from '../api/beside.ts';
+import { wereThere } from '../api/beside.ts';
 import { goneNode, hasCut, timeOf } from '../api/facts.ts';
 import type { ConfigResult } from '../api/fence-config.ts';
 import { deviceHash } from '../api/fence-config.ts';
-import { isSilent, isSilentOrJustBack, silentAfterMs, silentForMs } from '../api/life.ts';
+import { isSilent, silentAfterMs, silentForMs } from '../api/life.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
-import { DEFAULT_STORM } from '../api/policy-facts.ts';
 import { outletLevels, powerMethods, storageMethods } from '../api/power.ts';
-import type { NodeCase, PolicySummary, TroubleCount } from '../api/release-view.ts';
-import type { OpenStorm, StormFacts, StormSign } from '../api/storm-sign.ts';
+import type { NodeCase, PolicySummary } from '../api/release-view.ts';
 import { stormSign } from '../api/storm-sign.ts';
-import type { OwnNode, Placed, SilentNode } from '../api/surroundings.ts';
-import type { Judgement, NodeFacts } from '../api/view.ts';
+import type { SilentNode } from '../api/surroundings.ts';
+import type { NodeFacts } from '../api/view.ts';
 import type { DeviceMemory } from '../act/device-memory.ts';
-import type { LongActs } from '../act/long-acts.ts';
-import type { Clock } from '../clock.ts';
 import type { NodeDecision } from '../decide/decide-node.ts';
 import { configFor } from '../decide/policy-nodes.ts';
 import { quietOf, silenceOf } from '../decide/silence.ts';
 import type { DeviceProvider } from '../devices/provider.ts';
-import { hasJoined, isStormFor, stormFacts } from '../judge/cohort.ts';
-import { loneZone } from '../judge/standpoint.ts';
-import type { CountedNode } from '../judge/storm.ts';
-import { countTrouble, harshThresholds, lifeOf } from '../judge/storm.ts';
+import { lifeOf } from '../judge/storm.ts';
 import type { ReadCase } from '../observe/case-reader.ts';
-import type { ClusterView } from '../observe/cluster-view.ts';
 import { ConditionTimes } from '../observe/condition-times.ts';
-import type { NodeChange, Observer } from '../observe/observer.ts';
+import type { NodeChange } from '../observe/observer.ts';
 import { ClaimBook } from './claims.ts';
+import { Roll, type Listed } from './roll.ts';
 import { StormMemory } from './storm-memory.ts';
+import type { CountedCluster } from './trouble-count.ts';
+import { TroubleCounter } from './trouble-count.ts';
 
-export interface SharedFactsOptions {
-  clock: Clock;
-  observer: Observer;
-  cluster: ClusterView;
+export interface SharedFactsOptions extends CountedCluster {
   devices: DeviceProvider;
   memory: DeviceMemory;
-  longActs: LongActs;
   /** Where the Jobs of remedies are made. */
   namespace: string;
   identity: string;
-  verdicts: () => ReadonlyMap<string, Judgement>;
-  /** The node that this process runs on; undefined: nobody knows, or it is outside of the cluster. */
-  own: () => (OwnNode & { node: string }) | undefined;
   /** Somebody has to look at this node again. */
   onNode: (name: string) => void;
 }
@@ -59,6 +47,8 @@ export class SharedFacts {
   readonly #claims = new ClaimBook();
   readonly #storms = new StormMemory();
   readonly #conditions: ConditionTimes;
+  readonly #counter: TroubleCounter;
+  readonly #roll: Roll;
   #noted: PolicySummary | undefined;
   /** By node: of whom it waits to hear, and whether an outlet of that one has said off. */
   readonly #awaited = new Map<string, ReadonlyMap<string, boolean>>();
@@ -66,6 +56,9 @@ export class SharedFacts {
   constructor(options: SharedFactsOptions) {
     this.#options = options;
     this.#conditions = new ConditionTimes(options.clock);
+    this.#roll = new Roll(options);
+    const book = { claims: this.#claims, storms: this.#storms, conditions: this.#conditions };
+    this.#counter = new TroubleCounter({ ...options, ...book });
     options.memory.onOff = (name) => this.#wake(name, (wasOff) => !wasOff);
   }
 
@@ -89,10 +82,12 @@ export class SharedFacts {
           });
     // What is decided next is weighed by the level that its devices are in now.
     if (config.ok) memory.configureNode(name, outletLevels(config));
-    const beside = this.#beside(read, config);
-    const rehearsed = this.#rehearsed(read, config);
+    const roll = this.#roll.of(read);
+    const beside = this.#beside(read, config, roll);
+    const rehearsed = this.#rehearsed(read, config, roll);
     const own = this.#options.own();
-    this.#await(name, [beside, rehearsed.rehearsed]);
+    // Of many that wait each would have to know of all the others: they are looked at in turn anyway.
+    this.#await(name, read.isUnread === true ? [] : [beside, rehearsed.rehearsed]);
     return {
       ...read,
       identity,
@@ -100,10 +95,10 @@ export class SharedFacts {
       config,
       pause: cluster.pause,
       trouble: { conditions, ...silenceOf(lease, conditions) },
-      count: this.#count(read),
-      ...this.#around(read),
+      count: this.#counter.count(read, roll),
+      ...this.#around(read, roll),
       ...beside,
-      ...this.#others(read, config),
+      ...this.#others(read, config, roll),
       ...this.#ports(name, config),
       ...rehearsed,
       ...(allowance === undefined ? {} : { allowance }),
@@ -186,91 +181,31 @@ export class SharedFacts {
     );
   }
 
-  #count({ name, policy, fence, serverNowMs }: ReadCase): TroubleCount {
-    const { cluster } = this.#options;
-    const remedy = policy.kind === 'one' ? policy.policy.remedy : undefined;
-    const thresholds = remedy === undefined ? [] : harshThresholds(remedy);
-    const fencing = new Set([...cluster.nodesWith('fencing'), ...this.#claims.slots('fence'), ...this.#unrecorded()]);
-    const fenced = new Set([...cluster.nodesWith('fenced'), ...fencing]);
-    const remedying = new Set([...cluster.nodesWith('remedying'), ...this.#claims.slots('remedy')]);
-    const types = new Set(thresholds.map(({ condition }) => condition?.type));
-    const ongoing = { fenced, fencing, remedying };
-    const own = { policy: policy.kind === 'one' ? policy.policy.name : undefined, ...(remedy?.storm ?? DEFAULT_STORM) };
-    const signs = [...cluster.storms(name), ...this.#storms.signs(serverNowMs)].filter((sign) => isStormFor(sign, own));
-    const ownSign = stormSign(name, fence?.status.storm);
-    if (ownSign !== undefined) signs.push(ownSign);
-    const storm = this.#storm(signs, serverNowMs);
-    const counted = this.#counted(types, { storm: storm.storm, signs, nowMs: serverNowMs });
-    const count = countTrouble(name, counted, { ...ongoing, storm: storm.storm }, thresholds);
-    // Whoever is being cut comes a step further, also where no view shows it yet.
-    const steps = count.fencing.length > 0 ? [serverNowMs] : cluster.fencedSince(name);
-    const fencedAt = steps.length === 0 ? {} : { fencedAtMs: Math.max(...steps) };
-    return { ...count, ...storm, ...fencedAt, ...this.#placed(counted) };
-  }
-
-  #placed(nodes: readonly CountedNode[]): Placed {
-    const own = this.#options.own();
-    if (own === undefined) return {};
-    const lease = this.#options.observer.leaseSign(own.node);
-    const zone = loneZone(own.node, nodes);
-    const silent = lease !== undefined && isSilentOrJustBack(lease) ? { silent: own } : {};
-    return { standpoint: { ...(zone === undefined ? {} : { zone }), ...silent } };
-  }
-
-  /** What was told goes on although nobody finds it on record any more, and has its slot until then; what is on record says so itself. */
-  #unrecorded(): string[] {
-    const recorded = new Set(this.#options.cluster.nodesWith('told'));
-    return [...this.#options.longActs.cutting].filter((name) => !recorded.has(name));
-  }
-
-  #storm(signs: readonly StormSign[], nowMs: number): StormFacts {
-    return stormFacts(signs, nowMs, (name) => this.#options.observer.view(name).node?.zone);
-  }
-
-  #counted(
-    types: ReadonlySet<string | undefined>,
-    ongoing: { storm: OpenStorm | undefined; signs: readonly StormSign[]; nowMs: number },
-  ): CountedNode[] {
-    const { observer } = this.#options;
-    const verdicts = this.#options.verdicts();
-    return [...observer.nodeNames].map((name) => {
-      const { node } = observer.view(name);
-      const conditions = (node?.conditions ?? []).filter(({ type }) => types.has(type));
-      return {
-        name,
-        zone: node?.zone ?? '',
-        hasJoined: hasJoined({ name, createdAt: node?.createdAt }, ongoing),
-        isControlPlane: node?.isControlPlane === true,
-        isEtcd: node?.isEtcd === true,
-        life: lifeOf(verdicts.get(name), observer.leaseSign(name)),
-        conditions: this.#conditions.atMost(name, conditions),
-      };
-    });
-  }
-
   /** The same for the fence that a policy only rehearses. */
-  #rehearsed(read: ReadCase, config: ConfigResult): Pick<NodeCase, 'rehearsed'> {
+  #rehearsed(read: ReadCase, config: ConfigResult, roll: readonly Listed[]): Pick<NodeCase, 'rehearsed'> {
     const { policy, fence } = read;
     const rehearsed = fence?.status.rehearsal?.fence;
     if (rehearsed === undefined || policy.kind !== 'one' || policy.policy.mode !== 'DryRun') return {};
-    return { rehearsed: { ...this.#around(read, rehearsed), ...this.#beside(read, config, rehearsed) } };
+    return { rehearsed: { ...this.#around(read, roll, rehearsed), ...this.#beside(read, config, roll, rehearsed) } };
   }
 
   /** Who was alive when the fence was called for, and has not been heard of since. */
-  #around(read: ReadCase, fence: FenceTimes | undefined = read.fence?.status.fence): Pick<NodeCase, 'around'> {
+  #around(
+    read: ReadCase,
+    roll: readonly Listed[],
+    fence: FenceTimes | undefined = read.fence?.status.fence,
+  ): Pick<NodeCase, 'around'> {
     if (fence === undefined) return {};
     const { name, serverNowMs } = read;
-    const { observer } = this.#options;
     const verdicts = this.#options.verdicts();
     const sinceMs = serverNowMs - suspectedMs(read, fence);
+    const nowMs = this.#options.clock.monotonic();
     const names: string[] = [];
     let [unheard, inMs] = [0, 0];
-    for (const other of observer.nodeNames) {
-      const lease = other === name ? undefined : observer.leaseSign(other);
-      if (lease === undefined || lifeOf(verdicts.get(other)) !== 'well') continue;
+    for (const { name: other, lease, renewedAtMs = -Infinity } of roll) {
+      if (other === name || lease === undefined || lifeOf(verdicts.get(other)) !== 'well') continue;
       // What was heard before the API server was away says nothing of now: meanwhile all of them may have been lost.
-      const renewedForMs = lease.hearableForMs === undefined ? observer.renewedForMs(other) : undefined;
-      if (renewedForMs !== undefined && renewedForMs < sinceMs) continue;
+      if (lease.hearableForMs === undefined && nowMs - renewedAtMs < sinceMs) continue;
       unheard += 1;
       if (names.length < namedAtMost) names.push(other);
       inMs = Math.max(inMs, silentAfterMs(lease) - silentForMs(lease));
@@ -286,9 +221,10 @@ export class SharedFacts {
   #beside(
     { name, fence: record, serverNowMs }: ReadCase,
     config: ConfigResult,
+    roll: readonly Listed[],
     fence: FenceTimes = record?.status.fence ?? notBegun(record, serverNowMs),
   ): Pick<NodeCase, 'beside'> {
-    const { observer, memory } = this.#options;
+    const { clock, memory } = this.#options;
     if (!this.#isBlind(name, config)) return {};
     const offAt = fence.switched.flatMap(({ step, confirmedAt }) =>
       step === 'power-management' && confirmedAt !== undefined ? [Date.parse(confirmedAt)] : [],
@@ -296,25 +232,20 @@ export class SharedFacts {
     const sinceMs = offAt.length === 0 ? 0 : serverNowMs - Math.max(...offAt) - underwayMs;
     const outlets = memory.outlets(serverNowMs - begunMs(fence) - underwayMs);
     // Whatever device they have, or none: an outlet may feed any of them.
-    const others = [...observer.nodeNames].flatMap((other) => {
-      const lease = observer.leaseSign(other);
-      const isHeard = (observer.renewedForMs(other) ?? Infinity) < sinceMs;
-      if (other === name || isHeard) return [];
-      return [{ name: other, isSilent: lease === undefined || isSilent(lease) }];
-    });
-    const unheard = others.filter((one) => !one.isSilent).map((one) => one.name);
-    const silent = others
-      .filter((one) => one.isSilent)
-      .map((one) => ({
-        name: one.name,
-        isOff: outlets.get(one.name)?.isOff === true,
-        ...unknownSince(observer.view(one.name).node),
-      }));
+    const nowMs = clock.monotonic();
+    const others = roll.filter((one) => one.name !== name && nowMs - (one.renewedAtMs ?? -Infinity) >= sinceMs);
+    const isQuiet = ({ lease }: Listed): boolean => lease === undefined || isSilent(lease);
+    const unheard = others.filter((one) => !isQuiet(one)).map((one) => one.name);
+    const silent = others.filter(isQuiet).map((one) => ({
+      name: one.name,
+      isOff: outlets.get(one.name)?.isOff === true,
+      ...unknownSince(one.node),
+    }));
     const named = { unheard: unheard.length, names: unheard.slice(0, namedAtMost) };
     const waitedMs = serverNowMs - Date.parse(fence.startedAt);
     const inMs = unheard.length > 0 ? lookAgainMs : Math.min(Math.max(lookAgainMs, waitedMs / 10), lookAtLeastEveryMs);
     const counted = fence.others ?? { at: timeOf(serverNowMs) };
-    const present = this.#made(name).filter((other) => wasThere(other, counted)).length;
+    const present = madeBeside(name, roll).filter(wereThere(counted)).length;
     return { beside: { ...named, silent, present, settledAtMs: serverNowMs + inMs } };
   }
 
@@ -322,11 +253,16 @@ export class SharedFacts {
    * Counted before there is a fence: the first decision may send the command. Who has lost its Node lately is counted as well, and is
    * missing from then on: its machine may run, and cannot be waited for.
    */
-  #others({ name, serverNowMs }: ReadCase, config: ConfigResult): Pick<NodeCase, 'others' | 'youngOthers'> {
+  #others(
+    { name, serverNowMs }: ReadCase,
+    config: ConfigResult,
+    roll: readonly Listed[],
+  ): Pick<NodeCase, 'others' | 'youngOthers'> {
     if (!this.#isBlind(name, config)) return {};
     const left = this.#options.observer.leftWithin(leftLatelyMs).filter((other) => other !== name);
-    const made = this.#made(name);
-    const young = made.filter((other) => !wasThere(other, { at: timeOf(serverNowMs) }));
+    const made = madeBeside(name, roll);
+    const wasThere = wereThere({ at: timeOf(serverNowMs) });
+    const young = made.filter((other) => !wasThere(other));
     const youngOthers = young.length === 0 ? {} : { youngOthers: young.map(({ uid }) => uid) };
     return { others: made.length + left.length, ...youngOthers };
   }
@@ -342,11 +278,10 @@ export class SharedFacts {
     const { memory } = this.#options;
     return powerMethods(config).some((method) => memory.isUnproven(name, method));
   }
+}
 
-  #made(name: string): MadeNode[] {
-    const { observer } = this.#options;
-    return [...observer.nodeNames].flatMap((other) => (other === name ? [] : (observer.view(other).node ?? [])));
-  }
+function madeBeside(name: string, roll: readonly Listed[]): MadeNode[] {
+  return roll.flatMap((other) => (other.name === name ? [] : (other.node ?? [])));
 }
 
 /** When a fence began, and when each cut of it was confirmed. */

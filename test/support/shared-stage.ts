@@ -122,6 +122,7 @@ export class SharedStage {
         return nodes().keys();
       },
       view: (name: string) => ({ name, node: this.nodes.get(name), lease: this.leases.get(name) }),
+      nodeOf: (name: string) => this.nodes.get(name),
       leaseSign: (name: string) => this.leases.get(name),
       renewedForMs: (name: string) => this.renewedForMs.get(name),
       leftWithin: () => [],

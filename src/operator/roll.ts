@@ -1,0 +1,53 @@
+/**
+ * Everybody there is, as they are seen: made once for a decision, whatever it asks of all of them. For a node whose pods nobody has read
+ * it may be a moment old: all that comes of it is why nothing is done there, and thousands of those would have thousands looked at for
+ * each of them. Who may be touched is read with its pods, and decided on by everybody as they are then.
+ */
+import type { LeaseSign } from '../api/release-view.ts';
+import type { NodeFacts } from '../api/view.ts';
+import type { Clock } from '../clock.ts';
+import type { Observer } from '../observe/observer.ts';
+
+export interface Listed {
+  name: string;
+  node?: NodeFacts | undefined;
+  lease?: LeaseSign | undefined;
+  /** By our own clock: when its Lease was renewed, at the latest; absent: nobody has seen it renewed. */
+  renewedAtMs?: number;
+}
+
+/** Who is only told why nothing is done waits for longer than this between two looks. */
+export const latelyMs = 1000;
+
+export class Roll {
+  readonly #observer: Observer;
+  readonly #clock: Clock;
+  #recent: { all: readonly Listed[]; atMs: number } | undefined;
+
+  constructor({ observer, clock }: { observer: Observer; clock: Clock }) {
+    this.#observer = observer;
+    this.#clock = clock;
+  }
+
+  of({ isUnread }: { isUnread?: true }): readonly Listed[] {
+    const nowMs = this.#clock.monotonic();
+    if (isUnread !== true) return this.#now(nowMs);
+    if (this.#recent === undefined || nowMs - this.#recent.atMs >= latelyMs) {
+      this.#recent = { all: this.#now(nowMs), atMs: nowMs };
+    }
+    return this.#recent.all;
+  }
+
+  #now(nowMs: number): Listed[] {
+    const observer = this.#observer;
+    return [...observer.nodeNames].map((name) => {
+      const renewedForMs = observer.renewedForMs(name);
+      return {
+        name,
+        node: observer.nodeOf(name),
+        lease: observer.leaseSign(name),
+        ...(renewedForMs === undefined ? {} : { renewedAtMs: nowMs - renewedForMs }),
+      };
+    });
+  }
+}
