@@ -110,8 +110,8 @@ describe('[SAF-17] who is silent after a cut', () => {
 
 test('[SAF-17] who was there when the others were counted is told by times, or by its UID where they do not tell', () => {
   const at = '2026-01-01T12:00:00.500Z';
-  const isSo = (createdAt: string | undefined, young?: string[]): boolean =>
-    wereThere({ at, young })({ uid: 'u', createdAt });
+  const isSo = (createdAt = '', young?: string[]): boolean =>
+    wereThere({ at, young })({ uid: 'u', madeMs: Date.parse(createdAt) });
   assert.deepEqual([isSo('2026-01-01T11:59:59Z'), isSo('2026-01-01T12:00:00Z'), isSo(undefined)], [true, false, false]);
   assert.equal(isSo('2026-01-01T12:15:00Z', ['u']), true, 'made by another clock');
   assert.equal(isSo('2026-01-01T12:15:00Z', ['v']), false, 'made since');

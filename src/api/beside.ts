@@ -45,7 +45,8 @@ export function unaccounted({ beside, fence }: Pick<NodeCase, 'beside' | 'fence'
 
 export interface MadeNode {
   uid: string;
-  createdAt?: string | undefined;
+  /** When the API server says that it was made; NaN: it does not. */
+  madeMs: number;
 }
 
 /**
@@ -55,7 +56,7 @@ export interface MadeNode {
 export function wereThere({ at, young = [] }: Counted): (node: MadeNode) => boolean {
   const atMs = Date.parse(at);
   const known = new Set(young);
-  return ({ uid, createdAt = '' }) => Date.parse(createdAt) + 1000 <= atMs || known.has(uid);
+  return ({ uid, madeMs }) => madeMs + 1000 <= atMs || known.has(uid);
 }
 
 interface Counted {

@@ -67,10 +67,10 @@ describe('what is on record of storms', () => {
     const storm = { sinceMs, nodes: 5, zones: {} };
     const at = (seconds: number): string => new Date(sinceMs + seconds * 1000).toISOString();
     const nowMs = sinceMs + 60_000;
-    const joined = (createdAt: string | undefined, signs: Parameters<typeof hasJoined>[1]['signs'] = []): boolean =>
-      hasJoined({ name: 'a', createdAt }, { storm, signs, nowMs });
+    const joined = (createdAt = '', signs: Parameters<typeof hasJoined>[1]['signs'] = []): boolean =>
+      hasJoined({ name: 'a', madeMs: Date.parse(createdAt) }, { storm, signs, nowMs });
     assert.deepEqual([joined(at(1)), joined(at(0)), joined(undefined)], [true, false, false]);
-    assert.equal(hasJoined({ name: 'a', createdAt: at(1) }, { storm: undefined, signs: [], nowMs }), false);
+    assert.equal(hasJoined({ name: 'a', madeMs: Date.parse(at(1)) }, { storm: undefined, signs: [], nowMs }), false);
     assert.deepEqual([joined(at(60)), joined(at(61))], [true, false], 'made by another clock');
     assert.equal(joined(at(1), [{ node: 'a', sinceMs }]), false);
     assert.equal(joined(at(1), [{ node: 'a', sinceMs: sinceMs - 1 }]), true, 'that was another storm');

@@ -58,10 +58,9 @@ function nodesOf(signs: readonly StormSign[], lastEndedMs: number): string[] {
  * that is made later than now was so by another clock: it was there before.
  */
 export function hasJoined(
-  { name, createdAt = '' }: { name: string; createdAt?: string | undefined },
+  { name, madeMs }: { name: string; madeMs: number },
   { storm, signs, nowMs }: { storm: OpenStorm | undefined; signs: readonly StormSign[]; nowMs: number },
 ): boolean {
-  const madeMs = Date.parse(createdAt);
   if (storm === undefined || !(madeMs > storm.sinceMs) || madeMs > nowMs) return false;
   return !signs.some(({ node, sinceMs }) => node === name && sinceMs >= storm.sinceMs);
 }

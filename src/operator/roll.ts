@@ -11,6 +11,8 @@ import type { Observer } from '../observe/observer.ts';
 export interface Listed {
   name: string;
   node?: NodeFacts | undefined;
+  /** When the API server says that its Node was made; NaN: it does not. */
+  madeMs: number;
   lease?: LeaseSign | undefined;
   /** By our own clock: when its Lease was renewed, at the latest; absent: nobody has seen it renewed. */
   renewedAtMs?: number;
@@ -42,9 +44,11 @@ export class Roll {
     const observer = this.#observer;
     return [...observer.nodeNames].map((name) => {
       const renewedForMs = observer.renewedForMs(name);
+      const node = observer.nodeOf(name);
       return {
         name,
-        node: observer.nodeOf(name),
+        node,
+        madeMs: Date.parse(node?.createdAt ?? ''),
         lease: observer.leaseSign(name),
         ...(renewedForMs === undefined ? {} : { renewedAtMs: nowMs - renewedForMs }),
       };

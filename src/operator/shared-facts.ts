@@ -281,7 +281,9 @@ export class SharedFacts {
 }
 
 function madeBeside(name: string, roll: readonly Listed[]): MadeNode[] {
-  return roll.flatMap((other) => (other.name === name ? [] : (other.node ?? [])));
+  return roll.flatMap((one) =>
+    one.name === name || one.node === undefined ? [] : { uid: one.node.uid, madeMs: one.madeMs },
+  );
 }
 
 /** When a fence began, and when each cut of it was confirmed. */

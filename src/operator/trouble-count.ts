@@ -126,12 +126,12 @@ export class TroubleCounter {
     ongoing: { storm: OpenStorm | undefined; signs: readonly StormSign[]; nowMs: number },
   ): CountedNode[] {
     const verdicts = this.#options.verdicts();
-    return roll.map(({ name, node, lease }) => {
+    return roll.map(({ name, node, lease, madeMs }) => {
       const conditions = (node?.conditions ?? []).filter(({ type }) => types.has(type));
       return {
         name,
         zone: node?.zone ?? '',
-        hasJoined: hasJoined({ name, createdAt: node?.createdAt }, ongoing),
+        hasJoined: hasJoined({ name, madeMs }, ongoing),
         isControlPlane: node?.isControlPlane === true,
         isEtcd: node?.isEtcd === true,
         life: lifeOf(verdicts.get(name), lease),
