@@ -61,6 +61,7 @@ function handled(node: RealNode): NodeUnderTest {
   return {
     bootId: () => node.bootId(),
     containersOf: (podUid) => node.containersOf(podUid),
+    mountsOf: (podUid) => node.mountsOf(podUid),
     stopKubelet: () => node.stopKubelet(),
     startKubelet: () => node.startKubelet(),
     partition: () => node.partition(),
@@ -89,4 +90,5 @@ async function requestsOf(controlPlane: ControlPlane): Promise<KubeletRequest[]>
     }));
 }
 
-kubeletContract('the stock kubelet with containerd', 8, real);
+const thorough = process.env['FENCELINE_EXHAUSTIVE'] === '1';
+kubeletContract('the stock kubelet with containerd', { concurrency: 8, thorough }, real);

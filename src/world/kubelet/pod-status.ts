@@ -99,9 +99,14 @@ export function endedStatus(pod: Pod, exit: Exit | undefined, nowMs: number, fai
   };
 }
 
-export function refusedStatus(refusal: Refusal): WantedStatus {
-  return { fields: { phase: 'Failed', reason: refusal.reason, message: refusal.message }, conditions: [] };
+/** Nothing else is said of it any more, also where it had run before the machine was switched off: what was said then is over. */
+export function refusedStatus({ reason, message }: Refusal): WantedStatus {
+  const nothing = Object.fromEntries(saidOfRunning.map((field) => [field, undefined]));
+  return { fields: { ...nothing, phase: 'Failed', reason, message }, conditions: [], without: ownConditions };
 }
+
+const saidOfRunning = ['containerStatuses', 'hostIP', 'hostIPs', 'podIP', 'podIPs'] as const;
+const ownConditions = ['PodReadyToStartContainers', 'Initialized', 'Ready', 'ContainersReady', 'PodScheduled'] as const;
 
 interface Unready {
   reason: string;

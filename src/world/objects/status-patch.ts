@@ -18,6 +18,8 @@ export interface StatusPatch {
 export interface WantedStatus {
   /** Only these are touched; conditions of others stay. */
   conditions: Condition[];
+  /** Types of conditions that are to go. */
+  without?: readonly string[];
   /** Fields that have one writer; undefined removes. */
   fields: Record<string, unknown>;
 }
@@ -29,6 +31,7 @@ export function statusPatch(object: WithStatus, wanted: WantedStatus, refresh = 
   const operations = [
     ...fieldOperations(object.status ?? {}, wanted.fields),
     ...conditionOperations(object.status?.conditions ?? [], wanted.conditions, refresh),
+    ...removals(object.status?.conditions ?? [], wanted.without ?? []),
   ];
   if (operations.length === 0) return undefined;
   if (object.status?.conditions !== undefined) return { only: { uid }, operations };
@@ -63,6 +66,18 @@ function conditionOperations(current: Condition[], wanted: Condition[], refresh:
       { op: 'replace', path, value: since === undefined ? rest : { ...rest, lastTransitionTime: since } },
     ];
   });
+}
+
+/** The last first: what goes changes the place of all that follow. */
+function removals(current: Condition[], without: readonly string[]): JsonPatchOperation[] {
+  const places = current.map(({ type }, index) => ({ type, path: `/status/conditions/${index}` }));
+  return places
+    .filter(({ type }) => without.includes(type))
+    .toReversed()
+    .flatMap(({ type, path }): JsonPatchOperation[] => [
+      { op: 'test', path: `${path}/type`, value: type },
+      { op: 'remove', path },
+    ]);
 }
 
 /** As JSON sees it: what is empty is as good as absent, because the API leaves it out. */

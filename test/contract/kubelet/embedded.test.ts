@@ -37,6 +37,12 @@ function handled(fleet: Fleet): NodeUnderTest {
       const process = machine.processOf(podUid);
       return Promise.resolve(process === undefined ? [] : [process.id]);
     },
+    mountsOf: (podUid) => {
+      const volumes = machine.mounts.get(podUid) ?? [];
+      return Promise.resolve(
+        volumes.filter(({ driver: by }) => by !== undefined).map(({ persistentVolume }) => persistentVolume),
+      );
+    },
     stopKubelet: () => now(() => kubelet.stop()),
     startKubelet: () => now(() => kubelet.start()),
     partition: () => now(() => machine.partition()),
@@ -98,4 +104,4 @@ function embedded(): Promise<Subject> {
   });
 }
 
-kubeletContract('the simulated kubelet on the embedded API server', 100, embedded);
+kubeletContract('the simulated kubelet on the embedded API server', { concurrency: 100, thorough: true }, embedded);

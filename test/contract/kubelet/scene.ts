@@ -18,6 +18,8 @@ export interface Behaviour {
   name: string;
   /** Does something to the node as a whole: runs by itself after the others. */
   alone?: boolean;
+  /** On a real node it runs only with all the time in the world. */
+  thorough?: boolean;
   run: (scene: Scene) => Promise<void>;
 }
 
@@ -129,6 +131,10 @@ export class Scene {
 
   async containers(pod: Pod): Promise<string[]> {
     return this.node.containersOf(pod.metadata.annotations?.[mirrorAnnotation] ?? pod.metadata.uid ?? '');
+  }
+
+  async mounts({ metadata }: Pod): Promise<string[]> {
+    return this.node.mountsOf(metadata.uid ?? '');
   }
 
   async kubeletRequests(verb: string, resource: string): Promise<KubeletRequest[]> {

@@ -23,6 +23,8 @@ export interface NodeUnderTest {
   bootId(): Promise<string>;
   /** The containers of a pod that really run, whatever the API says; each start is another one. */
   containersOf(podUid: string): Promise<string[]>;
+  /** The CSI volumes that are really mounted for a pod, by the names of their PersistentVolumes. */
+  mountsOf(podUid: string): Promise<string[]>;
   /** As a crash would end it. */
   stopKubelet(): Promise<void>;
   startKubelet(): Promise<void>;

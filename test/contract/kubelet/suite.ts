@@ -7,9 +7,13 @@ import type { Behaviour } from './scene.ts';
 import { Scene, valueOf } from './scene.ts';
 import type { Subject } from './subject.ts';
 
-export function kubeletContract(title: string, concurrency: number, start: () => Promise<Subject>): void {
+export function kubeletContract(
+  title: string,
+  { concurrency, thorough }: { concurrency: number; thorough: boolean },
+  start: () => Promise<Subject>,
+): void {
   const only = new RegExp(process.env['CONTRACT_ONLY'] ?? '');
-  const chosen = behaviours.filter(({ name }) => only.test(name));
+  const chosen = behaviours.filter((one) => only.test(one.name) && (thorough || one.thorough !== true));
   describe(title, { timeout: 10 * 60_000 }, () => {
     let subject: Subject | undefined;
     let eye: Eye | undefined;

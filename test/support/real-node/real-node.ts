@@ -3,7 +3,7 @@
  * API server that can be pulled and power that can be cut. Any number of them run on one machine, about 130 MB each.
  */
 import { randomUUID } from 'node:crypto';
-import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { NodeBinaries } from '../../../control-plane/build.ts';
@@ -221,6 +221,11 @@ export class RealNode {
     return texts.flatMap((text) => [...text.matchAll(/^\S+ \S+ F (.*)$/gm)].map(([, line = '']) => line));
   }
 
+  /** Everything that its containers said, of all boots, into another directory. */
+  async keepLogs(dir: string): Promise<void> {
+    await cp(join(this.#dir, 'log', 'pods'), dir, { recursive: true, force: true }).catch(() => undefined);
+  }
+
   /** The containers of a pod that run, without the one that only holds its namespaces. */
   async containersOf(podUid: string): Promise<string[]> {
     const found = await processesOfPod(this.#cgroup, podUid);
@@ -231,6 +236,17 @@ export class RealNode {
       }),
     );
     return [...new Set(own.flat())].sort();
+  }
+
+  /** The volumes of CSI drivers that are mounted for a pod, by the names of their PersistentVolumes. */
+  async mountsOf(podUid: string): Promise<string[]> {
+    if (this.#namespaces === undefined) return [];
+    const mounts = await readFile(`/proc/${this.#namespaces.pid}/mountinfo`, 'utf8');
+    const dir = `/pods/${podUid}/volumes/kubernetes.io~csi/`;
+    return mounts.split('\n').flatMap((line) => {
+      const at = line.indexOf(dir);
+      return at < 0 ? [] : [line.slice(at + dir.length).split('/')[0] ?? ''];
+    });
   }
 
   /** Ends it and leaves nothing of it behind. */

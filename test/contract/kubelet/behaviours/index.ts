@@ -4,6 +4,7 @@ import { deletingBehaviours } from './deleting.ts';
 import { endingBehaviours } from './ending.ts';
 import { nodeBehaviours } from './node.ts';
 import { outageBehaviours } from './outages.ts';
+import { raceBehaviours } from './races.ts';
 import { refusingBehaviours } from './refusing.ts';
 import { runningBehaviours } from './running.ts';
 import { staticBehaviours } from './statics.ts';
@@ -18,4 +19,5 @@ export const behaviours: readonly Behaviour[] = [
   ...staticBehaviours,
   ...outageBehaviours,
   ...volumeBehaviours,
+  ...raceBehaviours,
 ];

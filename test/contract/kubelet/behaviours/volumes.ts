@@ -1,59 +1,8 @@
 /** Volumes that have to be attached: what a kubelet waits for, and what it calls in use. */
-import { persistentVolumeClaims, persistentVolumes, volumeAttachments } from '../../../../src/kube/resources.ts';
-import type {
-  PersistentVolume,
-  PersistentVolumeClaim,
-  VolumeAttachment,
-} from '../../../../src/world/objects/volumes.ts';
-import { attachmentNameOf, attachNameOf } from '../../../../src/world/objects/volumes.ts';
-import type { Behaviour, Scene } from '../scene.ts';
-import { same, valueOf } from '../scene.ts';
-import { contractTimes, driver, nodeName } from '../subject.ts';
-
-const volumesInUse = (scene: Scene): string[] => scene.nodeObject.status?.volumesInUse ?? [];
-
-/** A bound claim of a volume; answers the name under which the node knows it. */
-async function volume(scene: Scene): Promise<string> {
-  const handle = scene.namespace;
-  const size = { storage: '1Gi' };
-  const common = { accessModes: ['ReadWriteOnce'], storageClassName: 'none' };
-  const claim = await scene.create<PersistentVolumeClaim>(persistentVolumeClaims, {
-    metadata: { name: 'data' },
-    spec: { ...common, volumeName: handle, resources: { requests: size } },
-  });
-  const { uid = '' } = claim.metadata;
-  const claimRef = { kind: 'PersistentVolumeClaim', namespace: scene.namespace, name: 'data', uid };
-  const spec = { ...common, capacity: size, claimRef, csi: { driver, volumeHandle: handle } };
-  await scene.create<PersistentVolume>(persistentVolumes, { metadata: { name: handle }, spec });
-  const ref = { resource: persistentVolumeClaims, namespace: scene.namespace, name: 'data' };
-  const bound = { op: 'add', path: '/status/phase', value: 'Bound' } as const;
-  valueOf(await scene.client.patch(ref, { uid }, [bound], { subresource: 'status' }));
-  return attachNameOf(driver, handle);
-}
-
-/** What the attacher and the attach-detach controller do. */
-async function attach(scene: Scene, attachName: string): Promise<void> {
-  const name = attachmentNameOf(driver, scene.namespace, nodeName);
-  const source = { persistentVolumeName: scene.namespace };
-  const made = await scene.create<VolumeAttachment>(volumeAttachments, {
-    metadata: { name },
-    spec: { attacher: driver, nodeName, source },
-  });
-  const ref = { resource: volumeAttachments, name };
-  const only = { uid: made.metadata.uid ?? '' };
-  const status = { op: 'add', path: '/status', value: { attached: true } } as const;
-  valueOf(await scene.client.patch(ref, only, [status], { subresource: 'status' }));
-  await scene.patchNode(
-    (node) => [
-      {
-        op: 'add',
-        path: '/status/volumesAttached',
-        value: [...(node.status?.volumesAttached ?? []), { name: attachName, devicePath: '' }],
-      },
-    ],
-    'status',
-  );
-}
+import type { Behaviour } from '../scene.ts';
+import { same } from '../scene.ts';
+import { contractTimes } from '../subject.ts';
+import { attach, volume, volumesInUse } from '../volumes.ts';
 
 export const volumeBehaviours: Behaviour[] = [
   {
