@@ -1,5 +1,4 @@
 /** What happens to real machines in the soak. Each says what is broken, how it is mended, and what may come of it. */
-import { commandsOf } from '../support/documents.ts';
 import type { Machines } from '../support/real-node/machines.ts';
 import type { DatabasePod } from '../support/real-node/database.ts';
 
@@ -32,8 +31,6 @@ export interface Fault {
   mend?: (scene: Scene) => Promise<void>;
 }
 
-const upgrade = commandsOf('docs/install.md', 'By helm').find((line) => line.startsWith('helm upgrade')) ?? '';
-
 const power = ({ machines, node }: Scene): Promise<void> => machines.product.power(node).off('test');
 
 async function drained({ machines, node }: Scene): Promise<void> {
@@ -52,17 +49,6 @@ async function operatorKilled({ machines, operators }: Scene): Promise<void> {
     const node = operators.find((one) => one === spec.nodeName);
     if (node !== undefined && machines.cluster.node(node).isOn) await machines.cluster.node(node).kill(metadata.uid);
   }
-}
-
-/** The node of the operator that leads. */
-async function leaderOf({ machines, operators }: Scene): Promise<string> {
-  const holder = await machines.product.type(
-    `kubectl get lease fenceline -n fenceline -o 'jsonpath={.spec.holderIdentity}'`,
-  );
-  // In the network of its node an operator is called as the machine is.
-  const found = operators.find((name) => holder.startsWith(`${name}_`));
-  if (found === undefined) throw new Error(`${holder} leads, and is none of ${operators.join(', ')}`);
-  return found;
 }
 
 export const faults: readonly Fault[] = [
@@ -193,7 +179,7 @@ export const faults: readonly Fault[] = [
     name: "link down, and the leader's node loses its power",
     outcome: 'moves',
     strike: async (scene) => {
-      const leader = await leaderOf(scene);
+      const leader = await scene.machines.leader();
       await scene.machines.cluster.node(scene.node).partition();
       await scene.wait(8, 16);
       await scene.machines.cluster.node(leader).powerOff();
@@ -210,8 +196,7 @@ export const faults: readonly Fault[] = [
     strike: async ({ machines, node, wait, random }) => {
       await machines.cluster.node(node).partition();
       await wait(4, 18);
-      // Whatever changes the pods; the documented command otherwise.
-      await machines.product.type(`${upgrade} --set podAnnotations.upgrade=${Math.floor(random() * 2 ** 31)}x`);
+      await machines.product.upgrade(`${Math.floor(random() * 2 ** 31)}`);
     },
     mend: ({ machines, node }) => machines.cluster.node(node).heal(),
   },

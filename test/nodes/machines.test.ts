@@ -3,28 +3,42 @@
  * network, the product in pods of its chart, the real fence agent. Who wrote, the storage server knows.
  */
 import assert from 'node:assert/strict';
-import { after, before, describe, test } from 'node:test';
+import { after, before, describe, test, type TestContext, type TestOptions } from 'node:test';
 import { directDriver, diskDriver } from '../support/real-node/cluster.ts';
 import { Database, type DatabasePod } from '../support/real-node/database.ts';
 import { Machines } from '../support/real-node/machines.ts';
 import { workers } from '../support/real-node/product.ts';
 import { waitFor } from '../support/wait.ts';
 
+/** For which an ordinary run has no time. */
+const onlyExhaustive = { skip: process.env['FENCELINE_EXHAUSTIVE'] !== '1' };
+
 describe('real machines', { timeout: 900_000 }, () => {
   let machines: Machines;
   let failed = false;
 
   before(async () => {
-    machines = await Machines.start({ name: 'real-machines', workers: ['worker-1', 'worker-2'] });
+    const workers = ['worker-1', 'worker-2'];
+    const operators = ['infra-1', 'infra-2'];
+    // Fenceline looks after the nodes that it runs on as well.
+    const all = { matchExpressions: [{ key: 'kubernetes.io/hostname', operator: 'Exists' }] };
+    const storm = { maxUnresponsive: '60%', maxConcurrent: 2 };
+    machines = await Machines.start({
+      name: 'real-machines',
+      workers,
+      operators,
+      owned: [...workers, ...operators],
+      policy: { selector: all, storm },
+    });
   });
 
   after(() => machines?.stop(failed));
 
   /** Its logs are kept if it fails. */
-  function tried(title: string, body: () => Promise<void>): void {
-    test(title, async () => {
+  function tried(title: string, body: (t: TestContext) => Promise<void>, options: TestOptions = {}): void {
+    test(title, options, async (t) => {
       try {
-        await body();
+        await body(t);
       } catch (error) {
         failed = true;
         throw error;
@@ -115,6 +129,75 @@ describe('real machines', { timeout: 900_000 }, () => {
     assert.equal(product.power(first.node).cuts, cuts);
     await allIsWell(database);
   });
+
+  /** Cut off in its turn, a machine takes its time to go off; this happens before it has. */
+  async function cutOffDuring(database: Database, meanwhile: () => Promise<void>): Promise<[DatabasePod, DatabasePod]> {
+    const { product, cluster } = machines;
+    const first = await database.untilWriting();
+    const power = product.power(first.node);
+    const before = power.cycles;
+    power.meanwhile = meanwhile;
+    await cluster.node(first.node).partition();
+    const second = await database.untilWriting(first);
+    assert.notEqual(second.node, first.node);
+    assert.equal(power.meanwhile, undefined, 'it was told');
+    assert.equal(power.cycles, before + 1);
+    assert.deepEqual(await machines.basesOf(first.node), ['PowerOff']);
+    await allIsWell(database);
+    return [first, second];
+  }
+
+  tried(
+    '[FEN-3, FEN-10] an upgrade rolls through in the middle of a fence: one power cycle, and nothing lost',
+    async (t) => {
+      const { product, cluster } = machines;
+      const database = await Database.install(cluster, 'db', { driver: diskDriver, nodeSelector: workers });
+      const startedAt = Date.now();
+      const said = (what: string): void => t.diagnostic(`${((Date.now() - startedAt) / 1000).toFixed(1)} s: ${what}`);
+      const leader = await machines.leader();
+      const [{ node }] = await cutOffDuring(database, async () => {
+        said('told to go off');
+        await product.upgrade('1');
+        await waitFor('the leader to be replaced', async () => (await machines.leader()) !== leader);
+        said('somebody else leads');
+      });
+      said('it writes elsewhere');
+      await product.rolledOut();
+      said('the upgrade is over');
+      await cluster.node(node).heal();
+      await machines.inService(node);
+      said('the node is back');
+      assert.equal(product.power(node).cycles, 1);
+      await allIsWell(database);
+    },
+    onlyExhaustive,
+  );
+
+  tried(
+    '[FEN-3, FEN-10] the node of the leader dies in the middle of a fence: the other replica finishes both',
+    async (t) => {
+      const { product, cluster } = machines;
+      const database = await Database.install(cluster, 'db', { driver: diskDriver, nodeSelector: workers });
+      const startedAt = Date.now();
+      const said = (what: string): void => t.diagnostic(`${((Date.now() - startedAt) / 1000).toFixed(1)} s: ${what}`);
+      const leader = await machines.leader();
+      const [{ node }] = await cutOffDuring(database, async () => {
+        said('told to go off');
+        await product.power(leader).off('test');
+        said('the leader is dead');
+      });
+      said('it writes elsewhere');
+      assert.notEqual(await machines.leader(), leader);
+      await machines.inService(leader);
+      said('the node of the leader is back');
+      await cluster.node(node).heal();
+      await machines.inService(node);
+      said('the node is back');
+      assert.equal(product.power(leader).cycles, 0);
+      await product.rolledOut();
+      await allIsWell(database);
+    },
+  );
 
   tried(
     'the same partition with a forced deletion alone has two writers: what is found above means something',

@@ -25,7 +25,7 @@ read -r answer <&3 || exit 1
 [ "$answer" = ok ] || echo "$answer"
 `;
 
-/** OpenIPMI's simulator. It waits for its script, so that a machine that is told to boot must not be waited for. */
+/** OpenIPMI's simulator. It waits for its script, so that a machine must not be waited for: it boots, and goes off, by itself. */
 export async function startIpmiBmc(workshop: Workshop, address: string, power: MachinePower): Promise<Bmc> {
   const { node } = power;
   const password = 'IpmiCanary4711';
@@ -57,16 +57,16 @@ export async function startIpmiBmc(workshop: Workshop, address: string, power: M
 
 /** Answers the port at which `get power` and `set power 0` are said. */
 async function powerLine(workshop: Workshop, power: MachinePower): Promise<number> {
-  const answer = async (said: string): Promise<string> => {
+  const answer = (said: string): string => {
     const [verb, what, value] = said.split(' ');
     if (verb === 'get') return `${what}:${what === 'power' ? Number(power.state === 'on') : 0}`;
-    if (what === 'power' && value === '0') await power.off('bmc');
+    if (what === 'power' && value === '0') void power.off('bmc');
     if (what === 'power' && value === '1') power.on('bmc');
     return 'ok';
   };
   const server = createServer((socket: Socket) => {
     socket.on('error', () => socket.destroy());
-    createInterface(socket).once('line', (said) => void answer(said).then((text) => socket.end(`${text}\n`)));
+    createInterface(socket).once('line', (said) => socket.end(`${answer(said)}\n`));
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

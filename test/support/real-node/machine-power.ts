@@ -11,7 +11,10 @@ export class MachinePower {
   readonly node: RealNode;
   /** What it was told, the oldest first. */
   readonly log: Switched[] = [];
+  /** What happens between the word of its BMC and the end of the machine, the next time that it is told to go off. */
+  meanwhile: (() => Promise<void>) | undefined;
   #isOn = true;
+  #cycles = 0;
   #last: Promise<void> = Promise.resolve();
   #problem: unknown;
 
@@ -27,7 +30,9 @@ export class MachinePower {
   off(by: Switched['by']): Promise<void> {
     this.log.push({ at: new Date(), to: 'off', by });
     return this.#then(async () => {
+      if (by === 'bmc') await this.#takeTime();
       await this.node.powerOff();
+      if (this.#isOn && by === 'bmc') this.#cycles += 1;
       this.#isOn = false;
     });
   }
@@ -50,6 +55,17 @@ export class MachinePower {
   /** How often its BMC was told to cut it. */
   get cuts(): number {
     return this.log.filter(({ to, by }) => to === 'off' && by === 'bmc').length;
+  }
+
+  /** How often its BMC has really taken the power from it: told twice, it goes off once. */
+  get cycles(): number {
+    return this.#cycles;
+  }
+
+  async #takeTime(): Promise<void> {
+    const { meanwhile } = this;
+    this.meanwhile = undefined;
+    await meanwhile?.();
   }
 
   #then(step: () => Promise<void>): Promise<void> {

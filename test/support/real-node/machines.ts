@@ -1,4 +1,6 @@
 /** A real cluster with the product on it: a node that the operator runs on, and workers whose BMCs own them. */
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { waitFor } from '../wait.ts';
 import { RealCluster } from './cluster.ts';
 import { infra, operatorImage, Product, workers } from './product.ts';
@@ -20,6 +22,8 @@ export interface MachinesPlan {
   name: string;
   workers: readonly string[];
   operators?: readonly string[];
+  /** Nodes with a BMC: the workers, if not given. */
+  owned?: readonly string[];
   policy?: object;
 }
 
@@ -35,7 +39,8 @@ export class Machines {
   }
 
   /** With as many replicas of the operator as there are nodes for it. */
-  static async start({ name, workers: names, operators = ['infra-1'], policy = {} }: MachinesPlan): Promise<Machines> {
+  static async start(plan: MachinesPlan): Promise<Machines> {
+    const { name, workers: names, operators = ['infra-1'], owned = names, policy = {} } = plan;
     const image = await operatorImage();
     let cluster: RealCluster | undefined;
     try {
@@ -45,7 +50,7 @@ export class Machines {
         name,
         nodes: [...operators.map((one) => ({ name: one, labels: infra, images: [image.path] })), ...nodes],
       });
-      const product = await Product.install(cluster, { names, policy, replicas: operators.length });
+      const product = await Product.install(cluster, { names: owned, policy, replicas: operators.length });
       return new Machines(cluster, product, image.remove);
     } catch (error) {
       await cluster?.stop(true);
@@ -67,9 +72,21 @@ export class Machines {
 
   async stop(failed: boolean): Promise<void> {
     try {
+      if (failed) await this.#keepWords();
       await this.cluster.stop(failed);
     } finally {
       await this.#removeImage();
+    }
+  }
+
+  /** What pods said, the operator's among them, and what was on record in the end, beside the other logs: nodes take theirs with them. */
+  async #keepWords(): Promise<void> {
+    const { logs } = this.cluster.controlPlane;
+    for (const node of this.cluster.nodes) await node.keepLogs(join(logs, `${node.name}-pods`));
+    const kinds = ['nodefences', 'fencedevices', 'remedypolicies', 'nodes', 'leases', 'pods', 'volumeattachments'];
+    for (const kind of kinds) {
+      const text = await this.product.type(`kubectl get ${kind} -A -o yaml`).catch(String);
+      await writeFile(join(logs, `${kind}.yaml`), text);
     }
   }
 
@@ -93,6 +110,17 @@ export class Machines {
       async () => new RegExp(`^${name} +${wanted} `, 'm').test(await this.product.type('bin/fenceline status')),
       { timeoutMs: 120_000, intervalMs: 1000 },
     );
+  }
+
+  /** The node of the replica that leads. */
+  async leader(): Promise<string> {
+    const holder = await this.product.type(
+      `kubectl get lease fenceline -n fenceline -o 'jsonpath={.spec.holderIdentity}'`,
+    );
+    // In the network of its node an operator is called as the machine is.
+    const found = this.cluster.nodes.find(({ name }) => holder.startsWith(`${name}_`));
+    if (found === undefined) throw new Error(`${holder} leads, and is on no node`);
+    return found.name;
   }
 
   /** On what basis pods went from a node in its incident. */

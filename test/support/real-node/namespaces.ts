@@ -76,7 +76,9 @@ export class Namespaces {
   }
 
   async #processes(): Promise<number[]> {
-    const own = await readlink(`/proc/${this.pid}/ns/pid`);
+    // It may lose its power at this very moment.
+    const own = await readlink(`/proc/${this.pid}/ns/pid`).catch(() => undefined);
+    if (own === undefined) return [];
     const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
     const inside = await Promise.all(pids.map((pid) => isIn(own, pid)));
     return pids.filter((_, index) => inside[index]);

@@ -92,7 +92,7 @@ export class Product {
     const chosen = [`replicas=${replicas}`, ...values];
     await product.type(`${install} ${chosen.map((value) => `--set ${value}`).join(' ')}`);
     await product.#apply(...devices, policyOf(policy));
-    await product.type('kubectl rollout status deployment/fenceline --namespace fenceline --timeout=120s');
+    await product.rolledOut();
     return product;
   }
 
@@ -104,6 +104,17 @@ export class Product {
     const power = this.#power.get(node);
     if (power === undefined) throw new Error(`node ${node} has no BMC`);
     return power;
+  }
+
+  /** By the documented command, with something new in its pods, so that each is replaced. Rolls on when this is over. */
+  async upgrade(mark: string): Promise<void> {
+    const upgrade = commandsOf('docs/install.md', 'By helm').find((line) => line.startsWith('helm upgrade')) ?? '';
+    await this.type(`${upgrade} --set podAnnotations.upgrade=x${mark}`);
+  }
+
+  /** Until all of its pods are those of the last upgrade, and are ready. */
+  async rolledOut(timeoutSeconds = 120): Promise<void> {
+    await this.type(`kubectl rollout status deployment/fenceline --namespace fenceline --timeout=${timeoutSeconds}s`);
   }
 
   /** What is on record about a node, or nothing. */
