@@ -6,8 +6,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
 import { promisify } from 'node:util';
+import { UNPUBLISH_FENCE_ANNOTATION } from '../../src/api/release-view.ts';
+import type { VolumeAttachment } from '../../src/world/objects/volumes.ts';
+import { BlockController } from '../support/real-node/block-controller.ts';
 import { BlockLedger } from '../support/real-node/block-ledger.ts';
 import { BlockServer } from '../support/real-node/block-server.ts';
+import { safeDriver } from '../support/real-node/cluster.ts';
 
 const run = promisify(execFile);
 
@@ -62,5 +66,61 @@ describe('the storage of a real cluster', () => {
     await copy(file, volume);
     assert.ok(server.ledger.writes.length > written);
     assert.deepEqual(server.ledger.complaints, []);
+  });
+
+  test('once it was granted to somebody, a volume is served to nobody else, and to him until it is withdrawn', async (t) => {
+    const dir = await mkdtemp(join(tmpdir(), 'fenceline-storage-'));
+    const server = await BlockServer.start('127.0.0.1', 2 ** 20);
+    t.after(async () => {
+      await server.stop();
+      await rm(dir, { recursive: true });
+    });
+    const file = join(dir, 'content');
+    await writeFile(file, Buffer.alloc(2 ** 20, 'fenceline'));
+    const copy = () => run('nbdcopy', [file, `nbd://127.0.0.1:${server.port}/disk`]);
+    server.grant('disk', '192.0.2.1');
+    await assert.rejects(copy());
+    assert.equal(server.ledger.writes.length, 0);
+    server.grant('disk', '127.0.0.1');
+    await copy();
+    const written = server.ledger.writes.length;
+    assert.ok(written > 0);
+    server.withdraw('disk', '127.0.0.1');
+    await assert.rejects(copy());
+    assert.equal(server.ledger.writes.length, written);
+  });
+});
+
+describe('the controller of the driver', () => {
+  const addresses: Record<string, string> = { 'worker-1': '192.0.2.1', 'worker-2': '192.0.2.2' };
+
+  function attachment(nodeName: string, annotations: Record<string, string> = {}): VolumeAttachment {
+    return {
+      metadata: { name: `csi-${nodeName}`, annotations },
+      spec: { attacher: safeDriver, nodeName, source: { persistentVolumeName: 'disk' } },
+    };
+  }
+
+  test('it takes a volume from nobody who has it open, unless it is to fence, and gives it to one at a time', async (t) => {
+    const server = await BlockServer.start('127.0.0.1', 2 ** 20);
+    t.after(() => server.stop());
+    const controller = new BlockController(server, (node) => addresses[node]);
+    assert.equal(controller.publish(attachment('worker-1')), undefined);
+    assert.equal(controller.publish(attachment('worker-1')), undefined);
+    assert.match(controller.publish(attachment('worker-2')) ?? '', /is published to node worker-1/);
+    const connection = server.ledger.open('192.0.2.1', 'disk');
+    const stillUsed = /is still in use on node worker-1/;
+    assert.match(controller.unpublish(attachment('worker-1')) ?? '', stillUsed);
+    const no = { [UNPUBLISH_FENCE_ANNOTATION]: 'false' };
+    assert.match(controller.unpublish(attachment('worker-1', no)) ?? '', stillUsed);
+    assert.match(controller.publish(attachment('worker-2')) ?? '', /is published to node worker-1/);
+    const yes = { [UNPUBLISH_FENCE_ANNOTATION]: 'true' };
+    assert.equal(controller.unpublish(attachment('worker-1', yes)), undefined);
+    assert.deepEqual(controller.fenced, [{ volume: 'disk', node: 'worker-1' }]);
+    assert.equal(controller.publish(attachment('worker-2')), undefined);
+    server.ledger.close(connection);
+    // Who has let go of it by himself is not fenced.
+    assert.equal(controller.unpublish(attachment('worker-2', yes)), undefined);
+    assert.equal(controller.fenced.length, 1);
   });
 });

@@ -13,7 +13,7 @@ import { ControllerHost } from '../controllers/host.ts';
 import type { Informer } from '../controllers/informer.ts';
 import { nodes, persistentVolumes, podDisruptionBudgets, pods, volumeAttachments } from '../controllers/resources.ts';
 import type { WorkQueue } from '../controllers/work-queue.ts';
-import type { Machine, Process } from '../machines/machine.ts';
+import type { Process } from '../machines/machine.ts';
 import { uuid } from '../machines/machine.ts';
 import type { Node } from '../objects/nodes.ts';
 import type { Pod } from '../objects/pods.ts';
@@ -22,7 +22,7 @@ import type { PodDisruptionBudget } from '../objects/workloads.ts';
 import { followAttachments } from './attachments.ts';
 import { install } from './install.ts';
 import * as o from './objects.ts';
-import type { LonghornSpec } from './spec.ts';
+import type { LonghornSpec, StorageMachine } from './spec.ts';
 import type { Sight } from './own-guard.ts';
 import { drainSetting, keepOwnBudget, sendsAway } from './own-guard.ts';
 import { engineName, engineWanted, publish, replicaWanted, volumeWanted } from './publish.ts';
@@ -38,7 +38,7 @@ export interface LonghornOptions {
   clock: Clock;
   random: () => number;
   transportFor: (user: string) => Transport;
-  machines: readonly Machine[];
+  machines: readonly StorageMachine[];
   spec: LonghornSpec;
   /** Something looks different now. */
   onChange?: () => void;
@@ -62,7 +62,7 @@ export class Longhorn {
   readonly #api: Api;
   readonly #queue: WorkQueue;
   readonly #rebuilds: Rebuilds;
-  readonly #machines: ReadonlyMap<string, Machine>;
+  readonly #machines: ReadonlyMap<string, StorageMachine>;
   readonly #kubeNodes: Informer<Node>;
   readonly #pods: Informer<Pod>;
   readonly #storageNodes: Informer<o.StorageNode>;

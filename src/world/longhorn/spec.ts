@@ -1,4 +1,5 @@
 /** What an installation begins with. */
+import type { MachineEvent, Process } from '../machines/machine.ts';
 
 export interface LonghornVolume {
   name: string;
@@ -14,4 +15,12 @@ export interface LonghornSpec {
   rebuildMiBps: number;
   softAntiAffinity: boolean;
   volumes: readonly LonghornVolume[];
+}
+
+/** What it has to know of a machine: whether it lives, and what runs there. */
+export interface StorageMachine {
+  readonly name: string;
+  readonly alive: boolean;
+  readonly processes: ReadonlyMap<string, Process>;
+  on(listener: (event: MachineEvent) => void): () => void;
 }

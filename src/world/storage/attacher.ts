@@ -37,6 +37,8 @@ export interface AttacherOptions {
   onProblem: (error: KubeError) => void;
   /** Why the storage does not attach it now, if it does not: asked again until it does. */
   refuses?: (attachment: VolumeAttachment) => string | undefined;
+  /** Why the storage does not take it from its node now, if it does not: asked again until it does. */
+  refusesDetach?: (attachment: VolumeAttachment) => string | undefined;
   /** The storage has done it. */
   onStorage?: (change: { type: 'attached' | 'detached'; attachment: VolumeAttachment }) => void;
 }
@@ -177,18 +179,14 @@ class AttachmentWorker {
   }
 
   async #detach(attachment: VolumeAttachment): Promise<number | undefined> {
-    const { clock, timings, fault, onStorage } = this.#options;
+    const { timings, fault, onStorage, refusesDetach } = this.#options;
     if (!this.#detached) {
       const current = fault();
       if (current === 'hangs') return undefined;
       const waitMs = this.#untilDue(timings.detachMs);
       if (waitMs > 0) return waitMs;
-      if (current === 'errors') {
-        const detachError = { time: apiTime(clock.now()), message: 'detach failed, as the simulation wants it' };
-        const known = attachment.status?.detachError !== undefined;
-        if (!known) await this.#patch([{ op: 'add', path: '/status/detachError', value: detachError }], 'status');
-        return timings.retryMs;
-      }
+      const refusal = current === 'errors' ? 'detach failed, as the simulation wants it' : refusesDetach?.(attachment);
+      if (refusal !== undefined) return this.#refusedDetach(attachment, refusal);
       this.#detached = true;
       onStorage?.({ type: 'detached', attachment });
     }
@@ -196,6 +194,14 @@ class AttachmentWorker {
       return this.#patch([{ op: 'add', path: '/status', value: { attached: false } }], 'status');
     }
     return this.#patch(finalizerRemoved(attachment, this.#finalizer));
+  }
+
+  async #refusedDetach(attachment: VolumeAttachment, message: string): Promise<number> {
+    const { clock, timings } = this.#options;
+    const detachError = { time: apiTime(clock.now()), message };
+    const known = attachment.status?.detachError?.message === message;
+    if (!known) await this.#patch([{ op: 'add', path: '/status/detachError', value: detachError }], 'status');
+    return timings.retryMs;
   }
 
   /** Zero once the work that takes `durationMs` is done; the next piece of work starts its own time. */

@@ -31,7 +31,9 @@ export class BlockServer {
   readonly #volumes = new Map<string, Buffer>();
   readonly #volumeBytes: number;
   readonly #refused = new Set<string>();
-  readonly #sockets = new Map<Socket, string>();
+  /** Volumes that are served to those alone to whom they were granted. */
+  readonly #granted = new Map<string, Set<string>>();
+  readonly #sockets = new Map<Socket, Client>();
 
   private constructor(volumeBytes: number) {
     this.#volumeBytes = volumeBytes;
@@ -63,11 +65,26 @@ export class BlockServer {
   /** From now on nothing of this machine is carried out, whatever it has sent already. */
   revoke(address: string): void {
     this.#refused.add(address);
-    for (const [socket, peer] of this.#sockets) if (peer === address) socket.destroy();
+    for (const [socket, { peer }] of this.#sockets) if (peer === address) socket.destroy();
   }
 
   allow(address: string): void {
     this.#refused.delete(address);
+  }
+
+  /** From the first time on it is for those alone who were granted it, and from whom it was not withdrawn. */
+  grant(volume: string, address: string): void {
+    this.#granted.set(volume, (this.#granted.get(volume) ?? new Set()).add(address));
+  }
+
+  /** From now on nothing of this machine is carried out on this volume, whatever it has sent already. */
+  withdraw(volume: string, address: string): void {
+    const granted = this.#granted.get(volume) ?? new Set();
+    granted.delete(address);
+    this.#granted.set(volume, granted);
+    for (const [socket, client] of this.#sockets) {
+      if (client.peer === address && client.volume === volume) socket.destroy();
+    }
   }
 
   async stop(): Promise<void> {
@@ -75,6 +92,10 @@ export class BlockServer {
     this.#server.close();
     for (const socket of this.#sockets.keys()) socket.destroy();
     await closed;
+  }
+
+  #mayUse(volume: string, peer: string): boolean {
+    return !this.#refused.has(peer) && this.#granted.get(volume)?.has(peer) !== false;
   }
 
   #volume(name: string): Buffer {
@@ -85,7 +106,7 @@ export class BlockServer {
 
   async #serve(socket: Socket): Promise<void> {
     const peer = socket.remoteAddress ?? 'unknown';
-    this.#sockets.set(socket, peer);
+    this.#sockets.set(socket, { peer });
     // Dead machines hold connections too; when they are told off, or their peer is gone, so is the rest.
     socket.once('error', () => socket.destroy());
     const reader = new ByteReader(socket);
@@ -93,6 +114,7 @@ export class BlockServer {
     try {
       const name = await this.#negotiate(socket, reader, peer);
       if (name === undefined) return;
+      this.#sockets.set(socket, { peer, volume: name });
       connection = this.ledger.open(peer, name);
       await this.#transmit(socket, reader, { connection, content: this.#volume(name), peer });
     } finally {
@@ -130,7 +152,7 @@ export class BlockServer {
         continue;
       }
       const name = data.subarray(4, 4 + data.readUInt32BE(0)).toString();
-      if (this.#refused.has(peer)) {
+      if (!this.#mayUse(name, peer)) {
         reply(replies.policy);
         continue;
       }
@@ -167,7 +189,7 @@ export class BlockServer {
   #carryOut(served: Served, { type, offset, length, data }: Request): { error: number; body: Buffer } {
     const { connection, content, peer } = served;
     const nothing = Buffer.alloc(0);
-    if (this.#refused.has(peer)) return { error: EIO, body: nothing };
+    if (!this.#mayUse(connection.volume, peer)) return { error: EIO, body: nothing };
     if (type === commands.flush) return { error: 0, body: nothing };
     if (offset + length > content.length) return { error: EINVAL, body: nothing };
     if (type === commands.read) return { error: 0, body: Buffer.from(content.subarray(offset, offset + length)) };
@@ -176,6 +198,12 @@ export class BlockServer {
     this.ledger.write(connection, offset, length);
     return { error: 0, body: nothing };
   }
+}
+
+interface Client {
+  peer: string;
+  /** Once it has chosen one. */
+  volume?: string;
 }
 
 interface Served {

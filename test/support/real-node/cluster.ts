@@ -7,10 +7,12 @@ import { ensureNodePrograms } from '../../../control-plane/build.ts';
 import { realClock } from '../../../src/clock.ts';
 import type { KubeClient, KubeObject } from '../../../src/kube/client.ts';
 import { nodes as nodeResource } from '../../../src/kube/resources.ts';
+import type { VolumeAttachment } from '../../../src/world/objects/volumes.ts';
 import { Attacher } from '../../../src/world/storage/attacher.ts';
 import { clientFor } from '../client.ts';
 import { startControlPlane, type ControlPlane, type ControlPlaneOptions } from '../control-plane.ts';
 import { waitFor } from '../wait.ts';
+import { BlockController } from './block-controller.ts';
 import { BlockServer } from './block-server.ts';
 import type { KubeletTimes } from './config.ts';
 import { NodeNetwork } from './network.ts';
@@ -20,6 +22,8 @@ import { RealNode } from './real-node.ts';
 export const diskDriver = 'disk.fenceline.test';
 /** The same volumes, which need no attaching: nothing but the life of a pod keeps a second one from them. */
 export const directDriver = 'direct.fenceline.test';
+/** The same volumes, which the server gives to one node at a time, whatever the API says. */
+export const safeDriver = 'safe.fenceline.test';
 
 export interface NodePlan {
   name: string;
@@ -34,12 +38,16 @@ export interface RealClusterOptions {
   times?: Partial<KubeletTimes>;
   controllerManager?: Exclude<ControlPlaneOptions['controllerManager'], boolean>;
   unreachableTolerationSeconds?: number;
+  /** Of the plugins on its nodes; two of them, if not given. */
+  drivers?: readonly string[];
 }
 
 export class RealCluster {
   readonly controlPlane: ControlPlane;
   readonly client: KubeClient;
   readonly storage: BlockServer;
+  /** Of the safe driver. */
+  readonly controller: BlockController;
   /** Of this machine, as the nodes see it. */
   readonly address: string;
   readonly #nodes: ReadonlyMap<string, RealNode>;
@@ -49,6 +57,7 @@ export class RealCluster {
     this.controlPlane = parts.controlPlane;
     this.client = parts.client;
     this.storage = parts.storage;
+    this.controller = parts.controller;
     this.address = parts.network.address;
     this.#nodes = new Map(nodes.map((node) => [node.name, node]));
     this.#undo = undo;
@@ -110,6 +119,9 @@ interface Parts {
   network: NodeNetwork;
   storageNetwork: NodeNetwork;
   storage: BlockServer;
+  controller: BlockController;
+  /** In the network of the storage, by the names of nodes. */
+  addresses: Map<string, string>;
   controlPlane: ControlPlane;
   client: KubeClient;
   tokens: ReadonlyMap<string, string>;
@@ -157,12 +169,23 @@ async function begin(options: RealClusterOptions, undo: Undo): Promise<Parts> {
   undo.add((failed) => controlPlane.stop({ keepLogs: failed }));
   const client = clientFor(controlPlane);
   undo.add(() => client.close());
+  const addresses = new Map<string, string>();
+  const controller = new BlockController(storage, (node) => addresses.get(node));
+  attach(client, controller, undo);
+  return { network, storageNetwork, storage, controller, addresses, controlPlane, client, tokens, undo };
+}
+
+/** For the drivers that attach: one of them only says so, the other one asks the storage. */
+function attach(client: KubeClient, controller: BlockController, undo: Undo): void {
+  const isSafe = ({ spec }: VolumeAttachment): boolean => spec.attacher === safeDriver;
   const attacher = new Attacher({
     client,
     clock: realClock,
     random: Math.random,
-    drivers: [diskDriver],
+    drivers: [diskDriver, safeDriver],
     onProblem: () => {},
+    refuses: (attachment) => (isSafe(attachment) ? controller.publish(attachment) : undefined),
+    refusesDetach: (attachment) => (isSafe(attachment) ? controller.unpublish(attachment) : undefined),
   });
   const ended = new AbortController();
   const attaching = attacher.run(ended.signal);
@@ -170,11 +193,11 @@ async function begin(options: RealClusterOptions, undo: Undo): Promise<Parts> {
     ended.abort();
     return attaching;
   });
-  return { network, storageNetwork, storage, controlPlane, client, tokens, undo };
 }
 
-async function startNode(plan: NodePlan, { times = {} }: RealClusterOptions, parts: Parts): Promise<RealNode> {
-  const { network, storageNetwork, storage, controlPlane, tokens, undo } = parts;
+async function startNode(plan: NodePlan, options: RealClusterOptions, parts: Parts): Promise<RealNode> {
+  const { network, storageNetwork, storage, addresses, controlPlane, tokens, undo } = parts;
+  const { times = {}, drivers = [diskDriver, directDriver] } = options;
   const node = await RealNode.start({
     name: plan.name,
     binaries: await ensureNodePrograms(),
@@ -184,11 +207,12 @@ async function startNode(plan: NodePlan, { times = {} }: RealClusterOptions, par
     labels: { 'kubernetes.io/hostname': plan.name, ...plan.labels },
     images: plan.images ?? [],
     apiService: '10.96.0.1',
-    drivers: [diskDriver, directDriver],
+    drivers,
     storage: { network: storageNetwork, port: storage.port },
     times,
   });
   undo.add(() => node.remove());
+  addresses.set(plan.name, node.storageAddress);
   return node;
 }
 

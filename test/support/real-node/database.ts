@@ -2,7 +2,7 @@
 import type { KubeObject } from '../../../src/kube/client.ts';
 import { pods } from '../../../src/kube/resources.ts';
 import { waitFor } from '../wait.ts';
-import type { RealCluster } from './cluster.ts';
+import { directDriver, type RealCluster } from './cluster.ts';
 import { workloadImage } from './images.ts';
 
 export interface DatabasePod {
@@ -17,6 +17,8 @@ export interface DatabaseOptions {
   nodeSelector?: Readonly<Record<string, string>>;
   /** How long it waits between two lines. */
   everyMs?: number;
+  /** What its driver says of itself. */
+  driverAnnotations?: Readonly<Record<string, string>>;
 }
 
 interface PodStatus {
@@ -104,15 +106,16 @@ export class Database {
   }
 }
 
-function objectsOf(name: string, { driver, nodeSelector = {}, everyMs = 200 }: DatabaseOptions): object[] {
+function objectsOf(name: string, options: DatabaseOptions): object[] {
+  const { driver, nodeSelector = {}, everyMs = 200, driverAnnotations: annotations = {} } = options;
   const labels = { app: name };
   const access = { accessModes: ['ReadWriteOnce'], storageClassName: '' };
   return [
     {
       apiVersion: 'storage.k8s.io/v1',
       kind: 'CSIDriver',
-      metadata: { name: driver },
-      spec: { attachRequired: driver.startsWith('disk.') },
+      metadata: { name: driver, annotations },
+      spec: { attachRequired: driver !== directDriver },
     },
     {
       apiVersion: 'v1',

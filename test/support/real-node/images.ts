@@ -11,6 +11,9 @@ export const pauseImage = 'fenceline.test/pause:1';
 /** Its arguments say how it behaves: control-plane/node-*\/workload. */
 export const workloadImage = 'fenceline.test/workload:1';
 
+/** Of the pods that serve replicas, by the name that the simulated storage calls it. */
+const instanceManagerImage = 'docker.io/example/instance-manager:1';
+
 interface Blob {
   digest: string;
   size: number;
@@ -37,6 +40,7 @@ export async function makeImages(dir: string, program: string): Promise<string> 
   return makeArchive(dir, root, [
     { name: pauseImage, config: { Entrypoint: ['/workload', 'pause'] } },
     { name: workloadImage, config: { Entrypoint: ['/workload'] } },
+    { name: instanceManagerImage, config: { Entrypoint: ['/workload', 'run'] } },
   ]);
 }
 
