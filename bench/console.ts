@@ -64,7 +64,11 @@ export async function consoleBench({ nodes, changes }: ConsoleBenchOptions): Pro
     const parts = new ClusterSource(watch, { can: [] }).parts('now');
     return { ms: clock.monotonic() - startedMs, bytes: JSON.stringify([...parts]).length };
   });
-  const session = { source, act: async () => ({ ok: false, text: '' }) };
+  const session = {
+    source,
+    act: async () => ({ ok: false, text: '' }),
+    read: () => Promise.reject(new Error('nothing is rehearsed here')),
+  };
   const server = new ConsoleServer({ clock, gate: { admit: async () => session }, assets: await loadAssets() });
   const port = await server.listen(0);
   const browser = await launchBrowser();

@@ -3,6 +3,7 @@
  * identity of their kubeconfig; elsewhere everybody signs in with a token of their own. It never has the operator's rights.
  */
 import { Command, Option } from 'commander';
+import { parseFeatureGates } from '../api/feature-gates.ts';
 import { realClock } from '../clock.ts';
 import { actAs } from '../console/acts.ts';
 import { loadAssets } from '../console/assets.ts';
@@ -11,6 +12,8 @@ import type { ConsoleServerOptions } from '../console/console-server.ts';
 import { ConsoleServer } from '../console/console-server.ts';
 import { OwnGate } from '../console/own-gate.ts';
 import { allowedActs } from '../console/rights.ts';
+import type { RehearsalsOptions } from '../console/rehearsals.ts';
+import { Rehearsals } from '../console/rehearsals.ts';
 import { ClusterSource } from '../console/source.ts';
 import { TokenGate } from '../console/token-gate.ts';
 import type { Connection } from '../kube/credentials.ts';
@@ -21,7 +24,9 @@ import { parseBindAddress } from '../operator/health-server.ts';
 import { checked } from './checked.ts';
 import { addKubeFlags, clientOf, connect } from './kube-flags.ts';
 import { whoAmI } from './node-fence.ts';
+import { rehearsalMiB, startRehearsal } from './rehearsal-start.ts';
 import { shutdownSignal } from './shutdown.ts';
+import { wholeCluster } from './snapshot-of.ts';
 import { UserError } from './user-error.ts';
 
 interface ConsoleFlags extends Overrides {
@@ -31,6 +36,7 @@ interface ConsoleFlags extends Overrides {
   tlsCertFile?: string;
   tlsKeyFile?: string;
   behindProxy?: boolean;
+  featureGates?: Readonly<Record<string, boolean>>;
 }
 
 const usual = '127.0.0.1:8089';
@@ -56,6 +62,7 @@ export function consoleCommand(): Command {
     .option('--tls-cert-file <file>', 'certificate, in PEM')
     .option('--tls-key-file <file>', 'key of that certificate, in PEM')
     .option('--behind-proxy', 'TLS ends in a proxy before it: tokens are taken in the clear')
+    .option('--feature-gates <list>', 'as the operator is started with, for rehearsals', checked(parseFeatureGates))
     .action(run);
 }
 
@@ -71,6 +78,7 @@ async function run(flags: ConsoleFlags): Promise<void> {
     clock: realClock,
     gate: door.gate,
     assets: await loadAssets(),
+    rehearsals: new Rehearsals({ clock: realClock, start: startRehearsal, memoryMiB: rehearsalMiB, ...gatesOf(flags) }),
     ...(tls === undefined ? {} : { tls }),
     ...hostsOf(flags, isLoopback),
   });
@@ -105,7 +113,11 @@ async function ownDoor(connection: Connection, { namespace }: ConsoleFlags, sign
     ...(namespace === undefined ? {} : { namespace }),
   });
   const source = new ClusterSource(watch, { user, can: await allowedActs(client) });
-  const gate = new OwnGate({ source, act: (asked) => actAs(client, asked) });
+  const gate = new OwnGate({
+    source,
+    act: (asked) => actAs(client, asked),
+    read: (asked) => wholeCluster(client, namespace, asked),
+  });
   const watching = watch.run(signal);
   return { gate, query: `?key=${gate.key}`, close: () => void watching.then(() => client.close()) };
 }
@@ -129,6 +141,10 @@ function tokenDoor(connection: Connection, { namespace, behindProxy }: ConsoleFl
     reviewer.close();
   };
   return { gate, query: '', close };
+}
+
+function gatesOf({ featureGates }: ConsoleFlags): Pick<RehearsalsOptions, 'featureGates'> {
+  return featureGates === undefined ? {} : { featureGates };
 }
 
 function hostsOf({ host }: ConsoleFlags, isLoopback: boolean): Pick<ConsoleServerOptions, 'hosts'> {

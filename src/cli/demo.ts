@@ -9,12 +9,17 @@ import { Command, InvalidArgumentError, Option } from 'commander';
 import { realClock } from '../clock.ts';
 import { actAs } from '../console/acts.ts';
 import { loadAssets } from '../console/assets.ts';
+import type { Session } from '../console/console-server.ts';
 import { ConsoleServer } from '../console/console-server.ts';
-import { DemoCluster } from '../console/demo-cluster.ts';
+import { DemoCluster, demoGates } from '../console/demo-cluster.ts';
+import { demoNamespace } from '../console/demo-objects.ts';
+import { Rehearsals } from '../console/rehearsals.ts';
 import { version } from '../version.ts';
 import { HttpFront } from '../world/api-server/http-front.ts';
 import { Random } from '../world/random.ts';
+import { rehearsalMiB, startRehearsal } from './rehearsal-start.ts';
 import { shutdownSignal } from './shutdown.ts';
+import { wholeCluster } from './snapshot-of.ts';
 import { UserError } from './user-error.ts';
 
 const defaultPort = 8088;
@@ -35,10 +40,21 @@ export function demoCommand(): Command {
 async function demo(flags: { port?: number }): Promise<void> {
   const cluster = new DemoCluster(realClock, new Random(Math.floor(Math.random() * 2 ** 32)));
   const { source, person } = cluster;
+  const session: Session = {
+    source,
+    act: (asked) => actAs(person, asked),
+    read: (signal) => wholeCluster(person, demoNamespace, signal),
+  };
   const console = new ConsoleServer({
     clock: realClock,
-    gate: { admit: async () => ({ source, act: (asked) => actAs(person, asked) }) },
+    gate: { admit: async () => session },
     assets: await loadAssets(),
+    rehearsals: new Rehearsals({
+      clock: realClock,
+      start: startRehearsal,
+      memoryMiB: rehearsalMiB,
+      featureGates: demoGates,
+    }),
     machines: source,
   });
   const port = await listen(console, flags.port);

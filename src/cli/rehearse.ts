@@ -6,28 +6,17 @@ import { readFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { Option } from 'commander';
 import { parseAllDocuments } from 'yaml';
-import { structuralSchemaOf } from '../api/crds.ts';
 import { parseFeatureGates } from '../api/feature-gates.ts';
-import { KINDS } from '../api/kinds.ts';
-import { parseObject } from '../api/parse.ts';
-import { RemedyPolicySchema } from '../api/remedy-policy.ts';
 import type { Snapshot, SnapshotObject } from '../api/snapshot.ts';
-import { unknownFields } from '../api/unknown-fields.ts';
 import type { Overrides } from '../kube/kubeconfig.ts';
-import { policySpec } from '../observe/project-snapshot.ts';
-import { invariants } from '../scenario/checkers/index.ts';
-import type { ScenarioDocument } from '../scenario/from-cluster/document.ts';
-import { limitsOf, scenarioOf } from '../scenario/from-cluster/document.ts';
-import type { Blow, RawEvent } from '../scenario/from-cluster/failure.ts';
-import { blows, strike } from '../scenario/from-cluster/failure.ts';
-import type { Outcome } from '../scenario/from-cluster/outcome.ts';
-import { OutcomeWatch } from '../scenario/from-cluster/outcome.ts';
-import { partOf } from '../scenario/from-cluster/part.ts';
+import type { Blow, Failure, RawEvent } from '../scenario/from-cluster/failure.ts';
+import { blows } from '../scenario/from-cluster/failure.ts';
+import type { Plan } from '../scenario/from-cluster/plan.ts';
+import { defaultRunFor, planFor, runDocument } from '../scenario/from-cluster/plan.ts';
+import { readPolicies } from '../scenario/from-cluster/policies.ts';
 import type { Rehearsal } from '../scenario/from-cluster/tell.ts';
 import { rowsOf, warningsOf } from '../scenario/from-cluster/tell.ts';
-import { parseScenarios } from '../scenario/parse.ts';
 import { ScenarioError } from '../scenario/reader.ts';
-import { runScenario } from '../scenario/runner.ts';
 import type { BmcFault } from '../world/machines/bmc.ts';
 import { bmcFaults } from '../world/machines/bmc.ts';
 import { addKubeFlags, withClient } from './kube-flags.ts';
@@ -53,8 +42,6 @@ export interface RehearsalFlags extends Overrides {
   seed?: number;
   output?: 'json';
 }
-
-const defaultRunFor = '1h';
 
 export function addRehearsalFlags(command: Command): Command {
   const repeated = (value: string, before: string[] = []): string[] => [...before, value];
@@ -90,53 +77,22 @@ export async function rehearse(flags: RehearsalFlags): Promise<void> {
   }
   const rehearsals: Rehearsal[] = [];
   for (const { policies, document } of documents) {
-    rehearsals.push({ policies, outcome: await runDocument(document, struck, flags.seed) });
+    const run = { struck, wallNow: () => performance.now(), seed: flags.seed };
+    rehearsals.push({ policies, outcome: await runDocument(document, run) });
   }
   process.stdout.write(flags.output === 'json' ? jsonOf(plan, rehearsals) : textOf(plan, rehearsals));
   process.exitCode = rehearsals.every(({ outcome }) => outcome.violations.length === 0) ? 0 : 1;
 }
 
-export interface Plan {
-  struck: ReadonlySet<string>;
-  /** Not Ready in the cluster itself. */
-  unwell: ReadonlySet<string>;
-  notes: readonly string[];
-  /** What is run: under the policies in force, and under the proposed ones where there are any. */
-  documents: readonly { policies: string; document: ScenarioDocument }[];
-}
-
 /** Throws a ScenarioError where the wish makes no sense for this cluster. */
 export function planOf(snapshot: Snapshot, flags: RehearsalFlags): Plan {
-  if (snapshot.nodes.length === 0) throw new ScenarioError(['the cluster has no nodes']);
-  const { nodes, events, problems } = strike(failureOf(flags), snapshot);
-  if (problems.length > 0) throw new ScenarioError([...problems]);
-  if (events.length === 0) {
-    throw new ScenarioError(['what is to fail? Write --node NAME, --zone NAME, --switch LABEL=VALUE or --events FILE']);
-  }
-  const part = partOf(snapshot, nodes);
-  const of = (policies: string, these: readonly SnapshotObject[]): Plan['documents'][number] => ({
-    policies,
-    document: scenarioOf({
-      name: 'from-cluster',
-      snapshot,
-      part,
-      events,
-      policies: these,
-      runFor: flags.runFor ?? defaultRunFor,
-      featureGates: flags.featureGates ?? {},
-    }),
+  const { policy, runFor, featureGates } = flags;
+  return planFor(snapshot, {
+    failure: failureOf(flags),
+    ...(policy === undefined ? {} : { proposed: policiesIn(policy) }),
+    ...(runFor === undefined ? {} : { runFor }),
+    ...(featureGates === undefined ? {} : { featureGates }),
   });
-  const proposed = flags.policy === undefined ? [] : policiesIn(flags.policy);
-  const kept = snapshot.policies.filter(({ metadata }) => proposed.every((one) => one.metadata.name !== metadata.name));
-  return {
-    struck: nodes,
-    unwell: new Set(part.nodes.flatMap(({ name, ready }) => (ready === 'True' ? [] : [name]))),
-    notes: limitsOf(snapshot, part),
-    documents: [
-      of('in force', snapshot.policies),
-      ...(flags.policy === undefined ? [] : [of('proposed', [...kept, ...proposed])]),
-    ],
-  };
 }
 
 function failureOf({
@@ -147,7 +103,7 @@ function failureOf({
   bmc,
   endsAfter,
   events,
-}: RehearsalFlags): Parameters<typeof strike>[0] {
+}: RehearsalFlags): Failure {
   return {
     nodes: node,
     zones: zone,
@@ -159,47 +115,12 @@ function failureOf({
   };
 }
 
-export async function runDocument(
-  document: ScenarioDocument,
-  struck: ReadonlySet<string>,
-  seed: number | undefined,
-): Promise<Outcome> {
-  const [scenario] = parseScenarios('the cluster', JSON.stringify(document));
-  if (scenario === undefined) throw new Error('a document is one scenario');
-  const watch = new OutcomeWatch(struck);
-  const report = await runScenario({ ...scenario, seed: seed ?? scenario.seed }, () => performance.now(), {
-    invariants: [...invariants, watch.invariant],
-    onZero: () => watch.begin(),
-  });
-  return watch.outcome(report);
-}
-
-function policiesIn(file: string): SnapshotObject[] {
-  return documentsIn(file).map((one) => {
-    const { kind, metadata } = (one ?? {}) as Partial<SnapshotObject>;
-    if (kind !== 'RemedyPolicy' || typeof metadata?.name !== 'string') {
-      throw new ScenarioError([`${file}: every document has to be a RemedyPolicy with a name`]);
-    }
-    const policy = one as SnapshotObject;
-    const problems = policyProblems(policy);
-    if (problems.length > 0)
-      throw new ScenarioError(problems.map((problem) => `${file}: ${metadata.name}: ${problem}`));
-    return { ...policy, spec: policySpec(policy['spec'] ?? {}) };
-  });
-}
-
-/** What the API server would drop, or refuse: a rehearsal of something else than what is written would be worse than none. */
-function policyProblems(policy: SnapshotObject): string[] {
-  const unknown = KINDS.filter(({ kind }) => kind === policy.kind).flatMap((kind) =>
-    unknownFields(structuralSchemaOf(kind), withoutMetadata(policy)),
+function policiesIn(file: string): readonly SnapshotObject[] {
+  const read = readPolicies(textIn(file));
+  if (read.ok) return read.policies;
+  throw new ScenarioError(
+    read.mistakes.map(({ policy, text }) => `${file}: ${policy === undefined ? '' : `${policy}: `}${text}`),
   );
-  const parsed = parseObject(RemedyPolicySchema, policy);
-  return [...unknown, ...(parsed.ok ? [] : parsed.problems)];
-}
-
-/** Which has fields of Kubernetes' own. */
-function withoutMetadata({ metadata: _metadata, ...rest }: SnapshotObject): object {
-  return rest;
 }
 
 /** A list of events, or a scenario file, of which only the events count. */
@@ -211,16 +132,18 @@ function eventsIn(file: string): RawEvent[] {
 }
 
 function documentsIn(file: string): unknown[] {
-  let text: string;
-  try {
-    text = readFileSync(file === '-' ? 0 : file, 'utf8');
-  } catch (error) {
-    throw new ScenarioError([`${file}: ${(error as Error).message}`]);
-  }
-  const documents = parseAllDocuments(text);
+  const documents = parseAllDocuments(textIn(file));
   const wrong = 'empty' in documents ? [] : documents.flatMap(({ errors }) => errors);
   if (wrong.length > 0) throw new ScenarioError(wrong.map(({ message }) => `${file}: ${message}`));
   return [...documents].map((document) => document.toJS() as unknown).filter((one) => one !== null);
+}
+
+function textIn(file: string): string {
+  try {
+    return readFileSync(file === '-' ? 0 : file, 'utf8');
+  } catch (error) {
+    throw new ScenarioError([`${file}: ${(error as Error).message}`]);
+  }
 }
 
 export function textOf({ notes, unwell }: Pick<Plan, 'notes' | 'unwell'>, rehearsals: readonly Rehearsal[]): string {

@@ -9,6 +9,7 @@ import { renderReport } from '../scenario/report.ts';
 import type { RunOptions } from '../scenario/runner.ts';
 import { runScenario } from '../scenario/runner.ts';
 import { PassTrace } from './pass-trace.ts';
+import { rehearseForConsole } from './rehearsal-process.ts';
 import type { RehearsalFlags } from './rehearse.ts';
 import { addRehearsalFlags, rehearse } from './rehearse.ts';
 
@@ -17,6 +18,7 @@ interface Flags extends RehearsalFlags {
   runs: number;
   output?: 'json';
   tracePasses?: string;
+  forConsole?: boolean;
 }
 
 export function simulateCommand(): Command {
@@ -28,13 +30,15 @@ export function simulateCommand(): Command {
     .option('--seed <n>', 'instead of the seed in the file', whole(0))
     .option('--runs <n>', 'run each scenario so many times, each time with the next seed', whole(1), 1)
     .addOption(new Option('-o, --output <format>', 'instead of the story').choices(['json']))
+    .addOption(new Option('--for-console', 'what the console asks for, on the standard input').hideHelp())
     .option('--trace-passes <dir>', 'keep every pass of the operator there, for fenceline replay')
     .action(simulate);
 }
 
 async function simulate(files: string[], flags: Flags): Promise<void> {
   try {
-    if (flags.fromCluster !== true) await runFiles(files, flags);
+    if (flags.forConsole === true) await rehearseForConsole();
+    else if (flags.fromCluster !== true) await runFiles(files, flags);
     else if (files.length > 0) throw new ScenarioError(['with --from-cluster there are no files to run']);
     else await rehearse(flags);
   } catch (error) {

@@ -41,6 +41,7 @@ const options: ConsoleServerOptions = {
         asked.push(one);
         return one.node === 'a b' ? { ok: true, text: 'done so' } : { ok: false, text: 'refused' };
       },
+      read: () => Promise.reject(new Error('nothing is rehearsed here')),
     }),
   },
   assets: new Map([
@@ -145,6 +146,7 @@ describe('console server', () => {
     assert.equal((await post('/acts/stop/c', '{'))[0], 400);
     assert.equal((await post('/acts/stop/c', `"${'x'.repeat(20_000)}"`))[0], 413);
     assert.equal((await post('/session', '{"token":"t"}'))[0], 404, 'nobody has to sign in');
+    assert.equal((await post('/rehearsals', '{}'))[0], 404, 'nothing can be rehearsed here');
     assert.equal(asked.length, 2);
   });
 

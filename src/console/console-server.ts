@@ -7,6 +7,7 @@
  */
 import * as http from 'node:http';
 import * as https from 'node:https';
+import type { Snapshot } from '../api/snapshot.ts';
 import type { Clock } from '../clock.ts';
 import { closeNow, listenOn } from '../operator/listen.ts';
 import type { Asked, Told } from './acts.ts';
@@ -14,6 +15,8 @@ import type { Asset } from './assets.ts';
 import { LiveStream } from './live.ts';
 import type { NodeAct } from './picture.ts';
 import { NODE_ACTS } from './picture.ts';
+import { answerRehearsal } from './rehearsal-answer.ts';
+import type { Rehearsals } from './rehearsals.ts';
 import { readBody } from './request-body.ts';
 import type { ConsoleSource } from './source.ts';
 import { decoded } from './source.ts';
@@ -22,6 +25,8 @@ import { decoded } from './source.ts';
 export interface Session {
   source: ConsoleSource;
   act: (asked: Asked) => Promise<Told>;
+  /** The whole cluster, by lists. */
+  read: (signal: AbortSignal) => Promise<Snapshot>;
 }
 
 export type Refusal = { status: 401 | 403 | 429 | 503; text: string };
@@ -49,6 +54,7 @@ export interface ConsoleServerOptions {
   gate: Gate;
   assets: ReadonlyMap<string, Asset>;
   machines?: Machines;
+  rehearsals?: Rehearsals;
   /** Answers under these names only, with or without a port; `*`: under any. Absent: those of loopback. */
   hosts?: readonly string[];
   /** Absent: in the clear. */
@@ -169,12 +175,22 @@ export class ConsoleServer {
     const session = await this.#options.gate.admit(request);
     if ('status' in session) return plain(response, session.status, session.text);
     const [first = '', second = ''] = names;
+    if (kind === 'rehearsals') return this.#rehearse(session, request, response);
     if (kind === 'acts') return this.#act(session, { act: first, node: second }, { request, response });
     const { machines } = this.#options;
     const isDone =
       (kind === 'nodes' && machines?.act(first, second)) || (kind === 'zones' && machines?.actZone(first, second));
     if (isDone) plain(response, 202, 'done');
     else plain(response, 404, 'no such machine, or nothing of the kind can be done to it');
+  }
+
+  async #rehearse(session: Session, request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
+    const { rehearsals, clock } = this.#options;
+    if (rehearsals === undefined) return plain(response, 404, 'nothing can be rehearsed here');
+    const { read } = session;
+    const asked = { rehearsals, person: session, read, request, response, headers: common, clock };
+    const refusal = await answerRehearsal(asked);
+    if (refusal !== undefined) plain(response, refusal.status, refusal.text);
   }
 
   async #act(

@@ -25,6 +25,8 @@ import { DemoSource } from './demo-source.ts';
 /** Kubernetes takes 50 s to notice a silent node; half of that is enough to see what it does meanwhile. */
 const hurried = { nodeMonitorPeriodMs: 1000, nodeMonitorGraceMs: 25_000 };
 
+export const demoGates = { NonGracefulFailover: true };
+
 export class DemoCluster {
   readonly world: World;
   readonly source: DemoSource;
@@ -53,7 +55,7 @@ export class DemoCluster {
       log: { info: told, warn: told, debug: () => {} },
       version,
       limits: defaultLimits,
-      gates: featureGates({ NonGracefulFailover: true }),
+      gates: featureGates(demoGates),
       identity: 'demo_1',
       namespace: demoNamespace,
       election: { namespace: demoNamespace, name: 'fenceline', timings: defaultLeaderTimings },

@@ -33,6 +33,8 @@ describe('[USE-4] what is in the address', () => {
       { page: 'node', node: 'node-1' },
       { page: 'node', node: 'a/b?c', incident: 'a-1', lane: 'asked' },
       { page: 'devices' },
+      { page: 'rehearse' },
+      { page: 'rehearse', ask: { what: 'zone', which: 'z 1', text: 'a: {b: "&c"}\n# ä\n' } },
     ];
     for (const route of routes) assert.deepEqual(routeOf(hashOf(route)), route);
     assert.deepEqual(routeOf('#/nonsense/%zz'), { page: 'now' });

@@ -7,7 +7,7 @@ import type { Verdict } from '../api/view.ts';
 import type { DrainState } from '../report/drain-status.ts';
 import type { Explanation, Leader } from '../report/explanation.ts';
 import type { Need } from '../report/needs.ts';
-import type { Timeline } from '../report/timeline.ts';
+import type { MarkKind, Timeline } from '../report/timeline.ts';
 
 /** What a node looks like on the map, by colour and by shape. */
 export type NodeMark = 'healthy' | 'suspect' | 'down' | 'fenced' | 'held' | 'quarantined' | 'unknown';
@@ -203,3 +203,83 @@ export interface RecordPage {
   /** Of them, the latest are here. */
   total: number;
 }
+
+/** What can be proposed: the policies in force as they are written, and those that the reference begins with. */
+export interface RehearsePage {
+  kind: 'rehearse';
+  inForce: { name: string; text: string }[];
+  examples: { name: string; title: string; text: string }[];
+}
+
+/** What can be made to fail. */
+export const REHEARSED = ['node', 'zone', 'switch', 'bmc'] as const;
+export type Rehearsed = (typeof REHEARSED)[number];
+
+/** What is sent to be rehearsed. */
+export interface RehearsalAsked {
+  what: Rehearsed;
+  /** The name of a node or of a zone. */
+  which: string;
+  /** After how long it is mended; absent: never. */
+  endsAfter?: string;
+  runFor?: string;
+  /** Policies that are not in force yet, in YAML. */
+  policy?: string;
+}
+
+export interface RehearsalMark {
+  /** The key of its lane. */
+  lane: string;
+  kind: MarkKind;
+  /** Since the failure. */
+  fromMs: number;
+  /** Absent: a moment; or, if it is open, it goes on. */
+  toMs?: number;
+  open?: true;
+  label: string;
+  text: string;
+  row?: string;
+}
+
+export interface RehearsedRun {
+  /** `in force`, `proposed`. */
+  policies: string;
+  marks: RehearsalMark[];
+}
+
+/** What would have become of everything. */
+export interface RehearsalPicture {
+  /** In one sentence. */
+  said: string;
+  /** The same for all runs, so that they can be compared line by line. */
+  lanes: { key: string; name: string; node?: string }[];
+  /** So many more nodes and pods are in the tables alone. */
+  unpictured: number;
+  runs: RehearsedRun[];
+  /** Rows, their heads first. */
+  nodes: string[][];
+  pods: string[][];
+  /** So many more rows there were. */
+  untold: number;
+  warnings: string[];
+  notes: string[];
+  /** How long it was looked at. */
+  virtualMs: number;
+  wallMs: number;
+}
+
+/** Where something in the text of a policy is wrong, and what to write instead. */
+export interface PolicyMistakePicture {
+  policy?: string;
+  text: string;
+  line: number;
+}
+
+/** What is told while something is rehearsed, one line of JSON each. The last three are ends. */
+export type RehearsalNews =
+  | { state: 'waits'; before: number }
+  | { state: 'reads' }
+  | { state: 'runs'; policies: string; ms: number; ofMs: number }
+  | { state: 'done'; picture: RehearsalPicture }
+  | { state: 'wrong'; mistakes: PolicyMistakePicture[] }
+  | { state: 'failed'; text: string };

@@ -4,10 +4,10 @@ import type { Clock } from '../clock.ts';
 
 export type Body = { ok: true; value: Record<string, unknown> } | { ok: false; status: number; text: string };
 
-const maxBytes = 16_384;
+const usualBytes = 16_384;
 const maxMs = 5000;
 
-export function readBody(request: IncomingMessage, clock: Clock): Promise<Body> {
+export function readBody(request: IncomingMessage, clock: Clock, maxBytes: number = usualBytes): Promise<Body> {
   const { promise, resolve } = Promise.withResolvers<Body>();
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -5,6 +5,7 @@ import type { ClusterWatch } from './cluster-watch.ts';
 import { nodePage } from './incidents.ts';
 import type { Looker } from './now.ts';
 import { devicesPage, drainsPage, policiesPage, recordPage, workloadsPage } from './pages.ts';
+import { rehearsePage } from './rehearse-page.ts';
 import { nowParts } from './now.ts';
 
 export interface ConsoleSource {
@@ -78,6 +79,8 @@ export class ClusterSource implements ConsoleSource {
         return devicesPage(this.#cluster);
       case 'policies':
         return policiesPage(this.#cluster);
+      case 'rehearse':
+        return rehearsePage(this.#cluster);
       case 'drains':
         return drainsPage(this.#cluster);
       case 'record':

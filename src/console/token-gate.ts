@@ -5,6 +5,7 @@
  */
 import { createHash, randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
+import { wholeCluster } from '../cli/snapshot-of.ts';
 import type { Clock } from '../clock.ts';
 import { PerSecond } from '../clock.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
@@ -142,7 +143,11 @@ export class TokenGate implements Gate {
     const watch = new ClusterWatch({ client, clock, random, ...(namespace === undefined ? {} : { namespace }) });
     const stop = new AbortController();
     const source = new ClusterSource(watch, { user, can: await allowedActs(client) });
-    const session: Session = { source, act: (asked) => actAs(client, asked) };
+    const session: Session = {
+      source,
+      act: (asked) => actAs(client, asked),
+      read: (signal) => wholeCluster(client, namespace, signal),
+    };
     const person = { token, user, client, session, stop, reviewedMs: nowMs, usedMs: nowMs };
     void watch.run(stop.signal);
     this.#people.set(key, person);

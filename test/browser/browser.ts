@@ -1,9 +1,12 @@
 /** A browser on the page of `make run`, with everything that a page can do wrong written down. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
+import assert from 'node:assert/strict';
+import { readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { chromium } from 'playwright-core';
+import type { MachineSnapshot } from '../../src/console/snapshot.ts';
+import { ConsoleStream } from '../support/console-stream.ts';
+import { DemoProcess } from '../support/demo-process.ts';
 import { waitFor } from '../support/wait.ts';
 
 /** It talks to nobody but the page: everything else that a browser does by itself is off. */
@@ -21,26 +24,24 @@ export function launchBrowser(): Promise<Browser> {
   return chromium.launch({ executablePath: '/usr/bin/chromium', args: quiet });
 }
 
+/** A machine that was off has to boot, to be clean and to stay well for a while, and all of that on a busy machine. */
+const mendMs = 240_000;
+
 export class DemoPage implements AsyncDisposable {
   readonly problems: string[] = [];
-  readonly #demo = spawn('bin/fenceline', ['demo', '--port', '0'], { stdio: ['ignore', 'pipe', 'inherit'] });
+  #demo = new DemoProcess('--port', '0');
   #browser: Browser | undefined;
-  #url = '';
+  #url: URL | undefined;
 
   static async open(): Promise<DemoPage> {
     const made = new DemoPage();
-    let output = '';
-    made.#demo.stdout.on('data', (chunk) => {
-      output += String(chunk);
-    });
-    const [, url = ''] = await waitFor('the address', () => /console +(http:\S+)/.exec(output));
-    made.#url = url;
+    made.#url = await made.#demo.url();
     made.#browser = await launchBrowser();
     return made;
   }
 
   get url(): string {
-    return this.#url;
+    return String(this.#url);
   }
 
   async page(options: BrowserContextOptions = {}, hash = '#/'): Promise<Page> {
@@ -51,15 +52,84 @@ export class DemoPage implements AsyncDisposable {
     page.on('console', (message) => {
       if (message.type() === 'error') this.problems.push(message.text());
     });
-    await page.goto(`${this.#url}${hash}`);
+    await page.goto(`${this.url}${hash}`);
     return page;
+  }
+
+  /** As if no test had been before: one that has failed must not have the next ones fail as well. */
+  async mend(): Promise<void> {
+    this.problems.splice(0);
+    using seen = await ConsoleStream.open(new URL(this.url));
+    await waitFor('the machines', () => seen.machines.length === 6 && seen.head !== undefined);
+    for (const machine of seen.machines) {
+      for (const action of mendingOf(machine)) await this.#post(`nodes/${machine.name}/${action}`);
+      if (seen.node(machine.name)?.cordoned === true) await this.#post(`nodes/${machine.name}/uncordon`);
+    }
+    for (const { node, reason } of seen.head?.needs ?? []) {
+      if (reason === 'Stopped' && node !== undefined) await this.#post(`acts/resume/${node}`);
+    }
+    await waitFor('all to be well', () => isWell(seen), { timeoutMs: mendMs });
+  }
+
+  /** The server is gone, with its cluster. */
+  async end(): Promise<void> {
+    this.#demo.interrupt();
+    await this.#demo.ended;
+  }
+
+  /** Another one, at the same address. */
+  async begin(): Promise<void> {
+    this.#demo = new DemoProcess('--port', String(this.#url?.port));
+    await this.#demo.url();
+  }
+
+  /** Anew with FENCELINE_PICTURES=1: no two runs draw the same. `shows`: waits until what is to be seen is there. */
+  async picture(options: {
+    name: string;
+    look: BrowserContextOptions;
+    hash: string;
+    shows?: (page: Page) => Promise<unknown>;
+  }): Promise<void> {
+    const { name, look, hash, shows } = options;
+    const file = `docs/pictures/${name}.png`;
+    const page = await this.page(look, hash);
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.locator('.live.c-live').waitFor({ state: 'attached' });
+    await shows?.(page);
+    if (process.env['FENCELINE_PICTURES'] === '1') await page.screenshot({ path: file, animations: 'disabled' });
+    await page.close();
+    assert.ok(statSync(file).size < 150_000, file);
+    const text = readFileSync('docs/console.md', 'utf8');
+    assert.ok(text.includes(`pictures/${name}.png`), `docs/console.md does not show ${file}`);
+  }
+
+  async #post(path: string): Promise<void> {
+    await fetch(new URL(path, this.url), { method: 'POST', headers: { 'x-fenceline-console': '1' } });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#browser?.close();
-    this.#demo.kill('SIGINT');
-    if (this.#demo.exitCode === null) await once(this.#demo, 'exit');
+    await this.end();
   }
+}
+
+function mendingOf({ power, linked, hung, fault }: MachineSnapshot): string[] {
+  return [
+    ...(fault === 'none' ? [] : ['device-none']),
+    ...(linked ? [] : ['heal']),
+    ...(hung ? ['wake'] : []),
+    ...(power === 'on' ? [] : ['power-on']),
+  ];
+}
+
+function isWell({ machines, nodes }: ConsoleStream): boolean {
+  const ready = machines.flatMap(({ pods }) => pods).filter((pod) => pod.ready && pod.namespace === 'default');
+  return (
+    machines.every((machine) => mendingOf(machine).length === 0) &&
+    nodes.length === 6 &&
+    nodes.every(({ mark, schedulable, cordoned }) => mark === 'healthy' && schedulable && !cordoned) &&
+    ready.length === 4
+  );
 }
 
 const axe = createRequire(import.meta.url).resolve('axe-core');
@@ -72,7 +142,7 @@ interface Violation {
 /** What axe-core finds wrong with the page as it is, each with where and why. */
 export async function violations(page: Page): Promise<string[]> {
   // Its script comes from the test and not from the page, whose policy would refuse it.
-  await page.evaluate(await import('node:fs/promises').then(({ readFile }) => readFile(axe, 'utf8')));
+  await page.evaluate(readFileSync(axe, 'utf8'));
   const found = (await page.evaluate('axe.run(document).then(({ violations }) => violations)')) as Violation[];
   return found.flatMap(({ id, nodes }) => nodes.map(({ html, failureSummary }) => `${id}: ${html}: ${failureSummary}`));
 }

@@ -5,7 +5,6 @@ import { describe, test } from 'node:test';
 import { dashboard } from '../../build/dashboard.ts';
 import { plainManifests } from '../../build/manifests.ts';
 import { FEATURE_GATES } from '../../src/api/feature-gates.ts';
-import { consoleCommand } from '../../src/cli/console.ts';
 import { runCommand } from '../../src/cli/run.ts';
 import { alerts, type Alert } from '../support/alerts.ts';
 import { grantedBy } from '../support/operator-rights.ts';
@@ -299,49 +298,6 @@ describe('alerts and dashboard', () => {
     assert.equal(text.trim(), dashboard().trim());
   });
 });
-
-describe('[SEC-5] the console', () => {
-  const values = { console: { enabled: true, tlsSecret: 'certificate', hosts: ['fenceline.example.com'] } };
-  const consoleOf = (manifests: readonly Manifest[]): Manifest[] =>
-    manifests.filter(({ metadata }) => metadata.name.startsWith('fenceline-console'));
-
-  test('is not there unless it is asked for', async () => {
-    assert.deepEqual(consoleOf(await render()), []);
-  });
-
-  test('runs with options that exist, by an account that may review tokens and nothing else', async () => {
-    const rendered = consoleOf(await render(values));
-    const { args } = podOf(rendered).containers[0];
-    const options = consoleCommand().options.map(({ long }) => long ?? '');
-    assert.equal(args[0], 'console');
-    assert.deepEqual(
-      args.slice(1).filter((arg) => !options.includes(arg.replace(/=.*$/s, ''))),
-      [],
-    );
-    assert.equal(podOf(rendered)['serviceAccountName'], 'fenceline-console');
-    const bindings = rendered.filter(({ kind }) => kind === 'ClusterRoleBinding') as unknown as { roleRef: object }[];
-    assert.deepEqual(
-      bindings.map(({ roleRef }) => roleRef),
-      [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'fenceline-console' }],
-    );
-    const role = rendered.find(({ kind, metadata }) => kind === 'ClusterRole' && metadata.name === 'fenceline-console');
-    const rules = [{ apiGroups: ['authentication.k8s.io'], resources: ['tokenreviews'], verbs: ['create'] }];
-    assert.deepEqual((role as unknown as { rules: unknown }).rules, rules);
-  });
-
-  test('is never taken for an instance of the operator', async () => {
-    const all = await render(values);
-    const labelsOf = (name: string): object =>
-      (all.find(({ kind, metadata }) => kind === 'Deployment' && metadata.name === name) as unknown as Selecting).spec
-        .selector;
-    assert.deepEqual(labelsOf('fenceline'), { matchLabels: { 'app.kubernetes.io/name': 'fenceline' } });
-    assert.deepEqual(labelsOf('fenceline-console'), { matchLabels: { 'app.kubernetes.io/name': 'fenceline-console' } });
-  });
-});
-
-interface Selecting {
-  spec: { selector: object };
-}
 
 /** What is wrong, where, and for some what to do. */
 const mistakes: readonly [object, RegExp][] = [

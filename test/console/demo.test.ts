@@ -1,6 +1,6 @@
 /** `fenceline demo` as `make run` starts it: what a newcomer sees in the first minute. */
 import assert from 'node:assert/strict';
-import { execFile, spawn, type ChildProcess } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import * as http from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -9,34 +9,11 @@ import { promisify } from 'node:util';
 import type { NodePicture } from '../../src/console/picture.ts';
 import type { MachineSnapshot, StagePicture } from '../../src/console/snapshot.ts';
 import { ConsoleStream } from '../support/console-stream.ts';
+import { DemoProcess } from '../support/demo-process.ts';
 import { waitFor } from '../support/wait.ts';
 
-class Demo implements AsyncDisposable {
-  readonly #child: ChildProcess;
-  readonly ended: Promise<number | null>;
-  output = '';
+class Demo extends DemoProcess {
   seen: ConsoleStream | undefined;
-
-  constructor(...args: string[]) {
-    this.#child = spawn('bin/fenceline', ['demo', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
-    this.ended = new Promise((resolve) => this.#child.once('exit', (code) => resolve(code)));
-    for (const stream of [this.#child.stdout, this.#child.stderr]) {
-      stream?.on('data', (chunk) => {
-        this.output += String(chunk);
-      });
-    }
-  }
-
-  async url(): Promise<URL> {
-    const match = await waitFor('the address', () => /console +(http:\S+)/.exec(this.output)).catch((error: Error) => {
-      throw new Error(`${error.message}; it said: ${this.output}`, { cause: error });
-    });
-    return new URL(match[1] ?? '');
-  }
-
-  get kubeconfig(): string {
-    return /export KUBECONFIG=(\S+)/.exec(this.output)?.[1] ?? '';
-  }
 
   /** Follows the page's stream. */
   async follow(): Promise<ConsoleStream> {
@@ -47,15 +24,6 @@ class Demo implements AsyncDisposable {
   async act(node: string, action: string): Promise<number> {
     const headers = { 'x-fenceline-console': '1' };
     return (await fetch(new URL(`nodes/${node}/${action}`, await this.url()), { method: 'POST', headers })).status;
-  }
-
-  interrupt(): void {
-    this.#child.kill('SIGINT');
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#child.kill('SIGKILL');
-    await this.ended;
   }
 }
 

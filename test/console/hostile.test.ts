@@ -5,8 +5,10 @@ import { connect } from 'node:net';
 import { after, before, describe, test } from 'node:test';
 import { realClock } from '../../src/clock.ts';
 import { loadAssets } from '../../src/console/assets.ts';
+import { UserError } from '../../src/cli/user-error.ts';
 import type { Session } from '../../src/console/console-server.ts';
 import { ConsoleServer } from '../../src/console/console-server.ts';
+import { Rehearsals } from '../../src/console/rehearsals.ts';
 
 const done: string[] = [];
 const session: Session = {
@@ -14,6 +16,10 @@ const session: Session = {
   act: async ({ act, node }) => {
     done.push(`${act} ${node}`);
     return { ok: true, text: 'done' };
+  },
+  read: async () => {
+    done.push('read');
+    throw new UserError('not here');
   },
 };
 const good = { 'x-fenceline-console': '1', authorization: 'Bearer good' };
@@ -24,7 +30,12 @@ before(async () => {
   const admit = async ({ headers }: http.IncomingMessage) =>
     headers.authorization === good.authorization ? session : ({ status: 401, text: 'sign in' } as const);
   const machines = { act: () => Boolean(done.push('machine')), actZone: () => Boolean(done.push('zone')) };
-  server = new ConsoleServer({ clock: realClock, gate: { admit }, assets: await loadAssets(), machines });
+  const start = (): never => {
+    done.push('rehearsal');
+    throw new Error('none is to be started');
+  };
+  const rehearsals = new Rehearsals({ clock: realClock, start, memoryMiB: 1 });
+  server = new ConsoleServer({ clock: realClock, gate: { admit }, assets: await loadAssets(), machines, rehearsals });
   port = await server.listen(0);
 });
 after(() => server.close());
@@ -64,7 +75,13 @@ function raw(text: string): Promise<number> {
 }
 
 const script = '<script>alert(1)</script>';
-const paths = ['/acts/fence/node-1', '/acts/stop/node-1', '/nodes/node-1/power-off', '/zones/z1/partition'];
+const paths = [
+  '/acts/fence/node-1',
+  '/acts/stop/node-1',
+  '/nodes/node-1/power-off',
+  '/zones/z1/partition',
+  '/rehearsals',
+];
 const body = JSON.stringify({ typed: 'node-1' });
 const post = (path: string, headers: http.OutgoingHttpHeaders, sent: string | Buffer = body): Sent => ({
   method: 'POST',
@@ -137,6 +154,27 @@ const requests: Sent[] = [
     post('/acts/fence/node-1', good, sent),
   ),
   ...[17_000, 100_000, 3_000_000].map((size) => post('/acts/fence/node-1', good, `{"typed":"${'x'.repeat(size)}"}`)),
+  // Rehearsals of what there is not, for ever, and of texts that are too long.
+  ...[
+    {},
+    { what: 'node' },
+    { what: 'everything', which: 'node-1' },
+    { what: '__proto__', which: 'node-1' },
+    { what: ['node'], which: 'node-1' },
+    { what: 'node', which: { length: 1 } },
+    { what: 'node', which: 'x'.repeat(10_000) },
+    { what: 'node', which: 'node-1', runFor: '9999h' },
+    { what: 'node', which: 'node-1', runFor: '1e9h' },
+    { what: 'node', which: 'node-1', runFor: -1 },
+    { what: 'node', which: 'node-1', endsAfter: '$(reboot)' },
+    { what: 'node', which: 'node-1', policy: ['x'] },
+    { what: 'node', which: 'node-1', policy: 'x'.repeat(40_000) },
+    { what: 'node', which: 'node-1', policy: 'x'.repeat(100_000) },
+    { what: 'node', which: 'node-1', policy: script, runFor: script },
+  ].map((asked) => post('/rehearsals', good, JSON.stringify(asked))),
+  ...['{', '[]', 'null', '', 'what=node&which=node-1'].map((sent) => post('/rehearsals', good, sent)),
+  { path: '/rehearsals', headers: good },
+  { path: '/rehearsals?what=node&which=node-1', headers: good },
   ...Array.from({ length: 10 }, (_, index) => ({
     path: '/',
     headers: { ...good, [`x-${index}`]: 'a'.repeat(20_000) },

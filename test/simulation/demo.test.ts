@@ -3,12 +3,13 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { workloadReport } from '../../src/cli/check-workloads.ts';
 import { explainNode } from '../../src/cli/explain.ts';
-import { planOf, runDocument } from '../../src/cli/rehearse.ts';
+import { planOf } from '../../src/cli/rehearse.ts';
 import { snapshotOf } from '../../src/cli/snapshot-of.ts';
 import { DemoCluster } from '../../src/console/demo-cluster.ts';
 import { demoNamespace } from '../../src/console/demo-objects.ts';
 import type { MachineAction } from '../../src/console/snapshot.ts';
 import { KubeClient } from '../../src/kube/client.ts';
+import { runDocument } from '../../src/scenario/from-cluster/plan.ts';
 import { Random } from '../../src/world/random.ts';
 import { VirtualClock } from '../../src/world/time/virtual-clock.ts';
 
@@ -159,7 +160,7 @@ describe('what is asked of the demo from outside', () => {
     assert.deepEqual([stateful, findings], [4, []]);
     const { documents, struck, notes } = planOf(snapshot, { node: ['node-1'], runFor: '3m' });
     assert.doesNotMatch(notes.join(), /without a device/);
-    const outcome = await runDocument(documents[0]?.document ?? assert.fail(), struck, undefined);
+    const outcome = await runDocument(documents[0]?.document ?? assert.fail(), { struck, wallNow: () => 0 });
     assert.deepEqual(
       outcome.nodes.map(({ node, releases }) => [node, releases[0]?.basis]),
       [['node-1', 'PowerOff']],

@@ -8,12 +8,13 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { describe, test } from 'node:test';
 import type { Snapshot } from '../../src/api/snapshot.ts';
-import { planOf, runDocument, textOf } from '../../src/cli/rehearse.ts';
+import { planOf, textOf } from '../../src/cli/rehearse.ts';
 import type { RehearsalFlags } from '../../src/cli/rehearse.ts';
 import { snapshotOf } from '../../src/cli/snapshot-of.ts';
 import { toYaml } from '../../src/cli/yaml.ts';
 import { KubeClient } from '../../src/kube/client.ts';
 import type { Outcome } from '../../src/scenario/from-cluster/outcome.ts';
+import { runDocument } from '../../src/scenario/from-cluster/plan.ts';
 import { parseScenarios } from '../../src/scenario/parse.ts';
 import { ScenarioError } from '../../src/scenario/reader.ts';
 import { runScenario } from '../../src/scenario/runner.ts';
@@ -74,7 +75,7 @@ async function snapshotOfCluster(of: readonly object[], changes: object = {}): P
 async function outcomes(snapshot: Snapshot, flags: RehearsalFlags): Promise<Outcome[]> {
   const { documents, struck } = planOf(snapshot, { runFor: '20m', ...flags });
   const found: Outcome[] = [];
-  for (const { document } of documents) found.push(await runDocument(document, struck, undefined));
+  for (const { document } of documents) found.push(await runDocument(document, { struck, wallNow: () => 0 }));
   return found;
 }
 
@@ -193,7 +194,7 @@ describe('simulate --from-cluster', () => {
     const node = nodeOf(snapshot, 'default/db-0');
     const told = async (how: 'powerOff' | 'partition'): Promise<string> => {
       const { documents, struck } = planOf(snapshot, { node: [node], how, runFor: '5m' });
-      const outcome = await runDocument(documents[0]?.document ?? assert.fail(), struck, undefined);
+      const outcome = await runDocument(documents[0]?.document ?? assert.fail(), { struck, wallNow: () => 0 });
       return textOf({ notes: [], unwell: new Set() }, [{ policies: 'in force', outcome }]);
     };
     const lost = await told('powerOff');
@@ -274,7 +275,7 @@ describe('simulate --from-cluster', () => {
       notes.join('\n'),
     );
     // 45 of 105 were more than 40 %; of 150 they are not.
-    const outcome = await runDocument(plan.document, struck, undefined);
+    const outcome = await runDocument(plan.document, { struck, wallNow: () => 0 });
     const storms = outcome.nodes.flatMap(({ holds }) => holds.filter(({ reason }) => /Storm/.test(reason)));
     assert.deepEqual(storms, []);
     assert.ok(outcome.nodes.some(({ releases }) => releases.length > 0));

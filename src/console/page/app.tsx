@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { MorePage } from './more-pages.tsx';
 import { NodePage } from './node-page.tsx';
 import { NowPage } from './now-page.tsx';
+import { RehearsePage } from './rehearse-page.tsx';
 import type { Route } from './route.ts';
 import { hashOf, pageOf, routeOf } from './route.ts';
 import { SignIn } from './sign-in.tsx';
@@ -18,6 +19,7 @@ const tabs: { page: Route['page']; label: string }[] = [
   { page: 'workloads', label: 'Workloads' },
   { page: 'devices', label: 'Devices' },
   { page: 'policies', label: 'Policies' },
+  { page: 'rehearse', label: 'Rehearse' },
   { page: 'drains', label: 'Drains' },
   { page: 'record', label: 'Record' },
 ];
@@ -64,6 +66,7 @@ export function App({ store, edge }: { store: Store; edge: Edge }): JSX.Element 
 
 function Page({ route }: { route: Route }): JSX.Element {
   if (route.page === 'now') return <NowPage />;
+  if (route.page === 'rehearse') return <RehearsePage route={route} />;
   return route.page === 'node' ? <NodePage route={route} /> : <MorePage name={route.page} />;
 }
 
@@ -76,9 +79,13 @@ function everySecond(edge: Edge, callback: () => void): () => void {
 }
 
 function follow(onRoute: (route: Route) => void): () => void {
+  let before = pageOf(routeOf(location.hash));
   const changed = (): void => {
-    onRoute(routeOf(location.hash));
-    if (routeOf(location.hash).lane === undefined) scrollTo(0, 0);
+    const route = routeOf(location.hash);
+    onRoute(route);
+    // What is opened on a page, or asked of it, leaves the reader where he is.
+    if (route.lane === undefined && (pageOf(route) !== before || route.page === 'node')) scrollTo(0, 0);
+    before = pageOf(route);
   };
   addEventListener('hashchange', changed);
   return () => removeEventListener('hashchange', changed);

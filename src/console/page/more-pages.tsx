@@ -213,9 +213,12 @@ function Policies({ page }: { page: PoliciesPage }): JSX.Element {
       <Title
         text={`${some(policies.length, 'policy', 'policies')} in force, ${risky} risky. ${unselected.length === 0 ? 'Every node has one.' : `${unselected.length} nodes have none.`}`}
       />
-      <Panel title="Policies">
+      <Panel title="Policies" aside={<a href={hashOf({ page: 'rehearse' })}>What would they do?</a>}>
         {policies.length === 0 ? (
-          <Empty>Without a policy nothing is done about any node.</Empty>
+          <Empty>
+            Without a policy nothing is done about any node.{' '}
+            <a href={hashOf({ page: 'rehearse' })}>Rehearse one of the reference</a>
+          </Empty>
         ) : (
           <PolicyTable lines={policies} label="Policies" />
         )}

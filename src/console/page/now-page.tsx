@@ -127,7 +127,10 @@ export function Incidents(props: { title: string; lines: IncidentLine[]; isDemo:
   return (
     <Panel title={title}>
       {lines.length === 0 ? (
-        <Empty>{isDemo ? 'None yet. Try one: tell a story, or pull a plug.' : 'None on record.'}</Empty>
+        <Empty>
+          {isDemo ? 'None yet. Try one: tell a story, or pull a plug. Or ' : 'None on record. '}
+          <a href={hashOf({ page: 'rehearse' })}>{isDemo ? 'rehearse one' : 'Rehearse one'}</a>.
+        </Empty>
       ) : (
         <Table heads={['Node', 'Since', 'What', 'Workloads away', 'Outcome']} label={title}>
           {lines.map(({ id, node, trouble, startedAt, endedAt, outcome, awayMs }) => (

@@ -52,12 +52,25 @@ export function scenarioOf(wanted: Wanted): ScenarioDocument {
         ...part.pods.map(podOf),
         ...budgetsOf(snapshot, part),
         ...part.sets.map((set) => setOf(set, part.pods)),
-        ...policies.map(({ metadata: { name: policy }, ...rest }) => ({ ...rest, metadata: { name: policy } })),
+        ...policies.map(named),
       ],
       events: [...deadNodes(part), ...events],
       runFor,
     },
   };
+}
+
+/** The same, with these policies in the place of those of their names. */
+export function proposing(document: ScenarioDocument, policies: readonly SnapshotObject[]): ScenarioDocument {
+  const names = new Set(policies.map(({ metadata }) => metadata.name));
+  const kept = document.spec.objects.filter(
+    ({ kind, metadata }) => kind !== 'RemedyPolicy' || !names.has(metadata.name),
+  );
+  return { ...document, spec: { ...document.spec, objects: [...kept, ...policies.map(named)] } };
+}
+
+function named({ metadata: { name }, ...rest }: SnapshotObject): SnapshotObject {
+  return { ...rest, metadata: { name } };
 }
 
 /** What cannot be taken over, in sentences. */

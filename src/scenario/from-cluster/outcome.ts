@@ -57,6 +57,9 @@ interface LostPod extends PodOutcome {
   keepsName: boolean;
 }
 
+/** Its controller is none that the simulation has. */
+export const unmade = 'nobody makes it again';
+
 const quarantine = 'fenceline.dev/quarantine';
 
 /** Watches a run; it judges nothing. */
@@ -98,14 +101,15 @@ export class OutcomeWatch {
     for (const node of this.#struck) this.#nodeOf(node);
   }
 
-  outcome({ timeline, violations, exemptions, virtualMs, wallMs }: Report): Outcome {
+  /** `told`: what is said in it, as it is to be read. */
+  outcome({ timeline, violations, exemptions, virtualMs, wallMs }: Report, told: (text: string) => string): Outcome {
     for (const { at, actor, what, object } of timeline) {
       const node = this.#nodes.get(object.replace(/^node\//, ''));
       if (node !== undefined && actor.startsWith('operator-') && what.startsWith('suspect:')) node.suspectedAt ??= at;
     }
     return {
-      nodes: [...this.#nodes.values()].toSorted(byName(({ node }) => node)),
-      pods: [...this.#pods.values()].filter((pod) => this.#isTold(pod)).map((pod) => this.#ended(pod)),
+      nodes: [...this.#nodes.values()].map((node) => nodeTold(node, told)).toSorted(byName(({ node }) => node)),
+      pods: [...this.#pods.values()].filter((pod) => this.#isTold(pod)).map((pod) => podTold(this.#ended(pod), told)),
       violations,
       exemptions,
       virtualMs,
@@ -235,7 +239,7 @@ export class OutcomeWatch {
     const next = [...this.#late.values()].find((one) =>
       keepsName ? keyOf(one) === pod.pod : controllerOf(one)?.uid === owner,
     );
-    const why = next === undefined ? 'nobody makes it again' : conditionOf(next, 'PodScheduled')?.message;
+    const why = next === undefined ? unmade : conditionOf(next, 'PodScheduled')?.message;
     return { ...pod, becomes: 'waits for a node', ...(why === undefined ? {} : { why }) };
   }
 
@@ -247,6 +251,27 @@ export class OutcomeWatch {
     const { hold } = fence?.status ?? {};
     return { why: hold?.message ?? (fence === undefined ? 'no policy does anything about its node' : 'it waits') };
   }
+}
+
+function nodeTold({ holds, fence, ...node }: NodeOutcome, told: (text: string) => string): NodeOutcome {
+  const { waitsFor, message } = fence ?? {};
+  return {
+    ...node,
+    holds: holds.map((hold) => ({ ...hold, message: told(hold.message) })),
+    ...(fence === undefined
+      ? {}
+      : {
+          fence: {
+            ...fence,
+            ...(waitsFor === undefined ? {} : { waitsFor: told(waitsFor) }),
+            ...(message === undefined ? {} : { message: told(message) }),
+          },
+        }),
+  };
+}
+
+function podTold(pod: PodOutcome, told: (text: string) => string): PodOutcome {
+  return pod.why === undefined ? pod : { ...pod, why: told(pod.why) };
 }
 
 /** What a device has said of it. Undefined: nothing yet, or there is none, as for a cordon. */

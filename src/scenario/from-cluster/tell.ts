@@ -53,7 +53,8 @@ function nodeText(node: NodeOutcome | undefined): string {
   const { suspectedAt, fencedAt, confirmedAt, foundOffAt, isolatedAt, releases, backAt, fence } = node;
   const freed = releases.map(({ basis, at, pods }) => `frees ${count(pods, 'pod')} ${time(at)} (${basis})`);
   const hold =
-    node.holds.findLast(({ until }) => until === undefined) ?? (fencedAt === undefined ? node.holds.at(-1) : undefined);
+    node.holds.findLast(({ until }) => until === undefined) ??
+    (fencedAt === undefined && releases.length === 0 ? node.holds.at(-1) : undefined);
   const parts = [
     ...(suspectedAt === undefined ? [] : [`suspected ${time(suspectedAt)}`]),
     ...(fencedAt === undefined ? [] : [`fenced ${time(fencedAt)}`]),
