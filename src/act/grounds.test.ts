@@ -17,12 +17,12 @@ import { nodeFenceName } from '../api/fence-names.ts';
 import { plansOf } from '../api/plans.ts';
 import { writtenPause } from '../api/seen-pause.ts';
 import type { Method } from '../api/fence-config.ts';
-import type { Basis, Grounds, SeenPod } from '../api/steps.ts';
+import type { AskedElsewhere, Basis, Grounds, SeenPod } from '../api/steps.ts';
 import type { Device } from '../devices/device.ts';
 import type { KubeObject } from '../kube/client.ts';
 import type { Knocked } from '../kube/knock.ts';
 import { configMaps, nodeFences } from '../kube/resources.ts';
-import type { AskDevices } from './grounds.ts';
+import type { AskDevices, LookElsewhere } from './grounds.ts';
 import { namesCause, verify } from './grounds.ts';
 import { LiveReads } from './live-reads.ts';
 
@@ -286,6 +286,37 @@ describe('the grounds of an act', () => {
     assert.equal(await falls('refused'), true);
     assert.equal(await falls('refused', {}), false, 'it has had its time');
     for (const says of ['open', 'silent', 'unknown'] as const) assert.equal(await falls(says), false, says);
+  });
+
+  test('[ADM-6] of a cut fall when somebody else has begun to work on the node since, or nobody can say', async () => {
+    const cluster = await ActCluster.create();
+    const plans = plansOf(await cluster.read(nodeRef));
+    const far = {
+      by: 'Fence Agents Remediation',
+      does: 'remedies',
+      object: 'FenceAgentsRemediation x/node-1',
+    } as const;
+    const failed = { kind: 'timeout', message: '', mayHaveHappened: false } as const;
+    const remedy = await groundsOf(cluster, 'Remedy');
+    const asked: AskedElsewhere[] = [];
+    const falls = async (now: Awaited<ReturnType<LookElsewhere>>, worth: object = {}): Promise<string | undefined> => {
+      const grounds = {
+        ...remedy,
+        worth: { plans, elsewhere: { name: 'node-1', machine: 'a/b', found: [] }, ...worth },
+      };
+      const elsewhere: LookElsewhere = async (node) => (asked.push(node), now);
+      return (await verify(new LiveReads(cluster.client, {}), grounds, { ask: async () => undefined, elsewhere }))
+        ?.kind;
+    };
+    assert.equal(await falls({ ok: true, value: [] }), undefined);
+    assert.equal(await falls({ ok: true, value: [far] }), 'changed');
+    assert.equal(await falls({ ok: false, error: failed }), 'unreadable');
+    assert.deepEqual(new Set(asked.map((one) => JSON.stringify(one))), new Set(['{"name":"node-1","machine":"a/b"}']));
+    assert.equal(
+      await falls({ ok: true, value: [far] }, { elsewhere: undefined }),
+      undefined,
+      'it rests on nothing of it',
+    );
   });
 
   test('S4: fall when the devices do not say off, which is asked before anything is read', async () => {

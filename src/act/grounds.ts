@@ -9,10 +9,11 @@ import type { Slotted } from '../api/facts.ts';
 import { isDeepStrictEqual } from 'node:util';
 import { holdsSlot, isOver, isStatus } from '../api/facts.ts';
 import { nodeFenceName } from '../api/fence-names.ts';
+import type { OtherActor } from '../api/others.ts';
 import { PAUSE_NAME, writtenPause } from '../api/seen-pause.ts';
 import { plansOf } from '../api/plans.ts';
 import { SAFE_DETACH_ANNOTATION } from '../api/release-view.ts';
-import type { Basis, DeviceQuestion, Grounds } from '../api/steps.ts';
+import type { AskedElsewhere, Basis, DeviceQuestion, Grounds } from '../api/steps.ts';
 import type { KubeObject } from '../kube/client.ts';
 import type { KubeError, Result } from '../kube/errors.ts';
 import type { Knock } from '../kube/knock.ts';
@@ -68,7 +69,11 @@ interface Others {
   ask: AskDevices;
   /** Absent where nothing is cut: nobody has to know. */
   knock?: Knock;
+  elsewhere?: LookElsewhere | undefined;
 }
+
+/** Who else is at work on a node now, by objects beside it. */
+export type LookElsewhere = (node: AskedElsewhere) => Promise<Result<readonly OtherActor[]>>;
 
 /** What each basis rests on, all of it read live. */
 const comparisons: Record<Basis, readonly Comparison[]> = {
@@ -86,6 +91,7 @@ const comparisons: Record<Basis, readonly Comparison[]> = {
     samePolicy,
     freeSlot,
     samePlans,
+    sameOthers,
     somethingToGain,
     kubeletNotAway,
   ],
@@ -222,6 +228,15 @@ async function samePlans(reads: LiveReads, { node, worth }: Grounds): Promise<Re
   return isDeepStrictEqual(plansOf(read.value), worth.plans)
     ? undefined
     : changed(`somebody has other plans with ${node} now`);
+}
+
+/** Somebody else may have begun to remedy it since, or has ended. */
+async function sameOthers(_: LiveReads, { worth, node }: Grounds, { elsewhere }: Others): Promise<Refusal | undefined> {
+  if (worth?.elsewhere === undefined || elsewhere === undefined) return undefined;
+  const { found, ...about } = worth.elsewhere;
+  const now = await elsewhere(about);
+  if (!now.ok) return { kind: 'unreadable', error: now.error };
+  return isDeepStrictEqual(now.value, found) ? undefined : changed(`somebody else has begun or ended work on ${node}`);
 }
 
 /** What would be freed may have gone by itself: then there is nothing to cut for. */

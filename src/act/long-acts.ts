@@ -18,6 +18,7 @@ import type { Hear, MayAct } from './device-tasks.ts';
 import { DeviceTasks } from './device-tasks.ts';
 import type { DrainCalls } from './drain-node.ts';
 import { cordonFirst, drainNode, Leavers } from './drain-node.ts';
+import type { LookElsewhere } from './grounds.ts';
 import { namesCause, verify } from './grounds.ts';
 import { runJob } from './jobs.ts';
 import { LiveReads } from './live-reads.ts';
@@ -58,6 +59,8 @@ export interface LongActsOptions {
   onNode: (name: string) => void;
   /** It was found otherwise than it was decided on. */
   onChanged: (name: string) => void;
+  /** Who else is at work on a node now; absent: nobody knows. */
+  elsewhere?: LookElsewhere;
   random: () => number;
   /** A fence of it is under way. */
   isFenced: (name: string) => boolean;
@@ -357,11 +360,12 @@ export class LongActs {
     const { key } = act;
     const isCut = act.do === 'switch' && act.method.action === 'off';
     if (isCut && !namesCause(grounds)) return 'nobody says what it is for';
-    const { client, isLeading, timeoutMs, nodeName, onChanged } = this.#options;
+    const { client, isLeading, timeoutMs, nodeName, onChanged, elsewhere } = this.#options;
     // Whatever was decided, and whoever recorded it: nobody would be left to finish what is begun here and elsewhere (STM-8).
     if (isCut && name === nodeName) return 'this process runs on it';
     const refusal = await verify(new LiveReads(client, { timeoutMs }), grounds, {
       knock: this.#knock,
+      elsewhere,
       ask: async () => 'nobody is asked here',
     });
     if (refusal?.kind === 'changed') onChanged(name);

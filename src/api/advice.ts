@@ -202,8 +202,8 @@ export const HELD_ADVICE: AdviceFor<typeof HELD> = {
     can: [c.pauses, c.fence],
   },
   LeftToOthers: {
-    ends: 'the other one has taken its mark away, or the node is gone; what is found off is let go all the same',
-    can: [{ ...c.describe, to: 'see whose taint or finalizer is on it, and ask them' }, c.fence],
+    ends: 'the other one has taken its mark away, the object that is named is gone or done, or the node is gone; what is found off is let go all the same',
+    can: [{ ...c.describe, to: 'see whose taint or finalizer is on it, if no object is named, and ask them' }, c.fence],
   },
   Cooldown: {
     ends: 'storm.cooldown of policy {{policy}} has passed since the storm',

@@ -9,6 +9,8 @@ export interface MachineClaims {
   providerId?: string;
   /** A hash, by which it is told from another one that had the name of its node before. */
   machineId?: string;
+  /** Which Machine of Cluster API its Node says that it is, as `namespace/name`: whoever may write to the Node may write that. */
+  machine?: string;
   /** Another node says the same of itself, by what: what two say is left out above, because it is proof for neither. */
   disputed?: { systemUuid?: string; providerId?: string };
   /** The provider ID that is left out: by it nothing is cut, and what was is switched on again. */

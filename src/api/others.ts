@@ -1,12 +1,24 @@
 /**
  * Who else acts on nodes, and by what on the Node object it is told that they are at it (ADM-6). One table: what is new is one line
- * more. The names are theirs: what they call it otherwise is not noticed, and nothing is left to them.
+ * more. The names are theirs: what they call it otherwise is not noticed, and nothing is left to them. What objects beside the Node
+ * say is read by observe/others-at-work.ts.
  */
 
 export interface OtherActor {
   by: string;
-  /** `removes` and `remedies`: the node is theirs. `reboots`: it comes back by itself. */
-  does: 'removes' | 'remedies' | 'reboots';
+  /** `reboots`: it comes back by itself. Whatever else it is, the node is theirs. */
+  does: 'removes' | 'remedies' | 'maintains' | 'switchesOff' | 'reboots';
+  /** Which object says so, such as `FenceAgentsRemediation far/node-3`; absent: the Node itself. */
+  object?: string;
+  /** Since when, as it is written there. */
+  since?: string;
+}
+
+/** What objects beside the Node say of who is at it. */
+export interface Elsewhere {
+  found: readonly OtherActor[];
+  /** It is not known yet: so long somebody has been asking. */
+  openForMs?: number;
 }
 
 type Mark = OtherActor & ({ taint: string } | { annotation: string });
@@ -56,9 +68,12 @@ export function othersAt({ metadata, spec }: MarkedNode): OtherActor[] {
 const doing: Record<OtherActor['does'], string> = {
   removes: 'removes it',
   remedies: 'remedies it',
+  maintains: 'keeps it for maintenance',
+  switchesOff: 'switches its machine off',
   reboots: 'reboots it',
 };
 
-export function toldOther({ by, does }: OtherActor): string {
-  return `${by} ${doing[does]}`;
+export function toldOther({ by, does, object, since }: OtherActor): string {
+  const from = since === undefined ? '' : ` since ${since}`;
+  return `${by} ${doing[does]}${object === undefined ? '' : ` (${object}${from})`}`;
 }

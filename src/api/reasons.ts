@@ -95,6 +95,8 @@ export const RISKY = group('RemedyPolicy', 'Risky', 'The policy is legal, and ca
   PortUnproven:
     'Nodes are cut off from their storage by a port that cannot say whose it is, and nobody has shown it: another node may be cut off, and nothing goes by it.',
   IdentityUnchecked: 'A fence configuration says identity=unchecked: another machine may be switched off.',
+  OthersAct:
+    'Somebody else is set up to act on its nodes, or on their pods and machines, whether they are fenced or not; the message says who, and what to do.',
   KubernetesDetaches: 'kube-controller-manager may detach volumes by force after 6 minutes, fenced or not.',
 });
 
@@ -179,7 +181,7 @@ export const HELD = group('NodeFence', 'Held', 'Something other than the node it
     'Nobody outside of the zone that the operator runs in is heard of, and there are at least two other zones: the one that is cut off may be its own.',
   ConcurrencyLimit: 'As many nodes as maxConcurrent allows are being fenced, or are under another remedy.',
   LookingAround:
-    'Whether other nodes are silent too, and whether the machine answers although its kubelet does not, is found out first.',
+    'Whether other nodes are silent too, whether the machine answers although its kubelet does not, and whether somebody else is at work on it, is found out first.',
   ComingBack: 'The node was silent, and its kubelet renews its Lease again: it has a minute to be Ready.',
   PlannedWork:
     'The node is cordoned by others, or has reported that its machine is shutting down: it has bootTimeout to be back.',
@@ -189,7 +191,7 @@ export const HELD = group('NodeFence', 'Held', 'Something other than the node it
     'The API server lets nothing go from the node, so that a cut would free nothing: a right is missing, or a webhook says no, is down or does not answer.',
   NamedPause: 'An annotation fenceline.dev/pause.<name> of the node lies in the future, or is no time.',
   LeftToOthers:
-    'Somebody else removes or remedies the node: the cluster autoscaler, Karpenter, another remediation operator, or who deletes its Node object.',
+    'Somebody else removes or remedies the node, or has its machine: the cluster autoscaler, Karpenter, Cluster API, Metal3, another remediation operator, or who deletes its Node object.',
   Cooldown: 'A storm has ended less than storm.cooldown ago.',
   SkipCondition: 'The node has a condition of skipWhen.',
   Maintenance: 'The annotation fenceline.dev/maintenance-until lies in the future.',

@@ -6,6 +6,7 @@ import type { BudgetedPod } from './budgets.ts';
 import type { SlotKind } from './facts.ts';
 import type { Method } from './fence-config.ts';
 import type { SeenPause } from './seen-pause.ts';
+import type { OtherActor } from './others.ts';
 import type { Plans } from './plans.ts';
 import type { PodFacts, Remediation } from './release-view.ts';
 
@@ -52,10 +53,19 @@ export interface SeenPod {
 export interface Worth {
   /** What others have in mind with the node, still as it was when that was weighed. */
   plans: Plans;
+  /** Who else is at it by objects beside the Node, and by what those are found; absent: nobody knows. */
+  elsewhere?: AskedElsewhere & { found: readonly OtherActor[] };
   /** What there is to gain by it, which has to be there still; absent: it has had its time. */
   gain?: Gain | undefined;
   /** Where a kubelet that is only away would refuse, and must not; absent: it has had its time. */
   door?: { address: string; port: number } | undefined;
+}
+
+/** By what the objects of others name a node. */
+export interface AskedElsewhere {
+  name: string;
+  machine?: string | undefined;
+  providerId?: string | undefined;
 }
 
 /** One thing that a release would free. */

@@ -1,4 +1,5 @@
 /** How the nodes around one are that is to be cut, or was. */
+import type { Elsewhere } from './others.ts';
 
 /** Which nodes have not been heard of since the fence of this one was called for, and do not count as silent either. */
 export interface Surroundings {
@@ -58,4 +59,6 @@ export interface OtherNodes {
   others?: number;
   /** Which of them were made so lately that times do not tell; absent: none. */
   youngOthers?: readonly string[];
+  /** Who else is at it, by objects beside its Node; absent: nobody has asked. */
+  elsewhere?: Elsewhere;
 }

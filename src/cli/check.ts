@@ -39,7 +39,8 @@ import type { CheckReason } from '../api/node-check.ts';
 import type { AgentFlags } from './agent-flags.ts';
 import { addAgentFlags, agentSettings } from './agent-flags.ts';
 import type { Others } from './check-others.ts';
-import { othersIn, renderOthers, renderUnread } from './check-others.ts';
+import { renderOthers, renderUnread } from './check-others.ts';
+import { readSetUp, tellGroups, tellSetUp } from '../observe/others-set-up.ts';
 import { writtenProblems } from './check-written.ts';
 import type { WorkloadFlags } from './check-workloads.ts';
 import { checkWorkloads } from './check-workloads.ts';
@@ -212,10 +213,9 @@ async function othersFor({ client }: CheckContext, checked: readonly CheckedNode
   const fenced = new Set(checked.flatMap(({ node, policy }) => (policy === undefined ? [] : node)));
   if (fenced.size === 0) return { findings: [], unread: [] };
   const all = taken(await listNodes(client, new AbortController().signal));
-  return othersIn(
-    client,
-    all.filter(({ name }) => fenced.has(name)),
-  );
+  const own = all.filter(({ name }) => fenced.has(name));
+  const setUp = await readSetUp(client);
+  return { findings: [...tellSetUp(setUp, own), ...tellGroups(own)], unread: setUp.unread };
 }
 
 interface Configs extends Written {

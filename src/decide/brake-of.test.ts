@@ -88,6 +88,16 @@ describe('what holds back what cannot be taken back', () => {
   const heldBy = (harsh: Harsh, change: Partial<NodeCase> = {}): string | undefined =>
     brakeOf(aCase({ serverNowMs: nowMs, policy: acting(), ...change }), harsh)?.reason;
 
+  test('[ADM-6] that somebody else is at work on it, or that nobody knows yet; but for a person', () => {
+    const far = { by: 'Fence Agents Remediation', does: 'remedies', object: 'x' } as const;
+    for (const kind of ['fence', 'remedy'] as const) {
+      assert.equal(heldBy({ kind }, { elsewhere: { found: [far] } }), 'LeftToOthers');
+      assert.equal(heldBy({ kind }, { elsewhere: { found: [], openForMs: 0 } }), 'LookingAround');
+      assert.equal(heldBy({ kind }, { elsewhere: { found: [] } }), undefined);
+      assert.equal(heldBy({ kind, isRequested: true }, { elsewhere: { found: [far], openForMs: 0 } }), undefined);
+    }
+  });
+
   describe('of a node that was silent and renews its Lease again', () => {
     const lease = { renewTime, unchangedForMs: 0, durationMs: 40_000, renewed: true, renewedSinceNotReady: true };
     const back = (backForMs?: number, change: object = {}): Partial<NodeCase> => ({

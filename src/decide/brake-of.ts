@@ -6,7 +6,7 @@ import type { HELD } from '../api/reasons.ts';
 import type { NodeCase, PresentCase } from '../api/release-view.ts';
 import { powerSays } from '../fence/belief.ts';
 import type { Spell } from '../release/patience.ts';
-import { leftToOthers, patienceWith } from '../release/patience.ts';
+import { leftToOthers, othersUnknown, patienceWith } from '../release/patience.ts';
 import {
   cooldownBrake,
   isStorm,
@@ -58,11 +58,12 @@ export function brakeOf(nodeCase: NodeCase, harsh: Harsh): RemedyHold | undefine
   // Whether anything would be gained is not known of a node whose pods nobody has read; before anything is done they are.
   const isPatient = node !== undefined && spell !== undefined && !isRequested && nodeCase.isUnread !== true;
   return (
-    (isRequested ? undefined : leftToOthers(node)) ??
+    (isRequested ? undefined : leftToOthers(nodeCase)) ??
     skipFor(name, storm.skipWhen ?? [], trouble.conditions) ??
     crowdBrake(nodeCase, storm, threshold) ??
     (isRequested ? undefined : (returning(nodeCase) ?? sideBrake(nodeCase))) ??
     (kind === 'fence' && !isRequested ? lookAround(settling(nodeCase), nowMs) : undefined) ??
+    (isRequested ? undefined : othersUnknown(nodeCase)) ??
     (isPatient ? patienceWith({ ...nodeCase, node }, spell) : undefined) ??
     (kind === 'fence' && !isRequested ? refusedBrake(nodeCase) : undefined) ??
     cooldownBrake(storm, count, nowMs) ??

@@ -79,6 +79,8 @@ describe('a machine that is off', () => {
     };
     const rows: [Change, RegExp][] = [
       [{ node: { plans: { ...plans, others: [{ by: 'Karpenter', does: 'removes' }] } } }, /left to that one/],
+      [{ elsewhere: { found: [{ by: 'Metal3', does: 'removes', object: 'x' }] } }, /Metal3 removes it/],
+      [{ elsewhere: { found: [], openForMs: 0 } }, /is found out first/],
       [{ node: { plans: { ...plans, isCordoned: true } } }, /others have the node cordoned/],
       [{ node: { plans: { ...plans, isShuttingDown: true } } }, /was shutting down/],
       [{ node: { maintenanceUntil: timeOf(nowMs + 1000) } }, /under maintenance until/],

@@ -29,7 +29,7 @@ import type { LadderState } from '../remedy/ladder.ts';
 import { releaseNode } from '../release/release-node.ts';
 import { isTroubled } from '../remedy/ladder.ts';
 import type { Spell } from '../release/patience.ts';
-import { leftToOthers, pausedByName, wasShuttingDown } from '../release/patience.ts';
+import { leftToOthers, othersUnknown, pausedByName, wasShuttingDown } from '../release/patience.ts';
 import { gainOf } from '../release/gain.ts';
 import { maintenanceNow } from '../release/maintenance.ts';
 import { bootOf, isLostAgain } from './boot-of.ts';
@@ -243,7 +243,7 @@ function staysOff(nodeCase: PresentCase): string | undefined {
 
 /** Somebody has said that the machine is theirs now, and may have their hands in it. A cordon alone says so of the node. */
 function theirsBy(nodeCase: PresentCase): string | undefined {
-  const left = leftToOthers(nodeCase.node);
+  const left = leftToOthers(nodeCase) ?? othersUnknown(nodeCase);
   if (left !== undefined) return left.message;
   if (wasShuttingDown(nodeCase)) return 'its kubelet had reported that its machine was shutting down';
   return (maintenanceNow(nodeCase) ?? pausedByName(nodeCase))?.message;

@@ -90,6 +90,11 @@ interface Call {
   retryTooMany?: boolean;
 }
 
+interface ApiGroup {
+  name: string;
+  preferredVersion: { version: string };
+}
+
 export class KubeClient {
   readonly #options: KubeClientOptions;
   /** The query of writes, the same for all of them. */
@@ -122,6 +127,16 @@ export class KubeClient {
       limit: query.limit?.toString(),
     });
     return this.#call({ method: 'GET', path }, options);
+  }
+
+  /** Which groups there are, and the version of each that the server prefers: what is not among them costs no question of its own. */
+  async groups(options?: CallOptions): Promise<Result<Map<string, string>>> {
+    const read = await this.#call<{ groups?: ApiGroup[] }>({ method: 'GET', path: '/apis' }, options);
+    if (!read.ok) return read;
+    const versions = (read.value.groups ?? []).map(
+      ({ name, preferredVersion }) => [name, preferredVersion.version] as const,
+    );
+    return { ...read, value: new Map(versions) };
   }
 
   create<T extends KubeObject>(resource: Resource, object: T, options?: CallOptions): Promise<Result<T>> {

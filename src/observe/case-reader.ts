@@ -17,6 +17,7 @@ import type { ClusterView } from './cluster-view.ts';
 import type { CrashReports } from './crash-reports.ts';
 import { NodePods } from './node-pods.ts';
 import type { Observer } from './observer.ts';
+import { OthersElsewhere } from './others-elsewhere.ts';
 import { liveNode } from './project-release.ts';
 
 export interface CaseReaderOptions {
@@ -36,7 +37,10 @@ export interface CaseReaderOptions {
 /** What was read, and takes time to read. What other nodes do is added in the tick of the decision. */
 export type ReadCase = Sighting &
   Hanging &
-  Pick<NodeCase, 'serverNowMs' | 'policy' | 'drivers' | 'node' | 'lease' | 'fence' | 'isMended' | 'crash'>;
+  Pick<
+    NodeCase,
+    'serverNowMs' | 'policy' | 'drivers' | 'node' | 'lease' | 'fence' | 'isMended' | 'crash' | 'elsewhere'
+  >;
 
 /** What hangs on a node by its pods; attachments are those elsewhere of their volumes. */
 type Hanging = Pick<NodeCase, 'pods' | 'isUnread' | 'volumes' | 'attachments' | 'awaited' | 'budgets'>;
@@ -55,10 +59,13 @@ const watchedAtEase = 32;
 export class CaseReader {
   readonly #options: CaseReaderOptions;
   readonly #pods = new Map<string, NodePods>();
+  /** Who else is at work on those that are attended to. */
+  readonly others: OthersElsewhere;
   readonly #broken = Promise.withResolvers<never>();
 
   constructor(options: CaseReaderOptions) {
     this.#options = options;
+    this.others = new OthersElsewhere(options);
     this.#broken.promise.catch(() => {});
   }
 
@@ -107,6 +114,7 @@ export class CaseReader {
   forget(name: string): void {
     this.#pods.get(name)?.close();
     this.#pods.delete(name);
+    this.others.forget(name);
   }
 
   async read(seen: Sighting, from: NodePods | 'unread'): Promise<Result<ReadCase>> {
@@ -138,8 +146,15 @@ export class CaseReader {
       attachments: [...cluster.attachmentsOf(name), ...hanging.value.attachments],
       ...recordAt(serverNowMs, fence.value),
       ...(crash === undefined ? {} : { crash }),
+      ...this.#elsewhere(live, policy, from),
     };
     return { ok: true, value };
+  }
+
+  /** Where nothing is remedied nobody is in the way, and in a storm nothing begins. */
+  #elsewhere(node: LiveNode | undefined, policy: PolicyMatch, from: NodePods | 'unread'): Pick<ReadCase, 'elsewhere'> {
+    const isRemedied = policy.kind === 'one' && policy.policy.remedy !== undefined;
+    return node === undefined || from === 'unread' || !isRemedied ? {} : { elsewhere: this.others.of(node) };
   }
 
   async #hangingOn(name: string, policy: PolicyMatch, pods: NodePods): Promise<Result<Hanging>> {

@@ -67,6 +67,17 @@ function kubeletOf(status: WireNode['status']): Pick<LiveNode, 'kubelet'> {
   return address === undefined || port === 0 ? {} : { kubelet: { address, port } };
 }
 
+/** Cluster API writes it in two annotations, OpenShift in one. */
+function machineOf(annotations: Record<string, string> = {}): Pick<LiveNode, 'machine'> {
+  const [name, namespace] = [
+    annotations['cluster.x-k8s.io/machine'],
+    annotations['cluster.x-k8s.io/cluster-namespace'],
+  ];
+  const isWhole = name !== undefined && namespace !== undefined;
+  const machine = isWhole ? `${namespace}/${name}` : annotations['machine.openshift.io/machine'];
+  return machine === undefined ? {} : { machine };
+}
+
 function remediationOf(annotations: Record<string, string> = {}): { remediation?: Remediation } {
   const since = annotations[REMEDIATION_TIME_ANNOTATION];
   const pod = annotations[REMEDIATION_POD_ANNOTATION];
@@ -109,6 +120,7 @@ export function liveNode(object: KubeObject): LiveNode {
     ...(writer?.manager === undefined ? {} : { taintedBy: writer.manager }),
     systemUuid: status?.nodeInfo?.systemUUID ?? '',
     providerId: spec?.providerID ?? '',
+    ...machineOf(metadata.annotations),
     conditions: (status?.conditions ?? []).map((one) => ({ type: one.type ?? '', status: statusOf(one.status) })),
     isCordoned: spec?.unschedulable === true,
     ...cordonOf(object),

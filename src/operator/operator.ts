@@ -199,6 +199,7 @@ export class Operator {
       ...weighedBy(this.#observer, this.#devices),
       isFenced: (name) => this.#cluster.nodesWith('fenced').includes(name),
       onChanged: (name) => this.#reader.doubt(name),
+      elsewhere: (node) => this.#reader.others.live(node),
       jobObject: jobObjectsOf(this.#cluster),
     });
     const shared = new SharedFacts({

@@ -51,6 +51,8 @@ import {
   unwrittenMethod,
   watchedNodes,
 } from '../decide/policy-nodes.ts';
+import type { SetUp } from '../observe/others-set-up.ts';
+import { readSetUp, tellSetUp } from '../observe/others-set-up.ts';
 import { SecretStates } from '../observe/secret-states.ts';
 
 export interface PolicyStatusOptions {
@@ -91,6 +93,8 @@ interface Found extends PolicyNodes, ConfigFindings {
   unconfigured: ReadonlyMap<string, PolicyFindings['unconfigured']>;
   /** Nodes with a device that nobody looks whose machine it is, by policy. */
   unchecked: ReadonlyMap<string, readonly string[]>;
+  /** Who else is set up to act on nodes that are fenced, by policy. */
+  others: ReadonlyMap<string, PolicyFindings['others']>;
   /** In configurations of nodes that are not there. */
   strays: readonly ConfigProblem[];
   fencing: ReadonlySet<string>;
@@ -113,6 +117,7 @@ export class PolicyStatus {
   #touched = Promise.withResolvers<void>();
   /** Undefined: something has changed since that it depends on. */
   #found: Found | undefined;
+  #setUp: (SetUp & { atMs: number }) | undefined;
   /** Something changed while it was being found out. */
   #isTouched = false;
 
@@ -244,6 +249,7 @@ export class PolicyStatus {
     const named = new Set(matched.fenced.flatMap(({ config }) => [...secretsOf(config)]));
     const findings = configFindings(matched, configs, await this.#secrets.of(named));
     const unconfigured = await this.#unconfigured(matched.fenced);
+    const others = await this.#others(matched.fenced);
     if (signal.aborted) return undefined;
     this.#options.memory.share(sharedDevices(matched.fenced));
     this.#options.memory.configure(configuredDevices(matched.fenced));
@@ -257,7 +263,8 @@ export class PolicyStatus {
     const strays = strayProblems(nodes.value, configs);
     const fencing = new Set(facts.filter(fencesBy).map(({ name }) => name));
     const unchecked = uncheckedNodes(matched.fenced);
-    const found = { ...matched, ...findings, unconfigured, unchecked, strays, fencing, of: versionsOf(policies), atMs };
+    const of = versionsOf(policies);
+    const found = { ...matched, ...findings, unconfigured, unchecked, others, strays, fencing, of, atMs };
     if (!this.#isTouched) this.#found = found;
     return found;
   }
@@ -270,6 +277,24 @@ export class PolicyStatus {
       if (device?.ok === false) found.push({ policy: one.policy, node: one.node.name, why: device.problem });
     });
     return Map.groupBy(found, ({ policy }) => policy);
+  }
+
+  /** Nobody is in the way where nothing is fenced; what others have set up changes seldom. */
+  async #others(fenced: readonly FencedNode[]): Promise<Found['others']> {
+    const { client, clock, checkEveryMs = defaultCheckEveryMs } = this.#options;
+    if (fenced.length === 0) return new Map();
+    const atMs = clock.monotonic();
+    if (this.#setUp === undefined || atMs - this.#setUp.atMs >= checkEveryMs) {
+      this.#setUp = { ...(await readSetUp(client)), atMs };
+    }
+    const { read, unread } = this.#setUp;
+    const byPolicy = Map.groupBy(fenced, ({ policy }) => policy);
+    return new Map(
+      [...byPolicy].map(([policy, of]) => {
+        const nodes = of.map(({ node }) => node);
+        return [policy, { findings: tellSetUp({ read }, nodes), unread }];
+      }),
+    );
   }
 
   #findings(policy: StoredPolicy, found: Found): PolicyFindings {
@@ -289,6 +314,7 @@ export class PolicyStatus {
       unsupported: facts?.remedy?.unsupported ?? [],
       beyond: beyondOf(facts ?? {}, this.#options.forbidden),
       unchecked: found.unchecked.get(name) ?? [],
+      others: found.others.get(name),
       unproven:
         unprovenNodes(found.fenced, (node, method) => this.#options.memory.isOnTrust(node, method)).get(name) ?? [],
       unshown:

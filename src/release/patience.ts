@@ -7,6 +7,7 @@
  */
 import { clockTime, hasTaint } from '../api/facts.ts';
 import { isRenewing } from '../api/life.ts';
+import type { OtherActor } from '../api/others.ts';
 import { toldOther } from '../api/others.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { PAUSE_PREFIX } from '../api/plans.ts';
@@ -48,11 +49,30 @@ export function patienceWith(nodeCase: PresentCase, spell: Spell): Patience | un
   return undefined;
 }
 
+/** Nobody tells when an object beside the Node has changed: while one says so it is read again this often. */
+const othersAgainMs = 5000;
+/** What could not be read by then is not waited for: it may never be. */
+const othersOpenMs = 15_000;
+
 /** Two who act on one node undo what the other one does, or cut what the other one has just restarted (ADM-6). */
-export function leftToOthers(node: NodeCase['node']): Patience | undefined {
-  const other = node?.plans?.others?.find(({ does }) => does !== 'reboots');
+export function leftToOthers(nodeCase: NodeCase): Patience | undefined {
+  const other = othersAtWork(nodeCase).find(({ does }) => does !== 'reboots');
   if (other === undefined) return undefined;
-  return { reason: 'LeftToOthers', message: `${toldOther(other)}, and it is left to that one` };
+  const told = { reason: 'LeftToOthers', message: `${toldOther(other)}, and it is left to that one` } as const;
+  return other.object === undefined ? told : { ...told, recheckAtMs: nodeCase.serverNowMs + othersAgainMs };
+}
+
+/** Unknown is not no, and what is never answered is not waited for without an end. */
+export function othersUnknown({ elsewhere, serverNowMs }: NodeCase): Patience | undefined {
+  const { openForMs = othersOpenMs } = elsewhere ?? {};
+  if (openForMs >= othersOpenMs) return undefined;
+  const message = 'whether somebody else is at work on it is found out first';
+  return { reason: 'LookingAround', message, recheckAtMs: serverNowMs + againMs };
+}
+
+/** By objects that are about the node, which say more, and by what is on the Node. */
+function othersAtWork({ node, elsewhere }: NodeCase): OtherActor[] {
+  return [...(elsewhere?.found ?? []), ...(node?.plans?.others ?? [])];
 }
 
 /** All of them have to have passed. One that is no time holds until it is mended: unknown is not no. */
@@ -95,7 +115,7 @@ function planned(nodeCase: PresentCase, spell: Spell): Patience | undefined {
 function plansOf(nodeCase: PresentCase): { what: string; sinceMs?: number }[] {
   const { foundOff } = nodeCase.fence?.status.incident ?? {};
   const onMs = foundOff && cameOnMs(nodeCase, foundOff);
-  const rebooting = nodeCase.node.plans?.others?.find(({ does }) => does === 'reboots');
+  const rebooting = othersAtWork(nodeCase).find(({ does }) => does === 'reboots');
   return [
     ...(wasShuttingDown(nodeCase) ? [{ what: 'its kubelet has reported that its machine is shutting down' }] : []),
     ...(rebooting === undefined ? [] : [{ what: toldOther(rebooting) }]),
@@ -205,9 +225,12 @@ function kubeletDown(nodeCase: PresentCase, { heardMs }: Spell): Patience | unde
 
 /** What a cut rests on, to be found unchanged right before it. */
 export function worthOf(nodeCase: PresentCase, spell: Spell): Worth {
-  const { node, serverNowMs: nowMs } = nodeCase;
+  const { node, serverNowMs: nowMs, elsewhere } = nodeCase;
+  const isKnown = elsewhere !== undefined && elsewhere.openForMs === undefined;
+  const { name, machine, providerId } = node;
   return {
     plans: node.plans ?? { isCordoned: false, isShuttingDown: false, pauses: {} },
+    ...(isKnown ? { elsewhere: { name, machine, providerId, found: elsewhere.found } } : {}),
     ...(nowMs < spell.sinceMs + spell.bootTimeoutMs ? { gain: gainOf(nodeCase) } : {}),
     ...(nowMs < spell.heardMs + kubeletAwayMs ? { door: node.kubelet } : {}),
   };

@@ -46,6 +46,22 @@ test('a policy of which all is well', () => {
   assert.equal(said({}, 'Fenceable'), 'True AllFenceable: the devices of 2 nodes answer');
 });
 
+test('[ADM-6] who else is set up to act on its nodes is a risk, and what nobody may look at is said', () => {
+  const findings = ['NodeHealthCheck nhc is for node-1 as well', 'Longhorn deletes pods'];
+  const unread = [{ what: 'nodehealthchecks.remediation.medik8s.io', why: 'the right to list them is missing' }];
+  const blind = 'not looked at: nodehealthchecks.remediation.medik8s.io: the right to list them is missing';
+  assert.equal(said({ others: { findings, unread: [] } }, 'Risky'), `True OthersAct: ${findings.join('; ')}`);
+  assert.equal(said({ others: { findings, unread } }, 'Risky'), `True OthersAct: ${findings.join('; ')}; ${blind}`);
+  assert.equal(
+    said({ others: { findings: [], unread } }, 'Risky'),
+    `False NothingRisky: no dangerous value was found; ${blind}`,
+  );
+  assert.equal(
+    said({ others: { findings: [], unread: [] } }, 'Risky'),
+    'False NothingRisky: no dangerous value was found',
+  );
+});
+
 test('Ready is what Valid is: a risk that was accepted, or a device that is silent, keeps no tool waiting', () => {
   const risky = { spec: { ...fencing, storm: { maxUnresponsive: '100%' } }, checks: [] };
   assert.match(said(risky, 'Ready') ?? '', /^True Accepted/);

@@ -35,6 +35,8 @@ export interface PolicyFindings {
   unproven: readonly string[];
   /** Nodes that are cut off from their storage by a port that cannot say whose it is, and that nobody has shown. */
   unshown: readonly string[];
+  /** Who else is set up to act on its nodes, a sentence each; and what nobody here may look at. */
+  others?: { findings: readonly string[]; unread: readonly { what: string; why: string }[] } | undefined;
   /** A node that is not among them was not checked yet. */
   checks: readonly NodeCheck[];
 }
@@ -121,20 +123,30 @@ function forbiddenOf({ beyond = [], nodes }: PolicyFindings): Said[] {
   return [{ reason: VALID.reason.Forbidden, message }];
 }
 
-function riskyOf({ spec, nodes, unchecked, unproven, unshown }: PolicyFindings): Finding {
+function riskyOf({ spec, nodes, unchecked, unproven, unshown, others }: PolicyFindings): Finding {
   const risks: Said[] = [
     ...risksOf(spec, nodes.length),
     ...unprovenOf(unproven),
     ...unshownOf(unshown),
     ...uncheckedOf(unchecked),
+    ...othersOf(others),
   ];
-  if (risks.length > 0) return { type: RISKY.of, status: 'True', ...joined(risks) };
-  return {
-    type: RISKY.of,
-    status: 'False',
-    reason: RISKY.reason.NothingRisky,
-    message: 'no dangerous value was found',
-  };
+  const unread = named(
+    (others?.unread ?? []).map(({ what, why }) => `${what}: ${why}`),
+    '; ',
+  );
+  const blind = unread === '' ? '' : `; not looked at: ${unread}`;
+  if (risks.length > 0) {
+    const { reason, message } = joined(risks);
+    return { type: RISKY.of, status: 'True', reason, message: `${message}${blind}`.slice(0, maxMessage) };
+  }
+  const message = `no dangerous value was found${blind}`;
+  return { type: RISKY.of, status: 'False', reason: RISKY.reason.NothingRisky, message };
+}
+
+/** Two who act on one node undo what the other one does (ADM-6). */
+function othersOf({ findings }: NonNullable<PolicyFindings['others']> = { findings: [], unread: [] }): Said[] {
+  return findings.length === 0 ? [] : [{ reason: RISKY.reason.OthersAct, message: named(findings, '; ') }];
 }
 
 /** Who falls silent by it tells whose it is, but a machine that is no node falls silent unseen (SAF-17). */

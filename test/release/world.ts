@@ -29,6 +29,7 @@ import { OperatorProcess } from '../support/operator-process.ts';
 import { operatorAccount, operatorKubeconfig, operatorNamespace } from '../support/operator-rights.ts';
 import { waitFor } from '../support/wait.ts';
 import { History } from './history.ts';
+import { definitionsOfOthers } from './others.ts';
 
 /** Listed by the policies of the rows; says nothing about how it detaches. */
 export const listed = 'driver.longhorn.io';
@@ -59,29 +60,6 @@ export const machines: Resource = {
   kind: 'Machine',
   namespaced: true,
 };
-const machineDefinition = {
-  apiVersion: 'apiextensions.k8s.io/v1',
-  kind: 'CustomResourceDefinition',
-  // Its group is protected: whoever defines it says where it was approved, or that it was not.
-  metadata: {
-    name: 'machines.cluster.x-k8s.io',
-    annotations: { 'api-approved.kubernetes.io': 'unapproved, for a test' },
-  },
-  spec: {
-    group: machines.group,
-    scope: 'Namespaced',
-    names: { plural: machines.plural, singular: 'machine', kind: machines.kind },
-    versions: [
-      {
-        name: machines.version,
-        served: true,
-        storage: true,
-        schema: { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
-      },
-    ],
-  },
-};
-
 export const spare = 'spare';
 const spareCount = 4;
 /** Longer than the harness's own, for a machine that has other things to do than heartbeats. */
@@ -158,10 +136,11 @@ export class ReleaseWorld {
 
   async #begin(): Promise<void> {
     await installCrds(this.controlPlane);
-    const input = JSON.stringify(machineDefinition);
+    const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: definitionsOfOthers });
     const applied = await this.controlPlane.kubectl(['apply', '-f', '-'], { input });
     if (applied.code !== 0) throw new Error(applied.stderr);
-    const wait = ['wait', `crd/${machineDefinition.metadata.name}`, '--for=condition=Established', '--timeout=60s'];
+    const named = definitionsOfOthers.map(({ metadata }) => `crd/${metadata.name}`);
+    const wait = ['wait', ...named, '--for=condition=Established', '--timeout=60s'];
     await this.controlPlane.kubectl(wait);
     this.#kubeconfig = await operatorKubeconfig(this.controlPlane);
     for (const [name, annotations] of Object.entries(drivers)) {

@@ -13,6 +13,7 @@ import type { CheckContext } from './checker.ts';
 import type { LeftOff } from './left-off.ts';
 import { quarantine } from './late.ts';
 import { hasWork } from './movable.ts';
+import { Others } from './others.ts';
 import type { Troubles } from './trouble.ts';
 import { msOf, quorumsOf } from './trouble.ts';
 
@@ -52,6 +53,7 @@ export class Statements {
   readonly #holds: Readonly<Record<string, Truth>>;
   /** When something last changed about a node that its return could wait for. */
   readonly #changedMs = new Map<string, number>();
+  readonly #others = new Others();
   readonly #configMaps = new Map<string, KubeObject>();
   /** Nodes that were deleted, and when by the API server's clock. */
   readonly #deleted: { name: string; atMs: number }[] = [];
@@ -66,7 +68,9 @@ export class Statements {
     this.#sentences = [...this.#waysBack(), ...this.#fences()];
   }
 
-  take({ object, previous, type }: StoredChange): void {
+  take(change: StoredChange): void {
+    const { object, previous, type } = change;
+    this.#others.take(change);
     const { kind, metadata } = object;
     if (kind === 'ConfigMap' && type === 'DELETED') this.#configMaps.delete(metadata.name);
     else if (kind === 'ConfigMap') this.#configMaps.set(metadata.name, object);
@@ -128,7 +132,7 @@ export class Statements {
         Object.entries(node.metadata.annotations ?? {}).some(
           ([key, until]) => key.startsWith(pausePrefix) && this.#lasts(until),
         ),
-      LeftToOthers: ({ node }) => isMarkedByOthers(node),
+      LeftToOthers: ({ name, node }) => this.#others.isAt(name, node),
       ControlPlaneQuorum: ({ node }) => quorumsOf(node, state.nodes).length > 0,
       OwnNode: ({ name, fence }) => homeOf(holderOf(fence)) === name,
       OwnNodeSilent: ({ fence }) => this.#troubles.isSilent(homeOf(holderOf(fence)) ?? ''),
@@ -383,11 +387,4 @@ function isRebooted(
   { status }: KubeObject & { status?: { nodeInfo?: { bootID?: string } } },
 ): boolean {
   return fence.status?.fence?.bootId !== status?.nodeInfo?.bootID;
-}
-
-const foreign =
-  /^(ToBeDeletedByClusterAutoscaler|karpenter\.sh\/disrupt.*|(.+\.)?medik8s\.io\/.*remediation|aws-node-termination-handler\/.*|cloud\.google\.com\/impending-.*)$/;
-
-function isMarkedByOthers({ metadata, spec }: Node): boolean {
-  return metadata.deletionTimestamp !== undefined || (spec?.taints ?? []).some(({ key }) => foreign.test(key));
 }

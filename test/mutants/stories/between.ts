@@ -27,6 +27,26 @@ const node = { resource: nodes, name: victim };
 const lease = { resource: leases, namespace: 'kube-node-lease', name: victim };
 const record = { resource: nodeFences, name: `node-fence-${victim}` };
 
+const farGroup = 'fence-agents-remediation.medik8s.io';
+const farNames = {
+  plural: 'fenceagentsremediations',
+  singular: 'fenceagentsremediation',
+  kind: 'FenceAgentsRemediation',
+};
+const remediations = { group: farGroup, version: 'v1alpha1', ...farNames, namespaced: true };
+const farSchema = { openAPIV3Schema: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } };
+const farInstalled = {
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: `${farNames.plural}.${farGroup}` },
+  spec: {
+    group: farGroup,
+    names: farNames,
+    scope: 'Namespaced',
+    versions: [{ name: 'v1alpha1', served: true, storage: true, schema: farSchema }],
+  },
+};
+
 const stopped: Deed = (other) => other.patch(record, [{ op: 'add', path: '/spec/stop', value: true }]);
 const taken: Deed = (other) =>
   other.patch(
@@ -70,6 +90,7 @@ const reported: Deed = async (other) => {
 const booted: Deed = (other) =>
   other.patch(node, [{ op: 'replace', path: '/status/nodeInfo/bootID', value: 'another' }], 'status');
 const cordoned: Deed = (other) => other.patch(node, [{ op: 'add', path: '/spec/unschedulable', value: true }]);
+const remediated: Deed = (other) => other.create(remediations, { metadata: { name: victim, namespace: 'default' } });
 const emptied: Deed = (other) => other.remove({ resource: pods, namespace: 'default', name: 'web-0' });
 const onlyKubeletDown: Deed = async (other) => {
   other.world.fleet.kubelet(victim).stop();
@@ -250,6 +271,13 @@ const fenceRung: Rung = {
   act: /(?!)/,
 };
 
+/** Another remediation operator is installed. */
+const besideRung: Rung = {
+  ...fenceRung,
+  name: 'a fence beside another operator',
+  scenario: () => ways.power('between-others', { objects: [farInstalled], runFor: '30s' }),
+};
+
 /** Somebody has cordoned it and switched it off: there is nothing to do but to let go. */
 const foundOffRung: Rung = {
   ...fenceRung,
@@ -321,6 +349,7 @@ const remedies: readonly Story[] = [
   remedy(fenceRung, 'somebody has cordoned it', unheard(cordoned)),
   remedy(fenceRung, 'what it would free is gone', unheard(emptied), () => listsAnew),
   remedy(fenceRung, 'its machine answers, and only its kubelet is down', onlyKubeletDown),
+  remedy(besideRung, 'that one has begun', remediated),
   remedy(foundOffRung, 'somebody switches it on', async ({ world }) => world.fleet.machine(victim).powerOn()),
   remedy(machineRung, 'stopped by a person', stopped),
 ];

@@ -6,6 +6,7 @@ import { ipmi } from '../../devices/endpoints/ipmi.ts';
 import * as check from '../checks.ts';
 import type { Row, RowSpec } from '../row.ts';
 import { wireBmc, wireRack, type BmcFault, type Rack, type WiredBmc } from '../wiring.ts';
+import { remediations } from '../others.ts';
 import { machines, plain, systemUuidOf } from '../world.ts';
 import { asConfigMaps, asFenceDevice, configMap, devicesOf, template } from './written.ts';
 
@@ -352,13 +353,36 @@ export const fencingRows: readonly RowSpec[] = [
       assert.equal(row.fence()?.status.fence?.phase, 'failed');
     },
   }),
+  bmcRow({
+    name: 'fenced-others',
+    title: '[ADM-6] another remediation operator is at work on it: it is left to that one until that is over',
+    run: async (row, bmc) => {
+      const { client } = row.world;
+      const metadata = { name: row.name, namespace: row.name };
+      await row.world.create(remediations, { metadata });
+      row.machine.partition();
+      const { hold } = await row.world.until(`${row.name} to be left to the other one`, () => {
+        const status = row.fence()?.status;
+        return status?.hold?.reason === 'LeftToOthers' ? status : undefined;
+      });
+      assert.match(hold?.message ?? '', new RegExp(`FenceAgentsRemediation ${row.name}/${row.name} since`));
+      assert.deepEqual(bmc.told(), []);
+      const since = performance.now();
+      const made = await client.get({ resource: remediations, ...metadata });
+      assert.ok(made.ok);
+      const done = { ...made.value, status: { conditions: [{ type: 'Processing', status: 'False' }] } };
+      assert.ok((await client.replace({ resource: remediations, ...metadata }, done)).ok);
+      await releasedByPower(row, since);
+    },
+  }),
 ];
 
 /** As Cluster API has it: the Machine of the node, and its name on the node. */
 async function clusterApiMachine(row: Row): Promise<void> {
   const metadata = { name: row.name, namespace: row.name };
   const nodeRef = { kind: 'Node', name: row.name, uid: row.node().metadata.uid };
-  const providerID = `sim://${row.name}`;
+  // By which a host of Metal3 is looked for, too.
+  const providerID = `metal3://${row.name}/${row.name}/${row.name}`;
   await row.world.create(machines, { metadata, spec: { providerID }, status: { nodeRef } });
   const { controlPlane } = row.world;
   const known = await controlPlane.kubectl(['patch', 'node', row.name, '-p', JSON.stringify({ spec: { providerID } })]);

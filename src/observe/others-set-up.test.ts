@@ -3,8 +3,9 @@ import { describe, test } from 'node:test';
 import { ActCluster } from '../../test/support/act-cluster.ts';
 import type { KubeObject } from '../kube/client.ts';
 import { customResourceDefinitions } from '../kube/resources.ts';
-import type { FencedNode } from './check-others.ts';
-import { othersIn, renderOthers, renderUnread } from './check-others.ts';
+import { renderOthers, renderUnread } from '../cli/check-others.ts';
+import type { FencedNode, SetUp } from './others-set-up.ts';
+import { readSetUp, tellGroups, tellSetUp } from './others-set-up.ts';
 
 const workers: FencedNode[] = ['node-1', 'node-2', 'node-3', 'node-4'].map((name) => ({
   name,
@@ -19,6 +20,13 @@ interface Foreign extends KubeObject {
 
 /** What is said of a cluster in which these are installed, and there. */
 async function found(objects: Foreign[], nodes: readonly FencedNode[] = workers): Promise<string[]> {
+  const setUp = await setUpOf(objects);
+  assert.deepEqual(setUp.unread, []);
+  return tellSetUp(setUp, nodes);
+}
+
+/** `code`: what whoever lists them is answered instead. */
+async function setUpOf(objects: Foreign[], code?: number): Promise<SetUp> {
   const cluster = await ActCluster.create();
   for (const { apiVersion, kind } of objects) {
     const [group = '', version = ''] = apiVersion.split('/');
@@ -39,9 +47,8 @@ async function found(objects: Foreign[], nodes: readonly FencedNode[] = workers)
     const namespace = resource.namespaced ? { namespace: 'default' } : {};
     await cluster.make(resource, { ...object, metadata: { ...namespace, ...metadata } });
   }
-  const { findings, unread } = await othersIn(cluster.client, nodes);
-  assert.deepEqual(unread, []);
-  return findings;
+  if (code !== undefined) cluster.server.faults.inject({ matches: ({ verb }) => verb === 'list', code });
+  return readSetUp(cluster.client);
 }
 
 const healthCheck = (spec: object): Foreign => ({
@@ -58,7 +65,7 @@ const policyOf = (value: string, name = 'node-down-pod-deletion-policy'): Foreig
   value,
 });
 
-describe('[ADM-6] check says who else is set up to act on nodes that a policy fences', () => {
+describe('[ADM-6] who else is set up to act on nodes that a policy fences', () => {
   test('nobody is', async () => {
     assert.deepEqual(await found([]), []);
     assert.equal(renderOthers({ findings: [] }), '');
@@ -104,27 +111,34 @@ describe('[ADM-6] check says who else is set up to act on nodes that a policy fe
     assert.deepEqual(await found([policyOf('true', 'auto-salvage')]), []);
   });
 
-  test('a cloud that replaces what is stopped', async () => {
+  test('a cloud that replaces what is stopped', () => {
     const labelled = (label: string): FencedNode[] => [{ name: 'node-1', labels: { [label]: 'a' } }];
-    const said = async (nodes: FencedNode[]): Promise<string> => (await found([], nodes))[0] ?? '';
-    assert.match(await said(labelled('eks.amazonaws.com/nodegroup')), /^node-1 is of an auto-scaling group of AWS/);
-    assert.match(await said(labelled('cloud.google.com/gke-nodepool')), /^node-1 is of a managed instance group/);
-    assert.match(await said(labelled('kubernetes.azure.com/agentpool')), /^node-1 is of a scale set of Azure/);
+    const said = (nodes: FencedNode[]): string => tellGroups(nodes)[0] ?? '';
+    assert.match(said(labelled('eks.amazonaws.com/nodegroup')), /^node-1 is of an auto-scaling group of AWS/);
+    assert.match(said(labelled('cloud.google.com/gke-nodepool')), /^node-1 is of a managed instance group/);
+    assert.match(said(labelled('kubernetes.azure.com/agentpool')), /^node-1 is of a scale set of Azure/);
     const scaleSet = 'azure:///subscriptions/a/providers/Microsoft.Compute/virtualMachineScaleSets/b/virtualMachines/0';
-    assert.match(
-      await said([{ name: 'node-1', labels: {}, providerId: scaleSet }]),
-      /^node-1 is of a scale set of Azure/,
-    );
-    assert.equal(await said(labelled('pool')), '');
+    assert.match(said([{ name: 'node-1', labels: {}, providerId: scaleSet }]), /^node-1 is of a scale set of Azure/);
+    assert.equal(said(labelled('pool')), '');
   });
 
-  test('what may not be read is no "nobody"', async () => {
+  test('what may not be read is no "nobody", and what is not installed is not asked for', async () => {
     const cluster = await ActCluster.create();
-    cluster.server.faults.inject({ matches: ({ path }) => path.includes('medik8s'), code: 403 });
-    const { findings, unread } = await othersIn(cluster.client, workers);
-    assert.deepEqual(findings, []);
-    assert.deepEqual(unread, [{ what: 'nodehealthchecks.remediation.medik8s.io', why: 'you may not read them' }]);
-    const told = 'fenceline: a, b are not looked at: you may not read them\n';
-    assert.equal(renderUnread({ unread: ['a', 'b'].map((what) => ({ what, why: 'you may not read them' })) }), told);
+    const asked: string[] = [];
+    cluster.server.faults.inject({ matches: ({ path }) => (asked.push(path), false), code: 403 });
+    assert.deepEqual(await readSetUp(cluster.client), { read: [], unread: [] });
+    assert.deepEqual(asked, ['/apis']);
+    const why = 'the right to list them is missing';
+    const { unread } = await setUpOf([healthCheck({ selector: {} })], 403);
+    assert.deepEqual(unread, [{ what: 'nodehealthchecks.remediation.medik8s.io', why }]);
+    const told = `fenceline: a, b are not looked at: ${why}\n`;
+    assert.equal(renderUnread({ unread: ['a', 'b'].map((what) => ({ what, why })) }), told);
+  });
+
+  test('what is not as its schema has it is read as far as it goes', async () => {
+    const selector = { matchLabels: { pool: 7 }, matchExpressions: [null, { key: 'pool' }, 'x'] };
+    assert.equal((await found([healthCheck({ selector })])).length, 1, 'of what is left it is for all');
+    assert.equal((await found([healthCheck({ selector: null })])).length, 1);
+    assert.deepEqual(await found([{ ...policyOf('x'), value: 7 }]).then((said) => said.length), 1);
   });
 });
