@@ -1,11 +1,35 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, test } from 'node:test';
-import { beyondOf, beyondText, FORBIDDABLE, parseForbidden, privilegesOf, usesOf } from './forbidden.ts';
+import { beyondOf, beyondText, FORBIDDABLE, parseForbidden, privilegesOf, refusalOf, usesOf } from './forbidden.ts';
 import type { WrittenPolicy } from './written.ts';
 
 const used = (spec: WrittenPolicy): string[] => usesOf(spec).map(({ what, where }) => `${what}: ${where}`);
 const container = { name: 'main', image: 'example/remedy:1' };
+
+describe('[SEC-3] that the operator refuses a policy', () => {
+  const said = (change: object = {}, generation = 2): string | undefined => {
+    const condition = {
+      type: 'Valid',
+      status: 'False',
+      reason: 'Forbidden',
+      message: 'no Jobs',
+      observedGeneration: 2,
+    };
+    return refusalOf({ metadata: { generation }, status: { conditions: [{ ...condition, ...change }] } }).refused;
+  };
+
+  test('is what its status says of it as it is written now, and nothing else', () => {
+    assert.equal(said(), 'no Jobs');
+    assert.equal(said({ observedGeneration: undefined }), 'no Jobs');
+    assert.equal(said({ message: undefined }), 'the operator was told to forbid what it uses');
+    assert.equal(said({}, 3), undefined);
+    assert.equal(said({ status: 'True' }), undefined);
+    assert.equal(said({ reason: 'Conflict' }), undefined);
+    assert.equal(said({ type: 'Ready' }), undefined);
+    assert.deepEqual(refusalOf({ metadata: {} }), {});
+  });
+});
 
 describe('[SEC-3] what can be forbidden', () => {
   test('is a list of names', () => {

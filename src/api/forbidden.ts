@@ -36,6 +36,35 @@ export interface Use {
 /** Of a policy. Absent: nothing of it can be forbidden. */
 export interface Using {
   uses?: readonly Use[];
+  /** Why the operator that runs does nothing by it, as it has written itself; for whoever only asks, and does not decide. */
+  refused?: string;
+}
+
+/** A stored policy, as far as its status says whether it is refused. */
+interface Judged {
+  metadata: { generation?: number };
+  status?: {
+    conditions?: readonly {
+      type: string;
+      status: string;
+      reason?: string;
+      message?: string;
+      observedGeneration?: number;
+    }[];
+  };
+}
+
+/**
+ * What the operator that runs says of the policy as it is written now: who asks about it knows of no `--forbid` and reads it here, and
+ * nobody judges it a second time.
+ */
+export function refusalOf({ metadata, status }: Judged): Pick<Using, 'refused'> {
+  const { generation } = metadata;
+  const found = status?.conditions?.find(
+    ({ type, status: is, reason, observedGeneration = generation }) =>
+      type === 'Valid' && is === 'False' && reason === 'Forbidden' && observedGeneration === generation,
+  );
+  return found === undefined ? {} : { refused: found.message ?? 'the operator was told to forbid what it uses' };
 }
 
 /** As the operator was started. */

@@ -2,6 +2,7 @@
  * A cluster as it was at one moment, reduced to what decides where pods can run and what becomes of them when a node dies. It
  * holds nothing that is secret: no environment, no commands, no attributes of volumes.
  */
+import type { Using } from './forbidden.ts';
 import type { NamedData, WrittenDevice } from './fence-config.ts';
 import type { DriverFacts, LiveNode, PodFacts, TaintFacts, VolumeFacts } from './release-view.ts';
 import type { SpentBudget } from './spent-budget.ts';
@@ -18,7 +19,7 @@ export interface Snapshot {
   drivers: readonly (DriverFacts & { object: SnapshotObject })[];
   budgets: readonly SnapshotBudget[];
   /** RemedyPolicies, as they are written, the oldest first. */
-  policies: readonly (SnapshotObject & { spec: object })[];
+  policies: readonly (SnapshotObject & { spec: object } & Pick<Using, 'refused'>)[];
   /** ConfigMaps of fences and their templates. */
   maps: readonly NamedData[];
   /** FenceDevices that people have written. */

@@ -3,7 +3,8 @@ import { test } from 'node:test';
 import { ActCluster } from '../../test/support/act-cluster.ts';
 import { problemText } from '../api/fence-config.ts';
 import type { DeviceProvider } from '../devices/provider.ts';
-import { configMaps, fenceDevices, namespaces, nodes } from '../kube/resources.ts';
+import { configMaps, fenceDevices, namespaces, nodes, remedyPolicies } from '../kube/resources.ts';
+import type { CheckedNode } from './check.ts';
 import { checkDevices, problemsIn } from './check.ts';
 
 const provider: DeviceProvider = { device: async () => ({ ok: false, problem: 'there is no driver' }) };
@@ -60,6 +61,27 @@ test('[EXP-3, FEN-7] every mistake of every configuration is told once, also in 
   const { client, clock } = cluster;
   const [one] = await checkDevices({ client, provider, clock, namespace }, ['node-1']);
   assert.equal(one?.problems?.length, 2, 'what programs read');
+});
+
+test('[EXP-3, SEC-3] a node is not one that could be fenced where the operator refuses its policy, which is said', async () => {
+  const { cluster } = await written({});
+  const { client, clock } = cluster;
+  const remedies = [{ name: 'fence', fence: {} }];
+  const thresholds = [{ lease: { staleFor: '12s' }, remedies: [{ name: 'fence' }] }];
+  await cluster.make(remedyPolicies, {
+    metadata: { name: 'fence' },
+    spec: { allNodes: true, remedies, thresholds, priority: 1 },
+  });
+  const checked = async (): Promise<CheckedNode | undefined> =>
+    (await checkDevices({ client, provider, clock, namespace }, ['node-2']))[0];
+  const before = await checked();
+  assert.deepEqual([before?.policy, before?.isRefused], ['fence', undefined]);
+  const message = 'the operator was told to forbid Jobs';
+  const since = { observedGeneration: 1, lastTransitionTime: '2026-01-01T00:00:00Z' };
+  const conditions = [{ type: 'Valid', status: 'False', reason: 'Forbidden', message, ...since }];
+  await cluster.patch({ resource: remedyPolicies, name: 'fence' }, '/status', { conditions }, 'status');
+  const after = await checked();
+  assert.deepEqual([after?.isRefused, after?.notes], [true, [`not fenced by policy fence: ${message}`]]);
 });
 
 test('[EXP-3] a FenceDevice of a node that is not there is told', async () => {

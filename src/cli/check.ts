@@ -74,6 +74,8 @@ export interface CheckedNode {
   node: string;
   /** The policy that would fence it; absent: none does. */
   policy?: string;
+  /** The operator that runs does nothing by that policy: see `notes`. */
+  isRefused?: true;
   /** The ConfigMap, or where else it comes from. */
   configuration: string;
   fenceable: boolean;
@@ -132,7 +134,8 @@ async function check(names: string[], flags: CheckFlags): Promise<void> {
     const hint = await elsewhere(context);
     if (hint !== undefined) process.stderr.write(`fenceline: ${hint}\n`);
     // Where nothing was looked at, nothing was found to be right.
-    process.exitCode = checked.length > 0 && checked.every(({ fenceable }) => fenceable) ? 0 : 1;
+    process.exitCode =
+      checked.length > 0 && checked.every(({ fenceable, isRefused }) => fenceable && isRefused !== true) ? 0 : 1;
   });
 }
 
@@ -168,6 +171,7 @@ export async function checkDevices(
   const targets = await withSecrets(context, all, configs);
   const shared = await sharedOf(context, targets);
   const rivalOf = rivalsAmong(nodes);
+  const refused = new Map(policies.map((policy) => [policy.name, policy.refused]));
   const chosen = targets.filter(({ node, policy, config }) => {
     const isWritten = !config.ok || config.config.source !== undefined;
     return names.length === 0 ? policy !== undefined || isWritten : names.includes(node.name);
@@ -175,7 +179,8 @@ export async function checkDevices(
   const checked: CheckedNode[] = [];
   await inTurns(chosen, nodesAtATime, async ({ node, policy, config }) => {
     const answers: CheckedAnswer[] = [];
-    const notes = new Set<string>();
+    const why = refused.get(policy ?? '');
+    const notes = new Set(why === undefined ? [] : [`not fenced by policy ${policy}: ${why}`]);
     const { problem } = await checkNode(node, config, {
       provider,
       clock,
@@ -191,6 +196,7 @@ export async function checkDevices(
     checked.push({
       node: node.name,
       ...(policy === undefined ? {} : { policy }),
+      ...(why === undefined ? {} : { isRefused: true as const }),
       configuration: (config.ok ? config.config.source : config.problems[0]?.file) ?? '<none>',
       fenceable: problem === undefined,
       answers,

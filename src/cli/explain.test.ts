@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ActCluster, fenceRef, nodeRef } from '../../test/support/act-cluster.ts';
+import { ActCluster, fenceRef, nodeRef, policyRef } from '../../test/support/act-cluster.ts';
 import { parsedByFenceline } from '../../test/support/typed.ts';
+import { explanationText } from '../report/explain-text.ts';
 import { namespaces } from '../kube/resources.ts';
 import { explainNode, withFlags } from './explain.ts';
 import { UserError } from './user-error.ts';
@@ -45,6 +46,27 @@ describe('explain', () => {
     assert.match(start, /--as system:serviceaccount:ops:fenceline --context=prod$/, 'it is not run as who has asked');
     const run = 'fenceline run --leader-elect-namespace ops --as system:serviceaccount:ops:fenceline';
     assert.ok(commands.some(({ command }) => command === run));
+  });
+
+  test('[EXP-1, SEC-3] that its policy is refused is said before anything happens, and of the policy as it is written now', async () => {
+    const cluster = await ActCluster.create();
+    await cluster.remove(fenceRef);
+    const ready = [{ type: 'Ready', status: 'True', reason: 'KubeletReady', message: '', lastTransitionTime: null }];
+    await cluster.patch(nodeRef, '/status/conditions', ready, 'status');
+    const refused = async (observedGeneration: number): Promise<{ waits: unknown[]; text: string }> => {
+      const message = 'the operator was told to forbid Jobs (remedy repair)';
+      const condition = { type: 'Valid', status: 'False', reason: 'Forbidden', message, observedGeneration };
+      const conditions = [{ ...condition, lastTransitionTime: '2026-01-01T00:00:00Z' }];
+      await cluster.patch(policyRef, '/status', { conditions }, 'status');
+      const explained = await explainNode(cluster.client, 'node-1');
+      return { waits: explained.waits.map(({ reason }) => reason), text: explanationText(explained) };
+    };
+    const { generation = 0 } = (await cluster.read(policyRef)).metadata;
+    const { waits, text } = await refused(generation);
+    assert.ok(waits.includes('Forbidden'), text);
+    assert.match(text, /the operator was told to forbid Jobs \(remedy repair\)/);
+    assert.match(text, /does without what is forbidden, or the operator is started without that --forbid/);
+    assert.ok(!(await refused(generation + 1)).waits.includes('Forbidden'), 'it was edited since');
   });
 
   test('[EXP-1, ADM-7] nobody is told to cut a machine on which somebody works, whatever is on record', async () => {

@@ -1,4 +1,5 @@
 /** Which policy is in force for a node, as the operator finds it. */
+import { refusalOf } from '../api/forbidden.ts';
 import { policyFacts } from '../api/policy-facts.ts';
 import type { PolicyFacts } from '../api/release-view.ts';
 import { matchPolicy } from '../judge/match-policy.ts';
@@ -10,7 +11,13 @@ export async function readPolicies(client: KubeClient): Promise<PolicyFacts[]> {
   const read = await client.list<KubeObject>(remedyPolicies);
   // Without the CRDs there are no policies; configurations may be there all the same.
   if (!read.ok && read.error.kind === 'notFound') return [];
-  return taken(read).items.flatMap((policy): PolicyFacts | [] => policyFacts(policy) ?? []);
+  return taken(read).items.flatMap((policy): PolicyFacts | [] => policyAsTold(policy) ?? []);
+}
+
+/** With what the operator that runs says of it. */
+export function policyAsTold(policy: KubeObject): PolicyFacts | undefined {
+  const facts = policyFacts(policy);
+  return facts && { ...facts, ...refusalOf(policy) };
 }
 
 /** Undefined: no policy selects it. */

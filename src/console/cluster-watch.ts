@@ -3,11 +3,11 @@
  * rights of whoever looks. What may not be read is said, and not shown as if it were not there.
  */
 import { nodeFenceName } from '../api/fence-names.ts';
-import { policyFacts } from '../api/policy-facts.ts';
 import type { PolicyFacts } from '../api/release-view.ts';
 import type { SeenPause } from '../api/seen-pause.ts';
 import { knownFrom } from '../cli/known.ts';
 import type { StoredFence } from '../cli/node-fence.ts';
+import { policyAsTold } from '../cli/policy-of.ts';
 import type { Place } from '../cli/operator-place.ts';
 import { placeOf, readPause } from '../cli/operator-place.ts';
 import type { ReadDevice } from '../cli/status-devices.ts';
@@ -102,7 +102,7 @@ export class ClusterWatch {
       ({ entry }) => this.memory.noteRecord(entry.value),
     );
     this.#pods = of(pods, seenPod, (change) => this.#podChanged(change));
-    this.#remedies = of(remedyPolicies, (object) => ({ object, facts: policyFacts(object) }));
+    this.#remedies = of(remedyPolicies, (object) => ({ object, facts: policyAsTold(object) }));
     this.#drains = of(drainPolicies, (object) => object);
     this.#devices = of(fenceDevices, (object) => object as ReadDevice);
   }

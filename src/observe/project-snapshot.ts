@@ -16,6 +16,8 @@ import type {
   SnapshotVolume,
 } from '../api/snapshot.ts';
 import { spentBudget } from '../api/budgets.ts';
+import type { Using } from '../api/forbidden.ts';
+import { refusalOf } from '../api/forbidden.ts';
 import type { KubeObject } from '../kube/client.ts';
 import { controllerOf } from '../kube/ownership.ts';
 import type { Resource } from '../kube/resources.ts';
@@ -245,10 +247,10 @@ export function snapshotOwn(resource: Resource): (object: KubeObject) => Snapsho
   };
 }
 
-/** As it is written, but for what the programs of its remedies are told. */
-export function snapshotPolicy(object: KubeObject): SnapshotObject & { spec: object } {
+/** As it is written, but for what the programs of its remedies are told; and whether the operator does nothing by it. */
+export function snapshotPolicy(object: KubeObject): SnapshotObject & { spec: object } & Pick<Using, 'refused'> {
   const policy = snapshotOwn(remedyPolicies)(object);
-  return { ...policy, spec: policySpec(policy.spec) };
+  return { ...policy, spec: policySpec(policy.spec), ...refusalOf(object) };
 }
 
 interface WireRemedy extends Record<string, unknown> {

@@ -42,6 +42,7 @@ export function waitsOf(known: Known): Advised[] {
   return [
     ...own,
     ...pausedForAll(known, own),
+    ...refused(known, own),
     ...workedOn(known, [...own, ...asked]),
     ...drainWaits(known),
     ...alarms(known, own),
@@ -77,6 +78,13 @@ function pausedForAll(known: Known, said: readonly Advised[]): Advised[] {
   const until = untilMs === undefined ? undefined : clockTime(untilMs);
   const wait = { reason: HELD.reason.PausedForAll, message, since: pause?.written?.since, until };
   return [advised(wait, HELD_ADVICE.PausedForAll, namesOf(known))];
+}
+
+/** Nothing will be done by its policy, whatever happens: that is to be known before anything does. */
+function refused(known: Known, said: readonly Advised[]): Advised[] {
+  const message = known.policy?.refused;
+  if (message === undefined || said.some(({ wait }) => wait.reason === HELD.reason.Forbidden)) return [];
+  return [advised({ reason: HELD.reason.Forbidden, message }, HELD_ADVICE.Forbidden, namesOf(known))];
 }
 
 /** Also before the operator has a reason to hold anything back. */

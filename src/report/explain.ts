@@ -190,6 +190,7 @@ const holdsEverything: ReadonlySet<string> = new Set([
   'DryRun',
   'Maintenance',
   'AwaitingApproval',
+  'Forbidden',
 ]);
 
 function changesOf(known: Known): string[] {
@@ -243,6 +244,7 @@ function firstOf(known: Known): string {
   if (known.record?.spec.stop === true) return 'once it is resumed, ';
   if (isPaused(known)) return 'once the pause is over, ';
   if (isMaintained(known)) return 'once the maintenance is over, ';
+  if (known.policy?.refused !== undefined) return 'once its policy is not refused any more, ';
   return leftAloneBy(known).length === 0 ? '' : 'once its pause is over, ';
 }
 

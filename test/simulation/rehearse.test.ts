@@ -103,6 +103,20 @@ describe('simulate --from-cluster', () => {
     assert.ok((pod.runningAt ?? Infinity) < 20_000);
   });
 
+  test('[EXP-2, SEC-3] under a policy that the operator refuses nothing is done, and it is said why', async () => {
+    const read = await snapshotOfCluster([...objects, policy]);
+    const refused = 'the operator was told to forbid Jobs';
+    const snapshot = { ...read, policies: read.policies.map((one) => ({ ...one, refused })) };
+    const node = nodeOf(snapshot, 'default/db-0');
+    const [outcome] = await outcomes(snapshot, { node: [node] });
+    assert.deepEqual(outcome?.nodes[0]?.releases, []);
+    const { notes } = planOf(snapshot, { node: [node] });
+    assert.ok(
+      notes.some((note) => note.endsWith(`is taken as one that does nothing: ${refused}`)),
+      notes.join(),
+    );
+  });
+
   test('[EXP-2] nothing of the cluster is written, and nothing confidential is taken along', async () => {
     const snapshot = await snapshotOfCluster([...objects, policy]);
     const { documents } = planOf(snapshot, { node: ['node-1'] });

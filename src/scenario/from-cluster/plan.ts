@@ -47,19 +47,33 @@ export function planFor(snapshot: Snapshot, { failure, proposed, runFor, feature
     snapshot,
     part,
     events,
-    policies: snapshot.policies,
+    policies: snapshot.policies.map(asCarriedOut),
     runFor: runFor ?? defaultRunFor,
     featureGates: featureGates ?? {},
   });
   return {
     struck: nodes,
     unwell: new Set(part.nodes.flatMap(({ name, ready }) => (ready === 'True' ? [] : [name]))),
-    notes: limitsOf(snapshot, part),
+    notes: [...refusals(snapshot, proposed), ...limitsOf(snapshot, part)],
     documents: [
       { policies: 'in force', document },
       ...(proposed === undefined ? [] : [{ policies: 'proposed', document: proposing(document, proposed) }]),
     ],
   };
+}
+
+/** By one that the operator refuses nothing is done, as by one that is paused; nor does another one take its place. */
+function asCarriedOut({ refused, ...policy }: Snapshot['policies'][number]): SnapshotObject {
+  return refused === undefined ? policy : { ...policy, spec: { ...policy.spec, mode: 'Paused' } };
+}
+
+/** What is forbidden is not known from here: of a policy that is only proposed nobody has said yet whether it is refused. */
+function refusals({ policies }: Snapshot, proposed: Wish['proposed']): string[] {
+  const told = policies.flatMap(({ metadata, refused }) =>
+    refused === undefined ? [] : [`policy ${metadata.name} is taken as one that does nothing: ${refused}`],
+  );
+  const isOpen = told.length > 0 && proposed !== undefined;
+  return [...told, ...(isOpen ? ['whether what is proposed would be refused as well is not known'] : [])];
 }
 
 export interface DocumentRun {
