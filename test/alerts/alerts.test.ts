@@ -46,14 +46,15 @@ describe('alerts', () => {
     const known = cases[alert];
     if (known === undefined) continue;
     test(`[ADM-3] ${alert} fires when it should, and not otherwise`, async () => {
-      const { fires, atMinute, summary, labels = {}, quiet } = known;
-      const expected = {
+      const { fires, atMinute, summary, labels = {}, also = [], quiet } = known;
+      const expected = (read: string): object => ({
         exp_labels: { alertname: alert, ...severity, ...labels },
-        exp_annotations: { ...annotations, summary },
-      };
+        exp_annotations: { ...annotations, summary: read },
+      });
       assert.ok(quiet.length > 0);
       const { code, said } = await run([
-        unit(alert, fires, atMinute, [expected]),
+        unit(alert, fires, atMinute, [expected(summary)]),
+        ...also.map((one) => unit(alert, one.series, one.atMinute, [expected(one.summary)])),
         ...quiet.map((one) => unit(alert, one.series, one.atMinute, [])),
       ]);
       assert.equal(code, 0, said);

@@ -5,6 +5,8 @@ export interface Case {
   atMinute: number;
   summary: string;
   labels?: Readonly<Record<string, string>>;
+  /** When it fires too, with what is read then. */
+  also?: readonly { series: Readonly<Record<string, string>>; atMinute: number; summary: string }[];
   /** What is as it should be, or has not lasted for long enough. */
   quiet: readonly { series: Readonly<Record<string, string>>; atMinute: number }[];
 }
@@ -13,6 +15,9 @@ const held = (reason: string): string => `fenceline_held_nodes{reason="${reason}
 const draining = (reason: string): string => `fenceline_draining_nodes{reason="${reason}"}`;
 const releases = (le: string): string => `fenceline_release_seconds_bucket{basis="PowerOff",le="${le}"}`;
 const released = 'fenceline_release_seconds_count{basis="PowerOff"}';
+/** The same of one process: what it has counted goes with it. */
+const inPod = (series: string, pod: string): string => series.replace('{', `{pod="${pod}",`);
+const late = (count: number): string => `${count} pod(s) went more than five seconds after they might have gone.`;
 const device = (le: string): string =>
   `fenceline_device_seconds_bucket{driver="agent:fence_ipmilan",action="status",outcome="status",le="${le}"}`;
 const two = (name: string, one: string, other: string): Record<string, string> => ({
@@ -98,10 +103,52 @@ export const cases: Readonly<Record<string, Case>> = {
     // The first release that there ever was.
     fires: { [released]: '_x5 4x60', [releases('5')]: '_x5 1x60' },
     atMinute: 7,
-    summary: '3 pod(s) went more than five seconds after they might have gone.',
+    summary: late(3),
+    also: [
+      // One more than an hour ago.
+      { series: { [released]: '4x80 5x40', [releases('5')]: '1x80 1x40' }, atMinute: 90, summary: late(1) },
+      // Its container has begun anew, and had let more go late before than after.
+      { series: { [released]: '9x80 _x3 2x40', [releases('5')]: '1x80 _x3 1x40' }, atMinute: 90, summary: late(1) },
+      // The same where it has let go as many in time since.
+      { series: { [released]: '3x80 _x3 9x40', [releases('5')]: '1x80 _x3 8x40' }, atMinute: 90, summary: late(1) },
+      // Another pod leads now.
+      {
+        series: {
+          [inPod(released, 'a')]: '9x80',
+          [inPod(releases('5'), 'a')]: '1x80',
+          [inPod(released, 'b')]: '_x84 2x40',
+          [inPod(releases('5'), 'b')]: '_x84 1x40',
+        },
+        atMinute: 90,
+        summary: late(1),
+      },
+      // Both have, each its own.
+      {
+        series: {
+          [inPod(released, 'a')]: '4x80 5x40',
+          [inPod(releases('5'), 'a')]: '1x120',
+          [inPod(released, 'b')]: '_x84 2x40',
+          [inPod(releases('5'), 'b')]: '_x84 1x40',
+        },
+        atMinute: 90,
+        summary: late(2),
+      },
+    ],
     quiet: [
       { series: { [released]: '_x5 4x60', [releases('5')]: '_x5 4x60' }, atMinute: 7 },
       { series: { [released]: '4x200', [releases('5')]: '1x200' }, atMinute: 90 },
+      // It has begun anew, and nothing was late since; nor an hour and some minutes after that.
+      { series: { [released]: '9x80 _x3 2x40', [releases('5')]: '1x80 _x3 2x40' }, atMinute: 90 },
+      { series: { [released]: '9x80 _x3 2x99', [releases('5')]: '1x80 _x3 1x99' }, atMinute: 155 },
+      {
+        series: {
+          [inPod(released, 'a')]: '9x80',
+          [inPod(releases('5'), 'a')]: '1x80',
+          [inPod(released, 'b')]: '_x84 2x40',
+          [inPod(releases('5'), 'b')]: '_x84 2x40',
+        },
+        atMinute: 90,
+      },
     ],
   },
   FencelineDeviceUnreachable: {
