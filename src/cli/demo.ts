@@ -16,6 +16,8 @@ import { demoNamespace } from '../console/demo-objects.ts';
 import { Rehearsals } from '../console/rehearsals.ts';
 import { version } from '../version.ts';
 import { HttpFront } from '../world/api-server/http-front.ts';
+import { pass } from '../world/time/pace.ts';
+import { VirtualClock } from '../world/time/virtual-clock.ts';
 import { Random } from '../world/random.ts';
 import { rehearsalMiB, startRehearsal } from './rehearsal-start.ts';
 import { shutdownSignal } from './shutdown.ts';
@@ -38,7 +40,8 @@ export function demoCommand(): Command {
 }
 
 async function demo(flags: { port?: number }): Promise<void> {
-  const cluster = new DemoCluster(realClock, new Random(Math.floor(Math.random() * 2 ** 32)));
+  const time = new VirtualClock({ epochMs: realClock.now() });
+  const cluster = new DemoCluster(time, new Random(Math.floor(Math.random() * 2 ** 32)));
   const { source, person } = cluster;
   const session: Session = {
     source,
@@ -64,6 +67,8 @@ async function demo(flags: { port?: number }): Promise<void> {
   const kubeconfig = join(directory, 'kubeconfig');
   writeFileSync(kubeconfig, kubeconfigFor(apiPort), { mode: 0o600 });
   const shutdown = shutdownSignal(() => process.stdout.write('\nending…\n'));
+  const ended = new AbortController();
+  const passing = pass({ real: realClock, time, rate: () => source.rate }, ended.signal);
   try {
     await cluster.start();
     process.stdout.write(greeting(port, kubeconfig));
@@ -71,6 +76,8 @@ async function demo(flags: { port?: number }): Promise<void> {
   } finally {
     await Promise.all([console.close(), front.close()]);
     await cluster.world.stop();
+    ended.abort();
+    await passing;
     rmSync(directory, { recursive: true, force: true });
   }
 }

@@ -55,6 +55,7 @@ const options: ConsoleServerOptions = {
       return true;
     },
     actZone: (zone) => zone === 'z1',
+    time: (rate) => rate === '10',
   },
 };
 
@@ -126,6 +127,9 @@ describe('console server', () => {
     );
     assert.equal(await post('/zones/z1/partition'), 202);
     assert.equal(await post('/zones/z9/partition'), 404);
+    assert.equal(await post('/time/10'), 202);
+    assert.equal(await post('/time/1000'), 404);
+    assert.equal(await post('/time'), 404);
     for (const action of ['drain', 'uncordon']) assert.equal(await post(`/nodes/a%20b/${action}`), 202);
     assert.deepEqual(acts, ['power-off', 'drain', 'uncordon']);
   });

@@ -47,6 +47,8 @@ export interface Machines {
   /** False: there is no such machine, or nothing of the kind can be done to it. */
   act(node: string, action: string): boolean;
   actZone(zone: string, action: string): boolean;
+  /** Time passes so many times as fast. */
+  time(rate: string): boolean;
 }
 
 export interface ConsoleServerOptions {
@@ -179,7 +181,9 @@ export class ConsoleServer {
     if (kind === 'acts') return this.#act(session, { act: first, node: second }, { request, response });
     const { machines } = this.#options;
     const isDone =
-      (kind === 'nodes' && machines?.act(first, second)) || (kind === 'zones' && machines?.actZone(first, second));
+      (kind === 'nodes' && machines?.act(first, second)) ||
+      (kind === 'zones' && machines?.actZone(first, second)) ||
+      (kind === 'time' && machines?.time(first));
     if (isDone) plain(response, 202, 'done');
     else plain(response, 404, 'no such machine, or nothing of the kind can be done to it');
   }

@@ -17,8 +17,9 @@ import type {
   ReplicaSnapshot,
   StagePicture,
   StoryLine,
+  TimeRate,
 } from './snapshot.ts';
-import { isMachineAction } from './snapshot.ts';
+import { isMachineAction, TIME_RATES } from './snapshot.ts';
 import type { ConsoleSource } from './source.ts';
 import { ClusterSource } from './source.ts';
 
@@ -41,6 +42,7 @@ export class DemoSource implements ConsoleSource {
   readonly #news: DemoNews;
   readonly #story: StoryLine[] = [];
   readonly #listeners = new Set<() => void>();
+  #rate: TimeRate = 1;
 
   constructor(options: { world: World; clock: Clock; client: KubeClient; random: () => number; news: DemoNews }) {
     const { world, clock, client, random } = options;
@@ -96,7 +98,7 @@ export class DemoSource implements ConsoleSource {
   parts(page: string): Map<string, unknown> {
     const parts = this.#pages.parts(page);
     for (const machine of this.machines()) parts.set(`machine/${machine.name}`, machine);
-    const stage: StagePicture = { waiting: this.podsOn(''), story: this.#story };
+    const stage: StagePicture = { waiting: this.podsOn(''), story: this.#story, rate: this.#rate };
     return parts.set('stage', stage);
   }
 
@@ -135,6 +137,20 @@ export class DemoSource implements ConsoleSource {
   actZone(zone: string, action: string): boolean {
     const there = [...this.#world.fleet.kubelets.keys()].filter((node) => zone !== '' && this.#zoneOf(node) === zone);
     return there.map((node) => this.act(node, action)).some(Boolean);
+  }
+
+  /** How many seconds pass in one; whoever lets time pass asks. */
+  get rate(): number {
+    return this.#rate;
+  }
+
+  /** False: so fast it cannot be. */
+  time(text: string): boolean {
+    const rate = TIME_RATES.find((one) => String(one) === text);
+    if (rate === undefined) return false;
+    this.#rate = rate;
+    this.changed();
+    return true;
   }
 
   #carryOut(node: string, action: MachineAction): void {

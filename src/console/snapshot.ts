@@ -32,7 +32,12 @@ export interface StagePicture {
   waiting: PodPicture[];
   /** What happened, newest first. */
   story: StoryLine[];
+  /** How many seconds pass there in one. */
+  rate: TimeRate;
 }
+
+export const TIME_RATES = [1, 10, 60] as const;
+export type TimeRate = (typeof TIME_RATES)[number];
 
 /** What its power device can be made to do. */
 export const DEVICE_FAULTS = ['none', 'hangs', 'refuses', 'ignores', 'saysOff'] as const;

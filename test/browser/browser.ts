@@ -4,7 +4,7 @@ import { readFileSync, statSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { chromium } from 'playwright-core';
-import type { MachineSnapshot } from '../../src/console/snapshot.ts';
+import type { MachineSnapshot, StagePicture } from '../../src/console/snapshot.ts';
 import { ConsoleStream } from '../support/console-stream.ts';
 import { DemoProcess } from '../support/demo-process.ts';
 import { waitFor } from '../support/wait.ts';
@@ -68,7 +68,11 @@ export class DemoPage implements AsyncDisposable {
     for (const { node, reason } of seen.head?.needs ?? []) {
       if (reason === 'Stopped' && node !== undefined) await this.#post(`acts/resume/${node}`);
     }
+    // A boot need not be waited for.
+    if (!isWell(seen)) await this.#post('time/10');
     await waitFor('all to be well', () => isWell(seen), { timeoutMs: mendMs });
+    await this.#post('time/1');
+    await waitFor('time to pass as usual', () => rateOf(seen) === 1);
   }
 
   /** The server is gone, with its cluster. */
@@ -111,6 +115,10 @@ export class DemoPage implements AsyncDisposable {
     await this.#browser?.close();
     await this.end();
   }
+}
+
+function rateOf({ parts }: ConsoleStream): number | undefined {
+  return (parts.get('stage') as StagePicture | undefined)?.rate;
 }
 
 function mendingOf({ power, linked, hung, fault }: MachineSnapshot): string[] {

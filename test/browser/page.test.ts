@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
+import { ConsoleStream } from '../support/console-stream.ts';
+import { waitFor } from '../support/wait.ts';
 import { DemoPage, nodeOfDatabase, violations } from './browser.ts';
 
 let demo: DemoPage;
@@ -197,6 +199,33 @@ test('[USE-4, EXP-4, ADM-4] the other pages answer in their first line, and say 
   }
   await page.goBack();
   await headline().filter({ hasText: 'cordoned' }).waitFor();
+  assert.deepEqual(demo.problems, []);
+});
+
+test('[USE-4] time ×60: a quarter of an hour in seconds, in which nobody is suspected; a lost machine takes as long as ever, by its own clock', async () => {
+  const node = await nodeOfDatabase(page);
+  const fast = page.getByRole('group', { name: 'How fast time passes' });
+  await fast.getByRole('button', { name: '×60' }).click();
+  await fast.getByRole('button', { name: '×60', pressed: true }).waitFor();
+  using seen = await ConsoleStream.open(new URL(demo.url));
+  await waitFor('the first news', () => seen.at > 0);
+  const from = seen.at;
+  const moments: string[] = [];
+  await waitFor('a quarter of an hour', () => {
+    moments.push(...seen.nodes.filter(({ mark }) => mark !== 'healthy').map(({ name, reason }) => `${name} ${reason}`));
+    return seen.at - from > 900_000;
+  });
+  assert.deepEqual(moments, []);
+  await plugs(node).getByRole('button', { name: 'Pull the plug' }).click();
+  const over = page.getByRole('row', { name: new RegExp(`^${node} .*off, released, back in service`) }).first();
+  await over.waitFor();
+  await over.getByRole('link').click();
+  const said = await page.locator('.total').innerText();
+  const [, seconds = ''] = /^(\d+(?:\.\d)?) s until all that ran there ran again/.exec(said) ?? [];
+  assert.ok(Number(seconds) > 10 && Number(seconds) < 30, said);
+  await backToNow();
+  await fast.getByRole('button', { name: '×1', exact: true }).click();
+  await fast.getByRole('button', { name: '×1', exact: true, pressed: true }).waitFor();
   assert.deepEqual(demo.problems, []);
 });
 

@@ -29,7 +29,11 @@ let server: ConsoleServer;
 before(async () => {
   const admit = async ({ headers }: http.IncomingMessage) =>
     headers.authorization === good.authorization ? session : ({ status: 401, text: 'sign in' } as const);
-  const machines = { act: () => Boolean(done.push('machine')), actZone: () => Boolean(done.push('zone')) };
+  const machines = {
+    act: () => Boolean(done.push('machine')),
+    actZone: () => Boolean(done.push('zone')),
+    time: () => Boolean(done.push('time')),
+  };
   const start = (): never => {
     done.push('rehearsal');
     throw new Error('none is to be started');
@@ -81,6 +85,7 @@ const paths = [
   '/nodes/node-1/power-off',
   '/zones/z1/partition',
   '/rehearsals',
+  '/time/60',
 ];
 const body = JSON.stringify({ typed: 'node-1' });
 const post = (path: string, headers: http.OutgoingHttpHeaders, sent: string | Buffer = body): Sent => ({

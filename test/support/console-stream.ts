@@ -8,6 +8,8 @@ export class ConsoleStream implements Disposable {
   readonly #response: http.IncomingMessage;
   /** How often news came. */
   news = 0;
+  /** Until when it is true, by the clock of the API server. */
+  at = 0;
 
   private constructor(response: http.IncomingMessage) {
     this.#response = response;
@@ -67,8 +69,9 @@ export class ConsoleStream implements Disposable {
     return [...this.parts].flatMap(([name, part]) => (name.startsWith(prefix) ? [part as T] : []));
   }
 
-  #take({ set, gone }: News): void {
+  #take({ at, set, gone }: News): void {
     this.news += 1;
+    this.at = Date.parse(at);
     for (const [name, part] of Object.entries(set)) this.parts.set(name, part);
     for (const name of gone) this.parts.delete(name);
   }

@@ -4,7 +4,7 @@ import { createContext } from 'preact';
 import { useContext, useEffect, useState } from 'preact/hooks';
 import type { NodePicture } from '../picture.ts';
 import type { MachineSnapshot } from '../snapshot.ts';
-import { DEVICE_FAULTS } from '../snapshot.ts';
+import { DEVICE_FAULTS, TIME_RATES } from '../snapshot.ts';
 import { hashOf } from './route.ts';
 import { path, post } from './store.ts';
 import type { Scene, Story } from './stories.ts';
@@ -41,7 +41,7 @@ export function Plugs(): JSX.Element {
   const { machines, nodes } = useStore();
   const zones = [...new Set(machines.map(({ zone }) => zone))].filter((zone) => zone !== '');
   return (
-    <Panel title="Plugs" aside={<span class="soft">of the machines, as they really are</span>}>
+    <Panel title="Plugs" aside={<Time />}>
       <ul class="machines">
         {machines.map((machine) => (
           <MachineRow key={machine.name} machine={machine} node={nodes.find(({ name }) => name === machine.name)} />
@@ -56,6 +56,27 @@ export function Plugs(): JSX.Element {
         </li>
       </ul>
     </Panel>
+  );
+}
+
+/** Whoever waits for a boot need not. */
+function Time(): JSX.Element {
+  const rate = useStore().stage?.rate;
+  return (
+    <span class="switches" role="group" aria-label="How fast time passes">
+      <span class="soft">time</span>
+      {TIME_RATES.map((one) => (
+        <button
+          key={one}
+          type="button"
+          class={one === rate ? 'is-chosen' : ''}
+          aria-pressed={one === rate}
+          onClick={() => void post(path('time', String(one)))}
+        >
+          ×{one}
+        </button>
+      ))}
+    </span>
   );
 }
 

@@ -19,8 +19,6 @@ export class Store {
   connection: Connection = 'connecting';
   /** Until when the picture is true, by the server's clock. */
   at = 0;
-  /** How far the server's clock is ahead of ours. */
-  #aheadMs = 0;
   /** When the last news came, by our clock. */
   heardMs = 0;
   silentMs = 0;
@@ -46,7 +44,7 @@ export class Store {
 
   /** By the server's clock, as far as it is known. */
   now(): number {
-    return this.#edge.now() + this.#aheadMs;
+    return this.at + (this.#edge.now() - this.heardMs) * (this.stage?.rate ?? 1);
   }
 
   /** For how long nothing was heard of the console. */
@@ -96,7 +94,6 @@ export class Store {
       this.machines = this.#all<MachineSnapshot>('machine/');
     this.at = Date.parse(at);
     this.heardMs = this.#edge.now();
-    this.#aheadMs = this.at - this.heardMs;
     this.silentMs = silentMs;
     this.connection = 'live';
     this.#tell();
