@@ -50,7 +50,7 @@ describe('[EXP-2] a rehearsal as a picture', () => {
   test('a node: how long it is silent, what holds it, what is done, and when it is back', () => {
     assert.deepEqual(marks(made([outcome]), 'node/node-3'), [
       'silent 0-12000 silent',
-      'waits 12000-12500 held: LookingAround',
+      'waits 12000-12500 held: looking around',
       'said 12000- suspected',
       'act 12500- fenced',
       'off 13000- confirmed off',
@@ -61,7 +61,7 @@ describe('[EXP-2] a rehearsal as a picture', () => {
 
   test('a node about which nothing is done, and one whose fence ends badly', () => {
     const picture = made([outcome]);
-    assert.deepEqual(marks(picture, 'node/node-4'), ['silent 0-… nothing is done', 'waits 9000-… held: StormLimit']);
+    assert.deepEqual(marks(picture, 'node/node-4'), ['silent 0-… nothing is done', 'waits 9000-… held: storm limit']);
     assert.deepEqual(marks(picture, 'node/node-5').slice(1), ['act 1- fenced', 'bad 600000- ends as Failed']);
   });
 

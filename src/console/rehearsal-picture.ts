@@ -1,4 +1,5 @@
 /** Outcomes of a rehearsal as the page shows them: one sentence, two pictures with the same lanes, and the tables of the command. */
+import { words } from '../report/timeline-marks.ts';
 import type { NodeOutcome, Outcome, PodOutcome } from '../scenario/from-cluster/outcome.ts';
 import type { Rehearsal } from '../scenario/from-cluster/tell.ts';
 import { unmade } from '../scenario/from-cluster/outcome.ts';
@@ -70,7 +71,7 @@ function nodeMarks(node: NodeOutcome, virtualMs: number): RehearsalMark[] {
       kind: 'waits',
       fromMs: at,
       ...(until === undefined ? { open: true } : { toMs: until }),
-      label: `held: ${reason}`,
+      label: `held: ${words(reason)}`,
       text: message,
     })),
     ...moment(suspectedAt, { kind: 'said', label: 'suspected', text: 'it is silent for too long' }),

@@ -316,6 +316,6 @@ function ending(to: string | undefined): Pick<Mark, 'to' | 'open'> {
 }
 
 /** `StormLimit` is two words to a reader. */
-function words(reason: string): string {
+export function words(reason: string): string {
   return reason.replaceAll(/(?<=[a-z])(?=[A-Z])/g, ' ').toLowerCase();
 }
