@@ -11,7 +11,7 @@ interface Named {
 const named: readonly Named[] = [
   {
     what: 'fences that are on record take no slot',
-    file: 'src/operator/shared-facts.ts',
+    file: 'src/operator/trouble-count.ts',
     instead: ["...cluster.nodesWith('fencing'), ", ''],
   },
   {

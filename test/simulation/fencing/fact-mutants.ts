@@ -91,8 +91,9 @@ export const factMutantCases: readonly MutantCase[] = [
   }),
   wrongOutlet('holes/outlets-swapped-without-policy', 'waits after a cut only for nodes whose devices it remembers', {
     file: 'src/operator/shared-facts.ts',
-    line: 'if (other === name || isHeard) return [];',
-    instead: 'if (other === name || isHeard || !outlets.has(other)) return [];',
+    line: 'const others = roll.filter((one) => one.name !== name && nowMs - (one.renewedAtMs ?? -Infinity) >= sinceMs);',
+    instead:
+      'const others = roll.filter((one) => one.name !== name && outlets.has(one.name) && nowMs - (one.renewedAtMs ?? -Infinity) >= sinceMs);',
   }),
   wrongOutlet('holes/outlets-swapped-struck-one-deleted', 'takes a node for accounted for when its Node is deleted', {
     file: 'src/api/beside.ts',
@@ -111,8 +112,9 @@ export const factMutantCases: readonly MutantCase[] = [
   ),
   wrongOutlet('holes/outlets-swapped-failover', 'forgets with the process whom it waits for after a cut', {
     file: 'src/operator/shared-facts.ts',
-    line: 'const isHeard = (observer.renewedForMs(other) ?? Infinity) < sinceMs;',
-    instead: 'const isHeard = lease !== undefined && lease.unchangedForMs < 60_000;',
+    line: 'const others = roll.filter((one) => one.name !== name && nowMs - (one.renewedAtMs ?? -Infinity) >= sinceMs);',
+    instead:
+      'const others = roll.filter((one) => one.name !== name && (one.lease === undefined || one.lease.unchangedForMs >= 60_000));',
   }),
   {
     invariant: 'S38',

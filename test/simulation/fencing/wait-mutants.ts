@@ -53,8 +53,8 @@ export const waitMutantCases: readonly MutantCase[] = [
     mistake: 'takes those for alive who were heard of before the API server was away',
     sabotage: {
       file: 'src/operator/shared-facts.ts',
-      line: 'const renewedForMs = lease.hearableForMs === undefined ? observer.renewedForMs(other) : undefined;',
-      instead: 'const renewedForMs = observer.renewedForMs(other);',
+      line: 'if (lease.hearableForMs === undefined && nowMs - renewedAtMs < sinceMs) continue;',
+      instead: 'if (nowMs - renewedAtMs < sinceMs) continue;',
     },
     also: [everybodyJudged],
     scenario: scenarioOf('holes/heard-before-the-api-was-away'),

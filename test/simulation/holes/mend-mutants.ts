@@ -233,7 +233,7 @@ export const mendMutantCases: readonly MendCase[] = [
     mistake: 'gives away the slot of a command whose record is deleted',
     hole: 'slots',
     sabotage: {
-      file: 'src/operator/shared-facts.ts',
+      file: 'src/operator/trouble-count.ts',
       line: 'return [...this.#options.longActs.cutting].filter((name) => !recorded.has(name));',
       instead: 'return [...this.#options.longActs.cutting].filter((name) => recorded.has(name));',
     },
