@@ -150,11 +150,12 @@ export const outageBehaviours: Behaviour[] = [
       same(after.status?.startTime, before.status?.startTime);
       assert.notEqual(statusOf(after)?.containerID, statusOf(before)?.containerID);
       await scene.ready('web');
-      const node = await scene.until('the new boot ID', async () => {
-        const found = scene.nodeObject;
-        return found.status?.nodeInfo?.bootID === (await scene.node.bootId()) && found;
+      // It may report its boot before it is ready for pods.
+      await scene.until('to be Ready in the new boot', async () => {
+        const { status } = scene.nodeObject;
+        const isNew = status?.nodeInfo?.bootID === (await scene.node.bootId());
+        return isNew && conditionOf(scene.nodeObject, 'Ready')?.status === 'True';
       });
-      same(conditionOf(node, 'Ready')?.status, 'True');
     },
   },
   {
