@@ -11,7 +11,8 @@ import { type ControlPlane, startControlPlane } from '../test/support/control-pl
 import { FaultProxy } from '../test/support/fault-proxy.ts';
 import type { Orders, WorkFindings } from './children/http-client.ts';
 import { candidates, type Candidate, type Target } from './lib/http-clients.ts';
-import { leaseNamespace, nodeEntries, nodeName, podEntries } from './lib/objects.ts';
+import { leaseNamespace, nodeEntries, nodeName } from './lib/node-objects.ts';
+import { podEntries } from './lib/objects.ts';
 import { bundleChild, ensureNpmPeer } from './lib/packages.ts';
 import { nodeFlags } from '../build/bundle.ts';
 import { Child } from './lib/process.ts';

@@ -8,7 +8,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { parseArgs, promisify } from 'node:util';
 import { Cluster } from './lib/cluster.ts';
-import { nodeName } from './lib/objects.ts';
+import { nodeName } from './lib/node-objects.ts';
 import { keep, machine, root, say, type Report } from './lib/report.ts';
 import { markdownTable } from './lib/table.ts';
 import { workloadEntries } from './lib/workloads.ts';

@@ -5,7 +5,8 @@ import { clientFor } from '../../test/support/client.ts';
 import { waitFor } from '../../test/support/wait.ts';
 import type { KubeClient } from '../../src/kube/client.ts';
 import { collectionPath, leases, nodes, pods, withQuery, type Resource } from '../../src/kube/resources.ts';
-import { leaseNamespace, nodeEntries, podEntries } from './objects.ts';
+import { leaseNamespace, nodeEntries } from './node-objects.ts';
+import { podEntries } from './objects.ts';
 import { Child } from './process.ts';
 import { root, say } from './report.ts';
 
@@ -77,6 +78,7 @@ export class Cluster implements AsyncDisposable {
         '--disable-warning=ExperimentalWarning',
         join(root, 'bench', 'lease-renewer.ts'),
         this.controlPlane.kubeconfigPath,
+        this.controlPlane.etcdUrl,
         String(this.nodes),
       ],
     });

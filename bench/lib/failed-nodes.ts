@@ -1,6 +1,7 @@
 /** Nodes that have failed, with pods that hang in Terminating on them and a volume in use for each. */
 import type { EtcdEntry } from '../../test/support/control-plane.ts';
-import { nodeEntries, nodeName, podEntries } from './objects.ts';
+import { nodeEntries, nodeName } from './node-objects.ts';
+import { podEntries } from './objects.ts';
 
 export const driver = 'driver.longhorn.io';
 export const podNamespace = 'workloads';

@@ -17,7 +17,7 @@ import { operatorAccount, operatorKubeconfig, operatorNamespace } from '../../te
 import { waitFor } from '../../test/support/wait.ts';
 import { prepareBare } from './bare-release.ts';
 import { driver, failedNodeEntries, nodeOfPod, podNamespace } from './failed-nodes.ts';
-import { nodeName } from './objects.ts';
+import { nodeName } from './node-objects.ts';
 import { Child, cpuSecondsOf } from './process.ts';
 import { acceptedAt, askedWithin, phasesOf, timeOf, type Asked, type Phases } from './release-phases.ts';
 import { say } from './report.ts';

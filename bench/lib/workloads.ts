@@ -3,7 +3,8 @@
  * four is a StatefulSet, whose pods have a volume each.
  */
 import type { EtcdEntry } from '../../test/support/control-plane.ts';
-import { boundClaim, boundVolume, createdAt, namespace, nodeName, pod, uid } from './objects.ts';
+import { createdAt, nodeName, uid } from './node-objects.ts';
+import { boundClaim, boundVolume, namespace, pod } from './objects.ts';
 
 const podsPerSet = 30;
 const setsPerStateful = 4;

@@ -102,13 +102,13 @@ test('[SAF-17] a node is off by the outlets that it is configured with now, by a
     return deviceHash(method) ?? '';
   };
   let withinMs = 60_000;
-  const isOff = (...configured: string[]): boolean | undefined => {
+  const isOff = (...configured: string[]): boolean => {
     memory.configure(
       new Map(configured.length === 0 ? [] : [['a', [configured.map((device) => ({ device, outlets: 1 }))]]]),
     );
-    return memory.outlets(withinMs).get('a')?.isOff;
+    return memory.isOutletOff('a', withinMs);
   };
-  assert.equal(isOff(), undefined);
+  assert.equal(isOff(), false, 'nothing is known of it');
   const fresh = say('new', 'off');
   assert.equal(isOff(), true);
   withinMs = 0;

@@ -9,7 +9,7 @@ import type { FenceDeviceStatus } from '../api/fence-device.ts';
 import { hash } from '../api/hash.ts';
 import { isShown, learntWith } from '../api/learnt.ts';
 import { ofAnother } from '../api/named-machine.ts';
-import { outletsOf, secretPlace, sharesPlug } from '../api/plug.ts';
+import { outletsOf, secretPlace } from '../api/plug.ts';
 import { isRenewing, RENEWAL_UNDERWAY_MS, silentAfterMs } from '../api/life.ts';
 import type { Heard, Outlets, PowerAnswer, Said, Together } from '../api/power.ts';
 import { deviceHash, levelKey } from '../api/power.ts';
@@ -17,6 +17,7 @@ import type { LeaseSign, LiveNode } from '../api/release-view.ts';
 import type { DeviceRecord, DeviceRecordsOptions, Recollection } from './device-records.ts';
 import { DeviceRecords, isWritten } from './device-records.ts';
 import type { Asked } from './device-tasks.ts';
+import { PlugBook } from './plug-book.ts';
 
 export interface DeviceMemoryOptions extends DeviceRecordsOptions {
   /** What is known of whether a node lives. */
@@ -50,12 +51,14 @@ export class DeviceMemory {
   readonly #waiting = new Map<string, Set<DeviceRecord>>();
   /** The last word of each device of a node, by how it is reached. */
   readonly #lastWords = new Map<string, PowerAnswer>();
+  readonly #plugs: PlugBook;
   /** Told of each node of which a device has said off. */
   onOff: (node: string) => void = () => {};
 
   constructor(options: DeviceMemoryOptions) {
     this.#options = options;
     this.records = new DeviceRecords(options);
+    this.#plugs = new PlugBook((record) => this.records.named(record.name) === record);
   }
 
   /** This instance does not lead any more. */
@@ -156,18 +159,15 @@ export class DeviceMemory {
   }
 
   /** Another node that is there has the same outlet, wherever that is written: what is in Secrets shows here alone. */
-  #sharedBy({ own, spec: { node: mine } }: DeviceRecord, plug: string | undefined): string | undefined {
-    own.plug = plug ?? own.plug;
-    const { plug: mineIs } = own;
-    if (mineIs === undefined) return undefined;
-    const other = this.records.all.find(
-      ({ own: its, spec: { node = '' } }) =>
-        its.plug !== undefined &&
-        sharesPlug(its.plug, mineIs) &&
-        node !== mine &&
-        this.#options.lifeOf(node).lease !== undefined,
-    );
-    return other?.spec.node;
+  #sharedBy(record: DeviceRecord, plug: string | undefined): string | undefined {
+    const known = plug ?? record.own.plug;
+    if (known === undefined) return undefined;
+    this.#plugs.note(record, known);
+    for (const { spec } of this.#plugs.sharing(known)) {
+      const { node = '' } = spec;
+      if (node !== record.spec.node && this.#options.lifeOf(node).lease !== undefined) return spec.node;
+    }
+    return undefined;
   }
 
   /** The kubelet of a node has renewed its Lease. This is nearly all traffic. */
@@ -301,11 +301,9 @@ export class DeviceMemory {
     return this.isUnshown(node, method) && this.#knownOf(node, deviceHash(method)).seenOn !== undefined;
   }
 
-  /** Nodes of which a device is remembered; `isOff`: whatever of theirs cannot say whose power it is has said off within this time. */
-  outlets(withinMs: number): Map<string, { isOff: boolean }> {
-    const known = Map.groupBy(this.records.all, ({ spec }) => spec.node ?? '');
-    const sinceMs = this.#options.clock.monotonic() - withinMs;
-    return new Map([...known].map(([node, records]) => [node, { isOff: this.#isOff(node, records, sinceMs) }]));
+  /** Whether whatever of a node cannot say whose power it is has said off within this time. */
+  isOutletOff(node: string, withinMs: number): boolean {
+    return this.#isOff(node, [...this.records.ofNode(node)], this.#options.clock.monotonic() - withinMs);
   }
 
   /** What is left of an earlier configuration says nothing any more; of what was not asked since, nobody knows. */
@@ -330,7 +328,8 @@ export class DeviceMemory {
   }
 
   #find(node: string, configuration: string | undefined): DeviceRecord | undefined {
-    return this.records.all.find(({ spec, status }) => spec.node === node && status.configuration === configuration);
+    for (const record of this.records.ofNode(node)) if (record.status.configuration === configuration) return record;
+    return undefined;
   }
 
   #recordOf(node: string, method: Method): DeviceRecord {

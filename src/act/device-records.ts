@@ -67,6 +67,8 @@ const overtaken: ReadonlySet<string> = new Set(['conflict', 'notFound', 'already
 export class DeviceRecords {
   readonly #options: DeviceRecordsOptions;
   readonly #records = new Map<string, DeviceRecord>();
+  /** Those of each node: thousands are asked about, each many times. */
+  readonly #byNode = new Map<string, Set<DeviceRecord>>();
 
   constructor(options: DeviceRecordsOptions) {
     this.#options = options;
@@ -80,10 +82,15 @@ export class DeviceRecords {
     return this.#records.get(name);
   }
 
+  ofNode(node: string): Iterable<DeviceRecord> {
+    return this.#byNode.get(node) ?? [];
+  }
+
   /** Of a device that nothing is stored of. */
   begin(name: string, spec: FenceDeviceSpec): DeviceRecord {
     const record: DeviceRecord = { name, spec, status: {}, lessons: [], isSaving: false, own: {} };
     this.#records.set(name, record);
+    this.#file(record);
     return record;
   }
 
@@ -116,16 +123,16 @@ export class DeviceRecords {
   /** As it is stored now, by whomever. */
   notice(object: StoredDevice, type: 'added' | 'updated' | 'deleted'): void {
     const { name } = object.metadata;
-    if (type === 'deleted') this.#records.delete(name);
-    else take(this.#records.get(name) ?? this.begin(name, object.spec), object);
+    if (type === 'deleted') this.#drop(name);
+    else this.#take(this.#records.get(name) ?? this.begin(name, object.spec), object);
   }
 
   /** What is not stored is forgotten: whoever leads next has learnt for itself, and an old lesson would be taken for news. */
   clear(): void {
     for (const record of this.#records.values()) {
       Object.assign(record, { lessons: [], own: {} });
-      if (record.object === undefined) this.#records.delete(record.name);
-      else take(record, record.object);
+      if (record.object === undefined) this.#drop(record.name);
+      else this.#take(record, record.object);
     }
   }
 
@@ -169,7 +176,7 @@ export class DeviceRecords {
     if (written.ok) {
       // Made without its status. What was learnt while it was on its way is still to be written.
       if (object !== undefined) record.lessons = record.lessons.slice(lessons.length);
-      take(record, written.value);
+      this.#take(record, written.value);
       return true;
     }
     if (!overtaken.has(written.error.kind)) {
@@ -177,15 +184,46 @@ export class DeviceRecords {
       return false;
     }
     const read = await client.get<StoredDevice>(this.#refOf(name), { timeoutMs: callTimeoutMs });
-    if (read.ok) take(record, read.value);
+    if (read.ok) this.#take(record, read.value);
     // Somebody has deleted it, and is not contradicted: what is learnt from now on begins anew.
-    else if (read.error.kind === 'notFound') this.#records.delete(name);
+    else if (read.error.kind === 'notFound') this.#drop(name);
     return read.ok;
   }
 
   async #replace(object: StoredDevice, status: FenceDeviceStatus): Promise<Result<StoredDevice>> {
     const ref = this.#refOf(object.metadata.name);
     return this.#options.client.replace(ref, { ...object, status }, 'status', this.#calls());
+  }
+
+  /** What is stored goes first, if it is news; what was learnt and is not stored is learnt again from there. */
+  #take(record: DeviceRecord, object: StoredDevice): void {
+    const known = record.object?.metadata.resourceVersion;
+    const { resourceVersion = '' } = object.metadata;
+    const isNews = known === undefined || compareVersions(resourceVersion, known) > 0;
+    if (isNews) {
+      this.#unfile(record);
+      Object.assign(record, { object, spec: object.spec });
+      if (this.#records.get(record.name) === record) this.#file(record);
+    }
+    record.status = record.lessons.reduce((status, lesson) => lesson(status), record.object?.status ?? {});
+  }
+
+  #drop(name: string): void {
+    const record = this.#records.get(name);
+    this.#records.delete(name);
+    if (record !== undefined) this.#unfile(record);
+  }
+
+  #file(record: DeviceRecord): void {
+    const { node = '' } = record.spec;
+    this.#byNode.set(node, (this.#byNode.get(node) ?? new Set()).add(record));
+  }
+
+  #unfile(record: DeviceRecord): void {
+    const { node = '' } = record.spec;
+    const others = this.#byNode.get(node);
+    others?.delete(record);
+    if (others?.size === 0) this.#byNode.delete(node);
   }
 
   #calls(): CallOptions {
@@ -195,15 +233,6 @@ export class DeviceRecords {
   #refOf(name: string): ObjectRef {
     return { resource: fenceDevices, namespace: this.#options.namespace, name };
   }
-}
-
-/** What is stored goes first, if it is news; what was learnt and is not stored is learnt again from there. */
-function take(record: DeviceRecord, object: StoredDevice): void {
-  const known = record.object?.metadata.resourceVersion;
-  const { resourceVersion = '' } = object.metadata;
-  const isNews = known === undefined || compareVersions(resourceVersion, known) > 0;
-  if (isNews) Object.assign(record, { object, spec: object.spec });
-  record.status = record.lessons.reduce((status, lesson) => lesson(status), record.object?.status ?? {});
 }
 
 /** By somebody, and not made here to remember a device by. */

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { plugOf, sharesPlug } from './plug.ts';
+import { outletsOf, plugOf } from './plug.ts';
 
 const base = { ip: 'pdu1.example', plug: '2' };
 
 function isShared(other: Record<string, string>, driver = 'agent:fence_apc_snmp'): boolean {
-  return sharesPlug(plugOf(driver, base) ?? '', plugOf(driver, { ...base, ...other }) ?? '');
+  const [one, two] = [base, { ...base, ...other }].map((parameters) => outletsOf(plugOf(driver, parameters) ?? ''));
+  return one?.some((outlet) => two?.includes(outlet)) === true;
 }
 
 test('[SAF-1] two nodes with an outlet in common share it, however that is written', () => {

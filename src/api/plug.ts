@@ -41,11 +41,7 @@ export function secretPlace(
   return plug === undefined || plug === plugOf(driver, parameters) ? undefined : hash(plug);
 }
 
-/** Whether two have an outlet in common. */
-export function sharesPlug(one: string, other: string): boolean {
-  return outletsOf(other).some((outlet) => outletsOf(one).includes(outlet));
-}
-
+/** Two that have one of these in common switch each other's machine. */
 export function outletsOf(plug: string): string[] {
   return plug.split(',');
 }

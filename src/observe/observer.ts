@@ -125,6 +125,10 @@ export class Observer {
     return this.#nodes.entries.keys();
   }
 
+  get nodeCount(): number {
+    return this.#nodes.entries.size;
+  }
+
   get watches(): WatchState<WatchName>[] {
     return [stateOf('nodes', this.#nodes), stateOf('leases', this.#leases)];
   }

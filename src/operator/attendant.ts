@@ -19,19 +19,20 @@ import { MAX_DEEDS } from '../api/fence-names.ts';
 import { firstPowerMethods, storageMethods } from '../api/power.ts';
 import type { Clock } from '../clock.ts';
 import type { NodeDecision } from '../decide/decide-node.ts';
-import { decideNode } from '../decide/decide-node.ts';
 import { disprovenBy } from '../decide/never-off.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { KubeError } from '../kube/errors.ts';
 import { compareVersions } from '../kube/resource-version.ts';
 import type { ServerTime } from '../kube/server-time.ts';
-import type { CaseReader } from '../observe/case-reader.ts';
+import type { CaseReader, ReadCase } from '../observe/case-reader.ts';
 import type { ClusterView } from '../observe/cluster-view.ts';
 import type { Observer } from '../observe/observer.ts';
 import type { Pass } from '../report/pass.ts';
 import type { PassReporter } from '../report/pass-reporter.ts';
+import { comesToAnything, decided, Undecided } from './decided.ts';
 import { deedOutcome } from './deed-outcome.ts';
 import type { Again, Why } from './keyed-loop.ts';
+import { latelyMs, type Age } from './roll.ts';
 import type { SharedFacts } from './shared-facts.ts';
 
 export interface AttendantOptions extends Started {
@@ -140,7 +141,7 @@ export class Attendant {
           return { inMs: judgeInMs, idleMs: resting.untilMs - this.#options.clock.monotonic() };
         }
         if (why !== 'asked' && why !== 'turn' && this.#isOneOfMany(seen)) return { inMs: judgeInMs, inTurn: true };
-        const { inMs = Infinity, idleMs = restMs } = await this.#attend(seen);
+        const { inMs = Infinity, idleMs = restMs } = await this.#attend(seen, why);
         const soonMs = Math.min(inMs, judgeInMs ?? Infinity);
         // To judge it again after a while is no more than a look.
         return { idleMs, ...(inMs < Infinity || soonMs < restMs ? { inMs: soonMs } : {}) };
@@ -216,7 +217,7 @@ export class Attendant {
   }
 
   /** `isWanted`: nothing can be said of it before its pods are read. */
-  async #attend(seen: Sighting, isWanted = false): Promise<Again> {
+  async #attend(seen: Sighting, why: Why, isWanted = false): Promise<Again> {
     const { clock, isLeading, reader, shared, longActs, reporter, onPass, memory } = this.#options;
     const { name } = seen;
     this.#resting.delete(name);
@@ -230,11 +231,8 @@ export class Attendant {
     if (deposedMs > 0) return { inMs: deposedMs };
     if (!isLeading()) return { inMs: maxRetryMs };
     // Nothing is awaited between the look at what others have taken and the claim: two never take the same share.
-    const deeds = this.#deeds.get(name) ?? 0;
-    const outcomes = this.#outcomes.get(name) ?? [];
-    const nodeCase = { ...shared.complete(read.value), deeds, ...(outcomes.length === 0 ? {} : { outcomes }) };
-    const decision = decided(nodeCase);
-    if (nodeCase.isUnread === true && decision.wants.includes('pods')) return this.#attend(seen, true);
+    const { nodeCase, decision, isOld } = this.#weigh(read.value);
+    if (nodeCase.isUnread === true && decision.wants.includes('pods')) return this.#attend(seen, why, true);
     shared.claim(nodeCase, decision);
     longActs.want(name, decision.steps);
     const recorded = await this.#record(nodeCase, decision);
@@ -273,7 +271,24 @@ export class Attendant {
     onPass?.(pass);
     reporter.report(pass);
     if (decision.wants.includes('successor')) this.#options.onSuccessor(name);
-    return rest ?? this.#again(nodeCase, decision, acts);
+    if (rest !== undefined) return rest;
+    const again = this.#again(nodeCase, decision, acts);
+    // What it has heard of may be younger than what it was decided by.
+    return isOld === true && why !== 'timer' ? { inMs: Math.min(again.inMs ?? Infinity, latelyMs) } : again;
+  }
+
+  /** Where there are many, by everybody as of a moment ago; what comes of that, if anything does, by everybody as they are now. */
+  #weigh(read: ReadCase): { nodeCase: NodeCase; decision: NodeDecision; isOld?: true } {
+    const { shared } = this.#options;
+    const deeds = this.#deeds.get(read.name) ?? 0;
+    const outcomes = this.#outcomes.get(read.name) ?? [];
+    const by = (age: Age): { nodeCase: NodeCase; decision: NodeDecision } => {
+      const nodeCase = { ...shared.complete(read, age), deeds, ...(outcomes.length === 0 ? {} : { outcomes }) };
+      return { nodeCase, decision: decided(nodeCase) };
+    };
+    if (read.isUnread === true) return by('lately');
+    const first = shared.hasMany ? by('lately') : undefined;
+    return first === undefined || comesToAnything(first.decision) ? by('now') : { ...first, isOld: true };
   }
 
   /** One of many about whom nothing is done: whatever it waits for, it takes its turn. */
@@ -362,17 +377,6 @@ export class Attendant {
     const failures = this.#failures.get(name) ?? 0;
     this.#failures.set(name, failures + 1);
     return Math.min(maxRetryMs, firstMs * 2 ** failures);
-  }
-}
-
-/** Nothing but the case of one node goes into a decision: a mistake in it is about that node alone. */
-class Undecided extends Error {}
-
-function decided(seen: Sighting | NodeCase): NodeDecision {
-  try {
-    return decideNode(seen);
-  } catch (cause) {
-    throw new Undecided(cause instanceof Error ? cause.message : String(cause), { cause });
   }
 }
 

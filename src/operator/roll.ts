@@ -1,7 +1,8 @@
 /**
- * Everybody there is, as they are seen: made once for a decision, whatever it asks of all of them. For a node whose pods nobody has read
- * it may be a moment old: all that comes of it is why nothing is done there, and thousands of those would have thousands looked at for
- * each of them. Who may be touched is read with its pods, and decided on by everybody as they are then.
+ * Everybody there is, as they are seen: made once for a decision, whatever it asks of all of them. Where there are many, a first look
+ * may be by what was seen a moment ago: thousands of nodes in trouble would have thousands looked at for each of them. Whatever comes
+ * of a decision is decided by everybody as they are then, but for a node whose pods nobody has read: all that comes of that is why
+ * nothing is done there.
  */
 import type { LeaseSign } from '../api/release-view.ts';
 import type { NodeFacts } from '../api/view.ts';
@@ -18,8 +19,13 @@ export interface Listed {
   renewedAtMs?: number;
 }
 
+/** By what was seen at that very moment, or not longer ago than `latelyMs`. */
+export type Age = 'now' | 'lately';
+
 /** Who is only told why nothing is done waits for longer than this between two looks. */
 export const latelyMs = 1000;
+/** Fewer are looked at in no time. */
+const many = 500;
 
 export class Roll {
   readonly #observer: Observer;
@@ -31,9 +37,13 @@ export class Roll {
     this.#clock = clock;
   }
 
-  of({ isUnread }: { isUnread?: true }): readonly Listed[] {
+  get isLong(): boolean {
+    return this.#observer.nodeCount >= many;
+  }
+
+  of(age: Age): readonly Listed[] {
     const nowMs = this.#clock.monotonic();
-    if (isUnread !== true) return this.#now(nowMs);
+    if (age === 'now') return this.#now(nowMs);
     if (this.#recent === undefined || nowMs - this.#recent.atMs >= latelyMs) {
       this.#recent = { all: this.#now(nowMs), atMs: nowMs };
     }

@@ -5,6 +5,7 @@ import { aFence, aNode, anIncident, aRemedy, inForce, nowMs } from '../../test/s
 import { pulse, secondsAgo, SharedStage, silent } from '../../test/support/shared-stage.ts';
 import type { LadderThreshold } from '../api/release-view.ts';
 import type { NodeCondition } from '../api/view.ts';
+import type { Age } from './roll.ts';
 
 const policy = inForce({ podsPerMinute: 10 });
 const gone = { recordedMs: nowMs - 5000, goneMs: nowMs, pods: 4 };
@@ -51,19 +52,18 @@ describe('what all nodes share', () => {
     assert.deepEqual(slots()[0], ['c'], 'what was told is on record, and with it whether it still fences');
   });
 
-  test('[STM-1] who may be touched counts everybody as they are now; who is only told why not, as of a moment ago', () => {
+  test('[STM-1] everybody is counted as they are now, or once a second for all that are content with that', () => {
     const stage = new SharedStage();
     const { policy } = stage.complete();
-    const troubled = (isUnread: boolean): number =>
-      stage.complete({ policy, ...(isUnread ? { isUnread: true } : {}) }).count.troubled;
+    const troubled = (age: Age): number => stage.complete({ policy }, age).count.troubled;
     stage.fall('a');
-    assert.deepEqual([troubled(true), troubled(false)], [2, 2]);
+    assert.deepEqual([troubled('lately'), troubled('now')], [2, 2]);
     stage.fall('b');
-    assert.deepEqual([troubled(true), troubled(false)], [2, 3]);
+    assert.deepEqual([troubled('lately'), troubled('now')], [2, 3]);
     stage.clock.advance(999);
-    assert.equal(troubled(true), 2);
+    assert.equal(troubled('lately'), 2);
     stage.clock.advance(1);
-    assert.equal(troubled(true), 3);
+    assert.equal(troubled('lately'), 3);
   });
 
   test('[STM-1] whoever is being fenced, or was, is in trouble, though it was heard of', () => {

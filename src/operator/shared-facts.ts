@@ -24,7 +24,7 @@ import type { ReadCase } from '../observe/case-reader.ts';
 import { ConditionTimes } from '../observe/condition-times.ts';
 import type { NodeChange } from '../observe/observer.ts';
 import { ClaimBook } from './claims.ts';
-import { Roll, type Listed } from './roll.ts';
+import { Roll, type Age, type Listed } from './roll.ts';
 import { StormMemory } from './storm-memory.ts';
 import type { CountedCluster } from './trouble-count.ts';
 import { TroubleCounter } from './trouble-count.ts';
@@ -62,7 +62,12 @@ export class SharedFacts {
     options.memory.onOff = (name) => this.#wake(name, (wasOff) => !wasOff);
   }
 
-  complete(seen: ReadCase): NodeCase {
+  /** So many that a first look is by how they were a moment ago. */
+  get hasMany(): boolean {
+    return this.#roll.isLong;
+  }
+
+  complete(seen: ReadCase, age: Age): NodeCase {
     const { power: _, ...read } = seen;
     const { devices, namespace, identity, observer, cluster, longActs, memory } = this.#options;
     const { name, node, policy, serverNowMs } = read;
@@ -82,7 +87,7 @@ export class SharedFacts {
           });
     // What is decided next is weighed by the level that its devices are in now.
     if (config.ok) memory.configureNode(name, outletLevels(config));
-    const roll = this.#roll.of(read);
+    const roll = this.#roll.of(age);
     const beside = this.#beside(read, config, roll);
     const rehearsed = this.#rehearsed(read, config, roll);
     const own = this.#options.own();
@@ -95,7 +100,7 @@ export class SharedFacts {
       config,
       pause: cluster.pause,
       trouble: { conditions, ...silenceOf(lease, conditions) },
-      count: this.#counter.count(read, roll),
+      count: this.#counter.count(read, roll, age),
       ...this.#around(read, roll),
       ...beside,
       ...this.#others(read, config, roll),
@@ -230,7 +235,7 @@ export class SharedFacts {
       step === 'power-management' && confirmedAt !== undefined ? [Date.parse(confirmedAt)] : [],
     );
     const sinceMs = offAt.length === 0 ? 0 : serverNowMs - Math.max(...offAt) - underwayMs;
-    const outlets = memory.outlets(serverNowMs - begunMs(fence) - underwayMs);
+    const withinMs = serverNowMs - begunMs(fence) - underwayMs;
     // Whatever device they have, or none: an outlet may feed any of them.
     const nowMs = clock.monotonic();
     const others = roll.filter((one) => one.name !== name && nowMs - (one.renewedAtMs ?? -Infinity) >= sinceMs);
@@ -238,7 +243,7 @@ export class SharedFacts {
     const unheard = others.filter((one) => !isQuiet(one)).map((one) => one.name);
     const silent = others.filter(isQuiet).map((one) => ({
       name: one.name,
-      isOff: outlets.get(one.name)?.isOff === true,
+      isOff: memory.isOutletOff(one.name, withinMs),
       ...unknownSince(one.node),
     }));
     const named = { unheard: unheard.length, names: unheard.slice(0, namedAtMost) };

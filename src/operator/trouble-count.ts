@@ -20,7 +20,7 @@ import type { ClusterView } from '../observe/cluster-view.ts';
 import type { ConditionTimes } from '../observe/condition-times.ts';
 import type { Observer } from '../observe/observer.ts';
 import type { ClaimBook } from './claims.ts';
-import type { Listed } from './roll.ts';
+import type { Age, Listed } from './roll.ts';
 import type { StormMemory } from './storm-memory.ts';
 
 /** Who is counted, and what is known of them. */
@@ -43,6 +43,7 @@ interface TroubleCounterOptions extends CountedCluster {
 interface Asked {
   thresholds: readonly LadderThreshold[];
   roll: readonly Listed[];
+  age: Age;
 }
 
 /** Who is there, and which storms are on record. */
@@ -59,8 +60,8 @@ export class TroubleCounter {
     this.#options = options;
   }
 
-  /** `roll`: everybody, as recent as that node has a right to. */
-  count(read: ReadCase, roll: readonly Listed[]): TroubleCount {
+  /** `roll`: everybody, of that age. */
+  count(read: ReadCase, roll: readonly Listed[], age: Age): TroubleCount {
     const { name, policy, serverNowMs } = read;
     const { cluster, claims } = this.#options;
     const remedy = policy.kind === 'one' ? policy.policy.remedy : undefined;
@@ -68,7 +69,7 @@ export class TroubleCounter {
     const fencing = new Set([...cluster.nodesWith('fencing'), ...claims.slots('fence'), ...this.#unrecorded()]);
     const fenced = new Set([...cluster.nodesWith('fenced'), ...fencing]);
     const remedying = new Set([...cluster.nodesWith('remedying'), ...claims.slots('remedy')]);
-    const { storm, counted } = this.#of(read, { thresholds, roll });
+    const { storm, counted } = this.#of(read, { thresholds, roll, age });
     const ongoing = { fenced, fencing, remedying, storm: storm.storm };
     const count = countTrouble(name, counted, ongoing, thresholds);
     // Whoever is being cut comes a step further, also where no view shows it yet.
@@ -92,8 +93,8 @@ export class TroubleCounter {
 
   /** Counted once for all those that are told by the same roll. */
   #of(read: ReadCase, asked: Asked): Counting {
-    if (read.isUnread !== true) return this.#now(read, asked);
-    const { roll } = asked;
+    const { roll, age } = asked;
+    if (age === 'now') return this.#now(read, asked);
     const policy = read.policy.kind === 'one' ? read.policy.policy : undefined;
     const known = this.#recent;
     if (known !== undefined && known.policy === policy && known.roll === roll) return known;

@@ -6,6 +6,7 @@ import type { StormSign } from '../../src/api/storm-sign.ts';
 import type { OwnNode } from '../../src/api/surroundings.ts';
 import type { Judgement, NodeFacts, Verdict } from '../../src/api/view.ts';
 import type { NodeDecision } from '../../src/decide/decide-node.ts';
+import type { Age } from '../../src/operator/roll.ts';
 import type { SharedFactsOptions } from '../../src/operator/shared-facts.ts';
 import { SharedFacts } from '../../src/operator/shared-facts.ts';
 import type { Released } from '../../src/release/rate.ts';
@@ -102,12 +103,12 @@ export class SharedStage {
     this.verdicts.set(name, { verdict, reason: 'LeaseStale', evidence: [], recheckInMs: 1000 });
   }
 
-  complete(change: Partial<NodeCase> = {}): NodeCase {
-    return this.shared.complete(aCase(change));
+  complete(change: Partial<NodeCase> = {}, age: Age = 'now'): NodeCase {
+    return this.shared.complete(aCase(change), age);
   }
 
   completeGone(change: Partial<NodeCase> = {}): NodeCase {
-    return this.shared.complete(withoutNode(aCase(change)));
+    return this.shared.complete(withoutNode(aCase(change)), 'now');
   }
 
   claim(nodeCase: Partial<NodeCase>, claims: Partial<NodeDecision['claims']>, record?: NodeDecision['record']): void {
@@ -120,6 +121,9 @@ export class SharedStage {
     return {
       get nodeNames(): Iterable<string> {
         return nodes().keys();
+      },
+      get nodeCount(): number {
+        return nodes().size;
       },
       view: (name: string) => ({ name, node: this.nodes.get(name), lease: this.leases.get(name) }),
       nodeOf: (name: string) => this.nodes.get(name),
@@ -164,7 +168,7 @@ export class SharedStage {
       configureNode: (name: string) => void this.configured.push(name),
       isUnproven: (_: string, { name }: Method) => this.blind.has(name),
       isUnshown: (_: string, { name }: Method) => this.unshown.has(name),
-      outlets: () => new Map(),
+      isOutletOff: () => false,
     };
   }
 }
