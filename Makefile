@@ -22,6 +22,7 @@ swarm: $(installed) ## random clusters and faults: make swarm SEEDS=500 FROM=1 S
 
 soak: $(installed) ## what repeats for long: make soak ROUNDS=20
 	node test/run.ts --repeat $(or $(ROUNDS),5) control-plane controllers
+	node test/run.ts storms
 	FENCELINE_EXHAUSTIVE=1 node test/run.ts simulation devices nodes
 	for kind in small large aimed calm; do node test/swarm/record.ts --size $$kind --seeds $(or $(SEEDS),500) || exit 1; done
 	node test/nodes/soak.ts --rounds $(or $(FAULTS),76)

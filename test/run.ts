@@ -29,6 +29,8 @@ interface Tier {
   concurrency: number;
   /** Runs after those of its lane, beside the other lanes; the main one if not given. */
   lane?: 'silence' | 'waiting' | 'virtual' | 'alone';
+  /** Runs where it is named, and not with all the others: it takes minutes for what others show in little. */
+  isLong?: true;
 }
 
 interface Count {
@@ -127,6 +129,14 @@ const tiers: Tier[] = [
     concurrency: 1,
     lane: 'alone',
   },
+  {
+    name: 'storms',
+    files: globSync('test/storms/**/*.test.ts'),
+    setUp: () => ensureControlPlane(),
+    concurrency: 1,
+    lane: 'alone',
+    isLong: true,
+  },
 ];
 
 const { values, positionals } = parseArgs({
@@ -138,7 +148,9 @@ if (unknown.length > 0) {
   console.error(`no tier ${unknown.join(', ')}; there are ${tiers.map((tier) => tier.name).join(', ')}`);
   process.exit(2);
 }
-const chosen = tiers.filter((tier) => positionals.length === 0 || positionals.includes(tier.name));
+const chosen = tiers.filter(({ name, isLong }) =>
+  positionals.length === 0 ? isLong !== true : positionals.includes(name),
+);
 const repeat = Number(values.repeat);
 
 const underWay = new FilesUnderWay(FILE_LIMIT_MS + 60_000, (late) => {

@@ -326,6 +326,11 @@ export class ControlPlane implements AsyncDisposable {
     return component;
   }
 
+  /** For whoever stands in front of the API server and is taken for it. */
+  servingCertificate(): CertificatePair {
+    return this.#foundation.authority.issue({ commonName: 'kube-apiserver', hosts: ['127.0.0.1'] });
+  }
+
   #user(name: string): User {
     const user = this.#users.get(name);
     if (user === undefined) throw new Error(`this control plane has no user ${name}`);
