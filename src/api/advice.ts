@@ -31,6 +31,8 @@ export interface Names {
   incident?: string | undefined;
   /** The pod that the advice is about. */
   pod?: string | undefined;
+  /** Takes every named pause of the node away. */
+  unpause?: string | undefined;
   podNamespace?: string | undefined;
 }
 
@@ -74,8 +76,12 @@ export const COMMANDS = {
     to: 'fence it once on a quiet day, while it is alive, to show that its outlets are its power',
     command: 'fenceline drill {{node}} -n {{namespace}}',
   },
+  where: {
+    to: 'see where its device is written down; put the address and plug of the right machine there',
+    command: 'fenceline check {{node}} -n {{namespace}} -o wide',
+  },
   clear: {
-    to: 'when you have looked at the device and it is right: say so',
+    to: 'when you have looked at the device and at the machine behind it, and it is right: say so',
     command: 'fenceline check --clear {{node}} -n {{namespace}}',
   },
   shown: {
@@ -87,10 +93,10 @@ export const COMMANDS = {
     command: 'kubectl get fencedevices -n {{namespace}} -o wide',
   },
   stop: {
-    to: 'stop everything about it, as it stands; a machine that is off stays off',
+    to: 'stop everything about it, as it stands: a machine that is off stays off, and pods that wait go on waiting',
     command: 'fenceline stop {{node}}',
   },
-  resume: { to: 'let it go on from where it stands', command: 'fenceline resume {{node}}' },
+  resume: { to: 'let it go on from where it stands: its power may be cut then', command: 'fenceline resume {{node}}' },
   approve: {
     to: 'let this incident go on: its power may be cut, and its pods are released',
     command: 'fenceline approve {{node}} --incident {{incident}}',
@@ -103,22 +109,32 @@ export const COMMANDS = {
   },
   policy: { to: 'see what its policy says, and change it', command: 'kubectl edit remedypolicy {{policy}}' },
   policies: { to: 'see which policies there are', command: 'kubectl get remedypolicies' },
-  enforce: { to: 'let the policy act', command: patchPolicy('{"mode":"Enforce"}') },
+  enforce: {
+    to: 'let the policy act, on this node and on every other one that it selects: whichever is in trouble may be cut',
+    command: patchPolicy('{"mode":"Enforce"}'),
+  },
   maintenanceOver: {
-    to: 'when nobody works on it any more: say so',
+    to: 'when nobody works on it any more: say so; what its policy does to a node in trouble goes on then',
     command: 'kubectl annotate node {{node}} fenceline.dev/maintenance-until-',
   },
   endPause: {
-    to: 'when nobody needs the pause any more: end it, for all nodes',
+    to: 'when nobody needs the pause any more: end it, for all nodes; whichever is in trouble may be cut then',
     command: 'fenceline pause --end -n {{namespace}}',
   },
   pause: { to: 'see who has paused everything, and why', command: 'fenceline pause --show -n {{namespace}}' },
+  unpause: {
+    to: 'when whoever has paused it is done: take the pauses away',
+    command: 'kubectl annotate node {{node}} {{unpause}}',
+  },
   pauses: {
-    to: 'see who has paused it; remove an annotation by its name and a minus sign',
+    to: 'see who has paused it',
     command: 'kubectl annotate node {{node}} --list',
   },
   describe: { to: 'see its conditions, taints and events', command: 'kubectl describe node {{node}}' },
-  uncordon: { to: 'if the cordon is left over: take it away', command: 'kubectl uncordon {{node}}' },
+  uncordon: {
+    to: 'if the cordon is left over, and nobody reboots it: take it away; nothing waits for that reboot then, and its power may be cut',
+    command: 'kubectl uncordon {{node}}',
+  },
   pods: {
     to: 'see what is on it',
     command: 'kubectl get pods --all-namespaces --field-selector spec.nodeName={{node}}',
@@ -127,33 +143,50 @@ export const COMMANDS = {
   history: { to: 'see what happened so far', command: 'kubectl describe nodefence node-fence-{{node}}' },
   attachments: { to: 'see which volumes are attached where', command: 'kubectl get volumeattachments' },
   assertDead: {
-    to: 'only if you have seen with your own eyes that the machine is off: say so, and Kubernetes lets its pods go; take it away, by a minus sign at its end, before the machine is switched on',
+    to: 'only if you have seen with your own eyes that the machine is off (if it is on, two write to one volume): say so, and Kubernetes lets its pods go; take it away, by a minus sign at its end, before the machine is switched on',
     command: 'kubectl taint node {{node}} node.kubernetes.io/out-of-service=nodeshutdown:NoExecute',
   },
   planDrain: { to: 'see what blocks its drain, and whether it can ever end', command: 'fenceline plan-drain {{node}}' },
   drainAnyway: { to: 'drain it all the same: first this, then the drain', command: 'kubectl uncordon {{node}}' },
   undrain: { to: 'give the drain up', command: 'kubectl uncordon {{node}}' },
+  operators: {
+    to: 'see why its own pods do not run: their state, and the nodes where they are',
+    command: 'kubectl get pods -n {{namespace}} -o wide',
+  },
+  changes: {
+    to: 'see who has changed the policy last, and when',
+    command: 'kubectl get remedypolicy {{policy}} -o yaml --show-managed-fields',
+  },
   leader: {
     to: 'see who led last, and when',
     command: 'kubectl get leases --all-namespaces --field-selector metadata.name=fenceline',
   },
   // By the account that deploy/guard.yaml lets write records, under whatever name somebody types.
   run: {
-    to: 'start an operator from here, by its own account (where neither chart nor deploy/role.yaml was applied: without --as)',
+    to: 'if they cannot be brought back in time: start one from here, by its own account; leave --as out where neither the chart nor deploy/role.yaml was applied',
     command: 'fenceline run --leader-elect-namespace {{namespace}} --as system:serviceaccount:{{namespace}}:fenceline',
   },
 } as const satisfies Record<string, Command>;
 
 const c = COMMANDS;
 
+/** So many at once are a switch more often than dead machines. */
+const lookFirst: Advice['can'] = [
+  { ...c.status, to: 'see which nodes are silent, and look first whether a network or a switch has failed: then wait' },
+  {
+    ...c.policy,
+    to: 'only if these machines are really dead: raise storm.maxUnresponsive above the share of them; their power is cut then',
+  },
+];
+
 export const HELD_ADVICE: AdviceFor<typeof HELD> = {
   StormLimit: {
     ends: 'enough nodes respond again for storm.maxUnresponsive of policy {{policy}}; machines that are found off, and pods whose volumes can all be detached safely, are let go all the same',
-    can: [c.status, { ...c.policy, to: 'if these machines are really dead: raise storm.maxUnresponsive' }],
+    can: lookFirst,
   },
   ZoneStormLimit: {
     ends: 'enough nodes of the zone respond again for storm.maxUnresponsive of policy {{policy}}; machines that are found off, and pods whose volumes can all be detached safely, are let go all the same',
-    can: [c.status, { ...c.policy, to: 'if these machines are really dead: raise storm.maxUnresponsive' }],
+    can: lookFirst,
   },
   ControlPlaneQuorum: {
     ends: 'enough nodes of the control plane, or of etcd, respond again; machines that are found off, and pods whose volumes can all be detached safely, are let go all the same',
@@ -181,17 +214,23 @@ export const HELD_ADVICE: AdviceFor<typeof HELD> = {
   },
   LookingAround: {
     // A person's request does not wait for the others either: to suggest it here is to suggest a cut in the middle of a storm.
-    ends: 'every other node has renewed its Lease since or counts as silent, within one Lease of the cluster',
+    ends: 'every other node has renewed its Lease since, or counts as silent: a matter of seconds',
     can: [c.status],
   },
-  PlannedWork: { ends: 'the node is back, or bootTimeout has passed', can: [c.describe, c.uncordon, c.fence] },
+  PlannedWork: {
+    ends: 'the node is back, nobody plans anything with it any more, or bootTimeout has passed',
+    can: [c.describe, c.uncordon, c.fence],
+  },
   NothingToFree: {
     ends: 'the node is back, something runs there that would be freed, or bootTimeout has passed',
-    can: [c.pods, c.fence],
+    can: [{ ...c.pods, to: 'see what is on it: nothing there waits for a cut' }, c.fence],
   },
   KubeletDown: {
     ends: 'its kubelet is back, or has been away for five minutes',
-    can: [{ ...c.describe, to: 'see what it last said; then start its kubelet on the machine' }, c.fence],
+    can: [
+      { ...c.describe, to: 'see what it last said; then start its kubelet on the machine: its pods run on without it' },
+      c.fence,
+    ],
   },
   ReleaseRefused: {
     ends: 'something goes again, which is tried on and on, or the node is back',
@@ -199,7 +238,11 @@ export const HELD_ADVICE: AdviceFor<typeof HELD> = {
   },
   NamedPause: {
     ends: 'the time of every such annotation has passed, or it is removed',
-    can: [c.pauses, c.fence],
+    can: [
+      c.unpause,
+      c.pauses,
+      { ...c.fence, to: 'only if whoever has paused it agrees: cut its power now all the same' },
+    ],
   },
   LeftToOthers: {
     ends: 'the other one has taken its mark away, the object that is named is gone or done, or the node is gone; what is found off is let go all the same',
@@ -215,8 +258,8 @@ export const HELD_ADVICE: AdviceFor<typeof HELD> = {
   },
   Maintenance: { ends: 'the time in the annotation has passed, or it is removed', can: [c.maintenanceOver] },
   AwaitingApproval: { ends: 'a person approves this incident, or the node is back', can: [c.approve, c.stop] },
-  DryRun: { ends: 'the mode of policy {{policy}} is another one', can: [c.enforce] },
-  Paused: { ends: 'the mode of policy {{policy}} is another one', can: [c.enforce] },
+  DryRun: { ends: 'the mode of policy {{policy}} is another one', can: [c.changes, c.enforce] },
+  Paused: { ends: 'the mode of policy {{policy}} is another one', can: [c.changes, c.enforce] },
   PausedForAll: { ends: 'its time has passed, or somebody ends the pause', can: [c.endPause, c.pause] },
   Stopped: { ends: 'somebody resumes it', can: [c.resume] },
   Forbidden: {
@@ -233,7 +276,7 @@ const onItsWay = (ends: string): Advice => ({ ends, can: [c.history, c.stop] });
 
 /** It does nothing more until a person acts, and says why. */
 export const LEFT_OFF: Advice = {
-  ends: 'somebody does what it waits for: switches the machine on, or mends its configuration or policy',
+  ends: 'somebody does what it waits for: switches the machine on once its pods are gone, and not before, or mends its configuration or policy',
   can: [c.check, c.policy],
 };
 
@@ -255,7 +298,10 @@ export const FENCED_ADVICE: AdviceFor<typeof FENCED> = {
     ends: 'it is back, or its time for that has passed: fence.powerManagementAfter of policy {{policy}}',
     can: [c.stop, c.fence],
   },
-  PoweringOff: { ends: 'its device confirms that it is off', can: [c.check, c.stop] },
+  PoweringOff: {
+    ends: 'its device confirms that it is off, or all tries are used up: then somebody has to act',
+    can: [c.check, c.stop],
+  },
   PoweredOff: onItsWay('what may go has gone, and it is switched on again'),
   PoweringOn: { ends: 'its device confirms that it is on', can: [c.check, c.history] },
   Booting: {
@@ -272,7 +318,12 @@ export const FENCED_ADVICE: AdviceFor<typeof FENCED> = {
   },
   OutletsSwapped: {
     ends: 'a person has found out which machine is plugged in where',
-    can: [c.devices, c.clear, c.fenceAgain],
+    can: [
+      c.devices,
+      c.where,
+      c.clear,
+      { ...c.fenceAgain, to: 'when it was seen that its plug is the right one, and not before: begin a new fence' },
+    ],
   },
 };
 
@@ -296,7 +347,13 @@ export const ALARM_ADVICE: AdviceFor<typeof ALARM> = {
 };
 
 export const REQUESTED_ADVICE: AdviceFor<typeof REQUESTED> = {
-  TakenUp: { ends: 'it is begun; if nothing is begun in time, it lapses', can: [c.explain, c.stop] },
+  TakenUp: {
+    ends: 'it is begun; if nothing is begun in time, it lapses',
+    can: [
+      c.explain,
+      { ...c.stop, to: 'take the request back: nothing is done about the node then until it is resumed' },
+    ],
+  },
   TimeUnreadable: { ends: 'it is asked for again', can: [c.fence] },
   InTheFuture: { ends: 'it is asked for again, by a clock that is right', can: [c.fence] },
   Restored: { ends: 'it is asked for again', can: [c.fence] },
@@ -318,17 +375,14 @@ export const REQUESTED_ADVICE: AdviceFor<typeof REQUESTED> = {
 export const WRONG_ADVICE: AdviceFor<typeof WRONG> = {
   AnotherMachine: {
     ends: 'its configuration names the right machine, and a check finds that so; until then that device is told nothing',
-    can: [
-      {
-        to: 'see where its device is written down; put the address and plug of the right machine there',
-        command: 'fenceline check {{node}} -n {{namespace}} -o wide',
-      },
-      c.check,
-    ],
+    can: [c.where, c.check],
   },
   OffWhileAlive: { ends: 'somebody has looked at it and says so, and a check finds it on', can: [c.check, c.clear] },
   SharedWithAnotherNode: { ends: 'no other node is configured with its address and plug', can: [c.devices, c.check] },
-  OutletsSwapped: { ends: 'somebody has looked which machine is plugged in where, and says so', can: [c.clear] },
+  OutletsSwapped: {
+    ends: 'somebody has looked which machine is plugged in where, and says so',
+    can: [c.where, c.clear],
+  },
   NeverOff: { ends: 'somebody has looked which machine it switches, and says so', can: [c.clear] },
 };
 
@@ -339,7 +393,10 @@ export const UNFENCEABLE_ADVICE: AdviceFor<typeof UNFENCEABLE> = {
   },
   ConfigurationInvalid: { ends: 'what the message names is mended', can: [c.check] },
   NoDevice: { ends: 'agent, driver, parameter or Secret is as the message says', can: [c.check] },
-  DeviceRefused: { ends: 'the device accepts the login and the command', can: [c.check] },
+  DeviceRefused: {
+    ends: 'the device accepts the login and the command',
+    can: [{ ...c.where, to: 'see in which ConfigMap or Secret its login is, and mend it there' }, c.check],
+  },
   DeviceSilent: {
     ends: 'the device answers from where the operator runs',
     can: [c.check, { ...c.leader, to: 'see where the operator runs' }],

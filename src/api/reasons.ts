@@ -108,7 +108,7 @@ export const FENCED = group('NodeFence', 'Fenced', 'The node is proven harmless.
     'What has cut the node off from its storage does not say so any more, asked again right before something goes. Nothing does until it says so.',
   WaitingToPowerOff: 'powerManagementAfter has not passed.',
   PoweringOff: 'The methods of power management run.',
-  PoweredOff: 'A query after the action said off.',
+  PoweredOff: 'It is off: its device was asked, and says so.',
   PoweringOn: 'What had to go has gone, and the methods that switch it on run.',
   Booting: 'It was switched on, and has not been Ready since.',
   NodeDeleted: 'The Node object is gone, and its machine with it.',
@@ -118,7 +118,7 @@ export const FENCED = group('NodeFence', 'Fenced', 'The node is proven harmless.
     'Before the point of no return the node came back, or nobody wants the fence just now; the message says which.',
   FenceFailed: 'All tries and restarts are used up. What waits for it is not released; somebody has to act.',
   OutletsSwapped:
-    'Another node fell silent when this one was cut, and no device says whose power it is. It is switched on again, and nothing is released.',
+    'Another node fell silent when this one was cut, and no device says whose power it is. Its own machine is switched on again, and nothing is released.',
 });
 
 export const RELEASED = group('NodeFence', 'Released', 'All pods and volumes that may go have gone.', {

@@ -78,7 +78,7 @@ export const VERDICT_REASONS = {
   PoweredOff: 'Ready still reads True, but its devices say that it is off, and its kubelet does not answer.',
   NotReady: 'Ready is False: its kubelet reports that it cannot work.',
   ReadyUnknown:
-    'Ready is Unknown: Kubernetes has not heard from its kubelet for its grace period, or its machine is confirmed off.',
+    'Ready is Unknown: Kubernetes has not heard from its kubelet for its grace period (or was told by us that its machine is off: FencelinePoweredOff).',
   NodeGone: 'There is no Node object of this name.',
   NoReadyCondition: 'Its kubelet has not reported yet.',
   ApiSilent: 'The API server does not answer: we are blind, the node may be well.',

@@ -9,7 +9,7 @@ import type { KubeObject } from '../kube/client.ts';
 import type { SeenLease } from '../observe/project.ts';
 import type { DrainState } from '../report/drain-status.ts';
 import type { Known, KnownDevice, Leader } from '../report/explanation.ts';
-import { leftAloneBy, meaningless, outOfServiceBy } from './node-annotations.ts';
+import { leftAloneBy, meaningless, outOfServiceBy, unpauseOf } from './node-annotations.ts';
 import type { StoredFence } from './node-fence.ts';
 import type { Place } from './operator-place.ts';
 import { leaderName, pauseText, rivalsText } from './operator-place.ts';
@@ -51,6 +51,7 @@ export function knownFrom(read: Read): Known {
     ...(drain === undefined || live?.facts.unschedulable !== true ? {} : { drain }),
     ...(pause === undefined ? {} : { pause }),
     leftAlone: object === undefined ? [] : leftAloneBy(object, atMs),
+    unpause: object === undefined ? undefined : unpauseOf(object),
     meaningless: object === undefined ? [] : meaningless(object),
     outOfService: object === undefined ? undefined : outOfServiceBy(object),
     unread: place === undefined || pause !== undefined ? [] : [pauseText(place)],

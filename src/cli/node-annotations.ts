@@ -41,6 +41,12 @@ export function leftAloneBy(object: KubeObject, nowMs: number): LeftAlone[] {
   ].map(({ reason, message, untilMs }) => ({ reason, message, ...(untilMs === undefined ? {} : { untilMs }) }));
 }
 
+/** Takes every named pause away, as kubectl has it; undefined: there is none. */
+export function unpauseOf({ metadata: { annotations = {} } }: KubeObject): string | undefined {
+  const keys = Object.keys(annotations).filter((key) => isPause(key));
+  return keys.length === 0 ? undefined : keys.map((key) => `${key}-`).join(' ');
+}
+
 /** Somebody meant something by it, and may believe that it is so. */
 export function meaningless({ metadata: { name, annotations = {} } }: KubeObject): string[] {
   return Object.keys(annotations)

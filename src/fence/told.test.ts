@@ -72,7 +72,7 @@ test('[FEN-2] failed tries are counted and the last of them quoted', () => {
   assert.equal(fenceNews(failed).message, 'ipmi-off: 2 tries failed: no answer');
   assert.equal(
     fenceNews({ ...failed, restarts: 1 }).message,
-    'ipmi-off: 2 tries failed, after it had begun anew once: no answer',
+    'ipmi-off: 2 tries failed since it was begun anew: no answer',
   );
 });
 

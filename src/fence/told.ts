@@ -55,7 +55,7 @@ export function fenceNews(fence: Fence, ports: PortFacts = {}): FenceNews {
 function triesText({ phase, retries, restarts }: Fence): string | undefined {
   if (retries === 0) return undefined;
   const failed = phase === 'failed' ? retries + 1 : retries;
-  const anew = restarts === 0 ? '' : `, after it had begun anew ${restarts === 1 ? 'once' : `${restarts} times`}`;
+  const anew = restarts === 0 ? '' : ` since it was begun anew${restarts === 1 ? '' : ` (${restarts} times so far)`}`;
   return `${failed} ${failed === 1 ? 'try' : 'tries'} failed${anew}`;
 }
 

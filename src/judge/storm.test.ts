@@ -70,7 +70,7 @@ describe('storm brake', () => {
     assert.equal(brakeOn('node-0', limits, { nodes: cluster(3, [0, 1]) })?.reason, 'StormLimit');
     const recovering = { nodes: cluster(3, [0]), fencing: new Set(['node-1']) };
     const brake = brakeOn('node-0', { ...limits, maxConcurrent: 2 }, recovering);
-    assert.deepEqual(brake, { reason: 'StormLimit', message: '2 of 3 nodes are in trouble, and 40% may be' });
+    assert.deepEqual(brake, { reason: 'StormLimit', message: '2 of 3 nodes are in trouble, and at most 40% may be' });
     assert.equal(
       brakeOn('node-0', { ...limits, maxUnresponsive: 0 }, { nodes: cluster(9, [0]) })?.reason,
       'StormLimit',
@@ -93,7 +93,7 @@ describe('storm brake', () => {
     const zone = brakeOn('node-0', limits, { nodes: cluster(12, [0, 1], zoneOf) });
     assert.deepEqual(zone, {
       reason: 'ZoneStormLimit',
-      message: '2 of 3 nodes of zone a are in trouble, and 40% may be',
+      message: '2 of 3 nodes of zone a are in trouble, and at most 40% may be',
     });
     const pairs = (index: number): string => `z${Math.floor(index / 2)}`;
     assert.equal(brakeOn('node-0', limits, { nodes: cluster(12, [0, 1], pairs) }), undefined);
@@ -124,7 +124,10 @@ describe('storm brake', () => {
   test('[STM-1] S26: of nodes that nobody has judged it is not known: they brake, and are no storm', () => {
     const nodes = cluster(10, [0]).map((one, index): CountedNode => (index < 5 ? one : { ...one, life: 'unjudged' }));
     const count = countOn('node-0', { nodes });
-    assert.match(stormBrake(limits, count)?.message ?? '', /^6 of 10 .* \(of 5 it is not known yet\), and 40% may be$/);
+    assert.match(
+      stormBrake(limits, count)?.message ?? '',
+      /^6 of 10 .* \(of 5 it is not known yet\), and at most 40% may be$/,
+    );
     assert.equal(isStorm(limits, count), false);
     assert.equal(isStorm(limits, countOn('node-0', { nodes: cluster(10, [0, 1, 2, 3, 4]) })), true);
     assert.deepEqual(
@@ -183,11 +186,11 @@ describe('storm brake', () => {
     assert.deepEqual(lookAround(around, nowMs), {
       reason: 'LookingAround',
       message:
-        'a, b, c and 2 more have not been heard of since, which is settled at 2026-01-01T00:00:12Z at the latest',
+        'whether others are silent too is being seen: a, b, c and 2 more have still to renew, by 2026-01-01T00:00:12Z at the latest',
       recheckAtMs: nowMs + 1000,
       untilMs: nowMs + 12_000,
     });
-    assert.match(lookAround({ ...around, unheard: 1, names: ['a'] }, nowMs)?.message ?? '', /^a has not been heard of/);
+    assert.match(lookAround({ ...around, unheard: 1, names: ['a'] }, nowMs)?.message ?? '', /: a has still to renew, /);
   });
 
   test('[STM-3] a node with a condition of skipWhen is left alone, one that does not report it is not', () => {
@@ -302,11 +305,11 @@ describe('[STM-1] what is counted', () => {
     const told = (change: object): string | undefined =>
       stormBrake(limits, aCount({ nodes: 5, troubled: 3, ...change }))?.message;
     const began =
-      / in trouble \(of those that were there when the storm began, at 2026-01-01T00:00:00Z; .*\), and 40% /;
+      / in trouble \(of those that were there when the storm began, at 2026-01-01T00:00:00Z; .*\), and at most 40% /;
     assert.match(told({ storm, isAsItBegan: true }) ?? '', began);
     assert.match(told({ storm, isAsItBegan: true, troubled: 2, zones }) ?? '', began);
-    assert.equal(told({ storm }), '3 of 5 nodes are in trouble, and 40% may be');
-    assert.equal(told({ isAsItBegan: true }), '3 of 5 nodes are in trouble, and 40% may be');
+    assert.equal(told({ storm }), '3 of 5 nodes are in trouble, and at most 40% may be');
+    assert.equal(told({ isAsItBegan: true }), '3 of 5 nodes are in trouble, and at most 40% may be');
   });
 
   test('others that nobody has judged, and others that have a slot', () => {

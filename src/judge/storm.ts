@@ -212,14 +212,14 @@ export function stormBrake(limits: StormLimits, count: TroubleCount, threshold?:
   const troubled = count.troubled + (more?.troubled ?? 0);
   if (troubled > allowed) {
     const unjudged = count.unjudged === 0 ? '' : ` (of ${count.unjudged} it is not known yet)`;
-    const message = `${troubled} of ${count.nodes} nodes are in trouble${unjudged}${asItBegan(count)}, and ${limits.maxUnresponsive} may be`;
+    const message = `${troubled} of ${count.nodes} nodes are in trouble${unjudged}${asItBegan(count)}, and at most ${limits.maxUnresponsive} may be`;
     return { reason: 'StormLimit', message };
   }
   const moreIn = ({ zone: name }: ZoneCount): number => ownOf(more?.zones ?? {}, name) ?? 0;
   const zone = count.zones.find((one) => isZoneBeyond(limits, one, moreIn(one)));
   if (zone === undefined) return loneZoneBrake(count);
   const inZone = zone.troubled + moreIn(zone);
-  const message = `${inZone} of ${zone.nodes} nodes of zone ${zone.zone} are in trouble${asItBegan(count)}, and ${limits.maxUnresponsive} may be`;
+  const message = `${inZone} of ${zone.nodes} nodes of zone ${zone.zone} are in trouble${asItBegan(count)}, and at most ${limits.maxUnresponsive} may be`;
   return { reason: 'ZoneStormLimit', message };
 }
 
@@ -324,6 +324,6 @@ export function lookAround(around: Surroundings | undefined, nowMs: number): Bra
   }
   const { unheard, names, settledAtMs } = around;
   const whom = unheard > names.length ? `${names.join(', ')} and ${unheard - names.length} more` : names.join(', ');
-  const message = `${whom} ${unheard === 1 ? 'has' : 'have'} not been heard of since, which is settled at ${clockTime(settledAtMs)} at the latest`;
+  const message = `whether others are silent too is being seen: ${whom} ${unheard === 1 ? 'has' : 'have'} still to renew, by ${clockTime(settledAtMs)} at the latest`;
   return { reason: 'LookingAround', message, recheckAtMs, untilMs: settledAtMs };
 }

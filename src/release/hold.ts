@@ -42,7 +42,7 @@ function firstHold(nodeCase: NodeCase): Hold | undefined {
     case 'DryRun':
       return {
         reason: 'DryRun',
-        message: `policy ${name} only rehearses; what it would have done is in status.rehearsal`,
+        message: `policy ${name} only rehearses; what it would have done is on record, in status.rehearsal`,
         holds: 'everything',
       };
     case 'Approve': {

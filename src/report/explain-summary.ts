@@ -50,11 +50,14 @@ function doingOf(known: Known, [first]: readonly Advised[]): string {
   if (hold !== undefined) return `held back by ${hold.reason}: ${hold.message}`;
   const told = conditions.find(({ type }) => type === FENCED.of);
   const isOpen = fence !== undefined && fence.phase !== 'finished';
+  const wrong = known.devices.find(({ status }) => status.wrong !== undefined);
   if (fence?.phase === 'off' && stuck.length > 0) {
     return `its power is off, and ${stuck.length} ${stuck.length === 1 ? 'pod waits' : 'pods wait'} to be released`;
   }
   if (isOpen && told !== undefined) {
-    const tries = fence.retries === 0 || fence.phase === 'failed' ? '' : ` (${told.message})`;
+    if (cutting.has(fence.phase) && wrong !== undefined)
+      return `its fence can switch nothing: ${wrong.name} is not used, as ${wrong.status.wrong?.message}`;
+    const tries = fence.retries === 0 && fence.phase !== 'failed' ? '' : ` (${told.message})`;
     return `its fence is ${fence.method === CORDON_METHOD && fence.phase === 'isolating' ? 'cordoning it' : stateText(fence.phase)}${tries === '' ? silenceText(known, fence.phase) : tries}`;
   }
   if (first !== undefined) return first.wait.message;

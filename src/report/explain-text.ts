@@ -4,14 +4,16 @@ import type { HELD } from '../api/reasons.ts';
 import type { Explanation, ExplainedEvidence, Leader, Wait } from './explanation.ts';
 
 export function explanationText(it: Explanation): string {
+  const isLed = it.operator.leads === 'yes' || it.operator.leads === 'unknown';
+  const left = isLed || it.verdict.from === 'look' ? '' : ', AS THE LAST OPERATOR HAS LEFT IT';
   const parts = [
-    [it.summary, aboutLine(it), ...it.warnings.map((warning) => `BUT ${warning}`)],
-    section('WHY THIS VERDICT', [
+    [it.summary, `YOU: ${it.yours}`, aboutLine(it), ...it.warnings.map((warning) => `BUT ${warning}`)],
+    section(`WHY THIS VERDICT${left}`, [
       `${it.verdict.is}, ${it.verdict.reason}: ${it.verdict.explanation}`,
       ...it.verdict.evidence.map((item) => evidenceLine(item, it.at)),
     ]),
     section(
-      'WHY NOT YET',
+      `WHY NOT YET${left}`,
       it.waits.flatMap((wait) => waitLines(wait, it.at)),
     ),
     section(
@@ -64,11 +66,18 @@ function leaderText(leader: Leader): string {
   }
 }
 
-function evidenceLine({ source, says, detail, at, by }: ExplainedEvidence, now: string): string {
+function evidenceLine({ source, says, detail, at, by, isPast }: ExplainedEvidence, now: string): string {
   const who = by === undefined || detail.startsWith(by) ? source : `${source} by ${by}`;
   // It is on record since when a device says so, and not when it was last asked.
   const since = source === 'Device' ? 'since ' : '';
-  return `${since}${when(at, now)}: ${detail} [${who}: ${says}]`;
+  return `${since}${when(at, now)}${isPast === true ? ', then' : ''}: ${detail} [${who}: ${saysText(source, says)}]`;
+}
+
+/** In words that cannot be taken for those about the device itself. */
+function saysText(source: ExplainedEvidence['source'], says: string): string {
+  if (says === 'Unknown') return 'proves nothing';
+  if (source === 'Device') return says === 'Alive' ? 'machine on' : 'machine off';
+  return says.toLowerCase();
 }
 
 function waitLines({ reason, message, since, until, ends }: Wait, now: string): string[] {
@@ -98,10 +107,10 @@ function when(time: string, now: string): string {
   const whole = time.replace(/\.\d+Z$/, 'Z');
   // The day stands in the first lines.
   const clock = whole.slice(0, 10) === now.slice(0, 10) ? whole.slice(11) : whole;
-  const awayMs = Date.parse(time) - Date.parse(now);
-  if (Number.isNaN(awayMs)) return clock;
-  const seconds = Math.round(Math.abs(awayMs) / 1000);
-  if (seconds === 0) return `${clock} (now)`;
-  const span = formatDuration(seconds * 1000);
-  return awayMs < 0 ? `${clock} (${span} ago)` : `${clock} (in ${span})`;
+  // Of the times as they are printed, so that two that are the same are equally far.
+  const away = Math.floor(Date.parse(time) / 1000) - Math.floor(Date.parse(now) / 1000);
+  if (Number.isNaN(away)) return clock;
+  if (away === 0) return `${clock} (now)`;
+  const span = formatDuration(Math.abs(away) * 1000);
+  return away < 0 ? `${clock} (${span} ago)` : `${clock} (in ${span})`;
 }

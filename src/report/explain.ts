@@ -16,6 +16,7 @@ import type { LadderThreshold, PolicyFacts } from '../api/release-view.ts';
 import type { Judgement } from '../api/view.ts';
 import { VERDICT_REASONS } from '../api/view.ts';
 import { summaryOf } from './explain-summary.ts';
+import { yoursOf } from './explain-yours.ts';
 import { waitsOf } from './explain-waits.ts';
 import { releasesOf } from './incidents.ts';
 import type { Advised, ExplainedEvidence, Explanation, Known } from './explanation.ts';
@@ -41,6 +42,7 @@ export function explain(known: Known): Explanation {
     node,
     at: clockTime(atMs),
     summary: summaryOf(known, advised),
+    yours: yoursOf(known, advised),
     ...(policy === undefined ? {} : { policy: { name: policy.name, mode: policy.mode } }),
     operator,
     warnings: [
@@ -119,6 +121,7 @@ function verdictOf(known: Known): Explanation['verdict'] {
     says,
     detail,
     at: observedAt,
+    isPast: true as const,
     ...(by === undefined ? {} : { by }),
   }));
   return { is: verdict, reason, explanation, from: 'record', evidence: byTime([...stored, ...heard]) };
@@ -221,7 +224,7 @@ const asked =
   'it boots, or its request lapses, before anything is begun: then nothing is done to it because somebody asked';
 const foundOff = 'its device says off: then nothing has to be cut, and no storm holds it back';
 const afterCommand =
-  'only a new boot: a command was sent and may show at any moment, so that the fence is brought to its end';
+  'only that it is Ready in a new boot: it is too late to take the cut back, as the command that was sent may still do it';
 const onAgain = 'its device says on again before its pods are gone: then nothing more is released';
 const manySilent = 'more nodes turn out to be silent than its policy allows: then it is held back as long as they are';
 const switchedOn =
@@ -268,7 +271,7 @@ function commandsFor(known: Known, waits: readonly Advised[]): Command[] {
   const last = named(known, generalOf(known, waits));
   const first = isLed(known)
     ? waits.flatMap(({ commands }) => commands)
-    : named(known, [COMMANDS.leader, COMMANDS.run]);
+    : named(known, [COMMANDS.operators, COMMANDS.leader, COMMANDS.run]);
   const own = first.filter(
     ({ command }, at) =>
       last.every((one) => one.command !== command) &&

@@ -30,6 +30,8 @@ export interface Known {
   pause?: SeenPause;
   /** By what is written on it, and has not passed. */
   leftAlone: readonly LeftAlone[];
+  /** Takes the pauses that have a name away, as kubectl has it. */
+  unpause?: string | undefined;
   /** What is written on it that nobody reads. */
   meaningless: readonly string[];
   /** A taint of an administrator says that its machine is off; and what takes it away. */
@@ -73,6 +75,8 @@ export interface Wait {
 }
 
 export interface ExplainedEvidence {
+  /** It was so when the trouble began, and may be otherwise now. */
+  isPast?: true;
   source: EvidenceItem['source'] | NodeFenceStatus['evidence'][number]['source'] | 'Device' | 'Boot';
   says: string;
   detail: string;
@@ -85,6 +89,8 @@ export interface Explanation {
   at: string;
   /** The whole in one sentence. */
   summary: string;
+  /** Whether whoever reads this has to do something. */
+  yours: string;
   policy?: { name: string; mode: string };
   operator: Leader;
   /** What somebody has to know who reads the rest: what could not be read, and who else acts here. */
@@ -156,8 +162,8 @@ export function isMaintained(known: Known): boolean {
   return leftAloneBy(known).some(({ reason }) => reason === 'Maintenance');
 }
 
-export function namesOf({ node, policy, namespace, record }: Known): Names {
-  return { node, policy: policy?.name, namespace, incident: record?.status.incident?.id };
+export function namesOf({ node, policy, namespace, record, unpause }: Known): Names {
+  return { node, policy: policy?.name, namespace, incident: record?.status.incident?.id, unpause };
 }
 
 export function advised(wait: Omit<Wait, 'ends'>, advice: Advice, names: Names): Advised {

@@ -19,6 +19,7 @@ describe('clocks that are off, and a node that comes and goes', { timeout: 25 * 
     await storm.world.statefulSet('db');
     proxy = await DatedProxy.start(storm.world.controlPlane);
   });
+  beforeEach(() => storm.begin());
   after(async () => {
     await storm?.[Symbol.asyncDispose]();
     await proxy?.[Symbol.asyncDispose]();
@@ -37,20 +38,19 @@ describe('clocks that are off, and a node that comes and goes', { timeout: 25 * 
         await storm.impatient();
         await storm.run(proxy.port);
         const { world, operator } = storm;
-        const [told, { uid = '' } = {}, since] = [storm.told(), storm.runs('db'), operator.lines.length];
+        const [{ uid = '' } = {}, since] = [storm.runs('db'), operator.lines.length];
         for (const { name } of machines) world.fleet.machine(name).partition();
         await operator.said('somebody is silent', ({ verdict }) => verdict === 'suspect', { since, timeoutMs: 60_000 });
         await sleep(realClock, silentForMs);
         for (const { name } of machines) world.fleet.machine(name).heal();
         await storm.allHealthy();
         await world.allInService();
-        assert.deepEqual([storm.told(), storm.runs('db')?.uid], [told, uid]);
+        assert.deepEqual([storm.told(), storm.runs('db')?.uid], [[], uid]);
       });
 
       test(`[EVD-2] ${title}, and from now on it is another server every minute: a machine without power is let go`, async (t) => {
         const { world } = storm;
         const { node: dead = '', uid = '' } = storm.runs('db') ?? {};
-        const before = storm.told().length;
         world.fleet.machine(dead).powerOff();
         const sinceMs = performance.now();
         proxy.aheadMs = 0;
@@ -59,10 +59,7 @@ describe('clocks that are off, and a node that comes and goes', { timeout: 25 * 
         proxy.aheadMs = aheadMs;
         await storm.allHealthy();
         await world.allInService();
-        const wrong = storm
-          .told()
-          .slice(before)
-          .filter((command) => !command.startsWith(`${dead}: `));
+        const wrong = storm.told().filter((command) => !command.startsWith(`${dead}: `));
         assert.deepEqual([wrong, storm.cut()], [[], []]);
       });
     });
@@ -74,7 +71,6 @@ describe('clocks that are off, and a node that comes and goes', { timeout: 25 * 
     await storm.run();
     const { world, operator } = storm;
     const { node = '', uid } = storm.runs('db') ?? {};
-    const told = storm.told();
     for (let flap = 1; flap <= flaps; flap += 1) {
       const since = operator.lines.length;
       world.fleet.machine(node).partition();
@@ -86,6 +82,6 @@ describe('clocks that are off, and a node that comes and goes', { timeout: 25 * 
       await storm.allHealthy();
     }
     await world.allInService();
-    assert.deepEqual([storm.told(), storm.runs('db')?.uid], [told, uid]);
+    assert.deepEqual([storm.told(), storm.runs('db')?.uid], [[], uid]);
   });
 });

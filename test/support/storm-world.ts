@@ -27,6 +27,8 @@ export class StormWorld implements AsyncDisposable {
   /** A Lease that is renewed four times in its life is late by then. */
   readonly #staleFor: string;
   #operator: OperatorProcess | undefined;
+  /** How many requests each device had got when `begin` was called. */
+  readonly #heard = new Map<string, number>();
 
   private constructor(world: PowerWorld, leaseSeconds: number) {
     this.world = world;
@@ -69,14 +71,22 @@ export class StormWorld implements AsyncDisposable {
     );
   }
 
-  /** What every device was told, by node. */
+  /** What was told to whom from now on. */
+  begin(): void {
+    for (const [node, { requests }] of this.world.bmcs) this.#heard.set(node, requests.length);
+  }
+
+  /** What every device was told since the beginning, by node. */
   told(): string[] {
     return [...this.world.bmcs].flatMap(([node, { requests }]) =>
-      requests.filter((request) => request.startsWith('POST')).map((request) => `${node}: ${request}`),
+      requests
+        .slice(this.#heard.get(node) ?? 0)
+        .filter((request) => request.startsWith('POST'))
+        .map((request) => `${node}: ${request}`),
     );
   }
 
-  /** Who was told to switch off. */
+  /** Who was told to switch off since. */
   cut(): string[] {
     return this.told()
       .filter((command) => command.includes('"ForceOff"'))
