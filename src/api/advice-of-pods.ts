@@ -57,7 +57,7 @@ export const STUCK_ADVICE: AdviceFor<typeof STUCK> = {
     ends: 'its disruption budget allows one more',
     can: [
       { to: 'see which budget it is', command: 'kubectl get poddisruptionbudgets -n {{podNamespace}}' },
-      { ...c.policy, to: 'let the pods of a dead node go whatever the budget: release.budgets: Ignore' },
+      { ...c.policy, to: 'let the pods of a dead node go whatever the budget: release.budgets: ReleaseAfterFence' },
     ],
   },
   Latecomer: { ends: 'the node is back; nothing waits for it', can: [pod] },

@@ -14,6 +14,8 @@ import {
   WRONG_ADVICE,
 } from './advice.ts';
 import { RELEASED_ADVICE, STUCK_ADVICE } from './advice-of-pods.ts';
+import { structuralSchemaOf } from './crds.ts';
+import { KINDS } from './kinds.ts';
 import type { ReasonGroup } from './reasons.ts';
 import {
   ALARM,
@@ -78,6 +80,21 @@ describe('advice', () => {
       const [program = ''] = shellWords(command);
       if (program === 'kubectl') continue;
       await parsedByFenceline(command);
+    }
+  });
+
+  test('[EXP-1] what is to be edited is a field of a policy, and takes the value that is named', () => {
+    const [policy] = KINDS.filter(({ kind }) => kind === 'RemedyPolicy').map(structuralSchemaOf);
+    const texts = all.flatMap(({ advice }) => [advice?.ends ?? '', ...(advice?.can ?? []).map(({ to }) => to)]);
+    const named = texts.flatMap((text) => [
+      ...text.matchAll(/\b(?<part>storm|release|fence|return)\.(?<field>[a-z]\w+)(?:: (?<value>\w+))?/gi),
+    ]);
+    assert.ok(named.length > 5);
+    for (const { 0: text, groups = {} } of named) {
+      const { part = '', field = '', value } = groups;
+      const schema = policy?.properties?.['spec']?.properties?.[part]?.properties?.[field];
+      assert.ok(schema, text);
+      assert.ok(value === undefined || schema.enum?.includes(value), text);
     }
   });
 
