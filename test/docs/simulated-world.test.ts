@@ -49,6 +49,19 @@ describe('checkers', () => {
   });
 });
 
+test('docs/simulator.md says of every storm where it is played on the stock control plane', () => {
+  const [, table = ''] = /^### Storms on both clusters\n([^]*?)\n### /m.exec(read('docs/simulator.md')) ?? [];
+  const rows = table.split('\n').filter((line) => line.startsWith('| ['));
+  const told = rows.flatMap((row) => [...row.matchAll(/scenarios\/storms\/([\w-]+)\.yaml/g)].map(([, name]) => name));
+  assert.deepEqual(
+    told.sort(),
+    globSync('scenarios/storms/*.yaml')
+      .map((file) => basename(file, '.yaml'))
+      .sort(),
+  );
+  for (const row of rows) assert.match(row, /\]\(\.\.\/test\/[\w/-]+\.test\.ts\)/);
+});
+
 test('the map of the world has every room and every file beside them', () => {
   const map = read('src/world/README.md');
   const entries = readdirSync('src/world', { withFileTypes: true });
