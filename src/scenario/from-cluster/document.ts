@@ -1,4 +1,5 @@
 /** From a snapshot, a failure and policies to a scenario: a document in the format of scenario files, to be run or kept. */
+import { isOver } from '../../api/facts.ts';
 import type { FenceDeviceSpec } from '../../api/fence-device.ts';
 import type { Snapshot, SnapshotNode, SnapshotObject, SnapshotPod, SnapshotSet } from '../../api/snapshot.ts';
 import { configFor } from '../../decide/policy-nodes.ts';
@@ -8,7 +9,7 @@ import { quantity } from '../../world/controllers/quantities.ts';
 import type { Pod } from '../../world/objects/pods.ts';
 import { operatorNamespace } from '../namespaces.ts';
 import type { RawEvent } from './failure.ts';
-import { harmlessDevice, harmlessMap } from './harmless.ts';
+import { harmlessDevice, harmlessMaps } from './harmless.ts';
 import type { Part } from './part.ts';
 
 export interface Wanted {
@@ -32,13 +33,14 @@ const defaultLeaseSeconds = 40;
 
 export function scenarioOf(wanted: Wanted): ScenarioDocument {
   const { name, snapshot, part, events, policies, runFor, featureGates } = wanted;
+  const beside = podsBeside(snapshot, part);
   return {
     apiVersion: 'fenceline.dev/v1alpha1',
     kind: 'Scenario',
     metadata: { name },
     spec: {
       cluster: {
-        nodes: part.nodes.map((node) => nodeOf(node, snapshot, part)),
+        nodes: part.nodes.map((node) => nodeOf(node, snapshot, beside.get(node.name) ?? [])),
         ...(part.others.length === 0 ? {} : { others: part.others }),
         kubernetes: { leaseDuration: `${leaseSeconds(snapshot)}s` },
         operators: 1,
@@ -112,7 +114,7 @@ function told(what: string, nodes: readonly { name: string }[], taken: string): 
   return [`${what}: ${names.join(', ')}${rest} (${taken})`];
 }
 
-function nodeOf(node: SnapshotNode, snapshot: Snapshot, part: Part): object {
+function nodeOf(node: SnapshotNode, snapshot: Snapshot, beside: readonly SnapshotPod[]): object {
   const { name, zone, labels, taints } = node;
   // Those that say how a node is are for the simulation to set.
   const own = taints.filter(({ key }) => !/^(node\.kubernetes\.io|fenceline\.dev|node\.cloudprovider)/.test(key));
@@ -123,21 +125,28 @@ function nodeOf(node: SnapshotNode, snapshot: Snapshot, part: Part): object {
     ...(own.length === 0
       ? {}
       : { taints: own.map(({ key, value, effect }) => ({ key, effect, ...(value === undefined ? {} : { value }) })) }),
-    capacity: roomOf(node, snapshot, part),
+    capacity: roomOf(node, beside),
     bmc: deviceOf(node, snapshot) !== 'none',
   };
 }
 
-/** What is left for the pods that are simulated. */
-function roomOf({ name, allocatable }: SnapshotNode, { pods }: Snapshot, part: Part): Record<string, string> {
+/** Those that only take up room, by node. */
+function podsBeside({ pods }: Snapshot, part: Part): ReadonlyMap<string, readonly SnapshotPod[]> {
   const simulated = new Set(part.pods.map(({ uid }) => uid));
+  return Map.groupBy(
+    pods.filter((pod) => !simulated.has(pod.uid) && !isOver(pod)),
+    ({ node = '' }) => node,
+  );
+}
+
+/** What is left for the pods that are simulated. */
+function roomOf({ allocatable }: SnapshotNode, beside: readonly SnapshotPod[]): Record<string, string> {
   const left = {
     cpu: quantity(allocatable['cpu']),
     memory: quantity(allocatable['memory']),
     pods: quantity(allocatable['pods']),
   };
-  for (const pod of pods) {
-    if (pod.node !== name || simulated.has(pod.uid) || pod.phase === 'Succeeded' || pod.phase === 'Failed') continue;
+  for (const pod of beside) {
     const { cpu, memory } = requestsOf(pod.object as unknown as Pod);
     left.cpu -= cpu;
     left.memory -= memory;
@@ -186,10 +195,12 @@ function classOf({ spec }: SnapshotObject): string {
 /** How nodes are fenced, without what is nobody's business. */
 function configsOf(snapshot: Snapshot): SnapshotObject[] {
   return [
-    ...snapshot.maps.map((map) => {
-      const { name, data } = harmlessMap(map, snapshot);
-      return { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name, namespace: operatorNamespace }, data };
-    }),
+    ...harmlessMaps(snapshot).map(({ name, data }) => ({
+      apiVersion: 'v1',
+      kind: 'ConfigMap',
+      metadata: { name, namespace: operatorNamespace },
+      data,
+    })),
     ...snapshot.devices.map(({ object: { apiVersion, kind, metadata, spec } }) => ({
       apiVersion,
       kind,

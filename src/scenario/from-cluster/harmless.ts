@@ -31,17 +31,27 @@ const secretNames = /^[a-z0-9{}\s,.-]+$/;
 const instanceName = /^[\w./:-]+$/;
 const shortValue = /^[\w.:@#,/-]{1,64}$/;
 
-export function harmlessMap({ name, data }: NamedData, scene: Scene): NamedData {
+export function harmlessMaps(scene: Scene): NamedData[] {
   const tellable = tellableValues(scene.maps);
+  const values = new Set(scene.nodes.map(({ name }) => `values.${name}`));
+  return scene.maps.map((map) => harmlessMap(map, { ...scene, tellable, values }));
+}
+
+/** `values`: where those of a node are, of every node. */
+interface Told extends Scene {
+  tellable: Tellable;
+  values: ReadonlySet<string>;
+}
+
+function harmlessMap({ name, data }: NamedData, scene: Told): NamedData {
   const entries = Object.entries(data).flatMap(([entry, text], index): [string, string][] => {
     if (entry.startsWith('values.')) {
-      const isOfNode = scene.nodes.some((node) => `values.${node.name}` === entry);
       const { entries: values } = parseProperties(text);
       const kept = values.flatMap(({ key, value }) => {
-        const told = tellable(key, value);
+        const told = scene.tellable(key, value);
         return told === undefined ? [] : `${key}=${told}`;
       });
-      return isOfNode ? [[entry, kept.join('\n')]] : [];
+      return scene.values.has(entry) ? [[entry, kept.join('\n')]] : [];
     }
     const isKnown = /^(?:config|template)\.properties$/.test(entry) || entry.startsWith(METHOD_PREFIX);
     return [isKnown ? [entry, harmlessText(text, data, scene)] : [`${unknown}-${index}`, '']];
