@@ -138,7 +138,10 @@ function say(line: string): void {
 
 if (import.meta.main) {
   try {
-    for (const ensure of [ensureControlPlane, ensureNodePrograms]) console.log((await ensure(process.argv[2])).dir);
+    const [, , minor] = process.argv;
+    console.log((await ensureControlPlane(minor)).dir);
+    // Of other versions no nodes are run.
+    if (minor === undefined) console.log((await ensureNodePrograms()).dir);
     console.log(await ensureHelm());
   } catch (error) {
     if (!(error instanceof ControlPlaneUnavailable)) throw error;

@@ -199,11 +199,15 @@ describe('what a control plane leaves behind', () => {
   });
 
   test('is only its logs when the process that started it was killed', async () => {
-    const module = new URL('control-plane.ts', supportDir).href;
+    const module = (name: string): string => JSON.stringify(new URL(name, supportDir).href);
     const program = `
-      const { startControlPlane } = await import(${JSON.stringify(module)});
-      const { dir, logs, pids } = await startControlPlane({ name: 'orphaned' }).then((it) => ({ ...it, pids: it.pids() }));
-      console.log(JSON.stringify({ dir, logs, pids: Object.values(pids) }));
+      const { startControlPlane } = await import(${module('control-plane.ts')});
+      const { endWithUs } = await import(${module('control-plane/process.ts')});
+      const { spawn } = await import('node:child_process');
+      const it = await startControlPlane({ name: 'orphaned' });
+      const beside = spawn('sleep', ['600'], { stdio: 'ignore' });
+      endWithUs(beside);
+      console.log(JSON.stringify({ dir: it.dir, logs: it.logs, pids: [...Object.values(it.pids()), beside.pid] }));
       setInterval(() => {}, 1000);
     `;
     const parent = spawn(process.execPath, ['--input-type=module', '-e', program], {
@@ -212,7 +216,7 @@ describe('what a control plane leaves behind', () => {
     const [line] = (await once(createInterface(parent.stdout), 'line')) as [string];
     const { dir, logs, pids } = JSON.parse(line) as { dir: string; logs: string; pids: number[] };
     try {
-      assert.equal(pids.length, 2);
+      assert.equal(pids.length, 3);
       assert.ok((await Promise.all(pids.map(isRunning))).every(Boolean));
       const exited = once(parent, 'exit');
       parent.kill('SIGKILL');

@@ -8,7 +8,8 @@ import { machinesOf, StormWorld } from '../support/storm-world.ts';
 const machines = machinesOf({ a: 2, b: 2, c: 2 });
 const quarterOfAnHourMs = 15 * 60_000;
 const silentForMs = 60_000;
-const flaps = 24;
+/** Every fourth time until Kubernetes has noticed. */
+const flaps = ['suspect', 'suspect', 'suspect', 'down', 'suspect', 'suspect', 'suspect', 'down'];
 
 describe('clocks that are off, and a node that comes and goes', { timeout: 25 * 60_000 }, () => {
   let storm: StormWorld;
@@ -65,19 +66,23 @@ describe('clocks that are off, and a node that comes and goes', { timeout: 25 * 
     });
   }
 
-  test('[STM-7, SAF-7] a node goes and comes back two dozen times, each time before it is its turn: it is not fenced', async () => {
+  test('[STM-7, SAF-7] a node goes and comes back again and again, each time before it is its turn: it is not fenced', async () => {
     proxy.aheadMs = 0;
     await storm.patient();
     await storm.run();
     const { world, operator } = storm;
     const { node = '', uid } = storm.runs('db') ?? {};
-    for (let flap = 1; flap <= flaps; flap += 1) {
+    for (const [flap, verdict] of flaps.entries()) {
       const since = operator.lines.length;
       world.fleet.machine(node).partition();
-      await operator.said(`${node} is silent, ${flap}`, (line) => line['node'] === node && line['verdict'] === 'down', {
-        since,
-        timeoutMs: 60_000,
-      });
+      await operator.said(
+        `${node} is silent, ${flap}`,
+        (line) => line['node'] === node && line['verdict'] === verdict,
+        {
+          since,
+          timeoutMs: 60_000,
+        },
+      );
       world.fleet.machine(node).heal();
       await storm.allHealthy();
     }

@@ -1,5 +1,6 @@
 /** `fenceline demo` as `make run` starts it. */
 import { spawn, type ChildProcess } from 'node:child_process';
+import { endWithUs } from './control-plane/process.ts';
 import { waitFor } from './wait.ts';
 
 export class DemoProcess implements AsyncDisposable {
@@ -9,6 +10,7 @@ export class DemoProcess implements AsyncDisposable {
 
   constructor(...args: string[]) {
     this.#child = spawn('bin/fenceline', ['demo', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+    endWithUs(this.#child);
     this.ended = new Promise((resolve) => this.#child.once('exit', (code) => resolve(code)));
     for (const stream of [this.#child.stdout, this.#child.stderr]) {
       stream?.on('data', (chunk) => {

@@ -1,6 +1,7 @@
 /** `fenceline run` as a process of its own, as users run it. */
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
+import { endWithUs } from './control-plane/process.ts';
 import { waitFor } from './wait.ts';
 
 export interface LogLine {
@@ -20,6 +21,7 @@ export class OperatorProcess implements AsyncDisposable {
       stdio: ['ignore', 'pipe', 'pipe'],
       env,
     });
+    endWithUs(this.#child);
     this.#ended = new Promise((resolve) => this.#child.once('exit', (code) => resolve(code)));
     if (this.#child.stdout !== null) {
       createInterface(this.#child.stdout).on('line', (line) => this.lines.push(JSON.parse(line) as LogLine));

@@ -14,14 +14,14 @@ const WATCHDOG_SCRIPT = `
 trap "" HUP INT TERM
 while read -r line; do pids=$line; done
 [ -n "$pids" ] && kill -KILL $pids
-for attempt in 1 2 3 4 5; do rm -rf -- "$1" && break; sleep 0.2; done
+[ -n "$1" ] && for attempt in 1 2 3 4 5; do rm -rf -- "$1" && break; sleep 0.2; done
 `;
 
 export class Watchdog {
   readonly #shell: ChildProcess;
   readonly #pids = new Set<number>();
 
-  constructor(removeAtTheEnd: string) {
+  constructor(removeAtTheEnd = '') {
     // Detached, in a process group of its own: a signal to that of the tests must not end the watchdog first.
     this.#shell = spawn('sh', ['-c', WATCHDOG_SCRIPT, 'sh', removeAtTheEnd], {
       detached: true,
@@ -53,6 +53,17 @@ export class Watchdog {
   #tell(): void {
     this.#shell.stdin?.write(`${[...this.#pids].join(' ')}\n`);
   }
+}
+
+let shared: Watchdog | undefined;
+
+/** It ends with this process, however that ends. */
+export function endWithUs(child: ChildProcess): void {
+  const { pid } = child;
+  if (pid === undefined) return;
+  const watchdog = (shared ??= new Watchdog());
+  watchdog.add(pid);
+  child.once('exit', () => watchdog.drop(pid));
 }
 
 export interface Command {
