@@ -46,6 +46,7 @@ function readerOf({ client, clock }: ActCluster): CaseReader {
     ...empty,
     client,
     clock,
+    serverTime: { leptMs: 0 },
     random: () => 0,
     policyOf: () => ({ kind: 'none' }),
     onNode: () => {},

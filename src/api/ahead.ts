@@ -8,6 +8,7 @@ import type { NodeFenceStatus } from './node-fence.ts';
 
 type Fence = NonNullable<NodeFenceStatus['fence']>;
 type Ladder = NodeFenceStatus['ladders'][number];
+type Storm = NonNullable<NodeFenceStatus['storm']>;
 
 /** Clocks that are looked after differ by less, and what is rounded up is ahead by less. */
 const toleratedMs = 60_000;
@@ -35,6 +36,26 @@ export function withoutAhead(status: NodeFenceStatus, nowMs: number): NodeFenceS
   return JSON.stringify(mended) === JSON.stringify(status) ? undefined : mended;
 }
 
+/**
+ * The clock was set by so much since all this was written down: it is as long ago as it was. A storm began when it began, by the clock
+ * by which Nodes are made.
+ */
+export function setBy(status: NodeFenceStatus, byMs: number): NodeFenceStatus {
+  return moved(status, byMs) as NodeFenceStatus;
+}
+
+function moved(value: unknown, byMs: number): unknown {
+  if (Array.isArray(value)) return value.map((one) => moved(one, byMs));
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).map(([key, one]) => {
+    if (untouched.has(key)) return [key, one];
+    if (key === 'storm') return [key, { ...(moved(one, byMs) as Storm), since: (one as Storm).since }];
+    if ((isStamp(key) || isDeadline(key)) && typeof one === 'string') return [key, timeOf(Date.parse(one) + byMs)];
+    return [key, moved(one, byMs)];
+  });
+  return Object.fromEntries(entries);
+}
+
 /** What counts from a moment that is ahead, brought back by as much. */
 function brought(value: unknown, nowMs: number): unknown {
   if (Array.isArray(value)) return value.map((one) => brought(one, nowMs));
@@ -43,6 +64,7 @@ function brought(value: unknown, nowMs: number): unknown {
   const aheadMs = Math.max(0, ...entries.map(([key, one]) => (isStamp(key) ? Date.parse(one) - nowMs : 0)));
   const changed = entries.map(([key, one]) => {
     if (untouched.has(key)) return [key, one];
+    if (key === 'storm') return [key, { ...(brought(one, nowMs) as Storm), since: (one as Storm).since }];
     if (isStamp(key)) return [key, Date.parse(one) > nowMs + toleratedMs ? timeOf(nowMs) : one];
     if (isDeadline(key) && aheadMs > toleratedMs) return [key, timeOf(Date.parse(one) - aheadMs)];
     if (key === 'ladders') return [key, (one as Ladder[]).map((ladder) => within(ladder, nowMs, intervalOf(ladder)))];

@@ -184,7 +184,8 @@ export const storm = z
       .min(1)
       .optional()
       .meta({ description: 'How many nodes there were then. Who joins or is deleted later does not end it.' }),
-    zoneNodes: z.int().min(1).optional().meta({ description: 'How many there were then in the zone of this one.' }),
+    zone: z.string().max(63).optional().meta({ description: 'The zone of this one then.' }),
+    zoneNodes: z.int().min(1).optional().meta({ description: 'How many nodes there were then in that zone.' }),
     troubled: z
       .int()
       .min(0)
@@ -194,7 +195,7 @@ export const storm = z
           'How many nodes were silent or under fence when that was worst. Where the policy of another node calls that too many, ' +
           'it is a storm for that node as well.',
       }),
-    zoneTroubled: z.int().min(0).optional().meta({ description: 'How many of them in the zone of this one.' }),
+    zoneTroubled: z.int().min(0).optional().meta({ description: 'How many of them in that zone.' }),
     endedAt: at('When that was over; `storm.cooldown` counts from here.').optional(),
   })
   .meta({ description: 'The last storm that this node was in.' });

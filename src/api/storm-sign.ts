@@ -9,6 +9,8 @@ export interface StormSign {
   endedMs?: number;
   /** How many nodes there were when it began, in all and in the zone of this one. */
   nodes?: number | undefined;
+  /** In which zone it was then; absent: it is not on record. */
+  zone?: string | undefined;
   zoneNodes?: number | undefined;
   /** How many of these were in trouble, whatever conditions say, when that was worst; absent: nobody knows. */
   troubled?: number | undefined;

@@ -190,14 +190,14 @@ function approvalHold({ policy, fence }: NodeCase): RemedyHold | undefined {
 
 /**
  * Too many nodes are in trouble, by what its policy allows: it is on record for when it is over. Nodes that nobody has judged yet begin
- * none; nor do they end one: whoever takes over would forget who was in it.
+ * none; nor do they end one: whoever takes over would forget who was in it. Nor does a policy that is away, as while it is applied
+ * anew: that says nothing of the switch that all these nodes are behind.
  */
 export function isInStorm(nodeCase: NodeCase, ladder: LadderState | undefined): boolean {
   const { count } = nodeCase;
   const remedy = remedyOf(nodeCase);
-  if (remedy === undefined) return false;
-  if (count.storm === undefined) return isStorm(remedy.storm, count, ladder?.threshold);
-  return stormBrake(remedy.storm, count, ladder?.threshold) !== undefined;
+  if (count.storm === undefined) return remedy !== undefined && isStorm(remedy.storm, count, ladder?.threshold);
+  return stormBrake(remedy?.storm ?? DEFAULT_STORM, count, ladder?.threshold) !== undefined;
 }
 
 /** What cannot be taken back: it waits for a person, and for a storm to pass, as a fence does. */

@@ -71,8 +71,9 @@ export function nextStatus(input: StatusInput): NodeFenceStatus {
     news.push({ at: now, reason: FENCED.reason.Cancelled, message: cancelledText(nodeCase) });
   }
   const { request } = remedy;
-  // A node that somebody wants fenced is not in trouble for that.
-  const isTroubled = decision.trouble !== undefined && remedy.asked === undefined;
+  // A node that somebody wants fenced is not in trouble for that; one that is in a storm is in it all the same.
+  const isInOne = before.storm !== undefined && before.storm.endedAt === undefined;
+  const isTroubled = decision.trouble !== undefined && (remedy.asked === undefined || isInOne);
   const storm = stormAfter(nodeCase, before.storm, { isTroubled, ladder: remedy.ladder ?? remedy.ladders[0] });
   if (request !== undefined && request.reason !== 'TakenUp' && !isSame(request, before.request)) {
     const message = `asked for by ${request.by}: ${request.message}`;

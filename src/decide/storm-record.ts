@@ -35,9 +35,9 @@ function withoutSoaking(nodeCase: NodeCase): NodeCase {
 /** One that others are in already is the same. */
 function begun(nodeCase: NodeCase): Storm {
   const { count, serverNowMs: nowMs } = nodeCase;
-  const zoneNodes = zoneOf(nodeCase)?.nodes;
+  const { zone, nodes: zoneNodes } = zoneOf(nodeCase) ?? {};
   const since = clockTime(count.storm?.sinceMs ?? nowMs);
-  return { since, nodes: count.nodes, ...(zoneNodes === undefined ? {} : { zoneNodes }), troubled: 0 };
+  return { since, nodes: count.nodes, ...(zoneNodes === undefined ? {} : { zone, zoneNodes }), troubled: 0 };
 }
 
 /**
@@ -48,7 +48,8 @@ function atWorst(storm: Storm, nodeCase: NodeCase): Storm {
   const { troubled, unjudged } = nodeCase.count;
   // One that an earlier version has begun: how bad it was nobody knows.
   if (storm.troubled === undefined) return storm;
-  const inZone = unjudged === 0 ? zoneOf(nodeCase)?.troubled : undefined;
+  const own = nodeCase.count.zones.find(({ zone }) => zone === storm.zone) ?? zoneOf(nodeCase);
+  const inZone = unjudged === 0 ? own?.troubled : undefined;
   return {
     ...storm,
     troubled: Math.max(storm.troubled, troubled - unjudged),

@@ -95,7 +95,14 @@ describe('a node whose pods nobody has read', () => {
     const { serverNowMs } = unread();
     assert.deepEqual(stormOf({}), { since: clockTime(serverNowMs), nodes: 10, troubled: 5 });
     const zoned = stormOf({ count: { ...storm, zones }, node: aNode({ volumesInUse: [], labels }) });
-    assert.deepEqual(zoned, { since: clockTime(serverNowMs), nodes: 10, zoneNodes: 3, troubled: 5, zoneTroubled: 1 });
+    assert.deepEqual(zoned, {
+      since: clockTime(serverNowMs),
+      nodes: 10,
+      zone: 'b',
+      zoneNodes: 3,
+      troubled: 5,
+      zoneTroubled: 1,
+    });
     const others = { sinceMs: serverNowMs - 60_000, nodes: 10, zones: {} };
     assert.deepEqual(stormOf({ count: { ...storm, storm: others } }), {
       since: clockTime(others.sinceMs),
@@ -108,11 +115,11 @@ describe('a node whose pods nobody has read', () => {
     const zones = [{ zone: 'b', nodes: 3, troubled: 2 }];
     const node = aNode({ volumesInUse: [], labels: { ...aNode().labels, 'topology.kubernetes.io/zone': 'b' } });
     const begun = { since: '2026-01-01T00:00:00Z', nodes: 10, zoneNodes: 3 };
-    const after = (before: object, change: object): unknown => {
+    const after = (before: object, change: object, found = node): unknown => {
       const count = { ...storm, zones, ...change };
       const fence = aFence({ storm: { ...begun, ...before }, incident: anIncident() });
-      const found = decideNode(unread({ count, node, fence }));
-      return (found.record?.status ?? fence.status).storm;
+      const { record } = decideNode(unread({ count, node: found, fence }));
+      return (record?.status ?? fence.status).storm;
     };
     const known = { troubled: 5, zoneTroubled: 1 };
     assert.deepEqual(after(known, { troubled: 7 }), { ...begun, troubled: 7, zoneTroubled: 2 });
@@ -121,6 +128,10 @@ describe('a node whose pods nobody has read', () => {
     const other = { sinceMs: Date.parse(begun.since), nodes: 10, zones: {} };
     const taken = { troubled: 10, unjudged: 9, storm: other };
     assert.deepEqual(after(known, taken), { ...begun, ...known }, 'whoever takes over knows of nobody yet');
+    const moved = { zones: [...zones, { zone: 'c', nodes: 3, troubled: 0 }] };
+    const there = aNode({ volumesInUse: [], labels: { ...aNode().labels, 'topology.kubernetes.io/zone': 'c' } });
+    const inB = { ...begun, zone: 'b', ...known };
+    assert.deepEqual(after({ zone: 'b', ...known }, moved, there), { ...inB, zoneTroubled: 2 }, 'its zone of then');
     assert.deepEqual(after({}, {}), begun, 'an earlier version has not written it down');
   });
 

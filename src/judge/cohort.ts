@@ -25,7 +25,10 @@ export function isStormFor(
   return isZoneBeyond({ maxUnresponsive }, { nodes: zoneNodes, troubled: zoneTroubled });
 }
 
-/** `zoneOf`: in which zone a node is now. One that is still on record as going on has ended by now, if it has. */
+/**
+ * `zoneOf`: in which zone a node is now, where its record does not say in which it was: a label may change in a storm. One that is still
+ * on record as going on has ended by now, if it has.
+ */
 export function stormFacts(
   signs: readonly StormSign[],
   nowMs: number,
@@ -37,8 +40,7 @@ export function stormFacts(
   const stormOf = nodesOf(signs, stormEndedMs);
   if (open.length === 0) return { stormEndedMs, stormOf };
   const zones: Record<string, number> = {};
-  for (const { node, zoneNodes = 0 } of open) {
-    const zone = zoneOf(node) ?? '';
+  for (const { node, zone = zoneOf(node) ?? '', zoneNodes = 0 } of open) {
     zones[zone] = Math.max(ownOf(zones, zone) ?? 0, zoneNodes);
   }
   const sinceMs = Math.min(...open.map((sign) => sign.sinceMs));
@@ -54,13 +56,13 @@ function nodesOf(signs: readonly StormSign[], lastEndedMs: number): string[] {
 }
 
 /**
- * Who was in it and is back is no stranger, though its Node is another one. The API server says in whole seconds when one was made. One
- * that is made later than now was so by another clock: it was there before.
+ * Who was in it, or was there when it began, and is back is no stranger, though its Node is another one. The API server says in whole
+ * seconds when one was made; one that is made later than now was so by another clock, and nobody knows that it was there before.
  */
 export function hasJoined(
   { name, madeMs }: { name: string; madeMs: number },
-  { storm, signs, nowMs }: { storm: OpenStorm | undefined; signs: readonly StormSign[]; nowMs: number },
+  { storm, signs, there }: { storm: OpenStorm | undefined; signs: readonly StormSign[]; there: ReadonlySet<string> },
 ): boolean {
-  if (storm === undefined || !(madeMs > storm.sinceMs) || madeMs > nowMs) return false;
+  if (storm === undefined || !(madeMs > storm.sinceMs) || there.has(name)) return false;
   return !signs.some(({ node, sinceMs }) => node === name && sinceMs >= storm.sinceMs);
 }

@@ -61,7 +61,7 @@ describe('the clock of the API server', () => {
       }
       assert.equal(time.astrayByMs, offMs);
       assert.ok(told.length > 1 && told.length < 30, `told now and then: ${told.length}`);
-      assert.deepEqual(told[0], { byMs: offMs, isFollowed: false });
+      assert.deepEqual(told[0], { byMs: offMs, isFollowed: false, isFirst: false });
       pass(300_000);
       assert.equal(time.astrayByMs, 0);
     }
@@ -77,9 +77,52 @@ describe('the clock of the API server', () => {
       pass(10_000);
     }
     ask({ offMs: 2 * quarterMs });
-    assert.deepEqual(told.at(-1), { byMs: 2 * quarterMs, isFollowed: true });
+    assert.deepEqual(told.at(-1), { byMs: 2 * quarterMs, isFollowed: true, isFirst: false });
     assert.equal(ask({ offMs: quarterMs }), quarterMs);
     assert.equal(ask({ offMs: 2 * quarterMs }), quarterMs);
+  });
+
+  test('[SAF-7, SAF-18] until somebody is believed nothing is settled: by an answer that says the same, or by most kubelets', () => {
+    const noonMs = Date.UTC(2026, 0, 1, 12);
+    const slow = started(-quarterMs);
+    assert.equal(slow.time.isSettled, false);
+    slow.ask();
+    assert.equal(slow.time.isSettled, false);
+    slow.time.witness('node-1', noonMs + 1000);
+    slow.ask();
+    assert.equal(slow.time.isSettled, false, 'one may be that of its own machine');
+    slow.time.witness('node-2', noonMs - quarterMs);
+    slow.time.witness('node-3', noonMs - quarterMs);
+    slow.time.witness('node-4', noonMs - 1000);
+    slow.ask();
+    assert.equal(slow.time.isSettled, false, 'as many say otherwise');
+    slow.time.witness('node-3', noonMs);
+    assert.equal(slow.ask(), 0);
+    assert.equal(slow.time.isSettled, true);
+    const other = started();
+    other.ask({ offMs: quarterMs });
+    assert.equal(other.time.isSettled, false);
+    other.ask();
+    assert.equal(other.time.isSettled, true);
+  });
+
+  test('[SAF-7, SAF-18] a clock that is set is counted on: what was written down before is as long ago as it was', () => {
+    const noonMs = Date.UTC(2026, 0, 1, 12);
+    const { time, ask, pass } = started();
+    ask();
+    ask({ offMs: quarterMs });
+    pass(300_000);
+    ask({ offMs: quarterMs });
+    assert.deepEqual([time.leptMs, time.now() - noonMs], [quarterMs, quarterMs + 300_000]);
+    assert.deepEqual(
+      [100_000, 300_000, quarterMs + 300_000].map((ms) => time.continued(noonMs + ms) - noonMs),
+      [quarterMs + 100_000, quarterMs + 300_000, quarterMs + 300_000],
+    );
+    pass(1000);
+    ask();
+    pass(300_000);
+    ask();
+    assert.equal(time.leptMs, 0);
   });
 
   test('who stood still, or whose answers take long, is not taken for a jump', () => {
@@ -103,7 +146,8 @@ describe('the clock of the API server', () => {
     slow.pass(300_000);
     slow.ask();
     assert.equal(slow.ask(), 0);
-    assert.deepEqual(slow.told.at(-1), { byMs: quarterMs, isFollowed: true });
+    assert.deepEqual(slow.told.at(-1), { byMs: quarterMs, isFollowed: true, isFirst: true });
+    assert.equal(slow.time.leptMs, 0, 'nothing was written down by its own');
   });
 });
 

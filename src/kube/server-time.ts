@@ -7,8 +7,12 @@
  * seconds, in whichever direction, is not believed, and time goes on by our own measure: every patience would be over at once, or what
  * is written down now would be old when the next server answers. Where nobody has said anything else for minutes, it is followed.
  *
- * Who has just started has no last one to compare with: it has its own clock. What is ahead of that waits for the same minutes; what
- * is behind it is believed at once, so that nothing is over early by either of the two (POD-4).
+ * Who has just started has no last one to compare with: it has its own clock. What is behind that is believed at once, so that nothing
+ * is over early by either of the two (POD-4). What is ahead of it is settled by what most kubelets say, which renew their Leases by
+ * clocks of their own, or else waits for the same minutes: until then nothing may be decided (`isSettled`), because what would be
+ * written down meanwhile would be old in the moment in which it is followed.
+ *
+ * What was written down before a clock was set forward is younger than it looks since: by `leptMs` and `continued` it is counted on.
  */
 import type { Clock } from '../clock.ts';
 
@@ -16,6 +20,14 @@ import type { Clock } from '../clock.ts';
 export interface Astray {
   byMs: number;
   isFollowed: boolean;
+  /** Nobody has been believed yet: which clock is right is not known. */
+  isFirst: boolean;
+}
+
+/** What the clock showed when it was set forward, and by how much. */
+interface Leap {
+  fromMs: number;
+  byMs: number;
 }
 
 /** As far apart servers may be that are looked after. */
@@ -24,6 +36,8 @@ const followedAfterMs = 300_000;
 const toldAgainAfterMs = 600_000;
 /** A Date names a second. */
 const secondMs = 1000;
+/** One may be that of our own machine. */
+const fewestWitnesses = 2;
 
 export class ServerTime {
   readonly #clock: Clock;
@@ -35,6 +49,9 @@ export class ServerTime {
   #isOwn = true;
   /** Since when all that was heard is not believed, and the least of it. */
   #astray: { sinceMs: number; aheadMs: number } | undefined;
+  /** By node: how far the clock of its kubelet is ahead of our monotonic one; asked for only while nobody is believed. */
+  readonly #witnesses = new Map<string, number>();
+  readonly #leaps: Leap[] = [];
   #last: { atMs: number; byMs: number } | undefined;
   #toldMs = -Infinity;
   /** A clock is off, or was believed after all; not for every answer. */
@@ -52,6 +69,10 @@ export class ServerTime {
     if (this.#isOwn && leastMs <= this.#aheadMs + toleranceMs) this.#believe(leastMs);
     if (leastMs - toleranceMs <= this.#aheadMs && this.#aheadMs <= mostMs + toleranceMs) {
       this.#believe(Math.min(Math.max(this.#aheadMs, leastMs), mostMs));
+      return dateMs;
+    }
+    if (this.#isOwn && this.#isWitnessed(leastMs)) {
+      this.#believe(leastMs);
       return dateMs;
     }
     this.#doubt(leastMs, nowMs);
@@ -83,10 +104,45 @@ export class ServerTime {
     return this.#clock.monotonic() - atMs < followedAfterMs ? byMs : 0;
   }
 
+  /** A server's clock has been believed. */
+  get isSettled(): boolean {
+    return !this.#isOwn;
+  }
+
+  /** A kubelet has renewed its Lease just now, and said by its own clock when that was. */
+  witness(node: string, renewedMs: number): void {
+    if (this.#isOwn) this.#witnesses.set(node, renewedMs - this.#clock.monotonic());
+  }
+
+  /** By how much the clock that is believed was set, in all: by so much what is on record since before is off. */
+  get leptMs(): number {
+    return this.#leaps.reduce((sum, { byMs }) => sum + byMs, 0);
+  }
+
+  /** A moment that somebody has written down, counted on where the clock was set forward since. */
+  continued(writtenMs: number): number {
+    return this.#leaps.reduce((ms, { fromMs, byMs }) => (byMs > 0 && ms <= fromMs ? ms + byMs : ms), writtenMs);
+  }
+
+  #isWitnessed(aheadMs: number): boolean {
+    const all = [...this.#witnesses.values()];
+    const [his, ours] = [aheadMs, this.#aheadMs].map(
+      (clock) => all.filter((witness) => Math.abs(witness - clock) <= toleranceMs).length,
+    );
+    return his !== undefined && ours !== undefined && his >= fewestWitnesses && his > ours;
+  }
+
   #believe(aheadMs: number): void {
     this.#aheadMs = aheadMs;
     this.#isOwn = false;
     this.#astray = undefined;
+    this.#witnesses.clear();
+  }
+
+  /** What was counted by our own clock before anybody was believed is on no record. */
+  #follow(aheadMs: number, nowMs: number): void {
+    if (!this.#isOwn) this.#leaps.push({ fromMs: nowMs + this.#aheadMs, byMs: aheadMs - this.#aheadMs });
+    this.#believe(aheadMs);
   }
 
   #doubt(leastMs: number, nowMs: number): void {
@@ -95,9 +151,10 @@ export class ServerTime {
     this.#last = { atMs: nowMs, byMs };
     this.#astray = { sinceMs, aheadMs: Math.min(aheadMs, leastMs) };
     const isFollowed = nowMs - sinceMs >= followedAfterMs;
-    if (isFollowed) this.#believe(this.#astray.aheadMs);
+    const isFirst = this.#isOwn;
+    if (isFollowed) this.#follow(this.#astray.aheadMs, nowMs);
     if (!isFollowed && nowMs - this.#toldMs < toldAgainAfterMs) return;
     this.#toldMs = nowMs;
-    this.onAstray({ byMs, isFollowed });
+    this.onAstray({ byMs, isFollowed, isFirst });
   }
 }

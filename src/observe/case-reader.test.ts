@@ -1,9 +1,10 @@
 /** What could not be read is no case: nothing is decided on it (S26). */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { ActCluster } from '../../test/support/act-cluster.ts';
+import { ActCluster, fenceRef } from '../../test/support/act-cluster.ts';
 import { aCase } from '../../test/support/release-case.ts';
 import { settle } from '../../test/support/scripted-server.ts';
+import { timeOf } from '../api/facts.ts';
 import type { KubeClient } from '../kube/client.ts';
 import type { KubeError, Result } from '../kube/errors.ts';
 import type { ObjectRef } from '../kube/resources.ts';
@@ -22,6 +23,9 @@ interface Reading {
 }
 
 /** `view`: how old what is watched of the cluster is. */
+/** By how much the clock has been set. */
+const serverTime = { leptMs: 0 };
+
 async function reading(view = { ageMs: 0 }, failing: Failing = {}, time: object = {}): Promise<Reading> {
   const cluster = await ActCluster.create();
   const { client, clock } = cluster;
@@ -36,6 +40,7 @@ async function reading(view = { ageMs: 0 }, failing: Failing = {}, time: object 
       get: (of, key) => (key === 'get' ? get : bound(of, key)),
     }),
     clock,
+    serverTime,
     random: () => 0,
     observer: { rival: () => undefined, sharesBoot: () => false, leaseSign: () => undefined } as unknown as Observer,
     cluster: seen as unknown as ClusterView,
@@ -84,6 +89,38 @@ describe('[SAF-14] a case', () => {
   test('is none where the API server does not say what time it is', async () => {
     const { read } = await reading({ ageMs: 0 }, {}, { serverTime: undefined });
     assert.equal(errorOf(await read()), 'malformed');
+  });
+});
+
+describe('[SAF-7, SAF-18] what is on record when the clock of the API server is set', () => {
+  test('is as long ago as it was, until it is stored like that', async (t) => {
+    t.after(() => Object.assign(serverTime, { leptMs: 0 }));
+    const { cluster, reader, read } = await reading();
+    const at = '2026-01-01T00:00:00Z';
+    await cluster.patchStatus(fenceRef, {
+      epoch: 3,
+      holder: 'me',
+      return: { stage: 'seen', since: at, waitsFor: 'x' },
+      storm: { since: at, endedAt: at },
+    });
+    const stamps = async (): Promise<unknown[]> => {
+      const found = await read();
+      assert.ok(found.ok);
+      const { isMended, fence } = found.value;
+      return [fence?.status.return?.since, fence?.status.storm, isMended];
+    };
+    const before = [at, { since: at, endedAt: at }, undefined];
+    assert.deepEqual(await stamps(), before);
+    serverTime.leptMs = -1_800_000;
+    const earlier = timeOf(Date.parse(at) - 1_800_000);
+    // Since when there is a storm is compared with when Nodes were made.
+    const set = [earlier, { since: at, endedAt: earlier }, true];
+    assert.deepEqual([await stamps(), await stamps()], [set, set]);
+    reader.kept('node-1');
+    assert.deepEqual(await stamps(), before, 'it is stored like that now');
+    serverTime.leptMs = 0;
+    reader.forget('node-1');
+    assert.deepEqual(await stamps(), before, 'whoever has just begun to look has not seen it set');
   });
 });
 

@@ -2,7 +2,7 @@
  * Reads what a decision about one node rests on: Node and NodeFence by quorum reads, so that our own writes are in what the
  * next decision sees (S15, S17), the rest from watches. Pods are watched from the first time that somebody wants them.
  */
-import { withoutAhead } from '../api/ahead.ts';
+import { setBy, withoutAhead } from '../api/ahead.ts';
 import { belongsToNode, isOver } from '../api/facts.ts';
 import { EMPTY_STATUS } from '../api/empty-status.ts';
 import { nodeFenceName } from '../api/fence-names.ts';
@@ -10,6 +10,7 @@ import { undisputed } from '../api/machine.ts';
 import type { NodeFence } from '../api/node-fence.ts';
 import type { LiveNode, NodeCase, PodFacts, PolicyMatch, Sighting } from '../api/release-view.ts';
 import type { Clock } from '../clock.ts';
+import type { ServerTime } from '../kube/server-time.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { KubeError, Result } from '../kube/errors.ts';
 import { nodeFences, nodes } from '../kube/resources.ts';
@@ -23,6 +24,7 @@ import { liveNode } from './project-release.ts';
 export interface CaseReaderOptions {
   client: KubeClient;
   clock: Clock;
+  serverTime: Pick<ServerTime, 'leptMs'>;
   random: () => number;
   observer: Observer;
   cluster: ClusterView;
@@ -62,6 +64,8 @@ export class CaseReader {
   /** Who else is at work on those that are attended to. */
   readonly others: OthersElsewhere;
   readonly #broken = Promise.withResolvers<never>();
+  /** By node: by how much the clock had been set when what is on its record was written down, and when it was read last. */
+  readonly #lept = new Map<string, { writtenMs: number; readMs: number }>();
 
   constructor(options: CaseReaderOptions) {
     this.#options = options;
@@ -114,6 +118,7 @@ export class CaseReader {
   forget(name: string): void {
     this.#pods.get(name)?.close();
     this.#pods.delete(name);
+    this.#lept.delete(name);
     this.others.forget(name);
   }
 
@@ -144,11 +149,25 @@ export class CaseReader {
       ...hanging.value,
       drivers: Object.fromEntries(cluster.drivers),
       attachments: [...cluster.attachmentsOf(name), ...hanging.value.attachments],
-      ...recordAt(serverNowMs, fence.value),
+      ...recordAt(serverNowMs, fence.value, this.#setSince(name, fence.value)),
       ...(crash === undefined ? {} : { crash }),
       ...this.#elsewhere(live, policy, from),
     };
     return { ok: true, value };
+  }
+
+  /** Its record is stored as it was read last: by the clock as it was then. */
+  kept(name: string): void {
+    const known = this.#lept.get(name);
+    if (known !== undefined) this.#lept.set(name, { ...known, writtenMs: known.readMs });
+  }
+
+  /** By how much the clock was set since its record was written down, as far as this process has seen it. */
+  #setSince(name: string, fence: NodeFence | undefined): number {
+    const readMs = this.#options.serverTime.leptMs;
+    const { writtenMs = readMs } = fence === undefined ? {} : (this.#lept.get(name) ?? {});
+    this.#lept.set(name, { writtenMs, readMs });
+    return readMs - writtenMs;
   }
 
   /** Where nothing is remedied nobody is in the way, and in a storm nothing begins. */
@@ -214,10 +233,11 @@ export class CaseReader {
   }
 }
 
-function recordAt(nowMs: number, fence: NodeFence | undefined): Pick<NodeCase, 'fence' | 'isMended'> {
+function recordAt(nowMs: number, fence: NodeFence | undefined, setMs: number): Pick<NodeCase, 'fence' | 'isMended'> {
   if (fence === undefined) return {};
-  const status = withoutAhead(fence.status, nowMs);
-  return status === undefined ? { fence } : { fence: { ...fence, status }, isMended: true };
+  const counted = setMs === 0 ? fence.status : setBy(fence.status, setMs);
+  const status = withoutAhead(counted, nowMs) ?? counted;
+  return status === fence.status ? { fence } : { fence: { ...fence, status }, isMended: true };
 }
 
 function failure(message: string): Result<never> {

@@ -238,6 +238,7 @@ export class Attendant {
     const recorded = await this.#record(nodeCase, decision);
     if (!recorded.ok) return { inMs: this.#undecided(name, recorded.error) };
     const fence = recorded.value;
+    if (decision.record !== undefined) reader.kept(name);
     // Before our own write is heard of, which is no news of one that rests.
     const rest = nodeCase.isUnread === true ? this.#rest(nodeCase, decision, fence) : undefined;
     this.#noteAlarm(nodeCase, decision);

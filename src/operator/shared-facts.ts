@@ -20,6 +20,7 @@ import { configFor } from '../decide/policy-nodes.ts';
 import { quietOf, silenceOf } from '../decide/silence.ts';
 import type { DeviceProvider } from '../devices/provider.ts';
 import { lifeOf } from '../judge/storm.ts';
+import type { ServerTime } from '../kube/server-time.ts';
 import type { ReadCase } from '../observe/case-reader.ts';
 import { ConditionTimes } from '../observe/condition-times.ts';
 import type { NodeChange } from '../observe/observer.ts';
@@ -30,6 +31,7 @@ import type { CountedCluster } from './trouble-count.ts';
 import { TroubleCounter } from './trouble-count.ts';
 
 export interface SharedFactsOptions extends CountedCluster {
+  serverTime: Pick<ServerTime, 'continued'>;
   devices: DeviceProvider;
   memory: DeviceMemory;
   /** Where the Jobs of remedies are made. */
@@ -44,7 +46,7 @@ const unconfigured: ConfigResult = { ok: true, config: { isolation: [], powerMan
 
 export class SharedFacts {
   readonly #options: SharedFactsOptions;
-  readonly #claims = new ClaimBook();
+  readonly #claims: ClaimBook;
   readonly #storms = new StormMemory();
   readonly #conditions: ConditionTimes;
   readonly #counter: TroubleCounter;
@@ -55,6 +57,7 @@ export class SharedFacts {
 
   constructor(options: SharedFactsOptions) {
     this.#options = options;
+    this.#claims = new ClaimBook(options.clock);
     this.#conditions = new ConditionTimes(options.clock);
     this.#roll = new Roll(options);
     const book = { claims: this.#claims, storms: this.#storms, conditions: this.#conditions };
@@ -113,7 +116,7 @@ export class SharedFacts {
   }
 
   claim({ name, policy, fence, serverNowMs }: NodeCase, { claims, record }: NodeDecision): void {
-    this.#claims.take(name, claims, serverNowMs);
+    this.#claims.take(name, claims);
     const { storm } = record?.status ?? fence?.status ?? {};
     const sign = stormSign(name, storm, policy.kind === 'one' ? policy.policy.name : undefined);
     this.#storms.note(name, sign, serverNowMs);

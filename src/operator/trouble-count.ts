@@ -18,6 +18,7 @@ import { countTrouble, harshThresholds, lifeOf } from '../judge/storm.ts';
 import type { ReadCase } from '../observe/case-reader.ts';
 import type { ClusterView } from '../observe/cluster-view.ts';
 import type { ConditionTimes } from '../observe/condition-times.ts';
+import type { ServerTime } from '../kube/server-time.ts';
 import type { Observer } from '../observe/observer.ts';
 import type { ClaimBook } from './claims.ts';
 import type { Age, Listed } from './roll.ts';
@@ -34,7 +35,11 @@ export interface CountedCluster {
   own: () => (OwnNode & { node: string }) | undefined;
 }
 
+/** Clocks that are looked after differ by less. */
+const aheadMs = 60_000;
+
 interface TroubleCounterOptions extends CountedCluster {
+  serverTime: Pick<ServerTime, 'continued'>;
   claims: ClaimBook;
   storms: StormMemory;
   conditions: ConditionTimes;
@@ -54,6 +59,10 @@ interface Counting {
 
 export class TroubleCounter {
   readonly #options: TroubleCounterOptions;
+  /** Who was there when the storms that go on began: a Node of that name that is made again is no stranger. */
+  #there: { sinceMs: number; names: ReadonlySet<string> } | undefined;
+  /** By node: an end of its storm that is still to come, and since when we have seen that, by our own clock. */
+  readonly #aheadSince = new Map<string, { endedMs: number; atMs: number }>();
   #recent: (Counting & { policy: PolicyFacts | undefined; roll: readonly Listed[] }) | undefined;
 
   constructor(options: TroubleCounterOptions) {
@@ -82,13 +91,16 @@ export class TroubleCounter {
   #now({ name, policy, fence, serverNowMs }: ReadCase, { thresholds, roll }: Asked): Counting {
     const one = policy.kind === 'one' ? policy.policy : undefined;
     const own = { policy: one?.name, ...(one?.remedy?.storm ?? DEFAULT_STORM) };
-    const all = [...this.#options.cluster.storms(name), ...this.#options.storms.signs(serverNowMs)];
+    const known = [...this.#options.cluster.storms(name), ...this.#options.storms.signs(serverNowMs)];
+    const all = known.map((sign) => this.#timely(sign, serverNowMs));
     const signs = all.filter((sign) => isStormFor(sign, own));
     const ownSign = stormSign(name, fence?.status.storm);
     if (ownSign !== undefined) signs.push(ownSign);
     const storm = this.#storm(signs, serverNowMs);
     const types = new Set(thresholds.map(({ condition }) => condition?.type));
-    return { storm, counted: this.#counted(roll, types, { storm: storm.storm, signs, nowMs: serverNowMs }) };
+    const isOpen = [...all, ...signs].some(({ endedMs }) => endedMs === undefined);
+    const there = this.#thereWhenItBegan(roll, isOpen, storm.storm);
+    return { storm, counted: this.#counted(roll, types, { storm: storm.storm, signs, there }) };
   }
 
   /** Counted once for all those that are told by the same roll. */
@@ -117,6 +129,34 @@ export class TroubleCounter {
     return [...this.#options.longActs.cutting].filter((name) => !recorded.has(name));
   }
 
+  /** Remembered for as long as any storm goes on, whichever policy calls it one. */
+  #thereWhenItBegan(roll: readonly Listed[], isOpen: boolean, storm: OpenStorm | undefined): ReadonlySet<string> {
+    if (!isOpen) this.#there = undefined;
+    if (storm !== undefined && this.#there?.sinceMs !== storm.sinceMs) {
+      const old = roll.flatMap(({ name, madeMs }) => (madeMs > storm.sinceMs ? [] : [name]));
+      this.#there = { sinceMs: storm.sinceMs, names: new Set([...(this.#there?.names ?? []), ...old]) };
+    }
+    return this.#there?.names ?? new Set();
+  }
+
+  /**
+   * An end that was written down by a clock that was set since: where it was set forward, it is not longer ago for that; where it was
+   * ahead and is right again, it was when we first saw that, and not at some time that is still to come.
+   */
+  #timely(sign: StormSign, nowMs: number): StormSign {
+    const { node, endedMs } = sign;
+    if (endedMs === undefined) return sign;
+    const { clock, serverTime } = this.#options;
+    if (endedMs <= nowMs + aheadMs) {
+      this.#aheadSince.delete(node);
+      return { ...sign, endedMs: serverTime.continued(endedMs) };
+    }
+    const known = this.#aheadSince.get(node);
+    const seen = known?.endedMs === endedMs ? known : { endedMs, atMs: clock.monotonic() };
+    this.#aheadSince.set(node, seen);
+    return { ...sign, endedMs: nowMs - (clock.monotonic() - seen.atMs) };
+  }
+
   #storm(signs: readonly StormSign[], nowMs: number): StormFacts {
     return stormFacts(signs, nowMs, (name) => this.#options.observer.nodeOf(name)?.zone);
   }
@@ -124,7 +164,7 @@ export class TroubleCounter {
   #counted(
     roll: readonly Listed[],
     types: ReadonlySet<string | undefined>,
-    ongoing: { storm: OpenStorm | undefined; signs: readonly StormSign[]; nowMs: number },
+    ongoing: { storm: OpenStorm | undefined; signs: readonly StormSign[]; there: ReadonlySet<string> },
   ): CountedNode[] {
     const verdicts = this.#options.verdicts();
     return roll.map(({ name, node, lease, madeMs }) => {

@@ -40,6 +40,8 @@ interface Went {
 
 /** Times are written in whole seconds, and so is the clock of the API server. */
 export const minuteMs = 62_000;
+/** Clocks that are looked after differ by less: what is further ahead was written by another one, nobody knows when. */
+const aheadMs = 60_000;
 /** What was recorded and does not go, for want of an answer from a device, is not counted as going for ever (S27). */
 const goingAtMostMs = 300_000;
 
@@ -52,7 +54,9 @@ export function allowanceOf(
   let oldestMs = nowMs;
   for (const node of new Set([...stored.keys(), ...own.keys()])) {
     const recorded = (stored.get(node) ?? []).map((one) => ({ atMs: wentAt(one, nowMs), pods: one.pods }));
-    const lists = [recorded, own.get(node) ?? []].map((list) => list.filter(({ atMs }) => atMs > nowMs - minuteMs));
+    const lists = [recorded, own.get(node) ?? []].map((list) =>
+      list.filter(({ atMs }) => atMs > nowMs - minuteMs && atMs <= nowMs + aheadMs),
+    );
     used += Math.max(...lists.map((list) => list.reduce((sum, { pods }) => sum + pods, 0)));
     oldestMs = Math.min(oldestMs, ...lists.flat().map(({ atMs }) => atMs));
   }

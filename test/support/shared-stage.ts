@@ -65,6 +65,8 @@ export class SharedStage {
   cutting: string[] = [];
   maps: { name: string; data: Record<string, string> }[] = [];
   own: (OwnNode & { node: string }) | undefined;
+  /** By how much the clock of the API server was set forward, after all that is written down. */
+  leaptMs = 0;
   readonly configured: string[] = [];
   readonly shared: SharedFacts;
 
@@ -72,6 +74,7 @@ export class SharedStage {
     for (const name of names) this.add(name);
     const options = {
       clock: this.clock,
+      serverTime: { continued: (ms: number) => ms + (this.leaptMs > 0 ? this.leaptMs : 0) },
       observer: this.#observer(),
       cluster: this.#cluster(),
       devices: { defaultConfig: () => config },
