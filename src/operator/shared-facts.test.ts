@@ -199,6 +199,32 @@ describe('[STM-1] a storm', () => {
     const { nodes, troubled, isAsItBegan } = stage.complete().count;
     assert.deepEqual([nodes, troubled, isAsItBegan], [5, 2, true]);
   });
+
+  test('[STM-1, STM-6] whoever was there when it began and is made again is no stranger, until it is over', () => {
+    const stage = new SharedStage();
+    stage.storms = [{ ...sign, node: 'a' }];
+    assert.equal(stage.complete().count.nodes, 4);
+    stage.add('b', { createdAt: secondsAgo(10) });
+    assert.deepEqual([stage.complete().count.nodes, stage.complete().count.troubled], [4, 1]);
+    stage.storms = [];
+    stage.complete();
+    stage.storms = [{ ...sign, node: 'a' }];
+    assert.equal(stage.complete().count.troubled, 2, 'that was another one');
+  });
+
+  test('[STM-1, STM-6] an end by a clock that was ahead was when that was first seen; one before a clock was set is as long ago', () => {
+    const stage = new SharedStage();
+    const endedMs = nowMs + 3_600_000;
+    stage.storms = [{ ...sign, node: 'a', endedMs }];
+    assert.equal(stage.complete().count.stormEndedMs, nowMs);
+    stage.clock.advance(30_000);
+    assert.equal(stage.complete({ serverNowMs: nowMs + 30_000 }).count.stormEndedMs, nowMs);
+    stage.storms = [{ ...sign, node: 'a', endedMs: endedMs + 1 }];
+    assert.equal(stage.complete({ serverNowMs: nowMs + 30_000 }).count.stormEndedMs, nowMs + 30_000, 'another one');
+    stage.storms = [{ ...sign, node: 'a', endedMs: nowMs - 1000 }];
+    stage.leaptMs = 60_000;
+    assert.equal(stage.complete({ serverNowMs: nowMs + 90_000 }).count.stormEndedMs, nowMs + 59_000);
+  });
 });
 
 describe('how a node is fenced', () => {

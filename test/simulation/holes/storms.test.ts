@@ -38,3 +38,13 @@ runHoles('a storm is no reason to act', {
     '[STM-6] after a storm nobody is fenced for as long as its own policy says, whichever has seen it; what is too many by the policy of others alone is no storm',
   cooldown: '[STM-6] after a storm nobody is fenced for a while, and then by itself',
 });
+
+runHoles('a storm that goes on', {
+  'policy-replaced-in-a-storm': '[STM-1, SAF-7] although its policy is away for a moment',
+  'requested-by-all-in-a-storm': '[STM-1] although somebody asks for a fence of each node in it',
+});
+
+runHoles('a storm that is over', {
+  'registered-again-in-a-storm': '[STM-1, STM-6] although nodes that were there were made again meanwhile',
+  'zone-changed-in-a-storm': '[STM-1, STM-6] although a node in it is said to be in another zone',
+});
