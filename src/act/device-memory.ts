@@ -64,6 +64,7 @@ export class DeviceMemory {
   /** This instance does not lead any more. */
   clear(): void {
     this.records.clear();
+    this.#plugs.clear();
     this.#waiting.clear();
     this.#lastWords.clear();
   }

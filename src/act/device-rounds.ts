@@ -140,6 +140,8 @@ export class DeviceRounds {
   }
 
   #again(name: string, known: Known, delayMs: number): void {
+    // It may have been asked for anew while it was asked: one timer for each.
+    known.cancel?.();
     known.cancel = this.#options.clock.after(delayMs, () => {
       this.#queue.add(name);
       this.#pump();

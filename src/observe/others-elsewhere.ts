@@ -64,6 +64,7 @@ export class OthersElsewhere {
 
   /** As far as is known; it is asked for anew meanwhile. */
   of(node: AskedElsewhere): Elsewhere {
+    if (!this.#asked.has(node.name)) this.#unlearn(node);
     // Whoever asks twice at once begins one question, and is told that it is open.
     void this.#refresh(node, freshForMs);
     const told = this.#told(node);
@@ -79,8 +80,17 @@ export class OthersElsewhere {
 
   /** What was read once is not known of the next trouble. */
   forget(name: string): void {
+    const asked = this.#asked.get(name);
     this.#asked.delete(name);
+    if (asked !== undefined) this.#unlearn(asked.node);
     if (this.#asked.size === 0) this.#known.clear();
+  }
+
+  /** What is about it alone; of what is about all of them others know too. */
+  #unlearn(node: AskedElsewhere): void {
+    for (const { ref, path } of this.#questions(node)) {
+      if (ref !== undefined && this.#known.get(path)?.asking === undefined) this.#known.delete(path);
+    }
   }
 
   #told(node: AskedElsewhere): Elsewhere {

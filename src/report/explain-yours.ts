@@ -49,9 +49,9 @@ export function yoursOf(known: Known, waits: readonly Advised[]): string {
       waits.some(({ wait }) => wait.reason === 'Threshold'),
     );
   if (!isOpen && policy === undefined) return unselected;
-  const need = needs.find(({ reason, isUrgent }) => isUrgent === true || wrong.has(reason));
+  const need = needs.find(({ reason, isUrgent }) => !wished.has(reason) && (isUrgent === true || wrong.has(reason)));
   if (need?.reason === HELD.reason.AwaitingApproval) return `have to decide: it waits for your approval${first(need)}`;
-  if (need !== undefined && !wished.has(need.reason)) return `have to act: nothing ends this by itself${first(need)}`;
+  if (need !== undefined) return `have to act: nothing ends this by itself${first(need)}`;
   if (fence?.waitsFor !== undefined) return 'have to act: it waits for somebody, as below';
   if (asWished !== undefined && !isUnderFence(fence)) {
     const end = asWished.until === undefined ? '' : `; it ends by itself at ${seconds(asWished.until)}`;
