@@ -304,7 +304,10 @@ export class DeviceMemory {
 
   /** Whether whatever of a node cannot say whose power it is has said off within this time. */
   isOutletOff(node: string, withinMs: number): boolean {
-    return this.#isOff(node, [...this.records.ofNode(node)], this.#options.clock.monotonic() - withinMs);
+    const records = [...this.records.ofNode(node)];
+    const sinceMs = this.#options.clock.monotonic() - withinMs;
+    // Asked of everybody who is silent, of whom nearly nobody is off.
+    return records.some((one) => hasSaidOff(one, sinceMs)) && this.#isOff(node, records, sinceMs);
   }
 
   /** What is left of an earlier configuration says nothing any more; of what was not asked since, nobody knows. */

@@ -289,7 +289,9 @@ export class Attendant {
     };
     if (read.isUnread === true) return by('lately');
     const first = shared.hasMany ? by('lately') : undefined;
-    return first === undefined || comesToAnything(first.decision) ? by('now') : { ...first, isOld: true };
+    return first === undefined || comesToAnything(first.decision, read.fence?.status)
+      ? by('now')
+      : { ...first, isOld: true };
   }
 
   /** One of many about whom nothing is done: whatever it waits for, it takes its turn. */

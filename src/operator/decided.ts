@@ -1,4 +1,7 @@
 /** A decision about one node, as the operator takes it. */
+import { isDeepStrictEqual } from 'node:util';
+import type { NodeFenceStatus } from '../api/node-fence.ts';
+import { HELD } from '../api/reasons.ts';
 import type { NodeCase, Sighting } from '../api/release-view.ts';
 import type { NodeDecision } from '../decide/decide-node.ts';
 import { decideNode } from '../decide/decide-node.ts';
@@ -14,8 +17,20 @@ export function decided(seen: Sighting | NodeCase): NodeDecision {
   }
 }
 
-/** Something is taken, written, done or handed over because of it. */
-export function comesToAnything({ record, steps, claims, wants }: NodeDecision): boolean {
+/** Something is taken, written, done or handed over because of it. `before`: what is on record. */
+export function comesToAnything({ record, steps, claims, wants }: NodeDecision, before?: NodeFenceStatus): boolean {
   const takes = claims.fence || claims.remedy || claims.pods > 0;
-  return takes || record !== undefined || steps.length > 0 || wants.includes('successor');
+  const isWritten = record !== undefined && !isOnlyTold(before, record.status);
+  return takes || isWritten || steps.length > 0 || wants.includes('successor');
+}
+
+const storms: ReadonlySet<string | undefined> = new Set([HELD.reason.StormLimit, HELD.reason.ZoneStormLimit]);
+const deeds = ['incident', 'fence', 'ladders', 'jobs', 'releases', 'return', 'request', 'approval'] as const;
+
+/** A storm holds it back as it did, and how bad that storm is now is told anew: that was so a moment ago. */
+function isOnlyTold(before: NodeFenceStatus | undefined, after: NodeFenceStatus | undefined): boolean {
+  if (before === undefined || after === undefined || before.hold?.reason !== after.hold?.reason) return false;
+  const isOpen = [before, after].every(({ storm }) => storm !== undefined && storm.endedAt === undefined);
+  if (!isOpen || !storms.has(after.hold?.reason)) return false;
+  return deeds.every((deed) => isDeepStrictEqual(before[deed], after[deed]));
 }

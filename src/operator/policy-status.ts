@@ -113,6 +113,8 @@ const devicesAtATime = 8;
 export class PolicyStatus {
   readonly #options: PolicyStatusOptions;
   readonly #rounds: DeviceRounds;
+  /** Whose last fence has failed, as of the last recount. */
+  #failed: ReadonlySet<string> = new Set();
   readonly #secrets: SecretStates;
   #touched = Promise.withResolvers<void>();
   /** Undefined: something has changed since that it depends on. */
@@ -143,7 +145,7 @@ export class PolicyStatus {
         }),
       isBusy: (name) => cluster.nodesWith('fencing').includes(name),
       isFenced: (name) => cluster.nodesWith('fenced').includes(name),
-      hasFailed: (name) => cluster.failedNodes.includes(name),
+      hasFailed: (name) => this.#failed.has(name),
       onChange: () => this.touch(),
     });
   }
@@ -157,6 +159,7 @@ export class PolicyStatus {
 
   /** Another node responds, or does not, or is fenced: what was found out about the policies stands. */
   recount(): void {
+    this.#failed = new Set(this.#options.cluster.failedNodes);
     this.#rounds.recheck();
     this.#touched.resolve();
   }
