@@ -233,6 +233,27 @@ test('[EXP-3] whose fence has failed is asked at once, and once: the answer of b
   assert.deepEqual(asked, ['a', 'b', 'a', 'a'], 'another fence of it has failed');
 });
 
+test('[EXP-3] asked anew while it is asked, it is asked once more, and from then on once in its time', async () => {
+  const { rounds, clock, asked, answer, failed } = stage();
+  rounds.update([target('a')]);
+  failed.add('a');
+  rounds.recheck();
+  assert.deepEqual(asked, ['a'], 'never twice at a time');
+  await answer('a');
+  assert.deepEqual(asked, ['a', 'a']);
+  clock.advance(100_000);
+  await answer('a');
+  clock.advance(599_999);
+  assert.equal(asked.length, 2, 'the first answer has no timer of its own');
+  clock.advance(1);
+  assert.equal(asked.length, 3);
+  await answer('a');
+  clock.advance(600_000);
+  assert.equal(asked.length, 4);
+  await answer('a');
+  assert.equal(asked.length, 4);
+});
+
 test('[EXP-3] a few at a time, and again when the answer is old', async () => {
   const { rounds, clock, asked, answer, changes } = stage();
   rounds.update([target('a'), target('b'), target('c')]);

@@ -35,6 +35,7 @@ test('[SAF-1] two nodes whose Secrets have the same address and plug are wrong b
   assert.equal(hear('a', same), undefined, 'the first has nobody to share with');
   assert.equal(hear('b', { ipaddr: '10.0.0.1', port: '3' }), 'node a is configured with the same device and plug');
   assert.equal(hear('a', same), 'node b is configured with the same device and plug');
+  assert.equal(hear('a', {}), 'node b is configured with the same device and plug', 'its Secret cannot be read');
   assert.equal(hear('b', { ip: '10.0.0.1', plug: '4' }), undefined, 'mended');
   assert.equal(hear('a', same), undefined);
   assert.ok(hear('b', same) !== undefined);
@@ -137,6 +138,30 @@ test('[SAF-17] a node is off by the outlets that it is configured with now, by a
   assert.deepEqual([isOff(fresh, 'bmc'), isOff('bmc')], [true, false]);
   memory.suspect('a', ['b']);
   assert.equal(isOff(fresh), false, 'one that is known to be wrong says nothing');
+});
+
+test('[SAF-17] how a node was configured that is gone is not how one of its name is, that is made again', async () => {
+  const there = new Set(['a', 'b']);
+  const memory = await remembering((node) => there.has(node));
+  const method: Method = { name: 'pdu', action: 'off', driver: 'agent:fence_apc', parameters: {}, secrets: [] };
+  const levels = [[{ device: deviceHash(method) ?? '', outlets: 2 }]];
+  memory.configure(
+    new Map([
+      ['a', levels],
+      ['b', levels],
+    ]),
+  );
+  const needsDrill = (): (string | undefined)[] =>
+    ['a', 'b'].map((name) => {
+      const said = { device: 'pdu', power: 'on', identity: 'none', message: '' } as const;
+      return memory.hear(aNode({ name }), { method, what: 'power' }, { said, by: 'check' }).needsDrill;
+    });
+  assert.deepEqual(needsDrill(), ['a', 'b']);
+  there.delete('a');
+  memory.configure(new Map());
+  there.add('a');
+  memory.configure(new Map());
+  assert.deepEqual(needsDrill(), [undefined, 'b'], 'nobody knows yet how the new one is');
 });
 
 test('[SAF-1] of a node that lived on all devices are wrong that had said off, and no others', async () => {

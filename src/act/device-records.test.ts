@@ -191,6 +191,40 @@ describe('[FEN-15] what is known of a device is written beside what others write
   });
 });
 
+describe('[FEN-15] the devices of a node', () => {
+  const of = ({ records }: Desk, node: string): string[] => [...records.ofNode(node)].map(({ name }) => name);
+
+  test('are those that are written for it now', async () => {
+    const { desk, record } = await Desk.create();
+    assert.deepEqual([of(desk, 'a'), of(desk, 'b')], [[ref.name], []]);
+    const object = record.object ?? assert.fail();
+    const { metadata } = object;
+    desk.records.notice(
+      { ...object, metadata: { ...metadata, resourceVersion: '999' }, spec: { node: 'b' } },
+      'updated',
+    );
+    assert.deepEqual([of(desk, 'a'), of(desk, 'b')], [[], [ref.name]]);
+  });
+
+  test('are none that is deleted, also where that is seen before the answer to our write', async () => {
+    const { desk, record } = await Desk.create();
+    desk.between = once('PUT', async () => desk.records.notice(record.object ?? assert.fail(), 'deleted'));
+    desk.records.learn(record, learns({ seenOn }));
+    assert.deepEqual(await desk.settled(record), { seenOn });
+    assert.deepEqual([of(desk, 'a'), desk.records.named(ref.name)], [[], undefined]);
+  });
+
+  test('are not those that were deleted, or forgotten before they were stored', async () => {
+    const { desk, record } = await Desk.create();
+    desk.records.begin('b.pdu', { node: 'b' });
+    assert.deepEqual(of(desk, 'b'), ['b.pdu']);
+    desk.records.clear();
+    assert.deepEqual([of(desk, 'a'), of(desk, 'b')], [[ref.name], []]);
+    desk.records.notice(record.object ?? assert.fail(), 'deleted');
+    assert.deepEqual(of(desk, 'a'), []);
+  });
+});
+
 describe('[FEN-15] what the operator has made to remember a device by', () => {
   const unfenceable = { configuration: 'of-before', fenceable: false, reason: 'NoDevice', message: 'there is none' };
 

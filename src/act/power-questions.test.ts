@@ -114,6 +114,40 @@ describe('questions about power', () => {
     assert.equal(told.length, 3);
   });
 
+  test('[EVD-4] what a decision waits for is told, although a watch has asked, and it is as before', async () => {
+    const watches = { olderThanMs: 500, isWatch: true };
+    const say = async (meanwhile: () => void): Promise<number> => {
+      told.length = 0;
+      clock.advance(1000);
+      void questions.want(node, [method('ipmi')], watches);
+      meanwhile();
+      await answer({ ...off, power: 'on' });
+      return told.length;
+    };
+    await say(() => {});
+    assert.equal(await say(() => void questions.want(node, [method('ipmi')], watches)), 0);
+    assert.equal(await say(() => void questions.want(node, [method('ipmi')])), 1);
+    assert.equal(await say(() => {}), 0, 'it has its answer');
+    assert.equal(asked.length, 4);
+  });
+
+  test('[EVD-4] off is told each time it is said, and of several answers any that is another one', async () => {
+    const methods = [method('ipmi'), method('pdu')];
+    const say = async (...powers: PowerAnswer['power'][]): Promise<number> => {
+      told.length = 0;
+      clock.advance(1000);
+      void questions.want(node, methods, { olderThanMs: 500, isWatch: true });
+      const waiting = open.splice(0);
+      for (const [at, power] of powers.entries()) waiting[at]?.({ ...off, power });
+      await answer();
+      return told.length;
+    };
+    assert.deepEqual([await say('off', 'off'), await say('off', 'off')], [1, 1]);
+    assert.deepEqual([await say('on', 'on'), await say('on', 'on')], [1, 0]);
+    assert.deepEqual([await say('on', 'unknown'), await say('on', 'unknown')], [1, 0]);
+    assert.equal(await say('off', 'unknown'), 1);
+  });
+
   test('S40: what was asked before a command is not kept when it is answered after it', async () => {
     void questions.want(node, [method('ipmi')]);
     questions.forget('node-1');

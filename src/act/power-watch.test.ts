@@ -152,7 +152,38 @@ describe('[EVD-4] a power watch', () => {
     assert.equal(await pass(10_000), 0);
   });
 
+  test('goes on at one pace when it is changed while a device is asked', async () => {
+    hangs = true;
+    const watch = watchOf();
+    watch.update([target('a')]);
+    assert.equal(await pass(1000), 1);
+    watch.update([{ ...target('a'), methods: [{ ...bmc, name: 'pdu' }] }]);
+    hangs = false;
+    for (const end of open.splice(0)) end();
+    await pass(1000);
+    assert.equal(await pass(10_000), 10);
+  });
+
+  test('finds out anew what it costs when the devices are others', async () => {
+    const watch = watchOf();
+    watch.update([target('a')]);
+    await pass(1000);
+    others = { pdu: false };
+    watch.update([{ ...target('a'), methods: [{ ...bmc, name: 'pdu' }] }]);
+    assert.equal(await pass(5000), 0);
+    assert.deepEqual([watch.isWatched('a'), told.at(-1)], [false, 'a TooCostly']);
+  });
+
   describe('the port of a kubelet', () => {
+    test('that is another one since is learnt, and the one before is forgotten', async () => {
+      const watch = watchOf();
+      watch.update([target('a')]);
+      await pass(1000);
+      watch.update([{ ...target('a'), node: aNode({ name: 'a', kubelet: { ...kubelet, port: 10_350 } }) }]);
+      await pass(1000);
+      assert.deepEqual([knocked, forgotten], [[10_250, 10_350], [10_250]]);
+    });
+
     test('is learnt with each answer that is not off, and forgotten with the watch', async () => {
       const watch = watchOf();
       watch.update([target('a')]);

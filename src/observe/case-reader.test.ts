@@ -124,6 +124,17 @@ describe('[SAF-7, SAF-18] what is on record when the clock of the API server is 
   });
 });
 
+describe('[ADM-6] who else was at work on a node', () => {
+  test('is forgotten with it', async () => {
+    const { reader } = await reading();
+    const forgotten: string[] = [];
+    reader.others.forget = (name) => void forgotten.push(name);
+    reader.ready('node-1', true);
+    reader.forget('node-1');
+    assert.deepEqual(forgotten, ['node-1']);
+  });
+});
+
 describe('[STM-2, SAF-14] a case is read', () => {
   test('when the pods of its node were listed, and nothing that is watched is too old', async () => {
     const view = { ageMs: 0 };

@@ -51,6 +51,31 @@ test('a policy that lacks what its CRD fills in is not in force, and somebody is
   stop.abort();
 });
 
+test('[STM-1] something was begun with a node by each of what is on record alone, and pods that went count until that is over', async () => {
+  const incident = { id: 'i', startedAt: '2026-01-01T00:00:00Z' };
+  const releases = [{ recordedAt: '2026-01-01T00:00:00Z', pods: [{}] }];
+  const statuses: Record<string, object> = {
+    open: { incident },
+    released: { incident, releases },
+    over: { releases },
+    remedying: { ladders: [{ phase: 'running', begunAt: '2026-01-01T00:00:00Z' }] },
+    waiting: { fence: { phase: 'waiting', stepStartedAt: '2026-01-01T00:00:00Z', switched: [] } },
+    fenced: { fence: { phase: 'waiting', stepStartedAt: '2026-01-01T00:00:00Z', switched: [{}] } },
+  };
+  const fences = Object.entries(statuses).map(([node, status]) => ({
+    metadata: { name: `node-fence-${node}`, uid: node, resourceVersion: '1' },
+    spec: { node, stop: false },
+    status,
+  }));
+  const { view } = viewOf((path) => (path.includes('nodefences') ? fences : []));
+  const stop = new AbortController();
+  void view.run(stop.signal);
+  await waitFor('the lists', () => view.synced);
+  const begun = ['nobody', ...Object.keys(statuses)].filter((node) => view.isBegunWith(node));
+  assert.deepEqual(begun, ['released', 'remedying', 'fenced']);
+  stop.abort();
+});
+
 test('[STM-2, SAF-14] a view is as old as the oldest of what it watches', async () => {
   for (const missing of ['remedypolicies', 'nodefences', 'volumeattachments']) {
     const { view } = viewOf((path) => (path.includes(missing) ? undefined : []));

@@ -100,6 +100,24 @@ describe('observer', () => {
     await end();
   });
 
+  test('[FEN-12] who has an address is known as it is, when a node gets another one, comes and goes', async () => {
+    const { observer, watches, end } = await begin();
+    const at = (name: string, version: string, ...addresses: string[]): object => {
+      const one = node(name, version) as { status?: object };
+      return { ...one, status: { ...one.status, addresses: addresses.map((address) => ({ address })) } };
+    };
+    assert.deepEqual(observer.nodesAt('10.0.0.1'), []);
+    await watches.nodes.event('ADDED', at('b', '11', '10.0.0.1'));
+    assert.deepEqual(observer.nodesAt('10.0.0.1'), ['b']);
+    await watches.nodes.event('MODIFIED', at('b', '12', '10.0.0.2', 'b.example'));
+    assert.deepEqual([observer.nodesAt('10.0.0.1'), observer.nodesAt('10.0.0.2')], [[], ['b']]);
+    await watches.nodes.event('MODIFIED', at('a', '13', '10.0.0.2'));
+    assert.deepEqual([...observer.nodesAt('10.0.0.2')].toSorted(), ['a', 'b']);
+    await watches.nodes.event('DELETED', at('b', '14', '10.0.0.2'));
+    assert.deepEqual(observer.nodesAt('10.0.0.2'), ['a']);
+    await end();
+  });
+
   test('[SAF-14] a view is as silent as the worse of its two watches', async () => {
     const { clock, observer, watches, end } = await begin();
     const silent = (): number => observer.view('a').silentMs;

@@ -37,6 +37,7 @@ function world(installed: readonly string[] = [group]) {
     },
     get: async ({ resource, name }: { resource: { plural: string }; name: string }) => {
       calls.push(`${resource.plural}/${name}`);
+      await state.wait;
       return fail(state.fails ?? 'notFound');
     },
   };
@@ -199,6 +200,30 @@ describe('[ADM-6] who else is at work on a node', () => {
     without.others.of({ name: 'node-3' });
     await settle();
     assert.deepEqual(without.calls, ['groups']);
+  });
+
+  test('what was read of one node alone is not known of its next trouble, while another one is in trouble', async () => {
+    const { others, clock, server } = world(['cluster.x-k8s.io']);
+    const isOpen = (): boolean => others.of(node).openForMs !== undefined;
+    others.of({ name: 'node-4' });
+    await settle();
+    assert.ok(isOpen());
+    await settle();
+    assert.ok(!isOpen());
+    others.forget('node-3');
+    clock.advance(3_600_000);
+    assert.ok(isOpen(), 'it was read an hour ago');
+    const slow = Promise.withResolvers<void>();
+    server.wait = slow.promise;
+    await settle();
+    clock.advance(2000);
+    others.of(node);
+    await settle();
+    others.forget('node-3');
+    slow.resolve();
+    await settle();
+    clock.advance(3_600_000);
+    assert.ok(isOpen(), 'what was answered since was asked for before');
   });
 
   test('what was known of one trouble is not known of the next', async () => {

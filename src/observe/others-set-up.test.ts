@@ -131,6 +131,9 @@ describe('[ADM-6] who else is set up to act on nodes that a policy fences', () =
     const why = 'the right to list them is missing';
     const { unread } = await setUpOf([healthCheck({ selector: {} })], 403);
     assert.deepEqual(unread, [{ what: 'nodehealthchecks.remediation.medik8s.io', why }]);
+    const failed = await setUpOf([healthCheck({ selector: {} })], 500);
+    assert.deepEqual([failed.read, failed.unread.map(({ what }) => what)], [[], unread.map(({ what }) => what)]);
+    assert.notEqual(failed.unread[0]?.why, why, 'nobody lacks a right');
     const told = `fenceline: a, b are not looked at: ${why}\n`;
     assert.equal(renderUnread({ unread: ['a', 'b'].map((what) => ({ what, why })) }), told);
   });

@@ -89,6 +89,36 @@ describe('keyed loop', () => {
     await running;
   });
 
+  test('of several reasons to look at a key the one counts that leads to most, in whatever order they come', async () => {
+    const { reasons, stop, loop, finish } = stage(1);
+    const running = loop.run(stop.signal, ['busy']);
+    loop.add('a');
+    loop.hear('a');
+    loop.hear('b');
+    loop.add('b');
+    await finish('busy');
+    await finish('a');
+    await finish('b');
+    assert.deepEqual(reasons, ['busy heard', 'a asked', 'b asked']);
+    stop.abort();
+    await running;
+  });
+
+  test('asked for while it runs, a key is asked for when it runs once more', async () => {
+    const { reasons, stop, loop, finish } = stage();
+    const running = loop.run(stop.signal, ['a']);
+    loop.add('a');
+    loop.hear('a');
+    await finish('a');
+    assert.deepEqual(reasons, ['a heard', 'a asked']);
+    loop.hear('a');
+    await finish('a');
+    assert.equal(reasons.at(-1), 'a heard');
+    stop.abort();
+    await finish('a');
+    await running;
+  });
+
   test('it comes back when the work asked for it, and an earlier call takes the place of the timer', async () => {
     const { clock, started, stop, loop, finish } = stage();
     const running = loop.run(stop.signal, ['a']);

@@ -3,7 +3,8 @@ import { describe, test } from 'node:test';
 import { aStored, entryOf, minutesAgo } from '../../test/support/fenced-case.ts';
 import { aFence, aNode, anIncident, aRemedy, inForce, nowMs } from '../../test/support/release-case.ts';
 import { pulse, secondsAgo, SharedStage, silent } from '../../test/support/shared-stage.ts';
-import type { LadderThreshold } from '../api/release-view.ts';
+import type { NodeFenceStatus } from '../api/node-fence.ts';
+import type { LadderThreshold, NodeCase } from '../api/release-view.ts';
 import type { NodeCondition } from '../api/view.ts';
 import type { Age } from './roll.ts';
 
@@ -64,6 +65,38 @@ describe('what all nodes share', () => {
     assert.equal(troubled('lately'), 2);
     stage.clock.advance(1);
     assert.equal(troubled('lately'), 3);
+  });
+
+  test('[STM-1] everybody is counted as they are now also where there are hundreds', () => {
+    const stage = new SharedStage(Array.from({ length: 500 }, (_, index) => (index === 0 ? 'node-1' : `n${index}`)));
+    assert.ok(stage.shared.hasMany);
+    const seen = (): number[] => {
+      const { count, beside } = stage.complete({}, 'now');
+      return [count.nodes, beside?.silent.length ?? 0];
+    };
+    assert.deepEqual(seen(), [500, 0]);
+    stage.fall('n1');
+    assert.deepEqual(seen(), [500, 1]);
+    stage.nodes.delete('n2');
+    assert.deepEqual(seen(), [499, 1]);
+  });
+
+  test('[STM-1] who is counted once for many is counted by the policy of each', () => {
+    const broken: NodeCondition = { type: 'DiskBroken', status: 'True', reason: '', since: minutesAgo(9) };
+    const by = (type: string): NodeCase['policy'] => {
+      const condition = { type, status: 'True', forMs: 0 };
+      const threshold = { key: type, condition, remedies: [{ name: 'off' }] } as unknown as LadderThreshold;
+      return inForce({ name: type, remedy: aRemedy({ thresholds: [threshold], kinds: { off: 'fence' } }) });
+    };
+    const [disk, fan] = [by('DiskBroken'), by('FanBroken')];
+    const stage = new SharedStage();
+    stage.add('a', { conditions: [broken] });
+    const told = (of: NodeCase['policy']): Record<string, number> => {
+      const { byThreshold } = stage.complete({ policy: of }, 'lately').count;
+      return Object.fromEntries(Object.entries(byThreshold).map(([key, { troubled }]) => [key, troubled]));
+    };
+    assert.deepEqual(told(fan), {});
+    assert.deepEqual(told(disk), { DiskBroken: 1 });
   });
 
   test('[STM-1] whoever is being fenced, or was, is in trouble, though it was heard of', () => {
@@ -224,6 +257,45 @@ describe('[STM-1] a storm', () => {
     stage.storms = [{ ...sign, node: 'a', endedMs: nowMs - 1000 }];
     stage.leaptMs = 60_000;
     assert.equal(stage.complete({ serverNowMs: nowMs + 90_000 }).count.stormEndedMs, nowMs + 59_000);
+  });
+});
+
+describe('[SAF-17] who waits for another one that is silent', () => {
+  test('goes on when it is heard of, or when its Node is gone, and not by what else happens to it', () => {
+    const stage = new SharedStage();
+    stage.fall('a');
+    stage.complete();
+    stage.shared.touched('a', 'node');
+    stage.shared.touched('b', 'lease');
+    assert.deepEqual(stage.woken, []);
+    stage.leases.set('a', pulse());
+    stage.shared.touched('a', 'lease');
+    assert.deepEqual(stage.woken, ['node-1']);
+    stage.fall('a');
+    stage.nodes.delete('a');
+    stage.shared.touched('a', 'node');
+    assert.deepEqual(stage.woken, ['node-1', 'node-1']);
+  });
+
+  test('goes on when an outlet of it says off that one of its two fences has not heard of', () => {
+    const stage = new SharedStage();
+    stage.fall('a');
+    const rehearsed = { ...aStored('waiting'), startedAt: secondsAgo(580) };
+    const rehearsal = { incident: 'i', steps: [], ladders: [], pods: [], fence: rehearsed } as object;
+    const status = { incident: anIncident({ startedAt: secondsAgo(540) }), rehearsal };
+    const dry = { policy: inForce({ mode: 'DryRun' }), fence: aFence(status as Partial<NodeFenceStatus>) };
+    const sides = (): unknown[] => {
+      const { beside, rehearsed } = stage.complete(dry);
+      return [beside, rehearsed?.beside].map((side) => side?.silent.map(({ isOff }) => isOff));
+    };
+    stage.offForMs.set('a', 560_000);
+    assert.deepEqual(sides(), [[false], [true]]);
+    stage.memory.onOff('a');
+    assert.deepEqual(stage.woken, ['node-1']);
+    stage.offForMs.set('a', 1000);
+    assert.deepEqual(sides(), [[true], [true]]);
+    stage.memory.onOff('a');
+    assert.deepEqual(stage.woken, ['node-1'], 'it is no news that it is off');
   });
 });
 

@@ -68,6 +68,11 @@ export class SharedStage {
   /** By how much the clock of the API server was set forward, after all that is written down. */
   leaptMs = 0;
   readonly configured: string[] = [];
+  /** Who was to be looked at again. */
+  readonly woken: string[] = [];
+  /** For how long an outlet of a node has been known to be off. */
+  readonly offForMs = new Map<string, number>();
+  readonly memory = this.#remembered();
   readonly shared: SharedFacts;
 
   constructor(names: readonly string[] = ['node-1', 'a', 'b', 'c']) {
@@ -78,12 +83,13 @@ export class SharedStage {
       observer: this.#observer(),
       cluster: this.#cluster(),
       devices: { defaultConfig: () => config },
-      memory: this.#remembered(),
+      memory: this.memory,
       longActs: this.#acts(),
       namespace: 'fenceline',
       identity: 'me',
       verdicts: () => this.verdicts,
       own: () => this.own,
+      onNode: (name: string) => void this.woken.push(name),
     };
     this.shared = new SharedFacts(options as unknown as SharedFactsOptions);
   }
@@ -167,11 +173,14 @@ export class SharedStage {
   }
 
   #remembered() {
+    /** An outlet of a node has said off. */
+    const onOff: (node: string) => void = () => {};
     return {
       configureNode: (name: string) => void this.configured.push(name),
       isUnproven: (_: string, { name }: Method) => this.blind.has(name),
       isUnshown: (_: string, { name }: Method) => this.unshown.has(name),
-      isOutletOff: () => false,
+      isOutletOff: (name: string, withinMs: number) => (this.offForMs.get(name) ?? Infinity) <= withinMs,
+      onOff,
     };
   }
 }

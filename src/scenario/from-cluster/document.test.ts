@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { Snapshot } from '../../api/snapshot.ts';
+import type { Snapshot, SnapshotNode, SnapshotObject, SnapshotPod } from '../../api/snapshot.ts';
 import { configOf } from '../../fence/config.ts';
 import type { KubeObject } from '../../kube/client.ts';
 import { fenceDevices } from '../../kube/resources.ts';
@@ -14,6 +14,8 @@ import {
   snapshotVolume,
 } from '../../observe/project-snapshot.ts';
 import { scenarioOf } from './document.ts';
+import type { RawEvent } from './failure.ts';
+import type { Part } from './part.ts';
 
 /** What must not come out. Each place has its own, so that a failure says where it came from. */
 const canary = (place: string): string => `CANARY-${place}`;
@@ -155,6 +157,43 @@ function printed(taken: Snapshot): string {
   );
 }
 
+/** As it stands in the scenario of a cluster that has nothing else to fence with. */
+function copied(from: KubeObject): KubeObject {
+  const written = projectDevice(from);
+  assert.ok(written !== undefined);
+  const devices = [{ written, object: snapshotOwn(fenceDevices)(from) }];
+  const { spec } = JSON.parse(printed({ ...snapshot(), maps: [], devices })) as { spec: { objects: KubeObject[] } };
+  const copy = spec.objects.find((made) => (made as { kind?: string }).kind === 'FenceDevice');
+  assert.ok(copy !== undefined);
+  return copy;
+}
+
+function specOf(from: KubeObject): Record<string, unknown> {
+  return (copied(from) as unknown as { spec: Record<string, unknown> }).spec;
+}
+
+interface Simulated {
+  nodes: { name: string; capacity: object }[];
+  leaseDuration: string;
+  objects: readonly SnapshotObject[];
+  events: readonly object[];
+}
+
+/** What becomes of a cluster that has these, and of which these are simulated. */
+function simulatedOf(there: Partial<Snapshot>, taken: Partial<Part>, events: readonly RawEvent[] = []): Simulated {
+  const { spec } = scenarioOf({
+    name: 'n',
+    snapshot: { ...snapshot(), maps: [], devices: [], volumes: [], policies: [], ...there },
+    part: { nodes: [], others: [], pods: [], sets: [], notes: [], ...taken },
+    events,
+    policies: [],
+    runFor: '1h',
+    featureGates: {},
+  });
+  const { nodes, kubernetes } = spec.cluster as Pick<Simulated, 'nodes'> & { kubernetes: { leaseDuration: string } };
+  return { nodes, leaseDuration: kubernetes.leaseDuration, objects: spec.objects, events: spec.events };
+}
+
 describe('a scenario made of a cluster', () => {
   test('[EXP-2] S28: nothing comes out of it but what is known to be harmless, wherever it is written', () => {
     const text = printed(snapshot());
@@ -177,16 +216,105 @@ describe('a scenario made of a cluster', () => {
     for (const [agent, parameters, isRight] of cases) {
       const one = object('FenceDevice', { node: 'a', agent, parameters });
       const written = projectDevice(one);
-      assert.ok(written !== undefined);
-      const devices = [{ written, object: snapshotOwn(fenceDevices)(one) }];
-      const { spec } = JSON.parse(printed({ ...snapshot(), maps: [], devices })) as { spec: { objects: KubeObject[] } };
-      const copy = spec.objects.find((made) => (made as { kind?: string }).kind === 'FenceDevice');
-      assert.ok(copy !== undefined);
+      const copy = copied(one);
       for (const read of [written, projectDevice(copy)]) {
         assert.ok(read !== undefined);
         const { ok } = configOf({ name: 'a', labels: {} }, { maps: [], devices: [read] });
         assert.equal(ok, isRight, JSON.stringify([agent, read.spec.parameters]));
       }
     }
+  });
+
+  test('[EXP-2] S28: of the values of a node only those of places are told that are no secret elsewhere, by name or by size', () => {
+    const values = {
+      address: '10.0.0.7',
+      both: canary('both'),
+      password: canary('named'),
+      long: 'x'.repeat(65),
+      longest: 'x'.repeat(64),
+      odd: 'a b?',
+    };
+    const plug = '{{both}}{{password}}{{long}}{{longest}}{{odd}}';
+    const parameters = { ip: '{{address}}', plug, community: '{{both}}' };
+    const one = object('FenceDevice', {
+      node: 'a',
+      agent: 'fence_apc_snmp',
+      parameters,
+      values: [{ node: 'a', values }],
+    });
+    const hidden = { both: 'redacted', password: 'redacted', long: 'redacted', odd: 'redacted' };
+    const told = { address: '10.0.0.7', longest: values.longest, ...hidden };
+    assert.deepEqual(specOf(one)['values'], [{ node: 'a', values: told }]);
+  });
+
+  test('[EXP-2] S28: of a machine in a cloud its name is told, and not an address with a signature', () => {
+    const told = (plug: string): unknown =>
+      specOf(object('FenceDevice', { node: 'a', driver: 'aws', parameters: { plug } }))['parameters'];
+    assert.deepEqual(told('i-{{number}}'), { plug: 'i-{{number}}' });
+    assert.deepEqual(told(`https://vault/x?sig=${canary('signature')}`), {});
+  });
+
+  test('[EXP-2] what only takes up room is counted by what it asks for and as a pod, and what has ended is not', () => {
+    const node = snapshotNode({
+      ...object('Node', {}),
+      status: { allocatable: { cpu: '2', memory: '1000', pods: '10' } },
+    } as never);
+    const pod = (uid: string, phase: string): SnapshotPod =>
+      snapshotPod({
+        metadata: { name: uid, namespace: 'default', uid },
+        spec: {
+          nodeName: 'a',
+          containers: [{ name: 'main', resources: { requests: { cpu: '500m', memory: '100' } } }],
+        },
+        status: { phase },
+      } as never);
+    const pods = [pod('runs', 'Running'), pod('waits', 'Pending'), pod('over', 'Succeeded'), pod('broken', 'Failed')];
+    const room = (simulated: readonly SnapshotPod[]): unknown =>
+      simulatedOf({ nodes: [node], pods }, { nodes: [node], pods: simulated }).nodes[0]?.capacity;
+    assert.deepEqual(room([]), { cpu: '1000m', memory: '800', pods: '8' });
+    assert.deepEqual(room(pods.slice(0, 1)), { cpu: '1500m', memory: '900', pods: '9' });
+  });
+
+  test('[EXP-2] a cordon of others is taken over, and one of ours is not', () => {
+    const node = (name: string, change: object): SnapshotNode => ({
+      ...snapshotNode(object('Node', {})),
+      name,
+      ...change,
+    });
+    const nodes = [
+      node('free', {}),
+      node('theirs', { isCordoned: true }),
+      node('ours', { isCordoned: true, isOurCordon: true }),
+    ];
+    const { objects } = simulatedOf({ nodes }, { nodes });
+    const cordoned = objects.filter(({ kind }) => kind === 'Node').map(({ metadata }) => metadata.name);
+    assert.deepEqual(cordoned, ['theirs']);
+  });
+
+  test('[EXP-2] what is down already counts when the next one fails', () => {
+    const node = (name: string, ready: SnapshotNode['ready']): SnapshotNode => {
+      return { ...snapshotNode(object('Node', {})), name, ready };
+    };
+    const nodes = [node('well', 'True'), node('silent', 'Unknown'), node('broken', 'False')];
+    const { events } = simulatedOf({ nodes }, { nodes }, [{ at: '0s', powerOff: 'well' }]);
+    assert.deepEqual(events, [
+      { at: '0s', partition: 'silent' },
+      { at: '0s', partition: 'broken' },
+      { at: '0s', powerOff: 'well' },
+    ]);
+  });
+
+  test('[EXP-2] Leases last as those of most nodes do, and never for no time', () => {
+    const lasting = (...seconds: (number | undefined)[]): unknown => {
+      const nodes = seconds.map((leaseSeconds, at): SnapshotNode => {
+        const { leaseSeconds: _, ...node } = snapshotNode(object('Node', {}));
+        return { ...node, name: `${at}`, ...(leaseSeconds === undefined ? {} : { leaseSeconds }) };
+      });
+      return simulatedOf({ nodes }, { nodes }).leaseDuration;
+    };
+    assert.equal(lasting(40, 20, 20), '20s');
+    assert.equal(lasting(0, 0, 20), '20s');
+    assert.equal(lasting(0), '40s');
+    assert.equal(lasting(undefined), '40s');
   });
 });
