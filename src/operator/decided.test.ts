@@ -1,6 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import type { NodeDecision } from '../decide/decide-node.ts';
+import { anIncident } from '../../test/support/release-case.ts';
+import { EMPTY_STATUS } from '../api/empty-status.ts';
+import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { Step } from '../api/steps.ts';
 import { comesToAnything } from './decided.ts';
 
@@ -31,4 +34,38 @@ describe('[STM-1] what comes of a decision', () => {
       assert.equal(comesToAnything({ ...nothing, ...change }), true);
     });
   }
+});
+
+describe('[STM-1] that a storm holds it back still', () => {
+  const held = (message: string, change: Partial<NodeFenceStatus> = {}): NodeFenceStatus => ({
+    ...EMPTY_STATUS,
+    incident: anIncident(),
+    hold: { reason: 'StormLimit', message, since: '2026-01-01T00:00:00Z' },
+    storm: { since: '2026-01-01T00:00:00Z', nodes: 10, troubled: message.length },
+    ...change,
+  });
+  const comes = (after: NodeFenceStatus, before: NodeFenceStatus | undefined = held('five')): boolean =>
+    comesToAnything({ ...nothing, record: { status: after } }, before);
+
+  test('is only told anew, however bad it is by now', () => {
+    assert.equal(comes(held('eleven')), false);
+    assert.equal(comes(held('five', { hold: { ...held('five').hold!, reason: 'ZoneStormLimit' } })), true);
+  });
+
+  test('is more where it has begun or is over, and where anything else is written down', () => {
+    assert.equal(comesToAnything({ ...nothing, record: { status: held('five') } }), true, 'nothing was on record');
+    assert.equal(comes(held('five'), held('five', { storm: undefined })), true);
+    const ended = { storm: { since: '2026-01-01T00:00:00Z', endedAt: '2026-01-01T00:01:00Z' } };
+    assert.equal(comes(held('five', ended)), true);
+    assert.equal(comes(held('five', { hold: undefined }), held('five', { hold: undefined })), true);
+    const ladder = {
+      threshold: 'lease',
+      remedy: 'fence',
+      phase: 'running',
+      position: 0,
+      startedAt: '2026-01-01T00:00:00Z',
+    };
+    assert.equal(comes(held('five', { ladders: [ladder as NodeFenceStatus['ladders'][number]] })), true);
+    assert.equal(comes(held('five', { incident: { ...anIncident(), flaps: 7 } })), true);
+  });
 });

@@ -71,6 +71,12 @@ describe('[EXP-2] the part of a cluster that is simulated', () => {
     assert.ok(!nodes.includes(down) && !nodes.includes(cordoned));
   });
 
+  test('has half of that room elsewhere, however large the zone is', () => {
+    const { nodes } = partOf(snapshotOf([...zoneOf('x', 100), ...zoneOf('y', 100)]), new Set(['x7']));
+    const of = (zone: string): number => nodes.filter((one) => one.zone === zone).length;
+    assert.deepEqual([of('x'), of('y')], [31, 30]);
+  });
+
   test('has of a large cluster the pods of what fails, and those that belong to the same sets', () => {
     const web = { owner: { group: 'apps', kind: 'StatefulSet', name: 'web', uid: 'web' } };
     const db = { owner: { group: 'apps', kind: 'StatefulSet', name: 'db', uid: 'db' } };

@@ -88,7 +88,9 @@ function nodesFor(
   const spare = all.filter(({ name }) => !needed.has(name)).toSorted((a, b) => rank(a) - rank(b));
   // A whole zone that fails needs room elsewhere, and there may be none in it.
   const near = spare.filter(({ zone }) => zones.has(zone)).slice(0, roomNodes / 2);
-  const far = spare.filter((node) => !near.includes(node)).slice(0, roomNodes - near.length);
+  const rest = spare.filter((node) => !near.includes(node));
+  const elsewhere = rest.filter(({ zone }) => !zones.has(zone));
+  const far = [...elsewhere, ...rest.filter(({ zone }) => zones.has(zone))].slice(0, roomNodes - near.length);
   const taken = new Set([...needed, ...near.map(({ name }) => name), ...far.map(({ name }) => name)]);
   return all.filter(({ name }) => taken.has(name));
 }
