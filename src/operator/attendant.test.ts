@@ -200,7 +200,7 @@ const troubled = aCase();
 
 /** One node that is attended to, and what is known of everybody by how old it is. Nothing can be written: who tries to fails. */
 function sharedStage(known: { hasMany?: boolean; lately: NodeCase; now: NodeCase }) {
-  const asked: Age[] = [];
+  const asked: (Age | 'in brief')[] = [];
   const tried: string[] = [];
   const passes: NodeCase[] = [];
   const { view, limits, gates, policies } = aCase();
@@ -237,6 +237,10 @@ function sharedStage(known: { hasMany?: boolean; lately: NodeCase; now: NodeCase
       hasMany: known.hasMany ?? true,
       complete: (_: NodeCase, age: Age) => {
         asked.push(age);
+        return known[age];
+      },
+      inBrief: (_: NodeCase, age: Age) => {
+        asked.push('in brief');
         return known[age];
       },
       claim: () => {},
@@ -311,10 +315,11 @@ describe('[STM-1] one that rests', () => {
     const fence = aFence(status, { policy: 'release' });
     const stored = { ...fence, metadata: { ...fence.metadata, resourceVersion: '5' } };
     const resting = { ...unread, fence: stored };
-    const { attendant, tried, look } = sharedStage({ lately: resting, now: resting });
+    const { attendant, asked, tried, look } = sharedStage({ lately: resting, now: resting });
     assert.equal(attendant.isKnown('node-1', '5'), false, 'nobody has looked at it');
     const { idleMs, inMs } = await look('asked');
     assert.deepEqual([tried, inMs, idleMs !== undefined], [[], undefined, true]);
+    assert.deepEqual(asked, ['in brief'], 'a storm holds it back, whoever is silent beside it');
     assert.deepEqual(
       ['4', '5', '6', '10'].map((version) => attendant.isKnown('node-1', version)),
       [true, true, false, false],

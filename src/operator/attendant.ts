@@ -29,7 +29,7 @@ import type { ClusterView } from '../observe/cluster-view.ts';
 import type { Observer } from '../observe/observer.ts';
 import type { Pass } from '../report/pass.ts';
 import type { PassReporter } from '../report/pass-reporter.ts';
-import { comesToAnything, decided, Undecided } from './decided.ts';
+import { comesToAnything, decided, isOnlyHeld, Undecided } from './decided.ts';
 import { deedOutcome } from './deed-outcome.ts';
 import type { Again, Why } from './keyed-loop.ts';
 import { latelyMs, type Age } from './roll.ts';
@@ -287,7 +287,11 @@ export class Attendant {
       const nodeCase = { ...shared.complete(read, age), deeds, ...(outcomes.length === 0 ? {} : { outcomes }) };
       return { nodeCase, decision: decided(nodeCase) };
     };
-    if (read.isUnread === true) return by('lately');
+    if (read.isUnread === true) {
+      const nodeCase = { ...shared.inBrief(read, 'lately'), deeds, ...(outcomes.length === 0 ? {} : { outcomes }) };
+      const decision = decided(nodeCase);
+      return isOnlyHeld(decision, read.fence?.status) ? { nodeCase, decision } : by('lately');
+    }
     const first = shared.hasMany ? by('lately') : undefined;
     return first === undefined || comesToAnything(first.decision, read.fence?.status)
       ? by('now')

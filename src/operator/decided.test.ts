@@ -5,7 +5,7 @@ import { anIncident } from '../../test/support/release-case.ts';
 import { EMPTY_STATUS } from '../api/empty-status.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { Step } from '../api/steps.ts';
-import { comesToAnything } from './decided.ts';
+import { comesToAnything, isOnlyHeld } from './decided.ts';
 
 const claims: NodeDecision['claims'] = { fence: false, remedy: false, pods: 0 };
 const nothing = {
@@ -67,5 +67,29 @@ describe('[STM-1] that a storm holds it back still', () => {
     };
     assert.equal(comes(held('five', { ladders: [ladder as NodeFenceStatus['ladders'][number]] })), true);
     assert.equal(comes(held('five', { incident: { ...anIncident(), flaps: 7 } })), true);
+  });
+});
+
+describe('[STM-1] a storm holds it back before anybody else is looked at', () => {
+  const held = { hold: { reason: 'StormLimit', message: 'x' }, storm: { since: '2026-01-01T00:00:00Z' } };
+  const status = (change: object): NodeFenceStatus => ({ ...EMPTY_STATUS, ...held, ...change }) as NodeFenceStatus;
+  const isHeld = (change: object, decision: Partial<NodeDecision> = {}): boolean =>
+    isOnlyHeld({ ...nothing, wants: [], record: { status: status(change) }, ...decision });
+
+  test('by what is about to be written, or by what is on record where nothing is', () => {
+    assert.equal(isHeld({}), true);
+    assert.equal(isHeld({ fence: { phase: 'waiting' }, ladders: [{ phase: 'running' }] }), true);
+    assert.equal(isOnlyHeld({ ...nothing, wants: [] }, status({})), true);
+    assert.equal(isOnlyHeld({ ...nothing, wants: [] }), false);
+  });
+
+  test('not where anything else holds it, or anything is begun, taken or wanted', () => {
+    assert.equal(isHeld({ hold: { reason: 'LookingAround', message: 'x' } }), false);
+    assert.equal(isHeld({ storm: undefined }), false);
+    assert.equal(isHeld({ fence: { phase: 'poweringOff' } }), false);
+    assert.equal(isHeld({ ladders: [{ phase: 'recovering' }] }), false);
+    assert.equal(isHeld({}, { claims: { ...claims, fence: true } }), false);
+    assert.equal(isHeld({}, { steps: [{ begins: { do: 'cordon' } } as unknown as Step] }), false);
+    assert.equal(isHeld({}, { wants: ['pods'] }), false);
   });
 });

@@ -27,6 +27,17 @@ export function comesToAnything({ record, steps, claims, wants }: NodeDecision, 
 const storms: ReadonlySet<string | undefined> = new Set([HELD.reason.StormLimit, HELD.reason.ZoneStormLimit]);
 const deeds = ['incident', 'fence', 'ladders', 'jobs', 'releases', 'return', 'request', 'approval'] as const;
 
+/** A storm holds it back before anything is looked at that is about others than those that are counted. */
+export function isOnlyHeld({ record, steps, claims, wants }: NodeDecision, before?: NodeFenceStatus): boolean {
+  const { hold, fence, ladders = [], storm } = record?.status ?? before ?? {};
+  const isBegun =
+    (fence?.phase ?? 'waiting') !== 'waiting' ||
+    ladders.some(({ phase }) => phase !== 'running') ||
+    wants.includes('pods');
+  const takes = claims.fence || claims.remedy || claims.pods > 0 || steps.length > 0;
+  return storm !== undefined && storms.has(hold?.reason) && !isBegun && !takes;
+}
+
 /** A storm holds it back as it did, and how bad that storm is now is told anew: that was so a moment ago. */
 function isOnlyTold(before: NodeFenceStatus | undefined, after: NodeFenceStatus | undefined): boolean {
   if (before === undefined || after === undefined || before.hold?.reason !== after.hold?.reason) return false;

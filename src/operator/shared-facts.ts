@@ -70,7 +70,18 @@ export class SharedFacts {
     return this.#roll.isLong;
   }
 
+  /**
+   * With who is counted alone: who is silent beside it, and who is still to be heard of, matters only where no storm holds it back, and of thousands each would have to look at thousands for it.
+   */
+  inBrief(seen: ReadCase, age: Age): NodeCase {
+    return this.#complete(seen, age, false);
+  }
+
   complete(seen: ReadCase, age: Age): NodeCase {
+    return this.#complete(seen, age, true);
+  }
+
+  #complete(seen: ReadCase, age: Age, isWhole: boolean): NodeCase {
     const { power: _, ...read } = seen;
     const { devices, namespace, identity, observer, cluster, longActs, memory } = this.#options;
     const { name, node, policy, serverNowMs } = read;
@@ -91,11 +102,8 @@ export class SharedFacts {
     // What is decided next is weighed by the level that its devices are in now.
     if (config.ok) memory.configureNode(name, outletLevels(config));
     const roll = this.#roll.of(age);
-    const beside = this.#beside(read, config, roll);
-    const rehearsed = this.#rehearsed(read, config, roll);
+    const others = isWhole ? this.#aboutOthers(read, config, roll) : this.#others(read, config, roll);
     const own = this.#options.own();
-    // Of many that wait each would have to know of all the others: they are looked at in turn anyway.
-    this.#await(name, read.isUnread === true ? [] : [beside, rehearsed.rehearsed]);
     return {
       ...read,
       identity,
@@ -104,15 +112,20 @@ export class SharedFacts {
       pause: cluster.pause,
       trouble: { conditions, ...silenceOf(lease, conditions) },
       count: this.#counter.count(read, roll, age),
-      ...this.#around(read, roll),
-      ...beside,
-      ...this.#others(read, config, roll),
+      ...others,
       ...this.#ports(name, config),
-      ...rehearsed,
       ...(allowance === undefined ? {} : { allowance }),
       ...(own?.node === name ? { own: { handOver: own.handOver } } : {}),
       ...longActs.of(name),
     };
+  }
+
+  #aboutOthers(read: ReadCase, config: ConfigResult, roll: readonly Listed[]): Partial<NodeCase> {
+    const beside = this.#beside(read, config, roll);
+    const rehearsed = this.#rehearsed(read, config, roll);
+    // Of many that wait each would have to know of all the others: they are looked at in turn anyway.
+    this.#await(read.name, read.isUnread === true ? [] : [beside, rehearsed.rehearsed]);
+    return { ...this.#around(read, roll), ...beside, ...this.#others(read, config, roll), ...rehearsed };
   }
 
   claim({ name, policy, fence, serverNowMs }: NodeCase, { claims, record }: NodeDecision): void {
@@ -288,10 +301,16 @@ export class SharedFacts {
   }
 }
 
-function madeBeside(name: string, roll: readonly Listed[]): MadeNode[] {
-  return roll.flatMap((one) =>
-    one.name === name || one.node === undefined ? [] : { uid: one.node.uid, madeMs: one.madeMs },
-  );
+/** Of each roll once, whoever asks. */
+const madeOf = new WeakMap<readonly Listed[], readonly (MadeNode & { name: string })[]>();
+
+function madeBeside(name: string, roll: readonly Listed[]): readonly MadeNode[] {
+  const known = madeOf.get(roll);
+  const all =
+    known ??
+    roll.flatMap((one) => (one.node === undefined ? [] : { name: one.name, uid: one.node.uid, madeMs: one.madeMs }));
+  if (known === undefined) madeOf.set(roll, all);
+  return all.filter((one) => one.name !== name);
 }
 
 /** When a fence began, and when each cut of it was confirmed. */

@@ -116,6 +116,10 @@ export class SharedStage {
     return this.shared.complete(aCase(change), age);
   }
 
+  completeInBrief(change: Partial<NodeCase> = {}): NodeCase {
+    return this.shared.inBrief(aCase(change), 'now');
+  }
+
   completeGone(change: Partial<NodeCase> = {}): NodeCase {
     return this.shared.complete(withoutNode(aCase(change)), 'now');
   }
