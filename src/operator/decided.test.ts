@@ -78,6 +78,7 @@ describe('[STM-1] a storm holds it back before anybody else is looked at', () =>
 
   test('by what is about to be written, or by what is on record where nothing is', () => {
     assert.equal(isHeld({}), true);
+    assert.equal(isHeld({ storm: undefined }), true, 'who is not judged yet begins none');
     assert.equal(isHeld({ fence: { phase: 'waiting' }, ladders: [{ phase: 'running' }] }), true);
     assert.equal(isOnlyHeld({ ...nothing, wants: [] }, status({})), true);
     assert.equal(isOnlyHeld({ ...nothing, wants: [] }), false);
@@ -85,7 +86,6 @@ describe('[STM-1] a storm holds it back before anybody else is looked at', () =>
 
   test('not where anything else holds it, or anything is begun, taken or wanted', () => {
     assert.equal(isHeld({ hold: { reason: 'LookingAround', message: 'x' } }), false);
-    assert.equal(isHeld({ storm: undefined }), false);
     assert.equal(isHeld({ fence: { phase: 'poweringOff' } }), false);
     assert.equal(isHeld({ ladders: [{ phase: 'recovering' }] }), false);
     assert.equal(isHeld({}, { claims: { ...claims, fence: true } }), false);

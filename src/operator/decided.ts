@@ -29,13 +29,13 @@ const deeds = ['incident', 'fence', 'ladders', 'jobs', 'releases', 'return', 're
 
 /** A storm holds it back before anything is looked at that is about others than those that are counted. */
 export function isOnlyHeld({ record, steps, claims, wants }: NodeDecision, before?: NodeFenceStatus): boolean {
-  const { hold, fence, ladders = [], storm } = record?.status ?? before ?? {};
+  const { hold, fence, ladders = [] } = record?.status ?? before ?? {};
   const isBegun =
     (fence?.phase ?? 'waiting') !== 'waiting' ||
     ladders.some(({ phase }) => phase !== 'running') ||
     wants.includes('pods');
   const takes = claims.fence || claims.remedy || claims.pods > 0 || steps.length > 0;
-  return storm !== undefined && storms.has(hold?.reason) && !isBegun && !takes;
+  return storms.has(hold?.reason) && !isBegun && !takes;
 }
 
 /** A storm holds it back as it did, and how bad that storm is now is told anew: that was so a moment ago. */
