@@ -9,11 +9,11 @@ import {
   FENCED_ADVICE,
   filledSentence,
   HELD_ADVICE,
-  REQUESTED_ADVICE,
   UNFENCEABLE_ADVICE,
   WRONG_ADVICE,
 } from './advice.ts';
 import { RELEASED_ADVICE, STUCK_ADVICE } from './advice-of-pods.ts';
+import { REQUESTED_ADVICE } from './advice-of-requests.ts';
 import { structuralSchemaOf } from './crds.ts';
 import { KINDS } from './kinds.ts';
 import type { ReasonGroup } from './reasons.ts';

@@ -1,52 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { manualClock } from '../../test/support/manual-clock.ts';
-import { response, ScriptedServer, settle, type WatchStream } from '../../test/support/scripted-server.ts';
+import { begin, lease, node } from '../../test/support/begun-observer.ts';
+import { response, settle } from '../../test/support/scripted-server.ts';
 import type { KubeObject } from '../kube/client.ts';
-import { KubeClient } from '../kube/client.ts';
 import { TransportError } from '../kube/transport.ts';
-import { Observer } from './observer.ts';
 import { projectNode } from './project.ts';
-
-function node(name: string, resourceVersion: string, lastHeartbeatTime = 'then'): KubeObject {
-  const ready = { type: 'Ready', status: 'True', reason: 'KubeletReady', lastTransitionTime: 'then' };
-  const conditions = [{ ...ready, lastHeartbeatTime }];
-  return { metadata: { name, uid: `uid-${name}`, resourceVersion }, status: { conditions } } as KubeObject;
-}
-
-function lease(name: string, resourceVersion: string, renewTime: string, more: object = {}): KubeObject {
-  const metadata = { name, namespace: 'kube-node-lease', uid: `lease-${name}`, resourceVersion };
-  return { metadata, spec: { renewTime, ...more } } as KubeObject;
-}
-
-async function begin() {
-  const server = new ScriptedServer();
-  const clock = manualClock();
-  const transport = { send: server.send, close: () => {} };
-  const touched: string[] = [];
-  const problems: string[] = [];
-  const observer = new Observer({
-    client: new KubeClient({ transport, clock, userAgent: 't', fieldManager: 't' }),
-    clock,
-    random: () => 1,
-    onNode: (name, what) => touched.push(`${what} ${name}`),
-    onProblem: (watch, error) => problems.push(`${watch} ${error.kind}`),
-  });
-  const stop = new AbortController();
-  const running = observer.run(stop.signal);
-  await server.list('10', [node('a', '5')], undefined, '/nodes');
-  await server.list('10', [lease('a', '6', 'one')], undefined, '/leases');
-  await observer.firstSync;
-  const watches: Record<'nodes' | 'leases', WatchStream> = {
-    nodes: await server.watch('/nodes'),
-    leases: await server.watch('/leases'),
-  };
-  const end = async (): Promise<void> => {
-    stop.abort();
-    await running;
-  };
-  return { server, clock, observer, touched, problems, watches, end };
-}
 
 describe('observer', () => {
   test('[STM-2] the silence of a Lease counts from when the API server is back; that which was found before goes on', async () => {

@@ -13,8 +13,6 @@ import type { DeviceMemory } from '../act/device-memory.ts';
 import { timedDevices } from '../act/timed-devices.ts';
 import type { StoredDevice } from '../act/device-records.ts';
 import type { Clock } from '../clock.ts';
-import { sleep } from '../clock.ts';
-import { nodes } from '../kube/resources.ts';
 import type { KubeError } from '../kube/errors.ts';
 import type { Knock } from '../kube/knock.ts';
 import type { LeaderTimings } from '../kube/leader.ts';
@@ -46,7 +44,7 @@ import { PolicyStatus } from './policy-status.ts';
 import { policyFor } from './policy-for.ts';
 import { Recording, type Around } from './recording.ts';
 import { SharedFacts } from './shared-facts.ts';
-import { serverTimeFor } from './server-clock.ts';
+import { serverTimeFor, timeSettled, witnessed } from './server-clock.ts';
 import { Succession } from './succession.ts';
 
 export interface OperatorOptions extends DoorOptions, Started {
@@ -87,8 +85,6 @@ type Wiring = Pick<OperatorOptions, 'client' | 'clock' | 'random' | 'nodeName'> 
 const concurrency = 64;
 const ordinary = 16;
 const eventsFlushMs = 2000;
-/** Between two questions what time it is. */
-const settlingMs = 2000;
 const callTimeoutMs = 10_000;
 
 export class Operator {
@@ -317,19 +313,10 @@ export class Operator {
     const [nodes, leases] = this.#observer.watches;
     this.#options.log.info({ nodes: nodes?.objects, leases: leases?.objects }, 'views are complete');
     void this.#recording.probe();
-    await this.#timeSettled(signal);
+    await timeSettled(this.#options, this.#serverTime, signal);
     if (signal.aborted) return;
     if (this.#elector === undefined) await this.#serve(signal);
     else await this.#elector.run(signal, (term) => this.#serve(term.signal, term.epoch));
-  }
-
-  /** Nothing is decided by a clock of which nobody knows whether it is right: by and by an answer says so. */
-  async #timeSettled(signal: AbortSignal): Promise<void> {
-    const { client, clock } = this.#options;
-    while (!this.#serverTime.isSettled && !signal.aborted) {
-      await client.list(nodes, { limit: 1 }, { timeoutMs: callTimeoutMs });
-      if (!this.#serverTime.isSettled) await sleep(clock, settlingMs, signal);
-    }
   }
 
   async #serve(signal: AbortSignal, epoch?: number): Promise<void> {
@@ -359,14 +346,9 @@ export class Operator {
   #touched(name: string, what: NodeChange): void {
     this.#shared?.touched(name, what);
     if (what !== 'node') this.#devices.renewed(name);
-    if (!this.#serverTime.isSettled) this.#witness(name);
+    if (!this.#serverTime.isSettled) witnessed(this.#serverTime, this.#observer.view(name));
     if (what === 'renewal' && this.#board.verdicts.get(name)?.verdict === 'healthy') return;
     this.#loop.hear(name);
-  }
-
-  #witness(name: string): void {
-    const renewedMs = Date.parse(this.#observer.view(name).lease?.renewTime ?? '');
-    if (!Number.isNaN(renewedMs)) this.#serverTime.witness(name, renewedMs);
   }
 
   /** What we have written ourselves of a node to which nothing happens is no news either. */

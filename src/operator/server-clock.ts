@@ -1,5 +1,9 @@
 /** One reading of the API server's clock for the whole operator, and what is said when a server's clock is off. */
+import type { NodeView } from '../api/view.ts';
 import type { Clock } from '../clock.ts';
+import { sleep } from '../clock.ts';
+import type { KubeClient } from '../kube/client.ts';
+import { nodes } from '../kube/resources.ts';
 import { ServerTime } from '../kube/server-time.ts';
 import type { Log } from '../report/log.ts';
 
@@ -15,4 +19,26 @@ export function serverTimeFor({ clock, log }: { clock: Clock; log: Pick<Log, 'wa
     log.warn({ offSeconds: Math.round(byMs / 1000), toDo }, `${off}: ${what}`);
   };
   return serverTime;
+}
+
+/** Between two questions what time it is, and how long one may take. */
+const settlingMs = 2000;
+const callTimeoutMs = 10_000;
+
+/** Nothing is decided by a clock of which nobody knows whether it is right: by and by an answer says so. */
+export async function timeSettled(
+  { client, clock }: { client: KubeClient; clock: Clock },
+  serverTime: ServerTime,
+  signal: AbortSignal,
+): Promise<void> {
+  while (!serverTime.isSettled && !signal.aborted) {
+    await client.list(nodes, { limit: 1 }, { timeoutMs: callTimeoutMs });
+    if (!serverTime.isSettled) await sleep(clock, settlingMs, signal);
+  }
+}
+
+/** It has just renewed its Lease, and said when that was. */
+export function witnessed(serverTime: ServerTime, { name, lease }: Pick<NodeView, 'name' | 'lease'>): void {
+  const renewedMs = Date.parse(lease?.renewTime ?? '');
+  if (!Number.isNaN(renewedMs)) serverTime.witness(name, renewedMs);
 }

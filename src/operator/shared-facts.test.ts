@@ -299,17 +299,6 @@ describe('[SAF-17] who waits for another one that is silent', () => {
   });
 });
 
-test('[STM-1] in brief, a case has who is counted, and not who is silent beside it or still to be heard of', () => {
-  const stage = new SharedStage();
-  stage.storms = [{ node: 'a', sinceMs: nowMs - 60_000, nodes: 4, troubled: 3, policy: 'release' }];
-  stage.fall('a');
-  const change = { fence: aFence({ fence: aStored('waiting') }) };
-  const [whole, brief] = [stage.complete(change), stage.completeInBrief(change)];
-  assert.ok(whole.beside);
-  const { beside: _, rehearsed: __, ...rest } = whole;
-  assert.deepEqual({ ...brief, around: rest.around }, rest);
-});
-
 describe('how a node is fenced', () => {
   const cut = aStored('off', { switched: [entryOf('power-management')] });
 

@@ -5,7 +5,6 @@ import {
   FENCED_ADVICE,
   HELD_ADVICE,
   LEFT_OFF,
-  REQUESTED_ADVICE,
   TRIED_IN_VAIN,
   UNFENCEABLE_ADVICE,
   WRONG_ADVICE,
@@ -13,6 +12,7 @@ import {
 import type { Advice } from '../api/advice.ts';
 import { COMMANDS } from '../api/advice.ts';
 import { RELEASED_ADVICE, STUCK_ADVICE } from '../api/advice-of-pods.ts';
+import { REQUESTED_ADVICE } from '../api/advice-of-requests.ts';
 import { formatDuration } from '../api/duration.ts';
 import { clockTime, isUnderFence } from '../api/facts.ts';
 import { lapsesAtMs, requestOf } from '../api/fence-request.ts';

@@ -8,11 +8,11 @@ import {
   commandsOf,
   FENCED_ADVICE,
   HELD_ADVICE,
-  REQUESTED_ADVICE,
   UNFENCEABLE_ADVICE,
   WRONG_ADVICE,
 } from '../../src/api/advice.ts';
 import { RELEASED_ADVICE, STUCK_ADVICE } from '../../src/api/advice-of-pods.ts';
+import { REQUESTED_ADVICE } from '../../src/api/advice-of-requests.ts';
 import { customResourceDefinitions } from '../../src/api/crds.ts';
 import { EmbeddedKubectl } from '../support/embedded-kubectl.ts';
 import { shellWords } from '../support/typed.ts';

@@ -93,7 +93,7 @@ export const factMutantCases: readonly MutantCase[] = [
     file: 'src/operator/shared-facts.ts',
     line: 'const others = roll.filter((one) => one.name !== name && nowMs - (one.renewedAtMs ?? -Infinity) >= sinceMs);',
     instead:
-      'const others = roll.filter((one) => one.name !== name && outlets.has(one.name) && nowMs - (one.renewedAtMs ?? -Infinity) >= sinceMs);',
+      'const others = roll.filter((one) => one.name !== name && [...memory.records.ofNode(one.name)].length > 0 && nowMs - (one.renewedAtMs ?? -Infinity) >= sinceMs);',
   }),
   wrongOutlet('holes/outlets-swapped-struck-one-deleted', 'takes a node for accounted for when its Node is deleted', {
     file: 'src/api/beside.ts',
