@@ -93,12 +93,12 @@ export const COMMANDS = {
     command: 'kubectl get fencedevices -n {{namespace}} -o wide',
   },
   stop: {
-    to: 'stop everything about it, as it stands: a machine that is off stays off, and pods that wait go on waiting',
+    to: 'stop everything about it, as it stands, until fenceline resume: a machine that is off stays off, and pods that wait go on waiting',
     command: 'fenceline stop {{node}}',
   },
   resume: { to: 'let it go on from where it stands: its power may be cut then', command: 'fenceline resume {{node}}' },
   approve: {
-    to: 'let this incident go on: its power may be cut, and its pods are released',
+    to: 'let this incident go on: its power may be cut, its pods are released, and it is switched on again',
     command: 'fenceline approve {{node}} --incident {{incident}}',
   },
   fence: { to: 'do not wait: cut its power now, and release what ran there', command: 'fenceline fence {{node}}' },
@@ -114,7 +114,7 @@ export const COMMANDS = {
     command: patchPolicy('{"mode":"Enforce"}'),
   },
   maintenanceOver: {
-    to: 'when nobody works on it any more: say so; what its policy does to a node in trouble goes on then',
+    to: 'when nobody works on it any more: say so; its power may be cut then',
     command: 'kubectl annotate node {{node}} fenceline.dev/maintenance-until-',
   },
   endPause: {
@@ -127,7 +127,7 @@ export const COMMANDS = {
     command: 'kubectl annotate node {{node}} {{unpause}}',
   },
   pauses: {
-    to: 'see who has paused it',
+    to: 'see who has written that, and until when',
     command: 'kubectl annotate node {{node}} --list',
   },
   describe: { to: 'see its conditions, taints and events', command: 'kubectl describe node {{node}}' },
@@ -239,8 +239,8 @@ export const HELD_ADVICE: AdviceFor<typeof HELD> = {
   NamedPause: {
     ends: 'the time of every such annotation has passed, or it is removed',
     can: [
-      c.unpause,
       c.pauses,
+      c.unpause,
       { ...c.fence, to: 'only if whoever has paused it agrees: cut its power now all the same' },
     ],
   },
@@ -256,11 +256,11 @@ export const HELD_ADVICE: AdviceFor<typeof HELD> = {
     ends: 'the node does not have that condition any more',
     can: [c.describe, { ...c.policy, to: 'change what is left alone: storm.skipWhen' }],
   },
-  Maintenance: { ends: 'the time in the annotation has passed, or it is removed', can: [c.maintenanceOver] },
+  Maintenance: { ends: 'the time in the annotation has passed, or it is removed', can: [c.pauses, c.maintenanceOver] },
   AwaitingApproval: { ends: 'a person approves this incident, or the node is back', can: [c.approve, c.stop] },
   DryRun: { ends: 'the mode of policy {{policy}} is another one', can: [c.changes, c.enforce] },
   Paused: { ends: 'the mode of policy {{policy}} is another one', can: [c.changes, c.enforce] },
-  PausedForAll: { ends: 'its time has passed, or somebody ends the pause', can: [c.endPause, c.pause] },
+  PausedForAll: { ends: 'its time has passed, or somebody ends the pause', can: [c.pause, c.endPause] },
   Stopped: { ends: 'somebody resumes it', can: [c.resume] },
   Forbidden: {
     ends: 'policy {{policy}} does without what is forbidden, or the operator is started without that --forbid',
@@ -319,6 +319,7 @@ export const FENCED_ADVICE: AdviceFor<typeof FENCED> = {
   OutletsSwapped: {
     ends: 'a person has found out which machine is plugged in where',
     can: [
+      { ...c.status, to: 'see which other node is silent: its power may be off' },
       c.devices,
       c.where,
       c.clear,

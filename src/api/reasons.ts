@@ -118,7 +118,7 @@ export const FENCED = group('NodeFence', 'Fenced', 'The node is proven harmless.
     'Before the point of no return the node came back, or nobody wants the fence just now; the message says which.',
   FenceFailed: 'All tries and restarts are used up. What waits for it is not released; somebody has to act.',
   OutletsSwapped:
-    'Another node fell silent when this one was cut, and no device says whose power it is. Its own machine is switched on again, and nothing is released.',
+    'Another node fell silent when this one was cut, and no device says whose power it is. The machine of this node is switched on again, and nothing is released.',
 });
 
 export const RELEASED = group('NodeFence', 'Released', 'All pods and volumes that may go have gone.', {

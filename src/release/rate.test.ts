@@ -55,6 +55,15 @@ describe('[STM-4] how many may go', () => {
     });
   });
 
+  test('does not count what is written down as still to come, by a clock that was ahead', () => {
+    const left = (aheadMs: number): number => {
+      const goneMs = nowMs + aheadMs;
+      const stored = recorded({ recordedMs: goneMs, goneMs, pods: 3 });
+      return allowanceOf(10, { stored, own: none, nowMs }).pods;
+    };
+    assert.deepEqual([left(60_000), left(60_001), left(3_600_000)], [7, 10, 10]);
+  });
+
   test('counts of what is stored and what is known here the larger number', () => {
     const stored = recorded({ recordedMs: nowMs - 5000, goneMs: nowMs - 4000, pods: 3 });
     for (const [pods, left] of [

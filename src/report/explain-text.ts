@@ -70,7 +70,7 @@ function evidenceLine({ source, says, detail, at, by, isPast }: ExplainedEvidenc
   const who = by === undefined || detail.startsWith(by) ? source : `${source} by ${by}`;
   // It is on record since when a device says so, and not when it was last asked.
   const since = source === 'Device' ? 'since ' : '';
-  return `${since}${when(at, now)}${isPast === true ? ', then' : ''}: ${detail} [${who}: ${saysText(source, says)}]`;
+  return `${since}${when(at, now)}${isPast === true ? ', at that time' : ''}: ${detail} [${who}: ${saysText(source, says)}]`;
 }
 
 /** In words that cannot be taken for those about the device itself. */

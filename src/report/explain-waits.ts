@@ -122,7 +122,14 @@ function conditionWaits(known: Known): Advised[] {
     const ends = `${type} is not ${status} any more; else its remedy begins`;
     return advised(
       { reason: 'Threshold', message, since },
-      { ends, can: [COMMANDS.describe, COMMANDS.policy] },
+      {
+        ends,
+        can: [
+          COMMANDS.describe,
+          { ...COMMANDS.stop, to: 'keep that from it: nothing is done about it until fenceline resume' },
+          COMMANDS.policy,
+        ],
+      },
       namesOf(known),
     );
   });

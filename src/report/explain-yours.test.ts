@@ -57,7 +57,7 @@ describe('[EXP-1] what is asked of whoever reads an explanation', () => {
     const threshold = { key: 'x', condition: { type: 'Broken', status: 'True', forMs: 1 }, remedies: [], recovery: [] };
     const policy = aPolicy({ remedy: aRemedy({ thresholds: [threshold] as never }) });
     const facts = { conditions: [{ type: 'Broken', status: 'True', reason: '', since: at }] } as never;
-    assert.equal(yours({ ...well, policy, facts }), 'nothing to do, if you want what its policy is about to do');
+    assert.match(yours({ ...well, policy, facts }), /^nothing to do, if you want what its policy is about to do/);
   });
 
   test('is an operator, where none leads', () => {
@@ -72,10 +72,10 @@ describe('[EXP-1] what is asked of whoever reads an explanation', () => {
 
   test('is a policy, where none selects a node in trouble', () => {
     const { policy: _, ...unselected } = down;
-    assert.match(yours(unselected), /^have to act: no policy selects it/);
-    assert.match(yours({ ...unselected, devices: [wrongDevice] }), /^have to act: no policy selects it/);
+    assert.match(yours(unselected), /^have to decide: no policy selects it/);
+    assert.match(yours({ ...unselected, devices: [wrongDevice] }), /^have to decide: no policy selects it/);
     const { policy: __, ...open } = inTrouble();
-    assert.match(yours(open), /^have to act: no policy selects it/);
+    assert.match(yours(open), /^have to decide: no policy selects it/);
     const back = { ...open.record, status: { ...open.record?.status, return: { stage: 'seen', since: at } } };
     assert.equal(yours({ ...open, record: back } as Known), byItself);
     const cut = { ...open.record, status: { ...open.record?.status, fence: cutting } };
@@ -93,7 +93,7 @@ describe('[EXP-1] what is asked of whoever reads an explanation', () => {
     );
     assert.match(
       yours(inTrouble(held('AwaitingApproval'))),
-      /^have to decide: it waits .* begin with: fenceline approve/,
+      /^have to decide: it waits for your approval; first find out whether somebody/,
     );
   });
 
@@ -117,7 +117,9 @@ describe('[EXP-1] what is asked of whoever reads an explanation', () => {
     assert.match(yours(inTrouble(held('ReleaseRefused'))), act);
     assert.match(yours({ ...inTrouble(), devices: [wrongDevice] }), act);
     const left = aStored('booting', { waitsFor: 'whoever has switched it off' });
-    assert.equal(yours(inTrouble({ fence: left })), 'have to act: it waits for somebody, as below');
+    assert.equal(yours(inTrouble({ fence: left })), 'have to act: whoever has switched it off');
+    const stuck = [{ namespace: 'a', name: 'b', reason: 'x', message: 'y' }] as never;
+    assert.match(yours(inTrouble({ fence: left, stuck })), /; but first its pods have to go, see below$/);
   });
 
   test('is to look at what many have in common, or at a device that does not do what it is told', () => {
@@ -127,6 +129,21 @@ describe('[EXP-1] what is asked of whoever reads an explanation', () => {
     const again = aStored('poweringOff', { retries: 1 });
     assert.match(yours(inTrouble({ fence: again })), /^have to look at its device/);
     assert.equal(yours(inTrouble({ fence: aStored('booting', { retries: 1 }) })), byItself);
+  });
+
+  test('is to have it back in time, where it is cut otherwise', () => {
+    const until = '2026-01-01T00:20:00Z';
+    assert.match(yours(inTrouble(held('KubeletDown', until))), /^have to start its kubelet .*T00:20:00Z: its pods/);
+    assert.match(yours(inTrouble(held('PlannedWork', until))), /^nothing to do if it is back by .*Z: its power is cut/);
+    assert.match(yours(inTrouble(held('NothingToFree', until))), /^nothing to do if it is back by /);
+  });
+
+  test('is to decide about what somebody has asked for, of a node that is well', () => {
+    const requested = { by: 'jane', at: '2026-01-01T00:09:00Z' };
+    const request = { ...requested, reason: 'TakenUp', answeredAt: at } as never;
+    const open = inTrouble({ ...held('StormLimit'), request }, { requested } as never);
+    const known = { ...open, judgement: well.judgement };
+    assert.match(yours(known), /^have to decide: jane asked for a fence .*; take it back if nobody wants it any more$/);
   });
 
   test('is nothing, where it goes on by itself, and when to look again', () => {

@@ -11,7 +11,7 @@ import { clockTime, isUnderFence } from '../api/facts.ts';
 import type { FenceDeviceStatus } from '../api/fence-device.ts';
 import { requestOf } from '../api/fence-request.ts';
 import { pauseOf } from '../api/pause.ts';
-import { HELD } from '../api/reasons.ts';
+import { HELD, WRONG } from '../api/reasons.ts';
 import type { LadderThreshold, PolicyFacts } from '../api/release-view.ts';
 import type { Judgement } from '../api/view.ts';
 import { VERDICT_REASONS } from '../api/view.ts';
@@ -208,12 +208,14 @@ function changesOf(known: Known): string[] {
   if (fence?.phase === 'off') return [onAgain];
   if (fence?.phase === 'poweringOn') return [switchedOn];
   if (fence?.phase === 'booting') return [booted];
-  if (fence?.phase === 'failed') return [rebooted, offByHand];
+  const isWrong = known.devices.some(({ status }) => status.wrong !== undefined);
+  if (fence?.phase === 'failed') return [rebooted, isWrong ? putRight : offByHand];
   if (isUnderFence(fence) && wasSent) return [afterCommand];
   const isAsked = record !== undefined && requestOf(record) !== undefined;
   if (isAsked && !isUnderFence(fence)) return record.status.request?.trouble === undefined ? [asked] : [asked, inTime];
   const others = hold?.reason === HELD.reason.LookingAround ? [manySilent] : [];
-  return fences(policy) && !isHeld ? [inTime, foundOff, ...others] : [inTime];
+  const ifOff = isWrong ? [putRight] : [foundOff];
+  return fences(policy) && !isHeld ? [inTime, ...ifOff, ...others] : [inTime];
 }
 
 const leading = 'an operator leads again: it goes on from what is on record, and decides by what it sees then';
@@ -232,6 +234,7 @@ const switchedOn =
 const booted = 'it is Ready in a new boot: then it comes back in stages, and takes pods last';
 const rebooted = 'it is Ready in a new boot: then nothing of before runs there, and it comes back by itself';
 const offByHand = 'you switch it off by hand, its device says so, and a new fence is begun';
+const putRight = 'what is wrong with its device is put right, a check says so, and it is fenced by it';
 const relapse = 'it is not Ready, falls silent, or uses a released volume again: then it begins anew, and takes longer';
 
 function fences(policy: PolicyFacts | undefined): boolean {
@@ -270,7 +273,7 @@ function thresholdText({ condition, lease }: LadderThreshold): string {
 function commandsFor(known: Known, waits: readonly Advised[]): Command[] {
   const last = named(known, generalOf(known, waits));
   const first = isLed(known)
-    ? waits.flatMap(({ commands }) => commands)
+    ? waits.toSorted((one, other) => weightOf(one) - weightOf(other)).flatMap(({ commands }) => commands)
     : named(known, [COMMANDS.operators, COMMANDS.leader, COMMANDS.run]);
   const own = first.filter(
     ({ command }, at) =>
@@ -279,6 +282,11 @@ function commandsFor(known: Known, waits: readonly Advised[]): Command[] {
       (mayBeFenced(known) || !command.startsWith(fenceCommand)),
   );
   return [...inService(known), ...own.slice(0, maxCommands).map((one) => purposeOf(one, first)), ...last];
+}
+
+/** By a device that is wrong nothing goes on, whatever else is typed. */
+function weightOf({ wait }: Advised): number {
+  return Object.hasOwn(WRONG.reason, wait.reason) && wait.message.includes('is not used') ? 0 : 1;
 }
 
 const inGeneral: ReadonlySet<string> = new Set(Object.values(COMMANDS).map(({ to }) => to));

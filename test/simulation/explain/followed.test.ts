@@ -13,7 +13,7 @@ const followed: readonly { name: string; typed: RegExp; over: string; summary: R
   { name: 'dry-run', typed: /^kubectl patch /, over: 'DryRun', summary: /was switched on/ },
   {
     name: 'maintenance',
-    typed: /^kubectl annotate /,
+    typed: /^kubectl annotate .*-$/,
     over: 'Maintenance',
     summary: /is back, and takes no pods yet|was switched on/,
   },
