@@ -141,7 +141,7 @@ describe('[EXP-1] what is asked of whoever reads an explanation', () => {
   test('is to decide about what somebody has asked for, of a node that is well', () => {
     const requested = { by: 'jane', at: '2026-01-01T00:09:00Z' };
     const request = { ...requested, reason: 'TakenUp', answeredAt: at } as never;
-    const open = inTrouble({ ...held('StormLimit'), request }, { requested } as never);
+    const open = inTrouble({ ...held('StormLimit'), request }, { requested });
     const known = { ...open, judgement: well.judgement };
     assert.match(yours(known), /^have to decide: jane asked for a fence .*; take it back if nobody wants it any more$/);
   });
