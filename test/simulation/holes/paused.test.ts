@@ -32,8 +32,8 @@ describe('a node in trouble while everything is paused', () => {
     const { hold } = statusAt(seen);
     const message = 'everything is paused by alice until 2026-01-01T00:10:00Z: new switches';
     assert.deepEqual([hold?.reason, hold?.message, hold?.until], ['PausedForAll', message, data.until]);
-    assert.equal(hold?.command, 'fenceline pause --end -n fenceline');
-    assert.match(hold?.to ?? '', /^when nobody needs the pause any more/);
+    assert.equal(hold?.command, 'fenceline pause --show -n fenceline');
+    assert.match(hold?.to ?? '', /^see who has paused everything/);
     const told = seen.events.filter(({ reason, note }) => reason === 'Held' && note.startsWith('PausedForAll: '));
     assert.equal(told.length, 1);
     assert.ok(told[0]!.note.includes(message), told[0]!.note);
