@@ -37,6 +37,7 @@ export class PlugBook {
 
   clear(): void {
     this.#records.clear();
+    this.#sweepAt = fewOutlets;
   }
 
   #strike(record: DeviceRecord): void {

@@ -195,10 +195,8 @@ function ofLadder({ nodeCase, remedy }: Decided, { fence, ladders }: NodeFenceSt
   const threshold = remedyOf(nodeCase)?.thresholds.find(({ key }) => key === ladder.threshold);
   const following = threshold?.remedies[ladder.position + 1]?.name;
   const atMs = ladder.until === undefined ? undefined : Date.parse(ladder.until);
-  const isOver =
-    fence?.phase === 'failed'
-      ? 'its fence has failed for good, and a person has to act'
-      : 'the last remedy is done, and a person has to act';
+  const hasFailed = fence?.phase === 'failed';
+  const isOver = `nothing by itself: ${hasFailed ? 'its fence has failed for good' : 'the last remedy is done'}, and a person has to act`;
   switch (ladder.phase) {
     case 'running':
       return { what: `${ladder.remedy} runs until it has succeeded or failed` };
@@ -206,10 +204,10 @@ function ofLadder({ nodeCase, remedy }: Decided, { fence, ladders }: NodeFenceSt
       return { what: `${ladder.remedy} brings it back` };
     case 'waiting':
       return following === undefined
-        ? { what: `nothing by itself: ${isOver}${fence?.phase === 'failed' ? '' : ' if the trouble goes on'}` }
+        ? { what: hasFailed ? isOver : `${isOver} if the trouble goes on` }
         : { what: `${following} begins, if the trouble goes on`, atMs };
     case 'exhausted':
-      return { what: `nothing by itself: ${isOver}` };
+      return { what: isOver };
   }
 }
 

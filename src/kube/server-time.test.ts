@@ -99,6 +99,15 @@ describe('the clock of the API server', () => {
     slow.time.witness('node-3', noonMs);
     assert.equal(slow.ask(), 0);
     assert.equal(slow.time.isSettled, true);
+    const right = started();
+    right.ask({ offMs: quarterMs });
+    right.time.witness('node-1', noonMs);
+    right.time.witness('node-2', noonMs);
+    assert.equal(right.ask({ offMs: quarterMs }), 0, 'its own is right, and the server is doubted as ever');
+    assert.equal(right.time.isSettled, true);
+    right.pass(300_000);
+    right.ask({ offMs: quarterMs });
+    assert.equal(right.time.leptMs, quarterMs, 'what it wrote down since is counted on');
     const other = started();
     other.ask({ offMs: quarterMs });
     assert.equal(other.time.isSettled, false);

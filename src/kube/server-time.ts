@@ -8,8 +8,8 @@
  * is written down now would be old when the next server answers. Where nobody has said anything else for minutes, it is followed.
  *
  * Who has just started has no last one to compare with: it has its own clock. What is behind that is believed at once, so that nothing
- * is over early by either of the two (POD-4). What is ahead of it is settled by what most kubelets say, which renew their Leases by
- * clocks of their own, or else waits for the same minutes: until then nothing may be decided (`isSettled`), because what would be
+ * is over early by either of the two (POD-4). Whether what is ahead of it is right is settled by what most kubelets say, which renew their
+ * Leases by clocks of their own, or else it waits for the same minutes: until then nothing may be decided (`isSettled`), because what would be
  * written down meanwhile would be old in the moment in which it is followed.
  *
  * What was written down before a clock was set forward is younger than it looks since: by `leptMs` and `continued` it is counted on.
@@ -24,7 +24,7 @@ export interface Astray {
   isFirst: boolean;
 }
 
-/** What the clock showed when it was set forward, and by how much. */
+/** What the clock showed when it was set, and by how much. */
 interface Leap {
   fromMs: number;
   byMs: number;
@@ -66,13 +66,10 @@ export class ServerTime {
   read(dateMs: number, askedMs: number): number {
     const nowMs = this.#clock.monotonic();
     const [leastMs, mostMs] = [dateMs - nowMs, dateMs + secondMs - askedMs];
+    if (this.#isOwn) this.#askWitnesses(leastMs);
     if (this.#isOwn && leastMs <= this.#aheadMs + toleranceMs) this.#believe(leastMs);
     if (leastMs - toleranceMs <= this.#aheadMs && this.#aheadMs <= mostMs + toleranceMs) {
       this.#believe(Math.min(Math.max(this.#aheadMs, leastMs), mostMs));
-      return dateMs;
-    }
-    if (this.#isOwn && this.#isWitnessed(leastMs)) {
-      this.#believe(leastMs);
       return dateMs;
     }
     this.#doubt(leastMs, nowMs);
@@ -104,7 +101,7 @@ export class ServerTime {
     return this.#clock.monotonic() - atMs < followedAfterMs ? byMs : 0;
   }
 
-  /** A server's clock has been believed. */
+  /** It is known which clock is right: that of a server, or our own. */
   get isSettled(): boolean {
     return !this.#isOwn;
   }
@@ -124,12 +121,12 @@ export class ServerTime {
     return this.#leaps.reduce((ms, { fromMs, byMs }) => (byMs > 0 && ms <= fromMs ? ms + byMs : ms), writtenMs);
   }
 
-  #isWitnessed(aheadMs: number): boolean {
-    const all = [...this.#witnesses.values()];
-    const [his, ours] = [aheadMs, this.#aheadMs].map(
-      (clock) => all.filter((witness) => Math.abs(witness - clock) <= toleranceMs).length,
-    );
-    return his !== undefined && ours !== undefined && his >= fewestWitnesses && his > ours;
+  /** Of this server's clock and our own the one that most of them have. */
+  #askWitnesses(serverMs: number): void {
+    const howMany = (aheadMs: number): number =>
+      [...this.#witnesses.values()].filter((witness) => Math.abs(witness - aheadMs) <= toleranceMs).length;
+    const [his, ours] = [howMany(serverMs), howMany(this.#aheadMs)];
+    if (Math.max(his, ours) >= fewestWitnesses && his !== ours) this.#believe(his > ours ? serverMs : this.#aheadMs);
   }
 
   #believe(aheadMs: number): void {

@@ -118,6 +118,9 @@ describe('[SAF-7, SAF-18] what is on record when the clock of the API server is 
     assert.deepEqual([await stamps(), await stamps()], [set, set]);
     reader.kept('node-1');
     assert.deepEqual(await stamps(), before, 'it is stored like that now');
+    serverTime.leptMs = -3_600_000;
+    reader.endTerm();
+    assert.deepEqual(await stamps(), before, 'another instance has written since, as far as anybody knows');
     serverTime.leptMs = 0;
     reader.forget('node-1');
     assert.deepEqual(await stamps(), before, 'whoever has just begun to look has not seen it set');

@@ -156,6 +156,11 @@ export class CaseReader {
     return { ok: true, value };
   }
 
+  /** Whoever leads meanwhile writes by the clock as it is then. */
+  endTerm(): void {
+    this.#lept.clear();
+  }
+
   /** Its record is stored as it was read last: by the clock as it was then. */
   kept(name: string): void {
     const known = this.#lept.get(name);

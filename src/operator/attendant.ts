@@ -177,6 +177,7 @@ export class Attendant {
   close(): void {
     this.#options.longActs.watch.close();
     for (const name of this.#options.reader.attended) this.#leave(name);
+    this.#options.reader.endTerm();
     this.#options.shared.close();
     this.#alarms.clear();
   }
@@ -283,14 +284,14 @@ export class Attendant {
     const { shared } = this.#options;
     const deeds = this.#deeds.get(read.name) ?? 0;
     const outcomes = this.#outcomes.get(read.name) ?? [];
-    const by = (age: Age): { nodeCase: NodeCase; decision: NodeDecision } => {
-      const nodeCase = { ...shared.complete(read, age), deeds, ...(outcomes.length === 0 ? {} : { outcomes }) };
+    const weighed = (known: NodeCase): { nodeCase: NodeCase; decision: NodeDecision } => {
+      const nodeCase = { ...known, deeds, ...(outcomes.length === 0 ? {} : { outcomes }) };
       return { nodeCase, decision: decided(nodeCase) };
     };
+    const by = (age: Age): ReturnType<typeof weighed> => weighed(shared.complete(read, age));
     if (read.isUnread === true) {
-      const nodeCase = { ...shared.inBrief(read, 'lately'), deeds, ...(outcomes.length === 0 ? {} : { outcomes }) };
-      const decision = decided(nodeCase);
-      return isOnlyHeld(decision, read.fence?.status) ? { nodeCase, decision } : by('lately');
+      const brief = weighed(shared.inBrief(read, 'lately'));
+      return isOnlyHeld(brief.decision, read.fence?.status) ? brief : by('lately');
     }
     const first = shared.hasMany ? by('lately') : undefined;
     return first === undefined || comesToAnything(first.decision, read.fence?.status)

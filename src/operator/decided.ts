@@ -19,9 +19,12 @@ export function decided(seen: Sighting | NodeCase): NodeDecision {
 
 /** Something is taken, written, done or handed over because of it. `before`: what is on record. */
 export function comesToAnything({ record, steps, claims, wants }: NodeDecision, before?: NodeFenceStatus): boolean {
-  const takes = claims.fence || claims.remedy || claims.pods > 0;
   const isWritten = record !== undefined && !isOnlyTold(before, record.status);
-  return takes || isWritten || steps.length > 0 || wants.includes('successor');
+  return takes(claims) || isWritten || steps.length > 0 || wants.includes('successor');
+}
+
+function takes({ fence, remedy, pods }: NodeDecision['claims']): boolean {
+  return fence || remedy || pods > 0;
 }
 
 const storms: ReadonlySet<string | undefined> = new Set([HELD.reason.StormLimit, HELD.reason.ZoneStormLimit]);
@@ -34,8 +37,7 @@ export function isOnlyHeld({ record, steps, claims, wants }: NodeDecision, befor
     (fence?.phase ?? 'waiting') !== 'waiting' ||
     ladders.some(({ phase }) => phase !== 'running') ||
     wants.includes('pods');
-  const takes = claims.fence || claims.remedy || claims.pods > 0 || steps.length > 0;
-  return storms.has(hold?.reason) && !isBegun && !takes;
+  return storms.has(hold?.reason) && !isBegun && !takes(claims) && steps.length === 0;
 }
 
 /** A storm holds it back as it did, and how bad that storm is now is told anew: that was so a moment ago. */

@@ -346,7 +346,7 @@ export class Operator {
   #touched(name: string, what: NodeChange): void {
     this.#shared?.touched(name, what);
     if (what !== 'node') this.#devices.renewed(name);
-    if (!this.#serverTime.isSettled) witnessed(this.#serverTime, this.#observer.view(name));
+    if (what === 'renewal' && !this.#serverTime.isSettled) witnessed(this.#serverTime, this.#observer.view(name));
     if (what === 'renewal' && this.#board.verdicts.get(name)?.verdict === 'healthy') return;
     this.#loop.hear(name);
   }

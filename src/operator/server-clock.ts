@@ -27,17 +27,20 @@ const callTimeoutMs = 10_000;
 
 /** Nothing is decided by a clock of which nobody knows whether it is right: by and by an answer says so. */
 export async function timeSettled(
-  { client, clock }: { client: KubeClient; clock: Clock },
+  { client, clock, log }: { client: KubeClient; clock: Clock; log: Pick<Log, 'warn'> },
   serverTime: ServerTime,
   signal: AbortSignal,
 ): Promise<void> {
+  if (serverTime.isSettled) return;
+  log.warn({}, 'what time it is is found out first: nothing is decided until then');
   while (!serverTime.isSettled && !signal.aborted) {
+    // Whatever it answers, it says what time it is; whether it answers at all is told by the watches.
     await client.list(nodes, { limit: 1 }, { timeoutMs: callTimeoutMs });
     if (!serverTime.isSettled) await sleep(clock, settlingMs, signal);
   }
 }
 
-/** It has just renewed its Lease, and said when that was. */
+/** It was seen to renew its Lease, and says when that was; what is found in a list was renewed at any time before. */
 export function witnessed(serverTime: ServerTime, { name, lease }: Pick<NodeView, 'name' | 'lease'>): void {
   const renewedMs = Date.parse(lease?.renewTime ?? '');
   if (!Number.isNaN(renewedMs)) serverTime.witness(name, renewedMs);

@@ -254,6 +254,9 @@ describe('[STM-1] a storm', () => {
     assert.equal(stage.complete({ serverNowMs: nowMs + 30_000 }).count.stormEndedMs, nowMs);
     stage.storms = [{ ...sign, node: 'a', endedMs: endedMs + 1 }];
     assert.equal(stage.complete({ serverNowMs: nowMs + 30_000 }).count.stormEndedMs, nowMs + 30_000, 'another one');
+    const earlier = { ...sign, node: 'a', endedMs: nowMs - 120_000 };
+    stage.storms = [earlier, { ...sign, node: 'a', endedMs }];
+    assert.equal(stage.complete({ serverNowMs: nowMs + 30_000 }).count.stormEndedMs, nowMs, 'whatever else is known');
     stage.storms = [{ ...sign, node: 'a', endedMs: nowMs - 1000 }];
     stage.leaptMs = 60_000;
     assert.equal(stage.complete({ serverNowMs: nowMs + 90_000 }).count.stormEndedMs, nowMs + 59_000);

@@ -71,7 +71,8 @@ export class SharedFacts {
   }
 
   /**
-   * With who is counted alone: who is silent beside it, and who is still to be heard of, matters only where no storm holds it back, and of thousands each would have to look at thousands for it.
+   * With who is counted alone: who is silent beside it, and who is still to be heard of, matters only where no storm holds it back, and
+   * of thousands each would have to look at thousands for it.
    */
   inBrief(seen: ReadCase, age: Age): NodeCase {
     return this.#complete(seen, age, false);
@@ -145,6 +146,7 @@ export class SharedFacts {
   /** The term has ended: whoever leads now notices the end of what goes on, and writes it down. */
   close(): void {
     this.#storms.clear();
+    this.#counter.endTerm();
   }
 
   /** Something about a node has changed. */

@@ -61,12 +61,18 @@ export class TroubleCounter {
   readonly #options: TroubleCounterOptions;
   /** Who was there when the storms that go on began: a Node of that name that is made again is no stranger. */
   #there: { sinceMs: number; names: ReadonlySet<string> } | undefined;
-  /** By node: an end of its storm that is still to come, and since when we have seen that, by our own clock. */
-  readonly #aheadSince = new Map<string, { endedMs: number; atMs: number }>();
+  /** By the end of a storm that is still to come: since when we have seen that, by our own clock. */
+  readonly #aheadSince = new Map<number, number>();
   #recent: (Counting & { policy: PolicyFacts | undefined; roll: readonly Listed[] }) | undefined;
 
   constructor(options: TroubleCounterOptions) {
     this.#options = options;
+  }
+
+  /** Another instance may lead meanwhile: which storm goes on when this one does again is another question. */
+  endTerm(): void {
+    this.#there = undefined;
+    this.#aheadSince.clear();
   }
 
   /** `roll`: everybody, of that age. */
@@ -98,7 +104,7 @@ export class TroubleCounter {
     if (ownSign !== undefined) signs.push(ownSign);
     const storm = this.#storm(signs, serverNowMs);
     const types = new Set(thresholds.map(({ condition }) => condition?.type));
-    const isOpen = [...all, ...signs].some(({ endedMs }) => endedMs === undefined);
+    const isOpen = storm.storm !== undefined || all.some(({ endedMs }) => endedMs === undefined);
     const there = this.#thereWhenItBegan(roll, isOpen, storm.storm);
     return { storm, counted: this.#counted(roll, types, { storm: storm.storm, signs, there }) };
   }
@@ -144,17 +150,17 @@ export class TroubleCounter {
    * ahead and is right again, it was when we first saw that, and not at some time that is still to come.
    */
   #timely(sign: StormSign, nowMs: number): StormSign {
-    const { node, endedMs } = sign;
+    const { endedMs } = sign;
     if (endedMs === undefined) return sign;
     const { clock, serverTime } = this.#options;
     if (endedMs <= nowMs + aheadMs) {
-      this.#aheadSince.delete(node);
-      return { ...sign, endedMs: serverTime.continued(endedMs) };
+      this.#aheadSince.delete(endedMs);
+      const continuedMs = serverTime.continued(endedMs);
+      return continuedMs === endedMs ? sign : { ...sign, endedMs: continuedMs };
     }
-    const known = this.#aheadSince.get(node);
-    const seen = known?.endedMs === endedMs ? known : { endedMs, atMs: clock.monotonic() };
-    this.#aheadSince.set(node, seen);
-    return { ...sign, endedMs: nowMs - (clock.monotonic() - seen.atMs) };
+    const sinceMs = this.#aheadSince.get(endedMs) ?? clock.monotonic();
+    this.#aheadSince.set(endedMs, sinceMs);
+    return { ...sign, endedMs: nowMs - (clock.monotonic() - sinceMs) };
   }
 
   #storm(signs: readonly StormSign[], nowMs: number): StormFacts {

@@ -249,7 +249,7 @@ function deviceWaits(known: Known): Advised[] {
   return known.devices.flatMap(({ name, status: { wrong, fenceable, reason = '', message = '', since } }) => {
     if (wrong !== undefined) {
       const wait = { reason: wrong.reason, message: `${name} is not used: ${wrong.message}`, since: wrong.since };
-      return [advised(wait, adviceFor(WRONG_ADVICE, wrong.reason), names)];
+      return [{ ...advised(wait, adviceFor(WRONG_ADVICE, wrong.reason), names), comesFirst: true as const }];
     }
     if (fenceable !== false) return [];
     const wait = { reason, message: `it could not be fenced by ${name}: ${message}`, since };

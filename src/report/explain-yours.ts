@@ -67,8 +67,8 @@ export function yoursOf(known: Known, waits: readonly Advised[]): string {
   }
   if (need !== undefined) return `have to act: nothing ends this by itself${first(need)}`;
   if (fence?.waitsFor !== undefined) {
-    const first = stuck.length === 0 ? '' : '; but first its pods have to go, see below';
-    return `have to act: ${fence.waitsFor}${first}`;
+    const before = stuck.length === 0 ? '' : '; but first its pods have to go, see below';
+    return `have to act: ${fence.waitsFor}${before}`;
   }
   if (asWished !== undefined && !isUnderFence(fence)) {
     const end = asWished.until === undefined ? '' : `; it ends by itself at ${seconds(asWished.until)}`;

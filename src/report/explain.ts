@@ -11,7 +11,7 @@ import { clockTime, isUnderFence } from '../api/facts.ts';
 import type { FenceDeviceStatus } from '../api/fence-device.ts';
 import { requestOf } from '../api/fence-request.ts';
 import { pauseOf } from '../api/pause.ts';
-import { HELD, WRONG } from '../api/reasons.ts';
+import { HELD } from '../api/reasons.ts';
 import type { LadderThreshold, PolicyFacts } from '../api/release-view.ts';
 import type { Judgement } from '../api/view.ts';
 import { VERDICT_REASONS } from '../api/view.ts';
@@ -273,7 +273,9 @@ function thresholdText({ condition, lease }: LadderThreshold): string {
 function commandsFor(known: Known, waits: readonly Advised[]): Command[] {
   const last = named(known, generalOf(known, waits));
   const first = isLed(known)
-    ? waits.toSorted((one, other) => weightOf(one) - weightOf(other)).flatMap(({ commands }) => commands)
+    ? waits
+        .toSorted((one, other) => Number(other.comesFirst ?? false) - Number(one.comesFirst ?? false))
+        .flatMap(({ commands }) => commands)
     : named(known, [COMMANDS.operators, COMMANDS.leader, COMMANDS.run]);
   const own = first.filter(
     ({ command }, at) =>
@@ -282,11 +284,6 @@ function commandsFor(known: Known, waits: readonly Advised[]): Command[] {
       (mayBeFenced(known) || !command.startsWith(fenceCommand)),
   );
   return [...inService(known), ...own.slice(0, maxCommands).map((one) => purposeOf(one, first)), ...last];
-}
-
-/** By a device that is wrong nothing goes on, whatever else is typed. */
-function weightOf({ wait }: Advised): number {
-  return Object.hasOwn(WRONG.reason, wait.reason) && wait.message.includes('is not used') ? 0 : 1;
 }
 
 const inGeneral: ReadonlySet<string> = new Set(Object.values(COMMANDS).map(({ to }) => to));

@@ -120,6 +120,8 @@ export interface Explanation {
 export interface Advised {
   wait: Wait;
   commands: Command[];
+  /** Nothing else helps before that. */
+  comesFirst?: true;
 }
 
 /** Somebody decides. Where that cannot be found out, the record is taken at its word. */

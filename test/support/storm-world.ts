@@ -4,6 +4,7 @@
  */
 import { nodeFenceName } from '../../src/api/fence-names.ts';
 import type { NodeFence } from '../../src/api/node-fence.ts';
+import { realClock, sleep } from '../../src/clock.ts';
 import { nodes } from '../../src/kube/resources.ts';
 import type { FleetNode } from '../../src/world/fleet.ts';
 import { isReady } from '../release/row.ts';
@@ -69,6 +70,20 @@ export class StormWorld implements AsyncDisposable {
     return this.world.until('every node to be healthy', async () =>
       (await this.operator.get('/metrics')).text.includes(all),
     );
+  }
+
+  /** Nobody renews for a minute, and then everybody does. */
+  async silentForAMinute(): Promise<void> {
+    const { operator, world } = this;
+    const since = operator.lines.length;
+    const all = world.fleet.machines;
+    for (const machine of all) machine.partition();
+    await operator.said('somebody is silent', ({ verdict }) => verdict === 'suspect', { since, timeoutMs: 60_000 });
+    // Nothing happens that could be waited for: this is the minute.
+    await sleep(realClock, 60_000);
+    for (const machine of all) machine.heal();
+    await this.allHealthy();
+    await world.allInService();
   }
 
   /** What was told to whom from now on. */
