@@ -1,5 +1,6 @@
 /** What is on record of a storm, and what that says of one that goes on. */
 import type { NodeFenceStatus } from './node-fence.ts';
+import { ownOf } from './own.ts';
 
 /** A storm as the record of one node has it. */
 export interface StormSign {
@@ -33,6 +34,31 @@ export interface StormFacts {
   stormOf?: readonly string[];
   /** The one that goes on, as far as it is known. */
   storm?: OpenStorm;
+  /** Who has one on record that goes on; absent: nobody. */
+  witnesses?: Witnesses;
+}
+
+/** How many other nodes have a storm on record that goes on, in all and by zone. */
+export interface Witnesses {
+  nodes: number;
+  zones: Readonly<Record<string, number>>;
+}
+
+/** So many in all, and so many of each zone, have a storm in their records; of the others it is known by these. */
+const enough = { nodes: 64, zone: 8 };
+
+export function witnessesOf(signs: readonly StormSign[]): Pick<StormFacts, 'witnesses'> {
+  const open = signs.filter(({ endedMs }) => endedMs === undefined);
+  if (open.length === 0) return {};
+  const zones: Record<string, number> = {};
+  for (const { zone = '' } of open) zones[zone] = (ownOf(zones, zone) ?? 0) + 1;
+  return { witnesses: { nodes: open.length, zones } };
+}
+
+/** A storm outlives its operator by the records of some: that of thousands would say nothing more. */
+export function hasWitnesses({ witnesses }: Pick<StormFacts, 'witnesses'>, zone: string): boolean {
+  if (witnesses === undefined) return false;
+  return witnesses.nodes >= enough.nodes && (ownOf(witnesses.zones, zone) ?? 0) >= enough.zone;
 }
 
 export function stormSign(node: string, storm: NodeFenceStatus['storm'], policy?: string): StormSign | undefined {

@@ -7,7 +7,7 @@ import { Command, Option } from 'commander';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { Overrides } from '../kube/kubeconfig.ts';
 import type { ObjectRef } from '../kube/resources.ts';
-import { drainPolicies, fenceDevices, leases, nodeLeaseNamespace, nodes } from '../kube/resources.ts';
+import { drainPolicies, fenceDevices, leases, nodeFences, nodeLeaseNamespace, nodes } from '../kube/resources.ts';
 import { projectLease, projectNode } from '../observe/project.ts';
 import type { DrainPolicyStatus } from '../report/drain-status.ts';
 import { drainsByNode } from '../report/drain-status.ts';
@@ -101,12 +101,23 @@ async function readKnown(client: KubeClient, node: string, namespace: string | u
       : { live: { facts: projectNode(object), labels: object.metadata.labels ?? {}, annotated: object } }),
     ...(lease.value === undefined ? {} : { lease: projectLease(lease.value) }),
     ...(record.value === undefined ? {} : { record: record.value as StoredFence }),
+    ...(isOnRecord(record.value) ? {} : { records: await readRecords(client) }),
     policies,
     devices: await readDevices(client),
     ...(isCordoned ? await drainOf(client, node) : {}),
     ...(place === undefined ? {} : { place }),
     ...(pause === undefined ? {} : { pause }),
   });
+}
+
+function isOnRecord(record: KubeObject | undefined): boolean {
+  return (record as StoredFence | undefined)?.status?.incident !== undefined;
+}
+
+/** In a storm that of another node says why nothing is done; who may not read it is told less. */
+async function readRecords(client: KubeClient): Promise<StoredFence[]> {
+  const read = await client.list<StoredFence>(nodeFences);
+  return read.ok ? read.value.items : [];
 }
 
 /** Who may not read the policies is told less. */

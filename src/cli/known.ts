@@ -9,6 +9,7 @@ import type { KubeObject } from '../kube/client.ts';
 import type { SeenLease } from '../observe/project.ts';
 import type { DrainState } from '../report/drain-status.ts';
 import type { Known, KnownDevice, Leader } from '../report/explanation.ts';
+import { stormWitness } from '../report/storm-witness.ts';
 import { leftAloneBy, meaningless, outOfServiceBy, unpauseOf } from './node-annotations.ts';
 import type { StoredFence } from './node-fence.ts';
 import type { Place } from './operator-place.ts';
@@ -25,6 +26,8 @@ export interface Read {
   live?: { facts: NodeFacts; labels: Record<string, string>; annotated?: KubeObject };
   lease?: SeenLease;
   record?: StoredFence;
+  /** Those of other nodes, where this one has none that says why nothing is done; absent: nobody may read them. */
+  records?: readonly StoredFence[];
   policies: readonly PolicyFacts[];
   /** Those of all nodes. */
   devices: readonly ReadDevice[];
@@ -39,13 +42,14 @@ export function knownFrom(read: Read): Known {
   const wasKept = read.devices.some(({ status }) => status?.configuration !== undefined);
   const isWorking = wasKept || record?.status?.holder !== undefined;
   const object = live?.annotated;
+  const judgement = judged(node, live?.facts, lease, atMs);
+  const own = { judgement, ...(policy === undefined ? {} : { policy }), ...recordOf(record) };
   return {
     node,
     atMs,
-    judgement: judged(node, live?.facts, lease, atMs),
+    ...own,
+    ...stormWitness(own, live?.facts.zone ?? '', read.records ?? []),
     ...(live === undefined ? {} : { facts: live.facts }),
-    ...(policy === undefined ? {} : { policy }),
-    ...recordOf(record),
     devices: devicesOf(node, read.devices),
     ...operatorIn(place, isWorking),
     ...(drain === undefined || live?.facts.unschedulable !== true ? {} : { drain }),

@@ -206,6 +206,7 @@ export class ClusterWatch {
       ...(live === undefined ? {} : { live }),
       ...(lease === undefined ? {} : { lease }),
       ...(record === undefined ? {} : { record }),
+      records: shared.records,
       policies: shared.policies,
       devices: shared.devices.get(node) ?? [],
       ...(drain === undefined ? {} : { drain }),
@@ -218,6 +219,7 @@ export class ClusterWatch {
     return {
       atMs: this.nowMs,
       policies: this.policies,
+      records: this.records.filter(({ status }) => status?.hold !== undefined),
       devices: Map.groupBy(this.devices, ({ spec }) => spec?.node ?? ''),
       drains: this.drains,
     };
@@ -273,6 +275,8 @@ const leadership = 'who leads';
 export interface Shared {
   atMs: number;
   policies: readonly PolicyFacts[];
+  /** Those by which something is held back. */
+  records: readonly StoredFence[];
   devices: ReadonlyMap<string, readonly ReadDevice[]>;
   drains: ReadonlyMap<string, DrainState>;
 }

@@ -31,8 +31,10 @@ import { epochOf, isSameAlarm, nextStatus } from './record.ts';
 import { askedFor } from './request.ts';
 import { rehearse } from './rehearse.ts';
 import type { Rehearsing } from './rehearsed-case.ts';
+import { isKnownByOthers } from './known-by-others.ts';
 import { isSame } from './same.ts';
 import { seenPod } from './seen-pod.ts';
+import { stormOf } from './storm-record.ts';
 import { unheard } from './silence.ts';
 import { standsUnread } from './unread.ts';
 
@@ -68,6 +70,8 @@ export interface NodeDecision {
   wants: readonly Want[];
   /** Absent: nothing has to be stored. */
   record?: RecordDecision;
+  /** The storm that it is in, of which enough others say so on record: nothing is stored of this one for that. */
+  storm?: NodeFenceStatus['storm'];
   steps: readonly Step[];
   claims: Claims;
   /** By the API server's clock; absent: nothing is due by itself. */
@@ -106,7 +110,10 @@ function decideAttended(nodeCase: NodeCase, judgement: Judgement): NodeDecision 
   // What a ladder would have met is trouble, also where it is only rehearsed.
   const decision: ReleaseDecision = { ...decided, trouble: decided.trouble ?? rehearsed?.trouble };
   const { steps, recheckAtMs, ...release } = decision;
-  const record = recordOf(nodeCase, { decision, remedy, judgement, epoch, rehearsing: rehearsed?.rehearsal });
+  const isKnown = rehearsed === undefined && isKnownByOthers(nodeCase, decided, remedy);
+  const record = isKnown
+    ? undefined
+    : recordOf(nodeCase, { decision, remedy, judgement, epoch, rehearsing: rehearsed?.rehearsal });
   const status = record?.status ?? nodeCase.fence?.status;
   return {
     judgement,
@@ -117,6 +124,7 @@ function decideAttended(nodeCase: NodeCase, judgement: Judgement): NodeDecision 
       ...(handsOver(nodeCase, remedy) ? (['successor'] as const) : []),
     ],
     ...(record === undefined ? {} : { record }),
+    ...(isKnown ? { storm: stormOf(nodeCase, remedy, true) } : {}),
     steps: [...runSteps(nodeCase, remedy, status), ...steps],
     claims: claimsOf(nodeCase, decision, remedy),
     ...dueAt(Math.min(recheckAtMs, rehearsed?.recheckAtMs ?? Infinity)),

@@ -31,7 +31,7 @@ import { nextOf } from './next.ts';
 import type { Rehearsing } from './rehearsed-case.ts';
 import { rehearsalAfter } from './rehearsed-case.ts';
 import { isSame } from './same.ts';
-import { stormAfter } from './storm-record.ts';
+import { stormOf } from './storm-record.ts';
 
 type HistoryEntry = NodeFenceStatus['history'][number];
 
@@ -74,7 +74,7 @@ export function nextStatus(input: StatusInput): NodeFenceStatus {
   // A node that somebody wants fenced is not in trouble for that; one that is in a storm is in it all the same.
   const isInOne = before.storm !== undefined && before.storm.endedAt === undefined;
   const isTroubled = decision.trouble !== undefined && (remedy.asked === undefined || isInOne);
-  const storm = stormAfter(nodeCase, before.storm, { isTroubled, ladder: remedy.ladder ?? remedy.ladders[0] });
+  const storm = stormOf(nodeCase, remedy, isTroubled);
   if (request !== undefined && request.reason !== 'TakenUp' && !isSame(request, before.request)) {
     const message = `asked for by ${request.by}: ${request.message}`;
     news.push({ at: now, reason: RELEASE_EVENTS.reason.FenceRefused, message });

@@ -4,12 +4,22 @@ import type { NodeFenceStatus } from '../api/node-fence.ts';
 import type { NodeCase, ZoneCount } from '../api/release-view.ts';
 import type { LadderState } from '../remedy/ladder.ts';
 import { isInStorm } from './brake-of.ts';
+import type { RemedyDecision } from './decide-remedy.ts';
 import { isWell } from './is-back.ts';
 
 type Storm = NonNullable<NodeFenceStatus['storm']>;
 
+/** By what was decided: as it is on record, or would be. */
+export function stormOf(
+  nodeCase: NodeCase,
+  { ladder, ladders }: RemedyDecision,
+  isTroubled: boolean,
+): Storm | undefined {
+  return stormAfter(nodeCase, nodeCase.fence?.status.storm, { isTroubled, ladder: ladder ?? ladders[0] });
+}
+
 /** From when it ended on nothing harsh is begun for a while, here and elsewhere (STM-6). */
-export function stormAfter(
+function stormAfter(
   found: NodeCase,
   before: Storm | undefined,
   { isTroubled, ladder }: { isTroubled: boolean; ladder: LadderState | undefined },

@@ -82,6 +82,8 @@ describe('[STM-1] a storm holds it back before anybody else is looked at', () =>
     assert.equal(isHeld({ fence: { phase: 'waiting' }, ladders: [{ phase: 'running' }] }), true);
     assert.equal(isOnlyHeld({ ...nothing, wants: [] }, status({})), true);
     assert.equal(isOnlyHeld({ ...nothing, wants: [] }), false);
+    const { storm } = status({});
+    assert.equal(isOnlyHeld({ ...nothing, wants: [], storm }), true, 'as others have it on record');
   });
 
   test('not where anything else holds it, or anything is begun, taken or wanted', () => {

@@ -31,7 +31,8 @@ const storms: ReadonlySet<string | undefined> = new Set([HELD.reason.StormLimit,
 const deeds = ['incident', 'fence', 'ladders', 'jobs', 'releases', 'return', 'request', 'approval'] as const;
 
 /** A storm holds it back before anything is looked at that is about others than those that are counted. */
-export function isOnlyHeld({ record, steps, claims, wants }: NodeDecision, before?: NodeFenceStatus): boolean {
+export function isOnlyHeld({ record, storm, steps, claims, wants }: NodeDecision, before?: NodeFenceStatus): boolean {
+  if (storm !== undefined) return true;
   const { hold, fence, ladders = [] } = record?.status ?? before ?? {};
   const isBegun =
     (fence?.phase ?? 'waiting') !== 'waiting' ||

@@ -216,7 +216,7 @@ describe('keyed loop', () => {
     loop.hear('a');
     await end('a', { inTurn: true });
     assert.deepEqual(reasons.splice(0), ['a heard']);
-    for (let ms = 0; ms < 120; ms += 20) clock.advance(20);
+    for (let ms = 0; ms < 240; ms += 20) clock.advance(20);
     assert.deepEqual(
       reasons.splice(0),
       ['a turn', 'b turn', 'c turn', 'rests turn'],

@@ -32,7 +32,7 @@ export interface Again {
 }
 
 /** However many keys wait for their turn, or rest because nothing happens to them, so many of them are looked at in a second. */
-const turnsPerSecond = 50;
+const turnsPerSecond = 25;
 const idlePerSecond = 20;
 
 export class KeyedLoop {

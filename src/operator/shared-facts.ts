@@ -129,9 +129,9 @@ export class SharedFacts {
     return { ...this.#around(read, roll), ...beside, ...this.#others(read, config, roll), ...rehearsed };
   }
 
-  claim({ name, policy, fence, serverNowMs }: NodeCase, { claims, record }: NodeDecision): void {
+  claim({ name, policy, fence, serverNowMs }: NodeCase, { claims, record, storm: unrecorded }: NodeDecision): void {
     this.#claims.take(name, claims);
-    const { storm } = record?.status ?? fence?.status ?? {};
+    const storm = unrecorded ?? (record?.status ?? fence?.status)?.storm;
     const sign = stormSign(name, storm, policy.kind === 'one' ? policy.policy.name : undefined);
     this.#storms.note(name, sign, serverNowMs);
   }

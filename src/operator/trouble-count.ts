@@ -6,7 +6,7 @@ import type { LadderThreshold, PolicyFacts, TroubleCount } from '../api/release-
 import { DEFAULT_STORM } from '../api/policy-facts.ts';
 import { isSilentOrJustBack } from '../api/life.ts';
 import type { OpenStorm, StormFacts, StormSign } from '../api/storm-sign.ts';
-import { stormSign } from '../api/storm-sign.ts';
+import { stormSign, witnessesOf } from '../api/storm-sign.ts';
 import type { OwnNode, Placed } from '../api/surroundings.ts';
 import type { Judgement } from '../api/view.ts';
 import type { LongActs } from '../act/long-acts.ts';
@@ -97,12 +97,13 @@ export class TroubleCounter {
   #now({ name, policy, fence, serverNowMs }: ReadCase, { thresholds, roll }: Asked): Counting {
     const one = policy.kind === 'one' ? policy.policy : undefined;
     const own = { policy: one?.name, ...(one?.remedy?.storm ?? DEFAULT_STORM) };
-    const known = [...this.#options.cluster.storms(name), ...this.#options.storms.signs(serverNowMs)];
+    const onRecord = this.#options.cluster.storms(name);
+    const known = [...onRecord, ...this.#options.storms.signs(serverNowMs)];
     const all = known.map((sign) => this.#timely(sign, serverNowMs));
     const signs = all.filter((sign) => isStormFor(sign, own));
     const ownSign = stormSign(name, fence?.status.storm);
     if (ownSign !== undefined) signs.push(ownSign);
-    const storm = this.#storm(signs, serverNowMs);
+    const storm = { ...this.#storm(signs, serverNowMs), ...witnessesOf(onRecord) };
     const types = new Set(thresholds.map(({ condition }) => condition?.type));
     const isOpen = storm.storm !== undefined || all.some(({ endedMs }) => endedMs === undefined);
     const there = this.#thereWhenItBegan(roll, isOpen, storm.storm);

@@ -37,7 +37,7 @@ export function waitsOf(known: Known): Advised[] {
         ...returnWaits(known),
         ...stuckPods(known),
       ]
-    : [...stoppedOnly(known), ...unselected(known), ...conditionWaits(known)];
+    : [...stoppedOnly(known), ...unselected(known), ...stormWait(known), ...conditionWaits(known)];
   const asked = requests(known);
   return [
     ...own,
@@ -60,6 +60,15 @@ function heldBy(known: Known): Advised[] {
   // As the operator has put it; a command of another version may know less.
   const ends = hold.ends === undefined ? told.wait.ends : hold.ends;
   return [{ ...told, wait: { ...told.wait, ends: policy === undefined ? told.wait.ends : ends } }];
+}
+
+/** Thousands at once have no record each: why nothing is done is the same for all of them. */
+function stormWait(known: Known): Advised[] {
+  if (known.storm === undefined) return [];
+  const { node, hold } = known.storm;
+  const { reason, message, since, until } = hold;
+  const told = `${message} (as the record of ${node} has it, which is in it too)`;
+  return [advised({ reason, message: told, since, until }, adviceFor(HELD_ADVICE, reason), namesOf(known))];
 }
 
 /** Somebody has just stopped it, or has stopped a node that is well. */

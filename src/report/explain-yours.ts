@@ -38,7 +38,7 @@ const byItself = 'nothing to do: it goes on by itself';
 
 export function yoursOf(known: Known, waits: readonly Advised[]): string {
   const { record, judgement, policy } = known;
-  const { incident, hold, fence, next, stuck = [] } = record?.status ?? {};
+  const { incident, hold = known.storm?.hold, fence, next, stuck = [] } = record?.status ?? {};
   if (isGone(known) && incident === undefined) return 'nothing to do';
   const isOpen = incident !== undefined;
   const isWell = judgement.verdict === 'healthy';

@@ -91,7 +91,8 @@ function beginning(known: Known, waits: readonly Advised[]): Pick<Explanation, '
   const met = isWell ? reportedTrouble(known).map(({ threshold }) => threshold) : (policy?.remedy?.thresholds ?? []);
   const due = met.map((one) => `${one.remedies[0]?.name} begins, if ${thresholdText(one)}`);
   if (due.length === 0) return {};
-  const hold = waits.find(({ wait }) => holdsEverything.has(wait.reason))?.wait;
+  const storm = known.storm?.hold.reason;
+  const hold = waits.find(({ wait }) => holdsEverything.has(wait.reason) || wait.reason === storm)?.wait;
   return {
     next: {
       what: due.join('; or '),
@@ -201,6 +202,7 @@ function changesOf(known: Known): string[] {
   const { fence, hold } = record?.status ?? {};
   if (!isLed(known)) return [leading];
   if (isGone(known)) return [joined];
+  if (known.storm !== undefined) return [inTime, foundOff];
   if (!isAttended(known)) return policy === undefined ? [withoutPolicy] : thresholdsOf(known, policy);
   if (isBack(known)) return [relapse];
   const isHeld = holdsEverything.has(hold?.reason ?? '');

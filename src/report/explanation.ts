@@ -22,6 +22,8 @@ export interface Known {
   policy?: PolicyFacts;
   /** Absent: the operator has never had a reason to make one. */
   record?: Pick<NodeFence, 'spec' | 'status'>;
+  /** A storm that it is in, by the record of one of those who have it on record; absent: its own record says all. */
+  storm?: { node: string; hold: NonNullable<NodeFence['status']['hold']> };
   devices: readonly KnownDevice[];
   operator: Leader;
   /** Of a cordoned node under a DrainPolicy. */

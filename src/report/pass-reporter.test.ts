@@ -129,6 +129,19 @@ describe('events and metrics', () => {
     assert.deepEqual([...reporter.held], []);
   });
 
+  test('[STM-6] a hold that enough others have on record is counted, and not told once more', () => {
+    const { reporter, said } = setUp();
+    const nodeCase = aCase({ policy: inForce({ mode: 'Paused' }) });
+    const decision = { ...decideNode(nodeCase), storm: { since: '2026-01-01T00:00:00Z' } };
+    reporter.report({ nodeCase, decision, acts: [], fence: undefined, tookMs: 1 });
+    assert.deepEqual(
+      said.filter((one) => one.includes(': Held: ')),
+      [],
+    );
+    assert.deepEqual([...reporter.held], [['Paused', 1]]);
+    assert.deepEqual(counts(reporter.holds), ['{"reason":"Paused"} 1']);
+  });
+
   test('an instance that no longer leads has nothing stuck', () => {
     const { reporter, pass } = setUp();
     pass(stuck);

@@ -164,6 +164,8 @@ export class PassReporter implements ReleaseMetrics {
     else if (before !== hold.reason) {
       this.#holds.set(nodeCase.name, hold.reason);
       this.holds.increase({ reason: hold.reason });
+      // Those who have it on record have told it.
+      if (decision.storm !== undefined) return;
       this.#options.log.info({ node: nodeCase.name, reason: hold.reason, why: hold.message }, 'held');
       const { ends, to, command } = pass.fence?.status.hold ?? {};
       const advice = [ends && `ends when ${ends}`, command && `${to}: ${command}`].filter((part) => part !== undefined);

@@ -124,8 +124,13 @@ export class SharedStage {
     return this.shared.complete(withoutNode(aCase(change)), 'now');
   }
 
-  claim(nodeCase: Partial<NodeCase>, claims: Partial<NodeDecision['claims']>, record?: NodeDecision['record']): void {
-    const decision = { claims: { fence: false, remedy: false, pods: 0, ...claims }, record };
+  claim(
+    nodeCase: Partial<NodeCase>,
+    claims: Partial<NodeDecision['claims']>,
+    record?: NodeDecision['record'],
+    storm?: NodeDecision['storm'],
+  ): void {
+    const decision = { claims: { fence: false, remedy: false, pods: 0, ...claims }, record, storm };
     this.shared.claim(aCase(nodeCase), decision as unknown as NodeDecision);
   }
 

@@ -87,6 +87,13 @@ export const situations: readonly Situation[] = [
   night('down-before-the-threshold', 70 * seconds, { policy: patientThreshold, events: [cutOff] }),
   night('storm', 60 * seconds, { events: [cutOff, { at: '0s', partition: 'node-1' }] }),
   {
+    ...night('storm-on-record-of-others', 2 * minutes, {
+      cluster: { nodes: 240 },
+      events: Array.from({ length: 120 }, (_, index) => ({ at: '0s', partition: `node-${index + 1}` })),
+    }),
+    node: 'node-88',
+  },
+  {
     ...night('request-held-back', 90 * seconds, {
       events: [
         ...['node-1', 'node-2'].map((partition) => ({ at: '0s', partition })),
