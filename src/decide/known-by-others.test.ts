@@ -1,6 +1,7 @@
 /** Of whom nothing is stored, because enough others say the same: nobody about whom there is anything else to say. */
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
+import { aStored } from '../../test/support/fenced-case.ts';
 import {
   aCase,
   aCount,
@@ -13,7 +14,9 @@ import {
 } from '../../test/support/release-case.ts';
 import { clockTime } from '../api/facts.ts';
 import type { NodeCase } from '../api/release-view.ts';
+import type { Step } from '../api/steps.ts';
 import { decideNode } from './decide-node.ts';
+import { isKnownByOthers } from './known-by-others.ts';
 
 const remedy = aRemedy({
   thresholds: [
@@ -92,7 +95,23 @@ describe('[STM-1, STM-6] a node that is known to be in a storm by the records of
     const old = aFence({ releases: [{ ...aRecord(), endedAt: '2026-01-01T00:00:00Z' }] });
     assert.ok(!isStored({ fence: old }), 'what was long ago is over');
     assert.ok(isStored({ fence: aFence({ incident: anIncident() }) }));
-    const requested = { at: clockTime(oneOfMany().serverNowMs), by: 'somebody' };
-    assert.ok(isStored({ fence: { ...old, spec: { ...old.spec, requested } } }));
+  });
+
+  test('also where somebody has asked for what is refused, or something is left of a fence, or would be done', () => {
+    const nodeCase = oneOfMany();
+    const { findings } = decideNode(nodeCase);
+    assert.ok(findings);
+    const { remedy: found, hold } = findings;
+    const known = (change: Partial<NodeCase>, of = found, steps: Step[] = []): boolean =>
+      isKnownByOthers({ ...nodeCase, ...change }, { steps, hold }, of);
+    assert.ok(known({}));
+    assert.ok(known({ fence: aFence({}) }));
+    const requested = { at: '2026-01-01T00:00:00Z', by: 'somebody' };
+    assert.ok(!known({ fence: aFence({}, { requested }) }));
+    assert.ok(!known({ fence: aFence({ fence: aStored('poweringOff') }) }));
+    assert.ok(known({ fence: aFence({ fence: aStored('finished') }) }));
+    assert.ok(!known({}, found, [{ begins: { do: 'cordon' } } as unknown as Step]));
+    const rehearsed = inForce({ podDeletion: 'do-nothing', remedy, mode: 'DryRun' });
+    assert.ok(!known({ policy: rehearsed }), 'which pods would go is told of a rehearsal');
   });
 });

@@ -19,6 +19,7 @@ export const covered: Readonly<Record<string, number>> = {
   'src/decide/brake-of.ts': 20,
   'src/decide/fence-of.ts': 80,
   'src/decide/harmless.ts': 15,
+  'src/decide/known-by-others.ts': 10,
   'src/decide/never-off.ts': 10,
   'src/decide/silence.ts': 15,
   'src/fence/at-rest.ts': 6,
