@@ -103,7 +103,9 @@ export class TroubleCounter {
     const signs = all.filter((sign) => isStormFor(sign, own));
     const ownSign = stormSign(name, fence?.status.storm);
     if (ownSign !== undefined) signs.push(ownSign);
-    const storm = { ...this.#storm(signs, serverNowMs), ...witnessesOf(onRecord) };
+    // What holds a node is told by those of its own policy.
+    const witnesses = witnessesOf(onRecord.filter((sign) => sign.policy === own.policy));
+    const storm = { ...this.#storm(signs, serverNowMs), ...witnesses };
     const types = new Set(thresholds.map(({ condition }) => condition?.type));
     const isOpen = storm.storm !== undefined || all.some(({ endedMs }) => endedMs === undefined);
     const there = this.#thereWhenItBegan(roll, isOpen, storm.storm);
