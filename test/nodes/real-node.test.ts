@@ -2,20 +2,14 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, test } from 'node:test';
+import { running } from '../support/real-node/commands.ts';
 import { NodeNetwork } from '../support/real-node/network.ts';
 import { removeAbandonedNodes } from '../support/real-node/real-node.ts';
 import { waitFor } from '../support/wait.ts';
-
-/** Command lines on this machine that contain a word. */
-async function running(word: string): Promise<string[]> {
-  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
-  const lines = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')));
-  return lines.filter((line) => line.includes(word));
-}
 
 /** Names on this machine that a node of this process gave to something. */
 async function traces(pid: number): Promise<string[]> {

@@ -48,7 +48,8 @@ export async function unpackedProgram(name: string, program: string): Promise<st
   return path;
 }
 
-async function unpack(name: string, root: string): Promise<void> {
+/** All files of a package, into a directory of its name below `root`. */
+export async function unpack(name: string, root: string): Promise<void> {
   const dir = await mkdtemp(join(root, `${name}.unfinished-`));
   try {
     const download = (): Promise<unknown> => run('apt-get', ['-qq', 'download', name], { cwd: dir });

@@ -70,7 +70,7 @@ async function fillSlimRoot(root: string): Promise<(word: string) => string> {
 const base = ['base-files', 'dash', 'bash', 'coreutils', 'grep', 'sed'];
 
 /** These packages and all that they depend on, without what Debian's slim image leaves out too. */
-async function fillDebianRoot(root: string, names: readonly string[]): Promise<void> {
+export async function fillDebianRoot(root: string, names: readonly string[]): Promise<void> {
   const kinds = ['recommends', 'suggests', 'conflicts', 'breaks', 'replaces', 'enhances'].map((kind) => `--no-${kind}`);
   const { stdout: tree } = await run('apt-cache', ['depends', '--recurse', '--installed', ...kinds, ...base, ...names]);
   const packages = [...new Set(tree.split('\n').filter((line) => /^\w/.test(line)))];

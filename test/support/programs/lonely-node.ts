@@ -2,11 +2,13 @@
 import { ensureNodePrograms } from '../../../control-plane/build.ts';
 import { NodeNetwork } from '../real-node/network.ts';
 import { RealNode } from '../real-node/real-node.ts';
+import { VirtualNode } from '../real-node/virtual-node.ts';
 
-const [logDir = ''] = process.argv.slice(2);
+const [logDir = '', kind] = process.argv.slice(2);
 const network = await NodeNetwork.make();
 const storage = { network: await NodeNetwork.make('storage'), port: 9 };
-await RealNode.start({
+const Node = kind === 'virtual' ? VirtualNode : RealNode;
+await Node.start({
   name: 'lonely',
   binaries: await ensureNodePrograms(),
   network,

@@ -16,7 +16,9 @@ import { BlockController } from './block-controller.ts';
 import { BlockServer } from './block-server.ts';
 import type { KubeletTimes } from './config.ts';
 import { NodeNetwork } from './network.ts';
+import type { ClusterNode } from './node.ts';
 import { RealNode } from './real-node.ts';
+import { VirtualNode } from './virtual-node.ts';
 
 /** Its volumes are attached to one node at a time by the API, and by nothing else: who is connected can write. */
 export const diskDriver = 'disk.fenceline.test';
@@ -29,6 +31,8 @@ export interface NodePlan {
   name: string;
   labels?: Readonly<Record<string, string>>;
   images?: readonly string[];
+  /** A machine with a kernel of its own; in namespaces of this one, if not said. */
+  isVirtual?: boolean;
 }
 
 export interface RealClusterOptions {
@@ -50,10 +54,10 @@ export class RealCluster {
   readonly controller: BlockController;
   /** Of this machine, as the nodes see it. */
   readonly address: string;
-  readonly #nodes: ReadonlyMap<string, RealNode>;
+  readonly #nodes: ReadonlyMap<string, ClusterNode>;
   readonly #undo: Undo;
 
-  private constructor(parts: Parts, nodes: readonly RealNode[], undo: Undo) {
+  private constructor(parts: Parts, nodes: readonly ClusterNode[], undo: Undo) {
     this.controlPlane = parts.controlPlane;
     this.client = parts.client;
     this.storage = parts.storage;
@@ -83,11 +87,11 @@ export class RealCluster {
     }
   }
 
-  get nodes(): RealNode[] {
+  get nodes(): ClusterNode[] {
     return [...this.#nodes.values()];
   }
 
-  node(name: string): RealNode {
+  node(name: string): ClusterNode {
     const node = this.#nodes.get(name);
     if (node === undefined) throw new Error(`there is no node ${name}`);
     return node;
@@ -99,7 +103,7 @@ export class RealCluster {
   }
 
   async untilReady(name: string): Promise<void> {
-    await waitFor(`node ${name} to be Ready`, async () => isReady(await this.#read(name)), { timeoutMs: 60_000 });
+    await waitFor(`node ${name} to be Ready`, async () => isReady(await this.#read(name)), { timeoutMs: 180_000 });
   }
 
   /** The logs are kept where it failed. */
@@ -195,10 +199,11 @@ function attach(client: KubeClient, controller: BlockController, undo: Undo): vo
   });
 }
 
-async function startNode(plan: NodePlan, options: RealClusterOptions, parts: Parts): Promise<RealNode> {
+async function startNode(plan: NodePlan, options: RealClusterOptions, parts: Parts): Promise<ClusterNode> {
   const { network, storageNetwork, storage, addresses, controlPlane, tokens, undo } = parts;
   const { times = {}, drivers = [diskDriver, directDriver] } = options;
-  const node = await RealNode.start({
+  const kind = plan.isVirtual === true ? VirtualNode : RealNode;
+  const node = await kind.start({
     name: plan.name,
     binaries: await ensureNodePrograms(),
     network,

@@ -1,5 +1,5 @@
 /** The power of a real node, as its BMC switches it: one thing at a time, and off means that nothing of it runs any more. */
-import type { RealNode } from './real-node.ts';
+import type { ClusterNode } from './node.ts';
 
 export interface Switched {
   readonly at: Date;
@@ -8,7 +8,7 @@ export interface Switched {
 }
 
 export class MachinePower {
-  readonly node: RealNode;
+  readonly node: ClusterNode;
   /** What it was told, the oldest first. */
   readonly log: Switched[] = [];
   /** What happens between the word of its BMC and the end of the machine, the next time that it is told to go off. */
@@ -18,7 +18,7 @@ export class MachinePower {
   #last: Promise<void> = Promise.resolve();
   #problem: unknown;
 
-  constructor(node: RealNode) {
+  constructor(node: ClusterNode) {
     this.node = node;
   }
 

@@ -22,6 +22,8 @@ export interface MachinesPlan {
   name: string;
   workers: readonly string[];
   operators?: readonly string[];
+  /** Workers that are machines of their own. */
+  virtual?: readonly string[];
   /** Nodes with a BMC: the workers, if not given. */
   owned?: readonly string[];
   policy?: object;
@@ -40,11 +42,15 @@ export class Machines {
 
   /** With as many replicas of the operator as there are nodes for it. */
   static async start(plan: MachinesPlan): Promise<Machines> {
-    const { name, workers: names, operators = ['infra-1'], owned = names, policy = {} } = plan;
+    const { name, workers: names, operators = ['infra-1'], virtual = [], owned = names, policy = {} } = plan;
     const image = await operatorImage();
     let cluster: RealCluster | undefined;
     try {
-      const nodes = names.map((worker) => ({ name: worker, labels: workers }));
+      const nodes = names.map((worker) => ({
+        name: worker,
+        labels: workers,
+        isVirtual: virtual.includes(worker),
+      }));
       cluster = await RealCluster.start({
         ...stock,
         name,

@@ -1,6 +1,8 @@
 /** What a machine has to have so that real nodes can run on it. */
+import { access, constants } from 'node:fs/promises';
 import { ensureControlPlane, ensureHelm, ensureNodePrograms } from '../../../control-plane/build.ts';
 import { ensurePackages } from '../debian.ts';
+import { ensureGuest } from './guest.ts';
 
 const packages = [
   { name: 'containerd', file: 'containerd' },
@@ -21,6 +23,13 @@ const packages = [
 
 export const cniPlugins = '/usr/lib/cni';
 
+/** Beyond those of any real node. */
+const machinePackages = [
+  { name: 'qemu-system-x86', file: 'qemu-system-x86_64' },
+  { name: 'busybox-static', file: 'busybox' },
+  { name: 'kmod', file: 'depmod' },
+] as const;
+
 /** Throws, with one line why, where real nodes cannot run. */
 export async function ensureRealNodes(): Promise<void> {
   if (process.platform !== 'linux') throw new Error('a real node needs Linux');
@@ -30,4 +39,12 @@ export async function ensureRealNodes(): Promise<void> {
   await ensureControlPlane();
   await ensureNodePrograms();
   await ensureHelm();
+}
+
+/** The same for nodes that are virtual machines. Real nodes can run. */
+export async function ensureVirtualMachines(): Promise<void> {
+  if (process.arch !== 'x64') throw new Error('a virtual machine has the kernel of Debian for x64');
+  await ensurePackages('a virtual machine', machinePackages);
+  await access('/dev/net/tun', constants.R_OK | constants.W_OK);
+  await ensureGuest();
 }

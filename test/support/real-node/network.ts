@@ -36,8 +36,7 @@ export class NodeNetwork {
     const network = new NodeNetwork(purpose, `${range}.${third}`);
     // A bridge without a hardware address of its own takes that of a cable, and another when that is torn out: then every node
     // would look in vain for this machine until it asks again who has its address.
-    const hardware = `02:fe:ce:${[...randomBytes(3)].map((byte) => byte.toString(16).padStart(2, '0')).join(':')}`;
-    await command('ip', 'link', 'add', network.#bridge, 'address', hardware, 'type', 'bridge');
+    await command('ip', 'link', 'add', network.#bridge, 'address', hardwareAddress(), 'type', 'bridge');
     await command('ip', 'address', 'add', `${network.address}/24`, 'dev', network.#bridge);
     await command('ip', 'link', 'set', network.#bridge, 'up');
     return network;
@@ -61,9 +60,38 @@ export class NodeNetwork {
     return new Cable(this.#bridge, `${this.#prefix}.${this.#cables + 1}`, interfaces[this.#purpose]);
   }
 
+  /** To a virtual machine. */
+  tap(): Tap {
+    this.#cables += 1;
+    return new Tap(this.#bridge, `${this.#prefix}.${this.#cables + 1}`);
+  }
+
   async remove(): Promise<void> {
     await command('ip', 'link', 'delete', this.#bridge);
   }
+}
+
+/** The machine makes it when it starts, and it goes with the machine. */
+export class Tap {
+  readonly address: string;
+  /** Of the machine's end. */
+  readonly hardware: string;
+  readonly name = `fl${randomBytes(4).toString('hex')}`;
+  readonly #bridge: string;
+
+  constructor(bridge: string, address: string) {
+    this.#bridge = bridge;
+    this.address = address;
+    this.hardware = hardwareAddress();
+  }
+
+  async join(): Promise<void> {
+    await command('ip', 'link', 'set', this.name, 'master', this.#bridge, 'up');
+  }
+}
+
+function hardwareAddress(): string {
+  return `02:fe:ce:${[...randomBytes(3)].map((byte) => byte.toString(16).padStart(2, '0')).join(':')}`;
 }
 
 /** Goes with the node's network namespace, and has to be laid again after that. */

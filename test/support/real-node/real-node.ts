@@ -3,37 +3,16 @@
  * API server that can be pulled and power that can be cut. Any number of them run on one machine, about 130 MB each.
  */
 import { randomUUID } from 'node:crypto';
-import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { NodeBinaries } from '../../../control-plane/build.ts';
 import { isAlive } from '../../../control-plane/lock.ts';
 import { cgroupsNamed, makeCgroup, processesOfPod, removeCgroup } from './cgroups.ts';
-import type { KubeletTimes, NodePlaces } from './config.ts';
-import { cniConfig, containerdConfig, kubeletConfig, kubeletKubeconfig } from './config.ts';
-import { makeImages } from './images.ts';
+import type { NodePlaces } from './config.ts';
 import { Namespaces, Service } from './namespaces.ts';
-import type { Cable, NodeNetwork } from './network.ts';
-
-export interface RealNodeOptions {
-  name: string;
-  binaries: NodeBinaries;
-  network: NodeNetwork;
-  api: { port: number; caPem: string; token: string };
-  logDir: string;
-  times?: Partial<KubeletTimes>;
-  labels?: Readonly<Record<string, string>>;
-  /** What the machine calls itself; another one for each node. */
-  uuid?: string;
-  /** CSI drivers, each served by a plugin on the node. */
-  drivers?: readonly string[];
-  /** Where their volumes are, over a network of its own; without it, directories of the node. */
-  storage?: { network: NodeNetwork; port: number };
-  /** Archives of images beyond those that every node has. */
-  images?: readonly string[];
-  /** Pods reach the API server by its Service, at this address, as kube-proxy would let them. */
-  apiService?: string;
-}
+import type { Cable } from './network.ts';
+import type { ClusterNode, RealNodeOptions } from './node.ts';
+import { keepPodLogs, kubeletArgs, linesOfPod, pluginArgs, volumesMountedFor, writeNodeFiles } from './node.ts';
 
 const prefix = 'fenceline-node-';
 /** A directory that goes with what is left of a process that was killed. */
@@ -43,7 +22,7 @@ export function scratchDir(purpose: string): Promise<string> {
 
 const forwarder = join(import.meta.dirname, '../programs/forward.ts');
 
-export class RealNode {
+export class RealNode implements ClusterNode {
   readonly name: string;
   readonly address: string;
   /** The system UUID. */
@@ -212,18 +191,12 @@ export class RealNode {
 
   /** What its containers said, of this boot and those before, by the UIDs of their pods. */
   async saidBy(podUid: string): Promise<string[]> {
-    const root = join(this.#dir, 'log', 'pods');
-    const files = (await readdir(root, { recursive: true }).catch(() => []))
-      .filter((file) => file.includes(podUid) && file.endsWith('.log'))
-      .sort();
-    const texts = await Promise.all(files.map((file) => readFile(join(root, file), 'utf8')));
-    // As containers are logged: the time, the stream, whether the line is whole, and the line.
-    return texts.flatMap((text) => [...text.matchAll(/^\S+ \S+ F (.*)$/gm)].map(([, line = '']) => line));
+    return linesOfPod(join(this.#dir, 'log', 'pods'), podUid);
   }
 
   /** Everything that its containers said, of all boots, into another directory. */
   async keepLogs(dir: string): Promise<void> {
-    await cp(join(this.#dir, 'log', 'pods'), dir, { recursive: true, force: true }).catch(() => undefined);
+    await keepPodLogs(join(this.#dir, 'log', 'pods'), dir);
   }
 
   /** The containers of a pod that run, without the one that only holds its namespaces. */
@@ -241,12 +214,7 @@ export class RealNode {
   /** The volumes of CSI drivers that are mounted for a pod, by the names of their PersistentVolumes. */
   async mountsOf(podUid: string): Promise<string[]> {
     if (this.#namespaces === undefined) return [];
-    const mounts = await readFile(`/proc/${this.#namespaces.pid}/mountinfo`, 'utf8');
-    const dir = `/pods/${podUid}/volumes/kubernetes.io~csi/`;
-    return mounts.split('\n').flatMap((line) => {
-      const at = line.indexOf(dir);
-      return at < 0 ? [] : [line.slice(at + dir.length).split('/')[0] ?? ''];
-    });
+    return volumesMountedFor(podUid, await readFile(`/proc/${this.#namespaces.pid}/mountinfo`, 'utf8'));
   }
 
   /** Ends it and leaves nothing of it behind. */
@@ -264,24 +232,14 @@ export class RealNode {
   }
 
   async #install(): Promise<void> {
-    const { api, network, times = {}, binaries } = this.#options;
-    const places = this.#places;
-    const { containerdRoot, cniConfig: cniDir, kubeletRoot, certificates, manifests } = places;
+    const { containerdRoot, cniConfig: cniDir, kubeletRoot, certificates, manifests } = this.#places;
     for (const dir of [containerdRoot, cniDir, kubeletRoot, certificates, manifests]) {
       await mkdir(dir, { recursive: true });
     }
-    const json = (name: string, value: object): Promise<void> =>
-      writeFile(join(this.#dir, name), JSON.stringify(value, undefined, 2), { mode: 0o600 });
-    await writeFile(join(this.#dir, 'containerd.toml'), containerdConfig(places));
-    await json('cni/pods.conflist', cniConfig('10.88.0'));
-    const usual = { leaseDurationSeconds: 8, statusEveryMs: 2000 };
-    await json('kubelet.json', kubeletConfig(places, this.#cgroup, { ...usual, ...times }));
-    const server = `https://${network.address}:${api.port}`;
-    await json('kubeconfig', kubeletKubeconfig({ ...api, server }));
+    await writeNodeFiles(this.#dir, this.#options, this.#places, this.#cgroup);
     const machine = join(this.#dir, 'machine', 'dmi', 'id');
     await mkdir(machine, { recursive: true });
     await writeFile(join(machine, 'product_uuid'), `${this.uuid}\n`);
-    await makeImages(join(this.#dir, 'images'), binaries.workload);
   }
 
   /** They stay on the disk. */
@@ -302,33 +260,13 @@ export class RealNode {
   }
 
   #kubeletArgs(): string[] {
-    const { binaries, labels = {} } = this.#options;
-    const shown = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
-    return [
-      binaries.kubelet,
-      `--config=${join(this.#dir, 'kubelet.json')}`,
-      `--kubeconfig=${join(this.#dir, 'kubeconfig')}`,
-      `--hostname-override=${this.name}`,
-      `--node-ip=${this.address}`,
-      `--root-dir=${this.#places.kubeletRoot}`,
-      `--cert-dir=${this.#places.certificates}`,
-      `--boot-id-file=${this.#bootIdPath}`,
-      ...(shown.length === 0 ? [] : [`--node-labels=${shown.join()}`]),
-    ];
+    const args = kubeletArgs(this.#dir, this, this.#places, this.#options);
+    return [this.#options.binaries.kubelet, ...args, `--boot-id-file=${this.#bootIdPath}`];
   }
 
   #pluginArgs(driver: string): string[] {
-    const { kubeletRoot } = this.#places;
-    const { storage } = this.#options;
-    return [
-      this.#options.binaries['csi-plugin'],
-      `--driver=${driver}`,
-      `--node-id=${this.name}`,
-      `--socket=${join(kubeletRoot, 'plugins', driver, 'csi.sock')}`,
-      `--registry=${join(kubeletRoot, 'plugins_registry')}`,
-      `--volumes=${join(this.#dir, 'volumes', driver)}`,
-      ...(storage === undefined ? [] : [`--server=${storage.network.address}:${storage.port}`]),
-    ];
+    const args = pluginArgs(driver, join(this.#dir, 'volumes'), this.#places, this.#options);
+    return [this.#options.binaries['csi-plugin'], ...args];
   }
 
   async #ctr(...args: string[]): Promise<string> {

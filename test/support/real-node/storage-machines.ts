@@ -5,17 +5,17 @@ import { instanceManagerName, longhornNamespace } from '../../../src/world/longh
 import type { StorageMachine } from '../../../src/world/longhorn/spec.ts';
 import type { MachineEvent, Process } from '../../../src/world/machines/machine.ts';
 import type { RealCluster } from './cluster.ts';
-import type { RealNode } from './real-node.ts';
+import type { ClusterNode } from './node.ts';
 
 /** The kernel does not tell when a container begins or ends. */
 const lookEveryMs = 200;
 
 class RealStorageMachine implements StorageMachine {
   readonly processes = new Map<string, Process>();
-  readonly #node: RealNode;
+  readonly #node: ClusterNode;
   readonly #listeners = new Set<(event: MachineEvent) => void>();
 
-  constructor(node: RealNode) {
+  constructor(node: ClusterNode) {
     this.#node = node;
   }
 
