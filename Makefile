@@ -26,6 +26,7 @@ soak: $(installed) ## what repeats for long: make soak ROUNDS=20
 	FENCELINE_EXHAUSTIVE=1 node test/run.ts simulation devices nodes
 	for kind in small large aimed calm; do node test/swarm/record.ts --size $$kind --seeds $(or $(SEEDS),500) || exit 1; done
 	node test/nodes/soak.ts --rounds $(or $(FAULTS),76)
+	node test/nodes/soak.ts --virtual --rounds $(or $(FAULTS),23)
 	$(MAKE) test-skew
 
 test-skew: $(installed) ## releases on a second minor of Kubernetes; builds it once, which takes minutes

@@ -1,6 +1,7 @@
 /** What happens to real machines in the soak. Each says what is broken, how it is mended, and what may come of it. */
 import type { Machines } from '../support/real-node/machines.ts';
 import type { DatabasePod } from '../support/real-node/database.ts';
+import { VirtualNode } from '../support/real-node/virtual-node.ts';
 
 export interface Scene {
   machines: Machines;
@@ -22,6 +23,8 @@ export interface Fault {
    * fenced; either: both are right, as long as there is one writer.
    */
   outcome: 'moves' | 'stays' | 'either';
+  /** Where it can be done; on every kind of node, if not said. */
+  only?: 'namespaces' | 'virtual';
   /** How often a BMC is told to cut, where that is certain. */
   cuts?: number;
   /** Where the product itself waits for minutes. */
@@ -32,6 +35,12 @@ export interface Fault {
 }
 
 const power = ({ machines, node }: Scene): Promise<void> => machines.product.power(node).off('test');
+
+function virtual({ machines, node }: Scene): VirtualNode {
+  const found = machines.cluster.node(node);
+  if (!(found instanceof VirtualNode)) throw new Error(`${node} is no virtual machine`);
+  return found;
+}
 
 async function drained({ machines, node }: Scene): Promise<void> {
   await machines.product.type(`kubectl drain ${node} --ignore-daemonsets --delete-emptydir-data --timeout=90s`);
@@ -115,6 +124,16 @@ export const faults: readonly Fault[] = [
     strike: async ({ machines, node, wait, random }) => {
       await machines.cluster.node(node).slowDown(4000 + Math.floor(random() * 60_000));
       await wait(10, 30);
+    },
+    mend: ({ machines, node }) => machines.cluster.node(node).fullSpeed(),
+  },
+  {
+    name: 'link lossy',
+    outcome: 'either',
+    only: 'virtual',
+    strike: async (scene) => {
+      await virtual(scene).losePackets(10 + Math.floor(scene.random() * 50));
+      await scene.wait(10, 30);
     },
     mend: ({ machines, node }) => machines.cluster.node(node).fullSpeed(),
   },
@@ -203,6 +222,7 @@ export const faults: readonly Fault[] = [
   {
     name: 'kernel crash, told by fence_kdump_send',
     outcome: 'moves',
+    only: 'namespaces',
     cuts: 0,
     strike: ({ machines, node, operators }) =>
       machines.cluster.node(node).crash(operators.map((name) => machines.cluster.node(name).address)),
@@ -211,6 +231,13 @@ export const faults: readonly Fault[] = [
       await power(scene);
       scene.machines.product.power(scene.node).on('test');
     },
+  },
+  {
+    name: 'kernel crash, of which nobody tells',
+    outcome: 'moves',
+    only: 'virtual',
+    cuts: 1,
+    strike: ({ machines, node }) => machines.cluster.node(node).crash([]),
   },
   {
     name: 'two at once: power and link down',

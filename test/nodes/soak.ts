@@ -1,6 +1,6 @@
 /**
  * Real machines fail and come back, again and again, at random: `node test/nodes/soak.ts [--rounds N] [--minutes M] [--seed S]
- * [--only PATTERN]`.
+ * [--only PATTERN] [--virtual]`. With the last one its workers are virtual machines.
  *
  * In every round one fault strikes the node of a database. Never may two write to a volume, no acknowledged line may be lost, the
  * database has to run again and every node has to be back in service; where nothing was wrong, nobody may be fenced. The last round
@@ -9,7 +9,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { ensureRealNodes } from '../support/real-node/needs.ts';
+import { ensureRealNodes, ensureVirtualMachines } from '../support/real-node/needs.ts';
 import { directDriver, diskDriver } from '../support/real-node/cluster.ts';
 import { Database, type DatabasePod } from '../support/real-node/database.ts';
 import { Machines } from '../support/real-node/machines.ts';
@@ -24,6 +24,7 @@ const { values } = parseArgs({
     minutes: { type: 'string', default: '600' },
     seed: { type: 'string' },
     only: { type: 'string', default: '' },
+    virtual: { type: 'boolean', default: false },
   },
 });
 const rounds = Number(values.rounds);
@@ -171,7 +172,13 @@ async function soak(): Promise<boolean> {
       kdump: { enabled: true, timeout: '1m' },
     },
   };
-  const machines = await Machines.start({ name: 'soak', workers, operators, policy });
+  const machines = await Machines.start({
+    name: 'soak',
+    workers,
+    operators,
+    policy,
+    virtual: values.virtual ? workers : [],
+  });
   const done: Round[] = [];
   let held = false;
   let reviving = Promise.resolve();
@@ -184,7 +191,9 @@ async function soak(): Promise<boolean> {
       await Database.install(machines.cluster, 'disk', { driver: diskDriver, nodeSelector: pool }),
       await Database.install(machines.cluster, 'direct', { driver: directDriver, nodeSelector: pool }),
     ];
-    const wanted = faults.filter(({ name }) => new RegExp(values.only).test(name));
+    const kind = values.virtual ? 'virtual' : 'namespaces';
+    const possible = faults.filter(({ only = kind }) => only === kind);
+    const wanted = possible.filter(({ name }) => new RegExp(values.only).test(name));
     const random = new Random(seed).stream('soak');
     // Every fault once before any comes again, each time in another order.
     let bag: Fault[] = [];
@@ -215,6 +224,7 @@ async function soak(): Promise<boolean> {
 
 try {
   await ensureRealNodes();
+  if (values.virtual) await ensureVirtualMachines();
 } catch (error) {
   const required = process.env['CI'] === 'true';
   console.log(
