@@ -1,6 +1,7 @@
 /** What is on record of a storm, and what that says of one that goes on. */
 import type { NodeFenceStatus } from './node-fence.ts';
 import { ownOf } from './own.ts';
+import { HELD } from './reasons.ts';
 
 /** A storm as the record of one node has it. */
 export interface StormSign {
@@ -18,6 +19,8 @@ export interface StormSign {
   zoneTroubled?: number | undefined;
   /** That which has called it a storm; absent: none is known. */
   policy?: string;
+  /** Its record says that this storm is what holds it; absent: it is in it, and something else is said of it, or nothing. */
+  isTold?: true;
 }
 
 export interface OpenStorm {
@@ -34,11 +37,11 @@ export interface StormFacts {
   stormOf?: readonly string[];
   /** The one that goes on, as far as it is known. */
   storm?: OpenStorm;
-  /** Who has one on record that goes on; absent: nobody. */
+  /** Who has on record that one holds it; absent: nobody. */
   witnesses?: Witnesses;
 }
 
-/** How many other nodes have a storm on record that goes on, in all and by zone. */
+/** How many other nodes have on record that a storm holds them, in all and by zone. */
 export interface Witnesses {
   nodes: number;
   zones: Readonly<Record<string, number>>;
@@ -47,8 +50,9 @@ export interface Witnesses {
 /** So many in all, and so many of each zone, have a storm in their records; of the others it is known by these. */
 const enough = { nodes: 64, zone: 8 };
 
+/** Who is in it and was found off, or is under maintenance, says nothing of what holds the others. */
 export function witnessesOf(signs: readonly StormSign[]): Pick<StormFacts, 'witnesses'> {
-  const open = signs.filter(({ endedMs }) => endedMs === undefined);
+  const open = signs.filter(({ endedMs, isTold }) => endedMs === undefined && isTold === true);
   if (open.length === 0) return {};
   const zones: Record<string, number> = {};
   for (const { zone = '' } of open) zones[zone] = (ownOf(zones, zone) ?? 0) + 1;
@@ -76,9 +80,18 @@ export function stormSign(node: string, storm: NodeFenceStatus['storm'], policy?
 /** Of a storm whose end nobody is left to notice only when it was counts. */
 export function attendedSign(
   node: string,
-  status: Pick<NodeFenceStatus, 'incident' | 'storm'> | undefined,
+  status: Pick<NodeFenceStatus, 'incident' | 'storm' | 'hold'> | undefined,
   policy?: string,
 ): StormSign | undefined {
   const sign = stormSign(node, status?.storm, policy);
-  return sign === undefined || status?.incident !== undefined ? sign : { endedMs: sign.sinceMs, ...sign };
+  if (sign === undefined) return undefined;
+  if (status?.incident === undefined) return { endedMs: sign.sinceMs, ...sign };
+  return isStormHold(status.hold?.reason) ? { ...sign, isTold: true } : sign;
+}
+
+const stormHolds: ReadonlySet<string | undefined> = new Set([HELD.reason.StormLimit, HELD.reason.ZoneStormLimit]);
+
+/** So many nodes are in trouble at once that nobody knows which of them is broken. */
+export function isStormHold(reason: string | undefined): boolean {
+  return stormHolds.has(reason);
 }

@@ -4,14 +4,11 @@
  * while there is nothing else to say.
  */
 import type { NodeFence } from '../api/node-fence.ts';
-import { HELD } from '../api/reasons.ts';
 import type { NodeCase } from '../api/release-view.ts';
-import { hasWitnesses } from '../api/storm-sign.ts';
+import { hasWitnesses, isStormHold } from '../api/storm-sign.ts';
 import { standsUnread } from './unread.ts';
 import type { ReleaseDecision } from './decide-release.ts';
 import type { RemedyDecision } from './decide-remedy.ts';
-
-const storms: ReadonlySet<string | undefined> = new Set([HELD.reason.StormLimit, HELD.reason.ZoneStormLimit]);
 
 /** Nothing is done about it, as nobody has to read its pods for that. */
 export function isKnownByOthers(
@@ -20,7 +17,7 @@ export function isKnownByOthers(
   remedy: RemedyDecision,
 ): boolean {
   // Of one whose pods are watched more may be known, and to be told.
-  if (nodeCase.isUnread !== true || !storms.has(hold?.reason) || !standsUnread(nodeCase, remedy, steps)) return false;
+  if (nodeCase.isUnread !== true || !isStormHold(hold?.reason) || !standsUnread(nodeCase, remedy, steps)) return false;
   const zone = nodeCase.node?.labels['topology.kubernetes.io/zone'] ?? '';
   return !isOpen(nodeCase.fence) && hasWitnesses(nodeCase.count, zone);
 }

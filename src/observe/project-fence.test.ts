@@ -32,3 +32,18 @@ test('[ADM-3] a record says where its fence stands and which alarm is raised; wh
     'counted',
   ]);
 });
+
+test('[STM-1, STM-6] a record says of which storm its node is in, and whether that is what holds it', () => {
+  const since = '2026-01-01T00:00:00Z';
+  const sign = (status: object): (boolean | undefined)[] => {
+    const object = { metadata: { name: 'node-fence-node-1' }, spec: { node: 'node-1' }, status };
+    const { storm } = projectFence(object);
+    return [storm?.endedMs === undefined, storm?.isTold];
+  };
+  const open = { incident: {}, storm: { since } };
+  assert.deepEqual(sign({ ...open, hold: { reason: 'StormLimit' } }), [true, true]);
+  assert.deepEqual(sign({ ...open, hold: { reason: 'ZoneStormLimit' } }), [true, true]);
+  assert.deepEqual(sign({ ...open, hold: { reason: 'Maintenance' } }), [true, undefined]);
+  assert.deepEqual(sign(open), [true, undefined], 'found off, nothing holds it');
+  assert.deepEqual(sign({ storm: { since } }), [false, undefined], 'nobody attends to it any more');
+});

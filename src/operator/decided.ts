@@ -1,8 +1,8 @@
 /** A decision about one node, as the operator takes it. */
 import { isDeepStrictEqual } from 'node:util';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
-import { HELD } from '../api/reasons.ts';
 import type { NodeCase, Sighting } from '../api/release-view.ts';
+import { isStormHold } from '../api/storm-sign.ts';
 import type { NodeDecision } from '../decide/decide-node.ts';
 import { decideNode } from '../decide/decide-node.ts';
 
@@ -27,7 +27,6 @@ function takes({ fence, remedy, pods }: NodeDecision['claims']): boolean {
   return fence || remedy || pods > 0;
 }
 
-const storms: ReadonlySet<string | undefined> = new Set([HELD.reason.StormLimit, HELD.reason.ZoneStormLimit]);
 const deeds = ['incident', 'fence', 'ladders', 'jobs', 'releases', 'return', 'request', 'approval'] as const;
 
 /** A storm holds it back before anything is looked at that is about others than those that are counted. */
@@ -38,13 +37,13 @@ export function isOnlyHeld({ record, storm, steps, claims, wants }: NodeDecision
     (fence?.phase ?? 'waiting') !== 'waiting' ||
     ladders.some(({ phase }) => phase !== 'running') ||
     wants.includes('pods');
-  return storms.has(hold?.reason) && !isBegun && !takes(claims) && steps.length === 0;
+  return isStormHold(hold?.reason) && !isBegun && !takes(claims) && steps.length === 0;
 }
 
 /** A storm holds it back as it did, and how bad that storm is now is told anew: that was so a moment ago. */
 function isOnlyTold(before: NodeFenceStatus | undefined, after: NodeFenceStatus | undefined): boolean {
   if (before === undefined || after === undefined || before.hold?.reason !== after.hold?.reason) return false;
   const isOpen = [before, after].every(({ storm }) => storm !== undefined && storm.endedAt === undefined);
-  if (!isOpen || !storms.has(after.hold?.reason)) return false;
+  if (!isOpen || !isStormHold(after.hold?.reason)) return false;
   return deeds.every((deed) => isDeepStrictEqual(before[deed], after[deed]));
 }

@@ -203,15 +203,22 @@ describe('[STM-1] a storm', () => {
     assert.equal(stage.complete().count.witnesses, undefined);
     const ended = { ...sign, endedMs: nowMs - 5000 };
     stage.storms = [
-      { ...sign, node: 'a', zone: 'x' },
-      { ...sign, node: 'b' },
-      { ...ended, node: 'c', zone: 'x' },
+      { ...sign, node: 'a', zone: 'x', isTold: true },
+      { ...sign, node: 'b', isTold: true },
+      { ...ended, node: 'c', zone: 'x', isTold: true },
     ];
     assert.deepEqual(stage.complete().count.witnesses, { nodes: 2, zones: { x: 1, '': 1 } });
     stage.claim({ name: 'd' }, {}, undefined, stored);
     const { stormOf, witnesses } = stage.complete().count;
     assert.deepEqual(stormOf, ['a', 'b', 'c', 'd']);
     assert.equal(witnesses?.nodes, 2, 'whose records are there');
+  });
+
+  test('is said by nobody whose record says something else, though it is in it too', () => {
+    const stage = new SharedStage();
+    stage.storms = [{ ...sign, node: 'a', zone: 'x' }];
+    const { storm, witnesses } = stage.complete().count;
+    assert.deepEqual([storm?.sinceMs, witnesses], [sign.sinceMs, undefined]);
   });
 
   test('of one that nobody attends to any more is over', () => {

@@ -27,7 +27,9 @@ describe('[EXP-1, STM-6] a storm that a node is in by the record of another', ()
     const inZone = { hold: { ...hold, reason: 'ZoneStormLimit' }, storm: { since: hold.since, zone: 'a' } };
     assert.equal(told({}, [held(inZone)])?.hold.reason, 'ZoneStormLimit');
     assert.equal(told({}, [held(inZone)], 'b'), undefined);
-    assert.equal(told({}, [held({ ...inZone, storm: { since: hold.since, zone: '' } })], ''), undefined);
+    assert.equal(told({}, [held(inZone)], ''), undefined);
+    // The brake holds whoever is in no zone as well, by those zones that are beyond the limit.
+    assert.equal(told({}, [held({ ...inZone, storm: { since: hold.since } })], '')?.hold.reason, 'ZoneStormLimit');
   });
 
   test('not of another policy, nor by another hold, nor of a node that is well, gone or has a record', () => {

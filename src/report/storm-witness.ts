@@ -5,9 +5,12 @@ import type { Known } from './explanation.ts';
 
 type Stored = Pick<NodeFence, 'spec'> & { status?: Partial<NodeFence['status']> };
 
+/** What is thought of the node, and what is stored of it. */
+type Judged = Pick<Known, 'policy' | 'record'> & { judgement: Pick<Known['judgement'], 'verdict' | 'reason'> };
+
 /** `zone`: that of the node; empty: none. */
 export function stormWitness(
-  { judgement, policy, record }: Pick<Known, 'judgement' | 'policy' | 'record'>,
+  { judgement, policy, record }: Judged,
   zone: string,
   records: readonly Stored[],
 ): Pick<Known, 'storm'> {
@@ -16,7 +19,7 @@ export function stormWitness(
   const found = records.find(({ spec, status }) => {
     if (spec.policy !== policy.name) return false;
     if (status?.hold?.reason === HELD.reason.StormLimit) return true;
-    return status?.hold?.reason === HELD.reason.ZoneStormLimit && zone !== '' && status.storm?.zone === zone;
+    return status?.hold?.reason === HELD.reason.ZoneStormLimit && (status.storm?.zone ?? '') === zone;
   });
   const { hold } = found?.status ?? {};
   return hold === undefined || found === undefined ? {} : { storm: { node: found.spec.node, hold } };

@@ -7,7 +7,9 @@ import { test } from 'node:test';
 import type { NodeFence } from '../../src/api/node-fence.ts';
 import { KubeClient, type KubeObject } from '../../src/kube/client.ts';
 import { nodeFences } from '../../src/kube/resources.ts';
+import type { Scenario } from '../../src/scenario/format.ts';
 import { administrator } from '../../src/scenario/operator-user.ts';
+import type { Report } from '../../src/scenario/report.ts';
 import { workersPolicy } from '../support/workers.ts';
 import { failuresOf, parsed, run } from './run-file.ts';
 
@@ -18,6 +20,32 @@ const atMost = 100;
 const seconds = 1000;
 
 type Record = NodeFence & KubeObject;
+
+/** With the records that there were at these times, in seconds. */
+async function runSeeing(
+  scenario: Scenario,
+  times: readonly number[],
+): Promise<{ ended: Report; seen: Map<number, Record[]> }> {
+  const seen = new Map<number, Record[]>();
+  let begin: (() => void) | undefined;
+  const ended = await run(scenario, {
+    onWorld: (world, clock) => {
+      const transport = world.server.transport(administrator, { shares: true });
+      const client = new KubeClient({ transport, clock, userAgent: 'test', fieldManager: 'test' });
+      begin = () => {
+        for (const atMs of times.map((time) => time * seconds)) {
+          clock.after(atMs, () => {
+            void client.list<Record>(nodeFences).then((read) => {
+              seen.set(atMs, read.ok ? read.value.items : []);
+            });
+          });
+        }
+      };
+    },
+    onZero: () => begin?.(),
+  });
+  return { ended, seen };
+}
 
 test('[STM-1, STM-6] of half of 240 nodes that fall silent some have a record, and all are held; of whom is left all have one', async () => {
   const scenario = parsed('half-of-many', {
@@ -30,24 +58,7 @@ test('[STM-1, STM-6] of half of 240 nodes that fall silent some have a record, a
     ],
     runFor: '4m',
   });
-  const seen = new Map<number, Record[]>();
-  let begin: (() => void) | undefined;
-  const ended = await run(scenario, {
-    onWorld: (world, clock) => {
-      const transport = world.server.transport(administrator, { shares: true });
-      const client = new KubeClient({ transport, clock, userAgent: 'test', fieldManager: 'test' });
-      begin = () => {
-        for (const atMs of [50 * seconds, 115 * seconds, 235 * seconds]) {
-          clock.after(atMs, () => {
-            void client.list<Record>(nodeFences).then((read) => {
-              seen.set(atMs, read.ok ? read.value.items : []);
-            });
-          });
-        }
-      };
-    },
-    onZero: () => begin?.(),
-  });
+  const { ended, seen } = await runSeeing(scenario, [50, 115, 235]);
   assert.deepEqual(failuresOf(ended), []);
   const open = (atMs: number): Record[] =>
     (seen.get(atMs) ?? []).filter(
@@ -68,4 +79,23 @@ test('[STM-1, STM-6] of half of 240 nodes that fall silent some have a record, a
   const reasons = [...new Set(left.map(({ status }) => status.hold?.reason ?? ''))].toSorted();
   assert.deepEqual(reasons, ['Cooldown', 'NothingToFree'], 'each by itself');
   assert.ok(left.every(({ status }) => (status.fence?.switched ?? []).length === 0));
+});
+
+test('[STM-1, EXP-1] machines that are found off do not say what holds the others: of these some have it on record', async () => {
+  const off = silent.slice(0, 100);
+  const cutOff = silent.slice(100);
+  const scenario = parsed('found-off-beside-a-storm', {
+    cluster: { nodes: 240, operators: 1 },
+    objects: [workersPolicy()],
+    events: [
+      ...off.map((powerOff) => ({ at: '0s', powerOff })),
+      ...cutOff.map((node) => ({ at: '10s', device: { node, fault: 'hangs' } })),
+      ...cutOff.map((partition) => ({ at: '30s', partition })),
+    ],
+    runFor: '61s',
+  });
+  const { ended, seen } = await runSeeing(scenario, [60]);
+  assert.deepEqual(failuresOf(ended), []);
+  const held = (seen.get(60 * seconds) ?? []).filter(({ status }) => status.hold?.reason === 'StormLimit');
+  assert.deepEqual(held.map(({ spec }) => spec.node).sort(), cutOff.toSorted());
 });
