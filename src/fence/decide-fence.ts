@@ -4,6 +4,7 @@
  */
 import { hasCut, isUnderFence, timeOf } from '../api/facts.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
+import { isStormHold } from '../api/storm-sign.ts';
 import { transition } from './automaton.ts';
 import { finish } from './booting.ts';
 import type { TaskSign } from '../api/task.ts';
@@ -89,7 +90,7 @@ export interface FenceDecision {
   run?: Method;
   /** Its device is only asked, and not told anything. */
   isQuestion?: boolean;
-  /** Why it does not go on although its time has come. */
+  /** Why it does not go on although its time has come, or would not if that had. */
   hold?: FenceHold;
   isCancelled: boolean;
   recheckAtMs?: number;
@@ -129,7 +130,7 @@ export function decideFence(fenceCase: FenceCase): FenceDecision {
     state = moved.state;
   }
   const fence = { ...stored(state, fenceCase, config), ...(waitsFor === undefined ? {} : { waitsFor }) };
-  const isHeld = isHeldBack(state, { facts, config, limits: fenceCase.limits }, decided);
+  const isHeld = isInStorm(state, fenceCase) || isHeldBack(state, { facts, config, limits: fenceCase.limits }, decided);
   const hold = isHeld ? fenceCase.brake : undefined;
   return { ...decided, fence, ...(hold === undefined ? {} : { hold }) };
 }
@@ -186,6 +187,15 @@ function stored(state: FenceState, fenceCase: FenceCase, config: FenceConfig): S
     cleanResources,
     ...(fenceCase.isReleased && isSamePhase ? { releasedAt: since } : {}),
   });
+}
+
+/**
+ * A storm holds it back from its beginning, while its time runs: whoever asks meanwhile is told so, and thousands that are in one need not
+ * wait for that to be known of some of them. Not one that looks like a storm until everybody is judged, which is in a moment.
+ */
+function isInStorm({ phase, told, lost }: FenceState, { brake }: FenceCase): boolean {
+  if (phase !== 'waiting' || told !== undefined || lost !== undefined) return false;
+  return brake !== undefined && isStormHold(brake.reason) && brake.recheckAtMs === undefined;
 }
 
 /** Whether it would go on without the brake. A try that goes on is not held back, whatever holds the next one. */

@@ -18,6 +18,8 @@ const back = silent.slice(0, 70);
 /** The bound, and whose turn comes before the records of the others are seen. */
 const atMost = 100;
 const seconds = 1000;
+/** Why nothing is done is known before their time has come. */
+const waits = { isolateAfter: '30s', powerManagementAfter: '30s' };
 
 type Record = NodeFence & KubeObject;
 
@@ -50,7 +52,7 @@ async function runSeeing(
 test('[STM-1, STM-6] of half of 240 nodes that fall silent some have a record, and all are held; of whom is left all have one', async () => {
   const scenario = parsed('half-of-many', {
     cluster: { nodes: 240, operators: 1 },
-    objects: [workersPolicy({ storm: { cooldown: '5m' } })],
+    objects: [workersPolicy({ storm: { cooldown: '5m' }, fence: waits })],
     events: [
       ...silent.map((partition) => ({ at: '0s', partition })),
       { at: '60s', crashOperator: 1 },
