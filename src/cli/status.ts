@@ -46,6 +46,7 @@ import { noSuchNode } from './no-such-node.ts';
 import type { NodeStatus, Recovery } from './node-status.ts';
 import { pauseText, placeOf, readPause, rivalsText } from './operator-place.ts';
 import { quietOf, renderPause, renderQuiet } from './status-quiet.ts';
+import { heldByStorm } from './status-storm.ts';
 import { renderAlarms, renderDrains, renderRehearsals, renderStuck } from './status-blocks.ts';
 import type { ReadDevice } from './status-devices.ts';
 import { renderUnfenceable, unfenceableOf } from './status-devices.ts';
@@ -151,7 +152,7 @@ export async function readStatus(client: KubeClient, namespace?: string): Promis
       ...one,
       ...quietOf(one.node, labels.get(one.node) ?? {}, quiet),
       ...leftAlone(annotated.get(one.node), listed, serverTime),
-      ...recoveries.get(one.node),
+      ...(recoveries.get(one.node) ?? heldByStorm(one, labels.get(one.node) ?? {}, { ...quiet, fences: listed })),
       ...leftOut(tainted.get(one.node)),
       ...unfenceableOf(devices === 'forbidden' ? [] : devices, one.node),
       ...alarms.get(one.node),
