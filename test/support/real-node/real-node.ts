@@ -9,6 +9,7 @@ import { join } from 'node:path';
 import { isAlive } from '../../../control-plane/lock.ts';
 import { cgroupsNamed, makeCgroup, processesOfPod, removeCgroup } from './cgroups.ts';
 import type { NodePlaces } from './config.ts';
+import { waitFor } from '../wait.ts';
 import { Namespaces, Service } from './namespaces.ts';
 import type { Cable } from './network.ts';
 import type { ClusterNode, RealNodeOptions } from './node.ts';
@@ -20,6 +21,8 @@ export function scratchDir(purpose: string): Promise<string> {
   return mkdtemp(join(tmpdir(), `${prefix}${process.pid}-${purpose}-`));
 }
 
+/** Where it says that it is well; the default of a kubelet. */
+const kubeletHealthPort = 10_248;
 const forwarder = join(import.meta.dirname, '../programs/forward.ts');
 
 export class RealNode implements ClusterNode {
@@ -119,7 +122,19 @@ export class RealNode implements ClusterNode {
   async startKubelet(): Promise<void> {
     if (this.#namespaces === undefined) throw new Error(`node ${this.name} has no power`);
     if (this.#kubelet.running) return;
-    await this.#kubelet.start(this.#namespaces, this.#kubeletArgs());
+    const namespaces = this.#namespaces;
+    // containerd answers before it serves kubelets, and one that comes too early ends: whatever runs a node starts it again.
+    await waitFor(
+      `the kubelet of ${this.name} to stay`,
+      async () => {
+        if (!this.#kubelet.running) await this.#kubelet.start(namespaces, this.#kubeletArgs());
+        return namespaces.run('bash', '-c', `: < /dev/tcp/127.0.0.1/${kubeletHealthPort}`).then(
+          () => true,
+          () => false,
+        );
+      },
+      { timeoutMs: 60_000 },
+    );
   }
 
   /** The containers run on. */
