@@ -2,16 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { parsedByFenceline, shellWords } from '../../test/support/typed.ts';
 import type { Advice, Names } from './advice.ts';
-import {
-  ALARM_ADVICE,
-  commandsOf,
-  COMMANDS,
-  FENCED_ADVICE,
-  filledSentence,
-  HELD_ADVICE,
-  UNFENCEABLE_ADVICE,
-  WRONG_ADVICE,
-} from './advice.ts';
+import { ALARM_ADVICE, commandsOf, COMMANDS, FENCED_ADVICE, filledSentence, HELD_ADVICE } from './advice.ts';
+import { UNFENCEABLE_ADVICE, WRONG_ADVICE } from './advice-of-devices.ts';
 import { RELEASED_ADVICE, STUCK_ADVICE } from './advice-of-pods.ts';
 import { REQUESTED_ADVICE } from './advice-of-requests.ts';
 import { structuralSchemaOf } from './crds.ts';

@@ -4,7 +4,7 @@
  *
  * Names stand in double brackets, as in fence configurations, and are filled in where they are known.
  */
-import type { ALARM, DRAINING, FENCED, HELD, UNFENCEABLE, WRONG } from './reasons.ts';
+import type { ALARM, FENCED, HELD } from './reasons.ts';
 
 /** Something to type. */
 export interface Command {
@@ -345,56 +345,4 @@ export const ALARM_ADVICE: AdviceFor<typeof ALARM> = {
     can: [c.record, c.devices, c.clear],
   },
   TooManyActs: HELD_ADVICE.TooManyActs,
-};
-
-export const WRONG_ADVICE: AdviceFor<typeof WRONG> = {
-  AnotherMachine: {
-    ends: 'its configuration names the right machine, and a check finds that so; until then that device is told nothing',
-    can: [c.where, c.check],
-  },
-  OffWhileAlive: { ends: 'somebody has looked at it and says so, and a check finds it on', can: [c.check, c.clear] },
-  SharedWithAnotherNode: { ends: 'no other node is configured with its address and plug', can: [c.devices, c.check] },
-  OutletsSwapped: {
-    ends: 'somebody has looked which machine is plugged in where, and says so',
-    can: [c.where, c.clear],
-  },
-  NeverOff: { ends: 'somebody has looked which machine it switches, and says so', can: [c.clear] },
-};
-
-export const UNFENCEABLE_ADVICE: AdviceFor<typeof UNFENCEABLE> = {
-  NoConfiguration: {
-    ends: 'a fence configuration is written for it',
-    can: [{ to: 'see which configurations there are', command: 'kubectl get configmaps -n {{namespace}}' }, c.check],
-  },
-  ConfigurationInvalid: { ends: 'what the message names is mended', can: [c.check] },
-  NoDevice: { ends: 'agent, driver, parameter or Secret is as the message says', can: [c.check] },
-  DeviceRefused: {
-    ends: 'the device accepts the login and the command',
-    can: [{ ...c.where, to: 'see in which ConfigMap or Secret its login is, and mend it there' }, c.check],
-  },
-  DeviceSilent: {
-    ends: 'the device answers from where the operator runs',
-    can: [c.check, { ...c.leader, to: 'see where the operator runs' }],
-  },
-  WrongMachine: { ends: 'the device is that of this node, and a check finds that so', can: [c.check, c.clear] },
-  NotProven: {
-    ends: 'a check of the operator sees it on while the node is alive, an identity is pinned, or several outlets were drilled together',
-    can: [c.check, c.drill],
-  },
-  CutOff: { ends: 'somebody connects it again', can: [c.check, c.devices] },
-};
-
-export const DRAINING_ADVICE: AdviceFor<typeof DRAINING> = {
-  Allowed: { ends: 'it is drained, or uncordoned', can: [c.planDrain] },
-  LastReplica: { ends: 'another healthy replica is protected elsewhere', can: [c.planDrain, c.undrain] },
-  LastRunningReplica: {
-    ends: 'another replica runs elsewhere, or this one has stopped',
-    can: [c.planDrain, c.undrain],
-  },
-  EvictingReplicas: { ends: 'its replicas are rebuilt elsewhere', can: [c.planDrain] },
-  NowhereToRebuild: { ends: 'another node has room for the replica', can: [c.planDrain, c.undrain] },
-  VolumeInUse: { ends: 'the pod that writes there has left', can: [c.pods, c.planDrain] },
-  WaitsForTurn: { ends: 'the other node is drained, or uncordoned', can: [c.status] },
-  OwnCordon: { ends: 'the node is back in service, or somebody drains it', can: [c.explain, c.drainAnyway] },
-  StateUnknown: { ends: 'the state of its replicas can be read again', can: [c.planDrain] },
 };

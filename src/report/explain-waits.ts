@@ -1,16 +1,9 @@
 /** Why something about a node is not done, or not over, yet: each with since when, what ends it, and what can be typed. */
-import {
-  ALARM_ADVICE,
-  DRAINING_ADVICE,
-  FENCED_ADVICE,
-  HELD_ADVICE,
-  LEFT_OFF,
-  TRIED_IN_VAIN,
-  UNFENCEABLE_ADVICE,
-  WRONG_ADVICE,
-} from '../api/advice.ts';
+import { ALARM_ADVICE, FENCED_ADVICE, HELD_ADVICE, LEFT_OFF, TRIED_IN_VAIN } from '../api/advice.ts';
 import type { Advice } from '../api/advice.ts';
 import { COMMANDS } from '../api/advice.ts';
+import { UNFENCEABLE_ADVICE, WRONG_ADVICE } from '../api/advice-of-devices.ts';
+import { DRAINING_ADVICE } from '../api/advice-of-drains.ts';
 import { RELEASED_ADVICE, STUCK_ADVICE } from '../api/advice-of-pods.ts';
 import { REQUESTED_ADVICE } from '../api/advice-of-requests.ts';
 import { formatDuration } from '../api/duration.ts';

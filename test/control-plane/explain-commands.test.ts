@@ -2,15 +2,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import type { Advice } from '../../src/api/advice.ts';
-import {
-  ALARM_ADVICE,
-  COMMANDS,
-  commandsOf,
-  FENCED_ADVICE,
-  HELD_ADVICE,
-  UNFENCEABLE_ADVICE,
-  WRONG_ADVICE,
-} from '../../src/api/advice.ts';
+import { ALARM_ADVICE, COMMANDS, commandsOf, FENCED_ADVICE, HELD_ADVICE } from '../../src/api/advice.ts';
+import { UNFENCEABLE_ADVICE, WRONG_ADVICE } from '../../src/api/advice-of-devices.ts';
 import { RELEASED_ADVICE, STUCK_ADVICE } from '../../src/api/advice-of-pods.ts';
 import { REQUESTED_ADVICE } from '../../src/api/advice-of-requests.ts';
 import { customResourceDefinitions } from '../../src/api/crds.ts';
