@@ -6,7 +6,13 @@ import type { UNFENCEABLE, WRONG } from './reasons.ts';
 export const WRONG_ADVICE: AdviceFor<typeof WRONG> = {
   AnotherMachine: {
     ends: 'its configuration names the right machine, and a check finds that so; until then that device is told nothing',
-    can: [c.where, c.check],
+    can: [
+      {
+        ...c.where,
+        to: `${c.where.to}; if it answers for another node, fenceline check that one too: its device may be the other half of a mix-up`,
+      },
+      c.check,
+    ],
   },
   OffWhileAlive: { ends: 'somebody has looked at it and says so, and a check finds it on', can: [c.check, c.clear] },
   SharedWithAnotherNode: { ends: 'no other node is configured with its address and plug', can: [c.devices, c.check] },

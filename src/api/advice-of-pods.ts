@@ -44,7 +44,7 @@ export const STUCK_ADVICE: AdviceFor<typeof STUCK> = {
   NotWanted: { ends: 'its remedy has cleanResources', can: [risk] },
   OthersUnheard: { ends: 'every node with such a device has been heard of since the cut', can: [c.status, c.devices] },
   ReleaseRate: {
-    ends: 'a minute has passed, by itself',
+    ends: 'it is its turn: so many go each minute, by itself',
     can: [{ ...c.policy, to: 'let more pods go in a minute: storm.podsPerMinute' }],
   },
   PortUnproven: {
@@ -54,7 +54,7 @@ export const STUCK_ADVICE: AdviceFor<typeof STUCK> = {
   StorageNotFenced: byProof('a device cuts the node off from its storage, or proves the machine off'),
   NoCrash: byProof('a fence proves the machine off'),
   BudgetExhausted: {
-    ends: 'its disruption budget allows one more',
+    ends: 'its disruption budget allows one more, which it may never do while what it misses is this very pod; or the node is back',
     can: [
       { to: 'see which budget it is', command: 'kubectl get poddisruptionbudgets -n {{podNamespace}}' },
       { ...c.policy, to: 'let the pods of a dead node go whatever the budget: release.budgets: ReleaseAfterFence' },

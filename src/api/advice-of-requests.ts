@@ -6,10 +6,7 @@ import type { REQUESTED } from './reasons.ts';
 export const REQUESTED_ADVICE: AdviceFor<typeof REQUESTED> = {
   TakenUp: {
     ends: 'it is begun; if nothing is begun in time, it lapses',
-    can: [
-      c.explain,
-      { ...c.stop, to: 'take the request back: nothing is done about the node then until it is resumed' },
-    ],
+    can: [c.withdraw, c.explain],
   },
   TimeUnreadable: { ends: 'it is asked for again', can: [c.fence] },
   InTheFuture: { ends: 'it is asked for again, by a clock that is right', can: [c.fence] },

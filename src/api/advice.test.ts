@@ -44,6 +44,8 @@ const names: Names = {
   incident: 'worker-1-2026',
   pod: 'web-0',
   podNamespace: 'shop',
+  later: '2026-01-01T02:00:00Z',
+  other: 'worker-2',
 };
 const all = advised.flatMap(([group, advice]) =>
   Object.keys(group.reason).map((reason) => ({ of: `${group.of} ${reason}`, advice: advice[reason] })),
@@ -101,9 +103,15 @@ describe('advice', () => {
     const { policy: _, ...nameless } = names;
     assert.deepEqual(
       commandsOf(HELD_ADVICE.StormLimit, nameless).map(({ command }) => command),
-      ['fenceline status'],
+      ['fenceline status', 'fenceline pause --for 2h -n fenceline'],
     );
     assert.match(filledSentence(HELD_ADVICE.DryRun.ends, nameless), /^the mode of policy \(none is known\) is/);
+  });
+
+  test('[STM-6] what ends a hold fits into its field, whatever the policy is called', () => {
+    for (const [reason, { ends }] of Object.entries(HELD_ADVICE)) {
+      assert.ok(filledSentence(ends, { node: 'x', policy: 'p'.repeat(253) }).length <= 512, reason);
+    }
   });
 
   test('[STM-6] what a hold keeps on record needs no more than node, policy, namespace and incident', () => {

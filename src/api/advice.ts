@@ -33,6 +33,10 @@ export interface Names {
   pod?: string | undefined;
   /** Takes every named pause of the node away. */
   unpause?: string | undefined;
+  /** To when its protection can be put off that ends by itself. */
+  later?: string | undefined;
+  /** Another node that has to do with it. */
+  other?: string | undefined;
   podNamespace?: string | undefined;
 }
 
@@ -69,6 +73,7 @@ const patchPolicy = (spec: string): string =>
 /** What is worth typing in more than one situation. */
 export const COMMANDS = {
   status: { to: 'see which nodes are in trouble, and what is done about each', command: 'fenceline status' },
+  witness: { to: 'see the record that this is taken from', command: 'fenceline explain {{other}}' },
   evidence: { to: 'see what the verdict on it rests on', command: 'fenceline status {{node}} -o wide' },
   explain: { to: 'look again', command: 'fenceline explain {{node}}' },
   check: { to: 'ask its devices yourself; nothing is switched', command: 'fenceline check {{node}} -n {{namespace}}' },
@@ -81,7 +86,7 @@ export const COMMANDS = {
     command: 'fenceline check {{node}} -n {{namespace}} -o wide',
   },
   clear: {
-    to: 'when you have looked at the device and at the machine behind it, and it is right: say so',
+    to: 'when you have looked at the device and at the machine behind it, and it is right: say so; from then on it is believed again, and if it is wrong, another machine is cut',
     command: 'fenceline check --clear {{node}} -n {{namespace}}',
   },
   shown: {
@@ -96,13 +101,23 @@ export const COMMANDS = {
     to: 'stop everything about it, as it stands, until fenceline resume: a machine that is off stays off, and pods that wait go on waiting',
     command: 'fenceline stop {{node}}',
   },
+  withdraw: {
+    to: 'if nobody wants the fence any more: take the request back',
+    command: `kubectl patch nodefence node-fence-{{node}} --type=json -p '[{"op":"remove","path":"/spec/requested"}]'`,
+  },
   resume: { to: 'let it go on from where it stands: its power may be cut then', command: 'fenceline resume {{node}}' },
   approve: {
     to: 'let this incident go on: its power may be cut, its pods are released, and it is switched on again',
     command: 'fenceline approve {{node}} --incident {{incident}}',
   },
-  fence: { to: 'do not wait: cut its power now, and release what ran there', command: 'fenceline fence {{node}}' },
-  fenceAgain: { to: 'when its device is mended: begin a new fence', command: 'fenceline fence {{node}}' },
+  fence: {
+    to: 'only if it has to be now: cut its power at once (what still runs there dies), and release its pods',
+    command: 'fenceline fence {{node}}',
+  },
+  fenceAgain: {
+    to: 'when its device is mended: begin a new fence, which cuts its power if it is on',
+    command: 'fenceline fence {{node}}',
+  },
   fenceAnyway: {
     to: 'fence it although no policy is about it: its power is cut',
     command: 'fenceline fence {{node}} --without-policy',
@@ -117,6 +132,14 @@ export const COMMANDS = {
     to: 'when nobody works on it any more: say so; its power may be cut then',
     command: 'kubectl annotate node {{node}} fenceline.dev/maintenance-until-',
   },
+  prolong: {
+    to: 'if somebody still works on it: have it left alone until {{later}}',
+    command: 'kubectl annotate --overwrite node {{node}} fenceline.dev/maintenance-until={{later}}',
+  },
+  pauseAll: {
+    to: 'while you repair it: have no further machine cut for two hours, also when enough nodes respond again',
+    command: 'fenceline pause --for 2h -n {{namespace}}',
+  },
   endPause: {
     to: 'when nobody needs the pause any more: end it, for all nodes; whichever is in trouble may be cut then',
     command: 'fenceline pause --end -n {{namespace}}',
@@ -127,7 +150,7 @@ export const COMMANDS = {
     command: 'kubectl annotate node {{node}} {{unpause}}',
   },
   pauses: {
-    to: 'see who has written that, and until when',
+    to: 'see what is written on it, and until when it holds; who has written it only the audit log of the API server knows',
     command: 'kubectl annotate node {{node}} --list',
   },
   describe: { to: 'see its conditions, taints and events', command: 'kubectl describe node {{node}}' },
@@ -154,7 +177,7 @@ export const COMMANDS = {
     command: 'kubectl get pods -n {{namespace}} -o wide',
   },
   changes: {
-    to: 'see who has changed the policy last, and when',
+    to: 'see when its policy was changed last, and by which program; by whom only the audit log of the API server knows',
     command: 'kubectl get remedypolicy {{policy}} -o yaml --show-managed-fields',
   },
   leader: {
@@ -163,29 +186,34 @@ export const COMMANDS = {
   },
   // By the account that deploy/guard.yaml lets write records, under whatever name somebody types.
   run: {
-    to: 'if they cannot be brought back in time: start one from here, by its own account; leave --as out where neither the chart nor deploy/role.yaml was applied',
+    to: 'the last resort, if they cannot be brought back in time: start one from here, by its own account; it acts at once on every node that a policy selects, has to reach their devices from here, and ends with this terminal; leave --as out where neither the chart nor deploy/role.yaml was applied',
     command: 'fenceline run --leader-elect-namespace {{namespace}} --as system:serviceaccount:{{namespace}}:fenceline',
   },
 } as const satisfies Record<string, Command>;
 
 const c = COMMANDS;
 
-/** So many at once are a switch more often than dead machines. */
+/** So many at once are a switch more often than dead machines. Whoever mends it has slower ones cut as soon as most are back. */
 const lookFirst: Advice['can'] = [
-  { ...c.status, to: 'see which nodes are silent, and look first whether a network or a switch has failed: then wait' },
+  { ...c.status, to: 'see which nodes are silent, and look first whether a network or a switch has failed' },
+  c.pauseAll,
   {
     ...c.policy,
-    to: 'only if these machines are really dead: raise storm.maxUnresponsive above the share of them; their power is cut then',
+    to: 'only if these machines are really dead: raise storm.maxUnresponsive above the share of them; the power of every one that its policy fences is cut then, and so many are named above',
   },
 ];
 
+/** Not before that, and whoever repairs it has to know what follows. */
+const afterStorm =
+  'and storm.cooldown has passed; whoever is still silent may be cut then; machines found off, and pods whose volumes can all be detached safely, are let go all the same';
+
 export const HELD_ADVICE: AdviceFor<typeof HELD> = {
   StormLimit: {
-    ends: 'enough nodes respond again for storm.maxUnresponsive of policy {{policy}}; machines that are found off, and pods whose volumes can all be detached safely, are let go all the same',
+    ends: `no more nodes are in trouble than storm.maxUnresponsive of policy {{policy}} allows, ${afterStorm}`,
     can: lookFirst,
   },
   ZoneStormLimit: {
-    ends: 'enough nodes of the zone respond again for storm.maxUnresponsive of policy {{policy}}; machines that are found off, and pods whose volumes can all be detached safely, are let go all the same',
+    ends: `no more nodes of the zone are in trouble than storm.maxUnresponsive of policy {{policy}} allows, ${afterStorm}`,
     can: lookFirst,
   },
   ControlPlaneQuorum: {
@@ -240,13 +268,20 @@ export const HELD_ADVICE: AdviceFor<typeof HELD> = {
     ends: 'the time of every such annotation has passed, or it is removed',
     can: [
       c.pauses,
+      c.prolong,
       c.unpause,
-      { ...c.fence, to: 'only if whoever has paused it agrees: cut its power now all the same' },
+      { ...c.fence, to: 'only if whoever has paused it agrees: cut its power at once all the same' },
     ],
   },
   LeftToOthers: {
     ends: 'the other one has taken its mark away, the object that is named is gone or done, or the node is gone; what is found off is let go all the same',
-    can: [{ ...c.describe, to: 'see whose taint or finalizer is on it, if no object is named, and ask them' }, c.fence],
+    can: [
+      { ...c.describe, to: 'see whose taint or finalizer is on it, if no object is named, and ask them' },
+      {
+        ...c.fence,
+        to: 'only if whoever is at work on it agrees: cut its power at once (what still runs there dies), and release its pods',
+      },
+    ],
   },
   Cooldown: {
     ends: 'storm.cooldown of policy {{policy}} has passed since the storm',
@@ -256,7 +291,10 @@ export const HELD_ADVICE: AdviceFor<typeof HELD> = {
     ends: 'the node does not have that condition any more',
     can: [c.describe, { ...c.policy, to: 'change what is left alone: storm.skipWhen' }],
   },
-  Maintenance: { ends: 'the time in the annotation has passed, or it is removed', can: [c.pauses, c.maintenanceOver] },
+  Maintenance: {
+    ends: 'the time in the annotation has passed, or it is removed',
+    can: [c.pauses, c.prolong, c.maintenanceOver],
+  },
   AwaitingApproval: { ends: 'a person approves this incident, or the node is back', can: [c.approve, c.stop] },
   DryRun: { ends: 'the mode of policy {{policy}} is another one', can: [c.changes, c.enforce] },
   Paused: { ends: 'the mode of policy {{policy}} is another one', can: [c.changes, c.enforce] },
@@ -281,7 +319,15 @@ export const LEFT_OFF: Advice = {
 };
 
 /** A device that was told in vain may never answer. */
-export const TRIED_IN_VAIN: Advice['can'] = [c.check, c.assertDead, c.history, c.stop];
+export const TRIED_IN_VAIN: Advice['can'] = [
+  c.check,
+  {
+    ...c.assertDead,
+    to: `after fenceline stop (below), or the operator may switch it on under this taint, and ${c.assertDead.to}`,
+  },
+  c.history,
+  c.stop,
+];
 
 export const FENCED_ADVICE: AdviceFor<typeof FENCED> = {
   WaitingToIsolate: {
@@ -319,11 +365,15 @@ export const FENCED_ADVICE: AdviceFor<typeof FENCED> = {
   OutletsSwapped: {
     ends: 'a person has found out which machine is plugged in where',
     can: [
+      { ...c.witness, to: 'see how {{other}} is: its machine may be the one that was really switched off' },
       { ...c.status, to: 'see which other node is silent: its power may be off' },
       c.devices,
       c.where,
       c.clear,
-      { ...c.fenceAgain, to: 'when it was seen that its plug is the right one, and not before: begin a new fence' },
+      {
+        ...c.fenceAgain,
+        to: 'when it was seen that its plug is the right one, and not before: begin a new fence, which cuts its power',
+      },
     ],
   },
 };

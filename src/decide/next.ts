@@ -84,6 +84,11 @@ function heldBack(
 }
 
 const released = 'its pods and volumes are released';
+const powerCut = 'its power is cut';
+const storageCut = 'it is cut off from its storage';
+
+/** What takes something from a node that may yet come back by itself: nobody should read of it as something good. */
+export const CUTS: ReadonlySet<string> = new Set([powerCut, storageCut]);
 
 const isSwitching: ReadonlySet<string> = new Set(['isolating', 'poweringOff', 'poweringOn', 'recovering']);
 
@@ -159,12 +164,12 @@ function isIsolatedFirst(nodeCase: NodeCase): boolean {
 function isolationText({ config }: NodeCase): string {
   const levels = config.ok ? config.config.isolation : [];
   const isCut = levels.some(({ off }) => off.some(({ action }) => action === 'off'));
-  return isCut ? 'it is cut off from its storage' : 'it is cordoned, which cuts nothing yet';
+  return isCut ? storageCut : 'it is cordoned, which cuts nothing yet';
 }
 
 /** Where nothing runs nothing is cut, and whoever is to approve it has to know that. */
 function cutText(nodeCase: NodeCase): string {
-  if (powerSays(nodeCase).says !== 'off') return 'its power is cut';
+  if (powerSays(nodeCase).says !== 'off') return powerCut;
   return `nothing is cut: its device says off; ${released}, and it is switched on again`;
 }
 

@@ -186,11 +186,14 @@ describe('storm brake', () => {
     assert.deepEqual(lookAround(around, nowMs), {
       reason: 'LookingAround',
       message:
-        'whether others are silent too is being seen: a, b, c and 2 more have still to renew, by 2026-01-01T00:00:12Z at the latest',
+        'whether other nodes are silent too is being seen: the next renewal of a, b, c and 2 more is waited for, until 2026-01-01T00:00:12Z at the latest',
       recheckAtMs: nowMs + 1000,
       untilMs: nowMs + 12_000,
     });
-    assert.match(lookAround({ ...around, unheard: 1, names: ['a'] }, nowMs)?.message ?? '', /: a has still to renew, /);
+    assert.match(
+      lookAround({ ...around, unheard: 1, names: ['a'] }, nowMs)?.message ?? '',
+      /: the next renewal of a is waited for, /,
+    );
   });
 
   test('[STM-3] a node with a condition of skipWhen is left alone, one that does not report it is not', () => {

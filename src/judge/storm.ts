@@ -324,6 +324,6 @@ export function lookAround(around: Surroundings | undefined, nowMs: number): Bra
   }
   const { unheard, names, settledAtMs } = around;
   const whom = unheard > names.length ? `${names.join(', ')} and ${unheard - names.length} more` : names.join(', ');
-  const message = `whether others are silent too is being seen: ${whom} ${unheard === 1 ? 'has' : 'have'} still to renew, by ${clockTime(settledAtMs)} at the latest`;
+  const message = `whether other nodes are silent too is being seen: the next renewal of ${whom} is waited for, until ${clockTime(settledAtMs)} at the latest`;
   return { reason: 'LookingAround', message, recheckAtMs, untilMs: settledAtMs };
 }

@@ -16,7 +16,7 @@ export function withinRate(fates: readonly Fate[], records: readonly ReleaseReco
     left -= 1;
     if (left >= 0) return fate;
     const { untilMs, perMinute } = allowance;
-    const message = `${perMinute} pods a minute may go; the next ones at ${clockTime(untilMs)}`;
+    const message = `as many pods as may go in a minute (${perMinute}) have gone; the next one at ${clockTime(untilMs)}`;
     const { way } = fate;
     return {
       pod: fate.pod,

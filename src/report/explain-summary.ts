@@ -1,8 +1,11 @@
 /** The whole in one sentence: how the node is, and what is being done about it. */
 import { isUnderFence } from '../api/facts.ts';
+import { requestOf } from '../api/fence-request.ts';
 import { CORDON_METHOD } from '../api/fence-names.ts';
 import { FENCED, HELD } from '../api/reasons.ts';
 import type { Advised, Known } from './explanation.ts';
+import { seconds } from './clock-text.ts';
+import { aheadOf, unlessBack } from './explain-ahead.ts';
 import { isBack, isGone, isLed } from './explanation.ts';
 
 export function summaryOf(known: Known, waits: readonly Advised[]): string {
@@ -11,7 +14,7 @@ export function summaryOf(known: Known, waits: readonly Advised[]): string {
   if (isGone(known) && incident === undefined)
     return `${node} is gone: there is no Node of this name, and nothing is left to do`;
   if (incident === undefined) return `${node} is ${judgement.verdict}${quietly(known, waits)}`;
-  const trouble = troubleText(incident.trouble);
+  const trouble = troubleText(known, incident.trouble);
   if (!isLed(known)) return `${node} was ${verdict} (${trouble}), and nothing is done about it: no operator leads`;
   if (incident.clearedAt !== undefined) return `${node} is well again, if the trouble (${trouble}) stays away`;
   if (isBack(known)) return `${node} is back, and takes no pods yet: ${back?.waitsFor ?? back?.stage}`;
@@ -21,7 +24,10 @@ export function summaryOf(known: Known, waits: readonly Advised[]): string {
   return `${node} ${reads} (${trouble}); ${doingOf(known, waits)}`;
 }
 
-function troubleText(trouble: string): string {
+function troubleText({ record }: Known, trouble: string): string {
+  const asked = record && requestOf(record);
+  // Somebody who finds a machine off has to know whose wish it was.
+  if (trouble === 'being fenced' && asked !== undefined) return `a fence was asked for by ${asked.by} at ${asked.at}`;
   return trouble === 'lease' ? 'its Lease is not renewed' : trouble;
 }
 
@@ -39,6 +45,10 @@ function quietly(known: Known, waits: readonly Advised[]): string {
     return held === undefined ? ': nothing is wrong, and nothing is being done' : `, but: ${held.wait.message}`;
   }
   if (policy === undefined) return ', and nothing is done about it: no policy selects it';
+  if (known.storm !== undefined) {
+    const { hold, node } = known.storm;
+    return `, and nothing is done about it: too many are in trouble (${hold.message}, by the record of ${node})`;
+  }
   return first === undefined
     ? ', and nothing is done about it yet'
     : `, and nothing is done about it: ${first.wait.message}`;
@@ -56,8 +66,12 @@ function doingOf(known: Known, [first]: readonly Advised[]): string {
   }
   if (isOpen && told !== undefined) {
     if (cutting.has(fence.phase) && wrong !== undefined)
-      return `its fence can switch nothing: ${wrong.name} is not used, as ${wrong.status.wrong?.message}`;
+      return `its fence can switch nothing as it is: ${wrong.name} is not used, as ${wrong.status.wrong?.message}`;
     const tries = fence.retries === 0 && fence.phase !== 'failed' ? '' : ` (${told.message})`;
+    const ahead = aheadOf(known);
+    const at = ahead?.at === undefined ? undefined : seconds(ahead.at);
+    if (ahead !== undefined && at !== undefined && tries === '')
+      return `at ${at} ${ahead.what}${unlessBack(known)}${silenceText(known, fence.phase)}`;
     return `its fence is ${fence.method === CORDON_METHOD && fence.phase === 'isolating' ? 'cordoning it' : stateText(fence.phase)}${tries === '' ? silenceText(known, fence.phase) : tries}`;
   }
   if (first !== undefined) return first.wait.message;

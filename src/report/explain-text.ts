@@ -1,6 +1,6 @@
 /** An explanation as people read it, from top to bottom: what is so, why, what comes, what to type. */
-import { formatDuration } from '../api/duration.ts';
 import type { HELD } from '../api/reasons.ts';
+import { when } from './clock-text.ts';
 import type { Explanation, ExplainedEvidence, Leader, Wait } from './explanation.ts';
 
 export function explanationText(it: Explanation): string {
@@ -101,16 +101,3 @@ const overText: { readonly [reason: string]: string } = {
   Paused: 'its policy acts',
   DryRun: 'its policy acts',
 } satisfies { [Reason in keyof typeof HELD.reason]?: string };
-
-/** A time, and how far away that is. */
-function when(time: string, now: string): string {
-  const whole = time.replace(/\.\d+Z$/, 'Z');
-  // The day stands in the first lines.
-  const clock = whole.slice(0, 10) === now.slice(0, 10) ? whole.slice(11) : whole;
-  // Of the times as they are printed, so that two that are the same are equally far.
-  const away = Math.floor(Date.parse(time) / 1000) - Math.floor(Date.parse(now) / 1000);
-  if (Number.isNaN(away)) return clock;
-  if (away === 0) return `${clock} (now)`;
-  const span = formatDuration(Math.abs(away) * 1000);
-  return away < 0 ? `${clock} (${span} ago)` : `${clock} (in ${span})`;
-}

@@ -2,8 +2,8 @@
 import { ALARM_ADVICE, FENCED_ADVICE, HELD_ADVICE, LEFT_OFF, TRIED_IN_VAIN } from '../api/advice.ts';
 import type { Advice } from '../api/advice.ts';
 import { COMMANDS } from '../api/advice.ts';
-import { UNFENCEABLE_ADVICE, WRONG_ADVICE } from '../api/advice-of-devices.ts';
 import { DRAINING_ADVICE } from '../api/advice-of-drains.ts';
+import { UNFENCEABLE_ADVICE, WRONG_ADVICE } from '../api/advice-of-devices.ts';
 import { RELEASED_ADVICE, STUCK_ADVICE } from '../api/advice-of-pods.ts';
 import { REQUESTED_ADVICE } from '../api/advice-of-requests.ts';
 import { formatDuration } from '../api/duration.ts';
@@ -11,7 +11,7 @@ import { clockTime, isUnderFence } from '../api/facts.ts';
 import { lapsesAtMs, requestOf } from '../api/fence-request.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { pauseOf } from '../api/pause.ts';
-import { ALARM, FENCED, HELD, RELEASED } from '../api/reasons.ts';
+import { ALARM, FENCED, HELD, RELEASED, WRONG } from '../api/reasons.ts';
 import type { Advised, Known } from './explanation.ts';
 import { advised, isAttended, isBack, isGone, leftAloneBy, namesOf, reportedTrouble } from './explanation.ts';
 
@@ -49,10 +49,20 @@ function heldBy(known: Known): Advised[] {
   const hold = record?.status.hold;
   if (hold === undefined) return stoppedOnly(known);
   const { reason, message, since, until } = hold;
-  const told = advised({ reason, message, since, until }, adviceFor(HELD_ADVICE, reason), namesOf(known));
+  const { ends: usual, can } = adviceFor(HELD_ADVICE, reason);
+  const told = advised(
+    { reason, message, since, until },
+    { ends: usual, can: isAskedWell(known) ? [can[0]] : can },
+    namesOf(known),
+  );
   // As the operator has put it; a command of another version may know less.
   const ends = hold.ends === undefined ? told.wait.ends : hold.ends;
   return [{ ...told, wait: { ...told.wait, ends: policy === undefined ? told.wait.ends : ends } }];
+}
+
+/** To lift a limit would cut this one as well, which is well and waits for nothing. */
+function isAskedWell({ judgement, record }: Known): boolean {
+  return judgement.verdict === 'healthy' && record !== undefined && requestOf(record) !== undefined;
 }
 
 /** Thousands at once have no record each: why nothing is done is the same for all of them. */
@@ -60,8 +70,10 @@ function stormWait(known: Known): Advised[] {
   if (known.storm === undefined) return [];
   const { node, hold } = known.storm;
   const { reason, message, since, until } = hold;
-  const told = `${message} (as the record of ${node} has it, which is in it too)`;
-  return [advised({ reason, message: told, since, until }, adviceFor(HELD_ADVICE, reason), namesOf(known))];
+  const told = `${message}; it has no record of its own: that of ${node}, which is held back by the same, says so`;
+  const { ends, can } = adviceFor(HELD_ADVICE, reason);
+  const own: Advice['can'] = [...can, COMMANDS.witness, COMMANDS.stop];
+  return [advised({ reason, message: told, since, until }, { ends, can: own }, namesOf(known))];
 }
 
 /** Somebody has just stopped it, or has stopped a node that is well. */
@@ -119,8 +131,10 @@ function unselected(known: Known): Advised[] {
 function conditionWaits(known: Known): Advised[] {
   if (known.judgement.verdict !== 'healthy') return [];
   return reportedTrouble(known).map(({ type, status, since, threshold }) => {
-    const time = formatDuration(threshold.condition?.forMs ?? 0);
-    const message = `${type} is ${status}, and policy ${known.policy?.name} begins with ${threshold.remedies[0]?.name} when the operator has seen that for ${time}`;
+    const { forMs = 0 } = threshold.condition ?? {};
+    const dueMs = Date.parse(since) + forMs;
+    const due = Number.isNaN(dueMs) ? '' : ` (at ${clockTime(dueMs)} or later, if the Node has the right time)`;
+    const message = `${type} is ${status}, and policy ${known.policy?.name} begins with ${threshold.remedies[0]?.name} when the operator has seen that for ${formatDuration(forMs)}${due}`;
     const ends = `${type} is not ${status} any more; else its remedy begins`;
     return advised(
       { reason: 'Threshold', message, since },
@@ -240,10 +254,13 @@ function heldRequest(known: Known): Advised[] {
   const { fence, hold } = record?.status ?? {};
   if (record === undefined || asked === undefined || isUnderFence(fence) || hold === undefined) return [];
   const lapsesMs = lapsesAtMs(record);
-  const message = `${asked.by} asked for a fence at ${asked.at}; nothing was begun for it yet`;
+  const message = `the fence that ${asked.by} asked for at ${asked.at} waits; nothing was begun for it yet`;
   const wait = { reason: 'TakenUp', message, ...(lapsesMs === undefined ? {} : { until: clockTime(lapsesMs) }) };
   return [advised(wait, REQUESTED_ADVICE.TakenUp, namesOf(known))];
 }
+
+/** Before anything is said of the device, somebody has to look at another machine, or at data. */
+const seenFirst: ReadonlySet<string> = new Set([WRONG.reason.OutletsSwapped, WRONG.reason.NeverOff]);
 
 /** By which of its devices it could not be fenced. */
 function deviceWaits(known: Known): Advised[] {
@@ -251,10 +268,13 @@ function deviceWaits(known: Known): Advised[] {
   return known.devices.flatMap(({ name, status: { wrong, fenceable, reason = '', message = '', since } }) => {
     if (wrong !== undefined) {
       const wait = { reason: wrong.reason, message: `${name} is not used: ${wrong.message}`, since: wrong.since };
-      return [{ ...advised(wait, adviceFor(WRONG_ADVICE, wrong.reason), names), comesFirst: true as const }];
+      const told = advised(wait, adviceFor(WRONG_ADVICE, wrong.reason), names);
+      return [seenFirst.has(wrong.reason) ? told : { ...told, comesFirst: true as const }];
     }
     if (fenceable !== false) return [];
     const wait = { reason, message: `it could not be fenced by ${name}: ${message}`, since };
-    return [advised(wait, adviceFor(UNFENCEABLE_ADVICE, reason), names)];
+    const told = advised(wait, adviceFor(UNFENCEABLE_ADVICE, reason), names);
+    // What its fence has failed for is mended first.
+    return [known.record?.status.fence?.phase === 'failed' ? { ...told, comesFirst: true as const } : told];
   });
 }

@@ -11,7 +11,7 @@ import { clockTime, isUnderFence } from '../api/facts.ts';
 import type { FenceDeviceStatus } from '../api/fence-device.ts';
 import { requestOf } from '../api/fence-request.ts';
 import { pauseOf } from '../api/pause.ts';
-import { HELD } from '../api/reasons.ts';
+import { HELD, WRONG } from '../api/reasons.ts';
 import type { LadderThreshold, PolicyFacts } from '../api/release-view.ts';
 import type { Judgement } from '../api/view.ts';
 import { VERDICT_REASONS } from '../api/view.ts';
@@ -20,7 +20,9 @@ import { yoursOf } from './explain-yours.ts';
 import { waitsOf } from './explain-waits.ts';
 import { releasesOf } from './incidents.ts';
 import type { Advised, ExplainedEvidence, Explanation, Known } from './explanation.ts';
+import { aheadOf, unlessBack } from './explain-ahead.ts';
 import {
+  fences,
   isAttended,
   isBack,
   isGone,
@@ -76,12 +78,24 @@ function nextOf(known: Known, waits: readonly Advised[]): Pick<Explanation, 'nex
   const { next, hold } = record?.status ?? {};
   if (!isAttended(known)) return beginning(known, waits);
   if (next === undefined) return {};
-  const { what, at } = next;
+  const { at } = next;
+  const what = nextText(known, next.what);
   if (at !== undefined) return { next: { what, at } };
   if (hold === undefined) return { next: { what } };
   const { reason: after, until } = hold;
   return { next: { what, after, ...(until === undefined ? {} : { at: until }) } };
 }
+
+function nextText(known: Known, what: string): string {
+  const { fence } = known.record?.status ?? {};
+  const isUnnamed = known.devices.some(({ status }) => status.wrong?.reason === WRONG.reason.AnotherMachine);
+  const wasSent = (fence?.switched ?? []).some(({ commandSentAt }) => commandSentAt !== undefined);
+  if (fence?.phase === 'poweringOff' && isUnnamed && !wasSent) return otherMachine;
+  return aheadOf(known)?.what === what ? `${what}${unlessBack(known)}` : what;
+}
+
+const otherMachine =
+  'its device is asked again which machine it answers for; while that is another one it is told nothing, and nothing is cut by it';
 
 /** Of a node that is in trouble, and not for long enough yet: what begins then, unless somebody holds it. */
 function beginning(known: Known, waits: readonly Advised[]): Pick<Explanation, 'next'> {
@@ -89,7 +103,9 @@ function beginning(known: Known, waits: readonly Advised[]): Pick<Explanation, '
   if (isGone(known)) return {};
   const isWell = judgement.verdict === 'healthy';
   const met = isWell ? reportedTrouble(known).map(({ threshold }) => threshold) : (policy?.remedy?.thresholds ?? []);
-  const due = met.map((one) => `${one.remedies[0]?.name} begins, if ${thresholdText(one)}`);
+  // Whoever is in a storm has met it long since.
+  const since = known.storm === undefined ? thresholdText : stillText;
+  const due = met.map((one) => `${one.remedies[0]?.name} begins, if ${since(one)}`);
   if (due.length === 0) return {};
   const storm = known.storm?.hold.reason;
   const hold = waits.find(({ wait }) => holdsEverything.has(wait.reason) || wait.reason === storm)?.wait;
@@ -107,6 +123,9 @@ function verdictOf(known: Known): Explanation['verdict'] {
   const now = clockTime(atMs);
   const looked = [...judgement.evidence, ...conditionsSeen(known), ...bootSeen(known)].map((item) => ({
     ...item,
+    ...(item.source === 'Lease' && item.says === 'Alive' && isSaidOff(known)
+      ? { detail: `${item.detail}${justOff}` }
+      : {}),
     at: now,
   }));
   const heard = [...looked, ...devicesHeard(known)];
@@ -126,6 +145,13 @@ function verdictOf(known: Known): Explanation['verdict'] {
     ...(by === undefined ? {} : { by }),
   }));
   return { is: verdict, reason, explanation, from: 'record', evidence: byTime([...stored, ...heard]) };
+}
+
+const justOff = '; but its device says off, and for a while a Lease looks like this after its machine was switched off';
+
+function isSaidOff({ devices, record }: Known): boolean {
+  const isOff = devices.some(({ status: { power, wrong } }) => power === 'off' && wrong === undefined);
+  return isOff && isUnderFence(record?.status.fence);
 }
 
 function byTime(items: readonly ExplainedEvidence[]): ExplainedEvidence[] {
@@ -200,7 +226,7 @@ const holdsEverything: ReadonlySet<string> = new Set([
 function changesOf(known: Known): string[] {
   const { policy, record } = known;
   const { fence, hold } = record?.status ?? {};
-  if (!isLed(known)) return [leading];
+  if (!isLed(known)) return [known.operator.leads === 'nobody' ? leadingFirst : leading];
   if (isGone(known)) return [joined];
   if (known.storm !== undefined) return [inTime, foundOff];
   if (!isAttended(known)) return policy === undefined ? [withoutPolicy] : thresholdsOf(known, policy);
@@ -221,6 +247,7 @@ function changesOf(known: Known): string[] {
 }
 
 const leading = 'an operator leads again: it goes on from what is on record, and decides by what it sees then';
+const leadingFirst = 'an operator leads: it begins with what it sees then';
 const joined = 'a node of this name joins the cluster: then it is looked at like any other';
 const withoutPolicy = 'a policy that selects it; without one nothing is done about it whatever happens';
 const inTime = 'its kubelet renews its Lease and Ready is True before anything is cut: then nothing is done to it';
@@ -238,10 +265,6 @@ const rebooted = 'it is Ready in a new boot: then nothing of before runs there, 
 const offByHand = 'you switch it off by hand, its device says so, and a new fence is begun';
 const putRight = 'what is wrong with its device is put right, a check says so, and it is fenced by it';
 const relapse = 'it is not Ready, falls silent, or uses a released volume again: then it begins anew, and takes longer';
-
-function fences(policy: PolicyFacts | undefined): boolean {
-  return Object.values(policy?.remedy?.kinds ?? {}).includes('fence');
-}
 
 function isPaused({ pause, atMs }: Known): boolean {
   return pause !== undefined && pauseOf(pause, atMs) !== undefined;
@@ -271,28 +294,55 @@ function thresholdText({ condition, lease }: LadderThreshold): string {
   return `${type} is ${status === 'NotTrue' ? 'not True' : status} for ${formatDuration(forMs)}`;
 }
 
-/** What belongs to a wait first; what can be done in every situation last. Without an operator nothing else helps. */
+function stillText(threshold: LadderThreshold): string {
+  return threshold.lease === undefined ? thresholdText(threshold) : 'its Lease is still not renewed';
+}
+
+/**
+ * What belongs to a wait first; what can be done in every situation after it, and what cuts a machine below all that only looks.
+ * Without an operator nothing else helps.
+ */
 function commandsFor(known: Known, waits: readonly Advised[]): Command[] {
   const last = named(known, generalOf(known, waits));
   const first = isLed(known)
     ? waits
         .toSorted((one, other) => Number(other.comesFirst ?? false) - Number(one.comesFirst ?? false))
         .flatMap(({ commands }) => commands)
-    : named(known, [COMMANDS.operators, COMMANDS.leader, COMMANDS.run]);
-  const own = first.filter(
-    ({ command }, at) =>
-      last.every((one) => one.command !== command) &&
-      first.findIndex((one) => one.command === command) === at &&
-      (mayBeFenced(known) || !command.startsWith(fenceCommand)),
-  );
-  return [...inService(known), ...own.slice(0, maxCommands).map((one) => purposeOf(one, first)), ...last];
+    : named(known, withoutOperator(known));
+  const own = first
+    .filter((one) => isBestOf(one, first))
+    .filter(({ command }) => last.every((one) => one.command !== command));
+  const [cutting, looking] = [own.filter(isCut), own.filter((one) => !isCut(one))];
+  return [
+    ...inService(known),
+    ...looking.slice(0, maxCommands),
+    ...last,
+    ...(mayBeFenced(known) ? cutting.map((one) => cutText(known, one)) : []),
+  ];
+}
+
+function isCut({ command }: Command): boolean {
+  return command.startsWith(fenceCommand);
+}
+
+/** The dump that a crashed kernel writes is the only thing that says why it has crashed. */
+function cutText({ record }: Known, { to, command }: Command): Command {
+  const isDumping = record?.status.evidence.some(({ source }) => source === 'Kdump') === true;
+  return { to: isDumping ? `${to}; a crash dump that is still being written is lost` : to, command };
+}
+
+/** Where none was ever seen, nobody led last. */
+function withoutOperator({ operator }: Known): Command[] {
+  const before = operator.leads === 'nobody' ? [] : [COMMANDS.leader];
+  return [COMMANDS.operators, ...before, COMMANDS.run];
 }
 
 const inGeneral: ReadonlySet<string> = new Set(Object.values(COMMANDS).map(({ to }) => to));
 
 /** Of two purposes of one command the one that names what to change: that a policy can be edited helps nobody at night. */
-function purposeOf(one: Command, all: readonly Command[]): Command {
-  return all.find(({ command, to }) => command === one.command && !inGeneral.has(to)) ?? one;
+function isBestOf(one: Command, all: readonly Command[]): boolean {
+  const same = all.filter(({ command }) => command === one.command);
+  return (same.find(({ to }) => !inGeneral.has(to)) ?? same[0]) === one;
 }
 
 /** Of a machine that lives nobody may go on saying that it is off. */

@@ -1,7 +1,7 @@
 /** What an explanation of a node is made from, and what it says: the words that making and writing it share. */
 import type { Advice, Command, Names } from '../api/advice.ts';
 import { commandsOf, filledSentence } from '../api/advice.ts';
-import { isUnderFence } from '../api/facts.ts';
+import { clockTime, isUnderFence } from '../api/facts.ts';
 import type { FenceDeviceStatus } from '../api/fence-device.ts';
 import type { NodeFence, NodeFenceStatus } from '../api/node-fence.ts';
 import type { SeenPause } from '../api/seen-pause.ts';
@@ -162,12 +162,27 @@ export function reportedTrouble({ facts, policy }: Known): (NodeCondition & { th
   });
 }
 
+export function fences(policy: PolicyFacts | undefined): boolean {
+  return Object.values(policy?.remedy?.kinds ?? {}).includes('fence');
+}
+
 export function isMaintained(known: Known): boolean {
   return leftAloneBy(known).some(({ reason }) => reason === 'Maintenance');
 }
 
-export function namesOf({ node, policy, namespace, record, unpause }: Known): Names {
-  return { node, policy: policy?.name, namespace, incident: record?.status.incident?.id, unpause };
+export function namesOf({ node, policy, namespace, record, unpause, storm, leftAlone }: Known): Names {
+  const { incident, fence } = record?.status ?? {};
+  const other = fence?.swapped?.[0] ?? storm?.node;
+  return { node, policy: policy?.name, namespace, incident: incident?.id, unpause, other, later: laterThan(leftAlone) };
+}
+
+const longerMs = 7_200_000;
+
+/** Undefined: nobody has left it alone, or it has no end that could be put off. */
+function laterThan(leftAlone: readonly LeftAlone[]): string | undefined {
+  const ends = leftAlone.map(({ untilMs }) => untilMs);
+  const last = Math.max(...ends.map((untilMs = Infinity) => untilMs));
+  return ends.length === 0 || last === Infinity ? undefined : clockTime(last + longerMs);
 }
 
 export function advised(wait: Omit<Wait, 'ends'>, advice: Advice, names: Names): Advised {

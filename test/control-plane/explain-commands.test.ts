@@ -17,6 +17,8 @@ const names = {
   incident: 'worker-1-2026',
   pod: 'web-0',
   podNamespace: 'default',
+  later: '2026-01-01T02:00:00Z',
+  other: 'worker-2',
 };
 const advice = [
   ALARM_ADVICE,
@@ -48,7 +50,12 @@ const objects: object[] = [
 ];
 const ownObjects: object[] = [
   { apiVersion: own, kind: 'RemedyPolicy', metadata: { name: 'workers' }, spec: { allNodes: true, mode: 'DryRun' } },
-  { apiVersion: own, kind: 'NodeFence', metadata: { name: 'node-fence-worker-1' }, spec: { node: 'worker-1' } },
+  {
+    apiVersion: own,
+    kind: 'NodeFence',
+    metadata: { name: 'node-fence-worker-1' },
+    spec: { node: 'worker-1', requested: { by: 'jane', at: '2026-01-01T00:00:00Z' } },
+  },
   {
     apiVersion: own,
     kind: 'FenceDevice',

@@ -28,7 +28,7 @@ describe('maintenance', () => {
       [
         'Maintenance: under maintenance until 2026-01-01T00:05:07Z',
         'LookingAround: whether other nodes are silent too is found out first',
-        'LookingAround: whether others are silent too is being seen: node-2, node-3 have still to renew, by 2026-01-01T00:05:17Z at the latest',
+        'LookingAround: whether other nodes are silent too is being seen: the next renewal of node-2, node-3 is waited for, until 2026-01-01T00:05:17Z at the latest',
       ],
     );
     assert.equal(fenceOf(seen.world, 'node-1')?.status.hold, undefined);

@@ -143,7 +143,9 @@ describe('storms', () => {
     for (const at of gone) assert.ok(gone.filter((other) => other > at - 60_000 && other <= at).length <= 3);
     const on = askedOf(seen).find(({ what }) => what === 'on')?.at ?? 0;
     assert.ok(on > Math.max(...gone));
-    assert.ok(seen.events.some(({ note }) => /3 pods a minute may go; the next ones at/.test(note)));
+    assert.ok(
+      seen.events.some(({ note }) => /as many pods as may go in a minute \(3\) have gone; the next one at/.test(note)),
+    );
   });
 
   test('[STM-1, STM-4] machines that are found off are not cut: they wait for no turn, and for no storm to pass', async () => {
