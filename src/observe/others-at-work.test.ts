@@ -1,22 +1,21 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import type { AskedElsewhere } from '../api/steps.ts';
 import { toldOther } from '../api/others.ts';
-import type { Foreign } from './others-at-work.ts';
+import type { Foreign, Looked } from './others-at-work.ts';
 import { slim, sources } from './others-at-work.ts';
 
-const node: AskedElsewhere = { name: 'node-3', machine: 'capi/m-3', providerId: 'metal3://metal/host-3/m3m-3' };
+const node: Looked = { name: 'node-3', machine: 'capi/m-3', providerId: 'metal3://metal/host-3/m3m-3' };
 const created = '2026-01-01T00:00:05.123456Z';
 const meta = { name: 'node-3', namespace: 'ns', creationTimestamp: created };
 
 /** What an object of this kind says of that node, as a person would be told; `of`: where it is looked for, if not among all. */
-function told(kind: string, object: object, about: AskedElsewhere = node): string[] {
+function told(kind: string, object: object, about: Looked = node): string[] {
   const source = sources.find((one) => one.kind === kind);
   assert.ok(source, kind);
   return source.tell([slim(object as Foreign)], about, source).map(toldOther);
 }
 
-function placeOf(kind: string, about: AskedElsewhere): object | undefined {
+function placeOf(kind: string, about: Looked): object | undefined {
   const source = sources.find((one) => one.kind === kind);
   assert.ok(source !== undefined && source.of !== 'all');
   return source.of(about);
@@ -85,6 +84,21 @@ describe('[ADM-6] another remediation operator at work', () => {
       assert.equal(told('FenceAgentsRemediation', { metadata: meta, ...object }).length, isAtWork ? 1 : 0);
     });
   }
+});
+
+test('[ADM-6, SEC-4] a Machine of Cluster API counts where it says that it is that node, or where nobody knows', () => {
+  const of = (apiVersion: string, machineSays?: string): number => {
+    const ownerReferences = [{ apiVersion, kind: 'Machine', name: 'm-3' }];
+    return told(
+      'Metal3Remediation',
+      { metadata: { ...meta, namespace: 'capi', name: 'x', ownerReferences } },
+      { ...node, machineSays },
+    ).length;
+  };
+  const group = 'cluster.x-k8s.io/v1beta1';
+  assert.deepEqual([of(group, 'node-3'), of(group), of(group, 'node-4'), of(group, '')], [1, 1, 0, 0]);
+  // Of others it is not read.
+  assert.equal(of('machine.openshift.io/v1beta1', ''), 1);
 });
 
 describe('[ADM-6] a NodeHealthCheck', () => {

@@ -20,6 +20,9 @@ export interface Foreign extends KubeObject {
   };
 }
 
+/** A node, and which node the Machine says that it is that this one names: none, or one of that name; absent: nobody knows. */
+export type Looked = AskedElsewhere & { machineSays?: string | undefined };
+
 interface Read {
   group: string;
   plural: string;
@@ -29,7 +32,7 @@ interface Read {
 export type Source = Read & {
   /** All of them: there are only as many as nodes that somebody is at work on. Or the one that is about this node, if there is. */
   of: 'all' | ((node: AskedElsewhere) => Pick<ObjectRef, 'namespace' | 'name'> | undefined);
-  tell: (objects: readonly Foreign[], node: AskedElsewhere, read: Read) => OtherActor[];
+  tell: (objects: readonly Foreign[], node: Looked, read: Read) => OtherActor[];
 };
 
 export const sources: readonly Source[] = [
@@ -79,13 +82,18 @@ function remediations(known: readonly (readonly [group: string, kind: string, by
   );
 }
 
-/** By an annotation, or by its own name; a Machine is named where it was that which was found unhealthy. */
-function isAbout({ metadata }: Foreign, { name, machine }: AskedElsewhere): boolean {
+/**
+ * By an annotation, or by its own name; a Machine is named where it was that which was found unhealthy. A kubelet may write which
+ * Machine it is: by that of another node which is being remedied it would keep its own from being cut.
+ */
+function isAbout({ metadata }: Foreign, { name, machine, machineSays = name }: Looked): boolean {
   const { annotations = {}, ownerReferences = [], namespace } = metadata;
   const nodeName = annotations['remediation.medik8s.io/node-name'];
   if (nodeName !== undefined) return nodeName === name;
   const owner = ownerReferences.find(({ kind }) => kind === 'Machine');
-  return owner === undefined ? metadata.name === name : machine === `${namespace}/${owner.name}`;
+  if (owner === undefined) return metadata.name === name;
+  const says = groupOf(owner.apiVersion) === 'cluster.x-k8s.io' ? machineSays : name;
+  return machine === `${namespace}/${owner.name}` && says === name;
 }
 
 /** It is done with its node, for better or worse, or has been told to stop. */
@@ -111,7 +119,7 @@ interface InFlight {
 }
 
 /** A remediation of whatever kind that it has begun, and not given up. */
-function healthChecks(objects: readonly Foreign[], { name }: AskedElsewhere): OtherActor[] {
+function healthChecks(objects: readonly Foreign[], { name }: Looked): OtherActor[] {
   return objects.flatMap(({ metadata, status }) =>
     listOf<{ name?: unknown; remediations?: unknown } | null>(status?.unhealthyNodes)
       .filter((node) => node?.name === name)
@@ -128,16 +136,21 @@ function inFlight(one: InFlight | null): Pick<OtherActor, 'object' | 'since'> {
 }
 
 /** It is there for as long as somebody works on the node. */
-function maintenance(objects: readonly Foreign[], { name }: AskedElsewhere, read: Read): OtherActor[] {
+function maintenance(objects: readonly Foreign[], { name }: Looked, read: Read): OtherActor[] {
   return objects
     .filter(({ spec }) => spec?.nodeName === name)
     .map((object) => ({ by: 'the Node Maintenance Operator', does: 'maintains', ...named(object, read) }));
 }
 
+/** Of what was read by the name that a node has for its Machine: empty where there is none, or it is nobody's yet. */
+export function nodeOf(machine: Foreign | undefined): string {
+  return textOf(machine?.status?.nodeRef?.name);
+}
+
 /** Whoever may write to a Node may write which Machine it is: that one has to say so too. */
-function machines(objects: readonly Foreign[], { name }: AskedElsewhere, read: Read): OtherActor[] {
+function machines(objects: readonly Foreign[], { name }: Looked, read: Read): OtherActor[] {
   return objects
-    .filter(({ metadata, status }) => metadata.deletionTimestamp !== undefined && status?.nodeRef?.name === name)
+    .filter((object) => object.metadata.deletionTimestamp !== undefined && nodeOf(object) === name)
     .map((object) => ({
       by: 'Cluster API',
       does: 'removes',
@@ -151,7 +164,7 @@ const givenUp: ReadonlySet<unknown> = new Set(['deprovisioning', 'deleting', 'po
 /** Of what has a name behind it the machine stays off; without one it is a reboot. */
 const rebootAnnotation = 'reboot.metal3.io';
 
-function hosts(objects: readonly Foreign[], _: AskedElsewhere, read: Read): OtherActor[] {
+function hosts(objects: readonly Foreign[], _: Looked, read: Read): OtherActor[] {
   return objects.flatMap((object): OtherActor | [] => {
     const { metadata, spec, status } = object;
     const { annotations = {}, deletionTimestamp } = metadata;
@@ -192,6 +205,10 @@ function objectName(kind: string, { namespace = '', name }: { namespace?: string
 function timed(written: unknown): Pick<OtherActor, 'since'> {
   const atMs = Date.parse(textOf(written));
   return Number.isNaN(atMs) ? {} : { since: clockTime(atMs) };
+}
+
+function groupOf(apiVersion: unknown): string {
+  return typeof apiVersion === 'string' ? apiVersion.replace(/\/.*$/, '') : '';
 }
 
 /** Names and times; whatever else is written there is not repeated. */

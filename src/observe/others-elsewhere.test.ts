@@ -19,6 +19,8 @@ function world(installed: readonly string[] = [group]) {
   const server = { installed, objects: [] as object[], groups: undefined as KubeError['kind'] | undefined };
   const state = Object.assign(server, {
     fails: undefined as KubeError['kind'] | undefined,
+    /** What is read by its name. */
+    named: undefined as object | undefined,
     wait: undefined as Promise<void> | undefined,
   });
   const fail = (kind: KubeError['kind']) => ({ ok: false, error: { kind, message: kind, mayHaveHappened: false } });
@@ -38,7 +40,8 @@ function world(installed: readonly string[] = [group]) {
     get: async ({ resource, name }: { resource: { plural: string }; name: string }) => {
       calls.push(`${resource.plural}/${name}`);
       await state.wait;
-      return fail(state.fails ?? 'notFound');
+      if (state.fails !== undefined || state.named === undefined) return fail(state.fails ?? 'notFound');
+      return { ok: true, value: state.named };
     },
   };
   const others = new OthersElsewhere({
@@ -200,6 +203,35 @@ describe('[ADM-6] who else is at work on a node', () => {
     without.others.of({ name: 'node-3' });
     await settle();
     assert.deepEqual(without.calls, ['groups']);
+  });
+
+  test('[SEC-4] is nobody where the Machine that the node names says that it is another node, or is not there', async () => {
+    const ownerReferences = [{ apiVersion: 'cluster.x-k8s.io/v1beta1', kind: 'Machine', name: 'm-3' }];
+    const remediation = { metadata: { name: 'x', namespace: 'capi', ownerReferences } };
+    const machineOf = (name?: string): object => ({
+      metadata: { name: 'm-3', namespace: 'capi' },
+      status: { nodeRef: { name } },
+    });
+    const found = async (named: object | undefined, fails?: KubeError['kind']): Promise<number> => {
+      const { others, server } = world([group, 'cluster.x-k8s.io']);
+      server.objects = [remediation];
+      others.of(node);
+      await settle();
+      Object.assign(server, { named, fails });
+      const live = await others.live(node);
+      assert.ok(live.ok);
+      assert.deepEqual(others.of(node).found, live.value);
+      return live.value.length;
+    };
+    assert.deepEqual(
+      [
+        await found(machineOf('node-3')),
+        await found(machineOf('node-4')),
+        await found(machineOf()),
+        await found(undefined),
+      ],
+      [1, 0, 0, 0],
+    );
   });
 
   test('what was read of one node alone is not known of its next trouble, while another one is in trouble', async () => {

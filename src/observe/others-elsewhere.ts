@@ -12,7 +12,7 @@ import { failure } from '../kube/errors.ts';
 import type { ObjectRef, Resource } from '../kube/resources.ts';
 import { collectionPath, objectPath } from '../kube/resources.ts';
 import type { Foreign, Source } from './others-at-work.ts';
-import { resourceOf, slim, sources } from './others-at-work.ts';
+import { nodeOf, resourceOf, slim, sources } from './others-at-work.ts';
 
 export interface OthersElsewhereOptions {
   client: KubeClient;
@@ -96,14 +96,23 @@ export class OthersElsewhere {
   #told(node: AskedElsewhere): Elsewhere {
     const nowMs = this.#options.clock.monotonic();
     const open = this.#groups === undefined ? [this.#openSinceMs ?? nowMs] : [];
-    const found = this.#questions(node).flatMap(({ source, path }) => {
+    const questions = this.#questions(node);
+    const looked = { ...node, machineSays: this.#machineSays(questions) };
+    const found = questions.flatMap(({ source, path }) => {
       const { objects = [], atMs, openSinceMs, isSettled = false } = this.#known.get(path) ?? {};
       if (isSettled) return [];
       if (openSinceMs !== undefined) open.push(openSinceMs);
       else if (atMs === undefined) open.push(nowMs);
-      return source.tell(objects, node, source);
+      return source.tell(objects, looked, source);
     });
     return { found, ...(open.length === 0 ? {} : { openForMs: nowMs - Math.min(...open) }) };
+  }
+
+  /** Undefined: it was not read, or may not be. */
+  #machineSays(questions: readonly Question[]): string | undefined {
+    const asked = questions.find(({ source }) => source.kind === 'Machine');
+    const known = asked === undefined ? undefined : this.#known.get(asked.path);
+    return known?.atMs === undefined ? undefined : nodeOf(known.objects[0]);
   }
 
   /** Only of what is installed. */

@@ -136,6 +136,7 @@ describe('the guard', { timeout: 180_000 }, () => {
     await may('admin', ['create', '-f', '-'], device);
     // Without it all of this is allowed.
     await may(kubelet, ['annotate', 'node', 'worker-1', 'fenceline.dev/pause.mine=2030-01-01T00:00:00Z']);
+    await may(kubelet, ['annotate', 'node', 'worker-1', 'cluster.x-k8s.io/cluster-namespace=capi']);
     await install(controlPlane, 'deploy/guard.yaml', 'SECURITY.md');
     await waitFor('the guard to be in force', async () => {
       const { code } = await as(kubelet, ['annotate', 'node', 'worker-1', 'fenceline.dev/probe=1', '--dry-run=server']);
@@ -146,9 +147,15 @@ describe('the guard', { timeout: 180_000 }, () => {
 
   test('[SEC-4] a kubelet keeps its own Node as it has to, and writes nothing there that is ours', async () => {
     const why = /a kubelet may not write annotations of fenceline\.dev/;
-    for (const annotation of ['fenceline.dev/maintenance-until=2030-01-01T00:00:00Z', 'fenceline.dev/pause.mine-']) {
-      await mayNot(kubelet, ['annotate', 'node', 'worker-1', annotation], why);
-    }
+    const marks = [
+      'fenceline.dev/maintenance-until=2030-01-01T00:00:00Z',
+      'fenceline.dev/pause.mine-',
+      'cluster.x-k8s.io/machine=of-another',
+      'cluster.x-k8s.io/cluster-namespace-',
+      'machine.openshift.io/machine=machines/of-another',
+      'weave.works/kured-reboot-in-progress=now',
+    ];
+    for (const mark of marks) await mayNot(kubelet, ['annotate', 'node', 'worker-1', mark], why);
     await mayNot(
       kubelet,
       ['annotate', '--overwrite', 'node', 'worker-1', 'fenceline.dev/pause.mine=2031-01-01T00:00:00Z'],
