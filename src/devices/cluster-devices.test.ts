@@ -99,6 +99,36 @@ describe('devices of a cluster', () => {
     assert.match(await found(wrong, {}, 'bmc', bmc), /^systems_uri: write a path on the device/);
   });
 
+  test('[SEC-1] a Secret that says which hosts it is for goes to no other one, whoever names it and whatever is beside it', async () => {
+    const cluster = await ActCluster.create();
+    const { client, clock } = cluster;
+    const made = async (name: string, values: Record<string, string>, hosts?: string): Promise<void> => {
+      const { metadata, data } = secretOf(name, values);
+      const annotations = hosts === undefined ? {} : { 'fenceline.dev/hosts': hosts };
+      assert.ok((await client.create(secrets, { metadata: { ...metadata, annotations }, data } as never)).ok);
+    };
+    await made('bmc', { password: 'canary' }, '10.0.0.0/24');
+    await made('elsewhere', { ip: '203.0.113.7' });
+    await made('unreadable', { password: 'canary' }, 'everywhere!');
+    const devices = new ClusterDevices({ client, clock, namespace: 'default', agents });
+    const of = async (written: Record<string, string>, ...named: string[]): Promise<string> => {
+      const parameters = { username: 'admin', systems_uri: '/redfish/v1/Systems/1', ...written };
+      const redfish = { ...method, driver: 'agent:fence_redfish', secrets: named, parameters };
+      const answer = await devices.device(aNode(), redfish);
+      return answer.ok ? answer.device.name : `${answer.key}: ${answer.problem}`;
+    };
+    assert.equal(await of({ ip: '10.0.0.1' }, 'bmc'), 'redfish 10.0.0.1 /redfish/v1/Systems/1');
+    const why =
+      'ip: Secret bmc: it is for 10.0.0.0/24 alone (its annotation fenceline.dev/hosts), and ip is another host';
+    assert.equal(await of({ ip: '203.0.113.7' }, 'bmc'), why);
+    assert.equal(await of({}, 'elsewhere', 'bmc'), why);
+    assert.equal(await of({}, 'bmc', 'elsewhere'), why);
+    assert.match(
+      await of({ ip: '10.0.0.1' }, 'unreadable'),
+      /^secret: Secret unreadable: .*has "everywhere!", which is none/,
+    );
+  });
+
   test('[EVD-4] what costs little to ask is kept for a minute where it is only asked, and no longer than it answers', async () => {
     const cluster = await ActCluster.create();
     const { client, clock } = cluster;

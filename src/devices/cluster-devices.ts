@@ -13,6 +13,7 @@ import type { Clock } from '../clock.ts';
 import type { AgentSettings } from './agent.ts';
 import { AgentCatalogue } from './agent.ts';
 import { cloudDrivers } from './clouds/index.ts';
+import { HOSTS_ANNOTATION, whyNotSent } from './credential-hosts.ts';
 import type { Device, DeviceDriver, DeviceParameters, ParameterProblem } from './device.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
 import { secrets } from '../kube/resources.ts';
@@ -77,6 +78,8 @@ export class ClusterDevices implements DeviceProvider {
       : { ok: true as const, of: wanted.method.parameters };
     if (!given.ok) return given;
     const plain = given.of;
+    const unsent = notSent(plain, secret);
+    if (unsent !== undefined) return unsent;
     const parameters = { plain, secret: values };
     const found = await this.#driver(wanted.method.driver, parameters);
     if (!found.ok) return found;
@@ -105,7 +108,7 @@ export class ClusterDevices implements DeviceProvider {
 
   async #secretOf({ secrets: names }: Method): Promise<HeldBySecrets | NoDevice> {
     const values: Record<string, string> = {};
-    const from = new Map<string, string>();
+    const [from, forHosts] = [new Map<string, string>(), new Map<string, string>()];
     for (const name of names) {
       const ref = { resource: secrets, namespace: this.#namespace, name };
       const read = await this.#client.get<WireSecret>(ref, { timeoutMs: readTimeoutMs });
@@ -114,12 +117,14 @@ export class ClusterDevices implements DeviceProvider {
         const missing = `there is no Secret ${name} in namespace ${this.#namespace}: create it, or correct the name`;
         return { ok: false, problem: isMissing ? missing : read.error.message, key: 'secret' };
       }
+      const hosts = read.value.metadata.annotations?.[HOSTS_ANNOTATION];
+      if (hosts !== undefined) forHosts.set(name, hosts);
       for (const [key, value] of Object.entries(read.value.data ?? {})) {
         values[key] = Buffer.from(value, 'base64').toString('utf8');
         from.set(key, name);
       }
     }
-    return { ok: true, values, from };
+    return { ok: true, values, from, forHosts };
   }
 }
 
@@ -139,6 +144,26 @@ interface HeldBySecrets {
   values: Record<string, string>;
   /** Which Secret a key comes from. */
   from: ReadonlyMap<string, string>;
+  /** Those that say which hosts they are for. */
+  forHosts: ReadonlyMap<string, string>;
+}
+
+/** Whoever names a Secret beside an address of their own is not brought what is in it. */
+function notSent(
+  plain: Readonly<Record<string, string>>,
+  { values, from, forHosts }: HeldBySecrets,
+): NoDevice | undefined {
+  for (const [name, written] of forHosts) {
+    const [own, others] = [true, false].map((isOwn) =>
+      Object.fromEntries(Object.entries(values).filter(([key]) => (from.get(key) === name) === isOwn)),
+    );
+    for (const told of [plain, others]) {
+      const unsent = whyNotSent(written, told ?? {}, own);
+      if (unsent !== undefined)
+        return { ok: false, problem: `Secret ${name}: ${unsent.problem}`, key: unsent.key ?? 'secret' };
+    }
+  }
+  return undefined;
 }
 
 /** What is wrong in a Secret is corrected there, and not where the Secret is named; what is written beside it, where it is written. */
