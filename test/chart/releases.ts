@@ -1,5 +1,5 @@
 /**
- * Releases as they were: what their chart rendered, and objects of every kind as their operator had left them. `node
+ * Releases as they were: what their chart rendered, their operator, and objects of every kind as that had left them. `node
  * test/chart/releases.ts VERSION` keeps the present one; what was published is not written again.
  */
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,6 +11,7 @@ import { ensureHelm } from '../../control-plane/build.ts';
 import { API_VERSION } from '../../src/api/common.ts';
 import { toYamlStream } from '../../src/cli/yaml.ts';
 import type { World } from '../../src/world/world.ts';
+import { keepOperator } from '../support/older-operator.ts';
 import { run, scenariosOf } from '../simulation/run-file.ts';
 import type { Manifest } from './helm.ts';
 import { manifestsIn } from './helm.ts';
@@ -29,6 +30,13 @@ export function manifestsOf(version: string): string {
 /** With their status. */
 export function objectsOf(version: string): Manifest[] {
   return manifestsIn(readFileSync(join(folder, version, 'objects.yaml'), 'utf8'));
+}
+
+/** As they were applied. */
+export function crdsOf(version: string): Manifest[] {
+  return manifestsIn(readFileSync(manifestsOf(version), 'utf8'))
+    .filter(({ kind }) => kind === 'CustomResourceDefinition')
+    .map(({ apiVersion, kind, metadata: { name }, spec }) => ({ apiVersion, kind, metadata: { name }, spec }));
 }
 
 /** A chart that installs what that release installed, until the tests of the file are over. */
@@ -78,5 +86,6 @@ if (import.meta.main) {
   if (version === undefined || !/^\d+\.\d+\.\d+$/.test(version)) throw new Error('which version?');
   mkdirSync(join(folder, version), { recursive: true });
   writeFileSync(manifestsOf(version), await rendered());
+  await keepOperator(version);
   writeFileSync(join(folder, version, 'objects.yaml'), toYamlStream(await lived()));
 }
