@@ -17,6 +17,7 @@ interface Container {
   image: string;
   args: string[];
   ports: { name: string; containerPort: number; hostPort?: number; protocol: string }[];
+  volumeMounts?: { name: string; mountPath: string; readOnly?: boolean }[];
 }
 interface PodSpec {
   containers: [Container];
@@ -144,18 +145,50 @@ describe('the chart', () => {
     const usual = podOf(await render());
     assert.equal(usual.affinity, undefined);
     const required = podOf(await render({ placement: { controlPlane: 'Required', tolerations: [{ key: 'mine' }] } }));
-    assert.ok(required.affinity?.nodeAffinity['requiredDuringSchedulingIgnoredDuringExecution'] !== undefined);
+    const there = { matchExpressions: [{ key: 'node-role.kubernetes.io/control-plane', operator: 'Exists' }] };
+    assert.deepEqual(required.affinity?.nodeAffinity, {
+      requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [there] },
+    });
     assert.deepEqual(required.tolerations.map(({ key }) => key).slice(-2), [
       'node-role.kubernetes.io/control-plane',
       'mine',
     ]);
     const preferred = podOf(await render({ placement: { controlPlane: 'Preferred' } }));
-    assert.ok(preferred.affinity?.nodeAffinity['preferredDuringSchedulingIgnoredDuringExecution'] !== undefined);
+    assert.deepEqual(preferred.affinity?.nodeAffinity, {
+      preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, preference: there }],
+    });
     const host = podOf(await render({ hostNetwork: true, kdump: { enabled: true, port: 7411 } }));
     assert.deepEqual([host['hostNetwork'], host['dnsPolicy']], [true, 'ClusterFirstWithHostNet']);
     const port = { name: 'kdump', containerPort: 7411, hostPort: 7411, protocol: 'UDP' };
     assert.deepEqual(host.containers[0].ports.at(-1), port);
     assert.ok(host.containers[0].args.includes('--kdump-bind-address=:7411'));
+  });
+
+  test('has on its pods what people add to them', async () => {
+    const rendered = await render({
+      podLabels: { team: 'storage' },
+      podAnnotations: { 'example.com/note': 'ours' },
+      image: { pullSecrets: ['registry', 'mirror'] },
+      placement: { nodeSelector: { pool: 'system' } },
+      operator: { agentTrust: { configMap: 'bmcs', key: 'all.pem' }, tracePasses: true },
+    });
+    const { metadata } = specOf<{ template: { metadata: Manifest['metadata'] } }>(rendered, 'Deployment').template;
+    assert.equal(metadata.labels?.['team'], 'storage');
+    assert.equal(metadata.annotations?.['example.com/note'], 'ours');
+    const pod = podOf(rendered);
+    assert.deepEqual(pod['imagePullSecrets'], [{ name: 'registry' }, { name: 'mirror' }]);
+    assert.deepEqual(pod['nodeSelector'], { pool: 'system' });
+    const { volumeMounts = [], args } = pod.containers[0];
+    const mounts = volumeMounts.map(({ name, mountPath, readOnly }) => [name, mountPath, readOnly]);
+    assert.deepEqual(mounts.slice(1), [
+      ['trust', '/etc/fenceline/trust', true],
+      ['passes', '/var/lib/fenceline/passes', undefined],
+    ]);
+    assert.deepEqual((pod['volumes'] as object[]).slice(1), [
+      { name: 'trust', configMap: { name: 'bmcs' } },
+      { name: 'passes', emptyDir: { sizeLimit: '128Mi' } },
+    ]);
+    assert.ok(args.includes('--agent-trust-file=/etc/fenceline/trust/all.pem'));
   });
 
   test('names the image by version and flavour, or as it is told', async () => {
@@ -195,15 +228,30 @@ describe('the chart', () => {
       monitoring: { serviceMonitor: { enabled: true } },
     });
     const policy = specOf<{ ingress: object[]; egress: object[] }>(more, 'NetworkPolicy');
-    assert.deepEqual(policy.ingress, []);
-    assert.deepEqual(policy.egress.at(-1), { to: [{ ipBlock: { cidr: '192.0.2.0/24' } }] });
+    assert.deepEqual(policy, {
+      podSelector: { matchLabels: { 'app.kubernetes.io/name': 'fenceline' } },
+      policyTypes: ['Ingress', 'Egress'],
+      ingress: [],
+      egress: [
+        { ports: [443, 6443, 10250].map((port) => ({ port, protocol: 'TCP' })) },
+        { ports: ['UDP', 'TCP'].map((protocol) => ({ port: 53, protocol })) },
+        { to: [{ ipBlock: { cidr: '192.0.2.0/24' } }] },
+      ],
+    });
     assert.ok(kindsOf(more).has('ServiceMonitor'));
+    const scrapers = [{ namespaceSelector: {} }];
     const open = await render({
-      networkPolicy: { enabled: true, scrapers: [{ namespaceSelector: {} }] },
+      networkPolicy: { enabled: true, scrapers, kdumpFrom: ['192.0.2.0/24', '2001:db8::/64'] },
       kdump: { enabled: true },
     });
     const { ingress } = specOf<{ ingress: object[] }>(open, 'NetworkPolicy');
-    assert.equal(ingress.length, 2);
+    assert.deepEqual(ingress, [
+      { ports: [{ port: 8080, protocol: 'TCP' }], from: scrapers },
+      {
+        ports: [{ port: 7410, protocol: 'UDP' }],
+        from: ['192.0.2.0/24', '2001:db8::/64'].map((cidr) => ({ ipBlock: { cidr } })),
+      },
+    ]);
   });
 });
 

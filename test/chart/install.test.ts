@@ -18,7 +18,7 @@ import type { OperatorProcess } from '../support/operator-process.ts';
 import { operatorAccount } from '../support/operator-rights.ts';
 import { waitFor } from '../support/wait.ts';
 import { helm, helmHome, manifestsIn } from './helm.ts';
-import { replicaOf, type Deployment } from './replica.ts';
+import { accountOf, replicaOf, type Deployment } from './replica.ts';
 
 const namespace = 'fenceline';
 const byHelm = commandsOf('docs/install.md', 'By helm');
@@ -39,6 +39,27 @@ apiVersion: fenceline.dev/v1alpha1
 kind: NodeFence
 metadata: {name: node-fence-worker-1}
 spec: {node: worker-1}
+`;
+
+/** Where nobody answers. */
+const device = `
+apiVersion: v1
+kind: Node
+metadata: {name: worker-1}
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: bmc, namespace: fenceline}
+stringData: {password: change-me}
+---
+apiVersion: fenceline.dev/v1alpha1
+kind: FenceDevice
+metadata: {name: bmc, namespace: fenceline}
+spec:
+  node: worker-1
+  agent: fence_redfish
+  parameters: {ip: 127.0.0.1, ipport: "1", username: admin, systems_uri: /redfish/v1/Systems/1}
+  secrets: [bmc]
 `;
 
 function command(among: readonly string[], word: string): string {
@@ -187,6 +208,28 @@ describe('docs/install.md', { timeout: 300_000 }, () => {
     const forged = ['patch', 'nodefence', 'node-fence-worker-1', '--subresource=status', '--type=merge'];
     const { stderr } = await kubectl(...forged, '-p', '{"status":{"epoch":7}}');
     assert.match(stderr, /people may write the approval alone/);
+  });
+
+  test('[USE-1, USE-2] by helm: what documents have people type in its pod is what its image runs, and its account may ask the devices', async () => {
+    const [, entry = ''] = /^ENTRYPOINT \["(.*)"\]$/m.exec(readFileSync('Containerfile', 'utf8')) ?? [];
+    const [program, ...words] = entry.split('", "');
+    const inPod = `kubectl exec -n fenceline deployment/fenceline -- ${program} ${words.at(-1)} check -n fenceline`;
+    for (const file of ['README.md', 'docs/install.md', 'docs/fencing.md'])
+      assert.ok(readFileSync(file, 'utf8').includes(`\`${inPod}\``), file);
+    const notes = readFileSync('chart/templates/NOTES.txt', 'utf8').replaceAll(
+      '--namespace {{ .Release.Namespace }}',
+      '-n fenceline',
+    );
+    assert.ok(notes.includes(inPod));
+
+    await applied(device);
+    const kubeconfig = await accountOf(controlPlane);
+    const asked = `bin/fenceline check -n fenceline --kubeconfig ${kubeconfig} || test $? = 1`;
+    const said = await type(asked, env);
+    assert.match(said, /^worker-1 +\S+ +no +bmc: unknown/m);
+    assert.doesNotMatch(said, /may not|forbidden/);
+    for (const what of ['node worker-1', 'fencedevice bmc', 'secret bmc'])
+      assert.equal((await kubectl('delete', ...what.split(' '), '-n', namespace)).code, 0);
   });
 
   test('by helm: host ports are refused before anything is changed, and it says what to do', async () => {
