@@ -34,7 +34,7 @@ function replace({ certPem, keyPem }: { certPem: string; keyPem: string }): void
 /** Whose tokens are known and who may; `asked` are the reviews that came to it. */
 class FakeApi {
   readonly asked: string[] = [];
-  answers: 'yes' | 'no' | 'away' | 'never' = 'yes';
+  answers: 'yes' | 'no' | 'away' | 'halfAway' | 'never' = 'yes';
 
   create = async (resource: { kind: string }, object: object): Promise<never> => {
     const { spec } = object as { spec: Record<string, unknown> };
@@ -43,10 +43,11 @@ class FakeApi {
     if (this.answers === 'away') return { ok: false, error: away } as never;
     if (resource.kind === 'TokenReview') {
       const token = String(spec['token']);
-      const user = { username: token, groups: ['all'] };
+      const user = token === 'nameless' ? {} : { username: token, groups: ['all'] };
       const status = token.startsWith('bad') ? { authenticated: false, user } : { authenticated: true, user };
       return { ok: true, value: { status } } as never;
     }
+    if (this.answers === 'halfAway') return { ok: false, error: away } as never;
     assert.deepEqual(spec['nonResourceAttributes'], { path: '/metrics', verb: 'get' });
     return { ok: true, value: { status: { allowed: this.answers === 'yes' && spec['user'] !== 'joe' } } } as never;
   };
@@ -129,6 +130,7 @@ describe('the door of metrics', { timeout: 60_000 }, () => {
     assert.deepEqual(api.asked, []);
     assert.equal((await ask('bad')).status, 401);
     assert.equal((await ask('joe')).status, 403);
+    assert.equal((await ask('nameless')).status, 401, 'a token of nobody has the rights of nobody');
     assert.equal(renders, 0);
     assert.deepEqual(await ask('jane').then(({ status, text }) => [status, text]), [200, 'secret 1\n']);
     assert.equal((await ask('jane', { path: '/healthz' })).status, 404);
@@ -147,6 +149,10 @@ describe('the door of metrics', { timeout: 60_000 }, () => {
     clock.advance(60_000);
     assert.equal((await ask('jane')).status, 503);
     assert.equal(said.length, 2);
+    clock.advance(60_000);
+    api.answers = 'halfAway';
+    assert.equal((await ask('jane')).status, 503, 'whose token it is says nothing of what that one may');
+    assert.equal(said.length, 3);
     api.answers = 'yes';
     assert.equal((await ask('jane')).status, 200, 'what was not known is not kept');
   });
