@@ -9,6 +9,7 @@ describe('[SEC-1] what is in a Secret', () => {
     for (const [written, ip] of [
       ['192.0.2.7', '192.0.2.7'],
       ['192.0.2.7', '192.0.2.7:623'],
+      ['192.0.2.7, ', '192.0.2.7'],
       ['192.0.2.0/24, bmc-1.example.com', '192.0.2.200'],
       ['192.0.2.0/24 bmc-1.example.com', 'BMC-1.example.com.'],
       ['*.bmc.example.com', 'worker-1.bmc.example.com'],
@@ -35,6 +36,8 @@ describe('[SEC-1] what is in a Secret', () => {
       ['*.example.com', 'evilexample.com'],
       ['2001:db8::/64', '2001:db8:0:1::17'],
       ['0.0.0.0/0', '::1'],
+      ['192.0.2.0/24', '::ffff:192.0.2.7'],
+      ['*.2.7', '192.0.2.7'],
     ] as const) {
       assert.ok(!may(written, { ip }), `${written}: ${ip}`);
     }
@@ -60,6 +63,8 @@ describe('[SEC-1] what is in a Secret', () => {
       whyNotSent('192.0.2.7', { plug: '3' }, { ip: '198.51.100.7' }) === undefined,
       'what stands in it is its own',
     );
+    assert.ok(may('192.0.2.0/24', { ip: '192.0.2.7', plug: '198.51.100.7', port_as_ip: '0' }));
+    assert.ok(may('192.0.2.0/24', { ip: '192.0.2.7', plug: '192.0.2.8', port_as_ip: '1', username: 'admin' }));
     assert.ok(may('192.0.2.0/24', {}), 'to the public address of its cloud');
   });
 

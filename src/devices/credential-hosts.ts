@@ -71,7 +71,7 @@ function ruleOf(entry: string): ((host: string) => boolean) | undefined {
     if (prefix > most) return undefined;
     const network = new BlockList();
     network.addSubnet(address, prefix, family === 4 ? 'ipv4' : 'ipv6');
-    return (host) => isIP(host) === family && network.check(host, family === 4 ? 'ipv4' : 'ipv6');
+    return (host) => network.check(host, family === 4 ? 'ipv4' : 'ipv6');
   }
   // Digits and dots alone are an address to some, and it is not this one.
   if (!/^(?:\*\.)?[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*\.?$/.test(entry) || /^[\d.]+$/.test(entry)) return undefined;
