@@ -164,8 +164,16 @@ describe('the port of probes and metrics', { timeout: 60_000 }, () => {
 
   test('[SEC-5] so many connections of one address, and those of others are taken all the same', async () => {
     const running = await start({ connectionsOfOne: 4 });
+    const first = visitor();
+    await waitFor('the first', () => running.open === 1);
     const hoard = Array.from({ length: 40 }, () => visitor());
-    await waitFor('the rest to be refused', () => running.refused === 36);
+    await waitFor('the rest to be refused', () => running.refused === 37);
+    assert.equal(running.open, 4);
+    // Whoever leaves makes room for one, and not for as many again.
+    first.destroy();
+    await waitFor('one to be gone', () => running.open === 3);
+    hoard.push(visitor(), visitor());
+    await waitFor('one of two to be refused', () => running.refused === 38);
     assert.equal(running.open, 4);
     const probe = visitor('127.0.0.2');
     assert.equal(bodyOf(await answerTo(ask('/healthz'), probe)), 'ok\n');
