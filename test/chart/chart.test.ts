@@ -270,12 +270,20 @@ describe('protected metrics', () => {
     const rendered = await render(values, 'kube-fencing');
     const pod = podOf(rendered);
     assert.ok(pod.containers[0].args.includes('--metrics-bind-address=:9443'));
-    assert.match(JSON.stringify(pod), /"secret":\{"secretName":"certificate"/);
+    assert.deepEqual(pod.containers[0].ports, [
+      { name: 'http', containerPort: 8080, protocol: 'TCP' },
+      { name: 'metrics', containerPort: 9443, protocol: 'TCP' },
+    ]);
+    const mounts = pod.containers[0].volumeMounts?.slice(1);
+    assert.deepEqual(mounts, [{ name: 'metrics', mountPath: '/etc/fenceline/metrics', readOnly: true }]);
+    assert.deepEqual((pod['volumes'] as object[]).slice(1), [
+      { name: 'metrics', secret: { secretName: 'certificate' } },
+    ]);
     const { ports } = specOf<{ ports: { name: string }[] }>(rendered, 'Service');
-    assert.deepEqual(
-      ports.map(({ name }) => name),
-      ['http', 'metrics'],
-    );
+    assert.deepEqual(ports, [
+      { name: 'http', port: 8080, targetPort: 'http', protocol: 'TCP' },
+      { name: 'metrics', port: 9443, targetPort: 'metrics', protocol: 'TCP' },
+    ]);
     const { ingress } = specOf<{ ingress: { ports: object[] }[] }>(rendered, 'NetworkPolicy');
     assert.deepEqual(ingress[0]?.ports, [{ port: 9443, protocol: 'TCP' }]);
     const { endpoints } = specOf<{ endpoints: Endpoint[] }>(rendered, 'ServiceMonitor');
