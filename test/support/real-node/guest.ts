@@ -93,7 +93,7 @@ async function makeKernel(work: string, target: string): Promise<void> {
 }
 
 async function makeInitramfs(library: string, dir: string, target: string): Promise<void> {
-  for (const one of ['bin', 'proc', 'sys', 'dev', 'root', 'modules']) await mkdir(join(dir, one), { recursive: true });
+  for (const one of ['bin', 'proc', 'sys', 'dev', 'disk', 'modules']) await mkdir(join(dir, one), { recursive: true });
   const [busybox = ''] = (await command('which', 'busybox')).split('\n');
   await copyFile(busybox, join(dir, 'bin', 'busybox'));
   const order = inOrder(await readFile(join(library, 'modules.dep'), 'utf8'));
