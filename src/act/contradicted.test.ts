@@ -13,11 +13,13 @@ describe('[SAF-1] a device that said off is', () => {
   let memory: DeviceMemory;
   let bootId: string;
   let renewedAtMs: number;
+  /** How long before it was seen a renewal was made. */
+  let lateMs: number;
 
   beforeEach(async () => {
     cluster = await ActCluster.create();
     const { client, clock } = cluster;
-    [bootId, renewedAtMs] = ['first', clock.monotonic()];
+    [bootId, renewedAtMs, lateMs] = ['first', clock.monotonic(), 0];
     memory = new DeviceMemory({
       client,
       clock,
@@ -33,7 +35,8 @@ describe('[SAF-1] a device that said off is', () => {
       rivalOf: () => undefined,
       lifeOf: () => {
         const unchangedForMs = clock.monotonic() - renewedAtMs;
-        return { bootId, lease: { renewTime: '', unchangedForMs, renewed: true, renewedSinceNotReady: false } };
+        const lease = { renewTime: '', unchangedForMs, renewed: true, renewedSinceNotReady: false };
+        return { bootId, lease, provenForMs: unchangedForMs + lateMs };
       },
     });
     says('on');
@@ -68,6 +71,19 @@ describe('[SAF-1] a device that said off is', () => {
     assert.equal(wrong(), undefined);
     says('off');
     assert.equal(wrong(), undefined);
+  });
+
+  test('not wrong by a renewal from before that is seen late, as when the API server was away', () => {
+    says('off');
+    pass(9000);
+    lateMs = 8000;
+    renews();
+    pass(60_000);
+    assert.equal(wrong(), undefined);
+    lateMs = 6000;
+    renews();
+    pass(3000);
+    assert.equal(wrong(), 'OffWhileAlive', 'the next one is from after it');
   });
 
   test('not wrong when the machine was booted, which it tells a moment after its first renewal', () => {

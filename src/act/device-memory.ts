@@ -19,9 +19,17 @@ import { DeviceRecords, isWritten } from './device-records.ts';
 import type { Asked } from './device-tasks.ts';
 import { PlugBook } from './plug-book.ts';
 
+interface Life {
+  lease?: LeaseSign | undefined;
+  /** How long ago its last renewal was made, at most; absent: it was made when it was seen. */
+  provenForMs?: number | undefined;
+  bootId: string;
+  machine?: string | undefined;
+}
+
 export interface DeviceMemoryOptions extends DeviceRecordsOptions {
   /** What is known of whether a node lives. */
-  lifeOf: (node: string) => { lease?: LeaseSign | undefined; bootId: string; machine?: string | undefined };
+  lifeOf: (node: string) => Life;
   /** Another node that says that it is this machine. */
   rivalOf: (node: string, key: string) => string | undefined;
   learn: (before: FenceDeviceStatus, heard: Heard) => FenceDeviceStatus;
@@ -93,7 +101,7 @@ export class DeviceMemory {
     const said = ofAnother(node, method, { said: heard.said, rival: (key) => rivalOf(node.name, key) });
     const record = this.#recordOf(node.name, method);
     const { own } = record;
-    const { lease, isAlive, bootId, machine } = this.#lifeOf(node.name);
+    const { lease, provenForMs, isAlive, bootId, machine } = this.#lifeOf(node.name);
     const again = (): void => void this.#weighed(node, asked, heard);
     if (said.power === 'on' && !isAlive && lease !== undefined && lease.renewed !== true) {
       own.saidOn = { atMs: clock.monotonic(), renew: again };
@@ -101,7 +109,7 @@ export class DeviceMemory {
     }
     const saidOff = own.saidOff?.bootId === bootId ? own.saidOff : undefined;
     const nowMs = clock.monotonic();
-    const renewedAtMs = lease?.renewed === true ? nowMs - lease.unchangedForMs : -Infinity;
+    const renewedAtMs = lease?.renewed === true ? nowMs - (provenForMs ?? lease.unchangedForMs) : -Infinity;
     const configuration = deviceHash(method);
     const allOffMs = saidOff && this.#allOffMs(node.name, configuration, saidOff);
     const news: Heard = {
@@ -321,9 +329,9 @@ export class DeviceMemory {
     return blind.length > 0 && blind.every((one) => one !== undefined && hasSaidOff(one, sinceMs));
   }
 
-  #lifeOf(node: string): ReturnType<DeviceMemoryOptions['lifeOf']> & { isAlive: boolean } {
-    const { lease, bootId, machine } = this.#options.lifeOf(node);
-    return { lease, bootId, machine, isAlive: lease?.renewed === true && isRenewing(lease) };
+  #lifeOf(node: string): Life & { isAlive: boolean } {
+    const life = this.#options.lifeOf(node);
+    return { ...life, isAlive: life.lease?.renewed === true && isRenewing(life.lease) };
   }
 
   /** With the machine that its node has now. */

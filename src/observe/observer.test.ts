@@ -58,6 +58,29 @@ describe('observer', () => {
     await end();
   });
 
+  test('[SAF-1] a renewal that is seen late was made then only where its kubelet says so, and our view could not have shown it', async () => {
+    const { clock, observer, watches, server, end } = await begin();
+    const at = (seconds: number): string => new Date(Date.UTC(2020, 0, 1) + seconds * 1000).toISOString();
+    assert.equal(observer.provenForMs('b'), undefined, 'nobody has seen it renewed');
+    await watches.leases.event('ADDED', lease('b', '20', at(0)));
+    clock.advance(10_000);
+    await watches.leases.event('MODIFIED', lease('b', '21', at(10)));
+    assert.equal(observer.provenForMs('b'), 0);
+    clock.advance(25_000);
+    await watches.leases.event('MODIFIED', lease('b', '22', at(20)));
+    assert.equal(observer.renewedForMs('b'), 14_990);
+    assert.equal(observer.provenForMs('b'), 14_990, 'nothing was heard of since before');
+    for (let probes = 0; probes < 2; probes += 1) {
+      (await server.next('probe', '/leases')).answer(response('{"metadata":{"resourceVersion":"22"},"items":[]}'));
+      await settle();
+      clock.advance(5000);
+    }
+    await watches.leases.event('MODIFIED', lease('b', '23', at(21)));
+    assert.equal(observer.renewedForMs('b'), 23_980, 'its clock may have been set back');
+    assert.equal(observer.provenForMs('b'), 5000, 'what happened until then was in view');
+    await end();
+  });
+
   test('[FEN-12] who has an address is known as it is, when a node gets another one, comes and goes', async () => {
     const { observer, watches, end } = await begin();
     const at = (name: string, version: string, ...addresses: string[]): object => {

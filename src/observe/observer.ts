@@ -51,6 +51,8 @@ interface Sighting {
   backAtMs?: number;
   /** When it was renewed, at the latest: a watch may be behind, or have lost it. */
   madeAtMs: number;
+  /** And at the earliest: what happened before was in the view already. */
+  notBeforeMs: number;
   /** Of one that was found silent: from when on it could have been heard of. Absent: all the time. */
   hearableSinceMs?: number;
   /** There is none any more. A kubelet that lives makes it again with its next renewal, or is heard of by its Node. */
@@ -186,6 +188,15 @@ export class Observer {
     return renewed ? this.#options.clock.monotonic() - madeAtMs : undefined;
   }
 
+  /**
+   * How long ago it was renewed, at most, unless both the clock of its kubelet and the age of our view are wrong: a watch that was away
+   * shows a renewal long after it was made. Undefined: nobody has seen it renewed.
+   */
+  provenForMs(name: string): number | undefined {
+    const { renewed = false, madeAtMs = 0, notBeforeMs = 0 } = this.#sightings.get(name) ?? {};
+    return renewed ? this.#options.clock.monotonic() - Math.max(madeAtMs, notBeforeMs) : undefined;
+  }
+
   /** Who has no Node any more, or never had one, and was heard of within this time. */
   leftWithin(ms: number): readonly string[] {
     const sinceMs = this.#options.clock.monotonic() - ms;
@@ -310,7 +321,8 @@ export class Observer {
     const isBack = known !== undefined && seenAtMs - known.seenAtMs >= silentAfterMs(known.lease);
     const backAtMs = isBack ? seenAtMs : known?.backAtMs;
     const back = backAtMs === undefined ? {} : { backAtMs };
-    const first: Sighting = { lease, seenAtMs, madeAtMs, confirmed: false, renewed: isThere(known), ...back };
+    const made = { madeAtMs, notBeforeMs: seenAtMs - this.#leases.ageMs };
+    const first: Sighting = { lease, seenAtMs, ...made, confirmed: false, renewed: isThere(known), ...back };
     if (known?.lease.renewTime !== lease.renewTime) {
       this.#sightings.set(name, first);
       if (known !== undefined && !this.#nodes.entries.has(name)) this.#noteLeft(name, seenAtMs);

@@ -33,7 +33,8 @@ export function memoryBy(
 ): DeviceMemory {
   const lifeOf: DeviceMemoryOptions['lifeOf'] = (name) => {
     const { bootId = '', machineId } = observer.view(name).node ?? {};
-    return { lease: observer.leaseSign(name), bootId, machine: machineId };
+    const lease = observer.leaseSign(name);
+    return { lease, provenForMs: observer.provenForMs(name), bootId, machine: machineId };
   };
   const rivalOf: DeviceMemoryOptions['rivalOf'] = (name, key) => observer.rival(name, key);
   return new DeviceMemory({
