@@ -211,6 +211,71 @@ test('our own resources: installed, shown by short name, refused in our words', 
   assert.match(typo.stderr, /unknown field "spec\.mod"/);
 });
 
+test('kubectl create by name, as typed clients send it; what is not known of that is told with what to type', async () => {
+  await ok(['create', 'namespace', 'typed']);
+  await ok(['create', 'configmap', 'typed', '--from-literal=a=b']);
+  assert.equal(await ok(['get', 'configmap', 'typed', '-o', 'jsonpath={.data}']), '{"a":"b"}');
+  await ok(['create', 'secret', 'generic', 'typed', '--from-literal=a=b']);
+  assert.equal(await ok(['get', 'secret', 'typed', '-o', 'jsonpath={.data.a}']), 'Yg==');
+  await ok(['create', 'deployment', 'typed', '--image=example/c:1', '--replicas=0', '--port=80']);
+  const spec = '{.spec.replicas} {.spec.selector.matchLabels.app} {.spec.template.spec.containers[0].image}';
+  assert.equal(await ok(['get', 'deployment', 'typed', '-o', `jsonpath=${spec}`]), '0 typed example/c:1');
+  await ok(['create', 'job', 'typed', '--image=example/c:1']);
+  await ok(['create', 'pdb', 'typed', '--selector=app=typed', '--max-unavailable=30%']);
+  assert.equal(await ok(['get', 'pdb', 'typed', '-o', 'jsonpath={.spec.maxUnavailable}']), '30%');
+  await ok(['delete', 'pdb/typed', 'job/typed', 'deployment/typed', 'secret/typed', 'configmap/typed']);
+  const { code, stderr } = await kubectl(['create', 'quota', 'typed', '--hard=cpu=1']);
+  assert.equal(code, 1);
+  assert.match(stderr, /reads a ResourceQuota as JSON or YAML only: type the same with "--dry-run=client -o yaml"/);
+  const asked = await ok(['create', 'quota', 'typed', '--hard=cpu=1', '--dry-run=client', '-o', 'yaml']);
+  assert.equal(await ok(['create', '-f', '-'], asked), 'resourcequota/typed created\n');
+});
+
+test('kubectl auth can-i and whoami answer what is so: there are no roles here', async () => {
+  assert.equal(await ok(['auth', 'can-i', 'delete', 'nodes']), 'yes\n');
+  assert.match(await ok(['auth', 'can-i', '--list']), /\*\.\* .*\[\*\]/);
+  assert.match(await ok(['auth', 'whoami']), /Username +admin/);
+});
+
+test('kubectl explain knows the fields of our own resources, and where those of Kubernetes are explained', async () => {
+  const patience = await ok(['explain', 'remedypolicy.spec.fence.powerManagementAfter']);
+  assert.match(patience, /FIELD: powerManagementAfter <string>[^]*has\s+its power cut/);
+  assert.match(await ok(['explain', 'nodefence']), /made and kept by\s+the operator[^]*status\s+<Object>/);
+  assert.match(await ok(['explain', 'pod.spec']), /https:\/\/kubernetes\.io\/docs\/reference/);
+});
+
+test('kubectl logs, exec, port-forward and top: one sentence why not, and what to type instead', async () => {
+  await ok(['apply', '-f', '-'], pod('asked', 'nowhere'));
+  await ok([
+    'patch',
+    'pod',
+    'asked',
+    '--subresource',
+    'status',
+    '--type',
+    'merge',
+    '-p',
+    '{"status":{"phase":"Running"}}',
+  ]);
+  for (const args of [
+    ['logs', 'asked'],
+    ['exec', 'asked', '--', 'ls'],
+    ['attach', 'asked'],
+    ['port-forward', 'asked', ':80'],
+  ]) {
+    const { code, stderr } = await kubectl(args);
+    assert.equal(code, 1, args.join(' '));
+    assert.match(stderr, /pods of this cluster are simulated and have no \w+/, args.join(' '));
+    assert.match(stderr, /kubectl describe pod -n default asked, .*fenceline explain NODE/, args.join(' '));
+  }
+  for (const what of ['nodes', 'pods']) {
+    const { code, stderr } = await kubectl(['top', what]);
+    assert.equal(code, 1, what);
+    assert.match(stderr, /nobody measures simulated machines; .*fenceline status/, what);
+  }
+  await ok(['delete', 'pod', 'asked']);
+});
+
 test('kubectl get --watch prints changes as they come', async () => {
   const watching = kubectl(['get', 'configmaps', '--watch', '--request-timeout', '5s', '-o', 'name']);
   await waitFor('kubectl to watch', () => embedded.server.openWatches > 0);

@@ -4,6 +4,7 @@ import type { Answer, Call } from './handler.ts';
 import type { Kind } from './kind.ts';
 import { apiVersionOf } from './kind.ts';
 import type { JsonRecord } from './object.ts';
+import { isRecord } from './object.ts';
 
 /** The version whose behaviour is the model. */
 const version = { major: '1', minor: '36', gitVersion: 'v1.36.3', gitCommit: '', gitTreeState: 'clean' };
@@ -171,6 +172,24 @@ function rootsOf(kinds: Kind[]): string[] {
   return [...new Set(kinds.map(rootOf))];
 }
 
+const elsewhere = 'its fields are those of any cluster: https://kubernetes.io/docs/reference/kubernetes-api/';
+
+/** For `kubectl explain`: of what is defined here everything, of what is part of Kubernetes where it is explained. */
+function fieldsOf({ kind, schema }: Kind): JsonRecord {
+  const string = { type: 'string' };
+  const metadata = {
+    type: 'object',
+    description: 'Standard metadata of objects: name, labels, annotations and so on.',
+  };
+  const common = { apiVersion: string, kind: string, metadata };
+  if (schema === undefined) {
+    const part = { type: 'object', description: elsewhere };
+    return { description: `A ${kind}; ${elsewhere}`, properties: { ...common, spec: part, status: part } };
+  }
+  const properties = isRecord(schema['properties']) ? schema['properties'] : {};
+  return { ...schema, properties: { ...common, ...properties, metadata } };
+}
+
 /** kubectl looks here whether the server checks fields itself; it does, and so kubectl need not know the schemas. */
 function openApi(kinds: Kind[], root: string): Answer | undefined {
   const own = kinds.filter((kind) => rootOf(kind) === root);
@@ -191,7 +210,7 @@ function openApi(kinds: Kind[], root: string): Answer | undefined {
     });
     paths[name] = { patch: operation('patch'), put: operation('put') };
     const id = `${group === '' ? 'core' : group}.${ofVersion}.${kind.kind}`;
-    schemas[id] = { type: 'object', 'x-kubernetes-group-version-kind': [gvk] };
+    schemas[id] = { ...fieldsOf(kind), type: 'object', 'x-kubernetes-group-version-kind': [gvk] };
   }
   return json({
     openapi: '3.0.0',

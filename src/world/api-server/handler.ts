@@ -146,7 +146,7 @@ export class Handler {
 
   #decode(kind: Kind, call: Call): ApiObject {
     const type = call.headers['content-type'] ?? '';
-    // Typed clients speak protobuf when nobody stops them; we know no field numbers.
+    // Typed clients speak protobuf when nobody stops them; it is read where people's tools come in, and nowhere else.
     if (/protobuf|cbor/.test(type)) throw unsupportedMediaType(['application/json', 'application/yaml']);
     const checks = { types: this.#core.has('typeChecks'), metadata: this.#core.has('strictTypes') };
     if (!this.#core.has('decoding') && !call.body.startsWith('{'))

@@ -71,6 +71,8 @@ export interface Kind {
   storage: string;
   custom: boolean;
   rules: Rules;
+  /** Custom resources: as it is published. */
+  schema?: JsonRecord;
   /** Custom resources: what a table shows. */
   columns?:
     | { name: string; type: string; jsonPath: string; format?: string; description?: string; priority?: number }[]

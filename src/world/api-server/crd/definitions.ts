@@ -200,6 +200,7 @@ function kindsOf(core: Core, definition: ApiObject): Kind[] {
         custom: true,
         columns: version.additionalPrinterColumns,
         rules: rulesOf(core, version),
+        schema: { ...version.schema?.openAPIV3Schema },
       };
       if (scale !== undefined) {
         const { specReplicasPath, statusReplicasPath, labelSelectorPath } = scale;
