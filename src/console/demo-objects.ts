@@ -107,6 +107,8 @@ export const demoObjects: readonly DemoObject[] = [
       fence: { isolateAfter: '0s', powerManagementAfter: '0s', bootTimeout: '10m' },
       // Whoever plays pulls the same plug again and again.
       return: { soak: '10s', backoff: 1 },
+      // Nor does anybody wait for minutes after a storm that was played.
+      storm: { cooldown: '20s' },
     },
   }),
   make(drainPolicies, 'demo', {

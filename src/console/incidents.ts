@@ -72,6 +72,7 @@ function chronicleOf(cluster: ClusterWatch, record: StoredFence, { spell, pods, 
     devices,
     workloads: cluster.memory.workloads(node, spell.id, releasedIn(status, spell), pods),
     ...(remembered.silentSince === undefined ? {} : { silentSince: remembered.silentSince }),
+    ...(remembered.clearedAt === undefined ? {} : { clearedAt: remembered.clearedAt }),
     holds: remembered.holds,
   };
 }

@@ -9,6 +9,8 @@ import { isMovable } from './seen.ts';
 
 interface Remembered {
   silentSince?: string;
+  /** When its trouble went away the last time. */
+  clearedAt?: string;
   holds: SeenHold[];
   /** By pod: where it runs since, as it was first found. */
   runs: Map<string, NonNullable<Workload['runs']>>;
@@ -33,6 +35,8 @@ export class Memory {
     if (incident === undefined) return;
     const known = this.of(incident.id);
     if (incident.silence !== undefined) known.silentSince ??= incident.silence.since;
+    if (incident.clearedAt !== undefined) known.clearedAt = incident.clearedAt;
+    else delete known.clearedAt;
     const last = known.holds.at(-1);
     const isSame = hold !== undefined && last?.reason === hold.reason && last.since === hold.since;
     if (isSame) return;

@@ -25,12 +25,22 @@ function isOf({ startedAt, endedAt }: Spell, time: string): boolean {
   return atMs >= Date.parse(startedAt) && (endedAt === undefined || atMs <= Date.parse(endedAt));
 }
 
+/** What is seen of every node that falls silent; everything else is rare enough to be called by its own name. */
+const evidenceWords: Readonly<Record<string, string>> = {
+  'Condition Alive': 'still called Ready',
+  'Condition Unknown': 'not called Ready',
+  'Lease Unknown': 'Lease overdue',
+  'Lease Alive': 'Lease renewed',
+};
+
 /** What was heard of it, or was not. */
-function heard({ status, silentSince }: Chronicle, spell: Spell): Mark[] {
+function heard({ status, silentSince, clearedAt }: Chronicle, spell: Spell): Mark[] {
   const since = spell.endedAt === undefined ? (status.incident?.silence?.since ?? silentSince) : silentSince;
-  const back = spell.entries.find(({ reason }) => reason === 'Returning' || reason === FENCED.reason.Recovered)?.at;
-  const cleared = status.incident?.clearedAt;
-  const to = back ?? (spell.endedAt === undefined ? cleared : spell.endedAt);
+  const told = spell.entries.find(({ reason }) => reason === 'Returning' || reason === FENCED.reason.Recovered)?.at;
+  // It is heard before anything comes of it: a fence may have to wait for its device until it is seen to be back.
+  const cleared = spell.endedAt === undefined ? status.incident?.clearedAt : clearedAt;
+  const back = [cleared, told].filter((at) => at !== undefined).toSorted()[0];
+  const to = back ?? spell.endedAt;
   const lease: Mark[] =
     since === undefined
       ? []
@@ -57,7 +67,7 @@ function heard({ status, silentSince }: Chronicle, spell: Spell): Mark[] {
             ...ending(spell.endedAt),
             label: 'heard again',
             text: 'Its kubelet reports again.',
-            source: `${record} status.history`,
+            source: back === cleared ? `${record} status.incident.clearedAt` : `${record} status.history`,
             row: 'lease',
           },
         ];
@@ -66,7 +76,7 @@ function heard({ status, silentSince }: Chronicle, spell: Spell): Mark[] {
     .map(({ source, says, detail, observedAt, by }): Mark => {
       const who = by === undefined ? source : `${source} by ${by}`;
       return moment('heard', 'said', observedAt, {
-        label: `${source}: ${says}`,
+        label: evidenceWords[`${source} ${says}`] ?? `${source}: ${says}`,
         text: detail,
         source: `${who}; ${record} status.evidence`,
       });

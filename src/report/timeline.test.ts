@@ -130,6 +130,23 @@ describe('[EXP-1] an incident as a picture of time', () => {
     assert.deepEqual(next, { what: 'it is Ready in a new boot' });
   });
 
+  test('it is heard again when it is, and not when something comes of that', () => {
+    const heard = (status: NodeFenceStatus, more: Partial<Chronicle> = {}): unknown[] =>
+      (timelineOf(chronicle(status, { silentSince: at(31), ...more }))?.marks ?? [])
+        .filter(({ lane }) => lane === 'heard')
+        .map(({ label, from, to, open: isOpen }) => [label, from, to ?? isOpen]);
+    const { incident } = open;
+    assert.deepEqual(heard({ ...open, ...(incident && { incident: { ...incident, clearedAt: at(48) } }) }), [
+      ['silent for 17s', at(31), at(48)],
+      ['heard again', at(48), true],
+    ]);
+    assert.deepEqual(heard(over, { clearedAt: at(48) }), [
+      ['silent for 17s', at(31), at(48)],
+      ['heard again', at(48), at(81)],
+    ]);
+    assert.deepEqual(heard(over)[0], ['silent for 30s', at(31), at(61)], 'as far as the history says');
+  });
+
   test('a hold is shown from when to when; one that goes on is open', () => {
     const hold = { reason: 'StormLimit', message: '4 of 6', since: at(43) };
     const seen = { reason: 'LookingAround', message: 'whether others', since: at(42), endedAt: at(43) };

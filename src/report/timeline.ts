@@ -75,6 +75,8 @@ export interface Chronicle {
   workloads: readonly Workload[];
   /** Since when it was silent, if that is not on record any more. */
   silentSince?: string;
+  /** When its trouble went away, if that is not on record any more. */
+  clearedAt?: string;
   holds: readonly SeenHold[];
 }
 

@@ -39,7 +39,7 @@ export function App({ store, edge }: { store: Store; edge: Edge }): JSX.Element 
     document.title = route.node === undefined ? 'Fenceline' : `${route.node} · Fenceline`;
   }, [route.node]);
   if (store.connection === 'signIn') return <SignIn onDone={() => store.open(pageOf(route))} />;
-  const start = (story: Telling['story']): void => setTelling(beginning(story, store.machines));
+  const start = (story: Telling['story']): void => setTelling(beginning(story, store));
   return (
     <StoreContext.Provider value={store}>
       <NowContext.Provider value={now}>

@@ -1,38 +1,47 @@
 /** On the embedded cluster: stories to click through, and the plugs. */
 import type { JSX } from 'preact';
 import { createContext } from 'preact';
-import { useContext, useEffect, useState } from 'preact/hooks';
+import { useContext, useEffect, useRef } from 'preact/hooks';
 import type { NodePicture } from '../picture.ts';
-import type { MachineSnapshot } from '../snapshot.ts';
+import type { MachineSnapshot, TimeRate } from '../snapshot.ts';
 import { DEVICE_FAULTS, TIME_RATES } from '../snapshot.ts';
 import { hashOf } from './route.ts';
+import type { Store } from './store.ts';
 import { path, post } from './store.ts';
 import type { Scene, Story } from './stories.ts';
-import { heroNode, STORIES } from './stories.ts';
+import { heroNode, incidentIn, isAllWell, STORIES } from './stories.ts';
 import { Panel, useStore } from './ui.tsx';
 
 export interface Telling {
   story: Story;
   step: number;
   node: string;
+  before: ReadonlySet<string>;
+  /** How fast time passed when it began. */
+  rate: TimeRate;
 }
 
 export const StoryContext = createContext<{ start: (story: Story) => void }>({ start: () => {} });
 
 export function Stories(): JSX.Element {
   const { start } = useContext(StoryContext);
+  const { nodes, machines } = useStore();
+  const isReady = isAllWell(nodes, machines);
   return (
     <Panel title="Try it">
       <ul class="stories">
         {STORIES.map((story) => (
           <li key={story.id}>
-            <button type="button" onClick={() => start(story)}>
+            <button type="button" disabled={!isReady} onClick={() => start(story)}>
               {story.title}
             </button>
             <span class="soft">{story.about}</span>
           </li>
         ))}
       </ul>
+      <p class="soft" role="status">
+        {isReady ? 'Each takes less than two minutes.' : 'One can be begun when all nodes are well and plugged in.'}
+      </p>
     </Panel>
   );
 }
@@ -169,19 +178,25 @@ export function StoryBar({
   onEnd: () => void;
 }): JSX.Element {
   const { nodes, machines, head } = useStore();
-  const { story, step, node } = telling;
-  const scene: Scene = { nodes, machines, head, node };
+  const { story, step, node, before } = telling;
+  const scene: Scene = { nodes, machines, head, node, before };
   const now = story.steps[step];
-  const [done, setDone] = useState(false);
-  const isSo = now?.until?.(scene) === true;
-  useEffect(() => setDone(false), [step]);
-  useEffect(() => {
-    if (isSo) onStep(step + 1);
-  }, [isSo, step]);
   const isLast = step === story.steps.length - 1;
-  const carryOut = async (): Promise<void> => {
-    setDone(true);
+  const isSo = now?.until?.(scene) ?? true;
+  useEffect(() => {
+    const incident = incidentIn(scene)?.id;
+    if (now?.onIncident === true && incident !== undefined) location.hash = hashOf({ page: 'node', node, incident });
+  }, [step]);
+  usePace(now?.rate, telling.rate);
+  const goOn = async (): Promise<void> => {
+    if (!isSo) return;
+    if (isLast) return onEnd();
     for (const one of now?.deed?.paths(scene) ?? []) await post(one);
+    onStep(step + 1);
+  };
+  const leave = (): void => {
+    for (const one of isLast ? [] : story.mend(scene)) void post(one);
+    onEnd();
   };
   return (
     <aside class="story-bar" aria-label={story.title}>
@@ -191,29 +206,34 @@ export function StoryBar({
         </span>{' '}
         {now?.text(scene)}
       </p>
-      {now?.deed !== undefined && !done ? (
-        <button type="button" class="primary" onClick={() => void carryOut()}>
-          {now.deed.label}
-        </button>
-      ) : now?.until !== undefined ? (
-        <span class="waiting soft">waiting…</span>
-      ) : isLast ? undefined : (
-        <>
-          <a class="button" href={hashOf({ page: 'node', node })}>
-            Show it
-          </a>
-          <button type="button" class="primary" onClick={() => onStep(step + 1)}>
-            Go on
-          </button>
-        </>
-      )}
-      <button type="button" class="quiet" onClick={onEnd}>
-        {isLast ? 'Done' : 'Leave'}
+      {/* One button all the time: whoever has no mouse stays on it. */}
+      <button type="button" class={isSo ? 'primary' : 'waiting'} aria-disabled={!isSo} onClick={() => void goOn()}>
+        {isSo ? (now?.deed?.label ?? (isLast ? 'Done' : 'Go on')) : 'waiting…'}
       </button>
+      {isLast ? undefined : (
+        <button type="button" class="quiet" onClick={leave} title="What it has broken is mended">
+          Leave
+        </button>
+      )}
     </aside>
   );
 }
 
-export function beginning(story: Story, machines: readonly MachineSnapshot[]): Telling {
-  return { story, step: 0, node: heroNode(machines) ?? machines[0]?.name ?? '' };
+/** As fast as the step wants it, and otherwise as it was when the story began. */
+function usePace(wanted: TimeRate | undefined, usual: TimeRate): void {
+  const asked = useRef(usual);
+  const ask = (rate: TimeRate): void => {
+    if (rate !== asked.current) void post(path('time', String(rate)));
+    asked.current = rate;
+  };
+  useEffect(() => ask(wanted ?? usual), [wanted, usual]);
+  useEffect(() => () => ask(usual), [usual]);
+}
+
+export function beginning(
+  story: Story,
+  { machines, head, stage }: Pick<Store, 'machines' | 'head' | 'stage'>,
+): Telling {
+  const node = (story.node ?? heroNode)(machines) ?? machines[0]?.name ?? '';
+  return { story, step: 0, node, before: new Set(head?.incidents.map(({ id }) => id)), rate: stage?.rate ?? 1 };
 }
