@@ -50,8 +50,7 @@ export async function approveAs(client: KubeClient, node: string, by: string, fl
     const next: StoredFence = { ...fence, status: { ...fence.status, approval: given } };
     await awaited(client, node);
     const notes = stillHeld(fence);
-    if (flags.dryRun === true) return { what, fence: next, notes };
-    const written = await client.replace(refOf(node), next, 'status');
+    const written = await client.replace(refOf(node), next, 'status', { dryRun: flags.dryRun === true });
     if (written.ok) return { what, fence: written.value, notes };
     if (written.error.kind !== 'conflict' || tries === maxTries) throw apiFailure(written.error);
   }

@@ -4,7 +4,7 @@ import { ActCluster, fenceRef, nodeRef } from '../../test/support/act-cluster.ts
 import { anIncident } from '../../test/support/release-case.ts';
 import type { Clock } from '../clock.ts';
 import { remedyPolicies } from '../kube/resources.ts';
-import { drill } from './drill.ts';
+import { attach, drill } from './drill.ts';
 import { fenceAs, requestFence } from './fence.ts';
 import type { Done, StoredFence } from './node-fence.ts';
 
@@ -93,6 +93,57 @@ test('[EXP-3] a fence that fails, and one that nobody begins: the request does n
   );
   assert.ok(seen);
   assert.equal((await seen.read<StoredFence>(fenceRef)).spec.requested, undefined);
+});
+
+test('[EXP-3] a drill outlives a connection that is lost, and says so once', async () => {
+  const entry = (reason: string): object => ({ at, reason, epoch: 4 });
+  const incident = anIncident();
+  const { said } = await drilled((cluster) => [
+    async () => {},
+    () => cluster.patchStatus(fenceRef, status(fenceIn('off'), { incident, history: [entry('PoweredOff')] })),
+    async () => {
+      cluster.server.faults.down('notSent');
+    },
+    async () => {},
+    async () => {
+      cluster.server.faults.up();
+      const history = [entry('PoweredOff'), entry('Recovered')];
+      await cluster.patchStatus(fenceRef, status(fenceIn('finished'), { history }));
+    },
+  ]);
+  assert.match(said[2] ?? '', /^no answer \(.*\): the fence goes on without us; asking again$/);
+  assert.deepEqual(said.slice(3), ['the API server answers again', `${at}  Recovered`]);
+});
+
+test('[EXP-3] whoever attaches asks for nothing, hears all of it from the beginning of the incident, and is told where nothing is under way', async () => {
+  const cluster = await ActCluster.create();
+  const said: string[] = [];
+  const attached = (...steps: (() => Promise<void>)[]): Promise<StoredFence> => {
+    const context = { client: cluster.client, clock: scripted(cluster, steps) };
+    return attach(context, 'node-1', { flags: { timeout: 5000 }, say: (line) => said.push(line) });
+  };
+  await assert.rejects(attached(), /nothing is under way at node-1/);
+  const entry = (reason: string, when: string): object => ({ at: when, reason, epoch: 4 });
+  const incident = { ...anIncident(), startedAt: at };
+  const history = [entry('BackInService', '2025-12-31T00:00:00Z'), entry('Incident', at)];
+  const open = { epoch: 4, holder: 'me', fence: fenceIn('off'), incident, history };
+  await cluster.patchStatus(fenceRef, open);
+  const before = cluster.writes.length;
+  const over = {
+    epoch: 4,
+    holder: 'me',
+    fence: fenceIn('finished'),
+    history: [...history, entry('Recovered', '2026-01-01T00:01:00Z')],
+  };
+  const fence = await attached(
+    async () => {},
+    () => cluster.patchStatus(fenceRef, over),
+  );
+  assert.deepEqual(said, [`${at}  Incident`, '2026-01-01T00:01:00Z  Recovered']);
+  assert.equal(fence.status?.incident, undefined);
+  assert.equal(cluster.writes.length, before + 1, 'that of the operator');
+  await cluster.patchStatus(fenceRef, open);
+  await assert.rejects(attached(), /node-1 is not back yet: off; .*fenceline drill node-1 --attach/);
 });
 
 test('[SAF-6] a drill that the operator refuses ends with its sentence', async () => {

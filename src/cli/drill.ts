@@ -5,7 +5,8 @@
 import type { Command } from 'commander';
 import { Command as Subcommand, InvalidArgumentError, Option } from 'commander';
 import { parseDuration } from '../api/duration.ts';
-import { sleep } from '../clock.ts';
+import type { Clock } from '../clock.ts';
+import { realClock, sleep } from '../clock.ts';
 import { answerOf, hasEnded } from '../api/fence-request.ts';
 import { checkDevices, withDevices, type CheckContext } from './check.ts';
 import { confirm } from './confirm.ts';
@@ -13,15 +14,17 @@ import type { RequestFlags } from './fence.ts';
 import { requestFence, requestIn, withoutPolicyFlag } from './fence.ts';
 import type { AgentFlags } from './agent-flags.ts';
 import { addAgentFlags } from './agent-flags.ts';
-import { addKubeFlags } from './kube-flags.ts';
+import { addKubeFlags, withClient } from './kube-flags.ts';
 import { unheeded } from './leading.ts';
 import { nodeArgument } from './node-argument.ts';
 import type { StoredFence } from './node-fence.ts';
-import { patchFence, tell, whoAmI } from './node-fence.ts';
+import { patchFence, readFence, tell, whoAmI } from './node-fence.ts';
 import { UserError } from './user-error.ts';
+import { heard } from './watching.ts';
 
 interface DrillFlags extends RequestFlags, AgentFlags {
   yes?: boolean;
+  attach?: boolean;
   timeout: number;
 }
 
@@ -33,7 +36,8 @@ const defaultTimeoutMs = 1_800_000;
 export function drillCommand(): Command {
   const command = new Subcommand('drill').description('fence one node for real, and show how it goes until it is back');
   return nodeArgument(addAgentFlags(addKubeFlags(command)), '<node>', 'the name of the node')
-    .option('--yes', 'do not ask for the name of the node')
+    .option('-y, --yes', 'do not ask for the name of the node')
+    .option('--attach', 'ask for nothing: show how a fence goes that is under way, whoever has asked for it')
     .option(...withoutPolicyFlag)
     .option('--dry-run', 'ask its devices, and do nothing')
     .addOption(
@@ -46,6 +50,15 @@ export function drillCommand(): Command {
 }
 
 async function run(node: string, flags: DrillFlags): Promise<void> {
+  const say = (line: string): void => void process.stderr.write(`${line}\n`);
+  if (flags.attach === true) {
+    await withClient(flags, async (client) => {
+      const interrupted = sayWhenInterrupted(node);
+      const fence = await attach({ client, clock: realClock }, node, { flags, say }).finally(interrupted);
+      await tell({ what: 'the node is back', fence, notes: [] }, flags);
+    });
+    return;
+  }
   await withDevices(flags, async (context) => {
     const by = await whoAmI(context.client);
     for (const note of await unheeded(context.client)) process.stderr.write(`${note}\n`);
@@ -53,8 +66,8 @@ async function run(node: string, flags: DrillFlags): Promise<void> {
     if (flags.dryRun !== true && flags.yes !== true) {
       await confirm(node, `The power of ${node} is cut while it runs; what runs there ends without a shutdown.`);
     }
-    const say = (line: string): void => void process.stderr.write(`${line}\n`);
-    const fence = await drill(context, node, { by, flags, say });
+    const interrupted = flags.dryRun === true ? (): void => {} : sayWhenInterrupted(node);
+    const fence = await drill(context, node, { by, flags, say }).finally(interrupted);
     await tell({ what: flags.dryRun ? 'drilled' : 'drilled: the node is back', fence, notes: [] }, flags);
   });
 }
@@ -80,23 +93,107 @@ export async function drill(
   const asked = await requestFence(client, node, by, flags);
   if (flags.dryRun === true) return asked;
   say(`${asked.spec.requested?.at}  fence requested by ${by}`);
-  const startedMs = clock.monotonic();
   const told = new Set<string>((asked.status?.history ?? []).map(lineOf));
-  for (;;) {
-    await sleep(clock, pollMs);
-    const fence = await requestIn(client, node, asked);
-    for (const line of (fence.status?.history ?? []).map(lineOf)) {
-      if (!told.has(line)) say(line);
-      told.add(line);
-    }
-    const waitedMs = clock.monotonic() - startedMs;
-    if (answerOf(fence) === undefined) {
+  return follow(clock, node, {
+    told,
+    say,
+    timeoutMs: flags.timeout,
+    read: () => requestIn(client, node, asked),
+    async isOver(fence, waitedMs) {
+      if (answerOf(fence) !== undefined) return hasEnded(fence) && fence.status?.incident === undefined;
       if (waitedMs >= takeUpMs) await withdraw(client, fence);
-    } else if (fence.status?.fence?.phase === 'failed') {
-      throw new UserError(`the fence of ${node} has failed: ${fence.status.fence.message ?? 'see its history'}`);
-    } else if (hasEnded(fence) && fence.status?.incident === undefined) return fence;
-    if (waitedMs >= flags.timeout) throw new UserError(`${node} is not back yet: ${standing(fence)}`);
+      return false;
+    },
+  });
+}
+
+/** Whoever has lost sight of a fence, or finds one that somebody else has asked for: nothing is written. */
+export async function attach(
+  { client, clock }: Pick<CheckContext, 'client' | 'clock'>,
+  node: string,
+  { flags, say }: Pick<DrillOptions, 'flags' | 'say'>,
+): Promise<StoredFence> {
+  const read = async (): Promise<StoredFence> => {
+    const { fence } = await readFence(client, node);
+    if (fence === undefined) throw new UserError(`${node} has no record: nothing is known of a fence`);
+    return fence;
+  };
+  const found = await read();
+  const { requested } = found.spec;
+  const { incident } = found.status ?? {};
+  const isAsked = requested !== undefined && !hasEnded(found) && answerOf(found) === undefined;
+  if (!isAsked && incident === undefined) {
+    throw new UserError(`nothing is under way at ${node}: it has no incident, and no request is open`);
   }
+  if (requested !== undefined) say(`${requested.at}  fence requested by ${requested.by}`);
+  const earlier = (found.status?.history ?? []).filter(({ at }) => at < (incident?.startedAt ?? requested?.at ?? ''));
+  return follow(clock, node, {
+    told: new Set(earlier.map(lineOf)),
+    say,
+    timeoutMs: flags.timeout,
+    read,
+    isOver: async (fence) => {
+      const isWaiting = fence.spec.requested !== undefined && answerOf(fence) === undefined;
+      return !isWaiting && fence.status?.incident === undefined;
+    },
+  });
+}
+
+interface Following {
+  /** Lines that are known. */
+  told: Set<string>;
+  say: (line: string) => void;
+  timeoutMs: number;
+  read: () => Promise<StoredFence>;
+  isOver: (fence: StoredFence, waitedMs: number) => Promise<boolean>;
+}
+
+/** Tells what comes to be on record until it is over. A connection that is lost ends nothing: the fence goes on without us. */
+async function follow(
+  clock: Clock,
+  node: string,
+  { told, say, timeoutMs, read, isOver }: Following,
+): Promise<StoredFence> {
+  const startedMs = clock.monotonic();
+  let standsAt = 'nothing was heard of it yet';
+  for (let isLost = false; ;) {
+    await sleep(clock, pollMs);
+    const waitedMs = clock.monotonic() - startedMs;
+    const answer = await heard(read);
+    if ('problem' in answer) {
+      if (!isLost) say(`no answer (${answer.problem}): the fence goes on without us; asking again`);
+      isLost = true;
+    } else {
+      if (isLost) say('the API server answers again');
+      isLost = false;
+      const seen = answer.value;
+      for (const line of (seen.status?.history ?? []).map(lineOf)) {
+        if (!told.has(line)) say(line);
+        told.add(line);
+      }
+      const isAnswered = seen.spec.requested === undefined || answerOf(seen) !== undefined;
+      if (isAnswered && seen.status?.fence?.phase === 'failed') {
+        throw new UserError(`the fence of ${node} has failed: ${seen.status.fence.message ?? 'see its history'}`);
+      }
+      if (await isOver(seen, waitedMs)) return seen;
+      standsAt = standing(seen);
+    }
+    if (waitedMs >= timeoutMs) throw new UserError(`${node} is not back yet: ${standsAt}; ${again(node)}`);
+  }
+}
+
+function again(node: string): string {
+  return `it goes on without us, and fenceline drill ${node} --attach shows how`;
+}
+
+/** Whoever stops watching has not stopped the fence, and should not believe so. Answers how to be silent again. */
+function sayWhenInterrupted(node: string): () => void {
+  const interrupted = (): void => {
+    process.stderr.write(`\nnot watching any more: ${again(node)}; fenceline stop ${node} ends it where it is\n`);
+    process.exit(130);
+  };
+  process.once('SIGINT', interrupted);
+  return () => process.off('SIGINT', interrupted);
 }
 
 /** A request that somebody takes up in an hour would be a surprise. */

@@ -28,7 +28,7 @@ export const withoutPolicyFlag = ['--without-policy', 'also where no policy sele
 
 export function fenceCommand(): Command {
   return nodeCommand('fence', 'cut the power of a node now, release what ran there, and switch it on again', fence)
-    .option('--yes', 'do not ask for the name of the node')
+    .option('-y, --yes', 'do not ask for the name of the node')
     .option(...withoutPolicyFlag);
 }
 
@@ -102,11 +102,11 @@ export async function requestFence(
   mayBeAsked(node, seen.policy, withoutPolicy === true);
   if (serverTime === undefined) throw new UserError('the API server does not say what time it is');
   if (known?.spec.stop === true) throw new UserError(`${node} is stopped: fenceline resume ${node} comes first`);
-  if (known !== undefined && isBegun(known)) throw new UserError(`${node} is being fenced already`);
+  if (known !== undefined && isBegun(known)) throw new UserError(`${node} is being fenced already; ${watchIt(node)}`);
   const open = known && requestOf(known);
   const hasLapsed = known !== undefined && serverTime > (lapsesAtMs(known) ?? 0);
   if (open !== undefined && !hasLapsed) {
-    throw new UserError(`a fence of ${node} was asked for already, by ${open.by} at ${open.at}`);
+    throw new UserError(`a fence of ${node} was asked for already, by ${open.by} at ${open.at}; ${watchIt(node)}`);
   }
   const about = lifeOf(liveNode(seen.node));
   const requested = { by, at: clockTime(serverTime), about, ...(withoutPolicy === true ? { withoutPolicy } : {}) };
@@ -115,10 +115,13 @@ export async function requestFence(
   }
   if (known === undefined) {
     const made = newFence(node, { requested });
-    return dryRun ? made : createFence(client, made);
+    return createFence(client, made, dryRun);
   }
-  if (dryRun) return { ...known, spec: { ...known.spec, requested } };
-  return patchFence(client, known, [{ op: 'add', path: '/spec/requested', value: requested }]);
+  return patchFence(client, known, [{ op: 'add', path: '/spec/requested', value: requested }], dryRun);
+}
+
+function watchIt(node: string): string {
+  return `to see how it goes: fenceline drill ${node} --attach`;
 }
 
 /** One that has touched nothing, and waits or is held, is just what somebody does not want to wait for. */

@@ -3,6 +3,7 @@ import { spawnSync, type StdioOptions } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { test } from 'node:test';
 import { Command } from 'commander';
+import { version } from '../version.ts';
 import { nodeArgument, nodesArgument } from './node-argument.ts';
 
 function typed(...words: string[]): { code: number | null; said: string } {
@@ -34,6 +35,13 @@ test('[ADM-4] the flags of kubectl may stand before the command', () => {
   ])
     assert.deepEqual(typed(...words, 'status'), { code, said }, words.join(' '));
   assert.match(typed('--nope', 'status').said, /unknown option '--nope'/);
+});
+
+test('[ADM-4] the version, as people ask for it', () => {
+  for (const word of ['version', '-v', '-V', '--version']) {
+    const { status, stdout } = spawnSync(process.execPath, ['src/cli/main.ts', word], { encoding: 'utf8' });
+    assert.deepEqual([status, stdout], [0, `${version}\n`], word);
+  }
 });
 
 test('[ADM-4] a node may be written as kubectl prints it', () => {

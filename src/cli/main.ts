@@ -3,10 +3,7 @@ import { Command } from 'commander';
 import { CredentialError } from '../kube/credentials.ts';
 import { version } from '../version.ts';
 import { commands } from './commands.ts';
-import { UserError } from './user-error.ts';
-
-/** No answer: it was typed wrong, nobody could be asked, or nobody could be told. 1 is the answer no, or a request that was refused. */
-const noAnswer = 2;
+import { NO_ANSWER, UserError } from './user-error.ts';
 
 async function main(argv: string[]): Promise<void> {
   const program = new Command('fenceline')
@@ -14,8 +11,10 @@ async function main(argv: string[]): Promise<void> {
     .version(version)
     .showSuggestionAfterError()
     .showHelpAfterError('(see fenceline --help)')
-    .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : noAnswer));
-  const [, , ...typed] = argv;
+    .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : NO_ANSWER));
+  const [, , ...given] = argv;
+  // Both are in the hands of people.
+  const typed = given[0] === '-v' ? ['--version'] : given;
   const words = typed[0]?.startsWith('-') === true ? await behindTheirCommand(typed) : typed;
   const wanted = commands[words[0] ?? ''];
   const loaders = wanted === undefined ? Object.values(commands) : [wanted];
@@ -36,7 +35,7 @@ for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') return;
     // What nobody could be told was not answered, whatever it was.
-    process.exitCode = noAnswer;
+    process.exitCode = NO_ANSWER;
     if (stream === process.stdout) process.stderr.write(`fenceline: the answer cannot be written: ${error.message}\n`);
     process.exit();
   });
@@ -51,7 +50,7 @@ try {
     isSystemError(error) ||
     error instanceof RangeError;
   console.error(known ? `fenceline: ${(error as Error).message}` : error);
-  process.exitCode = error instanceof UserError ? error.exitCode : error instanceof CredentialError ? noAnswer : 1;
+  process.exitCode = error instanceof UserError ? error.exitCode : error instanceof CredentialError ? NO_ANSWER : 1;
 }
 
 /** An address that is taken, a file that may not be read. */

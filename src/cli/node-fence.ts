@@ -40,7 +40,7 @@ export function nodeCommand(
 ): Command {
   const command = addKubeFlags(new Subcommand(name).description(description));
   return nodeArgument(command, '<node>', 'the name of the node')
-    .option('--dry-run', 'say what would be done, and do nothing')
+    .option('--dry-run', 'ask the API server whether it would take it, and do nothing')
     .addOption(new Option('-o, --output <format>', 'print the NodeFence').choices(['json', 'yaml', 'wide']))
     .action(async (node: string, flags: ActFlags) => {
       await withClient(flags, async (client) => {
@@ -78,8 +78,9 @@ export function newFence(node: string, spec: Partial<NodeFence['spec']>): Stored
   return { metadata: { name: nodeFenceName(node) }, spec: { node, stop: false, ...spec } };
 }
 
-export async function createFence(client: KubeClient, fence: StoredFence): Promise<StoredFence> {
-  const created = await client.create(nodeFences, fence);
+/** `dryRun`: the API server is asked whether it would take it: rights, schema and guards are its own. */
+export async function createFence(client: KubeClient, fence: StoredFence, dryRun = false): Promise<StoredFence> {
+  const created = await client.create(nodeFences, fence, { dryRun });
   if (created.ok) return created.value;
   const { kind, message } = created.error;
   const install = 'the CRDs are not installed: fenceline crds | kubectl apply --server-side -f -';
@@ -91,8 +92,10 @@ export async function patchFence(
   client: KubeClient,
   { metadata, spec }: StoredFence,
   operations: JsonPatchOperation[],
+  dryRun = false,
 ): Promise<StoredFence> {
-  return taken(await client.patch<StoredFence>(refOf(spec.node), { uid: metadata.uid ?? '' }, operations));
+  const uid = metadata.uid ?? '';
+  return taken(await client.patch<StoredFence>(refOf(spec.node), { uid }, operations, { dryRun }));
 }
 
 export function refOf(node: string): ObjectRef {

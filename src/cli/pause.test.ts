@@ -34,7 +34,7 @@ describe('pause', () => {
     const { client } = cluster;
     assert.equal((await pause(client, { show: true })).what, 'nothing is paused in ops');
     const dry = await pause(client, { dryRun: true, for: 7_200_000 });
-    assert.match(dry.what, /^in ops: everything is paused by me until /);
+    assert.match(dry.what, /^in ops, since \S+: everything is paused by me until /);
     assert.equal(await cluster.exists(ref), false);
     const told = await pause(client, { for: 7_200_000, reason: 'new switches' });
     assert.match(told.what, /^in ops, since \S+: everything is paused by me until \S+Z: new switches$/);

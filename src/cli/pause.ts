@@ -43,7 +43,7 @@ export function pauseCommand(): Command {
     .option('--reason <text>', 'why, for whoever finds everything paused')
     .addOption(new Option('--end', 'go on').conflicts(['for', 'reason', 'show']))
     .addOption(new Option('--show', 'only say whether everything is paused').conflicts(['for', 'reason']))
-    .option('--dry-run', 'say what would be done, and do nothing')
+    .option('--dry-run', 'ask the API server whether it would take it, and do nothing')
     .addOption(new Option('-o, --output <format>', 'print the ConfigMap').choices(['json', 'yaml']))
     .action(run);
 }
@@ -78,7 +78,7 @@ export async function pause(client: KubeClient, flags: PauseFlags): Promise<Told
     ...(flags.for === undefined ? {} : { until: clockTime(nowMs + flags.for) }),
   };
   const wanted: PauseMap = { ...known, metadata: known?.metadata ?? { name: PAUSE_NAME, namespace }, data };
-  const map = flags.dryRun === true ? wanted : await store(client, known, wanted);
+  const map = await store(client, known, wanted, flags.dryRun === true);
   const notes = [
     ...placeNotes(place),
     ...(known === undefined ? [] : [`before: ${stateOf(known, namespace, nowMs).what}`]),
@@ -108,11 +108,16 @@ function placeNotes(place: Place): string[] {
   }
 }
 
-async function store(client: KubeClient, known: PauseMap | undefined, wanted: PauseMap): Promise<PauseMap> {
-  if (known === undefined) return taken(await client.create<PauseMap>(configMaps, wanted));
+async function store(
+  client: KubeClient,
+  known: PauseMap | undefined,
+  wanted: PauseMap,
+  dryRun: boolean,
+): Promise<PauseMap> {
+  if (known === undefined) return taken(await client.create<PauseMap>(configMaps, wanted, { dryRun }));
   const { uid = '', namespace = '' } = known.metadata;
   const operation = { op: 'add' as const, path: '/data', value: wanted.data ?? {} };
-  return taken(await client.patch<PauseMap>(pauseRef(namespace), { uid }, [operation]));
+  return taken(await client.patch<PauseMap>(pauseRef(namespace), { uid }, [operation], { dryRun }));
 }
 
 async function end(

@@ -16,9 +16,7 @@ export async function resume(client: KubeClient, node: string, { dryRun }: ActFl
   const { phase, step } = fence.status?.fence ?? {};
   const isOpen = phase !== undefined && phase !== 'finished' && phase !== 'failed';
   const notes = isOpen ? [`the fence of ${node} goes on with ${step} (${phase})`] : [];
-  const { stoppedBy: _, ...spec } = fence.spec;
-  if (dryRun) return { what: 'resumed', fence: { ...fence, spec: { ...spec, stop: false } }, notes };
   const named = fence.spec.stoppedBy === undefined ? [] : [{ op: 'remove' as const, path: '/spec/stoppedBy' }];
-  const resumed = await patchFence(client, fence, [{ op: 'add', path: '/spec/stop', value: false }, ...named]);
+  const resumed = await patchFence(client, fence, [{ op: 'add', path: '/spec/stop', value: false }, ...named], dryRun);
   return { what: 'resumed', fence: resumed, notes };
 }

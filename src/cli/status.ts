@@ -17,13 +17,10 @@ import { QUARANTINE_KEY } from '../api/release-view.ts';
 import type { Judgement, NodeFacts, NodeView } from '../api/view.ts';
 import { VERDICT_REASONS } from '../api/view.ts';
 import { defaultLimits, judgeNode } from '../judge/judge-node.ts';
+import { realClock } from '../clock.ts';
 import type { KubeClient, KubeObject } from '../kube/client.ts';
 import type { Overrides } from '../kube/kubeconfig.ts';
-import type { Result } from '../kube/errors.ts';
-import { readList } from '../kube/json-stream.ts';
-import type { Resource } from '../kube/resources.ts';
 import {
-  collectionPath,
   drainPolicies,
   fenceDevices,
   leases,
@@ -50,9 +47,11 @@ import { heldByStorm } from './status-storm.ts';
 import { renderAlarms, renderDrains, renderRehearsals, renderStuck } from './status-blocks.ts';
 import type { ReadDevice } from './status-devices.ts';
 import { renderUnfenceable, unfenceableOf } from './status-devices.ts';
+import { readAll, readOwn } from './read-all.ts';
 import { renderTable } from './table.ts';
-import { apiFailure } from './taken.ts';
+import { shutdownSignal } from './shutdown.ts';
 import { UserError } from './user-error.ts';
+import { watchText } from './watching.ts';
 
 const formats = ['wide', 'name', 'json', 'yaml'] as const;
 type Format = (typeof formats)[number];
@@ -71,6 +70,7 @@ export function statusCommand(): Command {
   const command = new Command('status').description('show the verdict on each node and what it rests on');
   return nodesArgument(addKubeFlags(command), '[node...]', 'only these nodes')
     .option('-l, --selector <selector>', 'only nodes with these labels, as in kubectl get')
+    .option('-w, --watch', 'go on, and print each line that changes')
     .addOption(new Option('-o, --output <format>', 'instead of the table').choices(formats))
     .action(status);
 }
@@ -78,17 +78,28 @@ export function statusCommand(): Command {
 interface StatusFlags extends Overrides {
   output?: Format;
   selector?: string;
+  watch?: boolean;
 }
 
 async function status(names: string[], flags: StatusFlags): Promise<void> {
   const parsed = flags.selector === undefined ? undefined : parseLabelSelector(flags.selector);
   if (parsed?.ok === false) throw new UserError(`--selector: ${parsed.problem}`, 2);
   await withClient(flags, async (client) => {
-    const report = await readStatus(client, flags.namespace);
-    const { unreadable, warnings } = report;
-    process.stdout.write(await render(chosenOf(report, names, parsed?.selector), flags.output));
-    for (const warning of warnings) process.stderr.write(`fenceline: ${warning}\n`);
-    if (unreadable.length > 0) process.stderr.write(`fenceline: ${renderUnreadable(unreadable)}\n`);
+    const told = new Set<string>();
+    const say = (text: string): void => {
+      if (!told.has(text)) process.stderr.write(`fenceline: ${text}\n`);
+      told.add(text);
+    };
+    const read = async (): Promise<string> => {
+      const report = await readStatus(client, flags.namespace);
+      for (const warning of report.warnings) say(warning);
+      if (report.unreadable.length > 0) say(renderUnreadable(report.unreadable));
+      return render(chosenOf(report, names, parsed?.selector), flags.output);
+    };
+    const write = (text: string): void => void process.stdout.write(text);
+    if (flags.watch !== true) return write(await read());
+    const lost = (line: string): void => void process.stderr.write(`fenceline: ${line}\n`);
+    await watchText(read, { clock: realClock, signal: shutdownSignal(() => {}), write, say: lost });
   });
 }
 
@@ -228,15 +239,6 @@ function statusOf(node: NodeFacts, lease: SeenLease | undefined, serverTime: num
   };
 }
 
-/** A cluster in which Fenceline is not installed, or whose records the user may not read, has verdicts all the same. */
-async function readOwn<T extends KubeObject>(client: KubeClient, resource: Resource): Promise<T[] | 'forbidden'> {
-  const read = await client.list<T>(resource);
-  if (read.ok) return read.value.items;
-  if (read.error.kind === 'notFound') return [];
-  if (read.error.kind === 'forbidden') return 'forbidden';
-  throw apiFailure(read.error);
-}
-
 function recoveriesOf(fences: readonly NodeFence[], isLed: boolean): Map<string, { recovery: Recovery }> {
   const open = fences.filter(({ status }) => status?.incident !== undefined);
   return new Map(
@@ -289,30 +291,6 @@ function recoveryOf(status: NodeFenceStatus): Recovery {
     })),
     stuck,
   };
-}
-
-/** Answers the server's clock. */
-async function readAll(
-  client: KubeClient,
-  resource: Resource,
-  namespace: string | undefined,
-  onItem: (object: KubeObject) => void,
-): Promise<number> {
-  const path = collectionPath(resource, namespace);
-  const opened = await client.stream(path, 'call', { signal: new AbortController().signal });
-  const { value, serverTime } = taken(opened);
-  try {
-    await readList(value.body, (item) => onItem(item as KubeObject));
-  } catch (error) {
-    throw new UserError(`${path}: ${error instanceof Error ? error.message : String(error)}`);
-  }
-  if (serverTime === undefined) throw new UserError(`${path}: the API server sent no Date`);
-  return serverTime;
-}
-
-function taken<T>(result: Result<T>): Extract<Result<T>, { ok: true }> {
-  if (!result.ok) throw apiFailure(result.error);
-  return result;
 }
 
 /** On stderr, so that it never gets between a program and its JSON. */

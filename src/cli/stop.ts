@@ -18,12 +18,11 @@ export async function stop(client: KubeClient, node: string, { dryRun }: ActFlag
   const by = stoppedBy === undefined ? {} : { stoppedBy };
   if (fence === undefined) {
     const made = newFence(node, { stop: true, ...by });
-    return { what, fence: dryRun ? made : await createFence(client, made), notes: [] };
+    return { what, fence: await createFence(client, made, dryRun), notes: [] };
   }
   const notes = notesOf(fence);
-  if (dryRun) return { what, fence: { ...fence, spec: { ...fence.spec, stop: true, ...by } }, notes };
   const named = stoppedBy === undefined ? [] : [{ op: 'add' as const, path: '/spec/stoppedBy', value: stoppedBy }];
-  const stopped = await patchFence(client, fence, [{ op: 'add', path: '/spec/stop', value: true }, ...named]);
+  const stopped = await patchFence(client, fence, [{ op: 'add', path: '/spec/stop', value: true }, ...named], dryRun);
   return { what, fence: stopped, notes };
 }
 

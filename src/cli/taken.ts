@@ -1,6 +1,6 @@
 /** What the API server has answered; whatever went wrong is said to whoever typed. */
 import type { KubeError, KubeErrorKind, Result } from '../kube/errors.ts';
-import { UserError } from './user-error.ts';
+import { NO_ANSWER, UserError } from './user-error.ts';
 
 export function taken<T>(result: Result<T>): T {
   if (!result.ok) throw apiFailure(result.error);
@@ -19,5 +19,5 @@ export function apiFailure({ kind, message }: Pick<KubeError, 'kind' | 'message'
     kind === 'forbidden' && isOfRights.test(message)
       ? ' (who needs which rights: docs/install.md#rights-of-people)'
       : '';
-  return new UserError(`${told}${rights}`, unanswered.has(kind) ? 2 : 1);
+  return new UserError(`${told}${rights}`, unanswered.has(kind) ? NO_ANSWER : 1);
 }

@@ -57,7 +57,7 @@ export interface CallOptions {
   isAtOnce?: boolean;
   /** Of the object in the answer only its metadata is wanted: the rest of a Node or a Pod is kilobytes. */
   metadataOnly?: boolean;
-  /** Of a replacement: it is only asked whether it would be taken. */
+  /** Of a write: it is only asked whether it would be taken. */
   dryRun?: boolean;
 }
 
@@ -140,7 +140,7 @@ export class KubeClient {
   }
 
   create<T extends KubeObject>(resource: Resource, object: T, options?: CallOptions): Promise<Result<T>> {
-    const path = collectionPath(resource, object.metadata.namespace) + this.#asManager;
+    const path = collectionPath(resource, object.metadata.namespace) + this.#asManager + dryRunIn(options);
     const body = { apiVersion: apiVersionOf(resource), kind: resource.kind, ...object };
     return this.#call<T>({ method: 'POST', path, body }, options);
   }
@@ -158,7 +158,7 @@ export class KubeClient {
     }
     // Kinds that may be created by an update, Leases among them, come back to life without it.
     if (uid === undefined) throw new Error(`replace of ${ref.resource.kind} ${ref.name} without a UID could resurrect`);
-    const path = objectPath(ref, subresource) + this.#asManager + (options?.dryRun === true ? '&dryRun=All' : '');
+    const path = objectPath(ref, subresource) + this.#asManager + dryRunIn(options);
     const body = { apiVersion: apiVersionOf(ref.resource), kind: ref.resource.kind, ...object };
     return this.#call<T>({ method: 'PUT', path, body }, options);
   }
@@ -177,7 +177,7 @@ export class KubeClient {
     return this.#call<T>(
       {
         method: 'PATCH',
-        path: objectPath(ref, options?.subresource) + this.#asManager,
+        path: objectPath(ref, options?.subresource) + this.#asManager + dryRunIn(options),
         body: [...tests, ...operations],
         contentType: 'application/json-patch+json',
       },
@@ -392,4 +392,8 @@ export function transportFailure(request: Pick<HttpRequest, 'method' | 'path'>, 
     message: `${nameOf(request)}: ${error.message}`,
     mayHaveHappened: error.failure !== 'notSent' && request.method !== 'GET',
   };
+}
+
+function dryRunIn(options: CallOptions | undefined): string {
+  return options?.dryRun === true ? '&dryRun=All' : '';
 }
