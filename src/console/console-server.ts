@@ -12,6 +12,7 @@ import type { Clock } from '../clock.ts';
 import { closeNow, listenOn } from '../operator/listen.ts';
 import type { Asked, Told } from './acts.ts';
 import type { Asset } from './assets.ts';
+import { decoded } from './decoded.ts';
 import { LiveStream } from './live.ts';
 import type { NodeAct } from './picture.ts';
 import { NODE_ACTS } from './picture.ts';
@@ -19,7 +20,6 @@ import { answerRehearsal } from './rehearsal-answer.ts';
 import type { Rehearsals } from './rehearsals.ts';
 import { readBody } from './request-body.ts';
 import type { ConsoleSource } from './source.ts';
-import { decoded } from './source.ts';
 
 /** Who looks: what is shown, and what is done in that name. */
 export interface Session {

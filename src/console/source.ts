@@ -2,6 +2,7 @@
 import type { WorkloadReport } from '../cli/check-workloads.ts';
 import { workloadReport } from '../cli/check-workloads.ts';
 import type { ClusterWatch } from './cluster-watch.ts';
+import { decoded } from './decoded.ts';
 import { nodePage } from './incidents.ts';
 import type { Looker } from './now.ts';
 import { devicesPage, drainsPage, policiesPage, recordPage, workloadsPage } from './pages.ts';
@@ -111,14 +112,5 @@ export class ClusterSource implements ConsoleSource {
       this.#made = { atMs, parts: nowParts(this.#cluster, this.#looker) };
     }
     return this.#made.parts;
-  }
-}
-
-/** What is not an encoding stands for itself, and is then nobody's name. */
-export function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
   }
 }

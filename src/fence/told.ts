@@ -6,6 +6,9 @@ import type { PortFacts } from '../api/ports.ts';
 import { shownCuts } from '../api/ports.ts';
 import { FENCED } from '../api/reasons.ts';
 
+/** How it begins what is on record of a machine that nobody has cut. */
+export const FOUND_OFF = 'it was found off';
+
 type Fence = NonNullable<NodeFenceStatus['fence']>;
 
 export interface FenceNews {
@@ -71,8 +74,8 @@ const deedOf = {
 } satisfies { [Reason in keyof typeof FENCED.reason]?: string };
 
 const ofFoundOff = {
-  PoweringOff: 'it was found off: its device is asked again, and nothing is cut',
-  PoweredOff: 'it was found off, and its device still says so',
+  PoweringOff: `${FOUND_OFF}: its device is asked again, and nothing is cut`,
+  PoweredOff: `${FOUND_OFF}, and its device still says so`,
 };
 
 const ofCordon = { Isolating: 'it is being cordoned, and not cut off from anything' };

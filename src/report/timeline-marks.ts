@@ -3,6 +3,7 @@ import { CORDON_METHOD } from '../api/fence-names.ts';
 import { formatDuration } from '../api/duration.ts';
 import type { NodeFenceStatus } from '../api/node-fence.ts';
 import { ALARM, FENCED, RELEASED, RELEASE_EVENTS } from '../api/reasons.ts';
+import { FOUND_OFF } from '../fence/told.ts';
 import type { Chronicle, Lane, Mark, MarkKind, Spell } from './timeline.ts';
 
 type HistoryEntry = NodeFenceStatus['history'][number];
@@ -131,7 +132,10 @@ function asked({ status, devices }: Chronicle, spell: Spell): Mark[] {
   });
   const confirmed = spell.entries
     .filter(({ reason }) => reason === FENCED.reason.PoweredOff || reason === FENCED.reason.Isolated)
-    .map((entry) => moment('asked', 'off', entry.at, { label: 'confirmed', text: textOf(entry), source: history }));
+    .map((entry) => {
+      const label = entry.reason === FENCED.reason.PoweredOff ? 'confirmed off' : 'confirmed cut off';
+      return moment('asked', 'off', entry.at, { label, text: textOf(entry), source: history });
+    });
   const foundOff =
     found === undefined
       ? []
@@ -286,13 +290,17 @@ function machine(spell: Spell): Mark[] {
     return state === undefined ? [] : [{ ...state, entry }];
   });
   return steps.map(({ label, kind, entry }, at): Mark => {
-    const to = steps[at + 1]?.entry.at ?? spell.endedAt;
+    const next = steps[at + 1]?.entry;
+    const to = next?.at ?? spell.endedAt;
+    // Nobody has cut what had lost its power before.
+    const isFound = [entry, next].some((one) => one?.message?.startsWith(FOUND_OFF) === true);
+    const wasOff = isFound && entry.reason === FENCED.reason.PoweringOff;
     return {
       lane: 'machine',
       kind,
       from: entry.at,
       ...ending(to),
-      label,
+      label: wasOff ? 'is it off?' : label,
       text: textOf(entry),
       source: history,
       row: 'machine',

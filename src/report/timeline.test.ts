@@ -115,14 +115,14 @@ describe('[EXP-1] an incident as a picture of time', () => {
         .filter((mark) => mark.lane === lane)
         .map(({ label, from, to, open: isOpen }) => [label, from, to ?? isOpen]);
     assert.deepEqual(of('heard'), [['silent', at(31), true]]);
-    assert.deepEqual(of('asked'), [['confirmed', at(43), undefined]]);
+    assert.deepEqual(of('asked'), [['confirmed off', at(43), undefined]]);
     assert.deepEqual(of('held'), [['time to come back', at(42), at(43)]]);
     assert.deepEqual(of('workloads'), [
       ['database-0', at(31), at(45)],
       ['on node-1', at(45), true],
     ]);
     assert.deepEqual(of('machine'), [
-      ['being cut', at(43), at(43)],
+      ['is it off?', at(43), at(43)],
       ['off', at(43), at(45)],
       ['switched on', at(45), at(46)],
       ['boots', at(46), true],

@@ -1,5 +1,6 @@
 /** The page of `make run`, in a browser, as somebody uses it who has never seen it: what it answers, not what it is made of. */
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { after, afterEach, before, beforeEach, test } from 'node:test';
 import type { Locator, Page } from 'playwright-core';
 import { ConsoleStream } from '../support/console-stream.ts';
@@ -137,7 +138,7 @@ test('[USE-4] by the keyboard alone: find a node, walk over the map, read a mark
   await row.getByRole('link').focus();
   await page.keyboard.press('Enter');
   await page
-    .getByRole('button', { name: /^Asked, .*: confirmed\./ })
+    .getByRole('button', { name: /^Asked, .*: confirmed off\./ })
     .first()
     .focus();
   await page.locator('.evidence', { hasText: /Asked: confirmed .* From NodeFence status\.history\./ }).waitFor();
@@ -231,11 +232,38 @@ test('[USE-4] time ×60: a quarter of an hour in seconds, in which nobody is sus
   assert.deepEqual(demo.problems, []);
 });
 
+/** Where docs/console.md sends whoever asks about an incident, and what stands there while the machine boots. */
+async function answered(node: string): Promise<void> {
+  const panel = (title: string): Locator => page.getByRole('region', { name: title, exact: true });
+  const lane = (name: string): Locator => page.getByRole('button', { name: new RegExp(`^${name}, `) });
+  const answers: Record<string, [Locator, RegExp]> = {
+    'What failed, and when?': [page.locator('.total'), /Began \d+ s ago \(its Lease was not renewed\)/],
+    'How was it known?': [lane('Heard'), /silent.*Lease overdue/s],
+    'What made it safe to let its pods go?': [panel('Why this verdict'), /on the basis PowerOff/],
+    'What was freed, and when?': [panel('Why this verdict'), /\d:\d\d:\d\d.* \d+ pods? on the basis \w+.*, all gone/],
+    'Where does it run now, since when?': [lane('Workloads'), /on node-\d\. default\/database-0 runs on node-\d/],
+    'Why did it take so long?': [page.locator('.total'), /^\d+ s until all .* ran again: \d+ s waiting to be sure/],
+    'What held it up?': [lane('Held'), /looking around|time to come back/],
+    'What is waited for now, and until when?': [panel('What comes next'), /it (has|is) .*(boot|Ready).*\((in|now)/s],
+    'How is the machine?': [lane('Machine'), /off\..*boots\. it was switched on, and has to boot/s],
+    'Must I act?': [panel('What comes next'), /^(?!.*waits for (you|a person))/s],
+    'What can I do?': [panel('What comes next'), new RegExp(`fenceline \\w+ .*${node}`)],
+  };
+  const text = readFileSync('docs/console.md', 'utf8').split('## A node: ')[1]?.split('\n## ')[0] ?? '';
+  const asked = [...text.matchAll(/^\| ([A-Z].*?\?) \| /gm)].map(([, question]) => question);
+  assert.deepEqual(Object.keys(answers), asked, 'each question of docs/console.md is answered here');
+  for (const [question, [where, answer]] of Object.entries(answers)) {
+    const said = (await where.evaluateAll((all) => all.map((one) => one.ariaLabel ?? one.textContent))).join('\n');
+    assert.match(said, answer, question);
+  }
+}
+
 test('[USE-4] the pictures of docs/console.md are there, and small: light and dark, on a desk and on a phone', async () => {
   const node = await nodeOfDatabase(page);
   await plugs(node).getByRole('button', { name: 'Pull the plug' }).click();
   await open(node);
   await page.getByRole('button', { name: /^Machine, .*: boots\./ }).waitFor();
+  await answered(node);
   const desk = { width: 1200, height: 820 };
   const phone = { width: 390, height: 844 };
   await demo.picture({ name: 'incident', look: { viewport: desk, colorScheme: 'light' }, hash: `#/node/${node}` });

@@ -63,7 +63,7 @@ test('[USE-4] a dead machine: what happened, on what proof, why it took as long,
     await page.locator('.total').innerText(),
     /^\d+ s until all that ran there ran again: \d+ s waiting to be sure/,
   );
-  await mark(/^Asked, .*: confirmed\./).waitFor();
+  await mark(/^Asked, .*: confirmed off\./).waitFor();
   assert.deepEqual(await violations(page), []);
   await goOn();
   await told(/is switched on again.*Time passes ten times as fast here/);
@@ -117,7 +117,7 @@ test('[FEN-10, USE-4] a lying power device: its yes counts for nothing, by the k
   await page.keyboard.press('Enter');
   await told('What is not confirmed counts for nothing');
   await mark(/^Asked, .*: told off\./).waitFor();
-  assert.equal(await page.getByRole('button', { name: /^Asked, .*: (off|confirmed)\./ }).count(), 0);
+  assert.equal(await page.getByRole('button', { name: /^Asked, .*: (off|confirmed off)\./ }).count(), 0);
   await page.keyboard.press('Enter');
   await told('The other way was StorageSafeDetach');
   await page.locator('.lines li', { hasText: 'on the basis StorageSafeDetach' }).waitFor();

@@ -70,21 +70,36 @@ function Workloads({ page }: { page: WorkloadsPage }): JSX.Element {
           </Table>
         )}
       </Panel>
-      <Panel title="Waits for a node">
-        {waiting.length === 0 ? <Empty>No pod waits.</Empty> : undefined}
-        <ul class="pods">
-          {waiting.map(({ pod, since }) => (
-            <li key={pod} class="waits">
-              {pod}{' '}
-              <span class="soft">
-                <When at={since} />
-              </span>
-            </li>
-          ))}
-        </ul>
-      </Panel>
+      <ListPanel title="Waits for a node" empty="No pod waits." look="pods">
+        {waiting.map(({ pod, since }) => (
+          <li key={pod} class="waits">
+            {pod} <Since at={since} />
+          </li>
+        ))}
+      </ListPanel>
       <Tonight page={page} />
     </>
+  );
+}
+
+/** A list, or what it means that nothing is in it. */
+function ListPanel(props: {
+  title: string;
+  empty: string;
+  look: 'pods' | 'lines';
+  children: JSX.Element[];
+}): JSX.Element {
+  const { title, empty, look, children } = props;
+  return (
+    <Panel title={title}>{children.length === 0 ? <Empty>{empty}</Empty> : <ul class={look}>{children}</ul>}</Panel>
+  );
+}
+
+function Since({ at }: { at: string }): JSX.Element {
+  return (
+    <span class="soft">
+      <When at={at} />
+    </span>
   );
 }
 
@@ -226,19 +241,13 @@ function Policies({ page }: { page: PoliciesPage }): JSX.Element {
           <p class="warning">No policy is in force for {unselected.join(', ')}.</p>
         )}
       </Panel>
-      <Panel title="Alarms">
-        {alarms.length === 0 ? <Empty>None.</Empty> : undefined}
-        <ul class="lines">
-          {alarms.map(({ node, reason, message, since }) => (
-            <li key={`${node} ${reason}`}>
-              <NodeLink node={node} /> <span class="strong">{reason}</span> <Said text={message} />{' '}
-              <span class="soft">
-                <When at={since} />
-              </span>
-            </li>
-          ))}
-        </ul>
-      </Panel>
+      <ListPanel title="Alarms" empty="None." look="lines">
+        {alarms.map(({ node, reason, message, since }) => (
+          <li key={`${node} ${reason}`}>
+            <NodeLink node={node} /> <span class="strong">{reason}</span> <Said text={message} /> <Since at={since} />
+          </li>
+        ))}
+      </ListPanel>
       <Panel title="Problems counted over time">
         {problems.length === 0 ? <Empty>None.</Empty> : undefined}
         {problems.length === 0 ? undefined : (

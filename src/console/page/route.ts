@@ -1,4 +1,5 @@
 /** Which page is open, as it stands in the address: what is sent to somebody else opens the same. */
+import { decoded } from '../decoded.ts';
 
 export interface Route {
   page: 'now' | 'node' | 'workloads' | 'devices' | 'policies' | 'rehearse' | 'drains' | 'record';
@@ -36,12 +37,4 @@ export function pageOf({ page, node, incident }: Route): string {
     .filter((name) => name !== undefined)
     .map(encodeURIComponent)
     .join('/');
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }

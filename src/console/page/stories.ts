@@ -204,7 +204,7 @@ export const STORIES: readonly Story[] = [
       },
       {
         text: () =>
-          'The other way was StorageSafeDetach: this storage itself refuses a node whose volume was detached, so that two can never write. Done has the release with its basis; Asked has what the BMC was told, and no "confirmed": it was never believed.',
+          'The other way was StorageSafeDetach: this storage itself refuses a node whose volume was detached, so that two can never write. Done has the release with its basis; Asked has what the BMC was told, and no "confirmed off": it was never believed.',
         onIncident: true,
       },
       {
