@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import * as http from 'node:http';
+import * as net from 'node:net';
+import { text } from 'node:stream/consumers';
 import { after, before, describe, test } from 'node:test';
 import { manualClock } from '../../test/support/manual-clock.ts';
 import type { Asked } from './acts.ts';
@@ -58,6 +60,14 @@ const options: ConsoleServerOptions = {
     time: (rate) => rate === '10',
   },
 };
+
+/** Opens a stream and leaves it open. */
+function open(port: number): Promise<http.IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const asked = http.get({ host: '127.0.0.1', port, path: '/events', agent: false }, resolve);
+    asked.on('error', reject);
+  });
+}
 
 function ask(
   port: number,
@@ -154,6 +164,17 @@ describe('console server', () => {
     assert.equal(asked.length, 2);
   });
 
+  test('of two names nobody knows which is meant', async () => {
+    const head = 'GET /page.js HTTP/1.1\r\nConnection: close\r\nHost: 127.0.0.1\r\n';
+    const answer = (rest: string): Promise<string> => {
+      const socket = net.connect(port, '127.0.0.1');
+      socket.end(`${head}${rest}\r\n`);
+      return text(socket);
+    };
+    assert.match(await answer(''), /^HTTP\/1\.1 200 /);
+    assert.match(await answer('Host: evil.example\r\n'), /^HTTP\/1\.1 4\d\d /);
+  });
+
   test('changes are streamed, a burst of them as one message, and of all parts those that are new', async () => {
     const response = await new Promise<http.IncomingMessage>((resolve) => {
       http.get({ host: '127.0.0.1', port, path: '/events' }, resolve);
@@ -175,5 +196,83 @@ describe('console server', () => {
     clock.advance(1000);
     assert.deepEqual((await next()).set, {}, 'the time alone');
     response.destroy();
+  });
+});
+
+describe('[ADM-4] a console whose gate says no', () => {
+  let says: 200 | 401 | 503 = 401;
+  let admitted = (): void => {};
+  const clockHere = manualClock();
+  const gate: ConsoleServerOptions['gate'] = {
+    async admit(request) {
+      const session = await options.gate.admit(request);
+      admitted();
+      return says === 200 ? session : { status: says, text: 'not you' };
+    },
+  };
+  const server = new ConsoleServer({ ...options, clock: clockHere, gate });
+  let port = 0;
+  before(async () => {
+    port = await server.listen(0);
+  });
+  after(() => server.close());
+  const statusOf = async (path: string, method = 'GET'): Promise<number> => {
+    const headers = { 'x-fenceline-console': '1' };
+    return (await ask(port, { path, method, headers })).status;
+  };
+
+  test('shows nothing, does nothing and says nothing of who is asked', async () => {
+    says = 401;
+    const before = [asked.length, acts.length];
+    assert.equal(await statusOf('/events'), 401);
+    assert.equal(await statusOf('/whoami'), 401);
+    for (const path of [
+      '/acts/fence/a%20b',
+      '/nodes/a%20b/power-off',
+      '/zones/z1/partition',
+      '/time/10',
+      '/rehearsals',
+    ])
+      assert.equal(await statusOf(path, 'POST'), 401, path);
+    assert.deepEqual([asked.length, acts.length], before);
+  });
+
+  /** A minute passes, and whoever looks is looked at again. */
+  const aMinute = async (): Promise<void> => {
+    const looked = new Promise<void>((resolve) => {
+      admitted = resolve;
+    });
+    clockHere.advance(60_000);
+    await looked;
+    // What comes of it comes after it.
+    await new Promise((resolve) => setImmediate(resolve));
+  };
+
+  test('a page that is open is closed within a minute of a no, and not because nobody can say', async () => {
+    says = 200;
+    const stream = await open(port);
+    let isOver = false;
+    const over = new Promise<void>((resolve) => stream.once('end', () => resolve(void (isOver = true))));
+    stream.resume();
+    await aMinute();
+    says = 503;
+    await aMinute();
+    assert.equal(isOver, false);
+    says = 401;
+    await aMinute();
+    await over;
+  });
+
+  test('only so many pages are open at once; who leaves makes room', async () => {
+    says = 200;
+    const streams = await Promise.all(Array.from({ length: 256 }, () => open(port)));
+    assert.deepEqual([...new Set(streams.map(({ statusCode }) => statusCode))], [200]);
+    assert.equal((await open(port)).statusCode, 503);
+    for (const stream of streams) stream.destroy();
+    for (;;) {
+      const next = await open(port);
+      next.destroy();
+      if (next.statusCode === 200) break;
+    }
   });
 });

@@ -90,6 +90,8 @@ const limits: http.ServerOptions = {
 };
 const maxConnections = 512;
 const maxStreams = 256;
+/** A page that stays open asks for nothing more: whether it may still look is found out this often. */
+const readmitMs = 60_000;
 
 export class ConsoleServer {
   readonly #server: http.Server | https.Server;
@@ -164,10 +166,30 @@ export class ConsoleServer {
     response.writeHead(200, { ...common, 'content-type': 'text/event-stream', 'cache-control': 'no-store' });
     const page = new URLSearchParams(query).get('page') ?? 'now';
     const stream = new LiveStream({ source: session.source, page, response, clock: this.#options.clock });
+    const leave = this.#readmit(request, response, session);
     response.once('close', () => {
       this.#streams -= 1;
+      leave();
       stream.end();
     });
+  }
+
+  /** Whose token is revoked, or who has signed out elsewhere, sees nothing new; where nobody can say, nobody is thrown out. */
+  #readmit(request: http.IncomingMessage, response: http.ServerResponse, { source }: Session): () => void {
+    const { clock, gate } = this.#options;
+    let cancel = (): void => {};
+    const again = (): void => {
+      cancel = clock.after(readmitMs, () => void look());
+    };
+    const look = async (): Promise<void> => {
+      const now = await gate.admit(request).catch((): Refusal => ({ status: 503, text: '' }));
+      if (response.destroyed) return;
+      const isOut = 'status' in now ? now.status === 401 || now.status === 403 : now.source !== source;
+      if (isOut) response.end();
+      else again();
+    };
+    again();
+    return () => cancel();
   }
 
   async #post(path: string, request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {

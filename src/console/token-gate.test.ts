@@ -38,7 +38,8 @@ function scene(): Scene {
       reviews.push(token);
       if (fails.is) return { ok: false, error: { kind: 'unreachable', message: 'down' } } as unknown as Result<T>;
       const username = known.get(token);
-      const status = username === undefined ? { authenticated: false } : { authenticated: true, user: { username } };
+      const isKnown = username?.startsWith('-') === false;
+      const status = username === undefined ? { authenticated: false } : { authenticated: isKnown, user: { username } };
       return { ok: true, value: { ...object, status } } as unknown as Result<T>;
     },
   };
@@ -54,6 +55,11 @@ function scene(): Scene {
     isSecure: true,
   });
   return { gate, clock, known, reviews, used, fails, [Symbol.dispose]: () => gate.close() };
+}
+
+function sourceOf(answer: Awaited<ReturnType<TokenGate['admit']>>): ConsoleSource {
+  assert.ok('source' in answer);
+  return answer.source;
 }
 
 describe('[USE-4] who signs in to the console', () => {
@@ -96,6 +102,45 @@ describe('[USE-4] who signs in to the console', () => {
     at.known.delete('good');
     at.clock.advance(61_000);
     assert.ok('status' in (await at.gate.admit(request(headers))));
+  });
+
+  test('a user who is named and not authenticated is nobody', async () => {
+    using at = scene();
+    at.known.set('half', '-jane');
+    const refused = await at.gate.admit(request({ authorization: 'Bearer half' }));
+    assert.deepEqual(refused, { status: 401, text: 'the API server does not know this token' });
+    assert.deepEqual(at.used, []);
+  });
+
+  test('whose token is revoked is begun anew when it is known again, and watched for no longer', async () => {
+    using at = scene();
+    const headers = { authorization: 'Bearer good' };
+    const first = await at.gate.admit(request(headers));
+    at.known.delete('good');
+    at.clock.advance(61_000);
+    await at.gate.admit(request(headers));
+    at.known.set('good', 'jane');
+    at.clock.advance(61_000);
+    const second = await at.gate.admit(request(headers));
+    assert.ok('source' in first && 'source' in second);
+    assert.notEqual(first.source, second.source);
+    assert.deepEqual(at.used, ['good', 'good']);
+  });
+
+  test('who has not looked for ten minutes is not watched for any more; who is looking stays', async () => {
+    using at = scene();
+    const headers = { authorization: 'Bearer good' };
+    at.known.set('other', 'joe');
+    const first = await at.gate.admit(request(headers));
+    assert.ok('source' in first);
+    const leave = first.source.onChange(() => {});
+    at.clock.advance(601_000);
+    await at.gate.admit(request({ authorization: 'Bearer other' }));
+    assert.equal(first.source, sourceOf(await at.gate.admit(request(headers))), 'a page is open');
+    leave();
+    at.clock.advance(601_000);
+    await at.gate.admit(request({ authorization: 'Bearer other' }));
+    assert.notEqual(first.source, sourceOf(await at.gate.admit(request(headers))));
   });
 
   test('guesses are bounded: so many a second of one address', async () => {

@@ -261,7 +261,10 @@ async function answered(node: string): Promise<void> {
 test('[USE-4] the pictures of docs/console.md are there, and small: light and dark, on a desk and on a phone', async () => {
   const node = await nodeOfDatabase(page);
   await plugs(node).getByRole('button', { name: 'Pull the plug' }).click();
+  // Not that of an earlier test.
+  await page.locator(`a.node[data-node="${node}"]:not(.m-healthy)`).waitFor();
   await open(node);
+  await page.getByRole('heading', { name: 'Incident', exact: true }).waitFor();
   await page.getByRole('button', { name: /^Machine, .*: boots\./ }).waitFor();
   await answered(node);
   const desk = { width: 1200, height: 820 };
