@@ -13,7 +13,7 @@ import type { CheckedNode } from './check.ts';
 import { checkDevices, clearDevices } from './check.ts';
 import { elsewhere } from './written.ts';
 import type { StoredFence } from './node-fence.ts';
-import { createFence, whoAmI } from './node-fence.ts';
+import { whoAmI } from './node-fence.ts';
 import { resume } from './resume.ts';
 import { stop } from './stop.ts';
 import { UserError } from './user-error.ts';
@@ -63,37 +63,6 @@ describe('stop and resume', () => {
     await assert.rejects(stop(cluster.client, 'node-7', {}), new UserError('no such node: node-7'));
     await cluster.remove(nodeRef);
     assert.equal((await resume(cluster.client, 'node-1', {})).what, 'resumed', 'the record outlives its node');
-  });
-
-  test('--dry-run asks the API server, writes nothing and shows what would be there', async () => {
-    const cluster = await ActCluster.create();
-    const before = cluster.writes.length;
-    assert.equal((await stop(cluster.client, 'node-1', { dryRun: true })).fence.spec.stop, true);
-    await cluster.remove(fenceRef);
-    assert.equal((await stop(cluster.client, 'node-1', { dryRun: true })).fence.spec.stop, true);
-    const written = cluster.writes.slice(before);
-    assert.deepEqual(
-      written.map(({ verb, code, isDryRun }) => [verb, code, isDryRun]),
-      [
-        ['patch', 200, true],
-        ['delete', 200, false],
-        ['create', 201, true],
-      ],
-    );
-    assert.equal(await cluster.exists(fenceRef), false);
-  });
-
-  test('--dry-run is refused by the API server as the act itself would be', async () => {
-    const cluster = await ActCluster.create();
-    await cluster.remove(fenceRef);
-    // As by a guard of the cluster: of a record of another form.
-    const made = {
-      metadata: { name: 'node-fence-node-1' },
-      spec: { node: 'node-1', stop: 'yes' },
-    } as unknown as StoredFence;
-    for (const dryRun of [true, false]) {
-      await assert.rejects(createFence(cluster.client, made, dryRun), /spec\.stop: Invalid value/);
-    }
   });
 });
 
