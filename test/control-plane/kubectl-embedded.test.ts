@@ -188,8 +188,12 @@ test('kubectl label, taint, scale, rollout and get by selector', async () => {
   await ok(['delete', 'node', 'marked']);
 });
 
-test('our own resources: installed, shown by short name, refused in our words', async () => {
+async function installed(): Promise<void> {
   for (const crd of customResourceDefinitions()) await ok(['apply', '--server-side', '-f', '-'], JSON.stringify(crd));
+}
+
+test('our own resources: installed, shown by short name, refused in our words', async () => {
+  await installed();
   const policy = {
     apiVersion: 'fenceline.dev/v1alpha1',
     kind: 'RemedyPolicy',
@@ -238,6 +242,7 @@ test('kubectl auth can-i and whoami answer what is so: there are no roles here',
 });
 
 test('kubectl explain knows the fields of our own resources, and where those of Kubernetes are explained', async () => {
+  await installed();
   const patience = await ok(['explain', 'remedypolicy.spec.fence.powerManagementAfter']);
   assert.match(patience, /FIELD: powerManagementAfter <string>[^]*has\s+its power cut/);
   assert.match(await ok(['explain', 'nodefence']), /made and kept by\s+the operator[^]*status\s+<Object>/);
