@@ -60,7 +60,7 @@ export const subjects: readonly Plan[] = [
 ];
 
 /** So many that hardly one fails twice: whoever fails again soaks for longer, and the next run would wait for it. */
-const machines = 24;
+const machinesFor = ({ atOnce = 1 }: Plan): number => 24 * atOnce;
 const agent = 'agent';
 const renewalMs = 10_000;
 const services: Resource = { group: '', version: 'v1', plural: 'services', kind: 'Service', namespaced: true };
@@ -77,9 +77,9 @@ interface EndpointSlice extends KubeObject {
 }
 
 export async function measureSubject(plan: Plan, runs: number, aloneMinutes: number): Promise<Measured[]> {
-  const names = Array.from({ length: machines }, (_, at) => ({ name: `node-${at + 1}` }));
+  const names = Array.from({ length: machinesFor(plan) }, (_, at) => ({ name: `node-${at + 1}` }));
   await using world = await PowerWorld.start('power-loss', names, { management: plan.management ?? 'redfish' });
-  if (plan.isTold === true) await serve(world);
+  if (plan.isTold === true) await serve(world, machinesFor(plan));
   if (plan.fence !== undefined) {
     await world.policy(plan.fence);
     await world.runOperator();
@@ -106,7 +106,7 @@ interface Run {
 }
 
 async function measureRun(world: PowerWorld, plan: Plan, { run, lateMs, timeoutMs }: Run): Promise<Measured[]> {
-  await world.allInService(machines - 2);
+  await world.allInService(machinesFor(plan) - 2 * (plan.atOnce ?? 1));
   const sets = Array.from({ length: plan.atOnce ?? 1 }, (_, at) => `db-${run}-${at}`);
   const olds: Pod[] = [];
   for (const set of sets) olds.push(await elsewhere(world, set, olds));
@@ -219,7 +219,7 @@ async function byPerson(world: PowerWorld, { spec }: Pod): Promise<void> {
   await world.controlPlane.kubectl(['taint', 'node', name, `${OUT_OF_SERVICE_KEY}=nodeshutdown:NoExecute`]);
 }
 
-async function serve(world: PowerWorld): Promise<void> {
+async function serve(world: PowerWorld, machines: number): Promise<void> {
   const spec = { selector: { app: agent }, ports: [{ port: 80 }] };
   await world.create(services, { metadata: { name: agent, namespace }, spec });
   await world.daemonSet(agent, machines);

@@ -57,7 +57,10 @@ export const STUCK_ADVICE: AdviceFor<typeof STUCK> = {
     ends: 'its disruption budget allows one more, which it may never do while what it misses is this very pod; or the node is back',
     can: [
       { to: 'see which budget it is', command: 'kubectl get poddisruptionbudgets -n {{podNamespace}}' },
-      { ...c.policy, to: 'let the pods of a dead node go whatever the budget: release.budgets: ReleaseAfterFence' },
+      {
+        ...c.policy,
+        to: 'let the pods of dead nodes go whatever their budgets, of every node that this policy selects and until it is changed back: release.budgets: ReleaseAfterFence',
+      },
     ],
   },
   Latecomer: { ends: 'the node is back; nothing waits for it', can: [pod] },

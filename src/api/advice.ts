@@ -146,7 +146,7 @@ export const COMMANDS = {
   },
   pause: { to: 'see who has paused everything, and why', command: 'fenceline pause --show -n {{namespace}}' },
   unpause: {
-    to: 'when whoever has paused it is done: take the pauses away',
+    to: 'when whoever has paused it is done: take the pauses away; its power is cut then, unless it is back',
     command: 'kubectl annotate node {{node}} {{unpause}}',
   },
   pauses: {

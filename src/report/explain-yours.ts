@@ -79,6 +79,7 @@ export function yoursOf(known: Known, waits: readonly Advised[]): string {
   if (fence?.phase === 'poweringOff' && fence.retries > 0) return deviceText(known);
   if (hold?.until !== undefined && patient.has(hold.reason)) return patientText(known, hold.reason, hold.until);
   if (!isBack(known) && !isUnderFence(fence) && policy === undefined) return unselected;
+  if (hold?.reason === HELD.reason.LeftToOthers) return othersText(known);
   const ahead = aheadOf(known);
   if (ahead !== undefined) {
     const moment = momentOf(ahead, known);
@@ -130,13 +131,19 @@ function deviceText(known: Known): string {
   return `have to look at its device, ${what}; it is tried again meanwhile, and nothing is released by it`;
 }
 
+/** They have no end of their own, and whoever has marked a node may have forgotten it. */
+function othersText(known: Known): string {
+  const [describe] = commandsOf({ ends: '', can: [COMMANDS.describe] }, namesOf(known));
+  return `have to look whether those to whom it is left go on with it: nothing is cut until they are done, which has no end of its own; begin with: ${describe?.command}`;
+}
+
 function patientText(known: Known, reason: string, until: string): string {
   const end = clockIn(known, until);
   if (reason === HELD.reason.KubeletDown) {
-    return `have to start its kubelet on the machine before ${end}, or its power may be cut then; its pods run on meanwhile`;
+    return `have to start its kubelet on the machine: else its power may be cut, by ${end} at the latest, and its pods, which run on until then, end`;
   }
   const longer = reason === HELD.reason.PlannedWork ? `; if somebody works on it for longer: ${stopOf(known)}` : '';
-  return `nothing to do now; if it is not back by ${end}, its power may be cut then${longer}`;
+  return `nothing to do now; unless it is back its power may be cut, by ${end} at the latest${longer}`;
 }
 
 function stopOf(known: Known): string {
@@ -165,6 +172,8 @@ function ofWell(known: Known, needs: readonly Need[], asWished: Wait | undefined
 }
 
 function ofReported(known: Known): string {
-  const harm = fences(known.policy) ? ': its power may be cut then' : '';
-  return `nothing to do, if you want what its policy is about to do (below)${harm}; to prevent it: ${stopOf(known)}`;
+  if (!fences(known.policy)) {
+    return `nothing to do, if you want what its policy is about to do (below); to prevent it: ${stopOf(known)}`;
+  }
+  return `have to decide: it is Ready and may be serving, and its power may be cut if what it reports goes on (below): what runs there dies then; to prevent it: ${stopOf(known)}`;
 }

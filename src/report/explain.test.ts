@@ -40,6 +40,21 @@ const said = (type: string, reason: string): NodeFenceStatus['conditions'] => [
   { type, status: 'True', reason, message: 'why', lastTransitionTime: at },
 ];
 
+describe('[EXP-1] a stop', () => {
+  const stop = (fence: ReturnType<typeof aStored>): string =>
+    explain(inTrouble({ fence })).commands.find(({ command }) => command.startsWith('fenceline stop'))?.to ?? '';
+
+  test('does not take back a cut that was sent, and says so', () => {
+    const sent = [entryOf('power-management', { commandSentAt: at })];
+    assert.match(
+      stop(aStored('poweringOff', { switched: sent })),
+      /^stop everything further, .* not taken back by that/,
+    );
+    assert.match(stop(aStored('poweringOff', { switched: [] })), /^stop everything about it/);
+    assert.match(stop(aStored('booting', { switched: sent })), /^stop everything about it/);
+  });
+});
+
 describe('[EXP-1] what comes next', () => {
   test('is no cut of one that is back by then, unless somebody has asked for it', () => {
     assert.equal(

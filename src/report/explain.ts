@@ -89,8 +89,7 @@ function nextOf(known: Known, waits: readonly Advised[]): Pick<Explanation, 'nex
 function nextText(known: Known, what: string): string {
   const { fence } = known.record?.status ?? {};
   const isUnnamed = known.devices.some(({ status }) => status.wrong?.reason === WRONG.reason.AnotherMachine);
-  const wasSent = (fence?.switched ?? []).some(({ commandSentAt }) => commandSentAt !== undefined);
-  if (fence?.phase === 'poweringOff' && isUnnamed && !wasSent) return otherMachine;
+  if (fence?.phase === 'poweringOff' && isUnnamed && !wasTold(known)) return otherMachine;
   return aheadOf(known)?.what === what ? `${what}${unlessBack(known)}` : what;
 }
 
@@ -232,13 +231,12 @@ function changesOf(known: Known): string[] {
   if (!isAttended(known)) return policy === undefined ? [withoutPolicy] : thresholdsOf(known, policy);
   if (isBack(known)) return [relapse];
   const isHeld = holdsEverything.has(hold?.reason ?? '');
-  const wasSent = (fence?.switched ?? []).some(({ commandSentAt }) => commandSentAt !== undefined);
   if (fence?.phase === 'off') return [onAgain];
   if (fence?.phase === 'poweringOn') return [switchedOn];
   if (fence?.phase === 'booting') return [booted];
   const isWrong = known.devices.some(({ status }) => status.wrong !== undefined);
   if (fence?.phase === 'failed') return [rebooted, isWrong ? putRight : offByHand];
-  if (isUnderFence(fence) && wasSent) return [afterCommand];
+  if (isUnderFence(fence) && wasTold(known)) return [afterCommand];
   const isAsked = record !== undefined && requestOf(record) !== undefined;
   if (isAsked && !isUnderFence(fence)) return record.status.request?.trouble === undefined ? [asked] : [asked, inTime];
   const others = hold?.reason === HELD.reason.LookingAround ? [manySilent] : [];
@@ -365,8 +363,18 @@ function generalOf(known: Known, waits: readonly Advised[]): readonly Command[] 
   if (isGone(known)) return [COMMANDS.history];
   if (!isAttended(known) && waits.length === 0) return [COMMANDS.check, COMMANDS.evidence];
   if (known.record === undefined) return [COMMANDS.evidence];
-  return known.record.spec.stop ? [COMMANDS.history] : [COMMANDS.history, COMMANDS.stop];
+  if (known.record.spec.stop) return [COMMANDS.history];
+  const isUnderWay = known.record.status.fence?.phase === 'poweringOff' && wasTold(known);
+  return [COMMANDS.history, isUnderWay ? { ...COMMANDS.stop, to: stopTooLate } : COMMANDS.stop];
 }
+
+/** A command was sent, or may have been. */
+function wasTold({ record }: Known): boolean {
+  return (record?.status.fence?.switched ?? []).some(({ commandSentAt }) => commandSentAt !== undefined);
+}
+
+const stopTooLate =
+  'stop everything further, until fenceline resume: the cut is not taken back by that; the machine may go off all the same, and stays off then, and pods that wait go on waiting';
 
 function named(known: Known, commands: readonly Command[]): Command[] {
   return commands.flatMap((one) => commandsOf({ ends: '', can: [one] }, namesOf(known)));
