@@ -49,6 +49,9 @@ export interface Asked {
   isKept?: boolean;
 }
 
+/** `mayBeSent`: what is to be told may have been told already; absent: it may. */
+export type Operated = Asked & Pick<DeviceQuestion, 'door'> & { mayBeSent?: boolean };
+
 export type TaskState = TryOutcome | { outcome: 'running' };
 
 /** Why a machine cannot be taken for off: because its device says on, or does not say, or because that is worth nothing. */
@@ -184,8 +187,8 @@ export class DeviceTasks {
   }
 
   /** Has the device of a method switch the machine, or its way to the storage, and believes only what it says afterwards. */
-  async operate(node: LiveNode, asked: Asked & Pick<DeviceQuestion, 'door'>, mayAct: MayAct): Promise<TryOutcome> {
-    const { method, what, isPart, door } = asked;
+  async operate(node: LiveNode, asked: Operated, mayAct: MayAct): Promise<TryOutcome> {
+    const { method, what, isPart, door, mayBeSent = true } = asked;
     const { action } = method;
     if (action !== 'off' && action !== 'on') throw new Error(`${method.name} has no device`);
     try {
@@ -202,6 +205,7 @@ export class DeviceTasks {
       const outcome = await bringTo(action, found.device, {
         ...this.#powerOptions(node, { method, what, isPart }, found),
         mayAct: noted,
+        mayBeOurs: what === 'power' || mayBeSent,
         isMissed: () => this.#isMissed(door),
         ...patience,
       });

@@ -290,7 +290,7 @@ export class LongActs {
   async #switch(node: LiveNode, act: SwitchAct, mayAct: MayAct): Promise<TryOutcome> {
     const { isQuestion = false, sent, what, method } = act;
     let told = sent !== undefined && this.#unsent.get(node.name) !== commandOf(act);
-    const outcome = await this.#tasks.operate(node, act, async () => {
+    const outcome = await this.#tasks.operate(node, { ...act, mayBeSent: told }, async () => {
       const objection = isQuestion ? 'it is only asked' : await mayAct();
       if (objection === undefined) {
         told = true;

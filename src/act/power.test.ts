@@ -80,6 +80,18 @@ describe('power', () => {
     assert.deepEqual(device.asked, ['status']);
   });
 
+  test('[SAF-5, FEN-11] off before anybody of us has told it proves nothing of a way to the storage', async () => {
+    const closed = new Puppet(() => off);
+    assert.equal(await run(closed, { mayBeOurs: false }), 'failed');
+    assert.deepEqual(closed.asked, ['status'], 'nor would it once it is told');
+    assert.equal(await run(new Puppet(() => off), { mayBeOurs: true }), 'succeeded');
+    assert.equal(
+      await run(new Puppet(() => on), { mayBeOurs: false, power: 'on' }),
+      'succeeded',
+      'an open one is open',
+    );
+  });
+
   test('[SAF-1] S34: off that nobody believes is not success, before a command or after it', async () => {
     const doubtful = (said: unknown[]): Pick<PowerOptions, 'doubt'> => ({
       doubt: (answer, about) => {

@@ -35,6 +35,8 @@ export interface PowerOptions {
   doubt: (answer: PowerAnswer, about?: Pick<Circumstances, 'offForMs' | 'isMissed'>) => Doubt | undefined;
   /** Whether nobody answers at the port of its kubelet; absent: that is not to be found out. */
   isMissed?: () => Promise<boolean>;
+  /** That it is off already may be by what we have told it; false: nobody of us has. */
+  mayBeOurs?: boolean;
   /** Asked right before the command: why it must not be given, or undefined. */
   mayAct?: () => Promise<string | undefined>;
   /** Whether this instance still leads; one that does not leaves the rest to its successor, and need not stay for it. */
@@ -51,6 +53,7 @@ const defaults = {
   pollEveryMs: 1000,
   mayAct: async () => undefined,
   isMissed: async () => false,
+  mayBeOurs: true,
   guard: () => true,
 };
 
@@ -65,12 +68,23 @@ export async function bringTo(power: 'on' | 'off', device: Device, options: Powe
   const isMissed = power === before.power && power === 'off' && (await settings.isMissed());
   const doubt = power === 'off' ? settings.doubt(before, { isMissed }) : undefined;
   if (doubt !== undefined) return { outcome: 'failed', message: doubt.message };
-  if (before.power === power) return { outcome: 'succeeded', message: `${device.name} was ${power} already` };
+  if (before.power === power) return found(before, device, settings);
   const objection = await settings.mayAct();
   if (objection !== undefined) return { outcome: 'dropped', message: objection };
   const answer = await ask(device, power, settings);
   if (answer.kind === 'refused') return { outcome: 'failed', message: `${device.name} refused: ${answer.message}` };
   return confirm(power, device, answer, settings);
+}
+
+/**
+ * It is so already. A way to the storage that was closed by nobody of us may be somebody else's since the cables were changed, or say so
+ * whatever is true: its node writes on by another one.
+ */
+function found({ power }: PowerAnswer, device: Device, { mayBeOurs }: { mayBeOurs: boolean }): TryOutcome {
+  if (power === 'off' && !mayBeOurs) {
+    return { outcome: 'failed', message: `${device.name} was off before it was told, which proves nothing` };
+  }
+  return { outcome: 'succeeded', message: `${device.name} was ${power} already` };
 }
 
 /** What it says now. */

@@ -44,6 +44,10 @@ runHoles('a switch port that cannot say whose it is', {
   'port-shown': '[SAF-1, FEN-11] until somebody has shown whose it is',
 });
 
+runHoles('a way to the storage that was closed by nobody of us', {
+  'port-closed-by-nobody': '[SAF-5, FEN-11] S2: cuts nothing off that is known of: nothing goes, and a person is told',
+});
+
 runHoles('a machine that somebody has switched off to repair it', {
   'repaired-after-a-failed-fence': '[SAF-19] stays off, although it was cut before, and never came back',
   'repaired-right-after-a-fence': '[SAF-19] also while a command of ours could still strike it',
