@@ -150,6 +150,33 @@ describe('device tasks', () => {
     assert.deepEqual(await cuts({ mayAct: async () => 'stopped' }), []);
   });
 
+  test('[SAF-5, FEN-11] a way to the storage that is closed is one that we have closed, until we have opened it', async () => {
+    let says: 'on' | 'off' = 'off';
+    const device: Device = {
+      name: 'puppet',
+      ask: async (action): Promise<DeviceAnswer> => {
+        if (action === 'status') return status(says);
+        says = action === 'off' ? 'off' : 'on';
+        return { kind: 'accepted' };
+      },
+    };
+    const { tasks } = bench({ provider: { device: async () => ({ ok: true, device }) } });
+    const doubtless = aNode({ ready: 'Unknown' });
+    const turn = async (change: Partial<Method> = {}, to: LiveNode = doubtless, mayBeSent = false): Promise<string> => {
+      const asked = { what: 'storage', method: { ...off, ...change }, mayBeSent } as const;
+      return (await tasks.operate(to, asked, async () => undefined)).outcome;
+    };
+    assert.equal(await turn(), 'failed', 'it was closed by nobody of us');
+    assert.equal(await turn({}, doubtless, true), 'succeeded', 'it may be by what is on record');
+    says = 'on';
+    assert.deepEqual([await turn(), await turn(), await turn({ name: 'other' })], Array(3).fill('succeeded'));
+    assert.equal(await turn({}, { ...doubtless, uid: 'another' }), 'failed');
+    assert.equal(await turn({ parameters: { plug: '2' } }), 'failed');
+    assert.deepEqual([await turn({ action: 'on' }), says], ['succeeded', 'on']);
+    says = 'off';
+    assert.equal(await turn(), 'failed', 'since then it was closed by somebody else');
+  });
+
   test('S26: a driver that throws leaves it unknown, a device that is not there is a failure', async () => {
     const broken = bench({ provider: { device: () => Promise.reject(new Error('bug')) } });
     await broken.tasks.ensure(node, attempt(broken.tasks));

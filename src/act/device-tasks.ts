@@ -4,6 +4,7 @@
  * was begun is in the NodeFence, and beginning it again is harmless (S20).
  */
 import type { Method } from '../api/fence-config.ts';
+import { deviceHash } from '../api/fence-config.ts';
 import { isUuid } from '../api/machine.ts';
 import type { DoubtAbout, PowerAnswer, Said } from '../api/power.ts';
 import { UNCHECKED } from '../api/power.ts';
@@ -99,6 +100,8 @@ export class DeviceTasks {
   readonly #tasks = new Map<string, Task>();
   /** Doors at which nobody answered, and since when. */
   readonly #silent = new Map<string, number>();
+  /** Ways to storage that this process has told to close: that is so whatever became of the record of it. */
+  readonly #closed = new Set<string>();
 
   constructor(options: DeviceTasksOptions) {
     this.#options = options;
@@ -200,12 +203,13 @@ export class DeviceTasks {
         const objection = await mayAct();
         // From here on the command may have reached a machine, whichever it is.
         if (objection === undefined && what === 'power' && action === 'off') this.#options.onCut?.(node, method);
+        if (objection === undefined && what === 'storage') this.#noteWay(node, method);
         return objection;
       };
       const outcome = await bringTo(action, found.device, {
         ...this.#powerOptions(node, { method, what, isPart }, found),
         mayAct: noted,
-        mayBeOurs: what === 'power' || mayBeSent,
+        mayBeOurs: what === 'power' || mayBeSent || this.#closed.has(wayOf(node, method)),
         isMissed: () => this.#isMissed(door),
         ...patience,
       });
@@ -214,6 +218,12 @@ export class DeviceTasks {
       const { outcome, message } = broken(error);
       return { outcome, message: `${method.name}: ${message}` };
     }
+  }
+
+  /** Until it is told to be open again. */
+  #noteWay(node: LiveNode, method: Method): void {
+    if (method.action === 'off') this.#closed.add(wayOf(node, method));
+    else this.#closed.delete(wayOf(node, method));
   }
 
   #powerOptions(node: LiveNode, { method, what, isPart }: Asked, found: { plug?: string }): PowerOptions {
@@ -226,6 +236,11 @@ export class DeviceTasks {
       doubt: (answer, about) => doubt(node, answer, { what, isPart, ...about }),
     };
   }
+}
+
+/** A way of a node to its storage, however the methods are called that open and close it. */
+function wayOf({ uid }: LiveNode, method: Method): string {
+  return `${uid} ${deviceHash(method)}`;
 }
 
 /** Which outlet it is, where that is known. */
