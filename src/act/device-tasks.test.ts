@@ -175,6 +175,12 @@ describe('device tasks', () => {
     assert.deepEqual([await turn({ action: 'on' }), says], ['succeeded', 'on']);
     says = 'off';
     assert.equal(await turn(), 'failed', 'since then it was closed by somebody else');
+    says = 'on';
+    assert.equal(await turn(), 'succeeded');
+    says = 'on';
+    assert.equal(await turn({ action: 'on' }), 'succeeded', 'somebody else has opened it');
+    says = 'off';
+    assert.equal(await turn(), 'failed', 'which is known as well');
   });
 
   test('S26: a driver that throws leaves it unknown, a device that is not there is a failure', async () => {

@@ -213,6 +213,8 @@ export class DeviceTasks {
         isMissed: () => this.#isMissed(door),
         ...patience,
       });
+      // One that was open already was opened by somebody else, and is told nothing: it is not closed by us any more.
+      if (what === 'storage' && action === 'on' && outcome.outcome === 'succeeded') this.#noteWay(node, method);
       return { ...outcome, message: `${method.name}: ${outcome.message}` };
     } catch (error) {
       const { outcome, message } = broken(error);
